@@ -1,0 +1,73 @@
+import type { Answer, Json } from './outcome.ts'
+import type { Check, Depth } from './products.ts'
+
+/** One run of an engine over many subjects. Engines see no batch, credit or queue. */
+export interface EngineRequest<C extends Check> {
+  /** Subjects in normal form (a malformed email as it came). */
+  readonly subjects: readonly string[]
+  /** What `Later.state` held for each subject; absent on the first try. */
+  readonly states?: readonly (Json | undefined)[]
+  readonly depth: Depth
+  /** `live` must end within its deadline and never answers `later`; `bulk` may. */
+  readonly lane: 'live' | 'bulk'
+  /** Opaque name of who asks, for abuse guards; never shown or logged. */
+  readonly tenant: string
+  /** Ends the run: what is unanswered by then is unknown with reason `timeout`. */
+  readonly signal: AbortSignal
+  /** Called once for each subject as soon as its answer is known, in any order. */
+  readonly answered?: (index: number, answer: Answer<C>) => void
+}
+
+/** Answers one kind of check; the answers stand in the order of the subjects. Throws only on a bug of ours. */
+export interface Engine<C extends Check> extends AsyncDisposable {
+  readonly check: C
+  run(request: EngineRequest<C>): Promise<readonly Answer<C>[]>
+  /** What `doctor` and the readiness detail show of it; null where all is well. */
+  health(): Promise<readonly EngineHealth[]>
+}
+
+export interface EngineHealth {
+  readonly name: string
+  readonly status: 'ok' | 'degraded' | 'failed' | 'off'
+  readonly detail: string
+}
+
+export type Engines = { readonly [C in Check]?: Engine<C> }
+
+/** Facts shared between workers with a lifetime: caches, verdicts, breakers, paid queries begun. */
+export interface Memory {
+  /** Values in the order of the keys; undefined where absent or expired. */
+  get(keys: readonly string[]): Promise<readonly (Json | undefined)[]>
+  set(entries: readonly MemoryEntry[]): Promise<void>
+  /** Stores only where nothing is held; answers whether it did. */
+  claim(entry: MemoryEntry): Promise<boolean>
+  delete(keys: readonly string[]): Promise<void>
+}
+
+export interface MemoryEntry {
+  readonly key: string
+  readonly value: Json
+  readonly ttlMs: number
+}
+
+/** Limits that hold over all workers. */
+export interface Limiter {
+  /**
+   * Takes `count` from a bucket that refills `perSecond` up to `burst`; all or nothing.
+   * In any window of t seconds at most `burst + t * perSecond` is granted.
+   */
+  take(key: string, count: number, rate: { perSecond: number; burst: number }): Promise<Grant>
+  /** Holds one of `limit` places until released or `ttlMs` has passed. */
+  lease(key: string, limit: number, ttlMs: number): Promise<Lease>
+}
+
+export type Grant = { readonly granted: true } | { readonly granted: false; readonly retryMs: number }
+
+export type Lease =
+  | {
+      readonly granted: true
+      /** Extends the lease by its time to live; false when it was lost. */
+      renew(): Promise<boolean>
+      release(): Promise<void>
+    }
+  | { readonly granted: false; readonly retryMs: number }

@@ -1,0 +1,150 @@
+import type { Check } from './products.ts'
+import type { Reason } from './reasons.ts'
+
+/** Plain JSON, as evidence and memory hold it. */
+export type Json =
+  | string
+  | number
+  | boolean
+  | null
+  | readonly Json[]
+  | { readonly [key: string]: Json }
+
+/** Facts are nullable where they can be unknown: null is "could not be found out", never "no". */
+export interface EmailFacts {
+  /** The address as asked. */
+  readonly address: string
+  /** Lower-case A-label domain, provider dots and tags removed; the address itself when unparsable. */
+  readonly normalized: string
+  /** Domain part as A-label; null when there is none. */
+  readonly domain: string | null
+  readonly syntaxValid: boolean
+  /** A usable MX record exists. */
+  readonly mxFound: boolean | null
+  /** A host that takes mail exists: MX, or A/AAAA without a null MX. */
+  readonly acceptsMail: boolean | null
+  /** The server answered 250 or 251 to RCPT for this address. */
+  readonly smtpValid: boolean | null
+  /** What is proven about the mailbox. */
+  readonly mailbox: 'accepted' | 'missing' | 'disabled' | 'full' | 'unknown'
+  readonly catchAll: boolean | null
+  readonly disposable: boolean
+  readonly roleAccount: boolean
+  readonly freeProvider: boolean
+  readonly spamTrap: boolean
+  /** How far the verdict can be trusted. */
+  readonly confidence: 'high' | 'medium' | 'low'
+}
+
+export interface PhoneFacts {
+  /** E.164. */
+  readonly number: string
+  readonly valid: boolean
+  readonly reachable: boolean | null
+  /** English country name and ISO 3166-1 alpha-2 code; null for non-geographic numbers. */
+  readonly country: string | null
+  readonly countryCode: string | null
+  readonly nationalFormat: string | null
+  readonly lineType: 'mobile' | 'landline' | 'voip' | 'unknown'
+  /** libphonenumber's own type, for scoring (`toll_free`, `premium_rate`, ...); null when unknown. */
+  readonly numberType: string | null
+  readonly carrier: string | null
+  /** English country name of the carrier's country. */
+  readonly carrierCountry: string | null
+  readonly ported: boolean | null
+  readonly roaming: boolean | null
+}
+
+export interface IpFacts {
+  /** The address as asked. */
+  readonly ip: string
+  readonly valid: boolean
+  readonly country: string | null
+  readonly countryCode: string | null
+  readonly region: string | null
+  readonly city: string | null
+  readonly latitude: number | null
+  readonly longitude: number | null
+  readonly timezone: string | null
+  readonly isp: string | null
+  /** `AS15169`. */
+  readonly asn: string | null
+  readonly isVpn: boolean | null
+  readonly isProxy: boolean | null
+  readonly isTor: boolean | null
+  readonly isDatacenter: boolean | null
+  /** A benign relay such as iCloud Private Relay; never also VPN. */
+  readonly isRelay: boolean | null
+  /** 0 to 100. */
+  readonly threatScore: number
+  /** Signals behind the score, for the composite fraud score. */
+  readonly signals: readonly Signal[]
+}
+
+export interface DomainFacts {
+  /** The name as asked. */
+  readonly domain: string
+  readonly valid: boolean
+  readonly registered: boolean | null
+  readonly registrar: string | null
+  /** ISO 8601, UTC. */
+  readonly createdDate: string | null
+  readonly expiryDate: string | null
+  /** Whole days since registration by the UTC day; null when unknown. */
+  readonly ageDays: number | null
+  readonly dnsHealthy: boolean | null
+  readonly mxFound: boolean | null
+  readonly spfFound: boolean | null
+  readonly dmarcFound: boolean | null
+  readonly disposable: boolean
+  readonly parked: boolean | null
+  /** 0 to 100, 100 is safe. */
+  readonly safetyScore: number
+  readonly signals: readonly Signal[]
+}
+
+export interface FactsOf {
+  readonly email: EmailFacts
+  readonly phone: PhoneFacts
+  readonly ip: IpFacts
+  readonly domain: DomainFacts
+}
+
+/** One piece of risk evidence: `group` and `code` name a row of the weights table. */
+export interface Signal {
+  readonly group: string
+  readonly code: string
+  readonly value?: Json
+  readonly source?: string
+}
+
+export type EmailStatus = 'deliverable' | 'undeliverable' | 'risky' | 'unknown'
+export type PartStatus = EmailStatus | 'answered' | 'unknown'
+
+/** What a check came back with: facts, a status and a closed reason code, and how it is known. */
+export interface Outcome<C extends Check = Check> {
+  readonly kind: 'outcome'
+  readonly status: C extends 'email' ? EmailStatus : 'answered' | 'unknown'
+  readonly reason: Reason<C>
+  readonly facts: FactsOf[C]
+  readonly evidence: { readonly [key: string]: Json }
+  /** Whether the deciding fact came from memory rather than from the network. */
+  readonly cached: boolean
+  /** ISO 8601, UTC. */
+  readonly checkedAt: string
+  readonly durationMs: number
+}
+
+/** A subject whose outcome must wait: its group (MX group, registry) has no room, or it is greylisted. */
+export interface Later {
+  readonly kind: 'later'
+  /** Milliseconds from now. Database time decides when it goes out again. */
+  readonly afterMs: number
+  /** What it waits for, for example `mx:google` or `rdap:verisign`; subjects of one group wait together. */
+  readonly group: string
+  readonly reason: string
+  /** Carried back to the engine with the next try, for example `{ "tries": 2, "since": "..." }`. */
+  readonly state?: Json
+}
+
+export type Answer<C extends Check = Check> = Outcome<C> | Later

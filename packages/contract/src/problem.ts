@@ -1,0 +1,41 @@
+/** Closed codes of refusals, each with its HTTP status and reason phrase. Source: decision 8. */
+export const PROBLEMS = {
+  bad_request: { status: 400, error: 'Bad Request' },
+  unauthorized: { status: 401, error: 'Unauthorized' },
+  payment_required: { status: 402, error: 'Payment Required' },
+  forbidden: { status: 403, error: 'Forbidden' },
+  not_found: { status: 404, error: 'Not Found' },
+  method_not_allowed: { status: 405, error: 'Method Not Allowed' },
+  conflict: { status: 409, error: 'Conflict' },
+  payload_too_large: { status: 413, error: 'Payload Too Large' },
+  unsupported_media_type: { status: 415, error: 'Unsupported Media Type' },
+  unprocessable: { status: 422, error: 'Unprocessable Content' },
+  too_many_requests: { status: 429, error: 'Too Many Requests' },
+  internal: { status: 500, error: 'Internal Server Error' },
+  unavailable: { status: 503, error: 'Service Unavailable' },
+  timeout: { status: 504, error: 'Gateway Timeout' },
+} as const
+
+export type ProblemCode = keyof typeof PROBLEMS
+
+/** A refusal: `message` is public, says what to do and holds no internals; `cause` is for the log. */
+export class Problem extends Error {
+  override readonly name = 'Problem'
+  readonly code: ProblemCode
+  /** Seconds until a retry makes sense; sent as `Retry-After`. */
+  readonly retryAfterSeconds: number | undefined
+
+  constructor(
+    code: ProblemCode,
+    message: string,
+    options?: { cause?: unknown; retryAfterSeconds?: number },
+  ) {
+    super(message, options)
+    this.code = code
+    this.retryAfterSeconds = options?.retryAfterSeconds
+  }
+
+  get status(): number {
+    return PROBLEMS[this.code].status
+  }
+}

@@ -1,0 +1,63 @@
+/** The four kinds of question; each has one engine. */
+export const CHECKS = ['email', 'phone', 'ip', 'domain'] as const
+export type Check = (typeof CHECKS)[number]
+
+/** The seven products, one for each endpoint under `/v1`. */
+export const PRODUCTS = [
+  'email',
+  'ip',
+  'phone',
+  'domain',
+  'deliverability',
+  'contact-intel',
+  'fraud-signals',
+] as const
+export type Product = (typeof PRODUCTS)[number]
+
+/** How deep an email check goes: `basic` asks for the one recipient, `extended` looks for accept-all too. */
+export type Depth = 'basic' | 'extended'
+
+/** What a product asks of a record: the checks in billing order, and which of them must be there. */
+export interface ProductPlan {
+  readonly required: Check
+  readonly optional: readonly Check[]
+  readonly depth: Depth
+  readonly capCredits: number
+}
+
+/** Source: spec.md sections 4 and 8.1, decision 10. */
+export const PRODUCT_PLANS: Readonly<Record<Product, ProductPlan>> = {
+  email: { required: 'email', optional: [], depth: 'basic', capCredits: 1 },
+  ip: { required: 'ip', optional: [], depth: 'basic', capCredits: 1 },
+  phone: { required: 'phone', optional: [], depth: 'basic', capCredits: 2 },
+  domain: { required: 'domain', optional: [], depth: 'basic', capCredits: 2 },
+  deliverability: { required: 'email', optional: ['phone'], depth: 'extended', capCredits: 3 },
+  'contact-intel': {
+    required: 'email',
+    optional: ['phone', 'ip', 'domain'],
+    depth: 'basic',
+    capCredits: 4,
+  },
+  'fraud-signals': {
+    required: 'email',
+    optional: ['phone', 'ip', 'domain'],
+    depth: 'basic',
+    capCredits: 5,
+  },
+}
+
+/** Credits of one part. Source: decision 10. */
+export const PART_CREDITS: Readonly<Record<Check, number>> = { email: 1, ip: 1, phone: 2, domain: 2 }
+
+/** The checks a product may ask, required one first. */
+export function checksOf(product: Product): readonly Check[] {
+  const plan = PRODUCT_PLANS[product]
+  return [plan.required, ...plan.optional]
+}
+
+/** Price in credits of a product with the supplied parts: min(cap, sum of parts). */
+export function priceCredits(product: Product, supplied: Iterable<Check>): number {
+  let sum = 0
+  for (const check of supplied) sum += PART_CREDITS[check]
+  return Math.min(PRODUCT_PLANS[product].capCredits, sum)
+}

@@ -1,0 +1,34 @@
+import type { Json, Outcome, Signal } from './outcome.ts'
+import type { Check } from './products.ts'
+
+/** One reason of a score; contributions add up to the score. */
+export interface ScoreReason {
+  readonly code: string
+  readonly part: Check | 'across'
+  readonly weight: number
+  readonly contribution: number
+  readonly value?: Json
+  readonly source?: string
+}
+
+/** A composite score with what it rests on. */
+export interface Score {
+  /** 0 to 100, higher is riskier. */
+  readonly score: number
+  readonly reasons: readonly ScoreReason[]
+  readonly coverage: {
+    readonly supplied: readonly Check[]
+    readonly resolved: readonly Check[]
+    readonly unknown: readonly Check[]
+  }
+  readonly modelVersion: string
+}
+
+/** The outcomes of one record, by check; those not asked are absent. */
+export type Outcomes = { readonly [C in Check]?: Outcome<C> }
+
+/** The fraud score of a record: pure, order-free, monotone (decision 30). */
+export type FraudScorer = (outcomes: Outcomes) => Score
+
+/** A risk of 0 to 100 from signals of one subject: pure. */
+export type RiskScorer = (signals: readonly Signal[]) => number
