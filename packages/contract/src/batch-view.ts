@@ -1,0 +1,66 @@
+import { z } from 'zod'
+import { BATCH_STATES } from './batch.ts'
+import { PRODUCTS } from './products.ts'
+
+const count = z.int().min(0)
+const at = z.iso.datetime().optional()
+
+/** Which column of the list feeds a field, and how sure the recognition is (1 where it was told). */
+export const mappedColumn = z.strictObject({
+  /** 0-based. */
+  column: count,
+  header: z.string().nullable(),
+  confidence: z.number().min(0).max(1),
+})
+
+/** The batch object. Source: decision 33. */
+export const batchView = z.strictObject({
+  id: z.string(),
+  product: z.enum(PRODUCTS),
+  name: z.string().nullable(),
+  status: z.enum(BATCH_STATES),
+  created_at: z.iso.datetime(),
+  analyzing_at: at,
+  ready_at: at,
+  running_at: at,
+  finalizing_at: at,
+  completed_at: at,
+  canceling_at: at,
+  canceled_at: at,
+  failed_at: at,
+  expired_at: at,
+  /** When file, chunks and results are erased; null until the end is reached. */
+  expires_at: z.iso.datetime().nullable(),
+  file: z
+    .strictObject({
+      name: z.string().nullable(),
+      bytes: count,
+      encoding: z.string().nullable(),
+      delimiter: z.string().nullable(),
+    })
+    .nullable(),
+  mapping: z.partialRecord(z.enum(['email', 'phone', 'ip', 'domain', 'ref']), mappedColumn),
+  /** `total` = `blank` + `refused` + `duplicate` + `billable`; `done` counts settled rows of all kinds. */
+  rows: z.strictObject({
+    total: count,
+    blank: count,
+    refused: count,
+    duplicate: count,
+    billable: count,
+    done: count,
+  }),
+  /** Counts of billable records by email status, or by risk level for fraud signals. */
+  verdicts: z.record(z.string(), count),
+  credits: z.strictObject({ estimate: count, held: count, used: count, released: count }),
+  progress: z.number().min(0).max(1),
+  eta_seconds: count.nullable(),
+  error: z.strictObject({ error: z.string(), message: z.string() }).nullable(),
+})
+export type BatchView = z.infer<typeof batchView>
+
+/** One page of `GET /v1/batches`. */
+export const batchPage = z.strictObject({
+  data: z.array(batchView),
+  next_cursor: z.string().nullable(),
+})
+export type BatchPage = z.infer<typeof batchPage>

@@ -1,0 +1,57 @@
+import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client'
+
+/** The metrics of a program, in the Prometheus text format. */
+export interface Metrics {
+  readonly registry: Registry
+  counter<L extends string>(name: string, help: string, labels: readonly L[]): Counter<L>
+  histogram<L extends string>(
+    name: string,
+    help: string,
+    labels: readonly L[],
+    buckets: readonly number[],
+  ): Histogram<L>
+  /** A gauge read when it is asked for. */
+  observed(
+    name: string,
+    help: string,
+    labels: readonly string[],
+    read: () => Promise<readonly Observed[]>,
+  ): void
+}
+
+export interface Observed {
+  readonly labels: Readonly<Record<string, string>>
+  readonly value: number
+}
+
+/** Makes an own registry with the process's default metrics. */
+export function createMetrics(): Metrics {
+  const registry = new Registry()
+  collectDefaultMetrics({ register: registry })
+  return {
+    registry,
+    counter: (name, help, labels) =>
+      new Counter({ name, help, labelNames: [...labels], registers: [registry] }),
+    histogram: (name, help, labels, buckets) =>
+      new Histogram({
+        name,
+        help,
+        labelNames: [...labels],
+        buckets: [...buckets],
+        registers: [registry],
+      }),
+    observed: (name, help, labels, read) => {
+      const gauge: Gauge = new Gauge({
+        name,
+        help,
+        labelNames: [...labels],
+        registers: [registry],
+        collect: async () => {
+          const values = await read()
+          gauge.reset()
+          for (const { labels: at, value } of values) gauge.set(at, value)
+        },
+      })
+    },
+  }
+}

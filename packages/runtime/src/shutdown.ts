@@ -1,0 +1,42 @@
+import type { Log } from './log.ts'
+
+/**
+ * Runs a program until it is told to stop: SIGTERM, SIGINT, or the loss of the parent that forked
+ * it. `start` gets the stop signal and returns what must be closed; closing is bounded by `graceMs`.
+ */
+export async function runUntilStopped(
+  options: { log: Log; graceMs: number },
+  start: (stop: AbortSignal) => Promise<AsyncDisposable>,
+): Promise<void> {
+  const controller = new AbortController()
+  const { log } = options
+  const stop = (cause: string): void => {
+    if (controller.signal.aborted) process.exit(1)
+    log.info({ cause }, 'stopping')
+    controller.abort()
+  }
+  process.once('SIGTERM', () => stop('SIGTERM'))
+  process.once('SIGINT', () => stop('SIGINT'))
+  process.once('disconnect', () => stop('parent gone'))
+
+  const running = await start(controller.signal)
+  if (!controller.signal.aborted) {
+    await new Promise<void>((resolve) => {
+      controller.signal.addEventListener('abort', () => resolve(), { once: true })
+    })
+  }
+  const deadline = setTimeout(() => {
+    log.error({ graceMs: options.graceMs }, 'not closed in time; leaving')
+    process.exit(1)
+  }, options.graceMs)
+  await running[Symbol.asyncDispose]()
+  clearTimeout(deadline)
+  log.info({}, 'stopped')
+  // Third-party sockets can outlive their close; everything of ours has ended here.
+  setTimeout(() => process.exit(0), 250).unref()
+}
+
+/** Tells the parent process, where there is one, that this program takes work. */
+export function tellReady(facts: Readonly<Record<string, string | number>> = {}): void {
+  if (process.send !== undefined) process.send({ ready: true, ...facts })
+}

@@ -1,0 +1,31 @@
+import type { Readable } from 'node:stream'
+import { openLocalStorage } from './local.ts'
+import { openS3Storage } from './s3.ts'
+
+/** Files by key: uploads and results. Keys are made by the server, never by a client. */
+export interface Storage extends AsyncDisposable {
+  /** Moves a local file in under a key; after it returns the file is durable. */
+  put(key: string, path: string): Promise<void>
+  /** Opens a file for reading. @throws where there is none. */
+  open(key: string): Promise<Readable>
+  /** A local copy for work that needs a path; `release` drops the copy where one was made. */
+  local(key: string): Promise<{ path: string; release(): Promise<void> }>
+  /** Removes files; absent ones are no error. */
+  remove(keys: readonly string[]): Promise<void>
+}
+
+/**
+ * Opens the store of a URL: `file:///dir` or `s3://bucket/prefix`.
+ * @param scratchDir where downloads of a remote store lie while they are worked on
+ */
+export async function openStorage(options: { url: string; scratchDir: string }): Promise<Storage> {
+  const url = new URL(options.url)
+  switch (url.protocol) {
+    case 'file:':
+      return await openLocalStorage(url)
+    case 's3:':
+      return openS3Storage(url, options.scratchDir)
+    default:
+      throw new Error(`FILES_URL is ${url.protocol}; expected file: or s3:`)
+  }
+}
