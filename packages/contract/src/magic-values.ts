@@ -1,0 +1,316 @@
+import type { EmailFacts, DomainFacts, IpFacts, PhoneFacts, Signal } from './outcome.ts'
+import type { Check } from './products.ts'
+import type { Reason } from './reasons.ts'
+
+/** One magic value of a check that ends in an outcome: the verdict, and where its facts differ from the check's usual ones. */
+export interface MagicVerdict<C extends Check, F> {
+  readonly value: string
+  readonly reason: Reason<C>
+  readonly facts?: Partial<F>
+}
+
+/** Problems and delays that a test key can call up, by the word that stands in the value. */
+export const MAGIC_FAULTS = {
+  'status-402': { problem: 'payment_required' },
+  'status-429': { problem: 'too_many_requests' },
+  'status-500': { problem: 'internal' },
+  'status-503': { problem: 'unavailable' },
+  'status-504': { problem: 'timeout' },
+  slow: { delayMs: 3_000 },
+} as const
+export type MagicFault = keyof typeof MAGIC_FAULTS
+
+/** The domain of all magic names; `.test` is never delegated (RFC 6761 6.2). */
+export const MAGIC_DOMAIN = 'magic.test'
+
+const taken = { mxFound: true, acceptsMail: true } as const
+const refused = { ...taken, smtpValid: false } as const
+const accepted = { ...taken, smtpValid: true, mailbox: 'accepted' } as const
+const homeless = { mxFound: false, acceptsMail: false, confidence: 'high' } as const
+
+function at(local: string): string {
+  return `${local}@${MAGIC_DOMAIN}`
+}
+
+/** One address for every email verdict and flag. */
+export const MAGIC_EMAILS: readonly MagicVerdict<'email', EmailFacts>[] = [
+  { value: at('accepted'), reason: 'accepted' },
+  { value: at('disposable'), reason: 'accepted', facts: { disposable: true } },
+  { value: at('role-account'), reason: 'accepted', facts: { roleAccount: true } },
+  { value: at('free-provider'), reason: 'accepted', facts: { freeProvider: true } },
+  { value: at('spam-trap'), reason: 'accepted', facts: { spamTrap: true } },
+  { value: at('accept-all'), reason: 'accept_all', facts: { catchAll: true, confidence: 'low' } },
+  {
+    value: at('accept-means-nothing'),
+    reason: 'accept_means_nothing',
+    facts: { confidence: 'low' },
+  },
+  {
+    value: at('accepted-exists'),
+    reason: 'accepted_exists',
+    facts: { ...refused, mailbox: 'accepted', confidence: 'medium' },
+  },
+  {
+    value: at('invalid-syntax'),
+    reason: 'invalid_syntax',
+    facts: { syntaxValid: false, domain: null, mxFound: null, acceptsMail: null },
+  },
+  { value: at('domain-literal'), reason: 'domain_literal', facts: { mxFound: false } },
+  { value: at('no-domain'), reason: 'no_domain', facts: homeless },
+  { value: at('null-mx'), reason: 'null_mx', facts: homeless },
+  { value: at('no-mail-host'), reason: 'no_mail_host', facts: homeless },
+  {
+    value: at('mailbox-not-found'),
+    reason: 'mailbox_not_found',
+    facts: { ...refused, mailbox: 'missing', confidence: 'high' },
+  },
+  {
+    value: at('mailbox-disabled'),
+    reason: 'mailbox_disabled',
+    facts: { ...refused, mailbox: 'disabled', confidence: 'high' },
+  },
+  {
+    value: at('mailbox-full'),
+    reason: 'mailbox_full',
+    facts: { ...refused, mailbox: 'full', confidence: 'medium' },
+  },
+  { value: at('relay-denied'), reason: 'relay_denied', facts: refused },
+  { value: at('greylisted'), reason: 'greylisted' },
+  { value: at('blocked'), reason: 'blocked' },
+  { value: at('blanket-reject'), reason: 'blanket_reject' },
+  { value: at('rate-limited'), reason: 'rate_limited' },
+  { value: at('server-error'), reason: 'server_error' },
+  { value: at('unclassified-reply'), reason: 'unclassified_reply' },
+  { value: at('smtputf8-unsupported'), reason: 'smtputf8_unsupported' },
+  { value: at('connect-failed'), reason: 'connect_failed' },
+  { value: at('protocol-error'), reason: 'protocol_error' },
+  { value: at('smtp-unavailable'), reason: 'smtp_unavailable' },
+  { value: at('probing-off'), reason: 'probing_off' },
+  { value: at('probe-limit'), reason: 'probe_limit' },
+  { value: at('opted-out'), reason: 'opted_out' },
+  { value: at('dns-failed'), reason: 'dns_failed', facts: { mxFound: null, acceptsMail: null } },
+  { value: at('unsafe-host'), reason: 'unsafe_host' },
+  { value: at('timeout'), reason: 'timeout', facts: { mxFound: null, acceptsMail: null } },
+]
+
+/** Facts of an email whose server accepts it, and of one that could not be found out. */
+export const EMAIL_FACTS = {
+  accepted: { ...accepted, confidence: 'high' },
+  other: { ...taken, smtpValid: null, mailbox: 'unknown', confidence: 'low' },
+} as const
+
+const unasked = { reachable: null, ported: null, roaming: null } as const
+
+/** One number for every phone verdict and line type; NANP 555-0100 to 555-0199 is kept for fiction. */
+export const MAGIC_PHONES: readonly MagicVerdict<'phone', PhoneFacts>[] = [
+  { value: '+12025550100', reason: 'hlr_connected' },
+  { value: '+12025550101', reason: 'hlr_connected', facts: { ported: true } },
+  { value: '+12025550102', reason: 'hlr_connected', facts: { roaming: true } },
+  {
+    value: '+12025550103',
+    reason: 'hlr_connected',
+    facts: { lineType: 'voip', numberType: 'voip' },
+  },
+  { value: '+12025550104', reason: 'hlr_absent', facts: { reachable: false } },
+  { value: '+12025550105', reason: 'hlr_unknown_subscriber', facts: { reachable: false } },
+  { value: '+12025550106', reason: 'hlr_undetermined', facts: unasked },
+  { value: '+12025550107', reason: 'hlr_in_doubt', facts: unasked },
+  {
+    value: '+12025550108',
+    reason: 'hlr_not_applicable',
+    facts: { ...unasked, lineType: 'landline', numberType: 'fixed_line' },
+  },
+  { value: '+12025550109', reason: 'hlr_paused', facts: unasked },
+  { value: '+12025550110', reason: 'hlr_failed', facts: unasked },
+  { value: '+12025550111', reason: 'hlr_throttled', facts: unasked },
+  {
+    value: '+12025550112',
+    reason: 'no_hlr_provider',
+    facts: { ...unasked, lineType: 'unknown', numberType: null },
+  },
+  {
+    value: '+12025550113',
+    reason: 'impossible_number',
+    facts: {
+      ...unasked,
+      valid: false,
+      lineType: 'unknown',
+      numberType: null,
+      country: null,
+      countryCode: null,
+      nationalFormat: null,
+      carrier: null,
+      carrierCountry: null,
+    },
+  },
+  {
+    value: '+12025550114',
+    reason: 'invalid_number',
+    facts: { ...unasked, valid: false, lineType: 'unknown', numberType: null, carrier: null },
+  },
+  { value: '+12025550115', reason: 'timeout', facts: unasked },
+]
+
+/** Numbers that call up a fault. */
+export const MAGIC_FAULT_PHONES: Readonly<Record<string, MagicFault>> = {
+  '+12025550142': 'status-402',
+  '+12025550129': 'status-429',
+  '+12025550150': 'status-500',
+  '+12025550153': 'status-503',
+  '+12025550154': 'status-504',
+  '+12025550199': 'slow',
+}
+
+const nowhere = {
+  country: null,
+  countryCode: null,
+  region: null,
+  city: null,
+  latitude: null,
+  longitude: null,
+  timezone: null,
+  isp: null,
+  asn: null,
+} as const
+
+function flagged(group: string, code: string): readonly Signal[] {
+  return [{ group, code, source: 'magic' }]
+}
+
+/** One address for every IP verdict and flag; 192.0.2.0/24 is kept for documentation (RFC 5737). */
+export const MAGIC_IPS: readonly MagicVerdict<'ip', IpFacts>[] = [
+  { value: '192.0.2.1', reason: 'located' },
+  {
+    value: '192.0.2.2',
+    reason: 'located',
+    facts: { isVpn: true, threatScore: 45, signals: flagged('anonymizer', 'vpn') },
+  },
+  {
+    value: '192.0.2.3',
+    reason: 'located',
+    facts: { isProxy: true, threatScore: 55, signals: flagged('anonymizer', 'proxy') },
+  },
+  {
+    value: '192.0.2.4',
+    reason: 'located',
+    facts: { isTor: true, threatScore: 80, signals: flagged('anonymizer', 'tor') },
+  },
+  {
+    value: '192.0.2.5',
+    reason: 'located',
+    facts: { isDatacenter: true, threatScore: 25, signals: flagged('hosting', 'datacenter') },
+  },
+  { value: '192.0.2.6', reason: 'located', facts: { isRelay: true } },
+  {
+    value: '192.0.2.7',
+    reason: 'not_routable',
+    facts: { ...nowhere, valid: false },
+  },
+  { value: '192.0.2.8', reason: 'no_data', facts: nowhere },
+  { value: '192.0.2.9', reason: 'timeout', facts: nowhere },
+]
+
+/** Addresses that call up a fault. */
+export const MAGIC_FAULT_IPS: Readonly<Record<string, MagicFault>> = {
+  '192.0.2.142': 'status-402',
+  '192.0.2.129': 'status-429',
+  '192.0.2.150': 'status-500',
+  '192.0.2.153': 'status-503',
+  '192.0.2.154': 'status-504',
+  '192.0.2.199': 'slow',
+}
+
+const unseen = {
+  registrar: null,
+  createdDate: null,
+  expiryDate: null,
+  ageDays: null,
+} as const
+const absent = {
+  ...unseen,
+  dnsHealthy: false,
+  mxFound: false,
+  spfFound: false,
+  dmarcFound: false,
+  parked: false,
+} as const
+
+/** One name for every domain verdict and flag. */
+export const MAGIC_DOMAINS: readonly MagicVerdict<'domain', DomainFacts>[] = [
+  { value: `registered.${MAGIC_DOMAIN}`, reason: 'registered' },
+  {
+    value: `new.${MAGIC_DOMAIN}`,
+    reason: 'registered',
+    facts: {
+      createdDate: '2025-12-29T00:00:00.000Z',
+      ageDays: 3,
+      safetyScore: 55,
+      signals: flagged('age', 'days_0_7'),
+    },
+  },
+  {
+    value: `disposable.${MAGIC_DOMAIN}`,
+    reason: 'registered',
+    facts: { disposable: true, safetyScore: 30, signals: flagged('disposable', 'disposable') },
+  },
+  {
+    value: `parked.${MAGIC_DOMAIN}`,
+    reason: 'registered',
+    facts: { parked: true, safetyScore: 60, signals: flagged('parked', 'parked') },
+  },
+  {
+    value: `unhealthy.${MAGIC_DOMAIN}`,
+    reason: 'registered',
+    facts: {
+      dnsHealthy: false,
+      mxFound: false,
+      spfFound: false,
+      dmarcFound: false,
+      safetyScore: 50,
+    },
+  },
+  {
+    value: `unregistered.${MAGIC_DOMAIN}`,
+    reason: 'unregistered',
+    facts: { ...absent, valid: false, registered: false, safetyScore: 10 },
+  },
+  {
+    value: `invalid-name.${MAGIC_DOMAIN}`,
+    reason: 'invalid_name',
+    facts: { ...absent, valid: false, registered: false, safetyScore: 0 },
+  },
+  {
+    value: `public-suffix.${MAGIC_DOMAIN}`,
+    reason: 'public_suffix',
+    facts: { ...absent, valid: false, registered: false, safetyScore: 50 },
+  },
+  {
+    value: `no-registry-data.${MAGIC_DOMAIN}`,
+    reason: 'no_registry_data',
+    facts: { ...unseen, valid: false, registered: null },
+  },
+  {
+    value: `registry-throttled.${MAGIC_DOMAIN}`,
+    reason: 'registry_throttled',
+    facts: { ...unseen, valid: false, registered: null },
+  },
+  {
+    value: `registry-failed.${MAGIC_DOMAIN}`,
+    reason: 'registry_failed',
+    facts: { ...unseen, valid: false, registered: null },
+  },
+  {
+    value: `timeout.${MAGIC_DOMAIN}`,
+    reason: 'timeout',
+    facts: {
+      ...unseen,
+      valid: false,
+      registered: null,
+      dnsHealthy: null,
+      mxFound: null,
+      spfFound: null,
+      dmarcFound: null,
+      parked: null,
+    },
+  },
+]
