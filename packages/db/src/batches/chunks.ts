@@ -1,0 +1,147 @@
+import { sql, type Kysely } from 'kysely'
+import type pg from 'pg'
+import type { Check } from '@plumbline/contract/products'
+import type { Tables } from '../tables.ts'
+
+/** A chunk to be stored. */
+export interface NewChunk {
+  readonly no: number
+  readonly firstRow: number
+  readonly rowCount: number
+  readonly billableCount: number
+  readonly counts: Readonly<Record<Check, number>>
+  readonly subjects: Buffer
+  readonly cells: Buffer
+}
+
+/**
+ * Stores chunks of the list that the fencing number still owns.
+ * @returns false where the stage was lost to another worker; nothing is stored then
+ */
+export async function insertChunks(
+  pool: pg.Pool,
+  stage: { batchId: string; lease: number },
+  chunks: readonly NewChunk[],
+): Promise<boolean> {
+  const { rowCount } = await pool.query({
+    name: 'chunks.insert',
+    text: `
+      insert into chunks (batch_id, no, first_row, row_count, billable_count, email_count,
+        phone_count, ip_count, domain_count, remaining, subjects, cells)
+      select b.id, c.no, c.first_row, c.row_count, c.billable_count, c.email, c.phone, c.ip,
+        c.domain, c.email + c.phone + c.ip + c.domain, c.subjects, c.cells
+      from (select id from batches
+            where id = $1 and lease = $2 and status = 'analyzing' for key share) b,
+        unnest($3::int[], $4::int[], $5::int[], $6::int[], $7::int[], $8::int[], $9::int[],
+          $10::int[], $11::bytea[], $12::bytea[])
+        as c(no, first_row, row_count, billable_count, email, phone, ip, domain, subjects, cells)`,
+    values: [
+      stage.batchId,
+      stage.lease,
+      chunks.map((chunk) => chunk.no),
+      chunks.map((chunk) => chunk.firstRow),
+      chunks.map((chunk) => chunk.rowCount),
+      chunks.map((chunk) => chunk.billableCount),
+      chunks.map((chunk) => chunk.counts.email),
+      chunks.map((chunk) => chunk.counts.phone),
+      chunks.map((chunk) => chunk.counts.ip),
+      chunks.map((chunk) => chunk.counts.domain),
+      chunks.map((chunk) => chunk.subjects),
+      chunks.map((chunk) => chunk.cells),
+    ],
+  })
+  return rowCount === chunks.length
+}
+
+/** Drops what an earlier reading of the list left behind. */
+export async function deleteChunks(db: Kysely<Tables>, batchId: string): Promise<void> {
+  await db.deleteFrom('tasks').where('batch_id', '=', batchId).execute()
+  await db.deleteFrom('parts').where('batch_id', '=', batchId).execute()
+  await db.deleteFrom('chunks').where('batch_id', '=', batchId).execute()
+}
+
+/** A part of a chunk's outcomes, as it came in. */
+export interface Part {
+  readonly check: Check
+  /** Places answered; null is all of them in order. */
+  readonly indexes: readonly number[] | null
+  readonly outcomes: Buffer
+}
+
+/** A chunk with all that a result needs. */
+export interface StoredChunk {
+  readonly no: number
+  readonly firstRow: number
+  readonly rowCount: number
+  readonly settled: boolean
+  readonly subjects: Buffer
+  readonly cells: Buffer
+  readonly parts: readonly Part[]
+}
+
+/** Chunks from `fromNo` on, in order, each with its parts. */
+export async function readChunks(
+  pool: pg.Pool,
+  batchId: string,
+  range: { fromNo: number; most: number },
+): Promise<readonly StoredChunk[]> {
+  const values = [batchId, range.fromNo, range.fromNo + range.most]
+  const chunks = await pool.query<{
+    no: number
+    first_row: number
+    row_count: number
+    settled: boolean
+    subjects: Buffer
+    cells: Buffer
+  }>({
+    name: 'chunks.page',
+    text: `
+      select no, first_row, row_count, settled_at is not null as settled, subjects, cells
+      from chunks where batch_id = $1 and no >= $2 and no < $3 order by no`,
+    values,
+  })
+  // Second, so that the parts of every chunk seen as settled are there.
+  const parts = await pool.query<{
+    chunk_no: number
+    check_kind: Check
+    indexes: number[] | null
+    outcomes: Buffer
+  }>({
+    name: 'parts.page',
+    text: `
+      select chunk_no, check_kind, indexes, outcomes
+      from parts where batch_id = $1 and chunk_no >= $2 and chunk_no < $3`,
+    values,
+  })
+  const byChunk = new Map<number, Part[]>()
+  for (const row of parts.rows) {
+    const list = byChunk.get(row.chunk_no) ?? []
+    list.push({ check: row.check_kind, indexes: row.indexes, outcomes: row.outcomes })
+    byChunk.set(row.chunk_no, list)
+  }
+  return chunks.rows.map((row) => ({
+    no: row.no,
+    firstRow: row.first_row,
+    rowCount: row.row_count,
+    settled: row.settled,
+    subjects: row.subjects,
+    cells: row.cells,
+    parts: byChunk.get(row.no) ?? [],
+  }))
+}
+
+/** Number of the chunk that holds a row; undefined past the end. */
+export async function chunkOfRow(
+  db: Kysely<Tables>,
+  batchId: string,
+  row: number,
+): Promise<number | undefined> {
+  const found = await db
+    .selectFrom('chunks')
+    .select('no')
+    .where('batch_id', '=', batchId)
+    .where('first_row', '<=', row)
+    .where(sql<boolean>`first_row + row_count > ${row}`)
+    .executeTakeFirst()
+  return found?.no
+}

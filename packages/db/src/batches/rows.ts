@@ -1,0 +1,187 @@
+import { BATCH_MOVES, BATCH_STATES, UNFINISHED_STATES, type BatchState } from '@plumbline/contract/batch'
+import { sql, type Insertable, type Kysely, type Selectable, type Updateable } from 'kysely'
+import type { Tables } from '../tables.ts'
+import type { BatchesTable } from '../tables/batches.ts'
+
+/** A batch as its row holds it. */
+export type BatchRow = Selectable<BatchesTable>
+
+/** What settled chunks add up to. */
+export interface BatchSums {
+  readonly rowsDone: number
+  readonly creditsUsed: number
+  readonly verdicts: readonly number[]
+}
+
+/** Whose batch: an id of another account, or of the other mode, is not found. */
+export interface BatchOwner {
+  readonly accountId: string
+  readonly mode: 'live' | 'test'
+}
+
+const NOW_TEXT = sql<string>`to_char(clock_timestamp() at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`
+
+/** Writes a new batch in state `analyzing`, with the lease of its first stage held for `leaseMs`. */
+export async function insertBatch(
+  db: Kysely<Tables>,
+  row: Omit<Insertable<BatchesTable>, 'status' | 'ats' | 'lease' | 'lease_until'>,
+  leaseMs: number,
+): Promise<void> {
+  await db
+    .insertInto('batches')
+    .values({
+      ...row,
+      status: 'analyzing',
+      ats: sql`jsonb_build_object('analyzing', ${NOW_TEXT})`,
+      lease: 1,
+      lease_until: sql`clock_timestamp() + ${leaseMs} * interval '1 ms'`,
+    } as Insertable<BatchesTable>)
+    .execute()
+}
+
+/** How many unfinished lists and how many bytes of files an account has. */
+export async function batchLoad(
+  db: Kysely<Tables>,
+  accountId: string,
+): Promise<{ unfinished: number; fileBytes: number }> {
+  const row = await db
+    .selectFrom('batches')
+    .select([
+      sql<number>`count(*) filter (where status = any(${[...UNFINISHED_STATES]}))`.as('unfinished'),
+      sql<number>`coalesce(sum(file_bytes + coalesce(result_bytes, 0)), 0)`.as('file_bytes'),
+    ])
+    .where('account_id', '=', accountId)
+    .where('status', '!=', 'expired')
+    .executeTakeFirstOrThrow()
+  return { unfinished: Number(row.unfinished), fileBytes: Number(row.file_bytes) }
+}
+
+/** A batch of this owner; undefined where there is none. */
+export async function findBatch(
+  db: Kysely<Tables>,
+  owner: BatchOwner,
+  id: string,
+): Promise<BatchRow | undefined> {
+  return await db
+    .selectFrom('batches')
+    .selectAll()
+    .where('id', '=', id)
+    .where('account_id', '=', owner.accountId)
+    .where('mode', '=', owner.mode)
+    .executeTakeFirst()
+}
+
+/** A batch by id alone, for the workers. */
+export async function readBatch(db: Kysely<Tables>, id: string): Promise<BatchRow | undefined> {
+  return await db.selectFrom('batches').selectAll().where('id', '=', id).executeTakeFirst()
+}
+
+/** Newest first, after a batch of the same owner. */
+export async function pageOfBatches(
+  db: Kysely<Tables>,
+  owner: BatchOwner,
+  page: { limit: number; afterId: string | undefined },
+): Promise<readonly BatchRow[]> {
+  let query = db
+    .selectFrom('batches')
+    .selectAll()
+    .where('account_id', '=', owner.accountId)
+    .where('mode', '=', owner.mode)
+    .orderBy('created_at', 'desc')
+    .orderBy('id', 'desc')
+    .limit(page.limit)
+  if (page.afterId !== undefined) {
+    query = query.where(
+      sql<boolean>`(created_at, id) < (select created_at, id from batches where id = ${page.afterId})`,
+    )
+  }
+  return await query.execute()
+}
+
+/** What the settled chunks of batches add up to, by batch id. */
+export async function sumsOf(
+  db: Kysely<Tables>,
+  ids: readonly string[],
+): Promise<ReadonlyMap<string, BatchSums>> {
+  const rows = await db
+    .selectFrom('chunks')
+    .select([
+      'batch_id',
+      sql<number>`coalesce(sum(row_count), 0)`.as('rows_done'),
+      sql<number>`coalesce(sum(charged), 0)`.as('credits_used'),
+      ...[1, 2, 3, 4].map((place) =>
+        sql<number>`coalesce(sum(verdicts[${sql.lit(place)}]), 0)`.as(`verdict_${place}`),
+      ),
+    ])
+    .where('batch_id', 'in', ids.length === 0 ? [''] : [...ids])
+    .where('settled_at', 'is not', null)
+    .groupBy('batch_id')
+    .execute()
+  const sums = new Map<string, BatchSums>()
+  for (const row of rows) {
+    const counts: Record<string, unknown> = row
+    sums.set(row.batch_id, {
+      rowsDone: Number(row.rows_done),
+      creditsUsed: Number(row.credits_used),
+      verdicts: [1, 2, 3, 4].map((place) => Number(counts[`verdict_${place}`])),
+    })
+  }
+  return sums
+}
+
+/**
+ * Moves a batch to a state, from any state the contract allows it from; answers the row, or
+ * undefined where it was in none of them. The stage lease is given up.
+ */
+export async function moveBatch(
+  tx: Kysely<Tables>,
+  id: string,
+  to: BatchState,
+  fields: Updateable<BatchesTable> = {},
+): Promise<BatchRow | undefined> {
+  const from = BATCH_STATES.filter((state) => BATCH_MOVES[state].includes(to))
+  return await tx
+    .updateTable('batches')
+    .set({
+      ...fields,
+      status: to,
+      ats: sql`ats || jsonb_build_object(${to}::text, ${NOW_TEXT})`,
+      lease: sql`lease + 1`,
+      lease_until: null,
+      stage_attempts: 0,
+    })
+    .where('id', '=', id)
+    .where('status', 'in', from)
+    .returningAll()
+    .executeTakeFirst()
+}
+
+/** Changes facts of a batch without moving it. */
+export async function updateBatch(
+  tx: Kysely<Tables>,
+  id: string,
+  fields: Updateable<BatchesTable>,
+): Promise<void> {
+  await tx.updateTable('batches').set(fields).where('id', '=', id).execute()
+}
+
+/** Locks a batch for the rest of the transaction. */
+export async function lockBatch(tx: Kysely<Tables>, id: string): Promise<BatchRow | undefined> {
+  return await tx.selectFrom('batches').selectAll().where('id', '=', id).forUpdate().executeTakeFirst()
+}
+
+/** Removes a batch and all that hangs on it. */
+export async function deleteBatch(tx: Kysely<Tables>, id: string): Promise<void> {
+  await tx.deleteFrom('batches').where('id', '=', id).execute()
+}
+
+/** Ended batches whose time is up, by database time. */
+export async function expiringBatches(db: Kysely<Tables>, most: number): Promise<readonly BatchRow[]> {
+  return await db
+    .selectFrom('batches')
+    .selectAll()
+    .where('expires_at', '<=', sql<Date>`clock_timestamp()`)
+    .where('status', 'in', ['ready', 'completed', 'canceled', 'failed'])
+    .limit(most)
+    .execute()
+}

@@ -1,0 +1,110 @@
+import { sql, type Kysely } from 'kysely'
+import type { Json } from '@plumbline/contract/outcome'
+import type { Tables } from '../tables.ts'
+import type { Part } from './chunks.ts'
+
+/** Subjects whose outcomes must wait, with their group. */
+export interface WaitingSubjects {
+  readonly group: string
+  /** Milliseconds from now until they are due. */
+  readonly afterMs: number
+  /** Whether the whole group waits that long (it has no room), or only these subjects. */
+  readonly holdsGroup: boolean
+  readonly indexes: readonly number[]
+  readonly states: readonly (Json | null)[]
+}
+
+/** What a task brings in. */
+export interface Arrival {
+  readonly taskId: number
+  readonly lease: number
+  /** Answered subjects: places in the chunk's subjects, null for all in order. */
+  readonly indexes: readonly number[] | null
+  readonly count: number
+  readonly outcomes: Buffer
+  readonly waiting: readonly WaitingSubjects[]
+  /** Places that stay with the task (a save in the middle of its work); null ends the task. */
+  readonly stays: { readonly indexes: readonly number[]; readonly states: readonly (Json | null)[] | null } | null
+}
+
+/**
+ * Stores a task's outcomes under its lease, puts what waits back as tasks of its group, and counts
+ * the chunk down; answers how many subjects of the chunk are still open, or undefined where the
+ * lease was lost (nothing is stored then).
+ */
+export async function storeArrival(tx: Kysely<Tables>, arrival: Arrival): Promise<number | undefined> {
+  const stays = arrival.stays
+  const take =
+    stays === null
+      ? sql`delete from tasks where id = ${arrival.taskId} and lease = ${arrival.lease} returning *`
+      : sql`update tasks set indexes = ${[...stays.indexes]}, size = ${stays.indexes.length},
+              states = ${stays.states === null ? null : JSON.stringify(stays.states)}::jsonb
+            where id = ${arrival.taskId} and lease = ${arrival.lease} returning *`
+  const { rows } = await sql<{ remaining: number }>`
+    with task as (${take}), part as (
+      insert into parts (batch_id, chunk_no, check_kind, indexes, outcomes)
+      select batch_id, chunk_no, check_kind,
+        ${arrival.indexes === null ? null : [...arrival.indexes]}::int[], ${arrival.outcomes}
+      from task where ${arrival.count} > 0
+    ), waiting as (
+      select * from jsonb_to_recordset(${JSON.stringify(arrival.waiting)}::jsonb)
+        as w("group" text, "afterMs" float8, "holdsGroup" boolean, indexes jsonb, states jsonb)
+    ), again as (
+      insert into tasks (batch_id, account_id, mode, check_kind, depth, chunk_no, indexes, size,
+        states, group_key, due_at)
+      select t.batch_id, t.account_id, t.mode, t.check_kind, t.depth, t.chunk_no,
+        array(select jsonb_array_elements_text(w.indexes)::int), jsonb_array_length(w.indexes),
+        w.states, w."group", clock_timestamp() + w."afterMs" * interval '1 ms'
+      from task t, waiting w
+    ), room as (
+      insert into task_groups as g (check_kind, group_key, next_at)
+      select t.check_kind, w."group",
+        clock_timestamp() + case when w."holdsGroup" then w."afterMs" else 0 end * interval '1 ms'
+      from task t, waiting w
+      on conflict (check_kind, group_key) do update
+      set next_at = greatest(g.next_at, excluded.next_at)
+    )
+    update chunks c set remaining = remaining - ${arrival.count}
+    from task t where c.batch_id = t.batch_id and c.no = t.chunk_no
+    returning c.remaining
+  `.execute(tx)
+  return rows[0]?.remaining
+}
+
+/** Every part of a chunk, inside the transaction that settles it. */
+export async function partsOfChunk(
+  tx: Kysely<Tables>,
+  chunk: { batchId: string; no: number },
+): Promise<readonly Part[]> {
+  const rows = await tx
+    .selectFrom('parts')
+    .select(['check_kind', 'indexes', 'outcomes'])
+    .where('batch_id', '=', chunk.batchId)
+    .where('chunk_no', '=', chunk.no)
+    .execute()
+  return rows.map((row) => ({ check: row.check_kind, indexes: row.indexes, outcomes: row.outcomes }))
+}
+
+/** Marks a chunk as settled with what it cost and its verdict counts. */
+export async function markSettled(
+  tx: Kysely<Tables>,
+  chunk: { batchId: string; no: number },
+  sums: { charged: number; verdicts: readonly number[] },
+): Promise<void> {
+  await sql`
+    update chunks set settled_at = clock_timestamp(), charged = ${sums.charged},
+      verdicts = ${[...sums.verdicts]}
+    where batch_id = ${chunk.batchId} and no = ${chunk.no} and settled_at is null
+  `.execute(tx)
+}
+
+/** Forgets groups that nothing has waited for since `olderThanMs`. */
+export async function sweepGroups(db: Kysely<Tables>, olderThanMs: number): Promise<void> {
+  await sql`
+    delete from task_groups g
+    where g.next_at < clock_timestamp() - ${olderThanMs} * interval '1 ms'
+      and not exists (select 1 from tasks t
+        where t.check_kind = g.check_kind and t.group_key = g.group_key)
+  `.execute(db)
+}
+

@@ -1,0 +1,80 @@
+import { sql, type Kysely } from 'kysely'
+import type { Tables } from '../tables.ts'
+
+/** A stage to be worked: reading a list, or writing its result. */
+export interface Stage {
+  readonly batchId: string
+  readonly stage: 'intake' | 'finish'
+  readonly lease: number
+  readonly attempts: number
+}
+
+/** Moves every running batch without an open chunk on to `finalizing`. */
+export async function closeFinishedBatches(db: Kysely<Tables>): Promise<number> {
+  const { numAffectedRows } = await sql`
+    update batches b
+    set status = 'finalizing', lease_until = null, stage_attempts = 0,
+        ats = ats || jsonb_build_object('finalizing',
+          to_char(clock_timestamp() at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'))
+    where b.status = 'running'
+      and not exists (select 1 from chunks c where c.batch_id = b.id and c.settled_at is null)
+  `.execute(db)
+  return Number(numAffectedRows ?? 0)
+}
+
+/** Leases every stage that nobody works on, by database time; what ran out is leased again. */
+export async function leaseStages(db: Kysely<Tables>, leaseMs: number): Promise<readonly Stage[]> {
+  const { rows } = await sql<{ id: string; status: string; lease: number; stage_attempts: number }>`
+    update batches
+    set lease = lease + 1, stage_attempts = stage_attempts + 1,
+        lease_until = clock_timestamp() + ${leaseMs} * interval '1 ms'
+    where id in (
+      select id from batches
+      where status in ('analyzing', 'finalizing', 'canceling')
+        and (lease_until is null or lease_until < clock_timestamp())
+      order by created_at
+      limit 100
+      for update skip locked
+    )
+    returning id, status, lease, stage_attempts
+  `.execute(db)
+  return rows.map((row) => ({
+    batchId: row.id,
+    stage: row.status === 'analyzing' ? 'intake' : 'finish',
+    lease: row.lease,
+    attempts: row.stage_attempts,
+  }))
+}
+
+/**
+ * Takes a leased stage in hand: answers the fencing number that all its writes must carry, or
+ * undefined where another worker has it (a job delivered twice, a lease that ran out).
+ */
+export async function claimStage(
+  db: Kysely<Tables>,
+  stage: { batchId: string; lease: number },
+  leaseMs: number,
+): Promise<number | undefined> {
+  const { rows } = await sql<{ lease: number }>`
+    update batches
+    set lease = lease + 1, lease_until = clock_timestamp() + ${leaseMs} * interval '1 ms'
+    where id = ${stage.batchId} and lease = ${stage.lease}
+      and status in ('analyzing', 'finalizing', 'canceling')
+    returning lease
+  `.execute(db)
+  return rows[0]?.lease
+}
+
+/** Extends a stage's lease; false where it was lost. */
+export async function renewStage(
+  db: Kysely<Tables>,
+  stage: { batchId: string; lease: number },
+  leaseMs: number,
+): Promise<boolean> {
+  const { rows } = await sql`
+    update batches set lease_until = clock_timestamp() + ${leaseMs} * interval '1 ms'
+    where id = ${stage.batchId} and lease = ${stage.lease}
+    returning 1
+  `.execute(db)
+  return rows.length === 1
+}

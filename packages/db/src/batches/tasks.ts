@@ -1,0 +1,268 @@
+import { sql, type Kysely } from 'kysely'
+import type pg from 'pg'
+import type { Json } from '@plumbline/contract/outcome'
+import type { KeyMode } from '@plumbline/contract/plans'
+import type { Check, Depth } from '@plumbline/contract/products'
+import type { Tables } from '../tables.ts'
+
+/** A task that goes out as one job: the id and the lease it must be claimed with. */
+export interface LeasedTask {
+  readonly taskId: number
+  readonly lease: number
+  readonly check: Check
+}
+
+/** Makes the first tasks of a batch: one for each chunk and check that has subjects. */
+export async function createTasks(
+  tx: Kysely<Tables>,
+  batch: { id: string; accountId: string; mode: KeyMode; depth: Depth },
+): Promise<void> {
+  await sql`
+    insert into tasks (batch_id, account_id, mode, check_kind, depth, chunk_no, size)
+    select batch_id, ${batch.accountId}, ${batch.mode}, k.kind, ${batch.depth}, no, k.size
+    from chunks, lateral (values ('email', email_count), ('phone', phone_count),
+      ('ip', ip_count), ('domain', domain_count)) as k(kind, size)
+    where batch_id = ${batch.id} and k.size > 0
+    order by no
+  `.execute(tx)
+  await sql`
+    update chunks set settled_at = clock_timestamp() where batch_id = ${batch.id} and remaining = 0
+  `.execute(tx)
+}
+
+/**
+ * Hands out tasks, by database time: at most `slots` of a check in flight, round-robin over accounts
+ * (the account with the least in flight first). An account with nothing in flight may go into the
+ * `reserve` beyond the slots, so that it never waits for another's long chunks. Of a group that
+ * waits, one task is out at a time. What ran out of its lease counts as pending again.
+ */
+export async function leaseTasks(
+  pool: pg.Pool,
+  options: { slots: Readonly<Record<Check, number>>; reserve: number; leaseMs: number },
+): Promise<readonly LeasedTask[]> {
+  const { rows } = await pool.query<{ id: number; lease: number; check_kind: Check }>({
+    name: 'tasks.lease',
+    text: LEASE_TASKS,
+    values: [
+      Object.keys(options.slots),
+      Object.values(options.slots),
+      options.reserve,
+      options.leaseMs,
+    ],
+  })
+  return rows.map((row) => ({ taskId: row.id, lease: row.lease, check: row.check_kind }))
+}
+
+// One dispatcher at a time: the bound on what is in flight is then exact.
+const LEASE_TASKS = `
+  with turn as (
+    select pg_try_advisory_xact_lock(hashtext('tasks.lease')) as ours
+  ), lost as (
+    update tasks set lease_until = null
+    from turn where turn.ours and lease_until < clock_timestamp()
+    returning id
+  ), busy as (
+    select check_kind, account_id, count(*)::int as n
+    from tasks, turn where turn.ours and lease_until >= clock_timestamp()
+    group by check_kind, account_id
+  ), kinds as (
+    select k.check_kind, k.slots - coalesce(sum(b.n), 0)::int as free
+    from unnest($1::text[], $2::int[]) as k(check_kind, slots)
+      cross join turn left join busy b on b.check_kind = k.check_kind
+    where turn.ours
+    group by k.check_kind, k.slots
+  ), fresh as (
+    select t.id, t.check_kind, t.account_id, b.created_at as since, t.chunk_no
+    from kinds k
+      cross join (select id, created_at from batches where status = 'running') b
+      cross join lateral (
+        select id, check_kind, account_id, chunk_no from tasks
+        where check_kind = k.check_kind and batch_id = b.id
+          and lease_until is null and group_key is null
+        order by chunk_no limit greatest(k.free, 0) + $3) t
+  ), waiting as (
+    select t.id, g.check_kind, t.account_id, t.due_at as since, t.chunk_no
+    from task_groups g cross join turn
+      cross join lateral (
+        (select id, account_id, due_at, chunk_no from tasks
+         where check_kind = g.check_kind and group_key = g.group_key and lease_until is null
+           and due_at <= clock_timestamp() and account_id > g.last_account_id
+         order by account_id, id limit 1)
+        union all
+        (select id, account_id, due_at, chunk_no from tasks
+         where check_kind = g.check_kind and group_key = g.group_key and lease_until is null
+           and due_at <= clock_timestamp() and account_id <= g.last_account_id
+         order by account_id, id limit 1)
+        limit 1) t
+    where turn.ours and g.next_at <= clock_timestamp()
+      and not exists (select 1 from tasks l
+        where l.check_kind = g.check_kind and l.group_key = g.group_key
+          and l.lease_until >= clock_timestamp())
+  ), placed as (
+    select p.id, p.check_kind, row_number() over (
+        partition by p.check_kind, p.account_id order by p.since, p.chunk_no, p.id
+      ) + coalesce(b.n, 0) as place
+    from (select * from fresh union all select * from waiting) p
+      left join busy b on b.check_kind = p.check_kind and b.account_id = p.account_id
+  ), chosen as (
+    select r.id from (
+      select *, row_number() over (partition by check_kind order by place, id) as turn_no
+      from placed) r join kinds k on k.check_kind = r.check_kind
+    where r.turn_no <= k.free
+      or (r.place = 1 and r.turn_no <= greatest(k.free, 0) + $3)
+  ), leased as (
+    update tasks t
+    set lease = lease + 1, attempts = attempts + 1,
+        lease_until = clock_timestamp() + $4::int * interval '1 ms'
+    from chosen where t.id = chosen.id and t.lease_until is null
+    returning t.id, t.lease, t.check_kind, t.group_key, t.account_id
+  ), served as (
+    update task_groups g set last_account_id = l.account_id
+    from leased l where l.check_kind = g.check_kind and l.group_key = g.group_key
+  )
+  select id, lease, check_kind from leased`
+
+/** A task in hand, with what it asks. `lease` is the fencing number that all its writes carry. */
+export interface ClaimedTask {
+  readonly taskId: number
+  readonly lease: number
+  readonly batchId: string
+  readonly accountId: string
+  readonly mode: KeyMode
+  readonly check: Check
+  readonly depth: Depth
+  readonly chunkNo: number
+  readonly indexes: readonly number[] | null
+  readonly states: readonly (Json | null)[] | null
+  readonly attempts: number
+  /** The chunk's subjects of every check, compressed. */
+  readonly subjects: Buffer
+}
+
+/**
+ * Takes a leased task in hand and loads what it asks, in one statement; undefined where the lease
+ * ran out, the task is done or gone, or the job was delivered twice.
+ */
+export async function claimTask(
+  pool: pg.Pool,
+  task: { taskId: number; lease: number },
+  leaseMs: number,
+): Promise<ClaimedTask | undefined> {
+  const { rows } = await pool.query<{
+    lease: number
+    batch_id: string
+    account_id: string
+    mode: KeyMode
+    check_kind: Check
+    depth: Depth
+    chunk_no: number
+    indexes: number[] | null
+    states: (Json | null)[] | null
+    attempts: number
+    subjects: Buffer
+  }>({
+    name: 'tasks.claim',
+    text: `
+      update tasks t
+      set lease = t.lease + 1, lease_until = clock_timestamp() + $3::int * interval '1 ms'
+      from chunks c
+      where t.id = $1 and t.lease = $2 and t.lease_until is not null
+        and c.batch_id = t.batch_id and c.no = t.chunk_no
+      returning t.lease, t.batch_id, t.account_id, t.mode, t.check_kind, t.depth, t.chunk_no,
+        t.indexes, t.states, t.attempts, c.subjects`,
+    values: [task.taskId, task.lease, leaseMs],
+  })
+  const row = rows[0]
+  if (row === undefined) return undefined
+  return {
+    taskId: task.taskId,
+    lease: row.lease,
+    batchId: row.batch_id,
+    accountId: row.account_id,
+    mode: row.mode,
+    check: row.check_kind,
+    depth: row.depth,
+    chunkNo: row.chunk_no,
+    indexes: row.indexes,
+    states: row.states,
+    attempts: row.attempts,
+    subjects: row.subjects,
+  }
+}
+
+/** Extends the leases of tasks in hand; answers the ids that are still held. */
+export async function renewTasks(
+  pool: pg.Pool,
+  tasks: readonly { taskId: number; lease: number }[],
+  leaseMs: number,
+): Promise<ReadonlySet<number>> {
+  const { rows } = await pool.query<{ id: number }>({
+    name: 'tasks.renew',
+    text: `
+      update tasks t set lease_until = clock_timestamp() + $3::int * interval '1 ms'
+      from unnest($1::bigint[], $2::int[]) as held(id, lease)
+      where t.id = held.id and t.lease = held.lease and t.lease_until is not null
+      returning t.id`,
+    values: [tasks.map((task) => task.taskId), tasks.map((task) => task.lease), leaseMs],
+  })
+  return new Set(rows.map((row) => row.id))
+}
+
+/** Gives a task in hand back at once, its attempt spent; for a worker that stops or whose engine threw. */
+export async function returnTask(
+  pool: pg.Pool,
+  task: { taskId: number; lease: number },
+): Promise<void> {
+  await pool.query({
+    name: 'tasks.return',
+    text: 'update tasks set lease_until = null where id = $1 and lease = $2',
+    values: [task.taskId, task.lease],
+  })
+}
+
+/** Replaces a task in hand by two of half the subjects, to find a subject that breaks its engine. */
+export async function splitTask(
+  pool: pg.Pool,
+  task: { taskId: number; lease: number },
+  halves: readonly { indexes: readonly number[]; states: readonly (Json | null)[] | null; attempts: number }[],
+): Promise<void> {
+  await pool.query({
+    name: 'tasks.split',
+    text: `
+      with task as (delete from tasks where id = $1 and lease = $2 returning *)
+      insert into tasks (batch_id, account_id, mode, check_kind, depth, chunk_no, indexes, size,
+        states, attempts)
+      select t.batch_id, t.account_id, t.mode, t.check_kind, t.depth, t.chunk_no,
+        array(select jsonb_array_elements_text(h->'indexes')::int),
+        jsonb_array_length(h->'indexes'), nullif(h->'states', 'null'), (h->>'attempts')::int
+      from task t, jsonb_array_elements($3::jsonb) h`,
+    values: [task.taskId, task.lease, JSON.stringify(halves)],
+  })
+}
+
+/** Drops every task of a batch: what is in hand finds its lease gone. */
+export async function dropTasks(tx: Kysely<Tables>, batchId: string): Promise<void> {
+  await tx.deleteFrom('tasks').where('batch_id', '=', batchId).execute()
+}
+
+/** Tasks pending, waiting and in flight by check, for metrics. */
+export async function countTasks(
+  db: Kysely<Tables>,
+): Promise<readonly { check: Check; state: string; count: number }[]> {
+  const { rows } = await sql<{ check: Check; state: string; count: number }>`
+    select check_kind as check, count(*)::int as count,
+      case when lease_until is not null then 'in_flight'
+        when group_key is not null then 'waiting' else 'pending' end as state
+    from tasks group by 1, 3
+  `.execute(db)
+  return rows
+}
+
+/** Whether any task or stage is open, so that the dispatcher looks often. */
+export async function anyOpenWork(db: Kysely<Tables>): Promise<boolean> {
+  const { rows } = await sql<{ open: boolean }>`
+    select exists (select 1 from batches
+      where status in ('analyzing', 'running', 'finalizing', 'canceling')) as open
+  `.execute(db)
+  return rows[0]?.open === true
+}

@@ -1,0 +1,131 @@
+import type { BatchState } from '@plumbline/contract/batch'
+import type { Check, Depth, Product } from '@plumbline/contract/products'
+import type { KeyMode } from '@plumbline/contract/plans'
+import type { Json } from '@plumbline/contract/outcome'
+import type { ColumnType, Generated, JSONColumnType } from 'kysely'
+
+type Timestamp = ColumnType<Date, Date | string, Date | string>
+type Stored<T extends object | null> = JSONColumnType<T, string, string>
+
+export interface MappedColumn {
+  readonly column: number
+  readonly header: string | null
+  readonly confidence: number
+}
+
+/** Columns as `0301_batches.sql` makes them. */
+export interface BatchesTable {
+  id: string
+  account_id: string
+  mode: KeyMode
+  product: Product
+  name: string | null
+  status: BatchState
+  explain: boolean
+  default_country: string | null
+  auto_start: boolean
+  max_credits: number | null
+  retention_days: number
+  requested: Stored<BatchRequest>
+  source_key: string
+  file_name: string | null
+  file_bytes: number
+  file_format: Generated<string | null>
+  encoding: Generated<string | null>
+  delimiter: Generated<string | null>
+  header: ColumnType<readonly string[] | null, string | null | undefined, string | null>
+  column_count: Generated<number>
+  mapping: ColumnType<Readonly<Record<string, MappedColumn>>, string | undefined, string>
+  rows_total: Generated<number>
+  rows_blank: Generated<number>
+  rows_refused: Generated<number>
+  rows_duplicate: Generated<number>
+  rows_billable: Generated<number>
+  repeated: Generated<Buffer | null>
+  credits_estimate: Generated<number>
+  credits_held: Generated<number>
+  credits_released: Generated<number>
+  result_key: Generated<string | null>
+  result_bytes: Generated<number | null>
+  result_rows: Generated<number | null>
+  result_sha256: Generated<string | null>
+  error: ColumnType<BatchError | null, string | null | undefined, string | null>
+  ats: Stored<Partial<Record<BatchState, string>>>
+  expires_at: ColumnType<Date | null, Date | null | undefined, Date | null>
+  lease: Generated<number>
+  lease_until: ColumnType<Date | null, Date | null | undefined, Date | null>
+  stage_attempts: Generated<number>
+  created_at: Generated<Timestamp>
+}
+
+/** What the upload said about how to read the list. */
+export interface BatchRequest {
+  readonly format?: string
+  readonly header?: boolean
+  readonly mapping?: Readonly<Record<string, string | number>>
+}
+
+export interface BatchError {
+  readonly error: string
+  readonly message: string
+}
+
+export interface ChunksTable {
+  batch_id: string
+  no: number
+  first_row: number
+  row_count: number
+  billable_count: number
+  email_count: number
+  phone_count: number
+  ip_count: number
+  domain_count: number
+  remaining: number
+  subjects: Buffer
+  cells: Buffer
+  settled_at: ColumnType<Date | null, Date | null | undefined, Date | null>
+  charged: Generated<number>
+  verdicts: Generated<number[]>
+}
+
+export interface TasksTable {
+  id: Generated<number>
+  batch_id: string
+  account_id: string
+  mode: KeyMode
+  check_kind: Check
+  depth: Depth
+  chunk_no: number
+  indexes: number[] | null
+  size: number
+  states: ColumnType<readonly (Json | null)[] | null, string | null, string | null>
+  attempts: Generated<number>
+  lease: Generated<number>
+  lease_until: ColumnType<Date | null, Date | null | undefined, Date | null>
+  group_key: string | null
+  due_at: ColumnType<Date | null, Date | null | undefined, Date | null>
+}
+
+export interface TaskGroupsTable {
+  check_kind: Check
+  group_key: string
+  next_at: Timestamp
+  last_account_id: Generated<string>
+}
+
+export interface PartsTable {
+  batch_id: string
+  chunk_no: number
+  check_kind: Check
+  id: Generated<number>
+  indexes: number[] | null
+  outcomes: Buffer
+}
+
+export interface BatchTables {
+  batches: BatchesTable
+  chunks: ChunksTable
+  tasks: TasksTable
+  task_groups: TaskGroupsTable
+  parts: PartsTable
+}

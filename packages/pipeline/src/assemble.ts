@@ -1,0 +1,341 @@
+import type {
+  DomainFacts,
+  EmailFacts,
+  IpFacts,
+  Json,
+  Outcome,
+  PhoneFacts,
+} from '@plumbline/contract/outcome'
+import { priceCredits, type Check, type Product } from '@plumbline/contract/products'
+import { riskLevel, type ResultOf } from '@plumbline/contract/results'
+import type { FraudScorer, Outcomes, Score } from '@plumbline/contract/score'
+
+/** A result and what it rests on. */
+export interface Assembled {
+  readonly result: ResultOf
+  readonly explain: { readonly [part: string]: Json }
+}
+
+/**
+ * Makes the result of a product from its outcomes: one function for single calls and lists.
+ * A check is part of the product exactly when its outcome is there.
+ * @throws where the outcome of the product's required check is missing: a bug of the caller
+ */
+export function assemble(product: Product, outcomes: Outcomes, scoreFraud: FraudScorer): Assembled {
+  const supplied = suppliedChecks(outcomes)
+  const credits_used = priceCredits(product, supplied)
+  if (product !== 'fraud-signals') {
+    return { result: plainResult(product, outcomes, credits_used), explain: explainParts(outcomes) }
+  }
+  const score = scoreFraud(outcomes)
+  return {
+    result: fraudSignals(outcomes, score, credits_used),
+    explain: { ...explainParts(outcomes), fraud_score: explainScore(score) },
+  }
+}
+
+/** The result alone, for the many rows of a list. */
+export function assembleResult(
+  product: Product,
+  outcomes: Outcomes,
+  scoreFraud: FraudScorer,
+): ResultOf {
+  const credits_used = priceCredits(product, suppliedChecks(outcomes))
+  return product === 'fraud-signals'
+    ? fraudSignals(outcomes, scoreFraud(outcomes), credits_used)
+    : plainResult(product, outcomes, credits_used)
+}
+
+function suppliedChecks(outcomes: Outcomes): Check[] {
+  const supplied: Check[] = []
+  if (outcomes.email !== undefined) supplied.push('email')
+  if (outcomes.phone !== undefined) supplied.push('phone')
+  if (outcomes.ip !== undefined) supplied.push('ip')
+  if (outcomes.domain !== undefined) supplied.push('domain')
+  return supplied
+}
+
+function plainResult(
+  product: Exclude<Product, 'fraud-signals'>,
+  outcomes: Outcomes,
+  credits_used: number,
+): ResultOf {
+  switch (product) {
+    case 'email':
+      return emailResult(factsOf(outcomes.email), credits_used)
+    case 'phone':
+      return phoneResult(factsOf(outcomes.phone), credits_used)
+    case 'ip':
+      return ipResult(factsOf(outcomes.ip), credits_used)
+    case 'domain':
+      return domainResult(factsOf(outcomes.domain), credits_used)
+    case 'deliverability':
+      return deliverability(outcomes, credits_used)
+    case 'contact-intel':
+      return contactIntel(outcomes, credits_used)
+  }
+}
+
+function factsOf<F>(outcome: { readonly facts: F } | undefined): F {
+  if (outcome === undefined) throw new Error('the outcome of a required check is missing')
+  return outcome.facts
+}
+
+// What could not be found out is false (decision 1).
+const yes = (fact: boolean | null): boolean => fact === true
+
+/** Decision 22: accepted, and the domain is not known to accept everything. */
+function confirmed(email: EmailFacts): boolean {
+  return yes(email.smtpValid) && !yes(email.catchAll)
+}
+
+/** Decision 23, the single result: nothing proven against the mailbox. */
+function validMailbox(email: EmailFacts): boolean {
+  return takesMail(email) && email.mailbox !== 'missing' && email.mailbox !== 'disabled'
+}
+
+/** Decision 23, the bundles: good syntax and a host that takes mail. */
+function takesMail(email: EmailFacts): boolean {
+  return email.syntaxValid && yes(email.acceptsMail)
+}
+
+function emailResult(email: EmailFacts, credits_used: number): ResultOf<'email'> {
+  return {
+    email: email.address,
+    valid: validMailbox(email),
+    deliverable: confirmed(email),
+    syntax_valid: email.syntaxValid,
+    mx_found: yes(email.mxFound),
+    smtp_valid: yes(email.smtpValid),
+    disposable: email.disposable,
+    role_account: email.roleAccount,
+    free_provider: email.freeProvider,
+    domain: email.domain,
+    credits_used,
+  }
+}
+
+function phoneResult(phone: PhoneFacts, credits_used: number): ResultOf<'phone'> {
+  return {
+    phone: phone.number,
+    valid: phone.valid,
+    reachable: yes(phone.reachable),
+    country: phone.country,
+    country_code: phone.countryCode,
+    national_format: phone.nationalFormat,
+    line_type: phone.lineType,
+    carrier: phone.carrier,
+    carrier_country: phone.carrierCountry,
+    ported: yes(phone.ported),
+    roaming: yes(phone.roaming),
+    credits_used,
+  }
+}
+
+function ipResult(ip: IpFacts, credits_used: number): ResultOf<'ip'> {
+  return {
+    ip: ip.ip,
+    valid: ip.valid,
+    country: ip.country,
+    country_code: ip.countryCode,
+    region: ip.region,
+    city: ip.city,
+    latitude: ip.latitude,
+    longitude: ip.longitude,
+    timezone: ip.timezone,
+    isp: ip.isp,
+    asn: ip.asn,
+    is_vpn: yes(ip.isVpn),
+    is_proxy: yes(ip.isProxy),
+    is_tor: yes(ip.isTor),
+    is_datacenter: yes(ip.isDatacenter),
+    threat_score: ip.threatScore,
+    credits_used,
+  }
+}
+
+function domainResult(domain: DomainFacts, credits_used: number): ResultOf<'domain'> {
+  return {
+    domain: domain.domain,
+    valid: domain.valid,
+    registered: yes(domain.registered),
+    registrar: domain.registrar,
+    created_date: domain.createdDate,
+    expiry_date: domain.expiryDate,
+    age_days: domain.ageDays ?? -1,
+    dns_healthy: yes(domain.dnsHealthy),
+    mx_found: yes(domain.mxFound),
+    spf_found: yes(domain.spfFound),
+    dmarc_found: yes(domain.dmarcFound),
+    disposable: domain.disposable,
+    parked: yes(domain.parked),
+    safety_score: domain.safetyScore,
+    credits_used,
+  }
+}
+
+type IntelPhone = NonNullable<ResultOf<'contact-intel'>['phone']>
+
+function intelPhone(phone: PhoneFacts): IntelPhone {
+  return {
+    number: phone.number,
+    valid: phone.valid,
+    reachable: yes(phone.reachable),
+    line_type: phone.lineType,
+    carrier: phone.carrier,
+    country_code: phone.countryCode,
+  }
+}
+
+function deliverability(outcomes: Outcomes, credits_used: number): ResultOf<'deliverability'> {
+  const email = factsOf(outcomes.email)
+  return {
+    email: email.address,
+    deliverable: yes(email.smtpValid),
+    confidence: yes(email.catchAll) ? 'low' : email.confidence,
+    syntax_valid: email.syntaxValid,
+    mx_found: yes(email.mxFound),
+    smtp_valid: yes(email.smtpValid),
+    spam_trap: email.spamTrap,
+    disposable: email.disposable,
+    catch_all: yes(email.catchAll),
+    role_account: email.roleAccount,
+    free_provider: email.freeProvider,
+    domain: email.domain,
+    ...(outcomes.phone === undefined ? {} : { phone: intelPhone(outcomes.phone.facts) }),
+    credits_used,
+  }
+}
+
+function contactIntel(outcomes: Outcomes, credits_used: number): ResultOf<'contact-intel'> {
+  const email = factsOf(outcomes.email)
+  const { phone, ip, domain } = outcomes
+  return {
+    email: {
+      address: email.normalized,
+      valid: takesMail(email),
+      deliverable: confirmed(email),
+      disposable: email.disposable,
+      role_account: email.roleAccount,
+      mx_found: yes(email.mxFound),
+    },
+    ...(phone === undefined ? {} : { phone: intelPhone(phone.facts) }),
+    ...(ip === undefined
+      ? {}
+      : {
+          ip: {
+            address: ip.facts.ip,
+            country_code: ip.facts.countryCode,
+            city: ip.facts.city,
+            is_vpn: yes(ip.facts.isVpn),
+            is_proxy: yes(ip.facts.isProxy),
+            is_tor: yes(ip.facts.isTor),
+            threat_score: ip.facts.threatScore,
+          },
+        }),
+    ...(domain === undefined
+      ? {}
+      : {
+          domain: {
+            domain: domain.facts.domain,
+            registered: yes(domain.facts.registered),
+            age_days: domain.facts.ageDays ?? -1,
+            dns_healthy: yes(domain.facts.dnsHealthy),
+            disposable: domain.facts.disposable,
+            safety_score: domain.facts.safetyScore,
+          },
+        }),
+    credits_used,
+  }
+}
+
+function fraudSignals(
+  outcomes: Outcomes,
+  score: Score,
+  credits_used: number,
+): ResultOf<'fraud-signals'> {
+  const email = factsOf(outcomes.email)
+  const { phone, ip, domain } = outcomes
+  return {
+    fraud_score: score.score,
+    risk_level: riskLevel(score.score),
+    email: {
+      address: email.normalized,
+      valid: takesMail(email),
+      deliverable: confirmed(email),
+      disposable: email.disposable,
+      spam_trap: email.spamTrap,
+      role_account: email.roleAccount,
+    },
+    ...(phone === undefined
+      ? {}
+      : {
+          phone: {
+            number: phone.facts.number,
+            valid: phone.facts.valid,
+            reachable: yes(phone.facts.reachable),
+            line_type: phone.facts.lineType,
+            carrier: phone.facts.carrier,
+            ported: yes(phone.facts.ported),
+          },
+        }),
+    ...(ip === undefined
+      ? {}
+      : {
+          ip: {
+            address: ip.facts.ip,
+            country_code: ip.facts.countryCode,
+            is_vpn: yes(ip.facts.isVpn),
+            is_proxy: yes(ip.facts.isProxy),
+            is_tor: yes(ip.facts.isTor),
+            is_datacenter: yes(ip.facts.isDatacenter),
+            threat_score: ip.facts.threatScore,
+          },
+        }),
+    ...(domain === undefined
+      ? {}
+      : {
+          domain: {
+            domain: domain.facts.domain,
+            registered: yes(domain.facts.registered),
+            age_days: domain.facts.ageDays ?? -1,
+            disposable: domain.facts.disposable,
+            safety_score: domain.facts.safetyScore,
+          },
+        }),
+    credits_used,
+  }
+}
+
+/** Decision 2: for each part what is known and how. */
+function explainParts(outcomes: Outcomes): Record<string, Json> {
+  const parts: Record<string, Json> = {}
+  for (const check of suppliedChecks(outcomes)) {
+    const outcome: Outcome | undefined = outcomes[check]
+    if (outcome !== undefined) parts[check] = explainPart(outcome)
+  }
+  return parts
+}
+
+function explainPart(outcome: Outcome): Json {
+  return {
+    status: outcome.status,
+    reason: outcome.reason,
+    evidence: outcome.evidence,
+    cached: outcome.cached,
+    checked_at: outcome.checkedAt,
+    duration_ms: outcome.durationMs,
+  }
+}
+
+function explainScore(score: Score): Json {
+  return {
+    reasons: score.reasons.map((reason) => ({ ...reason })),
+    coverage: {
+      supplied: [...score.coverage.supplied],
+      resolved: [...score.coverage.resolved],
+      unknown: [...score.coverage.unknown],
+    },
+    model_version: score.modelVersion,
+  }
+}
