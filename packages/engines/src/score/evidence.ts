@@ -1,0 +1,180 @@
+import { domainToASCII } from 'node:url'
+import type { EmailFacts, Outcome, Signal } from '@plumbline/contract/outcome'
+import type { Check } from '@plumbline/contract/products'
+import type { Outcomes } from '@plumbline/contract/score'
+import { getDomain } from 'tldts'
+import { looksRandom } from './random-local.ts'
+import { riskSignal } from './signal.ts'
+
+/** One piece of evidence: the part that it is about, and the group that it counts in. */
+export interface Evidence {
+  readonly part: Check | 'across'
+  readonly signal: Signal
+  /** Mostly the signal's own group; another where two parts tell of the same point. */
+  readonly group: string
+}
+
+/**
+ * Everything in a record's outcomes that speaks for risk. What is unknown gives none.
+ *
+ * Where the email's registrable domain is the supplied domain, points that both parts know are put
+ * into one group, so that none counts twice.
+ */
+export function gatherEvidence(outcomes: Outcomes): readonly Evidence[] {
+  const { email, phone, ip, domain } = outcomes
+  const sameName =
+    email !== undefined &&
+    domain !== undefined &&
+    areSameName(email.facts.domain, domain.facts.domain)
+  const found: Evidence[] = []
+  const add = (part: Evidence['part'], signals: readonly Signal[]): void => {
+    for (const signal of signals) {
+      found.push({ part, signal, group: sameName ? sharedGroup(signal) : signal.group })
+    }
+  }
+  if (email !== undefined) add('email', emailSignals(email))
+  if (phone !== undefined) add('phone', phoneSignals(phone))
+  if (ip !== undefined) add('ip', ip.facts.signals)
+  if (domain !== undefined) add('domain', domain.facts.signals)
+  add('across', acrossSignals(outcomes, sameName))
+  return found
+}
+
+/** That a name does not work is one point, whether its mail, its DNS or its registration says so. */
+function sharedGroup({ group, code }: Signal): string {
+  switch (`${group}/${code}`) {
+    case 'email.mailbox/no_domain':
+    case 'email.mailbox/no_mail':
+    case 'domain.dns/broken':
+    case 'domain.dns/no_mx':
+      return 'domain.registration'
+    case 'domain.disposable/disposable':
+      return 'email.disposable'
+    default:
+      return group
+  }
+}
+
+function emailSignals({ facts, reason }: Outcome<'email'>): Signal[] {
+  if (!facts.syntaxValid) return [riskSignal('email.syntax', 'invalid_syntax')]
+  const signals: Signal[] = []
+  if (facts.acceptsMail === false) {
+    const code = reason === 'no_domain' ? 'no_domain' : 'no_mail'
+    signals.push(riskSignal('email.mailbox', code, { source: reason }))
+  }
+  if (facts.mailbox === 'missing') {
+    signals.push(riskSignal('email.mailbox', 'mailbox_missing', { source: reason }))
+  }
+  if (facts.mailbox === 'disabled') {
+    signals.push(riskSignal('email.mailbox', 'mailbox_disabled', { source: reason }))
+  }
+  if (facts.catchAll === true) signals.push(riskSignal('email.mailbox', 'catch_all'))
+  const name = facts.domain === null ? {} : { value: facts.domain }
+  if (facts.disposable) signals.push(riskSignal('email.disposable', 'disposable', name))
+  if (facts.spamTrap) signals.push(riskSignal('email.spam_trap', 'spam_trap'))
+  if (facts.freeProvider) signals.push(riskSignal('email.free', 'free_provider', name))
+  return [...signals, ...localPartSignals(facts)]
+}
+
+function localPartSignals(facts: EmailFacts): Signal[] {
+  const local = facts.address.slice(0, Math.max(0, facts.address.lastIndexOf('@')))
+  const signals: Signal[] = []
+  if (facts.roleAccount) signals.push(riskSignal('email.local', 'role'))
+  if (local.indexOf('+') > 0) signals.push(riskSignal('email.local', 'plus_tag'))
+  if (looksRandom(local)) signals.push(riskSignal('email.local', 'random_local'))
+  return signals
+}
+
+function phoneSignals({ facts, reason }: Outcome<'phone'>): Signal[] {
+  const signals: Signal[] = []
+  if (!facts.valid) {
+    const code = reason === 'impossible_number' ? 'impossible_number' : 'invalid_number'
+    signals.push(riskSignal('phone.validity', code))
+  }
+  if (reason === 'hlr_unknown_subscriber') {
+    signals.push(riskSignal('phone.validity', 'unknown_subscriber'))
+  }
+  if (reason === 'hlr_absent') signals.push(riskSignal('phone.validity', 'absent_subscriber'))
+  const kind = kindOf(facts.lineType, facts.numberType)
+  if (kind !== undefined) signals.push(riskSignal('phone.kind', kind))
+  if (facts.roaming === true) signals.push(riskSignal('phone.roaming', 'roaming'))
+  return signals
+}
+
+type PhoneKind = 'voip' | 'premium_rate' | 'shared_cost' | 'pager' | 'toll_free'
+
+function kindOf(lineType: string, numberType: string | null): PhoneKind | undefined {
+  switch (numberType) {
+    case 'premium_rate':
+    case 'shared_cost':
+    case 'pager':
+    case 'toll_free':
+      return numberType
+    default:
+      return lineType === 'voip' ? 'voip' : undefined
+  }
+}
+
+function acrossSignals({ email, phone, ip, domain }: Outcomes, sameName: boolean): Signal[] {
+  const signals: Signal[] = []
+  const ipCountry = ip?.facts.countryCode ?? undefined
+  const phoneCountry = phone?.facts.countryCode ?? undefined
+  if (ipCountry !== undefined && phoneCountry !== undefined && ipCountry !== phoneCountry) {
+    signals.push(
+      riskSignal('ip.anonymity', 'country_mismatch', { value: [ipCountry, phoneCountry] }),
+    )
+  }
+  const domainCountry = domain === undefined ? undefined : countryOfName(domain.facts.domain)
+  if (ipCountry !== undefined && domainCountry !== undefined && ipCountry !== domainCountry) {
+    signals.push(
+      riskSignal('ip.anonymity', 'domain_country_mismatch', { value: [ipCountry, domainCountry] }),
+    )
+  }
+  const emailDomain = email?.facts.domain ?? undefined
+  if (emailDomain !== undefined && domain !== undefined && !sameName) {
+    signals.push(
+      riskSignal('across.domain', 'email_domain_mismatch', {
+        value: [emailDomain, domain.facts.domain],
+      }),
+    )
+  }
+  if (isFresh(domain) && (phone?.facts.lineType === 'voip' || isHidden(ip))) {
+    signals.push(riskSignal('across.fresh', 'fresh_and_hidden'))
+  }
+  return signals
+}
+
+const FRESH_DAYS = 30
+
+function isFresh(domain: Outcome<'domain'> | undefined): boolean {
+  const ageDays = domain?.facts.ageDays ?? null
+  return ageDays !== null && ageDays >= 0 && ageDays < FRESH_DAYS
+}
+
+function isHidden(ip: Outcome<'ip'> | undefined): boolean {
+  if (ip === undefined) return false
+  const { isTor, isProxy, isVpn, isDatacenter } = ip.facts
+  return isTor === true || isProxy === true || isVpn === true || isDatacenter === true
+}
+
+function areSameName(emailDomain: string | null, domain: string): boolean {
+  return emailDomain !== null && registrable(emailDomain) === registrable(domain)
+}
+
+function registrable(name: string): string {
+  const ascii = domainToASCII(name.endsWith('.') ? name.slice(0, -1) : name) || name.toLowerCase()
+  return getDomain(ascii) ?? ascii
+}
+
+/** Country domains that the whole world registers in, so that they tell of no country. */
+const WORLDWIDE = new Set(
+  'ac ag ai am as at bz cc cd co cx dj eu fm gd gg gl gs im in io is je la li ly me mn ms mu nu pw sc sh so st su tk ml ga cf gq tl to tv us vc vg vu ws'.split(
+    ' ',
+  ),
+)
+
+function countryOfName(name: string): string | undefined {
+  const last = name.replace(/\.$/, '').split('.').at(-1)?.toLowerCase() ?? ''
+  if (!/^[a-z]{2}$/.test(last) || WORLDWIDE.has(last)) return undefined
+  return last === 'uk' ? 'GB' : last.toUpperCase()
+}

@@ -1,0 +1,146 @@
+import { readFile } from 'node:fs/promises'
+import packaged from './weights.json' with { type: 'json' }
+
+type Packaged = (typeof packaged)['groups']
+
+/** A group of signals that depend on each other: only the strongest of them counts. */
+export type SignalGroup = keyof Packaged
+
+/** The codes of a group. */
+export type SignalCode<G extends SignalGroup> = keyof Packaged[G] & string
+
+/** One row of the table: the weight is the score if this were the only evidence. */
+export interface WeightRow {
+  /** 0 to 99; 0 switches the signal off. */
+  readonly weight: number
+  readonly reason: string
+}
+
+/** The published weights: by group, then by code. */
+export interface Weights {
+  /** Goes into every score, so that a score can be explained later. */
+  readonly version: string
+  readonly groups: Readonly<Record<string, Readonly<Record<string, WeightRow>>>>
+}
+
+/** A weight of 100 would make certainty of one signal and hide all others. */
+export const MAX_WEIGHT = 99
+
+const MAX_FILE_BYTES = 1_048_576
+
+/** The weights that come with the product. They are priors from published systems, not fitted. */
+export function packagedWeights(): Weights {
+  return packaged
+}
+
+/**
+ * The packaged weights with an operator's rows laid over them.
+ *
+ * The file has the form of `weights.json`; rows that it leaves out keep their packaged weight, and a
+ * row may be a number alone. Throws one error that names every fault of the file.
+ */
+export async function loadWeights(path: string | undefined): Promise<Weights> {
+  if (path === undefined) return packaged
+  const text = await readFile(path, 'utf8')
+  return overlayWeights(text, path)
+}
+
+/** Lays the rows of a JSON text over the packaged weights; `name` stands in the error. */
+export function overlayWeights(text: string, name: string): Weights {
+  const faults: string[] = []
+  const file = parseFile(text, faults)
+  const groups: Record<string, Record<string, WeightRow>> = {}
+  for (const [group, rows] of Object.entries<Readonly<Record<string, WeightRow>>>(
+    packaged.groups,
+  )) {
+    groups[group] = { ...rows }
+  }
+  for (const [group, rows] of Object.entries(file.groups)) {
+    const known = Object.hasOwn(groups, group) ? groups[group] : undefined
+    if (known === undefined) {
+      faults.push(
+        `groups has ${JSON.stringify(group)}, which is none of ${Object.keys(groups).join(', ')}`,
+      )
+    } else if (!isObject(rows)) {
+      faults.push(`groups.${group} is not an object`)
+    } else {
+      overlayGroup(group, known, rows, faults)
+    }
+  }
+  if (faults.length > 0) {
+    throw new Error(`the weights file ${name} has ${faults.length} faults: ${faults.join('; ')}`)
+  }
+  return { version: file.version, groups }
+}
+
+function parseFile(
+  text: string,
+  faults: string[],
+): { version: string; groups: Record<string, unknown> } {
+  const empty = { version: '', groups: {} }
+  if (text.length > MAX_FILE_BYTES) {
+    faults.push(`it is over ${MAX_FILE_BYTES} characters`)
+    return empty
+  }
+  let file: unknown
+  try {
+    file = JSON.parse(text)
+  } catch (error) {
+    faults.push(`it is not JSON (${error instanceof Error ? error.message : 'unreadable'})`)
+    return empty
+  }
+  if (!isObject(file)) {
+    faults.push('it is not an object')
+    return empty
+  }
+  for (const key of Object.keys(file)) {
+    if (key !== 'version' && key !== 'groups') {
+      faults.push(`it has ${JSON.stringify(key)}; expected are version and groups`)
+    }
+  }
+  const version = file['version']
+  if (typeof version !== 'string' || version === '' || version.length > 64) {
+    faults.push('version is not a text of 1 to 64 characters')
+  } else if (version === packaged.version) {
+    faults.push(`version is ${version}, which names the packaged weights`)
+  }
+  const groups = file['groups']
+  if (!isObject(groups)) {
+    faults.push('groups is not an object')
+    return empty
+  }
+  return { version: typeof version === 'string' ? version : '', groups }
+}
+
+function overlayGroup(
+  group: string,
+  known: Record<string, WeightRow>,
+  rows: Record<string, unknown>,
+  faults: string[],
+): void {
+  for (const [code, row] of Object.entries(rows)) {
+    const place = `groups.${group}.${code}`
+    const held = Object.hasOwn(known, code) ? known[code] : undefined
+    if (held === undefined) {
+      faults.push(`${place} is none of ${Object.keys(known).join(', ')}`)
+      continue
+    }
+    const weight = isObject(row) ? row['weight'] : row
+    if (typeof weight !== 'number' || !(weight >= 0 && weight <= MAX_WEIGHT)) {
+      faults.push(
+        `${place} has the weight ${JSON.stringify(weight)}; expected is 0 to ${MAX_WEIGHT}`,
+      )
+      continue
+    }
+    const reason = isObject(row) ? (row['reason'] ?? held.reason) : held.reason
+    if (typeof reason !== 'string') {
+      faults.push(`${place} has a reason that is not a text`)
+      continue
+    }
+    known[code] = { weight, reason }
+  }
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
