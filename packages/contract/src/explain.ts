@@ -39,13 +39,13 @@ export const explainScore = z.strictObject({
   model_version: z.string(),
 })
 
-/** The object `explain` of an answer: one part for each check asked, `score` for fraud signals. Source: decision 2. */
+/** The object `explain` of an answer: one part for each check asked, `fraud_score` for fraud signals. Source: decision 2. */
 export const explainShape = z.strictObject({
   email: partOf('email').optional(),
   phone: partOf('phone').optional(),
   ip: partOf('ip').optional(),
   domain: partOf('domain').optional(),
-  score: explainScore.optional(),
+  fraud_score: explainScore.optional(),
 })
 
 export type Explain = z.infer<typeof explainShape>
