@@ -29,7 +29,7 @@ export function gatherEvidence(outcomes: Outcomes): readonly Evidence[] {
   const found: Evidence[] = []
   const add = (part: Evidence['part'], signals: readonly Signal[]): void => {
     for (const signal of signals) {
-      found.push({ part, signal, group: sameName ? sharedGroup(signal) : signal.group })
+      found.push({ part, signal, group: sameName ? sharedGroup(signal.group) : signal.group })
     }
   }
   if (email !== undefined) add('email', emailSignals(email))
@@ -40,15 +40,16 @@ export function gatherEvidence(outcomes: Outcomes): readonly Evidence[] {
   return found
 }
 
-/** That a name does not work is one point, whether its mail, its DNS or its registration says so. */
-function sharedGroup({ group, code }: Signal): string {
-  switch (`${group}/${code}`) {
-    case 'email.mailbox/no_domain':
-    case 'email.mailbox/no_mail':
-    case 'domain.dns/broken':
-    case 'domain.dns/no_mx':
+/**
+ * That a name does not work is one point, whether its mail, its DNS or its registration says so.
+ * Whole groups are joined, so that evidence of two names instead of one never lowers a risk.
+ */
+function sharedGroup(group: string): string {
+  switch (group) {
+    case 'email.mail':
+    case 'domain.dns':
       return 'domain.registration'
-    case 'domain.disposable/disposable':
+    case 'domain.disposable':
       return 'email.disposable'
     default:
       return group
@@ -60,7 +61,7 @@ function emailSignals({ facts, reason }: Outcome<'email'>): Signal[] {
   const signals: Signal[] = []
   if (facts.acceptsMail === false) {
     const code = reason === 'no_domain' ? 'no_domain' : 'no_mail'
-    signals.push(riskSignal('email.mailbox', code, { source: reason }))
+    signals.push(riskSignal('email.mail', code, { source: reason }))
   }
   if (facts.mailbox === 'missing') {
     signals.push(riskSignal('email.mailbox', 'mailbox_missing', { source: reason }))
