@@ -61,7 +61,10 @@ export interface Limiter {
   lease(key: string, limit: number, ttlMs: number): Promise<Lease>
 }
 
-export type Grant = { readonly granted: true } | { readonly granted: false; readonly retryMs: number }
+/** `remaining`: whole units that could be taken at once after this. */
+export type Grant =
+  | { readonly granted: true; readonly remaining?: number }
+  | { readonly granted: false; readonly retryMs: number; readonly remaining?: number }
 
 export type Lease =
   | {

@@ -1,0 +1,65 @@
+/** Hands an item to a shared run and answers with that item's own result. */
+export type Gathered<Item, Result> = (item: Item) => Promise<Result>
+
+/**
+ * Items that come while a run is under way share the next one; the first starts at once, at the end
+ * of the current microtasks. `run` answers in the order of its items; when it throws, all its items do.
+ *
+ * `maxItems` bounds a run, `maxRuns` (1 by default) how many are under way together.
+ */
+export function gather<Item, Result>(
+  run: (items: readonly Item[]) => Promise<readonly Result[]>,
+  { maxItems, maxRuns = 1 }: { maxItems: number; maxRuns?: number },
+): Gathered<Item, Result> {
+  let waiting: Waiting<Item, Result>[] = []
+  let runs = 0
+  let scheduled = false
+
+  function next(): void {
+    scheduled = false
+    while (waiting.length > 0 && runs < maxRuns) {
+      const mine = waiting.slice(0, maxItems)
+      waiting = waiting.slice(maxItems)
+      runs += 1
+      void settle(run, mine).finally(() => {
+        runs -= 1
+        schedule()
+      })
+    }
+  }
+
+  function schedule(): void {
+    if (scheduled || waiting.length === 0 || runs >= maxRuns) return
+    scheduled = true
+    queueMicrotask(next)
+  }
+
+  return (item) => {
+    const { promise, resolve, reject } = Promise.withResolvers<Result>()
+    waiting.push({ item, resolve, reject })
+    schedule()
+    return promise
+  }
+}
+
+interface Waiting<Item, Result> {
+  readonly item: Item
+  readonly resolve: (result: Result) => void
+  readonly reject: (error: unknown) => void
+}
+
+async function settle<Item, Result>(
+  run: (items: readonly Item[]) => Promise<readonly Result[]>,
+  waiting: readonly Waiting<Item, Result>[],
+): Promise<void> {
+  try {
+    const results = await run(waiting.map(({ item }) => item))
+    if (results.length !== waiting.length) {
+      throw new Error(`a run of ${waiting.length} items answered ${results.length}`)
+    }
+
+    results.forEach((result, index) => waiting[index]?.resolve(result))
+  } catch (error) {
+    for (const { reject } of waiting) reject(error)
+  }
+}
