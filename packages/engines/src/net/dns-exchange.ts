@@ -1,0 +1,143 @@
+import { randomInt } from 'node:crypto'
+import { encodeQuery, readReply } from './dns-message.ts'
+import type { DnsReply, QueryFlags, Question } from './dns-message.ts'
+import { DialError } from './egress.ts'
+import type { Egress } from './egress.ts'
+
+/** A name server: an address literal and a port. */
+export interface DnsServer {
+  readonly address: string
+  readonly port: number
+  /** The operator named it in the settings: it may be private. */
+  readonly trusted: boolean
+}
+
+/** What one question to one server came to. */
+export type Exchange =
+  | { readonly kind: 'reply'; readonly reply: DnsReply }
+  | { readonly kind: 'failed'; readonly reason: 'timeout' | 'malformed' | 'network' }
+
+export interface ExchangeLimits {
+  readonly egress: Egress
+  readonly timeoutMs: number
+  readonly signal: AbortSignal
+}
+
+/** Foreign datagrams to sit through before a server counts as hostile. */
+const MAX_FOREIGN = 16
+
+const MAX_TCP_BYTES = 65_535
+
+/**
+ * Asks one server one question: UDP from a fresh port with a random id, TCP where the reply is cut,
+ * and once more without EDNS where the server does not know it (RFC 6891 section 7).
+ */
+export async function exchange(
+  server: DnsServer,
+  question: Question,
+  flags: Omit<QueryFlags, 'edns'>,
+  limits: ExchangeLimits,
+): Promise<Exchange> {
+  const started = performance.now()
+  const remaining = (): ExchangeLimits => ({
+    ...limits,
+    timeoutMs: Math.max(1, limits.timeoutMs - (performance.now() - started)),
+  })
+  let edns = true
+  let result = await overUdp(server, question, { ...flags, edns }, limits)
+  if (result.kind === 'reply' && knowsNoEdns(result.reply.code)) {
+    edns = false
+    result = await overUdp(server, question, { ...flags, edns }, remaining())
+  }
+  if (result.kind === 'reply' && result.reply.truncated) {
+    return overTcp(server, question, { ...flags, edns }, remaining())
+  }
+  return result
+}
+
+// 1 is FORMERR, 4 NOTIMP, 16 BADVERS.
+function knowsNoEdns(code: number): boolean {
+  return code === 1 || code === 4 || code === 16
+}
+
+function overUdp(
+  server: DnsServer,
+  question: Question,
+  flags: QueryFlags,
+  limits: ExchangeLimits,
+): Promise<Exchange> {
+  const { promise, resolve } = Promise.withResolvers<Exchange>()
+  if (limits.signal.aborted) return Promise.resolve({ kind: 'failed', reason: 'timeout' })
+  let socket
+  try {
+    socket = limits.egress.datagram(server)
+  } catch {
+    return Promise.resolve({ kind: 'failed', reason: 'network' })
+  }
+  const id = randomInt(0x1_0000)
+  let foreign = 0
+  const end = (result: Exchange): void => {
+    clearTimeout(timer)
+    limits.signal.removeEventListener('abort', onAbort)
+    socket.removeAllListeners()
+    socket.on('error', () => undefined)
+    socket.close()
+    resolve(result)
+  }
+  const onAbort = (): void => end({ kind: 'failed', reason: 'timeout' })
+  const timer = setTimeout(onAbort, limits.timeoutMs)
+  limits.signal.addEventListener('abort', onAbort, { once: true })
+  socket.on('error', () => end({ kind: 'failed', reason: 'network' }))
+  socket.on('connect', () => socket.send(encodeQuery(id, question, flags)))
+  socket.on('message', (message) => {
+    const reading = readReply(message, id, question)
+    if (reading.kind === 'reply') return end(reading)
+    // A forged or late datagram must not end the wait for the true one; garbage under our id may.
+    if (reading.kind === 'malformed' || ++foreign >= MAX_FOREIGN) {
+      end({ kind: 'failed', reason: 'malformed' })
+    }
+  })
+  return promise
+}
+
+async function overTcp(
+  server: DnsServer,
+  question: Question,
+  flags: QueryFlags,
+  limits: ExchangeLimits,
+): Promise<Exchange> {
+  const deadline = performance.now() + limits.timeoutMs
+  let socket
+  try {
+    socket = await limits.egress.dial({ ...server, ...limits })
+  } catch (error) {
+    const slow = error instanceof DialError && error.reason !== 'network'
+    return { kind: 'failed', reason: slow ? 'timeout' : 'network' }
+  }
+  const { promise, resolve } = Promise.withResolvers<Exchange>()
+  const id = randomInt(0x1_0000)
+  const onAbort = (): void => resolve({ kind: 'failed', reason: 'timeout' })
+  const timer = setTimeout(onAbort, Math.max(1, deadline - performance.now()))
+  limits.signal.addEventListener('abort', onAbort, { once: true })
+  const received = Buffer.allocUnsafe(MAX_TCP_BYTES + 2)
+  let size = 0
+  socket.on('data', (chunk: Buffer) => {
+    size += chunk.copy(received, size)
+    if (size < 2 || size < received.readUInt16BE(0) + 2) return
+    const reading = readReply(received.subarray(2, received.readUInt16BE(0) + 2), id, question)
+    resolve(reading.kind === 'reply' ? reading : { kind: 'failed', reason: 'malformed' })
+  })
+  socket.on('error', () => resolve({ kind: 'failed', reason: 'network' }))
+  socket.on('close', () => resolve({ kind: 'failed', reason: 'network' }))
+  const query = encodeQuery(id, question, flags)
+  const prefix = Buffer.alloc(2)
+  prefix.writeUInt16BE(query.length)
+  socket.write(Buffer.concat([prefix, query]))
+  try {
+    return await promise
+  } finally {
+    clearTimeout(timer)
+    limits.signal.removeEventListener('abort', onAbort)
+    socket.destroy()
+  }
+}

@@ -1,0 +1,84 @@
+import { createSocket } from 'node:dgram'
+import { createServer } from 'node:net'
+import type { AddressInfo, Socket } from 'node:net'
+import { decode, encode } from 'dns-packet'
+import type { Answer, Packet } from 'dns-packet'
+
+/** What a test server sends back: records and flags, raw bytes, or nothing at all. */
+export type Reply =
+  | {
+      readonly answers?: Answer[]
+      readonly authorities?: Answer[]
+      readonly flags?: number
+      readonly truncate?: boolean
+    }
+  | { readonly raw: (query: Buffer) => Buffer }
+  | null
+
+/** A name server on loopback over UDP and TCP, made of one function. */
+export interface DnsFixture extends AsyncDisposable {
+  readonly port: number
+  readonly address: string
+  readonly asked: { readonly name: string; readonly type: string; readonly tcp: boolean }[]
+}
+
+/** Recursion available, as a resolver sets it. */
+export const RA = 0x80
+export const AA = 0x400
+
+/** Starts a name server for tests; `reply` sees each question. */
+export async function startDns(
+  reply: (name: string, type: string, tcp: boolean) => Reply,
+  bind: { address?: string; port?: number } = {},
+): Promise<DnsFixture> {
+  const address = bind.address ?? '127.0.0.1'
+  const asked: DnsFixture['asked'] = []
+  const answer = (query: Buffer, tcp: boolean): Buffer | null => {
+    const packet = decode(query)
+    const question = packet.questions?.[0]
+    if (question === undefined) return null
+    asked.push({ name: question.name, type: question.type, tcp })
+    const given = reply(question.name, question.type, tcp)
+    if (given === null) return null
+    if ('raw' in given) return given.raw(query)
+    const out: Packet = {
+      type: 'response',
+      id: packet.id ?? 0,
+      flags: (given.flags ?? RA) | (given.truncate === true && !tcp ? 0x200 : 0),
+      questions: [question],
+      answers: given.truncate === true && !tcp ? [] : (given.answers ?? []),
+      authorities: given.authorities ?? [],
+    }
+    return encode(out)
+  }
+  const udp = createSocket('udp4')
+  udp.on('message', (query, from) => {
+    const out = answer(query, false)
+    if (out !== null) udp.send(out, from.port, from.address)
+  })
+  const sockets = new Set<Socket>()
+  const tcp = createServer((socket) => {
+    sockets.add(socket)
+    socket.on('error', () => undefined)
+    socket.on('data', (data: Buffer) => {
+      const out = answer(data.subarray(2), true)
+      if (out === null) return
+      const prefix = Buffer.alloc(2)
+      prefix.writeUInt16BE(out.length)
+      socket.write(Buffer.concat([prefix, out]))
+    })
+  })
+  await new Promise<void>((resolve) => tcp.listen(bind.port ?? 0, address, resolve))
+  const { port } = tcp.address() as AddressInfo
+  await new Promise<void>((resolve) => udp.bind(port, address, resolve))
+  return {
+    port,
+    address,
+    asked,
+    async [Symbol.asyncDispose]() {
+      for (const socket of sockets) socket.destroy()
+      udp.close()
+      await new Promise((resolve) => tcp.close(resolve))
+    },
+  }
+}

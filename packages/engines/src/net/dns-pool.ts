@@ -1,0 +1,118 @@
+import { isIP } from 'node:net'
+import { exchange } from './dns-exchange.ts'
+import type { DnsServer } from './dns-exchange.ts'
+import type { DnsReply, Question } from './dns-message.ts'
+import type { Egress } from './egress.ts'
+
+/** Why a question has no answer; never to be taken for "no such record". */
+export type DnsFailure = 'servfail' | 'refused' | 'timeout' | 'malformed' | 'loop' | 'network'
+
+/** When a question must have ended, by the pool's clock, and what ends it sooner. */
+export interface Deadline {
+  readonly at: number
+  readonly signal: AbortSignal
+}
+
+/** The configured recursive servers. */
+export interface ServerPool {
+  /** A usable reply (no error, or no such name), or why no server gave one. */
+  ask(
+    question: Question,
+    checkingDisabled: boolean,
+    deadline: Deadline,
+  ): Promise<DnsReply | DnsFailure>
+}
+
+export interface ServerPoolOptions {
+  readonly servers: readonly string[]
+  readonly egress: Egress
+  readonly tryMs: number
+  readonly now: () => number
+}
+
+interface Member {
+  readonly server: DnsServer
+  losses: number
+  lastUntil: number
+}
+
+const MAX_ROUNDS = 2
+
+/** A server that lost this many tries in a row is asked last for a while. */
+const LOSSES_UNTIL_LAST = 3
+const LAST_FOR_MS = 10_000
+
+/** Makes a pool that asks in the given order. Throws where `servers` is empty or malformed. */
+export function createServerPool(options: ServerPoolOptions): ServerPool {
+  const { now, egress } = options
+  const members: Member[] = options.servers.map((text) => ({
+    server: parseServer(text),
+    losses: 0,
+    lastUntil: 0,
+  }))
+  if (members.length === 0) throw new Error('resolver: no DNS server is configured')
+
+  async function tryOne(
+    member: Member,
+    question: Question,
+    cd: boolean,
+    round: number,
+    end: Deadline,
+  ) {
+    const flags = { recursionDesired: true, checkingDisabled: cd }
+    const timeoutMs = Math.min(end.at - now(), options.tryMs * (round + 1))
+    const result = await exchange(member.server, question, flags, {
+      egress,
+      timeoutMs,
+      signal: end.signal,
+    })
+    const lost = result.kind === 'failed' && !end.signal.aborted
+    member.losses = lost ? member.losses + 1 : 0
+    if (member.losses >= LOSSES_UNTIL_LAST) member.lastUntil = now() + LAST_FOR_MS
+    if (result.kind === 'failed') return result.reason
+    return faultOf(result.reply) ?? result.reply
+  }
+
+  return {
+    async ask(question, checkingDisabled, end) {
+      let failure: DnsFailure = 'timeout'
+      for (let round = 0; round < MAX_ROUNDS; round++) {
+        for (const member of inOrder(members, now())) {
+          if (end.at <= now() || end.signal.aborted) return failure
+          const result = await tryOne(member, question, checkingDisabled, round, end)
+          if (typeof result !== 'string') return result
+          // A server's own word says more than the silence of another.
+          if (failure !== 'servfail') failure = result
+        }
+        // Only loss is worth a second round.
+        if (failure === 'servfail' || failure === 'refused') return failure
+      }
+      return failure
+    },
+  }
+}
+
+function inOrder(members: readonly Member[], now: number): readonly Member[] {
+  return members.toSorted((a, b) => Number(a.lastUntil > now) - Number(b.lastUntil > now))
+}
+
+function faultOf(reply: DnsReply): DnsFailure | null {
+  if (reply.code === 5) return 'refused'
+  if (reply.code !== 0 && reply.code !== 3) return 'servfail'
+  const referral =
+    reply.answers.length === 0 &&
+    !reply.authoritative &&
+    !reply.recursionAvailable &&
+    !reply.authorities.some((record) => record.type === 'SOA')
+  return referral && reply.code === 0 ? 'refused' : null
+}
+
+function parseServer(text: string): DnsServer {
+  const match = /^\[(.+)\](?::(\d{1,5}))?$/.exec(text) ?? /^([\d.]+)(?::(\d{1,5}))?$/.exec(text)
+  const address = match?.[1] ?? text
+  const port = Number(match?.[2] ?? 53)
+  if (isIP(address) === 0 || port < 1 || port > 65_535) {
+    throw new Error(`resolver: ${text} is not a DNS server such as 192.0.2.1 or [2001:db8::1]:5353`)
+  }
+  return { address, port, trusted: true }
+}

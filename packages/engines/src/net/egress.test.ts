@@ -1,0 +1,124 @@
+import type { Socket as DatagramSocket } from 'node:dgram'
+import { createServer } from 'node:net'
+import type { AddressInfo, Socket } from 'node:net'
+import { expect, onTestFinished, test } from 'vitest'
+import { formatAddress } from './address.ts'
+import type { IpAddress } from './address.ts'
+import { DialError, createEgress } from './egress.ts'
+import { SPECIAL_BLOCKS } from './special-addresses.ts'
+
+const NEVER = new AbortController().signal
+
+function countingEgress() {
+  const counted = { attempts: 0 }
+  const count = (): never => {
+    counted.attempts++
+    throw new Error('the dialler was reached')
+  }
+  const connect = {
+    tcp: count as () => Socket,
+    udp: count as () => DatagramSocket,
+  }
+  return { counted, egress: createEgress({ allow: [], connect }) }
+}
+
+/** The ways in which one address can be written that parsers of the world accept. */
+function spellings(address: IpAddress): string[] {
+  const text = formatAddress(address)
+  if (address.version === 6) {
+    const full = address.value.toString(16).padStart(32, '0').match(/.{4}/g)?.join(':') ?? ''
+    return [text, text.toUpperCase(), full, `${text}%lo`, `[${text}]`]
+  }
+  const value = Number(address.value)
+  const hex = value.toString(16).padStart(8, '0')
+  const [high, low] = [hex.slice(0, 4), hex.slice(4)]
+  return [
+    text,
+    `::ffff:${text}`,
+    `::FFFF:${high}:${low}`,
+    `64:ff9b::${text}`,
+    `2002:${high}:${low}::1`,
+    `::${text}`,
+    `2001::${(~value >>> 0).toString(16).padStart(8, '0').replace(/^.{4}/, '$&:')}`,
+    String(value),
+    `0x${hex}`,
+    text.replace(/\d+/g, (octet) => `0${Number(octet).toString(8)}`),
+    `${text}.`,
+  ]
+}
+
+function random(block: { first: bigint; last: bigint }, seed: bigint): bigint {
+  const spread = (seed * 0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c834n) & (2n ** 128n - 1n)
+  return block.first + (spread % (block.last - block.first + 1n))
+}
+
+test('none of 5,000 attempts on special addresses, in any spelling, reaches the dialler', async () => {
+  const { counted, egress } = countingEgress()
+  let attempts = 0
+  for (const { block, cidr } of SPECIAL_BLOCKS) {
+    // A mapped address is its IPv4 address to the kernel; the rows of IPv4 are spelt mapped below.
+    if (cidr === '::ffff:0:0/96') continue
+    const values = [block.first, block.last]
+    for (let seed = 1n; seed <= 8n; seed++) values.push(random(block, seed))
+    for (const value of values) {
+      for (const address of spellings({ version: block.version, value })) {
+        attempts += 2
+        const request = { address, port: 443, timeoutMs: 100, signal: NEVER }
+        await expect(egress.dial(request)).rejects.toMatchObject({ reason: 'forbidden' })
+        expect(() => egress.datagram({ address, port: 53 })).toThrow(DialError)
+      }
+    }
+  }
+  expect(attempts).toBeGreaterThan(5_000)
+  expect(counted.attempts).toBe(0)
+})
+
+test('metadata services are refused, also where their address is public', () => {
+  const { egress } = countingEgress()
+  for (const address of ['169.254.169.254', '168.63.129.16', 'fd00:ec2::254', '100.100.100.200']) {
+    expect(egress.permits(address)).toBe(false)
+  }
+  expect(egress.permits('8.8.8.8')).toBe(true)
+  expect(egress.permits('::ffff:8.8.8.8')).toBe(true)
+  expect(egress.permits('2606:4700:4700::1111')).toBe(true)
+})
+
+test('an allow list lets its blocks through, mapped or not, and nothing else', () => {
+  const egress = createEgress({ allow: ['127.0.0.0/8', '::1'] })
+  expect(egress.permits('127.3.2.1')).toBe(true)
+  expect(egress.permits('::ffff:127.0.0.1')).toBe(true)
+  expect(egress.permits('::1')).toBe(true)
+  expect(egress.permits('10.0.0.1')).toBe(false)
+  expect(() => createEgress({ allow: ['localhost'] })).toThrow(/not a CIDR/)
+})
+
+test('a dial to an allowed listener gives an open socket', async () => {
+  const server = createServer((socket) => socket.end('hello'))
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => void server.close())
+  const { port } = server.address() as AddressInfo
+  const egress = createEgress({ allow: ['127.0.0.0/8'] })
+  const socket = await egress.dial({ address: '127.0.0.1', port, timeoutMs: 2_000, signal: NEVER })
+  onTestFinished(() => void socket.destroy())
+  const heard = await new Promise((resolve) => socket.once('data', resolve))
+  expect(String(heard)).toBe('hello')
+})
+
+test('a trusted address is dialled though it is special; a name never is', async () => {
+  const { counted, egress } = countingEgress()
+  const request = { port: 53, timeoutMs: 100, signal: NEVER, trusted: true }
+  await expect(egress.dial({ ...request, address: '127.0.0.1' })).rejects.toThrow('was reached')
+  await expect(egress.dial({ ...request, address: 'localhost' })).rejects.toThrow(DialError)
+  expect(counted.attempts).toBe(1)
+})
+
+test('an ended run and a closed port are told apart', async () => {
+  const egress = createEgress({ allow: ['127.0.0.0/8'] })
+  const request = { address: '127.0.0.1', port: 1, timeoutMs: 2_000 }
+  await expect(egress.dial({ ...request, signal: NEVER })).rejects.toMatchObject({
+    reason: 'network',
+  })
+  await expect(egress.dial({ ...request, signal: AbortSignal.abort() })).rejects.toMatchObject({
+    reason: 'aborted',
+  })
+})

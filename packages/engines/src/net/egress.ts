@@ -1,0 +1,260 @@
+import { createSocket } from 'node:dgram'
+import type { Socket as DatagramSocket } from 'node:dgram'
+import { connect as connectTcp } from 'node:net'
+import type { Socket } from 'node:net'
+import { connect as connectTls } from 'node:tls'
+import type { TLSSocket } from 'node:tls'
+import { blockHolds, parseAddress, parseBlock } from './address.ts'
+import type { IpAddress, IpBlock } from './address.ts'
+import { embeddedIpv4, specialBlockOf } from './special-addresses.ts'
+
+/** Where a connection goes: always an address literal, never a name. */
+export interface Target {
+  readonly transport: 'tcp' | 'udp'
+  readonly address: string
+  readonly port: number
+  /** The source address; TCP only. */
+  readonly localAddress?: string
+}
+
+/** The only functions that open outward sockets; a test hands in its own to count attempts. */
+export interface Connectors {
+  tcp(target: Target): Socket
+  /** Gives a socket that hears only the target. */
+  udp(target: Target): DatagramSocket
+}
+
+/** The part of a logger that the network layer uses. */
+export interface NetLog {
+  debug(fields: object, message: string): void
+  warn(fields: object, message: string): void
+}
+
+export interface EgressOptions {
+  /** CIDRs let through though they are special. */
+  readonly allow: readonly string[]
+  readonly connect?: Partial<Connectors>
+  readonly log?: NetLog
+}
+
+export interface TlsRequest {
+  /** The name sent as SNI and, where verified, expected in the certificate. */
+  readonly servername: string
+  /** Whether a bad certificate ends the connection; default true. */
+  readonly verify?: boolean
+}
+
+export interface DialRequest {
+  readonly address: string
+  readonly port: number
+  readonly localAddress?: string
+  readonly timeoutMs: number
+  readonly signal: AbortSignal
+  readonly tls?: TlsRequest
+  /** The operator named this address in the settings: it may be private. */
+  readonly trusted?: boolean
+}
+
+/** Why a connection could not be made. */
+export type DialReason = 'forbidden' | 'timeout' | 'aborted' | 'network' | 'tls'
+
+/** Thrown by `dial`, `datagram` and `secure`; the cause is the system's error. */
+export class DialError extends Error {
+  override readonly name = 'DialError'
+  readonly reason: DialReason
+
+  constructor(reason: DialReason, message: string, options?: { cause?: unknown }) {
+    super(message, options)
+    this.reason = reason
+  }
+}
+
+/** The guard in front of every outward socket. */
+export interface Egress {
+  /** Whether an address literal may be dialled: an ordinary public address, or one allowed. */
+  permits(address: string): boolean
+  /** Whether the operator's allow list holds the address. */
+  allowed(address: string): boolean
+  /** Opens a TCP (or TLS) connection. Throws `DialError`. */
+  dial(request: DialRequest): Promise<Socket>
+  /** Gives a UDP socket bound to one peer. Throws `DialError`; later faults are its `error` event. */
+  datagram(target: { address: string; port: number; trusted?: boolean }): DatagramSocket
+}
+
+/**
+ * Metadata services outside of the special-purpose registries.
+ * Source: learn.microsoft.com, "What is IP address 168.63.129.16" (2025). The others (169.254.169.254,
+ * fd00:ec2::254, 100.100.100.200, 192.0.0.192) lie in special blocks.
+ */
+const METADATA_ADDRESSES: readonly string[] = ['168.63.129.16']
+
+/**
+ * Makes the guard. Refused without an allow: every block of the special-purpose table, whatever its
+ * reachability (no public server lives there), every IPv6 address that carries an IPv4 one but the
+ * mapped form of a public address, and metadata services.
+ * Throws where `allow` holds anything but CIDRs.
+ */
+export function createEgress(options: EgressOptions): Egress {
+  const allow = options.allow.map(allowedBlock)
+  const connectors: Connectors = {
+    tcp: options.connect?.tcp ?? openTcp,
+    udp: options.connect?.udp ?? openUdp,
+  }
+  const allowed = (address: string): boolean => holdsAny(allow, canonical(address))
+  const permits = (address: string): boolean => {
+    const canonicalAddress = canonical(address)
+    if (canonicalAddress === null) return false
+    return holdsAny(allow, canonicalAddress) || isOrdinary(canonicalAddress)
+  }
+  const guard = (address: string, port: number, trusted: boolean): void => {
+    if (parseAddress(address) !== null && (trusted || permits(address))) return
+    options.log?.debug({ port }, 'refused to dial a special address')
+    throw new DialError('forbidden', `not a permitted address for port ${port}`)
+  }
+  return {
+    permits,
+    allowed,
+    async dial(request) {
+      const trusted = request.trusted === true
+      guard(request.address, request.port, trusted)
+      const socket = await establish(connectors, request)
+      try {
+        assertSamePeer(request.address, socket)
+        if (request.tls === undefined) return socket
+        return await secure(socket, { ...request.tls, ...timing(request) })
+      } catch (error) {
+        socket.destroy()
+        throw error
+      }
+    },
+    datagram(target) {
+      guard(target.address, target.port, target.trusted === true)
+      return connectors.udp({ transport: 'udp', address: target.address, port: target.port })
+    },
+  }
+}
+
+/** Starts TLS on an open connection, as STARTTLS needs it. Throws `DialError`. */
+export async function secure(
+  socket: Socket,
+  request: TlsRequest & { readonly timeoutMs: number; readonly signal: AbortSignal },
+): Promise<TLSSocket> {
+  const tls = connectTls({
+    socket,
+    servername: parseAddress(request.servername) === null ? request.servername : '',
+    rejectUnauthorized: request.verify ?? true,
+  })
+  try {
+    await settled(tls, 'secureConnect', request, 'tls')
+    return tls
+  } catch (error) {
+    tls.destroy()
+    throw error
+  }
+}
+
+async function establish(connectors: Connectors, request: DialRequest): Promise<Socket> {
+  if (request.signal.aborted) throw new DialError('aborted', 'the run ended')
+  const socket = connectors.tcp({
+    transport: 'tcp',
+    address: request.address,
+    port: request.port,
+    ...(request.localAddress === undefined ? {} : { localAddress: request.localAddress }),
+  })
+  try {
+    await settled(socket, 'connect', request, 'network')
+  } catch (error) {
+    socket.destroy()
+    throw error
+  }
+  return socket
+}
+
+async function settled(
+  socket: Socket,
+  event: 'connect' | 'secureConnect',
+  limits: { readonly timeoutMs: number; readonly signal: AbortSignal },
+  failure: 'network' | 'tls',
+): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>()
+  const onError = (cause: Error): void =>
+    reject(new DialError(failure, `${failure}: ${cause.message}`, { cause }))
+  const onClose = (): void => reject(new DialError(failure, 'the peer closed the connection'))
+  const onAbort = (): void => reject(new DialError('aborted', 'the run ended'))
+  const timer = setTimeout(
+    () => reject(new DialError('timeout', `no ${event} within ${limits.timeoutMs} ms`)),
+    limits.timeoutMs,
+  )
+  limits.signal.addEventListener('abort', onAbort, { once: true })
+  if (limits.signal.aborted) onAbort()
+  socket.once(event, resolve)
+  socket.once('error', onError)
+  socket.once('close', onClose)
+  // A fault that comes while nobody listens must not end the process; `close` tells of it too.
+  socket.on('error', () => undefined)
+  try {
+    await promise
+  } finally {
+    clearTimeout(timer)
+    limits.signal.removeEventListener('abort', onAbort)
+    socket.off(event, resolve)
+    socket.off('error', onError)
+    socket.off('close', onClose)
+  }
+}
+
+// The kernel is asked where it really went, in case a proxy or a NAT rule of the host answers.
+function assertSamePeer(address: string, socket: Socket): void {
+  const asked = canonical(address)
+  const met = socket.remoteAddress === undefined ? null : canonical(socket.remoteAddress)
+  if (asked === null || met === null || asked.value !== met.value) {
+    throw new DialError('forbidden', 'the connection went to another address')
+  }
+}
+
+function timing(request: DialRequest): { timeoutMs: number; signal: AbortSignal } {
+  return { timeoutMs: request.timeoutMs, signal: request.signal }
+}
+
+function canonical(text: string): IpAddress | null {
+  const address = parseAddress(text)
+  if (address === null) return null
+  const inner = embeddedIpv4(address)
+  return inner?.form === 'mapped' ? inner.address : address
+}
+
+function isOrdinary(address: IpAddress): boolean {
+  return specialBlockOf(address) === null && !holdsAny(METADATA_BLOCKS, address)
+}
+
+function holdsAny(blocks: readonly IpBlock[], address: IpAddress | null): boolean {
+  return address !== null && blocks.some((block) => blockHolds(block, address))
+}
+
+function allowedBlock(text: string): IpBlock {
+  const block = parseBlock(text.trim())
+  if (block === null) throw new Error(`egress allow list: ${text} is not a CIDR such as 10.0.0.0/8`)
+  return block
+}
+
+const METADATA_BLOCKS: readonly IpBlock[] = METADATA_ADDRESSES.map(allowedBlock)
+
+function openTcp(target: Target): Socket {
+  return connectTcp({
+    host: target.address,
+    port: target.port,
+    autoSelectFamily: false,
+    ...(target.localAddress === undefined ? {} : { localAddress: target.localAddress }),
+  })
+}
+
+function openUdp(target: Target): DatagramSocket {
+  const socket = createSocket({
+    type: parseAddress(target.address)?.version === 6 ? 'udp6' : 'udp4',
+    // The target is a literal; the system's resolver must never be asked.
+    lookup: (hostname, _options, callback) =>
+      callback(null, hostname, parseAddress(hostname)?.version ?? 4),
+  })
+  socket.connect(target.port, target.address)
+  return socket
+}

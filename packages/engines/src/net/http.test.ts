@@ -1,0 +1,195 @@
+import { createServer } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { createServer as createRawServer } from 'node:net'
+import type { AddressInfo, Socket } from 'node:net'
+import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync } from 'node:zlib'
+import { expect, onTestFinished, test } from 'vitest'
+import { createEgress } from './egress.ts'
+import { fetchBounded } from './http.ts'
+import type { FetchRequest, HttpAnswer } from './http.ts'
+import type { Resolver } from './resolver.ts'
+
+const NEVER = new AbortController().signal
+const loopback = createEgress({ allow: ['127.0.0.0/8'] })
+
+function hosts(table: Record<string, string>): Resolver {
+  return {
+    async resolve(name, type) {
+      const address = type === 'A' ? table[name] : undefined
+      if (address === undefined) return { kind: 'nxdomain', ttlSeconds: 1 }
+      return { kind: 'records', records: [address] as never[], ttlSeconds: 60 }
+    },
+    ask: () => Promise.resolve({ kind: 'failed', reason: 'refused' }),
+  }
+}
+
+async function serve(
+  handler: (req: IncomingMessage, res: ServerResponse) => void,
+): Promise<number> {
+  const server = createServer(handler)
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  return (server.address() as AddressInfo).port
+}
+
+async function serveRaw(handler: (socket: Socket) => void): Promise<number> {
+  const server = createRawServer((socket) => {
+    socket.on('error', () => undefined)
+    onTestFinished(() => void socket.destroy())
+    handler(socket)
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => void server.close())
+  return (server.address() as AddressInfo).port
+}
+
+function get(url: string, more: Partial<FetchRequest> = {}): Promise<HttpAnswer> {
+  return fetchBounded({
+    url,
+    maxBytes: 10_000,
+    maxRedirects: 3,
+    timeoutMs: 2_000,
+    signal: NEVER,
+    egress: loopback,
+    resolver: hosts({ 'site.test': '127.0.0.1', 'evil.test': '10.0.0.1' }),
+    ...more,
+  })
+}
+
+const textOf = (answer: HttpAnswer): string =>
+  answer.kind === 'response' ? Buffer.from(answer.body).toString() : answer.reason
+
+test('a response comes with status, headers and body, under the name asked', async () => {
+  const port = await serve((req, res) => {
+    res.writeHead(404, { 'X-Seen': req.headers.host ?? '' })
+    res.end('gone')
+  })
+  const answer = await get(`http://site.test:${port}/a?b=c`)
+  expect(answer).toMatchObject({
+    kind: 'response',
+    status: 404,
+    redirects: 0,
+    headers: { 'x-seen': `site.test:${port}` },
+  })
+  expect(textOf(answer)).toBe('gone')
+})
+
+test('a body in any coding is unpacked, and counted unpacked', async () => {
+  const packers = { gzip: gzipSync, deflate: deflateSync, br: brotliCompressSync }
+  const port = await serve((req, res) => {
+    const [coding, size] = (req.url ?? '').slice(1).split('/')
+    const text = Buffer.alloc(Number(size), 'x')
+    const packed =
+      coding === 'raw' ? deflateRawSync(text) : packers[coding as keyof typeof packers](text)
+    res.writeHead(200, { 'content-encoding': coding === 'raw' ? 'deflate' : coding })
+    res.end(packed)
+  })
+  for (const coding of ['gzip', 'deflate', 'raw', 'br']) {
+    expect(textOf(await get(`http://site.test:${port}/${coding}/9000`))).toHaveLength(9_000)
+    expect(textOf(await get(`http://site.test:${port}/${coding}/50000000`))).toBe('too_large')
+  }
+  const cut = await get(`http://site.test:${port}/gzip/5000000`, { overflow: 'cut' })
+  expect(cut).toMatchObject({ kind: 'response', cut: true })
+  expect(textOf(cut)).toHaveLength(10_000)
+})
+
+test('an endless body, a slow one and a silent server end in their bounds', async () => {
+  const endless = await serveRaw((socket) => {
+    socket.write('HTTP/1.1 200 OK\r\n\r\n')
+    const push = (): void => {
+      while (!socket.destroyed && socket.write(Buffer.alloc(4_096))) continue
+    }
+    socket.on('drain', push)
+    push()
+  })
+  expect(textOf(await get(`http://site.test:${endless}/`))).toBe('too_large')
+  const silent = await serveRaw(() => undefined)
+  expect(textOf(await get(`http://site.test:${silent}/`, { timeoutMs: 100 }))).toBe('timeout')
+  const slow = await serveRaw((socket) => void socket.write('HTTP/1.1 200 OK\r\n\r\nx'))
+  expect(textOf(await get(`http://site.test:${slow}/`, { timeoutMs: 100 }))).toBe('timeout')
+})
+
+test('redirects are followed to their bound and re-checked on each hop', async () => {
+  const port = await serve((req, res) => {
+    const to: Record<string, string> = {
+      '/one': '/two',
+      '/loop': '/loop',
+      '/private': 'http://evil.test/',
+      '/literal': 'http://[::ffff:10.0.0.1]/',
+      '/file': 'file:///etc/passwd',
+      '/user': 'http://user:pass@site.test/',
+    }
+    const location = to[req.url ?? '']
+    if (location === undefined) res.end('here')
+    else res.writeHead(302, { location }).end()
+  })
+  const at = (path: string): Promise<HttpAnswer> => get(`http://site.test:${port}${path}`)
+  expect(await at('/one')).toMatchObject({ kind: 'response', status: 200, redirects: 1 })
+  expect(textOf(await at('/loop'))).toBe('too_many_redirects')
+  expect(textOf(await at('/private'))).toBe('forbidden')
+  expect(textOf(await at('/literal'))).toBe('forbidden')
+  expect(textOf(await at('/file'))).toBe('bad_url')
+  expect(textOf(await at('/user'))).toBe('bad_url')
+})
+
+test('credentials do not travel to another origin', async () => {
+  const target = await serve((req, res) => res.end(JSON.stringify(req.headers)))
+  const port = await serve((_req, res) =>
+    res.writeHead(307, { location: `http://127.0.0.1:${target}/` }).end(),
+  )
+  const answer = await get(`http://site.test:${port}/`, {
+    headers: { Authorization: 'Bearer x', 'X-Kept': 'y' },
+  })
+  expect(textOf(answer)).toContain('x-kept')
+  expect(textOf(answer)).not.toContain('Bearer')
+})
+
+test('a post sends its body once, and a 303 turns it into a get', async () => {
+  const port = await serve((req, res) => {
+    let body = ''
+    req.on('data', (chunk) => (body += String(chunk)))
+    req.on('end', () => {
+      if (req.url === '/see') res.writeHead(303, { location: '/then' }).end()
+      else res.end(`${req.method} ${body}`)
+    })
+  })
+  const send = { method: 'POST', body: '{"a":1}' } as const
+  expect(textOf(await get(`http://site.test:${port}/`, send))).toBe('POST {"a":1}')
+  expect(textOf(await get(`http://site.test:${port}/see`, send))).toBe('GET ')
+})
+
+test('names that do not resolve, special addresses and refused ports each have their reason', async () => {
+  expect(textOf(await get('http://nowhere.test/'))).toBe('dns')
+  expect(textOf(await get('http://evil.test/'))).toBe('forbidden')
+  expect(textOf(await get('http://2130706433/', { egress: createEgress({ allow: [] }) }))).toBe(
+    'forbidden',
+  )
+  expect(textOf(await get('http://127.0.0.1:1/'))).toBe('network')
+  expect(textOf(await get('ftp://site.test/'))).toBe('bad_url')
+})
+
+test('garbage, broken codings and switched protocols are bad responses', async () => {
+  const garbage = await serveRaw((socket) => void socket.end('\x00\xff not http\r\n\r\n'))
+  expect(textOf(await get(`http://site.test:${garbage}/`))).toBe('bad_response')
+  const port = await serve((req, res) => {
+    res.writeHead(200, { 'content-encoding': req.url === '/gzip' ? 'gzip' : 'zstd' })
+    res.end('not packed at all')
+  })
+  expect(textOf(await get(`http://site.test:${port}/gzip`))).toBe('bad_response')
+  expect(textOf(await get(`http://site.test:${port}/zstd`))).toBe('bad_response')
+  const short = await serveRaw(
+    (socket) => void socket.end('HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\nshort'),
+  )
+  expect(textOf(await get(`http://site.test:${short}/`))).toBe('bad_response')
+})
+
+test('an ended run ends the fetch', async () => {
+  const port = await serveRaw(() => undefined)
+  const controller = new AbortController()
+  const answer = get(`http://site.test:${port}/`, { signal: controller.signal })
+  controller.abort()
+  expect(textOf(await answer)).toBe('timeout')
+})

@@ -1,0 +1,252 @@
+import { createAnswerCache } from './dns-cache.ts'
+import { exchange } from './dns-exchange.ts'
+import { questionName } from './dns-message.ts'
+import type { DnsRecord, DnsReply, Question, RecordOf, RecordType } from './dns-message.ts'
+import { createServerPool } from './dns-pool.ts'
+import type { Deadline, DnsFailure, ServerPool } from './dns-pool.ts'
+import type { Egress } from './egress.ts'
+
+/** What a question came to. `cname` is the last name of the chain where there was one. */
+export type DnsAnswer<T extends RecordType = RecordType> =
+  | {
+      readonly kind: 'records'
+      readonly records: readonly RecordOf[T][]
+      readonly ttlSeconds: number
+      readonly cname?: string
+    }
+  | { readonly kind: 'nodata' | 'nxdomain'; readonly ttlSeconds: number; readonly cname?: string }
+  | { readonly kind: 'failed'; readonly reason: DnsFailure }
+
+/** The reply of one name server asked directly. */
+export type DirectAnswer =
+  | { readonly kind: 'reply'; readonly reply: DnsReply }
+  | { readonly kind: 'failed'; readonly reason: DnsFailure | 'forbidden' }
+
+export interface ResolveOptions {
+  readonly signal?: AbortSignal
+  /** Asks a validating resolver to leave DNSSEC aside (the CD bit). */
+  readonly checkingDisabled?: boolean
+}
+
+export interface AskOptions {
+  readonly signal?: AbortSignal
+  /** Default 3,000. */
+  readonly timeoutMs?: number
+}
+
+export interface Resolver {
+  /** Asks the configured servers. Never throws; on abort the answer is `failed`, `timeout`. */
+  resolve<T extends RecordType>(
+    name: string,
+    type: T,
+    options?: ResolveOptions,
+  ): Promise<DnsAnswer<T>>
+  /** Asks one name server itself, without recursion; the egress guard holds. Nothing is cached. */
+  ask(
+    server: { readonly address: string; readonly port?: number },
+    name: string,
+    type: RecordType,
+    options?: AskOptions,
+  ): Promise<DirectAnswer>
+}
+
+export interface ResolverOptions {
+  /** `ip` or `ip:port` (`[ip]:port` for IPv6); asked in this order. */
+  readonly servers: readonly string[]
+  readonly egress: Egress
+  /** One question in all; default 5,000. */
+  readonly timeoutMs?: number
+  /** The first try of each server, doubled in the second round; default 1,200. */
+  readonly tryMs?: number
+  /** Questions on the wire at once; default 512. */
+  readonly concurrency?: number
+  /** Answers held; default 50,000. */
+  readonly cacheSize?: number
+  /** Milliseconds, monotonic. */
+  readonly now?: () => number
+}
+
+/** Links of one CNAME chain. Source: the `max-query-restarts` default of Unbound (11). */
+const MAX_LINKS = 11
+
+/**
+ * Makes a resolver over recursive servers: one flight for each open question, a bounded cache, the
+ * next server on any failure, TCP where a reply is cut. Throws where `servers` is empty or malformed.
+ */
+export function createResolver(options: ResolverOptions): Resolver {
+  const now = options.now ?? (() => performance.now())
+  const pool = createServerPool({ ...options, tryMs: options.tryMs ?? 1_200, now })
+  const gate = createGate(options.concurrency ?? 512)
+  const cache = createAnswerCache({ size: options.cacheSize ?? 50_000, now })
+  const timeoutMs = options.timeoutMs ?? 5_000
+  const flights = new Map<string, Flight>()
+
+  function takeOff(key: string, question: Question, cd: boolean): Flight {
+    const controller = new AbortController()
+    const fly = async (): Promise<DnsAnswer> => {
+      const leave = await gate.enter()
+      try {
+        const end = { at: now() + timeoutMs, signal: controller.signal }
+        const answer = await follow(pool, question, cd, end)
+        if (!controller.signal.aborted) cache.put(key, answer)
+        return answer
+      } finally {
+        leave()
+        if (flights.get(key) === flight) flights.delete(key)
+      }
+    }
+    const flight: Flight = { waiters: 0, controller, answer: Promise.resolve().then(fly) }
+    flights.set(key, flight)
+    return flight
+  }
+
+  async function resolve(
+    name: string,
+    type: RecordType,
+    given: ResolveOptions,
+  ): Promise<DnsAnswer> {
+    const asked = questionName(name)
+    if (asked === null) return { kind: 'failed', reason: 'malformed' }
+    if (given.signal?.aborted === true) return { kind: 'failed', reason: 'timeout' }
+    const cd = given.checkingDisabled === true
+    const key = `${type} ${cd ? 'cd ' : ''}${asked}`
+    const held = cache.get(key)
+    if (held !== undefined) return held
+    const flight = flights.get(key) ?? takeOff(key, { name: asked, type }, cd)
+    flight.waiters++
+    try {
+      return await untilAbort(flight.answer, given.signal)
+    } finally {
+      // Nobody waits any more: the sockets are given back at once, and a later asker starts anew.
+      if (--flight.waiters === 0 && flights.get(key) === flight) {
+        flights.delete(key)
+        flight.controller.abort()
+      }
+    }
+  }
+
+  return {
+    resolve: async (name, type, given = {}) => ofType(await resolve(name, type, given), type),
+    async ask(server, name, type, given = {}) {
+      const asked = questionName(name)
+      if (asked === null) return { kind: 'failed', reason: 'malformed' }
+      if (!options.egress.permits(server.address)) return { kind: 'failed', reason: 'forbidden' }
+      const leave = await gate.enter()
+      try {
+        return await exchange(
+          { address: server.address, port: server.port ?? 53, trusted: false },
+          { name: asked, type },
+          { recursionDesired: false, checkingDisabled: false },
+          {
+            egress: options.egress,
+            timeoutMs: given.timeoutMs ?? 3_000,
+            signal: given.signal ?? new AbortController().signal,
+          },
+        )
+      } finally {
+        leave()
+      }
+    },
+  }
+}
+
+interface Flight {
+  waiters: number
+  readonly controller: AbortController
+  readonly answer: Promise<DnsAnswer>
+}
+
+async function follow(
+  pool: ServerPool,
+  question: Question,
+  cd: boolean,
+  end: Deadline,
+): Promise<DnsAnswer> {
+  const chain = new Set([question.name])
+  let target = question.name
+  let ttlSeconds = Infinity
+  for (;;) {
+    const asked = target
+    const reply = await pool.ask({ name: asked, type: question.type }, cd, end)
+    if (typeof reply === 'string') return { kind: 'failed', reason: reply }
+    for (const link of linksFrom(asked, question.type, reply.answers)) {
+      target = link.data
+      ttlSeconds = Math.min(ttlSeconds, link.ttlSeconds)
+      if (chain.has(target) || chain.size > MAX_LINKS) return { kind: 'failed', reason: 'loop' }
+      chain.add(target)
+    }
+    const cname = target === question.name ? {} : { cname: target }
+    const found = reply.answers.filter((r) => r.type === question.type && r.name === target)
+    if (found.length > 0) {
+      const least = Math.min(ttlSeconds, ...found.map((record) => record.ttlSeconds))
+      return { kind: 'records', records: found.map((r) => r.data), ttlSeconds: least, ...cname }
+    }
+    const negative = negativeTtlSeconds(reply)
+    // A chain that leads out of the reply, without a denial, is asked on from where it ends.
+    if (reply.code !== 3 && target !== asked && negative === null) continue
+    const kind = reply.code === 3 ? 'nxdomain' : 'nodata'
+    return { kind, ttlSeconds: Math.min(ttlSeconds, negative ?? 0), ...cname }
+  }
+}
+
+type Link = Extract<DnsRecord, { type: 'CNAME' }>
+
+function linksFrom(start: string, type: RecordType, answers: readonly DnsRecord[]): Link[] {
+  const links: Link[] = []
+  if (type === 'CNAME') return links
+  let target = start
+  while (links.length <= MAX_LINKS) {
+    const link = answers.find((r) => r.type === 'CNAME' && r.name === target)
+    if (link?.type !== 'CNAME') break
+    links.push(link)
+    target = link.data
+  }
+  return links
+}
+
+// RFC 2308 section 5: the smaller of the SOA's own lifetime and its last field.
+function negativeTtlSeconds(reply: DnsReply): number | null {
+  for (const record of reply.authorities) {
+    if (record.type === 'SOA') return Math.min(record.ttlSeconds, record.data.minimum)
+  }
+  return null
+}
+
+/** Safe: a flight is keyed by its type, and keeps only the records of that type. */
+function ofType<T extends RecordType>(answer: DnsAnswer, _type: T): DnsAnswer<T> {
+  return answer as DnsAnswer<T>
+}
+
+async function untilAbort(
+  answer: Promise<DnsAnswer>,
+  signal: AbortSignal | undefined,
+): Promise<DnsAnswer> {
+  if (signal === undefined) return answer
+  const { promise, resolve } = Promise.withResolvers<DnsAnswer>()
+  const onAbort = (): void => resolve({ kind: 'failed', reason: 'timeout' })
+  signal.addEventListener('abort', onAbort, { once: true })
+  try {
+    return await Promise.race([answer, promise])
+  } finally {
+    signal.removeEventListener('abort', onAbort)
+  }
+}
+
+function createGate(places: number): { enter(): Promise<() => void> } {
+  const waiting: (() => void)[] = []
+  let taken = 0
+  const leave = (): void => {
+    const next = waiting.shift()
+    if (next === undefined) taken--
+    else next()
+  }
+  return {
+    enter() {
+      if (taken < places) {
+        taken++
+        return Promise.resolve(leave)
+      }
+      return new Promise((resolve) => waiting.push(() => resolve(leave)))
+    },
+  }
+}
