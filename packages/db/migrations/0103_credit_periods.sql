@@ -1,0 +1,68 @@
+-- Billing cycles: cycle k starts k months after the first anchor in the account's time zone, never
+-- chained, so 31 January goes to 28 February and back to 31 March. Postgres clamps month ends and
+-- moves a local midnight that a clock change leaves out to the next time that exists.
+
+create function credit_period_start(anchor timestamp, zone text, period_no integer)
+returns timestamptz language sql stable
+return (anchor + make_interval(months => period_no)) at time zone zone;
+
+-- The cycle that `moment` falls in. Counts whole months and then corrects by at most one.
+create function credit_period_at(anchor timestamp, zone text, moment timestamptz)
+returns integer language plpgsql stable as $$
+declare
+  here timestamp := moment at time zone zone;
+  k integer := (extract(year from here)::int - extract(year from anchor)::int) * 12
+    + extract(month from here)::int - extract(month from anchor)::int;
+begin
+  while k > 0 and credit_period_start(anchor, zone, k) > moment loop k := k - 1; end loop;
+  while credit_period_start(anchor, zone, k + 1) <= moment loop k := k + 1; end loop;
+  return greatest(k, 0);
+end $$;
+
+-- Every account has a balance from its first moment, whoever inserts it.
+create function credit_open_account() returns trigger language plpgsql as $$
+declare
+  first_day timestamp := date_trunc('day', new.created_at at time zone new.time_zone);
+  granted bigint := (select monthly_credits from plans where plan = new.plan);
+  now_in integer := credit_period_at(first_day, new.time_zone, now());
+begin
+  insert into credit_accounts (account_id, allowance, period_no, period_start, period_end, anchor)
+  values (new.id, granted, now_in, credit_period_start(first_day, new.time_zone, now_in),
+    credit_period_start(first_day, new.time_zone, now_in + 1), first_day);
+  insert into credit_entries
+    (account_id, op_key, kind, allowance_delta, packs_delta, held_delta, period_no, detail)
+  values (new.id, 'cycle:' || now_in, 'grant', granted, 0, 0, now_in, new.plan);
+  return null;
+end $$;
+
+create trigger open_credits after insert on accounts
+  for each row execute function credit_open_account();
+
+-- Turns the cycle of a locked account if it is over: what is left of the allowance ends, the plan
+-- that was waiting takes over, and the new cycle's allowance comes. Cycles that nobody touched are
+-- jumped over with one grant.
+create function credit_roll(account text) returns boolean language plpgsql as $$
+declare
+  c credit_accounts;
+  a accounts;
+  k integer;
+  granted bigint;
+begin
+  select * into c from credit_accounts where account_id = account for no key update;
+  if not found or c.period_end > now() then return false; end if;
+  update accounts set plan = coalesce(next_plan, plan), next_plan = null
+    where id = account and next_plan is not null;
+  select * into a from accounts where id = account;
+  k := greatest(credit_period_at(c.anchor, a.time_zone, now()), c.period_no + 1);
+  select monthly_credits into granted from plans where plan = a.plan;
+  insert into credit_entries
+    (account_id, op_key, kind, allowance_delta, packs_delta, held_delta, period_no, detail)
+  values
+    (account, 'cycle:' || c.period_no, 'expire', -c.allowance, 0, 0, c.period_no, null),
+    (account, 'cycle:' || k, 'grant', granted, 0, 0, k, a.plan);
+  update credit_accounts set allowance = granted, period_no = k,
+    period_start = credit_period_start(c.anchor, a.time_zone, k),
+    period_end = credit_period_start(c.anchor, a.time_zone, k + 1)
+  where account_id = account;
+  return true;
+end $$;

@@ -1,0 +1,95 @@
+-- Sets credits aside for a list: all or nothing, once for each reference.
+create function credit_hold(account text, reference text, wanted bigint)
+returns table (granted boolean, available bigint)
+language plpgsql as $$
+declare
+  c credit_accounts;
+  h credit_holds;
+  from_allowance bigint;
+begin
+  perform credit_roll(account);
+  select * into c from credit_accounts where account_id = account for no key update;
+  if not found then
+    raise exception 'account % has no credits', account using errcode = 'foreign_key_violation';
+  end if;
+  select * into h from credit_holds where account_id = account and ref = reference;
+  if found then
+    if h.credits <> wanted then
+      raise exception 'hold % was made for % credits, not %', reference, h.credits, wanted
+        using errcode = 'unique_violation';
+    end if;
+    return query select true, c.allowance + c.packs;
+    return;
+  end if;
+  if wanted > c.allowance + c.packs then
+    return query select false, c.allowance + c.packs;
+    return;
+  end if;
+  from_allowance := least(c.allowance, wanted);
+  insert into credit_holds (account_id, ref, credits, allowance_left, packs_left, period_no)
+  values (account, reference, wanted, from_allowance, wanted - from_allowance, c.period_no);
+  insert into credit_entries
+    (account_id, op_key, kind, allowance_delta, packs_delta, held_delta, period_no, detail)
+  values (account, reference, 'hold', -from_allowance, from_allowance - wanted, wanted,
+    c.period_no, reference);
+  update credit_accounts set allowance = c.allowance - from_allowance,
+    packs = c.packs - (wanted - from_allowance)
+  where account_id = account;
+  return query select true, c.allowance + c.packs - wanted;
+end $$;
+
+-- Takes from a hold, allowance first, without touching the account's row. False where the operation
+-- took effect before.
+create function credit_settle(account text, reference text, operation text, taken bigint)
+returns boolean language plpgsql as $$
+declare
+  h credit_holds;
+  from_allowance bigint;
+begin
+  select * into h from credit_holds where account_id = account and ref = reference for no key update;
+  if not found then
+    raise exception 'no hold % of account %', reference, account using errcode = 'no_data_found';
+  end if;
+  insert into credit_entries
+    (account_id, op_key, kind, allowance_delta, packs_delta, held_delta, period_no, detail)
+  values (account, operation, 'settle', 0, 0, -taken, h.period_no, reference)
+  on conflict do nothing;
+  if not found then return false; end if;
+  if h.closed_at is not null or taken > h.allowance_left + h.packs_left then
+    raise exception 'hold % has % credits left and is %, % asked', reference,
+      h.allowance_left + h.packs_left, case when h.closed_at is null then 'open' else 'closed' end,
+      taken using errcode = 'check_violation';
+  end if;
+  from_allowance := least(h.allowance_left, taken);
+  update credit_holds set allowance_left = h.allowance_left - from_allowance,
+    packs_left = h.packs_left - (taken - from_allowance), settled = h.settled + taken
+  where account_id = account and ref = reference;
+  return true;
+end $$;
+
+-- Closes a hold and gives the rest back; what came from the allowance of an ended cycle stays ended.
+-- Null where there is no open hold.
+create function credit_release(account text, reference text, operation text)
+returns bigint language plpgsql as $$
+declare
+  h credit_holds;
+  c credit_accounts;
+  to_allowance bigint;
+begin
+  select * into h from credit_holds
+    where account_id = account and ref = reference and closed_at is null for no key update;
+  if not found then return null; end if;
+  perform credit_roll(account);
+  select * into c from credit_accounts where account_id = account for no key update;
+  to_allowance := case when h.period_no = c.period_no then h.allowance_left else 0 end;
+  insert into credit_entries
+    (account_id, op_key, kind, allowance_delta, packs_delta, held_delta, period_no, detail)
+  values (account, operation, 'release', to_allowance, h.packs_left,
+    -(h.allowance_left + h.packs_left), c.period_no, reference);
+  update credit_holds set released = h.allowance_left + h.packs_left, allowance_left = 0,
+    packs_left = 0, closed_at = now()
+  where account_id = account and ref = reference;
+  update credit_accounts set allowance = c.allowance + to_allowance, packs = c.packs + h.packs_left
+  where account_id = account;
+  return h.allowance_left + h.packs_left;
+end $$;

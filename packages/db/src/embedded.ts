@@ -1,0 +1,370 @@
+import { spawn, type ChildProcess } from 'node:child_process'
+import { chown, mkdir, open, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:net'
+import { join, resolve } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import pg from 'pg'
+import { preparePlace, type Place } from './embedded-place.ts'
+import { randomBase62 } from './ids.ts'
+
+export interface EmbeddedOptions {
+  /** Holds `postgres/`: the data, the password, the log. */
+  readonly dataDir: string
+  /** A free one where absent. */
+  readonly port?: number
+  /** Server settings that go before our own. */
+  readonly settings?: Readonly<Record<string, string>>
+  readonly warn?: (message: string) => void
+}
+
+export interface EmbeddedPostgres {
+  readonly url: string
+  /** Whether the server was started by another process, which ends it. */
+  readonly joined: boolean
+  /** Ends the server where it is ours; waits until its files are closed. */
+  stop(): Promise<void>
+}
+
+/** Server and database name of the embedded server. */
+const NAME = 'plumbline'
+
+/** Name of the session by which a running server is known to have an owner. */
+const OWNER = 'plumbline-owner'
+
+const START_MS = 60_000
+const STOP_MS = 30_000
+
+/** Durable as Postgres comes (fsync, full pages); the rest is sized for one small machine. */
+const SETTINGS: Readonly<Record<string, string>> = {
+  listen_addresses: '127.0.0.1',
+  unix_socket_directories: '',
+  max_connections: '200',
+  shared_buffers: '256MB',
+  wal_level: 'minimal',
+  max_wal_senders: '0',
+  max_wal_size: '2GB',
+  checkpoint_timeout: '15min',
+  log_checkpoints: 'off',
+  random_page_cost: '1.1',
+  autovacuum_naptime: '15s',
+  jit: 'off',
+  timezone: 'UTC',
+  log_timezone: 'UTC',
+}
+
+/**
+ * Starts the packaged Postgres on 127.0.0.1 with its data under `dataDir`, making the cluster the
+ * first time. Where a server runs there already and its owner lives, joins that one. It ends with
+ * `stop`, and by itself when this process is gone, even by SIGKILL.
+ *
+ * @throws where the server cannot start, with the end of its log
+ */
+export async function startEmbeddedPostgres(options: EmbeddedOptions): Promise<EmbeddedPostgres> {
+  if (process.platform === 'win32') {
+    throw new Error('the embedded Postgres runs on Linux and macOS; set DATABASE_URL')
+  }
+  const home = resolve(options.dataDir, 'postgres')
+  const place = await preparePlace(home, options.warn ?? (() => undefined))
+  const data = join(place.base, 'data')
+  const password = await readPassword(home)
+  await makeCluster(place, data, password)
+  const deadline = Date.now() + START_MS
+  for (;;) {
+    const running = await runningServer(data, password)
+    if (running !== undefined) return running
+    const started = await startServer(options, { home, place, data, password })
+    if (started !== undefined) return started
+    if (Date.now() > deadline) throw new Error(`Postgres did not start: ${await logTail(home)}`)
+    await delay(200)
+  }
+}
+
+interface Cluster {
+  readonly home: string
+  readonly place: Place
+  readonly data: string
+  readonly password: string
+}
+
+async function readPassword(home: string): Promise<string> {
+  const path = join(home, 'password')
+  try {
+    // Whoever comes second reads what the first wrote.
+    await writeFile(path, randomBase62(32), { flag: 'wx', mode: 0o600 })
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error
+  }
+  for (let tries = 0; tries < 50; tries += 1) {
+    const password = await readFile(path, 'utf8')
+    if (password.length === 32) return password
+    await delay(20)
+  }
+  throw new Error(`${path} does not hold the database's password`)
+}
+
+/** Makes the cluster under another name and renames it, so that a kill leaves none half made. */
+async function makeCluster(place: Place, data: string, password: string): Promise<void> {
+  if (await isFile(join(data, 'PG_VERSION'))) return
+  const fresh = `${data}.${randomBase62(8)}.new`
+  const passwordFile = `${fresh}.password`
+  await mkdir(fresh, { mode: 0o700 })
+  await writeFile(passwordFile, password, { mode: 0o600 })
+  if (place.user !== undefined) {
+    await chown(fresh, place.user.uid, place.user.gid)
+    await chown(passwordFile, place.user.uid, place.user.gid)
+  }
+  try {
+    await initdb(place, fresh, passwordFile)
+    await rename(fresh, data).catch(async (error: unknown) => {
+      if (!(await isFile(join(data, 'PG_VERSION')))) throw error
+    })
+  } finally {
+    await rm(passwordFile, { force: true })
+    await rm(fresh, { recursive: true, force: true })
+  }
+}
+
+async function initdb(place: Place, directory: string, passwordFile: string): Promise<void> {
+  const child = spawn(
+    join(place.programs, 'bin/initdb'),
+    [
+      `--pgdata=${directory}`,
+      `--username=${NAME}`,
+      `--pwfile=${passwordFile}`,
+      '--auth=scram-sha-256',
+      '--encoding=UTF8',
+      '--locale=C',
+      '--locale-provider=builtin',
+      '--builtin-locale=C.UTF-8',
+      '--no-instructions',
+    ],
+    { ...identityOf(place), cwd: '/', stdio: ['ignore', 'ignore', 'pipe'] },
+  )
+  let said = ''
+  child.stderr.on('data', (piece: Buffer) => {
+    said = (said + piece.toString()).slice(-4_000)
+  })
+  const code = await exitOf(child)
+  if (code !== 0) throw new Error(`initdb ended with ${code}: ${said.trim()}`)
+}
+
+/** The server that has the data open, once its owner is known to live; ends one whose owner is gone. */
+async function runningServer(
+  data: string,
+  password: string,
+): Promise<EmbeddedPostgres | undefined> {
+  const deadline = Date.now() + STOP_MS
+  for (let unowned = 0; Date.now() < deadline;) {
+    const file = await readPidFile(data)
+    if (file === undefined) return undefined
+    const url = urlOf(file.port, password)
+    const owned = file.ready ? await hasOwner(url) : 'silent'
+    if (owned === 'yes') return { url, joined: true, stop: async () => undefined }
+    if (owned === 'silent' && !(await isPostgres(file.pid))) {
+      // Left by a kill; its number may be another program's by now, which would stop the start.
+      await rm(join(data, 'postmaster.pid'), { force: true })
+      return undefined
+    }
+    // The owner's session comes a moment after `ready`.
+    unowned += owned === 'no' ? 1 : 0
+    if (unowned === 10) signal(file.pid, 'SIGINT')
+    await delay(100)
+  }
+  throw new Error(`the Postgres that has ${data} open neither answers nor ends; stop it first`)
+}
+
+async function hasOwner(url: string): Promise<'yes' | 'no' | 'silent'> {
+  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 5_000 })
+  client.on('error', () => undefined)
+  try {
+    await client.connect()
+    const { rowCount } = await client.query(
+      'select from pg_stat_activity where application_name = $1 limit 1',
+      [OWNER],
+    )
+    return rowCount === 1 ? 'yes' : 'no'
+  } catch {
+    return 'silent'
+  } finally {
+    await client.end().catch(() => undefined)
+  }
+}
+
+/** Starts the server on the data; undefined where another came first or the last one's memory lingers. */
+async function startServer(
+  options: EmbeddedOptions,
+  cluster: Cluster,
+): Promise<EmbeddedPostgres | undefined> {
+  const port = options.port ?? (await freePort())
+  const child = await spawnServer(cluster, { ...SETTINGS, ...options.settings, port: String(port) })
+  const exited = exitOf(child)
+  const guard = spawnGuard(cluster.place, child)
+  void exited.then(() => guard.kill('SIGKILL'))
+  if (!(await becameReady(cluster.data, child, exited))) {
+    const log = await logTail(cluster.home)
+    // Both end by themselves: the other server is joined, the old one's processes are on their way out.
+    if (
+      /postmaster\.pid" already exists|pre-existing shared memory|Address already in use/.test(log)
+    ) {
+      if (options.port === undefined || !log.includes('Address already in use')) return undefined
+    }
+    throw new Error(`Postgres ended while starting: ${log}`)
+  }
+  const url = urlOf(port, cluster.password)
+  const owner = await ownServer(url)
+  child.unref()
+  return {
+    url,
+    joined: false,
+    stop: async () => {
+      await owner.end().catch(() => undefined)
+      child.ref()
+      child.kill('SIGINT')
+      const ended = await Promise.race([
+        exited.then(() => true),
+        delay(STOP_MS, false, { ref: false }),
+      ])
+      if (!ended) child.kill('SIGQUIT')
+      await exited
+    },
+  }
+}
+
+async function spawnServer(
+  cluster: Cluster,
+  settings: Readonly<Record<string, string>>,
+): Promise<ChildProcess> {
+  // Emptied at each start: what one run says is bounded, and `logTail` must not read an older one's.
+  const log = await open(join(cluster.home, 'server.log'), 'w', 0o600)
+  try {
+    const child = spawn(
+      join(cluster.place.programs, 'bin/postgres'),
+      [
+        '-D',
+        cluster.data,
+        ...Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]),
+      ],
+      // Its own process group, so that Ctrl-C ends us first and we end it in order.
+      { ...identityOf(cluster.place), cwd: '/', detached: true, stdio: ['ignore', log.fd, log.fd] },
+    )
+    child.on('error', () => undefined)
+    return child
+  } finally {
+    await log.close()
+  }
+}
+
+/** A small process that outlives us: it reads a pipe that only our end closes, then ends the server. */
+function spawnGuard(place: Place, server: ChildProcess): ChildProcess {
+  const guard = spawn(
+    '/bin/sh',
+    ['-c', 'cat >/dev/null; kill -INT "$1"', 'guard', String(server.pid ?? 0)],
+    { ...identityOf(place), cwd: '/', detached: true, stdio: ['pipe', 'ignore', 'ignore'] },
+  )
+  guard.on('error', () => undefined)
+  guard.unref()
+  if (guard.stdin !== null && 'unref' in guard.stdin && typeof guard.stdin.unref === 'function') {
+    guard.stdin.unref()
+  }
+  guard.stdin?.on('error', () => undefined)
+  return guard
+}
+
+async function becameReady(
+  data: string,
+  child: ChildProcess,
+  exited: Promise<unknown>,
+): Promise<boolean> {
+  let over = false
+  void exited.then(() => (over = true))
+  const deadline = Date.now() + START_MS
+  while (!over && Date.now() < deadline) {
+    const file = await readPidFile(data)
+    if (file?.ready === true && file.pid === child.pid) return true
+    await delay(15)
+  }
+  if (!over) child.kill('SIGQUIT')
+  await exited
+  return false
+}
+
+/** Opens the session that shows the server has an owner, and makes the database the first time. */
+async function ownServer(url: string): Promise<pg.Pool> {
+  const admin = new URL(url)
+  admin.pathname = '/postgres'
+  const owner = new pg.Pool({
+    connectionString: admin.href,
+    application_name: OWNER,
+    max: 1,
+    idleTimeoutMillis: 0,
+    allowExitOnIdle: true,
+  })
+  owner.on('error', () => undefined)
+  const { rowCount } = await owner.query('select from pg_database where datname = $1', [NAME])
+  if (rowCount === 0) await owner.query(`create database ${NAME}`)
+  return owner
+}
+
+async function readPidFile(
+  data: string,
+): Promise<{ pid: number; port: number; ready: boolean } | undefined> {
+  const text = await readFile(join(data, 'postmaster.pid'), 'utf8').catch(() => undefined)
+  const lines = text?.split('\n')
+  const pid = Number(lines?.[0])
+  if (lines === undefined || !Number.isInteger(pid) || pid <= 0) return undefined
+  return { pid, port: Number(lines[3]), ready: lines[7]?.trim() === 'ready' }
+}
+
+/** Whether a process of this number lives and, where the system tells, is a Postgres. */
+async function isPostgres(pid: number): Promise<boolean> {
+  if (!signal(pid, 0)) return false
+  const name = await readFile(`/proc/${pid}/comm`, 'utf8').catch(() => undefined)
+  return name === undefined ? process.platform !== 'linux' : name.trim() === 'postgres'
+}
+
+function signal(pid: number, name: NodeJS.Signals | 0): boolean {
+  try {
+    return process.kill(pid, name)
+  } catch {
+    return false
+  }
+}
+
+function identityOf(place: Place): { uid?: number; gid?: number } {
+  return place.user === undefined ? {} : { uid: place.user.uid, gid: place.user.gid }
+}
+
+function urlOf(port: number, password: string): string {
+  return `postgres://${NAME}:${password}@127.0.0.1:${port}/${NAME}`
+}
+
+function exitOf(child: ChildProcess): Promise<number | string | null> {
+  return new Promise((settle) => {
+    child.once('exit', (code, name) => settle(code ?? name))
+    child.once('error', (error) => settle(error.message))
+  })
+}
+
+async function logTail(home: string): Promise<string> {
+  const text = await readFile(join(home, 'server.log'), 'utf8').catch(() => '')
+  return text.trim().split('\n').slice(-8).join(' | ')
+}
+
+async function freePort(): Promise<number> {
+  const probe = createServer()
+  await new Promise<void>((listening, failed) => {
+    probe.once('error', failed)
+    probe.listen(0, '127.0.0.1', listening)
+  })
+  const address = probe.address()
+  await new Promise((closed) => probe.close(closed))
+  if (address === null || typeof address === 'string') throw new Error('no free port on 127.0.0.1')
+  return address.port
+}
+
+async function isFile(path: string): Promise<boolean> {
+  return readFile(path).then(
+    () => true,
+    () => false,
+  )
+}

@@ -1,0 +1,160 @@
+import { PLANS, type KeyMode, type Plan } from '@plumbline/contract/plans'
+import { Problem } from '@plumbline/contract/problem'
+import type { Db } from './database.ts'
+import { newId } from './ids.ts'
+import { digestOf, newKey, parseKey } from './keys-format.ts'
+
+/** A key as it is shown: never the key itself. */
+export interface KeyRecord {
+  readonly id: string
+  readonly accountId: string
+  readonly mode: KeyMode
+  /** `svc_live_`. */
+  readonly prefix: string
+  readonly last4: string
+  readonly createdAt: Date
+  readonly revokedAt: Date | null
+  readonly lastUsedAt: Date | null
+}
+
+/** Who a presented key speaks for. */
+export interface KeyOwner {
+  readonly keyId: string
+  readonly accountId: string
+  readonly mode: KeyMode
+  readonly plan: Plan
+}
+
+/**
+ * Makes the account's key of a mode and revokes the older one in the same transaction.
+ *
+ * @param service - the prefix of the installation, for example `svc`
+ * @returns the key, which cannot be shown again, and its record
+ * @throws Problem `forbidden` where the plan has no test keys, `not_found` where there is no account
+ */
+export async function createKey(
+  db: Db,
+  wanted: { accountId: string; mode: KeyMode; service: string },
+): Promise<{ readonly key: string; readonly record: KeyRecord }> {
+  const key = newKey(wanted.service, wanted.mode)
+  return db.kysely.transaction().execute(async (tx) => {
+    // The lock lets one creation at a time through, so that neither meets the other's active key.
+    const account = await tx
+      .selectFrom('accounts')
+      .select('plan')
+      .where('id', '=', wanted.accountId)
+      .forNoKeyUpdate()
+      .executeTakeFirst()
+    if (account === undefined) throw new Problem('not_found', 'There is no such account.')
+    if (wanted.mode === 'test' && !PLANS[account.plan].testKeys) {
+      throw new Problem(
+        'forbidden',
+        'Test keys come with the Starter and Pro plans; upgrade to create one.',
+      )
+    }
+    await tx
+      .updateTable('api_keys')
+      .set((eb) => ({ revoked_at: eb.fn<Date>('now') }))
+      .where('account_id', '=', wanted.accountId)
+      .where('mode', '=', wanted.mode)
+      .where('revoked_at', 'is', null)
+      .execute()
+    const row = await tx
+      .insertInto('api_keys')
+      .values({
+        id: newId('key'),
+        account_id: wanted.accountId,
+        mode: wanted.mode,
+        digest: digestOf(key),
+        prefix: `${wanted.service}_${wanted.mode}_`,
+        last4: key.slice(-4),
+        revoked_at: null,
+        last_used_at: null,
+      })
+      .returningAll()
+      .executeTakeFirstOrThrow()
+    return { key, record: recordOf(row) }
+  })
+}
+
+/**
+ * Who a presented key speaks for; undefined where it is malformed, unknown or revoked. A key whose
+ * checksum is wrong costs no query. Always reads the database: a caller that keeps the answer must
+ * forget it within a second.
+ */
+export async function findKey(db: Db, service: string, key: string): Promise<KeyOwner | undefined> {
+  if (parseKey(service, key) === undefined) return undefined
+  const { rows } = await db.pool.query<{
+    id: string
+    account_id: string
+    mode: KeyMode
+    plan: Plan
+  }>({
+    name: 'keys.find',
+    text: `select k.id, k.account_id, k.mode, a.plan
+      from api_keys k join accounts a on a.id = k.account_id
+      where k.digest = $1 and k.revoked_at is null`,
+    values: [digestOf(key)],
+  })
+  const row = rows[0]
+  return row && { keyId: row.id, accountId: row.account_id, mode: row.mode, plan: row.plan }
+}
+
+/** Every key the account has had, newest first. */
+export async function listKeys(db: Db, accountId: string): Promise<readonly KeyRecord[]> {
+  const rows = await db.kysely
+    .selectFrom('api_keys')
+    .selectAll()
+    .where('account_id', '=', accountId)
+    .orderBy('created_at', 'desc')
+    .limit(1_000)
+    .execute()
+  return rows.map(recordOf)
+}
+
+/** Revokes the account's active key of a mode; false where there was none. */
+export async function revokeKey(
+  db: Db,
+  which: { accountId: string; mode: KeyMode },
+): Promise<boolean> {
+  const result = await db.kysely
+    .updateTable('api_keys')
+    .set((eb) => ({ revoked_at: eb.fn<Date>('now') }))
+    .where('account_id', '=', which.accountId)
+    .where('mode', '=', which.mode)
+    .where('revoked_at', 'is', null)
+    .executeTakeFirst()
+  return result.numUpdatedRows > 0n
+}
+
+/** Notes when keys were last used, to the minute, so that a busy key is written once a minute. */
+export async function noteKeysUsed(db: Db, keyIds: readonly string[]): Promise<void> {
+  await db.pool.query({
+    name: 'keys.used',
+    text: `update api_keys set last_used_at = now()
+      where id = any ($1::text[]) and (last_used_at is null or last_used_at < now() - interval '1 minute')`,
+    values: [[...new Set(keyIds)]],
+  })
+}
+
+function recordOf(row: {
+  id: string
+  account_id: string
+  mode: KeyMode
+  prefix: string
+  last4: string
+  created_at: Date
+  revoked_at: Date | null
+  last_used_at: Date | null
+}): KeyRecord {
+  return {
+    id: row.id,
+    accountId: row.account_id,
+    mode: row.mode,
+    prefix: row.prefix,
+    last4: row.last4,
+    createdAt: row.created_at,
+    revokedAt: row.revoked_at,
+    lastUsedAt: row.last_used_at,
+  }
+}

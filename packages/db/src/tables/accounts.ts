@@ -1,0 +1,42 @@
+import type { KeyMode, Plan } from '@plumbline/contract/plans'
+import type { Generated } from 'kysely'
+
+/** Who may ask: accounts, their keys, and the plans they are on. */
+export interface AccountTables {
+  plans: PlanRow
+  accounts: AccountRow
+  api_keys: ApiKeyRow
+}
+
+/** Filled from the contract by every migration run. */
+export interface PlanRow {
+  plan: Plan
+  monthly_credits: number
+}
+
+export interface AccountRow {
+  /** `acc_` and 16 base62 characters. */
+  id: string
+  email: string
+  plan: Plan
+  /** What the next billing cycle starts with, where that differs. */
+  next_plan: Plan | null
+  /** IANA name; billing cycles turn at its midnight. */
+  time_zone: string
+  created_at: Generated<Date>
+}
+
+export interface ApiKeyRow {
+  /** `key_` and 16 base62 characters. */
+  id: string
+  account_id: string
+  mode: KeyMode
+  /** SHA-256 of the whole key. */
+  digest: Buffer
+  /** The key up to its random part, for example `svc_live_`. */
+  prefix: string
+  last4: string
+  created_at: Generated<Date>
+  revoked_at: Date | null
+  last_used_at: Date | null
+}

@@ -1,0 +1,49 @@
+import { randomBytes } from 'node:crypto'
+import pg from 'pg'
+import { inject } from 'vitest'
+
+/** Name of the database that the set-up migrates once and every test copies. */
+export const TEMPLATE = 'plumbline_template'
+
+declare module 'vitest' {
+  interface ProvidedContext {
+    /** Server of the test run; its user may make databases. */
+    TEST_DATABASE_URL: string
+    /** Null where no redis-server is installed. */
+    TEST_REDIS_URL: string | null
+  }
+}
+
+/** A database of a test's own, dropped when disposed of. */
+export interface TestDatabase extends AsyncDisposable {
+  readonly url: string
+}
+
+/** Copies the migrated template: `await using database = await createTestDatabase()`. */
+export async function createTestDatabase(): Promise<TestDatabase> {
+  const server = inject('TEST_DATABASE_URL')
+  const name = `test_${randomBytes(8).toString('hex')}`
+  await onServer(server, `create database ${name} template ${TEMPLATE}`)
+  return {
+    url: databaseUrl(server, name),
+    [Symbol.asyncDispose]: () => onServer(server, `drop database if exists ${name} with (force)`),
+  }
+}
+
+/** Runs one statement in the server's own database, outside of any transaction. */
+export async function onServer(server: string, statement: string): Promise<void> {
+  const client = new pg.Client({ connectionString: databaseUrl(server, 'postgres') })
+  await client.connect()
+  try {
+    await client.query(statement)
+  } finally {
+    await client.end()
+  }
+}
+
+/** The URL of another database of the same server. */
+export function databaseUrl(server: string, name: string): string {
+  const url = new URL(server)
+  url.pathname = `/${name}`
+  return url.href
+}
