@@ -1,0 +1,128 @@
+import { open } from 'node:fs/promises'
+import { createGunzip } from 'node:zlib'
+import type { ListLimits } from './limits.ts'
+import { ListError } from './list-error.ts'
+
+/** Where the bytes of a list come from; may be opened again and again. */
+export interface ByteSource {
+  readonly sizeBytes: number
+  /** The chunks are valid until the next one is asked for. */
+  open(signal: AbortSignal): AsyncIterable<Buffer>
+}
+
+const CHUNK_BYTES = 128 * 1024
+
+/** Beyond this, a file that unpacks to more than `MAX_RATIO` times its packed size is a bomb. */
+const RATIO_FREE_BYTES = 16 * 1024 * 1024
+const MAX_RATIO = 120
+
+/** The bytes of a file on disk. Throws the file system's error when it cannot be opened. */
+export async function fileSource(path: string): Promise<ByteSource> {
+  await using handle = await open(path, 'r')
+  const { size } = await handle.stat()
+  return { sizeBytes: size, open: (signal) => readFile(path, signal) }
+}
+
+async function* readFile(path: string, signal: AbortSignal): AsyncGenerator<Buffer> {
+  await using handle = await open(path, 'r')
+  const buffer = Buffer.allocUnsafeSlow(CHUNK_BYTES)
+  for (let position = 0; ;) {
+    signal.throwIfAborted()
+    const { bytesRead } = await handle.read(buffer, 0, CHUNK_BYTES, position)
+    if (bytesRead === 0) return
+    position += bytesRead
+    yield buffer.subarray(0, bytesRead)
+  }
+}
+
+/** Whether bytes begin as gzip does. Source: RFC 1952, section 2.3.1. */
+export function isGzip(start: Buffer): boolean {
+  return start[0] === 0x1f && start[1] === 0x8b
+}
+
+/**
+ * The unpacked bytes of a list, bounded in size and in how far they may swell.
+ *
+ * Throws `ListError`: `payload_too_large` past a bound, `unprocessable` on damaged gzip data.
+ */
+export async function* unpackedBytes(
+  source: ByteSource,
+  gzip: boolean,
+  limits: ListLimits,
+  signal: AbortSignal,
+): AsyncGenerator<Buffer> {
+  if (source.sizeBytes > limits.uploadBytes) throw tooLarge('file', limits.uploadBytes)
+  if (!gzip) {
+    yield* source.open(signal)
+    return
+  }
+  const limit = limits.unpackedBytes ?? limits.uploadBytes
+  const bombBytes = Math.max(RATIO_FREE_BYTES, source.sizeBytes * MAX_RATIO)
+  let total = 0
+  for await (const chunk of gunzip(source.open(signal), signal)) {
+    total += chunk.length
+    if (total > limit) throw tooLarge('unpacked file', limit)
+    if (total > bombBytes) {
+      throw new ListError(
+        'payload_too_large',
+        `The file unpacks to more than ${MAX_RATIO} times its size; upload it unpacked.`,
+      )
+    }
+    yield chunk
+  }
+}
+
+async function* gunzip(packed: AsyncIterable<Buffer>, signal: AbortSignal): AsyncGenerator<Buffer> {
+  const unpacker = createGunzip({ chunkSize: CHUNK_BYTES })
+  const abort = (): void => {
+    unpacker.destroy(signal.reason instanceof Error ? signal.reason : new Error('aborted'))
+  }
+  signal.addEventListener('abort', abort, { once: true })
+  // Failures reach the reader below, through the destroyed stream.
+  void feed(packed, unpacker).catch((error: Error) => unpacker.destroy(error))
+  try {
+    for await (const chunk of unpacker) yield chunk
+  } catch (error) {
+    if (isZlibError(error)) {
+      throw new ListError(
+        'unprocessable',
+        'The gzip file is damaged or cut short; pack it again.',
+        {
+          cause: error,
+        },
+      )
+    }
+    throw error
+  } finally {
+    signal.removeEventListener('abort', abort)
+    unpacker.destroy()
+  }
+}
+
+async function feed(
+  packed: AsyncIterable<Buffer>,
+  unpacker: NodeJS.WritableStream & { destroyed?: boolean },
+): Promise<void> {
+  for await (const chunk of packed) {
+    if (unpacker.destroyed === true) return
+    // The chunk's memory is used again once the next one is asked for.
+    await new Promise<void>((resolve, reject) => {
+      unpacker.write(Buffer.from(chunk), (error) => (error ? reject(error) : resolve()))
+      unpacker.once?.('close', resolve)
+    })
+  }
+  unpacker.end()
+}
+
+function isZlibError(error: unknown): boolean {
+  return (
+    error instanceof Error &&
+    'code' in error &&
+    typeof error.code === 'string' &&
+    (error.code.startsWith('Z_') || error.code === 'ERR_BUFFER_TOO_LARGE')
+  )
+}
+
+function tooLarge(what: string, limit: number): ListError {
+  return new ListError('payload_too_large', `The ${what} is over ${limit} bytes; split the list.`)
+}
