@@ -1,0 +1,88 @@
+import { describe, expect, test } from 'vitest'
+import { readBatchBody, readUploadFields } from './batch-request.ts'
+
+const limits = { records: 3 }
+
+describe('readBatchBody', () => {
+  test('takes records and fills in what was left out', () => {
+    const { options, records } = readBatchBody(
+      { product: 'email', records: [{ email: 'a@b.example', ref: '7' }, { email: null }] },
+      limits,
+    )
+    expect(records).toHaveLength(2)
+    expect(options).toEqual({
+      product: 'email',
+      name: null,
+      defaultCountry: null,
+      start: true,
+      maxCredits: null,
+      retentionDays: 30,
+      explain: false,
+      mapping: undefined,
+      header: undefined,
+    })
+  })
+
+  test.each([
+    [[], 'must be a JSON object'],
+    [{ records: [] }, '`product` is missing'],
+    [{ product: 'mail', records: [{}] }, '`product` must be one of email'],
+    [{ product: 'email' }, '`records` is missing'],
+    [{ product: 'email', records: [] }, 'at least one record'],
+    [{ product: 'email', records: [{}, {}, {}, {}] }, 'at most 3'],
+    [{ product: 'email', records: [{}, 'x'] }, 'records[1]: each record must be an object'],
+    [{ product: 'email', records: [{ email: 1 }] }, 'records[0]: `email` must be text'],
+    [{ product: 'email', records: [{ mail: 'x' }] }, 'records[0]: Unknown field "mail"'],
+    [{ product: 'email', records: [{}], mapping: {} }, '"mapping"'],
+    [{ product: 'email', records: [{}], retention_days: 400 }, 'from 0 to 365'],
+    [{ product: 'email', records: [{}], default_country: 'DEU' }, '`default_country`'],
+    [{ product: 'email', records: [{}], start: 'yes' }, '`start` must be true or false'],
+  ])('refuses %j', (body, part) => {
+    expect(() => readBatchBody(body, limits)).toThrow(part)
+  })
+})
+
+describe('readUploadFields', () => {
+  function fields(values: Record<string, string>): Map<string, string> {
+    return new Map(Object.entries({ product: 'email', ...values }))
+  }
+
+  test('reads text as what it stands for', () => {
+    expect(
+      readUploadFields(
+        fields({
+          mapping: '{"email": "E-mail", "ref": 0}',
+          header: 'false',
+          start: 'false',
+          max_credits: '10',
+          retention_days: '0',
+          default_country: 'de',
+          explain: 'true',
+          name: '',
+        }),
+      ),
+    ).toMatchObject({
+      mapping: { email: 'E-mail', ref: 0 },
+      header: false,
+      start: false,
+      maxCredits: 10,
+      retentionDays: 0,
+      defaultCountry: 'DE',
+      explain: true,
+      name: null,
+    })
+  })
+
+  test.each([
+    [{ product: '' }, '`product` is missing'],
+    [{ mapping: 'email' }, '`mapping` must be a JSON object'],
+    [{ mapping: '{"mail": 1}' }, '`mapping` must be a JSON object'],
+    [{ mapping: '{"email": -1}' }, '`mapping` must be a JSON object'],
+    [{ header: 'no' }, '`header` must be true or false'],
+    [{ max_credits: '1e3' }, '`max_credits`'],
+    [{ colour: 'red' }, '"colour"'],
+    [{ ['__proto__']: 'x' }, '"__proto__"'],
+  ])('refuses %j', (values, part) => {
+    expect(() => readUploadFields(fields(values))).toThrow(part)
+  })
+})

@@ -1,0 +1,190 @@
+import { z } from 'zod'
+import { Problem } from './problem.ts'
+import { CHECKS, PRODUCTS } from './products.ts'
+import { unknownFields, VALUE_MAX_CHARS } from './requests.ts'
+
+/** Days after which a list is erased, by default and at most. Source: decision 31. */
+export const RETENTION_DAYS = { default: 30, max: 365 } as const
+
+/** Characters of a list's name at most. */
+export const NAME_MAX_CHARS = 200
+
+/** Columns of a list that a mapping can name. */
+export const MAPPED_FIELDS = [...CHECKS, 'ref'] as const
+export type MappedField = (typeof MAPPED_FIELDS)[number]
+
+const product = z
+  .enum(PRODUCTS, `\`product\` must be one of ${PRODUCTS.join(', ')}.`)
+  .meta({ description: 'Which of the seven products each record asks for.' })
+const name = z
+  .string('`name` must be text.')
+  .max(NAME_MAX_CHARS, `\`name\` must be at most ${NAME_MAX_CHARS} characters long.`)
+const country = z
+  .string('`default_country` must be text.')
+  .regex(/^[A-Za-z]{2}$/, '`default_country` must be an ISO 3166-1 alpha-2 code such as DE.')
+  .transform((code) => code.toUpperCase())
+const maxCredits = z
+  .int('`max_credits` must be a whole number from 0.')
+  .min(0, '`max_credits` must be a whole number from 0.')
+const daysWanted = `\`retention_days\` must be a whole number from 0 to ${RETENTION_DAYS.max}.`
+const retentionDays = z.int(daysWanted).min(0, daysWanted).max(RETENTION_DAYS.max, daysWanted)
+const mappingWanted =
+  '`mapping` must be a JSON object from email, phone, ip, domain or ref to a header name or a 0-based column number.'
+const mapping = z.partialRecord(
+  z.enum(MAPPED_FIELDS),
+  z.union([z.string().min(1).max(VALUE_MAX_CHARS), z.int().min(0).max(9_999)]),
+  mappingWanted,
+)
+
+function truth(field: string) {
+  return z.boolean(`\`${field}\` must be true or false.`)
+}
+
+/** Fields that say how a list is worked on, whatever way it comes in. */
+const options = {
+  product,
+  name: name.optional(),
+  default_country: country.optional(),
+  start: truth('start').optional(),
+  max_credits: maxCredits.optional(),
+  retention_days: retentionDays.optional(),
+  explain: truth('explain').optional(),
+}
+
+const cell = z.string().nullable().optional()
+
+/** One record of a list sent as JSON; an empty or missing value is an absent field. */
+export const batchRecord = z.strictObject({
+  email: cell,
+  phone: cell,
+  ip: cell,
+  domain: cell,
+  ref: cell,
+})
+export type BatchRecord = z.infer<typeof batchRecord>
+
+/** The body of `POST /v1/batches` as JSON. Source: decision 31. */
+export const batchBody = z.strictObject({
+  ...options,
+  records: z
+    .array(batchRecord, '`records` must be a list of objects.')
+    .min(1, '`records` must hold at least one record.'),
+})
+
+/** The fields of `POST /v1/batches` as multipart, read from their text; the file itself is the part `file`. */
+export const uploadFields = z.strictObject({
+  ...options,
+  mapping: mapping.optional(),
+  header: truth('header').optional(),
+})
+
+/** How a list is to be worked on. */
+export interface BatchOptions {
+  readonly product: z.infer<typeof product>
+  readonly name: string | null
+  readonly defaultCountry: string | null
+  readonly start: boolean
+  readonly maxCredits: number | null
+  readonly retentionDays: number
+  readonly explain: boolean
+  readonly mapping: { readonly [field: string]: string | number } | undefined
+  readonly header: boolean | undefined
+}
+
+/**
+ * Reads a list sent as JSON.
+ * Throws `Problem('bad_request')` that names the first fault, with the number of its record from 0.
+ */
+export function readBatchBody(
+  body: unknown,
+  limits: { records: number },
+): { options: BatchOptions; records: readonly BatchRecord[] } {
+  if (typeof body !== 'object' || body === null || Array.isArray(body)) {
+    throw new Problem('bad_request', 'The body must be a JSON object with `product` and `records`.')
+  }
+  if ('records' in body && Array.isArray(body.records) && body.records.length > limits.records) {
+    throw new Problem(
+      'bad_request',
+      `\`records\` holds ${body.records.length}; at most ${limits.records} may be sent as JSON, more as a file.`,
+    )
+  }
+  const read = batchBody.safeParse(body)
+  if (!read.success) throw refusal(body, read.error, Object.keys(batchBody.shape))
+  const { records, ...fields } = read.data
+  return { options: optionsOf(fields), records }
+}
+
+/**
+ * Reads the text fields of an upload.
+ * Throws `Problem('bad_request')` that names the first field at fault.
+ */
+export function readUploadFields(fields: ReadonlyMap<string, string>): BatchOptions {
+  const typed: Record<string, unknown> = Object.create(null)
+  for (const [field, text] of fields) if (text !== '') typed[field] = typedField(field, text)
+  const read = uploadFields.safeParse({ ...typed })
+  if (!read.success) throw refusal(typed, read.error, Object.keys(uploadFields.shape))
+  return optionsOf(read.data)
+}
+
+/** What a form's text stands for; text that stands for nothing stays, and the schema refuses it. */
+function typedField(field: string, text: string): unknown {
+  switch (field) {
+    case 'start':
+    case 'header':
+    case 'explain':
+      return text === 'true' ? true : text === 'false' ? false : text
+    case 'max_credits':
+    case 'retention_days':
+      return /^\d{1,15}$/.test(text) ? Number(text) : text
+    case 'mapping':
+      try {
+        return JSON.parse(text)
+      } catch {
+        return text
+      }
+    default:
+      return text
+  }
+}
+
+function optionsOf(fields: z.infer<typeof uploadFields>): BatchOptions {
+  return {
+    product: fields.product,
+    name: fields.name === undefined || fields.name === '' ? null : fields.name,
+    defaultCountry: fields.default_country ?? null,
+    start: fields.start ?? true,
+    maxCredits: fields.max_credits ?? null,
+    retentionDays: fields.retention_days ?? RETENTION_DAYS.default,
+    explain: fields.explain ?? false,
+    mapping: fields.mapping,
+    header: fields.header,
+  }
+}
+
+function refusal(body: object, error: z.ZodError, known: readonly string[]): Problem {
+  const issue = error.issues[0]
+  const [field, row, part] = issue?.path ?? []
+  if (typeof field === 'string' && !Object.hasOwn(body, field)) {
+    return new Problem(
+      'bad_request',
+      `\`${field}\` is missing; the fields taken here are ${known.join(', ')}.`,
+    )
+  }
+  if (field === 'mapping') return new Problem('bad_request', mappingWanted)
+  const place = typeof row === 'number' ? `records[${row}]: ` : ''
+  if (issue?.code === 'unrecognized_keys') {
+    const taken = typeof row === 'number' ? MAPPED_FIELDS : known
+    return new Problem('bad_request', `${place}${unknownFields(issue.keys, taken)}`)
+  }
+  if (typeof row === 'number') {
+    const what =
+      typeof part === 'string'
+        ? `\`${part}\` must be text or null.`
+        : 'each record must be an object.'
+    return new Problem('bad_request', `${place}${what}`)
+  }
+  return new Problem(
+    'bad_request',
+    issue?.message ?? 'The fields are not as this endpoint takes them.',
+  )
+}

@@ -1,0 +1,150 @@
+import type { KeyMode } from '@plumbline/contract/plans'
+import { sql } from 'kysely'
+import type { Db, Tx } from './database.ts'
+
+/** How long the answer of a key is kept. Source: decision 16. */
+export const KEPT_HOURS = 24
+
+/** A call that claims an idempotency key. */
+export interface IdempotentCall {
+  readonly accountId: string
+  readonly mode: KeyMode
+  readonly path: string
+  readonly key: string
+  /** SHA-256 of the request. */
+  readonly fingerprint: Buffer
+  /** Names this run; the same as its debit's, so that a debit that was refunded frees the key. */
+  readonly opKey: string
+}
+
+/** The answer that is kept. */
+export interface KeptAnswer {
+  readonly status: number
+  readonly location: string | null
+  readonly body: string
+}
+
+export type Claim =
+  | { readonly kind: 'claimed' }
+  | { readonly kind: 'answered'; readonly answer: KeptAnswer }
+  | { readonly kind: 'running' }
+  | { readonly kind: 'mismatch' }
+
+/**
+ * Claims a key for a run, or tells what became of the first call that had it.
+ * A key is free when its 24 hours are over, when the debit of the run that holds it was refunded, and
+ * when that run has not ended within `runMs`.
+ */
+export async function claimKey(
+  db: Db,
+  call: IdempotentCall,
+  times: { runMs: number },
+): Promise<Claim> {
+  // The row that was in the way can be gone by the time it is read; then the key is tried again.
+  for (let attempt = 0; attempt < 3; attempt += 1) {
+    const claimed = await db.pool.query<{ op_key: string }>({
+      name: 'idempotency_claim',
+      text: CLAIM,
+      values: [
+        call.accountId,
+        call.mode,
+        call.path,
+        call.key,
+        call.fingerprint,
+        call.opKey,
+        KEPT_HOURS,
+        times.runMs,
+      ],
+    })
+    if (claimed.rows.length > 0) return { kind: 'claimed' }
+    const held = await heldBy(db, call)
+    if (held !== undefined) return held
+  }
+  return { kind: 'running' }
+}
+
+const CLAIM = `
+  insert into idempotency_keys as held
+    (account_id, mode, path, key, fingerprint, op_key, claimed_at, expires_at)
+  values ($1, $2, $3, $4, $5, $6, now(), now() + $7 * interval '1 hour')
+  on conflict (account_id, mode, path, key) do update
+  set fingerprint = excluded.fingerprint, op_key = excluded.op_key,
+    claimed_at = excluded.claimed_at, expires_at = excluded.expires_at,
+    status = null, location = null, body = null
+  where held.expires_at <= now()
+    or (held.status is null and (
+      held.claimed_at <= now() - $8 * interval '1 ms'
+      or exists (select from credit_entries entry
+        where entry.account_id = held.account_id and entry.op_key = held.op_key
+          and entry.kind = 'refund')))
+  returning op_key`
+
+async function heldBy(db: Db, call: IdempotentCall): Promise<Claim | undefined> {
+  const row = await db.kysely
+    .selectFrom('idempotency_keys')
+    .select(['fingerprint', 'status', 'location', 'body'])
+    .where('account_id', '=', call.accountId)
+    .where('mode', '=', call.mode)
+    .where('path', '=', call.path)
+    .where('key', '=', call.key)
+    .executeTakeFirst()
+  if (row === undefined) return undefined
+  if (!row.fingerprint.equals(call.fingerprint)) return { kind: 'mismatch' }
+  const { status, location, body } = row
+  if (status === null || body === null) return { kind: 'running' }
+  return { kind: 'answered', answer: { status, location, body } }
+}
+
+/** Keeps the answer of a run; false when the run has lost its key in the meantime. */
+export async function keepAnswer(
+  tx: Tx,
+  call: IdempotentCall,
+  answer: KeptAnswer,
+): Promise<boolean> {
+  const kept = await tx
+    .updateTable('idempotency_keys')
+    .set({
+      ...answer,
+      expires_at: sql<Date>`now() + ${KEPT_HOURS} * interval '1 hour'`,
+    })
+    .where('account_id', '=', call.accountId)
+    .where('mode', '=', call.mode)
+    .where('path', '=', call.path)
+    .where('key', '=', call.key)
+    .where('op_key', '=', call.opKey)
+    .where('status', 'is', null)
+    .executeTakeFirst()
+  return kept.numUpdatedRows === 1n
+}
+
+/** Frees the key of a run that ended in a refusal or a failure. */
+export async function freeKey(db: Db, call: IdempotentCall): Promise<void> {
+  await db.kysely
+    .deleteFrom('idempotency_keys')
+    .where('account_id', '=', call.accountId)
+    .where('mode', '=', call.mode)
+    .where('path', '=', call.path)
+    .where('key', '=', call.key)
+    .where('op_key', '=', call.opKey)
+    .where('status', 'is', null)
+    .execute()
+}
+
+/** Forgets keys whose time is over, at most `limit`; answers how many. */
+export async function forgetExpiredKeys(db: Db, limit: number): Promise<number> {
+  const gone = await db.kysely
+    .deleteFrom('idempotency_keys')
+    .where((row) =>
+      row(
+        sql<string>`ctid`,
+        'in',
+        row
+          .selectFrom('idempotency_keys')
+          .select(sql<string>`ctid`.as('ctid'))
+          .where('expires_at', '<=', sql<Date>`now()`)
+          .limit(limit),
+      ),
+    )
+    .executeTakeFirst()
+  return Number(gone.numDeletedRows)
+}

@@ -1,0 +1,109 @@
+import { PLANS } from '@plumbline/contract/plans'
+import { Problem } from '@plumbline/contract/problem'
+import type { Request, Response } from 'express'
+import type { Balances } from './balances.ts'
+import { exchangeOf, type Caller } from './exchange.ts'
+import type { Keyring } from './keyring.ts'
+import type { Rate } from './rate.ts'
+
+/** What callers are judged by before their body is read. */
+export interface Gate {
+  readonly keyring: Keyring
+  readonly balances: Balances
+  /** Calls of an account. */
+  readonly calls: Rate
+  /** Keys that failed, by address. */
+  readonly failedKeys: Rate
+}
+
+/**
+ * Lets a request in, in the order of decision 9: key (401, and 403 for test keys of the Free plan),
+ * rate (429), and for calls that spend, a balance of zero (402). Reads nothing of the body.
+ */
+export async function admit(
+  gate: Gate,
+  req: Request,
+  res: Response,
+  options: { spends: boolean },
+): Promise<Caller> {
+  const exchange = exchangeOf(res)
+  const key = bearer(req.headers.authorization)
+  // Awaiting only what is a promise keeps the calls of a busy key within one turn of the loop.
+  const found = key === undefined ? undefined : gate.keyring.find(key)
+  const caller = found instanceof Promise ? await found : found
+  if (caller === undefined) throw await unauthorized(gate, req)
+  exchange.caller = caller
+
+  const taken = gate.calls.take(caller.accountId)
+  const rate = taken instanceof Promise ? await taken : taken
+  exchange.rate = rate
+  if (!PLANS[caller.plan].testKeys && caller.mode === 'test') {
+    throw new Problem(
+      'forbidden',
+      'Test keys come with the Starter and Pro plans; upgrade, or use the live key.',
+    )
+  }
+  if (!rate.granted) {
+    throw new Problem(
+      'too_many_requests',
+      'Too many calls at once; come again after the seconds of Retry-After.',
+      {
+        retryAfterSeconds: Math.ceil(rate.retryMs / 1_000),
+      },
+    )
+  }
+
+  if (options.spends && caller.mode === 'live') {
+    const recent = gate.balances.recent(caller.accountId)
+    const available = recent instanceof Promise ? await recent : recent
+    exchange.creditsRemaining = available
+    if (available <= 0) throw insufficientCredits()
+  }
+  return caller
+}
+
+/** The refusal of a call that the balance does not pay. Source of its wording: spec.md 7. */
+export function insufficientCredits(): Problem {
+  return new Problem(
+    'payment_required',
+    'The credits of this account do not suffice; top up with an add-on pack or upgrade the plan.',
+  )
+}
+
+function bearer(header: string | undefined): string | undefined {
+  return /^Bearer +([\x21-\x7e]{1,200})$/i.exec(header ?? '')?.[1]
+}
+
+/** One answer for keys that are missing, malformed, unknown or revoked, so that nothing can be told from it. */
+async function unauthorized(gate: Gate, req: Request): Promise<Problem> {
+  const { granted, retryMs } = await gate.failedKeys.take(networkOf(req.ip ?? ''))
+  if (granted) {
+    return new Problem(
+      'unauthorized',
+      'The API key is missing or invalid; send `Authorization: Bearer <API_KEY>`.',
+    )
+  }
+  return new Problem(
+    'too_many_requests',
+    'Too many calls without a valid API key; check the key and come again later.',
+    {
+      retryAfterSeconds: Math.ceil(retryMs / 1_000),
+    },
+  )
+}
+
+/** An IPv4 address itself; of an IPv6 address the /64, which one host can wander about in. */
+export function networkOf(address: string): string {
+  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1]
+  if (mapped !== undefined) return mapped
+  if (!address.includes(':')) return address
+  const [head = '', tail] = address.split('::')
+  const front = head === '' ? [] : head.split(':')
+  const back = tail === undefined || tail === '' ? [] : tail.split(':')
+  const zeros = tail === undefined ? 0 : Math.max(0, 8 - front.length - back.length)
+  const groups = [...front, ...Array.from({ length: zeros }, () => '0'), ...back]
+  return `${groups
+    .slice(0, 4)
+    .map((group) => Number.parseInt(group, 16).toString(16))
+    .join(':')}::/64`
+}

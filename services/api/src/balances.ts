@@ -1,0 +1,49 @@
+/** What accounts can spend, as this process last heard. */
+export interface Balances {
+  /** What a move of credits just told. */
+  note(accountId: string, available: number): void
+  /**
+   * A balance that may be up to a second old where it is above zero, and is never old where it is zero:
+   * good enough to refuse an empty account early, while the debit itself decides.
+   */
+  recent(accountId: string): Promise<number> | number
+  /** The balance of this moment. */
+  now(accountId: string): Promise<number>
+}
+
+/** How old a balance above zero may be. */
+const RECENT_MS = 1_000
+
+/** Balances known at most. */
+const KNOWN_MAX = 50_000
+
+/** Keeps what debits tell about balances; `read` asks the ledger. */
+export function createBalances(
+  read: (accountId: string) => Promise<number>,
+  now: () => number = () => performance.now(),
+): Balances {
+  let known = new Map<string, { available: number; at: number }>()
+
+  function note(accountId: string, available: number): void {
+    if (known.size >= KNOWN_MAX) known = new Map()
+    known.set(accountId, { available, at: now() })
+  }
+
+  async function fresh(accountId: string): Promise<number> {
+    const available = await read(accountId)
+    note(accountId, available)
+    return available
+  }
+
+  return {
+    note,
+    now: fresh,
+    recent: (accountId) => {
+      const entry = known.get(accountId)
+      if (entry !== undefined && entry.available > 0 && now() - entry.at < RECENT_MS) {
+        return entry.available
+      }
+      return fresh(accountId)
+    },
+  }
+}

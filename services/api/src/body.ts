@@ -1,0 +1,102 @@
+import { Problem } from '@plumbline/contract/problem'
+import type { Request, Response } from 'express'
+import { isUtf8 } from 'node:buffer'
+
+/** How long a JSON body may take to arrive. Source: reliability of slow senders, as Node's `requestTimeout`. */
+const BODY_ARRIVAL_MS = 30_000
+
+/**
+ * Reads a JSON body of at most `limitBytes`, in the order 413, 415, 400 (decision 9).
+ * Throws `Problem` for a body that is too large, of another type, cut, or not JSON.
+ */
+export async function readJson(req: Request, res: Response, limitBytes: number): Promise<unknown> {
+  refuseLength(req, limitBytes)
+  refuseType(req)
+  const bytes = await readBytes(req, res, limitBytes)
+  return parseJson(bytes)
+}
+
+/** Refuses what the header already says is too large, before a byte of it is read. */
+export function refuseLength(req: Request, limitBytes: number): void {
+  const declared = Number(req.headers['content-length'] ?? 0)
+  if (declared > limitBytes) throw tooLarge(limitBytes)
+}
+
+/** The media type of a body without its parameters, in small letters. */
+export function mediaType(req: Request): string {
+  const header = req.headers['content-type'] ?? ''
+  const end = header.indexOf(';')
+  return (end === -1 ? header : header.slice(0, end)).trim().toLowerCase()
+}
+
+function refuseType(req: Request): void {
+  const header = req.headers['content-type']
+  if (header === 'application/json' && req.headers['content-encoding'] === undefined) return
+  if (mediaType(req) !== 'application/json') {
+    throw new Problem(
+      'unsupported_media_type',
+      'Send the body as `Content-Type: application/json`.',
+    )
+  }
+  const charset = /;\s*charset\s*=\s*"?([^";\s]+)/i.exec(header ?? '')?.[1]
+  if (charset !== undefined && !/^utf-?8$/i.test(charset)) {
+    throw new Problem('unsupported_media_type', 'Send the JSON body in UTF-8.')
+  }
+  const encoding = req.headers['content-encoding'] ?? 'identity'
+  if (encoding.toLowerCase() !== 'identity') {
+    throw new Problem('unsupported_media_type', 'Send the body without a Content-Encoding.')
+  }
+}
+
+function tooLarge(limitBytes: number): Problem {
+  return new Problem(
+    'payload_too_large',
+    `The body may have at most ${limitBytes} bytes; send less.`,
+  )
+}
+
+/** Tells a client that waits for it that the body is wanted. */
+export function wantBody(req: Request, res: Response): void {
+  if (req.headers.expect?.toLowerCase() === '100-continue') res.writeContinue()
+}
+
+async function readBytes(req: Request, res: Response, limitBytes: number): Promise<Buffer> {
+  wantBody(req, res)
+  return await new Promise((resolve, reject) => {
+    const chunks: Buffer[] = []
+    let size = 0
+    const timer = setTimeout(() => {
+      fail(new Problem('bad_request', 'The body did not arrive in time; send it in one go.'))
+    }, BODY_ARRIVAL_MS)
+    const settle = (): void => {
+      clearTimeout(timer)
+      req.off('data', onData).off('end', onEnd).off('error', onCut).off('close', onCut)
+    }
+    const fail = (problem: Problem): void => {
+      settle()
+      reject(problem)
+    }
+    const onData = (chunk: Buffer): void => {
+      size += chunk.length
+      if (size > limitBytes) fail(tooLarge(limitBytes))
+      else chunks.push(chunk)
+    }
+    const onEnd = (): void => {
+      settle()
+      resolve(chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks))
+    }
+    const onCut = (): void =>
+      fail(new Problem('bad_request', 'The body was cut off; send it whole.'))
+    req.on('data', onData).on('end', onEnd).on('error', onCut).on('close', onCut)
+  })
+}
+
+function parseJson(bytes: Buffer): unknown {
+  if (!isUtf8(bytes)) throw new Problem('bad_request', 'The body is not UTF-8; send JSON in UTF-8.')
+  try {
+    return JSON.parse(bytes.toString('utf8'))
+  } catch {
+    // The cause would quote the body, and with it a subject, in the log.
+    throw new Problem('bad_request', 'The body is not JSON; send one JSON object.')
+  }
+}

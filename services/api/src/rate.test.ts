@@ -1,0 +1,34 @@
+import { createLocalLimiter } from '@plumbline/queue/local-limiter'
+import { expect, test } from 'vitest'
+import { createRate } from './rate.ts'
+
+test('a burst is granted at once, then calls at the rate, and each refusal says when to come again', async () => {
+  let time = 0
+  const limiter = createLocalLimiter({ nowMs: () => time })
+  const rate = createRate({ name: 'calls', perSecond: 2, burst: 3, limiter })
+  const taken = [await rate.take('a'), await rate.take('a'), await rate.take('a')]
+  expect(taken.map((state) => [state.granted, state.remaining])).toEqual([
+    [true, 2],
+    [true, 1],
+    [true, 0],
+  ])
+  const refused = await rate.take('a')
+  expect(refused).toMatchObject({
+    granted: false,
+    remaining: 0,
+    retryMs: 500,
+    windowSeconds: 2,
+    resetSeconds: 2,
+  })
+  time += refused.retryMs
+  expect(await rate.take('a')).toMatchObject({ granted: true })
+  expect(await rate.take('a')).toMatchObject({ granted: false })
+})
+
+test('keys do not share a bucket', async () => {
+  const limiter = createLocalLimiter({ nowMs: () => 0 })
+  const rate = createRate({ name: 'calls', perSecond: 1, burst: 1, limiter })
+  expect(await rate.take('a')).toMatchObject({ granted: true })
+  expect(await rate.take('a')).toMatchObject({ granted: false })
+  expect(await rate.take('b')).toMatchObject({ granted: true })
+})

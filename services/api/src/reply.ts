@@ -1,0 +1,105 @@
+import { PROBLEMS, Problem, type ProblemCode } from '@plumbline/contract/problem'
+import type { Response } from 'express'
+import { exchangeOf, type Exchange } from './exchange.ts'
+
+/** An answer in JSON, already written out: what is sent, kept for repeats and sent again are the same text. */
+export interface Reply {
+  readonly status: number
+  readonly body: string
+  readonly location?: string
+  /** Sent again for an idempotency key. */
+  readonly replayed?: boolean
+}
+
+/** Makes an answer of a value. */
+export function jsonReply(status: number, value: object, location?: string): Reply {
+  return { status, body: JSON.stringify(value), ...(location === undefined ? {} : { location }) }
+}
+
+/** Sends an answer with the headers that every answer has. */
+export function sendReply(res: Response, reply: Reply): void {
+  if (res.headersSent || res.destroyed) return
+  const body = Buffer.from(reply.body)
+  const headers = [
+    ...commonHeaders(exchangeOf(res)),
+    ...FIXED_HEADERS,
+    'Content-Length',
+    String(body.length),
+  ]
+  if (reply.location !== undefined) headers.push('Location', reply.location)
+  if (reply.replayed === true) headers.push('Idempotent-Replayed', 'true')
+  res.writeHead(reply.status, headers)
+  // express sends HEAD to the handlers of GET.
+  res.end(res.req.method === 'HEAD' ? undefined : body)
+}
+
+/** Sends a refusal in the one shape of all refusals (decision 8). */
+export function sendProblem(
+  res: Response,
+  problem: { code: ProblemCode; message: string; retryAfterSeconds?: number | undefined },
+  extra: readonly string[] = [],
+): void {
+  if (res.headersSent || res.destroyed) return
+  const { status, error } = PROBLEMS[problem.code]
+  const body = Buffer.from(JSON.stringify({ error, message: problem.message }))
+  const headers = [
+    ...commonHeaders(exchangeOf(res)),
+    ...FIXED_HEADERS,
+    'Content-Length',
+    String(body.length),
+    ...extra,
+  ]
+  if (problem.retryAfterSeconds !== undefined) {
+    headers.push('Retry-After', String(problem.retryAfterSeconds))
+  }
+  res.writeHead(status, headers)
+  res.end(res.req.method === 'HEAD' ? undefined : body)
+}
+
+/** Headers that never change: JSON is data, not a page, and nobody's to keep. */
+const FIXED_HEADERS = [
+  'Content-Type',
+  'application/json; charset=utf-8',
+  'Cache-Control',
+  'no-store',
+  'X-Content-Type-Options',
+  'nosniff',
+  'Content-Security-Policy',
+  "default-src 'none'; frame-ancestors 'none'",
+] as const
+
+/**
+ * `X-Request-Id` on every answer; credits and rate on every answer to a known account (decision 4).
+ * `RateLimit` and `RateLimit-Policy`: draft-ietf-httpapi-ratelimit-headers-11.
+ */
+export function commonHeaders(exchange: Exchange): string[] {
+  const headers = ['X-Request-Id', exchange.requestId]
+  if (exchange.caller === undefined) return headers
+  headers.push('X-Credits-Charged', String(exchange.creditsCharged))
+  if (exchange.creditsRemaining !== undefined) {
+    headers.push('X-Credits-Remaining', String(exchange.creditsRemaining))
+  }
+  if (exchange.rate !== undefined) {
+    const { burst, windowSeconds, remaining, resetSeconds } = exchange.rate
+    headers.push(
+      'RateLimit',
+      `"account";r=${remaining};t=${resetSeconds}`,
+      'RateLimit-Policy',
+      `"account";q=${burst};w=${windowSeconds}`,
+    )
+  }
+  return headers
+}
+
+/** A refusal for whatever was thrown: bugs and faults of ours are 500 without a word of what they were. */
+export function problemOf(error: unknown): Problem {
+  if (error instanceof Problem) return error
+  if (error instanceof URIError) {
+    return new Problem('not_found', 'There is no such path; see /docs for those that exist.')
+  }
+  return new Problem(
+    'internal',
+    'Something went wrong here and nothing was charged; try again, and name the X-Request-Id if it stays.',
+    { cause: error },
+  )
+}

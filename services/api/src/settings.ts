@@ -1,0 +1,59 @@
+import { flag, wholeNumber, wordList } from '@plumbline/runtime/settings'
+import { z } from 'zod'
+
+const KIB = 1_024
+const MIB = 1_048_576
+const GIB = 1_073_741_824
+
+function count(fallback: number, bounds: { min?: number; max?: number } = {}) {
+  return wholeNumber({ min: bounds.min ?? 1, ...(bounds.max ? { max: bounds.max } : {}) }).default(
+    fallback,
+  )
+}
+
+/** Settings of the API program. Defaults of limits: decision 37. */
+export const apiSettings = z.object({
+  HOST: z.string().default('127.0.0.1'),
+  PORT: count(8080, { min: 0, max: 65_535 }),
+  /** On 127.0.0.1 only, whatever `HOST` is. */
+  ADMIN_PORT: count(9090, { min: 0, max: 65_535 }),
+  DATABASE_URL: z.string('expected a postgres:// address'),
+  REDIS_URL: z.string().optional(),
+  DATA_DIR: z.string().default('.data'),
+  FILES_URL: z.string().optional(),
+  LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info'),
+  /** What keys start with: `svc` gives `svc_live_...`. */
+  KEY_PREFIX: z
+    .string()
+    .regex(/^[a-z][a-z0-9]{1,15}$/, 'expected 2 to 16 small letters and digits')
+    .default('svc'),
+  /** `false` gives back the credits of parts that came back unknown. */
+  CHARGE_UNKNOWN: flag().default(true),
+  /** File of operator's weights laid over the packaged ones. */
+  SCORE_WEIGHTS_FILE: z.string().optional(),
+  /** Addresses or CIDRs of proxies whose `X-Forwarded-For` is believed. */
+  TRUSTED_PROXIES: wordList().default([]),
+  /** Statements of this process that may run at once. */
+  DATABASE_POOL_SIZE: count(16, { max: 500 }),
+
+  RATE_LIMIT_PER_SECOND: count(50),
+  RATE_LIMIT_BURST: count(100),
+  FAILED_KEYS_PER_MINUTE: count(20),
+  BODY_LIMIT_BYTES: count(100 * KIB),
+  RECORDS_BODY_LIMIT_BYTES: count(16 * MIB),
+  RECORDS_LIMIT: count(10_000),
+  UPLOAD_LIMIT_BYTES: count(512 * MIB),
+  UPLOAD_LIMIT_ROWS: count(5_000_000),
+  UPLOAD_LIMIT_COLUMNS: count(200),
+  CELL_LIMIT_BYTES: count(8 * KIB),
+  LINE_LIMIT_BYTES: count(64 * KIB),
+  UNFINISHED_BATCHES_LIMIT: count(10),
+  STORED_LIMIT_BYTES: count(5 * GIB),
+  /** A single call that has no answer by then gets 504 and its credits back. */
+  CALL_TIMEOUT_SECONDS: count(15, { max: 300 }),
+  MAX_CONNECTIONS: count(10_000),
+  /** What a stop waits for calls that are under way. */
+  DRAIN_SECONDS: count(25, { max: 600 }),
+})
+
+export type ApiSettings = Readonly<z.infer<typeof apiSettings>>
