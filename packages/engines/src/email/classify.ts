@@ -1,0 +1,260 @@
+import type { EmailStatus } from '@plumbline/contract/outcome'
+import type { Reason } from '@plumbline/contract/reasons'
+import { providerOf } from './providers.ts'
+import { REPLY_RULES } from './reply-rules.ts'
+import type { ReplyKind, ReplyRule } from './reply-rules.ts'
+
+/** Where in the dialogue a reply came. */
+export type Phase = 'connect' | 'greeting' | 'ehlo' | 'starttls' | 'mail' | 'rcpt' | 'rset' | 'quit'
+
+/** Whose matter a reply is. */
+export type Party = 'mailbox' | 'domain' | 'us' | 'server' | 'rate'
+
+/** A reply with where it came from. */
+export interface ReplyFacts {
+  readonly phase: Phase
+  /** Provider id or name of the mail host. */
+  readonly provider: string
+  /** Three digits; null where a text came without one. */
+  readonly code: number | null
+  /** Enhanced status code `5.1.1`; read from the text where absent. */
+  readonly enhanced?: string | null
+  readonly text: string
+  /** Our own names and addresses: a refusal that names one of them is about us. */
+  readonly own?: readonly string[]
+}
+
+/** What a reply means. */
+export interface Classified {
+  readonly verdict: EmailStatus
+  readonly reason: Reason<'email'>
+  readonly party: Party
+  /** What is proven about the mailbox. */
+  readonly mailbox: 'accepted' | 'missing' | 'disabled' | 'full' | 'unknown'
+  /** How far to trust it. */
+  readonly confidence: 'high' | 'medium' | 'low'
+  /** Whether asking again later may give another answer. */
+  readonly retry: boolean
+  /** Seconds the reply asks to wait; null where it names none. */
+  readonly retrySeconds: number | null
+  /** The rule that matched, or `code` where the code alone told. */
+  readonly rule: string
+}
+
+/** Characters of a reply that are read; a longer one has said it by then. */
+const READ_MAX_CHARS = 4000
+
+/**
+ * Tells what a reply means and whose matter it is. A reply before RCPT is never about the mailbox,
+ * a 4xx never proves it missing, and what no rule knows is unknown with `unclassified_reply`.
+ */
+export function classifyReply(facts: ReplyFacts): Classified {
+  const text = readable(facts.text)
+  const enhanced = facts.enhanced ?? enhancedOf(facts.text)
+  const severity = severityOf(facts.code, enhanced)
+  if (facts.phase !== 'rcpt' || EARLIER_PHASE.test(text)) return beforeRecipient(text, severity)
+  if (facts.code === 250 || facts.code === 251) return accepted()
+  if (facts.code === 252 || severity === 2) return outcome('unclassified', 'code', text, severity)
+  if (severity === 5 && namesUs(text, facts.own ?? []))
+    return outcome('blocked', 'own-name', text, severity)
+  const provider = providerOf(facts.provider).id
+  const rule = REPLY_RULES.find((each) => matches(each, provider, severity, enhanced, text))
+  if (rule !== undefined) return outcome(rule.kind, rule.id, text, severity)
+  return outcome(severity === 4 ? 'server' : 'unclassified', 'code', text, severity)
+}
+
+/** The enhanced status code a text begins with or carries (RFC 3463); null where there is none. */
+export function enhancedOf(text: string): string | null {
+  const met =
+    /^(?:\d{3}[ -])?\s*([245]\.\d{1,3}\.\d{1,3})\b/.exec(text) ??
+    /\(#([245]\.\d{1,3}\.\d{1,3})\)/.exec(text)
+  return met?.[1] ?? null
+}
+
+/** Signs, in a text that carries another server's reply, that the reply came before RCPT. */
+const EARLIER_PHASE =
+  /in reply to (?:mail from|ehlo|helo)|after (?:initial connection|ehlo|helo|mail from)|refused to talk to me|\[mail_from\]|sender was rejected/
+
+function matches(
+  rule: ReplyRule,
+  provider: string,
+  severity: number,
+  enhanced: string | null,
+  text: string,
+): boolean {
+  if (rule.provider !== undefined && rule.provider !== provider) return false
+  if (rule.severity !== undefined && rule.severity !== severity) return false
+  if (rule.enhanced !== undefined && !(enhanced !== null && rule.enhanced.test(enhanced)))
+    return false
+  return rule.text === undefined || rule.text.test(text)
+}
+
+/** Meaning of each kind; a temporary reply can prove a mailbox full, never missing or disabled. */
+function outcome(kind: ReplyKind, rule: string, text: string, severity: number): Classified {
+  const base = {
+    mailbox: 'unknown',
+    retry: severity === 4,
+    retrySeconds: severity === 4 ? waitSeconds(text) : null,
+    rule,
+    verdict: 'unknown',
+    confidence: 'low',
+  } as const
+  switch (kind) {
+    case 'missing':
+    case 'likely_missing':
+      if (severity !== 5) return { ...base, reason: 'server_error', party: 'server' }
+      return {
+        ...base,
+        verdict: 'undeliverable',
+        reason: 'mailbox_not_found',
+        party: 'mailbox',
+        mailbox: 'missing',
+        confidence: kind === 'missing' ? 'high' : 'medium',
+      }
+    case 'disabled':
+      if (severity !== 5) return { ...base, reason: 'server_error', party: 'server' }
+      return {
+        ...base,
+        verdict: 'undeliverable',
+        reason: 'mailbox_disabled',
+        party: 'mailbox',
+        mailbox: 'disabled',
+        confidence: 'high',
+      }
+    case 'full':
+      return {
+        ...base,
+        verdict: 'risky',
+        reason: 'mailbox_full',
+        party: 'mailbox',
+        mailbox: 'full',
+        confidence: 'medium',
+        retry: false,
+      }
+    case 'no_domain':
+      if (severity !== 5) return { ...base, reason: 'server_error', party: 'server' }
+      return {
+        ...base,
+        verdict: 'undeliverable',
+        reason: 'no_domain',
+        party: 'domain',
+        confidence: 'medium',
+      }
+    case 'no_mail':
+      if (severity !== 5) return { ...base, reason: 'server_error', party: 'server' }
+      return {
+        ...base,
+        verdict: 'undeliverable',
+        reason: 'null_mx',
+        party: 'domain',
+        confidence: 'medium',
+      }
+    case 'exists':
+      return { ...base, reason: 'accepted_exists', party: 'mailbox' }
+    case 'filtered':
+      return { ...base, reason: 'unclassified_reply', party: 'mailbox' }
+    case 'blocked':
+      return { ...base, reason: 'blocked', party: 'us' }
+    case 'relay':
+      return { ...base, reason: 'relay_denied', party: 'domain' }
+    case 'greylist':
+      return {
+        ...base,
+        reason: 'greylisted',
+        party: 'server',
+        retry: true,
+        retrySeconds: waitSeconds(text),
+      }
+    case 'rate':
+      return { ...base, reason: 'rate_limited', party: 'rate', retry: true }
+    case 'server':
+      return { ...base, reason: 'server_error', party: 'server' }
+    case 'smtputf8':
+      return { ...base, reason: 'smtputf8_unsupported', party: 'server', retry: false }
+    case 'unclassified':
+      return { ...base, reason: 'unclassified_reply', party: 'server' }
+  }
+}
+
+function accepted(): Classified {
+  return {
+    verdict: 'deliverable',
+    reason: 'accepted',
+    party: 'mailbox',
+    mailbox: 'accepted',
+    confidence: 'medium',
+    retry: false,
+    retrySeconds: null,
+    rule: 'code',
+  }
+}
+
+/** Before a recipient was named a refusal speaks of the sender or of the server. */
+function beforeRecipient(text: string, severity: number): Classified {
+  const limited = REPLY_RULES.find((rule) => rule.kind === 'rate' && rule.text?.test(text) === true)
+  if (limited !== undefined) return outcome('rate', limited.id, text, severity)
+  if (severity === 5) return outcome('blocked', 'phase', text, severity)
+  const refused = REPLY_RULES.find(
+    (rule) => rule.kind === 'blocked' && rule.text?.test(text) === true,
+  )
+  return outcome(
+    refused === undefined ? 'server' : 'blocked',
+    refused?.id ?? 'phase',
+    text,
+    severity,
+  )
+}
+
+/**
+ * Class of a reply. The enhanced code wins only where the code is missing, odd, or is a permanent one
+ * that wraps a temporary reason (`554 4.4.7`).
+ */
+function severityOf(code: number | null, enhanced: string | null): number {
+  const byEnhanced = enhanced === null ? 0 : Number(enhanced[0])
+  const byCode = code === null ? 0 : Math.floor(code / 100)
+  if (byCode === 2 && byEnhanced <= 2) return 2
+  if (byCode === 4 || byEnhanced === 4) return 4
+  return byCode === 5 || byEnhanced === 5 ? 5 : byEnhanced
+}
+
+/** Lower case, one line, without mail addresses: a local part may hold any word. */
+function readable(text: string): string {
+  return (
+    text
+      .slice(0, READ_MAX_CHARS)
+      .toLowerCase()
+      .replaceAll(/[^\s<>@:;,"'()[\]]{1,64}@/g, 'someone@')
+      .replaceAll(/[’`]/g, "'")
+      // IronPort puts these words before whatever another server said.
+      .replaceAll('unknown address error', '')
+      .replaceAll(/\s+/g, ' ')
+  )
+}
+
+function namesUs(text: string, own: readonly string[]): boolean {
+  return own.some((name) => name !== '' && text.includes(name.toLowerCase()))
+}
+
+/** Seconds for each unit that replies use. */
+const UNIT_SECONDS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600 }
+
+/** A wait longer than this is a figure of something else. */
+const WAIT_MAX_SECONDS = 12 * 3600
+
+/** The wait that a reply names (`in 300 seconds`, `for 5 minutes`, `00:04:59`); null where it names none. */
+function waitSeconds(text: string): number | null {
+  const clock = /\b(\d{1,2}):(\d{2}):(\d{2})\b/.exec(text)
+  if (clock !== null && /grey|gray|retry|again|wait/.test(text)) {
+    const seconds = Number(clock[1]) * 3600 + Number(clock[2]) * 60 + Number(clock[3])
+    return seconds > 0 && seconds <= WAIT_MAX_SECONDS ? seconds : null
+  }
+  const phrase =
+    /(?:\bin|for|after|wait|within|retry)(?: at least| about)? (\d{1,5}) ?(s|m|h)(?:\b|ec|in|our|r)/.exec(
+      text,
+    ) ??
+    /\b(\d{1,5}) (s|m|h)(?:ec|in|our)/.exec(text) ??
+    /retry-after[:= ]+(\d{1,5})(s?)/.exec(text)
+  if (phrase === null) return null
+  const seconds = Number(phrase[1]) * (UNIT_SECONDS[phrase[2] ?? 's'] ?? 1)
+  return seconds > 0 && seconds <= WAIT_MAX_SECONDS ? seconds : null
+}

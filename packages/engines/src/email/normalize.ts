@@ -1,0 +1,49 @@
+import type { ParsedMailbox } from './syntax.ts'
+
+/** How a provider reads local parts that reach one mailbox. */
+interface AliasRule {
+  /** The domain that stands for all names of the provider; absent where each is its own. */
+  readonly canonical?: string
+  readonly dropDots?: true
+  /** What begins a tag that does not count. */
+  readonly tag: '+' | '-'
+}
+
+const GOOGLE: AliasRule = { canonical: 'gmail.com', dropDots: true, tag: '+' }
+const PLUS: AliasRule = { tag: '+' }
+const YAHOO: AliasRule = { tag: '-' }
+
+/**
+ * Sources, read 2026: support.google.com/mail/answer/7436150 (dots), 22370 (tags);
+ * support.microsoft.com "Add or remove an email alias in Outlook.com" (plus addressing);
+ * support.apple.com/guide/icloud (aliases and +); fastmail.help "Plus addressing";
+ * proton.me/support/addresses-and-aliases; help.yahoo.com SLN28338 (base-keyword).
+ */
+const ALIAS_RULES: ReadonlyMap<string, AliasRule> = new Map([
+  ...rows(GOOGLE, 'gmail.com googlemail.com'),
+  ...rows(PLUS, 'outlook.com hotmail.com live.com msn.com hotmail.co.uk hotmail.fr outlook.fr'),
+  ...rows(PLUS, 'outlook.de hotmail.de hotmail.es hotmail.it live.co.uk live.fr'),
+  ...rows(PLUS, 'icloud.com me.com mac.com fastmail.com fastmail.fm hey.com'),
+  ...rows(PLUS, 'proton.me protonmail.com protonmail.ch pm.me'),
+  ...rows(YAHOO, 'yahoo.com ymail.com rocketmail.com yahoo.co.uk yahoo.fr yahoo.de yahoo.es'),
+  ...rows(YAHOO, 'yahoo.it yahoo.ca yahoo.com.br yahoo.co.in yahoo.com.au'),
+])
+
+/**
+ * The form by which repeats are known: lower-case domain; where the provider is known, lower-case
+ * local part without the dots and tags it ignores. Never the address that is probed.
+ */
+export function normalForm(mailbox: ParsedMailbox): string {
+  const rule = ALIAS_RULES.get(mailbox.domain)
+  if (rule === undefined || mailbox.quoted) return `${mailbox.local}@${mailbox.domain}`
+  const lower = mailbox.local.toLowerCase()
+  const tagAt = lower.indexOf(rule.tag)
+  // A local part that begins with the tag sign has no name before it to fall back on.
+  const untagged = tagAt > 0 ? lower.slice(0, tagAt) : lower
+  const local = rule.dropDots ? untagged.replaceAll('.', '') : untagged
+  return `${local}@${rule.canonical ?? mailbox.domain}`
+}
+
+function rows(rule: AliasRule, domains: string): (readonly [string, AliasRule])[] {
+  return domains.split(' ').map((domain) => [domain, rule] as const)
+}

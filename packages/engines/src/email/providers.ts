@@ -1,0 +1,213 @@
+/** A large mail system that has ways of its own. */
+export interface Provider {
+  readonly id: string
+  /** Suffixes of its mail hosts, longest match wins. */
+  readonly hosts: readonly string[]
+  /** Recipients that one transaction may name. */
+  readonly recipientsPerTransaction: number
+  /** Connections at once from one outgoing address, at most. */
+  readonly connections: number
+  /** Recipients a minute from one outgoing address, at most. */
+  readonly recipientsPerMinute: number
+  /** What a 250 to RCPT proves: `mailbox`, or nothing because unknown names are accepted too. */
+  readonly acceptance: 'mailbox' | 'nothing'
+  /** Whether an invented mailbox is worth asking for: not where the provider is known to refuse unknown names. */
+  readonly refusesUnknown: boolean
+  readonly source: string
+}
+
+const ORDINARY = {
+  recipientsPerTransaction: 20,
+  connections: 2,
+  recipientsPerMinute: 60,
+  acceptance: 'mailbox',
+  refusesUnknown: false,
+} as const
+
+/** What holds for a mail host of no known provider. */
+export const ORDINARY_PROVIDER: Provider = {
+  ...ORDINARY,
+  id: 'other',
+  hosts: [],
+  connections: 4,
+  source:
+    'Postfix smtpd: 2 to 20 connections at once are ordinary (postconf 5, initial_destination_concurrency)',
+}
+
+/** Providers and their ways; what differs from the ordinary stands in the row. */
+export const PROVIDERS: readonly Provider[] = [
+  {
+    ...ORDINARY,
+    id: 'google',
+    hosts: ['google.com', 'googlemail.com', 'psmtp.com'],
+    connections: 10,
+    source: 'support.google.com/a/answer/3726730 (SMTP errors), read 2026',
+  },
+  {
+    ...ORDINARY,
+    id: 'outlook_consumer',
+    hosts: ['olc.protection.outlook.com', 'hotmail.com'],
+    recipientsPerTransaction: 1,
+    connections: 4,
+    source: '451 4.5.3 ATTR38 on a second recipient; github.com/AfterShip/email-verifier issue 72',
+  },
+  {
+    ...ORDINARY,
+    id: 'microsoft365',
+    hosts: ['protection.outlook.com', 'mx.microsoft', 'eo.outlook.com'],
+    connections: 10,
+    source: 'learn.microsoft.com, non-delivery reports in Exchange Online, read 2026',
+  },
+  {
+    ...ORDINARY,
+    id: 'yahoo',
+    hosts: ['yahoodns.net', 'mail.yahoo.com', 'aol.com'],
+    recipientsPerTransaction: 5,
+    acceptance: 'nothing',
+    source:
+      'senders.yahooinc.com/smtp-error-codes, read 2026; unknown names refused after DATA only',
+  },
+  {
+    ...ORDINARY,
+    id: 'yahoo_japan',
+    hosts: ['yahoo.co.jp'],
+    source: 'support.yahoo-net.jp (mail), read 2026',
+  },
+  {
+    ...ORDINARY,
+    id: 'apple',
+    hosts: ['mail.icloud.com', 'mail.me.com', 'apple.com'],
+    source: 'support.apple.com/102322 (postmaster), read 2026',
+  },
+  {
+    ...ORDINARY,
+    id: 'mimecast',
+    hosts: ['mimecast.com', 'mimecast.co.za', 'mimecast-offshore.com'],
+    source: 'mimecastsupport.zendesk.com, Mimecast SMTP error codes, read 2026',
+  },
+  {
+    ...ORDINARY,
+    id: 'proofpoint',
+    hosts: ['pphosted.com', 'ppe-hosted.com', 'gpphosted.com'],
+    source: 'support.proofpoint.com/dnsbl-lookup.cgi, read 2026',
+  },
+  {
+    ...ORDINARY,
+    id: 'barracuda',
+    hosts: ['barracudanetworks.com', 'cudamail.com'],
+    source: 'campus.barracuda.com (Email Gateway Defense, bounce codes), read 2026',
+  },
+  {
+    ...ORDINARY,
+    id: 'trend_micro',
+    hosts: ['trendmicro.com', 'trendmicro.eu', 'trendmicro.co.jp'],
+    source: 'success.trendmicro.com (ERS, Email Security), read 2026',
+  },
+  {
+    ...ORDINARY,
+    id: 'symantec',
+    hosts: ['messagelabs.com'],
+    source: 'knowledge.broadcom.com (Email Security.cloud, 5xx), read 2026',
+  },
+  {
+    ...ORDINARY,
+    id: 'cisco',
+    hosts: ['iphmx.com'],
+    source: 'cisco.com (Secure Email, SBRS), read 2026',
+  },
+  {
+    ...ORDINARY,
+    id: 'comcast',
+    hosts: ['comcast.net'],
+    source: 'postmaster.comcast.net, read 2026',
+  },
+  {
+    ...ORDINARY,
+    id: 'gmx',
+    hosts: ['gmx.net', 'web.de', 'mail.com', 'kundenserver.de', 'ionos.com', '1and1.com'],
+    source: 'postmaster.gmx.net (error messages), read 2026',
+  },
+  {
+    ...ORDINARY,
+    id: 'laposte',
+    hosts: ['laposte.net'],
+    source: 'codes LPN of replies; sisimai set-of-emails (BSD-2)',
+  },
+  {
+    ...ORDINARY,
+    id: 'orange',
+    hosts: ['orange.fr', 'wanadoo.fr'],
+    source: 'postmaster.orange.fr (OFR codes), read 2026',
+  },
+  {
+    ...ORDINARY,
+    id: 'godaddy',
+    hosts: ['secureserver.net'],
+    source: 'godaddy.com/help (IB codes), read 2026',
+  },
+  {
+    ...ORDINARY,
+    id: 'zoho',
+    hosts: ['zoho.com', 'zoho.eu', 'zoho.in'],
+    source: 'zoho.com/mail/help (bounces), read 2026',
+  },
+  {
+    ...ORDINARY,
+    id: 'tencent',
+    hosts: ['qq.com'],
+    recipientsPerTransaction: 1,
+    source: 'service.mail.qq.com (return codes), read 2026',
+  },
+  {
+    ...ORDINARY,
+    id: 'facebook',
+    hosts: ['facebook.com'],
+    source: 'postmaster.facebook.com/response_codes, read 2020',
+  },
+  {
+    ...ORDINARY,
+    id: 'yandex',
+    hosts: ['yandex.ru', 'yandex.net'],
+    source: 'yandex.com/support/mail (SMTP codes), read 2026',
+  },
+  {
+    ...ORDINARY,
+    id: 'mailru',
+    hosts: ['mail.ru'],
+    source: 'postmaster.mail.ru (return codes), read 2026',
+  },
+  {
+    ...ORDINARY,
+    id: 'amazon',
+    hosts: ['amazonaws.com', 'amazonses.com'],
+    source: 'docs.aws.amazon.com/ses (receiving), read 2026',
+  },
+]
+
+/** Labels by which others name the same providers. */
+const LABELS: ReadonlyMap<string, string> = new Map([
+  ['microsoft', 'microsoft365'],
+  ['outlook', 'outlook_consumer'],
+  ['yahooinc', 'yahoo'],
+  ['aol', 'yahoo'],
+  ['icloud', 'apple'],
+  ['messagelabs', 'symantec'],
+])
+
+/** The provider of a mail host, or of a provider's id; the ordinary one where none is known. */
+export function providerOf(hostOrId: string): Provider {
+  const name = hostOrId.toLowerCase().replace(/\.$/, '')
+  const id = LABELS.get(name) ?? name
+  let best = ORDINARY_PROVIDER
+  let bestLength = 0
+  for (const provider of PROVIDERS) {
+    if (provider.id === id) return provider
+    for (const suffix of provider.hosts) {
+      if (suffix.length > bestLength && (name === suffix || name.endsWith(`.${suffix}`))) {
+        best = provider
+        bestLength = suffix.length
+      }
+    }
+  }
+  return best
+}

@@ -1,0 +1,672 @@
+/** What a reply to RCPT says. */
+export type ReplyKind =
+  /** The mailbox does not exist, said in so many words. */
+  | 'missing'
+  /** The same by a code or words that the source uses for little else. */
+  | 'likely_missing'
+  | 'disabled'
+  | 'full'
+  /** A refusal that proves the mailbox: a rate or a restriction of its own. */
+  | 'exists'
+  /** The recipient's own choice or filter: exists or not, nothing is proven. */
+  | 'filtered'
+  | 'no_domain'
+  | 'no_mail'
+  | 'blocked'
+  | 'relay'
+  | 'greylist'
+  | 'rate'
+  | 'server'
+  | 'smtputf8'
+  | 'unclassified'
+
+/** One row: every condition that stands must hold; the first row that holds decides. */
+export interface ReplyRule {
+  readonly id: string
+  readonly kind: ReplyKind
+  readonly provider?: string
+  /** Class of the reply, 4 or 5; absent for both. */
+  readonly severity?: 4 | 5
+  readonly enhanced?: RegExp
+  /** Over the lower-case text of one line with mail addresses masked as `someone@host`. */
+  readonly text?: RegExp
+  readonly source: string
+}
+
+const GOOGLE = 'support.google.com/a/answer/3726730, read 2026'
+const MICROSOFT = 'learn.microsoft.com, Exchange Online non-delivery reports, read 2026'
+const YAHOO = 'senders.yahooinc.com/smtp-error-codes, read 2026'
+const MIMECAST = 'mimecastsupport.zendesk.com, Mimecast SMTP error codes, read 2026'
+const SISIMAI = 'real bounces of sisimai/set-of-emails (BSD-2)'
+const POSTFIX = 'Postfix 3.x: postconf(5), smtpd(8) replies'
+const EXIM = 'Exim 4.x: spec, access control lists'
+const SENDMAIL = 'sendmail 8.x: cf/README and err.c replies'
+const QMAIL = 'qmail 1.03 and netqmail: qmail-smtpd, vpopmail vdelivermail'
+const RFC3463 = 'RFC 3463 3 and the IANA registry of enhanced status codes'
+const RFC5321 = 'RFC 5321 4.2.2, 4.2.3'
+
+/** Rules that hold for one provider; they go before all others. */
+const PROVIDER_RULES: readonly ReplyRule[] = [
+  {
+    id: 'google-rate-of-user',
+    kind: 'exists',
+    provider: 'google',
+    text: /is receiving mail (?:at a rate|too quickly)/,
+    source: GOOGLE,
+  },
+  {
+    id: 'google-missing',
+    kind: 'missing',
+    provider: 'google',
+    text: /account that you tried to reach does not exist/,
+    source: GOOGLE,
+  },
+  {
+    id: 'google-disabled',
+    kind: 'disabled',
+    provider: 'google',
+    text: /account that you tried to reach is (?:disabled|inactive)/,
+    source: GOOGLE,
+  },
+  {
+    id: 'google-full',
+    kind: 'full',
+    provider: 'google',
+    text: /(?:is over quota|out of storage space|inbox is out of storage)/,
+    source: GOOGLE,
+  },
+  {
+    id: 'google-domain',
+    kind: 'no_domain',
+    provider: 'google',
+    severity: 5,
+    enhanced: /^5\.1\.2$/,
+    source: GOOGLE,
+  },
+  {
+    id: 'google-policy',
+    kind: 'blocked',
+    provider: 'google',
+    enhanced: /^[45]\.7\.\d+$/,
+    source: GOOGLE,
+  },
+  {
+    id: 'microsoft-edge-block',
+    kind: 'likely_missing',
+    severity: 5,
+    enhanced: /^5\.4\.1$/,
+    text: /recipient address rejected: access denied/,
+    source: `${MICROSOFT}; AS(201806281), directory-based edge blocking`,
+  },
+  {
+    id: 'microsoft-all-rejected',
+    kind: 'blocked',
+    provider: 'microsoft365',
+    text: /all recipient addresses rejected|relay access denied/,
+    source: MICROSOFT,
+  },
+  {
+    id: 'microsoft-not-found',
+    kind: 'missing',
+    severity: 5,
+    text: /resolver\.adr\.(?:recipient|exrecip)?notfound|recipientnotfound|recipnotfound/,
+    source: MICROSOFT,
+  },
+  {
+    id: 'microsoft-restricted',
+    kind: 'exists',
+    text: /resolver\.rst\.(?:notauthorized|restrictedtorecipientspermission|senderrestricted|authrequired|notauthenticated)|restrictedtorecipientspermission|not authorized to send to (?:the )?recipient/,
+    source: MICROSOFT,
+  },
+  {
+    id: 'microsoft-restricted-code',
+    kind: 'exists',
+    provider: 'microsoft365',
+    enhanced: /^5\.7\.1(?:2[349]|33|34|36)$/,
+    source: MICROSOFT,
+  },
+  {
+    id: 'microsoft-hourly-limit',
+    kind: 'exists',
+    enhanced: /^[45]\.2\.12[12]$/,
+    source: MICROSOFT,
+  },
+  {
+    id: 'microsoft-resolver',
+    kind: 'unclassified',
+    text: /resolver\.(?:rst|loop)|transport\.rules|recipsizelimit/,
+    source: MICROSOFT,
+  },
+  {
+    id: 'microsoft-regions',
+    kind: 'server',
+    text: /recipients belong to multiple regions|attr38/,
+    source: 'github.com/AfterShip/email-verifier issue 72',
+  },
+  {
+    id: 'microsoft-policy',
+    kind: 'blocked',
+    provider: 'microsoft365',
+    enhanced: /^[45]\.7\.\d+$/,
+    source: MICROSOFT,
+  },
+  {
+    id: 'outlook-policy',
+    kind: 'blocked',
+    provider: 'outlook_consumer',
+    enhanced: /^[45]\.7\.\d+$/,
+    source: MICROSOFT,
+  },
+  {
+    id: 'outlook-missing',
+    kind: 'likely_missing',
+    provider: 'outlook_consumer',
+    severity: 5,
+    text: /requested action not taken: mailbox unavailable/,
+    source: `${MICROSOFT}; S2017062302`,
+  },
+  {
+    id: 'yahoo-rate-of-user',
+    kind: 'exists',
+    provider: 'yahoo',
+    text: /receiving mail too quickly/,
+    source: YAHOO,
+  },
+  {
+    id: 'yahoo-missing',
+    kind: 'missing',
+    severity: 5,
+    text: /this user doesn'?t have an? \S+ account/,
+    source: YAHOO,
+  },
+  {
+    id: 'yahoo-disabled',
+    kind: 'disabled',
+    provider: 'yahoo',
+    severity: 5,
+    text: /mailbox is disabled|no longer valid/,
+    source: YAHOO,
+  },
+  {
+    id: 'yahoo-policy',
+    kind: 'blocked',
+    text: /\[(?:bl\d\d|ts\d\d|tss\d\d|ph\d\d|gl\d\d|cs\d\d|ru\d\d)\]/,
+    source: YAHOO,
+  },
+  {
+    id: 'apple-missing',
+    kind: 'missing',
+    provider: 'apple',
+    severity: 5,
+    enhanced: /^5\.1\.[16]$/,
+    text: /does not exist|unknown or illegal alias|inactive email address|no longer on server/,
+    source: 'support.apple.com/102322, read 2026',
+  },
+  {
+    id: 'mimecast-greylist',
+    kind: 'greylist',
+    provider: 'mimecast',
+    severity: 4,
+    text: /internal resources? (?:is|are) temporarily unavailable/,
+    source: MIMECAST,
+  },
+  {
+    id: 'mimecast-throttled',
+    kind: 'rate',
+    provider: 'mimecast',
+    severity: 4,
+    text: /recipient temporarily unavailable|ip temporarily blacklisted/,
+    source: MIMECAST,
+  },
+  {
+    id: 'mimecast-inbounds',
+    kind: 'disabled',
+    provider: 'mimecast',
+    severity: 5,
+    text: /account inbounds disabled/,
+    source: MIMECAST,
+  },
+  {
+    id: 'mimecast-blocked',
+    kind: 'blocked',
+    provider: 'mimecast',
+    text: /envelope blocked|administrative prohibition|local ct ip|security polic|sender address blocked|csi\.mimecast/,
+    source: MIMECAST,
+  },
+  {
+    id: 'proofpoint-marked-invalid',
+    kind: 'missing',
+    severity: 5,
+    text: /user email address is marked as invalid/,
+    source: 'support.proofpoint.com, read 2026',
+  },
+  {
+    id: 'proofpoint-verifying',
+    kind: 'greylist',
+    severity: 4,
+    text: /address verification in progress|unverified address/,
+    source: `${POSTFIX}; Proofpoint uses the same words`,
+  },
+  {
+    id: 'trend-invalid-recipient',
+    kind: 'missing',
+    severity: 5,
+    text: /recipient address rejected: invalid-recipient/,
+    source: 'success.trendmicro.com, read 2026',
+  },
+  {
+    id: 'trend-ers',
+    kind: 'blocked',
+    text: /\bers-(?:dul|rbl|qil)|block-(?:send-er|rcpt)/,
+    source: 'success.trendmicro.com, read 2026',
+  },
+  {
+    id: 'symantec-rejected',
+    kind: 'likely_missing',
+    provider: 'symantec',
+    severity: 5,
+    text: /^5?(?:4[0-9] )?(?:542 )?\S+ rejected\.?$/,
+    source: SISIMAI,
+  },
+  {
+    id: 'facebook-exists',
+    kind: 'missing',
+    severity: 5,
+    text: /\brcp-p1\b/,
+    source: 'postmaster.facebook.com/response_codes, read 2020',
+  },
+  {
+    id: 'facebook-preference',
+    kind: 'filtered',
+    text: /\brcp-p[2-9]\b|refused due to recipient preferences/,
+    source: 'postmaster.facebook.com/response_codes, read 2020',
+  },
+  {
+    id: 'facebook-policy',
+    kind: 'blocked',
+    text: /\b(?:pol|dns|con|int|msg|rcp-(?:l|t))-?[a-z]?\d http:\/\/postmaster\.facebook\.com/,
+    source: 'postmaster.facebook.com/response_codes, read 2020',
+  },
+  {
+    id: 'laposte-invalid',
+    kind: 'missing',
+    severity: 5,
+    text: /\blpn007_(?:401|416)\b/,
+    source: SISIMAI,
+  },
+  {
+    id: 'laposte-account-blocked',
+    kind: 'disabled',
+    severity: 5,
+    text: /\blpn007_42[0-9]\b/,
+    source: SISIMAI,
+  },
+  { id: 'laposte-refused', kind: 'blocked', text: /\blpn00\d_\d{3}\b/, source: SISIMAI },
+  {
+    id: 'orange-missing',
+    kind: 'missing',
+    severity: 5,
+    text: /\bofr_?(?:416|403|417)\b|adresse d.au moins un destinataire invalide/,
+    source: 'postmaster.orange.fr, read 2026',
+  },
+  {
+    id: 'orange-refused',
+    kind: 'blocked',
+    text: /\bofr(?:_|\d{3}_)\d{3}\b/,
+    source: 'postmaster.orange.fr, read 2026',
+  },
+  {
+    id: 'godaddy-missing',
+    kind: 'missing',
+    severity: 5,
+    text: /\bib603b?\b/,
+    source: 'godaddy.com/help, IB codes, read 2026',
+  },
+  {
+    id: 'godaddy-full',
+    kind: 'full',
+    text: /\bib802a?\b/,
+    source: 'godaddy.com/help, IB codes, read 2026',
+  },
+  {
+    id: 'godaddy-blocked',
+    kind: 'blocked',
+    text: /\bib\d{3}[a-z]?\b/,
+    source: 'godaddy.com/help, IB codes, read 2026',
+  },
+  {
+    id: 'tencent-missing',
+    kind: 'missing',
+    provider: 'tencent',
+    severity: 5,
+    text: /mailbox not found|mailbox unavailable or access denied|non-existent account/,
+    source: 'service.mail.qq.com, read 2026',
+  },
+  {
+    id: 'zoho-policy',
+    kind: 'blocked',
+    provider: 'zoho',
+    text: /mail rejected by destination domain|flagged as spam/,
+    source: 'zoho.com/mail/help, read 2026',
+  },
+  {
+    id: 'comcast-missing',
+    kind: 'missing',
+    severity: 5,
+    text: /not our customer|recipient mailbox unallocated/,
+    source: 'postmaster.comcast.net, read 2026',
+  },
+  {
+    id: 'comcast-blocked',
+    kind: 'blocked',
+    text: /\bbl0{4,}\d+\b/,
+    source: 'postmaster.comcast.net, read 2026',
+  },
+]
+
+/** A rate or restriction that is the mailbox's own. */
+const EXISTS_RULES: readonly ReplyRule[] = [
+  {
+    id: 'rate-of-user',
+    kind: 'exists',
+    text: /(?:user|account|recipient|mailbox)[^.]{0,60} receiving (?:e-?)?mail (?:at a rate|too quickly|too fast)/,
+    source: GOOGLE,
+  },
+  {
+    id: 'only-members',
+    kind: 'filtered',
+    text: /only accept(?:s|ing)? (?:e-?)?mail from|only (?:internal|authenticated|registered) (?:senders|users)|not accepting mail from (?:you|this sender|unknown)|has restricted (?:sms )?e-?mail/,
+    source: SISIMAI,
+  },
+]
+
+/** Refusals of the sender that no word about a mailbox can outweigh. */
+const SENDER_RULES: readonly ReplyRule[] = [
+  {
+    id: 'greylist',
+    kind: 'greylist',
+    text: /gr[ea]y-?(?: )?list|postgrey|milter-?greylist|deferred for (?:spam|a few)|graylist/,
+    source: 'postgrey, milter-greylist and Barracuda texts',
+  },
+  {
+    id: 'smtputf8',
+    kind: 'smtputf8',
+    text: /smtputf8|non-ascii addresses? (?:not|isn)|internationali[sz]ed (?:addresses|mailbox)/,
+    source: 'RFC 6531 3.2 and 3.5; enhanced code 5.6.7',
+  },
+  { id: 'sender-code', kind: 'blocked', enhanced: /^[45]\.1\.[789]$/, source: RFC3463 },
+  {
+    id: 'sender-address',
+    kind: 'blocked',
+    text: /sender(?:'s)?(?: e-?mail)? (?:address|domain|verif|is (?:block|reject|not)|rejected|denied|refused|not |blocked|ip\b|id\b|host|policy|hostname|has been|was )|envelope sender|invalid sender|(?:block|reject)(?:ed|ing)? (?:the )?sender|(?:domain|part) of (?:the )?sender|sender.{0,80}(?:does not exist|do(?:es)? not resolve|couldn't be|cannot be|could not be|not found)|unroutable sender|bad sender|callout verification|(?:from|return)[ -]?(?:path|address)|mail from:? ?(?:domain|address|command)|null sender|empty envelope|does not accept bounce|mailfrom|sending domain|from domain|your domain|your e-?mail (?:address|account)|your address|sending account|you are sending from|your account/,
+    source: `${POSTFIX}; ${EXIM}`,
+  },
+  {
+    id: 'blocklist-name',
+    kind: 'blocked',
+    text: /spamhaus|spamcop|barracuda(?:central|networks\.com\/reputation| reputation)|abusix|\bsorbs\b|cloudmark|senderbase|senderscore|uceprotect|invaluement|mailspike|nixspam|backscatterer|proofpoint\.com\/(?:dnsbl|ipcheck)|ipcheck|prs\.proofpoint|dnsbl|\brbls?\b|\bxbl\b|\bsbl\b|\bcbl\b|\bpbl\b|\bdul\b|\bcsi\.|0spam|manitu|njabl|\bivmsip/,
+    source: 'names of DNS blocklists',
+  },
+  {
+    id: 'blocklist-word',
+    kind: 'blocked',
+    text: /(?:black|block|deny|ban|bad|spam)[ -]?list(?:ed|ing|s)?\b|\blisted (?:in|at|by|on)\b|found in (?:one or more )?dns|\bbanned\b|blocking list/,
+    source: SISIMAI,
+  },
+  {
+    id: 'reputation',
+    kind: 'blocked',
+    text: /reputation|\bsbrs\b|trust ?score|spamming|suspicious|abusive|too much spam/,
+    source: SISIMAI,
+  },
+  {
+    id: 'reverse-dns',
+    kind: 'blocked',
+    text: /reverse[ -](?:dns|lookup|record|name|address|mapping|hostname)|\brdns\b|\bptrs?\b|(?:cannot|can't|could not|unable to) (?:find|resolve|verify|lookup|look up) your|lookup failed|name (?:service|server) error for name|dynamic(?:ally)?[ -](?:ip|address|assigned|looking|host|range)|generic (?:host|rdns|ptr)|dial-?up|residential|host ?name (?:lookup|does not|not found|mismatch|verif)|ip (?:address )?(?:not resolv|does not resolve|has no)|no dns entry|unverifyable sending|unresolvable|fix (?:your )?(?:reverse|dns)|host rejected|client host|unable to resolve/,
+    source: `${POSTFIX}; ${SISIMAI}`,
+  },
+  {
+    id: 'authentication',
+    kind: 'blocked',
+    text: /\bspf\b|\bdkim\b|\bdmarc\b|sender policy framework|authenticat|smtp auth|auth (?:required|first)|not authori[sz]ed|unauthori[sz]ed|not permitted to send|not allowed to send|login first|pop before smtp|check-?pop|authori[sz]ation|password/,
+    source: `${GOOGLE}; ${SISIMAI}`,
+  },
+  { id: 'helo', kind: 'blocked', text: /\behlo\b|\bhelo\b|fully[ -]qualified/, source: POSTFIX },
+  {
+    id: 'tls-needed',
+    kind: 'blocked',
+    text: /\btls (?:is )?(?:required|needed|encryption)|starttls (?:command )?(?:first|required)|must issue a starttls|encryption (?:needed|required)|encrypted connection/,
+    source: `${GOOGLE}; RFC 3207`,
+  },
+  {
+    id: 'too-fast',
+    kind: 'rate',
+    text: /too many (?:connections?|concurrent|sessions|messages|recipients|mails|e-?mails|errors|invalid|unknown|bad|requests|commands|failed|hops? from)|(?:rate|connection|frequency|volume|sending|message)[ -](?:limit|control|exceed)|rate[ -]?limit|throttl|excessive|unusual rate|too (?:fast|frequent|quick)|quota for (?:your|sender|today)|exceeded (?:the )?(?:rate|maximum number|connection|sending|hourly|daily|your)|frequency|limit(?:s)? exceeded for (?:your|ip|host)|exceeded the .{0,20}(?:rate|connection)|messages? (?:per|from) .{0,60}(?:deferred|limit)|slow down|relay quota|max(?:imum)? (?:number of )?(?:connections?|messages?|recipients)|no more (?:connections|messages|recipients)|reached your|resources? restricted|deferred due to|unexpected volume|user complaints/,
+    source: SISIMAI,
+  },
+  {
+    id: 'our-address',
+    kind: 'blocked',
+    text: /(?:your|the|sending|client|source|remote|originating|connecting|this|from) ?(?:ip|ipv[46]|host|server|network|system|mta|smtp server|mail server|isp|provider|computer|country|machine|pc)\b.{0,60}(?:block|reject|den(?:y|ied)|ban|refus|not (?:allow|accept|permit|welcome)|prohibit|disallow|suspend|forbid|unacceptable|problem|blacklist)|(?:block|reject|den(?:y|ied)|refus|not accept)\w* .{0,40}(?:your (?:ip|host|server|network)|from (?:your|this|the) (?:ip|host|server|network)|connections? from|mail from \d|mail from your|from ip|from \[?\d{1,3}\.\d)|\bip[=: ]\s*\[?\d{1,3}(?:\.\d{1,3}){3}|ip address \[?\d{1,3}(?:\.\d{1,3}){3}|blocked ip|ip .{0,30}blocked|ip block|bad (?:ip|host)|host .{0,40}(?:is )?(?:blocked|refused|denied)|connection (?:refused|rejected|denied|blocked|dropped)|refused (?:connection|by)|not accept(?:ing)? (?:connections?|mail|e-?mails?|messages?) from|we do not accept|connections? (?:will )?not (?:be )?accepted|go away|no mail (?:from|accepted)|sending (?:ip|server|mta)|originating ip/,
+    source: SISIMAI,
+  },
+  {
+    id: 'content-proper',
+    kind: 'blocked',
+    text: /detected as spam|file ?names?\b|attachment|message-id|\bheaders?\b|from: header|subject:/,
+    source: SISIMAI,
+  },
+  {
+    id: 'relay',
+    kind: 'relay',
+    text: /relay(?:ing)?(?: access| attempt| mail| not|ing)? ?(?:was |is )?(?:denied|not (?:allowed|permitted|accepted|supported)|prohibited|rejected|refused|blocked|restricted|disallowed|forbidden|no[nt])|(?:unable|cannot|not|can't|won't|no|denied|unauthori[sz]ed|don'?t|open|prohibited|proper|permitted to|allowed to) (?:to )?relay|rcpthosts|not (?:a )?local (?:host|domain|address|to this)|relay(?:ing)? (?:is )?(?:from|to|through|for|by)|not (?:an? )?(?:open|mail) relay|not a gateway|local delivery only|(?:domain|host) (?:is )?not (?:hosted|local|served|accepted|handled|configured|found here|in my|allowed|listed|supported|in our|one of)|does not (?:accept|handle|host|serve|receive) (?:e-?mail|mail|messages) for|that domain isn't|no such domain (?:here|at this location)|don't (?:handle|accept|host) mail for|insecure mail relay|must be (?:sent|delivered) (?:to|through|via)|through this server/,
+    source: `${POSTFIX}; ${SENDMAIL}; ${QMAIL}`,
+  },
+]
+
+/** What is said of the mailbox in so many words. */
+const MAILBOX_RULES: readonly ReplyRule[] = [
+  {
+    id: 'full-text',
+    kind: 'full',
+    text: /(?:mailbox|inbox|account|user|recipient|mail ?folder|maildir|e-?mail|storage|disk ?space|disc|disk|message store|store)[^.;]{0,60}(?:\bfull\b|(?:over|exceed(?:s|ed|ing)?|out of|reached|exhausted|beyond) (?:its |his |her |his\/her |their |the |your |disk |mail |mailbox |maximum |allowed |allotted )*(?:quota|storage|space|size|limit|capacity))|(?:over|exceed(?:s|ed|ing)?|out of|reached|beyond|would exceed|violat\w+)[ -](?:its |his |the |their |disk |mail |mailbox |allowed |user |storage |of )*quota|quota (?:is )?(?:exceeded|exhausted|full|violation|reached|limit|usage)|(?:disk|mail|mailbox|storage|user|disc|diskspace)[ -]?quota|full mailbox|\bmailbox[a-z ]{0,20} is full|(?:over|under) ?quota|\boverquota\b|no(?:t enough| more)? (?:storage |disk |free )?(?:space|storage)[^.;]{0,30}(?:mailbox|user|recipient|account)|boite du destinataire pleine|casella piena|buz[oó]n lleno|shutoffquota|mailbox size limit/,
+    source: SISIMAI,
+  },
+  {
+    id: 'full-storage',
+    kind: 'full',
+    severity: 5,
+    text: /exceeded storage allocation/,
+    source: RFC5321,
+  },
+  { id: 'full-code', kind: 'full', enhanced: /^[45]\.2\.2$/, source: RFC3463 },
+  {
+    id: 'storage-of-server',
+    kind: 'server',
+    text: /insufficient (?:system|disk|storage|resource)|system storage|no space left|mail system full|not enough (?:disk|storage|free)? ?(?:space|storage)|out of (?:memory|disk|space)|low on disk|not enough disk/,
+    source: RFC5321,
+  },
+  {
+    id: 'disabled-text',
+    kind: 'disabled',
+    severity: 5,
+    text: /(?:mailbox|account|address|user|recipient|e-?mail|domain|service|boite|inbox|destinataire|customer|subscriber|alias|mail)[^.;<]{0,50}(?:\b(?:is|has been|was|are|currently|temporarily|permanently|been|administratively)? ?(?:disabled|suspended|deactivated|de-activated|inactive|frozen|terminated|locked|closed|discontinued|expired|cancell?ed|on hold|archived|archivee|retired|not active|unsubscribed|no longer active|blocked))|(?:disabled|suspended|inactive|deactivated|locked|frozen|closed|expired|terminated|discontinued|archived) (?:e-?mail |mail )?(?:mailbox|account|user|recipient|address|customer|alias)|(?:mailbox|account) (?:is )?not (?:active|available|activated|enabled)|extended inactivity|suspend the service|no longer (?:accepts?|accepting|receives?|receiving) (?:e-?)?mail/,
+    source: SISIMAI,
+  },
+  {
+    id: 'missing-text',
+    kind: 'missing',
+    severity: 5,
+    text: /(?:user|recipient|mailbox|account|address|alias|addressee|customer|subscriber|person|name|login|e-?mail|rcpt|destinataire|employee|mail ?box name|id|username|local[ -]part|destination)(?:\(s\)|s)?(?: e-?mail| mail| name| address| account| box| id| is| was| are| not| has| has been|:|,| -)*[ :]*\(?(?:<[^>]{0,80}>|someone@\S{1,80})?\)?[ :,-]*(?:is |was |are )?(?:unknown|not[ -]?found|not exist|doesn'?t exist|does ?n[o']t exists?|do(?:es)? not exist|not exists|nonexistent|non-existent|not present|not known|not recogni[sz]ed|isn'?t recogni[sz]ed|could not be found|couldn'?t be found|can(?:'t|not) be found|was not found|not listed|not in (?:directory|our|the|this)|unallocated|inconnu|no longer (?:exists?|valid|available|in use|on server|here|works|with|employed)|never existed|not registered|unrecogni[sz]ed|no such|not (?:a )?valid\b|not our|desconhecid|inexistente|no existe|nicht (?:gefunden|bekannt|vorhanden)|unbekannt|existiert nicht|removed|deleted)/,
+    source: `${POSTFIX}; ${EXIM}; ${SENDMAIL}; ${SISIMAI}`,
+  },
+  {
+    id: 'missing-unknown',
+    kind: 'missing',
+    severity: 5,
+    text: /(?:unknown|no[- ]such|invalid|no valid|nonexistent|non-existent|undefined|not a (?:known|valid|registered|recogni[sz]ed|current)|isn'?t a (?:known|valid)|no matching|unrecogni[sz]ed|unrouteable|unroutable|no longer a (?:valid|current)|not an? active|bad|incorrect|wrong|unable to (?:find|locate)|can(?:'t|not) find|couldn'?t find|could not find|did not find|no record of|never heard of|illegal)(?: or (?:invalid|unknown|illegal|inactive|non-existent))? (?:the |a |an |any |such |local |virtual |internet |destination |envelope |final |target |gateway |remote |this |of |that |e-?mail |mail |smtp |rcpt |pop |active )*(?:user|recipient|mail ?box|account|address(?!es? list)|alias|addressee|person|local[ -]?part|rcpt|customer|subscriber|login|name here|people|e-?mail|id\b|destination)/,
+    source: `${POSTFIX}; ${EXIM}; ${SENDMAIL}; ${SISIMAI}`,
+  },
+  {
+    id: 'missing-nobody',
+    kind: 'missing',
+    severity: 5,
+    text: /(?:nobody|no one|no-one|no user|no account|no mail ?box|no recipient|no address|no person|nobody by|no-one by)[^.;]{0,30}(?:by that name|of that name|with (?:that|this) name|by this name|here|at this|found|available for this user|matching|exists)|isn'?t in my (?:list of )?(?:valid)?(?:rcptto|recipients)|validrcptto|badrcptto|not in my (?:recipient|user)|(?:doesn'?t|does not|not) have an? (?:e-?mail |\S{1,40} )?account|not (?:an? )?(?:\S{1,20} )?(?:user|address|mailbox|account|customer|recipient)s? (?:here|at this|on this|in this|of this)|(?:we have|there is|there's) no (?:such|account|user|mailbox|one)|(?:user|mailbox|account|recipient)[^.;]{0,20} lookup failed|recipient verify failed|is not (?:a )?(?:known|valid|registered|active|deliverable|defined) ?(?:user|e-?mail|mailbox|address|recipient|account|here|at this|on this)?|bad destination (?:mailbox|email|e-mail)|can't accept (?:user|recipient)|cannot accept mail for this (?:user|recipient)|destination server rejected recipients|rejected recipients|verify the (?:recipient|email) address|the (?:address|user) you (?:are trying|tried|entered)[^.;]{0,40}(?:not|invalid|wrong)|wrong or no longer|5\.1\.1 bad address|nessun utente|utente sconosciuto|usuario (?:desconocido|no existe)|utilisateur inconnu|adresse (?:inconnue|invalide)|unknown_?user|nosuchuser|no such object|user not local|not known at this|account not (?:found|local)|name is not found|name not found|envelope recipient has been denied|is no longer (?:valid|in use|available|with|employed)|has left the (?:company|organi)|in virtual mailbox table|in local recipient table|in relay recipient table|in virtual alias table/,
+    source: `${QMAIL}; ${SISIMAI}`,
+  },
+  {
+    id: 'missing-code-and-text',
+    kind: 'missing',
+    severity: 5,
+    enhanced: /^5\.1\.1$/,
+    text: /mailbox unavailable|recipient|no mailbox|address rejected/,
+    source: RFC3463,
+  },
+  {
+    id: 'moved',
+    kind: 'likely_missing',
+    severity: 5,
+    text: /(?:has moved|has been replaced|address (?:has )?changed|please (?:use|update)[^.;]{0,40}new (?:e-?mail )?address)/,
+    source: RFC5321,
+  },
+]
+
+/** Refusals of content, policy or the sender in words that also stand beside others. */
+const POLICY_RULES: readonly ReplyRule[] = [
+  {
+    id: 'content',
+    kind: 'blocked',
+    text: /\bspam|\bjunk\b|unsolicited|bulk (?:e-?)?mail|virus|malware|phish|content|message (?:size|too|rejected|refused|blocked|looks|contains|is |was |exceeds|not allowed|denied)|header|attachment|\burls?\b(?! *https?:)|\bdbl\b|your (?:message|mail|e-?mail)|this (?:message|mail|e-?mail) (?:is|was|has|does|fails|contains|looks)|mail rejet|mail (?:was )?(?:rejected|refused|blocked)|8-?bit|non compliant|compliant|rfc ?\d{3,4}/,
+    source: SISIMAI,
+  },
+  {
+    id: 'policy',
+    kind: 'blocked',
+    text: /polic(?:y|ies)|access denied|permission denied|denied by|not (?:allowed|permitted|authorized|welcome)|prohibit|administrative|security|violat|refused by|blocked|forbidden|restricted|insufficient permission|contact (?:your|the) (?:postmaster|administrator|admin)|for assistance|unblock|whitelist|allow ?list|protected by|firewall|filter/,
+    source: SISIMAI,
+  },
+  {
+    id: 'loop',
+    kind: 'server',
+    text: /too many hops|hop count|mail loop|loop(?:s|ing)? (?:back|detected)|loop count|message expired|retry timeout|queue too long/,
+    source: SENDMAIL,
+  },
+  {
+    id: 'protocol',
+    kind: 'server',
+    text: /(?:bad|improper|invalid|wrong|out of) (?:sequence|order|command)|syntax error|command (?:unrecogni[sz]ed|not (?:recogni[sz]ed|implemented|supported)|unknown|rejected)|unrecogni[sz]ed (?:command|parameter)|need (?:mail|rcpt)|protocol (?:error|violation)|pipelin|unimplemented|not implemented/,
+    source: RFC5321,
+  },
+  {
+    id: 'server-fault',
+    kind: 'server',
+    text: /(?:internal|local|server|system|mailer|database|ldap|directory|dns|configuration|config|temporary|temporarily|lookup|processing|resource|queue|mail server|delivery|i\/o|storage|software) ?(?:server |system )?(?:error|fault|fail|unavailable|problem|trouble|busy|timeout|timed out|not available|lookup)|try (?:again|later|your)|timed? ?out|connection (?:reset|lost|closed|timed)|service (?:unavailable|not available|refuse|currently)|temporar(?:y|ily)|unknown mailer|out of service|overload|system (?:config|not|is)|could not (?:load|connect|contact)|transaction failed|not enough|shutting down|maintenance/,
+    source: RFC5321,
+  },
+]
+
+/** What the server says of the domain. */
+const DOMAIN_RULES: readonly ReplyRule[] = [
+  { id: 'protocol-code', kind: 'server', enhanced: /^5\.5\.[24]$/, source: RFC3463 },
+  {
+    id: 'domain-code',
+    kind: 'no_domain',
+    severity: 5,
+    enhanced: /^5\.1\.2$/,
+    text: /host|domain|system|server|dns|mx\b/,
+    source: RFC3463,
+  },
+  {
+    id: 'domain-text',
+    kind: 'no_domain',
+    severity: 5,
+    text: /(?:host|domain)(?: name)?[^.;]{0,30}(?:unknown|not found|does ?n[o']t exist|invalid)|(?:unknown|invalid|no such|nonexistent|unrouteable|unroutable) (?:recipient |destination |mail |remote )?(?:host|domain)|couldn'?t find (?:any host|a mail exchanger)|(?:weren'?t|wasn'?t) able to find the recipient domain|no mail (?:exchanger|server|host) for|unrouteable (?:mail )?domain|(?:^|data: )(?:\d{3} )?(?:[245]\.\d{1,3}\.\d{1,3} )?[a-z0-9-]{1,63}(?:\.[a-z0-9-]{1,63}){1,8} does not exist$/,
+    source: `${SENDMAIL}; ${SISIMAI}`,
+  },
+  {
+    id: 'takes-no-mail',
+    kind: 'no_mail',
+    severity: 5,
+    text: /(?:null mx|nullmx|(?:does|do) not accept (?:any )?(?:e-?)?mail(?:$|[.,; ]*(?:\(|rfc)))/,
+    source: 'RFC 7505 4.1, 4.2',
+  },
+  {
+    id: 'takes-no-mail-code',
+    kind: 'no_mail',
+    severity: 5,
+    enhanced: /^5\.1\.10$/,
+    text: /null mx|does not accept mail/,
+    source: 'RFC 7505 6',
+  },
+]
+
+/** Words that say less, and codes; the last to be asked. */
+const CODE_RULES: readonly ReplyRule[] = [
+  {
+    id: 'user-reject',
+    kind: 'filtered',
+    text: /user reject|permanent failure for one or more recipients|not accepting (?:e-?)?mail|declined by recipient/,
+    source: SISIMAI,
+  },
+  {
+    id: 'mailbox-unavailable',
+    kind: 'likely_missing',
+    severity: 5,
+    text: /(?:mailbox|account|address|recipient|user) (?:is )?(?:currently )?(?:unavailable|unavaiable|not available|undeliverable)|undeliverable address/,
+    source: RFC5321,
+  },
+  {
+    id: 'recipient-rejected',
+    kind: 'likely_missing',
+    severity: 5,
+    text: /(?:recipient|address|rcpt|user)(?: address)? (?:was |is |has been )?(?:rejected|refused|not accepted)[.!]?(?: *\(in reply to rcpt to command\))?$|invalid (?:recipients?|mail ?box|address)\b|(?:address|mailbox) (?:is )?invalid|rejected recipient|recipient invalid/,
+    source: `${POSTFIX}; ${SISIMAI}`,
+  },
+  {
+    id: 'code-missing',
+    kind: 'missing',
+    severity: 5,
+    enhanced: /^5\.1\.(?:1|10|6)$/,
+    source: RFC3463,
+  },
+  {
+    id: 'code-bad-syntax',
+    kind: 'likely_missing',
+    severity: 5,
+    enhanced: /^5\.1\.3$/,
+    source: RFC3463,
+  },
+  {
+    id: 'code-disabled',
+    kind: 'disabled',
+    severity: 5,
+    enhanced: /^5\.2\.1$|^5\.7\.13$/,
+    source: RFC3463,
+  },
+  {
+    id: 'code-rate',
+    kind: 'rate',
+    enhanced: /^4\.5\.3$|^[45]\.7\.(?:28|30|650|651)$/,
+    source: RFC3463,
+  },
+  { id: 'code-policy', kind: 'blocked', enhanced: /^[45]\.7\.\d+$/, source: RFC3463 },
+  {
+    id: 'code-deferred',
+    kind: 'greylist',
+    severity: 4,
+    enhanced: /^4\.2\.0$/,
+    source: 'postgrey and Postfix policy services',
+  },
+  { id: 'code-system', kind: 'server', enhanced: /^[45]\.[345]\.\d+$/, source: RFC3463 },
+]
+
+/** All rules in the order they are asked. */
+export const REPLY_RULES: readonly ReplyRule[] = [
+  ...PROVIDER_RULES,
+  ...EXISTS_RULES,
+  ...SENDER_RULES,
+  ...MAILBOX_RULES,
+  ...POLICY_RULES,
+  ...DOMAIN_RULES,
+  ...CODE_RULES,
+]

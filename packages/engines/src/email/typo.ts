@@ -1,0 +1,240 @@
+import { parseMailbox } from './syntax.ts'
+
+/** A mailbox provider whose name people mistype. */
+interface Target {
+  readonly name: string
+  readonly suffix: string
+}
+
+/** Large consumer providers and access providers, those with most users first. */
+const TARGETS: readonly Target[] = [
+  'gmail.com',
+  'yahoo.com',
+  'hotmail.com',
+  'outlook.com',
+  'aol.com',
+  'icloud.com',
+  'live.com',
+  'msn.com',
+  'googlemail.com',
+  'protonmail.com',
+  'windowslive.com',
+  'comcast.net',
+  'verizon.net',
+  'sbcglobal.net',
+  'bellsouth.net',
+  'earthlink.net',
+  'charter.net',
+  'mailgun.net',
+  'facebook.com',
+  'yahoo.co.uk',
+  'hotmail.co.uk',
+  'yahoo.co.jp',
+  'btinternet.com',
+  'web.de',
+  'gmx.de',
+  'gmx.net',
+  't-online.de',
+  'orange.fr',
+  'wanadoo.fr',
+  'laposte.net',
+  'libero.it',
+  'yandex.ru',
+  'mail.ru',
+].map(targetOf)
+
+/** Names that are no typos though they look like one; their country variants too. */
+const REAL_NAMES: ReadonlySet<string> = new Set(
+  (
+    'mail email imail gmx gmu ymail zmail amail fmail hmail lmail omail rmail umail vmail wmail ' +
+    'xmail uymail jmail nmail pmail qmail smail mymail inmail netmail webmail hushmail fastmail ' +
+    'rocketmail postmail tutamail zohomail hotmail hotbmail googlemail usa me mac aim aol msn ' +
+    'live love line like life lite alive olive glive cloud icloud ical outlook outlooks lookout ' +
+    'yahoo yoo ya yandex grail goal gail snail trail email female small comcast cox charter ' +
+    'chartered verizon earth earthlink orange wanadoo libero web rambler bluemail hotmale'
+  ).split(' '),
+)
+
+/** Country top labels under which a slip of `com` is far likelier than the name itself. */
+const SLIPPED_COUNTRY_SUFFIXES: ReadonlySet<string> = new Set(['co', 'cm', 'om'])
+
+/** Providers with one name in the world: every other suffix is a slip. */
+const SINGLE_NAMES: ReadonlySet<string> = new Set(['gmail'])
+
+/** Generic suffixes taken for `com` by mistake where the name itself is exact. */
+const OTHER_GENERIC: ReadonlySet<string> = new Set(['net', 'org', 'info', 'biz'])
+
+/** Longest text worth comparing: the longest target with three letters too many. */
+const COMPARED_MAX_CHARS = 20
+
+/**
+ * The provider domain that the address probably meant, or null. Slips are weighed by how fingers
+ * err (neighbouring keys, doubled, dropped and swapped letters); a name known to be real is kept.
+ */
+export function suggestDomain(address: string): string | null {
+  const mailbox = parseMailbox(address)
+  if (!mailbox.ok || mailbox.literal) return null
+  return suggestFor(mailbox.domain)
+}
+
+/** The same for a domain in lower-case A-labels. */
+export function suggestFor(domain: string): string | null {
+  if (domain.length > COMPARED_MAX_CHARS || TARGET_DOMAINS.has(domain)) return null
+  const met = targetOf(domain.includes('.') ? domain : withDot(domain))
+  let best: Target | null = null
+  let bestCost = Number.POSITIVE_INFINITY
+  for (const target of TARGETS) {
+    const cost = slipCost(met, target)
+    if (cost < bestCost) {
+      best = target
+      bestCost = cost
+    }
+  }
+  return best === null ? null : `${best.name}.${best.suffix}`
+}
+
+function slipCost(met: Target, target: Target): number {
+  const exact = met.name === target.name
+  if (!exact && REAL_NAMES.has(met.name)) return Number.POSITIVE_INFINITY
+  const suffix = suffixCost(met.suffix, target.suffix, exact, SINGLE_NAMES.has(target.name))
+  if (suffix === Number.POSITIVE_INFINITY) return suffix
+  const bound = boundOf(target.name)
+  const name = exact ? 0 : nameCost(met.name, target.name)
+  return name > bound || (name > 0 && name + suffix > bound + 0.3)
+    ? Number.POSITIVE_INFINITY
+    : name + suffix
+}
+
+/** How much may be wrong: in three letters hardly anything, in long names two slips. */
+function boundOf(name: string): number {
+  if (name.length <= 4) return 0.5
+  if (name.length === 5) return 1.2
+  return name.length <= 7 ? 1.3 : 1.6
+}
+
+function suffixCost(met: string, target: string, exactName: boolean, single: boolean): number {
+  if (met === target) return 0
+  if (target.includes('.') || met === '') return Number.POSITIVE_INFINITY
+  if (met === `${target}.${target}`) return 0.3
+  const isCountry = met.length === 2 && !SLIPPED_COUNTRY_SUFFIXES.has(met)
+  if (isCountry || met.includes('.') || OTHER_GENERIC.has(met)) {
+    return exactName && single ? 0.5 : Number.POSITIVE_INFINITY
+  }
+  if (met.length === 1) return target.includes(met) ? 0.5 : Number.POSITIVE_INFINITY
+  if (KNOWN_SUFFIXES.has(met)) return Number.POSITIVE_INFINITY
+  const cost = editCost(met, target)
+  return cost <= 1.3 && Math.abs(met.length - target.length) <= 1 ? 0.3 : Number.POSITIVE_INFINITY
+}
+
+/** Real top labels near those of the targets. */
+const KNOWN_SUFFIXES: ReadonlySet<string> = new Set([
+  'com',
+  'net',
+  'org',
+  'edu',
+  'gov',
+  'de',
+  'fr',
+  'it',
+  'ru',
+])
+
+function nameCost(met: string, target: string): number {
+  const anagram =
+    met.length === target.length && met[0] === target[0] && sorted(met) === sorted(target)
+  const cost = editCost(met, target)
+  return anagram ? Math.min(cost, target.length <= 4 ? 0.5 : 1) : cost
+}
+
+/** Weighted Damerau-Levenshtein distance (optimal string alignment). */
+function editCost(met: string, target: string): number {
+  const width = target.length + 1
+  let beforeLast: number[] = []
+  let last: number[] = []
+  for (let column = 0; column < width; column++) {
+    last.push(column === 0 ? 0 : (last[column - 1] ?? 0) + dropCost(target, column - 1))
+  }
+  for (let row = 1; row <= met.length; row++) {
+    const current: number[] = [(last[0] ?? 0) + addCost(met, row - 1)]
+    for (let column = 1; column < width; column++) {
+      const same = met[row - 1] === target[column - 1]
+      let cost = (last[column - 1] ?? 0) + (same ? 0 : swapCost(met[row - 1], target[column - 1]))
+      cost = Math.min(cost, (last[column] ?? 0) + addCost(met, row - 1))
+      cost = Math.min(cost, (current[column - 1] ?? 0) + dropCost(target, column - 1))
+      const swapped =
+        row > 1 &&
+        column > 1 &&
+        met[row - 1] === target[column - 2] &&
+        met[row - 2] === target[column - 1]
+      if (swapped) cost = Math.min(cost, (beforeLast[column - 2] ?? 0) + 0.5)
+      current.push(cost)
+    }
+    beforeLast = last
+    last = current
+  }
+  return last[width - 1] ?? 0
+}
+
+/** A letter of the target left out: likelier for a vowel or one of a pair. */
+function dropCost(target: string, at: number): number {
+  const letter = target[at] ?? ''
+  if (letter === target[at - 1] || letter === target[at + 1]) return 0.5
+  return 'aeiou'.includes(letter) ? 0.6 : 1
+}
+
+/** A letter too many: likelier where it repeats or neighbours the one beside it. */
+function addCost(met: string, at: number): number {
+  const letter = met[at] ?? ''
+  const beside = [met[at - 1], met[at + 1]]
+  return beside.some((other) => other !== undefined && (other === letter || near(letter, other)))
+    ? 0.5
+    : 1
+}
+
+function swapCost(met: string | undefined, meant: string | undefined): number {
+  if (met === undefined || meant === undefined) return 1
+  if (near(met, meant) || looksAlike(met, meant)) return 0.5
+  return 'aeiou'.includes(met) && 'aeiou'.includes(meant) ? 0.8 : 1.2
+}
+
+/** Rows of a QWERTY keyboard, each half a key to the right of the one above. */
+const KEY_ROWS = ['qwertyuiop', 'asdfghjkl', 'zxcvbnm']
+
+function near(a: string, b: string): boolean {
+  const [rowA, columnA] = keyOf(a)
+  const [rowB, columnB] = keyOf(b)
+  if (rowA < 0 || rowB < 0 || Math.abs(rowA - rowB) > 1) return false
+  const shift = columnA + rowA / 2 - (columnB + rowB / 2)
+  return Math.abs(shift) <= 1
+}
+
+function keyOf(letter: string): readonly [number, number] {
+  for (const [row, keys] of KEY_ROWS.entries()) {
+    const column = keys.indexOf(letter)
+    if (column >= 0) return [row, column]
+  }
+  return [-1, -1]
+}
+
+function looksAlike(a: string, b: string): boolean {
+  return ['0o', 'o0', '1l', 'l1', '1i', 'i1', '3e', 'e3', '5s', 's5'].includes(a + b)
+}
+
+function sorted(text: string): string {
+  return [...text].toSorted().join('')
+}
+
+function targetOf(domain: string): Target {
+  const dot = domain.indexOf('.')
+  return { name: domain.slice(0, dot), suffix: domain.slice(dot + 1) }
+}
+
+/** `yahoocom` with its dot put back; unchanged where it ends in no known suffix. */
+function withDot(domain: string): string {
+  const suffix = ['com', 'net', 'de', 'fr', 'ru', 'it'].find((end) => domain.endsWith(end))
+  return suffix === undefined ? `${domain}.` : `${domain.slice(0, -suffix.length)}.${suffix}`
+}
+
+const TARGET_DOMAINS: ReadonlySet<string> = new Set(
+  TARGETS.map((target) => `${target.name}.${target.suffix}`),
+)
