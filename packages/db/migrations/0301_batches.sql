@@ -7,6 +7,8 @@ create table batches (
   name text,
   status text not null,
   explain boolean not null,
+  -- Whether records that end as unknown are charged; fixed when the list came.
+  charge_unknown boolean not null,
   default_country text,
   auto_start boolean not null,
   max_credits bigint,
@@ -21,6 +23,8 @@ create table batches (
   header jsonb,
   column_count integer not null default 0,
   mapping jsonb not null default '{}',
+  -- Whether every row of the list stands in chunks.
+  read_whole boolean not null default false,
   rows_total bigint not null default 0,
   rows_blank bigint not null default 0,
   rows_refused bigint not null default 0,

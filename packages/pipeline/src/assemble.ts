@@ -1,11 +1,4 @@
-import type {
-  DomainFacts,
-  EmailFacts,
-  IpFacts,
-  Json,
-  Outcome,
-  PhoneFacts,
-} from '@plumbline/contract/outcome'
+import type { DomainFacts, EmailFacts, IpFacts, Json, PhoneFacts } from '@plumbline/contract/outcome'
 import { priceCredits, type Check, type Product } from '@plumbline/contract/products'
 import { riskLevel, type ResultOf } from '@plumbline/contract/results'
 import type { FraudScorer, Outcomes, Score } from '@plumbline/contract/score'
@@ -311,13 +304,13 @@ function fraudSignals(
 function explainParts(outcomes: Outcomes): Record<string, Json> {
   const parts: Record<string, Json> = {}
   for (const check of suppliedChecks(outcomes)) {
-    const outcome: Outcome | undefined = outcomes[check]
+    const outcome = outcomes[check]
     if (outcome !== undefined) parts[check] = explainPart(outcome)
   }
   return parts
 }
 
-function explainPart(outcome: Outcome): Json {
+function explainPart(outcome: NonNullable<Outcomes[Check]>): Json {
   return {
     status: outcome.status,
     reason: outcome.reason,

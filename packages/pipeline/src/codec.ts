@@ -3,24 +3,26 @@ import type { Outcome } from '@plumbline/contract/outcome'
 import type { Check } from '@plumbline/contract/products'
 import type { RowKind } from '@plumbline/contract/batch'
 
-/** Subjects of a chunk by check, one place for each asking record; records that do not ask are left out. */
-export type ChunkSubjects = { readonly [C in Check]?: readonly string[] }
+/** Subjects of one check in a chunk, each with the place of its row in the chunk. */
+export interface CheckSubjects {
+  readonly subjects: readonly string[]
+  readonly places: readonly number[]
+}
 
-/**
- * The rows of a chunk as they came. `places` says for each check which row a subject belongs to
- * (row place within the chunk), so that subjects need no gaps.
- */
+/** What a chunk asks, by check. */
+export type ChunkSubjects = { readonly [C in Check]?: CheckSubjects }
+
+/** The rows of a chunk as they came; what is rare is keyed by place in the chunk. */
 export interface ChunkCells {
   /** Cells of each row; for JSON records the one JSON text. */
   readonly rows: readonly (readonly string[])[]
   readonly kinds: readonly RowKind[]
-  readonly places: { readonly [C in Check]?: readonly number[] }
-  /** For a duplicate the row number of its first occurrence, by place. */
-  readonly ofRow: Readonly<Record<number, number>>
-  /** What is wrong with a row, by place. */
-  readonly errors: Readonly<Record<number, string>>
-  /** What the list calls each row, by place, where a `ref` column is mapped. */
-  readonly refs: Readonly<Record<number, string>>
+  /** For a duplicate the row number of its first occurrence. */
+  readonly ofRow: Readonly<Record<string, number>>
+  /** What is wrong with a row. */
+  readonly errors: Readonly<Record<string, string>>
+  /** What the list calls a row, where a `ref` column is mapped. */
+  readonly refs: Readonly<Record<string, string>>
 }
 
 /** An outcome, or null where our own fault kept the subject from being answered. */

@@ -1,4 +1,9 @@
-import { BATCH_MOVES, BATCH_STATES, UNFINISHED_STATES, type BatchState } from '@plumbline/contract/batch'
+import {
+  BATCH_MOVES,
+  BATCH_STATES,
+  UNFINISHED_STATES,
+  type BatchState,
+} from '@plumbline/contract/batch'
 import { sql, type Insertable, type Kysely, type Selectable, type Updateable } from 'kysely'
 import type { Tables } from '../tables.ts'
 import type { BatchesTable } from '../tables/batches.ts'
@@ -129,18 +134,23 @@ export async function sumsOf(
   return sums
 }
 
+// States from which the time of retention counts.
+const RETAINED: readonly BatchState[] = ['ready', 'completed', 'canceled', 'failed']
+
 /**
  * Moves a batch to a state, from any state the contract allows it from; answers the row, or
  * undefined where it was in none of them. The stage lease is given up.
+ * @param lease where given, the fencing number that must still own the batch
  */
 export async function moveBatch(
   tx: Kysely<Tables>,
   id: string,
   to: BatchState,
   fields: Updateable<BatchesTable> = {},
+  lease?: number,
 ): Promise<BatchRow | undefined> {
   const from = BATCH_STATES.filter((state) => BATCH_MOVES[state].includes(to))
-  return await tx
+  let query = tx
     .updateTable('batches')
     .set({
       ...fields,
@@ -149,11 +159,14 @@ export async function moveBatch(
       lease: sql`lease + 1`,
       lease_until: null,
       stage_attempts: 0,
+      expires_at: RETAINED.includes(to)
+        ? sql`clock_timestamp() + retention_days * interval '1 day'`
+        : null,
     })
     .where('id', '=', id)
     .where('status', 'in', from)
-    .returningAll()
-    .executeTakeFirst()
+  if (lease !== undefined) query = query.where('lease', '=', lease)
+  return await query.returningAll().executeTakeFirst()
 }
 
 /** Changes facts of a batch without moving it. */
@@ -167,7 +180,12 @@ export async function updateBatch(
 
 /** Locks a batch for the rest of the transaction. */
 export async function lockBatch(tx: Kysely<Tables>, id: string): Promise<BatchRow | undefined> {
-  return await tx.selectFrom('batches').selectAll().where('id', '=', id).forUpdate().executeTakeFirst()
+  return await tx
+    .selectFrom('batches')
+    .selectAll()
+    .where('id', '=', id)
+    .forUpdate()
+    .executeTakeFirst()
 }
 
 /** Removes a batch and all that hangs on it. */
@@ -176,7 +194,10 @@ export async function deleteBatch(tx: Kysely<Tables>, id: string): Promise<void>
 }
 
 /** Ended batches whose time is up, by database time. */
-export async function expiringBatches(db: Kysely<Tables>, most: number): Promise<readonly BatchRow[]> {
+export async function expiringBatches(
+  db: Kysely<Tables>,
+  most: number,
+): Promise<readonly BatchRow[]> {
   return await db
     .selectFrom('batches')
     .selectAll()

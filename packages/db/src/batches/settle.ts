@@ -24,7 +24,10 @@ export interface Arrival {
   readonly outcomes: Buffer
   readonly waiting: readonly WaitingSubjects[]
   /** Places that stay with the task (a save in the middle of its work); null ends the task. */
-  readonly stays: { readonly indexes: readonly number[]; readonly states: readonly (Json | null)[] | null } | null
+  readonly stays: {
+    readonly indexes: readonly number[]
+    readonly states: readonly (Json | null)[] | null
+  } | null
 }
 
 /**
@@ -32,7 +35,10 @@ export interface Arrival {
  * the chunk down; answers how many subjects of the chunk are still open, or undefined where the
  * lease was lost (nothing is stored then).
  */
-export async function storeArrival(tx: Kysely<Tables>, arrival: Arrival): Promise<number | undefined> {
+export async function storeArrival(
+  tx: Kysely<Tables>,
+  arrival: Arrival,
+): Promise<number | undefined> {
   const stays = arrival.stays
   const take =
     stays === null
@@ -82,7 +88,11 @@ export async function partsOfChunk(
     .where('batch_id', '=', chunk.batchId)
     .where('chunk_no', '=', chunk.no)
     .execute()
-  return rows.map((row) => ({ check: row.check_kind, indexes: row.indexes, outcomes: row.outcomes }))
+  return rows.map((row) => ({
+    check: row.check_kind,
+    indexes: row.indexes,
+    outcomes: row.outcomes,
+  }))
 }
 
 /** Marks a chunk as settled with what it cost and its verdict counts. */
@@ -107,4 +117,3 @@ export async function sweepGroups(db: Kysely<Tables>, olderThanMs: number): Prom
         where t.check_kind = g.check_kind and t.group_key = g.group_key)
   `.execute(db)
 }
-

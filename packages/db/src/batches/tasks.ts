@@ -2,7 +2,7 @@ import { sql, type Kysely } from 'kysely'
 import type pg from 'pg'
 import type { Json } from '@plumbline/contract/outcome'
 import type { KeyMode } from '@plumbline/contract/plans'
-import type { Check, Depth } from '@plumbline/contract/products'
+import type { Check, Depth, Product } from '@plumbline/contract/products'
 import type { Tables } from '../tables.ts'
 
 /** A task that goes out as one job: the id and the lease it must be claimed with. */
@@ -135,6 +135,8 @@ export interface ClaimedTask {
   readonly indexes: readonly number[] | null
   readonly states: readonly (Json | null)[] | null
   readonly attempts: number
+  readonly product: Product
+  readonly chargeUnknown: boolean
   /** The chunk's subjects of every check, compressed. */
   readonly subjects: Buffer
 }
@@ -159,17 +161,19 @@ export async function claimTask(
     indexes: number[] | null
     states: (Json | null)[] | null
     attempts: number
+    product: Product
+    charge_unknown: boolean
     subjects: Buffer
   }>({
     name: 'tasks.claim',
     text: `
       update tasks t
       set lease = t.lease + 1, lease_until = clock_timestamp() + $3::int * interval '1 ms'
-      from chunks c
-      where t.id = $1 and t.lease = $2 and t.lease_until is not null
+      from chunks c, batches b
+      where t.id = $1 and t.lease = $2 and t.lease_until is not null and b.id = t.batch_id
         and c.batch_id = t.batch_id and c.no = t.chunk_no
       returning t.lease, t.batch_id, t.account_id, t.mode, t.check_kind, t.depth, t.chunk_no,
-        t.indexes, t.states, t.attempts, c.subjects`,
+        t.indexes, t.states, t.attempts, b.product, b.charge_unknown, c.subjects`,
     values: [task.taskId, task.lease, leaseMs],
   })
   const row = rows[0]
@@ -186,6 +190,8 @@ export async function claimTask(
     indexes: row.indexes,
     states: row.states,
     attempts: row.attempts,
+    product: row.product,
+    chargeUnknown: row.charge_unknown,
     subjects: row.subjects,
   }
 }
@@ -224,7 +230,11 @@ export async function returnTask(
 export async function splitTask(
   pool: pg.Pool,
   task: { taskId: number; lease: number },
-  halves: readonly { indexes: readonly number[]; states: readonly (Json | null)[] | null; attempts: number }[],
+  halves: readonly {
+    indexes: readonly number[]
+    states: readonly (Json | null)[] | null
+    attempts: number
+  }[],
 ): Promise<void> {
   await pool.query({
     name: 'tasks.split',

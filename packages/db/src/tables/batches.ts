@@ -22,6 +22,7 @@ export interface BatchesTable {
   name: string | null
   status: BatchState
   explain: boolean
+  charge_unknown: boolean
   default_country: string | null
   auto_start: boolean
   max_credits: number | null
@@ -36,6 +37,7 @@ export interface BatchesTable {
   header: ColumnType<readonly string[] | null, string | null | undefined, string | null>
   column_count: Generated<number>
   mapping: ColumnType<Readonly<Record<string, MappedColumn>>, string | undefined, string>
+  read_whole: Generated<boolean>
   rows_total: Generated<number>
   rows_blank: Generated<number>
   rows_refused: Generated<number>
@@ -55,7 +57,7 @@ export interface BatchesTable {
   lease: Generated<number>
   lease_until: ColumnType<Date | null, Date | null | undefined, Date | null>
   stage_attempts: Generated<number>
-  created_at: Generated<Timestamp>
+  created_at: ColumnType<Date, Date | undefined, Date>
 }
 
 /** What the upload said about how to read the list. */

@@ -1,0 +1,81 @@
+// Starts a command of this project on Node 24, installing what is missing first. Plain JavaScript
+// for whatever Node the machine has (18 and later): the project brings its own through npm.
+import { spawn, spawnSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { constants } from 'node:os'
+import { dirname, join } from 'node:path'
+import process from 'node:process'
+import { fileURLToPath } from 'node:url'
+
+const ROOT = dirname(dirname(fileURLToPath(import.meta.url)))
+
+/** What each npm script runs. */
+const COMMANDS = {
+  start: 'services/local/src/main.ts',
+  demo: 'test/demo/main.ts',
+  test: 'infra/test.ts',
+  check: 'infra/check.ts',
+  bench: 'test/bench/main.ts',
+  score: 'test/corpora/score.ts',
+  predict: 'test/corpora/predict.ts',
+  cli: 'services/cli/src/main.ts',
+}
+
+const [command, ...args] = process.argv.slice(2)
+const script = COMMANDS[command]
+if (script === undefined) fail(`Unknown command ${command}; expected ${Object.keys(COMMANDS)}.`)
+
+install()
+const child = spawn(
+  node24(),
+  ['--disable-warning=ExperimentalWarning', join(ROOT, script), ...args],
+  {
+    stdio: 'inherit',
+    // npm runs scripts from the root; paths that a user gives count from where the user is.
+    cwd: process.env.INIT_CWD ?? process.cwd(),
+    env: { ...process.env, PATH: `${join(ROOT, 'node_modules', '.bin')}:${process.env.PATH}` },
+  },
+)
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal))
+child.on('exit', (code, signal) => {
+  process.exit(code ?? 128 + (constants.signals[signal] ?? 0))
+})
+
+/** Installs exactly what the lock file says, once for each of its versions. */
+function install() {
+  const lock = createHash('sha256')
+    .update(readFileSync(join(ROOT, 'package-lock.json')))
+    .digest('hex')
+  const stamp = join(ROOT, 'node_modules', '.installed-lock')
+  if (existsSync(stamp) && readFileSync(stamp, 'utf8') === lock) return
+  console.error('Installing dependencies (npm ci) ...')
+  const { status } = spawnSync('npm', ['ci', '--no-fund', '--no-audit', '--loglevel=error'], {
+    cwd: ROOT,
+    // Standard output belongs to the command.
+    stdio: ['ignore', 2, 2],
+    shell: process.platform === 'win32',
+  })
+  if (status !== 0) fail('npm ci failed; see above.')
+  writeFileSync(stamp, lock)
+}
+
+/** Path of a Node 24: the one that npm brought, else the system's. */
+function node24() {
+  const packaged = join(ROOT, 'node_modules', '.bin', 'node')
+  for (const path of [packaged, process.execPath]) {
+    if (!existsSync(path)) continue
+    const version = spawnSync(path, ['--version'], { encoding: 'utf8' }).stdout ?? ''
+    const [major, minor] = version.slice(1).split('.').map(Number)
+    if (major === 24 && minor >= 12) return path
+  }
+  return fail(
+    `Node 24.12 or later of the 24 line is needed; this is ${process.version}, and npm has no packaged ` +
+      `Node for ${process.platform} ${process.arch}. Install Node 24 and run the command again.`,
+  )
+}
+
+function fail(message) {
+  console.error(message)
+  process.exit(1)
+}

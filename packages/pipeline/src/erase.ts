@@ -1,0 +1,60 @@
+import { Problem } from '@plumbline/contract/problem'
+import { UNFINISHED_STATES } from '@plumbline/contract/batch'
+import { deleteChunks } from '@plumbline/db/batches/chunks'
+import {
+  deleteBatch as deleteBatchRow,
+  expiringBatches,
+  lockBatch,
+  moveBatch,
+  type BatchOwner,
+  type BatchRow,
+} from '@plumbline/db/batches/rows'
+import type { Pipeline } from './pipeline.ts'
+
+/**
+ * Deletes an ended or not yet started list with its file, chunks and results.
+ * @throws Problem `not_found`; `conflict` while it is being worked on
+ */
+export async function deleteBatch(
+  pipeline: Pipeline,
+  owner: BatchOwner,
+  id: string,
+): Promise<void> {
+  const row = await pipeline.db.kysely.transaction().execute(async (tx) => {
+    const found = await lockBatch(tx, id)
+    if (found === undefined || found.account_id !== owner.accountId || found.mode !== owner.mode) {
+      throw new Problem('not_found', 'There is no batch with this id.')
+    }
+    if (found.status !== 'ready' && UNFINISHED_STATES.includes(found.status)) {
+      throw new Problem('conflict', `The batch is ${found.status}; cancel it before deleting it.`)
+    }
+    await deleteBatchRow(tx, id)
+    return found
+  })
+  await pipeline.storage.remove(filesOf(row))
+}
+
+/** Erases what the retention of ended lists ends; answers how many. */
+export async function expireBatches(pipeline: Pipeline): Promise<number> {
+  const rows = await expiringBatches(pipeline.db.kysely, 100)
+  for (const row of rows) {
+    // Files first: a failure in between leaves the row to be tried again.
+    await pipeline.storage.remove(filesOf(row))
+    await pipeline.db.kysely.transaction().execute(async (tx) => {
+      await deleteChunks(tx, row.id)
+      await moveBatch(tx, row.id, 'expired', {
+        result_key: null,
+        file_name: null,
+        header: null,
+        mapping: '{}',
+        repeated: null,
+        requested: '{}',
+      })
+    })
+  }
+  return rows.length
+}
+
+function filesOf(row: BatchRow): readonly string[] {
+  return row.result_key === null ? [row.source_key] : [row.source_key, row.result_key]
+}

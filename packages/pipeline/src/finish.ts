@@ -1,0 +1,147 @@
+import { createHash, randomUUID } from 'node:crypto'
+import { open, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { readChunks, type StoredChunk } from '@plumbline/db/batches/chunks'
+import { lockBatch, moveBatch, readBatch, type BatchRow } from '@plumbline/db/batches/rows'
+import { claimStage } from '@plumbline/db/batches/stages'
+import { releaseRest } from './cancel.ts'
+import type { Pipeline } from './pipeline.ts'
+import { openRepeats } from './repeats.ts'
+import { rowWriter } from './result-rows.ts'
+import { keepStage } from './stage-lease.ts'
+import { readList } from './intake-stage.ts'
+
+/** Chunks read at a time, while the page before is being written. */
+const PAGE_CHUNKS = 8
+
+/**
+ * Writes the result file of a batch whose chunks are settled, or that is being canceled, and only
+ * then ends it. Two workers may write; the one that holds the lease ends the batch, with its file.
+ */
+export async function runFinish(
+  pipeline: Pipeline,
+  job: { batchId: string; lease: number },
+  signal: AbortSignal,
+): Promise<void> {
+  const lease = await claimStage(pipeline.db.kysely, job, pipeline.limits.leaseMs)
+  if (lease === undefined) return
+  await using kept = keepStage(pipeline, { batchId: job.batchId, lease })
+  const ended = AbortSignal.any([signal, kept.lost])
+  let batch = await readBatch(pipeline.db.kysely, job.batchId)
+  if (batch === undefined) return
+  if (!batch.read_whole) {
+    // Canceled while it was read: the result still holds every record.
+    const read = await readList(pipeline, batch, lease, ended)
+    if (read !== 'read') return
+    batch = await readBatch(pipeline.db.kysely, job.batchId)
+    if (batch === undefined) return
+  }
+  const path = join(pipeline.scratchDir, `result-${randomUUID()}`)
+  try {
+    const written = await writeResult(pipeline, batch, path, ended)
+    if (written.rows !== batch.rows_total) {
+      throw new Error(`batch ${batch.id}: ${written.rows} rows written of ${batch.rows_total}`)
+    }
+    const key = `results/${batch.id}-${lease}.csv`
+    await pipeline.storage.put(key, path)
+    if (!(await endBatch(pipeline, batch, lease, { ...written, key }))) {
+      await pipeline.storage.remove([key])
+    }
+  } finally {
+    await rm(path, { force: true })
+  }
+}
+
+interface Written {
+  readonly rows: number
+  readonly bytes: number
+  readonly sha256: string
+}
+
+async function endBatch(
+  pipeline: Pipeline,
+  batch: BatchRow,
+  lease: number,
+  file: Written & { key: string },
+): Promise<boolean> {
+  return await pipeline.db.kysely.transaction().execute(async (tx) => {
+    const row = await lockBatch(tx, batch.id)
+    if (row === undefined || row.lease !== lease) return false
+    const canceled = row.status === 'canceling'
+    const released = canceled ? row.credits_released : await releaseRest(pipeline, tx, row)
+    const moved = await moveBatch(
+      tx,
+      batch.id,
+      canceled ? 'canceled' : 'completed',
+      {
+        credits_released: released,
+        result_key: file.key,
+        result_bytes: file.bytes,
+        result_rows: file.rows,
+        result_sha256: file.sha256,
+      },
+      lease,
+    )
+    return moved !== undefined
+  })
+}
+
+async function writeResult(
+  pipeline: Pipeline,
+  batch: BatchRow,
+  path: string,
+  signal: AbortSignal,
+): Promise<Written> {
+  using repeats = openRepeats(batch.repeated, `${path}-repeats`)
+  const writer = rowWriter(
+    batch,
+    { format: 'csv', raw: false, only: null },
+    { scoreFraud: pipeline.scoreFraud, repeats, lookUp: () => undefined },
+  )
+  const hash = createHash('sha256')
+  const file = await open(path, 'w')
+  try {
+    let rows = 0
+    let bytes = 0
+    const write = async (text: string): Promise<void> => {
+      const buffer = Buffer.from(text)
+      hash.update(buffer)
+      bytes += buffer.length
+      await file.write(buffer)
+    }
+    await write(writer.header)
+    for await (const page of pagesOfChunks(pipeline, batch.id)) {
+      signal.throwIfAborted()
+      for (const chunk of page) {
+        const { text, count } = writer.lines(chunk, 0)
+        rows += count
+        await write(text)
+      }
+    }
+    await file.sync()
+    return { rows, bytes, sha256: hash.digest('hex') }
+  } finally {
+    await file.close()
+  }
+}
+
+/** All chunks of a batch in order, a page at a time, the next page being read meanwhile. */
+export async function* pagesOfChunks(
+  pipeline: Pick<Pipeline, 'db'>,
+  batchId: string,
+  fromNo = 0,
+): AsyncGenerator<readonly StoredChunk[], void, undefined> {
+  const read = (no: number): Promise<readonly StoredChunk[]> =>
+    readChunks(pipeline.db.pool, batchId, { fromNo: no, most: PAGE_CHUNKS })
+  let no = fromNo
+  let next = read(no)
+  for (;;) {
+    const page = await next
+    if (page.length === 0) return
+    no += PAGE_CHUNKS
+    next = read(no)
+    // A consumer that stops early leaves this one behind; its failure is then nobody's.
+    next.catch(() => {})
+    yield page
+  }
+}

@@ -1,0 +1,61 @@
+import type { BatchPage, BatchView } from '@plumbline/contract/batch-view'
+import { UNFINISHED_STATES } from '@plumbline/contract/batch'
+import { Problem } from '@plumbline/contract/problem'
+import { findBatch, pageOfBatches, sumsOf, type BatchOwner } from '@plumbline/db/batches/rows'
+import type { Pipeline } from './pipeline.ts'
+import { batchViewOf } from './view.ts'
+import { setTimeout as wait } from 'node:timers/promises'
+
+/** One batch of an account. @throws Problem `not_found`, for an id of another account too */
+export async function getBatch(
+  pipeline: Pipeline,
+  owner: BatchOwner,
+  id: string,
+): Promise<BatchView> {
+  const row = await findBatch(pipeline.db.kysely, owner, id)
+  if (row === undefined) throw new Problem('not_found', 'There is no batch with this id.')
+  return batchViewOf(row, (await sumsOf(pipeline.db.kysely, [id])).get(id))
+}
+
+/** Batches of an account, newest first. */
+export async function listBatches(
+  pipeline: Pipeline,
+  owner: BatchOwner,
+  page: { limit: number; cursor: string | undefined },
+): Promise<BatchPage> {
+  const rows = await pageOfBatches(pipeline.db.kysely, owner, {
+    limit: page.limit + 1,
+    afterId: page.cursor,
+  })
+  const shown = rows.slice(0, page.limit)
+  const sums = await sumsOf(
+    pipeline.db.kysely,
+    shown.map((row) => row.id),
+  )
+  return {
+    data: shown.map((row) => batchViewOf(row, sums.get(row.id))),
+    next_cursor: rows.length > page.limit ? (shown.at(-1)?.id ?? null) : null,
+  }
+}
+
+/** A batch each time it has changed, until it has ended or the signal aborts; the first at once. */
+export async function* watchBatch(
+  pipeline: Pipeline,
+  owner: BatchOwner,
+  id: string,
+  options: { signal: AbortSignal; everyMs: number },
+): AsyncGenerator<BatchView, void, undefined> {
+  let last = ''
+  while (!options.signal.aborted) {
+    const view = await getBatch(pipeline, owner, id)
+    const text = JSON.stringify({ ...view, eta_seconds: null })
+    if (text !== last) yield view
+    last = text
+    if (view.status === 'ready' || !UNFINISHED_STATES.includes(view.status)) return
+    try {
+      await wait(options.everyMs, undefined, { signal: options.signal })
+    } catch {
+      return
+    }
+  }
+}

@@ -1,0 +1,100 @@
+import type { EmailStatus, Outcome } from '@plumbline/contract/outcome'
+import { priceCredits, type Check, type Product } from '@plumbline/contract/products'
+import { riskLevel } from '@plumbline/contract/results'
+import type { FraudScorer, Outcomes } from '@plumbline/contract/score'
+import { unpackOutcomes, type ChunkSubjects, type StoredOutcome } from './codec.ts'
+
+/** A billable record of a chunk with what its checks came back with. */
+export interface AnsweredRecord {
+  readonly outcomes: Outcomes
+  /** Whether our own fault kept a part from being answered: an error, uncharged. */
+  readonly failed: boolean
+}
+
+/** Outcomes of a chunk as parts hold them. */
+export interface OutcomePart {
+  readonly check: Check
+  readonly indexes: readonly number[] | null
+  readonly outcomes: Buffer
+}
+
+/** Verdicts that a batch counts, in the order of `verdicts` in the chunk row. */
+export function verdictNames(product: Product): readonly string[] {
+  switch (product) {
+    case 'email':
+    case 'deliverability':
+    case 'contact-intel':
+      return EMAIL_VERDICTS
+    case 'fraud-signals':
+      return RISK_VERDICTS
+    case 'phone':
+    case 'ip':
+    case 'domain':
+      return []
+  }
+}
+
+const EMAIL_VERDICTS: readonly EmailStatus[] = ['deliverable', 'undeliverable', 'risky', 'unknown']
+const RISK_VERDICTS = ['low', 'medium', 'high'] as const
+
+/** Gathers the outcomes of a chunk by row place; every subject must be in a part. */
+export function recordsOfChunk(
+  subjects: ChunkSubjects,
+  parts: readonly OutcomePart[],
+): Map<number, AnsweredRecord> {
+  const records = new Map<number, { outcomes: Record<string, Outcome>; failed: boolean }>()
+  for (const part of parts) {
+    const places = subjects[part.check]?.places ?? []
+    const outcomes = unpackOutcomes(part.outcomes)
+    for (const [at, outcome] of outcomes.entries()) {
+      const place = places[part.indexes === null ? at : (part.indexes[at] ?? -1)]
+      if (place === undefined)
+        throw new Error(`a part of ${part.check} answers a subject not asked`)
+      addOutcome(records, place, part.check, outcome)
+    }
+  }
+  return records
+}
+
+function addOutcome(
+  records: Map<number, { outcomes: Record<string, Outcome>; failed: boolean }>,
+  place: number,
+  check: Check,
+  outcome: StoredOutcome,
+): void {
+  let record = records.get(place)
+  if (record === undefined) {
+    record = { outcomes: {}, failed: false }
+    records.set(place, record)
+  }
+  if (outcome === null) record.failed = true
+  else record.outcomes[check] = outcome
+}
+
+/** What a record is charged: nothing for our fault; without unknown parts where they are free. */
+export function chargedCredits(
+  product: Product,
+  record: AnsweredRecord,
+  chargeUnknown: boolean,
+): number {
+  if (record.failed) return 0
+  const charged: Check[] = []
+  for (const check of ['email', 'phone', 'ip', 'domain'] as const) {
+    const outcome = record.outcomes[check]
+    if (outcome !== undefined && (chargeUnknown || outcome.status !== 'unknown')) {
+      charged.push(check)
+    }
+  }
+  return priceCredits(product, charged)
+}
+
+/** The verdict that a batch counts for a record; undefined where there is none. */
+export function verdictOf(
+  product: Product,
+  record: AnsweredRecord,
+  scoreFraud: FraudScorer,
+): string | undefined {
+  if (record.failed) return undefined
+  if (product === 'fraud-signals') return riskLevel(scoreFraud(record.outcomes).score)
+  return verdictNames(product).length === 0 ? undefined : record.outcomes.email?.status
+}

@@ -1,0 +1,100 @@
+import { closeSync, openSync, readSync, rmSync, writeSync } from 'node:fs'
+
+/** Answers of records that later rows repeat, kept on disk in the order they are met. */
+export interface Repeats extends Disposable {
+  /** Whether a later row repeats this one. */
+  repeated(row: number): boolean
+  keep(row: number, text: string): void
+  /** What was kept for a row; undefined where the reading began after it. */
+  find(row: number): string | undefined
+}
+
+const BUFFER_BYTES = 256 * 1024
+
+/**
+ * @param bits one bit a row, set where a later row repeats it; null where none does
+ * @param path of the file to use; removed when disposed
+ */
+export function openRepeats(bits: Buffer | null, path: string): Repeats {
+  if (bits === null || bits.length === 0) {
+    return {
+      repeated: () => false,
+      keep: () => {},
+      find: () => undefined,
+      [Symbol.dispose]: () => {},
+    }
+  }
+  const ranks = rankTable(bits)
+  // Start and end of each kept text, by rank among the repeated rows; 0 is "not kept".
+  const ends = new Float64Array(ranks.count)
+  const sizes = new Uint32Array(ranks.count)
+  const file = openSync(path, 'w+')
+  let pending: Buffer[] = []
+  let pendingBytes = 0
+  let end = 0
+  const flush = (): void => {
+    if (pending.length > 0) writeSync(file, Buffer.concat(pending))
+    pending = []
+    pendingBytes = 0
+  }
+  return {
+    repeated: (row) => isSet(bits, row),
+    keep: (row, text) => {
+      const bytes = Buffer.from(text)
+      pending.push(bytes)
+      pendingBytes += bytes.length
+      end += bytes.length
+      const rank = ranks.of(row)
+      ends[rank] = end
+      sizes[rank] = bytes.length
+      if (pendingBytes >= BUFFER_BYTES) flush()
+    },
+    find: (row) => {
+      if (!isSet(bits, row)) return undefined
+      const rank = ranks.of(row)
+      const at = ends[rank]
+      const size = sizes[rank]
+      if (at === undefined || at === 0 || size === undefined) return undefined
+      flush()
+      const bytes = Buffer.allocUnsafe(size)
+      readSync(file, bytes, 0, size, at - size)
+      return bytes.toString()
+    },
+    [Symbol.dispose]: () => {
+      closeSync(file)
+      rmSync(path, { force: true })
+    },
+  }
+}
+
+function isSet(bits: Buffer, row: number): boolean {
+  return (((bits[row >> 3] ?? 0) >> (row & 7)) & 1) === 1
+}
+
+const BLOCK_BYTES = 64
+
+/** Counts set bits before each block, so that a row's place among the set ones is found at once. */
+function rankTable(bits: Buffer): { count: number; of(row: number): number } {
+  const before = new Uint32Array(Math.ceil(bits.length / BLOCK_BYTES) + 1)
+  let count = 0
+  for (let at = 0; at < bits.length; at++) {
+    if (at % BLOCK_BYTES === 0) before[at / BLOCK_BYTES] = count
+    count += popCount(bits[at] ?? 0)
+  }
+  return {
+    count,
+    of: (row) => {
+      const byte = row >> 3
+      const block = Math.floor(byte / BLOCK_BYTES)
+      let rank = before[block] ?? 0
+      for (let at = block * BLOCK_BYTES; at < byte; at++) rank += popCount(bits[at] ?? 0)
+      return rank + popCount((bits[byte] ?? 0) & ((1 << (row & 7)) - 1))
+    },
+  }
+}
+
+function popCount(byte: number): number {
+  let count = 0
+  for (let rest = byte; rest > 0; rest &= rest - 1) count++
+  return count
+}

@@ -1,0 +1,142 @@
+import { randomUUID } from 'node:crypto'
+import { join } from 'node:path'
+import { Readable } from 'node:stream'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { Problem } from '@plumbline/contract/problem'
+import { chunkOfRow, readChunks } from '@plumbline/db/batches/chunks'
+import { findBatch, type BatchOwner, type BatchRow } from '@plumbline/db/batches/rows'
+import { unpackSubjects } from './codec.ts'
+import { pagesOfChunks } from './finish.ts'
+import type { Pipeline } from './pipeline.ts'
+import { recordsOfChunk, type AnsweredRecord } from './record.ts'
+import { openRepeats } from './repeats.ts'
+import { rowWriter, type RowFormat, type RowWriter } from './result-rows.ts'
+
+/** What of the results is asked for. */
+export interface ResultsRequest {
+  readonly format: 'csv' | 'ndjson'
+  /** Verdicts or row statuses; empty for every row. */
+  readonly only: readonly string[]
+  readonly raw: boolean
+  /** 1-based number of the last row that the client has; 0 for all. */
+  readonly after: number
+}
+
+/** A result file on its way out. */
+export interface Results {
+  /** Whether every row is there; false while the list runs. */
+  readonly complete: boolean
+  readonly contentType: string
+  readonly fileName: string
+  /** Known for the finished file only. */
+  readonly bytes: number | undefined
+  readonly stream: Readable
+}
+
+/**
+ * Opens the results of a batch. While it runs, the rows of all chunks settled so far without a gap
+ * are there, in order; the client asks on with the number of the last row it has.
+ * @throws Problem `not_found` (also once erased), `conflict` where there are none (not started, failed)
+ */
+export async function openResults(
+  pipeline: Pipeline,
+  owner: BatchOwner,
+  id: string,
+  request: ResultsRequest,
+): Promise<Results> {
+  const batch = await findBatch(pipeline.db.kysely, owner, id)
+  if (batch === undefined) throw new Problem('not_found', 'There is no batch with this id.')
+  const complete = hasResults(batch)
+  const facts = {
+    complete,
+    contentType:
+      request.format === 'csv' ? 'text/csv; charset=utf-8' : 'application/x-ndjson; charset=utf-8',
+    fileName: `${batch.id}.${request.format}`,
+  }
+  const asWritten =
+    request.format === 'csv' && !request.raw && request.only.length === 0 && request.after === 0
+  if (complete && asWritten && batch.result_key !== null) {
+    const stream = await pipeline.storage.open(batch.result_key)
+    return { ...facts, bytes: batch.result_bytes ?? undefined, stream }
+  }
+  const rows = rowsOf(pipeline, batch, {
+    ...request,
+    only: request.only.length === 0 ? null : new Set(request.only),
+  })
+  return { ...facts, bytes: undefined, stream: Readable.from(rows, { objectMode: false }) }
+}
+
+/** Whether all rows are there; refuses where there will be none. */
+function hasResults(batch: BatchRow): boolean {
+  switch (batch.status) {
+    case 'completed':
+    case 'canceled':
+      return true
+    case 'running':
+    case 'finalizing':
+    case 'canceling':
+      return false
+    case 'analyzing':
+    case 'ready':
+      throw new Problem('conflict', `The batch is ${batch.status}; it has no results yet.`)
+    case 'failed':
+      throw new Problem('conflict', 'The batch failed and has no results; see its error.')
+    case 'expired':
+      throw new Problem('not_found', 'The results were erased when their retention ended.')
+  }
+}
+
+async function* rowsOf(
+  pipeline: Pipeline,
+  batch: BatchRow,
+  request: RowFormat & { after: number },
+): AsyncGenerator<Buffer, void, undefined> {
+  using repeats = openRepeats(batch.repeated, join(pipeline.scratchDir, `repeats-${randomUUID()}`))
+  const earlier = new Map<number, AnsweredRecord>()
+  const writer = rowWriter(batch, request, {
+    scoreFraud: pipeline.scoreFraud,
+    repeats,
+    lookUp: (row) => earlier.get(row),
+  })
+  if (request.after === 0 && writer.header !== '') yield Buffer.from(writer.header)
+  const first = await chunkOfRow(pipeline.db.kysely, batch.id, request.after)
+  if (first === undefined) return
+  for await (const page of pagesOfChunks(pipeline, batch.id, first)) {
+    for (const chunk of page) {
+      const open = batch.status === 'running' || batch.status === 'finalizing'
+      if (!chunk.settled && open) return
+      await findEarlier(pipeline, batch, writer.rowsRepeatedBy(chunk, repeats), earlier)
+      yield* linesOf(writer, chunk, request.after)
+      // A large file must not hold up the calls of others in this process.
+      await nextTurn()
+    }
+  }
+}
+
+function* linesOf(
+  writer: RowWriter,
+  chunk: Parameters<RowWriter['lines']>[0],
+  after: number,
+): Generator<Buffer, void, undefined> {
+  const { text } = writer.lines(chunk, after)
+  if (text !== '') yield Buffer.from(text)
+}
+
+/** Loads the answers of rows before the reading began that this chunk repeats. */
+async function findEarlier(
+  pipeline: Pipeline,
+  batch: BatchRow,
+  rows: readonly number[],
+  earlier: Map<number, AnsweredRecord>,
+): Promise<void> {
+  earlier.clear()
+  for (const row of rows) {
+    if (earlier.has(row)) continue
+    const no = await chunkOfRow(pipeline.db.kysely, batch.id, row)
+    if (no === undefined) throw new Error(`batch ${batch.id} has no row ${row}`)
+    const [chunk] = await readChunks(pipeline.db.pool, batch.id, { fromNo: no, most: 1 })
+    if (chunk === undefined || !chunk.settled) continue
+    const records = recordsOfChunk(unpackSubjects(chunk.subjects), chunk.parts)
+    for (const [place, record] of records) earlier.set(chunk.firstRow + place, record)
+  }
+}

@@ -1,0 +1,50 @@
+import type { Product } from '@plumbline/contract/products'
+import type { KeyMode } from '@plumbline/contract/plans'
+import type { Tx } from '@plumbline/db/database'
+import { markSettled, partsOfChunk } from '@plumbline/db/batches/settle'
+import type { ChunkSubjects } from './codec.ts'
+import type { Pipeline } from './pipeline.ts'
+import {
+  chargedCredits,
+  recordsOfChunk,
+  verdictNames,
+  verdictOf,
+  type OutcomePart,
+} from './record.ts'
+
+/** A chunk whose last outcome has come in. */
+export interface FullChunk {
+  readonly batchId: string
+  readonly no: number
+  readonly accountId: string
+  readonly mode: KeyMode
+  readonly product: Product
+  readonly chargeUnknown: boolean
+  readonly subjects: ChunkSubjects
+  /** The only part, where one brought in the whole chunk; else all are read. */
+  readonly onlyPart: OutcomePart | undefined
+}
+
+/** Charges a full chunk and counts its verdicts, in the transaction that stored its last outcome. */
+export async function settleChunk(pipeline: Pipeline, tx: Tx, chunk: FullChunk): Promise<void> {
+  const parts = chunk.onlyPart === undefined ? await partsOfChunk(tx, chunk) : [chunk.onlyPart]
+  const names = verdictNames(chunk.product)
+  const verdicts = names.map(() => 0)
+  let charged = 0
+  for (const record of recordsOfChunk(chunk.subjects, parts).values()) {
+    charged += chargedCredits(chunk.product, record, chunk.chargeUnknown)
+    const verdict = verdictOf(chunk.product, record, pipeline.scoreFraud)
+    const place = verdict === undefined ? -1 : names.indexOf(verdict)
+    if (place >= 0) verdicts[place] = (verdicts[place] ?? 0) + 1
+  }
+  if (chunk.mode === 'test') charged = 0
+  if (charged > 0) {
+    await pipeline.metering.settle(tx, {
+      accountId: chunk.accountId,
+      ref: chunk.batchId,
+      opKey: `${chunk.batchId}:chunk:${chunk.no}`,
+      credits: charged,
+    })
+  }
+  await markSettled(tx, { batchId: chunk.batchId, no: chunk.no }, { charged, verdicts })
+}

@@ -1,0 +1,70 @@
+import type { BatchView } from '@plumbline/contract/batch-view'
+import { Problem } from '@plumbline/contract/problem'
+import { PRODUCT_PLANS } from '@plumbline/contract/products'
+import type { Tx } from '@plumbline/db/database'
+import { lockBatch, moveBatch, type BatchOwner, type BatchRow } from '@plumbline/db/batches/rows'
+import { createTasks } from '@plumbline/db/batches/tasks'
+import type { Pipeline } from './pipeline.ts'
+import { batchViewOf } from './view.ts'
+
+/**
+ * Starts a list that stopped at `ready`: the client's word goes before `max_credits`.
+ * @throws Problem `not_found`, `conflict` in another state, `payment_required` without the credits
+ */
+export async function startBatch(
+  pipeline: Pipeline,
+  owner: BatchOwner,
+  id: string,
+): Promise<BatchView> {
+  return await pipeline.db.kysely.transaction().execute(async (tx) => {
+    const row = await lockBatch(tx, id)
+    if (row === undefined || row.account_id !== owner.accountId || row.mode !== owner.mode) {
+      throw new Problem('not_found', 'There is no batch with this id.')
+    }
+    if (row.status !== 'ready') {
+      throw new Problem(
+        'conflict',
+        `The batch is ${row.status}; only a ready batch can be started.`,
+      )
+    }
+    const started = await holdAndRun(pipeline, tx, row)
+    if (started.kind === 'short') {
+      throw new Problem(
+        'payment_required',
+        `The batch needs ${row.credits_estimate} credits and ${started.available} are left; ` +
+          'top up the account or upgrade the plan.',
+      )
+    }
+    return batchViewOf(started.row)
+  })
+}
+
+/** What became of an attempt to run a list. */
+export type Started =
+  | { readonly kind: 'running'; readonly row: BatchRow }
+  | { readonly kind: 'short'; readonly available: number }
+
+/** Holds a list's credits, makes its tasks and moves it to `running`, all in the caller's transaction. */
+export async function holdAndRun(pipeline: Pipeline, tx: Tx, row: BatchRow): Promise<Started> {
+  const live = row.mode === 'live'
+  if (live && row.credits_estimate > 0) {
+    const hold = await pipeline.metering.hold(tx, {
+      accountId: row.account_id,
+      ref: row.id,
+      credits: row.credits_estimate,
+    })
+    if (!hold.granted) return { kind: 'short', available: hold.available }
+  }
+  await createTasks(tx, {
+    id: row.id,
+    accountId: row.account_id,
+    mode: row.mode,
+    depth: PRODUCT_PLANS[row.product].depth,
+  })
+  const running = await moveBatch(tx, row.id, 'running', {
+    credits_held: live ? row.credits_estimate : 0,
+    error: null,
+  })
+  if (running === undefined) throw new Error(`batch ${row.id} left ${row.status} under its lock`)
+  return { kind: 'running', row: running }
+}

@@ -1,0 +1,120 @@
+import { randomBytes } from 'node:crypto'
+import { stat } from 'node:fs/promises'
+import type { BatchView } from '@plumbline/contract/batch-view'
+import type { KeyMode } from '@plumbline/contract/plans'
+import type { Product } from '@plumbline/contract/products'
+import { Problem } from '@plumbline/contract/problem'
+import { batchLoad, insertBatch, readBatch } from '@plumbline/db/batches/rows'
+import type { BatchRequest } from '@plumbline/db/tables/batches'
+import { enqueue } from '@plumbline/queue/jobs'
+import type { Pipeline } from './pipeline.ts'
+import { batchViewOf } from './view.ts'
+
+/** A list as it came in; the file lies in the scratch directory and is taken over. */
+export interface Submission {
+  readonly accountId: string
+  readonly mode: KeyMode
+  readonly product: Product
+  readonly name: string | null
+  readonly path: string
+  /** Name that the client gave the file; null for JSON records. */
+  readonly fileName: string | null
+  /** `records` for a JSON array of records, kept as NDJSON. */
+  readonly format?: string
+  readonly header?: boolean
+  readonly mapping?: BatchRequest['mapping']
+  readonly defaultCountry: string | null
+  readonly autoStart: boolean
+  readonly maxCredits: number | null
+  readonly retentionDays: number
+  readonly explain: boolean
+  readonly chargeUnknown: boolean
+}
+
+/**
+ * Takes a list in: moves its file into the store, writes the batch, and wakes the intake.
+ * From here on nothing depends on the wake-up: a lease that runs out is handed out again.
+ * @throws Problem `too_many_requests` beyond the account's limits of lists and bytes
+ */
+export async function submitBatch(pipeline: Pipeline, submission: Submission): Promise<BatchView> {
+  const { size } = await stat(submission.path)
+  await refuseBeyondLimits(pipeline, submission.accountId, size)
+  const id = `bat_${randomBytes(15).toString('base64url').replaceAll(/[-_]/g, 'x')}`
+  const sourceKey = `uploads/${id}`
+  await pipeline.storage.put(sourceKey, submission.path)
+  try {
+    await insertBatch(
+      pipeline.db.kysely,
+      rowOf(id, sourceKey, submission, size),
+      pipeline.limits.leaseMs,
+    )
+  } catch (error) {
+    await pipeline.storage.remove([sourceKey])
+    throw error
+  }
+  await wakeIntake(pipeline, id)
+  const row = await readBatch(pipeline.db.kysely, id)
+  if (row === undefined) throw new Error(`batch ${id} is gone`)
+  return batchViewOf(row)
+}
+
+function rowOf(
+  id: string,
+  sourceKey: string,
+  submission: Submission,
+  size: number,
+): Parameters<typeof insertBatch>[1] {
+  const requested: BatchRequest = {
+    ...(submission.format === undefined ? {} : { format: submission.format }),
+    ...(submission.header === undefined ? {} : { header: submission.header }),
+    ...(submission.mapping === undefined ? {} : { mapping: submission.mapping }),
+  }
+  return {
+    id,
+    account_id: submission.accountId,
+    mode: submission.mode,
+    product: submission.product,
+    name: submission.name,
+    explain: submission.explain,
+    charge_unknown: submission.chargeUnknown,
+    default_country: submission.defaultCountry,
+    auto_start: submission.autoStart,
+    max_credits: submission.maxCredits,
+    retention_days: submission.retentionDays,
+    requested: JSON.stringify(requested),
+    source_key: sourceKey,
+    file_name: submission.fileName,
+    file_bytes: size,
+    file_format: submission.format ?? null,
+  }
+}
+
+async function refuseBeyondLimits(
+  pipeline: Pipeline,
+  accountId: string,
+  size: number,
+): Promise<void> {
+  const { unfinishedLists, accountFileBytes } = pipeline.limits
+  const load = await batchLoad(pipeline.db.kysely, accountId)
+  if (load.unfinished >= unfinishedLists) {
+    throw new Problem(
+      'too_many_requests',
+      `The account has ${load.unfinished} unfinished lists; wait until one ends or cancel one.`,
+      { retryAfterSeconds: 30 },
+    )
+  }
+  if (load.fileBytes + size > accountFileBytes) {
+    throw new Problem(
+      'payload_too_large',
+      'The files of the account would exceed its space; delete batches that are no longer needed.',
+    )
+  }
+}
+
+async function wakeIntake(pipeline: Pipeline, id: string): Promise<void> {
+  try {
+    await enqueue(pipeline.queue, 'intake', [{ id: `${id}-1`, data: { batchId: id, lease: 1 } }])
+  } catch (error) {
+    pipeline.log.warn({ err: error, batch: id }, 'intake not woken; its lease will run out')
+  }
+}

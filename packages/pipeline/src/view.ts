@@ -1,0 +1,84 @@
+import { BATCH_STATES } from '@plumbline/contract/batch'
+import type { BatchView } from '@plumbline/contract/batch-view'
+import type { BatchRow, BatchSums } from '@plumbline/db/batches/rows'
+import { verdictNames } from './record.ts'
+
+const NOTHING: BatchSums = { rowsDone: 0, creditsUsed: 0, verdicts: [] }
+
+/** The batch object of decision 33 from its row and what its settled chunks add up to. */
+export function batchViewOf(row: BatchRow, sums: BatchSums = NOTHING, now = Date.now()): BatchView {
+  const progress = progressOf(row, sums)
+  return {
+    id: row.id,
+    product: row.product,
+    name: row.name,
+    status: row.status,
+    created_at: row.created_at.toISOString(),
+    ...reachedAt(row),
+    expires_at: row.expires_at?.toISOString() ?? null,
+    file:
+      row.file_format === 'records'
+        ? null
+        : {
+            name: row.file_name,
+            bytes: row.file_bytes,
+            encoding: row.encoding,
+            delimiter: row.delimiter,
+          },
+    mapping: row.mapping,
+    rows: {
+      total: row.rows_total,
+      blank: row.rows_blank,
+      refused: row.rows_refused,
+      duplicate: row.rows_duplicate,
+      billable: row.rows_billable,
+      done: sums.rowsDone,
+    },
+    verdicts: Object.fromEntries(
+      verdictNames(row.product).map((name, at) => [name, sums.verdicts[at] ?? 0]),
+    ),
+    credits: {
+      estimate: row.credits_estimate,
+      held: Math.max(0, row.credits_held - sums.creditsUsed - row.credits_released),
+      used: sums.creditsUsed,
+      released: row.credits_released,
+    },
+    progress,
+    eta_seconds: etaSeconds(row, progress, now),
+    error: row.error,
+  }
+}
+
+function reachedAt(row: BatchRow): Partial<BatchView> {
+  return Object.fromEntries(
+    BATCH_STATES.flatMap((state) => {
+      const at = row.ats[state]
+      return at === undefined ? [] : [[`${state}_at`, at]]
+    }),
+  )
+}
+
+function progressOf(row: BatchRow, sums: BatchSums): number {
+  switch (row.status) {
+    case 'analyzing':
+    case 'ready':
+      return 0
+    case 'completed':
+    case 'canceled':
+    case 'expired':
+      return 1
+    case 'running':
+    case 'finalizing':
+    case 'canceling':
+    case 'failed':
+      return row.rows_total === 0 ? 0 : Math.min(1, sums.rowsDone / row.rows_total)
+  }
+}
+
+/** Straight on from what was done since the start; null where that says nothing. */
+function etaSeconds(row: BatchRow, progress: number, now: number): number | null {
+  const startedAt = row.ats.running
+  if (row.status !== 'running' || startedAt === undefined || progress === 0) return null
+  const elapsedMs = Math.max(0, now - Date.parse(startedAt))
+  return Math.ceil((elapsedMs * (1 - progress)) / progress / 1000)
+}
