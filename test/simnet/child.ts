@@ -1,0 +1,56 @@
+import { fork } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import type { CountersJson } from './counters.ts'
+import type { SimnetOptions } from './simnet.ts'
+
+/** An internet in a box in a process of its own, so that it does not share a thread with what it measures. */
+export interface SimnetProcess extends AsyncDisposable {
+  readonly settings: Readonly<Record<string, string>>
+  readonly pid: number
+  /** What its servers have seen so far. */
+  counters(): Promise<CountersJson>
+}
+
+const START_MS = 20_000
+
+/** Starts `main.ts` and waits for its settings; a world cannot be handed over, its options can. */
+export async function spawnSimnet(options: Omit<SimnetOptions, 'world'>): Promise<SimnetProcess> {
+  const child = fork(new URL('main.ts', import.meta.url), ['--options', JSON.stringify(options)], {
+    stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
+  })
+  const settings = await readSettings(child)
+  return {
+    settings,
+    pid: child.pid ?? 0,
+    counters: async () => {
+      const answered = once(child, 'message', { signal: AbortSignal.timeout(START_MS) })
+      child.send('counters')
+      const [message] = await answered
+      return (message as { counters: CountersJson }).counters
+    },
+    [Symbol.asyncDispose]: async () => {
+      if (child.exitCode !== null || child.signalCode !== null) return
+      const left = once(child, 'exit')
+      child.kill('SIGTERM')
+      await left
+    },
+  }
+}
+
+/** The one line that the program prints when it is ready. */
+async function readSettings(child: ChildProcess): Promise<Record<string, string>> {
+  const timer = setTimeout(() => child.kill('SIGKILL'), START_MS)
+  let text = ''
+  try {
+    for await (const chunk of child.stdout ?? []) {
+      text += String(chunk)
+      const end = text.indexOf('\n')
+      // The shape is that of `Simnet.settings`, written by our own program.
+      if (end >= 0) return JSON.parse(text.slice(0, end)) as Record<string, string>
+    }
+  } finally {
+    clearTimeout(timer)
+  }
+  throw new Error('the simulated internet ended before it was ready')
+}

@@ -1,0 +1,23 @@
+import type { World } from '../world.ts'
+import type { Registration } from '../world/domain.ts'
+import type { Registry } from '../world/registries.ts'
+
+/** A name as a registry knows it. */
+export interface Registered {
+  readonly name: string
+  readonly registration: Registration
+  readonly nameServers: readonly string[]
+}
+
+/** What stands registered under exactly this name; undefined when it is free. */
+export function registered(world: World, name: string): Registered | undefined {
+  const domain = world.findDomain(name)
+  if (domain === undefined || domain.registration === null) return undefined
+  return { name, registration: domain.registration, nameServers: domain.nameServers }
+}
+
+/** The registry that runs the zone of a name. */
+export function registryOf(world: World, name: string): Registry | undefined {
+  const tld = name.slice(name.lastIndexOf('.') + 1)
+  return world.registries.find(({ tlds }) => tlds.includes(tld))
+}

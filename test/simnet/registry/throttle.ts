@@ -1,0 +1,23 @@
+/** A bucket of queries; a place that gives no rate never refuses. */
+export interface Throttle {
+  /** Seconds to wait, 0 when the query may pass. */
+  take(): number
+}
+
+/** A bucket that refills `perSecond` up to `burst`. */
+export function createThrottle(perSecond: number | undefined, burst: number | undefined): Throttle {
+  if (perSecond === undefined) return { take: () => 0 }
+  const most = burst ?? perSecond
+  let tokens = most
+  let lastMs = performance.now()
+  return {
+    take: () => {
+      const nowMs = performance.now()
+      tokens = Math.min(most, tokens + ((nowMs - lastMs) / 1000) * perSecond)
+      lastMs = nowMs
+      if (tokens < 1) return (1 - tokens) / perSecond
+      tokens -= 1
+      return 0
+    },
+  }
+}

@@ -1,0 +1,129 @@
+import { once } from 'node:events'
+import { createServer } from 'node:net'
+import type { Server, Socket } from 'node:net'
+import { queryCounters } from '../counters.ts'
+import type { Counters } from '../counters.ts'
+import type { World } from '../world.ts'
+import type { Registry, WhoisService } from '../world/registries.ts'
+import { registered, registryOf } from './lookup.ts'
+import { createThrottle } from './throttle.ts'
+import { WHOIS_WRITERS } from './whois-body.ts'
+import { WHOIS_FAULTS } from './whois-faults.ts'
+
+export interface WhoisServers extends AsyncDisposable {
+  readonly port: number
+}
+
+const PORT_TRIES = 20
+const QUERY_CHARACTERS = 1024
+
+type Answerer = (query: string, socket: Socket) => void
+
+/** WHOIS servers, each at its own address, with the root of referrals; all on one port. */
+export async function startWhois(
+  world: World,
+  counters: Counters,
+  port: number,
+): Promise<WhoisServers> {
+  const answerers = new Map<string, Answerer>()
+  answerers.set(world.services.get('whois.iana.org') ?? '', createRoot(world, counters))
+  for (const registry of world.registries) {
+    if (registry.whois === undefined) continue
+    answerers.set(
+      world.services.get(registry.whois.server) ?? '',
+      createRegistry(world, counters, registry, registry.whois),
+    )
+  }
+  for (let tries = 1; ; tries++) {
+    const servers: Server[] = []
+    const open = new Set<Socket>()
+    const stop = async (): Promise<void> => {
+      for (const socket of open) socket.destroy()
+      await Promise.all(servers.map((server) => new Promise((done) => server.close(done))))
+    }
+    try {
+      let bound = port
+      for (const [address, answerer] of answerers) {
+        const server = createServer((socket) => serve(socket, answerer, open))
+        servers.push(server)
+        server.listen(bound, address)
+        await once(server, 'listening')
+        const found = server.address()
+        if (typeof found === 'object' && found !== null) bound = found.port
+      }
+      return { port: bound, [Symbol.asyncDispose]: stop }
+    } catch (error) {
+      await stop()
+      // A port that is free at one address may be taken at another.
+      if (port !== 0 || tries === PORT_TRIES) throw error
+    }
+  }
+}
+
+function serve(socket: Socket, answerer: Answerer, open: Set<Socket>): void {
+  let text = ''
+  open.add(socket)
+  socket.on('error', () => undefined)
+  socket.on('close', () => open.delete(socket))
+  socket.on('data', (chunk) => {
+    text += chunk.toString('latin1')
+    const end = text.indexOf('\n')
+    if (end >= 0) {
+      socket.removeAllListeners('data')
+      answerer(text.slice(0, end).trim(), socket)
+    } else if (text.length > QUERY_CHARACTERS) socket.destroy()
+  })
+}
+
+/** Names the server of a zone, as IANA's does. */
+function createRoot(world: World, counters: Counters): Answerer {
+  const seen = queryCounters(counters, 'whois.iana.org')
+  return (query, socket) => {
+    seen.queries++
+    seen.times.add(Date.now())
+    const name = query.toLowerCase()
+    const registry = registryOf(world, name)
+    const head =
+      '% IANA WHOIS server\n% for more information on IANA, visit http://www.iana.org\n\n'
+    if (registry === undefined) {
+      socket.end(`${head}% This query returned 0 objects.\n`)
+      return
+    }
+    const tld = name.slice(name.lastIndexOf('.') + 1)
+    const whois = registry.whois === undefined ? '' : `whois:        ${registry.whois.server}\n`
+    const refer = registry.whois === undefined ? '' : `refer:        ${registry.whois.server}\n\n`
+    socket.end(
+      `${head}${refer}domain:       ${tld.toUpperCase()}\n\n${whois}\nstatus:       ACTIVE\nsource:       IANA\n`,
+    )
+  }
+}
+
+function createRegistry(
+  world: World,
+  counters: Counters,
+  registry: Registry,
+  whois: WhoisService,
+): Answerer {
+  const seen = queryCounters(counters, whois.server)
+  const throttle = createThrottle(whois.perSecond, whois.burst)
+  const writer = WHOIS_WRITERS[whois.format]
+  return (query, socket) => {
+    seen.queries++
+    seen.times.add(Date.now())
+    if (whois.fault !== undefined) {
+      WHOIS_FAULTS[whois.fault]?.(socket, query)
+      return
+    }
+    if (throttle.take() > 0) {
+      seen.refused++
+      socket.end(writer.throttled)
+      return
+    }
+    const name = writer.query(query).toLowerCase()
+    const known = registry.tlds.includes(name.slice(name.lastIndexOf('.') + 1))
+    const found = known ? registered(world, name) : undefined
+    const reply = found === undefined ? writer.free(name) : writer.found(found)
+    if (whois.delayMs === undefined) socket.end(reply)
+    else setTimeout(() => socket.end(reply), whois.delayMs)
+  }
+}

@@ -1,0 +1,69 @@
+import { createCounters } from './counters.ts'
+import type { Counters } from './counters.ts'
+import { startDns } from './dns/server.ts'
+import { HLR_KEY, HLR_SECRET, startHlr } from './hlr/server.ts'
+import { startRdap } from './registry/rdap.ts'
+import { startWhois } from './registry/whois.ts'
+import { startSmtp } from './smtp/server.ts'
+import { makeWorld, PROBER } from './world.ts'
+import type { World, WorldOptions } from './world.ts'
+
+/** An internet on loopback. */
+export interface Simnet extends AsyncDisposable {
+  /** Environment variables that point the product at it. */
+  readonly settings: Readonly<Record<string, string>>
+  readonly world: World
+  readonly counters: Counters
+}
+
+export interface SimnetOptions extends Omit<WorldOptions, 'seed'> {
+  readonly seed?: number
+  /** A world made elsewhere; the options that describe one are then not used. */
+  readonly world?: World
+  /** Any that is absent or 0 is chosen free. */
+  readonly ports?: {
+    readonly dns?: number
+    readonly smtp?: number
+    readonly rdap?: number
+    readonly whois?: number
+    readonly hlr?: number
+  }
+  /** Round-trip time of the wire to every mail host; default none. */
+  readonly rttMs?: number
+}
+
+/** Starts every server of a world on addresses of 127.0.0.0/8; throws when an address or port is taken. */
+export async function startSimnet(options: SimnetOptions): Promise<Simnet> {
+  const world = options.world ?? makeWorld({ ...options, seed: options.seed ?? 1 })
+  const counters = createCounters()
+  const ports = options.ports ?? {}
+  await using started = new AsyncDisposableStack()
+  const dns = started.use(await startDns(world, counters, ports.dns ?? 0))
+  const smtp = started.use(
+    await startSmtp(world, counters, { port: ports.smtp ?? 0, rttMs: options.rttMs ?? 0 }),
+  )
+  const rdap = started.use(await startRdap(world, counters, ports.rdap ?? 0))
+  const whois = started.use(await startWhois(world, counters, ports.whois ?? 0))
+  const hlr = started.use(await startHlr(world, counters, ports.hlr ?? 0))
+  const running = started.move()
+  return {
+    settings: {
+      DNS_SERVERS: `127.0.0.1:${dns.port}`,
+      SMTP_PORT: String(smtp.port),
+      SMTP_HELO_NAME: PROBER,
+      SMTP_MAIL_FROM: `probe@${PROBER}`,
+      RDAP_BOOTSTRAP_URL: `http://data.iana.org:${rdap.port}/rdap/dns.json`,
+      WHOIS_SERVER: 'whois.iana.org',
+      WHOIS_PORT: String(whois.port),
+      HLR_PROVIDER: 'hlr-lookups',
+      HLR_URL: `http://127.0.0.1:${hlr.port}/api/v2`,
+      HLR_KEY,
+      HLR_SECRET,
+      EGRESS_ALLOW: '127.0.0.0/8',
+      GREYLIST_SCHEDULE_SECONDS: '2,3,5',
+    },
+    world,
+    counters,
+    [Symbol.asyncDispose]: () => running.disposeAsync(),
+  }
+}

@@ -1,0 +1,32 @@
+import type { World } from '../world.ts'
+import type { MailHost } from '../world/domain.ts'
+import { mailboxState } from '../world/mailbox.ts'
+import type { Profile } from './profile.ts'
+
+/** What a host says of a recipient when nothing else stands in the way. */
+export type Verdict = 'accepted' | 'missing' | 'full' | 'disabled' | 'busy' | 'relay'
+
+/** The verdict of one host: relaying is refused for domains that have their mail elsewhere. */
+export function verdictAt(
+  world: World,
+  host: MailHost,
+  profile: Profile,
+  address: string,
+): Verdict {
+  const at = address.lastIndexOf('@')
+  const name = address.slice(at + 1).toLowerCase()
+  const domain = world.findDomain(name)
+  if (domain === undefined) return 'relay'
+  const { mail } = domain
+  const served =
+    mail.kind === 'mx'
+      ? mail.exchanges.some(
+          (exchange) =>
+            exchange.host === host.name || world.addressOf(exchange.host) === host.address,
+        )
+      : mail.kind === 'implicit' && mail.host === host.name
+  if (!served) return 'relay'
+  if (profile.acceptsAll === true || domain.acceptsAll === true) return 'accepted'
+  const state = mailboxState(world.seed, address.slice(0, at), name, profile.ignoreDots === true)
+  return state === 'exists' ? 'accepted' : state
+}

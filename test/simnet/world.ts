@@ -1,0 +1,116 @@
+import { createBulkRule } from './world/bulk.ts'
+import type { BulkDomains, BulkRule } from './world/bulk.ts'
+import { createBuilder, loopback } from './world/builder.ts'
+import type { Domain, MailHost } from './world/domain.ts'
+import { addMail } from './world/ordinary.ts'
+import { addRegistrations } from './world/registrations.ts'
+import { REGISTRIES } from './world/registries.ts'
+import type { Registry } from './world/registries.ts'
+import type { Limits } from './smtp/profile.ts'
+
+/** What a world is made of; the same options make the same world. */
+export interface WorldOptions {
+  readonly seed: number
+  /** The moment that ages are counted back from; default the present. */
+  readonly nowMs?: number
+  /** Limits of a provider's hosts by the provider's name (`google`, `outlook`, ...). */
+  readonly limits?: Readonly<Record<string, Limits>>
+  readonly bulkDomains?: BulkDomains
+  /** Registries beside or instead of those of the same name. */
+  readonly registries?: readonly Registry[]
+}
+
+/** A description of an internet: pure data and pure questions about it. */
+export interface World {
+  readonly seed: number
+  /** Start of the UTC day. */
+  readonly todayMs: number
+  readonly domains: ReadonlyMap<string, Domain>
+  readonly hosts: ReadonlyMap<string, MailHost>
+  readonly registries: readonly Registry[]
+  /** Loopback addresses of name servers, registries and the like, by host name. */
+  readonly services: ReadonlyMap<string, string>
+  readonly bulk: BulkRule | undefined
+  /** The domain of exactly this name, from the table or by the bulk rule. */
+  findDomain(name: string): Domain | undefined
+  /** Where a mail host or service listens; undefined for a name that is neither. */
+  addressOf(host: string): string | undefined
+}
+
+/** Name servers of the world; the lame ones refuse every question. */
+export const NAME_SERVERS = {
+  serving: [
+    'ns1.simdns.net',
+    'ns2.simdns.net',
+    'ns1.bodis.com',
+    'ns2.bodis.com',
+    'ns1.sedoparking.com',
+    'ns2.sedoparking.com',
+    'ns1.parkingcrew.net',
+    'ns2.parkingcrew.net',
+    'ns1.above.com',
+    'ns2.above.com',
+  ],
+  lame: ['lame1.simdns.net', 'lame2.simdns.net'],
+} as const
+
+/** The name under which a prober of this world can present itself. */
+export const PROBER = 'verifier.simnet.example'
+
+/** Makes the world of a seed. */
+export function makeWorld(options: WorldOptions): World {
+  const builder = createBuilder(options.seed, options.nowMs ?? Date.now())
+  addMail(builder, options.limits ?? {})
+  addRegistrations(builder)
+  addInfrastructure(builder)
+  const replaced = new Set(options.registries?.map((registry) => registry.name))
+  const registries = [
+    ...REGISTRIES.filter(({ name }) => !replaced.has(name)),
+    ...(options.registries ?? []),
+  ]
+  const services = serviceAddresses(registries)
+  const { domains, hosts } = builder
+  const bulk =
+    options.bulkDomains === undefined
+      ? undefined
+      : createBulkRule(options.bulkDomains, builder.todayMs)
+  return {
+    seed: options.seed,
+    todayMs: builder.todayMs,
+    domains,
+    hosts,
+    registries,
+    services,
+    bulk,
+    findDomain: (name) => domains.get(name) ?? bulk?.domain(name),
+    addressOf: (host) => hosts.get(host)?.address ?? services.get(host) ?? bulk?.address(host),
+  }
+}
+
+/** The domains that name servers and the prober itself stand under. */
+function addInfrastructure(builder: ReturnType<typeof createBuilder>): void {
+  builder.add({ name: 'simdns.net', kind: 'infrastructure', mail: { kind: 'none' } })
+  builder.add({
+    name: PROBER,
+    kind: 'infrastructure',
+    mail: { kind: 'none' },
+    address: '127.0.0.1',
+    spf: ['v=spf1 ip4:127.0.0.1 -all'],
+  })
+}
+
+function serviceAddresses(registries: readonly Registry[]): ReadonlyMap<string, string> {
+  const services = new Map<string, string>()
+  for (const [i, name] of NAME_SERVERS.serving.entries()) services.set(name, loopback(53, i))
+  for (const [i, name] of NAME_SERVERS.lame.entries()) services.set(name, loopback(53, 200 + i))
+  services.set('whois.iana.org', loopback(43, 0))
+  services.set('data.iana.org', loopback(80, 0))
+  for (const [i, registry] of registries.entries()) {
+    if (registry.whois !== undefined) services.set(registry.whois.server, loopback(43, 10 + i))
+    if (registry.rdap === undefined) continue
+    services.set(registry.rdap.host, loopback(80, 10 + i))
+    if (registry.rdap.redirect !== undefined)
+      services.set(registry.rdap.redirect.host, loopback(81, 10 + i))
+  }
+  return services
+}

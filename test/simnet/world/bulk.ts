@@ -1,0 +1,70 @@
+import { at } from '../random.ts'
+import type { Profile } from '../smtp/profile.ts'
+import { loopback } from './builder.ts'
+import type { Domain, MailHost } from './domain.ts'
+import { KINDS } from './kinds.ts'
+import type { Kind } from './kinds.ts'
+
+/** Domains by rule, for benchmarks with more names than a table should hold. */
+export interface BulkDomains {
+  readonly count: number
+  /** Default `d`: `d0.example`, `d1.example` and so on. */
+  readonly prefix?: string
+  /** Default `example`; every domain has its own MX host `mx.<domain>`. */
+  readonly suffix?: string
+  /** Loopback addresses that the MX hosts share; default the count, at most 250. */
+  readonly addresses?: number
+  /** Kinds of server, one address after the other; default all `plain`. */
+  readonly kinds?: readonly Kind[]
+}
+
+/** The rule itself: names to domains and hosts, without a table of the names. */
+export interface BulkRule {
+  readonly hosts: readonly (MailHost & { readonly profile: Profile })[]
+  domain(name: string): Domain | undefined
+  /** The address of `mx.<domain>`; undefined for any other name. */
+  address(host: string): string | undefined
+}
+
+/** Makes the rule of a description. */
+export function createBulkRule(given: BulkDomains, todayMs: number): BulkRule {
+  const prefix = given.prefix ?? 'd'
+  const suffix = `.${given.suffix ?? 'example'}`
+  const kinds = given.kinds ?? ['plain']
+  const addressCount = Math.min(given.addresses ?? 250, given.count)
+  const hosts = Array.from({ length: addressCount }, (_, k) => {
+    const name = `mx.${prefix}${k}${suffix}`
+    return { name, address: loopback(100, k), profile: KINDS[at(kinds, k)](name) }
+  })
+  const index = (name: string): number => {
+    if (!name.startsWith(prefix) || !name.endsWith(suffix)) return -1
+    const digits = name.slice(prefix.length, name.length - suffix.length)
+    if (!/^(?:0|[1-9][0-9]{0,8})$/.test(digits)) return -1
+    const i = Number(digits)
+    return i < given.count ? i : -1
+  }
+  const createdAt = new Date(todayMs - 1000 * 86_400_000).toISOString()
+  const expiresAt = new Date(todayMs + 365 * 86_400_000).toISOString()
+  return {
+    hosts,
+    domain: (name) => {
+      const i = index(name)
+      if (i < 0) return undefined
+      return {
+        name,
+        kind: at(kinds, i % addressCount),
+        mail: { kind: 'mx', exchanges: [{ preference: 10, host: `mx.${name}` }] },
+        nameServers: ['ns1.simdns.net', 'ns2.simdns.net'],
+        address: at(hosts, i % addressCount).address,
+        spf: ['v=spf1 mx -all'],
+        dmarc: ['v=DMARC1; p=none'],
+        registration: { registrar: 'Bulk Names Ltd', createdAt, expiresAt, statuses: ['active'] },
+      }
+    },
+    address: (host) => {
+      if (!host.startsWith('mx.')) return undefined
+      const i = index(host.slice(3))
+      return i < 0 ? undefined : at(hosts, i % addressCount).address
+    },
+  }
+}

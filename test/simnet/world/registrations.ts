@@ -1,0 +1,107 @@
+import { at } from '../random.ts'
+import { postfix } from '../smtp/profile.ts'
+import type { Builder } from './builder.ts'
+
+/** Ages in days that the score tells apart, and their neighbours. */
+const AGES = [
+  0, 1, 3, 6, 7, 8, 20, 29, 30, 31, 60, 89, 90, 91, 200, 364, 365, 366, 1000, 5000, 9000,
+]
+
+/** Name servers of parking services, of the kind that packaged lists hold, with the addresses they answer with. */
+const PARKING_NS = [
+  ['ns1.bodis.com', 'ns2.bodis.com'],
+  ['ns1.sedoparking.com', 'ns2.sedoparking.com'],
+  ['ns1.parkingcrew.net', 'ns2.parkingcrew.net'],
+  ['ns1.above.com', 'ns2.above.com'],
+] as const
+
+/** Registrations young and old, held, dying, free, parked, and without a working delegation. */
+export function addRegistrations(builder: Builder): void {
+  for (const zone of ['com', 'org', 'co.uk', 'it', 'io']) {
+    for (const ageDays of AGES) addPlain(builder, zone, `age-${ageDays}`, ageDays)
+  }
+  for (const status of ['client hold', 'server hold', 'pending delete', 'redemption period']) {
+    for (let i = 0; i < 2; i++) {
+      const name = builder.company(i === 0 ? 'com' : 'org')
+      builder.add({
+        name,
+        kind: `status:${status.replace(' ', '-')}`,
+        mail: { kind: 'none' },
+        undelegated: true,
+        registration: builder.registration(name, 900, [status]),
+      })
+    }
+  }
+  for (let i = 0; i < 12; i++) addParked(builder, i)
+  for (const zone of [
+    'com',
+    'org',
+    'net',
+    'info',
+    'co.uk',
+    'fr',
+    'de',
+    'it',
+    'jp',
+    'ru',
+    'eu',
+    'se',
+    'pl',
+    'io',
+  ]) {
+    const name = builder.company(zone)
+    builder.add({
+      name,
+      kind: 'unregistered',
+      mail: { kind: 'none' },
+      undelegated: true,
+      registration: null,
+    })
+  }
+  for (let i = 0; i < 5; i++) {
+    builder.add({
+      name: builder.company('com'),
+      kind: 'registered-undelegated',
+      mail: { kind: 'none' },
+      undelegated: true,
+    })
+  }
+  for (let i = 0; i < 4; i++) {
+    const name = builder.company('com')
+    builder.add({
+      name,
+      kind: 'lame',
+      mail: { kind: 'none' },
+      nameServers: ['lame1.simdns.net', 'lame2.simdns.net'],
+    })
+  }
+}
+
+function addPlain(builder: Builder, zone: string, kind: string, ageDays: number): void {
+  const name = builder.company(zone)
+  const host = builder.host('mx.young-and-old-sim.net', postfix('mx.young-and-old-sim.net'))
+  builder.add({
+    name,
+    kind,
+    mail: { kind: 'mx', exchanges: [{ preference: 10, host: host.name }] },
+    registration: builder.registration(name, ageDays),
+    ...(ageDays < 30 ? { dmarc: [] } : {}),
+  })
+}
+
+/** Parked by name servers, by wildcard, or both; none takes mail. */
+function addParked(builder: Builder, index: number): void {
+  const name = builder.company(at(['com', 'net', 'org'], index))
+  builder.add({
+    name,
+    kind: 'parked',
+    mail: { kind: 'none' },
+    nameServers: at(PARKING_NS, index),
+    // Bodis' range, as packaged lists of parking addresses hold it (2026-11); nothing connects to it.
+    address: `199.59.243.${220 + (index % 8)}`,
+    wildcard: index % 4 !== 3,
+    parked: true,
+    spf: [],
+    dmarc: [],
+  })
+}
