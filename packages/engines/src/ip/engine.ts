@@ -1,0 +1,131 @@
+import type { Engine, EngineRequest } from '@plumbline/contract/engine'
+import type { Answer, Outcome } from '@plumbline/contract/outcome'
+import { type IpDataOptions, loadIpData } from './data.ts'
+import { type IpLookup, lookupIp } from './lookup.ts'
+
+/** What an engine writes to its log; never a subject in clear. */
+export interface EngineLog {
+  debug(fields: object, message: string): void
+  info(fields: object, message: string): void
+  warn(fields: object, message: string): void
+  error(fields: object, message: string): void
+}
+
+/** Settings and live things of the IP engine. */
+export interface IpEngineOptions extends IpDataOptions {
+  readonly log: EngineLog
+  /** How often files are looked at for a change; 0: never. */
+  readonly refreshMs?: number
+}
+
+/** Default time between two looks at the files. */
+const REFRESH_MS = 30_000
+
+/** Lookups between two turns of the event loop: about 2 ms of work. */
+const LOOKUPS_A_TURN = 500
+
+/** The engine of IP checks: loads its data, then answers from memory. Throws where set data cannot be read. */
+export async function createIpEngine(options: IpEngineOptions): Promise<Engine<'ip'>> {
+  const store = await loadIpData(options)
+  const said = new Set<string>()
+  const report = (): void => {
+    for (const { name, status, detail } of store.health()) {
+      if (said.has(`${name}: ${detail}`)) continue
+      said.add(`${name}: ${detail}`)
+      options.log.warn({ name, status }, detail)
+    }
+  }
+  report()
+  const refreshMs = options.refreshMs ?? REFRESH_MS
+  const stop = every(refreshMs, async () => {
+    await store.refresh()
+    report()
+  })
+  return {
+    check: 'ip',
+    run: (request) => run(request, (text) => lookupIp(store.current, text)),
+    health: async () => store.health(),
+    async [Symbol.asyncDispose]() {
+      await stop()
+    },
+  }
+}
+
+async function run(
+  request: EngineRequest<'ip'>,
+  lookup: (text: string) => IpLookup,
+): Promise<readonly Answer<'ip'>[]> {
+  const answers: Outcome<'ip'>[] = []
+  for (const [index, subject] of request.subjects.entries()) {
+    if (index % LOOKUPS_A_TURN === LOOKUPS_A_TURN - 1) await new Promise(setImmediate)
+    const answer = request.signal.aborted ? timedOut(subject) : located(lookup, subject)
+    answers.push(answer)
+    request.answered?.(index, answer)
+  }
+  return answers
+}
+
+function located(lookup: (text: string) => IpLookup, subject: string): Outcome<'ip'> {
+  const startedMs = performance.now()
+  const found = lookup(subject)
+  return {
+    kind: 'outcome',
+    status: found.reason === 'no_data' ? 'unknown' : 'answered',
+    ...found,
+    cached: false,
+    checkedAt: new Date().toISOString(),
+    durationMs: Math.round(performance.now() - startedMs),
+  }
+}
+
+function timedOut(subject: string): Outcome<'ip'> {
+  return {
+    kind: 'outcome',
+    status: 'unknown',
+    reason: 'timeout',
+    facts: {
+      ip: subject,
+      valid: false,
+      country: null,
+      countryCode: null,
+      region: null,
+      city: null,
+      latitude: null,
+      longitude: null,
+      timezone: null,
+      isp: null,
+      asn: null,
+      isVpn: null,
+      isProxy: null,
+      isTor: null,
+      isDatacenter: null,
+      isRelay: null,
+      threatScore: 0,
+      signals: [],
+    },
+    evidence: {},
+    cached: false,
+    checkedAt: new Date().toISOString(),
+    durationMs: 0,
+  }
+}
+
+/** Repeats work with pauses in between, never two at once; the answer stops it and waits for the last. */
+function every(pauseMs: number, work: () => Promise<void>): () => Promise<void> {
+  let running: Promise<void> = Promise.resolve()
+  let timer: NodeJS.Timeout | undefined
+  let stopped = pauseMs === 0
+  const arm = (): void => {
+    if (stopped) return
+    timer = setTimeout(() => {
+      running = work().finally(arm)
+    }, pauseMs)
+    timer.unref()
+  }
+  arm()
+  return async () => {
+    stopped = true
+    clearTimeout(timer)
+    await running
+  }
+}

@@ -1,0 +1,174 @@
+import { readdir, readFile, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { domainToASCII, fileURLToPath } from 'node:url'
+import { parseBlock } from '../ip/address.ts'
+import { type AsnList, type AsnPart, buildAsns } from './asns.ts'
+import { buildNames, type NameList, type NamePart } from './names.ts'
+import { buildRanges, type RangeEntry, type RangeList, type RangePart, tableOf } from './ranges.ts'
+import { packagedNames } from './packaged.ts'
+import type { AsnListName, ListSource, NameListName, RangeListName } from './source.ts'
+
+/** Folder of the lists that come with the product. */
+export const PACKAGED_DIR = fileURLToPath(new URL('../../data', import.meta.url))
+
+/** Most bytes of one list file that are read. */
+export const LIST_FILE_MAX_BYTES = 64 * 1024 * 1024
+
+/** Lines handled between two turns of the event loop: about 2 ms of work. */
+const LINES_A_TURN = 2_000
+
+/** Bounds of a threat level. */
+const LEVEL_MAX = 9
+
+/**
+ * A list of names from a folder, over the packaged one.
+ *
+ * `<name>.txt` in the folder stands in for all packaged files of that list; `<name>.<source>.txt` is added
+ * to them, or stands in for the packaged file of the same name. `dir` null: packaged lists alone.
+ * Throws where the folder or a file in it cannot be read, or is larger than `LIST_FILE_MAX_BYTES`.
+ */
+export async function loadNames(dir: string | null, name: NameListName): Promise<NameList> {
+  const chosen = await chooseFiles(dir, name)
+  const parts: NamePart[] = chosen.replaced ? [] : [...(await packagedNames(name))]
+  for (const file of chosen.files) parts.push(await readNamePart(file, name))
+  return buildNames(name, parts)
+}
+
+/** A list of address ranges from a folder, over the packaged one; files are chosen as `loadNames` does. */
+export async function loadRanges(dir: string | null, name: RangeListName): Promise<RangeList> {
+  const parts: RangePart[] = []
+  for (const file of (await chooseFiles(dir, name)).files) {
+    parts.push(await readRangePart(file, name))
+  }
+  return buildRanges(name, parts)
+}
+
+/** A list of autonomous systems from a folder, over the packaged one; files are chosen as `loadNames` does. */
+export async function loadAsns(dir: string | null, name: AsnListName): Promise<AsnList> {
+  const parts: AsnPart[] = []
+  for (const file of (await chooseFiles(dir, name)).files) parts.push(await readAsnPart(file))
+  return buildAsns(name, parts)
+}
+
+/** Names, sizes and times of the files behind the lists of a folder, for noticing a change. */
+export async function stampOf(dir: string | null): Promise<string> {
+  if (dir === null) return ''
+  const names = (await readdir(dir)).filter((name) => name.endsWith('.txt')).toSorted()
+  const stamps: string[] = []
+  for (const name of names) {
+    const { size, mtimeMs } = await stat(join(dir, name))
+    stamps.push(`${name}:${size}:${mtimeMs}`)
+  }
+  return stamps.join('\n')
+}
+
+interface ListFile {
+  readonly path: string
+  /** Name of the source by the file's name. */
+  readonly source: string
+}
+
+async function chooseFiles(
+  dir: string | null,
+  list: string,
+): Promise<{ files: readonly ListFile[]; replaced: boolean }> {
+  const own = dir === null ? [] : await filesOf(dir, list, 'own')
+  const replaced = own.some((file) => file.source === 'own')
+  const taken = new Set(own.map((file) => file.source))
+  const packaged = replaced ? [] : await filesOf(PACKAGED_DIR, list, 'packaged')
+  return { files: [...own, ...packaged.filter((file) => !taken.has(file.source))], replaced }
+}
+
+async function filesOf(dir: string, list: string, plainName: string): Promise<readonly ListFile[]> {
+  const files: ListFile[] = []
+  for (const name of (await readdir(dir)).toSorted()) {
+    const path = join(dir, name)
+    if (name === `${list}.txt`) files.push({ path, source: plainName })
+    else if (name.startsWith(`${list}.`) && name.endsWith('.txt')) {
+      files.push({ path, source: name.slice(list.length + 1, -'.txt'.length) })
+    }
+  }
+  return files
+}
+
+async function readNamePart(file: ListFile, list: NameListName): Promise<NamePart> {
+  const names = new Set<string>()
+  const header = await eachEntry(file, (entry) => {
+    names.add(normalName(entry, list))
+  })
+  return { source: { ...header, count: names.size }, names }
+}
+
+/** Host names become A-labels; local parts and patterns only lower case. */
+function normalName(entry: string, list: NameListName): string {
+  const lower = entry.toLowerCase().replace(/\.$/, '')
+  if (list === 'role' || list === 'spam-trap' || list === 'opt-out') return lower
+  return domainToASCII(lower) || lower
+}
+
+async function readRangePart(file: ListFile, list: RangeListName): Promise<RangePart> {
+  const v4: RangeEntry[] = []
+  const v6: RangeEntry[] = []
+  const header = await eachEntry(file, (entry, line) => {
+    const range = rangeEntry(entry, list)
+    if (range === null) throw new Error(`${file.path} line ${line}: expected a block, met ${entry}`)
+    ;(range.first.length === 4 ? v4 : v6).push(range)
+  })
+  await nextTurn()
+  const tableV4 = tableOf(v4, 1)
+  await nextTurn()
+  const tableV6 = tableOf(v6, 4)
+  return { source: { ...header, count: v4.length + v6.length }, v4: tableV4, v6: tableV6 }
+}
+
+async function readAsnPart(file: ListFile): Promise<AsnPart> {
+  const asns = new Set<number>()
+  const header = await eachEntry(file, (entry, line) => {
+    const match = /^(?:AS)?(\d{1,10})(?:\s|$)/i.exec(entry)
+    if (match === null) throw new Error(`${file.path} line ${line}: expected AS64500, met ${entry}`)
+    asns.add(Number(match[1]))
+  })
+  return { source: { ...header, count: asns.size }, asns }
+}
+
+function rangeEntry(entry: string, list: RangeListName): RangeEntry | null {
+  const [text = '', levelText = '1'] = entry.split(/\s+/, 2)
+  const block = parseBlock(text)
+  const level = list === 'threat' ? Number(levelText) : 1
+  if (block === null || !Number.isInteger(level) || level < 1) return null
+  return { ...block, level: Math.min(level, LEVEL_MAX) }
+}
+
+/** Reads a list file entry by entry, with turns for others in between; answers its header. */
+async function eachEntry(
+  file: ListFile,
+  take: (entry: string, line: number) => void,
+): Promise<Omit<ListSource, 'count'>> {
+  const { size } = await stat(file.path)
+  if (size > LIST_FILE_MAX_BYTES) {
+    throw new Error(`${file.path} has ${size} bytes, expected at most ${LIST_FILE_MAX_BYTES}`)
+  }
+  const text = await readFile(file.path, 'utf8')
+  const header = new Map<string, string>()
+  let start = 0
+  for (let line = 1; start < text.length; line++) {
+    const end = text.indexOf('\n', start)
+    const entry = text.slice(start, end < 0 ? text.length : end).trim()
+    start = end < 0 ? text.length : end + 1
+    if (entry.startsWith('#')) readHeader(entry, header)
+    else if (entry !== '') take(entry, line)
+    if (line % LINES_A_TURN === 0) await nextTurn()
+  }
+  return {
+    name: file.source,
+    origin: header.get('source') ?? file.path,
+    licence: header.get('licence') ?? null,
+    date: header.get('date') ?? null,
+  }
+}
+
+function readHeader(line: string, header: Map<string, string>): void {
+  const match = /^#\s*(source|licence|date):\s*(\S.*)$/.exec(line)
+  if (match?.[1] !== undefined && match[2] !== undefined) header.set(match[1], match[2])
+}

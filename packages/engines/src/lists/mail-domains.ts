@@ -1,0 +1,64 @@
+import { loadNames } from './load.ts'
+import type { NameList } from './names.ts'
+import type { ListSource } from './source.ts'
+
+/** The lists by which a mail domain is judged. */
+export interface MailDomainLists {
+  readonly disposable: NameList
+  readonly disposableAllow: NameList
+  readonly privacyRelay: NameList
+  readonly free: NameList
+}
+
+/** What the lists say of a mail domain, and which entry of which source said it. */
+export interface MailDomainJudgement {
+  readonly disposable: boolean
+  readonly freeProvider: boolean
+  /** A forwarding service that hides a lasting mailbox; never also disposable. */
+  readonly privacyRelay: boolean
+  readonly evidence: { readonly entry: string; readonly source: ListSource } | null
+}
+
+/** The lists from a folder, or the packaged ones. */
+export async function loadMailDomainLists(dir: string | null): Promise<MailDomainLists> {
+  const [disposable, disposableAllow, privacyRelay, free] = await Promise.all([
+    loadNames(dir, 'disposable'),
+    loadNames(dir, 'disposable-allow'),
+    loadNames(dir, 'privacy-relay'),
+    loadNames(dir, 'free'),
+  ])
+  return { disposable, disposableAllow, privacyRelay, free }
+}
+
+/**
+ * Judges a domain (lower-case A-labels) by itself and its parents. The allow-list goes first, then privacy relays, then
+ * disposable, then free providers; the free lists hold disposable names too, so disposable wins over free.
+ */
+export function judgeMailDomain(lists: MailDomainLists, domain: string): MailDomainJudgement {
+  const free = freeEntry(lists, domain)
+  const relay = lists.privacyRelay.match(domain)
+  if (relay !== null) return judgement('privacyRelay', relay, lists.privacyRelay)
+  const disposable = lists.disposableAllow.has(domain) ? null : lists.disposable.match(domain)
+  if (disposable !== null) return judgement('disposable', disposable, lists.disposable)
+  if (free !== null) return judgement('freeProvider', free, lists.free)
+  return { disposable: false, freeProvider: false, privacyRelay: false, evidence: null }
+}
+
+/** A free provider's own name only: a host below it is a customer or a machine. */
+function freeEntry(lists: MailDomainLists, domain: string): string | null {
+  return lists.free.exact(domain) ? domain : null
+}
+
+function judgement(
+  verdict: 'disposable' | 'freeProvider' | 'privacyRelay',
+  entry: string,
+  list: NameList,
+): MailDomainJudgement {
+  const source = list.sourceOf(entry)
+  return {
+    disposable: verdict === 'disposable',
+    freeProvider: verdict === 'freeProvider',
+    privacyRelay: verdict === 'privacyRelay',
+    evidence: source === null ? null : { entry, source },
+  }
+}

