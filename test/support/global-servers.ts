@@ -42,12 +42,16 @@ export default async function setup(project: TestProject): Promise<() => Promise
 
 async function makeTemplate(server: string): Promise<void> {
   await onServer(server, `create database ${TEMPLATE}`)
-  await using db = openDatabase({
-    url: databaseUrl(server, TEMPLATE),
-    poolSize: 1,
-    applicationName: 'template',
-  })
-  await migrate(db)
+  {
+    await using db = openDatabase({
+      url: databaseUrl(server, TEMPLATE),
+      poolSize: 1,
+      applicationName: 'template',
+    })
+    await migrate(db)
+  }
+  // A database that somebody is connected to cannot be copied.
+  await onServer(server, `alter database ${TEMPLATE} with allow_connections false`)
 }
 
 async function startRedis(): Promise<TestServer | null> {

@@ -66,10 +66,11 @@ begin
 end $$;
 
 -- Ends the waiting of debits, and gives back what is asked: what was taken last goes back first, and
--- allowance of an ended cycle stays ended. ok is false where the debit was not waiting any more.
+-- allowance of an ended cycle stays ended. Asking again answers the same.
+-- state: answered (the debit stands, less `given`), refunded, unknown (no such debit).
 create function credit_close(
   accounts text[], op_keys text[], gives bigint[], kinds text[], details text[])
-returns table (ok boolean, given bigint)
+returns table (state text, given bigint)
 language plpgsql
 set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
 as $$
@@ -84,8 +85,9 @@ begin
   )
   select array_agg(g.n is not null order by s.n) into ended
   from generate_series(1, cardinality(accounts)) as s (n) left join gone g on g.n = s.n;
-  if 0 >= all (gives) then
-    return query select e, 0::bigint from unnest(ended) as e;
+  if true = all (ended) and 0 >= all (gives) then
+    return query select case k when 'refund' then 'refunded' else 'answered' end, 0::bigint
+      from unnest(kinds) as k;
     return;
   end if;
   perform 1 from (
@@ -117,8 +119,20 @@ begin
       from closing g group by g.account_id) t
     where c.account_id = t.account_id
   )
-  select s.ended, coalesce(g.to_allowance + g.to_packs, 0)
-  from unnest(ended) with ordinality as s (ended, n) left join closing g on g.n = s.n
+  select case
+      when s.ended then case s.kind when 'refund' then 'refunded' else 'answered' end
+      when exists (select from credit_entries e where e.account_id = s.account_id
+        and e.op_key = s.op_key and e.kind = 'refund') then 'refunded'
+      when exists (select from credit_entries e where e.account_id = s.account_id
+        and e.op_key = s.op_key and e.kind = 'debit') then 'answered'
+      else 'unknown' end,
+    coalesce(g.to_allowance + g.to_packs, (
+      select sum(e.allowance_delta + e.packs_delta) from credit_entries e
+      where not s.ended and e.account_id = s.account_id and e.op_key = s.op_key
+        and e.kind in ('refund', 'give_back')), 0)::bigint
+  from unnest(ended, accounts, op_keys, kinds) with ordinality
+    as s (ended, account_id, op_key, kind, n)
+  left join closing g on g.n = s.n
   order by s.n;
 end $$;
 

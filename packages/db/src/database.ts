@@ -42,8 +42,15 @@ export function openDatabase(options: DatabaseOptions): Db {
   })
   pool.on('error', (error) => options.onIdleError?.(error))
   const kysely = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) })
-  // Destroying kysely ends the pool.
-  return { kysely, pool, [Symbol.asyncDispose]: () => kysely.destroy() }
+  return {
+    kysely,
+    pool,
+    [Symbol.asyncDispose]: async () => {
+      await kysely.destroy()
+      // Kysely ends the pool only where it has used it.
+      if (!pool.ending) await pool.end()
+    },
+  }
 }
 
 const INT8 = 20

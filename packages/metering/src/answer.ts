@@ -1,0 +1,89 @@
+import type { Db, Tx } from '@plumbline/db/database'
+import { sql } from 'kysely'
+import { createGather, type Gather } from './gather.ts'
+import { assertCredits, assertKey, type Operation } from './operation.ts'
+import { retryStatement } from './retry.ts'
+
+/** How a debit ended. */
+export interface Ended {
+  /** `answered`: the debit stands, less `given`; `unknown`: there is no such debit. */
+  readonly state: 'answered' | 'refunded' | 'unknown'
+  /** Credits given back. */
+  readonly given: number
+}
+
+export interface AnswerAsk extends Operation {
+  /** Credits to give back though the call was answered; at most what was taken. */
+  readonly giveBack?: number
+}
+
+export interface RefundAsk extends Operation {
+  /** Kept in the ledger. */
+  readonly reason: string
+}
+
+/** One row for `credit_close`. */
+export interface Closing extends Operation {
+  readonly gives: number
+  readonly kind: 'give_back' | 'refund'
+  readonly detail: string | null
+}
+
+const GROUP_LIMIT = 256
+
+/** Ends of debits that wait at the same moment, committed by one statement. */
+export function gatherEndings(db: Db): Gather<Closing, Ended> {
+  return createGather<Closing, Ended>(GROUP_LIMIT, async (closings) => {
+    const { rows } = await retryStatement(() =>
+      db.pool.query<Ended>({
+        name: 'metering.close',
+        text: 'select state, given from credit_close($1, $2, $3, $4, $5)',
+        values: [
+          closings.map((one) => one.accountId),
+          closings.map((one) => one.opKey),
+          closings.map((one) => one.gives),
+          closings.map((one) => one.kind),
+          closings.map((one) => one.detail),
+        ],
+      }),
+    )
+    return rows
+  })
+}
+
+/** The row that ends a debit whose caller has its answer. */
+export function closingOfAnswer(ask: AnswerAsk): Closing {
+  assertKey('opKey', ask.opKey)
+  assertCredits(ask.giveBack ?? 0, 0)
+  return {
+    accountId: ask.accountId,
+    opKey: ask.opKey,
+    gives: ask.giveBack ?? 0,
+    kind: 'give_back',
+    detail: null,
+  }
+}
+
+/** The row that gives a debit back whole. */
+export function closingOfRefund(ask: RefundAsk): Closing {
+  assertKey('opKey', ask.opKey)
+  return {
+    accountId: ask.accountId,
+    opKey: ask.opKey,
+    // More than any debit: what was taken is the bound.
+    gives: Number.MAX_SAFE_INTEGER,
+    kind: 'refund',
+    detail: ask.reason,
+  }
+}
+
+/** Ends one debit in the caller's transaction. */
+export async function closeIn(tx: Tx, closing: Closing): Promise<Ended> {
+  const { rows } = await sql<Ended>`
+    select state, given from credit_close(array[${closing.accountId}], array[${closing.opKey}],
+      array[${closing.gives}::bigint], array[${closing.kind}], array[${closing.detail}::text])
+  `.execute(tx)
+  const [ended] = rows
+  if (ended === undefined) throw new Error(`credit_close said nothing of ${closing.opKey}`)
+  return ended
+}

@@ -1,0 +1,130 @@
+import type { Plan } from '@plumbline/contract/plans'
+import type { Db } from '@plumbline/db/database'
+
+/** What an account has and when its allowance comes anew. */
+export interface Balance {
+  readonly plan: Plan
+  /** What the next cycle starts with; null where the plan stays. */
+  readonly nextPlan: Plan | null
+  /** Left of this cycle's allowance. */
+  readonly allowance: number
+  /** Left of add-on packs and goodwill. */
+  readonly packs: number
+  /** Set aside for lists under way; neither in `allowance` nor in `packs`. */
+  readonly held: number
+  /** `allowance + packs`. */
+  readonly available: number
+  readonly resetsAt: Date
+}
+
+interface BalanceRow {
+  plan: Plan
+  next_plan: Plan | null
+  allowance: number
+  packs: number
+  held: number
+  resets_at: Date
+  due: boolean
+}
+
+/** The balance by database time, turning the cycle first where it is over; undefined without account. */
+export async function readBalance(db: Db, accountId: string): Promise<Balance | undefined> {
+  let row = await selectBalance(db, accountId)
+  if (row?.due === true) {
+    await roll(db, accountId)
+    row = await selectBalance(db, accountId)
+  }
+  return (
+    row && {
+      plan: row.plan,
+      nextPlan: row.next_plan,
+      allowance: row.allowance,
+      packs: row.packs,
+      held: row.held,
+      available: row.allowance + row.packs,
+      resetsAt: row.resets_at,
+    }
+  )
+}
+
+/** What can be spent now, by one read of one row; undefined without account. */
+export async function readRemaining(db: Db, accountId: string): Promise<number | undefined> {
+  const { rows } = await db.pool.query<{ remaining: number; due: boolean }>({
+    name: 'metering.remaining',
+    text: `select allowance + packs as remaining, period_end <= now() as due
+      from credit_accounts where account_id = $1`,
+    values: [accountId],
+  })
+  if (rows[0]?.due === true) {
+    await roll(db, accountId)
+    return await selectBalance(db, accountId).then((row) => row && row.allowance + row.packs)
+  }
+  return rows[0]?.remaining
+}
+
+/** One pack or goodwill grant with what is left of it. */
+export interface PackLeft {
+  readonly kind: 'pack' | 'goodwill'
+  /** Name of the pack; null for goodwill. */
+  readonly name: string | null
+  readonly credits: number
+  readonly left: number
+  readonly grantedAt: Date
+}
+
+/**
+ * Packs and goodwill, oldest first. Credits of packs are alike and never expire, so what was spent is
+ * counted against the oldest; what holds have set aside counts as spent.
+ */
+export async function readPacks(db: Db, accountId: string): Promise<readonly PackLeft[]> {
+  const { rows } = await db.pool.query<{
+    kind: 'pack' | 'goodwill'
+    name: string | null
+    credits: number
+    left: number
+    granted_at: Date
+  }>({
+    name: 'metering.packs',
+    text: `
+      select kind, detail as name, credits, granted_at,
+        greatest(0, least(credits, upto - spent)) as left
+      from (
+        select e.id, e.kind, e.detail, e.packs_delta as credits, e.created_at as granted_at,
+          (sum(e.packs_delta) over (order by e.id))::bigint as upto,
+          (sum(e.packs_delta) over ())::bigint - c.packs as spent
+        from credit_entries e join credit_accounts c on c.account_id = e.account_id
+        where e.account_id = $1 and e.kind in ('pack', 'goodwill')) packs
+      order by id`,
+    values: [accountId],
+  })
+  return rows.map((row) => ({
+    kind: row.kind,
+    name: row.name,
+    credits: row.credits,
+    left: row.left,
+    grantedAt: row.granted_at,
+  }))
+}
+
+async function roll(db: Db, accountId: string): Promise<void> {
+  await db.pool.query({
+    name: 'metering.roll',
+    text: 'select credit_roll($1)',
+    values: [accountId],
+  })
+}
+
+async function selectBalance(db: Db, accountId: string): Promise<BalanceRow | undefined> {
+  const { rows } = await db.pool.query<BalanceRow>({
+    name: 'metering.balance',
+    text: `
+      select a.plan, a.next_plan, c.allowance, c.packs, c.period_end as resets_at,
+        c.period_end <= now() as due,
+        (select coalesce(sum(h.allowance_left + h.packs_left), 0) from credit_holds h
+          where h.account_id = c.account_id and h.closed_at is null)::bigint as held
+      from credit_accounts c join accounts a on a.id = c.account_id
+      where c.account_id = $1`,
+    values: [accountId],
+  })
+  return rows[0]
+}

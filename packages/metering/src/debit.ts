@@ -1,0 +1,86 @@
+import type { Db } from '@plumbline/db/database'
+import { AGAIN, createGather, type Gather } from './gather.ts'
+import { assertCredits, assertKey, type Operation } from './operation.ts'
+import { retryStatement } from './retry.ts'
+
+export interface DebitAsk extends Operation {
+  readonly credits: number
+}
+
+/** A debit is granted whole or not at all. */
+export type DebitAnswer =
+  | { readonly granted: true; readonly remaining: number }
+  | { readonly granted: false; readonly available: number }
+
+/** Enough for every caller that one process serves at once; keeps a statement under about 10 ms. */
+const GROUP_LIMIT = 256
+
+/** Debits that wait at the same moment, of all accounts, committed by one statement. */
+export function gatherDebits(db: Db): Gather<DebitAsk, DebitAnswer> {
+  const gather = createGather<DebitAsk, DebitAnswer>(GROUP_LIMIT, (asks) => runDebits(db, asks))
+  return {
+    ask: async (ask) => {
+      assertKey('opKey', ask.opKey)
+      assertCredits(ask.credits, 1)
+      return gather.ask(ask)
+    },
+    [Symbol.asyncDispose]: () => gather[Symbol.asyncDispose](),
+  }
+}
+
+interface Judged {
+  readonly status: 'granted' | 'short' | 'repeat' | 'refunded' | 'conflict' | 'unknown'
+  readonly available: number | null
+}
+
+async function runDebits(
+  db: Db,
+  asks: readonly DebitAsk[],
+): Promise<readonly (DebitAnswer | typeof AGAIN)[]> {
+  const twice = repeatsIn(asks)
+  const sent = asks.filter((_, index) => !twice.has(index))
+  const { rows } = await retryStatement(() =>
+    db.pool.query<Judged>({
+      name: 'metering.debit',
+      text: 'select status, available from credit_debit($1, $2, $3)',
+      values: [
+        sent.map((ask) => ask.accountId),
+        sent.map((ask) => ask.opKey),
+        sent.map((ask) => ask.credits),
+      ],
+    }),
+  )
+  let next = 0
+  return asks.map((ask, index) => (twice.has(index) ? AGAIN : answerOf(ask, rows[next++])))
+}
+
+/** Places whose key stands before them in the same group: they travel in the next one, as repeats. */
+function repeatsIn(asks: readonly DebitAsk[]): ReadonlySet<number> {
+  const seen = new Set<string>()
+  const repeats = new Set<number>()
+  for (const [index, ask] of asks.entries()) {
+    const key = `${ask.accountId}\0${ask.opKey}`
+    if (seen.has(key)) repeats.add(index)
+    seen.add(key)
+  }
+  return repeats
+}
+
+function answerOf(ask: DebitAsk, judged: Judged | undefined): DebitAnswer | typeof AGAIN {
+  const available = judged?.available ?? 0
+  switch (judged?.status) {
+    case 'granted':
+    case 'repeat':
+      return { granted: true, remaining: available }
+    case 'short':
+      // Refused only because of a larger ask before it, which took nothing in the end.
+      return ask.credits <= available ? AGAIN : { granted: false, available }
+    case 'conflict':
+      throw new Error(`debit ${ask.opKey} of ${ask.accountId} took effect with other credits`)
+    case 'refunded':
+      throw new Error(`debit ${ask.opKey} of ${ask.accountId} was given back; use a new key`)
+    case 'unknown':
+    case undefined:
+      throw new Error(`account ${ask.accountId} has no balance`)
+  }
+}

@@ -1,0 +1,84 @@
+import { PACKS, type Pack, type Plan } from '@plumbline/contract/plans'
+import type { Db } from '@plumbline/db/database'
+import { assertCredits, assertKey } from './operation.ts'
+import { retryStatement } from './retry.ts'
+
+/**
+ * Adds an add-on pack; its credits never expire.
+ *
+ * @param sourceRef - the payment it came from; takes effect once, for one account only
+ * @returns false where that payment was credited before
+ */
+export async function grantPack(
+  db: Db,
+  accountId: string,
+  pack: Pack,
+  sourceRef: string,
+): Promise<boolean> {
+  return grant(db, {
+    accountId,
+    sourceRef,
+    kind: 'pack',
+    credits: PACKS[pack].credits,
+    detail: pack,
+  })
+}
+
+/** Adds credits of the operator's choice, counted with the packs; once for each source. */
+export async function grantGoodwill(
+  db: Db,
+  accountId: string,
+  credits: number,
+  sourceRef: string,
+): Promise<boolean> {
+  assertCredits(credits, 1)
+  return grant(db, { accountId, sourceRef, kind: 'goodwill', credits, detail: null })
+}
+
+async function grant(
+  db: Db,
+  wanted: {
+    accountId: string
+    sourceRef: string
+    kind: 'pack' | 'goodwill'
+    credits: number
+    detail: string | null
+  },
+): Promise<boolean> {
+  assertKey('sourceRef', wanted.sourceRef)
+  const { rows } = await retryStatement(() =>
+    db.pool.query<{ granted: boolean }>('select credit_grant($1, $2, $3, $4, $5) as granted', [
+      wanted.accountId,
+      wanted.sourceRef,
+      wanted.kind,
+      wanted.credits,
+      wanted.detail,
+    ]),
+  )
+  return rows[0]?.granted === true
+}
+
+/** What a change of plan came to. */
+export interface PlanChange {
+  readonly plan: Plan
+  /** What the next cycle starts with; null where the plan stays. */
+  readonly nextPlan: Plan | null
+  /** Credits added at once. */
+  readonly granted: number
+}
+
+/**
+ * Moves an account to a plan: one with more credits at once, with the difference; one with fewer with
+ * the next cycle. Asking for the plan it is on calls off what was waiting.
+ */
+export async function changePlan(db: Db, accountId: string, plan: Plan): Promise<PlanChange> {
+  const { rows } = await retryStatement(() =>
+    db.pool.query<{ plan_now: Plan; plan_next: Plan | null; granted: number }>(
+      'select plan_now, plan_next, granted from credit_change_plan($1, $2)',
+      [accountId, plan],
+    ),
+  )
+  const [row] = rows
+  if (row === undefined) throw new Error(`credit_change_plan said nothing of ${accountId}`)
+  return { plan: row.plan_now, nextPlan: row.plan_next, granted: row.granted }
+}

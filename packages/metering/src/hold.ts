@@ -1,0 +1,71 @@
+import type { Tx } from '@plumbline/db/database'
+import { sql } from 'kysely'
+import { assertCredits, assertKey } from './operation.ts'
+
+/** A hold is granted whole or not at all. */
+export type HoldAnswer =
+  | { readonly granted: true; readonly remaining: number }
+  | { readonly granted: false; readonly available: number }
+
+export interface HoldAsk {
+  readonly accountId: string
+  /** Names the hold; asking again with the same credits answers the same. */
+  readonly ref: string
+  readonly credits: number
+}
+
+export interface SettleAsk extends HoldAsk {
+  /** Takes effect once. */
+  readonly opKey: string
+}
+
+export interface ReleaseAsk {
+  readonly accountId: string
+  readonly ref: string
+  readonly opKey: string
+}
+
+/** Sets credits aside in the caller's transaction, allowance first; locks the account until its end. */
+export async function hold(tx: Tx, ask: HoldAsk): Promise<HoldAnswer> {
+  assertKey('ref', ask.ref)
+  assertCredits(ask.credits, 0)
+  const { rows } = await sql<{ granted: boolean; available: number }>`
+    select granted, available from credit_hold(${ask.accountId}, ${ask.ref}, ${ask.credits})
+  `.execute(tx)
+  const [answer] = rows
+  if (answer === undefined) throw new Error(`credit_hold said nothing of ${ask.ref}`)
+  return answer.granted
+    ? { granted: true, remaining: answer.available }
+    : { granted: false, available: answer.available }
+}
+
+/**
+ * Charges a part of a hold in the caller's transaction; locks the hold, never the account.
+ *
+ * @returns false where the operation took effect before
+ * @throws where the hold is closed or has less: more was settled than held is a bug
+ */
+export async function settle(tx: Tx, ask: SettleAsk): Promise<boolean> {
+  assertKey('ref', ask.ref)
+  assertKey('opKey', ask.opKey)
+  assertCredits(ask.credits, 0)
+  const { rows } = await sql<{ settled: boolean }>`
+    select credit_settle(${ask.accountId}, ${ask.ref}, ${ask.opKey}, ${ask.credits}) as settled
+  `.execute(tx)
+  return rows[0]?.settled === true
+}
+
+/**
+ * Closes a hold in the caller's transaction and gives its rest back; what came from the allowance of
+ * an ended cycle stays ended.
+ *
+ * @returns credits released; undefined where no hold of that name is open
+ */
+export async function release(tx: Tx, ask: ReleaseAsk): Promise<number | undefined> {
+  assertKey('ref', ask.ref)
+  assertKey('opKey', ask.opKey)
+  const { rows } = await sql<{ released: number | null }>`
+    select credit_release(${ask.accountId}, ${ask.ref}, ${ask.opKey}) as released
+  `.execute(tx)
+  return rows[0]?.released ?? undefined
+}

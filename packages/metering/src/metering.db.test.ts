@@ -1,0 +1,210 @@
+import { createAccount, getAccount } from '@plumbline/db/accounts'
+import { openDatabase, type Db } from '@plumbline/db/database'
+import { expect, test } from 'vitest'
+import { createTestDatabase } from '../../../test/support/postgres.ts'
+import { auditLedger } from './audit.ts'
+import { createMetering } from './metering.ts'
+
+async function setUp() {
+  const database = await createTestDatabase()
+  const db = openDatabase({ url: database.url, poolSize: 10, applicationName: 'test' })
+  const metering = createMetering(db)
+  return {
+    db,
+    metering,
+    [Symbol.asyncDispose]: async () => {
+      await metering[Symbol.asyncDispose]()
+      await db[Symbol.asyncDispose]()
+      await database[Symbol.asyncDispose]()
+    },
+  }
+}
+
+async function freeAccount(db: Db): Promise<string> {
+  return (await createAccount(db.kysely, { email: 'a@b.example', plan: 'free' })).id
+}
+
+test('an account starts with its plan’s allowance', async () => {
+  await using context = await setUp()
+  const id = await freeAccount(context.db)
+  expect(await context.metering.balance(id)).toMatchObject({
+    plan: 'free',
+    nextPlan: null,
+    allowance: 200,
+    packs: 0,
+    held: 0,
+    available: 200,
+  })
+  expect(await context.metering.remaining(id)).toBe(200)
+})
+
+test('a debit takes the allowance first and then packs', async () => {
+  await using context = await setUp()
+  const id = await freeAccount(context.db)
+  await context.metering.grantPack(id, 'starter', 'pay_1')
+  expect(await context.metering.debit({ accountId: id, opKey: 'a', credits: 150 })).toEqual({
+    granted: true,
+    remaining: 1_050,
+  })
+  await context.metering.debit({ accountId: id, opKey: 'b', credits: 60 })
+  expect(await context.metering.balance(id)).toMatchObject({ allowance: 0, packs: 990 })
+  expect(await auditLedger(context.db)).toEqual([])
+})
+
+test('200 parallel debits on 100 credits grant exactly 100', async () => {
+  await using context = await setUp()
+  await using other = openDatabase({
+    url: String(context.db.pool.options.connectionString),
+    poolSize: 5,
+    applicationName: 'other',
+  })
+  await using second = createMetering(other)
+  const id = await freeAccount(context.db)
+  await context.metering.debit({ accountId: id, opKey: 'first', credits: 100 })
+  const answers = await Promise.all(
+    Array.from({ length: 200 }, (_, n) =>
+      (n % 2 === 0 ? context.metering : second).debit({
+        accountId: id,
+        opKey: `p${n}`,
+        credits: 1,
+      }),
+    ),
+  )
+  expect(answers.filter((answer) => answer.granted)).toHaveLength(100)
+  expect(await context.metering.remaining(id)).toBe(0)
+  expect(await auditLedger(context.db)).toEqual([])
+})
+
+test('a group admits what fits after one that does not', async () => {
+  await using context = await setUp()
+  const id = await freeAccount(context.db)
+  const credits = [150, 60, 50, 1, 7, 40]
+  const answers = await Promise.all(
+    credits.map((one, n) =>
+      context.metering.debit({ accountId: id, opKey: `g${n}`, credits: one }),
+    ),
+  )
+  expect(answers.map((answer) => answer.granted)).toEqual([true, false, true, false, false, false])
+  expect(await context.metering.remaining(id)).toBe(0)
+})
+
+test('a debit takes effect once for each key, in one group and over groups', async () => {
+  await using context = await setUp()
+  const id = await freeAccount(context.db)
+  const ask = { accountId: id, opKey: 'same', credits: 5 }
+  const answers = await Promise.all([context.metering.debit(ask), context.metering.debit(ask)])
+  answers.push(await context.metering.debit(ask))
+  expect(answers.every((answer) => answer.granted)).toBe(true)
+  expect(await context.metering.remaining(id)).toBe(195)
+  await expect(context.metering.debit({ ...ask, credits: 6 })).rejects.toThrow(/other credits/)
+})
+
+test('an unanswered debit is refunded once, an answered one never', async () => {
+  await using context = await setUp()
+  const id = await freeAccount(context.db)
+  for (const opKey of ['a', 'b', 'c']) {
+    await context.metering.debit({ accountId: id, opKey, credits: 10 })
+  }
+  expect(await context.metering.answered({ accountId: id, opKey: 'a' })).toEqual({
+    state: 'answered',
+    given: 0,
+  })
+  const refund = { accountId: id, opKey: 'b', reason: 'timeout' }
+  expect(await context.metering.refund(refund)).toEqual({ state: 'refunded', given: 10 })
+  expect(await context.metering.refund(refund)).toEqual({ state: 'refunded', given: 10 })
+  expect(await context.metering.sweepUnanswered(0)).toEqual([{ accountId: id, opKey: 'c' }])
+  expect(await context.metering.sweepUnanswered(0)).toEqual([])
+  expect(await context.metering.answered({ accountId: id, opKey: 'c' })).toEqual({
+    state: 'refunded',
+    given: 10,
+  })
+  expect(await context.metering.refund({ accountId: id, opKey: 'a', reason: 'late' })).toEqual({
+    state: 'answered',
+    given: 0,
+  })
+  expect(await context.metering.answered({ accountId: id, opKey: 'no' })).toEqual({
+    state: 'unknown',
+    given: 0,
+  })
+  expect(await context.metering.remaining(id)).toBe(190)
+  await expect(context.metering.debit({ accountId: id, opKey: 'c', credits: 10 })).rejects.toThrow(
+    /given back/,
+  )
+  expect(await auditLedger(context.db)).toEqual([])
+})
+
+test('an answer gives back at most what was taken, packs before allowance', async () => {
+  await using context = await setUp()
+  const id = await freeAccount(context.db)
+  await context.metering.grantGoodwill(id, 50, 'sorry')
+  await context.metering.debit({ accountId: id, opKey: 'a', credits: 210 })
+  expect(await context.metering.answered({ accountId: id, opKey: 'a', giveBack: 15 })).toEqual({
+    state: 'answered',
+    given: 15,
+  })
+  expect(await context.metering.balance(id)).toMatchObject({ allowance: 5, packs: 50 })
+  await context.metering.debit({ accountId: id, opKey: 'b', credits: 3 })
+  expect(await context.metering.answered({ accountId: id, opKey: 'b', giveBack: 9 })).toEqual({
+    state: 'answered',
+    given: 3,
+  })
+  expect(await auditLedger(context.db)).toEqual([])
+})
+
+test('a hold settles once for each key and releases the rest', async () => {
+  await using context = await setUp()
+  const { db, metering } = context
+  const id = await freeAccount(db)
+  const work = db.kysely
+  const held = { accountId: id, ref: 'bat_1', credits: 120 }
+  const grants = await work.transaction().execute((tx) => metering.hold(tx, held))
+  expect(grants).toEqual({ granted: true, remaining: 80 })
+  expect(await work.transaction().execute((tx) => metering.hold(tx, held))).toEqual(grants)
+  expect(
+    await work.transaction().execute((tx) => metering.hold(tx, { ...held, ref: 'bat_2' })),
+  ).toEqual({ granted: false, available: 80 })
+  const settle = { accountId: id, ref: 'bat_1', opKey: 'bat_1:0', credits: 50 }
+  expect(await work.transaction().execute((tx) => metering.settle(tx, settle))).toBe(true)
+  expect(await work.transaction().execute((tx) => metering.settle(tx, settle))).toBe(false)
+  expect(await metering.balance(id)).toMatchObject({ allowance: 80, held: 70 })
+  await expect(
+    work.transaction().execute((tx) => metering.settle(tx, { ...settle, opKey: 'x', credits: 71 })),
+  ).rejects.toThrow(/70 credits left/)
+  const release = { accountId: id, ref: 'bat_1', opKey: 'bat_1:end' }
+  expect(await work.transaction().execute((tx) => metering.release(tx, release))).toBe(70)
+  expect(await work.transaction().execute((tx) => metering.release(tx, release))).toBeUndefined()
+  expect(await metering.balance(id)).toMatchObject({ allowance: 150, held: 0 })
+  expect(await auditLedger(db)).toEqual([])
+})
+
+test('a larger plan grants the difference at once, a smaller one waits for the next cycle', async () => {
+  await using context = await setUp()
+  const { db, metering } = context
+  const id = await freeAccount(db)
+  expect(await metering.changePlan(id, 'starter')).toEqual({
+    plan: 'starter',
+    nextPlan: null,
+    granted: 4_800,
+  })
+  expect(await metering.changePlan(id, 'free')).toEqual({
+    plan: 'starter',
+    nextPlan: 'free',
+    granted: 0,
+  })
+  expect((await getAccount(db.kysely, id))?.nextPlan).toBe('free')
+  expect(await metering.changePlan(id, 'starter')).toMatchObject({ nextPlan: null, granted: 0 })
+  expect(await metering.remaining(id)).toBe(5_000)
+  expect(await auditLedger(db)).toEqual([])
+})
+
+test('the ledger refuses to be changed', async () => {
+  await using context = await setUp()
+  await freeAccount(context.db)
+  for (const statement of [
+    'update credit_entries set packs_delta = 9',
+    'delete from credit_entries',
+    'truncate credit_entries',
+  ]) {
+    await expect(context.db.pool.query(statement)).rejects.toThrow(/append-only/)
+  }
+})

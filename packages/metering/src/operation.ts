@@ -1,0 +1,18 @@
+/** One operation of an account; its key takes effect once. */
+export interface Operation {
+  readonly accountId: string
+  /** 1 to 200 characters, chosen by the caller and never used for another operation. */
+  readonly opKey: string
+}
+
+/** @throws RangeError where a key is empty, too long or holds a NUL, which Postgres cannot store */
+export function assertKey(name: string, key: string): void {
+  if (key.length >= 1 && key.length <= 200 && !key.includes('\0')) return
+  throw new RangeError(`${name} has 1 to 200 characters without NUL, not ${JSON.stringify(key)}`)
+}
+
+/** @throws RangeError where credits are not a whole number of at least `least` */
+export function assertCredits(credits: number, least: 0 | 1): void {
+  if (Number.isSafeInteger(credits) && credits >= least) return
+  throw new RangeError(`credits are a whole number of at least ${least}, not ${credits}`)
+}

@@ -1,0 +1,35 @@
+import { setTimeout as delay } from 'node:timers/promises'
+
+/** Waits between tries: 5 tries within about a second and a half. */
+const WAITS_MS = [20, 80, 300, 1_000] as const
+
+/**
+ * Runs a statement again when the connection broke or the server chose it as the loser, for
+ * statements that take effect once however often they run: the reply to a commit may be lost.
+ */
+export async function retryStatement<T>(run: () => Promise<T>): Promise<T> {
+  for (const waitMs of WAITS_MS) {
+    try {
+      return await run()
+    } catch (error) {
+      if (!isPassing(error)) throw error
+      await delay(waitMs)
+    }
+  }
+  return run()
+}
+
+/**
+ * SQLSTATE classes 08 (connection), 53 (resources), and single codes: serialization failure,
+ * deadlock, lock not available, shutdown, crash, not yet ready. Source: PostgreSQL manual, appendix A.
+ */
+const PASSING_STATES = /^(08...|53...|40001|40P01|55P03|57P0[1-3])$/
+
+const PASSING_SYSTEM = new Set(['ECONNRESET', 'ECONNREFUSED', 'EPIPE', 'ETIMEDOUT', 'ECONNABORTED'])
+
+function isPassing(error: unknown): boolean {
+  if (!(error instanceof Error)) return false
+  const code = 'code' in error && typeof error.code === 'string' ? error.code : ''
+  if (code === '') return /connection (terminated|timeout)|timeout exceeded/i.test(error.message)
+  return PASSING_STATES.test(code) || PASSING_SYSTEM.has(code)
+}

@@ -1,0 +1,41 @@
+import type { Db } from '@plumbline/db/database'
+import type { Operation } from './operation.ts'
+import { retryStatement } from './retry.ts'
+
+const SWEEP_LIMIT = 500
+
+/**
+ * Refunds debits that have had no answer for longer than `olderThanSeconds` of database time; those
+ * that another process is ending at this moment are left to it.
+ *
+ * @returns the operations it gave back, whose idempotency keys are free again
+ */
+export async function sweepUnanswered(
+  db: Db,
+  olderThanSeconds: number,
+): Promise<readonly Operation[]> {
+  const swept: Operation[] = []
+  for (;;) {
+    const { rows } = await retryStatement(() =>
+      db.pool.query<{ account: string; op: string }>(
+        'select account, op from credit_sweep(make_interval(secs => $1), $2)',
+        [olderThanSeconds, SWEEP_LIMIT],
+      ),
+    )
+    swept.push(...rows.map((row) => ({ accountId: row.account, opKey: row.op })))
+    if (rows.length < SWEEP_LIMIT) return swept
+  }
+}
+
+/** Turns every cycle that is over, so that plans and balances are right though nobody asks; counts them. */
+export async function rollDue(db: Db): Promise<number> {
+  let total = 0
+  for (;;) {
+    const { rows } = await retryStatement(() =>
+      db.pool.query<{ rolled: number }>('select credit_roll_due($1) as rolled', [SWEEP_LIMIT]),
+    )
+    const rolled = rows[0]?.rolled ?? 0
+    total += rolled
+    if (rolled < SWEEP_LIMIT) return total
+  }
+}
