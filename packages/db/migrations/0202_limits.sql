@@ -1,0 +1,93 @@
+-- Buckets by the generic cell rate algorithm: the moment, in microseconds of the epoch, at which each
+-- is full again.
+create unlogged table rate_buckets (
+  key text primary key,
+  full_at double precision not null
+) with (fillfactor = 50);
+
+create index rate_buckets_full on rate_buckets (full_at);
+
+create unlogged table leases (
+  key text not null,
+  holder uuid not null,
+  expires_at timestamptz not null,
+  primary key (key, holder)
+);
+
+create index leases_expiry on leases (expires_at);
+
+-- Judges each take after those before it and after those of other sessions: the row is locked before
+-- the clock is read. Rows are locked in one order, so that two sets of takes cannot block each other.
+create function take_from_buckets(keys text[], counts float8[], rates float8[], bursts float8[])
+returns table (place int, granted boolean, wait_ms float8, remaining float8)
+language plpgsql as $$
+declare
+  ask record;
+  moment float8;
+  before float8;
+  following float8;
+  ceiling float8;
+  each float8;
+begin
+  for ask in
+    select t.key, t.count, t.rate, t.burst, t.place::int as place
+      from unnest(keys, counts, rates, bursts) with ordinality as t (key, count, rate, burst, place)
+     order by t.key collate "C", t.place
+  loop
+    loop
+      select b.full_at into before from rate_buckets b where b.key = ask.key for update;
+      exit when found;
+      insert into rate_buckets (key, full_at) values (ask.key, 0) on conflict (key) do nothing;
+    end loop;
+    moment := extract(epoch from clock_timestamp()) * 1000000;
+    before := greatest(moment, before);
+    each := 1000000 / ask.rate;
+    following := ceil(before + ask.count * each);
+    ceiling := moment + ask.burst * each;
+    place := ask.place;
+    granted := following <= ceiling;
+    if granted then
+      update rate_buckets b set full_at = following where b.key = ask.key;
+      wait_ms := 0;
+      remaining := floor((ceiling - following) / each);
+    else
+      wait_ms := ceil((following - ceiling) / 1000);
+      remaining := greatest(0, floor((ceiling - before) / each));
+    end if;
+    return next;
+  end loop;
+end
+$$;
+
+-- Gives each asker a place where fewer than its limit are held. Keys are locked by number, in one
+-- order, until the transaction ends.
+create function take_leases(keys text[], holders uuid[], limits int[], ttls_ms float8[])
+returns table (place int, granted boolean, wait_ms float8)
+language plpgsql as $$
+declare
+  ask record;
+  held int;
+  first_expiry timestamptz;
+begin
+  for ask in
+    select t.key, t.holder, t.most, t.ttl_ms, t.place::int as place,
+           hashtextextended(t.key, 202) as number
+      from unnest(keys, holders, limits, ttls_ms) with ordinality as t (key, holder, most, ttl_ms, place)
+     order by number, t.place
+  loop
+    perform pg_advisory_xact_lock(ask.number);
+    delete from leases l where l.key = ask.key and l.expires_at <= clock_timestamp();
+    select count(*), min(l.expires_at) into held, first_expiry from leases l where l.key = ask.key;
+    place := ask.place;
+    granted := held < ask.most;
+    if granted then
+      insert into leases (key, holder, expires_at)
+      values (ask.key, ask.holder, clock_timestamp() + ask.ttl_ms * interval '1 millisecond');
+      wait_ms := 0;
+    else
+      wait_ms := extract(epoch from first_expiry - clock_timestamp()) * 1000;
+    end if;
+    return next;
+  end loop;
+end
+$$;

@@ -1,0 +1,11 @@
+import type { Db } from './database.ts'
+
+/** Milliseconds of the epoch by the database's clock. */
+export async function readClockMs(db: Db): Promise<number> {
+  const { rows } = await db.pool.query<{ ms: number }>(
+    `select (extract(epoch from clock_timestamp()) * 1000)::float8 as ms`,
+  )
+  const ms = rows[0]?.ms
+  if (ms === undefined) throw new Error('the database did not answer with its clock')
+  return ms
+}

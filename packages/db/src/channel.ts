@@ -1,0 +1,145 @@
+import { once } from 'node:events'
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Channel } from '@plumbline/contract/channel'
+import { gather } from '@plumbline/contract/gather'
+import pg from 'pg'
+import type { Db } from './database.ts'
+
+export interface PostgresChannelOptions {
+  readonly db: Db
+  /** Where the one connection that listens goes; the same database as `db`. */
+  readonly url: string
+  /** Told of lost connections; they come back by themselves. */
+  readonly onError: (error: unknown) => void
+}
+
+/**
+ * Postgres NOTIFY, over one connection that listens for all topics. Equal messages of one moment may
+ * arrive as one.
+ */
+export function openPostgresChannel(options: PostgresChannelOptions): Channel & AsyncDisposable {
+  const listener = createListener(options)
+  const publish = gather((items: readonly Published[]) => notify(options.db, items), {
+    maxItems: 100,
+  })
+  return {
+    async publish(topic, messages) {
+      checkTopic(topic)
+      await Promise.all(messages.map((message) => publish({ topic, message })))
+    },
+    async subscribe(topic, onMessage) {
+      checkTopic(topic)
+      return listener.subscribe(topic, onMessage)
+    },
+    [Symbol.asyncDispose]: () => listener.close(),
+  }
+}
+
+interface Published {
+  readonly topic: string
+  readonly message: string
+}
+
+async function notify(db: Db, items: readonly Published[]): Promise<readonly undefined[]> {
+  await db.pool.query({
+    name: 'channel-notify',
+    text: `select pg_notify(topic, message)
+             from unnest($1::text[], $2::text[]) as t (topic, message)`,
+    values: [items.map(({ topic }) => topic), items.map(({ message }) => message)],
+  })
+  return items.map(() => undefined)
+}
+
+/** Topics stand in LISTEN as identifiers, which cannot be parameters. */
+function checkTopic(topic: string): void {
+  if (/^[a-z0-9:_-]{1,50}$/.test(topic)) return
+  throw new RangeError(`a topic is 1 to 50 characters of a-z, 0-9, -, _ and :, met "${topic}"`)
+}
+
+interface Listener {
+  subscribe(topic: string, onMessage: (message: string) => void): Promise<AsyncDisposable>
+  close(): Promise<void>
+}
+
+function createListener({ url, onError }: PostgresChannelOptions): Listener {
+  const topics = new Map<string, Set<(message: string) => void>>()
+  const closing = new AbortController()
+  let current: Promise<pg.Client> | undefined
+
+  /** Connects and listens for every topic, as often as it takes; ends only with `close`. */
+  async function connect(): Promise<pg.Client> {
+    for (let attempt = 0; ; attempt += 1) {
+      closing.signal.throwIfAborted()
+      const client = new pg.Client({ connectionString: url, keepAlive: true, ...CLIENT })
+      client.on('error', onError)
+      client.on('notification', ({ channel, payload = '' }) => {
+        for (const onMessage of topics.get(channel) ?? []) onMessage(payload)
+      })
+      try {
+        await client.connect()
+        for (const topic of topics.keys()) await client.query(`listen "${topic}"`)
+        client.once('end', renew)
+        return client
+      } catch (error) {
+        onError(error)
+        await client.end().catch(onError)
+        await delay(Math.min(100 * 2 ** attempt, MAX_DELAY_MS), undefined, closing)
+      }
+    }
+  }
+
+  function renew(): void {
+    if (closing.signal.aborted) return
+    current = connect()
+    // Rejects only when closed meanwhile; who waits for it hears that too.
+    current.catch(() => {})
+  }
+
+  function connected(): Promise<pg.Client> {
+    if (current === undefined) renew()
+    return current ?? Promise.reject(new Error('the channel is closed'))
+  }
+
+  async function command(text: string): Promise<void> {
+    for (;;) {
+      const client = await connected()
+      try {
+        await client.query(text)
+        return
+      } catch (error) {
+        // A statement so simple fails only with its connection; the next one begins with all topics.
+        onError(error)
+        await Promise.race([once(client, 'end', closing), client.end()])
+      }
+    }
+  }
+
+  return {
+    async subscribe(topic, onMessage) {
+      const mine = topics.get(topic) ?? new Set()
+      topics.set(topic, mine.add(onMessage))
+      await command(`listen "${topic}"`)
+      return {
+        async [Symbol.asyncDispose]() {
+          mine.delete(onMessage)
+          if (mine.size > 0 || topics.get(topic) !== mine) return
+          topics.delete(topic)
+          if (!closing.signal.aborted) await command(`unlisten "${topic}"`)
+        },
+      }
+    },
+    async close() {
+      closing.abort()
+      const client = await current?.catch(() => undefined)
+      await client?.end()
+    },
+  }
+}
+
+const MAX_DELAY_MS = 2_000
+
+const CLIENT = {
+  application_name: 'plumbline channel',
+  keepAliveInitialDelayMillis: 10_000,
+  connectionTimeoutMillis: 10_000,
+} as const

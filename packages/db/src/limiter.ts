@@ -1,0 +1,109 @@
+import { randomUUID } from 'node:crypto'
+import type { Grant, Limiter } from '@plumbline/contract/engine'
+import { gather } from '@plumbline/contract/gather'
+import { checkLease, checkTake, grantOf, leaseRetryMs } from '@plumbline/contract/limits'
+import type { Db } from './database.ts'
+
+/** Takes in one statement at most: each holds its row until the statement ends. */
+const MAX_TAKES = 200
+
+/**
+ * Buckets and leases in Postgres by its own clock; what waits at the same moment goes in one
+ * statement, which judges it in order of arrival.
+ */
+export function createPostgresLimiter(db: Db): Limiter {
+  const take = gather((asks: readonly Take[]) => takeAll(db, asks), { maxItems: MAX_TAKES })
+  const lease = gather((asks: readonly LeaseAsk[]) => leaseAll(db, asks), { maxItems: MAX_TAKES })
+  return {
+    async take(key, count, rate) {
+      checkTake(count, rate)
+      return take({ key, count, ...rate })
+    },
+    async lease(key, limit, ttlMs) {
+      checkLease(limit, ttlMs)
+      const holder = randomUUID()
+      const { granted, wait_ms } = await lease({ key, holder, limit, ttlMs })
+      if (!granted) return { granted, retryMs: leaseRetryMs(wait_ms) }
+      return {
+        granted,
+        renew: () => renew(db, key, holder, ttlMs),
+        release: () => release(db, key, holder),
+      }
+    },
+  }
+}
+
+interface Take {
+  readonly key: string
+  readonly count: number
+  readonly perSecond: number
+  readonly burst: number
+}
+
+async function takeAll(db: Db, asks: readonly Take[]): Promise<readonly Grant[]> {
+  const { rows } = await db.pool.query<TakeRow>({
+    name: 'limiter-take',
+    text: `select place, granted, wait_ms, remaining
+             from take_from_buckets($1::text[], $2::float8[], $3::float8[], $4::float8[])
+            order by place`,
+    values: [
+      asks.map(({ key }) => key),
+      asks.map(({ count }) => count),
+      asks.map(({ perSecond }) => perSecond),
+      asks.map(({ burst }) => burst),
+    ],
+  })
+  return rows.map(({ granted, wait_ms, remaining }) => grantOf(granted, wait_ms, remaining))
+}
+
+interface TakeRow {
+  readonly granted: boolean
+  readonly wait_ms: number
+  readonly remaining: number
+}
+
+interface LeaseAsk {
+  readonly key: string
+  readonly holder: string
+  readonly limit: number
+  readonly ttlMs: number
+}
+
+interface LeaseRow {
+  readonly granted: boolean
+  readonly wait_ms: number
+}
+
+async function leaseAll(db: Db, asks: readonly LeaseAsk[]): Promise<readonly LeaseRow[]> {
+  const { rows } = await db.pool.query<LeaseRow>({
+    name: 'limiter-lease',
+    text: `select place, granted, wait_ms
+             from take_leases($1::text[], $2::uuid[], $3::int[], $4::float8[])
+            order by place`,
+    values: [
+      asks.map(({ key }) => key),
+      asks.map(({ holder }) => holder),
+      asks.map(({ limit }) => limit),
+      asks.map(({ ttlMs }) => ttlMs),
+    ],
+  })
+  return rows
+}
+
+async function renew(db: Db, key: string, holder: string, ttlMs: number): Promise<boolean> {
+  const { rowCount } = await db.pool.query({
+    name: 'limiter-renew',
+    text: `update leases set expires_at = now() + $3::float8 * interval '1 millisecond'
+            where key = $1 and holder = $2 and expires_at > now()`,
+    values: [key, holder, ttlMs],
+  })
+  return rowCount === 1
+}
+
+async function release(db: Db, key: string, holder: string): Promise<void> {
+  await db.pool.query({
+    name: 'limiter-release',
+    text: `delete from leases where key = $1 and holder = $2`,
+    values: [key, holder],
+  })
+}

@@ -1,0 +1,31 @@
+import type { Db } from './database.ts'
+
+/** Rows that one call deletes of each table at most. */
+const MAX_ROWS = 10_000
+
+/**
+ * Deletes what has run out: shared facts, buckets full for an hour, leases, letters older than a
+ * minute. At most 10,000 rows of each in a call; answers how many went, so that the caller can go on.
+ */
+export async function sweepExpired(db: Db): Promise<number> {
+  let count = 0
+  for (const statement of STATEMENTS) {
+    const { rowCount } = await db.pool.query(statement, [MAX_ROWS])
+    count += rowCount ?? 0
+  }
+  return count
+}
+
+const STATEMENTS = [
+  `delete from memory_entries where ctid = any(array(
+     select ctid from memory_entries where expires_at <= now() limit $1 for update skip locked))`,
+  `delete from rate_buckets where ctid = any(array(
+     select ctid from rate_buckets
+      where full_at < (extract(epoch from now()) - 3600) * 1000000
+      limit $1 for update skip locked))`,
+  `delete from leases where ctid = any(array(
+     select ctid from leases where expires_at <= now() limit $1 for update skip locked))`,
+  `delete from letters where ctid = any(array(
+     select ctid from letters where posted_at < now() - interval '1 minute'
+      limit $1 for update skip locked))`,
+] as const

@@ -1,0 +1,106 @@
+import { gather } from '@plumbline/contract/gather'
+import type { Memory, MemoryEntry } from '@plumbline/contract/engine'
+import { checkLifetime } from '@plumbline/contract/limits'
+import type { Json } from '@plumbline/contract/outcome'
+import type { Db } from './database.ts'
+
+/** Keys in one statement at most. */
+const MAX_KEYS = 1_000
+
+/** Shared facts in Postgres by its own clock; what waits at the same moment goes in one statement. */
+export function createPostgresMemory(db: Db): Memory {
+  const get = gather((keys: readonly string[]) => read(db, keys), { maxItems: MAX_KEYS })
+  const set = gather((entries: readonly MemoryEntry[]) => write(db, entries), {
+    maxItems: MAX_KEYS,
+  })
+  const claim = gather((entries: readonly MemoryEntry[]) => writeWhereAbsent(db, entries), {
+    maxItems: MAX_KEYS,
+  })
+  const remove = gather((keys: readonly string[]) => erase(db, keys), { maxItems: MAX_KEYS })
+  return {
+    get: (keys) => Promise.all(keys.map(get)),
+    async set(entries) {
+      for (const { ttlMs } of entries) checkLifetime(ttlMs)
+      await Promise.all(entries.map(set))
+    },
+    async claim(entry) {
+      checkLifetime(entry.ttlMs)
+      return claim(entry)
+    },
+    async delete(keys) {
+      await Promise.all(keys.map(remove))
+    },
+  }
+}
+
+async function read(db: Db, keys: readonly string[]): Promise<readonly (Json | undefined)[]> {
+  const { rows } = await db.pool.query<{ key: string; value: string }>({
+    name: 'memory-get',
+    text: `select key, value from memory_entries where key = any($1::text[]) and expires_at > now()`,
+    values: [[...new Set(keys)]],
+  })
+  const values = new Map(rows.map(({ key, value }) => [key, value]))
+  return keys.map((key) => {
+    const value = values.get(key)
+    return value === undefined ? undefined : parsed(value)
+  })
+}
+
+/** Rows are written in the order of their keys, so that two statements cannot block each other. */
+async function write(db: Db, entries: readonly MemoryEntry[]): Promise<readonly undefined[]> {
+  await db.pool.query({
+    name: 'memory-set',
+    text: `insert into memory_entries (key, value, expires_at)
+           select key, value, now() + ttl_ms * interval '1 millisecond'
+             from unnest($1::text[], $2::text[], $3::float8[]) as t (key, value, ttl_ms)
+            order by key
+           on conflict (key) do update set value = excluded.value, expires_at = excluded.expires_at`,
+    values: columnsOf(new Map(entries.map((entry) => [entry.key, entry]))),
+  })
+  return entries.map(() => undefined)
+}
+
+async function writeWhereAbsent(
+  db: Db,
+  entries: readonly MemoryEntry[],
+): Promise<readonly boolean[]> {
+  const firsts = new Map<string, MemoryEntry>()
+  for (const entry of entries) if (!firsts.has(entry.key)) firsts.set(entry.key, entry)
+  const { rows } = await db.pool.query<{ key: string }>({
+    name: 'memory-claim',
+    text: `insert into memory_entries as held (key, value, expires_at)
+           select key, value, now() + ttl_ms * interval '1 millisecond'
+             from unnest($1::text[], $2::text[], $3::float8[]) as t (key, value, ttl_ms)
+            order by key
+           on conflict (key) do update set value = excluded.value, expires_at = excluded.expires_at
+            where held.expires_at <= now()
+           returning key`,
+    values: columnsOf(firsts),
+  })
+  const stored = new Set(rows.map(({ key }) => key))
+  return entries.map((entry) => stored.has(entry.key) && firsts.get(entry.key) === entry)
+}
+
+async function erase(db: Db, keys: readonly string[]): Promise<readonly undefined[]> {
+  await db.pool.query({
+    name: 'memory-delete',
+    text: `delete from memory_entries where key in
+             (select key from memory_entries where key = any($1::text[]) order by key for update)`,
+    values: [[...new Set(keys)]],
+  })
+  return keys.map(() => undefined)
+}
+
+function columnsOf(entries: ReadonlyMap<string, MemoryEntry>): unknown[] {
+  const all = [...entries.values()]
+  return [
+    all.map(({ key }) => key),
+    all.map(({ value }) => JSON.stringify(value)),
+    all.map(({ ttlMs }) => ttlMs),
+  ]
+}
+
+/** Safe: only `write` and `writeWhereAbsent` fill the column, both from JSON. */
+function parsed(text: string): Json {
+  return JSON.parse(text) as Json
+}

@@ -1,0 +1,101 @@
+import {
+  Job,
+  Queue,
+  Worker,
+  type BackendFactory,
+  type IQueueBackend,
+  type JobProgress,
+} from 'bullmq'
+import type { Consumer, ConsumerOptions, JobData, JobState, Producer } from './backend.ts'
+import type { QueueName } from './names.ts'
+
+/** How BullMQ reaches its server: a connection, and for Postgres the factory of its backend. */
+export interface Link<Backend extends IQueueBackend, Connection> {
+  readonly connection: Connection
+  readonly prefix?: string
+  readonly factory: BackendFactory<Backend, Connection>
+}
+
+/** Jobs leave no trace: how often they were tried and what became of them stands in Postgres. */
+const JOB_OPTIONS = { removeOnComplete: true, removeOnFail: true, attempts: 1 } as const
+
+/** Nobody reads events, and a stream of ten thousand for each queue would be kept for nothing. */
+const KEPT_EVENTS = 100
+
+/** Opens the adding side of a queue and waits until it is ready. */
+export async function openProducer<Backend extends IQueueBackend, Connection>(
+  name: QueueName,
+  { factory, ...link }: Link<Backend, Connection>,
+  onError: (error: Error) => void,
+): Promise<Producer> {
+  const queue = new Queue<JobData, void, string, JobData, void, string, Backend, Connection>(
+    name,
+    { ...link, streams: { events: { maxLen: KEPT_EVENTS } } },
+    factory,
+  )
+  queue.on('error', onError)
+  await queue.waitUntilReady()
+  return {
+    async add(jobs) {
+      await queue.addBulk(
+        jobs.map(({ id, data }) => ({ name, data, opts: { ...JOB_OPTIONS, jobId: id } })),
+      )
+    },
+    state: async (id) => STATES[await queue.getJobState(id)] ?? 'lost',
+    async depth() {
+      const counts = await queue.getJobCounts('waiting', 'active')
+      return { waiting: counts['waiting'] ?? 0, active: counts['active'] ?? 0 }
+    },
+    [Symbol.asyncDispose]: () => queue.close(),
+  }
+}
+
+const STATES: { readonly [state: string]: JobState } = {
+  waiting: 'waiting',
+  prioritized: 'waiting',
+  delayed: 'waiting',
+  active: 'active',
+}
+
+/** Opens the working side of a queue and waits until it is ready; jobs come at once. */
+export async function openConsumer<Backend extends IQueueBackend, Connection>(
+  { name, concurrency, lockMs, process, onError }: ConsumerOptions,
+  { factory, ...link }: Link<Backend, Connection>,
+): Promise<Consumer> {
+  // BullMQ hands over a signal only where the function declares all three parameters.
+  async function run(
+    job: Job<JobData, void>,
+    _token?: string,
+    signal?: AbortSignal,
+  ): Promise<void> {
+    await process(job.id ?? '', job.data, signal ?? NEVER)
+  }
+  const worker = new Worker<JobData, void, string, Backend, JobProgress, Connection>(
+    name,
+    run,
+    {
+      ...link,
+      concurrency,
+      lockDuration: lockMs,
+      stalledInterval: lockMs,
+      // A job whose worker dies is handed out again however often; attempts are counted in Postgres.
+      maxStalledCount: 1_000_000,
+      removeOnComplete: { count: 0 },
+      removeOnFail: { count: 0 },
+      drainDelay: 2,
+      runRetryDelay: 1_000,
+    },
+    factory,
+  )
+  worker.on('error', onError)
+  worker.on('lockRenewalFailed', (ids) => {
+    for (const id of ids) worker.cancelJob(id, 'the lock was lost')
+  })
+  await worker.waitUntilReady()
+  return {
+    abort: (reason) => worker.cancelAllJobs(reason),
+    close: () => worker.close(),
+  }
+}
+
+const NEVER = new AbortController().signal

@@ -1,0 +1,126 @@
+import { gather } from '@plumbline/contract/gather'
+import type { Outcome } from '@plumbline/contract/outcome'
+import type { Check } from '@plumbline/contract/products'
+import type { QueueBackend } from './backend.ts'
+import { work, type QueueWorker } from './jobs.ts'
+import {
+  packAnswers,
+  readJob,
+  writeAnswer,
+  writeNotice,
+  type LiveJob,
+  type Question,
+} from './live-letter.ts'
+import { liveQueueOf } from './names.ts'
+
+/** Questions that came in one job. */
+export interface LiveRequest<C extends Check> {
+  readonly questions: readonly Question[]
+  /** Ends the run: nobody waits for an answer any longer. */
+  readonly signal: AbortSignal
+  /** Sends the outcome of one question to its asker at once; only the first of each counts. */
+  readonly answered: (index: number, outcome: Outcome<C>) => void
+}
+
+export interface ServeLiveOptions {
+  /** Jobs under way together, each of 1 to 64 questions. */
+  readonly concurrency: number
+  readonly onError: (error: unknown) => void
+}
+
+/** How often an asker hears that its question is being worked on. */
+const WORKING_EVERY_MS = 700
+
+/**
+ * Answers the single calls of a check. What the handler leaves unanswered, or throws on, is told to
+ * the asker, who asks once more alone.
+ */
+export function serveLive<C extends Check>(
+  backend: QueueBackend,
+  check: C,
+  handler: (request: LiveRequest<C>) => Promise<void>,
+  { concurrency, onError }: ServeLiveOptions,
+): Promise<QueueWorker> {
+  const send = createSender(backend)
+  return work(
+    backend,
+    liveQueueOf(check),
+    async ({ data, signal }) => {
+      const job = readJob(data)
+      const leftMs = job.untilMs - backend.clock.nowMs()
+      if (leftMs > 0) await answer(job, handler, { send, signal, leftMs, onError })
+    },
+    { concurrency, onError },
+  )
+}
+
+interface Desk {
+  readonly send: Sender
+  readonly signal: AbortSignal
+  readonly leftMs: number
+  readonly onError: (error: unknown) => void
+}
+
+async function answer<C extends Check>(
+  { box, questions }: LiveJob,
+  handler: (request: LiveRequest<C>) => Promise<void>,
+  { send, signal, leftMs, onError }: Desk,
+): Promise<void> {
+  const open = new Set(questions.map(({ id }) => id))
+  const sent: Promise<void>[] = []
+  const tell = (sending: Promise<void>): void => void sent.push(sending.catch(onError))
+  const over = new AbortController()
+  const end = (): void => over.abort(signal.reason)
+  signal.addEventListener('abort', end, { once: true })
+  const timer = setTimeout(() => over.abort(new Error('time is up')), leftMs)
+  const beat = setInterval(
+    () => tell(send({ box, letter: writeNotice('working', [...open]) })),
+    WORKING_EVERY_MS,
+  )
+  try {
+    await handler({
+      questions,
+      signal: over.signal,
+      answered(index, outcome) {
+        const question = questions[index]
+        if (question === undefined || !open.delete(question.id)) return
+        tell(send({ box, answer: writeAnswer(question.id, outcome) }))
+      },
+    })
+  } catch (error) {
+    onError(error)
+  } finally {
+    clearInterval(beat)
+    clearTimeout(timer)
+    signal.removeEventListener('abort', end)
+  }
+  if (open.size > 0) tell(send({ box, letter: writeNotice('failed', [...open]) }))
+  await Promise.all(sent)
+}
+
+/** Something for one asker: an answer, which shares a letter with others, or a letter of its own. */
+type Parcel =
+  | { readonly box: string; readonly answer: string }
+  | { readonly box: string; readonly letter: string }
+
+type Sender = (parcel: Parcel) => Promise<void>
+
+/** What is known at the same moment goes to each asker together. */
+function createSender({ mailbox, kind }: QueueBackend): Sender {
+  return gather(
+    async (parcels: readonly Parcel[]) => {
+      const boxes = Map.groupBy(parcels, ({ box }) => box)
+      await Promise.all(
+        [...boxes].map(([box, mine]) =>
+          mailbox.post(box, [
+            ...packAnswers(mine.flatMap((parcel) => ('answer' in parcel ? [parcel.answer] : []))),
+            ...mine.flatMap((parcel) => ('letter' in parcel ? [parcel.letter] : [])),
+          ]),
+        ),
+      )
+      return parcels.map(() => undefined)
+    },
+    // Postgres lets one NOTIFY commit at a time; Redis takes them as they come.
+    { maxItems: 500, maxRuns: kind === 'redis' ? 8 : 2 },
+  )
+}

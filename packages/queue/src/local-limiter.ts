@@ -1,0 +1,57 @@
+import type { Limiter } from '@plumbline/contract/engine'
+import { checkLease, checkTake, grantOf, leaseRetryMs } from '@plumbline/contract/limits'
+
+/** Limits of one process: the same buckets and leases as the shared limiters. */
+export function createLocalLimiter({
+  nowMs = () => performance.now(),
+}: { nowMs?: () => number } = {}): Limiter {
+  const full = new Map<string, number>()
+  const leases = new Map<string, Map<symbol, number>>()
+  return {
+    async take(key, count, rate) {
+      checkTake(count, rate)
+      const now = nowMs()
+      if (full.size > SWEEP_AT) sweep(full, now)
+      const interval = 1_000 / rate.perSecond
+      const before = Math.max(now, full.get(key) ?? 0)
+      const after = before + count * interval
+      const limit = now + rate.burst * interval
+      if (after > limit) {
+        const left = Math.max(0, Math.floor((limit - before) / interval))
+        return grantOf(false, Math.ceil(after - limit), left)
+      }
+      full.set(key, after)
+      return grantOf(true, 0, Math.floor((limit - after) / interval))
+    },
+    async lease(key, limit, ttlMs) {
+      checkLease(limit, ttlMs)
+      const holders = leases.get(key) ?? new Map<symbol, number>()
+      const now = nowMs()
+      sweep(holders, now)
+      if (holders.size >= limit) {
+        return { granted: false, retryMs: leaseRetryMs(Math.min(...holders.values()) - now) }
+      }
+      const holder = Symbol(key)
+      leases.set(key, holders.set(holder, now + ttlMs))
+      return {
+        granted: true,
+        renew: async () => {
+          if ((holders.get(holder) ?? 0) <= nowMs()) return false
+          holders.set(holder, nowMs() + ttlMs)
+          return true
+        },
+        release: async () => {
+          holders.delete(holder)
+          if (holders.size === 0 && leases.get(key) === holders) leases.delete(key)
+        },
+      }
+    },
+  }
+}
+
+/** Buckets that are full again say nothing; they are dropped when so many keys are held. */
+const SWEEP_AT = 100_000
+
+function sweep<Key>(moments: Map<Key, number>, now: number): void {
+  for (const [key, moment] of moments) if (moment <= now) moments.delete(key)
+}

@@ -1,0 +1,79 @@
+import { randomUUID } from 'node:crypto'
+import type { Limiter } from '@plumbline/contract/engine'
+import { checkLease, checkTake, grantOf, leaseRetryMs } from '@plumbline/contract/limits'
+import { runScript, scriptOf } from './redis-script.ts'
+import type { RedisServer } from './redis.ts'
+
+/**
+ * Buckets by the generic cell rate algorithm (ITU-T I.371): one number for each key, the moment at
+ * which the bucket is full again, judged by the server's clock. Leases are sorted sets of holders.
+ */
+export function createRedisLimiter({ commands, prefix }: RedisServer): Limiter {
+  return {
+    async take(key, count, rate) {
+      checkTake(count, rate)
+      const [granted, waitMs = 0, remaining = 0] = await runScript(
+        commands,
+        TAKE,
+        `${prefix}:rate:${key}`,
+        [count, rate.perSecond, rate.burst],
+      )
+      return grantOf(granted === 1, waitMs, remaining)
+    },
+    async lease(key, limit, ttlMs) {
+      checkLease(limit, ttlMs)
+      const name = `${prefix}:lease:${key}`
+      const holder = randomUUID()
+      const [granted, waitMs = 0] = await runScript(commands, LEASE, name, [holder, limit, ttlMs])
+      if (granted !== 1) return { granted: false, retryMs: leaseRetryMs(waitMs) }
+      return {
+        granted: true,
+        renew: async () => (await runScript(commands, RENEW, name, [holder, ttlMs]))[0] === 1,
+        release: async () => {
+          await commands.zrem(name, holder)
+        },
+      }
+    },
+  }
+}
+
+/** Microseconds of the server, as every script here counts. */
+const NOW = `
+local time = redis.call('TIME')
+local now = time[1] * 1000000 + time[2]
+`
+
+/** Rounds up, so that no window ever grants more than its share. */
+const TAKE = scriptOf(`${NOW}
+local interval = 1000000 / ARGV[2]
+local full = math.max(now, tonumber(redis.call('GET', KEYS[1]) or '0'))
+local following = math.ceil(full + ARGV[1] * interval)
+local limit = now + ARGV[3] * interval
+if following > limit then
+  local left = math.max(0, math.floor((limit - full) / interval))
+  return {0, math.ceil((following - limit) / 1000), left}
+end
+local ttl = math.ceil((following - now) / 1000) + 1
+redis.call('SET', KEYS[1], string.format('%.0f', following), 'PX', ttl)
+return {1, 0, math.floor((limit - following) / interval)}
+`)
+
+const LEASE = scriptOf(`${NOW}
+redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now)
+if redis.call('ZCARD', KEYS[1]) >= tonumber(ARGV[2]) then
+  local first = redis.call('ZRANGE', KEYS[1], 0, 0, 'WITHSCORES')
+  return {0, math.ceil((first[2] - now) / 1000)}
+end
+redis.call('ZADD', KEYS[1], string.format('%.0f', now + ARGV[3] * 1000), ARGV[1])
+local ttl = math.max(redis.call('PTTL', KEYS[1]), math.ceil(ARGV[3]))
+redis.call('PEXPIRE', KEYS[1], ttl)
+return {1, 0}
+`)
+
+const RENEW = scriptOf(`${NOW}
+local expires = redis.call('ZSCORE', KEYS[1], ARGV[1])
+if not expires or tonumber(expires) <= now then return {0} end
+redis.call('ZADD', KEYS[1], string.format('%.0f', now + ARGV[2] * 1000), ARGV[1])
+redis.call('PEXPIRE', KEYS[1], math.max(redis.call('PTTL', KEYS[1]), math.ceil(ARGV[2])))
+return {1}
+`)

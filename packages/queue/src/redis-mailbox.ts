@@ -1,0 +1,58 @@
+import { randomUUID } from 'node:crypto'
+import type { Channel, Mailbox } from '@plumbline/contract/channel'
+import type { RedisServer } from './redis.ts'
+
+/** How long a letter waits for an owner who missed it. */
+const KEEP_MS = 60_000
+
+/** A hash for each box keeps its letters; the channel carries each with its name in the hash. */
+export function createRedisMailbox(server: RedisServer, channel: Channel): Mailbox {
+  const redis = server.commands
+  const keyOf = (box: string): string => `${server.prefix}:box:${box}`
+  return {
+    async post(box, letters) {
+      const key = keyOf(box)
+      const named = letters.map((letter) => [randomUUID(), letter] as const)
+      await Promise.all([
+        redis.hset(key, Object.fromEntries(named)),
+        redis.pexpire(key, KEEP_MS),
+        channel.publish(
+          box,
+          named.map(([name, letter]) => `${name}${letter}`),
+        ),
+      ])
+    },
+    async open(box, onLetter) {
+      const key = keyOf(box)
+      let heard: string[] = []
+      const subscription = await channel.subscribe(box, (message) => {
+        heard.push(message.slice(0, NAME_LENGTH))
+        onLetter(message.slice(NAME_LENGTH))
+      })
+      async function tidy(): Promise<void> {
+        if (heard.length === 0) return
+        const names = heard
+        heard = []
+        await redis.hdel(key, ...names)
+      }
+      return {
+        tidy,
+        async collect() {
+          await tidy()
+          for (const [name, letter] of Object.entries(await redis.hgetall(key))) {
+            heard.push(name)
+            onLetter(letter)
+          }
+          await tidy()
+        },
+        async [Symbol.asyncDispose]() {
+          await subscription[Symbol.asyncDispose]()
+          await redis.unlink(key)
+        },
+      }
+    },
+  }
+}
+
+/** A UUID in text. */
+const NAME_LENGTH = 36

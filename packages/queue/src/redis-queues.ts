@@ -1,0 +1,65 @@
+import { createRedisBackend } from 'bullmq'
+import type { Producer, QueueBackend } from './backend.ts'
+import { openConsumer, openProducer } from './bullmq.ts'
+import { openServerClock } from './clock.ts'
+import type { QueueName } from './names.ts'
+import { createRedisChannel } from './redis-channel.ts'
+import { createRedisMailbox } from './redis-mailbox.ts'
+import { closeRedis, openRedis } from './redis.ts'
+import { createShelf } from './shelf.ts'
+
+export interface RedisQueueOptions {
+  /** See `openRedis`. */
+  readonly redisUrl: string
+  /** Begins the name of every key; `plumbline` by default. */
+  readonly prefix?: string
+  readonly onError: (error: Error) => void
+}
+
+/** Queues on Redis or Valkey; each has its own braces, so that a cluster can spread them. */
+export async function openRedisQueues({
+  redisUrl,
+  prefix = 'plumbline',
+  onError,
+}: RedisQueueOptions): Promise<QueueBackend> {
+  const server = openRedis({ url: redisUrl, prefix, onError })
+  const channel = createRedisChannel(server)
+  const adding = server.connect('add')
+  const fetching = server.connect('fetch')
+  const link = (name: QueueName, connection: typeof adding) => ({
+    connection,
+    prefix: `{${prefix}:${name}}`,
+    factory: createRedisBackend,
+  })
+  const producers = createShelf<QueueName, Producer>((name) =>
+    openProducer(name, link(name, adding), onError),
+  )
+  async function close(): Promise<void> {
+    await producers[Symbol.asyncDispose]()
+    await channel[Symbol.asyncDispose]()
+    await Promise.all([closeRedis(adding), closeRedis(fetching)])
+    await server[Symbol.asyncDispose]()
+  }
+  try {
+    const clock = await openServerClock(async () => {
+      const [seconds, microseconds] = await server.commands.time()
+      return Number(seconds) * 1_000 + Number(microseconds) / 1_000
+    })
+    return {
+      kind: 'redis',
+      redis: server,
+      channel,
+      mailbox: createRedisMailbox(server, channel),
+      clock,
+      async ping() {
+        await server.commands.ping()
+      },
+      producer: (name) => producers.get(name),
+      consumer: (options) => openConsumer(options, link(options.name, fetching)),
+      [Symbol.asyncDispose]: close,
+    }
+  } catch (cause) {
+    await close()
+    throw new Error('the Redis server did not answer', { cause })
+  }
+}

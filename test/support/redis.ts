@@ -1,0 +1,73 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { delimiter, join } from 'node:path'
+
+/** A Redis server of a test's own. */
+export interface TestRedis {
+  readonly url: string
+  readonly pid: number
+  /** Kills it and removes its files. */
+  stop(): Promise<void>
+}
+
+/**
+ * Starts Redis or Valkey on a free port of loopback, with its log of writes synced each second as
+ * production has it; null where neither is installed. `cluster` makes it a cluster of one.
+ */
+export async function startRedis({ cluster = false } = {}): Promise<TestRedis | null> {
+  const binary = installed('redis-server') ?? installed('valkey-server')
+  if (binary === null) return null
+  const dir = await mkdtemp(join(tmpdir(), 'plumbline-redis-'))
+  const port = await freePort()
+  const settings = {
+    port: `${port}`,
+    bind: '127.0.0.1',
+    dir,
+    save: '',
+    appendonly: 'yes',
+    appendfsync: 'everysec',
+    // BullMQ warns of any other.
+    'maxmemory-policy': 'noeviction',
+    ...(cluster ? { 'cluster-enabled': 'yes' } : {}),
+  }
+  const args = Object.entries(settings).flatMap(([name, value]) => [`--${name}`, value])
+  const server = spawn(binary, args, { stdio: ['ignore', 'pipe', 'inherit'] })
+  const exited = once(server, 'exit')
+  const leave = (): void => void server.kill('SIGKILL')
+  process.once('exit', leave)
+  async function stop(): Promise<void> {
+    process.off('exit', leave)
+    leave()
+    await exited
+    await rm(dir, { recursive: true, force: true })
+  }
+  const ready = new Promise<void>((resolve) => {
+    server.stdout.setEncoding('utf8').on('data', (text: string) => {
+      if (text.includes('Ready to accept connections')) resolve()
+    })
+  })
+  const died = exited.then(() => Promise.reject(new Error('the Redis server ended while starting')))
+  died.catch(() => {})
+  await Promise.race([ready, died])
+  if (server.pid === undefined) throw new Error('the Redis server has no process id')
+  return { url: `redis://127.0.0.1:${port}`, pid: server.pid, stop }
+}
+
+function installed(name: string): string | null {
+  const folders = (process.env['PATH'] ?? '').split(delimiter)
+  return folders.map((folder) => join(folder, name)).find((path) => existsSync(path)) ?? null
+}
+
+async function freePort(): Promise<number> {
+  const probe = createServer().listen(0, '127.0.0.1')
+  await once(probe, 'listening')
+  const address = probe.address()
+  probe.close()
+  await once(probe, 'close')
+  if (address === null || typeof address === 'string') throw new Error('no port was given')
+  return address.port
+}
