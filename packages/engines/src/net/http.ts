@@ -55,6 +55,8 @@ export type HttpAnswer =
       readonly reason: HttpFailure
       readonly detail: string
       readonly url: string
+      /** The request may have reached the server, so that sending it again may do again what it does. */
+      readonly sent: boolean
     }
 
 /** Addresses of one host that are tried in turn. */
@@ -136,6 +138,7 @@ async function oneHop(
   if (addresses.length === 0) return failed('forbidden', `a redirect to port ${port}`, url.href)
   let failure = failed('forbidden', 'every address is special', url.href)
   for (const address of addresses.slice(0, MAX_ADDRESSES)) {
+    let sent = false
     try {
       const socket = await request.egress.dial({
         address,
@@ -144,11 +147,12 @@ async function oneHop(
         signal: limits.signal,
         ...(url.protocol === 'https:' ? { tls: { servername: host } } : {}),
       })
+      sent = true
       return await converse(request, hop, url, socket, limits.signal)
     } catch (error) {
-      failure = failed(reasonOf(error, limits.signal), messageOf(error), url.href)
+      failure = failed(reasonOf(error, limits.signal), messageOf(error), url.href, sent)
     }
-    if (failure.reason === 'timeout') break
+    if (failure.reason === 'timeout' || sent) break
   }
   return failure
 }
@@ -192,10 +196,10 @@ async function converse(
     const message = await responseTo(client)
     const body = await readBody(message, request.maxBytes, signal)
     if (body.kind === 'failed') {
-      return failed(signal.aborted ? 'timeout' : 'bad_response', body.detail, url.href)
+      return failed(signal.aborted ? 'timeout' : 'bad_response', body.detail, url.href, true)
     }
     if (body.cut && request.overflow !== 'cut') {
-      return failed('too_large', `a body over ${request.maxBytes} bytes`, url.href)
+      return failed('too_large', `a body over ${request.maxBytes} bytes`, url.href, true)
     }
     const { statusCode, headers } = message
     return {
@@ -253,8 +257,8 @@ function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
 }
 
-function failed(reason: HttpFailure, detail: string, url: string): Failed {
-  return { kind: 'failed', reason, detail, url }
+function failed(reason: HttpFailure, detail: string, url: string, sent = false): Failed {
+  return { kind: 'failed', reason, detail, url, sent }
 }
 
 function lowerCased(headers: Readonly<Record<string, string>>): Record<string, string> {
