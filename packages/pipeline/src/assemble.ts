@@ -1,4 +1,10 @@
-import type { DomainFacts, EmailFacts, IpFacts, Json, PhoneFacts } from '@plumbline/contract/outcome'
+import type {
+  DomainFacts,
+  EmailFacts,
+  IpFacts,
+  Json,
+  PhoneFacts,
+} from '@plumbline/contract/outcome'
 import { priceCredits, type Check, type Product } from '@plumbline/contract/products'
 import { riskLevel, type ResultOf } from '@plumbline/contract/results'
 import type { FraudScorer, Outcomes, Score } from '@plumbline/contract/score'

@@ -8,8 +8,10 @@ import {
   type BatchOwner,
   type BatchRow,
 } from '@plumbline/db/batches/rows'
+import { release } from '@plumbline/metering/hold'
 import { dropTasks } from '@plumbline/db/batches/tasks'
 import type { Pipeline } from './pipeline.ts'
+import type { Alongside } from './submit.ts'
 import { batchViewOf } from './view.ts'
 
 /**
@@ -21,6 +23,7 @@ export async function cancelBatch(
   pipeline: Pipeline,
   owner: BatchOwner,
   id: string,
+  alongside?: Alongside,
 ): Promise<BatchView> {
   return await pipeline.db.kysely.transaction().execute(async (tx) => {
     const row = await lockBatch(tx, id)
@@ -28,33 +31,36 @@ export async function cancelBatch(
       throw new Problem('not_found', 'There is no batch with this id.')
     }
     if (row.status === 'canceling' || row.status === 'canceled') {
-      return batchViewOf(row, (await sumsOf(tx, [id])).get(id))
+      const view = batchViewOf(row, (await sumsOf(tx, [id])).get(id))
+      await alongside?.(tx, view)
+      return view
     }
     await dropTasks(tx, id)
-    const released = await releaseRest(pipeline, tx, row)
+    const released = await releaseRest(tx, row)
     const canceling = await moveBatch(tx, id, 'canceling', {
       credits_released: released,
     })
     if (canceling === undefined) {
       throw new Problem('conflict', `The batch is ${row.status}; it cannot be canceled any more.`)
     }
-    return batchViewOf(canceling, (await sumsOf(tx, [id])).get(id))
+    const view = batchViewOf(canceling, (await sumsOf(tx, [id])).get(id))
+    await alongside?.(tx, view)
+    return view
   })
 }
 
 /**
- * Releases what is left of a list's hold; answers how many credits were released in all.
- * Those of an ended cycle do not come back to life (decision 14).
+ * Releases what is left of a list's hold; answers how many credits came back. Those of an ended
+ * cycle do not come back to life (decision 14).
  */
-export async function releaseRest(pipeline: Pipeline, tx: Tx, row: BatchRow): Promise<number> {
+export async function releaseRest(tx: Tx, row: BatchRow): Promise<number> {
   if (row.mode === 'test' || row.credits_held === 0) return 0
-  const used = (await sumsOf(tx, [row.id])).get(row.id)?.creditsUsed ?? 0
-  await pipeline.metering.release(tx, {
+  const released = await release(tx, {
     accountId: row.account_id,
     ref: row.id,
     opKey: `${row.id}:release`,
   })
-  return row.credits_held - used
+  return released ?? row.credits_released
 }
 
 /**
@@ -71,7 +77,7 @@ export async function failBatch(
     const row = await lockBatch(tx, id)
     if (row === undefined || row.lease !== lease) return
     await dropTasks(tx, id)
-    const released = await releaseRest(pipeline, tx, row)
+    const released = await releaseRest(tx, row)
     await moveBatch(tx, id, 'failed', {
       error: JSON.stringify(error),
       credits_released: released,

@@ -68,7 +68,7 @@ async function endBatch(
     const row = await lockBatch(tx, batch.id)
     if (row === undefined || row.lease !== lease) return false
     const canceled = row.status === 'canceling'
-    const released = canceled ? row.credits_released : await releaseRest(pipeline, tx, row)
+    const released = canceled ? row.credits_released : await releaseRest(tx, row)
     const moved = await moveBatch(
       tx,
       batch.id,

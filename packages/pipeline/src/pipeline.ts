@@ -1,6 +1,5 @@
 import type { FraudScorer } from '@plumbline/contract/score'
 import type { Db } from '@plumbline/db/database'
-import type { Metering } from '@plumbline/metering/metering'
 import type { QueueBackend } from '@plumbline/queue/backend'
 import type { Storage } from '@plumbline/storage/storage'
 
@@ -8,7 +7,6 @@ import type { Storage } from '@plumbline/storage/storage'
 export interface Pipeline {
   readonly db: Db
   readonly queue: QueueBackend
-  readonly metering: Metering
   readonly storage: Storage
   readonly scoreFraud: FraudScorer
   /** Directory for files in the making. */

@@ -39,7 +39,8 @@ export async function runTask(
   try {
     const engine = engineOf(task.check, task.mode)
     const answers = await engine.run(requestOf(task, work, ended))
-    for (const [at, answer] of answers.entries()) work.answers[at] ??= answer
+    // What an aborted run says is no answer: the task is asked again.
+    if (!ended.aborted) for (const [at, answer] of answers.entries()) work.answers[at] ??= answer
   } catch (error) {
     pipeline.log.error({ err: error, task: task.taskId, check: task.check }, 'engine failed')
     await saver.stop()
@@ -99,7 +100,6 @@ function requestOf(task: ClaimedTask, work: Work, signal: AbortSignal): EngineRe
     tenant: task.accountId,
     signal,
     answered: (index, answer) => {
-      // Unknowns of an aborted run are no answers: the task is asked again.
       if (!signal.aborted) work.answers[index] ??= answer
     },
   }

@@ -1,6 +1,7 @@
 import type { Product } from '@plumbline/contract/products'
 import type { KeyMode } from '@plumbline/contract/plans'
 import type { Tx } from '@plumbline/db/database'
+import { settle } from '@plumbline/metering/hold'
 import { markSettled, partsOfChunk } from '@plumbline/db/batches/settle'
 import type { ChunkSubjects } from './codec.ts'
 import type { Pipeline } from './pipeline.ts'
@@ -39,7 +40,7 @@ export async function settleChunk(pipeline: Pipeline, tx: Tx, chunk: FullChunk):
   }
   if (chunk.mode === 'test') charged = 0
   if (charged > 0) {
-    await pipeline.metering.settle(tx, {
+    await settle(tx, {
       accountId: chunk.accountId,
       ref: chunk.batchId,
       opKey: `${chunk.batchId}:chunk:${chunk.no}`,

@@ -3,8 +3,10 @@ import { Problem } from '@plumbline/contract/problem'
 import { PRODUCT_PLANS } from '@plumbline/contract/products'
 import type { Tx } from '@plumbline/db/database'
 import { lockBatch, moveBatch, type BatchOwner, type BatchRow } from '@plumbline/db/batches/rows'
+import { hold } from '@plumbline/metering/hold'
 import { createTasks } from '@plumbline/db/batches/tasks'
 import type { Pipeline } from './pipeline.ts'
+import type { Alongside } from './submit.ts'
 import { batchViewOf } from './view.ts'
 
 /**
@@ -15,6 +17,7 @@ export async function startBatch(
   pipeline: Pipeline,
   owner: BatchOwner,
   id: string,
+  alongside?: Alongside,
 ): Promise<BatchView> {
   return await pipeline.db.kysely.transaction().execute(async (tx) => {
     const row = await lockBatch(tx, id)
@@ -27,7 +30,7 @@ export async function startBatch(
         `The batch is ${row.status}; only a ready batch can be started.`,
       )
     }
-    const started = await holdAndRun(pipeline, tx, row)
+    const started = await holdAndRun(tx, row)
     if (started.kind === 'short') {
       throw new Problem(
         'payment_required',
@@ -35,7 +38,9 @@ export async function startBatch(
           'top up the account or upgrade the plan.',
       )
     }
-    return batchViewOf(started.row)
+    const view = batchViewOf(started.row)
+    await alongside?.(tx, view)
+    return view
   })
 }
 
@@ -45,15 +50,15 @@ export type Started =
   | { readonly kind: 'short'; readonly available: number }
 
 /** Holds a list's credits, makes its tasks and moves it to `running`, all in the caller's transaction. */
-export async function holdAndRun(pipeline: Pipeline, tx: Tx, row: BatchRow): Promise<Started> {
+export async function holdAndRun(tx: Tx, row: BatchRow): Promise<Started> {
   const live = row.mode === 'live'
   if (live && row.credits_estimate > 0) {
-    const hold = await pipeline.metering.hold(tx, {
+    const held = await hold(tx, {
       accountId: row.account_id,
       ref: row.id,
       credits: row.credits_estimate,
     })
-    if (!hold.granted) return { kind: 'short', available: hold.available }
+    if (!held.granted) return { kind: 'short', available: held.available }
   }
   await createTasks(tx, {
     id: row.id,

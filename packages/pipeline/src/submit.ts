@@ -5,6 +5,7 @@ import type { KeyMode } from '@plumbline/contract/plans'
 import type { Product } from '@plumbline/contract/products'
 import { Problem } from '@plumbline/contract/problem'
 import { batchLoad, insertBatch, readBatch } from '@plumbline/db/batches/rows'
+import type { Tx } from '@plumbline/db/database'
 import type { BatchRequest } from '@plumbline/db/tables/batches'
 import { enqueue } from '@plumbline/queue/jobs'
 import type { Pipeline } from './pipeline.ts'
@@ -31,31 +32,39 @@ export interface Submission {
   readonly chargeUnknown: boolean
 }
 
+/** What a caller does with the batch in the transaction that makes or moves it. */
+export type Alongside = (tx: Tx, view: BatchView) => Promise<void>
+
 /**
  * Takes a list in: moves its file into the store, writes the batch, and wakes the intake.
  * From here on nothing depends on the wake-up: a lease that runs out is handed out again.
  * @throws Problem `too_many_requests` beyond the account's limits of lists and bytes
  */
-export async function submitBatch(pipeline: Pipeline, submission: Submission): Promise<BatchView> {
+export async function submitBatch(
+  pipeline: Pipeline,
+  submission: Submission,
+  alongside?: Alongside,
+): Promise<BatchView> {
   const { size } = await stat(submission.path)
   await refuseBeyondLimits(pipeline, submission.accountId, size)
   const id = `bat_${randomBytes(15).toString('base64url').replaceAll(/[-_]/g, 'x')}`
   const sourceKey = `uploads/${id}`
   await pipeline.storage.put(sourceKey, submission.path)
   try {
-    await insertBatch(
-      pipeline.db.kysely,
-      rowOf(id, sourceKey, submission, size),
-      pipeline.limits.leaseMs,
-    )
+    const view = await pipeline.db.kysely.transaction().execute(async (tx) => {
+      await insertBatch(tx, rowOf(id, sourceKey, submission, size), pipeline.limits.leaseMs)
+      const row = await readBatch(tx, id)
+      if (row === undefined) throw new Error(`batch ${id} is gone`)
+      const shown = batchViewOf(row)
+      await alongside?.(tx, shown)
+      return shown
+    })
+    await wakeIntake(pipeline, id)
+    return view
   } catch (error) {
     await pipeline.storage.remove([sourceKey])
     throw error
   }
-  await wakeIntake(pipeline, id)
-  const row = await readBatch(pipeline.db.kysely, id)
-  if (row === undefined) throw new Error(`batch ${id} is gone`)
-  return batchViewOf(row)
 }
 
 function rowOf(

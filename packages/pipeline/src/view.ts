@@ -1,9 +1,12 @@
-import { BATCH_STATES } from '@plumbline/contract/batch'
+import { BATCH_STATES, type BatchState } from '@plumbline/contract/batch'
 import type { BatchView } from '@plumbline/contract/batch-view'
 import type { BatchRow, BatchSums } from '@plumbline/db/batches/rows'
 import { verdictNames } from './record.ts'
 
 const NOTHING: BatchSums = { rowsDone: 0, creditsUsed: 0, verdicts: [] }
+
+// States in which the hold is open.
+const HOLDING: readonly BatchState[] = ['running', 'finalizing']
 
 /** The batch object of decision 33 from its row and what its settled chunks add up to. */
 export function batchViewOf(row: BatchRow, sums: BatchSums = NOTHING, now = Date.now()): BatchView {
@@ -39,7 +42,7 @@ export function batchViewOf(row: BatchRow, sums: BatchSums = NOTHING, now = Date
     ),
     credits: {
       estimate: row.credits_estimate,
-      held: Math.max(0, row.credits_held - sums.creditsUsed - row.credits_released),
+      held: HOLDING.includes(row.status) ? row.credits_held - sums.creditsUsed : 0,
       used: sums.creditsUsed,
       released: row.credits_released,
     },

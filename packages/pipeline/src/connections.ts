@@ -1,0 +1,65 @@
+import type { Limiter, Memory } from '@plumbline/contract/engine'
+import { openPostgresChannel } from '@plumbline/db/channel'
+import { readClockMs } from '@plumbline/db/channel-clock'
+import { createPostgresMailbox } from '@plumbline/db/channel-mailbox'
+import { openDatabase, type Db } from '@plumbline/db/database'
+import { createPostgresLimiter } from '@plumbline/db/limiter'
+import { createPostgresMemory } from '@plumbline/db/memory'
+import { openQueueBackend, type QueueBackend } from '@plumbline/queue/backend'
+import { createRedisLimiter } from '@plumbline/queue/redis-limiter'
+import { createRedisMemory } from '@plumbline/queue/redis-memory'
+import type { PipelineLog } from './pipeline.ts'
+
+/** What every program of the service is connected to. */
+export interface Connections extends AsyncDisposable {
+  readonly db: Db
+  readonly queue: QueueBackend
+  /** Shared between all processes: on Redis where there is one, else on Postgres. */
+  readonly memory: Memory
+  readonly limiter: Limiter
+}
+
+/** Opens Postgres and the queue: on Redis where `redisUrl` is set, else on the same Postgres. */
+export async function openConnections(options: {
+  databaseUrl: string
+  redisUrl: string | undefined
+  poolSize: number
+  name: string
+  log: PipelineLog
+}): Promise<Connections> {
+  const { databaseUrl, redisUrl, log } = options
+  const onError = (error: unknown): void => log.warn({ err: error }, 'connection trouble')
+  await using stack = new AsyncDisposableStack()
+  const db = stack.use(
+    openDatabase({
+      url: databaseUrl,
+      poolSize: options.poolSize,
+      applicationName: options.name,
+      onIdleError: onError,
+    }),
+  )
+  const queue = stack.use(await openQueue(db, databaseUrl, redisUrl, onError, stack))
+  const { redis } = queue
+  const memory = redis === null ? createPostgresMemory(db) : createRedisMemory(redis)
+  const limiter = redis === null ? createPostgresLimiter(db) : createRedisLimiter(redis)
+  const owned = stack.move()
+  return { db, queue, memory, limiter, [Symbol.asyncDispose]: () => owned.disposeAsync() }
+}
+
+async function openQueue(
+  db: Db,
+  databaseUrl: string,
+  redisUrl: string | undefined,
+  onError: (error: unknown) => void,
+  stack: AsyncDisposableStack,
+): Promise<QueueBackend> {
+  if (redisUrl !== undefined) return await openQueueBackend({ redisUrl, onError })
+  const channel = stack.use(openPostgresChannel({ db, url: databaseUrl, onError }))
+  return await openQueueBackend({
+    databaseUrl,
+    channel,
+    mailbox: createPostgresMailbox(db, channel),
+    readClockMs: () => readClockMs(db),
+    onError,
+  })
+}

@@ -1,0 +1,52 @@
+import { setTimeout as wait } from 'node:timers/promises'
+import { sweepGroups } from '@plumbline/db/batches/settle'
+import { forgetExpiredKeys } from '@plumbline/db/idempotency'
+import { sweepExpired } from '@plumbline/db/memory-sweep'
+import { rollDue, sweepUnanswered } from '@plumbline/metering/sweep'
+import { expireBatches } from './erase.ts'
+import type { Pipeline } from './pipeline.ts'
+
+const IDEMPOTENCY_KEYS_A_ROUND = 10_000
+const GROUP_MEMORY_MS = 24 * 3_600_000
+
+/** Times of the sweeps. */
+export interface SweepOptions {
+  readonly everyMs: number
+  /** A debit without an answer for so long is given back (decision 12: within two minutes). */
+  readonly debitTimeoutSeconds: number
+}
+
+/**
+ * Puts right what nobody asks for, until the signal aborts: debits that were never answered,
+ * billing cycles that are over, lists past their retention, memory that has run out.
+ * Each is safe to run in several processes at once.
+ */
+export async function runSweeps(
+  pipeline: Pipeline,
+  options: SweepOptions,
+  signal: AbortSignal,
+): Promise<void> {
+  const { db } = pipeline
+  const sweeps: readonly (readonly [name: string, sweep: () => Promise<unknown>])[] = [
+    ['unanswered debits', () => sweepUnanswered(db, options.debitTimeoutSeconds)],
+    ['billing cycles', () => rollDue(db)],
+    ['retention', () => expireBatches(pipeline)],
+    ['idempotency keys', () => forgetExpiredKeys(db, IDEMPOTENCY_KEYS_A_ROUND)],
+    ['memory', () => sweepExpired(db)],
+    ['groups', () => sweepGroups(db.kysely, GROUP_MEMORY_MS)],
+  ]
+  while (!signal.aborted) {
+    for (const [name, sweep] of sweeps) {
+      try {
+        await sweep()
+      } catch (error) {
+        if (!signal.aborted) pipeline.log.warn({ err: error, sweep: name }, 'sweep failed')
+      }
+    }
+    try {
+      await wait(options.everyMs, undefined, { signal })
+    } catch {
+      return
+    }
+  }
+}

@@ -1,0 +1,94 @@
+import { fork, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { setTimeout as wait } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import type { Environment } from '@plumbline/runtime/settings'
+import type { Log } from '@plumbline/runtime/log'
+
+/** A program of the service that runs as a child. */
+export interface Program {
+  readonly name: string
+  /** Path below `services/`. */
+  readonly main: string
+  readonly args: readonly string[]
+  /** Megabytes of old space; the young generation is kept small too, so that memory stays flat. */
+  readonly heapMegabytes: number
+}
+
+/** Everything that a machine runs: the API, a worker for the four checks, one for lists. */
+export const PROGRAMS: readonly Program[] = [
+  { name: 'api', main: 'api/src/main.ts', args: [], heapMegabytes: 256 },
+  {
+    name: 'worker',
+    main: 'worker/src/main.ts',
+    args: ['email', 'phone', 'ip', 'domain'],
+    heapMegabytes: 768,
+  },
+  { name: 'batch', main: 'worker/src/main.ts', args: ['batch'], heapMegabytes: 160 },
+]
+
+const SEMI_SPACE_MEGABYTES = 8
+const RESTART_MS = 1_000
+
+/** Facts that a child tells when it takes work, such as its port. */
+export type ReadyFacts = Readonly<Record<string, unknown>>
+
+/** A child that is started again whenever it ends by itself. */
+export interface Supervised extends AsyncDisposable {
+  /** Resolves when the first start has succeeded. */
+  readonly ready: Promise<ReadyFacts>
+  readonly pid: number | undefined
+}
+
+/** Starts a program and keeps it running until disposed. */
+export function supervise(
+  program: Program,
+  options: { env: Environment; log: Log; graceMs: number },
+): Supervised {
+  let child: ChildProcess | undefined
+  let stopping = false
+  const { promise: ready, resolve, reject } = Promise.withResolvers<ReadyFacts>()
+  const run = async (): Promise<void> => {
+    while (!stopping) {
+      child = start(program, options.env)
+      child.on('message', (message) => {
+        if (isReady(message)) resolve(message)
+      })
+      const [code, signal]: unknown[] = await once(child, 'exit')
+      if (stopping) return
+      reject(new Error(`${program.name} ended with ${String(code ?? signal)} before it was ready`))
+      options.log.error({ program: program.name, code, signal }, 'program ended; starting it again')
+      await wait(RESTART_MS)
+    }
+  }
+  const running = run()
+  return {
+    ready,
+    get pid() {
+      return child?.pid
+    },
+    [Symbol.asyncDispose]: async () => {
+      stopping = true
+      child?.kill('SIGTERM')
+      const killer = setTimeout(() => child?.kill('SIGKILL'), options.graceMs)
+      await running
+      clearTimeout(killer)
+    },
+  }
+}
+
+function start(program: Program, env: Environment): ChildProcess {
+  return fork(fileURLToPath(new URL(`../../${program.main}`, import.meta.url)), program.args, {
+    env: { ...env },
+    execArgv: [
+      `--max-old-space-size=${program.heapMegabytes}`,
+      `--max-semi-space-size=${SEMI_SPACE_MEGABYTES}`,
+      '--disable-warning=ExperimentalWarning',
+    ],
+    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+  })
+}
+
+function isReady(message: unknown): message is ReadyFacts {
+  return typeof message === 'object' && message !== null && 'ready' in message
+}

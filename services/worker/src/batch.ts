@@ -1,0 +1,50 @@
+import { runDispatcher } from '@plumbline/pipeline/dispatch'
+import { runFinish } from '@plumbline/pipeline/finish'
+import { runIntake } from '@plumbline/pipeline/intake-stage'
+import { runSweeps } from '@plumbline/pipeline/sweeps'
+import { work, type Job } from '@plumbline/queue/jobs'
+import type { WorkerContext } from './context.ts'
+
+/** Lists read, and result files written, at the same time by one worker. */
+const STAGES_AT_ONCE = 2
+
+/** Reads lists, hands out their tasks, writes their results and sweeps, until disposed. */
+export async function serveBatches(context: WorkerContext): Promise<AsyncDisposable> {
+  const { pipeline, settings, log } = context
+  const { queue } = context.connections
+  const stop = new AbortController()
+  const onError = (error: unknown): void => log.error({ err: error }, 'stage failed')
+  const options = { concurrency: STAGES_AT_ONCE, graceMs: 5_000, onError }
+  await using stack = new AsyncDisposableStack()
+  const loops = Promise.all([
+    runDispatcher(pipeline, stop.signal),
+    runSweeps(
+      pipeline,
+      {
+        everyMs: settings.SWEEP_SECONDS * 1000,
+        debitTimeoutSeconds: settings.DEBIT_TIMEOUT_SECONDS,
+      },
+      stop.signal,
+    ),
+  ])
+  stack.defer(async () => {
+    stop.abort()
+    await loops
+  })
+  stack.use(
+    await work(queue, 'intake', (job) => runIntake(pipeline, stageIn(job), job.signal), options),
+  )
+  stack.use(
+    await work(queue, 'finish', (job) => runFinish(pipeline, stageIn(job), job.signal), options),
+  )
+  const owned = stack.move()
+  return { [Symbol.asyncDispose]: () => owned.disposeAsync() }
+}
+
+function stageIn({ data }: Job): { batchId: string; lease: number } {
+  const { batchId, lease } = data
+  if (typeof batchId !== 'string' || typeof lease !== 'number') {
+    throw new TypeError('a job of a stage names no batch')
+  }
+  return { batchId, lease }
+}

@@ -1,0 +1,68 @@
+import { mkdir } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { loadWeights } from '@plumbline/engines/score/weights'
+import { createFraudScorer } from '@plumbline/engines/score/score'
+import { openConnections, type Connections } from '@plumbline/pipeline/connections'
+import { DEFAULT_LIMITS, type Pipeline } from '@plumbline/pipeline/pipeline'
+import type { Log } from '@plumbline/runtime/log'
+import { openStorage } from '@plumbline/storage/storage'
+import type { WorkerSettings } from './settings.ts'
+
+/** What a worker process works with; built once, closed in reverse. */
+export interface WorkerContext extends AsyncDisposable {
+  readonly connections: Connections
+  readonly pipeline: Pipeline
+  readonly settings: WorkerSettings
+  readonly log: Log
+}
+
+/** Opens what a worker needs, whatever its kind. */
+export async function openContext(
+  settings: WorkerSettings,
+  log: Log,
+  name: string,
+): Promise<WorkerContext> {
+  await using stack = new AsyncDisposableStack()
+  const connections = stack.use(
+    await openConnections({
+      databaseUrl: settings.DATABASE_URL,
+      redisUrl: settings.REDIS_URL,
+      poolSize: settings.DATABASE_POOL_SIZE,
+      name,
+      log,
+    }),
+  )
+  const dataDir = resolve(settings.DATA_DIR)
+  const scratchDir = join(dataDir, 'scratch')
+  await mkdir(scratchDir, { recursive: true })
+  const url = settings.FILES_URL ?? pathToFileURL(join(dataDir, 'files')).href
+  const storage = stack.use(await openStorage({ url, scratchDir }))
+  const pipeline: Pipeline = {
+    db: connections.db,
+    queue: connections.queue,
+    storage,
+    scoreFraud: createFraudScorer(await loadWeights(settings.SCORE_WEIGHTS_FILE)),
+    scratchDir,
+    limits: limitsOf(settings),
+    log,
+  }
+  const owned = stack.move()
+  return { connections, pipeline, settings, log, [Symbol.asyncDispose]: () => owned.disposeAsync() }
+}
+
+function limitsOf(settings: WorkerSettings): Pipeline['limits'] {
+  return {
+    ...DEFAULT_LIMITS,
+    uploadBytes: settings.UPLOAD_LIMIT_BYTES,
+    rows: settings.UPLOAD_LIMIT_ROWS,
+    columns: settings.UPLOAD_LIMIT_COLUMNS,
+    cellBytes: settings.CELL_LIMIT_BYTES,
+    lineBytes: settings.LINE_LIMIT_BYTES,
+    chunkRecords: settings.CHUNK_RECORDS,
+    leaseMs: settings.LEASE_SECONDS * 1000,
+    saveMs: settings.SAVE_SECONDS * 1000,
+    slots: settings.BULK_SLOTS,
+    reserve: settings.BULK_RESERVE,
+  }
+}

@@ -1,0 +1,56 @@
+import { CHECKS } from '@plumbline/contract/products'
+import { openDatabase } from '@plumbline/db/database'
+import { migrate } from '@plumbline/db/migrate'
+import { migrateQueue } from '@plumbline/queue/postgres-queues'
+import { createLog } from '@plumbline/runtime/log'
+import { readSettings } from '@plumbline/runtime/settings'
+import { runUntilStopped, tellReady } from '@plumbline/runtime/shutdown'
+import { serveBatches } from './batch.ts'
+import { openContext } from './context.ts'
+import { openEngines } from './engines.ts'
+import { serveCheck } from './entity.ts'
+import { workerSettings, type WorkerSettings } from './settings.ts'
+
+// worker KIND...  where KIND is email, phone, ip, domain or batch; or `worker migrate`.
+
+const KINDS = [...CHECKS, 'batch', 'migrate'] as const
+type Kind = (typeof KINDS)[number]
+
+const kinds = readKinds(process.argv.slice(2))
+const settings = readSettings(workerSettings)
+const log = createLog({ name: `worker ${kinds.join(' ')}`, level: settings.LOG_LEVEL })
+
+if (kinds.includes('migrate')) {
+  await runMigrations(settings)
+  log.info({}, 'migrated')
+} else {
+  await runUntilStopped({ log, graceMs: settings.DRAIN_SECONDS * 1000 }, startWorker)
+}
+
+async function startWorker(): Promise<AsyncDisposable> {
+  await using stack = new AsyncDisposableStack()
+  const context = stack.use(await openContext(settings, log, `worker-${kinds.join('-')}`))
+  const checks = CHECKS.filter((check) => kinds.includes(check))
+  const engines = stack.use(await openEngines(context, checks))
+  for (const engine of engines.all) stack.use(await serveCheck(context, engine))
+  if (kinds.includes('batch')) stack.use(await serveBatches(context))
+  log.info({ kinds }, 'worker ready')
+  tellReady()
+  const owned = stack.move()
+  return { [Symbol.asyncDispose]: () => owned.disposeAsync() }
+}
+
+async function runMigrations({ DATABASE_URL }: WorkerSettings): Promise<void> {
+  await using db = openDatabase({ url: DATABASE_URL, poolSize: 1, applicationName: 'migrate' })
+  await migrate(db)
+  await migrateQueue(DATABASE_URL)
+}
+
+function readKinds(words: readonly string[]): readonly Kind[] {
+  const unknown = words.find((word) => !KINDS.some((kind) => kind === word))
+  if (words.length === 0 || unknown !== undefined) {
+    process.stderr.write(`worker: expected one or more of ${KINDS.join(', ')}\n`)
+    process.exit(2)
+  }
+  return KINDS.filter((kind) => words.includes(kind))
+}

@@ -1,0 +1,64 @@
+import { flag, wholeNumber, wordList } from '@plumbline/runtime/settings'
+import { z } from 'zod'
+
+const port = (fallback: number): z.ZodDefault<ReturnType<typeof wholeNumber>> =>
+  wholeNumber({ min: 1, max: 65_535 }).default(fallback)
+
+const count = (fallback: number, min = 1): z.ZodDefault<ReturnType<typeof wholeNumber>> =>
+  wholeNumber({ min }).default(fallback)
+
+/** Settings of every worker. Names and defaults: design.md. */
+export const workerSettings = z.object({
+  DATABASE_URL: z.string('expected a postgres:// address'),
+  REDIS_URL: z.string().optional(),
+  DATA_DIR: z.string().default('.data'),
+  FILES_URL: z.string().optional(),
+  LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info'),
+  DATABASE_POOL_SIZE: count(12),
+  /** Single calls and tasks of lists that a worker of one check has under way. */
+  LIVE_CONCURRENCY: count(16),
+  BULK_SLOTS: count(16),
+  BULK_RESERVE: count(4),
+  CHUNK_RECORDS: count(500),
+  LEASE_SECONDS: count(30, 2),
+  SAVE_SECONDS: count(5),
+  SWEEP_SECONDS: count(15),
+  DEBIT_TIMEOUT_SECONDS: count(60),
+  DRAIN_SECONDS: count(20),
+  UPLOAD_LIMIT_BYTES: count(512 * 1024 * 1024),
+  UPLOAD_LIMIT_ROWS: count(5_000_000),
+  UPLOAD_LIMIT_COLUMNS: count(200),
+  CELL_LIMIT_BYTES: count(8 * 1024),
+  LINE_LIMIT_BYTES: count(64 * 1024),
+  SCORE_WEIGHTS_FILE: z.string().optional(),
+  /** Overrides where engines come from: a module that exports `createEngines`, for benchmarks. */
+  ENGINES_MODULE: z.string().optional(),
+
+  DNS_SERVERS: wordList().optional(),
+  EGRESS_ALLOW: wordList().default([]),
+  LISTS_DIR: z.string().optional(),
+
+  SMTP_PORT: port(25),
+  SMTP_HELO_NAME: z.string().optional(),
+  SMTP_MAIL_FROM: z.string().optional(),
+  SMTP_PROXY_URL: z.string().optional(),
+  SMTP_SOURCE_ADDRESSES: wordList().default([]),
+  /** `false`: no handshakes at all, verdicts by DNS and lists only. */
+  SMTP_PROBING: flag().default(true),
+  SMTP_PROBING_OFF: wordList().default([]),
+  GREYLIST_SCHEDULE_SECONDS: wordList().default(['300', '900', '2100', '4500']),
+
+  RDAP_BOOTSTRAP_URL: z.url().default('https://data.iana.org/rdap/dns.json'),
+  WHOIS_SERVER: z.string().default('whois.iana.org'),
+  WHOIS_PORT: port(43),
+
+  HLR_PROVIDER: wordList().default([]),
+  HLR_URL: z.string().optional(),
+  HLR_KEY: z.string().optional(),
+  HLR_SECRET: z.string().optional(),
+
+  IP_CITY_DB: z.string().optional(),
+  IP_ASN_DB: z.string().optional(),
+})
+
+export type WorkerSettings = Readonly<z.infer<typeof workerSettings>>
