@@ -30,25 +30,33 @@ export interface Closing extends Operation {
 }
 
 const GROUP_LIMIT = 256
+const FLIGHTS = 2
 
 /** Ends of debits that wait at the same moment, committed by one statement. */
 export function gatherEndings(db: Db): Gather<Closing, Ended> {
-  return createGather<Closing, Ended>(GROUP_LIMIT, async (closings) => {
-    const { rows } = await retryStatement(() =>
-      db.pool.query<Ended>({
-        name: 'metering.close',
-        text: 'select state, given from credit_close($1, $2, $3, $4, $5)',
-        values: [
-          closings.map((one) => one.accountId),
-          closings.map((one) => one.opKey),
-          closings.map((one) => one.gives),
-          closings.map((one) => one.kind),
-          closings.map((one) => one.detail),
-        ],
-      }),
-    )
-    return rows
+  return createGather<Closing, Ended>({
+    limit: GROUP_LIMIT,
+    flights: FLIGHTS,
+    laneOf: (closing) => closing.accountId,
+    run: (closings) => runEndings(db, closings),
   })
+}
+
+async function runEndings(db: Db, closings: readonly Closing[]): Promise<readonly Ended[]> {
+  const { rows } = await retryStatement(() =>
+    db.pool.query<Ended>({
+      name: 'metering.close',
+      text: 'select state, given from credit_close($1, $2, $3, $4, $5)',
+      values: [
+        closings.map((one) => one.accountId),
+        closings.map((one) => one.opKey),
+        closings.map((one) => one.gives),
+        closings.map((one) => one.kind),
+        closings.map((one) => one.detail),
+      ],
+    }),
+  )
+  return rows
 }
 
 /** The row that ends a debit whose caller has its answer. */

@@ -15,9 +15,17 @@ export type DebitAnswer =
 /** Enough for every caller that one process serves at once; keeps a statement under about 10 ms. */
 const GROUP_LIMIT = 256
 
+/** Over many accounts a second group computes while the first is flushed; an account is in one only. */
+const FLIGHTS = 2
+
 /** Debits that wait at the same moment, of all accounts, committed by one statement. */
 export function gatherDebits(db: Db): Gather<DebitAsk, DebitAnswer> {
-  const gather = createGather<DebitAsk, DebitAnswer>(GROUP_LIMIT, (asks) => runDebits(db, asks))
+  const gather = createGather<DebitAsk, DebitAnswer>({
+    limit: GROUP_LIMIT,
+    flights: FLIGHTS,
+    laneOf: (ask) => ask.accountId,
+    run: (asks) => runDebits(db, asks),
+  })
   return {
     ask: async (ask) => {
       assertKey('opKey', ask.opKey)

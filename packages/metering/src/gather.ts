@@ -1,3 +1,5 @@
+import { isPassing } from './retry.ts'
+
 /** Answers asks one by one, though those that wait at the same moment travel together. */
 export interface Gather<Ask, Answer> extends AsyncDisposable {
   /** Settles when the group that carried the ask is committed. */
@@ -7,6 +9,20 @@ export interface Gather<Ask, Answer> extends AsyncDisposable {
 /** What a run says of an ask that has to travel once more, before those that came after it. */
 export const AGAIN = Symbol('again')
 
+export interface GatherOptions<Ask, Answer> {
+  /** Asks in a group at most. */
+  readonly limit: number
+  /** Groups under way at most. */
+  readonly flights: number
+  /** Asks of one lane never travel in two groups at once, so they keep their order. */
+  readonly laneOf: (ask: Ask) => string
+  /**
+   * Carries out a group and answers in its order; must take effect once for each ask however often it
+   * is run.
+   */
+  readonly run: (asks: readonly Ask[]) => Promise<readonly (Answer | typeof AGAIN)[]>
+}
+
 interface Waiting<Ask, Answer> {
   readonly ask: Ask
   readonly settle: (answer: Answer) => void
@@ -14,39 +30,59 @@ interface Waiting<Ask, Answer> {
 }
 
 /**
- * Gathers asks while a group is under way and sends them as the next one, at most `limit` at a time
- * and one group after another, in order of arrival. Alone, an ask leaves at once.
+ * Gathers asks while groups are under way and sends them as the next one, in order of arrival within
+ * each lane. Alone, an ask leaves at once.
  *
- * When a group fails, each of its asks is tried by itself, so that one that cannot be carried out
- * does not fail its neighbours.
- *
- * @param run - carries out a group and answers in its order; must take effect once for each ask
- *   however often it is run
+ * When a group fails for what it holds, each of its asks is tried by itself, so that one that cannot
+ * be carried out does not fail its neighbours; when the database is away, all of them fail.
  */
 export function createGather<Ask, Answer>(
-  limit: number,
-  run: (asks: readonly Ask[]) => Promise<readonly (Answer | typeof AGAIN)[]>,
+  options: GatherOptions<Ask, Answer>,
 ): Gather<Ask, Answer> {
   let waiting: Waiting<Ask, Answer>[] = []
-  let flight: Promise<void> | undefined
+  const flights = new Set<Promise<void>>()
+  const busy = new Set<string>()
+  let boarding = false
   let closed = false
 
-  async function fly(): Promise<void> {
-    while (waiting.length > 0) {
-      const group = waiting.splice(0, limit)
-      waiting = [...(await carry(group)), ...waiting]
+  function depart(): void {
+    while (flights.size < options.flights && waiting.length > 0) {
+      const group = board()
+      if (group.length === 0) return
+      const flight = fly(group).finally(() => {
+        flights.delete(flight)
+        depart()
+      })
+      flights.add(flight)
     }
-    flight = undefined
+  }
+
+  /** Takes those whose lane is free, and closes their lanes until the group is back. */
+  function board(): readonly Waiting<Ask, Answer>[] {
+    const group: Waiting<Ask, Answer>[] = []
+    const left: Waiting<Ask, Answer>[] = []
+    for (const one of waiting) {
+      const room = group.length < options.limit && !busy.has(options.laneOf(one.ask))
+      ;(room ? group : left).push(one)
+    }
+    waiting = left
+    for (const one of group) busy.add(options.laneOf(one.ask))
+    return group
+  }
+
+  async function fly(group: readonly Waiting<Ask, Answer>[]): Promise<void> {
+    const again = await carry(group)
+    waiting = [...again, ...waiting]
+    for (const one of group) busy.delete(options.laneOf(one.ask))
   }
 
   async function carry(group: readonly Waiting<Ask, Answer>[]): Promise<Waiting<Ask, Answer>[]> {
     try {
-      const answers = await run(group.map((one) => one.ask))
+      const answers = await options.run(group.map((one) => one.ask))
       return group.filter((one, index) => !settled(one, answers[index]))
     } catch (cause) {
-      const [only] = group
-      if (group.length === 1 && only !== undefined) {
-        only.fail(cause)
+      if (group.length === 1 || isPassing(cause)) {
+        for (const one of group) one.fail(cause)
         return []
       }
       const left: Waiting<Ask, Answer>[] = []
@@ -71,11 +107,18 @@ export function createGather<Ask, Answer>(
           return
         }
         waiting.push({ ask, settle, fail })
-        flight ??= Promise.resolve().then(fly)
+        if (boarding) return
+        boarding = true
+        // One turn later, so that asks made in the same turn share a group.
+        queueMicrotask(() => {
+          boarding = false
+          depart()
+        })
       }),
     [Symbol.asyncDispose]: async () => {
       closed = true
-      await flight
+      depart()
+      while (flights.size > 0) await Promise.all(flights)
     },
   }
 }

@@ -27,7 +27,8 @@ const PASSING_STATES = /^(08...|53...|40001|40P01|55P03|57P0[1-3])$/
 
 const PASSING_SYSTEM = new Set(['ECONNRESET', 'ECONNREFUSED', 'EPIPE', 'ETIMEDOUT', 'ECONNABORTED'])
 
-function isPassing(error: unknown): boolean {
+/** Whether an error is of the connection or the moment, not of what was asked. */
+export function isPassing(error: unknown): boolean {
   if (!(error instanceof Error)) return false
   const code = 'code' in error && typeof error.code === 'string' ? error.code : ''
   if (code === '') return /connection (terminated|timeout)|timeout exceeded/i.test(error.message)
