@@ -1,0 +1,146 @@
+import { describe, expect, inject, test, vi } from 'vitest'
+import { stagePostgres, stageRedis, type QueueStage } from '../../../test/support/backends.ts'
+import { depth, enqueue, work } from './jobs.ts'
+
+describe.skipIf(inject('TEST_REDIS_URL') === null)('jobs on Redis', () => testJobs(stageRedis))
+describe('jobs on Postgres', () => testJobs(stagePostgres))
+
+const failOn = (error: unknown): never => {
+  throw error
+}
+
+function testJobs(stage: () => Promise<QueueStage>): void {
+  test('every job is handed out once and leaves nothing behind', async () => {
+    await using place = await stage()
+    await using adder = await place.open()
+    await using worker = await place.open()
+    const ids = Array.from({ length: 500 }, (_, index) => `job-${index}`)
+    await enqueue(
+      adder.backend,
+      'bulk-phone',
+      ids.map((id) => ({ id, data: { of: id } })),
+    )
+    await enqueue(adder.backend, 'bulk-phone', [])
+    expect(await depth(adder.backend, 'bulk-phone')).toEqual({ waiting: 500, active: 0 })
+    const met: unknown[] = []
+    await using _worker = await work(
+      worker.backend,
+      'bulk-phone',
+      async ({ id, data }) => {
+        expect(data).toEqual({ of: id })
+        met.push(id)
+      },
+      { concurrency: 10, onError: failOn },
+    )
+    await vi.waitFor(() => expect(met).toHaveLength(500), { timeout: 10_000 })
+    expect(met.toSorted()).toEqual(ids.toSorted())
+    await vi.waitFor(async () => {
+      expect(await depth(adder.backend, 'bulk-phone')).toEqual({ waiting: 0, active: 0 })
+    })
+  })
+
+  test('an id that waits is not added twice; one that ended can come again', async () => {
+    await using place = await stage()
+    await using queue = await place.open()
+    const job = { id: 'again', data: {} }
+    await enqueue(queue.backend, 'intake', [job])
+    await enqueue(queue.backend, 'intake', [job])
+    expect(await depth(queue.backend, 'intake')).toEqual({ waiting: 1, active: 0 })
+    let count = 0
+    await using _worker = await work(queue.backend, 'intake', async () => void (count += 1), {
+      concurrency: 1,
+      onError: failOn,
+    })
+    await vi.waitFor(async () => {
+      expect(count).toBe(1)
+      expect(await depth(queue.backend, 'intake')).toEqual({ waiting: 0, active: 0 })
+    })
+    await enqueue(queue.backend, 'intake', [job])
+    await vi.waitFor(() => expect(count).toBe(2), { timeout: 5_000 })
+  })
+
+  test('what a handler throws ends that job alone and is told', async () => {
+    await using place = await stage()
+    await using queue = await place.open()
+    const done: string[] = []
+    const errors: unknown[] = []
+    await using _worker = await work(
+      queue.backend,
+      'finish',
+      async ({ id }) => {
+        if (id === 'bad') throw new Error('a bug')
+        done.push(id)
+      },
+      { concurrency: 1, onError: (error) => errors.push(error) },
+    )
+    await enqueue(
+      queue.backend,
+      'finish',
+      ['one', 'bad', 'two'].map((id) => ({ id, data: {} })),
+    )
+    await vi.waitFor(async () => {
+      expect(done).toEqual(['one', 'two'])
+      expect(await depth(queue.backend, 'finish')).toEqual({ waiting: 0, active: 0 })
+    })
+    expect(errors).toEqual([new Error('a bug')])
+  })
+
+  test('the job of a worker that was killed goes to another', async () => {
+    await using place = await stage()
+    await using queue = await place.open()
+    await using victim = await place.startWorker('hold')
+    await enqueue(queue.backend, 'bulk-email', [{ id: 'held', data: {} }])
+    await victim.hears('taken')
+    await victim.kill()
+    const met: string[] = []
+    await using _worker = await work(
+      queue.backend,
+      'bulk-email',
+      async ({ id }) => void met.push(id),
+      { concurrency: 1, lockMs: 500, onError: failOn },
+    )
+    await vi.waitFor(() => expect(met).toEqual(['held']), { timeout: 10_000 })
+  })
+
+  test('closing lets jobs end, and aborts them when their grace is over', async () => {
+    await using place = await stage()
+    await using queue = await place.open()
+    const began = Promise.withResolvers<void>()
+    const seen: string[] = []
+    const worker = await work(
+      queue.backend,
+      'intake',
+      async ({ signal }) => {
+        began.resolve()
+        await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }))
+        seen.push('aborted')
+      },
+      { concurrency: 1, graceMs: 20, onError: failOn },
+    )
+    await enqueue(queue.backend, 'intake', [{ id: 'endless', data: {} }])
+    await began.promise
+    await worker[Symbol.asyncDispose]()
+    expect(seen).toEqual(['aborted'])
+  })
+
+  test('a job whose lock was lost is told to stop', async () => {
+    await using place = await stage()
+    await using queue = await place.open()
+    const began = Promise.withResolvers<void>()
+    const ended = Promise.withResolvers<void>()
+    await using _worker = await work(
+      queue.backend,
+      'intake',
+      async ({ signal }) => {
+        began.resolve()
+        await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }))
+        ended.resolve()
+      },
+      { concurrency: 1, lockMs: 400, onError: () => {} },
+    )
+    await enqueue(queue.backend, 'intake', [{ id: 'robbed', data: {} }])
+    await began.promise
+    await place.empty()
+    await ended.promise
+  })
+}

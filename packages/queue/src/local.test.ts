@@ -1,0 +1,47 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { testLimiter } from '../../../test/support/limiter-conformance.ts'
+import { testMemory } from '../../../test/support/memory-conformance.ts'
+import { createLocalLimiter } from './local-limiter.ts'
+import { createLocalMemory } from './local-memory.ts'
+
+describe('local memory', () => {
+  testMemory(() => createLocalMemory())
+
+  test('holds at most so many facts, and drops the oldest first', async () => {
+    const memory = createLocalMemory({ maxEntries: 2 })
+    for (const key of ['a', 'b', 'c']) await memory.set([{ key, value: key, ttlMs: 1_000 }])
+    expect(await memory.get(['a', 'b', 'c'])).toEqual([undefined, 'b', 'c'])
+  })
+})
+
+describe('local limiter', () => {
+  testLimiter(() => createLocalLimiter())
+})
+
+test('in every window of every history at most burst + t * perSecond is granted', async () => {
+  const step = fc.record({ waitMs: fc.nat(400), count: fc.integer({ min: 1, max: 7 }) })
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(step, { maxLength: 60 }),
+      fc.double({ min: 0.5, max: 300, noNaN: true }),
+      async (steps, perSecond) => {
+        let now = 0
+        const limiter = createLocalLimiter({ nowMs: () => now })
+        const granted: { at: number; count: number }[] = []
+        for (const { waitMs, count } of steps) {
+          now += waitMs
+          const grant = await limiter.take('k', count, { perSecond, burst: 7 })
+          if (grant.granted) granted.push({ at: now, count })
+        }
+        for (const [index, { at }] of granted.entries()) {
+          let sum = 0
+          for (const later of granted.slice(index)) {
+            sum += later.count
+            expect(sum).toBeLessThanOrEqual(7 + ((later.at - at) / 1_000) * perSecond + 1e-6)
+          }
+        }
+      },
+    ),
+  )
+})

@@ -1,0 +1,112 @@
+import { randomBytes } from 'node:crypto'
+import type { Limiter, Memory } from '@plumbline/contract/engine'
+import { openDatabase } from '@plumbline/db/database'
+import { sweepExpired } from '@plumbline/db/memory-sweep'
+import { afterAll, beforeAll, describe, expect, inject, test, vi } from 'vitest'
+import { testLimiter } from '../../../test/support/limiter-conformance.ts'
+import { testMemory } from '../../../test/support/memory-conformance.ts'
+import { createTestDatabase, type TestDatabase } from '../../../test/support/postgres.ts'
+import {
+  openPostgresTestQueue,
+  openRedisTestQueue,
+  type TestQueue,
+} from '../../../test/support/queue.ts'
+
+const redisUrl = inject('TEST_REDIS_URL')
+
+describe.skipIf(redisUrl === null)('on Redis', () => {
+  testPorts(() => openRedisTestQueue(redisUrl ?? ''))
+})
+
+describe('on Postgres', () => {
+  let database: TestDatabase
+  beforeAll(async () => {
+    database = await createTestDatabase()
+  })
+  afterAll(() => database[Symbol.asyncDispose]())
+
+  testPorts(() => openPostgresTestQueue(database.url))
+
+  test('a sweep deletes what has run out and leaves the rest', async () => {
+    await using queue = await openPostgresTestQueue(database.url)
+    await using db = openDatabase({ url: database.url, poolSize: 1, applicationName: 'test' })
+    await queue.memory.set([
+      { key: 'sweep-short', value: 1, ttlMs: 1 },
+      { key: 'sweep-long', value: 2, ttlMs: 60_000 },
+    ])
+    await queue.limiter.lease('sweep', 1, 1)
+    await vi.waitFor(async () => {
+      await sweepExpired(db)
+      const { rows } = await db.pool.query(
+        `select (select count(*) from memory_entries where key like 'sweep-%') as facts,
+                (select count(*) from leases where key = 'sweep') as leases`,
+      )
+      expect(rows).toEqual([{ facts: 1, leases: 0 }])
+    })
+    expect(await queue.memory.get(['sweep-long'])).toEqual([2])
+  })
+})
+
+function testPorts(open: () => Promise<TestQueue>): void {
+  let queue: TestQueue
+  beforeAll(async () => {
+    queue = await open()
+  })
+  afterAll(() => queue[Symbol.asyncDispose]())
+
+  describe('memory', () => testMemory(() => memoryOf(queue.memory)))
+  describe('limiter', () => testLimiter(() => limiterOf(queue.limiter)))
+
+  test('messages reach every subscriber of their topic and no other, until it leaves', async () => {
+    const { channel } = queue.backend
+    const topic = `t:${randomBytes(4).toString('hex')}`
+    const heard: string[] = []
+    await using _other = await channel.subscribe(`${topic}-other`, (text) => heard.push(`?${text}`))
+    const first = await channel.subscribe(topic, (text) => heard.push(`1${text}`))
+    await using _second = await channel.subscribe(topic, (text) => heard.push(`2${text}`))
+    const long = 'é'.repeat(3_500)
+    await channel.publish(topic, ['a', long])
+    await vi.waitFor(() => expect(heard.toSorted()).toEqual(['1a', `1${long}`, '2a', `2${long}`]))
+    await first[Symbol.asyncDispose]()
+    heard.length = 0
+    await channel.publish(topic, ['b'])
+    await vi.waitFor(() => expect(heard).toEqual(['2b']))
+  })
+
+  test('letters of any size arrive once announced; what nobody heard is collected', async () => {
+    const { mailbox } = queue.backend
+    const box = `b:${randomBytes(4).toString('hex')}`
+    const letters = ['short', 'x'.repeat(100_000), 'é'.repeat(4_000)]
+    await mailbox.post(box, letters)
+    const heard: string[] = []
+    await using mail = await mailbox.open(box, (letter) => heard.push(letter))
+    await mail.collect()
+    expect(heard.toSorted()).toEqual(letters.toSorted())
+    heard.length = 0
+    await mailbox.post(box, letters)
+    await vi.waitFor(() => expect(heard.toSorted()).toEqual(letters.toSorted()))
+    await mail.tidy()
+    heard.length = 0
+    await mail.collect()
+    expect(heard).toEqual([])
+  })
+}
+
+/** Keys of their own for each test, in one store. */
+function memoryOf(memory: Memory): Memory {
+  const mine = randomBytes(4).toString('hex')
+  return {
+    get: (keys) => memory.get(keys.map((key) => mine + key)),
+    set: (entries) => memory.set(entries.map((entry) => ({ ...entry, key: mine + entry.key }))),
+    claim: (entry) => memory.claim({ ...entry, key: mine + entry.key }),
+    delete: (keys) => memory.delete(keys.map((key) => mine + key)),
+  }
+}
+
+function limiterOf(limiter: Limiter): Limiter {
+  const mine = randomBytes(4).toString('hex')
+  return {
+    take: (key, count, rate) => limiter.take(mine + key, count, rate),
+    lease: (key, limit, ttlMs) => limiter.lease(mine + key, limit, ttlMs),
+  }
+}

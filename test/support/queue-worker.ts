@@ -1,0 +1,37 @@
+import { serveLive } from '@plumbline/queue/live-server'
+import { work } from '@plumbline/queue/jobs'
+import { emailOutcome } from './outcomes.ts'
+import { openPostgresTestQueue, openRedisTestQueue } from './queue.ts'
+
+/**
+ * A worker process for tests that kill one: `answer` answers every email question at once, `hold`
+ * takes jobs of `bulk-email` and never ends them. Tells its parent `ready` and `taken`; leaves
+ * with its parent.
+ */
+const [mode = '', url = '', prefix = ''] = process.argv.slice(2)
+const onError = (): void => {}
+process.once('disconnect', () => process.exit())
+const queue = await (url.startsWith('redis')
+  ? openRedisTestQueue(url, prefix)
+  : openPostgresTestQueue(url))
+if (mode === 'answer') {
+  await serveLive(
+    queue.backend,
+    'email',
+    async ({ questions, answered }) => {
+      for (const [index, { subject }] of questions.entries()) answered(index, emailOutcome(subject))
+    },
+    { concurrency: 4, onError },
+  )
+} else {
+  await work(
+    queue.backend,
+    'bulk-email',
+    async () => {
+      process.send?.('taken')
+      await new Promise(() => {})
+    },
+    { concurrency: 1, lockMs: 500, onError },
+  )
+}
+process.send?.('ready')
