@@ -31,8 +31,6 @@ export const workerSettings = z.object({
   CELL_LIMIT_BYTES: count(8 * 1024),
   LINE_LIMIT_BYTES: count(64 * 1024),
   SCORE_WEIGHTS_FILE: z.string().optional(),
-  /** Overrides where engines come from: a module that exports `createEngines`, for benchmarks. */
-  ENGINES_MODULE: z.string().optional(),
 
   DNS_SERVERS: wordList().optional(),
   EGRESS_ALLOW: wordList().default([]),

@@ -1,0 +1,53 @@
+import { CHECKS, type Check } from '@plumbline/contract/products'
+import type { NewChunk } from '@plumbline/db/batches/chunks'
+import { pack, type ChunkCells, type ChunkSubjects } from './codec.ts'
+import type { ListRow } from './intake/list-row.ts'
+
+/** Packs a run of rows as one chunk: what came in `cells`, what is asked in `subjects`. */
+export function buildChunk(no: number, rows: readonly ListRow[]): NewChunk {
+  const cells: Writable<ChunkCells> = {
+    rows: rows.map((row) => row.cells),
+    kinds: rows.map((row) => row.kind),
+    ofRow: {},
+    errors: {},
+    refs: {},
+  }
+  const ofRow: Record<string, number> = {}
+  const errors: Record<string, string> = {}
+  const refs: Record<string, string> = {}
+  const asked = new Map<Check, { subjects: string[]; places: number[] }>()
+  let billableCount = 0
+  for (const [place, row] of rows.entries()) {
+    if (row.ofRow !== undefined) ofRow[place] = row.ofRow
+    if (row.error !== undefined) errors[place] = row.error
+    if (row.ref !== undefined) refs[place] = row.ref
+    if (row.kind !== 'billable') continue
+    billableCount += 1
+    for (const check of CHECKS) {
+      const subject = row.subjects[check]
+      if (subject === undefined) continue
+      const list = asked.get(check) ?? { subjects: [], places: [] }
+      list.subjects.push(subject)
+      list.places.push(place)
+      asked.set(check, list)
+    }
+  }
+  const subjects: ChunkSubjects = Object.fromEntries(asked)
+  const countOf = (check: Check): number => asked.get(check)?.subjects.length ?? 0
+  return {
+    no,
+    firstRow: rows[0]?.row ?? 0,
+    rowCount: rows.length,
+    billableCount,
+    counts: {
+      email: countOf('email'),
+      phone: countOf('phone'),
+      ip: countOf('ip'),
+      domain: countOf('domain'),
+    },
+    subjects: pack(subjects),
+    cells: pack({ ...cells, ofRow, errors, refs }),
+  }
+}
+
+type Writable<T> = { -readonly [K in keyof T]: T[K] }

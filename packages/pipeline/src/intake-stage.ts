@@ -1,0 +1,187 @@
+import { PROBLEMS } from '@plumbline/contract/problem'
+import { priceCredits, type Check } from '@plumbline/contract/products'
+import { deleteChunks, insertChunks, type NewChunk } from '@plumbline/db/batches/chunks'
+import { lockBatch, moveBatch, readBatch, updateBatch, type BatchRow } from '@plumbline/db/batches/rows'
+import { claimStage } from '@plumbline/db/batches/stages'
+import { failBatch } from './cancel.ts'
+import { buildChunk } from './chunk-builder.ts'
+import { ListError } from './intake/list-error.ts'
+import type { ListRow } from './intake/list-row.ts'
+import { openList, readRows, type OpenedList } from './intake/open-list.ts'
+import type { Pipeline } from './pipeline.ts'
+import { keepStage } from './stage-lease.ts'
+import { holdAndRun } from './start.ts'
+
+/** Chunks stored by one statement. */
+const CHUNKS_AN_INSERT = 8
+
+/** Tries of a stage before the list is given up: the file itself may be what kills the worker. */
+const MAX_STAGE_ATTEMPTS = 5
+
+/**
+ * Reads an uploaded list into chunks, and then starts it or stops at `ready` with the estimate.
+ * A list that cannot be read ends as `failed` with what is wrong with it.
+ */
+export async function runIntake(
+  pipeline: Pipeline,
+  job: { batchId: string; lease: number },
+  signal: AbortSignal,
+): Promise<void> {
+  const lease = await claimStage(pipeline.db.kysely, job, pipeline.limits.leaseMs)
+  if (lease === undefined) return
+  await using kept = keepStage(pipeline, { batchId: job.batchId, lease })
+  const batch = await readBatch(pipeline.db.kysely, job.batchId)
+  if (batch === undefined) return
+  if (batch.stage_attempts > MAX_STAGE_ATTEMPTS) {
+    await failBatch(pipeline, batch.id, { error: 'Internal Server Error', message: GAVE_UP }, lease)
+    return
+  }
+  const read = await readList(pipeline, batch, lease, AbortSignal.any([signal, kept.lost]))
+  if (read === 'read') await startOrStop(pipeline, batch.id, lease)
+}
+
+const GAVE_UP = 'The list could not be read because of a fault of the service; nothing was charged.'
+
+/**
+ * Reads the whole list into chunks under the stage's lease.
+ * @returns `failed` where the list ended as failed, `lost` where another worker has the stage
+ */
+export async function readList(
+  pipeline: Pipeline,
+  batch: BatchRow,
+  lease: number,
+  signal: AbortSignal,
+): Promise<'read' | 'failed' | 'lost'> {
+  await deleteChunks(pipeline.db.kysely, batch.id)
+  const source = await pipeline.storage.local(batch.source_key)
+  try {
+    const list = await openList({
+      path: source.path,
+      fileName: batch.file_name,
+      product: batch.product,
+      defaultCountry: batch.default_country ?? undefined,
+      limits: pipeline.limits,
+      ...batch.requested,
+    })
+    return await storeList(pipeline, batch, list, lease, signal)
+  } catch (error) {
+    if (!(error instanceof ListError)) throw error
+    const public_ = { error: PROBLEMS[error.code].error, message: error.message }
+    await failBatch(pipeline, batch.id, public_, lease)
+    return 'failed'
+  } finally {
+    await source.release()
+  }
+}
+
+async function storeList(
+  pipeline: Pipeline,
+  batch: BatchRow,
+  list: OpenedList,
+  lease: number,
+  signal: AbortSignal,
+): Promise<'read' | 'lost'> {
+  const { pool } = pipeline.db
+  const stage = { batchId: batch.id, lease }
+  let estimate = 0
+  let no = 0
+  let open: ListRow[] = []
+  let chunks: NewChunk[] = []
+  // One insert is on its way while the next chunks are read.
+  let inserting: Promise<boolean> = Promise.resolve(true)
+  const closeChunk = async (): Promise<boolean> => {
+    chunks.push(buildChunk(no++, open))
+    open = []
+    return chunks.length < CHUNKS_AN_INSERT || (await flush())
+  }
+  const flush = async (): Promise<boolean> => {
+    if (!(await inserting)) return false
+    const full = chunks
+    chunks = []
+    if (full.length === 0) return true
+    inserting = insertChunks(pool, stage, full)
+    // Awaited before the next insert; a failure in between must not go unheard.
+    inserting.catch(() => {})
+    return true
+  }
+  for await (const rows of readRows(list, signal)) {
+    for (const row of rows) {
+      if (row.kind === 'billable') estimate += priceOf(batch, row)
+      open.push(row)
+      if (open.length >= pipeline.limits.chunkRecords && !(await closeChunk())) return 'lost'
+    }
+  }
+  if (open.length > 0) await closeChunk()
+  if (!(await flush()) || !(await inserting)) return 'lost'
+  return await storeFacts(pipeline, batch, list, { lease, estimate })
+}
+
+function priceOf(batch: BatchRow, row: ListRow): number {
+  const supplied = CHECK_ORDER.filter((check) => row.subjects[check] !== undefined)
+  return priceCredits(batch.product, supplied)
+}
+
+const CHECK_ORDER: readonly Check[] = ['email', 'phone', 'ip', 'domain']
+
+async function storeFacts(
+  pipeline: Pipeline,
+  batch: BatchRow,
+  list: OpenedList,
+  found: { lease: number; estimate: number },
+): Promise<'read' | 'lost'> {
+  const { counts } = list
+  return await pipeline.db.kysely.transaction().execute(async (tx) => {
+    const row = await lockBatch(tx, batch.id)
+    if (row === undefined || row.lease !== found.lease) return 'lost'
+    await updateBatch(tx, batch.id, {
+      read_whole: true,
+      file_format: list.format,
+      encoding: list.encoding,
+      delimiter: list.delimiter,
+      header: list.header === null ? null : JSON.stringify(list.header),
+      column_count: Math.max(counts.columns, list.header?.length ?? 0),
+      mapping: JSON.stringify(list.mapping),
+      rows_total: counts.total,
+      rows_blank: counts.blank,
+      rows_refused: counts.refused,
+      rows_duplicate: counts.duplicate,
+      rows_billable: counts.billable,
+      repeated: counts.duplicate === 0 ? null : list.repeated(),
+      credits_estimate: batch.mode === 'test' ? 0 : found.estimate,
+    })
+    return 'read'
+  })
+}
+
+/** Decision 32: a list that starts by itself stops at `ready` where credits or its own bound lack. */
+async function startOrStop(pipeline: Pipeline, id: string, lease: number): Promise<void> {
+  await pipeline.db.kysely.transaction().execute(async (tx) => {
+    const row = await lockBatch(tx, id)
+    if (row === undefined || row.lease !== lease || row.status !== 'analyzing') return
+    if (!row.auto_start) {
+      await moveBatch(tx, id, 'ready')
+      return
+    }
+    const over = row.max_credits !== null && row.credits_estimate > row.max_credits
+    if (over) {
+      const message = `The list needs ${row.credits_estimate} credits, more than its max_credits of ${row.max_credits}; start it if that is right.`
+      await stopAtReady(tx, id, message)
+      return
+    }
+    const started = await holdAndRun(tx, row)
+    if (started.kind === 'short') {
+      const message = `The list needs ${row.credits_estimate} credits and ${started.available} are left; top up the account and start the list.`
+      await stopAtReady(tx, id, message)
+    }
+  })
+}
+
+async function stopAtReady(
+  tx: Parameters<typeof moveBatch>[0],
+  id: string,
+  message: string,
+): Promise<void> {
+  await moveBatch(tx, id, 'ready', {
+    error: JSON.stringify({ error: PROBLEMS.payment_required.error, message }),
+  })
+}

@@ -1,0 +1,37 @@
+import { CHECKS } from '@plumbline/contract/products'
+import { createLog } from '@plumbline/runtime/log'
+import { readSettings } from '@plumbline/runtime/settings'
+import { runUntilStopped, tellReady } from '@plumbline/runtime/shutdown'
+import { serveBatches } from '@plumbline/worker/batch'
+import { openContext } from '@plumbline/worker/context'
+import { serveCheck } from '@plumbline/worker/entity'
+import { workerSettings } from '@plumbline/worker/settings'
+import { instantEngine } from './instant-engines.ts'
+
+// The worker program with engines that answer from memory: `instant-worker KIND... [--delay=MS]
+// [--width=N] [--poison=TEXT]`. Everything but the engines is the real one.
+
+const words = process.argv.slice(2)
+const option = (name: string): string | undefined =>
+  words.find((word) => word.startsWith(`--${name}=`))?.slice(name.length + 3)
+const poison = option('poison')
+const engineOptions = {
+  delayMs: Number(option('delay') ?? 0),
+  width: Number(option('width') ?? 50),
+  ...(poison === undefined ? {} : { poison }),
+}
+
+const settings = readSettings(workerSettings)
+const log = createLog({ name: 'instant-worker', level: settings.LOG_LEVEL, destination: 2 })
+await runUntilStopped({ log, graceMs: settings.DRAIN_SECONDS * 1000 }, async () => {
+  await using stack = new AsyncDisposableStack()
+  const context = stack.use(await openContext(settings, log, 'instant-worker'))
+  for (const check of CHECKS) {
+    if (!words.includes(check)) continue
+    stack.use(await serveCheck(context, instantEngine(check, engineOptions)))
+  }
+  if (words.includes('batch')) stack.use(await serveBatches(context))
+  tellReady()
+  const owned = stack.move()
+  return { [Symbol.asyncDispose]: () => owned.disposeAsync() }
+})
