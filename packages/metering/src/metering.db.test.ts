@@ -1,32 +1,13 @@
-import { createAccount, getAccount } from '@plumbline/db/accounts'
-import { openDatabase, type Db } from '@plumbline/db/database'
+import { getAccount } from '@plumbline/db/accounts'
+import { openDatabase } from '@plumbline/db/database'
 import { expect, test } from 'vitest'
-import { createTestDatabase } from '../../../test/support/postgres.ts'
+import { openMeteringContext } from '../../../test/support/metering.ts'
 import { auditLedger } from './audit.ts'
 import { createMetering } from './metering.ts'
 
-async function setUp() {
-  const database = await createTestDatabase()
-  const db = openDatabase({ url: database.url, poolSize: 10, applicationName: 'test' })
-  const metering = createMetering(db)
-  return {
-    db,
-    metering,
-    [Symbol.asyncDispose]: async () => {
-      await metering[Symbol.asyncDispose]()
-      await db[Symbol.asyncDispose]()
-      await database[Symbol.asyncDispose]()
-    },
-  }
-}
-
-async function freeAccount(db: Db): Promise<string> {
-  return (await createAccount(db.kysely, { email: 'a@b.example', plan: 'free' })).id
-}
-
 test('an account starts with its plan’s allowance', async () => {
-  await using context = await setUp()
-  const id = await freeAccount(context.db)
+  await using context = await openMeteringContext()
+  const id = await context.account()
   expect(await context.metering.balance(id)).toMatchObject({
     plan: 'free',
     nextPlan: null,
@@ -39,8 +20,8 @@ test('an account starts with its plan’s allowance', async () => {
 })
 
 test('a debit takes the allowance first and then packs', async () => {
-  await using context = await setUp()
-  const id = await freeAccount(context.db)
+  await using context = await openMeteringContext()
+  const id = await context.account()
   await context.metering.grantPack(id, 'starter', 'pay_1')
   expect(await context.metering.debit({ accountId: id, opKey: 'a', credits: 150 })).toEqual({
     granted: true,
@@ -52,14 +33,14 @@ test('a debit takes the allowance first and then packs', async () => {
 })
 
 test('200 parallel debits on 100 credits grant exactly 100', async () => {
-  await using context = await setUp()
+  await using context = await openMeteringContext()
   await using other = openDatabase({
-    url: String(context.db.pool.options.connectionString),
+    url: context.url,
     poolSize: 5,
     applicationName: 'other',
   })
   await using second = createMetering(other)
-  const id = await freeAccount(context.db)
+  const id = await context.account()
   await context.metering.debit({ accountId: id, opKey: 'first', credits: 100 })
   const answers = await Promise.all(
     Array.from({ length: 200 }, (_, n) =>
@@ -76,8 +57,8 @@ test('200 parallel debits on 100 credits grant exactly 100', async () => {
 })
 
 test('a group admits what fits after one that does not', async () => {
-  await using context = await setUp()
-  const id = await freeAccount(context.db)
+  await using context = await openMeteringContext()
+  const id = await context.account()
   const credits = [150, 60, 50, 1, 7, 40]
   const answers = await Promise.all(
     credits.map((one, n) =>
@@ -89,8 +70,8 @@ test('a group admits what fits after one that does not', async () => {
 })
 
 test('a debit takes effect once for each key, in one group and over groups', async () => {
-  await using context = await setUp()
-  const id = await freeAccount(context.db)
+  await using context = await openMeteringContext()
+  const id = await context.account()
   const ask = { accountId: id, opKey: 'same', credits: 5 }
   const answers = await Promise.all([context.metering.debit(ask), context.metering.debit(ask)])
   answers.push(await context.metering.debit(ask))
@@ -100,8 +81,8 @@ test('a debit takes effect once for each key, in one group and over groups', asy
 })
 
 test('an unanswered debit is refunded once, an answered one never', async () => {
-  await using context = await setUp()
-  const id = await freeAccount(context.db)
+  await using context = await openMeteringContext()
+  const id = await context.account()
   for (const opKey of ['a', 'b', 'c']) {
     await context.metering.debit({ accountId: id, opKey, credits: 10 })
   }
@@ -134,8 +115,8 @@ test('an unanswered debit is refunded once, an answered one never', async () => 
 })
 
 test('an answer gives back at most what was taken, packs before allowance', async () => {
-  await using context = await setUp()
-  const id = await freeAccount(context.db)
+  await using context = await openMeteringContext()
+  const id = await context.account()
   await context.metering.grantGoodwill(id, 50, 'sorry')
   await context.metering.debit({ accountId: id, opKey: 'a', credits: 210 })
   expect(await context.metering.answered({ accountId: id, opKey: 'a', giveBack: 15 })).toEqual({
@@ -152,9 +133,9 @@ test('an answer gives back at most what was taken, packs before allowance', asyn
 })
 
 test('a hold settles once for each key and releases the rest', async () => {
-  await using context = await setUp()
+  await using context = await openMeteringContext()
   const { db, metering } = context
-  const id = await freeAccount(db)
+  const id = await context.account()
   const work = db.kysely
   const held = { accountId: id, ref: 'bat_1', credits: 120 }
   const grants = await work.transaction().execute((tx) => metering.hold(tx, held))
@@ -178,9 +159,9 @@ test('a hold settles once for each key and releases the rest', async () => {
 })
 
 test('a larger plan grants the difference at once, a smaller one waits for the next cycle', async () => {
-  await using context = await setUp()
+  await using context = await openMeteringContext()
   const { db, metering } = context
-  const id = await freeAccount(db)
+  const id = await context.account()
   expect(await metering.changePlan(id, 'starter')).toEqual({
     plan: 'starter',
     nextPlan: null,
@@ -198,8 +179,8 @@ test('a larger plan grants the difference at once, a smaller one waits for the n
 })
 
 test('the ledger refuses to be changed', async () => {
-  await using context = await setUp()
-  await freeAccount(context.db)
+  await using context = await openMeteringContext()
+  await context.account()
   for (const statement of [
     'update credit_entries set packs_delta = 9',
     'delete from credit_entries',

@@ -1,0 +1,172 @@
+import { openDatabase } from '@plumbline/db/database'
+import { expect, test } from 'vitest'
+import { openLossyProxy } from '../../../test/support/lossy-proxy.ts'
+import { openMeteringContext } from '../../../test/support/metering.ts'
+import { auditLedger } from './audit.ts'
+import { createMetering, type Metering } from './metering.ts'
+
+/** A small generator with a seed, so that a run can be had again (mulberry32). */
+function seeded(seed: number): (below: number) => number {
+  let state = seed
+  return (below) => {
+    state = (state + 0x6d2b79f5) | 0
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
+    return ((mixed ^ (mixed >>> 14)) >>> 0) % below
+  }
+}
+
+test('10,000 mixed moves from 20 connections end where their answers say', async () => {
+  await using context = await openMeteringContext(10)
+  await using otherDb = openDatabase({ url: context.url, poolSize: 10, applicationName: 'other' })
+  await using other = createMetering(otherDb)
+  const sides = [
+    { metering: context.metering, db: context.db },
+    { metering: other, db: otherDb },
+  ] as const
+  const ids = await Promise.all(Array.from({ length: 5 }, () => context.account('starter')))
+  const moved = new Map(ids.map((id) => [id, { available: 5_000, held: 0 }]))
+  const next = seeded(20_261_121)
+  let started = 0
+
+  async function worker(n: number): Promise<void> {
+    const { metering, db } = sides[n % 2 === 0 ? 0 : 1]
+    while (started < 10_000) {
+      const at = started++
+      const id = ids[next(ids.length)] ?? ''
+      const account = moved.get(id) ?? { available: 0, held: 0 }
+      const opKey = `op${at}`
+      const credits = 1 + next(9)
+      const sort = next(10)
+      if (sort < 6) {
+        const answer = await metering.debit({ accountId: id, opKey, credits })
+        if (!answer.granted) continue
+        const ended = await endOne(metering, { accountId: id, opKey }, next(4))
+        account.available += ended - credits
+      } else if (sort < 9) {
+        const done = await listOfTwoChunks(metering, db, { accountId: id, ref: opKey, credits })
+        account.available -= done.charged
+        account.held += done.left
+        account.available -= done.left
+      } else if (next(2) === 0) {
+        // The same source from both sides at once is one grant.
+        await Promise.all(
+          sides.map((side) => side.metering.grantGoodwill(id, credits, `gift${at}`)),
+        )
+        account.available += credits
+      } else {
+        await metering.balance(id)
+      }
+    }
+  }
+
+  await Promise.all(Array.from({ length: 20 }, (_, n) => worker(n)))
+  for (const [id, expected] of moved) {
+    const balance = await context.metering.balance(id)
+    expect({ available: balance?.available, held: balance?.held }).toEqual(expected)
+  }
+  expect(await auditLedger(context.db)).toEqual([])
+})
+
+/** Ends a debit in one of four ways; the credits that came back. */
+async function endOne(
+  metering: Metering,
+  operation: { accountId: string; opKey: string },
+  way: number,
+): Promise<number> {
+  if (way === 0) return (await metering.refund({ ...operation, reason: 'test' })).given
+  if (way === 1) return (await metering.answered({ ...operation, giveBack: 1 })).given
+  if (way === 2) return 0
+  const both = await Promise.all([
+    metering.answered(operation),
+    metering.refund({ ...operation, reason: 'race' }),
+  ])
+  expect(both[0].state).toBe(both[1].state)
+  return both[1].given
+}
+
+/** Holds for two chunks, settles the first twice, and leaves, cancels or finishes the rest. */
+async function listOfTwoChunks(
+  metering: Metering,
+  db: MeteringDb,
+  held: { accountId: string; ref: string; credits: number },
+): Promise<{ charged: number; left: number }> {
+  const { accountId, ref } = held
+  const credits = held.credits * 2
+  const work = db.kysely.transaction()
+  const answer = await work.execute((tx) => metering.hold(tx, { accountId, ref, credits }))
+  if (!answer.granted) return { charged: 0, left: 0 }
+  const chunk = { accountId, ref, opKey: `${ref}:0`, credits: held.credits }
+  const settled = await Promise.all(
+    [chunk, chunk].map((ask) => work.execute((tx) => metering.settle(tx, ask))),
+  )
+  expect(settled.toSorted()).toEqual([false, true])
+  if (held.credits % 3 === 0) return { charged: held.credits, left: held.credits }
+  const end = { accountId, ref, opKey: `${ref}:end` }
+  const released = await Promise.all(
+    [end, end].map((ask) => work.execute((tx) => metering.release(tx, ask))),
+  )
+  expect(released.filter((one) => one === held.credits)).toHaveLength(1)
+  return { charged: held.credits, left: 0 }
+}
+
+type MeteringDb = Parameters<typeof createMetering>[0]
+
+test('replies to commits that are lost charge nobody twice', async () => {
+  await using context = await openMeteringContext()
+  await using proxy = await openLossyProxy(context.url)
+  await using db = openDatabase({ url: proxy.url, poolSize: 4, applicationName: 'lossy' })
+  await using metering = createMetering(db)
+  const ids = await Promise.all(Array.from({ length: 3 }, () => context.account('starter')))
+  let taken = 0
+  for (let round = 0; round < 100; round += 1) {
+    if (round % 2 === 0) proxy.loseNextReply('credit_debit')
+    const asks = ids.map((accountId) => ({ accountId, opKey: `r${round}`, credits: 3 }))
+    const answers = await Promise.all(asks.map((ask) => metering.debit(ask)))
+    expect(answers.every((answer) => answer.granted)).toBe(true)
+    taken += 9
+    if (round % 2 === 1) proxy.loseNextReply('credit_close')
+    const ends = await Promise.all(
+      asks.map((ask, n) =>
+        n === 0 ? metering.refund({ ...ask, reason: 'test' }) : metering.answered(ask),
+      ),
+    )
+    expect(ends.map((end) => end.state)).toEqual(['refunded', 'answered', 'answered'])
+    taken -= 3
+  }
+  expect(proxy.lostCount()).toBe(100)
+  const left = await Promise.all(ids.map((id) => context.metering.remaining(id)))
+  expect(left.reduce<number>((sum, one) => sum + (one ?? 0), 0)).toBe(15_000 - taken)
+  expect(await auditLedger(context.db)).toEqual([])
+})
+
+test('a row that somebody keeps locked holds up its own account only', async () => {
+  await using context = await openMeteringContext()
+  const [locked, free] = [await context.account(), await context.account()]
+  await using blocker = await keepLocked(context, locked)
+  const waiting = context.metering.debit({ accountId: locked, opKey: 'a', credits: 1 })
+  // A turn later, so that the second ask does not travel with the first.
+  await new Promise((next) => setImmediate(next))
+  expect(await context.metering.debit({ accountId: free, opKey: 'b', credits: 1 })).toMatchObject({
+    granted: true,
+  })
+  await blocker.letGo()
+  expect(await waiting).toMatchObject({ granted: true, remaining: 199 })
+})
+
+async function keepLocked(
+  context: { readonly db: MeteringDb },
+  accountId: string,
+): Promise<AsyncDisposable & { letGo(): Promise<void> }> {
+  const client = await context.db.pool.connect()
+  await client.query('begin')
+  await client.query('select from credit_accounts where account_id = $1 for update', [accountId])
+  let open = true
+  const letGo = async () => {
+    if (!open) return
+    open = false
+    await client.query('commit')
+    client.release()
+  }
+  return { letGo, [Symbol.asyncDispose]: letGo }
+}

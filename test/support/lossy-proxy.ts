@@ -1,0 +1,74 @@
+import { connect, createServer, type Socket } from 'node:net'
+
+/** Stands before a server and loses replies when told to, as a broken network does after a commit. */
+export interface LossyProxy extends AsyncDisposable {
+  /** URL of the database by way of the proxy. */
+  readonly url: string
+  /**
+   * Cuts the connection when the server answers the next statement that is prepared or known by
+   * `word`; the statement itself takes effect.
+   */
+  loseNextReply(word: string): void
+  lostCount(): number
+}
+
+/** Opens a proxy on 127.0.0.1 before the server of a database URL. */
+export async function openLossyProxy(target: string): Promise<LossyProxy> {
+  const upstream = new URL(target)
+  const sockets = new Set<Socket>()
+  let word: string | undefined
+  let lost = 0
+  const server = createServer((client) => {
+    const behind = connect(Number(upstream.port), upstream.hostname)
+    let losing = false
+    for (const socket of [client, behind]) {
+      sockets.add(socket)
+      socket.setNoDelay(true)
+      socket.on('error', () => undefined)
+      socket.on('close', () => {
+        sockets.delete(socket)
+        client.destroy()
+        behind.destroy()
+      })
+    }
+    client.on('data', (piece: Buffer) => {
+      if (word !== undefined && names(piece, word)) {
+        word = undefined
+        losing = true
+      }
+      behind.write(piece)
+    })
+    behind.on('data', (piece: Buffer) => {
+      if (!losing) {
+        client.write(piece)
+      } else if (piece.includes(READY)) {
+        lost += 1
+        client.destroy()
+      }
+    })
+  })
+  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening))
+  const address = server.address()
+  if (address === null || typeof address === 'string') throw new Error('the proxy has no port')
+  const url = new URL(target)
+  url.port = String(address.port)
+  return {
+    url: url.href,
+    loseNextReply: (next) => {
+      word = next
+    },
+    lostCount: () => lost,
+    [Symbol.asyncDispose]: async () => {
+      for (const socket of sockets) socket.destroy()
+      await new Promise((closed) => server.close(closed))
+    },
+  }
+}
+
+/** ReadyForQuery outside of a transaction: the statement before it is committed. */
+const READY = Buffer.from([0x5a, 0, 0, 0, 5, 0x49])
+
+/** Statements already prepared go by their name, `metering.debit` for `credit_debit`. */
+function names(piece: Buffer, word: string): boolean {
+  return piece.includes(word) || piece.includes(word.replace('credit_', 'metering.'))
+}
