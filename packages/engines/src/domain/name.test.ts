@@ -1,0 +1,42 @@
+import { expect, test } from 'vitest'
+import { readName, toAscii } from './name.ts'
+
+test.each([
+  ['Example.CO.UK.', 'example.co.uk', 'example.co.uk'],
+  ['a.b.example.com', 'a.b.example.com', 'example.com'],
+  ['bücher.example.de', 'xn--bcher-kva.example.de', 'example.de'],
+  ['user.github.io', 'user.github.io', 'github.io'],
+  ['例え。日本', 'xn--r8jz45g.xn--wgv71a', 'xn--r8jz45g.xn--wgv71a'],
+  ['r3---sn.example.com', 'r3---sn.example.com', 'example.com'],
+  ['city.kawasaki.jp', 'city.kawasaki.jp', 'city.kawasaki.jp'],
+])('%s is the name %s, registered as %s', (text, ascii, registrable) => {
+  expect(readName(text)).toMatchObject({ kind: 'name', ascii, registrable })
+})
+
+test.each([
+  ['', 'empty'],
+  ['.', 'empty'],
+  ['a..b', 'empty_label'],
+  ['a。。ü', 'empty_label'],
+  ['localhost', 'reserved_suffix'],
+  ['x.onion', 'reserved_suffix'],
+  ['word', 'single_label'],
+  ['com', 'public_suffix'],
+  ['co.uk', 'public_suffix'],
+  ['192.0.2.1', 'address'],
+  ['[2001:db8::1]', 'address'],
+  ['1.2.3.4.5', 'address'],
+  ['a_b.com', 'forbidden_character'],
+  ['a b.com', 'not_idna'],
+  ['-a.com', 'hyphen'],
+  ['xn--a.com', 'not_idna'],
+  [`${'a'.repeat(64)}.com`, 'label_too_long'],
+  [`${'a.'.repeat(130)}com`, 'too_long'],
+])('%s is refused as %s', (text, fault) => {
+  expect(readName(text)).toEqual({ kind: 'bad', fault })
+})
+
+test('sharp s keeps its own label, and mixed directions are refused', () => {
+  expect(toAscii('straße.de')).toBe('xn--strae-oqa.de')
+  expect(toAscii('aא.com')).toBeNull()
+})

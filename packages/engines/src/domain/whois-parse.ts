@@ -1,0 +1,193 @@
+import {
+  dateOrderOf,
+  DATE_SENTENCES,
+  DATE_WORDS,
+  DENIALS,
+  FIELDS,
+  FREE_STATUS,
+  REFUSALS,
+  RESERVED,
+} from './whois-rules.ts'
+import type { FieldRule } from './whois-rules.ts'
+import { parseWhoisDate } from './whois-date.ts'
+import type { DateOrder, WhoisDate } from './whois-date.ts'
+import { readWhoisText } from './whois-text.ts'
+import type { WhoisEntry, WhoisText } from './whois-text.ts'
+
+/** What is known of a reply besides its text. */
+export interface WhoisHints {
+  readonly tld?: string | null
+  readonly server?: string | null
+  readonly domain?: string | null
+}
+
+/** What a reply says; null where it does not. Days are of UTC. */
+export interface WhoisRecord {
+  /** Null where the reply is no word about the name: refused, limited, cut, or not understood. */
+  readonly registered: boolean | null
+  readonly registrar: string | null
+  /** `YYYY-MM-DD`. */
+  readonly created: string | null
+  /** `YYYY-MM-DD`. */
+  readonly expires: string | null
+  /** The server limits or refuses the asker. */
+  readonly throttled: boolean
+  /** The registry keeps the name for itself. */
+  readonly reserved: boolean
+  readonly statuses: readonly string[]
+  /** The registrar's own WHOIS server. */
+  readonly referral: string | null
+}
+
+/** Reads a reply of port 43, of whatever registry. */
+export function parseWhois(text: string, hints: WhoisHints = {}): WhoisRecord {
+  const reply = ofTheName(readWhoisText(text))
+  const order = orderOf(reply, hints)
+  const created = dateField('created', reply, order)
+  const expires = dateField('expires', reply, order)
+  const registrar = registrarOf(reply.entries)
+  const statuses = valuesOf('status', reply.entries).slice(0, 20)
+  const record = { registrar, created: created?.day ?? null, expires: expires?.day ?? null }
+  const facts = Number(created !== null) + Number(expires !== null) + Number(registrar !== null)
+  const known = facts > 0 || valuesOf('holder', reply.entries).length > 0
+  const rest = { statuses, referral: valuesOf('referral', reply.entries)[0] ?? null }
+  // A status is the registry's own word; a line may be legal text that speaks of limits.
+  const free = statuses.some((status) => FREE_STATUS.test(status))
+  if (!known && !free && isRefusal(reply)) return { ...BLANK, ...rest, throttled: true }
+  if (facts < 2 && (free || (facts === 0 && deniesName(reply)))) {
+    return { ...BLANK, ...rest, registered: false }
+  }
+  const reserved = statuses.some(isReserved) || (!known && reply.lines.some(isReserved))
+  const registered = known || reserved || speaksOfName(reply.entries, statuses) ? true : null
+  return { ...BLANK, ...rest, ...record, registered, reserved }
+}
+
+// Thin registries once listed every host whose name began with the domain before the domain itself.
+function ofTheName(reply: WhoisText): WhoisText {
+  const first = reply.entries.findIndex((entry) => entry.key === 'domain name')
+  if (first <= 0 || reply.entries[0]?.key !== 'server name') return reply
+  return { ...reply, entries: reply.entries.slice(first) }
+}
+
+const BLANK: WhoisRecord = {
+  registered: null,
+  registrar: null,
+  created: null,
+  expires: null,
+  throttled: false,
+  reserved: false,
+  statuses: [],
+  referral: null,
+}
+
+function isRefusal(reply: WhoisText): boolean {
+  if (reply.lines.length === 0) return true
+  return reply.lines.some((line) => REFUSALS.some((rule) => rule.pattern.test(line)))
+}
+
+function deniesName(reply: WhoisText): boolean {
+  return reply.lines.some((line) => DENIALS.some((rule) => rule.pattern.test(line)))
+}
+
+function isReserved(line: string): boolean {
+  return RESERVED.test(line)
+}
+
+function speaksOfName(entries: readonly WhoisEntry[], statuses: readonly string[]): boolean {
+  return statuses.length > 0 && valuesOf('domain', entries).length > 0
+}
+
+function valuesOf(field: FieldRule['field'], entries: readonly WhoisEntry[]): string[] {
+  return ranked(field, entries).map((entry) => entry.value)
+}
+
+function ranked(field: FieldRule['field'], entries: readonly WhoisEntry[]): WhoisEntry[] {
+  const found: { entry: WhoisEntry; rank: number }[] = []
+  for (const entry of entries) {
+    const rule = FIELDS.find(
+      (row) =>
+        row.field === field &&
+        row.key.test(entry.key) &&
+        (row.section === undefined || row.section.test(entry.section)),
+    )
+    if (rule !== undefined) found.push({ entry, rank: rule.rank })
+  }
+  return found.toSorted((a, b) => a.rank - b.rank).map(({ entry }) => entry)
+}
+
+function registrarOf(entries: readonly WhoisEntry[]): string | null {
+  for (const value of valuesOf('registrar', entries)) {
+    const name = cleanRegistrar(value)
+    if (name !== null) return HANDLE.test(name) ? (nameOfHandle(name, entries) ?? name) : name
+  }
+  return null
+}
+
+/** `REG-GRANSY`, `ua.markmonitor`: a name of one word that is not written as a company writes its own. */
+const HANDLE = /^(?:[A-Z0-9]+-[A-Z0-9-]+|[a-z]{2}\.[a-z0-9-]+)$/
+
+// Registries that keep registrars as objects print the object in a paragraph of its own.
+function nameOfHandle(handle: string, entries: readonly WhoisEntry[]): string | null {
+  const objects = entries.filter((entry) => /^registrar/.test(entry.key) && entry.value === handle)
+  for (const { block } of objects) {
+    const object = entries.filter((entry) => entry.block === block)
+    if (object[0]?.value !== handle) continue
+    const name = object.find((entry) => /^(?:organi[sz]ation|org|name)$/.test(entry.key))
+    if (name !== undefined) return cleanRegistrar(name.value)
+  }
+  return null
+}
+
+// Handles and tags that a registry puts behind the name are not part of it.
+function cleanRegistrar(value: string): string | null {
+  const name = value
+    .replace(/\s*\[tag = .*$/i, '')
+    .replace(/\s*\((?:R\d+-\w+|\d{6})\)\s*$/, '')
+    .replace(/\s+\(https?:[^)]*\)$/, '')
+    .replace(/\s+R\d+-[A-Z]+\s*$/, '')
+    .trim()
+  return name === '' || /^(?:-|none|n\/a|not\.defined\.?)$/i.test(name) ? null : name
+}
+
+function dateField(
+  field: 'created' | 'expires',
+  reply: WhoisText,
+  order: DateOrder,
+): WhoisDate | null {
+  let best: { date: WhoisDate; rank: number } | null = null
+  for (const entry of reply.entries) {
+    const rank = dateRank(field, entry)
+    if (rank === null || (best !== null && best.rank <= rank)) continue
+    const date = parseWhoisDate(entry.value, order)
+    if (date !== null) best = { date, rank }
+  }
+  if (best !== null) return best.date
+  for (const line of reply.lines) {
+    for (const sentence of DATE_SENTENCES) {
+      if (sentence.field !== field) continue
+      const date = parseWhoisDate(sentence.pattern.exec(line)?.[1] ?? '', order)
+      if (date !== null) return date
+    }
+  }
+  return null
+}
+
+function dateRank(field: 'created' | 'expires', entry: WhoisEntry): number | null {
+  const rule = FIELDS.find((row) => row.field === field && row.key.test(entry.key))
+  if (rule !== undefined) return rule.rank
+  const word = DATE_WORDS.find((row) => row.key.test(entry.key))
+  return word?.field === field ? word.rank : null
+}
+
+function orderOf(reply: WhoisText, hints: WhoisHints): DateOrder {
+  for (const line of reply.lines) {
+    const said = /\b(dd)[-/.]mm[-/.]yyyy\b|\b(mm)[-/.]dd[-/.]yyyy\b/i.exec(line)
+    if (said !== null) return said[1] === undefined ? 'mdy' : 'dmy'
+  }
+  for (const { value } of reply.entries) {
+    const plain = /^(\d{1,2})[-./](\d{1,2})[-./]\d{4}\b/.exec(value)
+    if (Number(plain?.[1]) > 12) return 'dmy'
+    if (Number(plain?.[2]) > 12) return 'mdy'
+  }
+  return dateOrderOf(hints.tld?.split('.').at(-1))
+}
