@@ -34,7 +34,9 @@ export interface SimnetOptions extends Omit<WorldOptions, 'seed'> {
 
 /** Starts every server of a world on addresses of 127.0.0.0/8; throws when an address or port is taken. */
 export async function startSimnet(options: SimnetOptions): Promise<Simnet> {
-  const world = options.world ?? makeWorld({ ...options, seed: options.seed ?? 1 })
+  const world =
+    options.world ??
+    makeWorld({ nameServerBlock: process.pid % 256, ...options, seed: options.seed ?? 1 })
   const counters = createCounters()
   const ports = options.ports ?? {}
   await using started = new AsyncDisposableStack()
@@ -49,6 +51,7 @@ export async function startSimnet(options: SimnetOptions): Promise<Simnet> {
   return {
     settings: {
       DNS_SERVERS: `127.0.0.1:${dns.port}`,
+      NAME_SERVER_PORT: String(dns.port),
       SMTP_PORT: String(smtp.port),
       SMTP_HELO_NAME: PROBER,
       SMTP_MAIL_FROM: `probe@${PROBER}`,

@@ -2,6 +2,12 @@ import { createBulkRule } from './world/bulk.ts'
 import type { BulkDomains, BulkRule } from './world/bulk.ts'
 import { createBuilder, loopback } from './world/builder.ts'
 import type { Domain, MailHost } from './world/domain.ts'
+import type { Depth } from '@plumbline/contract/products'
+import { expectDomain, expectPhone } from './world/expect.ts'
+import type { ExpectedDomain, ExpectedPhone } from './world/expect.ts'
+import { expectEmail } from './world/expect-email.ts'
+import type { ExpectedEmail } from './world/expect-email.ts'
+import { addHostile, hostileRegistries } from './world/hostile.ts'
 import { addMail } from './world/ordinary.ts'
 import { addRegistrations } from './world/registrations.ts'
 import { REGISTRIES } from './world/registries.ts'
@@ -18,6 +24,8 @@ export interface WorldOptions {
   readonly bulkDomains?: BulkDomains
   /** Registries beside or instead of those of the same name. */
   readonly registries?: readonly Registry[]
+  /** Which /24 of 127.53.0.0/16 the name servers stand in, 0 to 255; worlds that run at once need their own. */
+  readonly nameServerBlock?: number
 }
 
 /** A description of an internet: pure data and pure questions about it. */
@@ -35,6 +43,10 @@ export interface World {
   findDomain(name: string): Domain | undefined
   /** Where a mail host or service listens; undefined for a name that is neither. */
   addressOf(host: string): string | undefined
+  /** The oracle: what a perfect verifier would find out; `depth` defaults to `extended`. */
+  expectEmail(address: string, depth?: Depth): ExpectedEmail
+  expectPhone(number: string): ExpectedPhone
+  expectDomain(name: string): ExpectedDomain
 }
 
 /** Name servers of the world; the lame ones refuse every question. */
@@ -63,18 +75,19 @@ export function makeWorld(options: WorldOptions): World {
   addMail(builder, options.limits ?? {})
   addRegistrations(builder)
   addInfrastructure(builder)
+  addHostile(builder)
   const replaced = new Set(options.registries?.map((registry) => registry.name))
   const registries = [
-    ...REGISTRIES.filter(({ name }) => !replaced.has(name)),
+    ...[...REGISTRIES, ...hostileRegistries()].filter(({ name }) => !replaced.has(name)),
     ...(options.registries ?? []),
   ]
-  const services = serviceAddresses(registries)
+  const services = serviceAddresses(registries, options.nameServerBlock ?? 0)
   const { domains, hosts } = builder
   const bulk =
     options.bulkDomains === undefined
       ? undefined
       : createBulkRule(options.bulkDomains, builder.todayMs)
-  return {
+  const world: World = {
     seed: options.seed,
     todayMs: builder.todayMs,
     domains,
@@ -84,7 +97,11 @@ export function makeWorld(options: WorldOptions): World {
     bulk,
     findDomain: (name) => domains.get(name) ?? bulk?.domain(name),
     addressOf: (host) => hosts.get(host)?.address ?? services.get(host) ?? bulk?.address(host),
+    expectEmail: (address, depth) => expectEmail(world, address, depth),
+    expectPhone: (number) => expectPhone(world, number),
+    expectDomain: (name) => expectDomain(world, name),
   }
+  return world
 }
 
 /** The domains that name servers and the prober itself stand under. */
@@ -99,10 +116,15 @@ function addInfrastructure(builder: ReturnType<typeof createBuilder>): void {
   })
 }
 
-function serviceAddresses(registries: readonly Registry[]): ReadonlyMap<string, string> {
+function serviceAddresses(
+  registries: readonly Registry[],
+  block: number,
+): ReadonlyMap<string, string> {
   const services = new Map<string, string>()
-  for (const [i, name] of NAME_SERVERS.serving.entries()) services.set(name, loopback(53, i))
-  for (const [i, name] of NAME_SERVERS.lame.entries()) services.set(name, loopback(53, 200 + i))
+  for (const [i, name] of NAME_SERVERS.serving.entries())
+    services.set(name, `127.53.${block}.${i + 1}`)
+  for (const [i, name] of NAME_SERVERS.lame.entries())
+    services.set(name, `127.53.${block}.${i + 201}`)
   services.set('whois.iana.org', loopback(43, 0))
   services.set('data.iana.org', loopback(80, 0))
   for (const [i, registry] of registries.entries()) {

@@ -1,21 +1,90 @@
-import type { World } from '../world.ts'
 import type { Domain } from '../world/domain.ts'
-import { RCODE } from './records.ts'
-import type { Reply } from './records.ts'
+import { RCODE, TYPE } from './records.ts'
+import type { Answer, Reply } from './records.ts'
+import { WIRE_FAULTS } from './wire-faults.ts'
 
-/** The reply for a domain whose name servers fail; undefined where this type is answered as usual. */
-export function faultyReply(
-  _world: World,
-  domain: Domain,
-  _name: string,
-  _type: number,
-): Reply | undefined {
-  switch (domain.dnsFault) {
-    case 'servfail':
-      return { rcode: RCODE.servFail, answers: [] }
-    case 'refused':
-      return { rcode: RCODE.refused, answers: [] }
-    default:
-      return undefined
-  }
+type Content = (name: string, type: number) => Reply | undefined
+
+/** Replies that are well-formed and strange; undefined where this type is answered as usual. */
+export const CONTENT_FAULTS: Readonly<Record<string, Content>> = {
+  servfail: () => ({ rcode: RCODE.servFail, answers: [] }),
+  refused: () => ({ rcode: RCODE.refused, answers: [] }),
+  notimp: () => ({ rcode: RCODE.notImp, answers: [] }),
+  formerr: () => ({ rcode: RCODE.formErr, answers: [] }),
+  'servfail-for-mx': (_name, type) =>
+    type === TYPE.MX ? { rcode: RCODE.servFail, answers: [] } : undefined,
+  'cname-to-itself': (name) => records({ type: 'CNAME', name, target: name }),
+  'cname-loop': (name) =>
+    records(
+      { type: 'CNAME', name, target: `a.${name}` },
+      { type: 'CNAME', name: `a.${name}`, target: `b.${name}` },
+      { type: 'CNAME', name: `b.${name}`, target: name },
+    ),
+  'cname-to-nowhere': (name) => records({ type: 'CNAME', name, target: 'nowhere-at-all.example' }),
+  'mx-to-nowhere': mx('nowhere-at-all.example'),
+  'mx-is-address': mx('127.0.0.1'),
+  'mx-is-localhost': mx('localhost'),
+  'mx-private': mx('mx-private.simdns.net'),
+  'mx-metadata': mx('mx-metadata.simdns.net'),
+  'mx-name-too-long': mx(`${'a'.repeat(60)}.`.repeat(4) + 'example'),
+  'mx-with-blank': mx('mail host.example'),
+  'null-mx-and-others': (name, type) =>
+    type === TYPE.MX
+      ? records(
+          { type: 'MX', name, preference: 0, exchange: '' },
+          { type: 'MX', name, preference: 10, exchange: 'nowhere-at-all.example' },
+        )
+      : undefined,
+  'thousand-mx': (name, type) => {
+    if (type !== TYPE.MX) return undefined
+    return records(
+      ...Array.from({ length: 1000 }, (_, i): Answer => ({
+        type: 'MX',
+        name,
+        preference: i,
+        exchange: `mx${i}.nowhere-at-all.example`,
+      })),
+    )
+  },
+  'thousand-txt': (name, type) => {
+    if (type !== TYPE.TXT) return undefined
+    return records(
+      ...Array.from({ length: 1000 }, (_, i): Answer => ({
+        type: 'TXT',
+        name,
+        text: `filler ${i} ${'x'.repeat(40)}`,
+      })),
+    )
+  },
+  'answers-for-others': (_name, type) =>
+    type === TYPE.MX
+      ? records({ type: 'MX', name: 'gmail.com', preference: 1, exchange: 'evil.example' })
+      : undefined,
+}
+
+/** Names of every way in which name servers of the world fail. */
+export const DNS_FAULTS: readonly string[] = [
+  ...Object.keys(CONTENT_FAULTS),
+  ...Object.keys(WIRE_FAULTS),
+]
+
+/** Addresses that no mail may be sent to, under names that anyone may point an MX at. */
+export const UNSAFE_HOSTS: ReadonlyMap<string, string> = new Map([
+  ['mx-private.simdns.net', '10.11.12.13'],
+  ['mx-metadata.simdns.net', '169.254.169.254'],
+  ['localhost', '127.0.0.1'],
+])
+
+/** The reply for a domain whose name servers answer strangely; undefined where this type is answered as usual. */
+export function strangeReply(domain: Domain, name: string, type: number): Reply | undefined {
+  return domain.dnsFault === undefined ? undefined : CONTENT_FAULTS[domain.dnsFault]?.(name, type)
+}
+
+function records(...answers: Answer[]): Reply {
+  return { rcode: RCODE.noError, answers }
+}
+
+function mx(exchange: string): Content {
+  return (name, type) =>
+    type === TYPE.MX ? records({ type: 'MX', name, preference: 10, exchange }) : undefined
 }

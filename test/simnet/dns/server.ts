@@ -49,6 +49,7 @@ export async function startDns(
   }
   try {
     for (const [address, role] of listeners) {
+      if (role !== 'resolver') await atUsualPort(world, counters, address, role, udp, tcp, open)
       const prepare = createPreparer(world, role, counters)
       const socket = createSocket({ type: 'udp4', recvBufferSize: 4 * 1024 * 1024 })
       udp.push(socket)
@@ -66,6 +67,37 @@ export async function startDns(
     throw error
   }
   return { port: bound, [Symbol.asyncDispose]: stop }
+}
+
+/** The port at which the world's own servers are asked by whoever knows only their address. */
+const USUAL_PORT = 53
+
+/** Listens at port 53 too where this process may; without it questions to these servers need `NAME_SERVER_PORT`. */
+async function atUsualPort(
+  world: World,
+  counters: Counters,
+  address: string,
+  role: Role,
+  udp: Socket[],
+  tcp: Server[],
+  open: Set<TcpSocket>,
+): Promise<void> {
+  const prepare = createPreparer(world, role, counters)
+  const socket = createSocket('udp4')
+  const server = createServer((connection) => answerTcp(connection, prepare, open))
+  try {
+    socket.bind(USUAL_PORT, address)
+    await once(socket, 'listening')
+    server.listen(USUAL_PORT, address)
+    await once(server, 'listening')
+  } catch {
+    socket.close()
+    server.close()
+    return
+  }
+  answerUdp(socket, prepare)
+  udp.push(socket)
+  tcp.push(server)
 }
 
 function createPreparer(
@@ -95,12 +127,18 @@ function createPreparer(
 }
 
 function answerUdp(socket: Socket, prepare: (query: Buffer) => Prepared | undefined): void {
+  let closed = false
   socket.on('error', () => undefined)
+  socket.on('close', () => {
+    closed = true
+  })
   socket.on('message', (query, peer) => {
     const prepared = prepare(query)
     if (prepared === undefined) return
     const { question, reply, fault } = prepared
-    const send = (message: Buffer): void => socket.send(message, peer.port, peer.address)
+    const send = (message: Buffer): void => {
+      if (!closed) socket.send(message, peer.port, peer.address)
+    }
     if (fault !== undefined) {
       applyFault(fault, { query, question, reply: withId(reply, query), send, transport: 'udp' })
       return
@@ -135,7 +173,7 @@ function answerTcp(
       const send = (message: Buffer): void => {
         const size = Buffer.alloc(2)
         size.writeUInt16BE(message.length)
-        connection.write(Buffer.concat([size, message]))
+        if (!connection.destroyed) connection.write(Buffer.concat([size, message]))
       }
       const named = withId(reply, query)
       if (fault === undefined) send(named)

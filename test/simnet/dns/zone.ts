@@ -1,19 +1,18 @@
 import type { World } from '../world.ts'
 import { PROBER } from '../world.ts'
 import type { Domain } from '../world/domain.ts'
-import { faultyReply } from './faults.ts'
+import { strangeReply, UNSAFE_HOSTS } from './faults.ts'
 import { RCODE, TYPE } from './records.ts'
 import type { Answer, Reply } from './records.ts'
 
 /** What the name servers of a world answer to a question; `name` in lower case without the last dot. */
 export function answerOf(world: World, name: string, type: number): Reply {
   if (name.endsWith('.in-addr.arpa')) return reverse(world, name, type)
-  const host = world.addressOf(name)
+  const host = world.addressOf(name) ?? UNSAFE_HOSTS.get(name)
   const domain = world.findDomain(name)
   if (domain !== undefined) {
-    const faulty =
-      domain.dnsFault === undefined ? undefined : faultyReply(world, domain, name, type)
-    return faulty ?? apex(domain, type, host)
+    const reply = strangeReply(domain, name, type) ?? apex(domain, type, host)
+    return domain.dnsFault === undefined ? reply : { ...reply, fault: domain.dnsFault }
   }
   if (host !== undefined)
     return typed(type, 'A', [{ type: 'A', name, address: host }], parentZone(name))

@@ -67,12 +67,14 @@ export function addRegistrations(builder: Builder): void {
     })
   }
   for (let i = 0; i < 4; i++) {
-    const name = builder.company('com')
+    const kind = i % 2 === 0 ? 'half-lame' : 'lame'
     builder.add({
-      name,
-      kind: 'lame',
+      name: builder.company('com'),
+      kind,
       mail: { kind: 'none' },
-      nameServers: ['lame1.simdns.net', 'lame2.simdns.net'],
+      nameServers: [i % 2 === 0 ? 'ns1.simdns.net' : 'lame1.simdns.net', 'lame2.simdns.net'],
+      // A resolver that finds no server of a name that answers says SERVFAIL.
+      ...(kind === 'lame' ? { dnsFault: 'servfail' } : {}),
     })
   }
 }

@@ -1,0 +1,191 @@
+import type { EmailStatus } from '@plumbline/contract/outcome'
+import type { Depth } from '@plumbline/contract/products'
+import type { Reason } from '@plumbline/contract/reasons'
+import { UNSAFE_HOSTS } from '../dns/faults.ts'
+import type { World } from '../world.ts'
+import type { Domain, MailHost } from './domain.ts'
+import { mailboxState } from './mailbox.ts'
+import { ROLE_NAMES } from './names.ts'
+
+/** The truth about an address, as a perfect verifier would find it out. */
+export interface ExpectedEmail {
+  readonly status: EmailStatus
+  /** Absent where several reasons are as good. */
+  readonly reason?: Reason<'email'>
+  /** Statuses that are right too, for a verifier more careful or more stubborn. */
+  readonly orElse: readonly EmailStatus[]
+  /** The first answer is a greylisting; this truth comes out after the wait. */
+  readonly waits: boolean
+  /** Null: cannot be found out. */
+  readonly mxFound: boolean | null
+  readonly smtpValid: boolean | null
+  readonly catchAll: boolean
+  readonly disposable: boolean
+  readonly free: boolean
+  readonly role: boolean
+}
+
+/** DNS faults that a good resolver overcomes. */
+const OVERCOME = new Set(['wrong-id-first', 'tcp-only', 'thousand-txt', 'late'])
+/** DNS faults after which there is a definite or doubtful answer, but no mail host. */
+const NO_HOST = new Set([
+  'cname-to-nowhere',
+  'mx-to-nowhere',
+  'mx-is-address',
+  'mx-is-localhost',
+  'mx-name-too-long',
+  'mx-with-blank',
+  'null-mx-and-others',
+  'thousand-mx',
+  'answers-for-others',
+])
+const UNSAFE = new Set(['mx-private', 'mx-metadata'])
+/** Hostile servers that accept in the end, once their TLS trouble is dealt with, or that some would believe. */
+const MAYBE_ACCEPTED =
+  /^(tls-|all-replies-early|banner-twice|rcpt-nul|banner-nul|ehlo-mixed|ehlo-3xx|ehlo-many|ehlo-long)/
+
+/** What an address comes to in a world; `basic` asks for the one recipient, `extended` for an invented one too. */
+export function expectEmail(
+  world: World,
+  address: string,
+  depth: Depth = 'extended',
+): ExpectedEmail {
+  const at = address.lastIndexOf('@')
+  const local = address.slice(0, at)
+  const name = address.slice(at + 1).toLowerCase()
+  const role = (ROLE_NAMES as readonly string[]).includes(local.toLowerCase().replace(/\+.*/, ''))
+  const base = {
+    orElse: [],
+    waits: false,
+    mxFound: false,
+    smtpValid: false,
+    catchAll: false,
+    disposable: false,
+    free: false,
+    role,
+  }
+  if (!looksValid(local, name))
+    return { ...base, status: 'undeliverable', reason: 'invalid_syntax' }
+  const domain = world.findDomain(name)
+  if (domain === undefined || domain.undelegated === true)
+    return { ...base, status: 'undeliverable', reason: 'no_domain' }
+  const known = { ...base, disposable: domain.disposable === true, free: domain.free === true }
+  const broken = expectDnsFault(domain)
+  if (broken !== undefined) return { ...known, ...broken }
+  const { mail } = domain
+  if (mail.kind === 'none' && domain.address === undefined)
+    return { ...known, status: 'undeliverable', reason: 'no_mail_host' }
+  if (mail.kind === 'null-mx') return { ...known, status: 'undeliverable', reason: 'null_mx' }
+  const host = firstAlive(world, domain)
+  const met = { ...known, mxFound: mail.kind === 'mx' }
+  // An address without a listener: nothing takes mail there, and nothing says so for good.
+  if (host?.profile === undefined)
+    return {
+      ...met,
+      smtpValid: null,
+      status: 'unknown',
+      reason: 'connect_failed',
+      orElse: ['undeliverable'],
+    }
+  return { ...met, ...expectDialogue(world, domain, host, local, depth) }
+}
+
+type Part = Partial<ExpectedEmail> & Pick<ExpectedEmail, 'status'>
+
+function expectDnsFault(domain: Domain): Part | undefined {
+  const fault = domain.dnsFault
+  if (fault === undefined || OVERCOME.has(fault)) return undefined
+  if (UNSAFE.has(fault))
+    return { status: 'unknown', reason: 'unsafe_host', mxFound: true, smtpValid: null }
+  if (NO_HOST.has(fault))
+    return { status: 'unknown', orElse: ['undeliverable'], mxFound: null, smtpValid: null }
+  return { status: 'unknown', reason: 'dns_failed', mxFound: null, smtpValid: null }
+}
+
+function expectDialogue(
+  world: World,
+  domain: Domain,
+  host: MailHost,
+  local: string,
+  depth: Depth,
+): Part {
+  const { profile } = host
+  if (profile === undefined) return { status: 'unknown' }
+  if (profile.fault !== undefined) {
+    const orElse: readonly EmailStatus[] = MAYBE_ACCEPTED.test(profile.fault)
+      ? ['deliverable', 'risky']
+      : []
+    return { status: 'unknown', orElse, smtpValid: null }
+  }
+  if (profile.refusal !== undefined)
+    return { status: 'unknown', reason: 'blocked', smtpValid: null }
+  const waits = profile.greylistSeconds !== undefined
+  const shaky: readonly EmailStatus[] = profile.brokenTls === undefined ? [] : ['unknown']
+  if (profile.rejectsAll !== undefined)
+    return {
+      status: 'unknown',
+      reason: 'blanket_reject',
+      orElse: ['undeliverable'],
+      smtpValid: null,
+    }
+  if (/[^\x20-\x7e]/.test(local) && !profile.capabilities.includes('SMTPUTF8')) {
+    return {
+      status: 'undeliverable',
+      reason: 'smtputf8_unsupported',
+      orElse: ['unknown'],
+      smtpValid: null,
+    }
+  }
+  if (profile.acceptsAll === true || domain.acceptsAll === true)
+    return { ...expectAcceptAll(profile.name, depth), waits, catchAll: true }
+  const state = mailboxState(world.seed, local, domain.name, profile.ignoreDots === true)
+  switch (state) {
+    case 'exists':
+      return { status: 'deliverable', reason: 'accepted', smtpValid: true, waits, orElse: shaky }
+    case 'missing':
+      return { status: 'undeliverable', reason: 'mailbox_not_found', waits, orElse: shaky }
+    case 'disabled':
+      return { status: 'undeliverable', reason: 'mailbox_disabled', waits, orElse: shaky }
+    case 'full':
+      return { status: 'risky', reason: 'mailbox_full', waits, orElse: shaky }
+    case 'busy':
+      return {
+        status: 'risky',
+        reason: 'accepted_exists',
+        waits,
+        orElse: ['unknown', 'deliverable'],
+      }
+  }
+}
+
+function expectAcceptAll(profileName: string, depth: Depth): Part {
+  if (profileName === 'yahoo')
+    return { status: 'risky', reason: 'accept_means_nothing', smtpValid: true }
+  if (depth === 'extended') return { status: 'risky', reason: 'accept_all', smtpValid: true }
+  // Without asking for an invented recipient nobody can know, but may remember.
+  return { status: 'deliverable', orElse: ['risky'], smtpValid: true }
+}
+
+function firstAlive(world: World, domain: Domain): MailHost | undefined {
+  const { mail } = domain
+  if (mail.kind === 'implicit') return world.hosts.get(mail.host)
+  if (mail.kind !== 'mx') return undefined
+  for (const { host } of mail.exchanges) {
+    const found = world.hosts.get(host) ?? bulkHost(world, host)
+    if (found?.profile !== undefined && !UNSAFE_HOSTS.has(host)) return found
+  }
+  return undefined
+}
+
+function bulkHost(world: World, name: string): MailHost | undefined {
+  const address = world.bulk?.address(name)
+  return world.bulk?.hosts.find((host) => host.address === address)
+}
+
+/** Dot-atoms and plain quoted strings before a host name; the world has no stranger addresses that are valid. */
+function looksValid(local: string, name: string): boolean {
+  if (local.length > 64 || local.length + name.length > 253) return false
+  const atoms = /^[^\s"(),:;<>@[\\\]\x00-\x1f.]+(?:\.[^\s"(),:;<>@[\\\]\x00-\x1f.]+)*$/
+  if (!atoms.test(local) && !/^"[^"\\\r\n]{1,62}"$/.test(local)) return false
+  return /^(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z][a-z0-9-]*[a-z0-9]$/.test(name)
+}

@@ -1,0 +1,128 @@
+import type { World } from '../world.ts'
+import { DAY_MS } from './builder.ts'
+import type { Domain } from './domain.ts'
+import { phoneOf } from './phones.ts'
+import type { PhoneState } from './phones.ts'
+import type { Registry } from './registries.ts'
+
+/** The truth about a number at the HLR. */
+export interface ExpectedPhone {
+  readonly state: PhoneState
+  /** Null: the network cannot tell. */
+  readonly reachable: boolean | null
+  readonly carrier: string | null
+  readonly carrierCountry: string | null
+  readonly ported: boolean | null
+  readonly roaming: boolean | null
+  /** The first query is put off, and a second one answered. */
+  readonly throttledOnce: boolean
+}
+
+/** What the HLR of a world says of an E.164 number. */
+export function expectPhone(world: World, number: string): ExpectedPhone {
+  const phone = phoneOf(world.seed, number)
+  const known = phone.state === 'connected' || phone.state === 'absent'
+  return {
+    state: phone.state,
+    reachable: phone.state === 'undetermined' ? null : phone.state === 'connected',
+    carrier: known ? (phone.ported ?? phone.original).name : null,
+    carrierCountry: known ? phone.countryName : null,
+    ported: known ? phone.ported !== undefined : null,
+    roaming: known ? phone.roaming !== undefined : null,
+    throttledOnce: phone.throttledOnce,
+  }
+}
+
+/** The truth about a name, as far as registries and name servers tell it. */
+export interface ExpectedDomain {
+  /** Null: no registry gives a usable answer. */
+  readonly registered: boolean | null
+  readonly registrar: string | null
+  /** ISO 8601; registries that write days only give the day of it. */
+  readonly createdDate: string | null
+  readonly expiryDate: string | null
+  readonly ageDays: number | null
+  /** Null: the name servers fail. */
+  readonly dnsHealthy: boolean | null
+  readonly mxFound: boolean | null
+  readonly spfFound: boolean | null
+  readonly dmarcFound: boolean | null
+  readonly disposable: boolean
+  readonly parked: boolean
+}
+
+/** What a name comes to in a world: registration of the name it stands under, DNS of its own. */
+export function expectDomain(world: World, name: string): ExpectedDomain {
+  const own = world.findDomain(name)
+  const holder = own ?? above(world, name)
+  const registry = world.registries.find(({ tlds }) =>
+    tlds.includes(name.slice(name.lastIndexOf('.') + 1)),
+  )
+  return {
+    ...registrationFacts(world, registry, holder),
+    ...dnsFacts(world, name, own),
+    disposable: holder?.disposable === true,
+    parked: own?.parked === true,
+  }
+}
+
+function registrationFacts(
+  world: World,
+  registry: Registry | undefined,
+  holder: Domain | undefined,
+): Pick<ExpectedDomain, 'registered' | 'registrar' | 'createdDate' | 'expiryDate' | 'ageDays'> {
+  const nothing = { registrar: null, createdDate: null, expiryDate: null, ageDays: null }
+  const failing =
+    registry === undefined || (registry.rdap?.fault ?? registry.whois?.fault) !== undefined
+  if (failing) return { ...nothing, registered: null }
+  const registration = holder?.registration ?? null
+  if (registration === null) return { ...nothing, registered: false }
+  const hides = registry.hides ?? []
+  const createdMs = Date.parse(registration.createdAt)
+  const hidden = hides.includes('created')
+  return {
+    registered: true,
+    registrar: hides.includes('registrar') ? null : registration.registrar,
+    createdDate: hidden ? null : registration.createdAt,
+    expiryDate: hides.includes('expires') ? null : registration.expiresAt,
+    ageDays: hidden
+      ? null
+      : Math.floor((world.todayMs - (createdMs - (createdMs % DAY_MS))) / DAY_MS),
+  }
+}
+
+function dnsFacts(
+  world: World,
+  name: string,
+  own: Domain | undefined,
+): Pick<ExpectedDomain, 'dnsHealthy' | 'mxFound' | 'spfFound' | 'dmarcFound'> {
+  if (own === undefined) {
+    const holder = above(world, name)
+    const resolves =
+      holder?.address !== undefined && (holder.wildcard === true || name === `www.${holder.name}`)
+    return {
+      dnsHealthy: resolves,
+      mxFound: false,
+      spfFound: false,
+      dmarcFound: (holder?.dmarc.length ?? 0) > 0,
+    }
+  }
+  if (own.dnsFault !== undefined)
+    return { dnsHealthy: null, mxFound: null, spfFound: null, dmarcFound: null }
+  if (own.undelegated === true)
+    return { dnsHealthy: false, mxFound: false, spfFound: false, dmarcFound: false }
+  return {
+    dnsHealthy: own.address !== undefined || own.mail.kind === 'mx' || own.mail.kind === 'implicit',
+    mxFound: own.mail.kind === 'mx',
+    spfFound: own.spf.length > 0,
+    dmarcFound: own.dmarc.length > 0,
+  }
+}
+
+function above(world: World, name: string): Domain | undefined {
+  for (let dot = name.indexOf('.'); dot >= 0; dot = name.indexOf('.', dot + 1)) {
+    const found = world.findDomain(name.slice(dot + 1))
+    if (found !== undefined) return found
+  }
+  return undefined
+}
