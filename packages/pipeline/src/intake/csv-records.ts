@@ -28,7 +28,11 @@ export interface CsvReader {
  * reaches it. A quote that never closes, or that closes in a later line with loose text behind it, is
  * lost framing and throws `ListError` with the line of the quote.
  */
-export function createCsvReader(dialect: CsvDialect, maxRecordChars: number): CsvReader {
+export function createCsvReader(
+  dialect: CsvDialect,
+  maxRecordChars: number,
+  firstLine = 1,
+): CsvReader {
   const { delimiter, newline } = dialect
   /** Text from the start of the open record; while `skipping`, only what the scan needs. */
   let rest = ''
@@ -38,7 +42,7 @@ export function createCsvReader(dialect: CsvDialect, maxRecordChars: number): Cs
   let skipping = false
   let restHasQuote = false
   /** Line of the open record's start, of its open quote, and line breaks in quotes so far. */
-  let line = 1
+  let line = firstLine
   let quoteLine = 1
   let breaks = 0
 

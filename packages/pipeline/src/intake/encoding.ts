@@ -10,15 +10,17 @@ export interface FoundEncoding {
   readonly markBytes: number
 }
 
-/** Bytes that the encoding does not have. */
+/** Bytes that the encoding does not have, or a NUL, which no list has. */
 export class DecodeFault extends Error {
   override readonly name = 'DecodeFault'
   /** Bytes of the unpacked file before the fault, byte order mark included. */
   readonly offsetBytes: number
   readonly encoding: Encoding
+  readonly what: 'broken' | 'nul'
 
-  constructor(encoding: Encoding, offsetBytes: number) {
-    super(`not ${encoding} at byte ${offsetBytes}`)
+  constructor(encoding: Encoding, offsetBytes: number, what: 'broken' | 'nul' = 'broken') {
+    super(`${what} ${encoding} at byte ${offsetBytes}`)
+    this.what = what
     this.encoding = encoding
     this.offsetBytes = offsetBytes
   }
@@ -138,6 +140,8 @@ export function createDecoder(found: FoundEncoding): Decoder {
     rest = Buffer.from(bytes.subarray(end))
     const whole = Buffer.from(bytes.subarray(0, end))
     const text = (encoding === 'utf-16be' ? whole.swap16() : whole).toString('utf16le')
+    const nul = text.indexOf('\0')
+    if (nul !== -1) throw new DecodeFault(encoding, offsetBytes + 2 * nul, 'nul')
     if (!text.isWellFormed()) {
       throw new DecodeFault(encoding, offsetBytes + 2 * text.toWellFormed().indexOf('\ufffd'))
     }
@@ -157,6 +161,10 @@ export function createDecoder(found: FoundEncoding): Decoder {
       markBytes = 0
     }
     if (bytes.length === 0) return ''
+    if (encoding === 'utf-8' || encoding === 'windows-1252') {
+      const nul = bytes.indexOf(0)
+      if (nul !== -1) throw new DecodeFault(encoding, offsetBytes + nul, 'nul')
+    }
     let text: string
     switch (encoding) {
       case 'utf-8':

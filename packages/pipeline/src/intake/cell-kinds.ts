@@ -1,0 +1,26 @@
+import { isIP } from 'node:net'
+import type { Check } from '@plumbline/contract/products'
+
+const EMAIL = /^[^\s@,;<>]+@[^\s@,;<>]+\.[^\s@,;<>]{2,}$/
+const PHONE =
+  /^'?(?:tel:)?(?:\+|00)?\(?\d[\d\s().\-/\u00a0]{5,20}\d(?:\s*(?:x|ext\.?)\s*\d{1,6})?$/i
+const DOMAIN =
+  /^(?:https?:\/\/)?(?:[\p{L}\p{N}](?:[\p{L}\p{N}-]{0,61}[\p{L}\p{N}])?\.)+(?:\p{L}{2,24}|xn--[a-z0-9-]{2,59})\.?(?:[/?#].*)?$/iu
+const NUMBER = /^[+-]?\d+(?:[.,]\d+)*(?:e[+-]?\d+)?%?$/i
+const DATE = /^\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}(?:[ T]\d{1,2}:\d{2}.*)?$/
+
+/** What a cell looks like; `text` is all that is nothing else. */
+export type CellKind = Check | 'number' | 'date' | 'text' | 'empty'
+
+/** The look of a trimmed cell; a guess for choosing columns, never a verdict. */
+export function cellKind(cell: string): CellKind {
+  if (cell === '') return 'empty'
+  if (cell.length > 320) return 'text'
+  if (EMAIL.test(cell)) return 'email'
+  if (isIP(cell) !== 0) return 'ip'
+  if (DATE.test(cell)) return 'date'
+  const digits = cell.replaceAll(/\D/g, '').length
+  if (digits >= 7 && digits <= 15 && PHONE.test(cell)) return 'phone'
+  if (NUMBER.test(cell)) return 'number'
+  return DOMAIN.test(cell) ? 'domain' : 'text'
+}

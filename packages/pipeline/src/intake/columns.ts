@@ -1,0 +1,111 @@
+import { CHECKS, type Check } from '@plumbline/contract/products'
+import { cellKind, type CellKind } from './cell-kinds.ts'
+import { nameScore, wordsOf } from './column-names.ts'
+
+/** A column that may hold subjects of a check. */
+export interface ColumnGuess {
+  /** 0-based. */
+  readonly column: number
+  readonly header: string | null
+  /** How sure this is: 0 to 1, two decimals. */
+  readonly confidence: number
+}
+
+/** Columns for each check, the best first. */
+export type ColumnRoles = Readonly<Record<Check, readonly ColumnGuess[]>>
+
+const MIN_CONFIDENCE = 0.3
+
+/** Finds the columns of each check by their names and by what a sample of their cells looks like. */
+export function findRoles(
+  header: readonly string[] | null,
+  rows: readonly (readonly string[])[],
+): ColumnRoles {
+  const width = Math.max(header?.length ?? 0, ...rows.map((row) => row.length), 0)
+  const shares = Array.from({ length: width }, (_, column) => sharesOf(rows, column))
+  const roles = Object.fromEntries(CHECKS.map((check) => [check, guessesOf(check, header, shares)]))
+  return { email: [], phone: [], ip: [], domain: [], ...roles }
+}
+
+function guessesOf(
+  check: Check,
+  header: readonly string[] | null,
+  shares: readonly Shares[],
+): readonly ColumnGuess[] {
+  return shares
+    .map((share, column) => {
+      const name = header?.[column] ?? null
+      const confidence = confidenceOf(check, name, share)
+      return { column, header: name, confidence, filled: share.filled }
+    })
+    .filter(({ confidence }) => confidence >= MIN_CONFIDENCE)
+    .toSorted((a, b) => b.confidence - a.confidence || b.filled - a.filled || a.column - b.column)
+    .map(({ column, header: name, confidence }) => ({ column, header: name, confidence }))
+}
+
+/** What the filled cells of a column look like. */
+interface Shares {
+  /** Share of rows with something in the cell. */
+  readonly filled: number
+  readonly of: (kind: CellKind) => number
+}
+
+function sharesOf(rows: readonly (readonly string[])[], column: number): Shares {
+  const counts = new Map<CellKind, number>()
+  let filled = 0
+  for (const row of rows) {
+    const kind = cellKind((row[column] ?? '').trim())
+    if (kind === 'empty') continue
+    filled += 1
+    counts.set(kind, (counts.get(kind) ?? 0) + 1)
+  }
+  return {
+    filled: rows.length === 0 ? 0 : filled / rows.length,
+    of: (kind) => (filled === 0 ? 0 : (counts.get(kind) ?? 0) / filled),
+  }
+}
+
+/** A name alone decides for empty columns; a name and cells together; cells alone where they cannot be else. */
+function confidenceOf(check: Check, name: string | null, shares: Shares): number {
+  const byName = name === null ? 0 : nameScore(check, name)
+  const looks = looksLike(check, shares)
+  if (shares.filled === 0) return round(byName * 0.5)
+  if (byName > 0) {
+    // Fuller columns go first among those with names alike; a good name keeps most of its word.
+    const fullness = 0.9 + 0.1 * shares.filled
+    return round(byName * fullness * (0.4 + 0.6 * Math.min(1, looks * 1.25)))
+  }
+  if (name !== null && wordsOf(name) !== '' && isAboutAnother(check, name)) return 0
+  const alone = check === 'email' || check === 'ip' ? 0.8 : 0.6
+  return looks >= 0.6 ? round(looks * alone) : 0
+}
+
+function looksLike(check: Check, shares: Shares): number {
+  switch (check) {
+    case 'phone':
+      // Plain digits are numbers too; the name has to say that they are phones.
+      return shares.of('phone')
+    case 'email':
+    case 'ip':
+    case 'domain':
+      return shares.of(check)
+  }
+}
+
+/** Fax numbers look like phones, profile pages like domains: a name that says so is believed. */
+function isAboutAnother(check: Check, name: string): boolean {
+  const words = wordsOf(name)
+  if (check === 'phone')
+    return /\b(?:fax|telefax|id|no|number|zip|code|account|iban|amount|pager|ssn|date|time)\b/.test(
+      words,
+    )
+  if (check === 'domain')
+    return /\b(?:linkedin|facebook|twitter|photo|avatar|image|file|name|company|url|link|profile|id)\b/.test(
+      words,
+    )
+  return false
+}
+
+function round(value: number): number {
+  return Math.round(value * 100) / 100
+}

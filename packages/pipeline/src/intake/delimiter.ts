@@ -1,0 +1,57 @@
+import Papa from 'papaparse'
+
+/** What a spreadsheet's `sep=;` line says, and where the records begin. */
+export interface SeparatorLine {
+  readonly delimiter: string
+  /** Characters that the line takes. */
+  readonly length: number
+}
+
+/** Reads the line by which Excel is told the delimiter. */
+export function separatorLine(text: string): SeparatorLine | undefined {
+  const match = /^"?sep=([^\r\n"])"?(?:\r\n|\n|\r|$)/i.exec(text)
+  const delimiter = match?.[1]
+  return match === null || delimiter === undefined
+    ? undefined
+    : { delimiter, length: match[0].length }
+}
+
+/** In the order of preference where two fit alike: the rarer in cells goes first. */
+const CANDIDATES = ['\t', ';', ',', '|'] as const
+
+const SAMPLE_ROWS = 60
+const SAMPLE_CHARS = 64 * 1024
+const MIN_FIT = 0.4
+
+/** The delimiter by which most records of a sample have the same number of cells; null for one column. */
+export function findDelimiter(sample: string, newline: '\n' | '\r'): string | null {
+  let best: string | null = null
+  let bestFit = MIN_FIT
+  const text = sample.slice(0, SAMPLE_CHARS)
+  for (const delimiter of CANDIDATES) {
+    if (!text.includes(delimiter)) continue
+    const fit = fitOf(text, delimiter, newline)
+    if (fit > bestFit) {
+      best = delimiter
+      bestFit = fit
+    }
+  }
+  return best
+}
+
+function fitOf(text: string, delimiter: string, newline: '\n' | '\r'): number {
+  const { data } = Papa.parse<string[]>(text, { delimiter, newline, preview: SAMPLE_ROWS })
+  // The last record of a cut sample is mostly not whole.
+  const rows = data.length > 2 ? data.slice(0, -1) : data
+  const widths = rows
+    .filter((row) => row.some((cell) => cell.trim() !== ''))
+    .map((row) => row.length)
+  const counts = new Map<number, number>()
+  for (const width of widths) counts.set(width, (counts.get(width) ?? 0) + 1)
+  const [common = 1, count = 0] =
+    [...counts].toSorted((a, b) => b[1] - a[1] || b[0] - a[0])[0] ?? []
+  if (common < 2) return 0
+  const share = count / widths.length
+  const headerFits = widths[0] === common ? 1 : 0.5
+  return share * headerFits * (1 - 1 / (4 * common))
+}

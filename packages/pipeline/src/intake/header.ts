@@ -1,0 +1,52 @@
+import { cellKind, type CellKind } from './cell-kinds.ts'
+import { isKnownName } from './column-names.ts'
+
+const SAMPLE_ROWS = 50
+
+/**
+ * Whether the first record names the columns.
+ *
+ * A first record that holds addresses or numbers is data; one with known names is a header; else each
+ * column votes by whether its first cell differs in kind from those below.
+ */
+export function findHeader(rows: readonly (readonly string[])[]): boolean {
+  const at = rows.findIndex((row) => row.some((cell) => cell.trim() !== ''))
+  const first = rows[at]?.map((cell) => cell.trim())
+  if (first === undefined) return false
+  const kinds = first.map(cellKind)
+  if (kinds.some((kind) => kind === 'email' || kind === 'phone' || kind === 'ip')) return false
+  if (first.some(isKnownName)) return true
+  const below = rows.slice(at + 1, at + 1 + SAMPLE_ROWS)
+  if (kinds.includes('domain') || kinds.includes('date')) return false
+  if (below.length === 0) return false
+  let votes = 0
+  for (const [column, kind] of kinds.entries()) {
+    votes += vote(
+      first[column] ?? '',
+      kind,
+      below.map((row) => (row[column] ?? '').trim()),
+    )
+  }
+  if (votes !== 0) return votes > 0
+  // Names are different, short and hold no numbers.
+  const names = new Set(first)
+  return (
+    first.length > 1 &&
+    names.size === first.length &&
+    first.every((cell) => /^\D{1,40}$/.test(cell))
+  )
+}
+
+function vote(first: string, kind: CellKind, below: readonly string[]): number {
+  const filled = below.filter((cell) => cell !== '')
+  if (filled.length === 0) return 0
+  if (filled.includes(first)) return -1
+  const kinds = filled.map(cellKind)
+  const [common = 'text'] = kinds
+  const alike = kinds.filter((other) => other === common).length / kinds.length
+  if (alike >= 0.8 && common !== 'text') return kind === common ? -1 : 1
+  // Cells of one length below a name of another are codes.
+  const lengths = new Set(filled.map((cell) => cell.length))
+  if (filled.length >= 3 && lengths.size === 1) return lengths.has(first.length) ? -1 : 1
+  return 0
+}

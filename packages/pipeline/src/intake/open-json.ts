@@ -1,0 +1,51 @@
+import { checksOf } from '@plumbline/contract/products'
+import { formatOfText } from './file-kind.ts'
+import { parseRecord, valueText } from './json-row.ts'
+import { createLineReader } from './line-reader.ts'
+import { ListError } from './list-error.ts'
+import type { FoundLayout, ListOptions, ListSample } from './open-list.ts'
+
+const SAMPLE_ROWS = 200
+
+/** The keys of a JSON list stand for its columns. */
+export function layOutJson(
+  { text, cut }: ListSample,
+  format: 'ndjson' | 'records',
+  { product, limits }: ListOptions,
+): FoundLayout {
+  // Refuses a JSON array with a sentence of its own.
+  formatOfText(text)
+  const lines = createLineReader('\n', limits.lineBytes)
+  const whole = [...lines.push(text), ...(cut ? [] : lines.end())]
+  const records = whole.flatMap((line) => {
+    const record = line === undefined ? undefined : parseRecord(line.trim())
+    return record === undefined ? [] : [record]
+  })
+  if (records.length === 0) {
+    throw new ListError('unprocessable', 'No line of the list is a JSON object; write one a line.')
+  }
+  const keys = new Set<string>()
+  // JSON records name their fields; all parts of the product may come.
+  if (format === 'records') keys.add(checksOf(product)[0] ?? 'email')
+  for (const record of records) {
+    const own = Object.keys(record)
+    // A record of too many keys is refused, and must not refuse the list.
+    if (own.length > limits.columns) continue
+    for (const key of own) if (keys.size < limits.columns) keys.add(key)
+  }
+  const header = [...keys]
+  const rows = records
+    .slice(0, SAMPLE_ROWS)
+    .map((record) =>
+      header.map((key) => (Object.hasOwn(record, key) ? valueText(record[key]) : '')),
+    )
+  return {
+    format,
+    layout: { kind: 'json', keys: {} },
+    skipChars: 0,
+    skipRecords: 0,
+    delimiter: null,
+    header,
+    rows,
+  }
+}

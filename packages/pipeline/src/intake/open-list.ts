@@ -1,0 +1,200 @@
+import type { Product } from '@plumbline/contract/products'
+import { fileSource, isGzip, unpackedBytes, type ByteSource } from './bytes.ts'
+import { findRoles, type ColumnRoles } from './columns.ts'
+import { countryOf } from './country.ts'
+import type { CsvDialect } from './csv-records.ts'
+import {
+  createDecoder,
+  DecodeFault,
+  findEncoding,
+  type Encoding,
+  type FoundEncoding,
+} from './encoding.ts'
+import { formatOfName, refuseBinary, type ListFormat } from './file-kind.ts'
+import { faultOfBytes } from './framing-fault.ts'
+import type { JsonKeys } from './json-row.ts'
+import type { ListLimits } from './limits.ts'
+import { ListError } from './list-error.ts'
+import { mapColumns, type AskedMapping, type ColumnMapping } from './mapping.ts'
+import { layOutJson } from './open-json.ts'
+import { layOutText } from './open-text.ts'
+
+/** What is known about a list before it is read. */
+export interface ListOptions {
+  readonly path: string
+  /** As the client named it; its extension tells the form. */
+  readonly fileName: string | null
+  /** `records` is NDJSON made of JSON records, whose keys are the fields; found out if absent. */
+  readonly format?: ListFormat | 'records' | undefined
+  readonly limits: ListLimits
+  /** Whether the first record names the columns; found out if absent. */
+  readonly header?: boolean | undefined
+  readonly mapping?: AskedMapping | undefined
+  readonly product: Product
+  /** ISO alpha-2, for phones without a country code. */
+  readonly defaultCountry?: string | null | undefined
+}
+
+/** How the cells of a list are laid out. */
+export type ListLayout =
+  | { readonly kind: 'csv'; readonly dialect: CsvDialect; readonly firstLine: number }
+  | { readonly kind: 'lines'; readonly newline: '\n' | '\r' }
+  | { readonly kind: 'json'; readonly keys: JsonKeys }
+
+/** A list of which all is known but its rows. */
+export interface OpenedList {
+  readonly options: ListOptions
+  readonly source: ByteSource
+  readonly gzip: boolean
+  readonly found: FoundEncoding
+  readonly layout: ListLayout
+  /** Characters at the start that are no record: a separator line. */
+  readonly skipChars: number
+  /** Records at the start that are no rows: blank ones before a header, and the header. */
+  readonly skipRecords: number
+
+  readonly format: ListFormat | 'records'
+  readonly encoding: Encoding
+  /** Null for one column and for JSON. */
+  readonly delimiter: string | null
+  /** As it came, repeated names too; for JSON the keys of the sample. */
+  readonly header: readonly string[] | null
+  readonly columns: number
+  readonly mapping: ColumnMapping
+  /** Every column that may hold subjects of a check, whatever the product asks. */
+  readonly roles: ColumnRoles
+  /** As uploaded. */
+  readonly bytes: number
+}
+
+/** What the start of a text tells of its layout. */
+export interface FoundLayout {
+  readonly format: ListFormat | 'records'
+  readonly layout: ListLayout
+  readonly skipChars: number
+  readonly skipRecords: number
+  readonly delimiter: string | null
+  readonly header: readonly string[] | null
+  /** Rows of the sample, header left out. */
+  readonly rows: readonly (readonly string[])[]
+}
+
+/** The start of a list's text. */
+export interface ListSample {
+  readonly text: string
+  /** Whether the file goes on after it. */
+  readonly cut: boolean
+}
+
+const SAMPLE_BYTES = 256 * 1024
+
+/**
+ * Finds out how a list is to be read, from its first bytes.
+ *
+ * Throws `ListError` when it cannot be: empty, no text, no column for the product, a mapping that does
+ * not fit, damaged, or over a limit that shows at once.
+ */
+export async function openList(options: ListOptions): Promise<OpenedList> {
+  countryOf(options.defaultCountry)
+  const source = await fileSource(options.path)
+  if (source.sizeBytes === 0) throw empty()
+  const named = options.format ?? formatOfName(options.fileName ?? '')
+  const gzip = isGzip(await startOf(source, options, false, 2))
+  // Records of the API are few, and any of them can be the first with some key.
+  const sampleBytes = named === 'records' ? options.limits.uploadBytes : SAMPLE_BYTES
+  const start = await startOf(source, options, gzip, sampleBytes + 1)
+  const cut = start.length > sampleBytes
+  const bytes = cut ? start.subarray(0, sampleBytes) : start
+  if (bytes.length === 0) throw empty()
+  refuseBinary(bytes)
+  const found = findEncoding(bytes, cut)
+  const text = decodeSample(bytes, cut, found)
+  if (text.trim() === '' && !cut) throw empty()
+  const sample = { text, cut }
+  const layout =
+    named === 'ndjson' || named === 'records' || (named === undefined && startsJson(text))
+      ? layOutJson(sample, named ?? 'ndjson', options)
+      : layOutText(sample, named, options)
+  return listOf(options, source, { gzip, found }, layout)
+}
+
+function listOf(
+  options: ListOptions,
+  source: ByteSource,
+  { gzip, found }: { gzip: boolean; found: FoundEncoding },
+  laidOut: FoundLayout,
+): OpenedList {
+  const { rows, layout, header } = laidOut
+  const columns = Math.max(header?.length ?? 0, ...rows.map((row) => row.length))
+  if (columns > options.limits.columns) {
+    throw new ListError(
+      'unprocessable',
+      `The list has ${columns} columns; the most is ${options.limits.columns}.`,
+    )
+  }
+  const roles = findRoles(header, rows)
+  const mapping = mapColumns({ product: options.product, header, columns, roles }, options.mapping)
+  return {
+    options,
+    source,
+    gzip,
+    found,
+    layout: layout.kind === 'json' ? { kind: 'json', keys: keysOf(mapping) } : layout,
+    skipChars: laidOut.skipChars,
+    skipRecords: laidOut.skipRecords,
+    format: laidOut.format,
+    encoding: found.encoding,
+    delimiter: laidOut.delimiter,
+    header,
+    columns,
+    mapping,
+    roles,
+    bytes: source.sizeBytes,
+  }
+}
+
+function keysOf(mapping: ColumnMapping): JsonKeys {
+  return Object.fromEntries(
+    Object.entries(mapping).flatMap(([field, { header }]) =>
+      header === null ? [] : [[field, header]],
+    ),
+  )
+}
+
+async function startOf(
+  source: ByteSource,
+  { limits }: ListOptions,
+  gzip: boolean,
+  sizeBytes: number,
+): Promise<Buffer> {
+  const chunks: Buffer[] = []
+  let size = 0
+  for await (const chunk of unpackedBytes(source, gzip, limits, new AbortController().signal)) {
+    chunks.push(Buffer.from(chunk))
+    size += chunk.length
+    if (size >= sizeBytes) break
+  }
+  return Buffer.concat(chunks).subarray(0, sizeBytes)
+}
+
+function decodeSample(bytes: Buffer, cut: boolean, found: FoundEncoding): string {
+  const decoder = createDecoder(found)
+  try {
+    const text = decoder.decode(bytes)
+    return cut ? text : text + decoder.end()
+  } catch (error) {
+    if (error instanceof DecodeFault) throw faultOfBytes(error, [bytes])
+    throw error
+  }
+}
+
+function startsJson(text: string): boolean {
+  return /^\s*(?:\{\s*["}]|\[\s*[{[\]])/.test(text.slice(0, 1024))
+}
+
+function empty(): ListError {
+  return new ListError(
+    'unprocessable',
+    'The file is empty; upload a list with at least one record.',
+  )
+}

@@ -1,0 +1,89 @@
+import { createCsvReader, TOO_LONG } from './csv-records.ts'
+import { findDelimiter, separatorLine } from './delimiter.ts'
+import { formatOfText, refuseMarkup, type ListFormat } from './file-kind.ts'
+import { findHeader } from './header.ts'
+import { createLineReader } from './line-reader.ts'
+import { ListError } from './list-error.ts'
+import type { FoundLayout, ListLayout, ListOptions, ListSample } from './open-list.ts'
+
+const SAMPLE_ROWS = 200
+
+/** Finds delimiter and header of a list of cells. */
+export function layOutText(
+  { text, cut }: ListSample,
+  named: ListFormat | undefined,
+  { header: askedHeader, limits }: ListOptions,
+): FoundLayout {
+  refuseMarkup(text)
+  if (named === undefined || named === 'csv') formatOfText(text)
+  const separator = separatorLine(text)
+  const skipChars = separator?.length ?? 0
+  const body = text.slice(skipChars)
+  const newline = !body.includes('\n') && body.includes('\r') ? '\r' : '\n'
+  const delimiter = separator?.delimiter ?? (named === 'tsv' ? '\t' : findDelimiter(body, newline))
+  const layout: ListLayout =
+    delimiter === null && named === 'txt' && !isQuoted(body)
+      ? { kind: 'lines', newline }
+      : {
+          kind: 'csv',
+          dialect: { delimiter: delimiter ?? ',', newline },
+          firstLine: separator === undefined ? 1 : 2,
+        }
+  const records = recordsOf(body, cut, layout, limits.lineBytes)
+  const whole = records.filter((record) => record !== TOO_LONG)
+  const hasHeader = askedHeader ?? findHeader(whole)
+  const first = records.findIndex((record) => record === TOO_LONG || !isBlank(record))
+  if (hasHeader && records[first] === TOO_LONG) {
+    throw new ListError(
+      'unprocessable',
+      `Line ${first + 1 + (separator === undefined ? 0 : 1)}: the header line is over ${limits.lineBytes} bytes.`,
+    )
+  }
+  const header = hasHeader ? (records[first] ?? []) : null
+  const skipRecords = hasHeader ? first + 1 : 0
+  const rows = records
+    .slice(skipRecords)
+    .filter((record) => record.length <= limits.columns && !isBlank(record))
+  if (hasHeader && rows.length === 0 && !cut && records.length <= skipRecords) {
+    throw new ListError('unprocessable', 'The list has a header line and no records.')
+  }
+  return {
+    format: named ?? (delimiter === '\t' ? 'tsv' : 'csv'),
+    layout,
+    skipChars,
+    skipRecords,
+    delimiter,
+    header,
+    rows: rows.slice(0, SAMPLE_ROWS),
+  }
+}
+
+function recordsOf(
+  body: string,
+  cut: boolean,
+  layout: Exclude<ListLayout, { kind: 'json' }>,
+  maxChars: number,
+): (readonly string[])[] {
+  if (layout.kind === 'lines') {
+    const reader = createLineReader(layout.newline, maxChars)
+    const lines = [...reader.push(body), ...(cut ? [] : reader.end())]
+    return lines.map((line) => (line === undefined ? TOO_LONG : [line]))
+  }
+  const reader = createCsvReader(layout.dialect, maxChars, layout.firstLine)
+  const records = reader.push(body)
+  if (!cut) records.push(...reader.end())
+  return records.length > 2000 ? records.slice(0, 2000) : records
+}
+
+/** Whether the lines of a list of one column are quoted cells. */
+function isQuoted(body: string): boolean {
+  const lines = body
+    .slice(0, 4096)
+    .split(/\r?\n|\r/, 20)
+    .filter((line) => line !== '')
+  return lines.filter((line) => /^".*"$/.test(line)).length * 2 > lines.length
+}
+
+function isBlank(record: readonly string[]): boolean {
+  return record.every((cell) => cell.trim() === '')
+}

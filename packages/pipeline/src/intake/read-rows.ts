@@ -1,0 +1,187 @@
+import { unpackedBytes } from './bytes.ts'
+import { createCsvReader, TOO_LONG } from './csv-records.ts'
+import { createDecoder, DecodeFault, type Encoding } from './encoding.ts'
+import { createLineCounter } from './framing-fault.ts'
+import { jsonRow } from './json-row.ts'
+import { createLineReader } from './line-reader.ts'
+import { countryOf } from './country.ts'
+import { ListError } from './list-error.ts'
+import {
+  createRowMaker,
+  lineFault,
+  type ListRow,
+  type RowCounts,
+  type RowMaker,
+} from './list-row.ts'
+import type { OpenedList } from './open-list.ts'
+
+/** A run of rows, in the order of the list. */
+export type RowBlock = readonly ListRow[]
+
+/** What is known once all rows were read. */
+export interface ListSummary {
+  readonly counts: RowCounts
+  /** What the whole text turned out to be in. */
+  readonly encoding: Encoding
+  /** The list's own, or for JSON every key that a record had, as long as columns are left. */
+  readonly header: readonly string[] | null
+  /** One bit a row, lowest bit first: set where a later row repeats this one. */
+  readonly repeated: Buffer
+  readonly unpackedBytes: number
+}
+
+/** The rows of a list, to be read once. */
+export interface RowStream extends AsyncIterable<RowBlock> {
+  /** Throws before the last block was read. */
+  summary(): ListSummary
+}
+
+/** Rows in a block, but the last. */
+export const BLOCK_ROWS = 500
+
+/**
+ * Reads the rows of a list as a stream, in memory bounded by the list's limits and 16 to 27 bytes for
+ * each different record.
+ *
+ * While reading throws `ListError` for lost framing (with the line), too many rows, a bomb, and a list
+ * without records. The signal ends the reading with its reason.
+ */
+export function readRows(list: OpenedList, signal: AbortSignal): RowStream {
+  let summary: ListSummary | undefined
+  const blocks = async function* (): AsyncGenerator<RowBlock> {
+    const rows = createRowMaker(rulesOf(list))
+    const records = createRecordReader(list, rows)
+    const decoder = createDecoder(list.found)
+    let size = 0
+    let block: ListRow[] = []
+    const { limits } = list.options
+    const texts = async function* (): AsyncGenerator<ListRow[]> {
+      for await (const chunk of unpackedBytes(list.source, list.gzip, limits, signal)) {
+        size += chunk.length
+        yield records.push(decoder.decode(chunk))
+      }
+      const last = decoder.end()
+      yield last === '' ? [] : records.push(last)
+      yield records.end()
+    }
+    for await (const read of withLines(list, signal, texts())) {
+      signal.throwIfAborted()
+      if (rows.counts.total > limits.rows) {
+        throw new ListError(
+          'payload_too_large',
+          `The list has more than ${limits.rows} rows; split it.`,
+        )
+      }
+      for (const row of read) {
+        block.push(row)
+        if (block.length === BLOCK_ROWS) {
+          yield block
+          block = []
+        }
+      }
+    }
+    const { counts } = rows
+    if (counts.total === counts.blank) throw noRecords(list.header !== null)
+    summary = {
+      counts,
+      encoding: decoder.encoding,
+      header: list.layout.kind === 'json' ? [...records.keys] : list.header,
+      repeated: rows.repeated(),
+      unpackedBytes: size,
+    }
+    if (block.length > 0) yield block
+  }
+  return {
+    [Symbol.asyncIterator]: blocks,
+    summary: () => {
+      if (summary === undefined) throw new Error('the rows were not read to their end')
+      return summary
+    },
+  }
+}
+
+/** Turns a fault of bytes into one that names the line, by reading again up to it. */
+async function* withLines<T>(
+  list: OpenedList,
+  signal: AbortSignal,
+  items: AsyncIterable<T>,
+): AsyncGenerator<T> {
+  try {
+    yield* items
+  } catch (error) {
+    if (!(error instanceof DecodeFault)) throw error
+    const counter = createLineCounter(error)
+    let seen = 0
+    for await (const chunk of unpackedBytes(list.source, list.gzip, list.options.limits, signal)) {
+      counter.count(chunk)
+      seen += chunk.length
+      if (seen >= error.offsetBytes) break
+    }
+    throw counter.error()
+  }
+}
+
+interface RecordReader {
+  push(text: string): ListRow[]
+  end(): ListRow[]
+  /** Keys of the records of a JSON list so far. */
+  readonly keys: ReadonlySet<string>
+}
+
+function createRecordReader(list: OpenedList, rows: RowMaker): RecordReader {
+  const { layout, options } = list
+  const { limits } = options
+  const tooLong = (): ListRow => rows.refuse([], lineFault(limits))
+  const keys = new Set(list.header)
+  let skipChars = list.skipChars
+  let skipRecords = list.skipRecords
+  const rest = (text: string): string => {
+    const skipped = Math.min(skipChars, text.length)
+    skipChars -= skipped
+    return skipped === 0 ? text : text.slice(skipped)
+  }
+  if (layout.kind === 'csv') {
+    const reader = createCsvReader(layout.dialect, limits.lineBytes, layout.firstLine)
+    const made = (records: (readonly string[])[]): ListRow[] => {
+      const skipped = Math.min(skipRecords, records.length)
+      skipRecords -= skipped
+      const kept = skipped === 0 ? records : records.slice(skipped)
+      return kept.map((cells) => (cells === TOO_LONG ? tooLong() : rows.fromCells(cells)))
+    }
+    return { keys, push: (text) => made(reader.push(rest(text))), end: () => made(reader.end()) }
+  }
+  const addKey = (key: string): void => {
+    if (keys.size < limits.columns) keys.add(key)
+  }
+  const newline = layout.kind === 'lines' ? layout.newline : '\n'
+  const reader = createLineReader(newline, limits.lineBytes)
+  const made = (lines: (string | undefined)[]): ListRow[] => {
+    const skipped = Math.min(skipRecords, lines.length)
+    skipRecords -= skipped
+    return lines.slice(skipped).map((line) => {
+      if (line === undefined) return tooLong()
+      if (layout.kind !== 'json') return rows.fromCells([line])
+      return jsonRow(line, layout.keys, rows, addKey)
+    })
+  }
+  return { keys, push: (text) => made(reader.push(rest(text))), end: () => made(reader.end()) }
+}
+
+function rulesOf({ mapping, options }: OpenedList): Parameters<typeof createRowMaker>[0] {
+  const columns = Object.fromEntries(
+    Object.entries(mapping).map(([field, { column }]) => [field, column]),
+  )
+  return {
+    product: options.product,
+    columns,
+    defaultCountry: countryOf(options.defaultCountry),
+    limits: options.limits,
+  }
+}
+
+function noRecords(header: boolean): ListError {
+  return new ListError(
+    'unprocessable',
+    header ? 'The list has a header line and no records.' : 'The list has no records.',
+  )
+}

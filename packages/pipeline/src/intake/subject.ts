@@ -1,0 +1,110 @@
+import { isIP } from 'node:net'
+import type { Check } from '@plumbline/contract/products'
+import { parsePhoneNumberFromString, type CountryCode } from 'libphonenumber-js/max'
+
+/** What a cell says: a subject in normal form, or why it cannot be read. */
+export type Reading =
+  | { readonly subject: string; readonly note?: string }
+  | { readonly subject?: undefined; readonly fault: string }
+
+/** Longest value of any field, in characters. Source: decision 5. */
+export const MAX_VALUE_CHARS = 1000
+
+/** Google Contacts puts several values of one kind into a cell with this between them. */
+const SEVERAL = ' ::: '
+
+/** Reads the cells of one check; `text` is trimmed and not empty. */
+export type CellReader = (text: string) => Reading
+
+/** The readers of a list's cells; `defaultCountry` is that of phones without a country code. */
+export function cellReaders(defaultCountry: CountryCode | undefined): Record<Check, CellReader> {
+  return {
+    email: (text) => read(text, readEmail),
+    phone: (text) => read(text, (cell) => readPhone(cell, defaultCountry)),
+    ip: (text) => read(text, readIp),
+    domain: (text) => read(text, readDomain),
+  }
+}
+
+function read(text: string, reader: CellReader): Reading {
+  if (text.length > MAX_VALUE_CHARS) return { fault: `is over ${MAX_VALUE_CHARS} characters` }
+  if (!text.includes(SEVERAL)) return reader(text)
+  const values = text.split(SEVERAL)
+  const first = reader((values[0] ?? '').trim())
+  return first.subject === undefined
+    ? first
+    : { ...first, note: `holds ${values.length} values, of which the first was checked` }
+}
+
+/** Any text is an address to be judged; its domain is compared in lower case. Source: decision 6. */
+export function readEmail(text: string): Reading {
+  const at = text.lastIndexOf('@') + 1
+  if (at === 0) return { subject: text }
+  const domain = text.slice(at)
+  const lower = domain.toLowerCase()
+  return { subject: lower === domain ? text : text.slice(0, at) + lower }
+}
+
+const E164 = /^\+\d{1,15}$/
+/** Two digits at most after the country code's opening: no national 0 in brackets, no extension. */
+const SPACED_E164 = /^\+\d[\d .\-/\u00a0]{5,24}\d$/
+const SCIENTIFIC = /^\+?\d(?:[.,]\d+)?e\+?\d+$/i
+
+/** A phone number in E.164; numbers in other forms are read by libphonenumber. Source: decision 31. */
+export function readPhone(text: string, defaultCountry: CountryCode | undefined): Reading {
+  if (E164.test(text)) return { subject: text }
+  if (SCIENTIFIC.test(text)) {
+    return { fault: 'was rounded by a spreadsheet; format the column as text and export it again' }
+  }
+  // A spreadsheet's mark for "this is text", which our own results use too.
+  const bare = text.startsWith("'") ? text.slice(1).trim() : text.replace(/^tel:/i, '')
+  if (SPACED_E164.test(bare)) {
+    const digits = bare.replaceAll(/[^+\d]/g, '')
+    if (E164.test(digits)) return { subject: digits }
+  }
+  if (bare.length > 60 || !/\d/.test(bare)) return { fault: 'is not a phone number' }
+  const number = parsePhoneNumberFromString(bare, {
+    extract: false,
+    ...(defaultCountry === undefined ? {} : { defaultCountry }),
+  })
+  if (number !== undefined && E164.test(number.number)) return { subject: number.number }
+  const international = bare.startsWith('+') || bare.startsWith('00')
+  return {
+    fault:
+      defaultCountry === undefined && !international
+        ? 'has no country code; set default_country'
+        : 'cannot be read as a phone number',
+  }
+}
+
+/** An IPv4 or IPv6 literal in strict notation; IPv6 in the form of RFC 5952. */
+export function readIp(text: string): Reading {
+  switch (isIP(text)) {
+    case 4:
+      return { subject: text }
+    case 6:
+      // A zone is local to one machine and no part of an address.
+      if (!text.includes('%')) return { subject: new URL(`http://[${text}]`).hostname.slice(1, -1) }
+  }
+  return { fault: 'is not an IPv4 or IPv6 address' }
+}
+
+/** A bare name, or the host of a URL; trailing dots are cut. Source: decisions 5 and 31. */
+export function readDomain(text: string): Reading {
+  const host =
+    /^(?:[a-z][a-z0-9+.-]*:)?\/\//i.test(text) || /[/?#:]/.test(text) ? hostOf(text) : text
+  const name = (host ?? '').replace(/\.$/, '').toLowerCase()
+  if (host === undefined || name === '') return { fault: 'is not a domain name' }
+  if (/[@\s/\\:?#]/.test(name)) return { fault: 'is not a domain name' }
+  // Numbers that a browser would read as an address are no names either.
+  if (isIP(name) !== 0 || /^[\d.]+$/.test(name))
+    return { fault: 'is an IP address, not a domain name' }
+  return { subject: name }
+}
+
+/** The host as written: a URL parser would rewrite it, and read numbers as addresses. */
+function hostOf(text: string): string | undefined {
+  const match =
+    /^(?:https?:)?(?:\/\/)?(?:[^/?#@\s]*@)?([^/?#:@\s]+)(?::\d{1,5})?(?:[/?#].*)?$/is.exec(text)
+  return match?.[1]
+}
