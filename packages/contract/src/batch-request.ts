@@ -13,6 +13,25 @@ export const NAME_MAX_CHARS = 200
 export const MAPPED_FIELDS = [...CHECKS, 'ref'] as const
 export type MappedField = (typeof MAPPED_FIELDS)[number]
 
+/** Forms of a result file. */
+export const RESULT_FORMATS = ['csv', 'ndjson'] as const
+
+/** What `only` of a result file takes: email statuses, risk levels, and what became of a row. */
+export const RESULT_FILTERS = [
+  'deliverable',
+  'undeliverable',
+  'risky',
+  'unknown',
+  'low',
+  'medium',
+  'high',
+  'done',
+  'refused',
+  'blank',
+  'canceled',
+  'error',
+] as const
+
 const product = z
   .enum(PRODUCTS, `\`product\` must be one of ${PRODUCTS.join(', ')}.`)
   .meta({ description: 'Which of the seven products each record asks for.' })

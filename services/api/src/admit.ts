@@ -62,6 +62,19 @@ export async function admit(
   return caller
 }
 
+/**
+ * Reads what a known account can spend where its answer lacks it; `exact` asks the ledger, else it may be
+ * a second old.
+ */
+export async function showBalance(gate: Gate, res: Response, exact = true): Promise<void> {
+  const exchange = exchangeOf(res)
+  if (exchange.caller === undefined) return
+  const { accountId } = exchange.caller
+  exchange.creditsRemaining = await (exact
+    ? gate.balances.now(accountId)
+    : gate.balances.shown(accountId))
+}
+
 /** The refusal of a call that the balance does not pay. Source of its wording: spec.md 7. */
 export function insufficientCredits(): Problem {
   return new Problem(

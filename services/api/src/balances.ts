@@ -7,6 +7,8 @@ export interface Balances {
    * good enough to refuse an empty account early, while the debit itself decides.
    */
   recent(accountId: string): Promise<number> | number
+  /** A balance that may be up to a second old. */
+  shown(accountId: string): Promise<number> | number
   /** The balance of this moment. */
   now(accountId: string): Promise<number>
 }
@@ -35,15 +37,16 @@ export function createBalances(
     return available
   }
 
+  function held(accountId: string): number | undefined {
+    const entry = known.get(accountId)
+    return entry !== undefined && now() - entry.at < RECENT_MS ? entry.available : undefined
+  }
+
   return {
     note,
     now: fresh,
-    recent: (accountId) => {
-      const entry = known.get(accountId)
-      if (entry !== undefined && entry.available > 0 && now() - entry.at < RECENT_MS) {
-        return entry.available
-      }
-      return fresh(accountId)
-    },
+    shown: (accountId) => held(accountId) ?? fresh(accountId),
+    // Zero counts as not known: who has just topped up must not be refused.
+    recent: (accountId) => held(accountId) || fresh(accountId),
   }
 }

@@ -33,6 +33,13 @@ export function sendReply(res: Response, reply: Reply): void {
   res.end(res.req.method === 'HEAD' ? undefined : body)
 }
 
+/** Sends an answer without content. */
+export function sendEmpty(res: Response): void {
+  if (res.headersSent || res.destroyed) return
+  res.writeHead(204, commonHeaders(exchangeOf(res)))
+  res.end()
+}
+
 /** Sends a refusal in the one shape of all refusals (decision 8). */
 export function sendProblem(
   res: Response,

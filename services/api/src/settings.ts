@@ -35,6 +35,8 @@ export const apiSettings = z.object({
   TRUSTED_PROXIES: wordList().default([]),
   /** Statements of this process that may run at once. */
   DATABASE_POOL_SIZE: count(16, { max: 500 }),
+  /** How often the events of a list look for a change. */
+  EVENTS_EVERY_MS: count(500, { min: 50, max: 60_000 }),
 
   RATE_LIMIT_PER_SECOND: count(50),
   RATE_LIMIT_BURST: count(100),
@@ -51,6 +53,8 @@ export const apiSettings = z.object({
   STORED_LIMIT_BYTES: count(5 * GIB),
   /** A single call that has no answer by then gets 504 and its credits back. */
   CALL_TIMEOUT_SECONDS: count(15, { max: 300 }),
+  /** A run that has not ended by then is taken for dead: its debit is given back and its idempotency key is free. */
+  DEBIT_TIMEOUT_SECONDS: count(60),
   MAX_CONNECTIONS: count(10_000),
   /** What a stop waits for calls that are under way. */
   DRAIN_SECONDS: count(25, { max: 600 }),

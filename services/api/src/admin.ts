@@ -1,0 +1,57 @@
+import { depth } from '@plumbline/queue/jobs'
+import { QUEUE_NAMES } from '@plumbline/queue/names'
+import { countOpenChunks } from '@plumbline/db/batches/open-chunks'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Context } from './context.ts'
+import { checkReadiness } from './readiness.ts'
+
+/** Answers the operator: `/metrics` in the Prometheus text format and `/readyz` with its detail. */
+export function adminPages(ctx: Context): (req: IncomingMessage, res: ServerResponse) => void {
+  observeQueues(ctx)
+  return (req, res) => {
+    answer(ctx, req, res).catch((error: unknown) => {
+      ctx.onError(error)
+      send(res, 500, 'text/plain; charset=utf-8', 'failed; see the log\n')
+    })
+  }
+}
+
+async function answer(ctx: Context, req: IncomingMessage, res: ServerResponse): Promise<void> {
+  const path = (req.url ?? '').split('?', 1)[0]
+  if (req.method !== 'GET') return send(res, 405, 'text/plain; charset=utf-8', 'GET only\n')
+  switch (path) {
+    case '/metrics': {
+      const { registry } = ctx.metrics
+      return send(res, 200, registry.contentType, await registry.metrics())
+    }
+    case '/readyz': {
+      const checks = await checkReadiness(ctx)
+      const ready = checks.every(({ ok }) => ok)
+      const body = JSON.stringify({ ready, checks })
+      return send(res, ready ? 200 : 503, 'application/json; charset=utf-8', body)
+    }
+    default:
+      return send(res, 404, 'text/plain; charset=utf-8', '/metrics or /readyz\n')
+  }
+}
+
+function send(res: ServerResponse, status: number, type: string, body: string): void {
+  if (res.headersSent) return
+  res.writeHead(status, { 'Content-Type': type, 'Content-Length': Buffer.byteLength(body) })
+  res.end(body)
+}
+
+function observeQueues(ctx: Context): void {
+  ctx.metrics.observed('queue_jobs', 'Jobs in the queues.', ['queue', 'state'], async () => {
+    const depths = await Promise.all(
+      QUEUE_NAMES.map(async (queue) => ({ queue, ...(await depth(ctx.pipeline.queue, queue)) })),
+    )
+    return depths.flatMap(({ queue, waiting, active }) => [
+      { labels: { queue, state: 'waiting' }, value: waiting },
+      { labels: { queue, state: 'active' }, value: active },
+    ])
+  })
+  ctx.metrics.observed('batch_open_chunks', 'Chunks of lists that run.', [], async () => [
+    { labels: {}, value: await countOpenChunks(ctx.db.kysely) },
+  ])
+}

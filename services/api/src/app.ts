@@ -1,0 +1,72 @@
+import { Problem } from '@plumbline/contract/problem'
+import express, { type ErrorRequestHandler, type Express, type RequestHandler } from 'express'
+import { showBalance } from './admit.ts'
+import type { Context } from './context.ts'
+import { docsPages } from './docs.ts'
+import { exchangeOf, openExchange } from './exchange.ts'
+import { watchExchanges } from './observe.ts'
+import { problemOf, sendProblem } from './reply.ts'
+import { routesOf, type Route } from './routes.ts'
+import type { Handler } from './routes/handler.ts'
+
+/** Puts the app together: each path with its methods, 405 for others, 404 for all else, one error handler. */
+export function createApp(ctx: Context): Express {
+  const app = express()
+  app.disable('x-powered-by')
+  app.disable('etag')
+  app.enable('case sensitive routing')
+  // Queries are read by `query.ts`, where a name may come once.
+  app.set('query parser', false)
+  app.set('trust proxy', [...ctx.settings.TRUSTED_PROXIES])
+
+  const observe = watchExchanges(ctx)
+  app.use((req, res, next) => {
+    openExchange(res)
+    observe(req, res)
+    next()
+  })
+  for (const route of routesOf(ctx)) mount(app, route)
+  app.use('/docs', docsPages())
+  app.use(() => {
+    throw new Problem('not_found', 'There is no such path; see /docs for those that exist.')
+  })
+  app.use(refuse(ctx))
+  return app
+}
+
+function mount(app: Express, { path, get, post, delete: erase }: Route): void {
+  const route = app.route(path)
+  if (get !== undefined) route.get(asExpress(get))
+  if (post !== undefined) route.post(asExpress(post))
+  if (erase !== undefined) route.delete(asExpress(erase))
+  const allowed = [get && 'GET, HEAD', post && 'POST', erase && 'DELETE'].filter(Boolean).join(', ')
+  route.all((_req, res) => {
+    const problem = new Problem('method_not_allowed', `This path takes ${allowed}.`)
+    sendProblem(res, problem, ['Allow', allowed])
+  })
+}
+
+function asExpress(handler: Handler): RequestHandler {
+  return (req, res) => handler(req, res)
+}
+
+/** The one place where what was thrown becomes an answer (decision 8). */
+function refuse(ctx: Context): ErrorRequestHandler {
+  return async (error: unknown, _req, res, _next) => {
+    const problem = problemOf(error)
+    const exchange = exchangeOf(res)
+    exchange.refusal = problem.code
+    if (problem.status >= 500) {
+      ctx.log.error({ request_id: exchange.requestId, err: error }, 'call failed')
+    }
+    if (res.headersSent) {
+      // Half an answer is on its way: only cutting it tells the client that it is not whole.
+      res.destroy()
+      return
+    }
+    if (exchange.creditsRemaining === undefined) {
+      await showBalance(ctx.gate, res, false).catch(ctx.onError)
+    }
+    sendProblem(res, problem)
+  }
+}

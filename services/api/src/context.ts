@@ -1,0 +1,125 @@
+import type { FraudScorer } from '@plumbline/contract/score'
+import type { Db } from '@plumbline/db/database'
+import { createFraudScorer } from '@plumbline/engines/score/score'
+import { loadWeights } from '@plumbline/engines/score/weights'
+import { createMetering, type Metering } from '@plumbline/metering/metering'
+import { openConnections, type Connections } from '@plumbline/pipeline/connections'
+import { DEFAULT_LIMITS, type Pipeline } from '@plumbline/pipeline/pipeline'
+import { createLiveCaller, type LiveCaller } from '@plumbline/queue/live'
+import { createLocalLimiter } from '@plumbline/queue/local-limiter'
+import type { Log } from '@plumbline/runtime/log'
+import { createMetrics, type Metrics } from '@plumbline/runtime/metrics'
+import { openStorage, type Storage } from '@plumbline/storage/storage'
+import { mkdir } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import type { Gate } from './admit.ts'
+import { createBalances } from './balances.ts'
+import { createKeyring } from './keyring.ts'
+import type { OnceStore } from './once.ts'
+import { createRate } from './rate.ts'
+import type { ApiSettings } from './settings.ts'
+
+/** What the routes work with; built once, closed in reverse. */
+export interface Context extends AsyncDisposable {
+  readonly settings: ApiSettings
+  readonly log: Log
+  readonly metrics: Metrics
+  readonly db: Db
+  readonly metering: Metering
+  readonly live: LiveCaller
+  readonly pipeline: Pipeline
+  readonly scoreFraud: FraudScorer
+  readonly gate: Gate
+  readonly once: OnceStore
+  /** Aborted when the program stops: event streams end, and readiness says no. */
+  readonly stopping: AbortSignal
+  /** Notes a fault that no caller waits for. */
+  readonly onError: (error: unknown) => void
+}
+
+/** Opens all that the API needs. */
+export async function openContext(
+  settings: ApiSettings,
+  log: Log,
+  stopping: AbortSignal,
+): Promise<Context> {
+  await using stack = new AsyncDisposableStack()
+  const onError = (error: unknown): void => log.error({ err: error }, 'fault in the background')
+  const connections = stack.use(
+    await openConnections({
+      databaseUrl: settings.DATABASE_URL,
+      redisUrl: settings.REDIS_URL,
+      poolSize: settings.DATABASE_POOL_SIZE,
+      name: 'api',
+      log,
+    }),
+  )
+  const { db, queue } = connections
+  const scoreFraud = createFraudScorer(await loadWeights(settings.SCORE_WEIGHTS_FILE))
+  const { storage, scratchDir } = await openFiles(settings)
+  stack.use(storage)
+  const metering = stack.use(createMetering(db))
+  const live = stack.use(await createLiveCaller(queue, { onError }))
+  const gate = openGate(settings, connections, metering, stack, onError)
+  const pipeline = { db, queue, storage, scoreFraud, scratchDir, limits: limitsOf(settings), log }
+  const once = { db, runMs: settings.DEBIT_TIMEOUT_SECONDS * 1_000, onError }
+  const metrics = createMetrics()
+  const owned = stack.move()
+  return {
+    ...{ settings, log, metrics, db, metering, live, pipeline, scoreFraud, gate, once },
+    ...{ stopping, onError },
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  }
+}
+
+async function openFiles(settings: ApiSettings): Promise<{ storage: Storage; scratchDir: string }> {
+  const dataDir = resolve(settings.DATA_DIR)
+  const scratchDir = join(dataDir, 'scratch')
+  await mkdir(scratchDir, { recursive: true })
+  const url = settings.FILES_URL ?? pathToFileURL(join(dataDir, 'files')).href
+  return { storage: await openStorage({ url, scratchDir }), scratchDir }
+}
+
+function openGate(
+  settings: ApiSettings,
+  connections: Connections,
+  metering: Metering,
+  stack: AsyncDisposableStack,
+  onError: (error: unknown) => void,
+): Gate {
+  // On Postgres a take would cost each call a transaction, so each process keeps the limit by itself.
+  const limiter = connections.queue.kind === 'redis' ? connections.limiter : createLocalLimiter()
+  const keyring = stack.use(
+    createKeyring({ db: connections.db, prefix: settings.KEY_PREFIX, onError }),
+  )
+  return {
+    keyring,
+    balances: createBalances(async (accountId) => (await metering.remaining(accountId)) ?? 0),
+    calls: createRate({
+      name: 'calls',
+      perSecond: settings.RATE_LIMIT_PER_SECOND,
+      burst: settings.RATE_LIMIT_BURST,
+      limiter,
+    }),
+    failedKeys: createRate({
+      name: 'failed-keys',
+      perSecond: settings.FAILED_KEYS_PER_MINUTE / 60,
+      burst: settings.FAILED_KEYS_PER_MINUTE,
+      limiter,
+    }),
+  }
+}
+
+function limitsOf(settings: ApiSettings): Pipeline['limits'] {
+  return {
+    ...DEFAULT_LIMITS,
+    uploadBytes: settings.UPLOAD_LIMIT_BYTES,
+    rows: settings.UPLOAD_LIMIT_ROWS,
+    columns: settings.UPLOAD_LIMIT_COLUMNS,
+    cellBytes: settings.CELL_LIMIT_BYTES,
+    lineBytes: settings.LINE_LIMIT_BYTES,
+    unfinishedLists: settings.UNFINISHED_BATCHES_LIMIT,
+    accountFileBytes: settings.STORED_LIMIT_BYTES,
+  }
+}

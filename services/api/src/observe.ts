@@ -1,0 +1,45 @@
+import type { Request, Response } from 'express'
+import type { Context } from './context.ts'
+import { exchangeOf, routeOf } from './exchange.ts'
+
+/** Upper bounds of the time buckets, in seconds. */
+const BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15]
+
+/** Writes one line of the log and the figures of each request when it is over; no subject, no key. */
+export function watchExchanges(ctx: Context): (req: Request, res: Response) => void {
+  const calls = ctx.metrics.counter('http_requests_total', 'Requests answered.', [
+    'method',
+    'route',
+    'status',
+  ])
+  const seconds = ctx.metrics.histogram(
+    'http_request_seconds',
+    'Time from the request to the end of its answer.',
+    ['route'],
+    BUCKETS,
+  )
+  return (req, res) => {
+    res.once('close', () => {
+      const exchange = exchangeOf(res)
+      const route = routeOf(req)
+      const status = res.writableFinished ? res.statusCode : 499
+      const elapsedMs = performance.now() - exchange.startedAt
+      calls.inc({ method: req.method, route, status })
+      seconds.observe({ route }, elapsedMs / 1_000)
+      ctx.log.info(
+        {
+          request_id: exchange.requestId,
+          method: req.method,
+          route,
+          status,
+          ms: Math.round(elapsedMs * 10) / 10,
+          account: exchange.caller?.accountId,
+          mode: exchange.caller?.mode,
+          charged: exchange.creditsCharged,
+          refusal: exchange.refusal,
+        },
+        'request',
+      )
+    })
+  }
+}

@@ -1,0 +1,120 @@
+import { Problem } from '@plumbline/contract/problem'
+import type { Db, Tx } from '@plumbline/db/database'
+import { claimKey, freeKey, keepAnswer, type IdempotentCall } from '@plumbline/db/idempotency'
+import type { Request, Response } from 'express'
+import { hash } from 'node:crypto'
+import { callerOf, exchangeOf } from './exchange.ts'
+import type { Reply } from './reply.ts'
+
+/** One run of a call that takes effect once. */
+export interface Run {
+  /** Names the run and its debit; new for each run. */
+  readonly opKey: string
+  /**
+   * Keeps the answer for repeats, in the transaction in which the call takes effect; undefined without
+   * an idempotency key. Throws `Problem('unavailable')` where the key was lost to a later run.
+   */
+  readonly keep: ((tx: Tx, reply: Reply) => Promise<void>) | undefined
+}
+
+/** What keeps the answers of calls with an idempotency key. */
+export interface OnceStore {
+  readonly db: Db
+  /** After this long a run that has not ended is taken for dead, and its key is free. */
+  readonly runMs: number
+  readonly onError: (error: unknown) => void
+}
+
+/** Characters of an idempotency key at most. Source: decision 16. */
+const KEY_MAX_CHARS = 255
+
+/**
+ * Does the work of a POST once for each `Idempotency-Key` (decision 16): a repeat gets the first 2xx answer,
+ * another request under the same key 422, a repeat while the first runs 409. Refusals and failures are not kept.
+ * @param request what makes two requests the same, apart from key, account, mode and path
+ */
+export async function once(
+  store: OnceStore,
+  req: Request,
+  res: Response,
+  request: () => object,
+  work: (run: Run) => Promise<Reply>,
+): Promise<Reply> {
+  const opKey = `call:${exchangeOf(res).requestId}`
+  const key = req.headers['idempotency-key']
+  if (key === undefined) return await work({ opKey, keep: undefined })
+
+  const call = callOf(req, res, String(key), request(), opKey)
+  const claim = await claimKey(store.db, call, { runMs: store.runMs })
+  switch (claim.kind) {
+    case 'mismatch':
+      throw new Problem(
+        'unprocessable',
+        'This Idempotency-Key came with another request before; use a new key for a new request.',
+      )
+    case 'running':
+      throw new Problem(
+        'conflict',
+        'The first call with this Idempotency-Key is still running; ask again.',
+        {
+          retryAfterSeconds: 1,
+        },
+      )
+    case 'answered': {
+      const { status, body, location } = claim.answer
+      return { status, body, replayed: true, ...(location === null ? {} : { location }) }
+    }
+    case 'claimed':
+      return await workAndKeep(store, call, work)
+  }
+}
+
+async function workAndKeep(
+  store: OnceStore,
+  call: IdempotentCall,
+  work: (run: Run) => Promise<Reply>,
+): Promise<Reply> {
+  let kept = false
+  const keep = async (tx: Tx, reply: Reply): Promise<void> => {
+    const { status, body, location = null } = reply
+    if (!(await keepAnswer(tx, call, { status, body, location }))) {
+      throw new Problem(
+        'unavailable',
+        'The call took too long and was not charged; send it again.',
+        {
+          retryAfterSeconds: 1,
+        },
+      )
+    }
+    kept = true
+  }
+  try {
+    const reply = await work({ opKey: call.opKey, keep })
+    if (!kept) await store.db.kysely.transaction().execute((tx) => keep(tx, reply))
+    return reply
+  } catch (error) {
+    await freeKey(store.db, call).catch(store.onError)
+    throw error
+  }
+}
+
+/** Refuses keys that are none; belongs to the judgement of the request, before anything is claimed. */
+export function refuseKeyShape(req: Request): void {
+  const key = req.headers['idempotency-key']
+  if (key === undefined) return
+  if (typeof key !== 'string' || key.length < 1 || key.length > KEY_MAX_CHARS) {
+    throw new Problem('bad_request', `Send an Idempotency-Key of 1 to ${KEY_MAX_CHARS} characters.`)
+  }
+}
+
+function callOf(
+  req: Request,
+  res: Response,
+  key: string,
+  request: object,
+  opKey: string,
+): IdempotentCall {
+  const { accountId, mode } = callerOf(res)
+  const fingerprint = hash('sha256', JSON.stringify(request), 'buffer')
+  return { accountId, mode, path: req.path, key, fingerprint, opKey }
+}

@@ -1,0 +1,54 @@
+import { Problem } from '@plumbline/contract/problem'
+import { unknownFields } from '@plumbline/contract/requests'
+import type { Request } from 'express'
+
+/** The query of a request; each reader throws `Problem('bad_request')` that names what was expected. */
+export interface Query {
+  text(name: string, shape: RegExp): string | undefined
+  wholeNumber(name: string, options: { fallback: number; min: number; max: number }): number
+  oneOf<T extends string>(name: string, values: readonly T[], fallback: T): T
+  /** Words parted by commas; empty where the name is absent. */
+  words(name: string, values: readonly string[]): readonly string[]
+}
+
+/** Reads a query of which only `known` names may be there, each once. */
+export function readQuery(req: Request, known: readonly string[]): Query {
+  const start = req.url.indexOf('?')
+  const sent = new URLSearchParams(start === -1 ? '' : req.url.slice(start + 1))
+  const values = new Map<string, string>()
+  for (const [name, value] of sent) {
+    if (!known.includes(name)) {
+      throw new Problem('bad_request', unknownFields([name], known))
+    }
+    if (values.has(name))
+      throw new Problem('bad_request', `\`${name}\` came more than once; send it once.`)
+    values.set(name, value)
+  }
+  return {
+    text: (name, shape) => {
+      const value = values.get(name)
+      if (value === undefined || shape.test(value)) return value
+      throw new Problem('bad_request', `\`${name}\` is not one that this service gave out.`)
+    },
+    wholeNumber: (name, { fallback, min, max }) => {
+      const value = values.get(name)
+      if (value === undefined) return fallback
+      const number = /^\d{1,15}$/.test(value) ? Number(value) : -1
+      if (number >= min && number <= max) return number
+      throw new Problem('bad_request', `\`${name}\` must be a whole number from ${min} to ${max}.`)
+    },
+    oneOf: (name, wanted, fallback) => {
+      const value = values.get(name)
+      if (value === undefined) return fallback
+      const found = wanted.find((word) => word === value)
+      if (found !== undefined) return found
+      throw new Problem('bad_request', `\`${name}\` must be one of ${wanted.join(', ')}.`)
+    },
+    words: (name, wanted) => {
+      const words = (values.get(name) ?? '').split(',').filter((word) => word !== '')
+      const odd = words.find((word) => !wanted.includes(word))
+      if (odd === undefined) return words
+      throw new Problem('bad_request', `\`${name}\` takes ${wanted.join(', ')}, parted by commas.`)
+    },
+  }
+}

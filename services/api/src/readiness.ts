@@ -1,0 +1,36 @@
+import type { Context } from './context.ts'
+
+/** Whether a thing that calls depend on is there. */
+export interface Check {
+  readonly name: string
+  readonly ok: boolean
+  /** For the operator; never public. */
+  readonly detail: string
+}
+
+/** How long a check may take. */
+const CHECK_MS = 2_000
+
+/** Looks at everything that a call needs: the database, the queue, and that the program is not stopping. */
+export async function checkReadiness(ctx: Context): Promise<readonly Check[]> {
+  return await Promise.all([
+    check('database', () => ctx.db.pool.query('select 1')),
+    check('queue', () => ctx.pipeline.queue.ping()),
+    check('running', async () => {
+      if (ctx.stopping.aborted) throw new Error('the program is stopping')
+    }),
+  ])
+}
+
+async function check(name: string, look: () => Promise<unknown>): Promise<Check> {
+  const { promise: late, reject } = Promise.withResolvers<never>()
+  const timer = setTimeout(() => reject(new Error(`no answer within ${CHECK_MS} ms`)), CHECK_MS)
+  try {
+    await Promise.race([look(), late])
+    return { name, ok: true, detail: 'ok' }
+  } catch (error) {
+    return { name, ok: false, detail: error instanceof Error ? error.message : String(error) }
+  } finally {
+    clearTimeout(timer)
+  }
+}

@@ -1,0 +1,41 @@
+import { PRODUCTS } from '@plumbline/contract/products'
+import type { Context } from './context.ts'
+import { cancelBatch } from './routes/cancel-batch.ts'
+import { createBatch } from './routes/create-batch.ts'
+import { deleteBatch } from './routes/delete-batch.ts'
+import type { Handler } from './routes/handler.ts'
+import { listBatches } from './routes/list-batches.ts'
+import { lookUp } from './routes/look-up.ts'
+import { readAccount } from './routes/read-account.ts'
+import { readBatch } from './routes/read-batch.ts'
+import { readHealth } from './routes/read-health.ts'
+import { readOpenApi } from './routes/read-openapi.ts'
+import { readReadiness } from './routes/read-readiness.ts'
+import { readResults } from './routes/read-results.ts'
+import { startBatch } from './routes/start-batch.ts'
+import { watchBatch } from './routes/watch-batch.ts'
+
+/** One path of the service with what each of its methods does. */
+export interface Route {
+  readonly path: string
+  readonly get?: Handler
+  readonly post?: Handler
+  readonly delete?: Handler
+}
+
+/** Every path of the service but the pages of `/docs`; the busiest first. */
+export function routesOf(ctx: Context): readonly Route[] {
+  return [
+    ...PRODUCTS.map((product) => ({ path: `/v1/${product}`, post: lookUp(ctx, product) })),
+    { path: '/v1/account', get: readAccount(ctx) },
+    { path: '/v1/batches', get: listBatches(ctx), post: createBatch(ctx) },
+    { path: '/v1/batches/:id', get: readBatch(ctx), delete: deleteBatch(ctx) },
+    { path: '/v1/batches/:id/start', post: startBatch(ctx) },
+    { path: '/v1/batches/:id/cancel', post: cancelBatch(ctx) },
+    { path: '/v1/batches/:id/events', get: watchBatch(ctx) },
+    { path: '/v1/batches/:id/results', get: readResults(ctx) },
+    { path: '/healthz', get: readHealth() },
+    { path: '/readyz', get: readReadiness(ctx) },
+    { path: '/openapi.json', get: readOpenApi() },
+  ]
+}

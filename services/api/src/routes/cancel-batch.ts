@@ -1,0 +1,13 @@
+import { cancelBatch as cancel } from '@plumbline/pipeline/cancel'
+import { admit } from '../admit.ts'
+import type { Context } from '../context.ts'
+import type { Handler } from './handler.ts'
+import { moveBatch } from './move-batch.ts'
+
+/** `POST /v1/batches/{id}/cancel`: what is settled stays charged, the rest is released (decision 32). */
+export function cancelBatch(ctx: Context): Handler {
+  return async (req, res) => {
+    await admit(ctx.gate, req, res, { spends: false })
+    await moveBatch(ctx, req, res, cancel)
+  }
+}

@@ -1,0 +1,138 @@
+import {
+  readBatchBody,
+  readUploadFields,
+  type BatchOptions,
+} from '@plumbline/contract/batch-request'
+import { Problem } from '@plumbline/contract/problem'
+import { submitBatch } from '@plumbline/pipeline/submit'
+import type { Request, Response } from 'express'
+import { randomUUID } from 'node:crypto'
+import { rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { admit, showBalance } from '../admit.ts'
+import { mediaType, readJson } from '../body.ts'
+import type { Context } from '../context.ts'
+import { callerOf } from '../exchange.ts'
+import { once, refuseKeyShape, type Run } from '../once.ts'
+import { jsonReply, sendReply, type Reply } from '../reply.ts'
+import { readUpload } from '../upload.ts'
+import type { Handler } from './handler.ts'
+
+/** A list on its way in: its file in the scratch directory, and what says that two are the same. */
+interface List {
+  readonly path: string
+  readonly fileName: string | null
+  readonly format: 'records' | undefined
+  readonly options: BatchOptions
+  readonly sameAs: object
+  discard(): Promise<void>
+}
+
+/** `POST /v1/batches`: takes a list in, as a file or as JSON records (decision 31). */
+export function createBatch(ctx: Context): Handler {
+  return async (req, res) => {
+    await admit(ctx.gate, req, res, { spends: true })
+    const list = await readList(ctx, req, res)
+    try {
+      refuseKeyShape(req)
+      const reply = await once(
+        ctx.once,
+        req,
+        res,
+        () => list.sameAs,
+        (run) => submit(ctx, res, list, run),
+      )
+      await showBalance(ctx.gate, res)
+      sendReply(res, reply)
+    } finally {
+      // Taken over by the store where it was submitted; else nobody wants it.
+      await list.discard()
+    }
+  }
+}
+
+async function submit(ctx: Context, res: Response, list: List, run: Run): Promise<Reply> {
+  const { accountId, mode } = callerOf(res)
+  const { options } = list
+  const { keep } = run
+  let reply: Reply | undefined
+  await submitBatch(
+    ctx.pipeline,
+    {
+      accountId,
+      mode,
+      product: options.product,
+      name: options.name,
+      path: list.path,
+      fileName: list.fileName,
+      ...(list.format === undefined ? {} : { format: list.format }),
+      ...(options.header === undefined ? {} : { header: options.header }),
+      ...(options.mapping === undefined ? {} : { mapping: options.mapping }),
+      defaultCountry: options.defaultCountry,
+      autoStart: options.start,
+      maxCredits: options.maxCredits,
+      retentionDays: options.retentionDays,
+      explain: options.explain,
+      chargeUnknown: ctx.settings.CHARGE_UNKNOWN,
+    },
+    async (tx, view) => {
+      reply = jsonReply(202, view, `/v1/batches/${view.id}`)
+      await keep?.(tx, reply)
+    },
+  )
+  if (reply === undefined) throw new Error('a submitted batch was not shown')
+  return reply
+}
+
+async function readList(ctx: Context, req: Request, res: Response): Promise<List> {
+  switch (mediaType(req)) {
+    case 'multipart/form-data':
+      return await readFile(ctx, req, res)
+    case 'application/json':
+      return await readRecords(ctx, req, res)
+    default:
+      throw new Problem(
+        'unsupported_media_type',
+        'Send the list as multipart/form-data with a file, or as application/json with records.',
+      )
+  }
+}
+
+async function readFile(ctx: Context, req: Request, res: Response): Promise<List> {
+  const upload = await readUpload(req, res, {
+    scratchDir: ctx.pipeline.scratchDir,
+    limitBytes: ctx.settings.UPLOAD_LIMIT_BYTES,
+  })
+  try {
+    const options = readUploadFields(upload.fields)
+    return {
+      path: upload.path,
+      fileName: upload.fileName,
+      format: undefined,
+      options,
+      sameAs: [options, upload.digest],
+      discard: upload.discard,
+    }
+  } catch (error) {
+    await upload.discard()
+    throw error
+  }
+}
+
+async function readRecords(ctx: Context, req: Request, res: Response): Promise<List> {
+  const body = await readJson(req, res, ctx.settings.RECORDS_BODY_LIMIT_BYTES)
+  const { options, records } = readBatchBody(body, { records: ctx.settings.RECORDS_LIMIT })
+  const path = join(ctx.pipeline.scratchDir, `records-${randomUUID()}`)
+  await writeFile(path, records.map((record) => `${JSON.stringify(record)}\n`).join(''), {
+    flag: 'wx',
+    mode: 0o600,
+  })
+  return {
+    path,
+    fileName: null,
+    format: 'records',
+    options,
+    sameAs: [options, records],
+    discard: () => rm(path, { force: true }),
+  }
+}

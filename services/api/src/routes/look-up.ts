@@ -1,0 +1,197 @@
+import { magicAnswer } from '@plumbline/contract/magic'
+import type { Outcome } from '@plumbline/contract/outcome'
+import { Problem } from '@plumbline/contract/problem'
+import {
+  CHECKS,
+  priceCredits,
+  PRODUCT_PLANS,
+  type Check,
+  type Product,
+} from '@plumbline/contract/products'
+import { readRequest, type ProductRequest } from '@plumbline/contract/requests'
+import type { Outcomes } from '@plumbline/contract/score'
+import { assemble } from '@plumbline/pipeline/assemble'
+import { chargedCredits } from '@plumbline/pipeline/record'
+import type { Request, Response } from 'express'
+import { setTimeout as wait } from 'node:timers/promises'
+import { admit, insufficientCredits, showBalance } from '../admit.ts'
+import { readJson } from '../body.ts'
+import type { Context } from '../context.ts'
+import { callerOf, exchangeOf, type Caller } from '../exchange.ts'
+import { once, refuseKeyShape, type Run } from '../once.ts'
+import { jsonReply, sendReply, type Reply } from '../reply.ts'
+import type { Handler } from './handler.ts'
+
+/** `POST /v1/<product>`: asks a product's checks about the values of the body (spec.md section 4). */
+export function lookUp(ctx: Context, product: Product): Handler {
+  return async (req, res) => {
+    const caller = await admit(ctx.gate, req, res, { spends: true })
+    const body = await readJson(req, res, ctx.settings.BODY_LIMIT_BYTES)
+    const request = readRequest(product, body)
+    refuseKeyShape(req)
+    const reply = await once(
+      ctx.once,
+      req,
+      res,
+      () => sameRequest(request),
+      (run) =>
+        caller.mode === 'test'
+          ? rehearse(ctx, product, request)
+          : answerAndCharge(ctx, res, product, request, run),
+    )
+    if (caller.mode === 'test') await showBalance(ctx.gate, res, false)
+    sendReply(res, reply)
+  }
+}
+
+/** What makes two requests of a product the same, whatever the order of their fields. */
+function sameRequest(request: ProductRequest): object {
+  return [...CHECKS.map((check) => request.values[check] ?? null), request.explain]
+}
+
+/** Takes the price, asks, answers; what fails on our side is given back (decision 12). */
+async function answerAndCharge(
+  ctx: Context,
+  res: Response,
+  product: Product,
+  request: ProductRequest,
+  run: Run,
+): Promise<Reply> {
+  const caller = callerOf(res)
+  const credits = priceCredits(product, checksIn(request))
+  const operation = { accountId: caller.accountId, opKey: run.opKey }
+  await take(ctx, res, operation, credits)
+  try {
+    const outcomes = await askAll(ctx, product, request, caller)
+    const reply = replyOf(ctx, product, request, outcomes)
+    const charged = chargedCredits(
+      product,
+      { outcomes, failed: false },
+      ctx.settings.CHARGE_UNKNOWN,
+    )
+    await standBy(ctx, res, run, reply, { ...operation, giveBack: credits - charged })
+    move(ctx, res, { charged, back: credits - charged })
+    return reply
+  } catch (error) {
+    // What cannot be given back now is given back by the sweep.
+    await ctx.metering.refund({ ...operation, reason: reasonOf(error) }).catch(ctx.onError)
+    move(ctx, res, { charged: 0, back: credits })
+    throw error
+  }
+}
+
+async function take(
+  ctx: Context,
+  res: Response,
+  operation: { accountId: string; opKey: string },
+  credits: number,
+): Promise<void> {
+  const exchange = exchangeOf(res)
+  const debit = await ctx.metering.debit({ ...operation, credits })
+  const available = debit.granted ? debit.remaining : debit.available
+  exchange.creditsRemaining = available
+  ctx.gate.balances.note(operation.accountId, available)
+  if (!debit.granted) throw insufficientCredits()
+  exchange.creditsCharged = credits
+}
+
+/** Makes the debit final: with the kept answer in one transaction, or behind the answer where none is kept. */
+async function standBy(
+  ctx: Context,
+  res: Response,
+  run: Run,
+  reply: Reply,
+  answered: { accountId: string; opKey: string; giveBack: number },
+): Promise<void> {
+  const { keep } = run
+  if (keep === undefined) {
+    if (answered.giveBack > 0) await ctx.metering.answered(answered)
+    // A stop between answer and note gives the credits back, and nobody pays for what was not delivered.
+    else res.once('close', () => void ctx.metering.answered(answered).catch(ctx.onError))
+    return
+  }
+  await ctx.db.kysely.transaction().execute(async (tx) => {
+    await keep(tx, reply)
+    const ended = await ctx.metering.answer(tx, answered)
+    if (ended.state !== 'answered') {
+      throw new Problem(
+        'unavailable',
+        'The call took too long and was not charged; send it again.',
+        {
+          retryAfterSeconds: 1,
+        },
+      )
+    }
+  })
+}
+
+function move(ctx: Context, res: Response, credits: { charged: number; back: number }): void {
+  const exchange = exchangeOf(res)
+  exchange.creditsCharged = credits.charged
+  if (credits.back === 0 || exchange.creditsRemaining === undefined) return
+  exchange.creditsRemaining += credits.back
+  ctx.gate.balances.note(callerOf(res).accountId, exchange.creditsRemaining)
+}
+
+function reasonOf(error: unknown): string {
+  return error instanceof Problem ? error.code : 'internal'
+}
+
+function checksIn(request: ProductRequest): readonly Check[] {
+  return CHECKS.filter((check) => request.values[check] !== undefined)
+}
+
+/** How much of a call's time its engines have; what is left brings a late "unknown" home as an answer. */
+const ENGINE_SHARE = 0.8
+
+/** Asks all checks at once; whoever is not there by the deadline of the call fails it (504). */
+async function askAll(
+  ctx: Context,
+  product: Product,
+  request: ProductRequest,
+  caller: Caller,
+): Promise<Outcomes> {
+  const { depth } = PRODUCT_PLANS[product]
+  const timeoutMs = ctx.settings.CALL_TIMEOUT_SECONDS * 1_000
+  const signal = AbortSignal.timeout(timeoutMs)
+  const budgetMs = timeoutMs * ENGINE_SHARE
+  const outcomes: { [C in Check]?: Outcome } = {}
+  await Promise.all(
+    checksIn(request).map(async (check) => {
+      const subject = request.values[check] ?? ''
+      const asked = { subject, depth, tenant: caller.accountId }
+      outcomes[check] = await ctx.live.ask(check, asked, { signal, budgetMs })
+    }),
+  )
+  return asOutcomes(outcomes)
+}
+
+/** Each check was asked of its own engine, so each outcome is of its own check. */
+function asOutcomes(outcomes: { [C in Check]?: Outcome }): Outcomes {
+  return outcomes as Outcomes
+}
+
+function replyOf(
+  ctx: Context,
+  product: Product,
+  request: ProductRequest,
+  outcomes: Outcomes,
+): Reply {
+  const { result, explain } = assemble(product, outcomes, ctx.scoreFraud)
+  return jsonReply(200, request.explain ? { ...result, explain } : result)
+}
+
+/** A test key's answer: from the table of magic values alone (decision 19). */
+async function rehearse(ctx: Context, product: Product, request: ProductRequest): Promise<Reply> {
+  const { depth } = PRODUCT_PLANS[product]
+  const outcomes: { [C in Check]?: Outcome } = {}
+  let delayMs = 0
+  for (const check of checksIn(request)) {
+    const answer = magicAnswer(check, request.values[check] ?? '', depth)
+    if (answer.kind === 'problem') throw answer.problem
+    if (answer.kind === 'slow') delayMs = Math.max(delayMs, answer.delayMs)
+    outcomes[check] = answer.outcome
+  }
+  if (delayMs > 0) await wait(delayMs)
+  return replyOf(ctx, product, request, asOutcomes(outcomes))
+}

@@ -1,0 +1,47 @@
+import type { BatchView } from '@plumbline/contract/batch-view'
+import type { BatchOwner } from '@plumbline/db/batches/rows'
+import type { Pipeline } from '@plumbline/pipeline/pipeline'
+import type { Alongside } from '@plumbline/pipeline/submit'
+import type { Request, Response } from 'express'
+import { showBalance } from '../admit.ts'
+import type { Context } from '../context.ts'
+import { callerOf } from '../exchange.ts'
+import { once, refuseKeyShape } from '../once.ts'
+import { jsonReply, sendReply, type Reply } from '../reply.ts'
+import { batchIdOf } from './batch-id.ts'
+
+/** A move of a batch that shows it in the transaction of the move. */
+export type Move = (
+  pipeline: Pipeline,
+  owner: BatchOwner,
+  id: string,
+  alongside: Alongside,
+) => Promise<BatchView>
+
+/** Moves a batch once for each idempotency key, and answers with the batch as it then is. */
+export async function moveBatch(
+  ctx: Context,
+  req: Request,
+  res: Response,
+  move: Move,
+): Promise<void> {
+  refuseKeyShape(req)
+  const id = batchIdOf(req)
+  const reply = await once(
+    ctx.once,
+    req,
+    res,
+    () => [],
+    async ({ keep }) => {
+      let shown: Reply | undefined
+      await move(ctx.pipeline, callerOf(res), id, async (tx, view) => {
+        shown = jsonReply(200, view)
+        await keep?.(tx, shown)
+      })
+      if (shown === undefined) throw new Error('a moved batch was not shown')
+      return shown
+    },
+  )
+  await showBalance(ctx.gate, res)
+  sendReply(res, reply)
+}

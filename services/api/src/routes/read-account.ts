@@ -1,0 +1,47 @@
+import type { AccountView } from '@plumbline/contract/account'
+import { admit } from '../admit.ts'
+import type { Context } from '../context.ts'
+import { exchangeOf } from '../exchange.ts'
+import { jsonReply, sendReply } from '../reply.ts'
+import type { ApiSettings } from '../settings.ts'
+import type { Handler } from './handler.ts'
+
+/** `GET /v1/account`: plan, credits and limits (decision 36). */
+export function readAccount(ctx: Context): Handler {
+  return async (req, res) => {
+    const caller = await admit(ctx.gate, req, res, { spends: false })
+    const balance = await ctx.metering.balance(caller.accountId)
+    if (balance === undefined)
+      throw new Error(`account ${caller.accountId} has a key but no balance`)
+    exchangeOf(res).creditsRemaining = balance.available
+    const view: AccountView = {
+      plan: balance.plan,
+      credits: {
+        allowance: balance.allowance,
+        packs: balance.packs,
+        held: balance.held,
+        resets_at: balance.resetsAt.toISOString(),
+      },
+      limits: limitsOf(ctx.settings),
+    }
+    sendReply(res, jsonReply(200, view))
+  }
+}
+
+function limitsOf(settings: ApiSettings): AccountView['limits'] {
+  return {
+    calls_per_second: settings.RATE_LIMIT_PER_SECOND,
+    calls_burst: settings.RATE_LIMIT_BURST,
+    call_seconds: settings.CALL_TIMEOUT_SECONDS,
+    body_bytes: settings.BODY_LIMIT_BYTES,
+    json_records: settings.RECORDS_LIMIT,
+    json_records_bytes: settings.RECORDS_BODY_LIMIT_BYTES,
+    upload_bytes: settings.UPLOAD_LIMIT_BYTES,
+    upload_rows: settings.UPLOAD_LIMIT_ROWS,
+    upload_columns: settings.UPLOAD_LIMIT_COLUMNS,
+    cell_bytes: settings.CELL_LIMIT_BYTES,
+    line_bytes: settings.LINE_LIMIT_BYTES,
+    unfinished_batches: settings.UNFINISHED_BATCHES_LIMIT,
+    stored_bytes: settings.STORED_LIMIT_BYTES,
+  }
+}

@@ -1,0 +1,35 @@
+import type { Log } from '@plumbline/runtime/log'
+import { adminPages } from './admin.ts'
+import { createApp } from './app.ts'
+import { openContext } from './context.ts'
+import { listen, listenForAdmin } from './server.ts'
+import type { ApiSettings } from './settings.ts'
+
+/** The running API. */
+export interface Api extends AsyncDisposable {
+  readonly address: string
+  readonly port: number
+  readonly adminPort: number
+}
+
+/** Opens everything and takes calls; closes in reverse: calls first, then what they worked with. */
+export async function serve(settings: ApiSettings, log: Log, stop: AbortSignal): Promise<Api> {
+  await using stack = new AsyncDisposableStack()
+  const ctx = stack.use(await openContext(settings, log, stop))
+  const admin = stack.use(await listenForAdmin(adminPages(ctx), settings.ADMIN_PORT))
+  const server = stack.use(
+    await listen(ctx, createApp(ctx), {
+      host: settings.HOST,
+      port: settings.PORT,
+      maxConnections: settings.MAX_CONNECTIONS,
+      drainMs: settings.DRAIN_SECONDS * 1_000,
+    }),
+  )
+  const owned = stack.move()
+  return {
+    address: server.address,
+    port: server.port,
+    adminPort: admin.port,
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  }
+}
