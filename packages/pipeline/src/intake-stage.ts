@@ -1,13 +1,20 @@
 import { PROBLEMS } from '@plumbline/contract/problem'
 import { priceCredits, type Check } from '@plumbline/contract/products'
 import { deleteChunks, insertChunks, type NewChunk } from '@plumbline/db/batches/chunks'
-import { lockBatch, moveBatch, readBatch, updateBatch, type BatchRow } from '@plumbline/db/batches/rows'
+import {
+  lockBatch,
+  moveBatch,
+  readBatch,
+  updateBatch,
+  type BatchRow,
+} from '@plumbline/db/batches/rows'
 import { claimStage } from '@plumbline/db/batches/stages'
 import { failBatch } from './cancel.ts'
 import { buildChunk } from './chunk-builder.ts'
 import { ListError } from './intake/list-error.ts'
 import type { ListRow } from './intake/list-row.ts'
-import { openList, readRows, type OpenedList } from './intake/open-list.ts'
+import { openList, type OpenedList } from './intake/open-list.ts'
+import { readRows, type ListSummary } from './intake/read-rows.ts'
 import type { Pipeline } from './pipeline.ts'
 import { keepStage } from './stage-lease.ts'
 import { holdAndRun } from './start.ts'
@@ -104,8 +111,9 @@ async function storeList(
     inserting.catch(() => {})
     return true
   }
-  for await (const rows of readRows(list, signal)) {
-    for (const row of rows) {
+  const rows = readRows(list, signal)
+  for await (const block of rows) {
+    for (const row of block) {
       if (row.kind === 'billable') estimate += priceOf(batch, row)
       open.push(row)
       if (open.length >= pipeline.limits.chunkRecords && !(await closeChunk())) return 'lost'
@@ -113,7 +121,7 @@ async function storeList(
   }
   if (open.length > 0) await closeChunk()
   if (!(await flush()) || !(await inserting)) return 'lost'
-  return await storeFacts(pipeline, batch, list, { lease, estimate })
+  return await storeFacts(pipeline, batch, list, { ...rows.summary(), lease, estimate })
 }
 
 function priceOf(batch: BatchRow, row: ListRow): number {
@@ -127,26 +135,26 @@ async function storeFacts(
   pipeline: Pipeline,
   batch: BatchRow,
   list: OpenedList,
-  found: { lease: number; estimate: number },
+  found: ListSummary & { lease: number; estimate: number },
 ): Promise<'read' | 'lost'> {
-  const { counts } = list
+  const { counts, header } = found
   return await pipeline.db.kysely.transaction().execute(async (tx) => {
     const row = await lockBatch(tx, batch.id)
     if (row === undefined || row.lease !== found.lease) return 'lost'
     await updateBatch(tx, batch.id, {
       read_whole: true,
       file_format: list.format,
-      encoding: list.encoding,
+      encoding: found.encoding,
       delimiter: list.delimiter,
-      header: list.header === null ? null : JSON.stringify(list.header),
-      column_count: Math.max(counts.columns, list.header?.length ?? 0),
+      header: header === null ? null : JSON.stringify(header),
+      column_count: Math.max(counts.columns, header?.length ?? 0),
       mapping: JSON.stringify(list.mapping),
       rows_total: counts.total,
       rows_blank: counts.blank,
       rows_refused: counts.refused,
       rows_duplicate: counts.duplicate,
       rows_billable: counts.billable,
-      repeated: counts.duplicate === 0 ? null : list.repeated(),
+      repeated: counts.duplicate === 0 ? null : found.repeated,
       credits_estimate: batch.mode === 'test' ? 0 : found.estimate,
     })
     return 'read'

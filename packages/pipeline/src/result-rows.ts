@@ -171,7 +171,9 @@ function csvSkin(batch: BatchRow, raw: boolean, scoreFraud: FraudScorer): Skin {
         raw,
       ),
     line: (cells, place, row) => {
-      const given = cells.rows[place] ?? []
+      const given = isJson(batch)
+        ? cellsOfJson(cells.rows[place]?.[0], own)
+        : (cells.rows[place] ?? [])
       let line = ''
       for (let at = 0; at < width; at++) line += `${csvCell(given[at] ?? '', raw)},`
       return `${line}${row.text},${row.charged},${csvCell(row.error, raw)}\r\n`
@@ -182,7 +184,7 @@ function csvSkin(batch: BatchRow, raw: boolean, scoreFraud: FraudScorer): Skin {
 function jsonSkin(batch: BatchRow, scoreFraud: FraudScorer): Skin {
   const named = batch.header !== null && new Set(batch.header).size === batch.header.length
   const inputOf = (cells: readonly string[]): string => {
-    if (batch.file_format === 'records' || batch.file_format === 'ndjson') return cells[0] ?? 'null'
+    if (isJson(batch)) return cells[0] ?? 'null'
     if (!named || cells.length > (batch.header?.length ?? 0)) return JSON.stringify(cells)
     const pairs = cells.map(
       (cell, at) => `${JSON.stringify(batch.header?.[at] ?? '')}:${JSON.stringify(cell)}`,
@@ -209,6 +211,28 @@ function jsonSkin(batch: BatchRow, scoreFraud: FraudScorer): Skin {
       )
     },
   }
+}
+
+function isJson(batch: BatchRow): boolean {
+  return batch.file_format === 'records' || batch.file_format === 'ndjson'
+}
+
+/** The values of a JSON record as cells: text as it is, everything else as JSON. */
+function cellsOfJson(text: string | undefined, names: readonly string[]): readonly string[] {
+  if (text === undefined) return []
+  let record: unknown
+  try {
+    record = JSON.parse(text)
+  } catch {
+    return [text]
+  }
+  if (typeof record !== 'object' || record === null) return [text]
+  const values = new Map<string, unknown>(Object.entries(record))
+  return names.map((name) => {
+    const value = values.get(name)
+    if (value === undefined || value === null) return ''
+    return typeof value === 'string' ? value : JSON.stringify(value)
+  })
 }
 
 /** Checks that a list's columns feed, in the order of the product. */

@@ -21,7 +21,7 @@ export interface Submission {
   /** Name that the client gave the file; null for JSON records. */
   readonly fileName: string | null
   /** `records` for a JSON array of records, kept as NDJSON. */
-  readonly format?: string
+  readonly format?: BatchRequest['format']
   readonly header?: boolean
   readonly mapping?: BatchRequest['mapping']
   readonly defaultCountry: string | null

@@ -30,6 +30,14 @@ export const PROGRAMS: readonly Program[] = [
 const SEMI_SPACE_MEGABYTES = 8
 const RESTART_MS = 1_000
 
+/** V8 flags that keep a program's memory flat: both generations bounded. */
+export function memoryFlags(heapMegabytes: number): readonly string[] {
+  return [
+    `--max-old-space-size=${heapMegabytes}`,
+    `--max-semi-space-size=${SEMI_SPACE_MEGABYTES}`,
+  ]
+}
+
 /** Facts that a child tells when it takes work, such as its port. */
 export type ReadyFacts = Readonly<Record<string, unknown>>
 
@@ -80,11 +88,7 @@ export function supervise(
 function start(program: Program, env: Environment): ChildProcess {
   return fork(fileURLToPath(new URL(`../../${program.main}`, import.meta.url)), program.args, {
     env: { ...env },
-    execArgv: [
-      `--max-old-space-size=${program.heapMegabytes}`,
-      `--max-semi-space-size=${SEMI_SPACE_MEGABYTES}`,
-      '--disable-warning=ExperimentalWarning',
-    ],
+    execArgv: [...memoryFlags(program.heapMegabytes), '--disable-warning=ExperimentalWarning'],
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
   })
 }

@@ -62,7 +62,7 @@ export interface BatchesTable {
 
 /** What the upload said about how to read the list. */
 export interface BatchRequest {
-  readonly format?: string
+  readonly format?: 'csv' | 'tsv' | 'txt' | 'ndjson' | 'records'
   readonly header?: boolean
   readonly mapping?: Readonly<Record<string, string | number>>
 }

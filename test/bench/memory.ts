@@ -1,0 +1,53 @@
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { memoryFlags } from '@plumbline/local/children'
+import { startService, type TestService } from '../support/service.ts'
+import { bounded, type Figure } from './figure.ts'
+import { startServers } from './servers.ts'
+import { uploadList, waitForEnd, writeList } from './upload.ts'
+
+const RECORDS = 1_000_000
+const MOST_MEGABYTES = 256
+
+/** Peak resident memory of each process while a million records go through, with the flags of `npm start`. */
+export async function run(): Promise<readonly Figure[]> {
+  await using servers = await startServers()
+  const dir = await mkdtemp(join(tmpdir(), 'plumbline-list-'))
+  try {
+    const list = join(dir, 'list.csv')
+    await writeList(list, RECORDS)
+    const figures: Figure[] = []
+    for (const backend of ['redis', 'embedded'] as const) {
+      await using service = await startService({
+        databaseUrl: servers.databaseUrl,
+        redisUrl: backend === 'redis' ? servers.redisUrl : undefined,
+        workers: [['email'], ['batch']],
+        execArgv: memoryFlags(160),
+      })
+      const account = await service.account({ credits: RECORDS })
+      const { id } = await uploadList(service, account, list, 'email')
+      const batch = await waitForEnd(service, account, id, 250)
+      if (batch.rows.done !== RECORDS) throw new Error(`${batch.rows.done} rows of ${RECORDS}`)
+      for (const { name, megabytes } of await peaks(service)) {
+        figures.push(
+          bounded({ name: `memory-${name}`, backend, unit: 'MB' }, megabytes, MOST_MEGABYTES),
+        )
+      }
+    }
+    return figures
+  } finally {
+    await rm(dir, { recursive: true, force: true })
+  }
+}
+
+/** The kernel's own high-water mark of each process. */
+async function peaks(service: TestService): Promise<readonly { name: string; megabytes: number }[]> {
+  return await Promise.all(
+    [service.api, ...service.workers].map(async ({ name, process }) => {
+      const status = await readFile(`/proc/${process.pid}/status`, 'utf8')
+      const kilobytes = /^VmHWM:\s+(\d+) kB$/m.exec(status)?.[1]
+      return { name, megabytes: Number(kilobytes) / 1024 }
+    }),
+  )
+}

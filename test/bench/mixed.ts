@@ -1,0 +1,97 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as wait } from 'node:timers/promises'
+import { startService, type Account, type TestService } from '../support/service.ts'
+import { atMost, bounded, median, quantile, type Figure } from './figure.ts'
+import { startServers } from './servers.ts'
+import { uploadList, waitForEnd, writeList } from './upload.ts'
+
+const RECORDS = 100_000
+const CALLS_A_SECOND = 20
+const SECONDS = 6
+const RUNS = 5
+
+/**
+ * Single calls at 20 a second while a list of 100,000 runs, with engines that take 20 ms a subject,
+ * against the same calls alone; and a list of ten of another account beside it.
+ */
+export async function run(): Promise<readonly Figure[]> {
+  await using servers = await startServers()
+  const dir = await mkdtemp(join(tmpdir(), 'plumbline-list-'))
+  try {
+    const long = join(dir, 'long.csv')
+    const short = join(dir, 'short.csv')
+    await writeList(long, RECORDS)
+    await writeList(short, 10)
+    const figures: Figure[] = []
+    for (const backend of ['redis', 'embedded'] as const) {
+      await using service = await startService({
+        databaseUrl: servers.databaseUrl,
+        redisUrl: backend === 'redis' ? servers.redisUrl : undefined,
+        workers: [['email', '--delay=20', '--width=50'], ['batch']],
+      })
+      figures.push(...(await measure(service, backend, { long, short })))
+    }
+    return figures
+  } finally {
+    await rm(dir, { recursive: true, force: true })
+  }
+}
+
+async function measure(
+  service: TestService,
+  backend: string,
+  lists: { long: string; short: string },
+): Promise<readonly Figure[]> {
+  const busy = await service.account({ credits: RECORDS * 100 })
+  const other = await service.account({ credits: 10_000 })
+  await callsP99(service, other)
+  const idle: number[] = []
+  const mixed: number[] = []
+  const short: number[] = []
+  for (let at = 0; at < RUNS; at++) {
+    idle.push(await callsP99(service, other))
+    const { id } = await uploadList(service, busy, lists.long, 'email')
+    await untilRunning(service, busy, id)
+    const startMs = performance.now()
+    const ten = await uploadList(service, other, lists.short, 'email')
+    await waitForEnd(service, other, ten.id)
+    short.push((performance.now() - startMs) / 1000)
+    mixed.push(await callsP99(service, other))
+    await service.call(busy.liveKey, 'POST', `/v1/batches/${id}/cancel`)
+    await waitForEnd(service, busy, id)
+  }
+  return [
+    atMost({ name: 'mixed-live-p99', backend, unit: 'ms' }, median(mixed), median(idle), 2),
+    bounded({ name: 'mixed-ten-records', backend, unit: 's' }, Math.max(...short), 3),
+  ]
+}
+
+async function untilRunning(service: TestService, account: Account, id: string): Promise<void> {
+  for (;;) {
+    const response = await service.call(account.liveKey, 'GET', `/v1/batches/${id}`)
+    const { status } = (await response.json()) as { status: string }
+    if (status !== 'analyzing') return
+    await wait(20)
+  }
+}
+
+/** The 99th percentile in milliseconds of calls that leave at a fixed rate, whatever the answers do. */
+async function callsP99(service: TestService, account: Account): Promise<number> {
+  const times: Promise<number>[] = []
+  for (let at = 0; at < CALLS_A_SECOND * SECONDS; at++) {
+    times.push(timedCall(service, account, at))
+    await wait(1000 / CALLS_A_SECOND)
+  }
+  return quantile(await Promise.all(times), 0.99)
+}
+
+async function timedCall(service: TestService, account: Account, at: number): Promise<number> {
+  const startMs = performance.now()
+  const body = { email: `caller.${at}.${startMs}@example.com` }
+  const response = await service.call(account.liveKey, 'POST', '/v1/email', body)
+  await response.text()
+  if (response.status !== 200) throw new Error(`a call answered ${response.status}`)
+  return performance.now() - startMs
+}

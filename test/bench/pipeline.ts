@@ -1,0 +1,57 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { startService } from '../support/service.ts'
+import { atLeast, median, type Figure } from './figure.ts'
+import { runPlain } from './plain-bullmq.ts'
+import { startServers } from './servers.ts'
+import { uploadList, waitForEnd, writeList } from './upload.ts'
+
+const RECORDS = 200_000
+const RUNS = 3
+
+/** Records a second, upload to finished file, against a plain BullMQ program with a job a record. */
+export async function run(): Promise<readonly Figure[]> {
+  await using servers = await startServers()
+  const dir = await mkdtemp(join(tmpdir(), 'plumbline-list-'))
+  try {
+    const list = join(dir, 'list.csv')
+    await writeList(list, RECORDS)
+    const plain = RECORDS / (await runPlain(servers.redisUrl, list, join(dir, 'plain.csv')))
+    const head = { name: 'pipeline', unit: 'records/s' } as const
+    const onRedis = await measure(servers.databaseUrl, servers.redisUrl, list)
+    const embedded = await measure(servers.databaseUrl, undefined, list)
+    return [
+      atLeast({ ...head, backend: 'redis' }, onRedis, plain, 8),
+      atLeast({ ...head, backend: 'embedded' }, embedded, plain, 5),
+    ]
+  } finally {
+    await rm(dir, { recursive: true, force: true })
+  }
+}
+
+async function measure(
+  databaseUrl: string,
+  redisUrl: string | undefined,
+  list: string,
+): Promise<number> {
+  await using service = await startService({
+    databaseUrl,
+    redisUrl,
+    workers: [['email'], ['batch']],
+  })
+  const account = await service.account({ credits: RECORDS * (RUNS + 1) })
+  const rates: number[] = []
+  for (let at = 0; at <= RUNS; at++) {
+    const startMs = performance.now()
+    const { id } = await uploadList(service, account, list, 'email')
+    const batch = await waitForEnd(service, account, id)
+    const seconds = (performance.now() - startMs) / 1000
+    if (batch.status !== 'completed' || batch.rows.done !== RECORDS) {
+      throw new Error(`the batch ended as ${batch.status} with ${batch.rows.done} rows`)
+    }
+    // The first run warms the code up, as the plain program's own 200,000 jobs do.
+    if (at > 0) rates.push(RECORDS / seconds)
+  }
+  return median(rates)
+}

@@ -1,0 +1,18 @@
+import { Worker } from 'bullmq'
+import { assembleResult } from '@plumbline/pipeline/assemble'
+import { outcomeFor } from '../support/instant-engines.ts'
+import { connectionOf } from './plain-bullmq.ts'
+
+// One process of the plain program: answers a job a record, at concurrency 50.
+const [redisUrl = '', queue = ''] = process.argv.slice(2)
+const noScore = (): never => {
+  throw new Error('an email result has no score')
+}
+const worker = new Worker<{ email: string }>(
+  queue,
+  async ({ data }) => assembleResult('email', { email: outcomeFor('email', data.email) }, noScore),
+  { connection: connectionOf(redisUrl), concurrency: 50 },
+)
+await worker.waitUntilReady()
+process.on('disconnect', () => process.exit(0))
+process.send?.('ready')

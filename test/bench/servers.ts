@@ -1,0 +1,29 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { startEmbeddedPostgres } from '@plumbline/db/embedded'
+import { startRedis } from '../support/redis.ts'
+
+/** Real servers of a benchmark: durable as in production. */
+export interface BenchServers extends AsyncDisposable {
+  readonly databaseUrl: string
+  readonly redisUrl: string
+}
+
+/** Starts the packaged Postgres and the installed Redis. @throws where Redis is not installed */
+export async function startServers(): Promise<BenchServers> {
+  await using stack = new AsyncDisposableStack()
+  const dataDir = await mkdtemp(join(tmpdir(), 'plumbline-bench-'))
+  stack.defer(() => rm(dataDir, { recursive: true, force: true }))
+  const postgres = await startEmbeddedPostgres({ dataDir })
+  stack.defer(() => postgres.stop())
+  const redis = await startRedis()
+  if (redis === null) throw new Error('benchmarks need redis-server (apt install redis-server)')
+  stack.defer(() => redis.stop())
+  const owned = stack.move()
+  return {
+    databaseUrl: postgres.url,
+    redisUrl: redis.url,
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  }
+}
