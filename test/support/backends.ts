@@ -16,6 +16,8 @@ export interface QueueStage extends AsyncDisposable {
   startWorker(mode: 'answer' | 'hold'): Promise<WorkerProcess>
   /** Loses every job, and on Redis everything else. */
   empty(): Promise<void>
+  /** Cuts every connection to the server. */
+  cut(): Promise<void>
 }
 
 export interface WorkerProcess extends AsyncDisposable {
@@ -36,6 +38,12 @@ export async function stageRedis(): Promise<QueueStage> {
       await using queue = await openRedisTestQueue(server.url, prefix)
       await queue.backend.redis?.commands.flushall()
     },
+    async cut() {
+      await using queue = await openRedisTestQueue(server.url, prefix)
+      for (const type of ['PUBSUB', 'NORMAL'] as const) {
+        await queue.backend.redis?.commands.call('CLIENT', 'KILL', 'TYPE', type, 'SKIPME', 'yes')
+      }
+    },
     [Symbol.asyncDispose]: () => server.stop(),
   }
 }
@@ -50,6 +58,13 @@ export async function stagePostgres(): Promise<QueueStage> {
       await using db = openDatabase({ url: database.url, poolSize: 1, applicationName: 'test' })
       await db.pool.query('drop schema bullmq cascade')
       await migrateQueue(database.url)
+    },
+    async cut() {
+      await using db = openDatabase({ url: database.url, poolSize: 1, applicationName: 'test' })
+      await db.pool.query(
+        `select pg_terminate_backend(pid) from pg_stat_activity
+          where datname = current_database() and pid <> pg_backend_pid()`,
+      )
     },
     [Symbol.asyncDispose]: () => database[Symbol.asyncDispose](),
   }

@@ -32,7 +32,7 @@ export async function startRedis({ cluster = false } = {}): Promise<TestRedis | 
     appendfsync: 'everysec',
     // BullMQ warns of any other.
     'maxmemory-policy': 'noeviction',
-    ...(cluster ? { 'cluster-enabled': 'yes' } : {}),
+    ...(cluster ? { 'cluster-enabled': 'yes', 'cluster-announce-ip': '127.0.0.1' } : {}),
   }
   const args = Object.entries(settings).flatMap(([name, value]) => [`--${name}`, value])
   const server = spawn(binary, args, { stdio: ['ignore', 'pipe', 'inherit'] })

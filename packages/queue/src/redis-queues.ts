@@ -5,7 +5,7 @@ import { openServerClock } from './clock.ts'
 import type { QueueName } from './names.ts'
 import { createRedisChannel } from './redis-channel.ts'
 import { createRedisMailbox } from './redis-mailbox.ts'
-import { closeRedis, openRedis } from './redis.ts'
+import { closeRedis, openRedis, type RedisServer } from './redis.ts'
 import { createShelf } from './shelf.ts'
 
 export interface RedisQueueOptions {
@@ -41,10 +41,8 @@ export async function openRedisQueues({
     await server[Symbol.asyncDispose]()
   }
   try {
-    const clock = await openServerClock(async () => {
-      const [seconds, microseconds] = await server.commands.time()
-      return Number(seconds) * 1_000 + Number(microseconds) / 1_000
-    })
+    const readMs = (): Promise<number> => within(ANSWER_MS, readClockMs(server))
+    const clock = await openServerClock(readMs)
     return {
       kind: 'redis',
       redis: server,
@@ -52,7 +50,7 @@ export async function openRedisQueues({
       mailbox: createRedisMailbox(server, channel),
       clock,
       async ping() {
-        await server.commands.ping()
+        await readMs()
       },
       producer: (name) => producers.get(name),
       consumer: (options) => openConsumer(options, link(options.name, fetching)),
@@ -61,5 +59,23 @@ export async function openRedisQueues({
   } catch (cause) {
     await close()
     throw new Error('the Redis server did not answer', { cause })
+  }
+}
+
+/** A cluster without slots would keep a command waiting for ever. */
+const ANSWER_MS = 10_000
+
+async function readClockMs({ commands }: RedisServer): Promise<number> {
+  const [seconds, microseconds] = await commands.time()
+  return Number(seconds) * 1_000 + Number(microseconds) / 1_000
+}
+
+async function within<Value>(limitMs: number, answer: Promise<Value>): Promise<Value> {
+  const late = Promise.withResolvers<never>()
+  const timer = setTimeout(() => late.reject(new Error(`no answer in ${limitMs} ms`)), limitMs)
+  try {
+    return await Promise.race([answer, late.promise])
+  } finally {
+    clearTimeout(timer)
   }
 }

@@ -1,0 +1,255 @@
+import type { Channel, Mailbox } from '@plumbline/contract/channel'
+import { createPostgresMailbox } from '@plumbline/db/channel-mailbox'
+import { openDatabase } from '@plumbline/db/database'
+import { describe, expect, inject, test, vi } from 'vitest'
+import { stagePostgres, stageRedis, type QueueStage } from '../../../test/support/backends.ts'
+import { emailOutcome } from '../../../test/support/outcomes.ts'
+import { createTestDatabase } from '../../../test/support/postgres.ts'
+import type { QueueBackend } from './backend.ts'
+import type { Question } from './live-letter.ts'
+import { serveLive } from './live-server.ts'
+import { createLiveCaller, type LiveCaller } from './live.ts'
+import { createRedisMailbox } from './redis-mailbox.ts'
+
+describe.skipIf(inject('TEST_REDIS_URL') === null)('live calls on Redis', () => {
+  testLive(stageRedis)
+
+  test('an answer whose announcement was lost is found all the same', async () => {
+    await using place = await stageRedis()
+    await using queue = await place.open()
+    const { redis, channel } = queue.backend
+    if (redis === null) throw new Error('a queue on Redis has a server')
+    await testMute(queue.backend, createRedisMailbox(redis, mute(channel)))
+  })
+})
+
+describe('live calls on Postgres', () => {
+  testLive(stagePostgres)
+
+  test('an answer whose announcement was lost is found all the same', async () => {
+    await using place = await stagePostgres()
+    await using queue = await place.open()
+    await using database = await createTestDatabase()
+    await using db = openDatabase({ url: database.url, poolSize: 2, applicationName: 'test' })
+    await testMute(queue.backend, createPostgresMailbox(db, mute(queue.backend.channel)))
+  })
+})
+
+function testLive(stage: () => Promise<QueueStage>): void {
+  test('20,000 calls at 64 at a time are all answered, though a worker is killed and the queue emptied', async () => {
+    await using place = await stage()
+    await using queue = await place.open()
+    await using caller = await createLiveCaller(queue.backend, { onError: () => {} })
+    await using first = await place.startWorker('answer')
+    let answered = 0
+    let begun = 0
+    const incidents: Promise<unknown>[] = []
+    async function call(): Promise<void> {
+      while (begun < 20_000) {
+        begun += 1
+        if (begun === 5_000) incidents.push(first.kill().then(() => place.startWorker('answer')))
+        if (begun === 12_000) incidents.push(place.empty())
+        const subject = `person${begun}@example.com`
+        const outcome = await ask(caller, subject)
+        expect(outcome.facts.address).toBe(subject)
+        answered += 1
+      }
+    }
+    await Promise.all(Array.from({ length: 64 }, call))
+    expect(answered).toBe(20_000)
+    await Promise.all(incidents)
+  })
+
+  test('each question hears its own outcome as soon as it is known', async () => {
+    await using place = await stage()
+    await using queue = await place.open()
+    await using caller = await createLiveCaller(queue.backend, { onError: fail })
+    const gate = Promise.withResolvers<void>()
+    await using _server = await serveLive(
+      queue.backend,
+      'email',
+      async ({ questions, answered }) => {
+        for (const [index, { subject }] of questions.entries()) {
+          if (subject === 'slow@example.com') continue
+          answered(index, emailOutcome(subject, { long: 'x'.repeat(20_000) }))
+        }
+        await gate.promise
+        for (const [index, { subject }] of questions.entries()) {
+          answered(index, emailOutcome(subject))
+        }
+      },
+      { concurrency: 2, onError: fail },
+    )
+    const slow = ask(caller, 'slow@example.com')
+    const quick = await Promise.all(
+      ['a@example.com', 'b@example.com'].map((subject) => ask(caller, subject)),
+    )
+    expect(quick.map(({ facts }) => facts.address)).toEqual(['a@example.com', 'b@example.com'])
+    expect(quick[0]?.evidence['long']).toHaveLength(20_000)
+    gate.resolve()
+    expect((await slow).facts.address).toBe('slow@example.com')
+  })
+
+  test('a worker that takes long is not asked twice', async () => {
+    await using place = await stage()
+    await using queue = await place.open()
+    await using caller = await createLiveCaller(queue.backend, { onError: fail })
+    let count = 0
+    await using _server = await serveLive(
+      queue.backend,
+      'email',
+      async ({ questions, answered }) => {
+        count += 1
+        const began = performance.now()
+        await vi.waitFor(() => expect(performance.now() - began).toBeGreaterThan(4_500), {
+          timeout: 10_000,
+        })
+        questions.forEach(({ subject }, index) => answered(index, emailOutcome(subject)))
+      },
+      { concurrency: 2, onError: fail },
+    )
+    await ask(caller, 'slow@example.com')
+    expect(count).toBe(1)
+  })
+
+  test('a question that fails its workers is refused; those that came with it are answered', async () => {
+    await using place = await stage()
+    await using queue = await place.open()
+    await using caller = await createLiveCaller(queue.backend, { onError: fail })
+    // Asked before there is a worker, so that several share a job.
+    const subjects = ['bad@example.com', ...Array.from({ length: 9 }, (_, n) => `${n}@example.com`)]
+    const asked = Promise.allSettled(subjects.map((subject) => ask(caller, subject)))
+    await using _server = await serveLive(
+      queue.backend,
+      'email',
+      async ({ questions, answered }) => {
+        if (questions.some(({ subject }) => subject === 'bad@example.com')) throw new Error('a bug')
+        questions.forEach(({ subject }, index) => answered(index, emailOutcome(subject)))
+      },
+      { concurrency: 4, onError: () => {} },
+    )
+    const [bad, ...good] = await asked
+    expect(bad).toMatchObject({ status: 'rejected', reason: { code: 'internal' } })
+    expect(good.map(({ status }) => status)).toEqual(good.map(() => 'fulfilled'))
+  })
+
+  test('without a worker a call ends with its signal, and is not worked on later', async () => {
+    await using place = await stage()
+    await using queue = await place.open()
+    await using caller = await createLiveCaller(queue.backend, { onError: fail })
+    const signal = AbortSignal.timeout(300)
+    const late = caller.ask('email', questionOf('late@example.com'), { signal, budgetMs: 100 })
+    await expect(late).rejects.toMatchObject({ code: 'timeout' })
+    const met: string[] = []
+    await using _server = await serveLive(
+      queue.backend,
+      'email',
+      async ({ questions, answered }) => {
+        met.push(...questions.map(({ subject }) => subject))
+        questions.forEach(({ subject }, index) => answered(index, emailOutcome(subject)))
+      },
+      { concurrency: 1, onError: fail },
+    )
+    await ask(caller, 'later@example.com')
+    expect(met).toEqual(['later@example.com'])
+  })
+
+  test('the run ends when its time is over', async () => {
+    await using place = await stage()
+    await using queue = await place.open()
+    await using caller = await createLiveCaller(queue.backend, { onError: fail })
+    await using _server = await serveLive(
+      queue.backend,
+      'email',
+      async ({ questions, answered, signal }) => {
+        await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }))
+        questions.forEach(({ subject }, index) => answered(index, emailOutcome(subject)))
+      },
+      { concurrency: 1, onError: fail },
+    )
+    const signal = AbortSignal.timeout(15_000)
+    const outcome = caller.ask('email', questionOf('a@example.com'), { signal, budgetMs: 300 })
+    expect((await outcome).facts.address).toBe('a@example.com')
+  })
+
+  test('calls are answered again after every connection was cut', async () => {
+    await using place = await stage()
+    await using queue = await place.open()
+    const trouble: unknown[] = []
+    const onError = (error: unknown): void => void trouble.push(error)
+    await using caller = await createLiveCaller(queue.backend, { onError })
+    await using _server = await serveLive(
+      queue.backend,
+      'email',
+      async ({ questions, answered }) => {
+        questions.forEach(({ subject }, index) => answered(index, emailOutcome(subject)))
+      },
+      { concurrency: 1, onError },
+    )
+    await ask(caller, 'before@example.com')
+    await place.cut()
+    const outcomes = await Promise.all(
+      Array.from({ length: 20 }, (_, n) => ask(caller, `${n}@example.com`)),
+    )
+    expect(outcomes.map(({ facts }) => facts.address)).toHaveLength(20)
+    // Announced, not only found by looking: the channel listens again.
+    await vi.waitFor(
+      async () => {
+        const heard: string[] = []
+        const { channel } = queue.backend
+        await using _mine = await channel.subscribe('again', (text) => heard.push(text))
+        await channel.publish('again', ['x'])
+        await vi.waitFor(() => expect(heard).toEqual(['x']))
+      },
+      { timeout: 10_000 },
+    )
+  })
+
+  test('more questions than may wait are refused at once', async () => {
+    await using place = await stage()
+    await using queue = await place.open()
+    const caller = await createLiveCaller(queue.backend, { onError: fail, maxWaiting: 1 })
+    const first = ask(caller, 'a@example.com')
+    await expect(ask(caller, 'b@example.com')).rejects.toMatchObject({ code: 'unavailable' })
+    const refused = expect(first).rejects.toMatchObject({ code: 'unavailable' })
+    await caller[Symbol.asyncDispose]()
+    await refused
+  })
+}
+
+function ask(caller: LiveCaller, subject: string) {
+  return caller.ask('email', questionOf(subject), { signal: AbortSignal.timeout(15_000) })
+}
+
+function questionOf(subject: string): Question {
+  return { subject, depth: 'basic', tenant: 'tenant' }
+}
+
+function fail(error: unknown): never {
+  throw error
+}
+
+/** A channel on which nothing is heard. */
+function mute(channel: Channel): Channel {
+  return {
+    ...channel,
+    publish: async () => {},
+    subscribe: (topic) => channel.subscribe(`${topic}-x`, () => {}),
+  }
+}
+
+async function testMute(backend: QueueBackend, mailbox: Mailbox): Promise<void> {
+  const muted = { ...backend, mailbox }
+  await using caller = await createLiveCaller(muted, { onError: fail })
+  await using _server = await serveLive(
+    muted,
+    'email',
+    async ({ questions, answered }) => {
+      questions.forEach(({ subject }, index) => answered(index, emailOutcome(subject)))
+    },
+    { concurrency: 1, onError: fail },
+  )
+  const began = performance.now()
+  expect((await ask(caller, 'a@example.com')).facts.address).toBe('a@example.com')
+  expect(performance.now() - began).toBeLessThan(2_000)
+}

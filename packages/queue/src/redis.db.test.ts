@@ -1,0 +1,63 @@
+import { describe, expect, inject, test, vi } from 'vitest'
+import { emailOutcome } from '../../../test/support/outcomes.ts'
+import { openRedisTestQueue } from '../../../test/support/queue.ts'
+import { startRedis } from '../../../test/support/redis.ts'
+import { serveLive } from './live-server.ts'
+import { createLiveCaller } from './live.ts'
+import { openRedis } from './redis.ts'
+
+const fail = (error: unknown): never => {
+  throw error
+}
+
+describe.skipIf(inject('TEST_REDIS_URL') === null)('a Redis cluster', () => {
+  test('carries calls, facts and limits', async () => {
+    const server = await startRedis({ cluster: true })
+    if (server === null) throw new Error('redis-server is not installed')
+    try {
+      await giveAllSlots(server.url)
+      await using queue = await openRedisTestQueue(server.url.replace('redis:', 'redis-cluster:'))
+      await using caller = await createLiveCaller(queue.backend, { onError: fail })
+      await using _server = await serveLive(
+        queue.backend,
+        'email',
+        async ({ questions, answered }) => {
+          questions.forEach(({ subject }, index) => answered(index, emailOutcome(subject)))
+        },
+        { concurrency: 2, onError: fail },
+      )
+      const question = { subject: 'a@example.com', depth: 'basic', tenant: 't' } as const
+      const signal = AbortSignal.timeout(10_000)
+      const outcomes = await Promise.all(
+        Array.from({ length: 200 }, () => caller.ask('email', question, { signal })),
+      )
+      expect(outcomes).toHaveLength(200)
+      const keys = ['a', 'b', 'c']
+      await queue.memory.set(keys.map((key) => ({ key, value: key, ttlMs: 10_000 })))
+      expect(await queue.memory.get(keys)).toEqual(keys)
+      expect(await queue.limiter.take('a', 1, { perSecond: 1, burst: 1 })).toEqual({
+        granted: true,
+        remaining: 0,
+      })
+    } finally {
+      await server.stop()
+    }
+  })
+})
+
+test('a URL of another kind is refused without showing what it holds', () => {
+  const open = () => openRedis({ url: 'https://user:secret@host', prefix: 'p', onError: fail })
+  expect(open).toThrow('a Redis URL begins with redis:// or redis-cluster://, met "https"')
+})
+
+/** A cluster of one serves every key itself. */
+async function giveAllSlots(url: string): Promise<void> {
+  await using server = openRedis({ url, prefix: 'setup', onError: fail })
+  await server.commands.call('CLUSTER', 'ADDSLOTSRANGE', '0', '16383')
+  await vi.waitFor(
+    async () => {
+      expect(await server.commands.call('CLUSTER', 'INFO')).toContain('cluster_state:ok')
+    },
+    { timeout: 10_000 },
+  )
+}
