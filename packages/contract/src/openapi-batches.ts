@@ -1,0 +1,134 @@
+import { RESULT_FILTERS, RESULT_FORMATS } from './batch-request.ts'
+import {
+  answer,
+  ANY,
+  headers,
+  POSTING,
+  query,
+  ref,
+  refusals,
+  SPENDING,
+  type Part,
+} from './openapi-parts.ts'
+
+/** The paths of lists. */
+export function batchPaths(): Part {
+  const id = [ref('parameters', 'BatchId')]
+  const once = [...id, ref('parameters', 'IdempotencyKey')]
+  const tags = ['batches']
+  return {
+    '/v1/batches': {
+      get: {
+        ...{ tags, operationId: 'listBatches', summary: 'Batches, newest first' },
+        parameters: [
+          query('limit', { type: 'integer', minimum: 1, maximum: 100, default: 20 }),
+          query('cursor', { type: 'string' }),
+        ],
+        responses: { 200: answer('A page.', 'BatchPage'), ...refusals([...ANY, 'bad_request']) },
+      },
+      post: {
+        ...{ tags, operationId: 'createBatch', summary: 'Submit a list, as a file or as records' },
+        parameters: [ref('parameters', 'IdempotencyKey')],
+        requestBody: {
+          required: true,
+          content: {
+            'multipart/form-data': { schema: ref('schemas', 'BatchUpload') },
+            'application/json': { schema: ref('schemas', 'BatchRecords') },
+          },
+        },
+        responses: {
+          202: answer('The batch, on its way.', 'Batch', ['Location', 'IdempotentReplayed']),
+          ...refusals(SPENDING),
+        },
+      },
+    },
+    '/v1/batches/{id}': {
+      get: {
+        ...{ tags, operationId: 'readBatch', summary: 'One batch', parameters: id },
+        responses: { 200: answer('The batch.', 'Batch'), ...refusals([...ANY, 'not_found']) },
+      },
+      delete: {
+        ...{ tags, operationId: 'deleteBatch', summary: 'Erase a batch', parameters: id },
+        responses: {
+          204: { description: 'Erased with its file and results.', headers: headers([]) },
+          ...refusals([...ANY, 'not_found', 'conflict']),
+        },
+      },
+    },
+    '/v1/batches/{id}/start': {
+      post: {
+        ...{ tags, operationId: 'startBatch', summary: 'Run a ready batch', parameters: once },
+        responses: {
+          200: answer('The batch, running.', 'Batch', ['IdempotentReplayed']),
+          ...refusals([...POSTING, 'payment_required', 'not_found']),
+        },
+      },
+    },
+    '/v1/batches/{id}/cancel': {
+      post: {
+        ...{ tags, operationId: 'cancelBatch', summary: 'Cancel a batch', parameters: once },
+        responses: {
+          200: answer('The batch, canceling.', 'Batch', ['IdempotentReplayed']),
+          ...refusals([...POSTING, 'not_found']),
+        },
+      },
+    },
+    '/v1/batches/{id}/events': { get: events(id) },
+    '/v1/batches/{id}/results': { get: results(id) },
+  }
+}
+
+function events(parameters: readonly Part[]): Part {
+  return {
+    tags: ['batches'],
+    operationId: 'watchBatch',
+    summary: 'Progress as server-sent events',
+    description: 'Events `batch` with the batch as data, and `end` when it has stopped.',
+    parameters,
+    responses: {
+      200: {
+        description: 'The stream.',
+        headers: headers([]),
+        content: { 'text/event-stream': { schema: { type: 'string' } } },
+      },
+      ...refusals([...ANY, 'not_found']),
+    },
+  }
+}
+
+function results(parameters: readonly Part[]): Part {
+  return {
+    tags: ['batches'],
+    operationId: 'readResults',
+    summary: 'The result file, or what is done so far',
+    parameters: [
+      ...parameters,
+      query('format', { type: 'string', enum: RESULT_FORMATS, default: 'csv' }),
+      query('only', {
+        type: 'string',
+        description: `Parted by commas: ${RESULT_FILTERS.join(', ')}.`,
+      }),
+      query('after', {
+        type: 'integer',
+        minimum: 0,
+        description: 'Number of the last row that is known.',
+      }),
+      query('raw', {
+        type: 'string',
+        enum: ['0', '1'],
+        description: 'CSV cells as they came, formulas included.',
+      }),
+    ],
+    responses: {
+      200: {
+        description: 'The rows, in the order of the list.',
+        headers: headers(['ContentDisposition', 'ResultsComplete']),
+        content: {
+          'text/csv': { schema: { type: 'string' } },
+          'application/x-ndjson': { schema: { type: 'string' } },
+        },
+      },
+      ...refusals([...ANY, 'bad_request', 'not_found', 'conflict']),
+    },
+  }
+}

@@ -1,0 +1,147 @@
+import { PROBLEMS, type ProblemCode } from './problem.ts'
+
+/** A piece of the description. */
+export type Part = { readonly [key: string]: unknown }
+
+/** What any call with a key may be refused for. */
+export const ANY: readonly ProblemCode[] = [
+  'unauthorized',
+  'forbidden',
+  'too_many_requests',
+  'internal',
+  'unavailable',
+]
+/** What a POST with a key may be refused for. */
+export const POSTING: readonly ProblemCode[] = [...ANY, 'bad_request', 'conflict', 'unprocessable']
+/** What a call that spends credits may be refused for. */
+export const SPENDING: readonly ProblemCode[] = [
+  ...POSTING,
+  'payment_required',
+  'payload_too_large',
+  'unsupported_media_type',
+]
+
+/** Names of headers as they are sent, by their name among the components. */
+const HEADER_NAMES = {
+  RequestId: 'X-Request-Id',
+  CreditsCharged: 'X-Credits-Charged',
+  CreditsRemaining: 'X-Credits-Remaining',
+  RateLimit: 'RateLimit',
+  RateLimitPolicy: 'RateLimit-Policy',
+  RetryAfter: 'Retry-After',
+  IdempotentReplayed: 'Idempotent-Replayed',
+  Location: 'Location',
+  ContentDisposition: 'Content-Disposition',
+  ResultsComplete: 'X-Results-Complete',
+} as const
+type HeaderName = keyof typeof HEADER_NAMES
+
+/** The headers, as components. */
+export const HEADERS: Readonly<Record<HeaderName, Part>> = {
+  RequestId: header('Names this request; give it when asking for help.', { type: 'string' }),
+  CreditsCharged: header('Credits that this call took.', { type: 'integer' }),
+  CreditsRemaining: header('Credits that the account can spend.', { type: 'integer' }),
+  RateLimit: header('Calls left and seconds until all are back.', { type: 'string' }),
+  RateLimitPolicy: header('Calls at once and the seconds in which they come back.', {
+    type: 'string',
+  }),
+  RetryAfter: header('Seconds after which to try again.', { type: 'integer' }),
+  IdempotentReplayed: header('The answer of the first call with this key.', {
+    type: 'string',
+    const: 'true',
+  }),
+  Location: header('Path of the batch.', { type: 'string' }),
+  ContentDisposition: header('Name of the file.', { type: 'string' }),
+  ResultsComplete: header('Whether every row is there.', {
+    type: 'string',
+    enum: ['true', 'false'],
+  }),
+}
+
+const ACCOUNT_HEADERS: readonly HeaderName[] = [
+  'RequestId',
+  'CreditsCharged',
+  'CreditsRemaining',
+  'RateLimit',
+  'RateLimitPolicy',
+]
+
+/** Parameters that several paths share, as components. */
+export const PARAMETERS: Part = {
+  BatchId: {
+    name: 'id',
+    in: 'path',
+    required: true,
+    schema: { type: 'string', pattern: '^bat_[A-Za-z0-9]+$' },
+  },
+  IdempotencyKey: {
+    name: 'Idempotency-Key',
+    in: 'header',
+    description:
+      'Makes the call take effect once: a repeat within 24 hours gets the first 2xx answer and is not charged.',
+    schema: { type: 'string', minLength: 1, maxLength: 255 },
+  },
+}
+
+function header(text: string, schema: Part): Part {
+  return { description: text, schema }
+}
+
+/** The headers of an answer to a known account, and more. */
+export function headers(more: readonly HeaderName[]): Part {
+  return Object.fromEntries(
+    [...ACCOUNT_HEADERS, ...more].map((name) => [HEADER_NAMES[name], ref('headers', name)]),
+  )
+}
+
+/** A parameter of the query; optional. */
+export function query(name: string, schema: Part): Part {
+  return { name, in: 'query', schema }
+}
+
+/** An answer in JSON of one of the shapes. */
+export function answer(text: string, schema: string, more: readonly HeaderName[] = []): Part {
+  return {
+    description: text,
+    headers: headers(more),
+    content: { 'application/json': { schema: ref('schemas', schema) } },
+  }
+}
+
+/** The refusals of a path, by status. */
+/** A reference to a component. */
+export function refusals(codes: readonly ProblemCode[]): Part {
+  return Object.fromEntries(
+    codes.map((code) => [PROBLEMS[code].status, ref('responses', pascal(code))]),
+  )
+}
+
+/** Every refusal, as components. */
+export function problemResponses(): Part {
+  return Object.fromEntries(
+    codesOfProblems().map((code) => {
+      const retry: readonly HeaderName[] =
+        code === 'too_many_requests' || code === 'unavailable' ? ['RetryAfter'] : []
+      return [pascal(code), answer(PROBLEMS[code].error, 'Problem', retry)]
+    }),
+  )
+}
+
+function codesOfProblems(): readonly ProblemCode[] {
+  // The keys of a constant table are exactly its declared ones.
+  return Object.keys(PROBLEMS) as ProblemCode[]
+}
+
+export function ref(kind: string, name: string): Part {
+  return { $ref: `#/components/${kind}/${name}` }
+}
+
+/** `fraud-signals` as `FraudSignals`. */
+export function pascal(name: string): string {
+  return name.replaceAll(/(?:^|[-_])([a-z])/g, (_, letter: string) => letter.toUpperCase())
+}
+
+/** `look-up-email` as `lookUpEmail`. */
+export function camel(name: string): string {
+  return name.replaceAll(/[-_]([a-z])/g, (_, letter: string) => letter.toUpperCase())
+}
