@@ -31,15 +31,19 @@ export async function loadMailDomainLists(dir: string | null): Promise<MailDomai
 }
 
 /**
- * Judges a domain (lower-case A-labels) by itself and its parents. The allow-list goes first, then privacy relays, then
- * disposable, then free providers; the free lists hold disposable names too, so disposable wins over free.
+ * Judges a domain (lower-case A-labels) by itself and its parents. The allow-list goes first, then privacy
+ * relays, then disposable, then free providers, whose lists hold disposable names too. A domain that is itself a free
+ * provider is not disposable because of a parent: the nearest entry knows best.
  */
 export function judgeMailDomain(lists: MailDomainLists, domain: string): MailDomainJudgement {
   const free = freeEntry(lists, domain)
   const relay = lists.privacyRelay.match(domain)
   if (relay !== null) return judgement('privacyRelay', relay, lists.privacyRelay)
   const disposable = lists.disposableAllow.has(domain) ? null : lists.disposable.match(domain)
-  if (disposable !== null) return judgement('disposable', disposable, lists.disposable)
+  const inherited = disposable !== null && disposable !== domain
+  if (disposable !== null && !(inherited && free !== null)) {
+    return judgement('disposable', disposable, lists.disposable)
+  }
   if (free !== null) return judgement('freeProvider', free, lists.free)
   return { disposable: false, freeProvider: false, privacyRelay: false, evidence: null }
 }

@@ -1,0 +1,228 @@
+import type { EngineHealth } from '@plumbline/contract/engine'
+import {
+  buy,
+  type BuyerOptions,
+  type HlrProviderSettings,
+  keptVerdicts,
+  type Purchase,
+} from './buyer.ts'
+import { HLR_CAPABILITIES } from './hlr/provider.ts'
+import { type BoughtVerdict, KEYS } from './purchase.ts'
+
+/** What is known of a number after asking the network, or why it is not. */
+export type NetworkAnswer =
+  | { readonly kind: 'verdict'; readonly bought: BoughtVerdict; readonly cached: boolean }
+  | {
+      readonly kind: 'unknown'
+      readonly reason: 'hlr_in_doubt' | 'hlr_paused' | 'hlr_failed' | 'hlr_throttled'
+      readonly provider: string | null
+      readonly detail: string
+      readonly retryMs: number | null
+    }
+
+/** Buys network verdicts, each at most once, from the first provider that gives one. */
+export interface HlrDesk {
+  /** The answers by number. Repeats of a number, here or in another call, share one purchase. */
+  ask(numbers: readonly string[]): ReadonlyMap<string, Promise<NetworkAnswer>>
+  health(): Promise<readonly EngineHealth[]>
+  /** Waits for what is being bought. */
+  idle(): Promise<void>
+}
+
+/** Tries at one provider that says it is too busy. */
+const TRIES = 3
+/** First pause after such a refusal; doubled each time. */
+const BACKOFF_MS = 400
+/** Longest pause within a call; a longer one is for the caller to wait. */
+const BACKOFF_MAX_MS = 2_000
+
+export interface DeskOptions extends BuyerOptions {
+  readonly providers: readonly HlrProviderSettings[]
+  readonly onPause: (provider: string, detail: string) => void
+}
+
+/** A desk over providers in order of choice. */
+export function createHlrDesk(options: DeskOptions): HlrDesk {
+  const inFlight = new Map<string, Promise<NetworkAnswer>>()
+  return {
+    ask(numbers) {
+      const answers = new Map<string, Promise<NetworkAnswer>>()
+      const fresh: string[] = []
+      for (const number of new Set(numbers)) {
+        const running = inFlight.get(number)
+        if (running === undefined) fresh.push(number)
+        else answers.set(number, running)
+      }
+      for (const [number, answer] of begin(options, fresh)) {
+        inFlight.set(number, answer)
+        answers.set(number, answer)
+        const done = (): unknown => inFlight.delete(number)
+        void answer.then(done, done)
+      }
+      return answers
+    },
+    health: () => healthOf(options),
+    async idle() {
+      await Promise.allSettled(inFlight.values())
+    },
+  }
+}
+
+/** Starts a round and splits its outcome into one promise a number. */
+function begin(
+  options: DeskOptions,
+  numbers: readonly string[],
+): ReadonlyMap<string, Promise<NetworkAnswer>> {
+  const open = new Map(numbers.map((number) => [number, Promise.withResolvers<NetworkAnswer>()]))
+  const answered = (number: string, answer: NetworkAnswer): void =>
+    open.get(number)?.resolve(answer)
+  if (numbers.length > 0) {
+    round(options, numbers, answered).catch((error: unknown) => {
+      for (const { reject } of open.values()) reject(error)
+    })
+  }
+  return new Map([...open].map(([number, { promise }]) => [number, promise]))
+}
+
+type Answered = (number: string, answer: NetworkAnswer) => void
+
+async function round(
+  options: DeskOptions,
+  numbers: readonly string[],
+  answered: Answered,
+): Promise<void> {
+  const kept = await keptVerdicts(options.memory, numbers)
+  for (const [number, bought] of kept) answered(number, { kind: 'verdict', bought, cached: true })
+  let open: ReadonlyMap<string, NetworkAnswer> = new Map(
+    numbers.filter((number) => !kept.has(number)).map((number) => [number, nobodyAsked()]),
+  )
+  for (const provider of options.providers) {
+    if (open.size === 0) return
+    open = await askProvider(options, provider, [...open.keys()], answered)
+  }
+  for (const [number, answer] of open) answered(number, answer)
+}
+
+/** Answers what it can; what is left comes back with the reason. */
+async function askProvider(
+  options: DeskOptions,
+  provider: HlrProviderSettings,
+  numbers: readonly string[],
+  answered: Answered,
+): Promise<ReadonlyMap<string, NetworkAnswer>> {
+  const left = new Map<string, NetworkAnswer>()
+  const { maxBatch } = HLR_CAPABILITIES[provider.name]
+  const batches: string[][] = []
+  for (let at = 0; at < numbers.length; at += maxBatch) {
+    batches.push(numbers.slice(at, at + maxBatch))
+  }
+  const work = async (): Promise<void> => {
+    for (let batch = batches.shift(); batch !== undefined; batch = batches.shift()) {
+      for (const [number, answer] of await askBatch(options, provider, batch, answered)) {
+        left.set(number, answer)
+      }
+    }
+  }
+  await Promise.all(Array.from({ length: options.policy.concurrency }, work))
+  return left
+}
+
+async function askBatch(
+  options: DeskOptions,
+  provider: HlrProviderSettings,
+  batch: readonly string[],
+  answered: Answered,
+): Promise<ReadonlyMap<string, NetworkAnswer>> {
+  const left = new Map<string, NetworkAnswer>()
+  let wanted = batch
+  for (let tries = 1; wanted.length > 0; tries++) {
+    const [paused] = await options.memory.get([KEYS.pause(provider.name)])
+    if (paused !== undefined) {
+      for (const number of wanted) left.set(number, resting(provider, String(paused)))
+      return left
+    }
+    const busy: string[] = []
+    let waitMs = BACKOFF_MS * 2 ** (tries - 1)
+    for (const [number, purchase] of await buy(options, provider, wanted)) {
+      const answer = answerOf(provider, purchase)
+      if (answer.kind === 'verdict' || answer.reason === 'hlr_in_doubt') answered(number, answer)
+      else left.set(number, answer)
+      if (purchase.kind !== 'refused') continue
+      const { cause, retryMs, detail } = purchase.failure
+      if (cause === 'throttled') busy.push(number)
+      if (cause === 'credentials' || cause === 'credit')
+        await pause(options, provider, cause, detail)
+      waitMs = Math.max(waitMs, retryMs ?? 0)
+    }
+    if (tries >= TRIES || waitMs > BACKOFF_MAX_MS || options.signal.aborted) return left
+    wanted = busy
+    if (wanted.length > 0) await options.clock.wait(waitMs, options.signal)
+    for (const number of wanted) left.delete(number)
+  }
+  return left
+}
+
+async function pause(
+  options: DeskOptions,
+  provider: HlrProviderSettings,
+  cause: 'credentials' | 'credit',
+  detail: string,
+): Promise<void> {
+  const value = cause === 'credit' ? `out of credit (${detail})` : `keys refused (${detail})`
+  const key = KEYS.pause(provider.name)
+  if (await options.memory.claim({ key, value, ttlMs: options.policy.pauseMs })) {
+    options.onPause(provider.name, value)
+  }
+}
+
+function answerOf(provider: HlrProviderSettings, purchase: Purchase): NetworkAnswer {
+  switch (purchase.kind) {
+    case 'bought':
+      return { kind: 'verdict', bought: purchase.bought, cached: purchase.cached }
+    case 'in_doubt':
+      return unknown('hlr_in_doubt', purchase.provider, purchase.detail)
+    case 'paused':
+      return unknown('hlr_paused', provider.name, purchase.detail)
+    case 'refused': {
+      const { cause, detail, retryMs } = purchase.failure
+      const reason =
+        cause === 'throttled'
+          ? 'hlr_throttled'
+          : cause === 'credit' || cause === 'credentials'
+            ? 'hlr_paused'
+            : 'hlr_failed'
+      return unknown(reason, provider.name, detail, retryMs)
+    }
+  }
+}
+
+function resting(provider: HlrProviderSettings, detail: string): NetworkAnswer {
+  return unknown('hlr_paused', provider.name, detail)
+}
+
+function nobodyAsked(): NetworkAnswer {
+  return unknown('hlr_failed', null, 'no provider was asked')
+}
+
+function unknown(
+  reason: Extract<NetworkAnswer, { kind: 'unknown' }>['reason'],
+  provider: string | null,
+  detail: string,
+  retryMs: number | null = null,
+): NetworkAnswer {
+  return { kind: 'unknown', reason, provider, detail, retryMs }
+}
+
+async function healthOf({ providers, memory }: DeskOptions): Promise<readonly EngineHealth[]> {
+  if (providers.length === 0) {
+    const detail = 'no HLR provider is set: phones are answered by the numbering plan alone'
+    return [{ name: 'phone network', status: 'off', detail }]
+  }
+  const paused = await memory.get(providers.map(({ name }) => KEYS.pause(name)))
+  return providers.map(({ name }, index): EngineHealth => {
+    const cause = paused[index]
+    return cause === undefined
+      ? { name: `phone network ${name}`, status: 'ok', detail: 'asked' }
+      : { name: `phone network ${name}`, status: 'failed', detail: `paused: ${String(cause)}` }
+  })
+}

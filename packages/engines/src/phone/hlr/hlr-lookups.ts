@@ -1,0 +1,79 @@
+import { createHmac } from 'node:crypto'
+import { fieldsOf, flagOf, textOf } from './json.ts'
+import {
+  failure,
+  type HlrAdapter,
+  type HlrAnswer,
+  type HlrQuery,
+  speaksOf,
+  verdict,
+} from './provider.ts'
+import { requestJson, urlOf } from './request.ts'
+
+const USUAL_URL = 'https://www.hlr-lookups.com/api/v2'
+const PATH = '/hlr-lookup'
+
+/** Its gateway answers so beyond the permitted connections: refused for load, nothing looked up. */
+const THROTTLES = [502, 504]
+
+const CONNECTIVITY = {
+  CONNECTED: 'connected',
+  ABSENT: 'absent',
+  INVALID_MSISDN: 'unknown_subscriber',
+  UNDETERMINED: 'undetermined',
+} as const
+
+/**
+ * hlr-lookups.com, API version 2: one number a request, signed with HMAC-SHA256 over path, time, method and body.
+ * Source: hlr-lookups.com/en/api-docs and its PHP SDK 2.0.0, November 2026.
+ */
+export const hlrLookups: HlrAdapter = (query) =>
+  Promise.all(query.numbers.map((number) => lookupOne(query, number)))
+
+async function lookupOne(query: HlrQuery, number: string): Promise<HlrAnswer> {
+  const body = JSON.stringify({ msisdn: number })
+  const timestamp = String(Math.floor(query.nowMs / 1_000))
+  const signature = createHmac('sha256', query.account.secret ?? '')
+    .update(`${PATH}${timestamp}POST${body}`)
+    .digest('hex')
+  const reply = await requestJson(query, {
+    method: 'POST',
+    url: urlOf(query.account.url, USUAL_URL, PATH),
+    headers: {
+      'content-type': 'application/json',
+      'x-digest-key': query.account.key,
+      'x-digest-timestamp': timestamp,
+      'x-digest-signature': signature,
+    },
+    body,
+    throttles: THROTTLES,
+  })
+  if (reply.kind === 'failed') return reply
+  if (reply.status !== 200) return failure('protocol', false, `status ${reply.status}`)
+  return read(number, reply.body)
+}
+
+function read(number: string, body: unknown): HlrAnswer {
+  const fields = fieldsOf(body)
+  if (!speaksOf(number, textOf(fields['msisdn']))) {
+    return failure('protocol', true, 'a reply about another number')
+  }
+  const status = textOf(fields['connectivity_status'])
+  if (status === null || !isConnectivity(status)) {
+    return failure('protocol', true, `connectivity_status ${String(status)}`)
+  }
+  const ported = flagOf(fields['is_ported'])
+  const current = ported === true ? 'ported' : 'original'
+  return verdict(CONNECTIVITY[status], status, {
+    carrier: textOf(fields[`${current}_network_name`]) ?? textOf(fields['original_network_name']),
+    carrierCountry:
+      textOf(fields[`${current}_country_code`]) ?? textOf(fields['original_country_code']),
+    ported,
+    roaming: flagOf(fields['is_roaming']),
+    id: textOf(fields['id']),
+  })
+}
+
+function isConnectivity(status: string): status is keyof typeof CONNECTIVITY {
+  return Object.hasOwn(CONNECTIVITY, status)
+}

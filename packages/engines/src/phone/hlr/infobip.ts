@@ -1,0 +1,74 @@
+import { fieldsOf, flagOf, type Fields, listOf, numberOf, textOf } from './json.ts'
+import { failure, type HlrAdapter, type HlrAnswer, type HlrVerdict, verdict } from './provider.ts'
+import { basicAuth, requestJson, urlOf } from './request.ts'
+
+const USUAL_URL = 'https://api.infobip.com'
+
+/** Groups of `status`. Source: infobip.com/docs, response status codes. */
+const DELIVERED = 3
+
+/** GSM errors that say something of the subscriber. Source: infobip.com/docs, GSM error codes. */
+const ERRORS: Readonly<Record<number, HlrVerdict['connectivity']>> = {
+  1: 'unknown_subscriber',
+  27: 'absent',
+  // Busy or with a full memory: the handset answered.
+  31: 'connected',
+  37: 'connected',
+}
+
+/**
+ * Infobip Number Lookup, synchronous form: up to 1,000 numbers a request.
+ *
+ * A key alone is an App key, with a secret the two are user and password. An absent subscriber comes in the same status
+ * group as an unknown one, so the error decides. Source: infobip.com/docs/api, Number Lookup, November 2026.
+ */
+export const infobip: HlrAdapter = async (query) => {
+  const { account, numbers } = query
+  const reply = await requestJson(query, {
+    method: 'POST',
+    url: urlOf(account.url, USUAL_URL, '/number/1/query'),
+    headers: {
+      'content-type': 'application/json',
+      authorization:
+        account.secret === null ? `App ${account.key}` : basicAuth(account.key, account.secret),
+    },
+    body: JSON.stringify({ to: numbers.map((number) => number.slice(1)) }),
+  })
+  if (reply.kind === 'failed') return numbers.map(() => reply)
+  const body = fieldsOf(reply.body)
+  if (reply.status !== 200) return numbers.map(() => refusal(body, reply.status))
+  const results = new Map<string, Fields>()
+  for (const result of listOf(body['results'])) {
+    const fields = fieldsOf(result)
+    results.set(String(fields['to']).replace(/^\+/, ''), fields)
+  }
+  return numbers.map((number) => {
+    const result = results.get(number.slice(1))
+    return result === undefined ? failure('protocol', true, 'no result for a number') : read(result)
+  })
+}
+
+function read(result: Fields): HlrAnswer {
+  const status = fieldsOf(result['status'])
+  const error = fieldsOf(result['error'])
+  const group = numberOf(status['groupId'])
+  const code = numberOf(error['id'])
+  if (group === null) return failure('protocol', true, 'a result without a status group')
+  const connectivity = group === DELIVERED ? 'connected' : (ERRORS[code ?? 0] ?? 'undetermined')
+  const ported = flagOf(result['ported'])
+  const current = fieldsOf(ported === true ? result['portedNetwork'] : result['originalNetwork'])
+  const original = fieldsOf(result['originalNetwork'])
+  const words = [textOf(status['groupName']), textOf(error['name'])].filter((word) => word !== null)
+  return verdict(connectivity, words.join(' ') || `group ${group}`, {
+    carrier: textOf(current['networkName']) ?? textOf(original['networkName']),
+    carrierCountry: textOf(current['countryName']) ?? textOf(original['countryName']),
+    ported,
+    roaming: flagOf(result['roaming']),
+    id: textOf(result['messageId']),
+  })
+}
+
+function refusal(body: Fields, status: number): HlrAnswer {
+  const exception = fieldsOf(fieldsOf(body['requestError'])['serviceException'])
+  return failure('protocol', false, `status ${status} ${textOf(exception['text']) ?? ''}`)
+}

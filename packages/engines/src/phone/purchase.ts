@@ -1,0 +1,101 @@
+import type { Json } from '@plumbline/contract/outcome'
+import type { HlrVerdict } from './hlr/provider.ts'
+
+/** A verdict as memory keeps it. */
+export interface BoughtVerdict {
+  readonly provider: string
+  readonly verdict: HlrVerdict
+  /** When it was bought, Unix time. */
+  readonly atMs: number
+}
+
+/** A purchase begun: written before the query is sent, gone once its outcome is stored. */
+export interface Intent {
+  readonly provider: string
+  readonly atMs: number
+  /** Until then its buyer may still be waiting; after that the outcome is lost. */
+  readonly untilMs: number
+}
+
+/** Keys of the shared memory. */
+export const KEYS = {
+  verdict: (number: string) => `hlr:verdict:${number}`,
+  intent: (number: string) => `hlr:intent:${number}`,
+  pause: (provider: string) => `hlr:pause:${provider}`,
+} as const
+
+/** A verdict as JSON. */
+export function verdictJson({ provider, verdict, atMs }: BoughtVerdict): Json {
+  return { provider, atMs, verdict: { ...verdict } }
+}
+
+/** Reads what `verdictJson` wrote; null for anything else. */
+export function readVerdict(value: Json | undefined): BoughtVerdict | null {
+  const fields = fieldsOf(value)
+  const verdict = fieldsOf(fields['verdict'])
+  const connectivity = verdict['connectivity']
+  const { provider, atMs } = fields
+  if (typeof provider !== 'string' || typeof atMs !== 'number') return null
+  if (!isConnectivity(connectivity)) return null
+  return {
+    provider,
+    atMs,
+    verdict: {
+      kind: 'verdict',
+      connectivity,
+      lineType: lineTypeOf(verdict['lineType']),
+      carrier: textOf(verdict['carrier']),
+      carrierCountry: textOf(verdict['carrierCountry']),
+      ported: flagOf(verdict['ported']),
+      roaming: flagOf(verdict['roaming']),
+      status: textOf(verdict['status']) ?? '',
+      id: textOf(verdict['id']),
+    },
+  }
+}
+
+/** An intent as JSON. */
+export function intentJson(intent: Intent): Json {
+  return { ...intent }
+}
+
+/** Reads what `intentJson` wrote; what cannot be read counts as long lost. */
+export function readIntent(value: Json): Intent {
+  const { provider, atMs, untilMs } = fieldsOf(value)
+  return {
+    provider: textOf(provider) ?? 'unknown',
+    atMs: typeof atMs === 'number' ? atMs : 0,
+    untilMs: typeof untilMs === 'number' ? untilMs : 0,
+  }
+}
+
+function fieldsOf(value: Json | undefined): { readonly [key: string]: Json } {
+  return typeof value === 'object' && value !== null && !isList(value) ? value : {}
+}
+
+function isList(value: object): value is readonly Json[] {
+  return Array.isArray(value)
+}
+
+function textOf(value: Json | undefined): string | null {
+  return typeof value === 'string' ? value : null
+}
+
+function flagOf(value: Json | undefined): boolean | null {
+  return typeof value === 'boolean' ? value : null
+}
+
+function lineTypeOf(value: Json | undefined): HlrVerdict['lineType'] {
+  return value === 'mobile' || value === 'landline' || value === 'voip' || value === 'unknown'
+    ? value
+    : null
+}
+
+function isConnectivity(value: Json | undefined): value is HlrVerdict['connectivity'] {
+  return (
+    value === 'connected' ||
+    value === 'absent' ||
+    value === 'unknown_subscriber' ||
+    value === 'undetermined'
+  )
+}
