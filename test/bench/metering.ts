@@ -7,18 +7,7 @@ import { startEmbeddedPostgres } from '@plumbline/db/embedded'
 import { migrate } from '@plumbline/db/migrate'
 import { auditLedger } from '@plumbline/metering/audit'
 import { createMetering } from '@plumbline/metering/metering'
-
-/** One line of `npm run bench`. */
-export interface Figure {
-  readonly name: string
-  readonly backend: string
-  readonly figure: number
-  readonly unit: string
-  readonly baseline: number
-  readonly ratio: number
-  readonly target: number
-  readonly pass: boolean
-}
+import { atLeast, type Figure } from './figure.ts'
 
 const CALLERS = 64
 const SECONDS = 4
@@ -66,17 +55,12 @@ async function compare(contest: Contest): Promise<Figure> {
     const answer = await metering.debit(debit)
     if (!answer.granted) throw new Error(`a debit was refused with ${answer.available} left`)
   })
-  const ratio = figure / baseline
-  return {
-    name: contest.name,
-    backend: 'postgres',
-    figure: Math.round(figure),
-    unit: 'debits/s',
-    baseline: Math.round(baseline),
-    ratio: Math.round(ratio * 100) / 100,
-    target: contest.target,
-    pass: ratio >= contest.target,
-  }
+  return atLeast(
+    { name: contest.name, backend: 'postgres', unit: 'debits/s' },
+    figure,
+    baseline,
+    contest.target,
+  )
 }
 
 async function fundedAccounts(contest: Contest): Promise<readonly string[]> {

@@ -37,17 +37,24 @@ const SHARED_PLACE = '/var/lib/plumbline'
 
 /**
  * Finds or makes a place that the server's user can reach. Postgres refuses to run as root, so under
- * root it runs as `postgres` or else `nobody`; where the way to `home` is closed to that user, the data
- * goes to `/var/lib/plumbline` and `home/elsewhere` links there.
+ * root it runs as `postgres` or else `nobody`, who is let through the directory that holds `home`; where
+ * the way to that is closed, the data goes to `/var/lib/plumbline` and `home/elsewhere` links there.
  *
- * @param home - our own directory for this server; made where missing
+ * @param home - our own directory for this server, within the data directory; made where missing
  * @throws with what to do, where no place serves or no server is packaged for this machine
  */
 export async function preparePlace(home: string, warn: (message: string) => void): Promise<Place> {
   const user = process.getuid?.() === 0 ? await unprivilegedUser() : undefined
-  await mkdir(home, { recursive: true })
+  await makeHome(home)
   const base = await reachableBase(home, user, warn)
   return { base, user, programs: await preparePrograms(base, user) }
+}
+
+/** Directories of our own making let others through, whatever the mask, but not look. */
+async function makeHome(home: string): Promise<void> {
+  const made = await mkdir(home, { recursive: true })
+  if (made === undefined) return
+  for (let path = home; path.startsWith(made); path = dirname(path)) await chmod(path, 0o711)
 }
 
 async function unprivilegedUser(): Promise<ServerUser> {
@@ -77,6 +84,10 @@ async function reachableBase(
   await mkdir(inside, { recursive: true })
   await chown(inside, user.uid, user.gid)
   if (canWrite(inside, user)) return inside
+  // The data directory is given to us, so we may let others through it; the way there is not ours.
+  const dataDir = dirname(home)
+  await chmod(dataDir, ((await stat(dataDir)).mode & 0o7777) | 0o011)
+  if (canWrite(inside, user)) return inside
   await mkdir(SHARED_PLACE, { recursive: true, mode: 0o755 })
   const outside = await mkdtemp(join(SHARED_PLACE, 'db-'))
   await chown(outside, user.uid, user.gid)
@@ -86,7 +97,15 @@ async function reachableBase(
         'the way (chmod o+x on the closed directories), set DATA_DIR elsewhere, or start as another user',
     )
   }
-  await symlink(outside, elsewhere)
+  const first = await symlink(outside, elsewhere).then(
+    () => true,
+    () => false,
+  )
+  if (!first) {
+    // Another start at the same moment has chosen.
+    await rm(outside, { recursive: true, force: true })
+    return readlink(elsewhere)
+  }
   warn(`the user "${user.name}" cannot reach ${home}; the database is kept in ${outside}`)
   return outside
 }

@@ -1,11 +1,20 @@
 import { spawn, type ChildProcess } from 'node:child_process'
-import { chown, mkdir, open, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { open, readFile, rm } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { join, resolve } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
+import {
+  exitOf,
+  identityOf,
+  isPostgres,
+  makeCluster,
+  NAME,
+  readPassword,
+  readPidFile,
+  signal,
+} from './embedded-cluster.ts'
 import { preparePlace, type Place } from './embedded-place.ts'
-import { randomBase62 } from './ids.ts'
 
 export interface EmbeddedOptions {
   /** Holds `postgres/`: the data, the password, the log. */
@@ -24,9 +33,6 @@ export interface EmbeddedPostgres {
   /** Ends the server where it is ours; waits until its files are closed. */
   stop(): Promise<void>
 }
-
-/** Server and database name of the embedded server. */
-const NAME = 'plumbline'
 
 /** Name of the session by which a running server is known to have an owner. */
 const OWNER = 'plumbline-owner'
@@ -84,68 +90,6 @@ interface Cluster {
   readonly place: Place
   readonly data: string
   readonly password: string
-}
-
-async function readPassword(home: string): Promise<string> {
-  const path = join(home, 'password')
-  try {
-    // Whoever comes second reads what the first wrote.
-    await writeFile(path, randomBase62(32), { flag: 'wx', mode: 0o600 })
-  } catch (error) {
-    if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error
-  }
-  for (let tries = 0; tries < 50; tries += 1) {
-    const password = await readFile(path, 'utf8')
-    if (password.length === 32) return password
-    await delay(20)
-  }
-  throw new Error(`${path} does not hold the database's password`)
-}
-
-/** Makes the cluster under another name and renames it, so that a kill leaves none half made. */
-async function makeCluster(place: Place, data: string, password: string): Promise<void> {
-  if (await isFile(join(data, 'PG_VERSION'))) return
-  const fresh = `${data}.${randomBase62(8)}.new`
-  const passwordFile = `${fresh}.password`
-  await mkdir(fresh, { mode: 0o700 })
-  await writeFile(passwordFile, password, { mode: 0o600 })
-  if (place.user !== undefined) {
-    await chown(fresh, place.user.uid, place.user.gid)
-    await chown(passwordFile, place.user.uid, place.user.gid)
-  }
-  try {
-    await initdb(place, fresh, passwordFile)
-    await rename(fresh, data).catch(async (error: unknown) => {
-      if (!(await isFile(join(data, 'PG_VERSION')))) throw error
-    })
-  } finally {
-    await rm(passwordFile, { force: true })
-    await rm(fresh, { recursive: true, force: true })
-  }
-}
-
-async function initdb(place: Place, directory: string, passwordFile: string): Promise<void> {
-  const child = spawn(
-    join(place.programs, 'bin/initdb'),
-    [
-      `--pgdata=${directory}`,
-      `--username=${NAME}`,
-      `--pwfile=${passwordFile}`,
-      '--auth=scram-sha-256',
-      '--encoding=UTF8',
-      '--locale=C',
-      '--locale-provider=builtin',
-      '--builtin-locale=C.UTF-8',
-      '--no-instructions',
-    ],
-    { ...identityOf(place), cwd: '/', stdio: ['ignore', 'ignore', 'pipe'] },
-  )
-  let said = ''
-  child.stderr.on('data', (piece: Buffer) => {
-    said = (said + piece.toString()).slice(-4_000)
-  })
-  const code = await exitOf(child)
-  if (code !== 0) throw new Error(`initdb ended with ${code}: ${said.trim()}`)
 }
 
 /** The server that has the data open, once its owner is known to live; ends one whose owner is gone. */
@@ -305,44 +249,8 @@ async function ownServer(url: string): Promise<pg.Pool> {
   return owner
 }
 
-async function readPidFile(
-  data: string,
-): Promise<{ pid: number; port: number; ready: boolean } | undefined> {
-  const text = await readFile(join(data, 'postmaster.pid'), 'utf8').catch(() => undefined)
-  const lines = text?.split('\n')
-  const pid = Number(lines?.[0])
-  if (lines === undefined || !Number.isInteger(pid) || pid <= 0) return undefined
-  return { pid, port: Number(lines[3]), ready: lines[7]?.trim() === 'ready' }
-}
-
-/** Whether a process of this number lives and, where the system tells, is a Postgres. */
-async function isPostgres(pid: number): Promise<boolean> {
-  if (!signal(pid, 0)) return false
-  const name = await readFile(`/proc/${pid}/comm`, 'utf8').catch(() => undefined)
-  return name === undefined ? process.platform !== 'linux' : name.trim() === 'postgres'
-}
-
-function signal(pid: number, name: NodeJS.Signals | 0): boolean {
-  try {
-    return process.kill(pid, name)
-  } catch {
-    return false
-  }
-}
-
-function identityOf(place: Place): { uid?: number; gid?: number } {
-  return place.user === undefined ? {} : { uid: place.user.uid, gid: place.user.gid }
-}
-
 function urlOf(port: number, password: string): string {
   return `postgres://${NAME}:${password}@127.0.0.1:${port}/${NAME}`
-}
-
-function exitOf(child: ChildProcess): Promise<number | string | null> {
-  return new Promise((settle) => {
-    child.once('exit', (code, name) => settle(code ?? name))
-    child.once('error', (error) => settle(error.message))
-  })
 }
 
 async function logTail(home: string): Promise<string> {
@@ -360,11 +268,4 @@ async function freePort(): Promise<number> {
   await new Promise((closed) => probe.close(closed))
   if (address === null || typeof address === 'string') throw new Error('no free port on 127.0.0.1')
   return address.port
-}
-
-async function isFile(path: string): Promise<boolean> {
-  return readFile(path).then(
-    () => true,
-    () => false,
-  )
 }

@@ -1,0 +1,177 @@
+import { spawn, type ChildProcess } from 'node:child_process'
+import { mkdtemp, readFile, readlink, rm, stat, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import pg from 'pg'
+import { expect, test } from 'vitest'
+import { startEmbeddedPostgres } from './embedded.ts'
+
+async function openDirectory(): Promise<AsyncDisposable & { readonly path: string }> {
+  const path = await mkdtemp(join(tmpdir(), 'plumbline-embedded-'))
+  return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true }) }
+}
+
+async function ask(url: string, statement: string): Promise<readonly unknown[]> {
+  const client = new pg.Client({ connectionString: url })
+  client.on('error', () => undefined)
+  await client.connect()
+  try {
+    return (await client.query(statement)).rows
+  } finally {
+    await client.end()
+  }
+}
+
+async function until(condition: () => Promise<boolean>): Promise<void> {
+  const deadline = Date.now() + 20_000
+  while (!(await condition())) {
+    if (Date.now() > deadline) throw new Error('the condition did not come about in 20 s')
+    await delay(20)
+  }
+}
+
+/** The server's process, by the file that it keeps while it runs. */
+async function serverPid(directory: string): Promise<number | undefined> {
+  for (const base of ['postgres/server', 'postgres']) {
+    const text = await readFile(join(directory, base, 'data/postmaster.pid'), 'utf8').catch(
+      () => '',
+    )
+    if (text !== '') return Number(text.split('\n')[0])
+  }
+  return undefined
+}
+
+/** Another process that starts the server and then only lives. */
+async function startElsewhere(directory: string): Promise<{ child: ChildProcess; url: string }> {
+  const program = `
+    import { startEmbeddedPostgres } from ${JSON.stringify(new URL('./embedded.ts', import.meta.url).href)}
+    const server = await startEmbeddedPostgres({ dataDir: ${JSON.stringify(directory)} })
+    process.stdout.write(server.url)
+    setInterval(() => undefined, 1_000)`
+  const child = spawn(process.execPath, ['--input-type=module', '-e', program], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  const url = await new Promise<string>((said, failed) => {
+    child.stdout?.once('data', (piece: Buffer) => said(piece.toString()))
+    child.once('exit', (code) => failed(new Error(`the process ended with ${code}`)))
+  })
+  return { child, url }
+}
+
+test('what was stored is there after the next start', async () => {
+  await using directory = await openDirectory()
+  const first = await startEmbeddedPostgres({ dataDir: directory.path })
+  await ask(first.url, 'create table kept as select 42 as answer')
+  await first.stop()
+  await expect(ask(first.url, 'select')).rejects.toThrow()
+  const second = await startEmbeddedPostgres({ dataDir: directory.path })
+  try {
+    expect(await ask(second.url, 'select answer from kept')).toEqual([{ answer: 42 }])
+    expect(await ask(second.url, 'show fsync')).toEqual([{ fsync: 'on' }])
+  } finally {
+    await second.stop()
+  }
+})
+
+test('a second start on the same directory joins the server, and does not end it', async () => {
+  await using directory = await openDirectory()
+  const owner = await startEmbeddedPostgres({ dataDir: directory.path })
+  try {
+    const guest = await startEmbeddedPostgres({ dataDir: directory.path })
+    expect(guest).toMatchObject({ joined: true, url: owner.url })
+    await guest.stop()
+    expect(await ask(owner.url, 'select 1 as one')).toEqual([{ one: 1 }])
+  } finally {
+    await owner.stop()
+  }
+})
+
+test('starts at the same moment share one server', async () => {
+  await using directory = await openDirectory()
+  const servers = await Promise.all(
+    Array.from({ length: 3 }, () => startEmbeddedPostgres({ dataDir: directory.path })),
+  )
+  try {
+    expect(servers.filter((server) => !server.joined)).toHaveLength(1)
+    expect(new Set(servers.map((server) => server.url)).size).toBe(1)
+  } finally {
+    for (const server of servers) await server.stop()
+  }
+})
+
+test('the server ends when its owner is killed, and the next start is in order', async () => {
+  await using directory = await openDirectory()
+  const { child, url } = await startElsewhere(directory.path)
+  await ask(url, 'create table kept as select 42 as answer')
+  child.kill('SIGKILL')
+  const next = await startEmbeddedPostgres({ dataDir: directory.path })
+  try {
+    expect(next.joined).toBe(false)
+    expect(await ask(next.url, 'select answer from kept')).toEqual([{ answer: 42 }])
+  } finally {
+    await next.stop()
+  }
+  await until(async () => (await serverPid(directory.path)) === undefined)
+})
+
+test('a server that was killed is recovered, and what it had committed is there', async () => {
+  await using directory = await openDirectory()
+  const first = await startEmbeddedPostgres({ dataDir: directory.path })
+  await ask(first.url, 'create table kept as select 42 as answer')
+  const pid = await serverPid(directory.path)
+  if (pid === undefined) throw new Error('the server has no process file')
+  process.kill(pid, 'SIGKILL')
+  await until(async () =>
+    ask(first.url, 'select').then(
+      () => false,
+      () => true,
+    ),
+  )
+  const second = await startEmbeddedPostgres({ dataDir: directory.path })
+  try {
+    expect(await ask(second.url, 'select answer from kept')).toEqual([{ answer: 42 }])
+  } finally {
+    await second.stop()
+    await first.stop()
+  }
+})
+
+test('a process file that names another living program does not stop the start', async () => {
+  await using directory = await openDirectory()
+  const first = await startEmbeddedPostgres({ dataDir: directory.path })
+  await first.stop()
+  const base = await stat(join(directory.path, 'postgres/server')).then(
+    () => 'postgres/server',
+    () => 'postgres',
+  )
+  await writeFile(
+    join(directory.path, base, 'data/postmaster.pid'),
+    `${process.ppid}\n${directory.path}\n1\n1\n\n127.0.0.1\n0 0\nready\n`,
+  )
+  const second = await startEmbeddedPostgres({ dataDir: directory.path })
+  await second.stop()
+})
+
+test.runIf(process.getuid?.() === 0)(
+  'where the way is closed to the server’s user, the data is kept elsewhere and that is said',
+  async () => {
+    await using directory = await openDirectory()
+    // The temporary directory itself is closed to others, and is not the one that we are given.
+    const dataDir = join(directory.path, 'data')
+    const warnings: string[] = []
+    const warn = (message: string) => warnings.push(message)
+    const first = await startEmbeddedPostgres({ dataDir, warn })
+    const link = join(dataDir, 'postgres/elsewhere')
+    try {
+      await ask(first.url, 'create table kept as select 42 as answer')
+      await first.stop()
+      const second = await startEmbeddedPostgres({ dataDir, warn })
+      expect(await ask(second.url, 'select answer from kept')).toEqual([{ answer: 42 }])
+      await second.stop()
+      expect(warnings).toEqual([expect.stringContaining(await readlink(link))])
+    } finally {
+      await rm(await readlink(link), { recursive: true, force: true })
+    }
+  },
+)

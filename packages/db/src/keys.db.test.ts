@@ -1,0 +1,118 @@
+import { expect, test } from 'vitest'
+import { createTestDatabase } from '../../../test/support/postgres.ts'
+import { createAccount, getAccount, listAccounts } from './accounts.ts'
+import { openDatabase } from './database.ts'
+import { createKey, findKey, listKeys, noteKeysUsed, revokeKey } from './keys.ts'
+
+async function openContext() {
+  const database = await createTestDatabase()
+  const db = openDatabase({ url: database.url, poolSize: 10, applicationName: 'test' })
+  return {
+    db,
+    [Symbol.asyncDispose]: async () => {
+      await db[Symbol.asyncDispose]()
+      await database[Symbol.asyncDispose]()
+    },
+  }
+}
+
+const owner = { email: 'a@b.example', plan: 'pro' } as const
+
+test('an account is found again as it was made', async () => {
+  await using context = await openContext()
+  const made = await createAccount(context.db.kysely, { ...owner, timeZone: 'Europe/Berlin' })
+  expect(made.id).toMatch(/^acc_[0-9A-Za-z]{16}$/)
+  expect(await getAccount(context.db.kysely, made.id)).toEqual(made)
+  expect(await listAccounts(context.db.kysely, 10)).toEqual([made])
+  expect(await getAccount(context.db.kysely, 'acc_none')).toBeUndefined()
+})
+
+test.for(['Mars/Olympus', '+02:00', 'UTC+3', '', 'europe/berlin; drop table accounts'])(
+  'the time zone %j is refused',
+  async (timeZone) => {
+    await using context = await openContext()
+    await expect(createAccount(context.db.kysely, { ...owner, timeZone })).rejects.toMatchObject({
+      code: 'unprocessable',
+    })
+  },
+)
+
+test('a key speaks for its account until it is revoked', async () => {
+  await using context = await openContext()
+  const { db } = context
+  const account = await createAccount(db.kysely, owner)
+  const made = await createKey(db, { accountId: account.id, mode: 'live', service: 'svc' })
+  expect(await findKey(db, 'svc', made.key)).toEqual({
+    keyId: made.record.id,
+    accountId: account.id,
+    mode: 'live',
+    plan: 'pro',
+  })
+  expect(await revokeKey(db, { accountId: account.id, mode: 'live' })).toBe(true)
+  expect(await revokeKey(db, { accountId: account.id, mode: 'live' })).toBe(false)
+  expect(await findKey(db, 'svc', made.key)).toBeUndefined()
+})
+
+test('a new key revokes the older one of its mode and leaves the other mode alone', async () => {
+  await using context = await openContext()
+  const { db } = context
+  const { id } = await createAccount(db.kysely, owner)
+  const live = await createKey(db, { accountId: id, mode: 'live', service: 'svc' })
+  const testing = await createKey(db, { accountId: id, mode: 'test', service: 'svc' })
+  const next = await createKey(db, { accountId: id, mode: 'live', service: 'svc' })
+  expect(await findKey(db, 'svc', live.key)).toBeUndefined()
+  expect(await findKey(db, 'svc', testing.key)).toMatchObject({ mode: 'test' })
+  expect(await findKey(db, 'svc', next.key)).toMatchObject({ mode: 'live' })
+  const records = await listKeys(db, id)
+  expect(records.map((record) => record.revokedAt === null).toSorted()).toEqual([false, true, true])
+})
+
+test('keys made at the same moment leave exactly one active', async () => {
+  await using context = await openContext()
+  const { db } = context
+  const { id } = await createAccount(db.kysely, owner)
+  const made = await Promise.all(
+    Array.from({ length: 10 }, () =>
+      createKey(db, { accountId: id, mode: 'live', service: 'svc' }),
+    ),
+  )
+  const found = await Promise.all(made.map(({ key }) => findKey(db, 'svc', key)))
+  expect(found.filter((one) => one !== undefined)).toHaveLength(1)
+})
+
+test('the Free plan has no test keys, and nobody has keys without an account', async () => {
+  await using context = await openContext()
+  const { db } = context
+  const { id } = await createAccount(db.kysely, { ...owner, plan: 'free' })
+  await expect(
+    createKey(db, { accountId: id, mode: 'test', service: 'svc' }),
+  ).rejects.toMatchObject({ code: 'forbidden' })
+  await expect(
+    createKey(db, { accountId: 'acc_none', mode: 'live', service: 'svc' }),
+  ).rejects.toMatchObject({ code: 'not_found' })
+})
+
+test('the key itself is nowhere in the database', async () => {
+  await using context = await openContext()
+  const { db } = context
+  const { id } = await createAccount(db.kysely, owner)
+  const { key } = await createKey(db, { accountId: id, mode: 'live', service: 'svc' })
+  const { rows } = await db.pool.query<{ row: string }>(
+    'select to_jsonb(k)::text as row from api_keys k',
+  )
+  const text = rows.map((row) => row.row).join()
+  expect(text).not.toContain(key)
+  expect(text).not.toContain(key.slice('svc_live_'.length, -4))
+})
+
+test('the last use of a key is noted once a minute', async () => {
+  await using context = await openContext()
+  const { db } = context
+  const { id } = await createAccount(db.kysely, owner)
+  const { record } = await createKey(db, { accountId: id, mode: 'live', service: 'svc' })
+  await noteKeysUsed(db, [record.id, record.id])
+  const first = (await listKeys(db, id))[0]?.lastUsedAt
+  await noteKeysUsed(db, [record.id])
+  expect(first).toBeInstanceOf(Date)
+  expect((await listKeys(db, id))[0]?.lastUsedAt).toEqual(first)
+})
