@@ -173,9 +173,9 @@ async function call(url: string, init: CallInit = {}): Promise<Answered> {
   return { status: response.status, headers: response.headers, text, json: parsed(text) }
 }
 
-function asBody(body: unknown): BodyInit {
+function asBody(body: unknown): string | FormData | Uint8Array<ArrayBuffer> {
   // What is not JSON to be written is one of the forms that fetch takes.
-  return body as BodyInit
+  return body as string | FormData | Uint8Array<ArrayBuffer>
 }
 
 function parsed(text: string): unknown {

@@ -1,0 +1,149 @@
+import { UNFINISHED_STATES } from '@plumbline/contract/batch'
+import type { BatchRecord } from '@plumbline/contract/batch-request'
+import type { BatchPage, BatchView } from '@plumbline/contract/batch-view'
+import type { Product } from '@plumbline/contract/products'
+import { sleep, type CallOptions, type Connection } from './connection.ts'
+
+/** How a list is to be worked on; what is left out is the service's default. */
+export interface BatchSettings {
+  readonly product: Product
+  readonly name?: string
+  /** ISO 3166-1 alpha-2, for phone numbers without country code. */
+  readonly defaultCountry?: string
+  /** `false` stops at `ready` with the estimate. */
+  readonly start?: boolean
+  readonly maxCredits?: number
+  readonly retentionDays?: number
+  readonly explain?: boolean
+}
+
+/** A list as a file. */
+export interface BatchFile extends BatchSettings {
+  readonly file: Blob
+  readonly fileName: string
+  /** Field to header name or 0-based column. */
+  readonly mapping?: Readonly<Record<string, string | number>>
+  readonly header?: boolean
+}
+
+/** A list as records. */
+export interface BatchRecords extends BatchSettings {
+  readonly records: readonly BatchRecord[]
+}
+
+export interface WaitOptions extends CallOptions {
+  /** Told of each look; for a progress bar. */
+  readonly onProgress?: (batch: BatchView) => void
+  /** Milliseconds between looks; 500 by default. */
+  readonly everyMs?: number
+}
+
+export interface ResultsOptions extends CallOptions {
+  readonly format?: 'csv' | 'ndjson'
+  /** Verdicts or row statuses; all rows where empty. */
+  readonly only?: readonly string[]
+  /** Number of the last row that is known. */
+  readonly after?: number
+  readonly raw?: boolean
+}
+
+/** A result file on its way. */
+export interface Results {
+  /** Whether every row is there. */
+  readonly complete: boolean
+  readonly fileName: string
+  readonly body: ReadableStream<Uint8Array>
+}
+
+/** Calls about lists. */
+export interface BatchCalls {
+  create(list: BatchFile | BatchRecords, options?: CallOptions): Promise<BatchView>
+  get(id: string, options?: CallOptions): Promise<BatchView>
+  list(page?: { limit?: number; cursor?: string }, options?: CallOptions): Promise<BatchPage>
+  start(id: string, options?: CallOptions): Promise<BatchView>
+  cancel(id: string, options?: CallOptions): Promise<BatchView>
+  delete(id: string, options?: CallOptions): Promise<void>
+  /** Resolves when the list has ended, or has stopped at `ready`. */
+  wait(id: string, options?: WaitOptions): Promise<BatchView>
+  results(id: string, options?: ResultsOptions): Promise<Results>
+}
+
+/** The calls about lists over a connection. */
+export function batchCalls(connection: Connection): BatchCalls {
+  const get: BatchCalls['get'] = (id, call) =>
+    connection.json({ method: 'GET', path: pathOf(id), ...call })
+  return {
+    get,
+    create: (list, call) =>
+      connection.json({ method: 'POST', path: '/v1/batches', ...bodyOf(list), ...call }),
+    list: (page = {}, call) =>
+      connection.json({ method: 'GET', path: `/v1/batches${queryOf(page)}`, ...call }),
+    start: (id, call) => connection.json({ method: 'POST', path: `${pathOf(id)}/start`, ...call }),
+    cancel: (id, call) =>
+      connection.json({ method: 'POST', path: `${pathOf(id)}/cancel`, ...call }),
+    delete: async (id, call) => {
+      await connection.send({ method: 'DELETE', path: pathOf(id), ...call })
+    },
+    wait: async (id, { onProgress, everyMs = 500, ...call } = {}) => {
+      for (;;) {
+        const batch = await get(id, call)
+        onProgress?.(batch)
+        if (batch.status === 'ready' || !UNFINISHED_STATES.includes(batch.status)) return batch
+        await sleep(everyMs, call.signal)
+      }
+    },
+    results: async (id, { format, only, after, raw, ...call } = {}) => {
+      const query = queryOf({
+        format,
+        only: only?.join(','),
+        after,
+        raw: raw === true ? 1 : undefined,
+      })
+      const path = `${pathOf(id)}/results${query}`
+      const response = await connection.send({ method: 'GET', path, endless: true, ...call })
+      if (response.body === null) throw new Error('the service answered without a body')
+      const name = /filename="([^"]+)"/.exec(response.headers.get('content-disposition') ?? '')?.[1]
+      return {
+        complete: response.headers.get('x-results-complete') === 'true',
+        fileName: name ?? `${id}.${format ?? 'csv'}`,
+        body: response.body,
+      }
+    },
+  }
+}
+
+function pathOf(id: string): string {
+  return `/v1/batches/${encodeURIComponent(id)}`
+}
+
+function queryOf(values: Readonly<Record<string, string | number | undefined>>): string {
+  const query = new URLSearchParams()
+  for (const [name, value] of Object.entries(values)) {
+    if (value !== undefined && value !== '') query.set(name, String(value))
+  }
+  return query.size === 0 ? '' : `?${query}`
+}
+
+function bodyOf(list: BatchFile | BatchRecords): { form: FormData } | { json: object } {
+  const settings = {
+    product: list.product,
+    name: list.name,
+    default_country: list.defaultCountry,
+    start: list.start,
+    max_credits: list.maxCredits,
+    retention_days: list.retentionDays,
+    explain: list.explain,
+  }
+  if ('records' in list) return { json: { ...settings, records: list.records } }
+  const form = new FormData()
+  const fields = {
+    ...settings,
+    header: list.header,
+    mapping: list.mapping === undefined ? undefined : JSON.stringify(list.mapping),
+  }
+  for (const [name, value] of Object.entries(fields)) {
+    if (value !== undefined) form.set(name, String(value))
+  }
+  form.set('file', list.file, list.fileName)
+  return { form }
+}

@@ -1,0 +1,62 @@
+import type { AccountView } from '@plumbline/contract/account'
+import type { Explain } from '@plumbline/contract/explain'
+import type { Product } from '@plumbline/contract/products'
+import type { RequestOf } from '@plumbline/contract/requests'
+import type { ResultOf } from '@plumbline/contract/results'
+import { batchCalls, type BatchCalls } from './batches.ts'
+import { openConnection, type CallOptions, type ConnectionOptions } from './connection.ts'
+
+/** A lookup's result; `explain` is there where it was asked for. */
+export type Lookup<P extends Product> = ResultOf<P> & { readonly explain?: Explain }
+
+/** Asks for one product about one record. */
+export type LookUp<P extends Product> = (
+  request: RequestOf<P>,
+  options?: CallOptions,
+) => Promise<Lookup<P>>
+
+/** The service as functions. Each rejects with `RefusedError`, or with what the connection failed of. */
+export interface Client {
+  readonly email: LookUp<'email'>
+  readonly ip: LookUp<'ip'>
+  readonly phone: LookUp<'phone'>
+  readonly domain: LookUp<'domain'>
+  readonly deliverability: LookUp<'deliverability'>
+  readonly contactIntel: LookUp<'contact-intel'>
+  readonly fraudSignals: LookUp<'fraud-signals'>
+  /** Any product by its name. */
+  lookUp<P extends Product>(
+    product: P,
+    request: RequestOf<P>,
+    options?: CallOptions,
+  ): Promise<Lookup<P>>
+  account(options?: CallOptions): Promise<AccountView>
+  readonly batches: BatchCalls
+}
+
+/**
+ * Makes a client of a service.
+ * @param options `baseUrl` without path, `key` as it was shown at its creation
+ */
+export function createClient(options: ConnectionOptions): Client {
+  const connection = openConnection(options)
+  const lookUp = <P extends Product>(
+    product: P,
+    request: RequestOf<P>,
+    call?: CallOptions,
+  ): Promise<Lookup<P>> =>
+    connection.json<Lookup<P>>({ method: 'POST', path: `/v1/${product}`, json: request, ...call })
+  return {
+    email: (request, call) => lookUp('email', request, call),
+    ip: (request, call) => lookUp('ip', request, call),
+    phone: (request, call) => lookUp('phone', request, call),
+    domain: (request, call) => lookUp('domain', request, call),
+    deliverability: (request, call) => lookUp('deliverability', request, call),
+    contactIntel: (request, call) => lookUp('contact-intel', request, call),
+    fraudSignals: (request, call) => lookUp('fraud-signals', request, call),
+    lookUp,
+    account: (call) =>
+      connection.json<AccountView>({ method: 'GET', path: '/v1/account', ...call }),
+    batches: batchCalls(connection),
+  }
+}
