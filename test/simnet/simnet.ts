@@ -1,7 +1,11 @@
+import { generateKeyPairSync } from 'node:crypto'
 import { createCounters } from './counters.ts'
 import type { Counters } from './counters.ts'
 import { startDns } from './dns/server.ts'
-import { HLR_KEY, HLR_SECRET, startHlr } from './hlr/server.ts'
+import { startFeeds } from './feeds.ts'
+import { HLR_KEY, HLR_SECRET } from './hlr/protocol.ts'
+import { startHlr } from './hlr/server.ts'
+import type { HlrFaults } from './hlr/server.ts'
 import { startRdap } from './registry/rdap.ts'
 import { startWhois } from './registry/whois.ts'
 import { startSmtp } from './smtp/server.ts'
@@ -27,9 +31,19 @@ export interface SimnetOptions extends Omit<WorldOptions, 'seed'> {
     readonly rdap?: number
     readonly whois?: number
     readonly hlr?: number
+    readonly feeds?: number
   }
   /** Round-trip time of the wire to every mail host; default none. */
   readonly rttMs?: number
+  /** Default `hlr-lookups`; all of them are served, this is the one that the settings name. */
+  readonly hlrProvider?:
+    | 'hlr-lookups'
+    | 'infobip'
+    | 'twilio'
+    | 'vonage'
+    | 'vonage-identity'
+    | 'messente'
+  readonly hlrFaults?: HlrFaults
 }
 
 /** Starts every server of a world on addresses of 127.0.0.0/8; throws when an address or port is taken. */
@@ -46,7 +60,13 @@ export async function startSimnet(options: SimnetOptions): Promise<Simnet> {
   )
   const rdap = started.use(await startRdap(world, counters, ports.rdap ?? 0))
   const whois = started.use(await startWhois(world, counters, ports.whois ?? 0))
-  const hlr = started.use(await startHlr(world, counters, ports.hlr ?? 0))
+  const provider = options.hlrProvider ?? 'hlr-lookups'
+  const pair =
+    provider === 'vonage-identity' ? generateKeyPairSync('rsa', { modulusLength: 2048 }) : undefined
+  const hlr = started.use(
+    await startHlr(world, counters, ports.hlr ?? 0, options.hlrFaults ?? {}, pair?.publicKey),
+  )
+  const feeds = started.use(await startFeeds(world, ports.feeds ?? 0))
   const running = started.move()
   return {
     settings: {
@@ -58,10 +78,12 @@ export async function startSimnet(options: SimnetOptions): Promise<Simnet> {
       RDAP_BOOTSTRAP_URL: `http://data.iana.org:${rdap.port}/rdap/dns.json`,
       WHOIS_SERVER: 'whois.iana.org',
       WHOIS_PORT: String(whois.port),
-      HLR_PROVIDER: 'hlr-lookups',
-      HLR_URL: `http://127.0.0.1:${hlr.port}/api/v2`,
+      HLR_PROVIDER: provider,
+      HLR_URL: `http://127.0.0.1:${hlr.port}${provider === 'hlr-lookups' ? '/api/v2' : ''}`,
       HLR_KEY,
-      HLR_SECRET,
+      HLR_SECRET:
+        pair?.privateKey.export({ type: 'pkcs8', format: 'pem' }).toString() ?? HLR_SECRET,
+      LISTS_MIRROR_URL: `http://127.0.0.1:${feeds.port}/feeds/`,
       EGRESS_ALLOW: '127.0.0.0/8',
       GREYLIST_SCHEDULE_SECONDS: '2,3,5',
     },

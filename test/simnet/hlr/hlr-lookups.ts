@@ -1,8 +1,8 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import { phoneOf } from '../world/phones.ts'
 import type { Phone } from '../world/phones.ts'
-import type { HlrProvider, HlrReply, HlrRequest } from './server.ts'
-import { HLR_KEY, HLR_SECRET } from './server.ts'
+import type { HlrProvider, HlrReply, HlrRequest } from './protocol.ts'
+import { HLR_KEY, HLR_SECRET, jsonObject } from './protocol.ts'
 
 const CLOCK_SECONDS = 300
 const COST_MILLI = 10
@@ -22,6 +22,8 @@ export const hlrLookups: HlrProvider = (context, request) => {
   if (number === undefined)
     return { status: 422, body: { success: false, messages: ['msisdn is required'] } }
   const phone = phoneOf(context.world.seed, number)
+  if (context.outOfCredit)
+    return { status: 402, body: { success: false, messages: ['Insufficient credits'] } }
   // Beyond the permitted number of connections its gateway answers 502.
   if (phone.throttledOnce && context.putOff(phone.number))
     return { status: 502, body: { messages: ['Bad Gateway'] } }
@@ -46,15 +48,8 @@ function signed(request: HlrRequest, path: string): boolean {
 }
 
 function msisdn(body: string): string | undefined {
-  try {
-    const parsed: unknown = JSON.parse(body)
-    if (typeof parsed !== 'object' || parsed === null || !('msisdn' in parsed)) return undefined
-    return typeof parsed.msisdn === 'string' && /^\+?[0-9]{5,15}$/.test(parsed.msisdn)
-      ? parsed.msisdn
-      : undefined
-  } catch {
-    return undefined
-  }
+  const given = jsonObject(body)?.['msisdn']
+  return typeof given === 'string' && /^\+?[0-9]{5,15}$/.test(given) ? given : undefined
 }
 
 const STATUS = {

@@ -1,57 +1,50 @@
+import type { KeyObject } from 'node:crypto'
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import type { Counters } from '../counters.ts'
+import { createRandom } from '../random.ts'
 import { listenEverywhere } from '../registry/rdap.ts'
 import type { HttpServers } from '../registry/rdap.ts'
 import type { World } from '../world.ts'
 import { hlrLookups } from './hlr-lookups.ts'
-
-/** Keys that every provider of the world takes. */
-export const HLR_KEY = 'sim-key'
-export const HLR_SECRET = 'sim-secret'
+import { infobip } from './infobip.ts'
+import { messente } from './messente.ts'
+import type { HlrContext, HlrProvider, HlrReply } from './protocol.ts'
+import { twilio } from './twilio.ts'
+import { vonage } from './vonage.ts'
 
 const BODY_BYTES = 1024 * 1024
 
-/** A request to a provider, whole. */
-export interface HlrRequest {
-  readonly method: string
-  /** Path without the query. */
-  readonly path: string
-  readonly query: URLSearchParams
-  readonly headers: IncomingMessage['headers']
-  readonly body: string
+/** How providers misbehave; a share is of a thousand requests, drawn by the seed. */
+export interface HlrFaults {
+  readonly delayMs?: number
+  /** Done and paid for, and the connection cut before the answer. */
+  readonly lostPerMille?: number
+  /** 500 without having done anything. */
+  readonly errorPerMille?: number
+  /** 200 with a body that is no JSON. */
+  readonly garbagePerMille?: number
+  /** Taken, and never answered. */
+  readonly silentPerMille?: number
+  readonly outOfCredit?: boolean
 }
 
-export interface HlrReply {
-  readonly status: number
-  readonly body: unknown
-  readonly headers?: Record<string, string>
-}
-
-/** What a provider needs to answer. */
-export interface HlrContext {
-  readonly world: World
-  readonly counters: Counters
-  /** Notes a paid query. */
-  readonly bought: (number: string, costMilli: number) => void
-  /** True once for each number that its provider puts off the first time. */
-  readonly putOff: (number: string) => boolean
-}
-
-/** Answers the requests of its own protocol; undefined for any other path. */
-export type HlrProvider = (context: HlrContext, request: HlrRequest) => HlrReply | undefined
-
-const PROVIDERS: readonly HlrProvider[] = [hlrLookups]
+const PROVIDERS: readonly HlrProvider[] = [hlrLookups, infobip, twilio, vonage, messente]
 
 /** HLR providers on 127.0.0.1, told apart by their paths. */
 export async function startHlr(
   world: World,
   counters: Counters,
   port: number,
+  faults: HlrFaults,
+  tokenKey?: KeyObject,
 ): Promise<HttpServers> {
+  const random = createRandom(world.seed, 'hlr faults')
   const putOff = new Set<string>()
   const context: HlrContext = {
     world,
     counters,
+    outOfCredit: faults.outOfCredit === true,
+    tokenKey,
     bought: (number, costMilli) => {
       const known = counters.hlr.perNumber.get(number) ?? { queries: 0, costMilli: 0 }
       known.queries++
@@ -66,33 +59,52 @@ export async function startHlr(
     },
   }
   const handler: RequestListener = (request, response) => {
-    void readBody(request).then((body) => answer(context, request, body, response))
+    void readBody(request).then((body) => {
+      const act = (): void =>
+        misbehave(faults, random.int(1000), response, () => answer(context, request, body))
+      if (faults.delayMs === undefined) act()
+      else setTimeout(act, faults.delayMs)
+    })
   }
   return listenEverywhere(new Map([['127.0.0.1', handler]]), port)
 }
 
-function answer(
-  context: HlrContext,
-  request: IncomingMessage,
-  body: string,
+/** Sends the answer, or does what the faults say for this draw of 0 to 999. */
+function misbehave(
+  faults: HlrFaults,
+  draw: number,
   response: ServerResponse,
+  work: () => HlrReply,
 ): void {
-  const url = new URL(request.url ?? '/', 'http://hlr')
-  const whole = {
-    method: request.method ?? '',
-    path: url.pathname,
-    query: url.searchParams,
-    headers: request.headers,
-    body,
+  let left = draw
+  const hit = (perMille: number | undefined): boolean => {
+    left -= perMille ?? 0
+    return left < 0
   }
+  if (hit(faults.errorPerMille)) {
+    response.writeHead(500).end('Internal Server Error')
+    return
+  }
+  if (hit(faults.silentPerMille)) return
+  const reply = work()
+  if (hit(faults.lostPerMille)) response.destroy()
+  else if (hit(faults.garbagePerMille)) response.writeHead(200).end('<html>')
+  else {
+    const headers = { 'content-type': 'application/json', ...reply.headers }
+    response.writeHead(reply.status, headers).end(JSON.stringify(reply.body))
+  }
+}
+
+function answer(context: HlrContext, request: IncomingMessage, body: string): HlrReply {
+  const url = new URL(request.url ?? '/', 'http://hlr')
+  const { method = '', headers } = request
+  const whole = { method, path: url.pathname, query: url.searchParams, headers, body }
   context.counters.hlr.requests++
   let reply: HlrReply | undefined
   for (const provider of PROVIDERS) reply ??= provider(context, whole)
   reply ??= { status: 404, body: { error: 'no such service' } }
   if (reply.status >= 400) context.counters.hlr.refused++
-  response
-    .writeHead(reply.status, { 'content-type': 'application/json', ...reply.headers })
-    .end(JSON.stringify(reply.body))
+  return reply
 }
 
 async function readBody(request: IncomingMessage): Promise<string> {

@@ -1,0 +1,91 @@
+import { HLR_ADAPTERS } from '@plumbline/engines/phone/hlr/adapters'
+import type { HlrAnswer, HlrFetch, HlrProviderName } from '@plumbline/engines/phone/hlr/provider'
+import { HLR_CAPABILITIES, HLR_PROVIDERS } from '@plumbline/engines/phone/hlr/provider'
+import { createEgress } from '@plumbline/engines/net/egress'
+import { fetchBounded } from '@plumbline/engines/net/http'
+import { createResolver } from '@plumbline/engines/net/resolver'
+import { expect, test } from 'vitest'
+import { startSimnet } from './simnet.ts'
+import type { SimnetOptions } from './simnet.ts'
+
+/** Asks a provider of a fresh world for numbers, as many at once as it takes. */
+async function ask(
+  provider: HlrProviderName,
+  numbers: readonly string[],
+  options: SimnetOptions,
+  rounds = 2,
+): Promise<HlrAnswer[]> {
+  await using simnet = await startSimnet({ seed: 7, ...options, hlrProvider: provider })
+  const egress = createEgress({ allow: ['127.0.0.0/8'] })
+  const resolver = createResolver({ servers: [simnet.settings['DNS_SERVERS'] ?? ''], egress })
+  const fetch: HlrFetch = (request) => fetchBounded({ ...request, egress, resolver })
+  const { HLR_URL: url = '', HLR_KEY: key = '', HLR_SECRET: secret = '' } = simnet.settings
+  const answers: HlrAnswer[] = []
+  const size = HLR_CAPABILITIES[provider].maxBatch
+  for (let at = 0; at < numbers.length; at += size) {
+    const batch = numbers.slice(at, at + size)
+    const query = {
+      numbers: batch,
+      account: { url, key, secret },
+      fetch,
+      timeoutMs: 2000,
+      signal: AbortSignal.timeout(20_000),
+      nowMs: Date.now(),
+    }
+    let found: readonly HlrAnswer[] = []
+    // The first query of some numbers is put off.
+    for (let round = 0; round < rounds; round++) found = await HLR_ADAPTERS[provider](query)
+    answers.push(...found)
+  }
+  return answers
+}
+
+const NUMBERS = Array.from({ length: 60 }, (_, i) => `+4915112345${String(i).padStart(3, '0')}`)
+
+test.each(HLR_PROVIDERS)('%s tells of every number what the world holds', async (provider) => {
+  await using simnet = await startSimnet({ seed: 7 })
+  const answers = await ask(provider, NUMBERS, {})
+  for (const [i, number] of NUMBERS.entries()) {
+    const answer = answers[i]
+    const expected = simnet.world.expectPhone(number)
+    if (answer?.kind !== 'verdict') throw new Error(`${number}: ${JSON.stringify(answer)}`)
+    if (provider === 'vonage-identity' && expected.state === 'unknown-subscriber') {
+      expect(answer.connectivity).toBe('undetermined')
+      continue
+    }
+    expect(answer.connectivity, number).toBe(expected.state.replace('-', '_'))
+    if (expected.carrier === null) continue
+    expect(answer.carrier, number).toBe(expected.carrier)
+    if (answer.ported !== null) expect(answer.ported, number).toBe(expected.ported)
+    if (answer.roaming !== null) expect(answer.roaming, number).toBe(expected.roaming)
+  }
+})
+
+test.each(HLR_PROVIDERS)(
+  '%s without credit, or cut off after the query, is a failure that says which',
+  async (provider) => {
+    const [broke] = await ask(
+      provider,
+      NUMBERS.slice(0, 1),
+      { hlrFaults: { outOfCredit: true } },
+      1,
+    )
+    expect(broke?.kind === 'verdict' ? broke.connectivity : broke?.cause).toMatch(
+      /credit|credentials|undetermined/,
+    )
+    const [lost] = await ask(
+      provider,
+      NUMBERS.slice(0, 1),
+      { hlrFaults: { lostPerMille: 1000 } },
+      1,
+    )
+    expect(lost).toMatchObject({ kind: 'failed', maybeBought: true })
+    const [garbage] = await ask(
+      provider,
+      NUMBERS.slice(0, 1),
+      { hlrFaults: { garbagePerMille: 1000 } },
+      1,
+    )
+    expect(garbage).toMatchObject({ kind: 'failed', maybeBought: true })
+  },
+)

@@ -1,0 +1,149 @@
+import { createHmac } from 'node:crypto'
+import { Resolver } from 'node:dns/promises'
+import { once } from 'node:events'
+import { connect } from 'node:net'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { startSimnet } from './simnet.ts'
+import type { Simnet } from './simnet.ts'
+
+let simnet: Simnet
+let resolver: Resolver
+beforeAll(async () => {
+  simnet = await startSimnet({ seed: 7, bulkDomains: { count: 50_000 } })
+  resolver = new Resolver({ timeout: 400, tries: 1 })
+  resolver.setServers([simnet.settings['DNS_SERVERS'] ?? ''])
+})
+afterAll(async () => simnet[Symbol.asyncDispose]())
+
+function named(kind: string): string {
+  return [...simnet.world.domains.values()].find((domain) => domain.kind === kind)?.name ?? ''
+}
+
+async function rdap(url: string): Promise<Response> {
+  const { hostname, port, pathname } = new URL(url)
+  return fetch(`http://${simnet.world.addressOf(hostname)}:${port}${pathname}`, {
+    redirect: 'manual',
+  })
+}
+
+async function whois(server: string, query: string): Promise<string> {
+  const socket = connect(
+    Number(simnet.settings['WHOIS_PORT']),
+    simnet.world.addressOf(server) ?? '',
+  )
+  let text = ''
+  socket.on('data', (chunk) => {
+    text += chunk.toString('utf8')
+  })
+  socket.write(`${query}\r\n`)
+  await once(socket, 'close')
+  return text
+}
+
+test('DNS tells MX, null MX, no MX, no name and failure apart', async () => {
+  const gmail = await resolver.resolveMx('gmail.com')
+  expect(gmail.map(({ exchange }) => exchange)).toContain('gmail-smtp-in.l.google.com')
+  expect(await resolver.resolveMx(named('null-mx'))).toMatchObject([{ priority: 0, exchange: '' }])
+  await expect(resolver.resolveMx(named('implicit-mx'))).rejects.toThrow('ENODATA')
+  await expect(resolver.resolve4(named('no-mail'))).rejects.toThrow('ENODATA')
+  await expect(resolver.resolveMx(named('unregistered'))).rejects.toThrow('ENOTFOUND')
+  await expect(resolver.resolveMx('not-of-this-world.com')).rejects.toThrow('ENOTFOUND')
+  await expect(resolver.resolveMx('dns-servfail.example')).rejects.toThrow('ESERVFAIL')
+  await expect(resolver.resolveMx('dns-silent.example')).rejects.toThrow('ETIMEOUT')
+})
+
+test('DNS answers bulk names, policies, parked wildcards and long answers over TCP', async () => {
+  expect(await resolver.resolveMx('d49999.example')).toMatchObject([
+    { priority: 10, exchange: 'mx.d49999.example' },
+  ])
+  await expect(resolver.resolveMx('d50000.example')).rejects.toThrow('ENOTFOUND')
+  expect(await resolver.resolveTxt('_dmarc.gmail.com')).toHaveLength(1)
+  const parked = named('parked')
+  expect(await resolver.resolve4(`any.name.${parked}`)).toEqual(await resolver.resolve4(parked))
+  const patient = new Resolver({ timeout: 2000, tries: 2 })
+  patient.setServers([simnet.settings['DNS_SERVERS'] ?? ''])
+  expect((await patient.resolveTxt('dns-thousand-txt.example')).length).toBe(1000)
+  expect(await patient.resolvePtr('1.0.0.127.in-addr.arpa')).toEqual(['verifier.simnet.example'])
+})
+
+test('RDAP is found through the bootstrap and tells registered from free', async () => {
+  const bootstrap = await rdap(simnet.settings['RDAP_BOOTSTRAP_URL'] ?? '')
+  const { services } = (await bootstrap.json()) as { services: [string[], string[]][] }
+  const base = services.find(([zones]) => zones.includes('com'))?.[1][0] ?? ''
+  const found = await rdap(`${base}domain/gmail.com`)
+  const body = (await found.json()) as { events: { eventAction: string; eventDate: string }[] }
+  const expected = simnet.world.expectDomain('gmail.com')
+  expect(body.events.find(({ eventAction }) => eventAction === 'registration')?.eventDate).toBe(
+    expected.createdDate,
+  )
+  expect((await rdap(`${base}domain/not-of-this-world.com`)).status).toBe(404)
+  const org = services.find(([zones]) => zones.includes('org'))?.[1][0] ?? ''
+  const redirect = await rdap(`${org}domain/x.org`)
+  expect(redirect.status).toBe(302)
+  expect((await rdap(redirect.headers.get('location') ?? '')).status).toBe(404)
+})
+
+test('a registry beyond its rate answers 429 with Retry-After and counts it', async () => {
+  const info = simnet.world.registries.find(({ tlds }) => tlds.includes('info'))?.rdap
+  const port = new URL(simnet.settings['RDAP_BOOTSTRAP_URL'] ?? '').port
+  const replies = await Promise.all(
+    Array.from({ length: 8 }, (_, i) =>
+      rdap(`http://${info?.host}:${port}/rdap/domain/x${i}.info`),
+    ),
+  )
+  const refused = replies.filter(({ status }) => status === 429)
+  expect(refused.length).toBe(3)
+  expect(refused[0]?.headers.get('retry-after')).toBe('1')
+  expect(simnet.counters.registries.get(info?.host ?? '')).toMatchObject({ queries: 8, refused: 3 })
+})
+
+test('WHOIS is found through the root and speaks the form of its registry', async () => {
+  expect(await whois('whois.iana.org', 'it')).toContain('whois:        whois.nic.it')
+  for (const [zone, server, free] of [
+    ['.it', 'whois.nic.it', 'AVAILABLE'],
+    ['.de', 'whois.denic.de', 'Status: free'],
+    ['.jp', 'whois.jprs.jp', 'No match!!'],
+    ['.ru', 'whois.tcinet.ru', 'No entries found'],
+  ] as const) {
+    const name =
+      [...simnet.world.domains.keys()].find(
+        (known) => known.endsWith(zone) && simnet.world.expectDomain(known).registered,
+      ) ?? ''
+    expect((await whois(server, name)).toLowerCase()).toContain(name)
+    expect(await whois(server, `not-of-this-world${zone}`)).toContain(free)
+  }
+})
+
+test('hlr-lookups answers a signed request by the oracle, refuses a badly signed one, and counts what was bought', async () => {
+  const ask = async (number: string, secret: string): Promise<Response> => {
+    const body = JSON.stringify({ msisdn: number })
+    const timestamp = String(Math.floor(Date.now() / 1000))
+    const signature = createHmac('sha256', secret)
+      .update(`/hlr-lookup${timestamp}POST${body}`)
+      .digest('hex')
+    return fetch(`${simnet.settings['HLR_URL']}/hlr-lookup`, {
+      method: 'POST',
+      body,
+      headers: {
+        'content-type': 'application/json',
+        'x-digest-key': simnet.settings['HLR_KEY'] ?? '',
+        'x-digest-timestamp': timestamp,
+        'x-digest-signature': signature,
+      },
+    })
+  }
+  for (let i = 0; i < 30; i++) {
+    const number = `+4915112345${String(i).padStart(3, '0')}`
+    const expected = simnet.world.expectPhone(number)
+    if (expected.throttledOnce)
+      expect((await ask(number, simnet.settings['HLR_SECRET'] ?? '')).status).toBe(502)
+    const body = (await (await ask(number, simnet.settings['HLR_SECRET'] ?? '')).json()) as Record<
+      string,
+      unknown
+    >
+    expect(body['connectivity_status'] === 'CONNECTED').toBe(expected.reachable === true)
+    expect(body['ported_network_name'] ?? body['original_network_name']).toBe(expected.carrier)
+    expect(simnet.counters.hlr.perNumber.get(number)).toEqual({ queries: 1, costMilli: 10 })
+  }
+  expect((await ask('+4915112345000', 'wrong')).status).toBe(401)
+})
