@@ -1,12 +1,12 @@
 -- First 2xx answers of calls that carried an Idempotency-Key. A row without `status` is a call that runs;
 -- `op_key` names the run that holds the key, so that a run that lost it cannot write its answer.
 create table idempotency_keys (
-  account_id text collate "C" not null,
-  mode text collate "C" not null check (mode in ('live', 'test')),
-  path text collate "C" not null,
-  key text collate "C" not null check (length(key) between 1 and 255),
+  account_id text not null,
+  mode text not null check (mode in ('live', 'test')),
+  path text not null,
+  key text not null check (length(key) between 1 and 255),
   fingerprint bytea not null,
-  op_key text collate "C" not null,
+  op_key text not null,
   claimed_at timestamptz not null,
   expires_at timestamptz not null,
   status integer,
