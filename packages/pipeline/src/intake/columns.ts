@@ -1,6 +1,7 @@
 import { CHECKS, type Check } from '@plumbline/contract/products'
 import { cellKind, type CellKind } from './cell-kinds.ts'
 import { nameScore, wordsOf } from './column-names.ts'
+import { firstValue } from './subject.ts'
 
 /** A column that may hold subjects of a check. */
 export interface ColumnGuess {
@@ -54,7 +55,7 @@ function sharesOf(rows: readonly (readonly string[])[], column: number): Shares 
   const counts = new Map<CellKind, number>()
   let filled = 0
   for (const row of rows) {
-    const kind = cellKind((row[column] ?? '').trim())
+    const kind = cellKind(firstValue(row[column] ?? '').trim())
     if (kind === 'empty') continue
     filled += 1
     counts.set(kind, (counts.get(kind) ?? 0) + 1)
@@ -73,11 +74,11 @@ function confidenceOf(check: Check, name: string | null, shares: Shares): number
   if (byName > 0) {
     // Fuller columns go first among those with names alike; a good name keeps most of its word.
     const fullness = 0.9 + 0.1 * shares.filled
-    return round(byName * fullness * (0.4 + 0.6 * Math.min(1, looks * 1.25)))
+    return round(byName * fullness * (0.6 + 0.4 * Math.min(1, looks * 1.25)))
   }
   if (name !== null && wordsOf(name) !== '' && isAboutAnother(check, name)) return 0
   const alone = check === 'email' || check === 'ip' ? 0.8 : 0.6
-  return looks >= 0.6 ? round(looks * alone) : 0
+  return round(looks * alone)
 }
 
 function looksLike(check: Check, shares: Shares): number {

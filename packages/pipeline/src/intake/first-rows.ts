@@ -17,7 +17,7 @@ const WORDS = 4
 /**
  * An empty table. Rows must be given in rising order.
  *
- * 16 bytes for each different record, 4 to 11 for its place in the index, an eighth for each row: 5,000,000
+ * 16 bytes for each different record, 5 to 11 for its place in the index, an eighth for each row: 5,000,000
  * records take about 115 MB. Two different records of a list meet with a chance of 2^-83 at that size.
  * The seed is random, so that nobody can prepare a list whose records all fall on one place.
  */

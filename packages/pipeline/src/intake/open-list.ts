@@ -1,4 +1,4 @@
-import type { Product } from '@plumbline/contract/products'
+import { checksOf, type Product } from '@plumbline/contract/products'
 import { fileSource, isGzip, unpackedBytes, type ByteSource } from './bytes.ts'
 import { findRoles, type ColumnRoles } from './columns.ts'
 import { countryOf } from './country.ts'
@@ -133,7 +133,11 @@ function listOf(
     )
   }
   const roles = findRoles(header, rows)
-  const mapping = mapColumns({ product: options.product, header, columns, roles }, options.mapping)
+  const asked =
+    laidOut.format === 'records'
+      ? { ...fieldsByName(options.product, header ?? []), ...options.mapping }
+      : options.mapping
+  const mapping = mapColumns({ product: options.product, header, columns, roles }, asked)
   return {
     options,
     source,
@@ -151,6 +155,12 @@ function listOf(
     roles,
     bytes: source.sizeBytes,
   }
+}
+
+/** Records of the API name their fields: no column is guessed. */
+function fieldsByName(product: Product, header: readonly string[]): AskedMapping {
+  const fields = [...checksOf(product), 'ref'].filter((field) => header.includes(field))
+  return Object.fromEntries(fields.map((field) => [field, field]))
 }
 
 function keysOf(mapping: ColumnMapping): JsonKeys {

@@ -33,10 +33,13 @@ export function layOutText(
   const whole = records.filter((record) => record !== TOO_LONG)
   const hasHeader = askedHeader ?? findHeader(whole)
   const first = records.findIndex((record) => record === TOO_LONG || !isBlank(record))
-  if (hasHeader && records[first] === TOO_LONG) {
+  // Without a first record nothing is known of the columns.
+  if ((hasHeader && records[first] === TOO_LONG) || records.length === 0) {
+    const line = Math.max(first, 0) + (separator === undefined ? 1 : 2)
     throw new ListError(
       'unprocessable',
-      `Line ${first + 1 + (separator === undefined ? 0 : 1)}: the header line is over ${limits.lineBytes} bytes.`,
+      `Line ${line}: the header line is over ${limits.lineBytes} bytes.`,
+      { line },
     )
   }
   const header = hasHeader ? (records[first] ?? []) : null

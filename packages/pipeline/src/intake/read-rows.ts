@@ -40,7 +40,7 @@ export interface RowStream extends AsyncIterable<RowBlock> {
 export const BLOCK_ROWS = 500
 
 /**
- * Reads the rows of a list as a stream, in memory bounded by the list's limits and 16 to 27 bytes for
+ * Reads the rows of a list as a stream, in memory bounded by the list's limits and 21 to 28 bytes for
  * each different record.
  *
  * While reading throws `ListError` for lost framing (with the line), too many rows, a bomb, and a list

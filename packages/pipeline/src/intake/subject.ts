@@ -13,6 +13,12 @@ export const MAX_VALUE_CHARS = 1000
 /** Google Contacts puts several values of one kind into a cell with this between them. */
 const SEVERAL = ' ::: '
 
+/** The first of the values that a cell holds. */
+export function firstValue(cell: string): string {
+  const end = cell.indexOf(SEVERAL)
+  return end === -1 ? cell : cell.slice(0, end)
+}
+
 /** Reads the cells of one check; `text` is trimmed and not empty. */
 export type CellReader = (text: string) => Reading
 
@@ -93,7 +99,7 @@ export function readIp(text: string): Reading {
 export function readDomain(text: string): Reading {
   const host =
     /^(?:[a-z][a-z0-9+.-]*:)?\/\//i.test(text) || /[/?#:]/.test(text) ? hostOf(text) : text
-  const name = (host ?? '').replace(/\.$/, '').toLowerCase()
+  const name = (host ?? '').replace(/\.+$/, '').toLowerCase()
   if (host === undefined || name === '') return { fault: 'is not a domain name' }
   if (/[@\s/\\:?#]/.test(name)) return { fault: 'is not a domain name' }
   // Numbers that a browser would read as an address are no names either.

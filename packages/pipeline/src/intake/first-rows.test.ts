@@ -1,0 +1,51 @@
+import fc from 'fast-check'
+import { expect, it } from 'vitest'
+import { createRowSet } from './bits.ts'
+import { createFirstRows } from './first-rows.ts'
+
+it('finds the first row of every repeat, among any records', () => {
+  const part = fc.option(fc.constantFrom('', 'a', 'b', 'ab', 'ba', 'é'), { nil: undefined })
+  fc.assert(
+    fc.property(fc.array(fc.tuple(part, part, part)), (records) => {
+      const firstRows = createFirstRows()
+      const seen = new Map<string, number>()
+      for (const [row, record] of records.entries()) {
+        const key = JSON.stringify(record.map((text) => text ?? null))
+        expect(firstRows.find(row, ...record)).toBe(seen.get(key) ?? -1)
+        if (!seen.has(key)) seen.set(key, row)
+      }
+      expect(firstRows.count).toBe(seen.size)
+    }),
+  )
+})
+
+it('holds 300,000 records, with rows between them, in 28 bytes each', () => {
+  const firstRows = createFirstRows()
+  for (let at = 0; at < 300_000; at++) {
+    if (firstRows.find(at * 2, `user${at}@firm.example`) !== -1) expect.fail(`met at ${at}`)
+  }
+  for (let at = 0; at < 300_000; at += 7) {
+    if (firstRows.find(1_000_000, `user${at}@firm.example`) !== at * 2) expect.fail(`lost ${at}`)
+  }
+  expect(firstRows.sizeBytes / 300_000).toBeLessThan(28)
+})
+
+it('a set of rows gives back its members, by row and by rank, and as bits', () => {
+  fc.assert(
+    fc.property(fc.uniqueArray(fc.nat(20_000), { maxLength: 300 }), (members) => {
+      const rows = members.toSorted((a, b) => a - b)
+      const set = createRowSet()
+      for (const row of rows) set.add(row)
+      for (const [rank, row] of rows.entries()) expect(set.at(rank)).toBe(row)
+      const bits = set.toBuffer()
+      const back = [...bits].flatMap((byte, at) =>
+        [0, 1, 2, 3, 4, 5, 6, 7]
+          .filter((bit) => ((byte >> bit) & 1) === 1)
+          .map((bit) => at * 8 + bit),
+      )
+      expect(back).toEqual(rows)
+      expect(set.has(20_001)).toBe(false)
+    }),
+    { numRuns: 200 },
+  )
+})

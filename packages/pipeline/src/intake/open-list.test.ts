@@ -1,0 +1,241 @@
+import { gzipSync } from 'node:zlib'
+import fc from 'fast-check'
+import iconv from 'iconv-lite'
+import Papa from 'papaparse'
+import { describe, expect, it } from 'vitest'
+import { readBytes } from './list-fixture.ts'
+import { jsonCells } from './json-row.ts'
+
+describe('encodings', () => {
+  const text = 'email;Straße\r\nzoë@firm.example;Köln – 5 €\r\n'
+  it.each([
+    ['utf-8', Buffer.from(text), 'utf-8'],
+    ['utf-8 with a mark', Buffer.from(`\ufeff${text}`), 'utf-8'],
+    ['utf-16le with a mark', Buffer.from(`\ufeff${text}`, 'utf16le'), 'utf-16le'],
+    ['utf-16le without', Buffer.from(text, 'utf16le'), 'utf-16le'],
+    ['utf-16be with a mark', Buffer.from(`\ufeff${text}`, 'utf16le').swap16(), 'utf-16be'],
+    ['utf-16be without', Buffer.from(text, 'utf16le').swap16(), 'utf-16be'],
+    ['windows-1252', iconv.encode(text, 'windows-1252'), 'windows-1252'],
+    ['gzip', gzipSync(text), 'utf-8'],
+  ])('%s is found out', async (_, bytes, encoding) => {
+    const { list, rows, summary } = await readBytes(bytes)
+    expect(list.header).toEqual(['email', 'Straße'])
+    expect(rows.map(({ cells }) => cells)).toEqual([['zoë@firm.example', 'Köln – 5 €']])
+    expect([list.encoding, summary.encoding, list.delimiter]).toEqual([encoding, encoding, ';'])
+  })
+
+  it('a list that leaves ASCII only far inside is still read as what it is', async () => {
+    const plain = 'ann@firm.example,Ann\n'.repeat(30_000)
+    const latin = await readBytes(
+      Buffer.concat([Buffer.from(plain), iconv.encode('z@b.example,Zoë\n', 'windows-1252')]),
+    )
+    expect(latin.rows.at(-1)?.cells).toEqual(['z@b.example', 'Zoë'])
+    expect(latin.summary.encoding).toBe('windows-1252')
+    const utf8 = await readBytes(`${plain}z@b.example,Zoë 😀\n`)
+    expect(utf8.rows.at(-1)?.cells).toEqual(['z@b.example', 'Zoë 😀'])
+    expect(utf8.summary.encoding).toBe('utf-8')
+  })
+
+  it('any text comes back, wherever chunks cut its characters', async () => {
+    const word = fc.string({
+      unit: fc.constantFrom('a', 'é', '漢', '😀', '€'),
+      minLength: 1,
+      maxLength: 9,
+    })
+    await fc.assert(
+      fc.asyncProperty(word, fc.constantFrom('utf8', 'utf16le'), async (name, encoding) => {
+        const line = `${name}@b.example,${name}\n`
+        const text = `\ufeff${line.repeat(Math.ceil(300_000 / line.length))}`
+        const { summary } = await readBytes(Buffer.from(text, encoding as BufferEncoding))
+        expect(summary.counts).toMatchObject({ billable: 1, refused: 0 })
+      }),
+      { numRuns: 12 },
+    )
+  })
+})
+
+describe('delimiters and headers', () => {
+  it.each([
+    ['comma', 'Email,Name\na@b.example,"Lee, Ann"\n', ',', ['Email', 'Name']],
+    [
+      'semicolon with decimal commas',
+      'Email;Sum\na@b.example;1,5\nc@d.example;2,5\n',
+      ';',
+      ['Email', 'Sum'],
+    ],
+    ['tab', 'Email\tName\na@b.example\tAnn, Bo\n', '\t', ['Email', 'Name']],
+    ['pipe', 'Email|Name\na@b.example|Ann\n', '|', ['Email', 'Name']],
+    ['a separator line', 'sep=;\r\nEmail;Name\r\na@b.example;Ann\r\n', ';', ['Email', 'Name']],
+    ['an odd separator line', 'sep=^\nEmail^Name\na@b.example^Ann\n', '^', ['Email', 'Name']],
+    ['one column', 'Email\na@b.example\n', null, ['Email']],
+    ['one column without a header', 'a@b.example\nc@d.example\n', null, null],
+    ['no header', 'a@b.example,Ann\nc@d.example,Bo\n', ',', null],
+    ['old Macintosh lines', 'Email,Name\ra@b.example,Ann\r', ',', ['Email', 'Name']],
+    ['blank lines before the header', '\n\nEmail,Name\na@b.example,Ann\n', ',', ['Email', 'Name']],
+  ])('%s', async (_, text, delimiter, header) => {
+    const { list, rows } = await readBytes(text)
+    expect(list.delimiter).toBe(delimiter)
+    expect(list.header).toEqual(header)
+    expect(rows[0]?.subjects.email).toBe('a@b.example')
+    expect(rows[0]?.row).toBe(0)
+  })
+
+  it('what the client says goes before what is found out', async () => {
+    const { list, rows } = await readBytes('Email,Name\na@b.example,Ann\n', { header: false })
+    expect(list.header).toBeNull()
+    expect(rows.map(({ subjects }) => subjects.email)).toEqual(['Email', 'a@b.example'])
+  })
+
+  it('a text of one column is lines, quotes and commas too', async () => {
+    const text = '"a b"@c.example\r\nx,y@z.example\n\nd@e.example'
+    const { rows } = await readBytes(text, { fileName: 'list.txt' })
+    expect(rows.map(({ kind, cells }) => [kind, cells[0]])).toEqual([
+      ['billable', '"a b"@c.example'],
+      ['billable', 'x,y@z.example'],
+      ['blank', ''],
+      ['billable', 'd@e.example'],
+    ])
+  })
+
+  it('any cells come back through the whole way', async () => {
+    const cell = fc.string({
+      unit: fc.constantFrom('a', '"', ',', '\n', '\r', ' ', 'ß', '='),
+      maxLength: 5,
+    })
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.tuple(cell, cell), { minLength: 1, maxLength: 20 }),
+        async (cells) => {
+          const written = cells.map(([a, b]) => ['x@y.example', a, b])
+          const { rows } = await readBytes(Papa.unparse(written, { newline: '\r\n' }), {
+            header: false,
+            mapping: { email: 0 },
+          })
+          expect(rows.map((row) => row.cells)).toEqual(written)
+        },
+      ),
+      { numRuns: 200 },
+    )
+  })
+})
+
+describe('rows', () => {
+  it('repeats are found by their normal form and point to the first', async () => {
+    const { rows, summary } = await readBytes(
+      'email\na@B.example\nb@b.example\na@b.EXAMPLE\nA@b.example\n\n a@b.example \n',
+    )
+    expect(rows.map(({ kind, ofRow }) => [kind, ofRow])).toEqual([
+      ['billable', undefined],
+      ['billable', undefined],
+      ['duplicate', 0],
+      ['billable', undefined],
+      ['blank', undefined],
+      ['duplicate', 0],
+    ])
+    expect(summary.counts).toEqual({
+      total: 6,
+      blank: 1,
+      refused: 0,
+      duplicate: 2,
+      billable: 3,
+      columns: 1,
+    })
+    expect([...summary.repeated]).toEqual([1])
+  })
+
+  it('a bundle is the same only when all of its parts are', async () => {
+    const text =
+      'email,phone,ip\na@b.example,+442079460958,\na@b.example,,\na@b.example,+44 20 7946 0958,\na@b.example,,192.0.2.1\n'
+    const { rows } = await readBytes(text, { product: 'contact-intel' })
+    expect(rows.map(({ kind }) => kind)).toEqual(['billable', 'billable', 'duplicate', 'billable'])
+  })
+
+  it('a part that cannot be read is dropped and named', async () => {
+    const text = 'email,phone,ip,domain\na@b.example,call me,300.1.1.1,a b\n'
+    const { rows } = await readBytes(text, { product: 'fraud-signals' })
+    expect(rows[0]).toMatchObject({
+      kind: 'billable',
+      subjects: { email: 'a@b.example', phone: undefined, ip: undefined, domain: undefined },
+      error:
+        'phone: is not a phone number; ip: is not an IPv4 or IPv6 address; domain: is not a domain name',
+    })
+  })
+
+  it('a malformed address is a record like others', async () => {
+    const { rows } = await readBytes('email\nnot an address\n')
+    expect(rows[0]).toMatchObject({ kind: 'billable', subjects: { email: 'not an address' } })
+  })
+})
+
+describe('JSON lists', () => {
+  it('keep their objects as they came', async () => {
+    const lines = [
+      '{"email":"a@b.example", "n":1.0,"deep":{"x":[1,2]}}',
+      '{"phone":442079460958,"email":"c@d.example","ref":7}',
+      '',
+      '[1]',
+      'nonsense',
+      '{"email":5}',
+      '{"name":"x"}',
+    ]
+    const { rows, list, summary } = await readBytes(lines.join('\n'), {
+      fileName: 'list.jsonl',
+      product: 'deliverability',
+      defaultCountry: 'GB',
+    })
+    expect(list.format).toBe('ndjson')
+    expect(rows.map(({ kind, cells, error }) => [kind, cells[0], error])).toEqual([
+      ['billable', lines[0], undefined],
+      ['billable', lines[1], undefined],
+      ['blank', undefined, undefined],
+      ['refused', '"[1]"', 'the line is not a JSON object'],
+      ['refused', '"nonsense"', 'the line is not a JSON object'],
+      ['refused', lines[5], 'email: is not a text'],
+      ['refused', lines[6], 'email: is missing'],
+    ])
+    expect(rows[1]).toMatchObject({ subjects: { phone: '+442079460958' }, ref: '7' })
+    expect(summary.header).toEqual(['email', 'n', 'deep', 'phone', 'ref', 'name'])
+    expect(jsonCells(lines[0] ?? '', summary.header ?? [])).toEqual([
+      'a@b.example',
+      '1',
+      '{"x":[1,2]}',
+      '',
+      '',
+      '',
+    ])
+  })
+
+  it('records of the API name their fields', async () => {
+    const records = '{"email":"a@b.example"}\n{"email":"c@d.example","ip":"192.0.2.1"}\n'
+    const { list, rows } = await readBytes(records, {
+      format: 'records',
+      fileName: null,
+      product: 'contact-intel',
+    })
+    expect(list.mapping).toMatchObject({
+      email: { header: 'email', confidence: 1 },
+      ip: { header: 'ip', confidence: 1 },
+    })
+    expect(rows[1]?.subjects.ip).toBe('192.0.2.1')
+  })
+})
+
+it('an aborted reading ends with the reason', async () => {
+  const controller = new AbortController()
+  const { readRows } = await import('./read-rows.ts')
+  const { openList } = await import('./open-list.ts')
+  const { DEFAULT_LIST_LIMITS } = await import('./limits.ts')
+  const list = await openList({
+    path: import.meta.filename,
+    fileName: 'x.txt',
+    product: 'email',
+    limits: DEFAULT_LIST_LIMITS,
+    mapping: { email: 0 },
+    header: false,
+  })
+  controller.abort(new Error('enough'))
+  const read = async (): Promise<void> => {
+    for await (const _ of readRows(list, controller.signal)) expect.fail('a block')
+  }
+  await expect(read()).rejects.toThrow('enough')
+})

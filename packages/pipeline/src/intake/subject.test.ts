@@ -1,0 +1,124 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { cellReaders, readDomain, readEmail, readIp, readPhone } from './subject.ts'
+
+describe('phones', () => {
+  it.each([
+    ['+442079460958', undefined, '+442079460958'],
+    ['+1', undefined, '+1'],
+    ['+44 20 7946 0958', undefined, '+442079460958'],
+    ['+44 (0)20 7946 0958', undefined, '+442079460958'],
+    ['+1 (415) 555-2671', undefined, '+14155552671'],
+    ['tel:+1-415-555-2671', undefined, '+14155552671'],
+    ["'+442079460958", undefined, '+442079460958'],
+    ['020 7946 0958', 'GB', '+442079460958'],
+    ['(415) 555-2671 ext. 5', 'US', '+14155552671'],
+    ['0049 30 123456', 'GB', '+4930123456'],
+    ['030/123456', 'DE', '+4930123456'],
+  ] as const)('%j of %s is %s', (text, country, e164) => {
+    expect(readPhone(text, country)).toEqual({ subject: e164 })
+  })
+
+  it.each([
+    ['4.47912E+11', undefined, /rounded by a spreadsheet/],
+    ['4,47912E+11', 'GB', /rounded by a spreadsheet/],
+    ['020 7946 0958', undefined, /set default_country/],
+    ['call me', 'GB', /not a phone number/],
+    ['1', 'GB', /cannot be read/],
+    ['+1234567890123456', undefined, /cannot be read/],
+  ] as const)('%j of %s cannot be read', (text, country, fault) => {
+    const reading = readPhone(text, country)
+    expect(reading.subject).toBeUndefined()
+    expect('fault' in reading && reading.fault).toMatch(fault)
+  })
+})
+
+it.each([
+  ['192.0.2.1', '192.0.2.1'],
+  ['2001:DB8:0:0::1', '2001:db8::1'],
+  ['::ffff:192.0.2.1', '::ffff:c000:201'],
+  ['192.0.2.01', undefined],
+  ['192.0.2', undefined],
+  ['0x7f.1', undefined],
+  ['3221225985', undefined],
+  ['fe80::1%eth0', undefined],
+  ['[2001:db8::1]', undefined],
+  ['192.0.2.1:80', undefined],
+  ['192.0.2.0/24', undefined],
+])('the IP cell %j reads as %s', (text, subject) => {
+  expect(readIp(text).subject).toBe(subject)
+})
+
+it.each([
+  ['Example.COM', 'example.com'],
+  ['example.com.', 'example.com'],
+  ['https://www.example.com/a?b#c', 'www.example.com'],
+  ['http://user@example.com:8080/', 'example.com'],
+  ['example.com/path', 'example.com'],
+  ['example.com:443', 'example.com'],
+  ['//example.com', 'example.com'],
+  ['Bücher.example', 'bücher.example'],
+  ['under_score.example', 'under_score.example'],
+  ['a@example.com', undefined],
+  ['a b.example', undefined],
+  ['192.0.2.1', undefined],
+  ['http://192.0.2.1/', undefined],
+  ['2130706433', undefined],
+  ['2001:db8::1', undefined],
+  ['http://[2001:db8::1]/', undefined],
+  ['ftp://example.com', undefined],
+  ['.', undefined],
+])('the domain cell %j reads as %s', (text, subject) => {
+  expect(readDomain(text).subject).toBe(subject)
+})
+
+it.each([
+  ['Ann@Firm.EXAMPLE', 'Ann@firm.example'],
+  ['"a@B"@C.example', '"a@B"@c.example'],
+  ['no address', 'no address'],
+  ['@', '@'],
+])('the email cell %j reads as %s', (text, subject) => {
+  expect(readEmail(text).subject).toBe(subject)
+})
+
+it('of several values in a cell the first is read, and the rest named', () => {
+  const { phone, email } = cellReaders('GB')
+  expect(phone('020 7946 0958 ::: 020 7946 0959')).toEqual({
+    subject: '+442079460958',
+    note: 'holds 2 values, of which the first was checked',
+  })
+  expect(email('a@b.example ::: c@d.example').subject).toBe('a@b.example')
+})
+
+it('no cell makes a reader throw, and what it reads it reads again as the same', () => {
+  const readers = cellReaders('DE')
+  const part = fc.constantFrom(
+    '+',
+    '0',
+    '1',
+    '49',
+    'a',
+    '.',
+    '@',
+    ':',
+    '/',
+    '[',
+    '%',
+    ' ',
+    'é',
+    'xn--',
+    '\0',
+    '::: ',
+    '(',
+  )
+  const text = fc.oneof(fc.string({ unit: 'binary' }), fc.string({ unit: part, maxLength: 30 }))
+  fc.assert(
+    fc.property(text, fc.constantFrom('email', 'phone', 'ip', 'domain'), (cell, check) => {
+      const trimmed = cell.trim()
+      if (trimmed === '') return
+      const { subject } = readers[check as 'email'](trimmed)
+      if (subject !== undefined) expect(readers[check as 'email'](subject).subject).toBe(subject)
+    }),
+    { numRuns: 20_000 },
+  )
+})
