@@ -1,0 +1,375 @@
+import { createHmac, createVerify, generateKeyPairSync } from 'node:crypto'
+import { expect, test } from 'vitest'
+import { HLR_ADAPTERS } from './adapters.ts'
+import { loopbackFetch, type Received, type Sent, startProvider } from './provider-fixture.ts'
+import { HLR_PROVIDERS, type HlrAnswer, type HlrProviderName } from './provider.ts'
+
+const NOW_MS = Date.UTC(2026, 10, 20, 12)
+const NUMBER = '+41793026727'
+const keys = generateKeyPairSync('rsa', {
+  modulusLength: 2048,
+  publicKeyEncoding: { type: 'spki', format: 'pem' },
+  privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
+})
+
+async function ask(
+  name: HlrProviderName,
+  reply: (request: Received) => Sent,
+  numbers: readonly string[] = [NUMBER],
+): Promise<{ answers: readonly HlrAnswer[]; received: Received[] }> {
+  await using provider = await startProvider(reply)
+  const answers = await HLR_ADAPTERS[name]({
+    numbers,
+    account: {
+      url: provider.url,
+      key: 'the-key',
+      secret: name === 'vonage-identity' ? keys.privateKey : 'the-secret',
+    },
+    fetch: loopbackFetch,
+    timeoutMs: 300,
+    signal: new AbortController().signal,
+    nowMs: NOW_MS,
+  })
+  return { answers, received: provider.received }
+}
+
+function ok(json: unknown): () => Sent {
+  return () => ({ status: 200, json })
+}
+
+const CONNECTED: Readonly<Record<HlrProviderName, unknown>> = {
+  'hlr-lookups': hlrLookupsReply({}),
+  infobip: infobipReply({}),
+  twilio: twilioReply('active'),
+  vonage: vonageReply({}),
+  'vonage-identity': identityReply({ is_reachable: true }),
+  messente: messenteReply('ON'),
+}
+
+test.each(HLR_PROVIDERS)('%s: a live number is connected, with its carrier', async (name) => {
+  const { answers } = await ask(name, ok(CONNECTED[name]))
+  expect(answers).toMatchObject([
+    {
+      kind: 'verdict',
+      connectivity: 'connected',
+      carrier: 'Swisscom',
+      carrierCountry: expect.any(String),
+    },
+  ])
+})
+
+const SAYINGS: readonly (readonly [HlrProviderName, string, unknown, string])[] = [
+  ['hlr-lookups', 'ABSENT', hlrLookupsReply({ connectivity_status: 'ABSENT' }), 'absent'],
+  [
+    'hlr-lookups',
+    'INVALID_MSISDN',
+    hlrLookupsReply({ connectivity_status: 'INVALID_MSISDN' }),
+    'unknown_subscriber',
+  ],
+  [
+    'hlr-lookups',
+    'UNDETERMINED',
+    hlrLookupsReply({ connectivity_status: 'UNDETERMINED' }),
+    'undetermined',
+  ],
+  [
+    'infobip',
+    'absent, though in the undelivered group',
+    infobipReply({ group: 2, error: 27 }),
+    'absent',
+  ],
+  ['infobip', 'unknown subscriber', infobipReply({ group: 2, error: 1 }), 'unknown_subscriber'],
+  ['infobip', 'teleservice not provisioned', infobipReply({ group: 2, error: 11 }), 'undetermined'],
+  ['infobip', 'memory full', infobipReply({ group: 2, error: 37 }), 'connected'],
+  ['infobip', 'expired', infobipReply({ group: 4, error: 0 }), 'undetermined'],
+  ['infobip', 'rejected', infobipReply({ group: 5, error: 0 }), 'undetermined'],
+  ['twilio', 'reachable', twilioReply('reachable'), 'connected'],
+  ['twilio', 'unreachable', twilioReply('unreachable'), 'absent'],
+  ['twilio', 'inactive', twilioReply('inactive'), 'unknown_subscriber'],
+  ['twilio', 'a package error under status 200', twilioReply(null, 60606), 'undetermined'],
+  [
+    'twilio',
+    'an invalid number',
+    { valid: false, validation_errors: ['TOO_SHORT'] },
+    'unknown_subscriber',
+  ],
+  ['vonage', 'absent', vonageReply({ reachable: 'absent' }), 'absent'],
+  ['vonage', 'bad number', vonageReply({ reachable: 'bad_number' }), 'unknown_subscriber'],
+  ['vonage', 'not valid', vonageReply({ valid_number: 'not_valid' }), 'unknown_subscriber'],
+  [
+    'vonage',
+    'a partial reply',
+    vonageReply({ status: 43, reachable: 'reachable' }),
+    'undetermined',
+  ],
+  ['vonage-identity', 'not reachable', identityReply({ is_reachable: false }), 'absent'],
+  [
+    'vonage-identity',
+    'no coverage, in small letters',
+    identityReply({ status: { code: 'no_coverage' } }),
+    'undetermined',
+  ],
+  ['messente', 'OFF', messenteReply('OFF'), 'absent'],
+  ['messente', 'INVALID', messenteReply('INVALID'), 'unknown_subscriber'],
+  ['messente', 'UNKNOWN', messenteReply('UNKNOWN'), 'undetermined'],
+]
+
+test.each(SAYINGS)('%s: %s is told as what it is', async (name, _title, json, connectivity) => {
+  const { answers } = await ask(name, ok(json))
+  expect(answers).toMatchObject([{ kind: 'verdict', connectivity }])
+})
+
+test('hlr-lookups: a ported number has the carrier it was ported to', async () => {
+  const ported = { is_ported: true, ported_network_name: 'Sunrise', ported_country_code: 'CH' }
+  const { answers } = await ask('hlr-lookups', ok(hlrLookupsReply(ported)))
+  expect(answers).toMatchObject([
+    { carrier: 'Sunrise', carrierCountry: 'CH', ported: true, roaming: false },
+  ])
+})
+
+test('hlr-lookups: the signature covers path, time, method and the bytes sent', async () => {
+  const { received } = await ask('hlr-lookups', ok(CONNECTED['hlr-lookups']))
+  const [request] = received
+  const timestamp = String(NOW_MS / 1_000)
+  const text = `/hlr-lookup${timestamp}POST${request?.body}`
+  expect(request).toMatchObject({
+    method: 'POST',
+    url: '/api/v2/hlr-lookup',
+    body: '{"msisdn":"+41793026727"}',
+    headers: {
+      'x-digest-key': 'the-key',
+      'x-digest-timestamp': timestamp,
+      'x-digest-signature': createHmac('sha256', 'the-secret').update(text).digest('hex'),
+    },
+  })
+})
+
+test('infobip: a thousand numbers go out as one request and come back in their order', async () => {
+  const numbers = Array.from({ length: 1_000 }, (_, index) => `+4179${1_000_000 + index}`)
+  const { answers, received } = await ask(
+    'infobip',
+    ({ body }) => {
+      const { to }: { to: string[] } = JSON.parse(body)
+      const results = to.toReversed().map((number, index) => ({
+        to: number,
+        status: { groupId: 3, groupName: 'DELIVERED' },
+        originalNetwork: { networkName: String(to.length - 1 - index) },
+      }))
+      return { status: 200, json: { results } }
+    },
+    numbers,
+  )
+  expect(received).toHaveLength(1)
+  expect(answers.map((answer) => answer.kind === 'verdict' && Number(answer.carrier))).toEqual(
+    numbers.map((_, index) => index),
+  )
+})
+
+test('a number that a bulk reply leaves out may have been bought', async () => {
+  for (const name of ['infobip', 'messente'] as const) {
+    const { answers } = await ask(name, ok(CONNECTED[name]), [NUMBER, '+41791111111'])
+    expect(answers).toMatchObject([{ kind: 'verdict' }, { kind: 'failed', maybeBought: true }])
+  }
+})
+
+test('vonage: roaming is read as an object and as a text', async () => {
+  const abroad = { roaming: { status: 'roaming', roaming_country_code: 'US' } }
+  expect((await ask('vonage', ok(vonageReply(abroad)))).answers).toMatchObject([{ roaming: true }])
+  expect((await ask('vonage', ok(vonageReply({ roaming: 'unknown' })))).answers).toMatchObject([
+    { roaming: null },
+  ])
+})
+
+test('vonage: an assumption about porting is not a fact', async () => {
+  const { answers } = await ask('vonage', ok(vonageReply({ ported: 'assumed_ported' })))
+  expect(answers).toMatchObject([{ ported: null }])
+})
+
+test.each([
+  [1, 'throttled', false],
+  [4, 'credentials', false],
+  [5, 'server', true],
+  [9, 'credit', false],
+  [999, 'server', true],
+])('vonage: status %i under HTTP 200 is %s', async (status, cause, maybeBought) => {
+  const { answers } = await ask('vonage', ok({ status, status_message: 'as documented' }))
+  expect(answers).toMatchObject([{ kind: 'failed', cause, maybeBought }])
+})
+
+test('vonage-identity: the request carries a token that the application key verifies', async () => {
+  const { received } = await ask('vonage-identity', ok(CONNECTED['vonage-identity']))
+  const token = received[0]?.headers.authorization?.replace('Bearer ', '') ?? ''
+  const [header, claims, signature] = token.split('.')
+  const verified = createVerify('RSA-SHA256')
+    .update(`${header}.${claims}`)
+    .verify(keys.publicKey, signature ?? '', 'base64url')
+  expect(verified).toBe(true)
+  expect(JSON.parse(Buffer.from(claims ?? '', 'base64url').toString())).toMatchObject({
+    application_id: 'the-key',
+    iat: NOW_MS / 1_000,
+  })
+})
+
+test.each(HLR_PROVIDERS)(
+  '%s: a refusal for load or of the account was not bought',
+  async (name) => {
+    const cases = [
+      [429, 'throttled'],
+      [503, 'throttled'],
+      [401, 'credentials'],
+      [403, 'credentials'],
+      [402, 'credit'],
+    ] as const
+    for (const [status, cause] of cases) {
+      const { answers } = await ask(name, () => ({
+        status,
+        json: {},
+        headers: { 'retry-after': '7' },
+      }))
+      expect(answers).toMatchObject([{ kind: 'failed', cause, maybeBought: false }])
+    }
+  },
+)
+
+test('hlr-lookups: 502 and 504 are its way of throttling; elsewhere they may hide a purchase', async () => {
+  for (const status of [502, 504]) {
+    const reply = (): Sent => ({ status, text: '<html>Bad Gateway</html>' })
+    expect((await ask('hlr-lookups', reply)).answers).toMatchObject([
+      { cause: 'throttled', maybeBought: false },
+    ])
+    expect((await ask('twilio', reply)).answers).toMatchObject([
+      { cause: 'server', maybeBought: true },
+    ])
+  }
+})
+
+test.each(HLR_PROVIDERS)(
+  '%s: silence, a cut connection and nonsense may have been bought',
+  async (name) => {
+    const faults: readonly Sent[] = [
+      'silence',
+      'cut',
+      { status: 500, json: {} },
+      { status: 200, text: 'not json' },
+      { status: 200, json: [] },
+      { status: 200, json: { connectivity_status: 'PERHAPS', result: 'none', results: 7 } },
+    ]
+    for (const fault of faults) {
+      const { answers, received } = await ask(name, () => fault)
+      expect(answers).toMatchObject([{ kind: 'failed', maybeBought: true }])
+      expect(received).toHaveLength(1)
+    }
+  },
+)
+
+test.each(['hlr-lookups', 'twilio', 'vonage'] as const)(
+  '%s: a verdict about another number is none',
+  async (name) => {
+    const lie = {
+      'hlr-lookups': hlrLookupsReply({ msisdn: '+15550001111' }),
+      twilio: { ...twilioReply('active'), phone_number: '+15550001111' },
+      vonage: vonageReply({ international_format_number: '15550001111' }),
+    }[name]
+    const { answers } = await ask(name, ok(lie))
+    expect(answers).toMatchObject([{ kind: 'failed', cause: 'protocol', maybeBought: true }])
+  },
+)
+
+test('a provider that nothing listens for was not bought from', async () => {
+  const answers = await HLR_ADAPTERS['hlr-lookups']({
+    numbers: [NUMBER],
+    account: { url: 'http://127.0.0.1:1', key: 'k', secret: 's' },
+    fetch: loopbackFetch,
+    timeoutMs: 1_000,
+    signal: new AbortController().signal,
+    nowMs: NOW_MS,
+  })
+  expect(answers).toMatchObject([{ kind: 'failed', cause: 'server', maybeBought: false }])
+})
+
+function hlrLookupsReply(fields: object): object {
+  return {
+    id: 'e428acb1c0ae',
+    msisdn: NUMBER,
+    connectivity_status: 'CONNECTED',
+    mccmnc: '22801',
+    original_network_name: 'Swisscom',
+    original_country_name: 'Switzerland',
+    original_country_code: 'CH',
+    is_ported: false,
+    ported_network_name: null,
+    ported_country_code: null,
+    is_roaming: false,
+    cost: '0.0100',
+    processing_status: 'COMPLETED',
+    data_source: 'LIVE_HLR',
+    ...fields,
+  }
+}
+
+function infobipReply({ group = 3, error = 0 }: { group?: number; error?: number }): object {
+  const result = {
+    to: NUMBER.slice(1),
+    mccMnc: '22801',
+    originalNetwork: { networkName: 'Swisscom', countryName: 'Switzerland', countryPrefix: '41' },
+    ported: false,
+    roaming: false,
+    status: { groupId: group, groupName: group === 3 ? 'DELIVERED' : 'OTHER', id: 5 },
+    error: { groupId: 1, id: error, name: `EC_${error}`, permanent: error === 1 },
+  }
+  return { results: [result] }
+}
+
+function twilioReply(status: string | null, error: number | null = null): object {
+  return {
+    phone_number: NUMBER,
+    country_code: 'CH',
+    valid: true,
+    validation_errors: [],
+    line_type_intelligence: { carrier_name: 'Swisscom', type: 'mobile', error_code: null },
+    line_status: { status, error_code: error },
+  }
+}
+
+function vonageReply(fields: object): object {
+  return {
+    status: 0,
+    status_message: 'Success',
+    request_id: 'b7ea7a7e',
+    international_format_number: NUMBER.slice(1),
+    valid_number: 'valid',
+    reachable: 'reachable',
+    ported: 'not_ported',
+    roaming: { status: 'not_roaming' },
+    current_carrier: { name: 'Swisscom', country: 'CH', network_type: 'mobile' },
+    ...fields,
+  }
+}
+
+function identityReply(reachability: object): object {
+  const status = { code: 'OK', message: 'Success' }
+  const carrier = { name: 'Swisscom', network_type: 'MOBILE', country_code: 'CH', status }
+  return {
+    request_id: 'aaaaaaaa-bbbb',
+    insights: {
+      format: { is_format_valid: true, status },
+      current_carrier: carrier,
+      original_carrier: carrier,
+      reachability: { status, ...reachability },
+    },
+  }
+}
+
+function messenteReply(status: string): object {
+  const network = { networkName: 'Swisscom', countryName: 'Switzerland', mccmnc: '22801' }
+  const result = {
+    number: NUMBER,
+    roaming: false,
+    ported: false,
+    status,
+    current_network: network,
+    original_network: network,
+    error: null,
+  }
+  return { id: 'req-1', result: [result] }
+}
