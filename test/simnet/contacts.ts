@@ -1,3 +1,4 @@
+import { domainToUnicode } from 'node:url'
 import { createRandom } from './random.ts'
 import type { Random } from './random.ts'
 import { makeWorld } from './world.ts'
@@ -15,7 +16,7 @@ import {
 import type { Domain } from './world/domain.ts'
 import { mailboxState } from './world/mailbox.ts'
 import type { MailboxState } from './world/mailbox.ts'
-import { FAMILY_NAMES, GIVEN_NAMES, ROLE_NAMES } from './world/names.ts'
+import { FAMILY_NAMES, GIVEN_NAMES, ROLE_NAMES, UTF8_NAMES } from './world/names.ts'
 
 /** A list of contacts as an export holds it. */
 export interface Contacts {
@@ -50,6 +51,7 @@ const SHARES: readonly (readonly [kind: Source, perMille: number])[] = [
   ['slow', 3],
   ['repeat', 25],
   ['blank', 8],
+  ['international', 10],
 ]
 
 type Source =
@@ -68,6 +70,7 @@ type Source =
   | 'slow'
   | 'repeat'
   | 'blank'
+  | 'international'
 
 /** Kinds of domain (`Domain.kind`) that each source draws from. */
 const KINDS_OF: Readonly<
@@ -97,6 +100,7 @@ const KINDS_OF: Readonly<
   refusing: ['blocked-banner', 'blocked-ehlo', 'blocked-mail', 'blocked-rcpt', 'blanket-reject'],
   waiting: ['greylist', 'greylist-exim', 'mimecast'],
   slow: ['slow-banner'],
+  international: ['international'],
 }
 
 /** Names of one registry in the domain column, at most: registries are slow, and a list is not to wait for one. */
@@ -120,7 +124,7 @@ export function makeContacts(options: { readonly seed: number; readonly count: n
       if (earlier !== undefined) rows.push([...earlier])
       continue
     }
-    const given = random.pick(GIVEN_NAMES)
+    const given = source === 'international' ? random.pick(UTF8_NAMES) : random.pick(GIVEN_NAMES)
     const family = random.pick(FAMILY_NAMES)
     const domain = source === 'misspelt' ? undefined : random.pick(pools.get(source) ?? [])
     const email = emailOf(world, random, source, domain, given, family)
@@ -176,7 +180,8 @@ function emailOf(
   const found = forms.find(
     (local) => mailboxState(world.seed, local, domain.name, ignoreDots) === wanted,
   )
-  return dress(random, found ?? `${given}.${family}`, domain.name)
+  const name = source === 'international' ? domainToUnicode(domain.name) : domain.name
+  return dress(random, found ?? `${given}.${family}`, name)
 }
 
 function wantedState(random: Random): MailboxState {

@@ -57,17 +57,18 @@ test('the oracle knows every kind of domain', () => {
   expect(reason('dns:mx-private')).toBe('unsafe_host')
   expect(world.expectEmail('ada@gmial.com').reason).toBe('no_domain')
   expect(world.expectEmail('ada@@gmail.com').reason).toBe('invalid_syntax')
-  for (const [kind, name] of kinds) {
-    if (kind.startsWith('hostile:')) expect(world.expectEmail(`ada@${name}`).status).toBe('unknown')
-  }
+  const hostile = [...kinds].filter(([kind]) => kind.startsWith('hostile:'))
+  expect(new Set(hostile.map(([, name]) => world.expectEmail(`ada@${name}`).status))).toEqual(
+    new Set(['unknown']),
+  )
 })
 
 test('ages are counted by the UTC day from the present of the world', () => {
   const world = makeWorld({ seed: 3, nowMs })
-  for (const domain of world.domains.values()) {
-    const age = /^age-([0-9]+)$/.exec(domain.kind)?.[1]
-    if (age !== undefined) expect(world.expectDomain(domain.name).ageDays).toBe(Number(age))
-  }
+  const aged = [...world.domains.values()].filter(({ kind }) => kind.startsWith('age-'))
+  expect(aged.map(({ name }) => world.expectDomain(name).ageDays)).toEqual(
+    aged.map(({ kind }) => Number(kind.slice('age-'.length))),
+  )
 })
 
 test('contacts are the same for the same seed, mixed in kind, and as wide as their header', () => {

@@ -28,6 +28,7 @@ export const CONTENT_FAULTS: Readonly<Record<string, Content>> = {
   'mx-metadata': mx('mx-metadata.simdns.net'),
   'mx-name-too-long': mx(`${'a'.repeat(60)}.`.repeat(4) + 'example'),
   'mx-with-blank': mx('mail host.example'),
+  'mx-is-alias': mx('alias-mx.simdns.net'),
   'null-mx-and-others': (name, type) =>
     type === TYPE.MX
       ? records(
@@ -67,6 +68,11 @@ export const DNS_FAULTS: readonly string[] = [
   ...Object.keys(CONTENT_FAULTS),
   ...Object.keys(WIRE_FAULTS),
 ]
+
+/** Names that stand for others. */
+export const ALIASES: ReadonlyMap<string, string> = new Map([
+  ['alias-mx.simdns.net', 'mx.dns-faults-sim.example'],
+])
 
 /** Addresses that no mail may be sent to, under names that anyone may point an MX at. */
 export const UNSAFE_HOSTS: ReadonlyMap<string, string> = new Map([

@@ -49,7 +49,8 @@ export async function startDns(
   }
   try {
     for (const [address, role] of listeners) {
-      if (role !== 'resolver') await atUsualPort(world, counters, address, role, udp, tcp, open)
+      if (role !== 'resolver' && port !== USUAL_PORT)
+        await atUsualPort(world, counters, address, role, udp, tcp, open)
       const prepare = createPreparer(world, role, counters)
       const socket = createSocket({ type: 'udp4', recvBufferSize: 4 * 1024 * 1024 })
       udp.push(socket)

@@ -53,8 +53,9 @@ export const WIRE_FAULTS: Readonly<Record<string, (context: FaultContext) => voi
       send(truncated(reply, question))
       return
     }
+    if (connection === undefined) return
     const pour = (): void => {
-      while (connection !== undefined && !connection.destroyed) {
+      while (!connection.destroyed) {
         if (!connection.write(ENDLESS)) {
           connection.once('drain', pour)
           return

@@ -1,13 +1,18 @@
 import type { World } from '../world.ts'
 import { PROBER } from '../world.ts'
 import type { Domain } from '../world/domain.ts'
-import { strangeReply, UNSAFE_HOSTS } from './faults.ts'
+import { ALIASES, strangeReply, UNSAFE_HOSTS } from './faults.ts'
 import { RCODE, TYPE } from './records.ts'
 import type { Answer, Reply } from './records.ts'
 
 /** What the name servers of a world answer to a question; `name` in lower case without the last dot. */
 export function answerOf(world: World, name: string, type: number): Reply {
   if (name.endsWith('.in-addr.arpa')) return reverse(world, name, type)
+  const target = ALIASES.get(name)
+  if (target !== undefined) {
+    const { answers } = answerOf(world, target, type)
+    return { rcode: RCODE.noError, answers: [{ type: 'CNAME', name, target }, ...answers] }
+  }
   const host = world.addressOf(name) ?? UNSAFE_HOSTS.get(name)
   const domain = world.findDomain(name)
   if (domain !== undefined) {
@@ -83,7 +88,7 @@ function below(world: World, name: string, type: number): Reply {
 
 /** Names of loopback addresses: the prober's own, and those of mail hosts. */
 function reverse(world: World, name: string, type: number): Reply {
-  const address = name.slice(0, -'.in-addr.arpa'.length).split('.').reverse().join('.')
+  const address = name.slice(0, -'.in-addr.arpa'.length).split('.').toReversed().join('.')
   if (address === '127.0.0.1')
     return typed(type, 'PTR', [{ type: 'PTR', name, target: PROBER }], 'in-addr.arpa')
   for (const host of world.hosts.values()) {

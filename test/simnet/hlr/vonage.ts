@@ -10,8 +10,8 @@ const COST_MILLI = 40
 /** Vonage Number Insight Advanced (errors come inside a 200) and Identity Insights. Source: developer.vonage.com. */
 export const vonage: HlrProvider = (context, request) => {
   if (request.path.endsWith('/identity-insights/v1/requests')) {
-    const token = request.headers.authorization?.startsWith('Bearer ') === true
-    if (!token)
+    const token = /^Bearer (.+)$/.exec(request.headers.authorization ?? '')?.[1]
+    if (token === undefined || !isSigned(token, context.tokenKey))
       return { status: 401, body: { title: 'Unauthorized', detail: 'a token is required' } }
     return identity(context, jsonObject(request.body))
   }

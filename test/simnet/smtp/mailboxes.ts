@@ -1,3 +1,4 @@
+import { domainToASCII } from 'node:url'
 import type { World } from '../world.ts'
 import type { MailHost } from '../world/domain.ts'
 import { mailboxState } from '../world/mailbox.ts'
@@ -14,7 +15,8 @@ export function verdictAt(
   address: string,
 ): Verdict {
   const at = address.lastIndexOf('@')
-  const name = address.slice(at + 1).toLowerCase()
+  const typed = address.slice(at + 1).toLowerCase()
+  const name = /[^\x21-\x7e]/.test(typed) ? domainToASCII(typed) : typed
   const domain = world.findDomain(name)
   if (domain === undefined) return 'relay'
   const { mail } = domain

@@ -10,8 +10,8 @@ export interface BulkDomains {
   readonly count: number
   /** Default `d`: `d0.example`, `d1.example` and so on. */
   readonly prefix?: string
-  /** Default `example`; every domain has its own MX host `mx.<domain>`. */
-  readonly suffix?: string
+  /** Zones, taken in turn; default `example` alone. Every domain has its own MX host `mx.<domain>`. */
+  readonly suffixes?: readonly string[]
   /** Loopback addresses that the MX hosts share; default the count, at most 250. */
   readonly addresses?: number
   /** Kinds of server, one address after the other; default all `plain`. */
@@ -21,6 +21,8 @@ export interface BulkDomains {
 /** The rule itself: names to domains and hosts, without a table of the names. */
 export interface BulkRule {
   readonly hosts: readonly (MailHost & { readonly profile: Profile })[]
+  /** The name of the i-th domain. */
+  name(index: number): string
   domain(name: string): Domain | undefined
   /** The address of `mx.<domain>`; undefined for any other name. */
   address(host: string): string | undefined
@@ -29,24 +31,26 @@ export interface BulkRule {
 /** Makes the rule of a description. */
 export function createBulkRule(given: BulkDomains, todayMs: number): BulkRule {
   const prefix = given.prefix ?? 'd'
-  const suffix = `.${given.suffix ?? 'example'}`
+  const suffixes = given.suffixes ?? ['example']
+  const nameOf = (i: number): string => `${prefix}${i}.${at(suffixes, i)}`
   const kinds = given.kinds ?? ['plain']
   const addressCount = Math.min(given.addresses ?? 250, given.count)
   const hosts = Array.from({ length: addressCount }, (_, k) => {
-    const name = `mx.${prefix}${k}${suffix}`
+    const name = `mx.${nameOf(k)}`
     return { name, address: loopback(100, k), profile: KINDS[at(kinds, k)](name) }
   })
   const index = (name: string): number => {
-    if (!name.startsWith(prefix) || !name.endsWith(suffix)) return -1
-    const digits = name.slice(prefix.length, name.length - suffix.length)
-    if (!/^(?:0|[1-9][0-9]{0,8})$/.test(digits)) return -1
+    const dot = name.indexOf('.')
+    const digits = name.slice(prefix.length, dot)
+    if (!name.startsWith(prefix) || !/^(?:0|[1-9][0-9]{0,8})$/.test(digits)) return -1
     const i = Number(digits)
-    return i < given.count ? i : -1
+    return i < given.count && name.slice(dot + 1) === at(suffixes, i) ? i : -1
   }
   const createdAt = new Date(todayMs - 1000 * 86_400_000).toISOString()
   const expiresAt = new Date(todayMs + 365 * 86_400_000).toISOString()
   return {
     hosts,
+    name: nameOf,
     domain: (name) => {
       const i = index(name)
       if (i < 0) return undefined

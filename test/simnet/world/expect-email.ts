@@ -1,3 +1,4 @@
+import { domainToASCII } from 'node:url'
 import type { EmailStatus } from '@plumbline/contract/outcome'
 import type { Depth } from '@plumbline/contract/products'
 import type { Reason } from '@plumbline/contract/reasons'
@@ -26,7 +27,7 @@ export interface ExpectedEmail {
 }
 
 /** DNS faults that a good resolver overcomes. */
-const OVERCOME = new Set(['wrong-id-first', 'tcp-only', 'thousand-txt', 'late'])
+const OVERCOME = new Set(['mx-is-alias', 'wrong-id-first', 'tcp-only', 'thousand-txt', 'late'])
 /** DNS faults after which there is a definite or doubtful answer, but no mail host. */
 const NO_HOST = new Set([
   'cname-to-nowhere',
@@ -52,7 +53,8 @@ export function expectEmail(
 ): ExpectedEmail {
   const at = address.lastIndexOf('@')
   const local = address.slice(0, at)
-  const name = address.slice(at + 1).toLowerCase()
+  const typed = address.slice(at + 1).toLowerCase()
+  const name = domainToASCII(typed) || typed
   const role = (ROLE_NAMES as readonly string[]).includes(local.toLowerCase().replace(/\+.*/, ''))
   const base = {
     orElse: [],
@@ -185,7 +187,7 @@ function bulkHost(world: World, name: string): MailHost | undefined {
 /** Dot-atoms and plain quoted strings before a host name; the world has no stranger addresses that are valid. */
 function looksValid(local: string, name: string): boolean {
   if (local.length > 64 || local.length + name.length > 253) return false
-  const atoms = /^[^\s"(),:;<>@[\\\]\x00-\x1f.]+(?:\.[^\s"(),:;<>@[\\\]\x00-\x1f.]+)*$/
+  const atoms = /^[^\s"(),:;<>@[\\\]\p{Cc}.]+(?:\.[^\s"(),:;<>@[\\\]\p{Cc}.]+)*$/u
   if (!atoms.test(local) && !/^"[^"\\\r\n]{1,62}"$/.test(local)) return false
   return /^(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z][a-z0-9-]*[a-z0-9]$/.test(name)
 }

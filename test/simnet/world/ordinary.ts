@@ -1,3 +1,4 @@
+import { domainToASCII } from 'node:url'
 import { at } from '../random.ts'
 import { postfix } from '../smtp/profile.ts'
 import type { Limits, Profile } from '../smtp/profile.ts'
@@ -59,6 +60,7 @@ export function addMail(builder: Builder, limits: Readonly<Record<string, Limits
   addDisposable(builder)
   addWithoutMail(builder)
   addDeadHosts(builder)
+  addInternational(builder)
 }
 
 function addProviders(builder: Builder, limits: Readonly<Record<string, Limits>>): void {
@@ -201,5 +203,23 @@ function addDeadHosts(builder: Builder): void {
       host: builder.host(`mx${n}.${name}`).name,
     }))
     builder.add({ name, kind: 'all-mx-dead', mail: { kind: 'mx', exchanges } })
+  }
+}
+
+/** Names beyond ASCII, as the zones hold them: A-labels. */
+function addInternational(builder: Builder): void {
+  for (const unicode of [
+    'mühlenbach-feinkost.de',
+    'søndergård-møbler.com',
+    'żółta-łódź.pl',
+    '高橋陶芸.jp',
+  ]) {
+    const name = domainToASCII(unicode)
+    const host = builder.host(`mx.${name}`, postfix(`mx.${name}`))
+    builder.add({
+      name,
+      kind: 'international',
+      mail: { kind: 'mx', exchanges: [{ preference: 10, host: host.name }] },
+    })
   }
 }
