@@ -75,21 +75,16 @@ export function readLetter(text: string): Letter {
 
 /** A job of questions as plain data. */
 export function writeJob({ box, untilMs, questions }: LiveJob): JobData {
-  return {
-    box,
-    until: Math.round(untilMs),
-    asks: questions.map(({ id, subject, depth, tenant }) => [id, subject, depth, tenant]),
-  }
+  const asks = questions.map(({ id, subject, depth, tenant }) => [id, subject, depth, tenant])
+  // As text within the data: a subject may hold NUL or half a surrogate pair, which jsonb refuses.
+  return { box, until: Math.round(untilMs), asks: JSON.stringify(asks) }
 }
 
 /** Safe cast: only `writeJob` makes the data of live queues. */
 export function readJob(data: JobData): LiveJob {
-  const { box, until, asks } = data as {
-    box: string
-    until: number
-    asks: readonly (readonly [number, string, Depth, string])[]
-  }
-  const questions = asks.map(([id, subject, depth, tenant]) => ({ id, subject, depth, tenant }))
+  const { box, until, asks } = data as { box: string; until: number; asks: string }
+  const written = JSON.parse(asks) as readonly (readonly [number, string, Depth, string])[]
+  const questions = written.map(([id, subject, depth, tenant]) => ({ id, subject, depth, tenant }))
   return { box, untilMs: until, questions }
 }
 

@@ -1,23 +1,514 @@
-import { PRODUCTS } from '@plumbline/contract/products'
+import { explainShape } from '@plumbline/contract/explain'
+import { PRODUCTS, type Check, type Product } from '@plumbline/contract/products'
 import { RESULTS } from '@plumbline/contract/results'
-import { expect, test } from 'vitest'
-import { openStage } from '../stage/stage.ts'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { outcomeFor } from '../../../../test/support/instant-engines.ts'
+import { openStage, type Stage, type StageAccount } from '../stage/stage.ts'
 
-const values = {
+const VALUES: Readonly<Record<Check, string>> = {
   email: 'ada@example.com',
   phone: '+12025550123',
   ip: '8.8.8.8',
   domain: 'example.com',
 }
 
-test('smoke', async () => {
-  await using stage = await openStage()
-  const { live } = await stage.account()
-  for (const product of PRODUCTS) {
-    const body = product === 'ip' || product === 'phone' || product === 'domain' ? { [product]: values[product] } : { email: values.email }
-    const answer = await stage.call(`/v1/${product}`, { key: live, body })
-    console.log(answer.status, answer.text, [...answer.headers])
+function bodyOf(...checks: readonly Check[]): Record<string, string> {
+  return Object.fromEntries(checks.map((check) => [check, VALUES[check]]))
+}
+
+let stage: Stage
+beforeAll(async () => {
+  stage = await openStage({
+    RATE_LIMIT_PER_SECOND: '1000',
+    RATE_LIMIT_BURST: '1000',
+    CALL_TIMEOUT_SECONDS: '4',
+  })
+})
+afterAll(() => stage[Symbol.asyncDispose]())
+beforeEach(() => {
+  stage.answer = undefined
+  stage.asked.length = 0
+})
+
+/** What the ledger of an account adds up to beside what it can spend. */
+async function ledgerOf(account: StageAccount): Promise<{ left: number; unanswered: number }> {
+  const { rows } = await stage.db.pool.query<{ left: number; unanswered: number }>(
+    `select
+      (select coalesce(sum(allowance_delta + packs_delta), 0)::int from credit_entries
+        where account_id = $1) as left,
+      (select count(*)::int from credit_unanswered where account_id = $1) as unanswered`,
+    [account.id],
+  )
+  return rows[0] ?? { left: -1, unanswered: -1 }
+}
+
+/** Waits for what is written behind an answer. */
+async function settled(account: StageAccount): Promise<void> {
+  await expect.poll(async () => (await ledgerOf(account)).unanswered).toBe(0)
+}
+
+// Every row of the tables of spec.md 8.1, and those that decision 10 settles.
+const PRICES: readonly (readonly [Product, readonly Check[], number])[] = [
+  ['email', ['email'], 1],
+  ['ip', ['ip'], 1],
+  ['phone', ['phone'], 2],
+  ['domain', ['domain'], 2],
+  ['deliverability', ['email'], 1],
+  ['deliverability', ['email', 'phone'], 3],
+  ['contact-intel', ['email'], 1],
+  ['contact-intel', ['email', 'ip'], 2],
+  ['contact-intel', ['email', 'phone'], 3],
+  ['contact-intel', ['email', 'domain'], 3],
+  ['contact-intel', ['email', 'phone', 'domain', 'ip'], 4],
+  ['contact-intel', ['email', 'phone', 'ip'], 4],
+  ['contact-intel', ['email', 'domain', 'ip'], 4],
+  ['contact-intel', ['email', 'phone', 'domain'], 4],
+  ['fraud-signals', ['email'], 1],
+  ['fraud-signals', ['email', 'ip'], 2],
+  ['fraud-signals', ['email', 'phone'], 3],
+  ['fraud-signals', ['email', 'domain'], 3],
+  ['fraud-signals', ['email', 'ip', 'phone'], 4],
+  ['fraud-signals', ['email', 'ip', 'domain'], 4],
+  ['fraud-signals', ['email', 'phone', 'ip', 'domain'], 5],
+  ['fraud-signals', ['email', 'phone', 'domain'], 5],
+]
+
+describe('200', () => {
+  test.each(PRICES)(
+    '%s of %j costs %i credits and has the parts that were sent',
+    async (...row) => {
+      const [product, checks, price] = row
+      const account = await stage.account({ credits: 100 })
+      const answer = await stage.call(`/v1/${product}`, {
+        key: account.live,
+        body: bodyOf(...checks),
+      })
+      expect(answer.status).toBe(200)
+      const result: Record<string, unknown> = RESULTS[product].parse(answer.json)
+      expect(Object.keys(result)).toEqual(
+        Object.keys(RESULTS[product].shape).filter((field) => Object.hasOwn(result, field)),
+      )
+      expect(result['credits_used']).toBe(price)
+      if (product === 'contact-intel' || product === 'fraud-signals') {
+        for (const check of ['email', 'phone', 'ip', 'domain'] as const) {
+          expect(Object.hasOwn(result, check)).toBe(checks.includes(check))
+        }
+      }
+      if (product === 'deliverability') expect('phone' in result).toBe(checks.includes('phone'))
+      expect(answer.headers.get('x-credits-charged')).toBe(String(price))
+      expect(answer.headers.get('x-credits-remaining')).toBe(String(100 - price))
+      await settled(account)
+      expect((await ledgerOf(account)).left).toBe(100 - price)
+    },
+  )
+
+  test('the headers name the request and the limit, and keep the answer from being stored', async () => {
+    const { live } = await stage.account()
+    const { headers } = await stage.call('/v1/email', { key: live, body: bodyOf('email') })
+    expect(headers.get('x-request-id')).toMatch(/^[0-9a-f-]{36}$/)
+    expect(headers.get('ratelimit')).toBe('"account";r=999;t=1')
+    expect(headers.get('ratelimit-policy')).toBe('"account";q=1000;w=1')
+    expect(headers.get('cache-control')).toBe('no-store')
+    expect(headers.get('content-type')).toBe('application/json; charset=utf-8')
+    expect(headers.get('x-powered-by')).toBeNull()
+  })
+
+  test('explain adds what each part rests on, and the score of fraud signals', async () => {
+    const { live } = await stage.account()
+    const body = { ...bodyOf('email', 'phone', 'ip', 'domain'), explain: true }
+    const answer = await stage.call('/v1/fraud-signals', { key: live, body })
+    const { explain, ...result } = Object(answer.json)
+    RESULTS['fraud-signals'].parse(result)
+    expect(Object.keys(explainShape.parse(explain))).toEqual(
+      expect.arrayContaining(['email', 'phone', 'ip', 'domain', 'fraud_score']),
+    )
+  })
+
+  test('what is merely wrong is answered and charged', async () => {
+    const account = await stage.account({ credits: 10 })
+    for (const email of ['no address', '\u0000', '😀'.repeat(500), '\ud800@x']) {
+      const answer = await stage.call('/v1/email', { key: account.live, body: { email } })
+      expect(answer.status).toBe(200)
+    }
+    const answer = await stage.call('/v1/domain', { key: account.live, body: { domain: '..' } })
     expect(answer.status).toBe(200)
-    RESULTS[product].parse(answer.json)
-  }
+    expect(answer.headers.get('x-credits-remaining')).toBe('4')
+  })
+
+  test('a verdict of unknown is charged', async () => {
+    stage.answer = async (check, subject) => ({ ...outcomeFor(check, subject), status: 'unknown' })
+    const { live } = await stage.account({ credits: 10 })
+    const answer = await stage.call('/v1/email', { key: live, body: bodyOf('email') })
+    expect(answer.headers.get('x-credits-charged')).toBe('1')
+    expect(answer.headers.get('x-credits-remaining')).toBe('9')
+  })
+
+  test('64 calls at once on 20 credits give exactly 20 answers', async () => {
+    const account = await stage.account({ credits: 20 })
+    const answers = await Promise.all(
+      Array.from({ length: 64 }, () =>
+        stage.call('/v1/email', { key: account.live, body: bodyOf('email') }),
+      ),
+    )
+    const statuses = answers.map(({ status }) => status)
+    expect(statuses.filter((status) => status === 200)).toHaveLength(20)
+    expect(statuses.filter((status) => status === 402)).toHaveLength(44)
+    await settled(account)
+    expect(await ledgerOf(account)).toEqual({ left: 0, unanswered: 0 })
+  })
+})
+
+describe('CHARGE_UNKNOWN=false', () => {
+  test('gives back the credits of parts that came back unknown', async () => {
+    await using generous = await openStage({ CHARGE_UNKNOWN: 'false' })
+    generous.answer = async (check, subject) =>
+      check === 'phone'
+        ? { ...outcomeFor(check, subject), status: 'unknown' }
+        : { ...outcomeFor(check, subject), status: check === 'email' ? 'deliverable' : 'answered' }
+    const { id, live } = await generous.account({ credits: 10 })
+    const body = bodyOf('email', 'phone', 'ip')
+    const answer = await generous.call('/v1/fraud-signals', { key: live, body })
+    expect(answer.json).toMatchObject({ credits_used: 4 })
+    expect(answer.headers.get('x-credits-charged')).toBe('2')
+    expect(answer.headers.get('x-credits-remaining')).toBe('8')
+    expect(await generous.metering.remaining(id)).toBe(8)
+  })
+})
+
+describe('refusals', () => {
+  test('400 names the field, is free, and comes before the price', async () => {
+    const { live } = await stage.account({ credits: 1 })
+    for (const body of ['{', '[]', '"x"', '', '{"phone": 1}', '{"phone": "+1", "x": 1}']) {
+      const answer = await stage.call('/v1/phone', { key: live, body })
+      expect(answer.status).toBe(400)
+      expect(Object.keys(Object(answer.json))).toEqual(['error', 'message'])
+      expect(answer.json).toMatchObject({ error: 'Bad Request' })
+      expect(answer.headers.get('x-credits-charged')).toBe('0')
+      expect(answer.headers.get('x-credits-remaining')).toBe('1')
+    }
+    expect(stage.asked).toEqual([])
+  })
+
+  test('one refused field refuses the whole bundle', async () => {
+    const { live } = await stage.account()
+    const body = { ...bodyOf('email'), ip: '1.2.3' }
+    const answer = await stage.call('/v1/contact-intel', { key: live, body })
+    expect(answer.status).toBe(400)
+    expect(answer.text).toContain('`ip`')
+    expect(stage.asked).toEqual([])
+  })
+
+  test('401 is the same for keys that are missing, malformed, unknown and revoked', async () => {
+    const { id, live } = await stage.account()
+    await stage.db.pool.query('update api_keys set revoked_at = now() where account_id = $1', [id])
+    const unknown = `${live.slice(0, -1)}${live.endsWith('a') ? 'b' : 'a'}`
+    const answers = [
+      await stage.call('/v1/email', { body: bodyOf('email') }),
+      await stage.call('/v1/email', { key: 'x', body: bodyOf('email') }),
+      await stage.call('/v1/email', { key: unknown, body: bodyOf('email') }),
+      await stage.call('/v1/email', { key: live, body: bodyOf('email') }),
+      await stage.call('/v1/email', { headers: { authorization: `Basic ${live}` }, body: '{' }),
+    ]
+    expect(answers.map(({ status }) => status)).toEqual([401, 401, 401, 401, 401])
+    expect(new Set(answers.map(({ text }) => text)).size).toBe(1)
+    expect(answers[0]?.json).toMatchObject({ error: 'Unauthorized' })
+    expect(answers[0]?.headers.get('x-credits-remaining')).toBeNull()
+    expect(answers[0]?.headers.get('ratelimit')).toBeNull()
+  })
+
+  test('a revoked key is refused within a second', async () => {
+    const { id, live } = await stage.account()
+    expect((await stage.call('/v1/email', { key: live, body: bodyOf('email') })).status).toBe(200)
+    await stage.db.pool.query('update api_keys set revoked_at = now() where account_id = $1', [id])
+    const revokedAt = performance.now()
+    await expect
+      .poll(async () => (await stage.call('/v1/account', { key: live })).status, { interval: 20 })
+      .toBe(401)
+    expect(performance.now() - revokedAt).toBeLessThan(1_100)
+  })
+
+  test('402 for a balance of zero comes before a body is judged, and for a short one after it', async () => {
+    const empty = await stage.account({ credits: 0 })
+    const broken = await stage.call('/v1/email', { key: empty.live, body: '{' })
+    expect(broken.status).toBe(402)
+    expect(broken.json).toMatchObject({ error: 'Payment Required' })
+    expect(broken.headers.get('x-credits-remaining')).toBe('0')
+
+    const short = await stage.account({ credits: 1 })
+    expect((await stage.call('/v1/phone', { key: short.live, body: '{' })).status).toBe(400)
+    const dear = await stage.call('/v1/phone', { key: short.live, body: bodyOf('phone') })
+    expect(dear.status).toBe(402)
+    expect(dear.headers.get('x-credits-charged')).toBe('0')
+    expect(dear.headers.get('x-credits-remaining')).toBe('1')
+    expect((await stage.call('/v1/ip', { key: short.live, body: bodyOf('ip') })).status).toBe(200)
+    expect((await stage.call('/v1/ip', { key: short.live, body: bodyOf('ip') })).status).toBe(402)
+    expect(stage.asked).toHaveLength(1)
+  })
+
+  test('calls are taken again as soon as an empty account is topped up', async () => {
+    const { id, live } = await stage.account({ credits: 0 })
+    expect((await stage.call('/v1/ip', { key: live, body: bodyOf('ip') })).status).toBe(402)
+    await stage.metering.grantGoodwill(id, 5, `test:${id}:more`)
+    expect((await stage.call('/v1/ip', { key: live, body: bodyOf('ip') })).status).toBe(200)
+  })
+
+  test('404 for paths that are not there, with or without a key', async () => {
+    const { live } = await stage.account()
+    for (const path of [
+      '/',
+      '/v1',
+      '/v1/emails',
+      '/v1/email/',
+      '/V1/email',
+      '/v1/%ff',
+      '/v2/email',
+    ]) {
+      for (const init of [{}, { key: live, body: bodyOf('email') }]) {
+        const answer = await stage.call(path, init)
+        expect([path, answer.status]).toEqual([path, path === '/v1/email/' ? answer.status : 404])
+        expect(answer.headers.get('x-request-id')).not.toBeNull()
+      }
+    }
+  })
+
+  test('405 names the methods that a path takes, before the key is judged', async () => {
+    for (const method of ['GET', 'PUT', 'DELETE', 'PATCH', 'OPTIONS']) {
+      const answer = await stage.call('/v1/email', { method })
+      expect(answer.status).toBe(405)
+      expect(answer.headers.get('allow')).toBe('POST')
+      expect(answer.json).toMatchObject({ error: 'Method Not Allowed' })
+    }
+  })
+
+  test('413 for a body over the limit, said or found out, before its type is judged', async () => {
+    const { live } = await stage.account()
+    const large = JSON.stringify({ email: 'a'.repeat(120 * 1_024) })
+    const said = { key: live, body: large, headers: { 'content-type': 'text/plain' } }
+    expect((await stage.call('/v1/email', said)).status).toBe(413)
+    const stream = new ReadableStream<Uint8Array>({
+      start: (controller) => {
+        for (let part = 0; part < 3; part += 1) controller.enqueue(new Uint8Array(60 * 1_024))
+        controller.close()
+      },
+    })
+    const response = await fetch(`${stage.url}/v1/email`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${live}`, 'content-type': 'application/json' },
+      body: stream,
+      duplex: 'half',
+    })
+    expect(response.status).toBe(413)
+    expect(await response.json()).toMatchObject({ error: 'Payload Too Large' })
+  })
+
+  test.each([
+    { 'content-type': 'text/plain' },
+    { 'content-type': 'application/x-www-form-urlencoded' },
+    { 'content-type': 'application/json; charset=latin1' },
+    { 'content-type': 'application/jsonp' },
+    { 'content-encoding': 'gzip' },
+  ])('415 for %j', async (headers) => {
+    const { live } = await stage.account()
+    const answer = await stage.call('/v1/email', { key: live, body: bodyOf('email'), headers })
+    expect(answer.status).toBe(415)
+  })
+
+  test.each(['application/json;charset=UTF-8', 'Application/JSON; charset="utf-8"'])(
+    'takes %s',
+    async (type) => {
+      const { live } = await stage.account()
+      const headers = { 'content-type': type }
+      const answer = await stage.call('/v1/email', { key: live, body: bodyOf('email'), headers })
+      expect(answer.status).toBe(200)
+    },
+  )
+
+  test('500 gives the credits back and tells nothing of what was wrong', async () => {
+    stage.answer = () => Promise.reject(new Error('secret detail'))
+    const account = await stage.account({ credits: 10 })
+    const answer = await stage.call('/v1/email', { key: account.live, body: bodyOf('email') })
+    expect(answer.status).toBe(500)
+    expect(answer.json).toMatchObject({ error: 'Internal Server Error' })
+    expect(answer.text).not.toContain('secret')
+    expect(answer.headers.get('x-credits-charged')).toBe('0')
+    expect(answer.headers.get('x-credits-remaining')).toBe('10')
+    expect(await ledgerOf(account)).toEqual({ left: 10, unanswered: 0 })
+  })
+
+  test('504 when nobody answers in time; the credits come back', async () => {
+    await using hasty = await openStage({ CALL_TIMEOUT_SECONDS: '1' })
+    hasty.answer = () => new Promise(() => undefined)
+    const { id, live } = await hasty.account({ credits: 10 })
+    const answer = await hasty.call('/v1/email', { key: live, body: bodyOf('email') })
+    expect(answer.status).toBe(504)
+    expect(answer.json).toMatchObject({ error: 'Gateway Timeout' })
+    expect(answer.headers.get('x-credits-remaining')).toBe('10')
+    expect(await hasty.metering.remaining(id)).toBe(10)
+  })
+})
+
+describe('429', () => {
+  test('beyond the burst, with the time to come again, before balance and body', async () => {
+    await using strict = await openStage({ RATE_LIMIT_PER_SECOND: '1', RATE_LIMIT_BURST: '2' })
+    const { live } = await strict.account({ credits: 0 })
+    const statuses: number[] = []
+    for (let call = 0; call < 4; call += 1) {
+      const answer = await strict.call('/v1/email', { key: live, body: '{' })
+      statuses.push(answer.status)
+      if (answer.status !== 429) continue
+      expect(answer.json).toMatchObject({ error: 'Too Many Requests' })
+      expect(answer.headers.get('retry-after')).toBe('1')
+      expect(answer.headers.get('ratelimit')).toBe('"account";r=0;t=2')
+      expect(answer.headers.get('ratelimit-policy')).toBe('"account";q=2;w=2')
+      expect(answer.headers.get('x-credits-remaining')).toBe('0')
+    }
+    expect(statuses).toEqual([402, 402, 429, 429])
+  })
+
+  test('an address with too many failed keys is told to wait, and good keys still work there', async () => {
+    await using strict = await openStage({ FAILED_KEYS_PER_MINUTE: '3' })
+    const { live } = await strict.account()
+    const statuses: number[] = []
+    for (let call = 0; call < 5; call += 1) {
+      statuses.push((await strict.call('/v1/account', { key: 'wrong' })).status)
+    }
+    expect(statuses).toEqual([401, 401, 401, 429, 429])
+    const refused = await strict.call('/v1/account')
+    expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(10)
+    expect((await strict.call('/v1/account', { key: live })).status).toBe(200)
+  })
+})
+
+describe('Idempotency-Key', () => {
+  const first = { 'idempotency-key': 'order-1' }
+
+  test('a repeat gets the first answer, byte for byte, and charges nothing', async () => {
+    const account = await stage.account({ credits: 10 })
+    const init = { key: account.live, body: bodyOf('email', 'ip'), headers: first }
+    const once = await stage.call('/v1/contact-intel', init)
+    const again = await stage.call('/v1/contact-intel', {
+      ...init,
+      body: `{"ip": "${VALUES.ip}", "email": "${VALUES.email}"}`,
+    })
+    expect([once.status, again.status]).toEqual([200, 200])
+    expect(again.text).toBe(once.text)
+    expect(once.headers.get('idempotent-replayed')).toBeNull()
+    expect(again.headers.get('idempotent-replayed')).toBe('true')
+    expect(again.headers.get('x-credits-charged')).toBe('0')
+    expect(again.headers.get('x-credits-remaining')).toBe('8')
+    expect(await ledgerOf(account)).toEqual({ left: 8, unanswered: 0 })
+    expect(stage.asked).toHaveLength(2)
+  })
+
+  test('another request under the same key is 422; another path, mode or account is another key', async () => {
+    const account = await stage.account({ credits: 10 })
+    const other = await stage.account({ credits: 10 })
+    const call = (key: string, path: string, email: string) =>
+      stage.call(path, { key, body: { email }, headers: first })
+    expect((await call(account.live, '/v1/email', 'a@b.example')).status).toBe(200)
+    expect((await call(account.live, '/v1/email', 'c@d.example')).status).toBe(422)
+    expect((await call(account.live, '/v1/deliverability', 'c@d.example')).status).toBe(200)
+    expect((await call(account.test, '/v1/email', 'c@d.example')).status).toBe(200)
+    expect((await call(other.live, '/v1/email', 'c@d.example')).status).toBe(200)
+    expect(await ledgerOf(account)).toEqual({ left: 8, unanswered: 0 })
+  })
+
+  test('409 while the first runs', async () => {
+    const { promise: free, resolve: letGo } = Promise.withResolvers<void>()
+    stage.answer = async (check, subject) => {
+      await free
+      return outcomeFor(check, subject)
+    }
+    const { live } = await stage.account()
+    const init = { key: live, body: bodyOf('email'), headers: first }
+    const running = stage.call('/v1/email', init)
+    await expect.poll(() => stage.asked.length).toBe(1)
+    const early = await stage.call('/v1/email', init)
+    expect(early.status).toBe(409)
+    expect(early.headers.get('retry-after')).toBe('1')
+    letGo()
+    expect((await running).status).toBe(200)
+    expect((await stage.call('/v1/email', init)).headers.get('idempotent-replayed')).toBe('true')
+  })
+
+  test('refusals and failures are not kept', async () => {
+    const { id, live } = await stage.account({ credits: 1 })
+    const init = { key: live, body: bodyOf('phone'), headers: first }
+    expect((await stage.call('/v1/phone', init)).status).toBe(402)
+    await stage.metering.grantGoodwill(id, 5, `test:${id}:more`)
+    stage.answer = () => Promise.reject(new Error('broken'))
+    expect((await stage.call('/v1/phone', init)).status).toBe(500)
+    stage.answer = undefined
+    const answer = await stage.call('/v1/phone', init)
+    expect(answer.status).toBe(200)
+    expect(answer.headers.get('idempotent-replayed')).toBeNull()
+    expect(answer.headers.get('x-credits-remaining')).toBe('4')
+  })
+
+  test('the key of a run that died is free when its debit was given back', async () => {
+    const { promise: never } = Promise.withResolvers<undefined>()
+    stage.answer = () => never
+    const account = await stage.account({ credits: 5 })
+    const init = { key: account.live, body: bodyOf('email'), headers: first }
+    const dead = stage.call('/v1/email', init)
+    await expect.poll(() => stage.asked.length).toBe(1)
+    await stage.metering.sweepUnanswered(0)
+    stage.answer = undefined
+    const answer = await stage.call('/v1/email', init)
+    expect(answer.status).toBe(200)
+    expect(answer.headers.get('x-credits-remaining')).toBe('4')
+    await dead
+    expect(await ledgerOf(account)).toEqual({ left: 4, unanswered: 0 })
+    const again = await stage.call('/v1/email', init)
+    expect(again.headers.get('idempotent-replayed')).toBe('true')
+  }, 40_000)
+
+  test.each(['', 'x'.repeat(256)])('400 for a key of the wrong length', async (key) => {
+    const { live } = await stage.account()
+    const headers = { 'idempotency-key': key }
+    const answer = await stage.call('/v1/email', { key: live, body: bodyOf('email'), headers })
+    expect(answer.status).toBe(400)
+  })
+})
+
+describe('test keys', () => {
+  test('answer every product from the table, ask nobody and take nothing', async () => {
+    const account = await stage.account({ credits: 0 })
+    for (const product of PRODUCTS) {
+      const check =
+        product === 'ip' || product === 'phone' || product === 'domain' ? product : 'email'
+      const answer = await stage.call(`/v1/${product}`, { key: account.test, body: bodyOf(check) })
+      expect(answer.status).toBe(200)
+      RESULTS[product].parse(answer.json)
+      expect(answer.headers.get('x-credits-charged')).toBe('0')
+    }
+    expect(stage.asked).toEqual([])
+    expect(await ledgerOf(account)).toEqual({ left: 0, unanswered: 0 })
+  })
+
+  test.each([
+    ['status-402@magic.test', 402],
+    ['status-429@magic.test', 429],
+    ['status-500@magic.test', 500],
+    ['status-503@magic.test', 503],
+    ['status-504@magic.test', 504],
+    ['slow@magic.test', 200],
+  ])('%s answers %i', async (email, status) => {
+    const account = await stage.account()
+    const startedAt = performance.now()
+    const answer = await stage.call('/v1/email', { key: account.test, body: { email } })
+    expect(answer.status).toBe(status)
+    if (status === 429 || status === 503) expect(answer.headers.get('retry-after')).toBe('1')
+    if (email.startsWith('slow')) expect(performance.now() - startedAt).toBeGreaterThan(2_000)
+  })
+
+  test('are refused with 403 on the Free plan', async () => {
+    const account = await stage.account()
+    await stage.db.pool.query(`update accounts set plan = 'free' where id = $1`, [account.id])
+    const answer = await stage.call('/v1/email', { key: account.test, body: '{' })
+    expect(answer.status).toBe(403)
+    expect(answer.json).toMatchObject({ error: 'Forbidden' })
+    expect(answer.headers.get('ratelimit')).not.toBeNull()
+    expect((await stage.call('/v1/account', { key: account.live })).status).toBe(200)
+  })
 })

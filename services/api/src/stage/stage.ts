@@ -66,9 +66,7 @@ export async function openStage(env: Readonly<Record<string, string>> = {}): Pro
   await migrateQueue(database.url)
   const dataDir = await mkdtemp(join(tmpdir(), 'plumbline-api-'))
   stack.defer(() => rm(dataDir, { recursive: true, force: true }))
-  const db = stack.use(
-    openDatabase({ url: database.url, poolSize: 4, applicationName: 'test' }),
-  )
+  const db = stack.use(openDatabase({ url: database.url, poolSize: 4, applicationName: 'test' }))
   const metering = stack.use(createMetering(db))
   const settings = readSettings(apiSettings, {
     DATABASE_URL: database.url,
@@ -105,14 +103,17 @@ export async function openStage(env: Readonly<Record<string, string>> = {}): Pro
       await serveLive(
         queue.backend,
         check,
-        async ({ questions, answered }) => {
+        async ({ questions, answered, signal }) => {
+          const over = new Promise<undefined>((resolve) => {
+            signal.addEventListener('abort', () => resolve(undefined), { once: true })
+          })
           await Promise.all(
             questions.map(async ({ subject }, index) => {
               asked.push(subject)
               const outcome =
                 stage.answer === undefined
                   ? outcomeFor(check, subject)
-                  : await stage.answer(check, subject)
+                  : await Promise.race([stage.answer(check, subject), over])
               if (outcome !== undefined) answered(index, outcomeOfCheck(outcome))
             }),
           )
