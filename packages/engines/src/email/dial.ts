@@ -1,0 +1,255 @@
+import { SocksClient } from 'socks'
+import type { Socket } from 'node:net'
+import type { Egress } from '../net/egress.ts'
+import type { Resolver } from '../net/resolver.ts'
+import { classifyReply } from './classify.ts'
+import type { Phase } from './classify.ts'
+import { maskedText, unknownFinding } from './finding.ts'
+import type { Finding } from './finding.ts'
+import { findAddresses } from './mx.ts'
+import type { HostsRoute } from './queue.ts'
+import { openSession } from './session.ts'
+import type { Opened, Session, SessionTimes } from './session.ts'
+import type { WireFault } from './wire.ts'
+
+/** What opening connections needs. */
+export interface Dialling {
+  readonly egress: Egress
+  readonly resolver: Resolver
+  readonly port: number
+  readonly heloName: string
+  readonly times: SessionTimes
+  /** A SOCKS5 proxy; null for direct connections. */
+  readonly proxy: ProxyTarget | null
+  readonly signal: AbortSignal
+  readonly now: () => number
+}
+
+export interface ProxyTarget {
+  /** An address literal. */
+  readonly address: string
+  readonly port: number
+  readonly username?: string
+  readonly password?: string
+}
+
+/** An open session and where it goes. */
+export interface Line {
+  readonly session: Session
+  readonly host: string
+  readonly address: string
+}
+
+/** A session with the first host that lets us in, or what it came to. */
+export type Reached =
+  | { readonly kind: 'line'; readonly line: Line }
+  | {
+      readonly kind: 'finding'
+      readonly finding: Finding
+      /** The server refused us before a recipient was named. */
+      readonly refusedUs: boolean
+      /** No host answered at all. */
+      readonly unreachable: boolean
+    }
+
+/** How long a host that could not be reached is not tried again. */
+const DOWN_MS = 60_000
+const DOWN_HELD_MAX = 10_000
+
+/** Opening all hosts of a domain ends after this, whatever the single times are. */
+const OPENING_MS = 60_000
+
+/** Makes the function that opens a session for a route. */
+export function createDialler(
+  dialling: Dialling,
+): (route: HostsRoute, provider: string, localAddress: string | undefined) => Promise<Reached> {
+  const down = new Map<string, number>()
+  const { now } = dialling
+  const markDown = (address: string): void => {
+    down.set(address, now() + DOWN_MS)
+    if (down.size <= DOWN_HELD_MAX) return
+    const oldest = down.keys().next()
+    if (oldest.done !== true) down.delete(oldest.value)
+  }
+  return async (route, provider, localAddress) => {
+    const endMs = now() + OPENING_MS
+    const met: Attempt[] = []
+    for (const host of route.hosts) {
+      const found = await findAddresses(
+        dialling.resolver,
+        dialling.egress.permits,
+        host,
+        dialling.signal,
+      )
+      if (found.kind !== 'addresses') {
+        met.push({ kind: found.kind, host })
+        continue
+      }
+      for (const address of found.addresses) {
+        if ((down.get(address) ?? 0) > now()) {
+          met.push({ kind: 'failed_open', host, address, phase: 'connect', fault: 'unreachable' })
+          continue
+        }
+        if (now() > endMs || dialling.signal.aborted) break
+        const opened = await openAt(dialling, host, address, localAddress)
+        if (opened.kind === 'open') {
+          down.delete(address)
+          return { kind: 'line', line: { session: opened.session, host, address } }
+        }
+        if (opened.kind === 'refused') met.push({ ...opened, kind: 'refused', host, address })
+        else {
+          if (opened.phase === 'connect') markDown(address)
+          met.push({ kind: 'failed_open', host, address, phase: opened.phase, fault: opened.fault })
+        }
+      }
+    }
+    return judge(met, provider, route.implicit, dialling.heloName)
+  }
+}
+
+type Attempt =
+  | { readonly kind: 'none' | 'unsafe' | 'failed'; readonly host: string }
+  | (Opened & { readonly kind: 'refused' } & { readonly host: string; readonly address: string })
+  | {
+      readonly kind: 'failed_open'
+      readonly host: string
+      readonly address: string
+      readonly phase: Phase
+      readonly fault: WireFault | 'unreachable'
+    }
+
+/** The most telling of the attempts: a reply, then a broken dialogue, then silence, then names. */
+function judge(
+  met: readonly Attempt[],
+  provider: string,
+  implicit: boolean,
+  heloName: string,
+): Reached & { kind: 'finding' } {
+  const refused = met.find((attempt) => attempt.kind === 'refused')
+  if (refused !== undefined) {
+    const { reply, phase, host, address } = refused
+    const said = classifyReply({
+      phase,
+      provider,
+      code: reply.code,
+      enhanced: reply.enhanced,
+      text: reply.text,
+      own: [heloName],
+    })
+    const evidence = {
+      mx_host: host,
+      mx_address: address,
+      provider,
+      phase,
+      reply_code: reply.code,
+      enhanced_code: reply.enhanced,
+      reply_text: maskedText(reply.text, ''),
+      ...(implicit ? { implicit_mx: true } : {}),
+    }
+    return {
+      kind: 'finding',
+      finding: unknownFinding(said.reason, evidence),
+      refusedUs: said.party === 'us' || said.party === 'rate',
+      unreachable: false,
+    }
+  }
+  const broken =
+    met.find((attempt) => attempt.kind === 'failed_open' && attempt.phase !== 'connect') ??
+    met.find((attempt) => attempt.kind === 'failed_open')
+  if (broken !== undefined && broken.kind === 'failed_open') {
+    const { host, address, phase, fault } = broken
+    const evidence = {
+      mx_host: host,
+      mx_address: address,
+      provider,
+      phase,
+      ...(implicit ? { implicit_mx: true } : {}),
+    }
+    const reason = phase === 'connect' ? 'connect_failed' : faultReason(fault)
+    return {
+      kind: 'finding',
+      finding: unknownFinding(reason, evidence),
+      refusedUs: false,
+      unreachable: phase === 'connect',
+    }
+  }
+  const names = { provider, ...(met[0] === undefined ? {} : { mx_host: met[0].host }) }
+  if (met.some((attempt) => attempt.kind === 'failed'))
+    return nameless(unknownFinding('dns_failed', names))
+  if (met.some((attempt) => attempt.kind === 'unsafe'))
+    return nameless(unknownFinding('unsafe_host', names))
+  // Every host that the records name does not exist: there is nobody to take mail.
+  return nameless({
+    ...unknownFinding('no_mail_host', names),
+    status: 'undeliverable',
+    confidence: 'high',
+    smtpValid: false,
+  })
+}
+
+/** The reason that a fault of the dialogue gives. */
+export function faultReason(fault: WireFault | 'unreachable' | null): 'timeout' | 'protocol_error' {
+  return fault === 'timeout' || fault === 'aborted' ? 'timeout' : 'protocol_error'
+}
+
+function nameless(finding: Finding): Reached & { kind: 'finding' } {
+  return { kind: 'finding', finding, refusedUs: false, unreachable: false }
+}
+
+function openAt(
+  dialling: Dialling,
+  host: string,
+  address: string,
+  localAddress: string | undefined,
+): Promise<Opened> {
+  const { egress, port, proxy, signal, times } = dialling
+  const dial = async (): Promise<Socket> => {
+    if (proxy === null) {
+      return egress.dial({
+        address,
+        port,
+        timeoutMs: times.connectMs,
+        signal,
+        ...(localAddress === undefined ? {} : { localAddress }),
+      })
+    }
+    return dialThrough(proxy, { address, port }, dialling)
+  }
+  return openSession({ dial, host, heloName: dialling.heloName, times, signal })
+}
+
+/** SOCKS5 (RFC 1928) over a connection that the guard made; the far address is a checked literal. */
+async function dialThrough(
+  proxy: ProxyTarget,
+  target: { readonly address: string; readonly port: number },
+  dialling: Dialling,
+): Promise<Socket> {
+  const { egress, signal, times } = dialling
+  if (!egress.permits(target.address)) throw new Error('not a permitted address')
+  const existing = await egress.dial({
+    address: proxy.address,
+    port: proxy.port,
+    timeoutMs: times.connectMs,
+    signal,
+    trusted: true,
+  })
+  try {
+    const { socket } = await SocksClient.createConnection({
+      command: 'connect',
+      existing_socket: existing,
+      destination: { host: target.address, port: target.port },
+      timeout: times.connectMs,
+      proxy: {
+        host: proxy.address,
+        port: proxy.port,
+        type: 5,
+        ...(proxy.username === undefined ? {} : { userId: proxy.username }),
+        ...(proxy.password === undefined ? {} : { password: proxy.password }),
+      },
+    })
+    return socket
+  } catch (error) {
+    existing.destroy()
+    throw error
+  }
+}

@@ -1,0 +1,356 @@
+import type { Json } from '@plumbline/contract/outcome'
+import type { BlanketGuard } from './blanket.ts'
+import { classifyReply } from './classify.ts'
+import type { Classified } from './classify.ts'
+import { faultReason } from './dial.ts'
+import type { Line } from './dial.ts'
+import { findingOf, maskedText, unknownFinding } from './finding.ts'
+import type { AcceptAll, Finding, Verdict } from './finding.ts'
+import type { Knowledge } from './knowledge.ts'
+import { REFUSE_UNKNOWN_NAMES } from './providers.ts'
+import type { Provider } from './providers.ts'
+import type { Batch, Ticket } from './queue.ts'
+import type { Reply } from './reply.ts'
+
+/** What a dialogue needs beside its session. */
+export interface DialogueTools {
+  readonly knowledge: Knowledge
+  readonly blanket: BlanketGuard
+  /** Questions after an invented mailbox under way, by domain. */
+  readonly inventions: Map<string, Promise<AcceptAll>>
+  readonly sender: string
+  /** Our own names: a refusal that holds one is about us. */
+  readonly own: readonly string[]
+  readonly inventLocal: () => string
+  /** Told of each reply that no rule knows, for the operator's log and count. */
+  readonly unclassified: (provider: string, reply: Reply) => void
+}
+
+/** What a transaction told beside its verdicts. */
+export interface Told {
+  /** Tickets that had no reply, to be asked in another session. */
+  readonly again: readonly Ticket[]
+  readonly accepted: boolean
+  /** We were refused and nobody was accepted. */
+  readonly refusedUs: boolean
+  /** The server asked to go slower. */
+  readonly pressed: boolean
+  /** It takes fewer recipients at once than were named. */
+  readonly tooMany: boolean
+  readonly refusals: number
+}
+
+/** Dialogues a ticket may lose before it ends as unknown. */
+const ATTEMPTS_MAX = 2
+
+/** Asks for one batch in one transaction and settles its tickets. */
+export async function converse(
+  line: Line,
+  batch: Batch,
+  provider: Provider,
+  group: string,
+  tools: DialogueTools,
+): Promise<Told> {
+  const { session } = line
+  const { domain, tickets } = batch
+  const utf8 = tickets[0]?.utf8 === true
+  if (utf8 && !session.smtputf8) {
+    const finding = unknownFinding(
+      'smtputf8_unsupported',
+      evidenceOf(line, batch, provider, null, ''),
+    )
+    for (const ticket of tickets) ticket.settle({ kind: 'finding', finding })
+    return {
+      again: [],
+      accepted: false,
+      refusedUs: false,
+      pressed: false,
+      tooMany: false,
+      refusals: 0,
+    }
+  }
+  const invents = await mustInvent(batch, provider, tools)
+  const apart = provider.recipientsPerTransaction === 1
+  const asked = await session.ask({
+    sender: tools.sender,
+    recipients: tickets.map((ticket) => ticket.address),
+    begin: true,
+    end: !invents || apart,
+    smtputf8: utf8,
+  })
+  if (asked.sender !== null) return senderRefused(line, batch, provider, asked.sender, tools)
+  const met = asked.recipients.map((reply) =>
+    classifyReply({
+      phase: 'rcpt',
+      provider: provider.id,
+      code: reply.code,
+      enhanced: reply.enhanced,
+      text: reply.text,
+      own: tools.own,
+    }),
+  )
+  asked.recipients.forEach((reply, at) => {
+    if (met[at]?.reason === 'unclassified_reply') tools.unclassified(provider.id, reply)
+  })
+  const accepted = met.some((each) => each.mailbox === 'accepted')
+  if (accepted) tools.blanket.accepted(group)
+  // Another dialogue with the domain may have begun or ended the same question meanwhile.
+  const isInventing =
+    invents && accepted && session.usable && (await mustInvent(batch, provider, tools))
+  const learnt = isInventing
+    ? invent(line, batch, provider, tools, apart)
+    : (tools.inventions.get(domain) ?? tools.knowledge.acceptAll(domain))
+  if (invents && !isInventing && !apart && session.usable) await session.reset()
+  if (isInventing) await learnt
+  const isBlanket = await blanketOf(line, batch, group, asked.recipients, met, tools)
+  const told = tell(tickets, asked.recipients, met)
+  // The session goes on while another dialogue finds out about the domain.
+  void settleAll(line, batch, provider, asked.recipients, met, learnt, isBlanket, tools)
+  for (const ticket of told.lost) {
+    if (++ticket.attempts < ATTEMPTS_MAX) continue
+    const finding = unknownFinding(
+      faultReason(asked.fault ?? 'closed'),
+      evidenceOf(line, batch, provider, null, ''),
+    )
+    ticket.settle({ kind: 'finding', finding })
+  }
+  return { ...told, again: told.lost.filter((ticket) => !ticket.settled) }
+}
+
+function tell(
+  tickets: readonly Ticket[],
+  replies: readonly Reply[],
+  met: readonly Classified[],
+): Omit<Told, 'again'> & { readonly lost: readonly Ticket[] } {
+  const accepted = met.some((each) => each.mailbox === 'accepted')
+  const tooMany =
+    accepted &&
+    replies.some(
+      (reply) => (reply.code === 452 || reply.code === 451) && reply.enhanced === '4.5.3',
+    )
+  const lost = tickets.slice(replies.length)
+  return {
+    accepted,
+    tooMany,
+    pressed: met.some((each) => each.party === 'rate') && !tooMany,
+    refusedUs: !accepted && met.some((each) => each.party === 'us'),
+    refusals: met.filter((each) => each.verdict === 'undeliverable').length,
+    lost: tooMany ? [...tooManyOf(tickets, replies), ...lost] : lost,
+  }
+}
+
+function tooManyOf(tickets: readonly Ticket[], replies: readonly Reply[]): Ticket[] {
+  return tickets.filter((_ticket, at) => isTooMany(replies[at]))
+}
+
+function isTooMany(reply: Reply | undefined): boolean {
+  return (reply?.code === 452 || reply?.code === 451) && reply.enhanced === '4.5.3'
+}
+
+/** An invented mailbox is worth a question where somebody wants to know and nobody does. */
+async function mustInvent(
+  batch: Batch,
+  provider: Provider,
+  tools: DialogueTools,
+): Promise<boolean> {
+  if (provider.acceptance === 'nothing' || REFUSE_UNKNOWN_NAMES.has(batch.domain)) return false
+  if (!batch.tickets.some((ticket) => ticket.depth === 'extended')) return false
+  if (tools.inventions.has(batch.domain)) return false
+  return (await tools.knowledge.acceptAll(batch.domain)) === undefined
+}
+
+/** Asks for a mailbox that cannot exist; remembered for the domain. */
+function invent(
+  line: Line,
+  batch: Batch,
+  provider: Provider,
+  tools: DialogueTools,
+  apart: boolean,
+): Promise<AcceptAll> {
+  const { domain } = batch
+  const flight = (async (): Promise<AcceptAll> => {
+    const asked = await line.session.ask({
+      sender: tools.sender,
+      recipients: [`${tools.inventLocal()}@${domain}`],
+      begin: apart,
+      end: true,
+      smtputf8: false,
+    })
+    const reply = asked.recipients[0]
+    const value = reply === undefined ? 'unknown' : acceptAllOf(reply, provider.id)
+    tools.knowledge.learn({ findings: [], acceptAll: { domain, value } })
+    return value
+  })().finally(() => tools.inventions.delete(domain))
+  tools.inventions.set(domain, flight)
+  return flight
+}
+
+/** Beside an accepted mailbox a lasting refusal of an invented one is about the name. */
+function acceptAllOf(reply: Reply, provider: string): AcceptAll {
+  if (reply.code === 250 || reply.code === 251) return 'yes'
+  const met = classifyReply({
+    phase: 'rcpt',
+    provider,
+    code: reply.code,
+    enhanced: reply.enhanced,
+    text: reply.text,
+  })
+  return reply.code >= 500 && met.party !== 'rate' && !met.retry ? 'no' : 'unknown'
+}
+
+/**
+ * Whether the refusals met here are the same for everybody. `postmaster`, which every domain that
+ * takes mail must have (RFC 5321 4.5.1), tells a strict server from one that refuses us.
+ */
+async function blanketOf(
+  line: Line,
+  batch: Batch,
+  group: string,
+  replies: readonly Reply[],
+  met: readonly Classified[],
+  tools: DialogueTools,
+): Promise<boolean> {
+  let isAlike = false
+  met.forEach((each, at) => {
+    const reply = replies[at]
+    const ticket = batch.tickets[at]
+    if (reply === undefined || ticket === undefined || !isRefusal(each, reply)) return
+    const words = `${reply.code} ${reply.enhanced ?? ''} ${reply.text}`
+    if (tools.blanket.refused(group, ticket.address, words)) isAlike = true
+  })
+  if (!isAlike || !line.session.usable) return isAlike
+  const control = await line.session.ask({
+    sender: tools.sender,
+    recipients: [`postmaster@${batch.domain}`],
+    begin: true,
+    end: true,
+    smtputf8: false,
+  })
+  const code = control.recipients[0]?.code
+  if (code !== 250 && code !== 251) return true
+  tools.blanket.accepted(group)
+  return false
+}
+
+/** A lasting refusal that does not say by itself that it is about us. */
+function isRefusal(met: Classified, reply: Reply): boolean {
+  if (met.verdict === 'undeliverable') return true
+  return reply.code >= 500 && met.reason === 'unclassified_reply'
+}
+
+async function settleAll(
+  line: Line,
+  batch: Batch,
+  provider: Provider,
+  replies: readonly Reply[],
+  met: readonly Classified[],
+  learnt: Promise<AcceptAll | undefined>,
+  isBlanket: boolean,
+  tools: DialogueTools,
+): Promise<void> {
+  const acceptAll = await acceptAllFrom(batch, learnt, met, isBlanket, tools)
+  const lessons: { address: string; finding: Finding }[] = []
+  replies.forEach((reply, at) => {
+    const ticket = batch.tickets[at]
+    const said = met[at]
+    if (ticket === undefined || said === undefined) return
+    if (isTooMany(reply) && met.some((each) => each.mailbox === 'accepted')) return
+    const evidence = evidenceOf(line, batch, provider, reply, ticket.local)
+    if (isBlanket && isRefusal(said, reply)) {
+      ticket.settle({ kind: 'finding', finding: unknownFinding('blanket_reject', evidence) })
+      return
+    }
+    const finding = findingOf(said, acceptAll, provider.acceptance, evidence)
+    lessons.push({ address: ticket.address, finding })
+    ticket.settle(verdictOf(said, finding))
+  })
+  tools.knowledge.learn({ findings: lessons })
+}
+
+/** The domain's way, with what real names taught: a real refusal proves that not all are accepted. */
+async function acceptAllFrom(
+  batch: Batch,
+  learnt: Promise<AcceptAll | undefined>,
+  met: readonly Classified[],
+  isBlanket: boolean,
+  tools: DialogueTools,
+): Promise<AcceptAll> {
+  const { domain } = batch
+  if (REFUSE_UNKNOWN_NAMES.has(domain)) return 'no'
+  const known = (await learnt) ?? 'unknown'
+  const proves =
+    !isBlanket && met.some((each) => each.mailbox === 'missing' && each.confidence === 'high')
+  if (!proves || known === 'no') return known
+  tools.knowledge.learn({
+    findings: [],
+    acceptAll: { domain, value: known === 'yes' ? 'unknown' : 'no' },
+  })
+  return known === 'yes' ? 'unknown' : 'no'
+}
+
+/** A temporary reply waits; everything else is an answer. */
+function verdictOf(said: Classified, finding: Finding): Verdict {
+  if (said.retry && said.party === 'server') {
+    return {
+      kind: 'wait',
+      cause: 'greylist',
+      // Some seconds over, so that clocks that differ do not make the wait too short.
+      afterMs: said.retrySeconds === null ? 0 : (said.retrySeconds + 15) * 1000,
+      finding,
+    }
+  }
+  if (said.party === 'rate') return { kind: 'wait', cause: 'room', afterMs: 0, finding }
+  return { kind: 'finding', finding }
+}
+
+function senderRefused(
+  line: Line,
+  batch: Batch,
+  provider: Provider,
+  reply: Reply,
+  tools: DialogueTools,
+): Told {
+  const said = classifyReply({
+    phase: 'mail',
+    provider: provider.id,
+    code: reply.code,
+    enhanced: reply.enhanced,
+    text: reply.text,
+    own: tools.own,
+  })
+  const evidence = { ...evidenceOf(line, batch, provider, reply, ''), phase: 'mail' }
+  const verdict = verdictOf(said, unknownFinding(said.reason, evidence))
+  for (const ticket of batch.tickets) ticket.settle(verdict)
+  return {
+    again: [],
+    accepted: false,
+    refusedUs: said.party === 'us',
+    pressed: said.party === 'rate',
+    tooMany: false,
+    refusals: 0,
+  }
+}
+
+function evidenceOf(
+  line: Line,
+  batch: Batch,
+  provider: Provider,
+  reply: Reply | null,
+  local: string,
+): { readonly [key: string]: Json } {
+  return {
+    mx_host: line.host,
+    mx_address: line.address,
+    provider: provider.id,
+    phase: 'rcpt',
+    ...(reply === null
+      ? {}
+      : {
+          reply_code: reply.code,
+          enhanced_code: reply.enhanced,
+          reply_text: maskedText(reply.text, local),
+        }),
+    tls: line.session.tls,
+    ...(batch.route.implicit ? { implicit_mx: true } : {}),
+  }
+}

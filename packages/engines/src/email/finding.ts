@@ -1,0 +1,125 @@
+import type { EmailStatus, Json } from '@plumbline/contract/outcome'
+import type { Reason } from '@plumbline/contract/reasons'
+import type { Classified } from './classify.ts'
+
+/** What asking about one mailbox came to, apart from what lists say of it. Held in memory as it is. */
+export interface Finding {
+  readonly status: EmailStatus
+  readonly reason: Reason<'email'>
+  readonly mailbox: 'accepted' | 'missing' | 'disabled' | 'full' | 'unknown'
+  readonly smtpValid: boolean | null
+  readonly catchAll: boolean | null
+  readonly confidence: 'high' | 'medium' | 'low'
+  readonly evidence: { readonly [key: string]: Json }
+}
+
+/** What is known of a domain's way with unknown names. */
+export type AcceptAll = 'yes' | 'no' | 'unknown'
+
+/** An answer about a mailbox, or what it waits for. */
+export type Verdict =
+  | { readonly kind: 'finding'; readonly finding: Finding }
+  | {
+      readonly kind: 'wait'
+      readonly cause: WaitCause
+      readonly afterMs: number
+      readonly finding: Finding
+    }
+
+/**
+ * Why a subject waits: `greylist` for the server's own delay, `room` for its group's limits, `guard`
+ * for a guard against too many probes, `breaker` while the group refuses us.
+ */
+export type WaitCause = 'greylist' | 'room' | 'guard' | 'breaker'
+
+/** A finding of unknown with its reason. */
+export function unknownFinding(
+  reason: Reason<'email'>,
+  evidence: { readonly [key: string]: Json } = {},
+): Finding {
+  return {
+    status: 'unknown',
+    reason,
+    mailbox: 'unknown',
+    smtpValid: null,
+    catchAll: null,
+    confidence: 'low',
+    evidence,
+  }
+}
+
+/** The finding of one reply to RCPT, with what is known of the domain's way with unknown names. */
+export function findingOf(
+  met: Classified,
+  acceptAll: AcceptAll,
+  acceptance: 'mailbox' | 'nothing',
+  evidence: { readonly [key: string]: Json },
+): Finding {
+  const base = {
+    mailbox: met.mailbox,
+    catchAll: acceptAll === 'unknown' ? null : acceptAll === 'yes',
+    evidence,
+  } as const
+  if (met.verdict !== 'deliverable') {
+    const answered = met.mailbox !== 'unknown' || met.party === 'mailbox'
+    return {
+      ...base,
+      status: met.verdict,
+      reason: met.reason,
+      smtpValid: answered ? false : null,
+      confidence: met.confidence,
+    }
+  }
+  if (acceptAll === 'yes') {
+    return { ...base, status: 'risky', reason: 'accept_all', smtpValid: true, confidence: 'low' }
+  }
+  if (acceptance === 'nothing') {
+    return {
+      ...base,
+      status: 'risky',
+      reason: 'accept_means_nothing',
+      smtpValid: true,
+      confidence: 'low',
+    }
+  }
+  return {
+    ...base,
+    status: 'deliverable',
+    reason: 'accepted',
+    smtpValid: true,
+    confidence: acceptAll === 'no' ? 'high' : 'medium',
+  }
+}
+
+/** A reply's text as evidence: one line, without the address, at most 200 characters. */
+export function maskedText(text: string, local: string): string {
+  const plain = text
+    .slice(0, 2000)
+    .replaceAll(/[\p{C}\s]+/gu, ' ')
+    .trim()
+  const masked = plain.replaceAll(/[^\s<>@:;,"'()[\]]{1,64}@/g, '***@')
+  return withoutWord(masked, local.toLowerCase()).slice(0, 200)
+}
+
+/** A local part shorter than this is too often a word of the reply itself. */
+const LOCAL_MIN_CHARS = 3
+
+/** Masks a name where it stands alone, without a pattern made of foreign text. */
+function withoutWord(text: string, word: string): string {
+  const lower = text.toLowerCase()
+  // Where lower case changes the length, positions would not fit.
+  if (word.length < LOCAL_MIN_CHARS || lower.length !== text.length) return text
+  let out = ''
+  let from = 0
+  for (let at = lower.indexOf(word); at >= 0; at = lower.indexOf(word, at + word.length)) {
+    const end = at + word.length
+    if (isWordChar(lower[at - 1]) || isWordChar(lower[end])) continue
+    out += `${text.slice(from, at)}***`
+    from = end
+  }
+  return out + text.slice(from)
+}
+
+function isWordChar(char: string | undefined): boolean {
+  return char !== undefined && /[\p{L}\p{N}]/u.test(char)
+}

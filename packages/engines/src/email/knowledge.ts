@@ -1,0 +1,136 @@
+import { hash } from 'node:crypto'
+import type { Memory, MemoryEntry } from '@plumbline/contract/engine'
+import type { Json } from '@plumbline/contract/outcome'
+import type { AcceptAll, Finding } from './finding.ts'
+
+const HOUR_MS = 3_600_000
+const DAY_MS = 24 * HOUR_MS
+
+/** How long each finding stays true: mailboxes are made and closed in days, emptied in hours. */
+export const FINDING_TTL_MS = {
+  accepted: 7 * DAY_MS,
+  missing: 3 * DAY_MS,
+  disabled: 3 * DAY_MS,
+  full: 6 * HOUR_MS,
+} as const
+
+/** How long a domain's way with unknown names stays true. */
+export const ACCEPT_ALL_TTL_MS: Readonly<Record<AcceptAll, number>> = {
+  yes: 7 * DAY_MS,
+  no: DAY_MS,
+  unknown: 10 * 60_000,
+}
+
+/** Verdicts shared between workers. A fault of the memory is a miss, never a failed check. */
+export interface Knowledge {
+  findings(addresses: readonly string[]): Promise<readonly (Finding | undefined)[]>
+  acceptAll(domain: string): Promise<AcceptAll | undefined>
+  /** Keeps what one transaction taught. */
+  learn(lessons: {
+    readonly findings: readonly { readonly address: string; readonly finding: Finding }[]
+    readonly acceptAll?: { readonly domain: string; readonly value: AcceptAll }
+  }): void
+  /** Waits until all that was learnt is kept. */
+  flush(): Promise<void>
+}
+
+/** Domains whose way with unknown names is held in this process. */
+const DOMAINS_HELD_MAX = 20_000
+
+/** How long a fact of memory is trusted in this process without another look. */
+const LOCAL_TTL_MS = 60_000
+
+/** Makes the store; addresses are held by their SHA-256 alone. */
+export function createKnowledge(
+  memory: Memory,
+  now: () => number,
+  warn: (error: unknown) => void,
+): Knowledge {
+  const held = new Map<
+    string,
+    { readonly value: AcceptAll | undefined; readonly untilMs: number }
+  >()
+  const writes = new Set<Promise<void>>()
+
+  const hold = (domain: string, value: AcceptAll | undefined): void => {
+    held.delete(domain)
+    held.set(domain, { value, untilMs: now() + LOCAL_TTL_MS })
+    if (held.size <= DOMAINS_HELD_MAX) return
+    const oldest = held.keys().next()
+    if (oldest.done !== true) held.delete(oldest.value)
+  }
+
+  const write = (entries: readonly MemoryEntry[]): void => {
+    if (entries.length === 0) return
+    const done = memory
+      .set(entries)
+      .catch(warn)
+      .finally(() => writes.delete(done))
+    writes.add(done)
+  }
+
+  return {
+    async findings(addresses) {
+      try {
+        const values = await memory.get(addresses.map(findingKey))
+        return values.map(readFinding)
+      } catch (error) {
+        warn(error)
+        return addresses.map(() => undefined)
+      }
+    },
+    async acceptAll(domain) {
+      const local = held.get(domain)
+      if (local !== undefined && local.untilMs > now()) return local.value
+      try {
+        const [value] = await memory.get([acceptAllKey(domain)])
+        const read = value === 'yes' || value === 'no' || value === 'unknown' ? value : undefined
+        hold(domain, read)
+        return read
+      } catch (error) {
+        warn(error)
+        return undefined
+      }
+    },
+    learn({ findings, acceptAll }) {
+      const entries: MemoryEntry[] = []
+      for (const { address, finding } of findings) {
+        if (finding.mailbox === 'unknown') continue
+        const ttlMs = FINDING_TTL_MS[finding.mailbox]
+        entries.push({ key: findingKey(address), value: jsonOf(finding), ttlMs })
+      }
+      if (acceptAll !== undefined) {
+        const { domain, value } = acceptAll
+        hold(domain, value)
+        entries.push({ key: acceptAllKey(domain), value, ttlMs: ACCEPT_ALL_TTL_MS[value] })
+      }
+      write(entries)
+    },
+    async flush() {
+      await Promise.all(writes)
+    },
+  }
+}
+
+function findingKey(address: string): string {
+  return `email:finding:${hash('sha256', address, 'base64url')}`
+}
+
+function acceptAllKey(domain: string): string {
+  return `email:accept-all:${domain}`
+}
+
+function jsonOf(finding: Finding): Json {
+  return { ...finding }
+}
+
+/** A finding as `jsonOf` wrote it. The cast is safe once the fields that decide are of their kind. */
+function readFinding(value: Json | undefined): Finding | undefined {
+  if (typeof value !== 'object' || value === null || !('status' in value)) return undefined
+  const good =
+    typeof value['status'] === 'string' &&
+    typeof value['reason'] === 'string' &&
+    typeof value['mailbox'] === 'string' &&
+    typeof value['evidence'] === 'object'
+  return good ? (value as unknown as Finding) : undefined
+}

@@ -1,0 +1,107 @@
+import type { Resolver } from '../net/resolver.ts'
+import { readDomain } from './syntax.ts'
+
+/** Where mail for a domain goes. */
+export type MailRoute =
+  | {
+      readonly kind: 'hosts'
+      /** Best preference first, equals in random order; at most `HOSTS_MAX`. */
+      readonly hosts: readonly string[]
+      /** No MX record: the domain itself, by its address (RFC 5321 5.1). */
+      readonly implicit: boolean
+      /** Every exchange the MX records name, for the lists. */
+      readonly exchanges: readonly string[]
+    }
+  | { readonly kind: 'null_mx' | 'no_domain' | 'no_mail_host' | 'failed' }
+
+/** Addresses of one mail host. */
+export type HostAddresses =
+  | { readonly kind: 'addresses'; readonly addresses: readonly string[] }
+  | { readonly kind: 'none' | 'unsafe' | 'failed' }
+
+/** Hosts of a domain, and addresses of a host, that are tried. */
+export const HOSTS_MAX = 3
+export const ADDRESSES_MAX = 2
+
+/** Exchanges of one domain that are read at all. */
+const EXCHANGES_MAX = 20
+
+/**
+ * Finds the mail hosts of a domain (A-labels). A null MX (RFC 7505) and a name that does not exist are
+ * definitive; a failure to answer is never one.
+ */
+export async function findRoute(
+  resolver: Resolver,
+  domain: string,
+  random: () => number,
+  signal?: AbortSignal,
+): Promise<MailRoute> {
+  const options = signal === undefined ? {} : { signal }
+  const answer = await resolver.resolve(domain, 'MX', options)
+  if (answer.kind === 'failed') return { kind: 'failed' }
+  if (answer.kind === 'nxdomain') return { kind: 'no_domain' }
+  if (answer.kind === 'records') {
+    if (answer.records.every((record) => record.exchange === '.' || record.exchange === '')) {
+      return answer.records.length === 0 ? { kind: 'no_mail_host' } : { kind: 'null_mx' }
+    }
+    const ordered = answer.records
+      .slice(0, EXCHANGES_MAX)
+      .filter((record) => isHostName(record.exchange))
+      .map((record) => ({ ...record, exchange: record.exchange.toLowerCase(), lot: random() }))
+      .toSorted((a, b) => a.preference - b.preference || a.lot - b.lot)
+    const exchanges = [...new Set(ordered.map((record) => record.exchange))]
+    if (exchanges.length === 0) return { kind: 'no_mail_host' }
+    return { kind: 'hosts', hosts: exchanges.slice(0, HOSTS_MAX), implicit: false, exchanges }
+  }
+  const own = await domainAddresses(resolver, domain, signal)
+  if (own === 'failed') return { kind: 'failed' }
+  if (own === 'none') return { kind: 'no_mail_host' }
+  return { kind: 'hosts', hosts: [domain], implicit: true, exchanges: [] }
+}
+
+/**
+ * Addresses of a mail host that may be dialled, IPv4 first: senders over IPv6 need reverse names at
+ * the large providers. `unsafe` where all of them are special-purpose addresses.
+ */
+export async function findAddresses(
+  resolver: Resolver,
+  permits: (address: string) => boolean,
+  host: string,
+  signal?: AbortSignal,
+): Promise<HostAddresses> {
+  const options = signal === undefined ? {} : { signal }
+  const v4 = await resolver.resolve(host, 'A', options)
+  const met: string[] = v4.kind === 'records' ? [...v4.records] : []
+  const safe = met.filter(permits)
+  let failed = v4.kind === 'failed'
+  if (safe.length < ADDRESSES_MAX && v4.kind !== 'nxdomain') {
+    const v6 = await resolver.resolve(host, 'AAAA', options)
+    if (v6.kind === 'records') {
+      met.push(...v6.records)
+      safe.push(...v6.records.filter(permits))
+    }
+    failed ||= v6.kind === 'failed'
+  }
+  if (safe.length > 0) return { kind: 'addresses', addresses: safe.slice(0, ADDRESSES_MAX) }
+  if (met.length > 0) return { kind: 'unsafe' }
+  return { kind: failed ? 'failed' : 'none' }
+}
+
+async function domainAddresses(
+  resolver: Resolver,
+  domain: string,
+  signal: AbortSignal | undefined,
+): Promise<'some' | 'none' | 'failed'> {
+  const options = signal === undefined ? {} : { signal }
+  const v4 = await resolver.resolve(domain, 'A', options)
+  if (v4.kind === 'records' && v4.records.length > 0) return 'some'
+  const v6 = await resolver.resolve(domain, 'AAAA', options)
+  if (v6.kind === 'records' && v6.records.length > 0) return 'some'
+  return v4.kind === 'failed' || v6.kind === 'failed' ? 'failed' : 'none'
+}
+
+/** An exchange must be a host name: an address or an odd label in its place is no mail host. */
+function isHostName(exchange: string): boolean {
+  const read = readDomain(exchange)
+  return read.ok && !/(?:^|\.)\d+$/.test(read.name)
+}

@@ -1,0 +1,138 @@
+import type { EmailFacts, Json, Outcome } from '@plumbline/contract/outcome'
+import type { DomainJudgement } from './disposable.ts'
+import type { Finding } from './finding.ts'
+import { normalForm } from './normalize.ts'
+import type { Mailbox, ParsedMailbox } from './syntax.ts'
+
+/** What lists say of an address. */
+export interface Flags {
+  readonly judgement: DomainJudgement
+  readonly role: boolean
+  /** Entry of the trap list that matched. */
+  readonly trap: string | null
+  readonly didYouMean: string | null
+  readonly listVersion: string | null
+}
+
+/** When and how an answer came. */
+export interface Circumstances {
+  readonly cached: boolean
+  readonly checkedAt: string
+  readonly durationMs: number
+  readonly tries: number
+}
+
+/** The outcome of a text that is no mailbox. */
+export function syntaxOutcome(
+  subject: string,
+  mailbox: Mailbox & { readonly ok: false },
+  didYouMean: string | null,
+  when: Circumstances,
+): Outcome<'email'> {
+  const at = subject.lastIndexOf('@')
+  return {
+    kind: 'outcome',
+    status: 'undeliverable',
+    reason: 'invalid_syntax',
+    facts: {
+      address: subject,
+      normalized: subject,
+      domain: at >= 0 && at < subject.length - 1 ? subject.slice(at + 1) : null,
+      syntaxValid: false,
+      mxFound: null,
+      acceptsMail: null,
+      smtpValid: null,
+      mailbox: 'unknown',
+      catchAll: null,
+      disposable: false,
+      roleAccount: false,
+      freeProvider: false,
+      spamTrap: false,
+      confidence: 'high',
+    },
+    evidence: {
+      syntax: mailbox.why,
+      ...(didYouMean === null ? {} : { did_you_mean: didYouMean }),
+    },
+    cached: false,
+    checkedAt: when.checkedAt,
+    durationMs: when.durationMs,
+  }
+}
+
+/** The outcome of a mailbox from what was found, with the flags of the lists. */
+export function mailboxOutcome(
+  subject: string,
+  mailbox: ParsedMailbox,
+  finding: Finding,
+  flags: Flags,
+  when: Circumstances,
+): Outcome<'email'> {
+  const facts: EmailFacts = {
+    address: subject,
+    normalized: normalForm(mailbox),
+    domain: mailbox.domain,
+    syntaxValid: true,
+    ...hostFacts(finding),
+    smtpValid: finding.smtpValid,
+    mailbox: finding.mailbox,
+    catchAll: finding.catchAll,
+    disposable: flags.judgement.disposable,
+    roleAccount: flags.role,
+    freeProvider: flags.judgement.free,
+    spamTrap: flags.trap !== null,
+    confidence: finding.confidence,
+  }
+  return {
+    kind: 'outcome',
+    status: finding.status,
+    reason: finding.reason,
+    facts,
+    evidence: {
+      ...finding.evidence,
+      ...flagEvidence(flags),
+      ...(when.tries > 0 ? { tries: when.tries + 1 } : {}),
+    },
+    cached: when.cached,
+    checkedAt: when.checkedAt,
+    durationMs: when.durationMs,
+  }
+}
+
+/** What the reason says of the domain's mail hosts. */
+function hostFacts(finding: Finding): Pick<EmailFacts, 'mxFound' | 'acceptsMail'> {
+  switch (finding.reason) {
+    case 'no_domain':
+    case 'null_mx':
+    case 'no_mail_host':
+      // The server's own word for it comes by a mail host that does exist.
+      return finding.evidence['reply_code'] === undefined
+        ? { mxFound: false, acceptsMail: false }
+        : { mxFound: finding.evidence['implicit_mx'] !== true, acceptsMail: false }
+    case 'dns_failed':
+    case 'domain_literal':
+      return { mxFound: null, acceptsMail: null }
+    case 'timeout':
+      if (finding.evidence['provider'] === undefined) return { mxFound: null, acceptsMail: null }
+      return { mxFound: finding.evidence['implicit_mx'] !== true, acceptsMail: true }
+    default:
+      return { mxFound: finding.evidence['implicit_mx'] !== true, acceptsMail: true }
+  }
+}
+
+function flagEvidence(flags: Flags): { readonly [key: string]: Json } {
+  const { judgement } = flags
+  return {
+    ...(flags.didYouMean === null ? {} : { did_you_mean: flags.didYouMean }),
+    ...(judgement.relay ? { privacy_relay: true } : {}),
+    ...(judgement.disposable && judgement.source !== null
+      ? { disposable_source: `${judgement.source.list}: ${judgement.source.entry}` }
+      : {}),
+    ...(flags.trap === null
+      ? {}
+      : { spam_trap_entry: flags.trap.includes('@') ? 'address' : flags.trap }),
+    ...((judgement.disposable || judgement.free || judgement.relay) && flags.listVersion !== null
+      ? { list_version: flags.listVersion }
+      : {}),
+  }
+}

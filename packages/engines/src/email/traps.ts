@@ -1,0 +1,68 @@
+/** A list of names that can be walked. */
+export interface EntryList {
+  entries(): IterableIterator<string>
+}
+
+/** Tells whether an address is on the operator's list of traps or looks like a known kind. */
+export interface TrapMatcher {
+  match(local: string, domain: string): string | null
+}
+
+/** Patterns with a star that are kept; each costs a look at every address. */
+const PATTERNS_MAX = 1000
+
+/**
+ * Reads entries of these forms, lower case: `name@domain.example` (one address), `@domain.example` or
+ * `domain.example` (a domain and what is below it), `name` or `name@` (a local part anywhere); a star
+ * stands for any run of characters.
+ */
+export function compileTraps(list: EntryList): TrapMatcher {
+  const exact = new Set<string>()
+  const patterns: { readonly entry: string; readonly parts: readonly string[] }[] = []
+  for (const entry of list.entries()) {
+    if (entry.includes('*')) {
+      if (patterns.length < PATTERNS_MAX) patterns.push({ entry, parts: formOf(entry).split('*') })
+    } else exact.add(formOf(entry))
+  }
+  return {
+    match(localPart, domain) {
+      const local = localPart.toLowerCase()
+      const address = `${local}@${domain}`
+      if (exact.has(address)) return address
+      if (exact.has(`${local}@`)) return local
+      for (let name = domain; name !== ''; name = parentOf(name)) {
+        if (exact.has(`@${name}`)) return name
+      }
+      const found = patterns.find(({ parts, entry }) =>
+        fits(entry.endsWith('@') || !entry.includes('@') ? `${local}@` : address, parts),
+      )
+      return found?.entry ?? null
+    },
+  }
+}
+
+function formOf(entry: string): string {
+  if (entry.includes('@')) return entry
+  return entry.includes('.') ? `@${entry}` : `${entry}@`
+}
+
+/** A star match by its literal parts in order: linear in the text for each part. */
+function fits(text: string, parts: readonly string[]): boolean {
+  const first = parts[0] ?? ''
+  const last = parts.at(-1) ?? ''
+  if (text.length < first.length + last.length) return false
+  if (!text.startsWith(first) || !text.endsWith(last)) return false
+  let from = first.length
+  const end = text.length - last.length
+  for (const part of parts.slice(1, -1)) {
+    const at = text.indexOf(part, from)
+    if (at < 0 || at + part.length > end) return false
+    from = at + part.length
+  }
+  return true
+}
+
+function parentOf(name: string): string {
+  const dot = name.indexOf('.')
+  return dot < 0 ? '' : name.slice(dot + 1)
+}
