@@ -1,6 +1,12 @@
 import type { Signal } from '@plumbline/contract/outcome'
 import { CHECKS } from '@plumbline/contract/products'
-import type { FraudScorer, Outcomes, Score, ScoreReason } from '@plumbline/contract/score'
+import type {
+  FraudScorer,
+  Outcomes,
+  RiskScorer,
+  Score,
+  ScoreReason,
+} from '@plumbline/contract/score'
 import { gatherEvidence, type Evidence } from './evidence.ts'
 import type { Weights } from './weights.ts'
 
@@ -17,6 +23,11 @@ export function riskOf(signals: readonly Signal[], weights: Weights): number {
     if (weight > (strongest.get(signal.group) ?? 0)) strongest.set(signal.group, weight)
   }
   return scoreOf([...strongest])
+}
+
+/** `riskOf` with its weights, as the engines take it. */
+export function createRiskScorer(weights: Weights): RiskScorer {
+  return (signals) => riskOf(signals, weights)
 }
 
 /** The composite score over the parts of a record, with reasons that add up to it. */

@@ -47,9 +47,6 @@ export function layOutText(
   const rows = records
     .slice(skipRecords)
     .filter((record) => record.length <= limits.columns && !isBlank(record))
-  if (hasHeader && rows.length === 0 && !cut && records.length <= skipRecords) {
-    throw new ListError('unprocessable', 'The list has a header line and no records.')
-  }
   return {
     format: named ?? (delimiter === '\t' ? 'tsv' : 'csv'),
     layout,

@@ -73,7 +73,17 @@ export function readPhone(text: string, defaultCountry: CountryCode | undefined)
     extract: false,
     ...(defaultCountry === undefined ? {} : { defaultCountry }),
   })
-  if (number !== undefined && E164.test(number.number)) return { subject: number.number }
+  const read = number !== undefined && E164.test(number.number) ? number : undefined
+  if (read?.isValid() === true) return { subject: read.number }
+  // Spreadsheets take the plus off what they hold for a number.
+  const plain = bare.replaceAll(/[\s\-./()\u00a0]/g, '')
+  const restored = /^[1-9]\d{7,14}$/.test(plain)
+    ? parsePhoneNumberFromString(`+${plain}`)
+    : undefined
+  if (restored?.isValid() === true && E164.test(restored.number)) {
+    return { subject: restored.number }
+  }
+  if (read !== undefined) return { subject: read.number }
   const international = bare.startsWith('+') || bare.startsWith('00')
   return {
     fault:

@@ -1,0 +1,193 @@
+import type { CorpusCase, Prediction } from './predictors.ts'
+
+/** How one key of a prediction is scored: undefined where the case has nothing to score. */
+export type Judge = (expected: CorpusCase, prediction: Prediction) => boolean | undefined
+
+/** A corpus file, the predictor it is for, and how each key of it is scored. */
+export interface Corpus {
+  readonly file: string
+  readonly predictor: string
+  readonly keys: Readonly<Record<string, Judge>>
+}
+
+/** The value itself; null is not scored. */
+function same(key: string, expectedKey = key): Judge {
+  return (expected, prediction) => {
+    const want = expected[expectedKey] ?? null
+    return want === null ? undefined : equal(want, prediction[key] ?? null)
+  }
+}
+
+/** The same value, null included: "there is none" is the answer. */
+function exactly(key: string): Judge {
+  return (expected, prediction) =>
+    Object.hasOwn(expected, key) ? equal(expected[key] ?? null, prediction[key] ?? null) : undefined
+}
+
+/** The same moment or day, however written. */
+function sameTime(key: string): Judge {
+  return (expected, prediction) => {
+    const want = expected[key] ?? null
+    if (want === null) return undefined
+    const got = prediction[key]
+    return want === got || (typeof got === 'string' && Date.parse(got) === Date.parse(String(want)))
+  }
+}
+
+/** What a path in a nested expectation says. */
+function at(key: string, ...path: (string | number)[]): Judge {
+  return (expected, prediction) => {
+    let want: unknown = expected
+    for (const step of path) want = fieldOf(want, step)
+    return want === undefined || want === null ? undefined : equal(want, prediction[key] ?? null)
+  }
+}
+
+/** A throttled reply says nothing of the name: neither registered nor free is right. */
+const registered: Judge = (expected, prediction) => {
+  if (expected['throttled'] === true) return prediction['registered'] === null
+  return same('registered')(expected, prediction)
+}
+
+const verdict: Judge = ({ verdict_any: any }, prediction) =>
+  Array.isArray(any) ? any.includes(prediction['verdict']) : undefined
+
+const asn: Judge = ({ autonomous_system_number: number }, prediction) =>
+  number === undefined ? undefined : prediction['asn'] === `AS${String(number)}`
+
+/** libphonenumber's types as the line types of a result. */
+const lineType: Judge = ({ line_type: type }, prediction) => {
+  if (typeof type !== 'string') return undefined
+  const lines: Record<string, string> = { mobile: 'mobile', fixed_line: 'landline', voip: 'voip' }
+  return prediction['line_type'] === (lines[type] ?? 'unknown')
+}
+
+const nameservers: Judge = ({ nameservers: want }, { nameservers: got }) =>
+  Array.isArray(want)
+    ? equal(want.toSorted(), Array.isArray(got) ? got.toSorted() : null)
+    : undefined
+
+/** Every corpus that may lie in a folder. */
+export const CORPORA: readonly Corpus[] = [
+  { file: 'email-syntax', predictor: 'email-syntax', keys: { valid: same('valid') } },
+  { file: 'smtp-replies', predictor: 'smtp-replies', keys: { verdict } },
+  {
+    file: 'whois',
+    predictor: 'whois',
+    keys: {
+      registered,
+      registrar: same('registrar'),
+      created: same('created'),
+      expires: same('expires'),
+      throttled: same('throttled'),
+    },
+  },
+  {
+    file: 'rdap',
+    predictor: 'rdap',
+    keys: {
+      created: sameTime('created'),
+      expires: sameTime('expires'),
+      registrar: same('registrar'),
+      nameservers,
+    },
+  },
+  {
+    file: 'ip-special',
+    predictor: 'ip-special',
+    keys: { globally_reachable: same('globally_reachable') },
+  },
+  {
+    file: 'ip-city',
+    predictor: 'ip',
+    keys: {
+      country: at('country', 'country', 'names', 'en'),
+      country_code: at('country_code', 'country', 'iso_code'),
+      region: at('region', 'subdivisions', 0, 'names', 'en'),
+      city: at('city', 'city', 'names', 'en'),
+      latitude: at('latitude', 'location', 'latitude'),
+      longitude: at('longitude', 'location', 'longitude'),
+      timezone: at('timezone', 'location', 'time_zone'),
+    },
+  },
+  {
+    file: 'ip-asn',
+    predictor: 'ip',
+    keys: { asn, isp: same('isp', 'autonomous_system_organization') },
+  },
+  {
+    file: 'phone-examples',
+    predictor: 'phone',
+    keys: {
+      valid: same('valid'),
+      country_code: same('country_code', 'region'),
+      line_type: lineType,
+      national_format: same('national_format'),
+    },
+  },
+  { file: 'phone-invalid', predictor: 'phone', keys: { valid: same('valid') } },
+  {
+    file: 'phone-national',
+    predictor: 'phone',
+    keys: { valid: same('valid'), e164: same('e164'), line_type: lineType },
+  },
+  { file: 'idna', predictor: 'idna', keys: { ascii: asciiOrNone } },
+  {
+    file: 'domain-typos',
+    predictor: 'domain-typos',
+    keys: { suggestion_domain: exactly('suggestion_domain') },
+  },
+  ...['disposable', 'not-disposable', 'free-provider'].map((file) => ({
+    file,
+    predictor: 'disposable',
+    keys: { disposable: same('disposable'), free_provider: same('free_provider') },
+  })),
+  {
+    file: 'csv',
+    predictor: 'csv',
+    keys: {
+      columns: same('columns'),
+      rows: same('rows'),
+      records: same('records'),
+      delimiter: same('delimiter'),
+      header: same('header_row', 'header'),
+      header_row: same('header_row'),
+      roles: same('roles'),
+    },
+  },
+]
+
+/** A name that is not valid has no A-label form. */
+function asciiOrNone(expected: CorpusCase, prediction: Prediction): boolean | undefined {
+  if (expected['valid'] === false) return prediction['ascii'] === null
+  return same('ascii')(expected, prediction)
+}
+
+/** The tier of a case: all but `core` are counted apart. */
+export function tierOf(about: CorpusCase): string {
+  const expected = fieldOf(about, 'expected')
+  const tier = fieldOf(expected, 'tier') ?? fieldOf(about, 'tier')
+  if (typeof tier === 'string') return tier
+  for (const name of ['contested', 'conflict', 'suspect']) {
+    const flag = fieldOf(expected, name) ?? fieldOf(about, name)
+    if (flag === true || (Array.isArray(flag) && flag.length > 0)) return name
+  }
+  return 'core'
+}
+
+function fieldOf(value: unknown, step: string | number): unknown {
+  if (typeof value !== 'object' || value === null) return undefined
+  return Object.hasOwn(value, step) ? Reflect.get(value, step) : undefined
+}
+
+/** Deep equality that does not mind the order of keys. */
+function equal(a: unknown, b: unknown): boolean {
+  if (a === b) return true
+  if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return false
+  if (Array.isArray(a) !== Array.isArray(b)) return false
+  const keys = Object.keys(a)
+  return (
+    keys.length === Object.keys(b).length &&
+    keys.every((key) => Object.hasOwn(b, key) && equal(Reflect.get(a, key), Reflect.get(b, key)))
+  )
+}

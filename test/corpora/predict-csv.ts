@@ -1,0 +1,78 @@
+import { CHECKS } from '@plumbline/contract/products'
+import { DEFAULT_LIST_LIMITS } from '@plumbline/pipeline/intake/limits'
+import { ListError } from '@plumbline/pipeline/intake/list-error'
+import { openList, type OpenedList } from '@plumbline/pipeline/intake/open-list'
+import { readRows } from '@plumbline/pipeline/intake/read-rows'
+import type { Prediction } from './predictors.ts'
+
+/** Columns less sure than this are not named as holding anything. */
+const MIN_CONFIDENCE = 0.5
+
+/** What a file of cells is read as. */
+export async function predictCsv(path: string): Promise<Prediction> {
+  try {
+    const list = await openList({
+      path,
+      fileName: path,
+      format: 'csv',
+      limits: DEFAULT_LIST_LIMITS,
+      product: 'email',
+      // Every column can be read; which of them is the address is not asked.
+      mapping: { email: 0 },
+    })
+    const records = await recordsOf(list)
+    return {
+      columns: list.header ?? [],
+      rows: records.length,
+      records: records.map((cells) => recordOf(cells, list.header)),
+      delimiter: list.delimiter ?? ',',
+      header_row: list.header !== null,
+      roles: rolesOf(list),
+    }
+  } catch (error) {
+    return {
+      columns: [],
+      rows: 0,
+      records: [],
+      delimiter: null,
+      header_row: false,
+      roles: Object.fromEntries(CHECKS.map((check) => [check, []])),
+      error: error instanceof Error ? error.message : 'unreadable',
+    }
+  }
+}
+
+/** The records without wholly empty lines, which no reader of CSV counts. */
+async function recordsOf(list: OpenedList): Promise<(readonly string[])[]> {
+  const records: (readonly string[])[] = []
+  try {
+    for await (const block of readRows(list, AbortSignal.timeout(60_000))) {
+      for (const { cells, kind } of block) {
+        if (kind !== 'blank' || cells.length > 1) records.push(cells)
+      }
+    }
+  } catch (error) {
+    // A list of a header alone has no records, which a file may well have.
+    if (!(error instanceof ListError) || list.header === null || records.length > 0) throw error
+  }
+  return records
+}
+
+function recordOf(cells: readonly string[], header: readonly string[] | null): unknown {
+  if (header === null) return cells
+  // Without a prototype every name is a key like others.
+  const record: Record<string, string> = Object.create(null) as Record<string, string>
+  for (const [column, name] of header.entries()) record[name] = cells[column] ?? ''
+  return record
+}
+
+function rolesOf({ roles }: OpenedList): Prediction {
+  return Object.fromEntries(
+    CHECKS.map((check) => [
+      check,
+      roles[check]
+        .filter(({ confidence }) => confidence >= MIN_CONFIDENCE)
+        .map(({ header, column }) => header ?? column),
+    ]),
+  )
+}

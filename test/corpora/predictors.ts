@@ -1,0 +1,176 @@
+import { resolve, sep } from 'node:path'
+import type { Outcome } from '@plumbline/contract/outcome'
+import type { Check } from '@plumbline/contract/products'
+import { judgeDomain } from '@plumbline/engines/email/disposable'
+import { classifyReply } from '@plumbline/engines/email/classify'
+import { parseMailbox } from '@plumbline/engines/email/syntax'
+import { suggestDomain } from '@plumbline/engines/email/typo'
+import { toAscii } from '@plumbline/engines/domain/name'
+import { parseRdap } from '@plumbline/engines/domain/rdap-parse'
+import { parseWhois } from '@plumbline/engines/domain/whois-parse'
+import { parseAddress } from '@plumbline/engines/ip/address'
+import { createCountryNames } from '@plumbline/engines/ip/country'
+import { loadIpData } from '@plumbline/engines/ip/data'
+import { lookupIp } from '@plumbline/engines/ip/lookup'
+import { createRoutabilityJudge } from '@plumbline/engines/ip/validity'
+import { loadMailDomainLists } from '@plumbline/engines/lists/mail-domains'
+import { readNumbering } from '@plumbline/engines/phone/numbering'
+import { parsePhone } from '@plumbline/engines/phone/parse'
+import { loadPhonePrefixes } from '@plumbline/engines/phone/prefixes'
+import { createFraudScorer, createRiskScorer } from '@plumbline/engines/score/score'
+import { packagedWeights } from '@plumbline/engines/score/weights'
+import { assembleResult } from '@plumbline/pipeline/assemble'
+import { predictCsv } from './predict-csv.ts'
+
+/** A case of a corpus: its input, and what else the line tells of it. */
+export type CorpusCase = Readonly<Record<string, unknown>>
+
+/** What is predicted for a case; plain JSON. */
+export type Prediction = Readonly<Record<string, unknown>>
+
+/** Predicts one case; never throws on odd input. */
+export type Predictor = (input: unknown, about: CorpusCase) => Prediction | Promise<Prediction>
+
+/** What predictors need of the outside. */
+export interface PredictorSettings {
+  /** Folder that file inputs lie below. */
+  readonly root: string
+  readonly cityDb: string | undefined
+  readonly asnDb: string | undefined
+  readonly listsDir: string | null
+}
+
+/** The predictors by the names of the corpora; each loads its data once. */
+export const PREDICTORS: Readonly<
+  Record<string, (settings: PredictorSettings) => Predictor | Promise<Predictor>>
+> = {
+  'email-syntax': () => (input) => ({ valid: parseMailbox(textOf(input)).ok }),
+  'smtp-replies': () => predictReply,
+  whois: () => predictWhois,
+  rdap: () => predictRdap,
+  'ip-special': createSpecialPredictor,
+  ip: createIpPredictor,
+  phone: createPhonePredictor,
+  idna: () => (input) => ({ ascii: toAscii(textOf(input)) }),
+  'domain-typos': () => (input) => ({ suggestion_domain: suggestDomain(textOf(input)) }),
+  disposable: createDisposablePredictor,
+  csv:
+    ({ root }) =>
+    (input) =>
+      predictCsv(fileBelow(root, textOf(input))),
+}
+
+function predictReply(input: unknown): Prediction {
+  const { code, enhanced, text, provider } = recordOf(input)
+  const { verdict, reason } = classifyReply({
+    phase: 'rcpt',
+    provider: textOf(provider),
+    code: Number.isInteger(Number(code)) && code !== null ? Number(code) : null,
+    ...(typeof enhanced === 'string' ? { enhanced } : {}),
+    text: textOf(text),
+  })
+  return { verdict, reason }
+}
+
+function predictWhois(input: unknown, about: CorpusCase): Prediction {
+  const { registered, registrar, created, expires, throttled } = parseWhois(textOf(input), {
+    tld: textOrNull(about['tld']),
+    server: textOrNull(about['server']),
+    domain: textOrNull(about['domain']),
+  })
+  return { registered, registrar, created, expires, throttled }
+}
+
+function predictRdap(input: unknown): Prediction {
+  const { created, expires, registrar, nameservers } = parseRdap(
+    typeof input === 'string' ? parsed(input) : input,
+  )
+  return { created, expires, registrar, nameservers }
+}
+
+function createSpecialPredictor(): Predictor {
+  const judge = createRoutabilityJudge()
+  return (input) => {
+    const address = parseAddress(textOf(input))
+    return { globally_reachable: address !== null && judge(address).reachable }
+  }
+}
+
+async function createIpPredictor(settings: PredictorSettings): Promise<Predictor> {
+  const { current } = await loadIpData({
+    cityDb: settings.cityDb,
+    asnDb: settings.asnDb,
+    listsDir: settings.listsDir,
+    riskOf: createRiskScorer(packagedWeights()),
+  })
+  const scoreFraud = createFraudScorer(packagedWeights())
+  return (input) => {
+    const ip = textOf(input)
+    if (parseAddress(ip) === null) return { ip, valid: false }
+    return assembleResult('ip', { ip: outcomeOf<'ip'>(lookupIp(current, ip)) }, scoreFraud)
+  }
+}
+
+async function createPhonePredictor(): Promise<Predictor> {
+  const tables = { prefixes: await loadPhonePrefixes(), countries: createCountryNames() }
+  const scoreFraud = createFraudScorer(packagedWeights())
+  return (input) => {
+    const { number, region } = typeof input === 'string' ? { number: input } : recordOf(input)
+    const text = textOf(number)
+    const country = textOrNull(region)
+    const e164 = /^\+\d{1,15}$/.test(text)
+      ? text
+      : parsePhone(text, ...(country === null ? [] : [country]))?.e164
+    if (e164 === undefined) return { phone: text, valid: false, line_type: 'unknown', e164: null }
+    const { facts } = readNumbering(tables, e164)
+    const phone = outcomeOf<'phone'>({ reason: 'no_hlr_provider', facts, evidence: {} })
+    return { ...assembleResult('phone', { phone }, scoreFraud), e164 }
+  }
+}
+
+async function createDisposablePredictor({ listsDir }: PredictorSettings): Promise<Predictor> {
+  const lists = await loadMailDomainLists(listsDir)
+  return (input) => {
+    const domain = toAscii(textOf(input)) ?? textOf(input).toLowerCase()
+    const { disposable, free } = judgeDomain(domain, [], lists)
+    return { disposable, free_provider: free }
+  }
+}
+
+function outcomeOf<C extends Check>(
+  known: Pick<Outcome<C>, 'reason' | 'facts' | 'evidence'>,
+): Outcome<C> {
+  const around = { kind: 'outcome', cached: false, checkedAt: '', durationMs: 0 } as const
+  // Every check but email has this status, and email is not predicted so.
+  return { ...around, ...known, status: 'answered' } as Outcome<C>
+}
+
+/** A path below the root; a corpus names no other. */
+function fileBelow(root: string, name: string): string {
+  const path = resolve(root, name)
+  return path.startsWith(resolve(root) + sep) ? path : resolve(root, 'outside-the-folder')
+}
+
+function textOf(value: unknown): string {
+  return typeof value === 'string'
+    ? value
+    : value === undefined || value === null
+      ? ''
+      : String(value)
+}
+
+function textOrNull(value: unknown): string | null {
+  return typeof value === 'string' ? value : null
+}
+
+function recordOf(value: unknown): CorpusCase {
+  return typeof value === 'object' && value !== null ? { ...value } : {}
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}

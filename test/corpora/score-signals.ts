@@ -1,0 +1,118 @@
+import type { Signal } from '@plumbline/contract/outcome'
+import { riskLevel } from '@plumbline/contract/results'
+import { riskOf } from '@plumbline/engines/score/score'
+import { packagedWeights } from '@plumbline/engines/score/weights'
+import { DEFAULT_LIST_LIMITS } from '@plumbline/pipeline/intake/limits'
+import { ListError } from '@plumbline/pipeline/intake/list-error'
+import { openList } from '@plumbline/pipeline/intake/open-list'
+import { readRows } from '@plumbline/pipeline/intake/read-rows'
+
+/** A record with its score, and whether it was fraud. */
+export interface LabelledScore {
+  readonly score: number
+  readonly fraud: boolean
+}
+
+/**
+ * How well the weights tell the labelled records of a file apart. The file has a column `label` and one for
+ * each signal, named `group.code`; true is `1`, `true`, `yes` or `fraud`.
+ */
+export async function scoreSignals(path: string): Promise<string> {
+  const weights = packagedWeights()
+  const list = await openList({
+    path,
+    fileName: path,
+    format: 'csv',
+    header: true,
+    limits: DEFAULT_LIST_LIMITS,
+    product: 'email',
+    mapping: { email: 'label' },
+  })
+  const header = (list.header ?? []).map((name) => name.trim())
+  const labelColumn = header.indexOf('label')
+  const columns = header.flatMap((name, column) => {
+    const signal = signalOf(name, weights.groups)
+    return signal === undefined ? [] : [{ column, signal }]
+  })
+  const ignored = header.filter((name) => name !== 'label' && !signalOf(name, weights.groups))
+  if (columns.length === 0) {
+    throw new ListError(
+      'unprocessable',
+      `No column names a signal; expected names such as ip.anonymity.vpn, met ${header.join(', ')}.`,
+    )
+  }
+  const scores: LabelledScore[] = []
+  for await (const block of readRows(list, AbortSignal.timeout(600_000))) {
+    for (const { cells, kind } of block) {
+      if (kind === 'blank' || kind === 'refused') continue
+      const signals = columns
+        .filter(({ column }) => isTrue(cells[column]))
+        .map(({ signal }) => signal)
+      scores.push({ score: riskOf(signals, weights), fraud: isTrue(cells[labelColumn]) })
+    }
+  }
+  return report(scores, ignored)
+}
+
+function signalOf(
+  name: string,
+  groups: Readonly<Record<string, Readonly<Record<string, unknown>>>>,
+): Signal | undefined {
+  const dot = name.lastIndexOf('.')
+  const [group, code] = [name.slice(0, Math.max(0, dot)), name.slice(dot + 1)]
+  const rows = Object.hasOwn(groups, group) ? groups[group] : undefined
+  return rows !== undefined && Object.hasOwn(rows, code) ? { group, code } : undefined
+}
+
+function isTrue(cell: string | undefined): boolean {
+  return /^(?:1|true|yes|y|fraud|bad)$/i.test((cell ?? '').trim())
+}
+
+function report(scores: readonly LabelledScore[], ignored: readonly string[]): string {
+  const fraud = scores.filter((record) => record.fraud).length
+  const curve = areaUnderCurve(scores)
+  const lines = [
+    `records ${scores.length}, fraud ${fraud}, weights ${packagedWeights().version}`,
+    ...(ignored.length === 0 ? [] : [`columns that are no signal: ${ignored.join(', ')}`]),
+    `area under the curve ${curve === null ? 'not defined: all labels are alike' : curve.toFixed(3)}`,
+    'level   records  fraud  precision  share of fraud',
+  ]
+  for (const level of ['high', 'medium', 'low'] as const) {
+    const band = scores.filter(({ score }) => riskLevel(score) === level)
+    const bad = band.filter((record) => record.fraud).length
+    lines.push(
+      [
+        level.padEnd(6),
+        String(band.length).padStart(8),
+        String(bad).padStart(6),
+        percent(bad, band.length).padStart(10),
+        percent(bad, fraud).padStart(15),
+      ].join(' '),
+    )
+  }
+  return lines.join('\n')
+}
+
+function percent(part: number, whole: number): string {
+  return whole === 0 ? '-' : `${((100 * part) / whole).toFixed(1)} %`
+}
+
+/** The chance that a fraud scores above an honest record, ties counted half; null where one kind lacks. */
+export function areaUnderCurve(scores: readonly LabelledScore[]): number | null {
+  const honestAt = new Array<number>(101).fill(0)
+  const fraudAt = new Array<number>(101).fill(0)
+  for (const { score, fraud } of scores) {
+    const counts = fraud ? fraudAt : honestAt
+    counts[score] = (counts[score] ?? 0) + 1
+  }
+  let honest = 0
+  let fraud = 0
+  let wins = 0
+  for (let score = 0; score <= 100; score++) {
+    const [here, bad] = [honestAt[score] ?? 0, fraudAt[score] ?? 0]
+    wins += bad * (honest + here / 2)
+    honest += here
+    fraud += bad
+  }
+  return honest === 0 || fraud === 0 ? null : wins / (honest * fraud)
+}
