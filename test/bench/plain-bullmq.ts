@@ -16,7 +16,8 @@ const ADD = 1000
  */
 export async function runPlain(redisUrl: string, input: string, output: string): Promise<number> {
   const connection = connectionOf(redisUrl)
-  const queue = new Queue(QUEUE, { connection })
+  // Events are cut to 10,000 by default, and this program would then wait for ever.
+  const queue = new Queue(QUEUE, { connection, streams: { events: { maxLen: 2_000_000 } } })
   const events = new QueueEvents(QUEUE, { connection })
   await events.waitUntilReady()
   const workers = await Promise.all(

@@ -1,4 +1,6 @@
-import { flag, wholeNumber, wordList } from '@plumbline/runtime/settings'
+import { HLR_PROVIDERS } from '@plumbline/engines/phone/hlr/provider'
+import type { HlrProviderSettings } from '@plumbline/engines/phone/buyer'
+import { flag, SettingsError, wholeNumber, wordList } from '@plumbline/runtime/settings'
 import { z } from 'zod'
 
 const port = (fallback: number): z.ZodDefault<ReturnType<typeof wholeNumber>> =>
@@ -44,12 +46,20 @@ export const workerSettings = z.object({
   /** `false`: no handshakes at all, verdicts by DNS and lists only. */
   SMTP_PROBING: flag().default(true),
   SMTP_PROBING_OFF: wordList().default([]),
-  GREYLIST_SCHEDULE_SECONDS: wordList().default(['300', '900', '2100', '4500']),
+  GREYLIST_SCHEDULE_SECONDS: wordList()
+    .transform((words) => words.map(Number))
+    .refine((waits) => waits.every((wait) => Number.isFinite(wait) && wait > 0), {
+      message: 'expected seconds, comma-separated',
+    })
+    .default([300, 900, 2100, 4500]),
 
   RDAP_BOOTSTRAP_URL: z.url().default('https://data.iana.org/rdap/dns.json'),
   WHOIS_SERVER: z.string().default('whois.iana.org'),
   WHOIS_PORT: port(43),
+  /** Port of name servers that are asked directly; other than 53 for tests only. */
+  NAME_SERVER_PORT: port(53),
 
+  /** In order of choice; with several, the three below hold one value for each, comma-separated. */
   HLR_PROVIDER: wordList().default([]),
   HLR_URL: z.string().optional(),
   HLR_KEY: z.string().optional(),
@@ -60,3 +70,22 @@ export const workerSettings = z.object({
 })
 
 export type WorkerSettings = Readonly<z.infer<typeof workerSettings>>
+
+/** The HLR providers of the settings. @throws where a name is unknown or a value is missing */
+export function hlrProviders(settings: WorkerSettings): readonly HlrProviderSettings[] {
+  const names = settings.HLR_PROVIDER
+  // With one provider a value is taken whole: keys may hold commas.
+  const each = (value: string | undefined): readonly string[] =>
+    value === undefined ? [] : names.length === 1 ? [value] : value.split(',')
+  const [urls, keys, secrets] = [settings.HLR_URL, settings.HLR_KEY, settings.HLR_SECRET].map(each)
+  return names.map((asked, at) => {
+    const name = HLR_PROVIDERS.find((known) => known === asked)
+    const key = keys?.[at]
+    if (name === undefined) {
+      const known = HLR_PROVIDERS.join(', ')
+      throw new SettingsError(`HLR_PROVIDER: "${asked}" is none of ${known}`)
+    }
+    if (key === undefined) throw new SettingsError(`HLR_KEY: no value for ${name}`)
+    return { name, url: urls?.[at] || null, key, secret: secrets?.[at] ?? null }
+  })
+}

@@ -1,0 +1,149 @@
+import { getServers } from 'node:dns'
+import { hostname } from 'node:os'
+import type { Engine } from '@plumbline/contract/engine'
+import type { Check } from '@plumbline/contract/products'
+import { createDomainEngine } from '@plumbline/engines/domain/engine'
+import { createEmailEngine, type EmailLists } from '@plumbline/engines/email/engine'
+import { createIpEngine } from '@plumbline/engines/ip/engine'
+import { loadNames, loadRanges } from '@plumbline/engines/lists/load'
+import { createEgress, type Egress } from '@plumbline/engines/net/egress'
+import { fetchBounded } from '@plumbline/engines/net/http'
+import { createResolver, type Resolver } from '@plumbline/engines/net/resolver'
+import { createPhoneEngine } from '@plumbline/engines/phone/engine'
+import { riskOf } from '@plumbline/engines/score/score'
+import { loadWeights } from '@plumbline/engines/score/weights'
+import type { WorkerContext } from './context.ts'
+import { hlrProviders, type WorkerSettings } from './settings.ts'
+
+/** The engines of a worker, closed together. */
+export interface OpenEngines extends AsyncDisposable {
+  readonly all: readonly Engine<Check>[]
+}
+
+/** Makes the engines of the checks that a worker serves, over one way out of the machine. */
+export async function openEngines(
+  context: WorkerContext,
+  checks: readonly Check[],
+): Promise<OpenEngines> {
+  const { settings, log } = context
+  await using stack = new AsyncDisposableStack()
+  const egress = createEgress({ allow: settings.EGRESS_ALLOW, log })
+  const resolver = createResolver({ servers: settings.DNS_SERVERS ?? getServers(), egress })
+  const outside = { egress, resolver }
+  const all: Engine<Check>[] = []
+  for (const check of checks) {
+    all.push(stack.use(await openEngine(check, context, outside)))
+  }
+  const owned = stack.move()
+  return { all, [Symbol.asyncDispose]: () => owned.disposeAsync() }
+}
+
+interface Outside {
+  readonly egress: Egress
+  readonly resolver: Resolver
+}
+
+async function openEngine(
+  check: Check,
+  context: WorkerContext,
+  outside: Outside,
+): Promise<Engine<Check>> {
+  switch (check) {
+    case 'email':
+      return widened(await openEmail(context, outside))
+    case 'phone':
+      return widened(await openPhone(context, outside))
+    case 'ip':
+      return widened(await openIp(context))
+    case 'domain':
+      return widened(await openDomain(context, outside))
+  }
+}
+
+/** Safe because an engine is only asked what its own queue brings. */
+function widened<C extends Check>(engine: Engine<C>): Engine<Check> {
+  return engine as unknown as Engine<Check>
+}
+
+async function openEmail(
+  { connections, settings, log }: WorkerContext,
+  outside: Outside,
+): Promise<Engine<'email'>> {
+  const heloName = settings.SMTP_HELO_NAME ?? hostname()
+  return createEmailEngine({
+    ...outside,
+    memory: connections.memory,
+    limiter: connections.limiter,
+    lists: await loadEmailLists(settings.LISTS_DIR ?? null),
+    smtp: {
+      port: settings.SMTP_PORT,
+      heloName,
+      mailFrom: settings.SMTP_MAIL_FROM ?? `verify@${heloName}`,
+      ...(settings.SMTP_PROXY_URL === undefined ? {} : { proxyUrl: settings.SMTP_PROXY_URL }),
+      sourceAddresses: settings.SMTP_SOURCE_ADDRESSES,
+    },
+    probing: settings.SMTP_PROBING ? 'smtp' : 'dns_only',
+    probingOff: settings.SMTP_PROBING_OFF,
+    greylistScheduleSeconds: settings.GREYLIST_SCHEDULE_SECONDS,
+    log,
+  })
+}
+
+async function loadEmailLists(dir: string | null): Promise<EmailLists> {
+  const [disposable, disposableAllow, privacyRelay, free, role, spamTrap, optOut] =
+    await Promise.all([
+      loadNames(dir, 'disposable'),
+      loadNames(dir, 'disposable-allow'),
+      loadNames(dir, 'privacy-relay'),
+      loadNames(dir, 'free'),
+      loadNames(dir, 'role'),
+      loadNames(dir, 'spam-trap'),
+      loadNames(dir, 'opt-out'),
+    ])
+  return { disposable, disposableAllow, privacyRelay, free, role, spamTrap, optOut }
+}
+
+async function openPhone(
+  { connections, settings, log }: WorkerContext,
+  outside: Outside,
+): Promise<Engine<'phone'>> {
+  return await createPhoneEngine({
+    providers: hlrProviders(settings),
+    memory: connections.memory,
+    limiter: connections.limiter,
+    fetch: (request) => fetchBounded({ ...request, ...outside }),
+    log,
+  })
+}
+
+async function openIp({ settings, log }: WorkerContext): Promise<Engine<'ip'>> {
+  const weights = await loadWeights(settings.SCORE_WEIGHTS_FILE)
+  return await createIpEngine({
+    cityDb: settings.IP_CITY_DB,
+    asnDb: settings.IP_ASN_DB,
+    listsDir: settings.LISTS_DIR ?? null,
+    riskOf: (signals) => riskOf(signals, weights),
+    log,
+  })
+}
+
+async function openDomain(
+  { connections, settings, log }: WorkerContext,
+  outside: Outside,
+): Promise<Engine<'domain'>> {
+  const dir = settings.LISTS_DIR ?? null
+  const weights = await loadWeights(settings.SCORE_WEIGHTS_FILE)
+  return createDomainEngine({
+    ...outside,
+    memory: connections.memory,
+    limiter: connections.limiter,
+    disposable: await loadNames(dir, 'disposable'),
+    parkingNs: await loadNames(dir, 'parking-ns'),
+    parkingIp: await loadRanges(dir, 'parking-ip'),
+    rdapBootstrapUrl: settings.RDAP_BOOTSTRAP_URL,
+    whoisServer: settings.WHOIS_SERVER,
+    whoisPort: settings.WHOIS_PORT,
+    riskOf: (signals) => riskOf(signals, weights),
+    log,
+  })
+}

@@ -1,0 +1,62 @@
+import { once } from 'node:events'
+import { connect, type Socket } from 'node:net'
+
+/** One kept connection that posts JSON, one request after the other. */
+export interface HttpLane extends Disposable {
+  /** Throws unless the answer is 200. */
+  post(path: string, body: string): Promise<string>
+}
+
+/**
+ * Opens a connection. It reads only what our own API answers (a length, no chunks): a whole HTTP
+ * client would take more of the machine than the service that is measured.
+ */
+export async function openLane(url: string, key: string): Promise<HttpLane> {
+  const { hostname, port } = new URL(url)
+  const socket = connect({ host: hostname, port: Number(port), noDelay: true })
+  await once(socket, 'connect')
+  socket.setEncoding('latin1')
+  const head = `Host: ${hostname}\r\nAuthorization: Bearer ${key}\r\nContent-Type: application/json\r\n`
+  return {
+    async post(path, body) {
+      const length = Buffer.byteLength(body)
+      socket.write(`POST ${path} HTTP/1.1\r\n${head}Content-Length: ${length}\r\n\r\n${body}`)
+      return answerOf(await readAnswer(socket))
+    },
+    [Symbol.dispose]: () => socket.destroy(),
+  }
+}
+
+interface Answer {
+  readonly head: string
+  readonly body: string
+}
+
+function readAnswer(socket: Socket): Promise<Answer> {
+  const { promise, resolve, reject } = Promise.withResolvers<Answer>()
+  let text = ''
+  function onData(chunk: string): void {
+    text += chunk
+    const end = text.indexOf('\r\n\r\n')
+    if (end === -1) return
+    const head = text.slice(0, end)
+    const length = /\r\ncontent-length: (\d+)/i.exec(head)?.[1]
+    if (length === undefined) return leave(() => reject(new Error(`no length in ${head}`)))
+    const body = text.slice(end + 4)
+    if (body.length >= Number(length)) leave(() => resolve({ head, body }))
+  }
+  const onClose = (): void => leave(() => reject(new Error(`the API hung up after "${text}"`)))
+  function leave(settle: () => void): void {
+    socket.off('data', onData)
+    socket.off('close', onClose)
+    settle()
+  }
+  socket.on('data', onData)
+  socket.on('close', onClose)
+  return promise
+}
+
+function answerOf({ head, body }: Answer): string {
+  if (head.startsWith('HTTP/1.1 200 ')) return body
+  throw new Error(`expected 200, met ${head.slice(0, 60)} ${body}`)
+}

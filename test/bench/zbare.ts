@@ -1,0 +1,37 @@
+import { Queue, QueueEvents, Worker } from 'bullmq'
+import { outcomeFor } from '../support/instant-engines.ts'
+import { drive, type Drive } from './zdrive.ts'
+
+/** Jobs that a worker of the bare program has under way together. */
+const CONCURRENCY = 50
+
+/**
+ * What BullMQ does out of the box on Redis: add a job for each call, and wait for the event of its
+ * completion; asker and worker in this one process, without HTTP.
+ */
+export async function measureBare(redisUrl: string, drives: readonly Drive[]) {
+  const connection = { url: redisUrl, maxRetriesPerRequest: null }
+  const queue = new Queue('bare', { connection })
+  const events = new QueueEvents('bare', { connection })
+  // Each call that waits listens to both.
+  events.setMaxListeners(0)
+  queue.setMaxListeners(0)
+  const worker = new Worker(
+    'bare',
+    async (job: { data: { email: string } }) => outcomeFor('email', job.data.email),
+    { connection, concurrency: CONCURRENCY },
+  )
+  try {
+    await Promise.all([queue.waitUntilReady(), events.waitUntilReady(), worker.waitUntilReady()])
+    return await drive(drives, async (at) => {
+      // A job removed at once would be missed by an asker who had not begun to wait.
+      const options = { removeOnComplete: { count: 1_000 } }
+      const job = await queue.add('email', { email: `person${at}@example.com` }, options)
+      await job.waitUntilFinished(events, 15_000)
+    })
+  } finally {
+    await Promise.all([worker.close(), events.close()])
+    await queue.obliterate({ force: true })
+    await queue.close()
+  }
+}

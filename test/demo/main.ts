@@ -1,0 +1,158 @@
+import { fork } from 'node:child_process'
+import { createWriteStream, openAsBlob } from 'node:fs'
+import { mkdir, readFile, rm } from 'node:fs/promises'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import { fileURLToPath } from 'node:url'
+import type { BatchView } from '@plumbline/contract/batch-view'
+import { createClient } from '@plumbline/client/client'
+import { progressLine } from '@plumbline/client/progress'
+import Papa from 'papaparse'
+import { spawnSimnet } from '../simnet/child.ts'
+
+// npm run demo: the service and an internet in a box on this machine; a list of 2,000 contacts goes
+// through as fraud signals, over real DNS, SMTP, RDAP, WHOIS and HLR sockets on loopback.
+
+const ROOT = fileURLToPath(new URL('../../', import.meta.url))
+const CONTACTS = fileURLToPath(new URL('contacts.csv', import.meta.url))
+const DATA_DIR = join(ROOT, '.data', 'demo')
+const SHOWN_COLUMNS = [
+  'E-mail',
+  'result.fraud_score',
+  'result.risk_level',
+  'result.email.status',
+  'result.email.reason',
+  'result.ip.country_code',
+  'result.domain.age_days',
+]
+
+await rm(DATA_DIR, { recursive: true, force: true })
+await mkdir(DATA_DIR, { recursive: true })
+console.log('Starting an internet in a box, and the service ...')
+const simnet = await spawnSimnet({ seed: 1 })
+const service = await startService(simnet.settings)
+try {
+  await enrich(service)
+} finally {
+  service.stop()
+  await once(service.process, 'exit')
+  await simnet[Symbol.asyncDispose]()
+}
+
+interface DemoService {
+  readonly url: string
+  readonly liveKey: string
+  readonly process: ReturnType<typeof fork>
+  stop(): void
+}
+
+/** Starts `services/local` as `npm start` does, on a data directory of its own. */
+async function startService(settings: Readonly<Record<string, string>>): Promise<DemoService> {
+  const child = fork(join(ROOT, 'services/local/src/main.ts'), {
+    env: {
+      ...process.env,
+      ...settings,
+      DATA_DIR,
+      DATABASE_URL: '',
+      REDIS_URL: '',
+      PORT: '0',
+      ADMIN_PORT: '0',
+    },
+    stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
+  })
+  let greeting = ''
+  child.stdout?.setEncoding('utf8').on('data', (text: string) => {
+    greeting += text
+  })
+  await Promise.race([
+    once(child, 'message'),
+    once(child, 'exit').then(() => {
+      throw new Error(`the service did not start:\n${greeting}`)
+    }),
+  ])
+  const url = /listens on (\S+)/.exec(greeting)?.[1]
+  const liveKey = /live key: (\S+)/.exec(greeting)?.[1]
+  if (url === undefined || liveKey === undefined) throw new Error(`unexpected greeting: ${greeting}`)
+  return { url, liveKey, process: child, stop: () => child.kill('SIGTERM') }
+}
+
+async function enrich({ url, liveKey }: DemoService): Promise<void> {
+  const client = createClient({ baseUrl: url, key: liveKey })
+  const before = await client.account()
+  const startMs = performance.now()
+  const created = await client.batches.create({
+    product: 'fraud-signals',
+    name: 'demo',
+    defaultCountry: 'DE',
+    file: await openAsBlob(CONTACTS, { type: 'text/csv' }),
+    fileName: 'contacts.csv',
+  })
+  console.log(`Uploaded test/demo/contacts.csv as ${created.id}`)
+  const batch = await client.batches.wait(created.id, { everyMs: 250, onProgress: showProgress })
+  const seconds = (performance.now() - startMs) / 1000
+  process.stdout.write('\n\n')
+  if (batch.status !== 'completed') {
+    throw new Error(`the list ended as ${batch.status}: ${JSON.stringify(batch.error)}`)
+  }
+  const path = join(DATA_DIR, 'contacts-result.csv')
+  const results = await client.batches.results(batch.id)
+  await pipeline(Readable.fromWeb(results.body), createWriteStream(path))
+  const after = await client.account()
+  const rows = await readResult(path)
+  console.log(`${batch.rows.total} rows in ${seconds.toFixed(1)} s`)
+  console.table(verdictTable(batch, rows))
+  console.table({
+    'credits before': creditsOf(before),
+    'credits used': batch.credits.used,
+    'credits after': creditsOf(after),
+  })
+  console.table(rows.slice(0, 8).map((row) => pick(row, SHOWN_COLUMNS)))
+  console.log(`\nThe result file: ${path}`)
+}
+
+function showProgress(batch: BatchView): void {
+  if (process.stdout.isTTY) process.stdout.write(`\r${progressLine(batch)}   `)
+  else console.log(progressLine(batch))
+}
+
+/** Rows by risk level, and by what their email check came back with. */
+function verdictTable(
+  batch: BatchView,
+  rows: readonly Readonly<Record<string, string>>[],
+): Readonly<Record<string, number>> {
+  const emails = Object.groupBy(rows, (row) => row['result.email.status'] || 'not checked')
+  return {
+    ...Object.fromEntries(
+      Object.entries(batch.verdicts).map(([level, count]) => [`risk ${level}`, count]),
+    ),
+    ...Object.fromEntries(
+      Object.entries(emails).map(([status, list]) => [`email ${status}`, list?.length ?? 0]),
+    ),
+    refused: batch.rows.refused,
+    blank: batch.rows.blank,
+    repeated: batch.rows.duplicate,
+  }
+}
+
+function creditsOf({ credits }: { credits: { allowance: number; packs: number } }): number {
+  return credits.allowance + credits.packs
+}
+
+async function readResult(path: string): Promise<readonly Readonly<Record<string, string>>[]> {
+  const { data } = Papa.parse<Record<string, string>>(await readFile(path, 'utf8'), {
+    header: true,
+    skipEmptyLines: true,
+  })
+  return data
+}
+
+function pick(
+  row: Readonly<Record<string, string>>,
+  columns: readonly string[],
+): Readonly<Record<string, string>> {
+  return Object.fromEntries(
+    columns.map((column) => [column.replace('result.', ''), row[column] ?? '']),
+  )
+}
