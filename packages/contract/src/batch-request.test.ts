@@ -36,6 +36,8 @@ describe('readBatchBody', () => {
     [{ product: 'email', records: [{}], mapping: {} }, '"mapping"'],
     [{ product: 'email', records: [{}], retention_days: 400 }, 'from 0 to 365'],
     [{ product: 'email', records: [{}], default_country: 'DEU' }, '`default_country`'],
+    [{ product: 'email', records: [{}], name: 'a\u0000b' }, 'without control characters'],
+    [{ product: 'email', records: [{}], name: '\ud800' }, 'without control characters'],
     [{ product: 'email', records: [{}], start: 'yes' }, '`start` must be true or false'],
   ])('refuses %j', (body, part) => {
     expect(() => readBatchBody(body, limits)).toThrow(part)
@@ -77,6 +79,7 @@ describe('readUploadFields', () => {
     [{ product: '' }, '`product` is missing'],
     [{ mapping: 'email' }, '`mapping` must be a JSON object'],
     [{ mapping: '{"mail": 1}' }, '`mapping` must be a JSON object'],
+    [{ mapping: '{"email": "\\ud800"}' }, '`mapping` must be a JSON object'],
     [{ mapping: '{"email": -1}' }, '`mapping` must be a JSON object'],
     [{ header: 'no' }, '`header` must be true or false'],
     [{ max_credits: '1e3' }, '`max_credits`'],

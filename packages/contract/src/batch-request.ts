@@ -32,12 +32,16 @@ export const RESULT_FILTERS = [
   'error',
 ] as const
 
+/** Text without control characters and halves of surrogate pairs, which databases and terminals stumble over. */
+const PLAIN = /^[^\p{Cc}\p{Cs}]*$/u
+
 const product = z
   .enum(PRODUCTS, `\`product\` must be one of ${PRODUCTS.join(', ')}.`)
   .meta({ description: 'Which of the seven products each record asks for.' })
 const name = z
   .string('`name` must be text.')
   .max(NAME_MAX_CHARS, `\`name\` must be at most ${NAME_MAX_CHARS} characters long.`)
+  .regex(PLAIN, '`name` must be plain text without control characters.')
 const country = z
   .string('`default_country` must be text.')
   .regex(/^[A-Za-z]{2}$/, '`default_country` must be an ISO 3166-1 alpha-2 code such as DE.')
@@ -51,7 +55,7 @@ const mappingWanted =
   '`mapping` must be a JSON object from email, phone, ip, domain or ref to a header name or a 0-based column number.'
 const mapping = z.partialRecord(
   z.enum(MAPPED_FIELDS),
-  z.union([z.string().min(1).max(VALUE_MAX_CHARS), z.int().min(0).max(9_999)]),
+  z.union([z.string().min(1).max(VALUE_MAX_CHARS).regex(PLAIN), z.int().min(0).max(9_999)]),
   mappingWanted,
 )
 

@@ -47,7 +47,12 @@ export const PRODUCT_PLANS: Readonly<Record<Product, ProductPlan>> = {
 }
 
 /** Credits of one part. Source: decision 10. */
-export const PART_CREDITS: Readonly<Record<Check, number>> = { email: 1, ip: 1, phone: 2, domain: 2 }
+export const PART_CREDITS: Readonly<Record<Check, number>> = {
+  email: 1,
+  ip: 1,
+  phone: 2,
+  domain: 2,
+}
 
 /** The checks a product may ask, required one first. */
 export function checksOf(product: Product): readonly Check[] {

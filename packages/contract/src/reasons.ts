@@ -8,7 +8,8 @@ export const REASONS = {
   email: {
     accepted: 'The server accepted the recipient.',
     accept_all: 'The server accepts every recipient of this domain.',
-    accept_means_nothing: 'The provider accepts unknown recipients too, so acceptance proves little.',
+    accept_means_nothing:
+      'The provider accepts unknown recipients too, so acceptance proves little.',
     accepted_exists: 'A refusal whose text says that the mailbox exists (rate or restriction).',
     invalid_syntax: 'Not an RFC 5321 Mailbox.',
     domain_literal: 'An address literal; mail to it is not probed.',
@@ -42,7 +43,8 @@ export const REASONS = {
     hlr_unknown_subscriber: 'The network knows no such subscriber.',
     hlr_undetermined: 'The network could not tell.',
     hlr_in_doubt: 'A paid query was begun and its outcome was lost; it is not bought again.',
-    hlr_not_applicable: 'A number that no network is asked about (landline, toll-free and the like).',
+    hlr_not_applicable:
+      'A number that no network is asked about (landline, toll-free and the like).',
     hlr_paused: 'The provider is paused (credit, keys or spending cap).',
     hlr_failed: 'The provider failed.',
     hlr_throttled: 'The provider limits how fast it is asked.',

@@ -74,7 +74,7 @@ export async function readUpload(
     }
     return {
       path: stored.path,
-      fileName: req.file.originalname.slice(0, FILE_NAME_MAX_CHARS),
+      fileName: plainName(req.file.originalname),
       digest: stored.digest,
       fields: textFields(req.body),
       discard: () => rm(stored.path, { force: true }),
@@ -87,6 +87,11 @@ export async function readUpload(
   } finally {
     arrival.stop()
   }
+}
+
+/** The client's name of the file as text that can be kept and shown. */
+function plainName(name: string): string {
+  return name.slice(0, FILE_NAME_MAX_CHARS).toWellFormed().replaceAll(/\p{Cc}/gu, '\ufffd')
 }
 
 interface Stored {
