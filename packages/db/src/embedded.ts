@@ -219,15 +219,14 @@ async function becameReady(
   child: ChildProcess,
   exited: Promise<unknown>,
 ): Promise<boolean> {
-  let over = false
-  void exited.then(() => (over = true))
   const deadline = Date.now() + START_MS
-  while (!over && Date.now() < deadline) {
+  while (child.exitCode === null && child.signalCode === null && Date.now() < deadline) {
     const file = await readPidFile(data)
     if (file?.ready === true && file.pid === child.pid) return true
+    if (child.pid === undefined) break
     await delay(15)
   }
-  if (!over) child.kill('SIGQUIT')
+  child.kill('SIGQUIT')
   await exited
   return false
 }

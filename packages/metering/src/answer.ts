@@ -2,7 +2,7 @@ import type { Db, Tx } from '@plumbline/db/database'
 import { sql } from 'kysely'
 import { createGather, type Gather } from './gather.ts'
 import { assertCredits, assertKey, type Operation } from './operation.ts'
-import { retryStatement } from './retry.ts'
+import { runStatement } from './statement.ts'
 
 /** How a debit ended. */
 export interface Ended {
@@ -43,20 +43,17 @@ export function gatherEndings(db: Db): Gather<Closing, Ended> {
 }
 
 async function runEndings(db: Db, closings: readonly Closing[]): Promise<readonly Ended[]> {
-  const { rows } = await retryStatement(() =>
-    db.pool.query<Ended>({
-      name: 'metering.close',
-      text: 'select state, given from credit_close($1, $2, $3, $4, $5)',
-      values: [
-        closings.map((one) => one.accountId),
-        closings.map((one) => one.opKey),
-        closings.map((one) => one.gives),
-        closings.map((one) => one.kind),
-        closings.map((one) => one.detail),
-      ],
-    }),
-  )
-  return rows
+  return runStatement<Ended>(db, {
+    name: 'metering.close',
+    text: 'select state, given from credit_close($1, $2, $3, $4, $5)',
+    values: [
+      closings.map((one) => one.accountId),
+      closings.map((one) => one.opKey),
+      closings.map((one) => one.gives),
+      closings.map((one) => one.kind),
+      closings.map((one) => one.detail),
+    ],
+  })
 }
 
 /** The row that ends a debit whose caller has its answer. */

@@ -1,5 +1,6 @@
 import type { Plan } from '@plumbline/contract/plans'
 import type { Db } from '@plumbline/db/database'
+import { runStatement } from './statement.ts'
 
 /** What an account has and when its allowance comes anew. */
 export interface Balance {
@@ -49,7 +50,7 @@ export async function readBalance(db: Db, accountId: string): Promise<Balance | 
 
 /** What can be spent now, by one read of one row; undefined without account. */
 export async function readRemaining(db: Db, accountId: string): Promise<number | undefined> {
-  const { rows } = await db.pool.query<{ remaining: number; due: boolean }>({
+  const rows = await runStatement<{ remaining: number; due: boolean }>(db, {
     name: 'metering.remaining',
     text: `select allowance + packs as remaining, period_end <= now() as due
       from credit_accounts where account_id = $1`,
@@ -77,13 +78,13 @@ export interface PackLeft {
  * counted against the oldest; what holds have set aside counts as spent.
  */
 export async function readPacks(db: Db, accountId: string): Promise<readonly PackLeft[]> {
-  const { rows } = await db.pool.query<{
+  const rows = await runStatement<{
     kind: 'pack' | 'goodwill'
     name: string | null
     credits: number
     left: number
     granted_at: Date
-  }>({
+  }>(db, {
     name: 'metering.packs',
     text: `
       select kind, detail as name, credits, granted_at,
@@ -107,7 +108,7 @@ export async function readPacks(db: Db, accountId: string): Promise<readonly Pac
 }
 
 async function roll(db: Db, accountId: string): Promise<void> {
-  await db.pool.query({
+  await runStatement(db, {
     name: 'metering.roll',
     text: 'select credit_roll($1)',
     values: [accountId],
@@ -115,7 +116,7 @@ async function roll(db: Db, accountId: string): Promise<void> {
 }
 
 async function selectBalance(db: Db, accountId: string): Promise<BalanceRow | undefined> {
-  const { rows } = await db.pool.query<BalanceRow>({
+  const rows = await runStatement<BalanceRow>(db, {
     name: 'metering.balance',
     text: `
       select a.plan, a.next_plan, c.allowance, c.packs, c.period_end as resets_at,

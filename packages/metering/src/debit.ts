@@ -1,7 +1,7 @@
 import type { Db } from '@plumbline/db/database'
 import { AGAIN, createGather, type Gather } from './gather.ts'
 import { assertCredits, assertKey, type Operation } from './operation.ts'
-import { retryStatement } from './retry.ts'
+import { runStatement } from './statement.ts'
 
 export interface DebitAsk extends Operation {
   readonly credits: number
@@ -47,17 +47,15 @@ async function runDebits(
 ): Promise<readonly (DebitAnswer | typeof AGAIN)[]> {
   const twice = repeatsIn(asks)
   const sent = asks.filter((_, index) => !twice.has(index))
-  const { rows } = await retryStatement(() =>
-    db.pool.query<Judged>({
-      name: 'metering.debit',
-      text: 'select status, available from credit_debit($1, $2, $3)',
-      values: [
-        sent.map((ask) => ask.accountId),
-        sent.map((ask) => ask.opKey),
-        sent.map((ask) => ask.credits),
-      ],
-    }),
-  )
+  const rows = await runStatement<Judged>(db, {
+    name: 'metering.debit',
+    text: 'select status, available from credit_debit($1, $2, $3)',
+    values: [
+      sent.map((ask) => ask.accountId),
+      sent.map((ask) => ask.opKey),
+      sent.map((ask) => ask.credits),
+    ],
+  })
   let next = 0
   return asks.map((ask, index) => (twice.has(index) ? AGAIN : answerOf(ask, rows[next++])))
 }

@@ -71,32 +71,9 @@ export function createGather<Ask, Answer>(
   }
 
   async function fly(group: readonly Waiting<Ask, Answer>[]): Promise<void> {
-    const again = await carry(group)
+    const again = await carry(options.run, group)
     waiting = [...again, ...waiting]
     for (const one of group) busy.delete(options.laneOf(one.ask))
-  }
-
-  async function carry(group: readonly Waiting<Ask, Answer>[]): Promise<Waiting<Ask, Answer>[]> {
-    try {
-      const answers = await options.run(group.map((one) => one.ask))
-      return group.filter((one, index) => !settled(one, answers[index]))
-    } catch (cause) {
-      if (group.length === 1 || isPassing(cause)) {
-        for (const one of group) one.fail(cause)
-        return []
-      }
-      const left: Waiting<Ask, Answer>[] = []
-      for (const one of group) left.push(...(await carry([one])))
-      return left
-    }
-  }
-
-  function settled(one: Waiting<Ask, Answer>, answer: Answer | typeof AGAIN | undefined): boolean {
-    if (answer === AGAIN) return false
-    if (answer === undefined)
-      one.fail(new Error('a group was answered with fewer answers than asks'))
-    else one.settle(answer)
-    return true
   }
 
   return {
@@ -121,4 +98,33 @@ export function createGather<Ask, Answer>(
       while (flights.size > 0) await Promise.all(flights)
     },
   }
+}
+
+/** Runs a group and settles its asks; answers those that have to travel again. */
+async function carry<Ask, Answer>(
+  run: GatherOptions<Ask, Answer>['run'],
+  group: readonly Waiting<Ask, Answer>[],
+): Promise<readonly Waiting<Ask, Answer>[]> {
+  try {
+    const answers = await run(group.map((one) => one.ask))
+    return group.filter((one, index) => !settled(one, answers[index]))
+  } catch (cause) {
+    if (group.length === 1 || isPassing(cause)) {
+      for (const one of group) one.fail(cause)
+      return []
+    }
+    const left: Waiting<Ask, Answer>[] = []
+    for (const one of group) left.push(...(await carry(run, [one])))
+    return left
+  }
+}
+
+function settled<Ask, Answer>(
+  one: Waiting<Ask, Answer>,
+  answer: Answer | typeof AGAIN | undefined,
+): boolean {
+  if (answer === AGAIN) return false
+  if (answer === undefined) one.fail(new Error('a group was answered with fewer answers than asks'))
+  else one.settle(answer)
+  return true
 }

@@ -1,7 +1,7 @@
 import { PACKS, type Pack, type Plan } from '@plumbline/contract/plans'
 import type { Db } from '@plumbline/db/database'
 import { assertCredits, assertKey } from './operation.ts'
-import { retryStatement } from './retry.ts'
+import { runStatement } from './statement.ts'
 
 /**
  * Adds an add-on pack; its credits never expire.
@@ -46,15 +46,11 @@ async function grant(
   },
 ): Promise<boolean> {
   assertKey('sourceRef', wanted.sourceRef)
-  const { rows } = await retryStatement(() =>
-    db.pool.query<{ granted: boolean }>('select credit_grant($1, $2, $3, $4, $5) as granted', [
-      wanted.accountId,
-      wanted.sourceRef,
-      wanted.kind,
-      wanted.credits,
-      wanted.detail,
-    ]),
-  )
+  const rows = await runStatement<{ granted: boolean }>(db, {
+    name: 'metering.grant',
+    text: 'select credit_grant($1, $2, $3, $4, $5) as granted',
+    values: [wanted.accountId, wanted.sourceRef, wanted.kind, wanted.credits, wanted.detail],
+  })
   return rows[0]?.granted === true
 }
 
@@ -72,12 +68,11 @@ export interface PlanChange {
  * the next cycle. Asking for the plan it is on calls off what was waiting.
  */
 export async function changePlan(db: Db, accountId: string, plan: Plan): Promise<PlanChange> {
-  const { rows } = await retryStatement(() =>
-    db.pool.query<{ plan_now: Plan; plan_next: Plan | null; granted: number }>(
-      'select plan_now, plan_next, granted from credit_change_plan($1, $2)',
-      [accountId, plan],
-    ),
-  )
+  const rows = await runStatement<{ plan_now: Plan; plan_next: Plan | null; granted: number }>(db, {
+    name: 'metering.plan',
+    text: 'select plan_now, plan_next, granted from credit_change_plan($1, $2)',
+    values: [accountId, plan],
+  })
   const [row] = rows
   if (row === undefined) throw new Error(`credit_change_plan said nothing of ${accountId}`)
   return { plan: row.plan_now, nextPlan: row.plan_next, granted: row.granted }

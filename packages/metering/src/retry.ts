@@ -31,6 +31,7 @@ const PASSING_SYSTEM = new Set(['ECONNRESET', 'ECONNREFUSED', 'EPIPE', 'ETIMEDOU
 export function isPassing(error: unknown): boolean {
   if (!(error instanceof Error)) return false
   const code = 'code' in error && typeof error.code === 'string' ? error.code : ''
-  if (code === '') return /connection (terminated|timeout)|timeout exceeded/i.test(error.message)
+  if (code === '')
+    return /connection (terminated|timeout)|timeout exceeded|read timeout/i.test(error.message)
   return PASSING_STATES.test(code) || PASSING_SYSTEM.has(code)
 }

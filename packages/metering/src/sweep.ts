@@ -1,6 +1,6 @@
 import type { Db } from '@plumbline/db/database'
 import type { Operation } from './operation.ts'
-import { retryStatement } from './retry.ts'
+import { runStatement } from './statement.ts'
 
 const SWEEP_LIMIT = 500
 
@@ -16,12 +16,11 @@ export async function sweepUnanswered(
 ): Promise<readonly Operation[]> {
   const swept: Operation[] = []
   for (;;) {
-    const { rows } = await retryStatement(() =>
-      db.pool.query<{ account: string; op: string }>(
-        'select account, op from credit_sweep(make_interval(secs => $1), $2)',
-        [olderThanSeconds, SWEEP_LIMIT],
-      ),
-    )
+    const rows = await runStatement<{ account: string; op: string }>(db, {
+      name: 'metering.sweep',
+      text: 'select account, op from credit_sweep(make_interval(secs => $1), $2)',
+      values: [olderThanSeconds, SWEEP_LIMIT],
+    })
     swept.push(...rows.map((row) => ({ accountId: row.account, opKey: row.op })))
     if (rows.length < SWEEP_LIMIT) return swept
   }
@@ -31,9 +30,11 @@ export async function sweepUnanswered(
 export async function rollDue(db: Db): Promise<number> {
   let total = 0
   for (;;) {
-    const { rows } = await retryStatement(() =>
-      db.pool.query<{ rolled: number }>('select credit_roll_due($1) as rolled', [SWEEP_LIMIT]),
-    )
+    const rows = await runStatement<{ rolled: number }>(db, {
+      name: 'metering.roll-due',
+      text: 'select credit_roll_due($1) as rolled',
+      values: [SWEEP_LIMIT],
+    })
     const rolled = rows[0]?.rolled ?? 0
     total += rolled
     if (rolled < SWEEP_LIMIT) return total
