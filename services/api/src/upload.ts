@@ -91,7 +91,10 @@ export async function readUpload(
 
 /** The client's name of the file as text that can be kept and shown. */
 function plainName(name: string): string {
-  return name.slice(0, FILE_NAME_MAX_CHARS).toWellFormed().replaceAll(/\p{Cc}/gu, '\ufffd')
+  return name
+    .slice(0, FILE_NAME_MAX_CHARS)
+    .toWellFormed()
+    .replaceAll(/\p{Cc}/gu, '\ufffd')
 }
 
 interface Stored {

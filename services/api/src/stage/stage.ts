@@ -35,7 +35,10 @@ export interface Stage extends AsyncDisposable {
   call(path: string, init?: CallInit): Promise<Answered>
   /** Names of files that lie in the scratch directory. */
   scratch(): Promise<readonly string[]>
+  /** Tells the API to stop, as SIGTERM does. */
   stop(): void
+  /** Closes the API and leaves the rest. */
+  close(): Promise<void>
 }
 
 export interface StageAccount {
@@ -96,6 +99,7 @@ export async function openStage(env: Readonly<Record<string, string>> = {}): Pro
     call: (path, init) => call(`http://127.0.0.1:${api.port}${path}`, init),
     scratch: () => readdir(join(dataDir, 'scratch')),
     stop: () => stopping.abort(),
+    close: () => api[Symbol.asyncDispose](),
     [Symbol.asyncDispose]: () => closing.disposeAsync(),
   }
   for (const check of CHECKS) {

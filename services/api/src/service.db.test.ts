@@ -1,0 +1,180 @@
+import { accountView } from '@plumbline/contract/account'
+import { openApiDocument } from '@plumbline/contract/openapi'
+import { connect } from 'node:net'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { outcomeFor } from '../../../test/support/instant-engines.ts'
+import { openStage, type Stage } from './stage/stage.ts'
+
+let stage: Stage
+beforeAll(async () => {
+  stage = await openStage()
+})
+afterAll(() => stage[Symbol.asyncDispose]())
+
+/** What a raw socket gets back until the server closes it or the text is met. */
+async function raw(text: string, until: RegExp): Promise<string> {
+  const { port } = new URL(stage.url)
+  const socket = connect(Number(port), '127.0.0.1')
+  let met = ''
+  socket.setEncoding('utf8')
+  socket.write(text)
+  try {
+    for await (const chunk of socket) {
+      met += String(chunk)
+      if (until.test(met)) break
+    }
+  } catch {
+    // A cut connection ends what was met.
+  }
+  socket.destroy()
+  return met
+}
+
+describe('GET /v1/account', () => {
+  test('200 with plan, credits and limits', async () => {
+    const { live } = await stage.account({ plan: 'starter', credits: 4_000 })
+    const answer = await stage.call('/v1/account', { key: live })
+    expect(answer.status).toBe(200)
+    const view = accountView.parse(answer.json)
+    expect(view).toMatchObject({
+      plan: 'starter',
+      credits: { allowance: 4_000, packs: 0, held: 0 },
+      limits: { calls_per_second: 50, calls_burst: 100, body_bytes: 102_400, call_seconds: 15 },
+    })
+    expect(Date.parse(view.credits.resets_at)).toBeGreaterThan(Date.now())
+    expect(answer.headers.get('x-credits-remaining')).toBe('4000')
+  })
+
+  test('an empty account can still be read', async () => {
+    const { live } = await stage.account({ credits: 0 })
+    expect((await stage.call('/v1/account', { key: live })).status).toBe(200)
+  })
+
+  test('401 without a key, 405 for another method', async () => {
+    expect((await stage.call('/v1/account')).status).toBe(401)
+    const answer = await stage.call('/v1/account', { method: 'POST' })
+    expect([answer.status, answer.headers.get('allow')]).toEqual([405, 'GET, HEAD'])
+  })
+
+  test('HEAD has the headers of GET and no body', async () => {
+    const { live } = await stage.account()
+    const answer = await stage.call('/v1/account', { key: live, method: 'HEAD' })
+    expect([answer.status, answer.text]).toEqual([200, ''])
+    expect(Number(answer.headers.get('content-length'))).toBeGreaterThan(100)
+  })
+})
+
+describe('the service itself', () => {
+  test('is alive and ready without a key', async () => {
+    expect((await stage.call('/healthz')).json).toEqual({ status: 'ok' })
+    expect((await stage.call('/readyz')).json).toEqual({ status: 'ready' })
+  })
+
+  test('describes itself, and every path that it serves is described', async () => {
+    const answer = await stage.call('/openapi.json')
+    expect(answer.text).toBe(JSON.stringify(openApiDocument()))
+    const { paths } = Object(answer.json)
+    for (const path of Object.keys(paths)) {
+      const described = Object.keys(paths[path]).map((method) => method.toUpperCase())
+      const { headers, status } = await stage.call(path.replace('{id}', 'bat_x'), { method: 'PUT' })
+      expect([path, status, headers.get('allow')?.replace('GET, HEAD', 'GET').split(', ')]).toEqual(
+        [path, 405, described],
+      )
+    }
+  })
+
+  test('the reference page loads nothing from elsewhere', async () => {
+    const page = await stage.call('/docs')
+    expect(page.status).toBe(200)
+    expect(page.headers.get('content-security-policy')).toContain("default-src 'none'")
+    const links = Array.from(page.text.matchAll(/(?:src|href)="([^"]+)"/g), ([, link = '']) => link)
+    expect(links).toHaveLength(4)
+    for (const link of links) {
+      expect(link).toMatch(/^\/docs\/[\w.-]+$/)
+      const asset = await stage.call(link)
+      expect([link, asset.status, asset.headers.get('x-request-id')]).toEqual([
+        ...[link, 200, expect.any(String)],
+      ])
+    }
+    expect((await stage.call('/docs/package.json')).status).toBe(404)
+    expect((await stage.call('/docs/..%2fpackage.json')).status).toBe(404)
+  })
+
+  test('the admin port shows metrics and the detail of readiness, the public port does not', async () => {
+    const metrics = await (await fetch(`${stage.adminUrl}/metrics`)).text()
+    for (const name of [
+      'http_requests_total',
+      'queue_jobs{queue="live-email"',
+      'batch_open_chunks',
+    ]) {
+      expect(metrics).toContain(name)
+    }
+    const ready = await fetch(`${stage.adminUrl}/readyz`)
+    expect(await ready.json()).toMatchObject({
+      ready: true,
+      checks: [{ name: 'database' }, { name: 'queue' }, { name: 'running' }],
+    })
+    expect((await stage.call('/metrics')).status).toBe(404)
+  })
+})
+
+describe('HTTP', () => {
+  test('several keys in one header, and smuggled lengths, are refused', async () => {
+    const smuggled =
+      'POST /v1/email HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n'
+    expect(await raw(smuggled, /\r\n\r\n/)).toMatch(/^HTTP\/1\.1 400 /)
+    const twice =
+      'GET /v1/account HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer a\r\nAuthorization: Bearer b\r\n\r\n'
+    expect(await raw(twice, /\r\n\r\n/)).toMatch(/^HTTP\/1\.1 40[01] /)
+  })
+
+  test('a client that was answered early and sends on is cut', async () => {
+    const startedAt = performance.now()
+    const { port } = new URL(stage.url)
+    const socket = connect(Number(port), '127.0.0.1')
+    const closed = new Promise<void>((resolve) => socket.once('close', () => resolve()))
+    socket.on('error', () => undefined)
+    socket.on('data', () => undefined)
+    socket.write('POST /v1/email HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n')
+    const more = setInterval(() => socket.write('x'), 50)
+    await closed
+    clearInterval(more)
+    expect(performance.now() - startedAt).toBeLessThan(6_000)
+  }, 15_000)
+})
+
+describe('a stop', () => {
+  test('says so on /readyz first, lets calls under way end, and leaves no debit open', async () => {
+    await using ending = await openStage({ DRAIN_SECONDS: '10' })
+    const { promise: free, resolve: letGo } = Promise.withResolvers<void>()
+    ending.answer = async (check, subject) => {
+      await free
+      return outcomeFor(check, subject)
+    }
+    const account = await ending.account({ credits: 5 })
+    const running = ending.call('/v1/email', { key: account.live, body: { email: 'a@b.example' } })
+    await expect.poll(() => ending.asked.length).toBe(1)
+    ending.stop()
+    const readiness = await ending.call('/readyz')
+    expect([readiness.status, readiness.headers.get('retry-after')]).toEqual([503, '5'])
+    expect(readiness.headers.get('connection')).toBe('close')
+    letGo()
+    expect((await running).status).toBe(200)
+    await ending.close()
+    const { rows } = await ending.db.pool.query('select from credit_unanswered')
+    expect(rows).toEqual([])
+    expect(await ending.metering.remaining(account.id)).toBe(4)
+  })
+
+  test('ends event streams', async () => {
+    await using ending = await openStage()
+    const { live } = await ending.account()
+    const body = { product: 'email', records: [{ email: 'a@b.example' }] }
+    const created = await ending.call('/v1/batches', { key: live, body })
+    const response = await fetch(`${ending.url}${created.headers.get('location')}/events`, {
+      headers: { authorization: `Bearer ${live}` },
+    })
+    ending.stop()
+    expect(await response.text()).not.toContain('event: end')
+  })
+})
