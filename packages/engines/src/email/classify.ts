@@ -49,11 +49,11 @@ const READ_MAX_CHARS = 4000
  * a 4xx never proves it missing, and what no rule knows is unknown with `unclassified_reply`.
  */
 export function classifyReply(facts: ReplyFacts): Classified {
+  if (facts.phase === 'rcpt' && (facts.code === 250 || facts.code === 251)) return ACCEPTED
   const text = readable(facts.text)
   const enhanced = facts.enhanced ?? enhancedOf(facts.text)
   const severity = severityOf(facts.code, enhanced)
   if (facts.phase !== 'rcpt' || EARLIER_PHASE.test(text)) return beforeRecipient(text, severity)
-  if (facts.code === 250 || facts.code === 251) return accepted()
   if (facts.code === 252 || severity === 2) return outcome('unclassified', 'code', text, severity)
   if (severity === 5 && namesUs(text, facts.own ?? []))
     return outcome('blocked', 'own-name', text, severity)
@@ -176,17 +176,15 @@ function outcome(kind: ReplyKind, rule: string, text: string, severity: number):
   }
 }
 
-function accepted(): Classified {
-  return {
-    verdict: 'deliverable',
-    reason: 'accepted',
-    party: 'mailbox',
-    mailbox: 'accepted',
-    confidence: 'medium',
-    retry: false,
-    retrySeconds: null,
-    rule: 'code',
-  }
+const ACCEPTED: Classified = {
+  verdict: 'deliverable',
+  reason: 'accepted',
+  party: 'mailbox',
+  mailbox: 'accepted',
+  confidence: 'medium',
+  retry: false,
+  retrySeconds: null,
+  rule: 'code',
 }
 
 /** Before a recipient was named a refusal speaks of the sender or of the server. */

@@ -59,13 +59,12 @@ export function createDictionaryGuard(
   }
   return {
     async stops(tenant, domain) {
-      const key = keyOf(tenant, domain)
-      const count = countOf(key)
+      const count = countOf(`${tenant} ${domain}`)
       if (count.stoppedUntilMs > now()) return true
       if (now() - count.lookedMs < LOOK_MS) return false
       count.lookedMs = now()
       try {
-        const [until] = await memory.get([key])
+        const [until] = await memory.get([keyOf(tenant, domain)])
         if (typeof until === 'number') count.stoppedUntilMs = until
       } catch (error) {
         warn(error)
@@ -73,8 +72,7 @@ export function createDictionaryGuard(
       return count.stoppedUntilMs > now()
     },
     note(tenant, domain, isMissing) {
-      const key = keyOf(tenant, domain)
-      const count = countOf(key)
+      const count = countOf(`${tenant} ${domain}`)
       count.asked++
       if (isMissing) count.missing++
       if (count.asked < limits.dictionaryAsked || count.stoppedUntilMs > now()) return
@@ -82,6 +80,7 @@ export function createDictionaryGuard(
       count.stoppedUntilMs = now() + STOP_MS
       count.asked = 0
       count.missing = 0
+      const key = keyOf(tenant, domain)
       memory.set([{ key, value: count.stoppedUntilMs, ttlMs: STOP_MS }]).catch(warn)
     },
   }

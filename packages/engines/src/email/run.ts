@@ -10,11 +10,10 @@ import type { EmailLimits } from './limits.ts'
 import { findAddresses, findRoute } from './mx.ts'
 import type { MailRoute } from './mx.ts'
 import { mailboxOutcome, syntaxOutcome } from './outcome.ts'
-import type { Circumstances } from './outcome.ts'
+import type { Circumstances, Flags } from './outcome.ts'
 import { providerOf } from './providers.ts'
-import type { Provider } from './providers.ts'
 import type { HostsRoute, Ticket } from './queue.ts'
-import type { Scheduler } from './scheduler.ts'
+import type { Destination, Scheduler } from './scheduler.ts'
 import { parseMailbox } from './syntax.ts'
 import type { ParsedMailbox } from './syntax.ts'
 import type { EntryList, TrapMatcher } from './traps.ts'
@@ -69,6 +68,8 @@ const LOOKUP_COUNT = 250
 const ROUTES_MAX = 20_000
 const ROUTE_MS = 60_000
 
+type DomainFlags = Pick<Flags, 'judgement' | 'didYouMean' | 'listVersion'>
+
 /** Makes the runner of one engine. */
 export function createRunner(options: RunnerOptions): Runner {
   const { limits, knowledge, scheduler, now } = options
@@ -76,16 +77,30 @@ export function createRunner(options: RunnerOptions): Runner {
   const routes = new Map<string, { readonly route: Promise<MailRoute>; readonly untilMs: number }>()
   const traps = new WeakMap<EntryList, TrapMatcher>()
 
+  const destinations = new WeakMap<HostsRoute, Destination>()
+  const destinationOf = (domain: string, route: HostsRoute): Destination => {
+    let to = destinations.get(route)
+    if (to === undefined) {
+      const first = route.hosts[0] ?? domain
+      const provider = providerOf(first)
+      const sources = options.smtp.sourceAddresses ?? []
+      to = {
+        route,
+        provider,
+        group: provider.id === 'other' ? options.groupOf(first) : provider.id,
+        // Greylisting knows a sender by its address, so a domain always sees the same one.
+        source: sources.length === 0 ? undefined : sources[spread(domain) % sources.length],
+      }
+      destinations.set(route, to)
+    }
+    return to
+  }
+
   const routeOf = (domain: string, signal: AbortSignal): Promise<MailRoute> => {
     const held = routes.get(domain)
     if (held !== undefined && held.untilMs > now()) return held.route
     const route = findRoute(options.resolver, domain, options.random)
-    routes.delete(domain)
-    routes.set(domain, { route, untilMs: now() + ROUTE_MS })
-    if (routes.size > ROUTES_MAX) {
-      const oldest = routes.keys().next()
-      if (oldest.done !== true) routes.delete(oldest.value)
-    }
+    holdNewest(routes, domain, { route, untilMs: now() + ROUTE_MS }, ROUTES_MAX)
     void route.then((met) => {
       if (met.kind === 'failed') routes.delete(domain)
     })
@@ -101,16 +116,37 @@ export function createRunner(options: RunnerOptions): Runner {
     return matcher
   }
 
-  const flagsOf = (mailbox: ParsedMailbox, hosts: readonly string[]) => {
+  const domainFlags = new Map<string, DomainFlags>()
+  let flaggedBy: EmailLists | null = null
+  const domainFlagsOf = (
+    domain: string,
+    hosts: readonly string[],
+    lists: EmailLists,
+  ): DomainFlags => {
+    if (flaggedBy !== lists) {
+      flaggedBy = lists
+      domainFlags.clear()
+    }
+    const key = `${domain} ${hosts[0] ?? ''}`
+    let flags = domainFlags.get(key)
+    if (flags === undefined) {
+      const judgement = judgeDomain(domain, hosts, lists)
+      const known = judgement.free || judgement.disposable || judgement.relay
+      flags = {
+        judgement,
+        didYouMean: known ? null : suggestFor(domain),
+        listVersion: lists.disposable.date,
+      }
+      holdNewest(domainFlags, key, flags, ROUTES_MAX)
+    }
+    return flags
+  }
+  const flagsOf = (mailbox: ParsedMailbox, hosts: readonly string[]): Flags => {
     const lists = options.lists()
-    const judgement = judgeDomain(mailbox.domain, hosts, lists)
-    const known = judgement.free || judgement.disposable
     return {
-      judgement,
+      ...domainFlagsOf(mailbox.domain, hosts, lists),
       role: lists.role.exact(untagged(mailbox.local)),
       trap: trapsOf(lists.spamTrap).match(mailbox.local, mailbox.domain),
-      didYouMean: known || mailbox.literal ? null : suggestFor(mailbox.domain),
-      listVersion: lists.disposable.date,
     }
   }
 
@@ -206,11 +242,10 @@ export function createRunner(options: RunnerOptions): Runner {
 
     const askHosts = async (subject: Subject, route: HostsRoute): Promise<void> => {
       const { mailbox } = subject
-      const first = route.hosts[0] ?? mailbox.domain
-      const provider = providerOf(first)
-      const group = provider.id === 'other' ? options.groupOf(first) : provider.id
+      const to = destinationOf(mailbox.domain, route)
+      const { provider, group } = to
       const base = {
-        mx_host: first,
+        mx_host: route.hosts[0] ?? mailbox.domain,
         provider: provider.id,
         ...(route.implicit ? { implicit_mx: true } : {}),
       }
@@ -248,15 +283,10 @@ export function createRunner(options: RunnerOptions): Runner {
         })
         return
       }
-      if (answers[subject.index] === undefined) join(subject, route, { provider, group }, take)
+      if (answers[subject.index] === undefined) join(subject, to, take)
     }
 
-    const join = (
-      subject: Subject,
-      route: HostsRoute,
-      to: { provider: Provider; group: string },
-      take: (verdict: Verdict) => void,
-    ): void => {
+    const join = (subject: Subject, to: Destination, take: (verdict: Verdict) => void): void => {
       const { mailbox } = subject
       const address = `${mailbox.local}@${mailbox.domain}`
       const key = `${request.lane} ${request.depth} ${address}`
@@ -279,11 +309,7 @@ export function createRunner(options: RunnerOptions): Runner {
       leavers.add(leave)
       current.listeners.add(listen)
       if (!isNew) return
-      const sources = options.smtp.sourceAddresses ?? []
-      // Greylisting knows a sender by its address, so a domain always sees the same one.
-      const source =
-        sources.length === 0 ? undefined : sources[spread(mailbox.domain) % sources.length]
-      scheduler.submit(current.ticket, { ...to, route, source })
+      scheduler.submit(current.ticket, to)
     }
 
     const onAbort = (): void => expire()
@@ -489,6 +515,14 @@ function stateOf(value: Json | undefined): WaitState {
     tries: typeof tries === 'number' ? tries : 0,
     sinceMs: typeof sinceMs === 'number' ? sinceMs : 0,
   }
+}
+
+function holdNewest<V>(held: Map<string, V>, key: string, value: V, most: number): void {
+  held.delete(key)
+  held.set(key, value)
+  if (held.size <= most) return
+  const oldest = held.keys().next()
+  if (oldest.done !== true) held.delete(oldest.value)
 }
 
 /** The local part in lower case without a tag. */

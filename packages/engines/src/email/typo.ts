@@ -99,6 +99,8 @@ function slipCost(met: Target, target: Target): number {
   const suffix = suffixCost(met.suffix, target.suffix, exact, SINGLE_NAMES.has(target.name))
   if (suffix === Number.POSITIVE_INFINITY) return suffix
   const bound = boundOf(target.name)
+  // No three letters more or fewer are worth so little.
+  if (Math.abs(met.name.length - target.name.length) > 2) return Number.POSITIVE_INFINITY
   const name = exact ? 0 : nameCost(met.name, target.name)
   return name > bound || (name > 0 && name + suffix > bound + 0.3)
     ? Number.POSITIVE_INFINITY
@@ -200,24 +202,39 @@ function swapCost(met: string | undefined, meant: string | undefined): number {
 /** Rows of a QWERTY keyboard, each half a key to the right of the one above. */
 const KEY_ROWS = ['qwertyuiop', 'asdfghjkl', 'zxcvbnm']
 
-function near(a: string, b: string): boolean {
-  const [rowA, columnA] = keyOf(a)
-  const [rowB, columnB] = keyOf(b)
-  if (rowA < 0 || rowB < 0 || Math.abs(rowA - rowB) > 1) return false
-  const shift = columnA + rowA / 2 - (columnB + rowB / 2)
-  return Math.abs(shift) <= 1
-}
+/** Pairs of keys that touch each other, both ways round. */
+const NEAR_KEYS: ReadonlySet<string> = new Set(
+  KEY_ROWS.flatMap((keys, row) =>
+    [...keys].flatMap((a, columnA) =>
+      KEY_ROWS.flatMap((others, otherRow) =>
+        [...others].flatMap((b, columnB) => {
+          const shift = columnA + row / 2 - (columnB + otherRow / 2)
+          return Math.abs(row - otherRow) <= 1 && Math.abs(shift) <= 1 ? [a + b] : []
+        }),
+      ),
+    ),
+  ),
+)
 
-function keyOf(letter: string): readonly [number, number] {
-  for (const [row, keys] of KEY_ROWS.entries()) {
-    const column = keys.indexOf(letter)
-    if (column >= 0) return [row, column]
-  }
-  return [-1, -1]
+const LOOK_ALIKES: ReadonlySet<string> = new Set([
+  '0o',
+  'o0',
+  '1l',
+  'l1',
+  '1i',
+  'i1',
+  '3e',
+  'e3',
+  '5s',
+  's5',
+])
+
+function near(a: string, b: string): boolean {
+  return NEAR_KEYS.has(a + b)
 }
 
 function looksAlike(a: string, b: string): boolean {
-  return ['0o', 'o0', '1l', 'l1', '1i', 'i1', '3e', 'e3', '5s', 's5'].includes(a + b)
+  return LOOK_ALIKES.has(a + b)
 }
 
 function sorted(text: string): string {

@@ -101,11 +101,11 @@ export function createWire(socket: Socket, endMs: number, signal: AbortSignal): 
       return new Promise((resolve) => {
         settle = resolve
         arm(replyTimeoutMs)
-        if (payload !== '') socket.write(payload)
+        if (payload !== '') socket.write(payload, encodingOf(payload))
       })
     },
     send(payload) {
-      if (fault === null) socket.write(payload)
+      if (fault === null) socket.write(payload, 'latin1')
     },
     get fault() {
       return fault
@@ -121,4 +121,10 @@ export function createWire(socket: Socket, endMs: number, signal: AbortSignal): 
       socket.destroy()
     },
   }
+}
+
+/** One octet a character is much cheaper to write, and most commands are ASCII. */
+function encodingOf(payload: string): 'latin1' | 'utf8' {
+  for (let at = 0; at < payload.length; at++) if (payload.charCodeAt(at) > 0x7f) return 'utf8'
+  return 'latin1'
 }
