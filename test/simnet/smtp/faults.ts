@@ -168,8 +168,15 @@ function close(wire: Duplex): void {
   wire.destroy()
 }
 
-function silence(): void {
-  // Nothing more is ever said.
+/** Nothing more is ever said, whatever else the client sends. */
+function silence(wire: Duplex): void {
+  deafen(wire)
+}
+
+/** What the client says from now on is read and left unanswered. */
+function deafen(wire: Duplex): void {
+  wire.removeAllListeners('data')
+  wire.resume()
 }
 
 /** Answers line by line, honestly but for the given steps; a step under STARTTLS takes the wire away. */
@@ -183,6 +190,7 @@ function converse(
   const onData = (chunk: Buffer): void => {
     pending = (pending + chunk.toString('latin1')).slice(-8192)
     for (let end = pending.indexOf('\n'); end >= 0; end = pending.indexOf('\n')) {
+      if (!wire.listeners('data').includes(onData)) return
       const verb = pending.slice(0, 4).toUpperCase()
       pending = pending.slice(end + 1)
       const step = steps[verb]
@@ -205,7 +213,7 @@ function drip(wire: Duplex, reply: string): void {
     else wire.write(reply.charAt(at++))
   }, DRIP_MS)
   wire.on('close', () => clearInterval(timer))
-  wire.resume()
+  deafen(wire)
 }
 
 /** As much as the client takes, with no end or up to a number of bytes. */
@@ -221,9 +229,9 @@ function flood(wire: Duplex, opening: string, block: () => Buffer, limitBytes = 
       }
     }
   }
+  deafen(wire)
   wire.write(opening)
   pour()
-  wire.resume()
 }
 
 function secureAndServe(

@@ -126,7 +126,7 @@ function expectDialogue(
   if (profile.rejectsAll !== undefined)
     return {
       status: 'unknown',
-      reason: 'blanket_reject',
+      // One recipient alone cannot show that all get the same.
       orElse: ['undeliverable'],
       smtpValid: null,
     }

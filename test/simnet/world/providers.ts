@@ -270,8 +270,7 @@ function gmx(host: string): Profile {
     replies: {
       mail: '250 Requested mail action okay, completed',
       accepted: '250 OK',
-      missing:
-        '550-Requested action not taken: mailbox unavailable\n550 For explanation visit https://postmaster.gmx.net/en/error-messages?ip=127.0.0.1&c=nosuchuser',
+      missing: '550 Requested action not taken: mailbox unavailable',
       full: '552-Requested mail action aborted: exceeded storage allocation\n552-Quota exceeded.\n552 For explanation visit https://postmaster.gmx.net/en/error-messages?c=quota',
       disabled: '550 Requested action not taken: mailbox unavailable - mailbox is disabled',
       busy: '450 Requested mail action not taken: user is receiving mail too quickly',
