@@ -21,7 +21,7 @@ export interface WhoisHints {
   readonly domain?: string | null
 }
 
-/** What a reply says; null where it does not. Days are of UTC. */
+/** What a reply says; null where it does not. Days are those of the registry's own clock. */
 export interface WhoisRecord {
   /** Null where the reply is no word about the name: refused, limited, cut, or not understood. */
   readonly registered: boolean | null
@@ -30,6 +30,9 @@ export interface WhoisRecord {
   readonly created: string | null
   /** `YYYY-MM-DD`. */
   readonly expires: string | null
+  /** The same as instants, ISO 8601, UTC; midnight where only a day is told. */
+  readonly createdAt: string | null
+  readonly expiresAt: string | null
   /** The server limits or refuses the asker. */
   readonly throttled: boolean
   /** The registry keeps the name for itself. */
@@ -47,7 +50,13 @@ export function parseWhois(text: string, hints: WhoisHints = {}): WhoisRecord {
   const expires = dateField('expires', reply, order)
   const registrar = registrarOf(reply.entries)
   const statuses = valuesOf('status', reply.entries).slice(0, 20)
-  const record = { registrar, created: created?.day ?? null, expires: expires?.day ?? null }
+  const record = {
+    registrar,
+    created: created?.day ?? null,
+    expires: expires?.day ?? null,
+    createdAt: instantOf(created),
+    expiresAt: instantOf(expires),
+  }
   const facts = Number(created !== null) + Number(expires !== null) + Number(registrar !== null)
   const known = facts > 0 || valuesOf('holder', reply.entries).length > 0
   const rest = { statuses, referral: valuesOf('referral', reply.entries)[0] ?? null }
@@ -74,10 +83,16 @@ const BLANK: WhoisRecord = {
   registrar: null,
   created: null,
   expires: null,
+  createdAt: null,
+  expiresAt: null,
   throttled: false,
   reserved: false,
   statuses: [],
   referral: null,
+}
+
+function instantOf(date: WhoisDate | null): string | null {
+  return date === null ? null : (date.instant ?? `${date.day}T00:00:00Z`)
 }
 
 function isRefusal(reply: WhoisText): boolean {

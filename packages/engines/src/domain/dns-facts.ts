@@ -1,0 +1,93 @@
+import { randomBytes } from 'node:crypto'
+import type { MxRecord } from '../net/dns-message.ts'
+import type { DnsAnswer, Resolver } from '../net/resolver.ts'
+import { checkDelegation } from './delegation.ts'
+import type { Delegation } from './delegation.ts'
+import type { DomainName } from './name.ts'
+
+/** What the DNS says of a name; null where it did not answer. */
+export interface DnsFacts {
+  readonly addresses: readonly string[]
+  /** Last name of a CNAME chain. */
+  readonly cname: string | null
+  readonly mx: readonly MxRecord[]
+  /** The name says that it takes no mail (RFC 7505). */
+  readonly nullMx: boolean
+  readonly mxFound: boolean | null
+  /** An A, AAAA or MX record resolves. */
+  readonly resolves: boolean | null
+  /** The name's records are there and fail DNSSEC validation. */
+  readonly bogus: boolean
+  /** A label nobody made resolves too. */
+  readonly wildcard: boolean | null
+  /** Of the registrable name. */
+  readonly delegation: Delegation
+}
+
+export interface DnsFactsOptions {
+  readonly resolver: Resolver
+  readonly signal: AbortSignal
+  readonly nameServerPort: number
+}
+
+/** Asks all that the verdicts need, side by side. */
+export async function lookUpDns(name: DomainName, options: DnsFactsOptions): Promise<DnsFacts> {
+  const { resolver, signal } = options
+  const [a, aaaa, mx, delegation, wildcard] = await Promise.all([
+    resolver.resolve(name.ascii, 'A', { signal }),
+    resolver.resolve(name.ascii, 'AAAA', { signal }),
+    resolver.resolve(name.ascii, 'MX', { signal }),
+    checkDelegation(name.registrable, { resolver, signal, port: options.nameServerPort }),
+    hasWildcard(name.ascii, resolver, signal),
+  ])
+  const exchanges = mx.kind === 'records' ? mx.records : []
+  const usable = exchanges.filter((record) => record.exchange !== '.')
+  const addresses = [a, aaaa].flatMap((answer) => (answer.kind === 'records' ? answer.records : []))
+  const answers = [a, aaaa, mx]
+  return {
+    addresses,
+    cname: cnameOf(a) ?? cnameOf(aaaa),
+    mx: usable.toSorted((one, other) => one.preference - other.preference),
+    nullMx: exchanges.length > 0 && usable.length === 0,
+    mxFound: mx.kind === 'failed' ? null : usable.length > 0,
+    resolves: resolvesOf(answers, addresses.length + usable.length),
+    bogus: await isBogus(name.ascii, answers, resolver, signal),
+    wildcard,
+    delegation,
+  }
+}
+
+// A server failure is the zone's own fault and an answer to the question whether it is healthy;
+// silence of our resolver is not.
+function resolvesOf(answers: readonly DnsAnswer[], count: number): boolean | null {
+  if (count > 0) return true
+  const failures = answers.flatMap((answer) => (answer.kind === 'failed' ? [answer.reason] : []))
+  return failures.every((reason) => reason === 'servfail' || reason === 'loop') ? false : null
+}
+
+async function isBogus(
+  name: string,
+  answers: readonly DnsAnswer[],
+  resolver: Resolver,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const failing = answers.some((answer) => answer.kind === 'failed' && answer.reason === 'servfail')
+  if (!failing) return false
+  const unchecked = await resolver.resolve(name, 'A', { signal, checkingDisabled: true })
+  return unchecked.kind !== 'failed'
+}
+
+async function hasWildcard(
+  name: string,
+  resolver: Resolver,
+  signal: AbortSignal,
+): Promise<boolean | null> {
+  const label = `x${randomBytes(8).toString('hex')}`
+  const answer = await resolver.resolve(`${label}.${name}`, 'A', { signal })
+  if (answer.kind === 'failed') return null
+  return answer.kind === 'records'
+}
+
+function cnameOf(answer: DnsAnswer): string | null {
+  return answer.kind === 'failed' ? null : (answer.cname ?? null)
+}

@@ -1,0 +1,240 @@
+import { expect, test } from 'vitest'
+import { ask, askOne, healthyZone, rdapBody, sendJson, startWorld } from './engine-fixture.ts'
+
+test('a registered, healthy name is answered with every fact', async () => {
+  await using world = await startWorld({
+    zone: healthyZone('good.com'),
+    rdap: (_req, res) => sendJson(res, 200, rdapBody('good.com')),
+  })
+  const { facts, status, reason, evidence, cached } = await askOne(world, 'good.com')
+  expect({ status, reason, cached }).toEqual({
+    status: 'answered',
+    reason: 'registered',
+    cached: false,
+  })
+  expect(facts).toEqual({
+    domain: 'good.com',
+    valid: true,
+    registered: true,
+    registrar: 'Acme Registrar',
+    createdDate: '2020-11-21T23:00:00Z',
+    expiryDate: '2030-01-01T00:00:00Z',
+    ageDays: 2191,
+    dnsHealthy: true,
+    mxFound: true,
+    spfFound: true,
+    dmarcFound: true,
+    disposable: false,
+    parked: false,
+    safetyScore: 100,
+    signals: [],
+  })
+  expect(evidence).toMatchObject({
+    registrable: 'good.com',
+    registration: { source: 'rdap', server: 'rdap.test' },
+    dns: { delegation: 'ok', name_server_checks: ['ns.good.com authoritative'] },
+    mail: { spf_valid: true, dmarc_policy: 'reject', dmarc_domain: 'good.com' },
+  })
+  expect(world.whoisLines).toEqual([])
+})
+
+test('an authoritative denial is unregistered; it is kept and not asked again', async () => {
+  await using world = await startWorld({
+    rdap: (_req, res) => sendJson(res, 404, { errorCode: 404 }),
+  })
+  const first = await askOne(world, 'free.com')
+  expect(first).toMatchObject({
+    status: 'answered',
+    reason: 'unregistered',
+    facts: { valid: false, registered: false, dnsHealthy: false, mxFound: false, ageDays: null },
+  })
+  const second = await askOne(world, 'www.free.com')
+  expect(second).toMatchObject({ cached: true, facts: { registered: false } })
+  expect(world.rdapPaths).toEqual(['/domain/free.com'])
+})
+
+test('a 404 without an RDAP body goes to WHOIS, and alone is never a denial', async () => {
+  await using world = await startWorld({
+    rdap: (_req, res) => res.writeHead(404).end('<html>gone</html>'),
+    whois: (line, socket) => socket.end(line === 'com' ? '% no server\n' : ''),
+  })
+  const outcome = await askOne(world, 'some.com')
+  expect(outcome).toMatchObject({ status: 'unknown', facts: { registered: null, valid: false } })
+  expect(world.whoisLines).toEqual(['com'])
+})
+
+test('a denial by a server for a zone further up loses against a delegation', async () => {
+  await using world = await startWorld({
+    zone: healthyZone('x.ac.uk'),
+    rdap: (_req, res) => sendJson(res, 404, { errorCode: 404 }),
+  })
+  expect(await askOne(world, 'x.ac.uk')).toMatchObject({
+    status: 'unknown',
+    reason: 'no_registry_data',
+    facts: { registered: null, dnsHealthy: true },
+  })
+})
+
+test('WHOIS answers where no RDAP server is listed, over the root and the registrar', async () => {
+  await using world = await startWorld({
+    zone: healthyZone('x.zz'),
+    whois(line, socket) {
+      if (line === 'zz') socket.end('refer: registry.test\n')
+      else if (world.whoisLines.length === 2) {
+        socket.end('Domain Name: x.zz\nRegistrar: Acme\nRegistrar WHOIS Server: registrar.test\n')
+      } else socket.end('Domain Name: x.zz\nCreation Date: 2001-02-03\nExpiry Date: 2030-02-03\n')
+    },
+  })
+  expect((await askOne(world, 'x.zz')).facts.registered).toBe(true)
+  expect(await askOne(world, 'x.zz')).toMatchObject({
+    facts: {
+      registrar: 'Acme',
+      createdDate: '2001-02-03T00:00:00Z',
+      expiryDate: '2030-02-03T00:00:00Z',
+    },
+    cached: true,
+  })
+  expect(world.whoisLines).toEqual(['zz', 'x.zz', 'x.zz'])
+})
+
+test('a throttled registry is unknown at once, and answered later in a list', async () => {
+  await using world = await startWorld({
+    rdap: (_req, res) => res.writeHead(429, { 'retry-after': '7' }).end(),
+    whois: (line, socket) => socket.end(line === 'com' ? '% none\n' : ''),
+  })
+  expect(await askOne(world, 'a.com')).toMatchObject({
+    status: 'unknown',
+    reason: 'registry_throttled',
+    facts: { registered: null },
+  })
+  const [later] = await ask(world, ['b.com'], { lane: 'bulk' })
+  expect(later).toMatchObject({
+    kind: 'later',
+    group: 'rdap:rdap.test',
+    reason: 'registry_throttled',
+    state: { throttles: 1 },
+  })
+  const [last] = await ask(world, ['b.com'], {
+    lane: 'bulk',
+    states: [{ throttles: 10, since: '2026-11-21T00:00:00Z' }],
+  })
+  expect(last).toMatchObject({ kind: 'outcome', status: 'unknown', reason: 'registry_throttled' })
+})
+
+test('a list asks once for each name and answers in order, each as soon as it is known', async () => {
+  await using world = await startWorld({
+    zone: { ...healthyZone('a.com'), ...healthyZone('b.com') },
+    rdap: (req, res) => sendJson(res, 200, rdapBody((req.url ?? '').slice('/domain/'.length))),
+  })
+  const answered: number[] = []
+  const subjects = ['a.com', 'b.com', 'A.com.', 'www.a.com', 'bad..name', 'b.com']
+  const answers = await ask(world, subjects, {
+    lane: 'bulk',
+    answered: (index) => answered.push(index),
+  })
+  expect(world.rdapPaths.toSorted()).toEqual(['/domain/a.com', '/domain/b.com'])
+  expect(answered.toSorted()).toEqual([0, 1, 2, 3, 4, 5])
+  expect(answers.map((answer) => answer.kind === 'outcome' && answer.facts.domain)).toEqual(
+    subjects,
+  )
+  expect(answers.map((answer) => answer.kind === 'outcome' && answer.reason)).toEqual([
+    'registered',
+    'registered',
+    'registered',
+    'registered',
+    'invalid_name',
+    'registered',
+  ])
+})
+
+test('names beyond what a registry bears are answered later, each at a time of its own', async () => {
+  await using world = await startWorld({
+    rdap: (req, res) => sendJson(res, 200, rdapBody((req.url ?? '').slice('/domain/'.length))),
+    options: { registryPerSecond: 10, holdMs: 300 },
+  })
+  const subjects = Array.from({ length: 20 }, (_, i) => `n${i}.com`)
+  const answers = await ask(world, subjects, { lane: 'bulk' })
+  const waits = answers.flatMap((answer) => (answer.kind === 'later' ? [answer.afterMs] : []))
+  expect(waits.length).toBeGreaterThan(10)
+  expect(new Set(waits).size).toBe(waits.length)
+  expect(Math.max(...waits)).toBeLessThan(20 * 112)
+  expect(answers.every((a) => a.kind === 'outcome' || a.group === 'rdap:rdap.test')).toBe(true)
+})
+
+test('when time runs out every name is unknown, with what the DNS had said', async () => {
+  await using world = await startWorld({ zone: healthyZone('slow.com'), rdap: () => undefined })
+  const [answer] = await ask(world, ['slow.com'], { signal: AbortSignal.timeout(300) })
+  expect(answer).toMatchObject({ kind: 'outcome', status: 'unknown', reason: 'timeout' })
+})
+
+test('a silent DNS leaves facts unknown, a failing one is unhealthy', async () => {
+  await using world = await startWorld({
+    rdap: (req, res) => sendJson(res, 200, rdapBody((req.url ?? '').slice('/domain/'.length))),
+    dns(name) {
+      if (name.endsWith('silent.com')) return null
+      return name.endsWith('failing.com') ? { flags: 0x80 | 2 } : undefined
+    },
+  })
+  expect((await askOne(world, 'silent.com')).facts).toMatchObject({
+    registered: true,
+    dnsHealthy: null,
+    mxFound: null,
+    spfFound: null,
+    dmarcFound: null,
+    parked: null,
+  })
+  expect((await askOne(world, 'failing.com')).facts).toMatchObject({ dnsHealthy: false })
+})
+
+test('statuses, age and expiry give the signals of the weights table', async () => {
+  await using world = await startWorld({
+    zone: healthyZone('x.com'),
+    rdap: (_req, res) =>
+      sendJson(
+        res,
+        200,
+        rdapBody('x.com', {
+          status: ['clientHold', 'redemption period', 'pending delete'],
+          events: [
+            { eventAction: 'registration', eventDate: '2026-11-20T23:59:59Z' },
+            { eventAction: 'expiration', eventDate: '2026-11-01T00:00:00Z' },
+          ],
+        }),
+      ),
+  })
+  const { facts } = await askOne(world, 'x.com')
+  expect(facts.ageDays).toBe(1)
+  expect(facts.signals.map((signal) => signal.code).toSorted()).toEqual([
+    'expired',
+    'hold',
+    'pending_delete',
+    'redemption',
+    'under_7_days',
+  ])
+})
+
+test('parked and disposable names are told, and own mail speaks against parking', async () => {
+  const zone = (name: string, mx: boolean): Record<string, never[]> => {
+    const records = healthyZone(name) as Record<string, never[]>
+    const ns = [{ name, type: 'NS', ttl: 60, data: 'ns1.parking.test' }] as never[]
+    const out = { ...records, [`${name} NS`]: ns }
+    if (!mx) delete out[`${name} MX`]
+    return out
+  }
+  await using world = await startWorld({
+    zone: {
+      ...zone('parked.com', false),
+      ...zone('mailed.com', true),
+      ...healthyZone('throwaway.com'),
+    },
+    rdap: (req, res) => sendJson(res, 200, rdapBody((req.url ?? '').slice('/domain/'.length))),
+  })
+  const parked = await askOne(world, 'parked.com')
+  expect(parked).toMatchObject({ facts: { parked: true }, evidence: { parked: ['name_servers'] } })
+  const mailed = await askOne(world, 'mailed.com')
+  expect(mailed).toMatchObject({
+    facts: { parked: false },
+    evidence: { parked: ['name_servers', 'takes_mail'] },
+  })
+  expect((await askOne(world, 'throwaway.com')).facts.disposable).toBe(true)
+})

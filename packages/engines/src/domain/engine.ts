@@ -1,0 +1,128 @@
+import type { Engine, EngineHealth, Limiter, Memory } from '@plumbline/contract/engine'
+import type { RiskScorer } from '@plumbline/contract/score'
+import type { Egress } from '../net/egress.ts'
+import type { Resolver } from '../net/resolver.ts'
+import { createManners } from './manners.ts'
+import type { Manners } from './manners.ts'
+import type { ParkingLists } from './parked.ts'
+import { createRdapBootstrap } from './rdap-bootstrap.ts'
+import type { RdapBootstrap } from './rdap-bootstrap.ts'
+import { createRegistry } from './registry.ts'
+import { createRun } from './run.ts'
+
+/** What the engine writes to its log; never a name in clear. */
+export interface EngineLog {
+  debug(fields: object, message: string): void
+  info(fields: object, message: string): void
+  warn(fields: object, message: string): void
+  error(fields: object, message: string): void
+}
+
+/** Settings and live things of the domain engine. */
+export interface DomainEngineOptions {
+  readonly resolver: Resolver
+  readonly egress: Egress
+  readonly memory: Memory
+  readonly limiter: Limiter
+  readonly riskOf: RiskScorer
+  readonly log: EngineLog
+  readonly disposable: { has(domain: string): boolean }
+  readonly parkingNs: ParkingLists['names']
+  readonly parkingIp: ParkingLists['addresses']
+  /** Default: IANA's list. */
+  readonly rdapBootstrapUrl?: string
+  /** Zone to base URL; they go before IANA's list. */
+  readonly rdapOverrides?: Readonly<Record<string, string>>
+  /** Root of WHOIS referrals; default `whois.iana.org`. */
+  readonly whoisServer?: string
+  /** Port of every WHOIS query; default 43. */
+  readonly whoisPort?: number
+  /** Port of name servers that are asked themselves; default 53. */
+  readonly nameServerPort?: number
+  /** Questions a second that a registry server allows; default 2. */
+  readonly registryPerSecond?: number
+  /** The same for single servers, by host. */
+  readonly registryRates?: Readonly<Record<string, number>>
+  /** Questions at once to one registry server; default 2. */
+  readonly registryConcurrency?: number
+  /** How long a list waits for a registry before a name is answered later; default 10,000. */
+  readonly holdMs?: number
+  /** Whether front pages are read to tell parked names; default false. */
+  readonly readPages?: boolean
+  /** Names whose DNS is asked at once; default 64. */
+  readonly dnsConcurrency?: number
+  readonly clock?: () => Date
+}
+
+/** Makes the engine of domain checks. */
+export function createDomainEngine(options: DomainEngineOptions): Engine<'domain'> {
+  const clock = options.clock ?? (() => new Date())
+  const net = { egress: options.egress, resolver: options.resolver }
+  const manners = createManners({
+    limiter: options.limiter,
+    memory: options.memory,
+    now: () => clock().getTime(),
+    ...(options.registryPerSecond === undefined ? {} : { perSecond: options.registryPerSecond }),
+    ...(options.registryRates === undefined ? {} : { rates: options.registryRates }),
+    ...(options.registryConcurrency === undefined
+      ? {}
+      : { concurrency: options.registryConcurrency }),
+    ...(options.holdMs === undefined ? {} : { holdMs: options.holdMs }),
+  })
+  const bootstrap = createRdapBootstrap({
+    ...net,
+    url: options.rdapBootstrapUrl ?? 'https://data.iana.org/rdap/dns.json',
+    clock,
+    ...(options.rdapOverrides === undefined ? {} : { overrides: options.rdapOverrides }),
+  })
+  const registry = createRegistry({
+    bootstrap,
+    manners,
+    memory: options.memory,
+    rdap: net,
+    whois: {
+      ...net,
+      root: options.whoisServer ?? 'whois.iana.org',
+      port: options.whoisPort ?? 43,
+    },
+  })
+  const run = createRun({
+    ...net,
+    registry,
+    clock,
+    riskOf: options.riskOf,
+    disposable: options.disposable,
+    parking: { names: options.parkingNs, addresses: options.parkingIp },
+    nameServerPort: options.nameServerPort ?? 53,
+    readPages: options.readPages ?? false,
+    dnsConcurrency: options.dnsConcurrency ?? 64,
+  })
+  return {
+    check: 'domain',
+    run,
+    health: async () => healthOf(bootstrap, manners),
+    [Symbol.asyncDispose]: async () => undefined,
+  }
+}
+
+function healthOf(bootstrap: RdapBootstrap, manners: Manners): EngineHealth[] {
+  const { refreshedAt } = bootstrap
+  const health: EngineHealth[] = [
+    {
+      name: 'domain.rdap_list',
+      status: refreshedAt === null ? 'degraded' : 'ok',
+      detail:
+        refreshedAt === null
+          ? 'the packaged list of RDAP servers serves; the current one was not read yet'
+          : `read ${refreshedAt.toISOString()}`,
+    },
+  ]
+  for (const { server, retryMs } of manners.paused()) {
+    health.push({
+      name: `domain.${server}`,
+      status: 'degraded',
+      detail: `left alone for ${Math.ceil(retryMs / 1000)} s`,
+    })
+  }
+  return health
+}

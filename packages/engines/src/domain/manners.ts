@@ -1,0 +1,276 @@
+import type { Limiter, Memory } from '@plumbline/contract/engine'
+
+/** How a server took a question. */
+export type Mood =
+  | { readonly kind: 'fine' }
+  /** It did not answer: down, overloaded, or out of reach. */
+  | { readonly kind: 'silent' }
+  | { readonly kind: 'throttled'; readonly retryMs: number | null }
+
+/** Who waits for a turn. */
+export interface Turn {
+  readonly lane: 'live' | 'bulk'
+  readonly signal: AbortSignal
+  /** It was answered "later" before and comes back at its time. */
+  readonly returning: boolean
+}
+
+/** What came of asking for a turn. */
+export type Turned<T> =
+  | { readonly kind: 'done'; readonly value: T }
+  /** No room within the time that a list waits; `afterMs` is when there should be. */
+  | { readonly kind: 'later'; readonly afterMs: number }
+  /** The server asked to be left alone, or is down. */
+  | { readonly kind: 'paused'; readonly why: 'throttled' | 'silent'; readonly retryMs: number }
+  | { readonly kind: 'aborted' }
+
+/** Keeps to what each registry server bears, over all workers. */
+export interface Manners {
+  /** Runs `ask` when `server` has room. Live goes before bulk. */
+  take<T>(
+    server: string,
+    turn: Turn,
+    ask: () => Promise<{ readonly value: T; readonly mood: Mood }>,
+  ): Promise<Turned<T>>
+  /** Servers that are left alone now. */
+  paused(): readonly { readonly server: string; readonly retryMs: number }[]
+}
+
+export interface MannersOptions {
+  readonly limiter: Limiter
+  readonly memory: Memory
+  /** Questions a second that a server allows; default 2. */
+  readonly perSecond?: number
+  /** The same for single servers, by host. */
+  readonly rates?: Readonly<Record<string, number>>
+  /** Questions at once to one server; default 2. */
+  readonly concurrency?: number
+  /** How long a list waits for a turn before it is told "later"; default 10,000. */
+  readonly holdMs?: number
+  /** Milliseconds since 1970. */
+  readonly now: () => number
+}
+
+/**
+ * The part of a server's limit that is used. A server counts arrivals in windows of its own, and the
+ * network bunches what was sent evenly.
+ */
+const USED_PART = 0.9
+
+const DEFAULT_PER_SECOND = 2
+const DEFAULT_CONCURRENCY = 2
+const DEFAULT_HOLD_MS = 10_000
+/** Longer than any one question may take. */
+const LEASE_MS = 30_000
+/** Silences in a row until a server is left alone, and for how long at first. */
+const SILENCES = 5
+const SILENT_PAUSE_MS = 30_000
+const THROTTLED_PAUSE_MS = 60_000
+const MAX_PAUSE_MS = 3_600_000
+/** How old a look at the pauses of other workers may be. */
+const PAUSE_LOOK_MS = 1_000
+
+/** Makes the manners. Pauses are shared through `memory`, rates and places through `limiter`. */
+export function createManners(options: MannersOptions): Manners {
+  const servers = new Map<string, Server>()
+  const settings = {
+    ...options,
+    concurrency: options.concurrency ?? DEFAULT_CONCURRENCY,
+    holdMs: options.holdMs ?? DEFAULT_HOLD_MS,
+  }
+  const serverOf = (name: string): Server => {
+    const known = servers.get(name)
+    if (known !== undefined) return known
+    const host = name.slice(name.indexOf(':') + 1)
+    const allowed = options.rates?.[host] ?? options.perSecond ?? DEFAULT_PER_SECOND
+    const server = createServer(name, allowed * USED_PART)
+    servers.set(name, server)
+    return server
+  }
+  return {
+    take(name, turn, ask) {
+      return takeTurn(serverOf(name), turn, ask, settings)
+    },
+    paused() {
+      const now = options.now()
+      return [...servers.values()]
+        .filter((server) => server.pause.until > now)
+        .map((server) => ({ server: server.name, retryMs: server.pause.until - now }))
+    },
+  }
+}
+
+type Settings = MannersOptions & { readonly concurrency: number; readonly holdMs: number }
+
+interface Waiter {
+  readonly turn: Turn
+  /** Runs the question; the mood tells how it went. */
+  readonly start: () => Promise<Mood>
+  readonly refuse: (turned: Exclude<Turned<never>, { kind: 'done' }>) => void
+}
+
+interface Server {
+  readonly name: string
+  readonly perSecond: number
+  readonly waiting: { readonly live: Waiter[]; readonly bulk: Waiter[] }
+  /** When the last question that was given a time will start. */
+  bookedUntil: number
+  running: number
+  pumping: boolean
+  pause: { until: number; why: 'throttled' | 'silent' }
+  lookedAt: number
+  silences: number
+  pauses: number
+}
+
+function createServer(name: string, perSecond: number): Server {
+  return {
+    name,
+    perSecond,
+    waiting: { live: [], bulk: [] },
+    bookedUntil: 0,
+    running: 0,
+    pumping: false,
+    pause: { until: 0, why: 'silent' },
+    lookedAt: 0,
+    silences: 0,
+    pauses: 0,
+  }
+}
+
+function takeTurn<T>(
+  server: Server,
+  turn: Turn,
+  ask: () => Promise<{ readonly value: T; readonly mood: Mood }>,
+  settings: Settings,
+): Promise<Turned<T>> {
+  if (turn.signal.aborted) return Promise.resolve({ kind: 'aborted' })
+  const afterMs = turn.lane === 'bulk' ? bookedAfterMs(server, turn, settings) : 0
+  if (afterMs > settings.holdMs) return Promise.resolve({ kind: 'later', afterMs })
+  const { promise, resolve } = Promise.withResolvers<Turned<T>>()
+  const onAbort = (): void => resolve({ kind: 'aborted' })
+  turn.signal.addEventListener('abort', onAbort, { once: true })
+  server.waiting[turn.lane].push({
+    turn,
+    refuse: resolve,
+    async start() {
+      const { value, mood } = await ask()
+      resolve({ kind: 'done', value })
+      return mood
+    },
+  })
+  void pump(server, settings)
+  return promise.finally(() => turn.signal.removeEventListener('abort', onAbort))
+}
+
+// A name that comes for the first time is given a time behind all others; one that comes back has had
+// its time, and only stands behind those who wait here.
+function bookedAfterMs(server: Server, turn: Turn, settings: Settings): number {
+  const interval = 1000 / server.perSecond
+  const now = settings.now()
+  const queued = server.waiting.live.length + server.waiting.bulk.length
+  if (turn.returning) return queued * interval
+  const start = Math.max(now, server.bookedUntil)
+  server.bookedUntil = start + interval
+  return Math.ceil(start - now)
+}
+
+async function pump(server: Server, settings: Settings): Promise<void> {
+  if (server.pumping) return
+  server.pumping = true
+  try {
+    while (dropAborted(server) > 0) {
+      if (await isPaused(server, settings)) sendAway(server, settings)
+      else if (server.running >= settings.concurrency) return
+      else await startNext(server, settings)
+    }
+  } finally {
+    server.pumping = false
+  }
+}
+
+async function startNext(server: Server, settings: Settings): Promise<void> {
+  const lease = await settings.limiter.lease(
+    `domain:place:${server.name}`,
+    settings.concurrency,
+    LEASE_MS,
+  )
+  if (!lease.granted) return sleep(Math.min(lease.retryMs, 100))
+  const grant = await settings.limiter.take(`domain:rate:${server.name}`, 1, {
+    perSecond: server.perSecond,
+    burst: 1,
+  })
+  if (!grant.granted) {
+    await lease.release()
+    return sleep(Math.min(grant.retryMs, 1_000))
+  }
+  dropAborted(server)
+  const waiter = server.waiting.live.shift() ?? server.waiting.bulk.shift()
+  if (waiter === undefined) return lease.release()
+  server.running++
+  void waiter
+    .start()
+    .then((mood) => learn(server, mood, settings))
+    .finally(async () => {
+      server.running--
+      await lease.release()
+      void pump(server, settings)
+    })
+}
+
+async function learn(server: Server, mood: Mood, settings: Settings): Promise<void> {
+  if (mood.kind === 'fine') {
+    server.silences = 0
+    server.pauses = 0
+    return
+  }
+  server.silences = mood.kind === 'silent' ? server.silences + 1 : 0
+  if (mood.kind === 'silent' && server.silences < SILENCES) return
+  const first = mood.kind === 'silent' ? SILENT_PAUSE_MS : THROTTLED_PAUSE_MS
+  const asked = mood.kind === 'throttled' ? mood.retryMs : null
+  const ms = Math.min(MAX_PAUSE_MS, asked ?? first * 2 ** server.pauses)
+  server.pauses++
+  server.silences = 0
+  server.pause = { until: settings.now() + ms, why: mood.kind }
+  await settings.memory.set([
+    { key: `domain:pause:${server.name}`, value: { ...server.pause }, ttlMs: Math.max(1, ms) },
+  ])
+}
+
+async function isPaused(server: Server, settings: Settings): Promise<boolean> {
+  const now = settings.now()
+  if (now - server.lookedAt >= PAUSE_LOOK_MS) {
+    server.lookedAt = now
+    const [held] = await settings.memory.get([`domain:pause:${server.name}`])
+    if (typeof held === 'object' && held !== null && 'until' in held && 'why' in held) {
+      const until = Number(held['until'])
+      const why = held['why'] === 'throttled' ? 'throttled' : 'silent'
+      if (until > server.pause.until) server.pause = { until, why }
+    }
+  }
+  return server.pause.until > now
+}
+
+function sendAway(server: Server, settings: Settings): void {
+  const retryMs = server.pause.until - settings.now()
+  const { why } = server.pause
+  const interval = 1000 / server.perSecond
+  const away = [...server.waiting.live.splice(0), ...server.waiting.bulk.splice(0)]
+  for (const [place, waiter] of away.entries()) {
+    waiter.refuse({ kind: 'paused', why, retryMs: Math.ceil(retryMs + place * interval) })
+  }
+  server.bookedUntil = Math.max(server.bookedUntil, server.pause.until + away.length * interval)
+}
+
+function dropAborted(server: Server): number {
+  for (const lane of ['live', 'bulk'] as const) {
+    const waiting = server.waiting[lane]
+    const left = waiting.filter((waiter) => !waiter.turn.signal.aborted)
+    if (left.length < waiting.length) waiting.splice(0, waiting.length, ...left)
+  }
+  return server.waiting.live.length + server.waiting.bulk.length
+}
+
+function sleep(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, Math.max(1, ms)))
+}

@@ -1,0 +1,174 @@
+import type { DomainFacts, Json, Outcome } from '@plumbline/contract/outcome'
+import type { RiskScorer } from '@plumbline/contract/score'
+import type { DnsFacts } from './dns-facts.ts'
+import type { MailPolicy } from './mail-policy.ts'
+import type { BadName, DomainName } from './name.ts'
+import type { Parked } from './parked.ts'
+import type { Registration } from './registration.ts'
+import { domainSignals, unregisteredSignal } from './risk-signals.ts'
+
+/** What was found out of one name, as far as it was. */
+export interface DomainFindings {
+  readonly name: DomainName
+  readonly registration: Registration
+  readonly cached: boolean
+  readonly dns: DnsFacts
+  readonly mail: MailPolicy
+  readonly disposable: boolean
+  readonly parked: Parked
+}
+
+/** When an answer was made, and how long it took. */
+export interface Stamp {
+  readonly now: Date
+  readonly durationMs: number
+}
+
+/** DNS facts of which nothing is known. */
+export const NO_DNS: DnsFacts = {
+  addresses: [],
+  cname: null,
+  mx: [],
+  nullMx: false,
+  mxFound: null,
+  resolves: null,
+  bogus: false,
+  wildcard: null,
+  delegation: { state: 'unknown', nameServers: [], checks: [] },
+}
+
+/** A mail policy of which nothing is known. */
+export const NO_MAIL: MailPolicy = {
+  spfFound: null,
+  spfValid: null,
+  dmarcFound: null,
+  dmarcPolicy: null,
+  dmarcDomain: null,
+}
+
+const DAY_MS = 86_400_000
+
+/** The outcome of a well-formed name: answered when a registry said yes or no. */
+export function domainOutcome(
+  subject: string,
+  found: DomainFindings,
+  riskOf: RiskScorer,
+  stamp: Stamp,
+): Outcome<'domain'> {
+  const { registration, dns, mail } = found
+  const ageDays = ageInDays(registration.created, stamp.now)
+  const signals = domainSignals({
+    registration,
+    ageDays,
+    dns,
+    mail,
+    disposable: found.disposable,
+    parked: found.parked.parked,
+    now: stamp.now,
+  })
+  const facts: DomainFacts = {
+    domain: subject,
+    valid: registration.registered === true,
+    registered: registration.registered,
+    registrar: registration.registrar,
+    createdDate: registration.created,
+    expiryDate: registration.expires,
+    ageDays,
+    dnsHealthy: dns.resolves,
+    mxFound: dns.mxFound,
+    spfFound: mail.spfFound,
+    dmarcFound: mail.dmarcFound,
+    disposable: found.disposable,
+    parked: found.parked.parked,
+    safetyScore: 100 - riskOf(signals),
+    signals,
+  }
+  return {
+    kind: 'outcome',
+    status: registration.registered === null ? 'unknown' : 'answered',
+    reason: registration.reason,
+    facts,
+    evidence: evidenceOf(found),
+    cached: found.cached,
+    checkedAt: stamp.now.toISOString(),
+    durationMs: stamp.durationMs,
+  }
+}
+
+/** The outcome of a text that is no name to be registered: answered, with the fault as evidence. */
+export function badNameOutcome(
+  subject: string,
+  bad: BadName,
+  riskOf: RiskScorer,
+  stamp: Stamp,
+): Outcome<'domain'> {
+  const signals = [unregisteredSignal()]
+  return {
+    kind: 'outcome',
+    status: 'answered',
+    reason: bad.fault === 'public_suffix' ? 'public_suffix' : 'invalid_name',
+    facts: {
+      domain: subject,
+      valid: false,
+      registered: false,
+      registrar: null,
+      createdDate: null,
+      expiryDate: null,
+      ageDays: null,
+      dnsHealthy: false,
+      mxFound: false,
+      spfFound: false,
+      dmarcFound: false,
+      disposable: false,
+      parked: false,
+      safetyScore: 100 - riskOf(signals),
+      signals,
+    },
+    evidence: { fault: bad.fault },
+    cached: false,
+    checkedAt: stamp.now.toISOString(),
+    durationMs: stamp.durationMs,
+  }
+}
+
+/** Whole days between the UTC days of two moments, never below 0; null without a first. */
+export function ageInDays(created: string | null, now: Date): number | null {
+  if (created === null) return null
+  const from = Date.parse(created)
+  if (Number.isNaN(from)) return null
+  return Math.max(0, Math.floor(now.getTime() / DAY_MS) - Math.floor(from / DAY_MS))
+}
+
+function evidenceOf(found: DomainFindings): { readonly [key: string]: Json } {
+  const { name, registration, dns, mail, parked } = found
+  return {
+    name: name.ascii,
+    registrable: name.registrable,
+    registration: {
+      source: registration.source,
+      server: registration.server,
+      statuses: registration.statuses.slice(0, 20),
+      reserved: registration.reserved,
+      faults: registration.faults,
+    },
+    dns: {
+      addresses: dns.addresses.slice(0, 8),
+      cname: dns.cname,
+      mx: dns.mx.slice(0, 8).map(({ preference, exchange }) => `${preference} ${exchange}`),
+      null_mx: dns.nullMx,
+      dnssec_bogus: dns.bogus,
+      wildcard: dns.wildcard,
+      delegation: dns.delegation.state,
+      name_servers: dns.delegation.nameServers.slice(0, 13),
+      name_server_checks: dns.delegation.checks.map(
+        ({ server, verdict }) => `${server} ${verdict}`,
+      ),
+    },
+    mail: {
+      spf_valid: mail.spfValid,
+      dmarc_policy: mail.dmarcPolicy,
+      dmarc_domain: mail.dmarcDomain,
+    },
+    parked: [...parked.signs],
+  }
+}

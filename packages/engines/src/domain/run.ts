@@ -1,0 +1,218 @@
+import type { EngineRequest } from '@plumbline/contract/engine'
+import type { Answer, Json, Later } from '@plumbline/contract/outcome'
+import type { RiskScorer } from '@plumbline/contract/score'
+import type { Egress } from '../net/egress.ts'
+import type { Resolver } from '../net/resolver.ts'
+import { lookUpDns } from './dns-facts.ts'
+import type { DnsFacts } from './dns-facts.ts'
+import { lookUpMailPolicy } from './mail-policy.ts'
+import type { MailPolicy } from './mail-policy.ts'
+import type { Turn } from './manners.ts'
+import { readName } from './name.ts'
+import type { DomainName } from './name.ts'
+import { NO_DNS, NO_MAIL, badNameOutcome, domainOutcome } from './outcome.ts'
+import type { DomainFindings, Stamp } from './outcome.ts'
+import { judgeParked, readParkingPage } from './parked.ts'
+import type { ParkingLists } from './parked.ts'
+import { UNKNOWN } from './registration.ts'
+import type { Finding, Registration } from './registration.ts'
+import type { Registry } from './registry.ts'
+
+/** What a run of the engine works with. */
+export interface RunContext {
+  readonly registry: Registry
+  readonly resolver: Resolver
+  readonly egress: Egress
+  readonly clock: () => Date
+  readonly riskOf: RiskScorer
+  readonly disposable: { has(domain: string): boolean }
+  readonly parking: ParkingLists
+  readonly nameServerPort: number
+  readonly readPages: boolean
+  readonly dnsConcurrency: number
+}
+
+/** Times that a name comes back because its registry asked for peace, until it is unknown. */
+const MAX_THROTTLES = 10
+
+/**
+ * Makes the run: every name is asked once however often it stands in the request, every registration
+ * once however many of its subdomains do.
+ */
+export function createRun(
+  context: RunContext,
+): (request: EngineRequest<'domain'>) => Promise<readonly Answer<'domain'>[]> {
+  const work: Work = { ...context, gate: createGate(context.dnsConcurrency) }
+  return async (request) => {
+    const startedMs = performance.now()
+    const stamp = (): Stamp => ({
+      now: context.clock(),
+      durationMs: Math.round(performance.now() - startedMs),
+    })
+    const shared: Shared = { registrations: new Map(), names: new Map() }
+    return Promise.all(
+      request.subjects.map(async (subject, index) => {
+        const answer = await answerOne(work, request, index, shared, stamp)
+        request.answered?.(index, answer)
+        return answer
+      }),
+    )
+  }
+}
+
+interface Work extends RunContext {
+  readonly gate: <T>(task: () => Promise<T>) => Promise<T>
+}
+
+interface Shared {
+  readonly registrations: Map<string, Promise<Finding>>
+  readonly names: Map<string, Promise<Found>>
+}
+
+type Found =
+  | Extract<Finding, { kind: 'later' }>
+  | { readonly kind: 'found'; readonly findings: DomainFindings }
+
+async function answerOne(
+  work: Work,
+  request: EngineRequest<'domain'>,
+  index: number,
+  shared: Shared,
+  stamp: () => Stamp,
+): Promise<Answer<'domain'>> {
+  const subject = request.subjects[index] ?? ''
+  const name = readName(subject)
+  if (name.kind === 'bad') return badNameOutcome(subject, name, work.riskOf, stamp())
+  const state = stateOf(request.states?.[index], work.clock())
+  const turn: Turn = { lane: request.lane, signal: request.signal, returning: state.returning }
+  const found = await once(shared.names, name.ascii, () => {
+    const lookUp = (): Promise<Finding> => work.registry.lookUp(name, turn)
+    const registering = once(shared.registrations, name.registrable, lookUp)
+    return findOut(work, name, registering, turn, state.throttles >= MAX_THROTTLES)
+  })
+  if (found.kind === 'later') return laterOf(found, state)
+  return domainOutcome(subject, found.findings, work.riskOf, stamp())
+}
+
+async function findOut(
+  work: Work,
+  name: DomainName,
+  registering: Promise<Finding>,
+  turn: Turn,
+  impatient: boolean,
+): Promise<Found> {
+  // A list asks the DNS only once the registry has spoken: a name answered later would ask it twice.
+  const early = turn.lane === 'live' ? askDns(work, name, turn.signal) : null
+  let finding = await orOnAbort(registering, turn.signal, TIMED_OUT)
+  if (finding.kind === 'later') {
+    if (!impatient || finding.reason !== 'registry_throttled') return finding
+    const registration: Registration = { ...UNKNOWN, reason: 'registry_throttled' }
+    finding = { kind: 'registration', registration, cached: false }
+  }
+  const part = await orOnAbort(early ?? askDns(work, name, turn.signal), turn.signal, NOTHING)
+  const { dns, mail, pageSaysSo } = part
+  return {
+    kind: 'found',
+    findings: {
+      name,
+      registration: judged(finding.registration, dns, turn.signal),
+      cached: finding.cached,
+      dns,
+      mail,
+      disposable: work.disposable.has(name.ascii),
+      parked: judgeParked(dns, work.parking, pageSaysSo),
+    },
+  }
+}
+
+interface DnsPart {
+  readonly dns: DnsFacts
+  readonly mail: MailPolicy
+  readonly pageSaysSo: boolean | null
+}
+
+const NOTHING: DnsPart = { dns: NO_DNS, mail: NO_MAIL, pageSaysSo: null }
+
+const TIMED_OUT: Finding = {
+  kind: 'registration',
+  registration: { ...UNKNOWN, reason: 'timeout' },
+  cached: false,
+}
+
+function askDns(work: Work, name: DomainName, signal: AbortSignal): Promise<DnsPart> {
+  return work.gate(async () => {
+    if (signal.aborted) return NOTHING
+    const [dns, mail, pageSaysSo] = await Promise.all([
+      lookUpDns(name, { resolver: work.resolver, signal, nameServerPort: work.nameServerPort }),
+      lookUpMailPolicy(work.resolver, name.ascii, signal),
+      work.readPages ? readParkingPage(name.ascii, work, signal) : null,
+    ])
+    return { dns, mail, pageSaysSo }
+  })
+}
+
+// A server that is listed for a zone further up may not know who runs the zone below it: its denial of
+// a name that the DNS delegates is no denial.
+function judged(registration: Registration, dns: DnsFacts, signal: AbortSignal): Registration {
+  if (registration.registered === null) {
+    return signal.aborted ? { ...registration, reason: 'timeout' } : registration
+  }
+  const delegated = ['ok', 'partly_lame', 'broken'].includes(dns.delegation.state)
+  if (registration.registered || registration.exact || !delegated) return registration
+  const fault = `${registration.server ?? 'a server'} denies a name that is delegated`
+  return { ...UNKNOWN, faults: [...registration.faults, fault] }
+}
+
+interface WaitState {
+  readonly returning: boolean
+  readonly throttles: number
+  readonly since: string
+}
+
+function stateOf(state: Json | undefined, now: Date): WaitState {
+  if (typeof state !== 'object' || state === null || !('throttles' in state)) {
+    return { returning: state !== undefined, throttles: 0, since: now.toISOString() }
+  }
+  const since =
+    'since' in state && typeof state['since'] === 'string' ? state['since'] : now.toISOString()
+  return { returning: true, throttles: Number(state['throttles']) || 0, since }
+}
+
+function laterOf(finding: Extract<Finding, { kind: 'later' }>, state: WaitState): Later {
+  const throttles = state.throttles + (finding.reason === 'registry_throttled' ? 1 : 0)
+  return { ...finding, state: { throttles, since: state.since } }
+}
+
+function once<T>(held: Map<string, Promise<T>>, key: string, make: () => Promise<T>): Promise<T> {
+  const made = held.get(key) ?? make()
+  held.set(key, made)
+  return made
+}
+
+async function orOnAbort<T>(promise: Promise<T>, signal: AbortSignal, fallback: T): Promise<T> {
+  const { promise: ended, resolve } = Promise.withResolvers<T>()
+  const onAbort = (): void => resolve(fallback)
+  signal.addEventListener('abort', onAbort, { once: true })
+  if (signal.aborted) onAbort()
+  try {
+    return await Promise.race([promise, ended])
+  } finally {
+    signal.removeEventListener('abort', onAbort)
+  }
+}
+
+function createGate(places: number): <T>(task: () => Promise<T>) => Promise<T> {
+  const waiting: (() => void)[] = []
+  let taken = 0
+  return async (task) => {
+    if (taken < places) taken++
+    else await new Promise<void>((resolve) => waiting.push(resolve))
+    try {
+      return await task()
+    } finally {
+      const next = waiting.shift()
+      if (next === undefined) taken--
+      else next()
+    }
+  }
+}
