@@ -1,7 +1,9 @@
 import { stat } from 'node:fs/promises'
 import type { EngineHealth } from '@plumbline/contract/engine'
 import type { RiskScorer } from '@plumbline/contract/score'
-import { loadAsns, loadRanges, stampOf } from '../lists/load.ts'
+import { loadAsns, stampOf } from '../lists/load.ts'
+import { loadRangesApart } from '../lists/load-apart.ts'
+import { buildRanges, type RangeList } from '../lists/ranges.ts'
 import { createCountryNames } from './country.ts'
 import { type IpDatabase, openIpDatabase, packagedAsn, packagedCityFiles } from './databases.ts'
 import type { IpLists } from './flags.ts'
@@ -34,14 +36,20 @@ export interface IpDataStore {
  */
 export async function loadIpData(options: IpDataOptions): Promise<IpDataStore> {
   const files = databaseFiles(options)
+  let listsStamp = await stampOf(options.listsDir)
+  const loading = Promise.all([
+    loadIpLists(options.listsDir),
+    options.asnDb === undefined ? packagedAsn() : null,
+  ])
+  // Its failure is met below, after the databases.
+  loading.catch(() => undefined)
   const open = new Map<string, { readonly stamp: string; readonly database: IpDatabase }>()
   const faults = new Map<string, string>()
   for (const path of files) {
     open.set(path, { stamp: await fileStamp(path), database: await openIpDatabase(path) })
   }
-  const asnTable = options.asnDb === undefined ? await packagedAsn() : null
-  let listsStamp = await stampOf(options.listsDir)
-  let lists = await loadIpLists(options.listsDir)
+  const [firstLists, asnTable] = await loading
+  let lists = firstLists
   const fixed = {
     asnTable,
     judge: createRoutabilityJudge(),
@@ -86,21 +94,28 @@ export async function loadIpData(options: IpDataOptions): Promise<IpDataStore> {
   }
 }
 
-/** The lists of an IP lookup from a folder, over the packaged ones. */
+const RANGES = ['tor', 'vpn', 'proxy', 'datacenter', 'relay', 'threat', 'allow'] as const
+
+/** The lists of an IP lookup from a folder, over the packaged ones; read in a thread of their own. */
 export async function loadIpLists(dir: string | null): Promise<IpLists> {
-  const [tor, vpn, proxy, datacenter, relay, threat, allow, datacenterAsn, threatAsn] =
-    await Promise.all([
-      loadRanges(dir, 'tor'),
-      loadRanges(dir, 'vpn'),
-      loadRanges(dir, 'proxy'),
-      loadRanges(dir, 'datacenter'),
-      loadRanges(dir, 'relay'),
-      loadRanges(dir, 'threat'),
-      loadRanges(dir, 'allow'),
-      loadAsns(dir, 'datacenter-asn'),
-      loadAsns(dir, 'threat-asn'),
-    ])
-  return { tor, vpn, proxy, datacenter, relay, threat, allow, datacenterAsn, threatAsn }
+  const [ranges, datacenterAsn, threatAsn] = await Promise.all([
+    loadRangesApart(dir, RANGES),
+    loadAsns(dir, 'datacenter-asn'),
+    loadAsns(dir, 'threat-asn'),
+  ])
+  const list = (name: (typeof RANGES)[number]): RangeList =>
+    ranges.find((range) => range.name === name) ?? buildRanges(name, [])
+  return {
+    tor: list('tor'),
+    vpn: list('vpn'),
+    proxy: list('proxy'),
+    datacenter: list('datacenter'),
+    relay: list('relay'),
+    threat: list('threat'),
+    allow: list('allow'),
+    datacenterAsn,
+    threatAsn,
+  }
 }
 
 function databaseFiles(options: IpDataOptions): readonly string[] {

@@ -142,6 +142,8 @@ function decodeScalar(cursor: Cursor, type: number, size: number): MmdbValue {
   switch (type) {
     case TYPE.string:
       if (size > STRING_MAX_BYTES) throw new MmdbError(`expected a text, met ${size} bytes`)
+      // Long texts count as many values, since pointers can name one of them over and over.
+      cursor.left -= size >>> 5
       return cursor.buffer.toString('utf8', at, at + size)
     case TYPE.double:
       if (size !== 8) throw new MmdbError(`expected a double of 8 bytes, met ${size}`)

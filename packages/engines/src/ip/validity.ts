@@ -1,6 +1,7 @@
 import { formatAddress as formatNumber } from '../net/address.ts'
 import { SPECIAL_BLOCKS } from '../net/special-addresses.ts'
-import { levelAt, type RangeEntry, type RangeTable, tableOf } from '../lists/ranges.ts'
+import { collectRanges, type RangeTable } from '../lists/range-table.ts'
+import { levelAt } from '../lists/ranges.ts'
 import { type AddressBytes, parseAddress } from './address.ts'
 
 /** How an address is judged by the IANA registries. */
@@ -21,20 +22,15 @@ export type RoutabilityJudge = (address: AddressBytes) => Routability
  * IPv4 address inside (decision 27).
  */
 export function createRoutabilityJudge(): RoutabilityJudge {
-  const rows = SPECIAL_BLOCKS.map((row): RangeEntry & { version: 4 | 6 } => ({
-    version: row.block.version,
-    first: bytesOf(row.block.version, row.block.first),
-    last: bytesOf(row.block.version, row.block.last),
-    level: row.block.prefix * 2 + (row.globallyReachable === true ? 1 : 0),
-  }))
-  const v4 = tableOf(
-    rows.filter((row) => row.version === 4),
-    1,
-  )
-  const v6 = tableOf(
-    rows.filter((row) => row.version === 6),
-    4,
-  )
+  const collectors = { 4: collectRanges(1), 6: collectRanges(4) }
+  for (const { block, globallyReachable } of SPECIAL_BLOCKS) {
+    const first = bytesOf(block.version, block.first)
+    const last = bytesOf(block.version, block.last)
+    const level = block.prefix * 2 + (globallyReachable === true ? 1 : 0)
+    collectors[block.version].add(first, last, level)
+  }
+  const v4 = collectors[4].table()
+  const v6 = collectors[6].table()
   return (address) => {
     const { judged, form } = carried(address)
     return { reachable: reachableIn(judged.length === 4 ? v4 : v6, judged), judged, form }

@@ -2,10 +2,11 @@ import { readdir, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { domainToASCII, fileURLToPath } from 'node:url'
-import { parseBlock } from '../ip/address.ts'
+import { type AddressBytes, parseBlock } from '../ip/address.ts'
 import { type AsnList, type AsnPart, buildAsns } from './asns.ts'
 import { buildNames, type NameList, type NamePart } from './names.ts'
-import { buildRanges, type RangeEntry, type RangeList, type RangePart, tableOf } from './ranges.ts'
+import { collectRanges } from './range-table.ts'
+import { buildRanges, type RangeList, type RangePart } from './ranges.ts'
 import { packagedNames } from './packaged.ts'
 import type { AsnListName, ListSource, NameListName, RangeListName } from './source.ts'
 
@@ -25,23 +26,32 @@ const LEVEL_MAX = 9
  * A list of names from a folder, over the packaged one.
  *
  * `<name>.txt` in the folder stands in for all packaged files of that list; `<name>.<source>.txt` is added
- * to them, or stands in for the packaged file of the same name. `dir` null: packaged lists alone.
+ * to them, or stands in for the packaged file or package of the same name. `dir` null: packaged lists alone.
  * Throws where the folder or a file in it cannot be read, or is larger than `LIST_FILE_MAX_BYTES`.
  */
 export async function loadNames(dir: string | null, name: NameListName): Promise<NameList> {
   const chosen = await chooseFiles(dir, name)
-  const parts: NamePart[] = chosen.replaced ? [] : [...(await packagedNames(name))]
+  const packages = chosen.replaced ? [] : await packagedNames(name)
+  const parts = packages.filter(({ source }) => !chosen.taken.has(source.name))
   for (const file of chosen.files) parts.push(await readNamePart(file, name))
   return buildNames(name, parts)
 }
 
 /** A list of address ranges from a folder, over the packaged one; files are chosen as `loadNames` does. */
 export async function loadRanges(dir: string | null, name: RangeListName): Promise<RangeList> {
+  return buildRanges(name, await loadRangeParts(dir, name))
+}
+
+/** The sources of a list of address ranges, before they are one list. */
+export async function loadRangeParts(
+  dir: string | null,
+  name: RangeListName,
+): Promise<readonly RangePart[]> {
   const parts: RangePart[] = []
   for (const file of (await chooseFiles(dir, name)).files) {
     parts.push(await readRangePart(file, name))
   }
-  return buildRanges(name, parts)
+  return parts
 }
 
 /** A list of autonomous systems from a folder, over the packaged one; files are chosen as `loadNames` does. */
@@ -72,12 +82,13 @@ interface ListFile {
 async function chooseFiles(
   dir: string | null,
   list: string,
-): Promise<{ files: readonly ListFile[]; replaced: boolean }> {
+): Promise<{ files: readonly ListFile[]; replaced: boolean; taken: ReadonlySet<string> }> {
   const own = dir === null ? [] : await filesOf(dir, list, 'own')
   const replaced = own.some((file) => file.source === 'own')
   const taken = new Set(own.map((file) => file.source))
   const packaged = replaced ? [] : await filesOf(PACKAGED_DIR, list, 'packaged')
-  return { files: [...own, ...packaged.filter((file) => !taken.has(file.source))], replaced }
+  const files = [...own, ...packaged.filter((file) => !taken.has(file.source))]
+  return { files, replaced, taken }
 }
 
 async function filesOf(dir: string, list: string, plainName: string): Promise<readonly ListFile[]> {
@@ -108,18 +119,16 @@ function normalName(entry: string, list: NameListName): string {
 }
 
 async function readRangePart(file: ListFile, list: RangeListName): Promise<RangePart> {
-  const v4: RangeEntry[] = []
-  const v6: RangeEntry[] = []
+  const v4 = collectRanges(1)
+  const v6 = collectRanges(4)
   const header = await eachEntry(file, (entry, line) => {
     const range = rangeEntry(entry, list)
     if (range === null) throw new Error(`${file.path} line ${line}: expected a block, met ${entry}`)
-    ;(range.first.length === 4 ? v4 : v6).push(range)
+    const family = range.first.length === 4 ? v4 : v6
+    family.add(range.first, range.last, range.level)
   })
-  await nextTurn()
-  const tableV4 = tableOf(v4, 1)
-  await nextTurn()
-  const tableV6 = tableOf(v6, 4)
-  return { source: { ...header, count: v4.length + v6.length }, v4: tableV4, v6: tableV6 }
+  const source = { ...header, count: v4.count + v6.count }
+  return { source, v4: await v4.tableInTurns(), v6: await v6.tableInTurns() }
 }
 
 async function readAsnPart(file: ListFile): Promise<AsnPart> {
@@ -132,7 +141,10 @@ async function readAsnPart(file: ListFile): Promise<AsnPart> {
   return { source: { ...header, count: asns.size }, asns }
 }
 
-function rangeEntry(entry: string, list: RangeListName): RangeEntry | null {
+function rangeEntry(
+  entry: string,
+  list: RangeListName,
+): { first: AddressBytes; last: AddressBytes; level: number } | null {
   const [text = '', levelText = '1'] = entry.split(/\s+/, 2)
   const block = parseBlock(text)
   const level = list === 'threat' ? Number(levelText) : 1

@@ -1,0 +1,82 @@
+/** How a public source writes its entries. */
+export type ListFormat =
+  | 'lines'
+  | 'geofeed'
+  | 'json-prefixes'
+  | 'misp'
+  | 'drop'
+  | 'asndrop'
+  | 'ipsum'
+
+/** Level of a threat entry for hijacked and criminal networks. */
+const HIJACKED = 9
+/** Independent lists that must name an address before it counts. Below that most rows of ipsum are noise. */
+const IPSUM_LEAST = 3
+const IPSUM_MOST = 8
+
+/** Reads a source's text into entries of our own list files; throws where the text has another form. */
+export function readFormat(format: ListFormat, text: string): readonly string[] {
+  switch (format) {
+    case 'lines':
+      return linesOf(text)
+    case 'geofeed':
+      // RFC 8805: prefix,country,region,city,postal
+      return linesOf(text).map((line) => (line.split(',')[0] ?? '').trim())
+    case 'json-prefixes':
+      return prefixesIn(JSON.parse(text))
+    case 'misp':
+      return mispEntries(JSON.parse(text))
+    case 'drop':
+      return jsonLines(text, 'cidr').map((cidr) => `${cidr}\t${HIJACKED}`)
+    case 'asndrop':
+      return jsonLines(text, 'asn').map((asn) => `AS${asn}`)
+    case 'ipsum':
+      return linesOf(text).flatMap(ipsumEntry)
+  }
+}
+
+function linesOf(text: string): readonly string[] {
+  return text
+    .split('\n')
+    .map((line) => line.replace(/#.*$/, '').trim())
+    .filter((line) => line !== '')
+}
+
+function ipsumEntry(line: string): readonly string[] {
+  const [address = '', count = ''] = line.split('\t')
+  const lists = Number(count)
+  if (!Number.isInteger(lists))
+    throw new Error(`expected address and count, met ${line.slice(0, 60)}`)
+  return lists < IPSUM_LEAST ? [] : [`${address}\t${Math.min(lists, IPSUM_MOST)}`]
+}
+
+/** Fields that hold a prefix in the files of Amazon, Google and Oracle. */
+const PREFIX_FIELDS = new Set(['ip_prefix', 'ipv6_prefix', 'ipv4Prefix', 'ipv6Prefix', 'cidr'])
+const DEPTH_MAX = 8
+
+function prefixesIn(value: unknown, depth = 0): readonly string[] {
+  if (depth > DEPTH_MAX || typeof value !== 'object' || value === null) return []
+  const found: string[] = []
+  for (const [key, item] of Object.entries(value)) {
+    if (typeof item === 'string') {
+      if (PREFIX_FIELDS.has(key)) found.push(item)
+    } else for (const prefix of prefixesIn(item, depth + 1)) found.push(prefix)
+  }
+  return found
+}
+
+function mispEntries(value: unknown): readonly string[] {
+  const list = typeof value === 'object' && value !== null && 'list' in value ? value.list : null
+  if (!Array.isArray(list)) throw new Error('expected a warning list with its entries in list')
+  return list.filter((entry) => typeof entry === 'string')
+}
+
+/** A field of every line that has it; the last line is about the file and has none. */
+function jsonLines(text: string, field: string): readonly (string | number)[] {
+  return linesOf(text).flatMap((line) => {
+    const value: unknown = JSON.parse(line)
+    const entry = typeof value === 'object' && value !== null ? Object.entries(value) : []
+    const found = entry.find(([key]) => key === field)?.[1]
+    return typeof found === 'string' || typeof found === 'number' ? [found] : []
+  })
+}

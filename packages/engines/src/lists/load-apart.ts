@@ -1,0 +1,32 @@
+import { Worker } from 'node:worker_threads'
+import type { LoadedParts, LoadOrder } from './load-worker.ts'
+import { buildRanges, type RangeList } from './ranges.ts'
+import type { RangeListName } from './source.ts'
+
+/** Heap of the worker: the largest source has 300,000 lines. */
+const HEAP_MAX_MIB = 512
+
+/**
+ * Lists of address ranges read in a thread of their own, so that nobody here waits while 300,000 lines are read and
+ * sorted. Throws what `loadRanges` throws.
+ */
+export async function loadRangesApart(
+  dir: string | null,
+  names: readonly RangeListName[],
+): Promise<readonly RangeList[]> {
+  const order: LoadOrder = { dir, names }
+  const worker = new Worker(new URL('./load-worker.ts', import.meta.url), {
+    workerData: order,
+    resourceLimits: { maxOldGenerationSizeMb: HEAP_MAX_MIB },
+  })
+  try {
+    const { promise, resolve, reject } = Promise.withResolvers<LoadedParts>()
+    worker.once('message', resolve)
+    worker.once('error', reject)
+    worker.once('exit', (code) => reject(new Error(`the list reader ended with code ${code}`)))
+    const loaded = await promise
+    return names.map((name, index) => buildRanges(name, loaded[index] ?? []))
+  } finally {
+    await worker.terminate()
+  }
+}
