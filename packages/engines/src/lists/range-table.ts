@@ -64,12 +64,71 @@ export function collectRanges(words: 1 | 4): RangeCollector {
 function* merged(rows: Rows, words: 1 | 4): Generator<undefined, RangeTable> {
   const order = yield* sortedOrder(rows)
   const out = createRows(words)
+  const sweep = createSweep(out)
   for (let place = 0; place < order.length; place++) {
     const row = order[place] ?? 0
-    append(out, rows.first(row), rows.last(row), rows.level(row))
+    sweep.enter(rows.first(row), rows.last(row), rows.level(row))
     if (place % STEPS_A_TURN === STEPS_A_TURN - 1) yield
   }
+  sweep.finish()
   return out.table()
+}
+
+interface Open {
+  readonly last: Words
+  readonly level: number
+}
+
+/** Walks over ranges in order of their first address, writing the strongest level of those it is in. */
+function createSweep(out: Rows): {
+  enter(first: Words, last: Words, level: number): void
+  finish(): void
+} {
+  let open: readonly Open[] = []
+  /** First address not written yet; null past the end of the address space. */
+  let at: Words | null = null
+  const advance = (until: Words | null): void => {
+    while (at !== null && open.length > 0) {
+      if (until !== null && compareWords(at, until) >= 0) return
+      const top = strongest(open)
+      const cut = until !== null && compareWords(top.last, until) >= 0
+      const last = cut ? before(until) : top.last
+      write(out, at, last, top.level)
+      at = isLastOfAll(last) ? null : after(last)
+      const next = at
+      open = next === null ? [] : open.filter((range) => compareWords(range.last, next) >= 0)
+    }
+  }
+  return {
+    enter(first, last, level) {
+      advance(first)
+      at = first
+      // A range that another outlasts at the same level or above never shows.
+      const shown = open.filter(
+        (range) => range.level > level || compareWords(range.last, last) > 0,
+      )
+      const hidden = shown.some(
+        (range) => range.level >= level && compareWords(range.last, last) >= 0,
+      )
+      open = hidden ? shown : [...shown, { last, level }]
+    },
+    finish: () => advance(null),
+  }
+}
+
+/** The highest level, and of that level the range that lasts longest. */
+function strongest(open: readonly Open[]): Open {
+  return open.reduce((best, range) => {
+    if (range.level !== best.level) return range.level > best.level ? range : best
+    return compareWords(range.last, best.last) > 0 ? range : best
+  })
+}
+
+function write(out: Rows, first: Words, last: Words, level: number): void {
+  const top = out.length - 1
+  const adjoins = top >= 0 && out.level(top) === level && follows(out.last(top), first)
+  if (adjoins) out.setLast(top, last)
+  else out.push(first, last, level)
 }
 
 /** Row numbers by first address: runs sorted, then merged pair by pair. */
@@ -110,33 +169,9 @@ function* mergeRuns(
   }
 }
 
-/**
- * Adds a range to rows sorted so far, by first address. Where it overlaps the last row the stronger is cut out of the
- * weaker, or swallows it.
- */
-function append(out: Rows, first: Words, last: Words, level: number): void {
-  const top = out.length - 1
-  if (top < 0 || compareWords(first, out.last(top)) > 0) {
-    const adjoins = top >= 0 && out.level(top) === level && follows(out.last(top), first)
-    if (adjoins) out.setLast(top, last)
-    else out.push(first, last, level)
-    return
-  }
-  const held = { first: out.first(top), last: out.last(top), level: out.level(top) }
-  if (level <= held.level) {
-    if (compareWords(last, held.last) > 0) append(out, after(held.last), last, level)
-    return
-  }
-  out.pop()
-  if (compareWords(held.first, first) < 0) out.push(held.first, before(first), held.level)
-  out.push(first, last, level)
-  if (compareWords(last, held.last) < 0) out.push(after(last), held.last, held.level)
-}
-
 interface Rows {
   readonly length: number
   push(first: Words, last: Words, level: number): void
-  pop(): void
   setLast(row: number, last: Words): void
   first(row: number): Words
   last(row: number): Words
@@ -167,9 +202,6 @@ function createRows(words: 1 | 4): Rows {
       starts.set(first, length * words)
       ends.set(last, length * words)
       levels[length++] = level
-    },
-    pop() {
-      length--
     },
     setLast: (row, last) => ends.set(last, row * words),
     first: (row) => at(starts, row),
@@ -211,7 +243,11 @@ function compareWords(a: Words, b: Words): number {
 
 /** Whether `second` is the address after `first`; the last address of all has none after it. */
 function follows(first: Words, second: Words): boolean {
-  return first.some((word) => word !== 0xffff_ffff) && compareWords(after(first), second) === 0
+  return !isLastOfAll(first) && compareWords(after(first), second) === 0
+}
+
+function isLastOfAll(words: Words): boolean {
+  return words.every((word) => word === 0xffff_ffff)
 }
 
 function after(words: Words): Words {
