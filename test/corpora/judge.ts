@@ -30,7 +30,10 @@ function sameTime(key: string): Judge {
     const want = expected[key] ?? null
     if (want === null) return undefined
     const got = prediction[key]
-    return want === got || (typeof got === 'string' && Date.parse(got) === Date.parse(String(want)))
+    if (want === got) return true
+    return (
+      typeof got === 'string' && typeof want === 'string' && Date.parse(got) === Date.parse(want)
+    )
   }
 }
 
@@ -53,7 +56,7 @@ const verdict: Judge = ({ verdict_any: any }, prediction) =>
   Array.isArray(any) ? any.includes(prediction['verdict']) : undefined
 
 const asn: Judge = ({ autonomous_system_number: number }, prediction) =>
-  number === undefined ? undefined : prediction['asn'] === `AS${String(number)}`
+  typeof number === 'number' ? prediction['asn'] === `AS${number}` : undefined
 
 /** libphonenumber's types as the line types of a result. */
 const lineType: Judge = ({ line_type: type }, prediction) => {
@@ -69,9 +72,11 @@ const country: Judge = ({ region }, prediction) => {
 }
 
 const nameservers: Judge = ({ nameservers: want }, { nameservers: got }) =>
-  Array.isArray(want)
-    ? equal(want.toSorted(), Array.isArray(got) ? got.toSorted() : null)
-    : undefined
+  Array.isArray(want) ? equal(sorted(want), Array.isArray(got) ? sorted(got) : null) : undefined
+
+function sorted(names: readonly unknown[]): readonly unknown[] {
+  return names.map((name) => JSON.stringify(name)).toSorted((a, b) => (a < b ? -1 : 1))
+}
 
 /** Every corpus that may lie in a folder. */
 export const CORPORA: readonly Corpus[] = [

@@ -2,7 +2,7 @@ import { createInterface } from 'node:readline'
 import { once } from 'node:events'
 import process from 'node:process'
 import { parseArgs } from 'node:util'
-import { processEnvironment, SettingsError, type Environment } from '@plumbline/runtime/settings'
+import { processEnvironment, type Environment } from '@plumbline/runtime/settings'
 import { PREDICTORS, type CorpusCase, type Prediction, type Predictor } from './predictors.ts'
 import { predictorSettings } from './settings.ts'
 
@@ -46,7 +46,7 @@ if (import.meta.main) {
   try {
     process.exitCode = await main(process.argv.slice(2), processEnvironment())
   } catch (error) {
-    const known = error instanceof SettingsError || error instanceof TypeError
+    const known = error instanceof TypeError
     console.error(known ? error.message : error)
     process.exitCode = 2
   }

@@ -152,11 +152,7 @@ function fileBelow(root: string, name: string): string {
 }
 
 function textOf(value: unknown): string {
-  return typeof value === 'string'
-    ? value
-    : value === undefined || value === null
-      ? ''
-      : String(value)
+  return typeof value === 'string' || typeof value === 'number' ? String(value) : ''
 }
 
 function textOrNull(value: unknown): string | null {

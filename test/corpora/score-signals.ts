@@ -99,8 +99,8 @@ function percent(part: number, whole: number): string {
 
 /** The chance that a fraud scores above an honest record, ties counted half; null where one kind lacks. */
 export function areaUnderCurve(scores: readonly LabelledScore[]): number | null {
-  const honestAt = new Array<number>(101).fill(0)
-  const fraudAt = new Array<number>(101).fill(0)
+  const honestAt = Array.from({ length: 101 }, () => 0)
+  const fraudAt = Array.from({ length: 101 }, () => 0)
   for (const { score, fraud } of scores) {
     const counts = fraud ? fraudAt : honestAt
     counts[score] = (counts[score] ?? 0) + 1

@@ -4,7 +4,8 @@ import { join } from 'node:path'
 import process from 'node:process'
 import { createInterface } from 'node:readline'
 import { parseArgs } from 'node:util'
-import { processEnvironment, SettingsError, type Environment } from '@plumbline/runtime/settings'
+import { processEnvironment, type Environment } from '@plumbline/runtime/settings'
+import { ListError } from '@plumbline/pipeline/intake/list-error'
 import { CORPORA, tierOf, type Corpus } from './judge.ts'
 import { predictLine } from './predict.ts'
 import { PREDICTORS, type CorpusCase, type PredictorSettings } from './predictors.ts'
@@ -141,7 +142,7 @@ if (import.meta.main) {
   try {
     process.exitCode = await main(process.argv.slice(2), processEnvironment())
   } catch (error) {
-    console.error(error instanceof SettingsError ? error.message : error)
+    console.error(error instanceof TypeError || error instanceof ListError ? error.message : error)
     process.exitCode = 2
   }
 }

@@ -71,19 +71,22 @@ it('any text reads as papaparse alone reads it, or is refused', () => {
       const whole = `${written}x\n`
       const plain = Papa.parse<string[]>(whole, { delimiter: ',', newline: '\n' })
       plain.data.pop()
-      let rows: (readonly string[])[]
-      try {
-        rows = read(cut(whole, at))
-      } catch (error) {
-        expect(error).toBeInstanceOf(ListError)
-        expect(plain.errors.length).toBeGreaterThan(0)
-        return
-      }
-      expect(rows).toEqual(plain.data)
+      const rows = readOrRefuse(cut(whole, at))
+      // What is refused has a fault for papaparse too, which reads on all the same.
+      expect(rows ?? plain.errors.length > 0).toEqual(rows === undefined ? true : plain.data)
     }),
     { numRuns: 20_000 },
   )
 })
+
+function readOrRefuse(pieces: readonly string[]): (readonly string[])[] | undefined {
+  try {
+    return read(pieces)
+  } catch (error) {
+    if (error instanceof ListError) return undefined
+    throw error
+  }
+}
 
 describe('records over the limit', () => {
   const rows = fc.array(
@@ -105,10 +108,10 @@ describe('records over the limit', () => {
         })
         const got = read(cut(lines.join(''), at), COMMA, 30)
         expect(got.length).toBe(written.length)
-        for (const [place, row] of got.entries()) {
-          if (row === TOO_LONG) expect(lines[place]?.length).toBeGreaterThan(30)
-          else expect([row[0], row[2]]).toEqual(['k', 'z'])
-        }
+        const wrong = got.filter((row, place) =>
+          row === TOO_LONG ? (lines[place] ?? '').length <= 30 : row[0] !== 'k' || row[2] !== 'z',
+        )
+        expect(wrong).toEqual([])
       }),
       { numRuns: 4_000 },
     )
@@ -130,7 +133,7 @@ describe('lost framing', () => {
     ['closed by a later record', 'a,b\n"c,d\n"e","f"\n', 2],
     ['after a quoted line break', '"a\nb",c\n"d,e\n', 3],
   ])('a quote %s names its line', (_, text, line) => {
-    for (const pieces of [[text], [...text]]) {
+    for (const pieces of [[text], text.split('')]) {
       const attempt = (): unknown => read(pieces)
       expect(attempt).toThrow(ListError)
       expect(attempt).toThrow(`Line ${line}:`)

@@ -33,127 +33,164 @@ export function createCsvReader(
   maxRecordChars: number,
   firstLine = 1,
 ): CsvReader {
-  const { delimiter, newline } = dialect
-  /** Text from the start of the open record; while `skipping`, only what the scan needs. */
-  let rest = ''
-  let scan = 0
-  let quoted = false
-  let loose = false
-  let skipping = false
-  let restHasQuote = false
-  /** Line of the open record's start, of its open quote, and line breaks in quotes so far. */
-  let line = firstLine
-  let quoteLine = 1
-  let breaks = 0
-
-  function pushPlain(text: string): (readonly string[])[] {
-    const cut = text.lastIndexOf(newline) + 1
-    if (cut === 0) {
-      keep(text, text.length)
-      return []
-    }
-    const rows = readCells(text.slice(0, cut), delimiter, newline)
-    if (newline === '\n' && text.includes('\r')) stripReturns(rows)
-    line += rows.length
-    keep(text.slice(cut), text.length - cut)
-    return rows
+  const scan: Scan = {
+    ...dialect,
+    maxRecordChars,
+    rest: '',
+    at: 0,
+    restHasQuote: false,
+    quoted: false,
+    loose: false,
+    skipping: false,
+    line: firstLine,
+    quoteLine: firstLine,
+    breaks: 0,
   }
-
-  /** Keeps the open record for the next piece, or only its end once it is over the limit. */
-  function keep(text: string, scanned: number): void {
-    rest = text
-    scan = scanned
-    restHasQuote = text.includes('"')
-    if (text.length <= maxRecordChars) return
-    if (skipping && text.length - scanned > maxRecordChars) throw unclosed(quoteLine)
-    skipping = true
-    const from = Math.max(0, scanned - 1)
-    rest = text.slice(from)
-    scan = scanned - from
-  }
-
-  function pushQuoted(text: string, last: boolean): (readonly string[])[] {
-    const rows: (readonly string[])[] = []
-    let start = skipping ? -1 : 0
-    let segment = 0
-    let segmentNewline = ''
-    let at = scan
-    let quote = -1
-    let feed = -1
-    const flush = (to: number): void => {
-      if (to > segment) {
-        for (const row of readCells(text.slice(segment, to), delimiter, segmentNewline))
-          rows.push(row)
-      }
-      segment = to
-    }
-    for (;;) {
-      if (quote < at) quote = indexOrEnd(text, '"', at)
-      if (feed < at) feed = indexOrEnd(text, newline, at)
-      if (quoted) {
-        while (feed < quote) {
-          breaks += 1
-          feed = indexOrEnd(text, newline, feed + 1)
-        }
-        at = quote
-        if (quote === text.length) break
-        const after = afterQuote(text, quote, delimiter, newline)
-        if (after === text.length && !last) break
-        if (after === quote) {
-          at = quote + 2
-        } else if (after === -1) {
-          loose = true
-          at = quote + 1
-        } else {
-          if (loose && line + breaks > quoteLine) throw unclosed(quoteLine)
-          quoted = false
-          at = text.charAt(after) === delimiter ? after + 1 : after
-        }
-      } else if (quote < feed) {
-        at = quote + 1
-        if (quote === start || text.charAt(quote - 1) === delimiter) {
-          quoted = true
-          loose = false
-          quoteLine = line + breaks
-        }
-      } else if (feed === text.length) {
-        at = feed
-        break
-      } else {
-        const ending =
-          newline === '\n' && feed > 0 && text.charAt(feed - 1) === '\r' ? '\r\n' : newline
-        if (skipping) {
-          rows.push(TOO_LONG)
-          segment = feed + 1
-          skipping = false
-        } else if (ending !== segmentNewline) {
-          flush(start)
-          segmentNewline = ending
-        }
-        line += 1 + breaks
-        breaks = 0
-        at = start = feed + 1
-      }
-    }
-    if (!skipping) flush(start)
-    const from = skipping ? 0 : start
-    keep(text.slice(from), at - from)
-    return rows
-  }
-
   return {
     push: (text) => {
-      const whole = rest === '' ? text : rest + text
-      const plain = !quoted && !skipping && !restHasQuote && !text.includes('"')
-      return plain ? pushPlain(whole) : pushQuoted(whole, false)
+      const whole = scan.rest === '' ? text : scan.rest + text
+      const plain = !scan.quoted && !scan.skipping && !scan.restHasQuote && !text.includes('"')
+      return plain ? pushPlain(scan, whole) : pushQuoted(scan, whole, false)
     },
     end: () => {
-      if (rest === '' && !quoted && !skipping) return []
-      const rows = pushQuoted(rest + newline, true)
-      if (quoted) throw unclosed(quoteLine)
+      if (scan.rest === '' && !scan.quoted && !scan.skipping) return []
+      const rows = pushQuoted(scan, scan.rest + scan.newline, true)
+      if (scan.quoted) throw unclosed(scan.quoteLine)
       return rows
     },
   }
+}
+
+/** Where the reading stands between two pieces. */
+interface Scan extends CsvDialect {
+  readonly maxRecordChars: number
+  /** Text from the start of the open record; while `skipping`, only what the scan needs. */
+  rest: string
+  /** Where in `rest` the scan goes on. */
+  at: number
+  restHasQuote: boolean
+  quoted: boolean
+  /** A quote inside the open quoted cell was neither doubled nor closing. */
+  loose: boolean
+  /** The open record is over the limit. */
+  skipping: boolean
+  /** Line of the open record's start, of its last quote, and its line breaks in quotes so far. */
+  line: number
+  quoteLine: number
+  breaks: number
+}
+
+type Rows = (readonly string[])[]
+
+function pushPlain(scan: Scan, text: string): Rows {
+  const cut = text.lastIndexOf(scan.newline) + 1
+  if (cut === 0) {
+    keep(scan, text, text.length)
+    return []
+  }
+  const rows = readCells(text.slice(0, cut), scan.delimiter, scan.newline)
+  if (scan.newline === '\n' && text.includes('\r')) stripReturns(rows)
+  scan.line += rows.length
+  keep(scan, text.slice(cut), text.length - cut)
+  return rows
+}
+
+/** Keeps the open record for the next piece, or only its end once it is over the limit. */
+function keep(scan: Scan, text: string, scanned: number): void {
+  scan.rest = text
+  scan.at = scanned
+  scan.restHasQuote = text.includes('"')
+  if (text.length <= scan.maxRecordChars) return
+  // Blanks after a quote that fill a line: whether it closes cannot be told in bounded memory.
+  if (scan.skipping && text.length - scanned > scan.maxRecordChars) throw unclosed(scan.quoteLine)
+  scan.skipping = true
+  const from = Math.max(0, scanned - 1)
+  scan.rest = text.slice(from)
+  scan.at = scanned - from
+}
+
+function pushQuoted(scan: Scan, text: string, last: boolean): Rows {
+  const { delimiter, newline } = scan
+  const rows: Rows = []
+  // While skipping, the record's start is gone, and no quote stands there.
+  let start = scan.skipping ? -1 : 0
+  let segment = 0
+  let segmentNewline = ''
+  let at = scan.at
+  let feed = -1
+  const flush = (to: number): void => {
+    if (to > segment) {
+      for (const row of readCells(text.slice(segment, to), delimiter, segmentNewline))
+        rows.push(row)
+    }
+    segment = to
+  }
+  for (let quote = -1; ;) {
+    if (quote < at) quote = indexOrEnd(text, '"', at)
+    if (scan.quoted) {
+      const next = closeQuote(scan, text, at, quote, last)
+      if (next < 0) {
+        at = quote
+        break
+      }
+      at = next
+      continue
+    }
+    if (feed < at) feed = indexOrEnd(text, newline, at)
+    if (quote < feed) {
+      at = quote + 1
+      if (quote === start || text.charAt(quote - 1) === delimiter) openQuote(scan)
+      continue
+    }
+    if (feed === text.length) {
+      at = feed
+      break
+    }
+    const ending = newline === '\n' && text.charAt(feed - 1) === '\r' ? '\r\n' : newline
+    if (scan.skipping) {
+      rows.push(TOO_LONG)
+      segment = feed + 1
+      scan.skipping = false
+    } else if (ending !== segmentNewline) {
+      // papaparse knows one line ending at a time: records of one ending are read together.
+      flush(start)
+      segmentNewline = ending
+    }
+    scan.line += 1 + scan.breaks
+    scan.breaks = 0
+    at = start = feed + 1
+  }
+  if (!scan.skipping) flush(start)
+  const from = scan.skipping ? 0 : start
+  keep(scan, text.slice(from), at - from)
+  return rows
+}
+
+function openQuote(scan: Scan): void {
+  scan.quoted = true
+  scan.loose = false
+  scan.quoteLine = scan.line + scan.breaks
+}
+
+/** Goes over the next quote inside quotes; answers where to go on, or -1 when more text is needed. */
+function closeQuote(scan: Scan, text: string, from: number, quote: number, last: boolean): number {
+  const { delimiter, newline } = scan
+  // Searched in the part alone: a search of the whole text for each quote would be quadratic.
+  const part = text.slice(from, quote)
+  for (let feed = part.indexOf(newline); feed !== -1; feed = part.indexOf(newline, feed + 1)) {
+    scan.breaks += 1
+  }
+  if (quote === text.length) return -1
+  const after = afterQuote(text, quote, delimiter, newline)
+  if (after === text.length && !last) return -1
+  if (after === quote) return quote + 2
+  if (after === -1) {
+    scan.loose = true
+    return quote + 1
+  }
+  if (scan.loose && scan.line + scan.breaks > scan.quoteLine) throw unclosed(scan.quoteLine)
+  scan.quoted = false
+  return text.charAt(after) === delimiter ? after + 1 : after
 }
 
 /**

@@ -132,22 +132,6 @@ export function createDecoder(found: FoundEncoding): Decoder {
     return whole.toString('utf8')
   }
 
-  function decodeUtf16(bytes: Buffer, last: boolean): string {
-    let end = bytes.length & ~1
-    const high = encoding === 'utf-16le' ? bytes[end - 1] : bytes[end - 2]
-    if (!last && end > 0 && high !== undefined && (high & 0xfc) === 0xd8) end -= 2
-    if (last && end < bytes.length) throw new DecodeFault(encoding, offsetBytes + end)
-    rest = Buffer.from(bytes.subarray(end))
-    const whole = Buffer.from(bytes.subarray(0, end))
-    const text = (encoding === 'utf-16be' ? whole.swap16() : whole).toString('utf16le')
-    const nul = text.indexOf('\0')
-    if (nul !== -1) throw new DecodeFault(encoding, offsetBytes + 2 * nul, 'nul')
-    if (!text.isWellFormed()) {
-      throw new DecodeFault(encoding, offsetBytes + 2 * text.toWellFormed().indexOf('\ufffd'))
-    }
-    return text
-  }
-
   function decode(chunk: Buffer, last: boolean): string {
     let bytes = rest.length === 0 ? chunk : Buffer.concat([rest, chunk])
     rest = NOTHING
@@ -172,7 +156,7 @@ export function createDecoder(found: FoundEncoding): Decoder {
         break
       case 'utf-16le':
       case 'utf-16be':
-        text = decodeUtf16(bytes, last)
+        ;({ text, rest } = decodeUtf16(bytes, last, encoding, offsetBytes))
         break
       case 'windows-1252':
         text = isAscii(bytes) ? bytes.toString('latin1') : iconv.decode(bytes, encoding)
@@ -188,6 +172,27 @@ export function createDecoder(found: FoundEncoding): Decoder {
       return encoding
     },
   }
+}
+
+function decodeUtf16(
+  bytes: Buffer,
+  last: boolean,
+  encoding: 'utf-16le' | 'utf-16be',
+  offsetBytes: number,
+): { text: string; rest: Buffer } {
+  let end = bytes.length & ~1
+  const high = encoding === 'utf-16le' ? bytes[end - 1] : bytes[end - 2]
+  // The first half of a pair waits for the second.
+  if (!last && end > 0 && high !== undefined && (high & 0xfc) === 0xd8) end -= 2
+  if (last && end < bytes.length) throw new DecodeFault(encoding, offsetBytes + end)
+  const whole = Buffer.from(bytes.subarray(0, end))
+  const text = (encoding === 'utf-16be' ? whole.swap16() : whole).toString('utf16le')
+  const nul = text.indexOf('\0')
+  if (nul !== -1) throw new DecodeFault(encoding, offsetBytes + 2 * nul, 'nul')
+  if (!text.isWellFormed()) {
+    throw new DecodeFault(encoding, offsetBytes + 2 * text.toWellFormed().indexOf('\ufffd'))
+  }
+  return { text, rest: Buffer.from(bytes.subarray(end)) }
 }
 
 /** How many bytes from the start are valid UTF-8. */

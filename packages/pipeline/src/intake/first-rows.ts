@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
-import { createRowSet } from './bits.ts'
+import { createRowSet } from './row-set.ts'
+import { createHashTable } from './hash-table.ts'
 
 /** Finds identical records; holds 128 bits of hash for each different one, and no text. */
 export interface FirstRows {
@@ -10,24 +11,18 @@ export interface FirstRows {
   readonly sizeBytes: number
 }
 
-/** Hashes are kept in segments, so that growth copies none of them. */
-const SEGMENT_HASHES = 1 << 16
-const WORDS = 4
-
 /**
  * An empty table. Rows must be given in rising order.
  *
- * 16 bytes for each different record, 5 to 11 for its place in the index, an eighth for each row: 5,000,000
- * records take about 115 MB. Two different records of a list meet with a chance of 2^-83 at that size.
- * The seed is random, so that nobody can prepare a list whose records all fall on one place.
+ * 21 to 27 bytes for each different record and an eighth for each row: 5,000,000 records take about
+ * 115 MB. Two different records of such a list meet with a chance of 2^-83. The seed is random, so that
+ * nobody can prepare a list whose records all fall on one place.
  */
 export function createFirstRows(seed: Buffer = randomBytes(16)): FirstRows {
-  const seeds = [0, 4, 8, 12].map((at) => seed.readInt32LE(at))
-  const [seed0 = 0, seed1 = 0, seed2 = 0, seed3 = 0] = seeds
-  const segments: Int32Array[] = []
-  /** Ordinal + 1 of a hash, or 0 where free; searched onward from the hash's own place. */
-  let index = new Int32Array(1 << 12)
-  let count = 0
+  const [seed0 = 0, seed1 = 0, seed2 = 0, seed3 = 0] = [0, 4, 8, 12].map((at) =>
+    seed.readInt32LE(at),
+  )
+  const hashes = createHashTable()
   const rows = createRowSet()
 
   function find(row: number, ...subjects: readonly (string | undefined)[]): number {
@@ -51,69 +46,24 @@ export function createFirstRows(seed: Buffer = randomBytes(16)): FirstRows {
       c = Math.imul(c ^ mark, 0x297a2d39) ^ b
       d = Math.imul(d ^ mark, 0x7feb352d) ^ c
     }
-    return place(
-      row,
+    const ordinal = hashes.place(
       mixed(a ^ (b >>> 16)),
       mixed(b ^ (c >>> 16)),
       mixed(c ^ (d >>> 16)),
       mixed(d ^ (a >>> 16)),
     )
-  }
-
-  function place(row: number, a: number, b: number, c: number, d: number): number {
-    const mask = index.length - 1
-    for (let slot = a & mask; ; slot = (slot + 1) & mask) {
-      const ordinal = (index[slot] ?? 0) - 1
-      if (ordinal < 0) {
-        index[slot] = count + 1
-        append(row, a, b, c, d)
-        return -1
-      }
-      const segment = segmentOf(ordinal)
-      const at = (ordinal % SEGMENT_HASHES) * WORDS
-      const same =
-        segment[at] === a && segment[at + 1] === b && segment[at + 2] === c && segment[at + 3] === d
-      if (same) return rows.at(ordinal)
-    }
-  }
-
-  function append(row: number, a: number, b: number, c: number, d: number): void {
-    if (count % SEGMENT_HASHES === 0) segments.push(new Int32Array(SEGMENT_HASHES * WORDS))
-    const segment = segmentOf(count)
-    const at = (count % SEGMENT_HASHES) * WORDS
-    segment[at] = a
-    segment[at + 1] = b
-    segment[at + 2] = c
-    segment[at + 3] = d
+    if (ordinal !== -1) return rows.at(ordinal)
     rows.add(row)
-    count += 1
-    if (count > index.length * 0.75) growIndex()
-  }
-
-  function growIndex(): void {
-    const larger = new Int32Array(index.length * 2)
-    const mask = larger.length - 1
-    for (let ordinal = 0; ordinal < count; ordinal++) {
-      let slot = (segmentOf(ordinal)[(ordinal % SEGMENT_HASHES) * WORDS] ?? 0) & mask
-      while (larger[slot] !== 0) slot = (slot + 1) & mask
-      larger[slot] = ordinal + 1
-    }
-    index = larger
-  }
-
-  function segmentOf(ordinal: number): Int32Array {
-    const segment = segments[(ordinal / SEGMENT_HASHES) | 0]
-    if (segment === undefined) throw new Error(`no hash ${ordinal} of ${count}`)
-    return segment
+    return -1
   }
 
   return {
     find,
     get count() {
-      return count
+      return hashes.count
     },
     get sizeBytes() {
-      return segments.length * SEGMENT_HASHES * WORDS * 4 + index.byteLength + (rows.count >> 3)
+      return hashes.sizeBytes + rows.sizeBytes
     },
   }
 }

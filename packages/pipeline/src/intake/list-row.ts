@@ -1,10 +1,10 @@
 import type { RowKind } from '@plumbline/contract/batch'
 import { checksOf, type Check, type Product } from '@plumbline/contract/products'
 import type { CountryCode } from 'libphonenumber-js/max'
-import { createRowSet } from './bits.ts'
+import { createRowSet } from './row-set.ts'
 import { createFirstRows } from './first-rows.ts'
 import type { ListLimits } from './limits.ts'
-import { cellReaders } from './subject.ts'
+import { cellReaders, type CellReader } from './subject.ts'
 
 /** Subjects of a record in normal form; undefined where absent or dropped. */
 export interface Subjects {
@@ -72,16 +72,9 @@ export interface RowRules {
 
 /** A maker that remembers every record, to find repeats. */
 export function createRowMaker(rules: RowRules): RowMaker {
-  const { limits, columns } = rules
-  const readers = cellReaders(rules.defaultCountry)
-  const checks = checksOf(rules.product).filter((check) => columns[check] !== undefined)
-  const parts = checks.map((check, at) => ({
-    check,
-    column: columns[check] ?? -1,
-    reader: readers[check],
-    required: at === 0,
-  }))
-  const refColumn = columns.ref ?? -1
+  const { limits } = rules
+  const parts = partsOf(rules)
+  const refColumn = rules.columns.ref ?? -1
   const firstRows = createFirstRows()
   const repeated = createRowSet()
   const kinds = { blank: 0, refused: 0, duplicate: 0, billable: 0 }
@@ -90,53 +83,30 @@ export function createRowMaker(rules: RowRules): RowMaker {
   let row = 0
   let widest = 0
 
-  function made(
-    kind: RowKind,
-    cells: readonly string[],
-    subjects: Subjects,
-    ref: string | undefined,
-    ofRow: number | undefined,
-    error: string | undefined,
-  ): ListRow {
+  function made(kind: RowKind, cells: Cells, about: Partial<ListRow>): ListRow {
     kinds[kind] += 1
-    return { row: row++, kind, cells, subjects, ref, ofRow, error }
-  }
-
-  function refuse(cells: readonly string[], error: string): ListRow {
-    return made('refused', cells, NO_SUBJECTS, undefined, undefined, error)
-  }
-
-  function blank(cells: readonly string[]): ListRow {
-    return made('blank', cells, NO_SUBJECTS, undefined, undefined, undefined)
-  }
-
-  function fromParts(cells: readonly string[], field: FieldText | undefined): ListRow {
-    const subjects: { -readonly [C in Check]: Subjects[C] } = { ...NO_SUBJECTS }
-    let error: string | undefined
-    for (const part of parts) {
-      const text = (field === undefined ? cells[part.column] : field(part.check))?.trim()
-      if (text === undefined || text === '') {
-        if (part.required) return refuse(cells, `${part.check}: is missing`)
-        continue
-      }
-      const reading = part.reader(text)
-      if (reading.subject === undefined) {
-        const fault = `${part.check}: ${reading.fault}`
-        if (part.required) return refuse(cells, fault)
-        error = error === undefined ? fault : `${error}; ${fault}`
-        continue
-      }
-      subjects[part.check] = reading.subject
-      if (reading.note !== undefined) {
-        const note = `${part.check}: ${reading.note}`
-        error = error === undefined ? note : `${error}; ${note}`
-      }
+    return {
+      row: row++,
+      kind,
+      cells,
+      subjects: about.subjects ?? NO_SUBJECTS,
+      ref: about.ref,
+      ofRow: about.ofRow,
+      error: about.error,
     }
+  }
+
+  const refuse = (cells: Cells, error: string): ListRow => made('refused', cells, { error })
+
+  function fromParts(cells: Cells, field: FieldText | undefined): ListRow {
+    const { refused, subjects, error } = readParts(parts, cells, field)
+    if (refused !== undefined) return refuse(cells, refused)
     const ref = (field === undefined ? cells[refColumn] : field('ref')) || undefined
-    const ofRow = firstRows.find(row, subjects.email, subjects.phone, subjects.ip, subjects.domain)
-    if (ofRow === -1) return made('billable', cells, subjects, ref, undefined, error)
-    repeated.add(ofRow)
-    return made('duplicate', cells, subjects, ref, ofRow, error)
+    const { email, phone, ip, domain } = subjects
+    const first = firstRows.find(row, email, phone, ip, domain)
+    if (first === -1) return made('billable', cells, { subjects, ref, error })
+    repeated.add(first)
+    return made('duplicate', cells, { subjects, ref, ofRow: first, error })
   }
 
   return {
@@ -144,14 +114,11 @@ export function createRowMaker(rules: RowRules): RowMaker {
       if (cells.length > widest) widest = Math.min(cells.length, limits.columns)
       let chars = cells.length
       for (const cell of cells) chars += cell.length
-      if (chars > safeChars) {
+      if (chars > safeChars || cells.length > limits.columns) {
         const fault = limitFault(cells, limits)
         if (fault !== undefined) return refuse(cells.slice(0, limits.columns), fault)
-      } else if (cells.length > limits.columns) {
-        return refuse(cells.slice(0, limits.columns), columnsFault(cells.length, limits))
       }
-      if (cells.every(isBlank)) return blank(cells)
-      return fromParts(cells, undefined)
+      return cells.every(isBlank) ? made('blank', cells, {}) : fromParts(cells, undefined)
     },
     fromFields: (cells, field, width) => {
       if (width > widest) widest = Math.min(width, limits.columns)
@@ -159,12 +126,57 @@ export function createRowMaker(rules: RowRules): RowMaker {
       return fromParts(cells, field)
     },
     refuse,
-    blank,
+    blank: (cells) => made('blank', cells, {}),
     get counts() {
       return { total: row, ...kinds, columns: widest }
     },
     repeated: () => repeated.toBuffer(),
   }
+}
+
+type Cells = readonly string[]
+
+/** One part of a record: where it stands and how it is read. */
+interface Part {
+  readonly check: Check
+  readonly column: number
+  readonly reader: CellReader
+  readonly required: boolean
+}
+
+function partsOf({ product, columns, defaultCountry }: RowRules): readonly Part[] {
+  const readers = cellReaders(defaultCountry)
+  return checksOf(product).flatMap((check, at): Part[] => {
+    const column = columns[check]
+    return column === undefined
+      ? []
+      : [{ check, column, reader: readers[check], required: at === 0 }]
+  })
+}
+
+/** The subjects of a record, or why it is refused; a part that cannot be read is left out and named. */
+function readParts(
+  parts: readonly Part[],
+  cells: Cells,
+  field: FieldText | undefined,
+): { refused?: string; subjects: Subjects; error?: string | undefined } {
+  const subjects: { -readonly [C in Check]: Subjects[C] } = { ...NO_SUBJECTS }
+  let error: string | undefined
+  for (const { check, column, reader, required } of parts) {
+    const text = (field === undefined ? cells[column] : field(check))?.trim()
+    if (text === undefined || text === '') {
+      if (required) return { refused: `${check}: is missing`, subjects }
+      continue
+    }
+    const reading = reader(text)
+    subjects[check] = reading.subject
+    const word = reading.subject === undefined ? reading.fault : reading.note
+    if (word === undefined) continue
+    const named = `${check}: ${word}`
+    if (required && reading.subject === undefined) return { refused: named, subjects }
+    error = error === undefined ? named : `${error}; ${named}`
+  }
+  return { subjects, error }
 }
 
 function isBlank(cell: string): boolean {

@@ -5,6 +5,8 @@ export interface RowSet {
   /** The row of the `rank`-th member, counted from 0; members must have been added in rising order. */
   at(rank: number): number
   readonly count: number
+  /** Bytes of its arrays. */
+  readonly sizeBytes: number
   /** One bit a row, lowest bit first; as long as the highest member needs. */
   toBuffer(): Buffer
 }
@@ -62,6 +64,9 @@ export function createRowSet(): RowSet {
     has: (row) => (((words[row >>> 5] ?? 0) >>> (row & 31)) & 1) === 1,
     get count() {
       return count
+    },
+    get sizeBytes() {
+      return words.byteLength + before.byteLength
     },
     toBuffer: () => {
       const bytes = Buffer.alloc((highest + 8) >>> 3)

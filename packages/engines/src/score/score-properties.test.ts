@@ -1,0 +1,217 @@
+import type { Outcomes } from '@plumbline/contract/score'
+import { describe, expect, it } from 'vitest'
+import { domain, email, ip, phone } from './outcome-fixture.ts'
+import { createFraudScorer } from './score.ts'
+import { ageSignal, listedSignal, riskSignal } from './signal.ts'
+import { packagedWeights } from './weights.ts'
+
+const weights = packagedWeights()
+const scorer = createFraudScorer(weights)
+
+const vpn = riskSignal('ip.anonymity', 'vpn')
+const tor = riskSignal('ip.anonymity', 'tor')
+const datacenter = riskSignal('ip.anonymity', 'datacenter')
+const proxy = riskSignal('ip.anonymity', 'public_proxy')
+
+describe('100,000 random records', () => {
+  const random = createRandom(20261121)
+
+  it('give a score of 0 to 100 whose reasons add up to it, whatever their order', () => {
+    const faults: unknown[] = []
+    for (let run = 0; run < 100_000; run++) {
+      const outcomes = build(draw(random))
+      const { score, reasons } = scorer(outcomes)
+      const sum = reasons.reduce((points, { contribution }) => points + contribution, 0)
+      const sound = Number.isInteger(score) && score >= 0 && score <= 100 && sum === score
+      const ordered = JSON.stringify(scorer(turn(outcomes)).reasons) === JSON.stringify(reasons)
+      if (!sound || !ordered) faults.push(outcomes)
+    }
+    expect(faults).toEqual([])
+  })
+
+  it('never fall when one thing turns towards risk', () => {
+    const faults: unknown[] = []
+    for (let run = 0; run < 100_000; run++) {
+      const levels = draw(random)
+      const place = Math.floor(random() * levels.length)
+      const worse = levels.with(place, (levels[place] ?? 0) + 1)
+      const [before, after] = [scorer(build(levels)).score, scorer(build(worse)).score]
+      if (after < before) faults.push({ before, after, levels, place })
+    }
+    expect(faults).toEqual([])
+  })
+
+  it('do not move when a harmless fact becomes unknown', () => {
+    const faults: unknown[] = []
+    for (let run = 0; run < 100_000; run++) {
+      const outcomes = build(draw(random))
+      const [known, unknown] = [scorer(outcomes).score, scorer(forget(outcomes)).score]
+      if (known !== unknown) faults.push({ known, unknown, outcomes })
+    }
+    expect(faults).toEqual([])
+  })
+
+  it('never fall under any weights of an operator', () => {
+    for (let table = 0; table < 20; table++) {
+      const groups = Object.fromEntries(
+        Object.entries(weights.groups).map(([group, rows]) => [
+          group,
+          Object.fromEntries(
+            Object.keys(rows).map((code) => [
+              code,
+              { weight: Math.floor(random() * 100), reason: '' },
+            ]),
+          ),
+        ]),
+      )
+      const own = { ...steps(groups), version: 'own' }
+      for (let run = 0; run < 1_000; run++) {
+        const levels = draw(random)
+        const place = Math.floor(random() * levels.length)
+        const worse = levels.with(place, (levels[place] ?? 0) + 1)
+        const score = createFraudScorer(own)
+        expect(score(build(worse)).score).toBeGreaterThanOrEqual(score(build(levels)).score)
+      }
+    }
+  })
+})
+
+/** Makes weights rise with the steps of age and lists, as an operator's have to. */
+function steps<T extends Record<string, Record<string, { weight: number; reason: string }>>>(
+  groups: T,
+): { groups: T } {
+  for (const [group, codes] of [
+    ['domain.age', ['under_365_days', 'under_90_days', 'under_30_days', 'under_7_days']],
+    ['ip.reputation', ['listed_3', 'listed_4', 'listed_5', 'listed_6']],
+  ] as const) {
+    const rows = groups[group]
+    const sorted = codes.map((code) => rows?.[code]?.weight ?? 0).toSorted((a, b) => a - b)
+    codes.forEach((code, at) => {
+      const row = rows?.[code]
+      if (row !== undefined) row.weight = sorted[at] ?? 0
+    })
+  }
+  return { groups }
+}
+
+/** One level for each thing that can turn towards risk; 0 is harmless. */
+const THINGS = 25
+
+function draw(random: () => number): number[] {
+  return Array.from({ length: THINGS }, () => (random() < 0.3 ? Math.floor(random() * 5) : 0))
+}
+
+function build(levels: readonly number[]): Required<Outcomes> {
+  const at = (place: number): number => levels[place] ?? 0
+  const on = (place: number): boolean => at(place) > 0
+  const ipSignals = [
+    ...(on(10) ? [vpn] : []),
+    ...(on(11) ? [tor] : []),
+    ...(on(12) ? [datacenter] : []),
+    ...(on(13) ? [proxy] : []),
+    ...(on(14) ? [riskSignal('ip.anonymity', 'private_relay')] : []),
+    ...[listedSignal(at(15) + 1)].filter((signal) => signal !== undefined),
+  ]
+  const ageDays = [4000, 300, 60, 20, 3][Math.min(at(16), 4)] ?? 3
+  const domainSignals = [
+    ...[ageSignal(ageDays)].filter((signal) => signal !== undefined),
+    ...(on(17) ? [riskSignal('domain.dns', 'broken')] : []),
+    ...(on(18) ? [riskSignal('domain.dns', 'no_mx')] : []),
+    ...(on(19) ? [riskSignal('domain.disposable', 'disposable')] : []),
+    ...(on(20) ? [riskSignal('domain.parked', 'parked')] : []),
+    ...(on(21) ? [riskSignal('domain.registration', 'expired')] : []),
+  ]
+  return {
+    email: email({
+      address: on(22) ? 'ann.lee+x@firm.example' : 'ann.lee@firm.example',
+      acceptsMail: !on(0),
+      mailbox: on(1) ? 'missing' : 'accepted',
+      catchAll: on(2),
+      disposable: on(3),
+      roleAccount: on(4),
+      freeProvider: on(5),
+      spamTrap: on(6),
+    }),
+    phone: phone({
+      valid: !on(7),
+      lineType: on(8) ? 'voip' : 'mobile',
+      roaming: on(9),
+      countryCode: on(23) ? 'FR' : 'GB',
+    }),
+    ip: ip(ipSignals),
+    domain: domain(domainSignals, {
+      ageDays,
+      // Another name un-merges groups; another country's name disagrees with the address too.
+      domain: ['firm.example', 'other.example', 'other.fr'][Math.min(at(24), 2)] ?? 'other.fr',
+    }),
+  }
+}
+
+/** The same outcomes with every signal and every part in the other order. */
+function turn({ email, phone, ip, domain }: Required<Outcomes>): Outcomes {
+  return {
+    domain: { ...domain, facts: { ...domain.facts, signals: domain.facts.signals.toReversed() } },
+    ip: { ...ip, facts: { ...ip.facts, signals: ip.facts.signals.toReversed() } },
+    phone,
+    email,
+  }
+}
+
+/** The same outcomes with every harmless fact that can be unknown made unknown. */
+function forget({ email, phone, ip, domain }: Required<Outcomes>): Outcomes {
+  const orNull = (value: boolean | null): boolean | null => (value === true ? true : null)
+  return {
+    email: {
+      ...email,
+      facts: {
+        ...email.facts,
+        acceptsMail: email.facts.acceptsMail === false ? false : null,
+        mxFound: null,
+        smtpValid: null,
+        mailbox: email.facts.mailbox === 'accepted' ? 'unknown' : email.facts.mailbox,
+        catchAll: orNull(email.facts.catchAll),
+      },
+    },
+    phone: {
+      ...phone,
+      facts: {
+        ...phone.facts,
+        reachable: null,
+        ported: null,
+        roaming: orNull(phone.facts.roaming),
+        countryCode: phone.facts.countryCode === 'GB' ? null : phone.facts.countryCode,
+      },
+    },
+    ip: {
+      ...ip,
+      facts: {
+        ...ip.facts,
+        isVpn: orNull(ip.facts.isVpn),
+        isTor: orNull(ip.facts.isTor),
+        isProxy: orNull(ip.facts.isProxy),
+        isDatacenter: orNull(ip.facts.isDatacenter),
+      },
+    },
+    domain: {
+      ...domain,
+      facts: {
+        ...domain.facts,
+        registered: null,
+        dnsHealthy: null,
+        parked: null,
+        ageDays: (domain.facts.ageDays ?? 0) > 365 ? null : domain.facts.ageDays,
+      },
+    },
+  }
+}
+
+/** Mulberry32: the same numbers for the same seed. */
+function createRandom(seed: number): () => number {
+  let state = seed
+  return () => {
+    state = (state + 0x6d2b79f5) | 0
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296
+  }
+}

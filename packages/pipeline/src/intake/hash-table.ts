@@ -1,0 +1,81 @@
+/** A growing table of 128-bit hashes, each with the number it was put in as. */
+export interface HashTable {
+  /** The ordinal of an equal hash, or -1 when this one was put in, as the next. */
+  place(a: number, b: number, c: number, d: number): number
+  readonly count: number
+  /** Bytes of its arrays. */
+  readonly sizeBytes: number
+}
+
+/** Hashes are kept in segments, so that growth copies none of them. */
+const SEGMENT_HASHES = 1 << 16
+const WORDS = 4
+const MAX_LOAD = 0.75
+
+/** An empty table: 16 bytes for each hash, and 5 to 11 for its place in the index. */
+export function createHashTable(): HashTable {
+  const segments: Int32Array[] = []
+  /** Ordinal + 1 of a hash, or 0 where free; searched onward from the hash's own place. */
+  let index = new Int32Array(1 << 12)
+  let count = 0
+
+  function place(a: number, b: number, c: number, d: number): number {
+    const mask = index.length - 1
+    for (let slot = a & mask; ; slot = (slot + 1) & mask) {
+      const ordinal = (index[slot] ?? 0) - 1
+      if (ordinal < 0) {
+        index[slot] = count + 1
+        append(a, b, c, d)
+        return -1
+      }
+      const segment = segmentOf(segments, ordinal)
+      const at = (ordinal % SEGMENT_HASHES) * WORDS
+      const first = segment[at] === a && segment[at + 1] === b
+      if (first && segment[at + 2] === c && segment[at + 3] === d) return ordinal
+    }
+  }
+
+  function append(a: number, b: number, c: number, d: number): void {
+    if (count % SEGMENT_HASHES === 0) segments.push(new Int32Array(SEGMENT_HASHES * WORDS))
+    const segment = segmentOf(segments, count)
+    const at = (count % SEGMENT_HASHES) * WORDS
+    segment[at] = a
+    segment[at + 1] = b
+    segment[at + 2] = c
+    segment[at + 3] = d
+    count += 1
+    if (count > index.length * MAX_LOAD) index = largerIndex(segments, count, index.length * 2)
+  }
+
+  return {
+    place,
+    get count() {
+      return count
+    },
+    get sizeBytes() {
+      return segments.length * SEGMENT_HASHES * WORDS * 4 + index.byteLength
+    },
+  }
+}
+
+function largerIndex(
+  segments: readonly Int32Array[],
+  count: number,
+  size: number,
+): Int32Array<ArrayBuffer> {
+  const index = new Int32Array(size)
+  const mask = size - 1
+  for (let ordinal = 0; ordinal < count; ordinal++) {
+    const hash = segmentOf(segments, ordinal)[(ordinal % SEGMENT_HASHES) * WORDS] ?? 0
+    let slot = hash & mask
+    while (index[slot] !== 0) slot = (slot + 1) & mask
+    index[slot] = ordinal + 1
+  }
+  return index
+}
+
+function segmentOf(segments: readonly Int32Array[], ordinal: number): Int32Array {
+  const segment = segments[(ordinal / SEGMENT_HASHES) | 0]
+  if (segment === undefined) throw new Error(`no hash ${ordinal} in ${segments.length} segments`)
+  return segment
+}
