@@ -37,9 +37,15 @@ export async function openProducer<Backend extends IQueueBackend, Connection>(
   await queue.waitUntilReady()
   return {
     async add(jobs) {
-      await queue.addBulk(
-        jobs.map(({ id, data }) => ({ name, data, opts: { ...JOB_OPTIONS, jobId: id } })),
-      )
+      const [first, ...more] = jobs.map(({ id, data }) => ({
+        name,
+        data,
+        opts: { ...JOB_OPTIONS, jobId: id },
+      }))
+      if (first === undefined) return
+      // On Postgres the statement for many takes ten times as long as the one for a single job.
+      if (more.length === 0) await queue.add(first.name, first.data, first.opts)
+      else await queue.addBulk([first, ...more])
     },
     state: async (id) => STATES[await queue.getJobState(id)] ?? 'lost',
     async depth() {
