@@ -45,6 +45,10 @@ export interface DomainEngineOptions {
   readonly registryRates?: Readonly<Record<string, number>>
   /** Questions at once to one registry server; default 2. */
   readonly registryConcurrency?: number
+  /** One RDAP query, redirects included; default 8,000. */
+  readonly rdapTimeoutMs?: number
+  /** One WHOIS query; default 10,000. */
+  readonly whoisTimeoutMs?: number
   /** How long a list waits for a registry before a name is answered later; default 10,000. */
   readonly holdMs?: number
   /** Whether front pages are read to tell parked names; default false. */
@@ -58,10 +62,12 @@ export interface DomainEngineOptions {
 export function createDomainEngine(options: DomainEngineOptions): Engine<'domain'> {
   const clock = options.clock ?? (() => new Date())
   const net = { egress: options.egress, resolver: options.resolver }
+  const memory = forgiving(options.memory, options.log)
   const manners = createManners({
     limiter: options.limiter,
-    memory: options.memory,
+    memory,
     now: () => clock().getTime(),
+    log: options.log,
     ...(options.registryPerSecond === undefined ? {} : { perSecond: options.registryPerSecond }),
     ...(options.registryRates === undefined ? {} : { rates: options.registryRates }),
     ...(options.registryConcurrency === undefined
@@ -78,10 +84,11 @@ export function createDomainEngine(options: DomainEngineOptions): Engine<'domain
   const registry = createRegistry({
     bootstrap,
     manners,
-    memory: options.memory,
-    rdap: net,
+    memory,
+    rdap: { ...net, timeoutMs: options.rdapTimeoutMs ?? 8_000 },
     whois: {
       ...net,
+      timeoutMs: options.whoisTimeoutMs ?? 10_000,
       root: options.whoisServer ?? 'whois.iana.org',
       port: options.whoisPort ?? 43,
     },
@@ -102,6 +109,22 @@ export function createDomainEngine(options: DomainEngineOptions): Engine<'domain
     run,
     health: async () => healthOf(bootstrap, manners),
     [Symbol.asyncDispose]: async () => undefined,
+  }
+}
+
+// What is remembered only saves questions: without it the engine asks more and answers the same.
+function forgiving(memory: Memory, log: EngineLog): Memory {
+  const forgive = (error: unknown): void =>
+    log.warn({ err: error }, 'the shared memory is out of reach')
+  return {
+    claim: (entry) => memory.claim(entry),
+    delete: (keys) => memory.delete(keys),
+    get: (keys) =>
+      memory.get(keys).catch((error: unknown) => {
+        forgive(error)
+        return keys.map(() => undefined)
+      }),
+    set: (entries) => memory.set(entries).catch(forgive),
   }
 }
 

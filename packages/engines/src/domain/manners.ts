@@ -1,4 +1,4 @@
-import type { Limiter, Memory } from '@plumbline/contract/engine'
+import type { Lease, Limiter, Memory } from '@plumbline/contract/engine'
 
 /** How a server took a question. */
 export type Mood =
@@ -49,6 +49,7 @@ export interface MannersOptions {
   readonly holdMs?: number
   /** Milliseconds since 1970. */
   readonly now: () => number
+  readonly log: { warn(fields: object, message: string): void }
 }
 
 /**
@@ -67,6 +68,7 @@ const SILENCES = 5
 const SILENT_PAUSE_MS = 30_000
 const THROTTLED_PAUSE_MS = 60_000
 const MAX_PAUSE_MS = 3_600_000
+const LIMITS_RETRY_MS = 500
 /** How old a look at the pauses of other workers may be. */
 const PAUSE_LOOK_MS = 1_000
 
@@ -102,10 +104,13 @@ export function createManners(options: MannersOptions): Manners {
 
 type Settings = MannersOptions & { readonly concurrency: number; readonly holdMs: number }
 
+type Held = Extract<Lease, { granted: true }>
+
 interface Waiter {
   readonly turn: Turn
   /** Runs the question; the mood tells how it went. */
   readonly start: () => Promise<Mood>
+  readonly fail: (error: unknown) => void
   readonly refuse: (turned: Exclude<Turned<never>, { kind: 'done' }>) => void
 }
 
@@ -147,12 +152,13 @@ function takeTurn<T>(
   if (turn.signal.aborted) return Promise.resolve({ kind: 'aborted' })
   const afterMs = turn.lane === 'bulk' ? bookedAfterMs(server, turn, settings) : 0
   if (afterMs > settings.holdMs) return Promise.resolve({ kind: 'later', afterMs })
-  const { promise, resolve } = Promise.withResolvers<Turned<T>>()
+  const { promise, resolve, reject } = Promise.withResolvers<Turned<T>>()
   const onAbort = (): void => resolve({ kind: 'aborted' })
   turn.signal.addEventListener('abort', onAbort, { once: true })
   server.waiting[turn.lane].push({
     turn,
     refuse: resolve,
+    fail: reject,
     async start() {
       const { value, mood } = await ask()
       resolve({ kind: 'done', value })
@@ -180,9 +186,15 @@ async function pump(server: Server, settings: Settings): Promise<void> {
   server.pumping = true
   try {
     while (dropAborted(server) > 0) {
-      if (await isPaused(server, settings)) sendAway(server, settings)
-      else if (server.running >= settings.concurrency) return
-      else await startNext(server, settings)
+      if (server.running >= settings.concurrency) return
+      try {
+        if (await isPaused(server, settings)) sendAway(server, settings)
+        else await startNext(server, settings)
+      } catch (error) {
+        // Without the shared limits nobody is asked; who waits does so until they are back.
+        settings.log.warn({ err: error }, 'the limits of registry servers are out of reach')
+        await sleep(LIMITS_RETRY_MS)
+      }
     }
   } finally {
     server.pumping = false
@@ -207,15 +219,25 @@ async function startNext(server: Server, settings: Settings): Promise<void> {
   dropAborted(server)
   const waiter = server.waiting.live.shift() ?? server.waiting.bulk.shift()
   if (waiter === undefined) return lease.release()
+  void serve(server, waiter, lease, settings)
+}
+
+async function serve(
+  server: Server,
+  waiter: Waiter,
+  lease: Held,
+  settings: Settings,
+): Promise<void> {
   server.running++
-  void waiter
-    .start()
-    .then((mood) => learn(server, mood, settings))
-    .finally(async () => {
-      server.running--
-      await lease.release()
-      void pump(server, settings)
-    })
+  try {
+    await learn(server, await waiter.start(), settings)
+  } catch (error) {
+    waiter.fail(error)
+  } finally {
+    server.running--
+    await lease.release().catch(() => undefined)
+    void pump(server, settings)
+  }
 }
 
 async function learn(server: Server, mood: Mood, settings: Settings): Promise<void> {

@@ -24,14 +24,12 @@ export type RdapAnswer =
 export interface RdapNet {
   readonly egress: Egress
   readonly resolver: Resolver
-  /** Default 8,000. */
-  readonly timeoutMs?: number
+  readonly timeoutMs: number
 }
 
 /** Bounds of one query. An answer is a few kilobytes; redirects lead from a list to its registry. */
 const MAX_BYTES = 512_000
 const MAX_REDIRECTS = 5
-const TIMEOUT_MS = 8_000
 /** A server that asks for more patience than this is as good as down. */
 const MAX_RETRY_MS = 3_600_000
 
@@ -50,7 +48,7 @@ export async function askRdap(
     headers: { accept: 'application/rdap+json, application/json;q=0.9' },
     maxBytes: MAX_BYTES,
     maxRedirects: MAX_REDIRECTS,
-    timeoutMs: net.timeoutMs ?? TIMEOUT_MS,
+    timeoutMs: net.timeoutMs,
     signal,
     egress: net.egress,
     resolver: net.resolver,

@@ -119,5 +119,5 @@ function fromRdap(
 function fromMemory(held: Json): Registration | null {
   if (typeof held !== 'object' || held === null || Array.isArray(held)) return null
   if (!('registered' in held) || typeof held['registered'] !== 'boolean') return null
-  return { ...UNKNOWN, ...(held as object) } as Registration
+  return { ...UNKNOWN, ...held }
 }

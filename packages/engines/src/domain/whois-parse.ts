@@ -143,7 +143,9 @@ const HANDLE = /^(?:[A-Z0-9]+-[A-Z0-9-]+|[a-z]{2}\.[a-z0-9-]+)$/
 
 // Registries that keep registrars as objects print the object in a paragraph of its own.
 function nameOfHandle(handle: string, entries: readonly WhoisEntry[]): string | null {
-  const objects = entries.filter((entry) => /^registrar/.test(entry.key) && entry.value === handle)
+  const objects = entries.filter(
+    (entry) => entry.key.startsWith('registrar') && entry.value === handle,
+  )
   for (const { block } of objects) {
     const object = entries.filter((entry) => entry.block === block)
     if (object[0]?.value !== handle) continue

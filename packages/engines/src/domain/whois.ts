@@ -8,8 +8,8 @@ export interface WhoisNet {
   readonly egress: Egress
   readonly resolver: Resolver
   readonly port: number
-  /** Default 10,000: connection and reply together. */
-  readonly timeoutMs?: number
+  /** Connection and reply together. */
+  readonly timeoutMs: number
 }
 
 /** The reply of one server, or why there is none. */
@@ -17,7 +17,6 @@ export type WhoisAnswer =
   | { readonly kind: 'reply'; readonly text: string }
   | { readonly kind: 'failed'; readonly fault: string; readonly busy: boolean }
 
-const TIMEOUT_MS = 10_000
 const MAX_BYTES = 256_000
 const MAX_ADDRESSES = 2
 
@@ -33,7 +32,7 @@ export async function askWhois(
   signal: AbortSignal,
 ): Promise<WhoisAnswer> {
   if (!isHost(host)) return failed('not a host name')
-  const limit = AbortSignal.any([signal, AbortSignal.timeout(net.timeoutMs ?? TIMEOUT_MS)])
+  const limit = AbortSignal.any([signal, AbortSignal.timeout(net.timeoutMs)])
   const found = await resolveAddresses(net.resolver, host, { signal: limit })
   if (found.kind !== 'addresses')
     return failed('the server has no address', found.kind === 'failed')
@@ -61,7 +60,7 @@ async function converse(
     socket = await net.egress.dial({
       address,
       port: net.port,
-      timeoutMs: net.timeoutMs ?? TIMEOUT_MS,
+      timeoutMs: net.timeoutMs,
       signal,
     })
   } catch (error) {

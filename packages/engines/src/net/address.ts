@@ -78,7 +78,7 @@ function valueOfIpv6(text: string): bigint {
   const gap = text.indexOf('::')
   const head = groupsOf(gap === -1 ? text : text.slice(0, gap))
   const tail = gap === -1 ? [] : groupsOf(text.slice(gap + 2))
-  const zeros = new Array<number>(8 - head.length - tail.length).fill(0)
+  const zeros = Array.from({ length: 8 - head.length - tail.length }, () => 0)
   let value = 0n
   for (const group of [...head, ...zeros, ...tail]) value = (value << 16n) | BigInt(group)
   return value

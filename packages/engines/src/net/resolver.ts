@@ -133,22 +133,20 @@ export function createResolver(options: ResolverOptions): Resolver {
       if (!options.egress.permits(server.address)) return { kind: 'failed', reason: 'forbidden' }
       const leave = await gate.enter()
       try {
-        return await exchange(
-          { address: server.address, port: server.port ?? 53, trusted: false },
-          { name: asked, type },
-          { recursionDesired: false, checkingDisabled: false },
-          {
-            egress: options.egress,
-            timeoutMs: given.timeoutMs ?? 3_000,
-            signal: given.signal ?? new AbortController().signal,
-          },
-        )
+        const target = { address: server.address, port: server.port ?? 53, trusted: false }
+        const timeoutMs = given.timeoutMs ?? 3_000
+        const signal = given.signal ?? new AbortController().signal
+        const limits = { egress: options.egress, timeoutMs, signal }
+        return await exchange(target, { name: asked, type }, DIRECT, limits)
       } finally {
         leave()
       }
     },
   }
 }
+
+/** A name server is asked for what it holds itself. */
+const DIRECT = { recursionDesired: false, checkingDisabled: false } as const
 
 interface Flight {
   waiters: number
