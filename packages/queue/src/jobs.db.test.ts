@@ -1,5 +1,5 @@
 import { describe, expect, inject, test, vi } from 'vitest'
-import { stagePostgres, stageRedis, type QueueStage } from '../../../test/support/backends.ts'
+import { stagePostgres, stageRedis, type QueueStage } from '../../../test/support/queue-stage.ts'
 import { depth, enqueue, work } from './jobs.ts'
 
 describe.skipIf(inject('TEST_REDIS_URL') === null)('jobs on Redis', () => testJobs(stageRedis))
