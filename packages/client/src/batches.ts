@@ -121,7 +121,7 @@ function queryOf(values: Readonly<Record<string, string | number | undefined>>):
   for (const [name, value] of Object.entries(values)) {
     if (value !== undefined && value !== '') query.set(name, String(value))
   }
-  return query.size === 0 ? '' : `?${query}`
+  return query.size === 0 ? '' : `?${query.toString()}`
 }
 
 function bodyOf(list: BatchFile | BatchRecords): { form: FormData } | { json: object } {

@@ -134,9 +134,8 @@ function magicProblem(
   code: 'payment_required' | 'too_many_requests' | 'internal' | 'unavailable' | 'timeout',
 ): Problem {
   const retry = code === 'too_many_requests' || code === 'unavailable'
-  return new Problem(code, 'This is what the magic test value asks for; nothing is wrong.', {
-    ...(retry ? { retryAfterSeconds: RETRY_SECONDS } : {}),
-  })
+  const options = retry ? { retryAfterSeconds: RETRY_SECONDS } : {}
+  return new Problem(code, 'This is what the magic test value asks for; nothing is wrong.', options)
 }
 
 function outcomeOf<C extends Check>(

@@ -11,15 +11,17 @@ import {
   type Part,
 } from './openapi-parts.ts'
 
+const tags = ['batches']
+
 /** The paths of lists. */
 export function batchPaths(): Part {
   const id = [ref('parameters', 'BatchId')]
-  const once = [...id, ref('parameters', 'IdempotencyKey')]
-  const tags = ['batches']
   return {
     '/v1/batches': {
       get: {
-        ...{ tags, operationId: 'listBatches', summary: 'Batches, newest first' },
+        tags,
+        operationId: 'listBatches',
+        summary: 'Batches, newest first',
         parameters: [
           query('limit', { type: 'integer', minimum: 1, maximum: 100, default: 20 }),
           query('cursor', { type: 'string' }),
@@ -27,7 +29,9 @@ export function batchPaths(): Part {
         responses: { 200: answer('A page.', 'BatchPage'), ...refusals([...ANY, 'bad_request']) },
       },
       post: {
-        ...{ tags, operationId: 'createBatch', summary: 'Submit a list, as a file or as records' },
+        tags,
+        operationId: 'createBatch',
+        summary: 'Submit a list, as a file or as records',
         parameters: [ref('parameters', 'IdempotencyKey')],
         requestBody: {
           required: true,
@@ -42,22 +46,45 @@ export function batchPaths(): Part {
         },
       },
     },
+    ...batchPath(id),
+    ...movePaths([...id, ref('parameters', 'IdempotencyKey')]),
+    '/v1/batches/{id}/events': { get: events(id) },
+    '/v1/batches/{id}/results': { get: results(id) },
+  }
+}
+
+function batchPath(parameters: readonly Part[]): Part {
+  return {
     '/v1/batches/{id}': {
       get: {
-        ...{ tags, operationId: 'readBatch', summary: 'One batch', parameters: id },
+        tags,
+        operationId: 'readBatch',
+        summary: 'One batch',
+        parameters,
         responses: { 200: answer('The batch.', 'Batch'), ...refusals([...ANY, 'not_found']) },
       },
       delete: {
-        ...{ tags, operationId: 'deleteBatch', summary: 'Erase a batch', parameters: id },
+        tags,
+        operationId: 'deleteBatch',
+        summary: 'Erase a batch',
+        parameters,
         responses: {
           204: { description: 'Erased with its file and results.', headers: headers([]) },
           ...refusals([...ANY, 'not_found', 'conflict']),
         },
       },
     },
+  }
+}
+
+function movePaths(parameters: readonly Part[]): Part {
+  return {
     '/v1/batches/{id}/start': {
       post: {
-        ...{ tags, operationId: 'startBatch', summary: 'Run a ready batch', parameters: once },
+        tags,
+        operationId: 'startBatch',
+        summary: 'Run a ready batch',
+        parameters,
         responses: {
           200: answer('The batch, running.', 'Batch', ['IdempotentReplayed']),
           ...refusals([...POSTING, 'payment_required', 'not_found']),
@@ -66,15 +93,16 @@ export function batchPaths(): Part {
     },
     '/v1/batches/{id}/cancel': {
       post: {
-        ...{ tags, operationId: 'cancelBatch', summary: 'Cancel a batch', parameters: once },
+        tags,
+        operationId: 'cancelBatch',
+        summary: 'Cancel a batch',
+        parameters,
         responses: {
           200: answer('The batch, canceling.', 'Batch', ['IdempotentReplayed']),
           ...refusals([...POSTING, 'not_found']),
         },
       },
     },
-    '/v1/batches/{id}/events': { get: events(id) },
-    '/v1/batches/{id}/results': { get: results(id) },
   }
 }
 

@@ -17,7 +17,7 @@ import type { Gate } from './admit.ts'
 import { createBalances } from './balances.ts'
 import { createKeyring } from './keyring.ts'
 import type { OnceStore } from './once.ts'
-import { createRate } from './rate.ts'
+import { createRate, orOwn } from './rate.ts'
 import type { ApiSettings } from './settings.ts'
 
 /** What the routes work with; built once, closed in reverse. */
@@ -67,8 +67,18 @@ export async function openContext(
   const metrics = createMetrics()
   const owned = stack.move()
   return {
-    ...{ settings, log, metrics, db, metering, live, pipeline, scoreFraud, gate, once },
-    ...{ stopping, onError },
+    settings,
+    log,
+    metrics,
+    db,
+    metering,
+    live,
+    pipeline,
+    scoreFraud,
+    gate,
+    once,
+    stopping,
+    onError,
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   }
 }
@@ -89,7 +99,9 @@ function openGate(
   onError: (error: unknown) => void,
 ): Gate {
   // On Postgres a take would cost each call a transaction, so each process keeps the limit by itself.
-  const limiter = connections.queue.kind === 'redis' ? connections.limiter : createLocalLimiter()
+  const own = createLocalLimiter()
+  const limiter =
+    connections.queue.kind === 'redis' ? orOwn(connections.limiter, own, onError) : own
   const keyring = stack.use(
     createKeyring({ db: connections.db, prefix: settings.KEY_PREFIX, onError }),
   )

@@ -1,6 +1,6 @@
 import { createLocalLimiter } from '@plumbline/queue/local-limiter'
 import { expect, test } from 'vitest'
-import { createRate } from './rate.ts'
+import { createRate, orOwn } from './rate.ts'
 
 test('a burst is granted at once, then calls at the rate, and each refusal says when to come again', async () => {
   let time = 0
@@ -31,4 +31,16 @@ test('keys do not share a bucket', async () => {
   expect(await rate.take('a')).toMatchObject({ granted: true })
   expect(await rate.take('a')).toMatchObject({ granted: false })
   expect(await rate.take('b')).toMatchObject({ granted: true })
+})
+
+test('each process keeps the limit while the shared limiter cannot be reached', async () => {
+  const faults: unknown[] = []
+  const shared = { take: () => Promise.reject(new Error('gone')) }
+  const limiter = orOwn(shared, createLocalLimiter({ nowMs: () => 0 }), (fault) =>
+    faults.push(fault),
+  )
+  const rate = createRate({ name: 'calls', perSecond: 1, burst: 1, limiter })
+  expect(await rate.take('a')).toMatchObject({ granted: true })
+  expect(await rate.take('a')).toMatchObject({ granted: false })
+  expect(faults).toHaveLength(2)
 })

@@ -19,12 +19,30 @@ export interface Rate {
   take(key: string): Promise<RateState>
 }
 
+/**
+ * The shared limiter, and this process's own while the shared one cannot be reached: a limit that is
+ * kept by each process is better than calls that fail.
+ */
+export function orOwn(
+  shared: Pick<Limiter, 'take'>,
+  own: Pick<Limiter, 'take'>,
+  onError: (error: unknown) => void,
+): Pick<Limiter, 'take'> {
+  return {
+    take: (key, count, rate) =>
+      shared.take(key, count, rate).catch((error: unknown) => {
+        onError(error)
+        return own.take(key, count, rate)
+      }),
+  }
+}
+
 /** Makes a limit over a limiter; `name` stands before its keys there. */
 export function createRate(options: {
   name: string
   perSecond: number
   burst: number
-  limiter: Limiter
+  limiter: Pick<Limiter, 'take'>
 }): Rate {
   const { name, perSecond, burst, limiter } = options
   const windowSeconds = Math.max(1, Math.ceil(burst / perSecond))

@@ -19,17 +19,17 @@ export function jsonReply(status: number, value: object, location?: string): Rep
 /** Sends an answer with the headers that every answer has. */
 export function sendReply(res: Response, reply: Reply): void {
   if (res.headersSent || res.destroyed) return
-  const body = Buffer.from(reply.body)
+  const { body } = reply
   const headers = [
     ...commonHeaders(exchangeOf(res)),
     ...FIXED_HEADERS,
     'Content-Length',
-    String(body.length),
+    String(Buffer.byteLength(body)),
   ]
   if (reply.location !== undefined) headers.push('Location', reply.location)
   if (reply.replayed === true) headers.push('Idempotent-Replayed', 'true')
   res.writeHead(reply.status, headers)
-  // express sends HEAD to the handlers of GET.
+  // As text, so that Node sends head and body by one write; express sends HEAD to the handlers of GET.
   res.end(res.req.method === 'HEAD' ? undefined : body)
 }
 
@@ -48,12 +48,12 @@ export function sendProblem(
 ): void {
   if (res.headersSent || res.destroyed) return
   const { status, error } = PROBLEMS[problem.code]
-  const body = Buffer.from(JSON.stringify({ error, message: problem.message }))
+  const body = JSON.stringify({ error, message: problem.message })
   const headers = [
     ...commonHeaders(exchangeOf(res)),
     ...FIXED_HEADERS,
     'Content-Length',
-    String(body.length),
+    String(Buffer.byteLength(body)),
     ...extra,
   ]
   if (problem.retryAfterSeconds !== undefined) {
@@ -98,15 +98,42 @@ export function commonHeaders(exchange: Exchange): string[] {
   return headers
 }
 
+/** The headers of an answer to a known account, and more by name. */
+export function headersWith(exchange: Exchange, more: Readonly<Record<string, string>>): string[] {
+  return [...commonHeaders(exchange), ...Object.entries(more).flat()]
+}
+
 /** A refusal for whatever was thrown: bugs and faults of ours are 500 without a word of what they were. */
 export function problemOf(error: unknown): Problem {
   if (error instanceof Problem) return error
   if (error instanceof URIError) {
     return new Problem('not_found', 'There is no such path; see /docs for those that exist.')
   }
+  if (isOutage(error)) {
+    return new Problem(
+      'unavailable',
+      'The service cannot answer at the moment and nothing was charged; try again shortly.',
+      { cause: error, retryAfterSeconds: 2 },
+    )
+  }
   return new Problem(
     'internal',
     'Something went wrong here and nothing was charged; try again, and name the X-Request-Id if it stays.',
     { cause: error },
+  )
+}
+
+/**
+ * Faults of connections to what stands behind the service: system codes, and SQLSTATE classes 08
+ * (connection), 53 (resources) and 57P0x (shutdown). Source: PostgreSQL manual, appendix A.
+ */
+const OUTAGE = /^(ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|08...|53...|57P0[1-3])$/
+
+function isOutage(error: unknown): boolean {
+  if (!(error instanceof Error)) return false
+  if (error instanceof AggregateError) return error.errors.some(isOutage)
+  if ('code' in error && typeof error.code === 'string') return OUTAGE.test(error.code)
+  return /connection (terminated|timeout|is closed)|timeout exceeded when trying/i.test(
+    error.message,
   )
 }

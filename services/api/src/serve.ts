@@ -1,3 +1,4 @@
+import { setTimeout as wait } from 'node:timers/promises'
 import type { Log } from '@plumbline/runtime/log'
 import { adminPages } from './admin.ts'
 import { createApp } from './app.ts'
@@ -25,6 +26,8 @@ export async function serve(settings: ApiSettings, log: Log, stop: AbortSignal):
       drainMs: settings.DRAIN_SECONDS * 1_000,
     }),
   )
+  // Whoever sends calls here is to see on /readyz that it should stop, before it is refused.
+  stack.defer(() => (stop.aborted ? wait(settings.STOP_DELAY_SECONDS * 1_000) : undefined))
   const owned = stack.move()
   return {
     address: server.address,

@@ -93,7 +93,9 @@ describe('the service itself', () => {
       expect(link).toMatch(/^\/docs\/[\w.-]+$/)
       const asset = await stage.call(link)
       expect([link, asset.status, asset.headers.get('x-request-id')]).toEqual([
-        ...[link, 200, expect.any(String)],
+        link,
+        200,
+        expect.any(String),
       ])
     }
     expect((await stage.call('/docs/package.json')).status).toBe(404)

@@ -56,6 +56,8 @@ export const apiSettings = z.object({
   /** A run that has not ended by then is taken for dead: its debit is given back and its idempotency key is free. */
   DEBIT_TIMEOUT_SECONDS: count(60),
   MAX_CONNECTIONS: count(10_000),
+  /** How long a stop says so on `/readyz` before no more calls are taken. */
+  STOP_DELAY_SECONDS: count(1, { min: 0, max: 600 }),
   /** What a stop waits for calls that are under way. */
   DRAIN_SECONDS: count(25, { max: 600 }),
 })

@@ -190,14 +190,16 @@ describe('POST /v1/batches', () => {
   })
 
   test('file names are data', async () => {
+    const kept: (string | null)[] = []
     for (const name of ['../../etc/passwd', 'a\tb', 'Größe.csv', 'x'.repeat(1_000), 'CON']) {
       const body = new FormData()
       body.set('product', 'email')
       body.set('file', new Blob([CSV]), name)
       const answer = await stage.call('/v1/batches', { key: account.live, body })
       expect([name, answer.status]).toEqual([name, 202])
-      if (name === 'Größe.csv') expect(answer.json).toMatchObject({ file: { name } })
+      kept.push(batchView.parse(answer.json).file?.name ?? null)
     }
+    expect(kept).toEqual(['passwd', 'a\ufffdb', 'Größe.csv', 'x'.repeat(255), 'CON'])
   })
 
   test('429 beyond the unfinished lists of an account', async () => {
@@ -276,9 +278,7 @@ describe('reading batches', () => {
         await stage.call(`/v1/batches/bat_none${path}`, { method, key: account.live }),
         await stage.call(`/v1/batches/..%2f${path}`, { method, key: account.live }),
       ]
-      expect([method, path, ...asked.map(({ status }) => status)]).toEqual([
-        ...[method, path, 404, 404, 404, 404],
-      ])
+      expect(asked.map(({ status }) => status)).toEqual([404, 404, 404, 404])
       expect(new Set(asked.map(({ text }) => text)).size).toBe(1)
       expect((await stage.call(`/v1/batches/${id}${path}`, { method })).status).toBe(401)
     }

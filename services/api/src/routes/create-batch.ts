@@ -111,7 +111,7 @@ async function readFile(ctx: Context, req: Request, res: Response): Promise<List
       format: undefined,
       options,
       sameAs: [options, upload.digest],
-      discard: upload.discard,
+      discard: () => upload.discard(),
     }
   } catch (error) {
     await upload.discard()

@@ -89,12 +89,12 @@ describe('200', () => {
         Object.keys(RESULTS[product].shape).filter((field) => Object.hasOwn(result, field)),
       )
       expect(result['credits_used']).toBe(price)
-      if (product === 'contact-intel' || product === 'fraud-signals') {
-        for (const check of ['email', 'phone', 'ip', 'domain'] as const) {
-          expect(Object.hasOwn(result, check)).toBe(checks.includes(check))
-        }
-      }
-      if (product === 'deliverability') expect('phone' in result).toBe(checks.includes('phone'))
+      const optional = checks.filter((check) => check !== 'email')
+      expect(['phone', 'ip', 'domain'].filter((part) => typeof result[part] === 'object')).toEqual(
+        ['phone', 'ip', 'domain'].filter(
+          (part) => product !== part && optional.some((c) => c === part),
+        ),
+      )
       expect(answer.headers.get('x-credits-charged')).toBe(String(price))
       expect(answer.headers.get('x-credits-remaining')).toBe(String(100 - price))
       await settled(account)
@@ -487,19 +487,24 @@ describe('test keys', () => {
   })
 
   test.each([
-    ['status-402@magic.test', 402],
-    ['status-429@magic.test', 429],
-    ['status-500@magic.test', 500],
-    ['status-503@magic.test', 503],
-    ['status-504@magic.test', 504],
-    ['slow@magic.test', 200],
-  ])('%s answers %i', async (email, status) => {
+    ['status-402@magic.test', 402, null],
+    ['status-429@magic.test', 429, '1'],
+    ['status-500@magic.test', 500, null],
+    ['status-503@magic.test', 503, '1'],
+    ['status-504@magic.test', 504, null],
+  ])('%s answers %i', async (email, status, retryAfter) => {
     const account = await stage.account()
-    const startedAt = performance.now()
     const answer = await stage.call('/v1/email', { key: account.test, body: { email } })
     expect(answer.status).toBe(status)
-    if (status === 429 || status === 503) expect(answer.headers.get('retry-after')).toBe('1')
-    if (email.startsWith('slow')) expect(performance.now() - startedAt).toBeGreaterThan(2_000)
+    expect(answer.headers.get('retry-after')).toBe(retryAfter)
+  })
+
+  test('slow@magic.test answers late', async () => {
+    const account = await stage.account()
+    const startedAt = performance.now()
+    const body = { email: 'slow@magic.test' }
+    expect((await stage.call('/v1/email', { key: account.test, body })).status).toBe(200)
+    expect(performance.now() - startedAt).toBeGreaterThan(2_900)
   })
 
   test('are refused with 403 on the Free plan', async () => {

@@ -5,7 +5,7 @@ import { admit, showBalance } from '../admit.ts'
 import type { Context } from '../context.ts'
 import { exchangeOf } from '../exchange.ts'
 import { readQuery } from '../query.ts'
-import { commonHeaders } from '../reply.ts'
+import { headersWith } from '../reply.ts'
 import { batchIdOf } from './batch-id.ts'
 import type { Handler } from './handler.ts'
 
@@ -22,14 +22,15 @@ export function readResults(ctx: Context): Handler {
       after: query.wholeNumber('after', { fallback: 0, min: 0, max: Number.MAX_SAFE_INTEGER }),
     })
     await showBalance(ctx.gate, res)
-    res.writeHead(200, [
-      ...commonHeaders(exchangeOf(res)),
-      ...['Content-Type', results.contentType],
-      ...['Content-Disposition', `attachment; filename="${results.fileName}"`],
-      ...['X-Results-Complete', String(results.complete)],
-      ...['Cache-Control', 'no-store', 'X-Content-Type-Options', 'nosniff'],
-      ...(results.bytes === undefined ? [] : ['Content-Length', String(results.bytes)]),
-    ])
+    const headers = headersWith(exchangeOf(res), {
+      'Content-Type': results.contentType,
+      'Content-Disposition': `attachment; filename="${results.fileName}"`,
+      'X-Results-Complete': String(results.complete),
+      'Cache-Control': 'no-store',
+      'X-Content-Type-Options': 'nosniff',
+      ...(results.bytes === undefined ? {} : { 'Content-Length': String(results.bytes) }),
+    })
+    res.writeHead(200, headers)
     if (req.method === 'HEAD') {
       results.stream.destroy()
       res.end()

@@ -3,7 +3,7 @@ import type { Response } from 'express'
 import { admit, showBalance } from '../admit.ts'
 import type { Context } from '../context.ts'
 import { exchangeOf } from '../exchange.ts'
-import { commonHeaders } from '../reply.ts'
+import { headersWith } from '../reply.ts'
 import { batchIdOf } from './batch-id.ts'
 import type { Handler } from './handler.ts'
 
@@ -45,13 +45,14 @@ export function watchBatch(ctx: Context): Handler {
 
 async function openStream(ctx: Context, res: Response): Promise<void> {
   await showBalance(ctx.gate, res)
-  res.writeHead(200, [
-    ...commonHeaders(exchangeOf(res)),
-    ...['Content-Type', 'text/event-stream; charset=utf-8'],
-    ...['Cache-Control', 'no-store', 'X-Content-Type-Options', 'nosniff'],
+  const headers = headersWith(exchangeOf(res), {
+    'Content-Type': 'text/event-stream; charset=utf-8',
+    'Cache-Control': 'no-store',
+    'X-Content-Type-Options': 'nosniff',
     // Proxies that gather would hold events back.
-    ...['X-Accel-Buffering', 'no'],
-  ])
+    'X-Accel-Buffering': 'no',
+  })
+  res.writeHead(200, headers)
   res.flushHeaders()
 }
 

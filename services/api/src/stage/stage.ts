@@ -77,6 +77,7 @@ export async function openStage(env: Readonly<Record<string, string>> = {}): Pro
     PORT: '0',
     ADMIN_PORT: '0',
     LOG_LEVEL: 'silent',
+    STOP_DELAY_SECONDS: '0',
     DRAIN_SECONDS: '1',
     EVENTS_EVERY_MS: '50',
     ...env,
@@ -99,7 +100,9 @@ export async function openStage(env: Readonly<Record<string, string>> = {}): Pro
     call: (path, init) => call(`http://127.0.0.1:${api.port}${path}`, init),
     scratch: () => readdir(join(dataDir, 'scratch')),
     stop: () => stopping.abort(),
-    close: () => api[Symbol.asyncDispose](),
+    close: async () => {
+      await api[Symbol.asyncDispose]()
+    },
     [Symbol.asyncDispose]: () => closing.disposeAsync(),
   }
   for (const check of CHECKS) {

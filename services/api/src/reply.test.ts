@@ -1,0 +1,19 @@
+import { Problem } from '@plumbline/contract/problem'
+import { expect, test } from 'vitest'
+import { problemOf } from './reply.ts'
+
+test.each([
+  [new Problem('conflict', 'x'), 'conflict'],
+  [new URIError('x'), 'not_found'],
+  [Object.assign(new Error('x'), { code: 'ECONNREFUSED' }), 'unavailable'],
+  [Object.assign(new Error('x'), { code: '57P01' }), 'unavailable'],
+  [new AggregateError([Object.assign(new Error('x'), { code: 'ECONNREFUSED' })]), 'unavailable'],
+  [new Error('timeout exceeded when trying to connect'), 'unavailable'],
+  [Object.assign(new Error('x'), { code: '23505' }), 'internal'],
+  [new TypeError('secret'), 'internal'],
+  ['a text', 'internal'],
+])('%s is %s', (error, code) => {
+  const problem = problemOf(error)
+  expect(problem.code).toBe(code)
+  expect(problem.message).not.toContain('secret')
+})
