@@ -8,7 +8,8 @@ export interface ConnectionOptions {
   readonly timeoutMs?: number
   /** Tries after a refusal that says when to come again (429, 503), by waiting as long; 2 by default. */
   readonly retries?: number
-  readonly fetch?: typeof fetch
+  /** Stands in for the global `fetch`. */
+  readonly fetch?: (url: string, init: RequestInit) => Promise<Response>
 }
 
 /** What any call takes. */

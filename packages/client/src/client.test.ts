@@ -1,0 +1,159 @@
+import { describe, expect, test } from 'vitest'
+import { createClient, type Client } from './client.ts'
+import { RefusedError } from './refused.ts'
+
+interface Seen {
+  readonly url: string
+  readonly init: RequestInit
+}
+
+/** A client whose service answers what it is told, in order, the last again and again. */
+function clientOf(...answers: readonly (() => Response)[]): { client: Client; seen: Seen[] } {
+  const seen: Seen[] = []
+  const client = createClient({
+    baseUrl: 'http://service.example/',
+    key: 'svc_live_x',
+    fetch: async (url, init) => {
+      seen.push({ url, init })
+      const answer = answers[Math.min(seen.length, answers.length) - 1]
+      return answer?.() ?? Response.json({})
+    },
+  })
+  return { client, seen }
+}
+
+function refusal(status: number, headers: Record<string, string> = {}): () => Response {
+  return () => Response.json({ error: 'No', message: 'Do this.' }, { status, headers })
+}
+
+function headersOf({ init }: Seen): Headers {
+  return new Headers(init.headers)
+}
+
+describe('lookups', () => {
+  test('post the request with the key and give the result', async () => {
+    const { client, seen } = clientOf(() => Response.json({ credits_used: 1 }))
+    const request = { email: 'ada@example.com', explain: true }
+    expect(await client.fraudSignals(request, { idempotencyKey: 'k' })).toEqual({ credits_used: 1 })
+    const [call] = seen
+    expect(call?.url).toBe('http://service.example/v1/fraud-signals')
+    expect(call?.init.method).toBe('POST')
+    expect(call?.init.body).toBe(JSON.stringify(request))
+    const headers = call === undefined ? new Headers() : headersOf(call)
+    expect(headers.get('authorization')).toBe('Bearer svc_live_x')
+    expect(headers.get('content-type')).toBe('application/json')
+    expect(headers.get('idempotency-key')).toBe('k')
+  })
+
+  test('reject with the words of the service', async () => {
+    const { client } = clientOf(refusal(402, { 'x-request-id': 'r1' }))
+    const error = await client.email({ email: 'x' }).catch((thrown: unknown) => thrown)
+    expect(error).toBeInstanceOf(RefusedError)
+    expect(error).toMatchObject({ status: 402, error: 'No', message: 'Do this.', requestId: 'r1' })
+  })
+
+  test('show what a stranger answered in place of the service', async () => {
+    const { client } = clientOf(() => new Response('<html>bad gateway', { status: 502 }))
+    await expect(client.account()).rejects.toThrow('The service answered 502: <html>bad gateway')
+  })
+
+  test('come again when told when, and give up after the last try', async () => {
+    const busy = refusal(429, { 'retry-after': '0' })
+    const patient = clientOf(busy, busy, () => Response.json({ plan: 'pro' }))
+    expect(await patient.client.account()).toEqual({ plan: 'pro' })
+    expect(patient.seen).toHaveLength(3)
+    const hopeless = clientOf(busy)
+    await expect(hopeless.client.account()).rejects.toMatchObject({ status: 429 })
+    expect(hopeless.seen).toHaveLength(3)
+    const once = clientOf(refusal(409, { 'retry-after': '0' }))
+    await expect(once.client.account()).rejects.toMatchObject({ status: 409 })
+    expect(once.seen).toHaveLength(1)
+  })
+
+  test('end when the caller ends them', async () => {
+    const { client } = clientOf(refusal(503, { 'retry-after': '50' }))
+    const signal = AbortSignal.timeout(10)
+    await expect(client.account({ signal })).rejects.toMatchObject({ name: 'TimeoutError' })
+  })
+})
+
+describe('batches', () => {
+  test('send a file with its fields as a form', async () => {
+    const { client, seen } = clientOf(() => Response.json({ id: 'bat_1' }, { status: 202 }))
+    await client.batches.create({
+      product: 'email',
+      file: new Blob(['email\n']),
+      fileName: 'a.csv',
+      mapping: { email: 0 },
+      header: true,
+      defaultCountry: 'DE',
+    })
+    const body = seen[0]?.init.body
+    expect(body).toBeInstanceOf(FormData)
+    const fields = body instanceof FormData ? [...body].filter(([name]) => name !== 'file') : []
+    expect(fields).toEqual([
+      ['product', 'email'],
+      ['default_country', 'DE'],
+      ['header', 'true'],
+      ['mapping', '{"email":0}'],
+    ])
+  })
+
+  test('send records as JSON', async () => {
+    const { client, seen } = clientOf(() => Response.json({ id: 'bat_1' }, { status: 202 }))
+    await client.batches.create({ product: 'email', records: [{ email: 'x' }], start: false })
+    const body = seen[0]?.init.body
+    expect(JSON.parse(typeof body === 'string' ? body : '')).toEqual({
+      product: 'email',
+      start: false,
+      records: [{ email: 'x' }],
+    })
+  })
+
+  test('wait until a list has ended, telling of each look', async () => {
+    const at = (status: string) => () => Response.json({ id: 'bat_1', status })
+    const { client } = clientOf(at('analyzing'), at('running'), at('completed'))
+    const met: string[] = []
+    const onProgress = ({ status }: { status: string }): void => void met.push(status)
+    const batch = await client.batches.wait('bat_1', { everyMs: 1, onProgress })
+    expect(batch.status).toBe('completed')
+    expect(met).toEqual(['analyzing', 'running', 'completed'])
+  })
+
+  test('open results with what was asked for', async () => {
+    const { client, seen } = clientOf(
+      () =>
+        new Response('row\n', {
+          headers: {
+            'content-disposition': 'attachment; filename="bat_1.csv"',
+            'x-results-complete': 'false',
+          },
+        }),
+    )
+    const results = await client.batches.results('bat_1', {
+      format: 'csv',
+      only: ['risky', 'unknown'],
+      after: 7,
+      raw: true,
+    })
+    expect(seen[0]?.url).toBe(
+      'http://service.example/v1/batches/bat_1/results?format=csv&only=risky%2Cunknown&after=7&raw=1',
+    )
+    expect(results).toMatchObject({ complete: false, fileName: 'bat_1.csv' })
+    expect(await new Response(results.body).text()).toBe('row\n')
+  })
+
+  test('list, start, cancel and delete', async () => {
+    const { client, seen } = clientOf(() => Response.json({ id: 'bat_1' }))
+    await client.batches.list({ limit: 2, cursor: 'bat_0' })
+    await client.batches.start('bat_1')
+    await client.batches.cancel('bat_1')
+    await client.batches.delete('bat_1')
+    expect(seen.map(({ url, init }) => `${init.method} ${new URL(url).pathname}`)).toEqual([
+      'GET /v1/batches',
+      'POST /v1/batches/bat_1/start',
+      'POST /v1/batches/bat_1/cancel',
+      'DELETE /v1/batches/bat_1',
+    ])
+  })
+})
