@@ -6,7 +6,7 @@ import { readRows } from '@plumbline/pipeline/intake/read-rows'
 import type { Prediction } from './predictors.ts'
 
 /** Columns less sure than this are not named as holding anything. */
-const MIN_CONFIDENCE = 0.5
+const MIN_CONFIDENCE = 0.32
 
 /** What a file of cells is read as. */
 export async function predictCsv(path: string): Promise<Prediction> {

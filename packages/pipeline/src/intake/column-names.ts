@@ -52,7 +52,9 @@ const ABOUT =
  */
 const NAMES: Readonly<Record<Check, NameRules>> = {
   email: {
-    not: new RegExp(`\\b(?:${ABOUT}|domain|name|owner|quarantined|marketing|server|host)\\b`),
+    not: new RegExp(
+      `\\b(?:${ABOUT}|domain|name|owner|quarantined|marketing|campaign|newsletter|receives?|accepts?|list|server|host)\\b`,
+    ),
     ranks: [
       [
         /^(?:email|email address|email adresse|mail|mail address|adresse email|primary email|main email|email primary|contact email|user email|customer email|subscriber email|email id|emails)$/,
@@ -69,7 +71,6 @@ const NAMES: Readonly<Record<Check, NameRules>> = {
       ],
       [/^email (?:address )?[2-9]( value| address)?$/, 0.7],
       [/\bemails?\b|\bcourriel\b|\bcorreo\b/, 0.65],
-      [/^(?:additional|other|secondary|alternate|alternative|recovery) /, 0.5],
       [/\bmail\b/, 0.5],
     ],
   },
@@ -79,11 +80,11 @@ const NAMES: Readonly<Record<Check, NameRules>> = {
     ),
     ranks: [
       [
-        /^(?:mobile|mobile phone|mobile phone number|mobile number|cell|cell phone|cell number|cellphone|msisdn|mobiltelefon|mobilnummer|handy|handynummer|handy nummer|telefono movil|movil|celular|telefone celular|telephone mobile|mobile telephone|portable|gsm|whatsapp(?: (?:number|phone number))?|sms|sms phone|sms number)$/,
+        /^(?:mobile|mobile no|mob|mob no|cell no|mobile phone|mobile phone number|mobile number|cell|cell phone|cell number|cellphone|msisdn|mobiltelefon|mobilnummer|handy|handynummer|handy nummer|telefono movil|movil|celular|telefone celular|telephone mobile|mobile telephone|portable|gsm|whatsapp(?: (?:number|phone number))?|sms|sms phone|sms number)$/,
         1,
       ],
       [
-        /^(?:phone|phone number|telephone|telephone number|tel|tel no|tel number|phone no|primary phone|main phone|contact phone|contact number|telefon|telefonnummer|telefono|telefone|numero de telephone|numero de telefono|puhelin|telefoon|telefoonnummer|電話(?:番号)?|电话|手机(?:号码?)?|телефон|number e 164|e 164)$/,
+        /^(?:phone|phone number|telephone|telephone number|tel|tel no|tel number|phone no|ph|ph no|contact no|primary phone|main phone|contact phone|contact number|telefon|telefonnummer|telefono|telefone|numero de telephone|numero de telefono|puhelin|telefoon|telefoonnummer|電話(?:番号)?|电话|手机(?:号码?)?|телефон|number e 164|e 164)$/,
         0.98,
       ],
       [/^phone 1 (?:value|number)$|^(?:phone|telephone|tel)(?: number)? 1$|^phone value$/, 0.97],
@@ -102,7 +103,7 @@ const NAMES: Readonly<Record<Check, NameRules>> = {
   },
   ip: {
     not: new RegExp(
-      `\\b(?:${ABOUT.replace('optin|', '').replace('opt|', '').replace('created|', '').replace('updated|', '').replace('last sent|', '')}|country|city|state|region|zip|zipcode|latitude|longitude|location|address 2|organi[sz]ation|asn|isp)\\b`,
+      `\\b(?:${ABOUT.replace('optin|', '').replace('opt|', '').replace('created|', '').replace('updated|', '').replace('last sent|', '')}|country|city|state|region|zip|zipcode|latitude|longitude|location|timezone|time zone|address 2|organi[sz]ation|asn|isp)\\b`,
     ),
     ranks: [
       [

@@ -76,10 +76,17 @@ function confidenceOf(check: Check, name: string | null, shares: Shares): number
     const fullness = 0.9 + 0.1 * shares.filled
     return round(byName * fullness * (0.6 + 0.4 * Math.min(1, looks * 1.25)))
   }
-  if (name !== null && wordsOf(name) !== '' && isAboutAnother(check, name)) return 0
   const alone = check === 'email' || check === 'ip' ? 0.8 : 0.6
-  return round(looks * alone)
+  if (name === null || wordsOf(name) === '') return round(looks * alone)
+  if (isAboutAnother(check, name)) return check === 'email' ? round(looks * LAST_RESORT) : 0
+  return round(looks * alone * UNKNOWN_NAME)
 }
+
+/** A name that says nothing of the check takes away from what its cells say. */
+const UNKNOWN_NAME = 0.75
+
+/** Addresses of somebody else: taken where a list has no others. */
+const LAST_RESORT = 0.31
 
 function looksLike(check: Check, shares: Shares): number {
   switch (check) {
@@ -96,6 +103,10 @@ function looksLike(check: Check, shares: Shares): number {
 /** Fax numbers look like phones, profile pages like domains: a name that says so is believed. */
 function isAboutAnother(check: Check, name: string): boolean {
   const words = wordsOf(name)
+  if (check === 'email')
+    return /\b(?:owner|sender|assigned|assignee|created|modified|reply|agent|manager|rep)\b/.test(
+      words,
+    )
   if (check === 'phone')
     return /\b(?:fax|telefax|id|no|number|zip|code|account|iban|amount|pager|ssn|date|time)\b/.test(
       words,
