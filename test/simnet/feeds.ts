@@ -1,6 +1,6 @@
 import type { RequestListener } from 'node:http'
 import { listenEverywhere } from './registry/rdap.ts'
-import type { HttpServers } from './registry/rdap.ts'
+import type { Listeners } from './one-port.ts'
 import type { World } from './world.ts'
 import { NETWORKS } from './world/contact-parts.ts'
 
@@ -58,7 +58,7 @@ const BROKEN_FEEDS: Readonly<Record<string, string>> = {
 }
 
 /** Serves `/feeds/<host>/<path>` as the publisher at that address would, and `/broken/<name>`. */
-export async function startFeeds(world: World, port: number): Promise<HttpServers> {
+export async function startFeeds(world: World, port: number): Promise<Listeners> {
   const handler: RequestListener = (request, response) => {
     const url = request.url ?? ''
     const feed = FEEDS[url.replace(/^\/feeds\//, '')]

@@ -130,9 +130,10 @@ function serviceAddresses(
   for (const [i, registry] of registries.entries()) {
     if (registry.whois !== undefined) services.set(registry.whois.server, loopback(43, 10 + i))
     if (registry.rdap === undefined) continue
-    services.set(registry.rdap.host, loopback(80, 10 + i))
-    if (registry.rdap.redirect !== undefined)
-      services.set(registry.rdap.redirect.host, loopback(81, 10 + i))
+    const { host, redirect } = registry.rdap
+    services.set(host, loopback(80, 10 + i))
+    if (redirect !== undefined && redirect.host !== host)
+      services.set(redirect.host, loopback(81, 10 + i))
   }
   return services
 }

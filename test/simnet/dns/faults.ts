@@ -86,6 +86,13 @@ export function strangeReply(domain: Domain, name: string, type: number): Reply 
   return domain.dnsFault === undefined ? undefined : CONTENT_FAULTS[domain.dnsFault]?.(name, type)
 }
 
+/** The fault of a domain that its name servers show for every name below it too. */
+export function zoneFault(domain: Domain): string | undefined {
+  const fault = domain.dnsFault
+  if (fault === undefined || fault in WIRE_FAULTS) return fault
+  return ['servfail', 'refused', 'notimp', 'formerr'].includes(fault) ? fault : undefined
+}
+
 function records(...answers: Answer[]): Reply {
   return { rcode: RCODE.noError, answers }
 }

@@ -2,8 +2,10 @@ import { createSocket } from 'node:dgram'
 import type { Socket } from 'node:dgram'
 import { once } from 'node:events'
 import { createServer } from 'node:net'
-import type { Server, Socket as TcpSocket } from 'node:net'
+import type { Socket as TcpSocket } from 'node:net'
 import type { Counters } from '../counters.ts'
+import { listenAt, onOnePort } from '../one-port.ts'
+import type { Listeners } from '../one-port.ts'
 import type { World } from '../world.ts'
 import { NAME_SERVERS } from '../world.ts'
 import { applyFault } from './wire-faults.ts'
@@ -15,10 +17,6 @@ import { answerOf } from './zone.ts'
 /** Encoded replies kept by question; a world does not change, so they never age. */
 const CACHED_REPLIES = 200_000
 
-export interface DnsServers extends AsyncDisposable {
-  readonly port: number
-}
-
 /** What a reply is and, where the server fails on the wire, how. */
 interface Prepared {
   readonly question: Question
@@ -26,86 +24,68 @@ interface Prepared {
   readonly fault: string | undefined
 }
 
+type Preparer = (query: Buffer) => Prepared | undefined
+
 type Role = 'resolver' | 'authoritative' | 'lame'
 
 /** Name servers over UDP and TCP: the resolver at 127.0.0.1, the world's own at their addresses, all on one port. */
-export async function startDns(
-  world: World,
-  counters: Counters,
-  port: number,
-): Promise<DnsServers> {
-  const udp: Socket[] = []
-  const tcp: Server[] = []
-  const open = new Set<TcpSocket>()
+export function startDns(world: World, counters: Counters, port: number): Promise<Listeners> {
   const listeners: [string, Role][] = [['127.0.0.1', 'resolver']]
-  for (const name of NAME_SERVERS.serving)
-    listeners.push([world.services.get(name) ?? '', 'authoritative'])
-  for (const name of NAME_SERVERS.lame) listeners.push([world.services.get(name) ?? '', 'lame'])
-  let bound = port
-  const stop = async (): Promise<void> => {
-    for (const socket of udp) socket.close()
-    for (const socket of open) socket.destroy()
-    await Promise.all(tcp.map((server) => new Promise((done) => server.close(done))))
+  const at = (names: readonly string[], role: Role): void => {
+    for (const name of names) listeners.push([world.services.get(name) ?? '', role])
   }
-  try {
+  at(NAME_SERVERS.serving, 'authoritative')
+  at(NAME_SERVERS.lame, 'lame')
+  return onOnePort(port, async (given, opened) => {
+    let bound = given
     for (const [address, role] of listeners) {
-      if (role !== 'resolver' && port !== USUAL_PORT)
-        await atUsualPort(world, counters, address, role, udp, tcp, open)
       const prepare = createPreparer(world, role, counters)
-      const socket = createSocket({ type: 'udp4', recvBufferSize: 4 * 1024 * 1024 })
-      udp.push(socket)
-      answerUdp(socket, prepare)
-      socket.bind(bound, address)
-      await once(socket, 'listening')
-      bound = socket.address().port
-      const server = createServer((connection) => answerTcp(connection, prepare, open))
-      tcp.push(server)
-      server.listen(bound, address)
-      await once(server, 'listening')
+      bound = await serveAt(address, bound, prepare, opened)
+      if (role !== 'resolver' && bound !== USUAL_PORT) await tryUsualPort(address, prepare, opened)
     }
-  } catch (error) {
-    await stop()
-    throw error
-  }
-  return { port: bound, [Symbol.asyncDispose]: stop }
+    return bound
+  })
 }
 
-/** The port at which the world's own servers are asked by whoever knows only their address. */
+/** The port at which name servers are asked by whoever knows only their address. */
 const USUAL_PORT = 53
 
-/** Listens at port 53 too where this process may; without it questions to these servers need `NAME_SERVER_PORT`. */
-async function atUsualPort(
-  world: World,
-  counters: Counters,
+/** Listens at port 53 too where this process may; without it such questions need `NAME_SERVER_PORT`. */
+async function tryUsualPort(
   address: string,
-  role: Role,
-  udp: Socket[],
-  tcp: Server[],
-  open: Set<TcpSocket>,
+  prepare: Preparer,
+  opened: AsyncDisposableStack,
 ): Promise<void> {
-  const prepare = createPreparer(world, role, counters)
-  const socket = createSocket('udp4')
-  const server = createServer((connection) => answerTcp(connection, prepare, open))
+  await using attempt = new AsyncDisposableStack()
   try {
-    socket.bind(USUAL_PORT, address)
-    await once(socket, 'listening')
-    server.listen(USUAL_PORT, address)
-    await once(server, 'listening')
+    await serveAt(address, USUAL_PORT, prepare, attempt)
   } catch {
-    socket.close()
-    server.close()
     return
   }
-  answerUdp(socket, prepare)
-  udp.push(socket)
-  tcp.push(server)
+  opened.use(attempt.move())
 }
 
-function createPreparer(
-  world: World,
-  role: Role,
-  counters: Counters,
-): (query: Buffer) => Prepared | undefined {
+async function serveAt(
+  address: string,
+  port: number,
+  prepare: Preparer,
+  opened: AsyncDisposableStack,
+): Promise<number> {
+  const socket = createSocket({ type: 'udp4', recvBufferSize: 4 * 1024 * 1024 })
+  opened.defer(() => new Promise<void>((done) => socket.close(() => done())))
+  answerUdp(socket, prepare)
+  socket.bind(port, address)
+  await once(socket, 'listening')
+  const connections = new Set<TcpSocket>()
+  const server = createServer((connection) => answerTcp(connection, prepare, connections))
+  await listenAt(server, address, socket.address().port, opened)
+  opened.defer(() => {
+    for (const connection of connections) connection.destroy()
+  })
+  return socket.address().port
+}
+
+function createPreparer(world: World, role: Role, counters: Counters): Preparer {
   const cache = new Map<string, Prepared>()
   return (query) => {
     counters.dnsQueries++
@@ -127,7 +107,7 @@ function createPreparer(
   }
 }
 
-function answerUdp(socket: Socket, prepare: (query: Buffer) => Prepared | undefined): void {
+function answerUdp(socket: Socket, prepare: Preparer): void {
   let closed = false
   socket.on('error', () => undefined)
   socket.on('close', () => {
@@ -149,11 +129,7 @@ function answerUdp(socket: Socket, prepare: (query: Buffer) => Prepared | undefi
   })
 }
 
-function answerTcp(
-  connection: TcpSocket,
-  prepare: (query: Buffer) => Prepared | undefined,
-  open: Set<TcpSocket>,
-): void {
+function answerTcp(connection: TcpSocket, prepare: Preparer, open: Set<TcpSocket>): void {
   let pending: Buffer = Buffer.alloc(0)
   open.add(connection)
   connection.on('error', () => undefined)

@@ -1,7 +1,7 @@
 import type { World } from '../world.ts'
 import { PROBER } from '../world.ts'
 import type { Domain } from '../world/domain.ts'
-import { ALIASES, strangeReply, UNSAFE_HOSTS } from './faults.ts'
+import { ALIASES, strangeReply, UNSAFE_HOSTS, zoneFault } from './faults.ts'
 import { RCODE, TYPE } from './records.ts'
 import type { Answer, Reply } from './records.ts'
 
@@ -27,7 +27,7 @@ export function answerOf(world: World, name: string, type: number): Reply {
 /** Records of the domain's own name. */
 function apex(domain: Domain, type: number, host: string | undefined): Reply {
   const { name } = domain
-  if (domain.undelegated === true) return nxdomain(name)
+  if (domain.undelegated === true) return nxdomain(parentZone(name))
   const all: Answer[] = []
   if (type === TYPE.A || type === TYPE.ANY) {
     const address = domain.address ?? host
@@ -61,7 +61,6 @@ function exchanges(domain: Domain): Answer[] {
 function below(world: World, name: string, type: number): Reply {
   const dot = name.indexOf('.')
   if (dot < 0) return name === '' || isZone(world, name) ? positive([], name) : nxdomain(name)
-  const first = name.slice(0, dot)
   let parent = name.slice(dot + 1)
   let domain = world.findDomain(parent)
   const direct = domain !== undefined
@@ -71,7 +70,14 @@ function below(world: World, name: string, type: number): Reply {
     parent = parent.slice(next + 1)
     domain = world.findDomain(parent)
   }
-  if (domain.undelegated === true) return nxdomain(domain.name)
+  const fault = zoneFault(domain)
+  if (fault === undefined) return belowDomain(domain, name, type, direct)
+  return { ...(strangeReply(domain, name, type) ?? belowDomain(domain, name, type, direct)), fault }
+}
+
+function belowDomain(domain: Domain, name: string, type: number, direct: boolean): Reply {
+  const first = name.slice(0, name.indexOf('.'))
+  if (domain.undelegated === true) return nxdomain(parentZone(domain.name))
   if (direct && first === '_dmarc' && domain.dmarc.length > 0) {
     return typed(
       type,

@@ -3,7 +3,7 @@ import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http
 import type { Counters } from '../counters.ts'
 import { createRandom } from '../random.ts'
 import { listenEverywhere } from '../registry/rdap.ts'
-import type { HttpServers } from '../registry/rdap.ts'
+import type { Listeners } from '../one-port.ts'
 import type { World } from '../world.ts'
 import { hlrLookups } from './hlr-lookups.ts'
 import { infobip } from './infobip.ts'
@@ -37,7 +37,7 @@ export async function startHlr(
   port: number,
   faults: HlrFaults,
   tokenKey?: KeyObject,
-): Promise<HttpServers> {
+): Promise<Listeners> {
   const random = createRandom(world.seed, 'hlr faults')
   const putOff = new Set<string>()
   const context: HlrContext = {

@@ -1,8 +1,9 @@
-import { once } from 'node:events'
 import { createServer } from 'node:http'
-import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http'
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import { queryCounters } from '../counters.ts'
 import type { Counters } from '../counters.ts'
+import { listenAt, onOnePort } from '../one-port.ts'
+import type { Listeners } from '../one-port.ts'
 import type { World } from '../world.ts'
 import type { RdapService, Registry } from '../world/registries.ts'
 import { registered } from './lookup.ts'
@@ -10,18 +11,12 @@ import { domainBody, notFoundBody } from './rdap-body.ts'
 import { RDAP_FAULTS } from './rdap-faults.ts'
 import { createThrottle } from './throttle.ts'
 
-export interface HttpServers extends AsyncDisposable {
-  readonly port: number
-}
-
-const PORT_TRIES = 20
-
 /** RDAP servers, each at its registry's address, and IANA's list of them; all on one port. */
 export async function startRdap(
   world: World,
   counters: Counters,
   port: number,
-): Promise<HttpServers> {
+): Promise<Listeners> {
   let bound = port
   const handlers = new Map<string, RequestListener>()
   const at = (host: string, handler: RequestListener): void => {
@@ -34,15 +29,17 @@ export async function startRdap(
   for (const registry of world.registries) {
     const { rdap } = registry
     if (rdap === undefined) continue
-    const final = rdap.redirect ?? rdap
-    at(
-      final.host,
-      createRegistryHandler(world, counters, registry, rdap, () => bound),
-    )
-    if (rdap.redirect === undefined) continue
+    const answer = createRegistryHandler(world, counters, registry, rdap, () => bound)
     const target = rdap.redirect
+    at(target?.host ?? rdap.host, answer)
+    if (target === undefined) continue
     at(rdap.host, (request, response) => {
-      const rest = (request.url ?? '').slice(rdap.path.length)
+      const url = request.url ?? ''
+      if (target.host === rdap.host && url.startsWith(target.path)) {
+        answer(request, response)
+        return
+      }
+      const rest = url.slice(rdap.path.length)
       response
         .writeHead(302, { location: `http://${target.host}:${bound}${target.path}${rest}` })
         .end()
@@ -54,33 +51,19 @@ export async function startRdap(
 }
 
 /** One HTTP server for each address, all on one port; 0 for any that is free at all of them. */
-export async function listenEverywhere(
+export function listenEverywhere(
   handlers: ReadonlyMap<string, RequestListener>,
   port: number,
-): Promise<HttpServers> {
-  for (let tries = 1; ; tries++) {
-    const servers: Server[] = []
-    const stop = async (): Promise<void> => {
-      for (const server of servers) server.closeAllConnections()
-      await Promise.all(servers.map((server) => new Promise((done) => server.close(done))))
+): Promise<Listeners> {
+  return onOnePort(port, async (given, opened) => {
+    let bound = given
+    for (const [address, handler] of handlers) {
+      const server = createServer({ keepAliveTimeout: 5000 }, handler)
+      bound = await listenAt(server, address, bound, opened)
+      opened.defer(() => server.closeAllConnections())
     }
-    try {
-      let bound = port
-      for (const [address, handler] of handlers) {
-        const server = createServer({ keepAliveTimeout: 5000 }, handler)
-        servers.push(server)
-        server.listen(bound, address)
-        await once(server, 'listening')
-        const found = server.address()
-        if (typeof found === 'object' && found !== null) bound = found.port
-      }
-      return { port: bound, [Symbol.asyncDispose]: stop }
-    } catch (error) {
-      await stop()
-      // A port that is free at one address may be taken at another.
-      if (port !== 0 || tries === PORT_TRIES) throw error
-    }
-  }
+    return bound
+  })
 }
 
 /** Answers with a JSON body. */

@@ -1,8 +1,9 @@
-import { once } from 'node:events'
 import { createServer } from 'node:net'
-import type { Server, Socket } from 'node:net'
+import type { Socket } from 'node:net'
 import { queryCounters } from '../counters.ts'
 import type { Counters } from '../counters.ts'
+import { listenAt, onOnePort } from '../one-port.ts'
+import type { Listeners } from '../one-port.ts'
 import type { World } from '../world.ts'
 import type { Registry, WhoisService } from '../world/registries.ts'
 import { registered, registryOf } from './lookup.ts'
@@ -10,21 +11,12 @@ import { createThrottle } from './throttle.ts'
 import { WHOIS_WRITERS } from './whois-body.ts'
 import { WHOIS_FAULTS } from './whois-faults.ts'
 
-export interface WhoisServers extends AsyncDisposable {
-  readonly port: number
-}
-
-const PORT_TRIES = 20
 const QUERY_CHARACTERS = 1024
 
 type Answerer = (query: string, socket: Socket) => void
 
 /** WHOIS servers, each at its own address, with the root of referrals; all on one port. */
-export async function startWhois(
-  world: World,
-  counters: Counters,
-  port: number,
-): Promise<WhoisServers> {
+export function startWhois(world: World, counters: Counters, port: number): Promise<Listeners> {
   const answerers = new Map<string, Answerer>()
   answerers.set(world.services.get('whois.iana.org') ?? '', createRoot(world, counters))
   for (const registry of world.registries) {
@@ -34,30 +26,18 @@ export async function startWhois(
       createRegistry(world, counters, registry, registry.whois),
     )
   }
-  for (let tries = 1; ; tries++) {
-    const servers: Server[] = []
-    const open = new Set<Socket>()
-    const stop = async (): Promise<void> => {
-      for (const socket of open) socket.destroy()
-      await Promise.all(servers.map((server) => new Promise((done) => server.close(done))))
+  return onOnePort(port, async (given, opened) => {
+    const connections = new Set<Socket>()
+    let bound = given
+    for (const [address, answerer] of answerers) {
+      const server = createServer((socket) => serve(socket, answerer, connections))
+      bound = await listenAt(server, address, bound, opened)
     }
-    try {
-      let bound = port
-      for (const [address, answerer] of answerers) {
-        const server = createServer((socket) => serve(socket, answerer, open))
-        servers.push(server)
-        server.listen(bound, address)
-        await once(server, 'listening')
-        const found = server.address()
-        if (typeof found === 'object' && found !== null) bound = found.port
-      }
-      return { port: bound, [Symbol.asyncDispose]: stop }
-    } catch (error) {
-      await stop()
-      // A port that is free at one address may be taken at another.
-      if (port !== 0 || tries === PORT_TRIES) throw error
-    }
-  }
+    opened.defer(() => {
+      for (const socket of connections) socket.destroy()
+    })
+    return bound
+  })
 }
 
 function serve(socket: Socket, answerer: Answerer, open: Set<Socket>): void {

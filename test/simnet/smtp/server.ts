@@ -1,11 +1,12 @@
-import { once } from 'node:events'
 import { createServer } from 'node:net'
-import type { Server, Socket } from 'node:net'
+import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { createSecureContext, TLSSocket } from 'node:tls'
 import type { SecureContext } from 'node:tls'
 import { hostCounters, violation } from '../counters.ts'
 import type { Counters } from '../counters.ts'
+import { listenAt, onOnePort } from '../one-port.ts'
+import type { Listeners } from '../one-port.ts'
 import type { World } from '../world.ts'
 import { createCertificate } from './certificate.ts'
 import { FAULTS } from './faults.ts'
@@ -13,10 +14,6 @@ import { createLimitGroup, createServedHost } from './served.ts'
 import type { LimitGroup, ServedHost } from './served.ts'
 import { speak } from './session.ts'
 import { delayed } from './wire.ts'
-
-export interface SmtpServers extends AsyncDisposable {
-  readonly port: number
-}
 
 export interface SmtpOptions {
   /** 0 for any that is free at every address. */
@@ -26,15 +23,33 @@ export interface SmtpOptions {
 }
 
 const DAY_MS = 86_400_000
-const PORT_TRIES = 20
-
 /** One listener for each mail host that has a profile, at its own address, all on one port. */
-export async function startSmtp(
+export function startSmtp(
   world: World,
   counters: Counters,
   options: SmtpOptions,
-): Promise<SmtpServers> {
+): Promise<Listeners> {
   const secureContext = createContext()
+  const hosts = serveHosts(world, counters)
+  return onOnePort(options.port, async (given, opened) => {
+    const connections = new Set<Socket>()
+    let bound = given
+    for (const host of hosts) {
+      const server = createServer({ noDelay: true, allowHalfOpen: true }, (socket) => {
+        connections.add(socket)
+        socket.on('close', () => connections.delete(socket))
+        accept(socket, host, options.rttMs, secureContext)
+      })
+      bound = await listenAt(server, host.address, bound, opened)
+    }
+    opened.defer(() => {
+      for (const socket of connections) socket.destroy()
+    })
+    return bound
+  })
+}
+
+function serveHosts(world: World, counters: Counters): ServedHost[] {
   const groups = new Map<string, LimitGroup>()
   const served: ServedHost[] = []
   for (const host of [...world.hosts.values(), ...(world.bulk?.hosts ?? [])]) {
@@ -45,47 +60,7 @@ export async function startSmtp(
     const counted = { all: counters, host: hostCounters(counters, host.name) }
     served.push(createServedHost(world, host, host.profile, counted, group))
   }
-  const open = new Set<Socket>()
-  for (let tries = 1; ; tries++) {
-    const servers: Server[] = []
-    try {
-      const port = await listenAll(served, servers, options.port, (socket, host) => {
-        open.add(socket)
-        socket.on('close', () => open.delete(socket))
-        accept(socket, host, options.rttMs, secureContext)
-      })
-      return { port, [Symbol.asyncDispose]: () => stop(servers, open) }
-    } catch (error) {
-      await stop(servers, open)
-      // A port that is free at one address may be taken at another.
-      if (options.port !== 0 || tries === PORT_TRIES) throw error
-    }
-  }
-}
-
-async function listenAll(
-  hosts: readonly ServedHost[],
-  servers: Server[],
-  given: number,
-  onConnection: (socket: Socket, host: ServedHost) => void,
-): Promise<number> {
-  let port = given
-  for (const host of hosts) {
-    const server = createServer({ noDelay: true, allowHalfOpen: true }, (socket) =>
-      onConnection(socket, host),
-    )
-    servers.push(server)
-    server.listen({ port, host: host.address, backlog: 1024 })
-    await once(server, 'listening')
-    const bound = server.address()
-    if (typeof bound === 'object' && bound !== null) port = bound.port
-  }
-  return port
-}
-
-async function stop(servers: readonly Server[], open: ReadonlySet<Socket>): Promise<void> {
-  for (const socket of open) socket.destroy()
-  await Promise.all(servers.map((server) => new Promise((done) => server.close(done))))
+  return served
 }
 
 function createContext(): SecureContext {

@@ -42,13 +42,13 @@ export interface ExpectedDomain {
   readonly createdDate: string | null
   readonly expiryDate: string | null
   readonly ageDays: number | null
-  /** Null: the name servers fail. */
+  /** Null: the name servers fail or answer strangely, and the facts are not judged. */
   readonly dnsHealthy: boolean | null
   readonly mxFound: boolean | null
   readonly spfFound: boolean | null
   readonly dmarcFound: boolean | null
   readonly disposable: boolean
-  readonly parked: boolean
+  readonly parked: boolean | null
 }
 
 /** What a name comes to in a world: registration of the name it stands under, DNS of its own. */
@@ -62,7 +62,7 @@ export function expectDomain(world: World, name: string): ExpectedDomain {
     ...registrationFacts(world, registry, holder),
     ...dnsFacts(world, name, own),
     disposable: holder?.disposable === true,
-    parked: own?.parked === true,
+    parked: own?.dnsFault === undefined ? own?.parked === true : null,
   }
 }
 

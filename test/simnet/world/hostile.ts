@@ -43,5 +43,14 @@ export function hostileRegistries(): readonly Registry[] {
     const server = `whois.whois-${fault}`
     return { name: server, tlds: [`whois-${fault}`], whois: { server, format: 'icann', fault } }
   })
-  return [...rdap, ...whois]
+  const redirected: Registry = {
+    name: 'redirected',
+    tlds: ['rdap-redirected'],
+    rdap: {
+      host: 'rdap.rdap-redirected',
+      path: '/',
+      redirect: { host: 'rdap-backend.rdap-redirected', path: '/v2/' },
+    },
+  }
+  return [...rdap, ...whois, redirected]
 }

@@ -55,13 +55,13 @@ export const REGISTRIES: readonly Registry[] = [
     rdap: {
       host: 'rdap.publicinterestregistry.org',
       path: '/rdap/',
-      redirect: { host: 'rdap-backend.publicinterestregistry.org', path: '/v2/' },
+      redirect: { host: 'rdap.publicinterestregistry.org', path: '/v2/' },
     },
   },
   {
-    name: 'identity-digital',
+    name: 'info-registry',
     tlds: ['info'],
-    rdap: { host: 'rdap.identitydigital.services', path: '/rdap/', perSecond: 5, burst: 5 },
+    rdap: { host: 'rdap.info-registry-sim.net', path: '/rdap/', perSecond: 5, burst: 5 },
   },
   {
     name: 'google-registry',
