@@ -11,9 +11,6 @@ export interface PhonePrefixes {
   timezonesOf(e164: string): readonly string[]
 }
 
-/** Longest prefix looked for: country code and national number. Source: E.164, 15 digits. */
-const DIGITS_MAX = 15
-
 /** Reads all prefixes into memory: libphonenumber's carrier and time zone data (Apache-2.0), English names. */
 export async function loadPhonePrefixes(): Promise<PhonePrefixes> {
   const folder = join(packageFolder(), 'resources')
@@ -30,18 +27,26 @@ export async function loadPhonePrefixes(): Promise<PhonePrefixes> {
   for (const [prefix, names] of await readPairs(join(folder, 'timezones.bson'))) {
     zones.set(prefix, names.split('&'))
   }
+  const carrierOf = longestPrefix(carriers)
+  const zonesOf = longestPrefix(zones)
   return {
-    carrierOf: (e164) => longest(carriers, e164) ?? null,
-    timezonesOf: (e164) => longest(zones, e164) ?? [],
+    carrierOf: (e164) => carrierOf(e164) ?? null,
+    timezonesOf: (e164) => zonesOf(e164) ?? [],
   }
 }
 
-function longest<T>(prefixes: ReadonlyMap<string, T>, e164: string): T | undefined {
-  for (let end = Math.min(e164.length, DIGITS_MAX + 1); end > 1; end--) {
-    const found = prefixes.get(e164.slice(1, end))
-    if (found !== undefined) return found
+/** Looks only for prefixes as long as there are any, the longest first. */
+function longestPrefix<T>(prefixes: ReadonlyMap<string, T>): (e164: string) => T | undefined {
+  const lengths = [...new Set([...prefixes.keys()].map((prefix) => prefix.length))]
+  const descending = lengths.toSorted((a, b) => b - a)
+  return (e164) => {
+    for (const length of descending) {
+      if (length >= e164.length) continue
+      const found = prefixes.get(e164.slice(1, length + 1))
+      if (found !== undefined) return found
+    }
+    return undefined
   }
-  return undefined
 }
 
 async function readPairs(path: string): Promise<readonly (readonly [string, string])[]> {

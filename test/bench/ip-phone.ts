@@ -1,0 +1,141 @@
+import { spawn } from 'node:child_process'
+import { readFile } from 'node:fs/promises'
+import { fileURLToPath } from 'node:url'
+import { parseAddress } from '@plumbline/engines/ip/address'
+import { createCountryNames } from '@plumbline/engines/ip/country'
+import { loadIpData } from '@plumbline/engines/ip/data'
+import { packagedAsn, packagedCityFiles } from '@plumbline/engines/ip/databases'
+import { lookupIp } from '@plumbline/engines/ip/lookup'
+import { readNumbering } from '@plumbline/engines/phone/numbering'
+import { loadPhonePrefixes } from '@plumbline/engines/phone/prefixes'
+import { riskOf } from '@plumbline/engines/score/score'
+import { packagedWeights } from '@plumbline/engines/score/weights'
+import { getExampleNumber, parsePhoneNumberFromString, getCountries } from 'libphonenumber-js/max'
+import examples from 'libphonenumber-js/mobile/examples'
+import { Reader } from 'mmdb-lib'
+import { atLeast, atMost, bounded, type Figure, median } from './figure.ts'
+import { makeIpLists } from './ip-lists.ts'
+
+const ADDRESSES = 100_000
+const ROUNDS = 5
+const MIB = 1024 * 1024
+
+/** Source of the bounds: the end conditions of the phone and IP work. */
+const LOOKUP_RATIO_MOST = 1.5
+const PHONE_RATIO_LEAST = 0.7
+const START_MS_MOST = 2_000
+const RSS_MIB_MOST = 400
+const PAUSE_MS_MOST = 20
+
+/** IP lookups against the bare readers, phones against the bare library, start, memory and pauses of an update. */
+export async function run(): Promise<readonly Figure[]> {
+  await using lists = await makeIpLists()
+  const weights = packagedWeights()
+  const { current } = await loadIpData({
+    listsDir: lists.dir,
+    riskOf: (signals) => riskOf(signals, weights),
+  })
+  const ip = await compareIp((text) => lookupIp(current, text))
+  const phone = await comparePhone()
+  const start = await startApart(lists.dir)
+  const head = (name: string, unit: string): Pick<Figure, 'name' | 'backend' | 'unit'> => ({
+    name,
+    backend: 'memory',
+    unit,
+  })
+  return [
+    atMost(head('ip lookup with all lists', 'us'), ip.ours, ip.bare, LOOKUP_RATIO_MOST),
+    atLeast(head('phone offline', 'numbers/s'), phone.ours, phone.bare, PHONE_RATIO_LEAST),
+    bounded(head('start with all ip and phone data', 'ms'), start.startMs, START_MS_MOST),
+    bounded(head('memory with all ip and phone data', 'MiB'), start.rssBytes / MIB, RSS_MIB_MOST),
+    bounded(head('longest pause of a list update', 'ms'), start.pauseMs, PAUSE_MS_MOST),
+  ]
+}
+
+interface Compared {
+  readonly ours: number
+  readonly bare: number
+}
+
+/** Microseconds a lookup, medians of rounds taken in turn. */
+async function compareIp(lookup: (text: string) => unknown): Promise<Compared> {
+  const [v4File, v6File] = packagedCityFiles()
+  const asn = await packagedAsn()
+  if (v4File === undefined || v6File === undefined || asn === null) {
+    throw new Error('expected the packaged IP data: npm ci without --omit=optional')
+  }
+  const readers = { 4: new Reader(await readFile(v4File)), 6: new Reader(await readFile(v6File)) }
+  const addresses = randomAddresses(ADDRESSES)
+  const bare = (text: string): unknown => {
+    const bytes = parseAddress(text)
+    const place = (text.includes(':') ? readers[6] : readers[4]).get(text)
+    return [place, bytes === null ? null : asn.table.find(bytes)]
+  }
+  return inTurns(
+    () => microsecondsEach(addresses, lookup),
+    () => microsecondsEach(addresses, bare),
+  )
+}
+
+/** Numbers a second, medians of rounds taken in turn. */
+async function comparePhone(): Promise<Compared> {
+  const tables = { prefixes: await loadPhonePrefixes(), countries: createCountryNames() }
+  const numbers = getCountries().flatMap((country) => {
+    const example = getExampleNumber(country, examples)
+    return example === undefined ? [] : Array.from({ length: 40 }, () => String(example.number))
+  })
+  const bare = (text: string): unknown => {
+    const number = parsePhoneNumberFromString(text)
+    return [number?.isValid(), number?.getType(), number?.formatNational()]
+  }
+  return inTurns(
+    () => 1e6 / microsecondsEach(numbers, (text) => readNumbering(tables, text)),
+    () => 1e6 / microsecondsEach(numbers, bare),
+  )
+}
+
+function inTurns(ours: () => number, bare: () => number): Compared {
+  const measured = { ours: [ours()], bare: [bare()] }
+  // The first round of each warms up.
+  measured.ours.pop()
+  measured.bare.pop()
+  for (let round = 0; round < ROUNDS; round++) {
+    measured.ours.push(ours())
+    measured.bare.push(bare())
+  }
+  return { ours: median(measured.ours), bare: median(measured.bare) }
+}
+
+function microsecondsEach(items: readonly string[], work: (item: string) => unknown): number {
+  const startedMs = performance.now()
+  for (const item of items) work(item)
+  return ((performance.now() - startedMs) * 1_000) / items.length
+}
+
+function randomAddresses(count: number): readonly string[] {
+  const below = (most: number): number => Math.floor(Math.random() * most)
+  return Array.from({ length: count }, (_, index) =>
+    index % 5 === 4
+      ? `2${below(4096).toString(16).padStart(3, '0')}:${below(65_536).toString(16)}::${below(65_536).toString(16)}`
+      : `${1 + below(222)}.${below(256)}.${below(256)}.${below(256)}`,
+  )
+}
+
+/** What a process of its own measured. */
+export interface StartMeasured {
+  readonly startMs: number
+  readonly rssBytes: number
+  readonly pauseMs: number
+}
+
+/** A fresh process, so that nothing measured here stands in its memory. */
+async function startApart(listsDir: string): Promise<StartMeasured> {
+  const script = fileURLToPath(new URL('ip-start.ts', import.meta.url))
+  const child = spawn(process.execPath, [script, listsDir], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  const chunks: Buffer[] = []
+  for await (const chunk of child.stdout) if (Buffer.isBuffer(chunk)) chunks.push(chunk)
+  const measured: StartMeasured = JSON.parse(Buffer.concat(chunks).toString('utf8'))
+  return measured
+}
