@@ -63,7 +63,7 @@ const REFUSED: [string, string | Uint8Array, ListErrorCode, RegExp, Options?][] 
   ],
   [
     'a gzip bomb',
-    gzipSync(Buffer.alloc(40_000_000, 'a@b.example\n')),
+    gzipSync(Buffer.alloc(20_000_000, 'a@b.example\n'), { level: 1 }),
     'payload_too_large',
     /unpacks to more than/,
   ],

@@ -6,7 +6,7 @@ import { createFirstRows } from './first-rows.ts'
 import type { ListLimits } from './limits.ts'
 import { cellReaders, type CellReader } from './subject.ts'
 
-/** Subjects of a record in normal form; undefined where absent or dropped. */
+/** Subjects of a record, as a single call would be asked; undefined where absent or dropped. */
 export interface Subjects {
   readonly email: string | undefined
   readonly phone: string | undefined
@@ -99,11 +99,10 @@ export function createRowMaker(rules: RowRules): RowMaker {
   const refuse = (cells: Cells, error: string): ListRow => made('refused', cells, { error })
 
   function fromParts(cells: Cells, field: FieldText | undefined): ListRow {
-    const { refused, subjects, error } = readParts(parts, cells, field)
+    const { refused, subjects, keys, error } = readParts(parts, cells, field)
     if (refused !== undefined) return refuse(cells, refused)
     const ref = (field === undefined ? cells[refColumn] : field('ref')) || undefined
-    const { email, phone, ip, domain } = subjects
-    const first = firstRows.find(row, email, phone, ip, domain)
+    const first = firstRows.find(row, keys.email, keys.phone, keys.ip, keys.domain)
     if (first === -1) return made('billable', cells, { subjects, ref, error })
     repeated.add(first)
     return made('duplicate', cells, { subjects, ref, ofRow: first, error })
@@ -159,24 +158,26 @@ function readParts(
   parts: readonly Part[],
   cells: Cells,
   field: FieldText | undefined,
-): { refused?: string; subjects: Subjects; error?: string | undefined } {
+): { refused?: string; subjects: Subjects; keys: Subjects; error?: string | undefined } {
   const subjects: { -readonly [C in Check]: Subjects[C] } = { ...NO_SUBJECTS }
+  const keys: { -readonly [C in Check]: Subjects[C] } = { ...NO_SUBJECTS }
   let error: string | undefined
   for (const { check, column, reader, required } of parts) {
     const text = (field === undefined ? cells[column] : field(check))?.trim()
     if (text === undefined || text === '') {
-      if (required) return { refused: `${check}: is missing`, subjects }
+      if (required) return { refused: `${check}: is missing`, subjects, keys }
       continue
     }
     const reading = reader(text)
     subjects[check] = reading.subject
+    keys[check] = reading.subject === undefined ? undefined : (reading.key ?? reading.subject)
     const word = reading.subject === undefined ? reading.fault : reading.note
     if (word === undefined) continue
     const named = `${check}: ${word}`
-    if (required && reading.subject === undefined) return { refused: named, subjects }
+    if (required && reading.subject === undefined) return { refused: named, subjects, keys }
     error = error === undefined ? named : `${error}; ${named}`
   }
-  return { subjects, error }
+  return { subjects, keys, error }
 }
 
 function isBlank(cell: string): boolean {

@@ -2,9 +2,15 @@ import { isIP } from 'node:net'
 import type { Check } from '@plumbline/contract/products'
 import { parsePhoneNumberFromString, type CountryCode } from 'libphonenumber-js/max'
 
-/** What a cell says: a subject in normal form, or why it cannot be read. */
+/** What a cell says, or why it cannot be read. */
 export type Reading =
-  | { readonly subject: string; readonly note?: string }
+  | {
+      /** As a single call would be asked. */
+      readonly subject: string
+      /** Its normal form, where that differs: equal for what is the same subject. */
+      readonly key?: string
+      readonly note?: string
+    }
   | { readonly subject?: undefined; readonly fault: string }
 
 /** Longest value of any field, in characters. Source: decision 5. */
@@ -48,7 +54,7 @@ export function readEmail(text: string): Reading {
   if (at === 0) return { subject: text }
   const domain = text.slice(at)
   const lower = domain.toLowerCase()
-  return { subject: lower === domain ? text : text.slice(0, at) + lower }
+  return lower === domain ? { subject: text } : { subject: text, key: text.slice(0, at) + lower }
 }
 
 const E164 = /^\+\d{1,15}$/
@@ -93,19 +99,20 @@ export function readPhone(text: string, defaultCountry: CountryCode | undefined)
   }
 }
 
-/** An IPv4 or IPv6 literal in strict notation; IPv6 in the form of RFC 5952. */
+/** An IPv4 or IPv6 literal in strict notation; IPv6 is compared in the form of RFC 5952. */
 export function readIp(text: string): Reading {
   switch (isIP(text)) {
     case 4:
       return { subject: text }
     case 6:
       // A zone is local to one machine and no part of an address.
-      if (!text.includes('%')) return { subject: new URL(`http://[${text}]`).hostname.slice(1, -1) }
+      if (text.includes('%')) break
+      return { subject: text, key: new URL(`http://[${text}]`).hostname.slice(1, -1) }
   }
   return { fault: 'is not an IPv4 or IPv6 address' }
 }
 
-/** A bare name, or the host of a URL; trailing dots are cut. Source: decisions 5 and 31. */
+/** A bare name, or the host of a URL; compared in lower case without last dots. Source: decisions 5 and 31. */
 export function readDomain(text: string): Reading {
   const host =
     /^(?:[a-z][a-z0-9+.-]*:)?\/\//i.test(text) || /[/?#:]/.test(text) ? hostOf(text) : text
@@ -115,7 +122,7 @@ export function readDomain(text: string): Reading {
   // Numbers that a browser would read as an address are no names either.
   if (isIP(name) !== 0 || /^[\d.]+$/.test(name))
     return { fault: 'is an IP address, not a domain name' }
-  return { subject: name }
+  return host === name ? { subject: name } : { subject: host, key: name }
 }
 
 /** The host as written: a URL parser would rewrite it, and read numbers as addresses. */
