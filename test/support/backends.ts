@@ -1,93 +1,16 @@
-import { randomBytes } from 'node:crypto'
-import { fork } from 'node:child_process'
-import { once } from 'node:events'
-import { fileURLToPath } from 'node:url'
-import { migrateQueue } from '@plumbline/queue/postgres-queues'
-import { openDatabase } from '@plumbline/db/database'
-import { createTestDatabase } from './postgres.ts'
-import { openPostgresTestQueue, openRedisTestQueue, type TestQueue } from './queue.ts'
-import { startRedis } from './redis.ts'
+import { inject } from 'vitest'
 
-/** A queue that a test may break. */
-export interface QueueStage extends AsyncDisposable {
-  /** One more view, as another process would have. */
-  open(): Promise<TestQueue>
-  /** Starts a worker process; see `queue-worker.ts`. */
-  startWorker(mode: 'answer' | 'hold'): Promise<WorkerProcess>
-  /** Loses every job, and on Redis everything else. */
-  empty(): Promise<void>
-  /** Cuts every connection to the server. */
-  cut(): Promise<void>
+/** A place for the queue: every pipeline test runs on each. */
+export interface Backend {
+  readonly name: 'postgres' | 'redis'
+  readonly redisUrl: string | undefined
 }
 
-export interface WorkerProcess extends AsyncDisposable {
-  /** Resolves with the next message. */
-  hears(message: string): Promise<void>
-  kill(): Promise<void>
-}
-
-/** A Redis server of the test's own; fails where none is installed. */
-export async function stageRedis(): Promise<QueueStage> {
-  const server = await startRedis()
-  if (server === null) throw new Error('redis-server is not installed')
-  const prefix = `test-${randomBytes(4).toString('hex')}`
-  return {
-    open: () => openRedisTestQueue(server.url, prefix),
-    startWorker: (mode) => startWorker([mode, server.url, prefix]),
-    async empty() {
-      await using queue = await openRedisTestQueue(server.url, prefix)
-      await queue.backend.redis?.commands.flushall()
-    },
-    async cut() {
-      await using queue = await openRedisTestQueue(server.url, prefix)
-      for (const type of ['PUBSUB', 'NORMAL'] as const) {
-        await queue.backend.redis?.commands.call('CLIENT', 'KILL', 'TYPE', type, 'SKIPME', 'yes')
-      }
-    },
-    [Symbol.asyncDispose]: () => server.stop(),
-  }
-}
-
-/** A database of the test's own. */
-export async function stagePostgres(): Promise<QueueStage> {
-  const database = await createTestDatabase()
-  return {
-    open: () => openPostgresTestQueue(database.url),
-    startWorker: (mode) => startWorker([mode, database.url]),
-    async empty() {
-      await using db = openDatabase({ url: database.url, poolSize: 1, applicationName: 'test' })
-      await db.pool.query('drop schema bullmq cascade')
-      await migrateQueue(database.url)
-    },
-    async cut() {
-      await using db = openDatabase({ url: database.url, poolSize: 1, applicationName: 'test' })
-      await db.pool.query(
-        `select pg_terminate_backend(pid) from pg_stat_activity
-          where datname = current_database() and pid <> pg_backend_pid()`,
-      )
-    },
-    [Symbol.asyncDispose]: () => database[Symbol.asyncDispose](),
-  }
-}
-
-async function startWorker(args: readonly string[]): Promise<WorkerProcess> {
-  const child = fork(fileURLToPath(new URL('./queue-worker.ts', import.meta.url)), args, {
-    execArgv: [],
-    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
-  })
-  const exited = once(child, 'exit')
-  const met = new Set<unknown>()
-  child.on('message', (message) => met.add(message))
-  async function hears(message: string): Promise<void> {
-    while (!met.has(message)) {
-      if (child.exitCode !== null) throw new Error(`the worker ended with ${child.exitCode}`)
-      await Promise.race([once(child, 'message'), exited])
-    }
-  }
-  async function kill(): Promise<void> {
-    child.kill('SIGKILL')
-    await exited
-  }
-  await hears('ready')
-  return { hears, kill, [Symbol.asyncDispose]: kill }
+/** The backends of this machine: Redis only where its binary is installed (with CI=true it must be). */
+export function backends(): readonly Backend[] {
+  const redisUrl = inject('TEST_REDIS_URL')
+  return [
+    { name: 'postgres', redisUrl: undefined },
+    ...(redisUrl === null ? [] : [{ name: 'redis', redisUrl } as const]),
+  ]
 }

@@ -72,7 +72,7 @@ export async function startService(options: ServiceOptions): Promise<TestService
   await migrateQueue(options.databaseUrl)
   const env = {
     ...process.env,
-    LOG_LEVEL: 'error',
+    LOG_LEVEL: process.env['TEST_LOG_LEVEL'] ?? 'fatal',
     PORT: '0',
     ADMIN_PORT: '0',
     DATA_DIR: dataDir,

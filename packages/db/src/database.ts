@@ -41,6 +41,9 @@ export function openDatabase(options: DatabaseOptions): Db {
     keepAlive: true,
   })
   pool.on('error', (error) => options.onIdleError?.(error))
+  // The pool listens to idle connections only; one that breaks between two statements of a
+  // transaction would end the process.
+  pool.on('connect', (client) => client.on('error', (error) => options.onIdleError?.(error)))
   const kysely = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) })
   return {
     kysely,

@@ -38,9 +38,12 @@ export async function deleteBatch(
 export async function expireBatches(pipeline: Pipeline): Promise<number> {
   const rows = await expiringBatches(pipeline.db.kysely, 100)
   for (const row of rows) {
-    // Files first: a failure in between leaves the row to be tried again.
-    await pipeline.storage.remove(filesOf(row))
     await pipeline.db.kysely.transaction().execute(async (tx) => {
+      // It may have been started meanwhile.
+      const still = await lockBatch(tx, row.id)
+      if (still === undefined || still.expires_at?.getTime() !== row.expires_at?.getTime()) return
+      // Files first: a failure in between leaves the row to be tried again.
+      await pipeline.storage.remove(filesOf(still))
       await deleteChunks(tx, row.id)
       await moveBatch(tx, row.id, 'expired', {
         result_key: null,

@@ -59,7 +59,7 @@ export async function readList(
   lease: number,
   signal: AbortSignal,
 ): Promise<'read' | 'failed' | 'lost'> {
-  await deleteChunks(pipeline.db.kysely, batch.id)
+  if (!(await dropLeftovers(pipeline, batch.id, lease))) return 'lost'
   const source = await pipeline.storage.local(batch.source_key)
   try {
     const list = await openList({
@@ -79,6 +79,16 @@ export async function readList(
   } finally {
     await source.release()
   }
+}
+
+/** Drops what an earlier reading left behind; false where another worker has the stage. */
+async function dropLeftovers(pipeline: Pipeline, id: string, lease: number): Promise<boolean> {
+  return await pipeline.db.kysely.transaction().execute(async (tx) => {
+    const row = await lockBatch(tx, id)
+    if (row === undefined || row.lease !== lease) return false
+    await deleteChunks(tx, id)
+    return true
+  })
 }
 
 async function storeList(

@@ -4,6 +4,8 @@ import type { Check } from '@plumbline/contract/products'
 import { storeArrival, type Arrival, type WaitingSubjects } from '@plumbline/db/batches/settle'
 import { claimTask, returnTask, splitTask, type ClaimedTask } from '@plumbline/db/batches/tasks'
 import { pack, unpackSubjects, type ChunkSubjects, type StoredOutcome } from './codec.ts'
+import type { Tx } from '@plumbline/db/database'
+import { retryStatement } from '@plumbline/metering/retry'
 import type { Pipeline } from './pipeline.ts'
 import { settleChunk } from './settle.ts'
 import type { Holder } from './hold-lease.ts'
@@ -190,7 +192,7 @@ async function storeOutcomes(
   arrival: Arrival,
 ): Promise<void> {
   const { check } = task
-  await pipeline.db.kysely.transaction().execute(async (tx) => {
+  const store = async (tx: Tx): Promise<void> => {
     const remaining = await storeArrival(tx, arrival)
     if (remaining === undefined) {
       pipeline.log.info({ task: task.taskId }, 'lease lost; outcomes dropped')
@@ -211,7 +213,8 @@ async function storeOutcomes(
           ? { check, indexes: null, outcomes: arrival.outcomes }
           : undefined,
     })
-  })
+  }
+  await retryStatement(() => pipeline.db.kysely.transaction().execute(store))
 }
 
 /** Subjects that wait, one entry for each group; a group waits as long as its longest subject. */

@@ -62,7 +62,9 @@ export async function submitBatch(
     await wakeIntake(pipeline, id)
     return view
   } catch (error) {
-    await pipeline.storage.remove([sourceKey])
+    // The reply to the commit may be what was lost: then the list is there, and keeps its file.
+    const stored = await readBatch(pipeline.db.kysely, id)
+    if (stored === undefined) await pipeline.storage.remove([sourceKey])
     throw error
   }
 }

@@ -31,7 +31,7 @@ export async function insertChunks(
       select b.id, c.no, c.first_row, c.row_count, c.billable_count, c.email, c.phone, c.ip,
         c.domain, c.email + c.phone + c.ip + c.domain, c.subjects, c.cells
       from (select id from batches
-            where id = $1 and lease = $2 and status in ('analyzing', 'canceling') for key share) b,
+            where id = $1 and lease = $2 and status in ('analyzing', 'canceling') for share) b,
         unnest($3::int[], $4::int[], $5::int[], $6::int[], $7::int[], $8::int[], $9::int[],
           $10::int[], $11::bytea[], $12::bytea[])
         as c(no, first_row, row_count, billable_count, email, phone, ip, domain, subjects, cells)`,

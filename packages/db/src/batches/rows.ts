@@ -178,13 +178,13 @@ export async function updateBatch(
   await tx.updateTable('batches').set(fields).where('id', '=', id).execute()
 }
 
-/** Locks a batch for the rest of the transaction. */
+/** Locks a batch for the rest of the transaction; rows that point to it can still be written. */
 export async function lockBatch(tx: Kysely<Tables>, id: string): Promise<BatchRow | undefined> {
   return await tx
     .selectFrom('batches')
     .selectAll()
     .where('id', '=', id)
-    .forUpdate()
+    .forNoKeyUpdate()
     .executeTakeFirst()
 }
 

@@ -33,7 +33,8 @@ export interface Arrival {
 /**
  * Stores a task's outcomes under its lease, puts what waits back as tasks of its group, and counts
  * the chunk down; answers how many subjects of the chunk are still open, or undefined where the
- * lease was lost (nothing is stored then).
+ * lease was lost or this very arrival was stored before (nothing is stored then, so that a
+ * transaction whose outcome is unknown can be tried again).
  */
 export async function storeArrival(
   tx: Kysely<Tables>,
@@ -45,7 +46,8 @@ export async function storeArrival(
       ? sql`delete from tasks where id = ${arrival.taskId} and lease = ${arrival.lease} returning *`
       : sql`update tasks set indexes = ${[...stays.indexes]}, size = ${stays.indexes.length},
               states = ${stays.states === null ? null : JSON.stringify(stays.states)}::jsonb
-            where id = ${arrival.taskId} and lease = ${arrival.lease} returning *`
+            where id = ${arrival.taskId} and lease = ${arrival.lease}
+              and size = ${arrival.count + stays.indexes.length} returning *`
   const { rows } = await sql<{ remaining: number }>`
     with task as (${take}), part as (
       insert into parts (batch_id, chunk_no, check_kind, indexes, outcomes)
@@ -67,6 +69,8 @@ export async function storeArrival(
       select t.check_kind, w."group",
         clock_timestamp() + case when w."holdsGroup" then w."afterMs" else 0 end * interval '1 ms'
       from task t, waiting w
+      -- In one order, so that two arrivals cannot wait for each other.
+      order by w."group"
       on conflict (check_kind, group_key) do update
       set next_at = greatest(g.next_at, excluded.next_at)
     )

@@ -112,7 +112,7 @@ const LEASE_TASKS = `
       or (r.place = 1 and r.turn_no <= greatest(k.free, 0) + $3)
   ), leased as (
     update tasks t
-    set lease = lease + 1, attempts = attempts + 1,
+    set lease = lease + 1,
         lease_until = clock_timestamp() + $4::int * interval '1 ms'
     from chosen where t.id = chosen.id and t.lease_until is null
     returning t.id, t.lease, t.check_kind, t.group_key, t.account_id
@@ -168,9 +168,10 @@ export async function claimTask(
     name: 'tasks.claim',
     text: `
       update tasks t
-      set lease = t.lease + 1, lease_until = clock_timestamp() + $3::int * interval '1 ms'
+      set lease = t.lease + 1, attempts = t.attempts + 1, lease_until = clock_timestamp() + $3::int * interval '1 ms'
       from chunks c, batches b
-      where t.id = $1 and t.lease = $2 and t.lease_until is not null and b.id = t.batch_id
+      where t.id = $1 and t.lease = $2 and t.lease_until is not null
+        and b.id = t.batch_id and b.status = 'running'
         and c.batch_id = t.batch_id and c.no = t.chunk_no
       returning t.lease, t.batch_id, t.account_id, t.mode, t.check_kind, t.depth, t.chunk_no,
         t.indexes, t.states, t.attempts, b.product, b.charge_unknown, c.subjects`,
@@ -252,7 +253,11 @@ export async function splitTask(
 
 /** Drops every task of a batch: what is in hand finds its lease gone. */
 export async function dropTasks(tx: Kysely<Tables>, batchId: string): Promise<void> {
-  await tx.deleteFrom('tasks').where('batch_id', '=', batchId).execute()
+  // A delete waits for arrivals under way, and does not see the tasks that they put back.
+  for (;;) {
+    const gone = await tx.deleteFrom('tasks').where('batch_id', '=', batchId).executeTakeFirst()
+    if (gone.numDeletedRows === 0n) return
+  }
 }
 
 /** Tasks pending, waiting and in flight by check, for metrics. */

@@ -1,0 +1,33 @@
+import { auditLedger } from '@plumbline/metering/audit'
+import type { BatchView } from '@plumbline/contract/batch-view'
+import Papa from 'papaparse'
+import { expect } from 'vitest'
+import type { Account, TestService } from './service.ts'
+
+/** What must hold after every fault: money, rows and leases. Fails the test with what does not. */
+export async function expectIntact(
+  service: TestService,
+  account: Account,
+  batch: BatchView,
+  emails: readonly string[],
+): Promise<void> {
+  expect(batch.status).toBe('completed')
+  expect(batch.rows.done).toBe(batch.rows.total)
+  expect(batch.credits.used).toBe(batch.rows.billable)
+  const response = await service.call(account.liveKey, 'GET', `/v1/batches/${batch.id}/results`)
+  const { data } = Papa.parse<Record<string, string>>(await response.text(), {
+    header: true,
+    skipEmptyLines: true,
+  })
+  expect(data.map((row) => row['email'])).toEqual(emails)
+  expect(data.every((row) => row['result.email'] === row['email'])).toBe(true)
+  expect(data.every((row) => row['result.credits_charged'] === '1')).toBe(true)
+  await expectLedgerIntact(service)
+  const { rows } = await service.db.pool.query<{ tasks: number }>('select count(*) as tasks from tasks')
+  expect(rows[0]?.tasks).toBe(0)
+}
+
+/** The ledger's own audit: sums equal balances, nothing negative. */
+export async function expectLedgerIntact(service: TestService): Promise<void> {
+  expect(await auditLedger(service.db)).toEqual([])
+}
