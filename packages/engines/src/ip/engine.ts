@@ -1,6 +1,9 @@
 import type { Engine, EngineRequest } from '@plumbline/contract/engine'
 import type { Answer, Outcome } from '@plumbline/contract/outcome'
-import { type IpDataOptions, loadIpData } from './data.ts'
+import { type IpDataOptions, type IpDataStore, loadIpData } from './data.ts'
+import type { Resolver } from '../net/resolver.ts'
+import { parseAddress } from './address.ts'
+import { askDnsLists, type DnsFindings, type DnsListSettings, NO_FINDINGS } from './dns-lists.ts'
 import { type IpLookup, lookupIp } from './lookup.ts'
 
 /** What an engine writes to its log; never a subject in clear. */
@@ -14,6 +17,8 @@ export interface EngineLog {
 /** Settings and live things of the IP engine. */
 export interface IpEngineOptions extends IpDataOptions {
   readonly log: EngineLog
+  /** Lists to be asked over DNS; absent: none. */
+  readonly dnsLists?: DnsListSettings & { readonly resolver: Resolver }
   /** How often files are looked at for a change; 0: never. */
   readonly refreshMs?: number
 }
@@ -43,7 +48,10 @@ export async function createIpEngine(options: IpEngineOptions): Promise<Engine<'
   })
   return {
     check: 'ip',
-    run: (request) => run(request, (text) => lookupIp(store.current, text)),
+    run: (request) =>
+      options.dnsLists === undefined
+        ? run(request, (text) => lookupIp(store.current, text))
+        : runOverDns(request, options.dnsLists, store),
     health: async () => store.health(),
     async [Symbol.asyncDispose]() {
       await stop()
@@ -63,6 +71,45 @@ async function run(
     request.answered?.(index, answer)
   }
   return answers
+}
+
+/** Addresses asked about over DNS at a time. */
+const DNS_AT_ONCE = 64
+
+async function runOverDns(
+  request: EngineRequest<'ip'>,
+  lists: DnsListSettings & { readonly resolver: Resolver },
+  store: IpDataStore,
+): Promise<readonly Answer<'ip'>[]> {
+  const answers: Outcome<'ip'>[] = []
+  const open = [...request.subjects.entries()]
+  const work = async (): Promise<void> => {
+    for (let next = open.shift(); next !== undefined; next = open.shift()) {
+      const [index, subject] = next
+      const found = await findings(request, lists, store, subject)
+      const answer = request.signal.aborted
+        ? timedOut(subject)
+        : located((text) => lookupIp(store.current, text, found), subject)
+      answers[index] = answer
+      request.answered?.(index, answer)
+    }
+  }
+  await Promise.all(Array.from({ length: DNS_AT_ONCE }, work))
+  return answers
+}
+
+async function findings(
+  request: EngineRequest<'ip'>,
+  lists: DnsListSettings & { readonly resolver: Resolver },
+  { current }: IpDataStore,
+  subject: string,
+): Promise<DnsFindings> {
+  const address = parseAddress(subject)
+  if (address === null || request.signal.aborted) return NO_FINDINGS
+  const { reachable, judged } = current.judge(address)
+  // Who is on the allow-list is nobody else's business.
+  if (!reachable || current.lists.allow.has(judged)) return NO_FINDINGS
+  return askDnsLists(lists.resolver, lists, judged, request.signal)
 }
 
 function located(lookup: (text: string) => IpLookup, subject: string): Outcome<'ip'> {

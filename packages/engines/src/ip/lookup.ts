@@ -6,7 +6,8 @@ import { type AddressBytes, formatAddress, parseAddress } from './address.ts'
 import type { AsnEntry } from './asn-table.ts'
 import type { CountryNames } from './country.ts'
 import type { IpDatabase, PackagedAsn } from './databases.ts'
-import { flagAddress, type FlagRow, type IpFlags, type IpLists } from './flags.ts'
+import { type DnsFindings, NO_FINDINGS } from './dns-lists.ts'
+import { flagAddress, type IpFlags, type IpLists } from './flags.ts'
 import type { IpRecord } from './record.ts'
 import type { RoutabilityJudge } from './validity.ts'
 
@@ -29,23 +30,26 @@ export interface IpLookup {
 }
 
 /**
- * Looks an address up: pure, no network. `extra` are signals learned elsewhere, over DNS for example.
+ * Looks an address up: pure, no network. `found` is what lists over DNS said of it before.
  * Throws where the text is no address literal: the request's shape was to be checked before.
  */
-export function lookupIp(data: IpData, text: string, extra: readonly Signal[] = []): IpLookup {
+export function lookupIp(data: IpData, text: string, found: DnsFindings = NO_FINDINGS): IpLookup {
   const address = parseAddress(text)
   if (address === null)
     throw new Error(`expected an IPv4 or IPv6 literal, met ${text.length} characters`)
   const { reachable, judged, form } = data.judge(address)
   const place = placeOf(data, judged)
   const carried = form === null ? {} : { carried_ipv4: formatAddress(judged), carried_as: form }
-  if (!reachable) return unroutable(data, text, place, carried, extra)
+  if (!reachable) return unroutable(data, text, place, carried)
   const flags = flagAddress(data.lists, judged, place.asn?.asn ?? null, place.record)
-  const signals = [...flags.signals, ...extra]
+  const allowed = flags.evidence.some((row) => row.flag === 'allow')
+  const more = allowed ? NO_FINDINGS : found
+  const signals = [...flags.signals, ...more.signals]
+  const isTor = more.isTor === true ? true : (flags.isTor ?? more.isTor)
   return {
     reason: place.databases.length === 0 && flags.evidence.length === 0 ? 'no_data' : 'located',
-    facts: factsOf(data, text, true, place, flags, signals),
-    evidence: { ...carried, ...evidenceOf(place, flags.evidence) },
+    facts: factsOf(data, text, true, place, { ...flags, isTor }, signals),
+    evidence: { ...carried, ...evidenceOf(place, [...flags.evidence, ...more.evidence]) },
   }
 }
 
@@ -147,9 +151,8 @@ function unroutable(
   text: string,
   place: Place,
   carried: { readonly [key: string]: Json },
-  extra: readonly Signal[],
 ): IpLookup {
-  const signals: Signal[] = [{ group: 'ip.anonymity', code: 'bogon' }, ...extra]
+  const signals: Signal[] = [{ group: 'ip.anonymity', code: 'bogon' }]
   const flags = {
     isVpn: false,
     isProxy: false,
@@ -165,7 +168,7 @@ function unroutable(
   }
 }
 
-function evidenceOf(place: Place, flags: readonly FlagRow[]): { readonly [key: string]: Json } {
+function evidenceOf(place: Place, flags: readonly Json[]): { readonly [key: string]: Json } {
   return {
     databases: place.databases,
     ...(place.timezone === null ? {} : { timezone_from: place.timezone.from }),

@@ -71,7 +71,8 @@ function bitsOf(block: string, ipVersion: 4 | 6): readonly number[] {
   const bits = [...parsed.first].flatMap((byte) =>
     Array.from({ length: 8 }, (_, bit) => (byte >> (7 - bit)) & 1),
   )
-  const lead = ipVersion === 6 && parsed.first.length === 4 ? new Array<number>(96).fill(0) : []
+  const lead =
+    ipVersion === 6 && parsed.first.length === 4 ? Array.from({ length: 96 }, () => 0) : []
   return [...lead, ...bits.slice(0, Number(prefix))]
 }
 
