@@ -4,7 +4,9 @@ import { createRowSet } from './row-set.ts'
 import { createFirstRows } from './first-rows.ts'
 
 it('finds the first row of every repeat, among any records', () => {
-  const part = fc.option(fc.constantFrom('', 'a', 'b', 'ab', 'ba', 'é'), { nil: undefined })
+  const part = fc.option(fc.constantFrom('', 'a', 'b', 'ab', 'ba', 'a\0', '\0', 'é', 'aba'), {
+    nil: undefined,
+  })
   fc.assert(
     fc.property(fc.array(fc.tuple(part, part, part)), (records) => {
       const firstRows = createFirstRows()
