@@ -11,14 +11,12 @@ export type Mood =
 export interface Turn {
   readonly lane: 'live' | 'bulk'
   readonly signal: AbortSignal
-  /** It was answered "later" before and comes back at its time. */
-  readonly returning: boolean
 }
 
 /** What came of asking for a turn. */
 export type Turned<T> =
   | { readonly kind: 'done'; readonly value: T }
-  /** No room within the time that a list waits; `afterMs` is when there should be. */
+  /** The queue is as long as a list waits; `afterMs` is when it will be all but empty. */
   | { readonly kind: 'later'; readonly afterMs: number }
   /** The server asked to be left alone, or is down. */
   | { readonly kind: 'paused'; readonly why: 'throttled' | 'silent'; readonly retryMs: number }
@@ -68,6 +66,9 @@ const SILENCES = 5
 const SILENT_PAUSE_MS = 30_000
 const THROTTLED_PAUSE_MS = 60_000
 const MAX_PAUSE_MS = 3_600_000
+/** Work that is still queued when a list comes again, so that the server never idles. */
+const KEEP_MS = 2_000
+const LEAST_LATER_MS = 250
 const LIMITS_RETRY_MS = 500
 /** How old a look at the pauses of other workers may be. */
 const PAUSE_LOOK_MS = 1_000
@@ -118,8 +119,6 @@ interface Server {
   readonly name: string
   readonly perSecond: number
   readonly waiting: { readonly live: Waiter[]; readonly bulk: Waiter[] }
-  /** When the last question that was given a time will start. */
-  bookedUntil: number
   running: number
   pumping: boolean
   pause: { until: number; why: 'throttled' | 'silent' }
@@ -133,7 +132,6 @@ function createServer(name: string, perSecond: number): Server {
     name,
     perSecond,
     waiting: { live: [], bulk: [] },
-    bookedUntil: 0,
     running: 0,
     pumping: false,
     pause: { until: 0, why: 'silent' },
@@ -150,8 +148,8 @@ function takeTurn<T>(
   settings: Settings,
 ): Promise<Turned<T>> {
   if (turn.signal.aborted) return Promise.resolve({ kind: 'aborted' })
-  const afterMs = turn.lane === 'bulk' ? bookedAfterMs(server, turn, settings) : 0
-  if (afterMs > settings.holdMs) return Promise.resolve({ kind: 'later', afterMs })
+  const afterMs = turn.lane === 'bulk' ? fullForMs(server, settings) : 0
+  if (afterMs > 0) return Promise.resolve({ kind: 'later', afterMs })
   const { promise, resolve, reject } = Promise.withResolvers<Turned<T>>()
   const onAbort = (): void => resolve({ kind: 'aborted' })
   turn.signal.addEventListener('abort', onAbort, { once: true })
@@ -169,16 +167,11 @@ function takeTurn<T>(
   return promise.finally(() => turn.signal.removeEventListener('abort', onAbort))
 }
 
-// A name that comes for the first time is given a time behind all others; one that comes back has had
-// its time, and only stands behind those who wait here.
-function bookedAfterMs(server: Server, turn: Turn, settings: Settings): number {
-  const interval = 1000 / server.perSecond
-  const now = settings.now()
+// How long until the server's queue is all but empty; 0 where it still takes one more.
+function fullForMs(server: Server, settings: Settings): number {
   const queued = server.waiting.live.length + server.waiting.bulk.length
-  if (turn.returning) return queued * interval
-  const start = Math.max(now, server.bookedUntil)
-  server.bookedUntil = start + interval
-  return Math.ceil(start - now)
+  const queuedMs = (queued * 1000) / server.perSecond
+  return queuedMs <= settings.holdMs ? 0 : Math.max(LEAST_LATER_MS, Math.ceil(queuedMs - KEEP_MS))
 }
 
 async function pump(server: Server, settings: Settings): Promise<void> {
@@ -274,14 +267,10 @@ async function isPaused(server: Server, settings: Settings): Promise<boolean> {
 }
 
 function sendAway(server: Server, settings: Settings): void {
-  const retryMs = server.pause.until - settings.now()
+  const retryMs = Math.ceil(server.pause.until - settings.now())
   const { why } = server.pause
-  const interval = 1000 / server.perSecond
   const away = [...server.waiting.live.splice(0), ...server.waiting.bulk.splice(0)]
-  for (const [place, waiter] of away.entries()) {
-    waiter.refuse({ kind: 'paused', why, retryMs: Math.ceil(retryMs + place * interval) })
-  }
-  server.bookedUntil = Math.max(server.bookedUntil, server.pause.until + away.length * interval)
+  for (const waiter of away) waiter.refuse({ kind: 'paused', why, retryMs })
 }
 
 function dropAborted(server: Server): number {

@@ -34,6 +34,7 @@ export interface RunContext {
 
 /** Times that a name comes back because its registry asked for peace, until it is unknown. */
 const MAX_THROTTLES = 10
+const LEAST_LATER_MS = 250
 
 /**
  * Makes the run: every name is asked once however often it stands in the request, every registration
@@ -50,14 +51,34 @@ export function createRun(
       durationMs: Math.round(performance.now() - startedMs),
     })
     const shared: Shared = { registrations: new Map(), names: new Map() }
-    return Promise.all(
-      request.subjects.map(async (subject, index) => {
+    const waits: Wait[] = []
+    const answers = await Promise.all(
+      request.subjects.map(async (_, index) => {
         const answer = await answerOne(work, request, index, shared, stamp)
-        request.answered?.(index, answer)
+        if (answer.kind === 'later') waits.push({ index, answer, atMs: performance.now() })
+        else request.answered?.(index, answer)
         return answer
       }),
     )
+    for (const wait of waits) {
+      const answer = fromNow(wait)
+      answers[wait.index] = answer
+      request.answered?.(wait.index, answer)
+    }
+    return answers
   }
+}
+
+interface Wait {
+  readonly index: number
+  readonly answer: Later
+  readonly atMs: number
+}
+
+// What waits is told so when the rest is done: the time is counted from when the run ends.
+function fromNow({ answer, atMs }: Wait): Later {
+  const passedMs = performance.now() - atMs
+  return { ...answer, afterMs: Math.max(LEAST_LATER_MS, Math.ceil(answer.afterMs - passedMs)) }
 }
 
 interface Work extends RunContext {
@@ -84,7 +105,7 @@ async function answerOne(
   const name = readName(subject)
   if (name.kind === 'bad') return badNameOutcome(subject, name, work.riskOf, stamp())
   const state = stateOf(request.states?.[index], work.clock())
-  const turn: Turn = { lane: request.lane, signal: request.signal, returning: state.returning }
+  const turn: Turn = { lane: request.lane, signal: request.signal }
   const found = await once(shared.names, name.ascii, () => {
     const lookUp = (): Promise<Finding> => work.registry.lookUp(name, turn)
     const registering = once(shared.registrations, name.registrable, lookUp)
@@ -164,18 +185,17 @@ function judged(registration: Registration, dns: DnsFacts, signal: AbortSignal):
 }
 
 interface WaitState {
-  readonly returning: boolean
   readonly throttles: number
   readonly since: string
 }
 
 function stateOf(state: Json | undefined, now: Date): WaitState {
   if (typeof state !== 'object' || state === null || !('throttles' in state)) {
-    return { returning: state !== undefined, throttles: 0, since: now.toISOString() }
+    return { throttles: 0, since: now.toISOString() }
   }
   const since =
     'since' in state && typeof state['since'] === 'string' ? state['since'] : now.toISOString()
-  return { returning: true, throttles: Number(state['throttles']) || 0, since }
+  return { throttles: Number(state['throttles']) || 0, since }
 }
 
 function laterOf(finding: Extract<Finding, { kind: 'later' }>, state: WaitState): Later {

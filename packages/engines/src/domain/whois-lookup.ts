@@ -28,6 +28,7 @@ export function createWhoisLookup(
 ): (name: DomainName, turn: Turn, before: Before) => Promise<Finding> {
   return async (name, turn, before) => {
     const host = await serverFor(options, name, turn)
+    if (host.kind === 'later') return host
     if (host.kind !== 'host') return without(host.fault, before, host.kind === 'failed')
     const server = `whois:${host.host}`
     const turned = await options.manners.take(server, turn, async () => {
@@ -78,6 +79,7 @@ function moodOf(reply: Reply): { kind: 'fine' | 'silent' } | { kind: 'throttled'
 }
 
 type Host =
+  | Extract<Finding, { kind: 'later' }>
   | { readonly kind: 'host'; readonly host: string }
   | { readonly kind: 'none' | 'failed'; readonly fault: string }
 
@@ -88,13 +90,13 @@ async function serverFor(options: RegistryOptions, name: DomainName, turn: Turn)
   const [held] = await options.memory.get([key])
   if (typeof held === 'string') return hostOf(held, name)
   const root = options.whois.root
-  // The root server is asked once a week for each zone; a list does not come again for it.
-  const patient = { ...turn, returning: true }
-  const turned = await options.manners.take(`whois:${root}`, patient, async () => {
+  const turned = await options.manners.take(`whois:${root}`, turn, async () => {
     const value = await askWhois(root, name.tld, options.whois, turn.signal)
     const silent = value.kind === 'failed' && value.busy
     return { value, mood: { kind: silent ? 'silent' : 'fine' } as const }
   })
+  const wait = laterOf(turned, turn, `whois:${root}`)
+  if (wait?.kind === 'later') return wait
   if (turned.kind !== 'done') return { kind: 'failed', fault: `whois:${root}: ${turned.kind}` }
   if (turned.value.kind === 'failed') {
     return { kind: 'failed', fault: `whois:${root}: ${turned.value.fault}` }
