@@ -1,15 +1,19 @@
 import { Queue, QueueEvents, Worker } from 'bullmq'
 import { outcomeFor } from '../support/instant-engines.ts'
-import { drive, type Drive } from './drive.ts'
 
 /** Jobs that a worker of the bare program has under way together. */
 const CONCURRENCY = 50
+
+/** Answers one call after the other, or many at once. */
+export interface BareCalls extends AsyncDisposable {
+  call(at: number): Promise<void>
+}
 
 /**
  * What BullMQ does out of the box on Redis: add a job for each call, and wait for the event of its
  * completion; asker and worker in this one process, without HTTP.
  */
-export async function measureBare(redisUrl: string, drives: readonly Drive[]) {
+export async function openBareCalls(redisUrl: string): Promise<BareCalls> {
   const connection = { url: redisUrl, maxRetriesPerRequest: null }
   const queue = new Queue('bare', { connection })
   const events = new QueueEvents('bare', { connection })
@@ -21,17 +25,18 @@ export async function measureBare(redisUrl: string, drives: readonly Drive[]) {
     async (job: { data: { email: string } }) => outcomeFor('email', job.data.email),
     { connection, concurrency: CONCURRENCY },
   )
-  try {
-    await Promise.all([queue.waitUntilReady(), events.waitUntilReady(), worker.waitUntilReady()])
-    return await drive(drives, async (at) => {
+  await Promise.all([queue.waitUntilReady(), events.waitUntilReady(), worker.waitUntilReady()])
+  return {
+    async call(at) {
       // A job removed at once would be missed by an asker who had not begun to wait.
       const options = { removeOnComplete: { count: 1_000 } }
       const job = await queue.add('email', { email: `person${at}@example.com` }, options)
       await job.waitUntilFinished(events, 15_000)
-    })
-  } finally {
-    await Promise.all([worker.close(), events.close()])
-    await queue.obliterate({ force: true })
-    await queue.close()
+    },
+    async [Symbol.asyncDispose]() {
+      await Promise.all([worker.close(), events.close()])
+      await queue.obliterate({ force: true })
+      await queue.close()
+    },
   }
 }
