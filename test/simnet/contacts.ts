@@ -36,9 +36,9 @@ export const CONTACT_HEADER = [
 
 /** What a row's address stands for, and how many of a thousand rows do. */
 const SHARES: readonly (readonly [kind: Source, perMille: number])[] = [
-  ['company', 640],
+  ['company', 655],
   ['tenant', 30],
-  ['consumer', 90],
+  ['consumer', 75],
   ['misspelt', 35],
   ['disposable', 35],
   ['accept-all', 40],
@@ -143,14 +143,21 @@ function drawSource(random: Random): Source {
   return 'company'
 }
 
+/** Domains that share a mail host, at most: a list with many of one host waits for that host's limits. */
+const DOMAINS_OF_A_HOST = 4
+
 function poolsOf(world: World): ReadonlyMap<Source, readonly Domain[]> {
   const pools = new Map<Source, Domain[]>()
-  const ageless = [...world.domains.values()]
   for (const [source, kinds] of Object.entries(KINDS_OF)) {
-    pools.set(
-      source as Source,
-      ageless.filter(({ kind }) => kinds.includes(kind)),
-    )
+    const seen = new Map<string, number>()
+    const pool = [...world.domains.values()].filter(({ kind, mail }) => {
+      if (!kinds.includes(kind)) return false
+      if (kind !== 'hosted' || mail.kind !== 'mx') return true
+      const host = mail.exchanges[0]?.host ?? ''
+      seen.set(host, (seen.get(host) ?? 0) + 1)
+      return (seen.get(host) ?? 0) <= DOMAINS_OF_A_HOST
+    })
+    pools.set(source as Source, pool)
   }
   return pools
 }

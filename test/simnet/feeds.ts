@@ -1,5 +1,5 @@
 import type { RequestListener } from 'node:http'
-import { listenEverywhere } from './registry/rdap.ts'
+import { listenEverywhere } from './http.ts'
 import type { Listeners } from './one-port.ts'
 import type { World } from './world.ts'
 import { NETWORKS } from './world/contact-parts.ts'

@@ -3,6 +3,9 @@ import { Resolver } from 'node:dns/promises'
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { DNS_FAULTS } from './dns/faults.ts'
+import { RDAP_FAULTS } from './registry/rdap-faults.ts'
+import { WHOIS_FAULTS } from './registry/whois-faults.ts'
 import { startSimnet } from './simnet.ts'
 import type { Simnet } from './simnet.ts'
 
@@ -149,4 +152,44 @@ test('hlr-lookups answers a signed request by the oracle, refuses a badly signed
   }
   expect(new Set(refused)).toEqual(new Set([502]))
   expect((await ask('+4915112345000', 'wrong')).status).toBe(401)
+})
+
+test('a thin registry leaves the facts to the registrar', async () => {
+  const name = 'maildrop.cc'
+  const thin = await whois('whois.nic.cc', name)
+  const server = /Registrar WHOIS Server: (\S+)/.exec(thin)?.[1] ?? ''
+  expect(thin).not.toContain('Creation Date')
+  const { createdDate } = simnet.world.expectDomain(name)
+  expect(await whois(server, name)).toContain(`Creation Date: ${createdDate}`)
+})
+
+test('registries and bulk names can be described for a benchmark', async () => {
+  const zones = Array.from({ length: 50 }, (_, i) => `zone${i}`)
+  await using many = await startSimnet({
+    seed: 7,
+    bulkDomains: { count: 20_000, suffixes: zones },
+    registries: zones.map((zone) => ({
+      name: zone,
+      tlds: [zone],
+      rdap: { host: `rdap.${zone}`, path: '/', perSecond: 5, burst: 5, delayMs: 80 },
+    })),
+  })
+  const port = new URL(many.settings['RDAP_BOOTSTRAP_URL'] ?? '').port
+  const name = many.world.bulk?.name(123) ?? ''
+  expect(name).toBe('d123.zone23')
+  const began = performance.now()
+  const reply = await fetch(`http://${many.world.addressOf('rdap.zone23')}:${port}/domain/${name}`)
+  expect(reply.status).toBe(200)
+  expect(performance.now() - began).toBeGreaterThan(75)
+})
+
+test('there is a domain for every bad manner', () => {
+  const names = [
+    ...DNS_FAULTS.map((fault) => `dns-${fault}.example`),
+    ...Object.keys(RDAP_FAULTS).map((fault) => `name.rdap-${fault}`),
+    ...Object.keys(WHOIS_FAULTS).map((fault) => `name.whois-${fault}`),
+  ]
+  expect(DNS_FAULTS.length).toBeGreaterThanOrEqual(25)
+  expect(names.length - DNS_FAULTS.length).toBeGreaterThanOrEqual(30)
+  expect(names.filter((name) => simnet.world.findDomain(name) === undefined)).toEqual([])
 })

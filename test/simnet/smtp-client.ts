@@ -16,9 +16,9 @@ export interface SmtpClient extends Disposable {
   readonly closed: Promise<unknown>
 }
 
-const PATIENCE_MS = 5000
+const PATIENCE_MS = 10_000
 
-/** Connects and reads the banner; throws when there is none within five seconds. */
+/** Connects and reads the banner; throws when there is none within ten seconds. */
 export async function openSmtp(address: string, port: number): Promise<SmtpClient> {
   const socket = connect({ host: address, port, noDelay: true })
   socket.on('error', () => undefined)

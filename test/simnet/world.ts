@@ -10,7 +10,7 @@ import type { ExpectedEmail } from './world/expect-email.ts'
 import { addHostile, hostileRegistries } from './world/hostile.ts'
 import { addMail } from './world/ordinary.ts'
 import { addRegistrations } from './world/registrations.ts'
-import { REGISTRIES } from './world/registries.ts'
+import { REGISTRAR_WHOIS, REGISTRIES } from './world/registries.ts'
 import type { Registry } from './world/registries.ts'
 import type { Limits } from './smtp/profile.ts'
 
@@ -126,6 +126,7 @@ function serviceAddresses(
   for (const [i, name] of NAME_SERVERS.lame.entries())
     services.set(name, `127.53.${block}.${i + 201}`)
   services.set('whois.iana.org', loopback(43, 0))
+  services.set(REGISTRAR_WHOIS, loopback(43, 1))
   services.set('data.iana.org', loopback(80, 0))
   for (const [i, registry] of registries.entries()) {
     if (registry.whois !== undefined) services.set(registry.whois.server, loopback(43, 10 + i))

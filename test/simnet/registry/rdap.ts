@@ -1,8 +1,7 @@
-import { createServer } from 'node:http'
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import { queryCounters } from '../counters.ts'
 import type { Counters } from '../counters.ts'
-import { listenAt, onOnePort } from '../one-port.ts'
+import { json, listenEverywhere } from '../http.ts'
 import type { Listeners } from '../one-port.ts'
 import type { World } from '../world.ts'
 import type { RdapService, Registry } from '../world/registries.ts'
@@ -48,38 +47,6 @@ export async function startRdap(
   const started = await listenEverywhere(handlers, port)
   bound = started.port
   return started
-}
-
-/** One HTTP server for each address, all on one port; 0 for any that is free at all of them. */
-export function listenEverywhere(
-  handlers: ReadonlyMap<string, RequestListener>,
-  port: number,
-): Promise<Listeners> {
-  return onOnePort(port, async (given, opened) => {
-    let bound = given
-    for (const [address, handler] of handlers) {
-      const server = createServer({ keepAliveTimeout: 5000 }, handler)
-      bound = await listenAt(server, address, bound, opened)
-      opened.defer(() => server.closeAllConnections())
-    }
-    return bound
-  })
-}
-
-/** Answers with a JSON body. */
-export function json(
-  response: ServerResponse,
-  status: number,
-  body: unknown,
-  headers: Record<string, string> = {},
-): void {
-  const text = JSON.stringify(body)
-  response.writeHead(status, {
-    'content-type': 'application/json',
-    'content-length': Buffer.byteLength(text),
-    ...headers,
-  })
-  response.end(text)
 }
 
 /** IANA's list. Source: RFC 9224 section 4. */

@@ -1,4 +1,4 @@
-import { REGISTRARS } from '../world/registries.ts'
+import { REGISTRAR_WHOIS, REGISTRARS } from '../world/registries.ts'
 import type { WhoisFormat } from '../world/registries.ts'
 import type { Registered } from './lookup.ts'
 
@@ -25,7 +25,7 @@ export const WHOIS_WRITERS: Readonly<Record<WhoisFormat, WhoisWriter>> = {
       lines(
         `Domain Name: ${name.toUpperCase()}`,
         `Registry Domain ID: 12345678_DOMAIN-SIM`,
-        `Registrar WHOIS Server: whois.registrar.example`,
+        `Registrar WHOIS Server: ${REGISTRAR_WHOIS}`,
         `Updated Date: ${registration.createdAt}`,
         `Creation Date: ${registration.createdAt}`,
         `Registry Expiry Date: ${registration.expiresAt}`,
@@ -44,6 +44,17 @@ export const WHOIS_WRITERS: Readonly<Record<WhoisFormat, WhoisWriter>> = {
         `>>> Last update of WHOIS database: ${new Date().toISOString()} <<<`,
       ),
     throttled: 'WHOIS LIMIT EXCEEDED - SEE WWW.PIR.ORG/WHOIS FOR DETAILS\r\n',
+  },
+  thin: {
+    query: plainQuery,
+    found: ({ name, nameServers }) =>
+      lines(
+        `Domain Name: ${name.toUpperCase()}`,
+        `Registrar WHOIS Server: ${REGISTRAR_WHOIS}`,
+        ...nameServers.map((server) => `Name Server: ${server.toUpperCase()}`),
+      ),
+    free: (name) => lines(`No match for domain "${name.toUpperCase()}".`),
+    throttled: 'Your connection limit exceeded. Please slow down and try again later.\r\n',
   },
   denic: {
     query: plainQuery,

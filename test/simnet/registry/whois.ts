@@ -5,6 +5,7 @@ import type { Counters } from '../counters.ts'
 import { listenAt, onOnePort } from '../one-port.ts'
 import type { Listeners } from '../one-port.ts'
 import type { World } from '../world.ts'
+import { REGISTRAR_WHOIS } from '../world/registries.ts'
 import type { Registry, WhoisService } from '../world/registries.ts'
 import { registered, registryOf } from './lookup.ts'
 import { createThrottle } from './throttle.ts'
@@ -19,6 +20,7 @@ type Answerer = (query: string, socket: Socket) => void
 export function startWhois(world: World, counters: Counters, port: number): Promise<Listeners> {
   const answerers = new Map<string, Answerer>()
   answerers.set(world.services.get('whois.iana.org') ?? '', createRoot(world, counters))
+  answerers.set(world.services.get(REGISTRAR_WHOIS) ?? '', createRegistrar(world, counters))
   for (const registry of world.registries) {
     if (registry.whois === undefined) continue
     answerers.set(
@@ -75,6 +77,19 @@ function createRoot(world: World, counters: Counters): Answerer {
     socket.end(
       `${head}${refer}domain:       ${tld.toUpperCase()}\n\n${whois}\nstatus:       ACTIVE\nsource:       IANA\n`,
     )
+  }
+}
+
+/** Knows every name that any registry has. */
+function createRegistrar(world: World, counters: Counters): Answerer {
+  const seen = queryCounters(counters, REGISTRAR_WHOIS)
+  const writer = WHOIS_WRITERS.icann
+  return (query, socket) => {
+    seen.queries++
+    seen.times.add(Date.now())
+    const name = writer.query(query).toLowerCase()
+    const found = registered(world, name)
+    socket.end(found === undefined ? writer.free(name) : writer.found(found))
   }
 }
 

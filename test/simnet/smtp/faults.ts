@@ -19,6 +19,7 @@ export interface Fault {
 
 const BANNER = '220 hostile ESMTP\r\n'
 const DRIP_MS = 250
+const TARPIT_MS = 30_000
 const BLOCK = Buffer.alloc(64 * 1024, 0x78)
 
 /** The answers of an honest server up to the phase that goes wrong. */
@@ -71,6 +72,7 @@ export const FAULTS: Readonly<Record<string, Fault>> = {
   'ehlo-mixed-codes': answers({ EHLO: text('250-hostile\r\n550 no\r\n') }),
   'ehlo-half-line': answers({ EHLO: (wire) => void wire.end('250-host') }),
   'ehlo-drips': answers({ EHLO: (wire) => drip(wire, `250-${'slow'.repeat(1000)}\r\n`) }),
+  'ehlo-5xx-helo-too': answers({ EHLO: text('550 5.3.0 no\r\n'), HELO: text('550 5.3.0 no\r\n') }),
   'ehlo-3xx': answers({ EHLO: text('354 go ahead\r\n'), HELO: text('354 go ahead\r\n') }),
   // At MAIL FROM.
   'close-at-mail': answers({ MAIL: close }),
@@ -95,8 +97,27 @@ export const FAULTS: Readonly<Record<string, Fault>> = {
   'rcpt-421': answers({
     RCPT: (wire) => void wire.end('421 4.4.2 Connection dropped due to an error\r\n'),
   }),
+  'rcpt-252': answers({ RCPT: text('252 2.5.0 Cannot verify, will try\r\n') }),
+  'rcpt-bare-cr': answers({ RCPT: text('250 2.1.5 Ok\r') }),
   'rcpt-354': answers({ RCPT: text('354 Start mail input\r\n') }),
   'rcpt-mixed-codes': answers({ RCPT: text('250-ok\r\n550 5.1.1 User unknown\r\n') }),
+  // At every command.
+  tarpit: answers(
+    Object.fromEntries(
+      Object.entries(HONEST).map(([verb, reply]): [string, Step] => [
+        verb,
+        (wire) => void setTimeout(() => wire.writable && wire.write(reply), TARPIT_MS),
+      ]),
+    ),
+  ),
+  'split-replies': answers(
+    Object.fromEntries(
+      Object.entries(HONEST).map(([verb, reply]): [string, Step] => [
+        verb,
+        (wire) => writeSplit(wire, reply),
+      ]),
+    ),
+  ),
   // Under STARTTLS.
   'tls-stalls': tls((wire) => void wire.resume()),
   'tls-endless-garbage': tls((wire) => flood(wire, '', () => BLOCK)),
@@ -203,6 +224,11 @@ function converse(
   }
   wire.on('data', onData)
   wire.on('end', () => wire.end())
+}
+
+/** Each byte in a packet of its own, at full speed. */
+function writeSplit(wire: Duplex, reply: string): void {
+  for (const byte of reply) wire.write(byte)
 }
 
 /** One byte at a time, as long as the client listens. */

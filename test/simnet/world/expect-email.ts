@@ -43,7 +43,7 @@ const NO_HOST = new Set([
 const UNSAFE = new Set(['mx-private', 'mx-metadata'])
 /** Hostile servers that accept in the end, once their TLS trouble is dealt with, or that some would believe. */
 const MAYBE_ACCEPTED =
-  /^(tls-|all-replies-early|banner-twice|rcpt-nul|banner-nul|ehlo-mixed|ehlo-3xx|ehlo-many|ehlo-long)/
+  /^(tls-|split-replies|rcpt-bare-cr|all-replies-early|banner-twice|rcpt-nul|banner-nul|ehlo-mixed|ehlo-3xx|ehlo-many|ehlo-long)/
 
 /** What an address comes to in a world; `basic` asks for the one recipient, `extended` for an invented one too. */
 export function expectEmail(
@@ -66,7 +66,7 @@ export function expectEmail(
     free: false,
     role,
   }
-  if (!looksValid(local, name))
+  if (at < 1 || !looksValid(local, name))
     return { ...base, status: 'undeliverable', reason: 'invalid_syntax' }
   const domain = world.findDomain(name)
   if (domain === undefined || domain.undelegated === true)

@@ -34,7 +34,21 @@ export interface WhoisService {
   readonly fault?: string
 }
 
-export type WhoisFormat = 'icann' | 'denic' | 'it' | 'be' | 'jp' | 'ru' | 'eu' | 'se' | 'pl' | 'ch'
+export type WhoisFormat =
+  | 'icann'
+  | 'denic'
+  | 'it'
+  | 'be'
+  | 'jp'
+  | 'ru'
+  | 'eu'
+  | 'se'
+  | 'pl'
+  | 'ch'
+  | 'thin'
+
+/** Where registrars of the world answer for the registries that leave facts to them. */
+export const REGISTRAR_WHOIS = 'whois.registrar.example'
 
 /** Registries with the addresses that IANA lists for them, each on its own loopback address. */
 export const REGISTRIES: readonly Registry[] = [
@@ -118,6 +132,7 @@ export const REGISTRIES: readonly Registry[] = [
   },
   { name: 'iis', tlds: ['se'], whois: { server: 'whois.iis.se', format: 'se' } },
   { name: 'nask', tlds: ['pl'], whois: { server: 'whois.dns.pl', format: 'pl' } },
+  { name: 'cc', tlds: ['cc'], whois: { server: 'whois.nic.cc', format: 'thin' } },
   { name: 'io', tlds: ['io'], whois: { server: 'whois.nic.io', format: 'icann' } },
 ]
 
