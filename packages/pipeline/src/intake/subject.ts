@@ -68,8 +68,8 @@ export function readPhone(text: string, defaultCountry: CountryCode | undefined)
   if (SCIENTIFIC.test(text)) {
     return { fault: 'was rounded by a spreadsheet; format the column as text and export it again' }
   }
-  // A spreadsheet's mark for "this is text", which our own results use too.
-  const bare = text.startsWith("'") ? text.slice(1).trim() : text.replace(/^tel:/i, '')
+  const bare = unmarked(text)
+  if (E164.test(bare)) return { subject: bare }
   if (SPACED_E164.test(bare)) {
     const digits = bare.replaceAll(/[^+\d]/g, '')
     if (E164.test(digits)) return { subject: digits }
@@ -83,9 +83,8 @@ export function readPhone(text: string, defaultCountry: CountryCode | undefined)
   if (read?.isValid() === true) return { subject: read.number }
   // Spreadsheets take the plus off what they hold for a number.
   const plain = bare.replaceAll(/[\s\-./()\u00a0]/g, '')
-  const restored = /^[1-9]\d{7,14}$/.test(plain)
-    ? parsePhoneNumberFromString(`+${plain}`)
-    : undefined
+  const [, digits] = /^(?:00)?([1-9]\d{7,14})$/.exec(plain) ?? []
+  const restored = digits === undefined ? undefined : parsePhoneNumberFromString(`+${digits}`)
   if (restored?.isValid() === true && E164.test(restored.number)) {
     return { subject: restored.number }
   }
@@ -97,6 +96,13 @@ export function readPhone(text: string, defaultCountry: CountryCode | undefined)
         ? 'has no country code; set default_country'
         : 'cannot be read as a phone number',
   }
+}
+
+/** Takes off what spreadsheets put around a number to keep it a text: `'+44...`, `="+44..."`. */
+function unmarked(text: string): string {
+  const [, formula] = /^="([^"]*)"$/.exec(text) ?? []
+  if (formula !== undefined) return formula.trim()
+  return text.startsWith("'") ? text.slice(1).trim() : text.replace(/^tel:/i, '')
 }
 
 /** An IPv4 or IPv6 literal in strict notation; IPv6 is compared in the form of RFC 5952. */
