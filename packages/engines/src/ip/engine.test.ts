@@ -3,8 +3,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Signal } from '@plumbline/contract/outcome'
 import { expect, test } from 'vitest'
-import { loadIpData } from './data.ts'
+import { parseAddress } from './address.ts'
+import { loadIpData, loadIpLists } from './data.ts'
 import { createIpEngine } from './engine.ts'
+import { flagAddress } from './flags.ts'
 import { lookupIp } from './lookup.ts'
 import { buildMmdb, type Writable } from './mmdb-fixture.ts'
 
@@ -129,8 +131,9 @@ test('threat levels are the codes of the weights table', async () => {
   expect(codes).toEqual(['listed', 'listed_3', 'listed_6', 'listed_6', 'hijacked'])
 })
 
-test('public resolvers and search engines are flagged as nothing', async () => {
-  const { current } = await loadIpData({ listsDir: null, riskOf: countSignals })
+test('public resolvers and search engines are flagged as nothing, wherever they are hosted', async () => {
+  const lists = await loadIpLists(null)
+  const hosted = 16_509
   const good = [
     '8.8.8.8',
     '1.1.1.1',
@@ -140,8 +143,11 @@ test('public resolvers and search engines are flagged as nothing', async () => {
     '66.249.66.1',
   ]
   for (const text of good) {
-    expect([text, lookupIp(current, text).facts.signals]).toEqual([text, []])
+    const flags = flagAddress(lists, parseAddress(text) ?? new Uint8Array(4), hosted, null)
+    expect([text, flags.signals, flags.isDatacenter]).toEqual([text, [], false])
   }
+  const other = flagAddress(lists, new Uint8Array([3, 5, 140, 2]), hosted, null)
+  expect(other.signals).toMatchObject([{ code: 'datacenter' }])
 })
 
 test('a changed database and list are read again, and a broken one leaves the old in place', async () => {

@@ -103,6 +103,10 @@ function createSweep(out: Rows): {
     enter(first, last, level) {
       advance(first)
       at = first
+      if (open.length === 0) {
+        open = [{ last, level }]
+        return
+      }
       // A range that another outlasts at the same level or above never shows.
       const shown = open.filter(
         (range) => range.level > level || compareWords(range.last, last) > 0,
@@ -136,6 +140,7 @@ function* sortedOrder(rows: Rows): Generator<undefined, Uint32Array> {
   let order = new Uint32Array(rows.length)
   for (let row = 0; row < rows.length; row++) order[row] = row
   const compare = (a: number, b: number): number => rows.compareFirst(a, b)
+  if (isSorted(rows)) return order
   for (let at = 0; at < order.length; at += RUN) {
     order.subarray(at, at + RUN).sort(compare)
     yield
@@ -148,6 +153,12 @@ function* sortedOrder(rows: Rows): Generator<undefined, Uint32Array> {
     order = next
   }
   return order
+}
+
+/** Most sources are: then there is nothing to sort. */
+function isSorted(rows: Rows): boolean {
+  for (let row = 1; row < rows.length; row++) if (rows.compareFirst(row - 1, row) > 0) return false
+  return true
 }
 
 function* mergeRuns(
@@ -191,8 +202,12 @@ function createRows(words: 1 | 4): Rows {
     ends = copied(ends, new Uint32Array(ends.length * 2))
     levels = copied(levels, new Uint16Array(levels.length * 2))
   }
-  const at = (column: Uint32Array, row: number): Words =>
-    Array.from(column.subarray(row * words, (row + 1) * words))
+  const at = (column: Uint32Array, row: number): Words => {
+    if (words === 1) return [column[row] ?? 0]
+    const from = row * 4
+    const { [from]: a = 0, [from + 1]: b = 0, [from + 2]: c = 0, [from + 3]: d = 0 } = column
+    return [a, b, c, d]
+  }
   return {
     get length() {
       return length
@@ -230,7 +245,8 @@ function copied<T extends Uint32Array | Uint16Array>(from: T, into: T): T {
 }
 
 function wordsOf(address: AddressBytes, words: 1 | 4): Words {
-  return Array.from({ length: words }, (_, word) => v4Number(address, word * 4))
+  if (words === 1) return [v4Number(address)]
+  return [v4Number(address), v4Number(address, 4), v4Number(address, 8), v4Number(address, 12)]
 }
 
 function compareWords(a: Words, b: Words): number {
