@@ -42,5 +42,15 @@ test('each process keeps the limit while the shared limiter cannot be reached', 
   const rate = createRate({ name: 'calls', perSecond: 1, burst: 1, limiter })
   expect(await rate.take('a')).toMatchObject({ granted: true })
   expect(await rate.take('a')).toMatchObject({ granted: false })
-  expect(faults).toHaveLength(2)
+  expect(faults).toHaveLength(1)
+})
+
+test('a call does not wait for a shared limiter that says nothing', async () => {
+  const shared = { take: () => new Promise<never>(() => undefined) }
+  const limiter = orOwn(shared, createLocalLimiter(), () => undefined)
+  const rate = createRate({ name: 'calls', perSecond: 1, burst: 1, limiter })
+  const startedAt = performance.now()
+  expect(await rate.take('a')).toMatchObject({ granted: true })
+  expect(await rate.take('b')).toMatchObject({ granted: true })
+  expect(performance.now() - startedAt).toBeLessThan(1_000)
 })

@@ -19,21 +19,35 @@ export interface Rate {
   take(key: string): Promise<RateState>
 }
 
+/** How long a call waits for the shared limiter, and how long it is left alone after it failed. */
+const SHARED_MS = 250
+const ALONE_MS = 2_000
+
 /**
- * The shared limiter, and this process's own while the shared one cannot be reached: a limit that is
- * kept by each process is better than calls that fail.
+ * The shared limiter, and this process's own while the shared one does not answer: a limit that is kept
+ * by each process is better than calls that fail or wait.
  */
 export function orOwn(
   shared: Pick<Limiter, 'take'>,
   own: Pick<Limiter, 'take'>,
   onError: (error: unknown) => void,
 ): Pick<Limiter, 'take'> {
+  let aloneUntil = 0
   return {
-    take: (key, count, rate) =>
-      shared.take(key, count, rate).catch((error: unknown) => {
+    take: async (key, count, rate) => {
+      if (performance.now() < aloneUntil) return await own.take(key, count, rate)
+      const { promise: late, reject } = Promise.withResolvers<never>()
+      const timer = setTimeout(() => reject(new Error('the shared limiter is slow')), SHARED_MS)
+      try {
+        return await Promise.race([shared.take(key, count, rate), late])
+      } catch (error) {
+        aloneUntil = performance.now() + ALONE_MS
         onError(error)
-        return own.take(key, count, rate)
-      }),
+        return await own.take(key, count, rate)
+      } finally {
+        clearTimeout(timer)
+      }
+    },
   }
 }
 

@@ -14,7 +14,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { outcomeFor } from '../../../../test/support/instant-engines.ts'
 import { createTestDatabase } from '../../../../test/support/postgres.ts'
-import { openPostgresTestQueue } from '../../../../test/support/queue.ts'
+import {
+  openPostgresTestQueue,
+  openRedisTestQueue,
+  type TestQueue,
+} from '../../../../test/support/queue.ts'
 import { serve, type Api } from '../serve.ts'
 import { apiSettings } from '../settings.ts'
 
@@ -86,9 +90,13 @@ export async function openStage(env: Readonly<Record<string, string>> = {}): Pro
   const api: Api = stack.use(
     await serve(settings, createLog({ name: 'api', level: settings.LOG_LEVEL }), stopping.signal),
   )
-  const queue = stack.use(await openPostgresTestQueue(database.url))
+  const { REDIS_URL: redisUrl } = settings
+  const queue = stack.use(
+    redisUrl === undefined
+      ? await openPostgresTestQueue(database.url)
+      : await openRedisTestQueue(redisUrl, 'plumbline'),
+  )
   const asked: string[] = []
-  const owned = stack
   const stage: Stage = {
     url: `http://127.0.0.1:${api.port}`,
     adminUrl: `http://127.0.0.1:${api.adminPort}`,
@@ -105,37 +113,33 @@ export async function openStage(env: Readonly<Record<string, string>> = {}): Pro
     },
     [Symbol.asyncDispose]: () => closing.disposeAsync(),
   }
-  for (const check of CHECKS) {
-    owned.use(
-      await serveLive(
-        queue.backend,
-        check,
-        async ({ questions, answered, signal }) => {
-          const over = new Promise<undefined>((resolve) => {
-            signal.addEventListener('abort', () => resolve(undefined), { once: true })
-          })
-          await Promise.all(
-            questions.map(async ({ subject }, index) => {
-              asked.push(subject)
-              const outcome =
-                stage.answer === undefined
-                  ? outcomeFor(check, subject)
-                  : await Promise.race([stage.answer(check, subject), over])
-              if (outcome !== undefined) answered(index, outcomeOfCheck(outcome))
-            }),
-          )
-        },
-        { concurrency: 4, onError: () => undefined },
-      ),
-    )
-  }
+  for (const check of CHECKS) stack.use(await startWorker(stage, queue, check))
   const closing = stack.move()
   return stage
 }
 
-/** A test hands each check an outcome of that check. */
-function outcomeOfCheck<C extends Check>(outcome: Outcome): Outcome<C> {
-  return outcome as unknown as Outcome<C>
+/** A worker of a check that does as the stage is told. */
+async function startWorker(stage: Stage, queue: TestQueue, check: Check): Promise<AsyncDisposable> {
+  return await serveLive(
+    queue.backend,
+    check,
+    async ({ questions, answered, signal }) => {
+      const over = new Promise<undefined>((resolve) => {
+        signal.addEventListener('abort', () => resolve(undefined), { once: true })
+      })
+      await Promise.all(
+        questions.map(async ({ subject }, index) => {
+          stage.asked.push(subject)
+          const outcome =
+            stage.answer === undefined
+              ? outcomeFor(check, subject)
+              : await Promise.race([stage.answer(check, subject), over])
+          if (outcome !== undefined) answered(index, outcome)
+        }),
+      )
+    },
+    { concurrency: 4, onError: () => undefined },
+  )
 }
 
 async function makeAccount(
