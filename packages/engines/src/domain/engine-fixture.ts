@@ -26,6 +26,8 @@ export interface World {
 export interface Fixture extends AsyncDisposable {
   readonly engine: Engine<'domain'>
   readonly dns: DnsFixture
+  readonly rdapPort: number
+  readonly whoisPort: number
   readonly rdapPaths: string[]
   readonly whoisLines: string[]
   readonly memory: Map<string, Json>
@@ -95,6 +97,8 @@ export async function startWorld(world: World): Promise<Fixture> {
   return {
     engine,
     dns,
+    rdapPort,
+    whoisPort,
     rdapPaths,
     whoisLines,
     memory: held,
