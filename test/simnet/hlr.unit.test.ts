@@ -4,9 +4,12 @@ import { HLR_CAPABILITIES, HLR_PROVIDERS } from '@plumbline/engines/phone/hlr/pr
 import { createEgress } from '@plumbline/engines/net/egress'
 import { fetchBounded } from '@plumbline/engines/net/http'
 import { createResolver } from '@plumbline/engines/net/resolver'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { startSimnet } from './simnet.ts'
 import type { SimnetOptions } from './simnet.ts'
+
+// Servers and processes start slowly on a machine that is busy with other tests.
+vi.setConfig({ testTimeout: 30_000, hookTimeout: 30_000 })
 
 /** Asks a provider of a fresh world for numbers, as many at once as it takes. */
 async function ask(

@@ -1,9 +1,12 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { spawnSimnet } from './child.ts'
 import { openSmtp } from './smtp-client.ts'
 import { makeWorld } from './world.ts'
+
+// Servers and processes start slowly on a machine that is busy with other tests.
+vi.setConfig({ testTimeout: 30_000, hookTimeout: 30_000 })
 
 const MAIN = new URL('main.ts', import.meta.url).pathname
 

@@ -2,12 +2,15 @@ import { createHmac } from 'node:crypto'
 import { Resolver } from 'node:dns/promises'
 import { once } from 'node:events'
 import { connect } from 'node:net'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { DNS_FAULTS } from './dns/faults.ts'
 import { RDAP_FAULTS } from './registry/rdap-faults.ts'
 import { WHOIS_FAULTS } from './registry/whois-faults.ts'
 import { startSimnet } from './simnet.ts'
 import type { Simnet } from './simnet.ts'
+
+// Servers and processes start slowly on a machine that is busy with other tests.
+vi.setConfig({ testTimeout: 30_000, hookTimeout: 30_000 })
 
 let simnet: Simnet
 let resolver: Resolver

@@ -1,10 +1,13 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { FAULTS } from './smtp/faults.ts'
 import { connect } from 'node:net'
 import { openSmtp } from './smtp-client.ts'
 import { startSimnet } from './simnet.ts'
 import type { Simnet } from './simnet.ts'
 import type { Domain } from './world/domain.ts'
+
+// Servers and processes start slowly on a machine that is busy with other tests.
+vi.setConfig({ testTimeout: 30_000, hookTimeout: 30_000 })
 
 let simnet: Simnet
 beforeAll(async () => {
