@@ -1,7 +1,7 @@
 import { stat } from 'node:fs/promises'
 import type { EngineHealth } from '@plumbline/contract/engine'
 import type { RiskScorer } from '@plumbline/contract/score'
-import { loadAsns, stampOf } from '../lists/load.ts'
+import { loadAsns, loadRanges, stampOf } from '../lists/load.ts'
 import { loadRangesApart } from '../lists/load-apart.ts'
 import { buildRanges, type RangeList } from '../lists/ranges.ts'
 import { createCountryNames } from './country.ts'
@@ -96,10 +96,13 @@ export async function loadIpData(options: IpDataOptions): Promise<IpDataStore> {
 
 const RANGES = ['tor', 'vpn', 'proxy', 'datacenter', 'relay', 'threat', 'allow'] as const
 
-/** The lists of an IP lookup from a folder, over the packaged ones; read in a thread of their own. */
+/** The lists of an IP lookup from a folder, over the packaged ones; a folder is read in a thread of its own. */
 export async function loadIpLists(dir: string | null): Promise<IpLists> {
   const [ranges, datacenterAsn, threatAsn] = await Promise.all([
-    loadRangesApart(dir, RANGES),
+    // The packaged ones are some hundred lines: less than a thread costs.
+    dir === null
+      ? Promise.all(RANGES.map((name) => loadRanges(dir, name)))
+      : loadRangesApart(dir, RANGES),
     loadAsns(dir, 'datacenter-asn'),
     loadAsns(dir, 'threat-asn'),
   ])
@@ -150,7 +153,7 @@ function healthOf(
   const empty = (['tor', 'vpn', 'proxy'] as const).filter((name) => data.lists[name].count === 0)
   if (empty.length > 0) {
     const detail = `no entries for ${empty.join(', ')}: those flags cannot be told; fetch them with cli data update`
-    missing.push({ name: 'ip lists', status: 'degraded', detail })
+    missing.push({ name: 'ip lists', status: 'off', detail })
   }
   const failed = [...faults].map(([name, detail]): EngineHealth => ({
     name: `ip data ${name}`,

@@ -48,6 +48,11 @@ export function judgeMailDomain(lists: MailDomainLists, domain: string): MailDom
   return { disposable: false, freeProvider: false, privacyRelay: false, evidence: null }
 }
 
+/** The disposable judgement alone, for checks that want no more. */
+export function disposableDomains(lists: MailDomainLists): { has(domain: string): boolean } {
+  return { has: (domain) => judgeMailDomain(lists, domain).disposable }
+}
+
 /** A free provider's own name only: a host below it is a customer or a machine. */
 function freeEntry(lists: MailDomainLists, domain: string): string | null {
   return lists.free.exact(domain) ? domain : null
