@@ -25,6 +25,7 @@ export interface Contacts {
   readonly rows: readonly (readonly string[])[]
 }
 
+/** Columns of a contact list. */
 export const CONTACT_HEADER = [
   'First Name',
   'Last Name',

@@ -8,6 +8,7 @@ export interface Counters {
   readonly violations: Map<string, number>
 }
 
+/** What a mail host saw. */
 export interface HostCounters {
   sessions: number
   open: number
@@ -19,6 +20,7 @@ export interface HostCounters {
   readonly rcptTimes: Times
 }
 
+/** What a registry's server saw; `refused` were beyond its rate. */
 export interface QueryCounters {
   queries: number
   refused: number
@@ -27,6 +29,7 @@ export interface QueryCounters {
   readonly times: Times
 }
 
+/** What the HLR providers saw; `refused` got a status of 400 or more. */
 export interface HlrCounters {
   requests: number
   refused: number

@@ -20,6 +20,7 @@ export interface Simnet extends AsyncDisposable {
   readonly counters: Counters
 }
 
+/** What to simulate, and where to listen. */
 export interface SimnetOptions extends Omit<WorldOptions, 'seed'> {
   readonly seed?: number
   /** A world made elsewhere; the options that describe one are then not used. */

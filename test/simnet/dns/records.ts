@@ -12,6 +12,7 @@ export const TYPE = {
   ANY: 255,
 } as const
 
+/** Response codes. Source: RFC 1035 4.1.1. */
 export const RCODE = {
   noError: 0,
   formErr: 1,

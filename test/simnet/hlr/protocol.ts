@@ -17,6 +17,7 @@ export interface HlrRequest {
   readonly body: string
 }
 
+/** The reply of a provider, its body to be sent as JSON. */
 export interface HlrReply {
   readonly status: number
   readonly body: unknown

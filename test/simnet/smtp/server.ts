@@ -15,6 +15,7 @@ import type { LimitGroup, ServedHost } from './served.ts'
 import { speak } from './session.ts'
 import { delayed } from './wire.ts'
 
+/** Where mail hosts listen and how far away they are. */
 export interface SmtpOptions {
   /** 0 for any that is free at every address. */
   readonly port: number

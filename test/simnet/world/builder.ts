@@ -5,6 +5,7 @@ import type { Domain, MailHost, Registration } from './domain.ts'
 import { COMPANY_WORDS } from './names.ts'
 import { REGISTRARS } from './registries.ts'
 
+/** Milliseconds of a UTC day. */
 export const DAY_MS = 86_400_000
 
 /** Where the parts of a world are gathered. */

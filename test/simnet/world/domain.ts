@@ -8,6 +8,7 @@ export interface MailHost {
   readonly profile?: Profile
 }
 
+/** One MX record. */
 export interface Exchange {
   readonly preference: number
   /** A host name of `World.hosts`, or one that exists nowhere. */

@@ -63,4 +63,5 @@ export const KINDS = {
   'tls-plaintext': (host: string): Profile => postfix(host, { brokenTls: 'plaintext' }),
 } as const satisfies Record<string, (host: string) => Profile>
 
+/** The name of an ordinary kind of mail server. */
 export type Kind = keyof typeof KINDS

@@ -3,11 +3,13 @@ import { at, hash32, unit } from '../random.ts'
 /** What the network knows of a number. */
 export type PhoneState = 'connected' | 'absent' | 'unknown-subscriber' | 'undetermined'
 
+/** A mobile network; `mccmnc` by ITU-T E.212. */
 export interface Network {
   readonly name: string
   readonly mccmnc: string
 }
 
+/** One number and all that its network knows. */
 export interface Phone {
   /** E.164 with its plus. */
   readonly number: string

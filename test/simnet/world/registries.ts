@@ -8,6 +8,7 @@ export interface Registry {
   readonly hides?: readonly ('created' | 'expires' | 'registrar')[]
 }
 
+/** How a registry answers over RDAP. */
 export interface RdapService {
   readonly host: string
   /** Begins and ends with a slash. */
@@ -24,6 +25,7 @@ export interface RdapService {
   readonly fault?: string
 }
 
+/** How a registry answers on port 43. */
 export interface WhoisService {
   readonly server: string
   readonly format: WhoisFormat
@@ -34,6 +36,7 @@ export interface WhoisService {
   readonly fault?: string
 }
 
+/** Layouts of WHOIS replies; see `registry/whois-body.ts`. */
 export type WhoisFormat =
   | 'icann'
   | 'denic'
