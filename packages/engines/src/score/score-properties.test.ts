@@ -13,7 +13,7 @@ const tor = riskSignal('ip.anonymity', 'tor')
 const datacenter = riskSignal('ip.anonymity', 'datacenter')
 const proxy = riskSignal('ip.anonymity', 'public_proxy')
 
-describe('100,000 random records', () => {
+describe('100,000 random records', { timeout: 60_000 }, () => {
   const random = createRandom(20261121)
 
   it('give a score of 0 to 100 whose reasons add up to it, whatever their order', () => {

@@ -34,7 +34,7 @@ function readBack(cells: readonly string[]): unknown {
   return Papa.parse<string[]>(text, { delimiter: ',', newline: '\r\n' }).data[0]
 }
 
-describe('csvCell', () => {
+describe('csvCell', { timeout: 30_000 }, () => {
   it('raw gives every cell back as it was', () => {
     fc.assert(
       fc.property(fc.array(anyText, { minLength: 2, maxLength: 4 }), (cells) => {

@@ -26,7 +26,7 @@ const cell = fc.string({
 })
 const places = fc.array(fc.nat(500), { maxLength: 6 })
 
-describe('any cells', () => {
+describe('any cells', { timeout: 30_000 }, () => {
   it.each([
     [',', '\n'],
     [';', '\r\n'],
@@ -61,7 +61,7 @@ describe('any cells', () => {
   })
 })
 
-it('any text reads as papaparse alone reads it, or is refused', () => {
+it('any text reads as papaparse alone reads it, or is refused', { timeout: 30_000 }, () => {
   const text = fc.string({
     unit: fc.constantFrom('a', '"', '"', ',', '\n', ' ', 'b'),
     maxLength: 40,
@@ -88,7 +88,7 @@ function readOrRefuse(pieces: readonly string[]): (readonly string[])[] | undefi
   }
 }
 
-describe('records over the limit', () => {
+describe('records over the limit', { timeout: 30_000 }, () => {
   const rows = fc.array(
     fc.record({
       size: fc.nat(60),

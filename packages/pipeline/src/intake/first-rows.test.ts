@@ -21,7 +21,7 @@ it('finds the first row of every repeat, among any records', () => {
   )
 })
 
-it('holds 300,000 records, with rows between them, in 28 bytes each', () => {
+it('holds 300,000 records, with rows between them, in 28 bytes each', { timeout: 30_000 }, () => {
   const firstRows = createFirstRows()
   let met = 0
   for (let at = 0; at < 300_000; at++) {

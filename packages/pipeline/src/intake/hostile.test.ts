@@ -63,7 +63,7 @@ const REFUSED: [string, string | Uint8Array, ListErrorCode, RegExp, Options?][] 
   ],
   [
     'a gzip bomb',
-    gzipSync(Buffer.alloc(20_000_000, 'a@b.example\n'), { level: 1 }),
+    gzipSync(Buffer.alloc(17_500_000, 'a@b.example\n'), { level: 1 }),
     'payload_too_large',
     /unpacks to more than/,
   ],
@@ -228,7 +228,7 @@ const REFUSED: [string, string | Uint8Array, ListErrorCode, RegExp, Options?][] 
   ],
 ]
 
-describe('a hostile file is refused with what is wrong with it', () => {
+describe('a hostile file is refused with what is wrong with it', { timeout: 30_000 }, () => {
   it.each(REFUSED)('%s', async (_, bytes, code, message, options) => {
     const error = await readBytes(bytes, options).then(
       () => undefined,
@@ -241,7 +241,7 @@ describe('a hostile file is refused with what is wrong with it', () => {
   })
 })
 
-describe('a hostile record is refused alone', () => {
+describe('a hostile record is refused alone', { timeout: 30_000 }, () => {
   it.each([
     [
       'a line without end',
