@@ -82,9 +82,12 @@ test('no path of the engine dials a special address: redirect, referral, name se
   await using guarded = await startWorld({
     options: {
       egress,
-      resolver: createResolver({ servers: [`127.0.0.1:${world.dns.port}`], egress }),
+      resolver: createResolver({
+        servers: [`127.0.0.1:${world.dns.port}`],
+        egress,
+        concurrency: 100,
+      }),
       readPages: true,
-      dnsConcurrency: 400,
       registryPerSecond: 1_000_000,
       registryConcurrency: 50,
       whoisPort: world.whoisPort,

@@ -58,7 +58,7 @@ export interface ResolverOptions {
   readonly timeoutMs?: number
   /** The first try of each server, doubled in the second round; default 1,200. */
   readonly tryMs?: number
-  /** Questions on the wire at once; default 512. */
+  /** Questions on the wire at once; default 256: about what a UDP socket of the kernel buffers. */
   readonly concurrency?: number
   /** Answers held; default 50,000. */
   readonly cacheSize?: number
@@ -76,7 +76,7 @@ const MAX_LINKS = 11
 export function createResolver(options: ResolverOptions): Resolver {
   const now = options.now ?? (() => performance.now())
   const pool = createServerPool({ ...options, tryMs: options.tryMs ?? 1_200, now })
-  const gate = createGate(options.concurrency ?? 512)
+  const gate = createGate(options.concurrency ?? 256)
   const cache = createAnswerCache({ size: options.cacheSize ?? 50_000, now })
   const timeoutMs = options.timeoutMs ?? 5_000
   const flights = new Map<string, Flight>()
