@@ -25,7 +25,7 @@ const LEVEL_MAX = 9
 /**
  * A list of names from a folder, over the packaged one.
  *
- * `<name>.txt` in the folder stands in for all packaged files of that list; `<name>.<source>.txt` is added
+ * `<name>.txt` or `<name>` in the folder stands in for all packaged files of that list; `<name>.<source>.txt` is added
  * to them, or stands in for the packaged file or package of the same name. `dir` null: packaged lists alone.
  * Throws where the folder or a file in it cannot be read, or is larger than `LIST_FILE_MAX_BYTES`.
  */
@@ -64,7 +64,7 @@ export async function loadAsns(dir: string | null, name: AsnListName): Promise<A
 /** Names, sizes and times of the files behind the lists of a folder, for noticing a change. */
 export async function stampOf(dir: string | null): Promise<string> {
   if (dir === null) return ''
-  const names = (await readdir(dir)).filter((name) => name.endsWith('.txt')).toSorted()
+  const names = (await readdir(dir)).filter((name) => !name.startsWith('.')).toSorted()
   const stamps: string[] = []
   for (const name of names) {
     const { size, mtimeMs } = await stat(join(dir, name))
@@ -95,7 +95,7 @@ async function filesOf(dir: string, list: string, plainName: string): Promise<re
   const files: ListFile[] = []
   for (const name of (await readdir(dir)).toSorted()) {
     const path = join(dir, name)
-    if (name === `${list}.txt`) files.push({ path, source: plainName })
+    if (name === `${list}.txt` || name === list) files.push({ path, source: plainName })
     else if (name.startsWith(`${list}.`) && name.endsWith('.txt')) {
       files.push({ path, source: name.slice(list.length + 1, -'.txt'.length) })
     }

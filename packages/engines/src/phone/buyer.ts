@@ -67,6 +67,9 @@ export interface BuyerOptions {
   readonly signal: AbortSignal
 }
 
+/** Who waits for the answer: a caller, or a list. */
+export type Lane = 'live' | 'bulk'
+
 /** What came of one number at one provider. */
 export type Purchase =
   | { readonly kind: 'bought'; readonly bought: BoughtVerdict; readonly cached: boolean }
@@ -80,6 +83,8 @@ export type Purchase =
 const STORE_MS = 10_000
 /** Pause between two looks at what another worker is buying. */
 const LOOK_MS = 250
+/** Share of a provider's places that lists leave to single calls. */
+const LIVE_SHARE = 0.2
 /** A bucket that does not refill within its day. */
 const NO_REFILL_PER_SECOND = 1e-6
 
@@ -94,9 +99,10 @@ export async function buy(
   options: BuyerOptions,
   provider: HlrProviderSettings,
   numbers: readonly string[],
+  lane: Lane,
 ): Promise<ReadonlyMap<string, Purchase>> {
   const results = new Map<string, Purchase>()
-  const slot = await takeSlot(options, provider)
+  const slot = await takeSlot(options, provider, lane)
   if (slot === null) return new Map(numbers.map((number) => [number, crowded()]))
   const foreign: string[] = []
   try {
@@ -233,11 +239,14 @@ async function watch(options: BuyerOptions, number: string): Promise<Purchase> {
 async function takeSlot(
   { limiter, policy, clock, signal }: BuyerOptions,
   provider: HlrProviderSettings,
+  lane: Lane,
 ): Promise<{ release(): Promise<void> } | null> {
   const deadline = clock.now() + policy.timeoutMs
   const ttlMs = policy.timeoutMs * 2 + STORE_MS
+  const kept = lane === 'bulk' ? Math.floor(policy.concurrency * LIVE_SHARE) : 0
+  const limit = Math.max(1, policy.concurrency - kept)
   for (;;) {
-    const lease = await limiter.lease(`hlr:slot:${provider.name}`, policy.concurrency, ttlMs)
+    const lease = await limiter.lease(`hlr:slot:${provider.name}`, limit, ttlMs)
     if (lease.granted) return lease
     if (clock.now() >= deadline || signal.aborted) return null
     await clock.wait(Math.min(lease.retryMs, LOOK_MS), signal)

@@ -4,6 +4,7 @@ import {
   type BuyerOptions,
   type HlrProviderSettings,
   keptVerdicts,
+  type Lane,
   type Purchase,
 } from './buyer.ts'
 import { HLR_CAPABILITIES } from './hlr/provider.ts'
@@ -23,7 +24,7 @@ export type NetworkAnswer =
 /** Buys network verdicts, each at most once, from the first provider that gives one. */
 export interface HlrDesk {
   /** The answers by number. Repeats of a number, here or in another call, share one purchase. */
-  ask(numbers: readonly string[]): ReadonlyMap<string, Promise<NetworkAnswer>>
+  ask(numbers: readonly string[], lane: Lane): ReadonlyMap<string, Promise<NetworkAnswer>>
   health(): Promise<readonly EngineHealth[]>
   /** Waits for what is being bought. */
   idle(): Promise<void>
@@ -45,7 +46,7 @@ export interface DeskOptions extends BuyerOptions {
 export function createHlrDesk(options: DeskOptions): HlrDesk {
   const inFlight = new Map<string, Promise<NetworkAnswer>>()
   return {
-    ask(numbers) {
+    ask(numbers, lane) {
       const answers = new Map<string, Promise<NetworkAnswer>>()
       const fresh: string[] = []
       for (const number of new Set(numbers)) {
@@ -53,7 +54,7 @@ export function createHlrDesk(options: DeskOptions): HlrDesk {
         if (running === undefined) fresh.push(number)
         else answers.set(number, running)
       }
-      for (const [number, answer] of begin(options, fresh)) {
+      for (const [number, answer] of begin(options, fresh, lane)) {
         inFlight.set(number, answer)
         answers.set(number, answer)
         const done = (): unknown => inFlight.delete(number)
@@ -72,12 +73,13 @@ export function createHlrDesk(options: DeskOptions): HlrDesk {
 function begin(
   options: DeskOptions,
   numbers: readonly string[],
+  lane: Lane,
 ): ReadonlyMap<string, Promise<NetworkAnswer>> {
   const open = new Map(numbers.map((number) => [number, Promise.withResolvers<NetworkAnswer>()]))
   const answered = (number: string, answer: NetworkAnswer): void =>
     open.get(number)?.resolve(answer)
   if (numbers.length > 0) {
-    round(options, numbers, answered).catch((error: unknown) => {
+    round({ ...options, lane }, numbers, answered).catch((error: unknown) => {
       for (const { reject } of open.values()) reject(error)
     })
   }
@@ -86,8 +88,12 @@ function begin(
 
 type Answered = (number: string, answer: NetworkAnswer) => void
 
+interface RoundOptions extends DeskOptions {
+  readonly lane: Lane
+}
+
 async function round(
-  options: DeskOptions,
+  options: RoundOptions,
   numbers: readonly string[],
   answered: Answered,
 ): Promise<void> {
@@ -105,7 +111,7 @@ async function round(
 
 /** Answers what it can; what is left comes back with the reason. */
 async function askProvider(
-  options: DeskOptions,
+  options: RoundOptions,
   provider: HlrProviderSettings,
   numbers: readonly string[],
   answered: Answered,
@@ -128,7 +134,7 @@ async function askProvider(
 }
 
 async function askBatch(
-  options: DeskOptions,
+  options: RoundOptions,
   provider: HlrProviderSettings,
   batch: readonly string[],
   answered: Answered,
@@ -143,7 +149,7 @@ async function askBatch(
     }
     const busy: string[] = []
     let waitMs = BACKOFF_MS * 2 ** (tries - 1)
-    for (const [number, purchase] of await buy(options, provider, wanted)) {
+    for (const [number, purchase] of await buy(options, provider, wanted, options.lane)) {
       const answer = answerOf(provider, purchase)
       if (answer.kind === 'verdict' || answer.reason === 'hlr_in_doubt') answered(number, answer)
       else left.set(number, answer)

@@ -263,6 +263,18 @@ test('requests under way and their rate stay within what the provider allows', a
   expect(world.clock.now() - startedMs).toBeGreaterThanOrEqual(4_900)
 })
 
+test('a list that fills its places leaves one to a single call', async () => {
+  const gate = Promise.withResolvers<HttpAnswer>()
+  const world = createWorld((number) => (number === MOBILE ? json(connected()) : gate.promise))
+  await using engine = await engineOf(world, [FIRST], { concurrency: 5 })
+  const numbers = Array.from({ length: 8 }, (_, index) => `+4179123450${index}`)
+  const list = ask(engine, numbers, { lane: 'bulk' })
+  while (world.bought.length < 4) await new Promise(setImmediate)
+  expect(await ask(engine, [MOBILE])).toMatchObject([{ reason: 'hlr_connected' }])
+  gate.resolve(json(connected()))
+  await list
+})
+
 test('an aborted run answers at once, and what was begun is still kept', async () => {
   const gate = Promise.withResolvers<HttpAnswer>()
   const world = createWorld(() => gate.promise)

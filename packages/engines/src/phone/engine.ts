@@ -93,7 +93,10 @@ async function run(
     if (reason === null) open.push(read)
     else answer(index, outcome(context, read, reason, {}))
   }
-  const asked = context.desk.ask(open.map(({ numbering }) => numbering.facts.number))
+  const asked = context.desk.ask(
+    open.map(({ numbering }) => numbering.facts.number),
+    request.lane,
+  )
   const aborted = whenAborted(request.signal)
   await Promise.all(
     open.map(async (read) => {
