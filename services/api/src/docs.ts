@@ -1,7 +1,7 @@
 import express, { Router } from 'express'
 import helmet from 'helmet'
-import { createRequire } from 'node:module'
 import { dirname } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { exchangeOf } from './exchange.ts'
 
 /** Files of the packaged reference that the page loads; nothing else of the package is served. */
@@ -34,7 +34,7 @@ const START = `SwaggerUIBundle({
 
 /** The reference page under `/docs`, from a packaged interface: it loads nothing from elsewhere. */
 export function docsPages(): Router {
-  const packaged = dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'))
+  const packaged = dirname(fileURLToPath(import.meta.resolve('swagger-ui-dist/package.json')))
   const router = Router()
   router.use(
     helmet({
