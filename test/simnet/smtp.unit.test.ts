@@ -258,3 +258,14 @@ test('hosts of one provider share its limits', async () => {
     codes.push(((await first.say('RCPT TO:<zz@gmail.com>'))[0] ?? '').slice(0, 3))
   expect(codes).toEqual(['550', '550', '550', '450', '450'])
 })
+
+test('a connection that was turned away is soon no longer counted as open', async () => {
+  const domain = domainOf('blocked-banner')
+  const socket = connect(Number(simnet.settings['SMTP_PORT']), hostOf(domain))
+  const left = new Promise((done) => socket.once('close', done))
+  socket.write(`${HELLO[0]}\r\n`)
+  socket.resume().once('end', () => socket.end())
+  await left
+  const host = domain.mail.kind === 'mx' ? domain.mail.exchanges[0]?.host : undefined
+  await expect.poll(() => simnet.counters.smtp.get(host ?? '')?.open).toBe(0)
+})

@@ -105,6 +105,9 @@ function createRegistry(
   return (query, socket) => {
     seen.queries++
     seen.times.add(Date.now())
+    seen.open++
+    seen.mostOpen = Math.max(seen.mostOpen, seen.open)
+    socket.on('close', () => seen.open--)
     if (whois.fault !== undefined) {
       WHOIS_FAULTS[whois.fault]?.(socket, query)
       return

@@ -101,11 +101,11 @@ function accept(
     return
   }
   if (group.open > (profile.limits?.maxConnections ?? Infinity)) {
-    wire.end(texts.tooManyConnections, 'latin1')
+    turnAway(wire, texts.tooManyConnections)
     return
   }
   if (profile.refusal?.phase === 'banner') {
-    wire.end(texts.refusal, 'latin1')
+    turnAway(wire, texts.refusal)
     return
   }
   const startTls = (secured: (wire: Duplex) => void): void => {
@@ -122,6 +122,12 @@ function accept(
   const bannerMs = (profile.bannerDelayMs ?? 0) + rttMs * 1.5
   if (bannerMs === 0) greet()
   else setTimeout(greet, bannerMs)
+}
+
+function turnAway(wire: Duplex, reply: string): void {
+  wire.end(reply, 'latin1')
+  // Unread commands would keep the client's end of the connection from ever being seen.
+  wire.resume()
 }
 
 function secure(
