@@ -120,6 +120,31 @@ describe('the service itself', () => {
   })
 })
 
+describe('the log', () => {
+  test('has a line for each request, and neither subjects nor keys', async () => {
+    await using watched = await openStage()
+    const planted = 'planted-ada@example.com'
+    const account = await watched.account()
+    const body = { email: planted }
+    const headers = { 'idempotency-key': 'planted-key' }
+    const answer = await watched.call('/v1/email', { key: account.live, body, headers })
+    await watched.call(`/v1/email?x=${planted}`, { key: account.live, body: `{"e": "${planted}"` })
+    await watched.call(`/v1/${planted}`, { key: account.test, body: { [planted]: 1 } })
+    await watched.call(`/v1/batches/${planted}`, { key: account.live })
+    await watched.call('/v1/account', { key: `${account.live.slice(0, -1)}x` })
+    watched.answer = () => Promise.reject(new Error('broken'))
+    await watched.call('/v1/email', { key: account.live, body })
+    const id = answer.headers.get('x-request-id')
+    await expect.poll(async () => (await watched.log()).split('"msg":"request"').length).toBe(7)
+    const log = await watched.log()
+    expect(log).toContain(`"request_id":"${id}","method":"POST","route":"/v1/email","status":200`)
+    expect(log).toContain('"refusal":"internal"')
+    for (const secret of ['planted', account.live, account.test, account.live.slice(0, 20)]) {
+      expect(log).not.toContain(secret)
+    }
+  })
+})
+
 describe('HTTP', () => {
   test('several keys in one header, and smuggled lengths, are refused', async () => {
     const smuggled =

@@ -9,7 +9,7 @@ import { serveLive } from '@plumbline/queue/live-server'
 import { migrateQueue } from '@plumbline/queue/postgres-queues'
 import { createLog } from '@plumbline/runtime/log'
 import { readSettings } from '@plumbline/runtime/settings'
-import { mkdtemp, readdir, rm } from 'node:fs/promises'
+import { mkdtemp, open, readdir, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { outcomeFor } from '../../../../test/support/instant-engines.ts'
@@ -39,6 +39,8 @@ export interface Stage extends AsyncDisposable {
   call(path: string, init?: CallInit): Promise<Answered>
   /** Names of files that lie in the scratch directory. */
   scratch(): Promise<readonly string[]>
+  /** What the API has written to its log. */
+  log(): Promise<string>
   /** Tells the API to stop, as SIGTERM does. */
   stop(): void
   /** Closes the API and leaves the rest. */
@@ -80,15 +82,23 @@ export async function openStage(env: Readonly<Record<string, string>> = {}): Pro
     DATA_DIR: dataDir,
     PORT: '0',
     ADMIN_PORT: '0',
-    LOG_LEVEL: 'silent',
+    LOG_LEVEL: 'trace',
     STOP_DELAY_SECONDS: '0',
     DRAIN_SECONDS: '1',
     EVENTS_EVERY_MS: '50',
     ...env,
   })
   const stopping = new AbortController()
+  const logPath = join(dataDir, 'log')
+  const file = await open(logPath, 'a')
+  // Closed after the API, whose log writes behind.
+  stack.defer(() => file.close())
   const api: Api = stack.use(
-    await serve(settings, createLog({ name: 'api', level: settings.LOG_LEVEL }), stopping.signal),
+    await serve(
+      settings,
+      createLog({ name: 'api', level: settings.LOG_LEVEL, destination: file.fd }),
+      stopping.signal,
+    ),
   )
   const { REDIS_URL: redisUrl } = settings
   const queue = stack.use(
@@ -107,6 +117,7 @@ export async function openStage(env: Readonly<Record<string, string>> = {}): Pro
     account: (options) => makeAccount(db, metering, options),
     call: (path, init) => call(`http://127.0.0.1:${api.port}${path}`, init),
     scratch: () => readdir(join(dataDir, 'scratch')),
+    log: () => readFile(logPath, 'utf8'),
     stop: () => stopping.abort(),
     close: async () => {
       await api[Symbol.asyncDispose]()

@@ -1,0 +1,87 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { createTestDatabase, type TestDatabase } from '../../../test/support/postgres.ts'
+import { openDatabase, type Db } from './database.ts'
+import {
+  claimKey,
+  forgetExpiredKeys,
+  freeKey,
+  keepAnswer,
+  type IdempotentCall,
+} from './idempotency.ts'
+
+let database: TestDatabase
+let db: Db
+beforeAll(async () => {
+  database = await createTestDatabase()
+  db = openDatabase({ url: database.url, poolSize: 4, applicationName: 'test' })
+})
+afterAll(async () => {
+  await db[Symbol.asyncDispose]()
+  await database[Symbol.asyncDispose]()
+})
+
+const times = { runMs: 60_000 }
+const answer = { status: 200, location: null, body: '{"a":1}' }
+
+function callOf(key: string, run: number, request = 'same'): IdempotentCall {
+  return {
+    accountId: 'acc_1',
+    mode: 'live',
+    path: '/v1/email',
+    key,
+    fingerprint: Buffer.from(request),
+    opKey: `call:${key}:${run}`,
+  }
+}
+
+function keep(call: IdempotentCall): Promise<boolean> {
+  return db.kysely.transaction().execute((tx) => keepAnswer(tx, call, answer))
+}
+
+test('the first claims, others wait, and then get its answer', async () => {
+  expect(await claimKey(db, callOf('a', 1), times)).toEqual({ kind: 'claimed' })
+  expect(await claimKey(db, callOf('a', 2), times)).toEqual({ kind: 'running' })
+  expect(await keep(callOf('a', 1))).toBe(true)
+  expect(await claimKey(db, callOf('a', 3), times)).toEqual({ kind: 'answered', answer })
+  expect(await claimKey(db, callOf('a', 4, 'other'), times)).toEqual({ kind: 'mismatch' })
+})
+
+test('of many at once exactly one claims', async () => {
+  const claims = await Promise.all(
+    Array.from({ length: 20 }, (_, run) => claimKey(db, callOf('b', run), times)),
+  )
+  expect(claims.filter(({ kind }) => kind === 'claimed')).toHaveLength(1)
+  expect(claims.filter(({ kind }) => kind === 'running')).toHaveLength(19)
+})
+
+test('a key that was freed can be claimed, with another request too', async () => {
+  expect(await claimKey(db, callOf('c', 1), times)).toEqual({ kind: 'claimed' })
+  await freeKey(db, callOf('c', 2))
+  expect(await claimKey(db, callOf('c', 3), times)).toEqual({ kind: 'running' })
+  await freeKey(db, callOf('c', 1))
+  expect(await claimKey(db, callOf('c', 4, 'other'), times)).toEqual({ kind: 'claimed' })
+})
+
+test('a run that is taken for dead loses its key and cannot keep its answer', async () => {
+  expect(await claimKey(db, callOf('d', 1), times)).toEqual({ kind: 'claimed' })
+  expect(await claimKey(db, callOf('d', 2), { runMs: 0 })).toEqual({ kind: 'claimed' })
+  expect(await keep(callOf('d', 1))).toBe(false)
+  await freeKey(db, callOf('d', 1))
+  expect(await keep(callOf('d', 2))).toBe(true)
+})
+
+test('an answer is kept for 24 hours, and no dead run counts against it', async () => {
+  expect(await claimKey(db, callOf('e', 1), times)).toEqual({ kind: 'claimed' })
+  await keep(callOf('e', 1))
+  const age = (hours: number): Promise<unknown> =>
+    db.pool.query(
+      `update idempotency_keys set expires_at = expires_at - $1 * interval '1 hour',
+        claimed_at = claimed_at - $1 * interval '1 hour' where key = 'e'`,
+      [hours],
+    )
+  await age(23.9)
+  expect(await claimKey(db, callOf('e', 2), { runMs: 0 })).toEqual({ kind: 'answered', answer })
+  await age(0.2)
+  expect(await forgetExpiredKeys(db, 100)).toBe(1)
+  expect(await claimKey(db, callOf('e', 3), times)).toEqual({ kind: 'claimed' })
+})

@@ -1,0 +1,30 @@
+/** A fault as the log shows it. */
+export interface Fault {
+  readonly type: string
+  readonly message: string
+  readonly code: string | undefined
+  readonly stack: string | undefined
+  readonly cause: Fault | undefined
+}
+
+/** Causes that are followed. */
+const DEPTH = 4
+
+/**
+ * What of an error may stand in a log. Other fields of it may hold values of a statement or a body, as
+ * `detail` of a database's error does.
+ */
+export function faultOf(error: unknown, depth = DEPTH): Fault {
+  if (!(error instanceof Error)) {
+    return { type: typeof error, message: 'not an error', ...NOTHING }
+  }
+  return {
+    type: error.name,
+    message: error.message,
+    code: 'code' in error && typeof error.code === 'string' ? error.code : undefined,
+    stack: error.stack,
+    cause: error.cause === undefined || depth === 0 ? undefined : faultOf(error.cause, depth - 1),
+  }
+}
+
+const NOTHING = { code: undefined, stack: undefined, cause: undefined }
