@@ -38,6 +38,23 @@ describe('gather', () => {
     expect(most).toBe(2)
   })
 
+  test('after a run it waits for company where it is told to', async () => {
+    const runs: (readonly number[])[] = []
+    const note = gather(
+      async (items: readonly number[]) => {
+        runs.push(items)
+        return items
+      },
+      { maxItems: 10, restMs: () => 200 },
+    )
+    await note(1)
+    const second = note(2)
+    // Turns of the loop that would each have begun a run of their own.
+    await new Promise(setImmediate)
+    await Promise.all([second, note(3)])
+    expect(runs).toEqual([[1], [2, 3]])
+  })
+
   test('a run that throws rejects its own items only', async () => {
     const check = gather(
       async (items: readonly number[]) => {

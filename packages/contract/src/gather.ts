@@ -5,11 +5,16 @@ export type Gathered<Item, Result> = (item: Item) => Promise<Result>
  * Items that come while a run is under way share the next one; the first starts at once, at the end
  * of the current microtasks. `run` answers in the order of its items; when it throws, all its items do.
  *
- * `maxItems` bounds a run, `maxRuns` (1 by default) how many are under way together.
+ * `maxItems` bounds a run, `maxRuns` (1 by default) how many are under way together. `restMs` says how
+ * long to wait for more company after a run; 0, as by default, is not to wait.
  */
 export function gather<Item, Result>(
   run: (items: readonly Item[]) => Promise<readonly Result[]>,
-  { maxItems, maxRuns = 1 }: { maxItems: number; maxRuns?: number },
+  {
+    maxItems,
+    maxRuns = 1,
+    restMs = () => 0,
+  }: { maxItems: number; maxRuns?: number; restMs?: () => number },
 ): Gathered<Item, Result> {
   let waiting: Waiting<Item, Result>[] = []
   let runs = 0
@@ -21,11 +26,19 @@ export function gather<Item, Result>(
       const mine = waiting.slice(0, maxItems)
       waiting = waiting.slice(maxItems)
       runs += 1
-      void settle(run, mine).finally(() => {
-        runs -= 1
-        schedule()
-      })
+      void settle(run, mine).finally(rest)
     }
+  }
+
+  function rest(): void {
+    const pauseMs = restMs()
+    if (pauseMs > 0) setTimeout(release, pauseMs)
+    else release()
+  }
+
+  function release(): void {
+    runs -= 1
+    schedule()
   }
 
   function schedule(): void {

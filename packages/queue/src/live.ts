@@ -35,6 +35,10 @@ const BUDGET_MS = 12_000
 /** Questions in a job at most: more would keep one worker busy while others idle. */
 const MAX_QUESTIONS = 64
 
+/** With more questions than this on their way, a job waits a moment for company: half as many travel. */
+const CROWD = 16
+const REST_MS = 1
+
 /** How often the asker looks for what its channel forgot. */
 const LOOK_EVERY_MS = 250
 
@@ -148,7 +152,10 @@ function createCouriers(
     CHECKS.map((check) => [
       check,
       {
-        first: gather(add, { maxItems: MAX_QUESTIONS }),
+        first: gather(add, {
+          maxItems: MAX_QUESTIONS,
+          restMs: () => (waiting.size > CROWD ? REST_MS : 0),
+        }),
         again: gather(add, { maxItems: MAX_QUESTIONS }),
         alone: gather(add, { maxItems: 1, maxRuns: 4 }),
       },

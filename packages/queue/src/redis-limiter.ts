@@ -48,7 +48,7 @@ const TAKE = scriptOf(`${NOW}
 local interval = 1000000 / ARGV[2]
 local full = math.max(now, tonumber(redis.call('GET', KEYS[1]) or '0'))
 local following = math.ceil(full + ARGV[1] * interval)
-local limit = now + ARGV[3] * interval
+local limit = math.ceil(now + ARGV[3] * interval)
 if following > limit then
   local left = math.max(0, math.floor((limit - full) / interval))
   return {0, math.ceil((following - limit) / 1000), left}
