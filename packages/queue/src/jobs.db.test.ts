@@ -23,7 +23,7 @@ function testJobs(stage: () => Promise<QueueStage>): void {
     await enqueue(adder.backend, 'bulk-phone', [])
     expect(await depth(adder.backend, 'bulk-phone')).toEqual({ waiting: 500, active: 0 })
     const met: unknown[] = []
-    await using _worker = await work(
+    await using working = await work(
       worker.backend,
       'bulk-phone',
       async ({ id, data }) => {
@@ -47,7 +47,7 @@ function testJobs(stage: () => Promise<QueueStage>): void {
     await enqueue(queue.backend, 'intake', [job])
     expect(await depth(queue.backend, 'intake')).toEqual({ waiting: 1, active: 0 })
     let count = 0
-    await using _worker = await work(queue.backend, 'intake', async () => void (count += 1), {
+    await using working = await work(queue.backend, 'intake', async () => void (count += 1), {
       concurrency: 1,
       onError: failOn,
     })
@@ -64,7 +64,7 @@ function testJobs(stage: () => Promise<QueueStage>): void {
     await using queue = await place.open()
     const done: string[] = []
     const errors: unknown[] = []
-    await using _worker = await work(
+    await using working = await work(
       queue.backend,
       'finish',
       async ({ id }) => {
@@ -93,7 +93,7 @@ function testJobs(stage: () => Promise<QueueStage>): void {
     await victim.hears('taken')
     await victim.kill()
     const met: string[] = []
-    await using _worker = await work(
+    await using working = await work(
       queue.backend,
       'bulk-email',
       async ({ id }) => void met.push(id),
@@ -128,7 +128,7 @@ function testJobs(stage: () => Promise<QueueStage>): void {
     await using queue = await place.open()
     const began = Promise.withResolvers<void>()
     const ended = Promise.withResolvers<void>()
-    await using _worker = await work(
+    await using working = await work(
       queue.backend,
       'intake',
       async ({ signal }) => {

@@ -61,9 +61,9 @@ function testPorts(open: () => Promise<TestQueue>): void {
     const { channel } = queue.backend
     const topic = `t:${randomBytes(4).toString('hex')}`
     const heard: string[] = []
-    await using _other = await channel.subscribe(`${topic}-other`, (text) => heard.push(`?${text}`))
+    await using other = await channel.subscribe(`${topic}-other`, (text) => heard.push(`?${text}`))
     const first = await channel.subscribe(topic, (text) => heard.push(`1${text}`))
-    await using _second = await channel.subscribe(topic, (text) => heard.push(`2${text}`))
+    await using second = await channel.subscribe(topic, (text) => heard.push(`2${text}`))
     const long = 'é'.repeat(3_500)
     await channel.publish(topic, ['a', long])
     await vi.waitFor(() => expect(heard.toSorted()).toEqual(['1a', `1${long}`, '2a', `2${long}`]))
