@@ -114,14 +114,14 @@ export async function converse(
     )
     ticket.settle({ kind: 'finding', finding })
   }
-  return { ...told, again: told.lost.filter((ticket) => !ticket.settled) }
+  return { ...told, again: [...told.later, ...told.lost].filter((ticket) => !ticket.settled) }
 }
 
 function tell(
   tickets: readonly Ticket[],
   replies: readonly Reply[],
   met: readonly Classified[],
-): Omit<Told, 'again'> & { readonly lost: readonly Ticket[] } {
+): Omit<Told, 'again'> & { readonly lost: readonly Ticket[]; readonly later: readonly Ticket[] } {
   const accepted = met.some((each) => each.mailbox === 'accepted')
   const tooMany =
     accepted &&
@@ -135,12 +135,9 @@ function tell(
     pressed: met.some((each) => each.party === 'rate') && !tooMany,
     refusedUs: !accepted && met.some((each) => each.party === 'us'),
     refusals: met.filter((each) => each.verdict === 'undeliverable').length,
-    lost: tooMany ? [...tooManyOf(tickets, replies), ...lost] : lost,
+    lost,
+    later: tooMany ? tickets.filter((_ticket, at) => isTooMany(replies[at])) : [],
   }
-}
-
-function tooManyOf(tickets: readonly Ticket[], replies: readonly Reply[]): Ticket[] {
-  return tickets.filter((_ticket, at) => isTooMany(replies[at]))
 }
 
 function isTooMany(reply: Reply | undefined): boolean {

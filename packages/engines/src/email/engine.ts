@@ -1,30 +1,31 @@
 import { randomBytes } from 'node:crypto'
+import type { Engine, EngineHealth, Limiter, Memory } from '@plumbline/contract/engine'
 import { getDomain } from 'tldts'
-import type {
-  Engine,
-  EngineHealth,
-  EngineRequest,
-  Limiter,
-  Memory,
-} from '@plumbline/contract/engine'
+import type { NameList } from '../lists/names.ts'
 import type { Egress } from '../net/egress.ts'
 import type { Resolver } from '../net/resolver.ts'
-import type { NameList } from '../lists/names.ts'
 import { createBlanketGuard } from './blanket.ts'
+import type { BlanketGuard } from './blanket.ts'
 import { createDialler } from './dial.ts'
 import type { ProxyTarget } from './dial.ts'
+import type { DialogueTools } from './dialogue.ts'
+import { createDirectory } from './directory.ts'
+import { createFlights } from './flights.ts'
 import { createDictionaryGuard } from './guard.ts'
 import { createKnowledge } from './knowledge.ts'
+import type { Knowledge } from './knowledge.ts'
 import { DEFAULT_LIMITS } from './limits.ts'
 import type { EmailLimits } from './limits.ts'
-import { parseMailbox } from './syntax.ts'
-import { createRunner } from './run.ts'
+import { runRequest } from './run.ts'
+import type { RunTools } from './run.ts'
 import { createScheduler } from './scheduler.ts'
+import type { SchedulerOptions } from './scheduler.ts'
 import { SELF_TEST_TARGETS, runSelfTest } from './selftest.ts'
 import type { SelfTest } from './selftest.ts'
 import { DEFAULT_TIMES } from './session.ts'
 import type { SessionTimes } from './session.ts'
-import { compileTraps } from './traps.ts'
+import { parseMailbox } from './syntax.ts'
+import { createWayOut } from './way-out.ts'
 
 /** The part of a logger that the engine uses; no subject is ever logged in clear. */
 export interface EmailLog {
@@ -89,23 +90,15 @@ export interface EmailEngineOptions {
   readonly metrics?: EmailMetrics
 }
 
-const HOUR_MS = 3_600_000
-
 /** Makes the email engine. Throws where the sender, the HELO name or the proxy is malformed. */
 export function createEmailEngine(options: EmailEngineOptions): Engine<'email'> {
+  assertSender(options.smtp)
   const now = options.clock ?? Date.now
-  const random = options.random ?? Math.random
   const limits: EmailLimits = { ...DEFAULT_LIMITS, ...options.limits }
-  const { smtp, log } = options
-  if (!parseMailbox(smtp.mailFrom).ok)
-    throw new Error(`mail from: expected a mailbox, met ${smtp.mailFrom}`)
-  if (!/^[A-Za-z0-9.[\]:-]{1,253}$/.test(smtp.heloName)) {
-    throw new Error(`helo name: expected a host name, met ${smtp.heloName}`)
-  }
-  const warn = (error: unknown): void =>
-    log.warn({ err: error }, 'email engine: a shared store failed')
   const stop = new AbortController()
-  const way = createWayOut(options, stop.signal, now)
+  const warn = (error: unknown): void =>
+    options.log.warn({ err: error }, 'email engine: a shared store failed')
+  const way = createWayOut(selfTestOf(options, stop.signal), now)
   const knowledge = createKnowledge(options.memory, now, warn)
   const scheduler = createScheduler({
     limits,
@@ -114,61 +107,41 @@ export function createEmailEngine(options: EmailEngineOptions): Engine<'email'> 
     now,
     warn,
     reached: way.reached,
-    tools: {
-      knowledge,
-      blanket: createBlanketGuard(now),
-      inventions: new Map(),
-      sender: smtp.mailFrom,
-      own: [smtp.heloName, ...(smtp.sourceAddresses ?? [])].filter((name) => name.length > 6),
-      inventLocal,
-      unclassified(provider, reply) {
-        options.metrics?.unclassified(provider, reply.code)
-        const fields = { provider, code: reply.code, enhanced: reply.enhanced }
-        log.info(fields, 'a reply that no rule knows')
-      },
-    },
-    reach: createDialler({
-      egress: options.egress,
-      resolver: options.resolver,
-      port: smtp.port,
-      heloName: smtp.heloName,
-      times: { ...DEFAULT_TIMES, ...options.times },
-      proxy: smtp.proxyUrl === undefined ? null : proxyOf(smtp.proxyUrl),
-      signal: stop.signal,
-      now,
-    }),
+    dialogue: dialogueTools(options, knowledge, createBlanketGuard(now)),
+    reach: diallerOf(options, stop.signal, now),
   })
   const { lists } = options
-  const runner = createRunner({
-    ...options,
+  const directory = createDirectory({
+    resolver: options.resolver,
     lists: typeof lists === 'function' ? lists : () => lists,
-    limits,
+    sourceAddresses: options.smtp.sourceAddresses ?? [],
+    groupOf,
+    random: options.random ?? Math.random,
+    now,
+  })
+  const tools: RunTools = {
+    resolver: options.resolver,
+    egress: options.egress,
+    directory,
     knowledge,
+    flights: createFlights(now),
     scheduler,
     dictionary: createDictionaryGuard(limits, options.memory, now, warn),
     way,
+    limits,
+    probing: options.probing,
+    probingOff: options.probingOff ?? [],
+    scheduleSeconds: options.greylistScheduleSeconds,
+    metrics: options.metrics,
     now,
-    random,
-    compileTraps,
-    groupOf,
-  })
+  }
   return {
     check: 'email',
-    run: (request: EngineRequest<'email'>) => runner.run(request),
-    async health(): Promise<readonly EngineHealth[]> {
-      const broken = scheduler.broken()
-      const probing: EngineHealth =
-        options.probing === 'dns_only'
-          ? { name: 'smtp probing', status: 'off', detail: 'only names are looked up' }
-          : broken.length === 0
-            ? { name: 'smtp probing', status: 'ok', detail: 'no provider refuses us' }
-            : {
-                name: 'smtp probing',
-                status: 'degraded',
-                detail: `refused by ${broken.slice(0, 10).join(', ')}`,
-              }
-      return [probing, ...(await way.health())]
-    },
+    run: (request) => runRequest(tools, request),
+    health: async () => [
+      probingHealth(options.probing, scheduler.broken()),
+      ...(await way.health()),
+    ],
     async [Symbol.asyncDispose]() {
       stop.abort()
       way.close()
@@ -178,65 +151,84 @@ export function createEmailEngine(options: EmailEngineOptions): Engine<'email'> 
   }
 }
 
-/** What is known of our own way to mail hosts. */
-export interface WayOut {
-  /** Whether no mail host can be reached: then nothing is said of those that were not. */
-  isShut(): boolean
-  reached(ok: boolean): void
-  health(): Promise<readonly EngineHealth[]>
-  close(): void
+function assertSender(smtp: EmailEngineOptions['smtp']): void {
+  if (!parseMailbox(smtp.mailFrom).ok) {
+    throw new Error(`mail from: expected a mailbox, met ${smtp.mailFrom}`)
+  }
+  if (!/^[A-Za-z0-9.[\]:-]{1,253}$/.test(smtp.heloName)) {
+    throw new Error(`helo name: expected a host name, met ${smtp.heloName}`)
+  }
 }
 
-/** Connections that must fail, with none made, before the self-test's word is taken. */
-const FAILURES_TO_DOUBT = 1
+function dialogueTools(
+  options: EmailEngineOptions,
+  knowledge: Knowledge,
+  blanket: BlanketGuard,
+): DialogueTools {
+  const { smtp, log, metrics } = options
+  return {
+    knowledge,
+    blanket,
+    inventions: new Map(),
+    sender: smtp.mailFrom,
+    // A very short name would be met inside other words.
+    own: [smtp.heloName, ...(smtp.sourceAddresses ?? [])].filter((name) => name.length > 6),
+    inventLocal,
+    unclassified(provider, reply) {
+      metrics?.unclassified(provider, reply.code)
+      const fields = { provider, code: reply.code, enhanced: reply.enhanced }
+      log.info(fields, 'a reply that no rule knows')
+    },
+  }
+}
 
-function createWayOut(options: EmailEngineOptions, signal: AbortSignal, now: () => number): WayOut {
+function diallerOf(
+  options: EmailEngineOptions,
+  signal: AbortSignal,
+  now: () => number,
+): SchedulerOptions['reach'] {
+  const { smtp } = options
+  return createDialler({
+    egress: options.egress,
+    resolver: options.resolver,
+    port: smtp.port,
+    heloName: smtp.heloName,
+    times: { ...DEFAULT_TIMES, ...options.times },
+    proxy: smtp.proxyUrl === undefined ? null : proxyOf(smtp.proxyUrl),
+    signal,
+    now,
+  })
+}
+
+/** The self-test with its settings; null where it is off, or would test another way than the proxy's. */
+function selfTestOf(
+  options: EmailEngineOptions,
+  signal: AbortSignal,
+): (() => Promise<SelfTest>) | null {
   const { selfTest, smtp } = options
-  let last: { readonly test: Promise<SelfTest>; readonly atMs: number } | null = null
-  let isOpen: boolean | null = null
-  let lastReachedMs = Number.NEGATIVE_INFINITY
-  let failures = 0
-  const test = (): Promise<SelfTest> => {
-    if (last !== null && now() - last.atMs < HOUR_MS) return last.test
-    const settings = selfTest === false || selfTest === undefined ? {} : selfTest
-    const running = runSelfTest({
+  if (selfTest === false || options.probing === 'dns_only' || smtp.proxyUrl !== undefined)
+    return null
+  return () =>
+    runSelfTest({
       egress: options.egress,
       resolver: options.resolver,
       port: smtp.port,
       heloName: smtp.heloName,
       mailFrom: smtp.mailFrom,
       sourceAddresses: smtp.sourceAddresses ?? [],
-      dnsbl: settings.dnsbl ?? [],
-      targets: settings.targets ?? SELF_TEST_TARGETS,
+      dnsbl: selfTest?.dnsbl ?? [],
+      targets: selfTest?.targets ?? SELF_TEST_TARGETS,
       timeoutMs: 5_000,
       signal,
-    }).then((result) => {
-      isOpen = result.portOpen
-      return result
     })
-    last = { test: running, atMs: now() }
-    return running
-  }
-  const isOff = selfTest === false || options.probing === 'dns_only' || smtp.proxyUrl !== undefined
-  const again = (): void => void test().catch(() => undefined)
-  const timer = isOff ? null : setInterval(again, HOUR_MS).unref()
-  if (!isOff) again()
-  return {
-    isShut: () =>
-      isOpen === false && failures >= FAILURES_TO_DOUBT && now() - lastReachedMs > HOUR_MS,
-    reached(ok) {
-      if (ok) {
-        lastReachedMs = now()
-        failures = 0
-      } else failures++
-    },
-    async health() {
-      return isOff ? [] : (await test()).health
-    },
-    close() {
-      if (timer !== null) clearInterval(timer)
-    },
-  }
+}
+
+function probingHealth(probing: 'smtp' | 'dns_only', broken: readonly string[]): EngineHealth {
+  const name = 'smtp probing'
+  if (probing === 'dns_only') return { name, status: 'off', detail: 'only names are looked up' }
+  return broken.length === 0
+    ? { name, status: 'ok', detail: 'no provider refuses us' }
+    : { name, status: 'degraded', detail: `refused by ${broken.slice(0, 10).join(', ')}` }
 }
 
 /** Twenty characters that nobody is called by, a letter first. */

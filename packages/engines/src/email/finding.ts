@@ -79,6 +79,7 @@ export function findingOf(
       status: 'risky',
       reason: 'accept_means_nothing',
       smtpValid: true,
+      catchAll: true,
       confidence: 'low',
     }
   }

@@ -23,8 +23,10 @@ export interface EmailLimits {
   readonly recipientsPerTransaction: number
   /** Refusals in a row after which a session ends (Postfix hangs up at 20 errors). */
   readonly refusalsPerSession: number
-  /** A list's subject that would wait longer than this for its group comes back as later. */
+  /** Where a limit has no room for longer than this, a list's subjects come back as later. */
   readonly soonMs: number
+  /** A list's subject that a slow group has kept for so long comes back as later. */
+  readonly queueMs: number
   /** A subject that a limit or guard kept back for so long ends as unknown. */
   readonly guardWaitMs: number
   readonly rateWaitMs: number
@@ -44,7 +46,8 @@ export const DEFAULT_LIMITS: EmailLimits = {
   recipientsPerDomainPerHour: 20_000,
   recipientsPerTransaction: 20,
   refusalsPerSession: 15,
-  soonMs: 2_000,
+  soonMs: 500,
+  queueMs: 2_000,
   guardWaitMs: 2 * 3_600_000,
   rateWaitMs: 24 * 3_600_000,
   window: 4_000,
