@@ -9,8 +9,8 @@ const DOMAIN =
 const NUMBER = /^[+-]?\d+(?:[.,]\d+)*(?:e[+-]?\d+)?%?$/i
 const DATE = /^\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}(?:[ T]\d{1,2}:\d{2}.*)?$/
 
-/** What a cell looks like; `text` is all that is nothing else. */
-export type CellKind = Check | 'number' | 'date' | 'text' | 'empty'
+/** What a cell looks like; `digits` may be a phone or a number, `text` is all that is nothing else. */
+export type CellKind = Check | 'digits' | 'number' | 'date' | 'text' | 'empty'
 
 /** The look of a trimmed cell; a guess for choosing columns, never a verdict. */
 export function cellKind(cell: string): CellKind {
@@ -20,7 +20,9 @@ export function cellKind(cell: string): CellKind {
   if (isIP(cell) !== 0) return 'ip'
   if (DATE.test(cell)) return 'date'
   const digits = cell.replaceAll(/\D/g, '').length
-  if (digits >= 7 && digits <= 15 && PHONE.test(cell)) return 'phone'
+  if (digits >= 7 && digits <= 15 && PHONE.test(cell)) {
+    return digits === cell.length ? 'digits' : 'phone'
+  }
   if (NUMBER.test(cell)) return 'number'
   return DOMAIN.test(cell) ? 'domain' : 'text'
 }

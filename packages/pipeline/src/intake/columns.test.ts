@@ -56,6 +56,12 @@ const EXPORTS: [string, string, string, Partial<Record<Check, string>>][] = [
   ],
 ]
 
+it('numbers under a name that says nothing are no phones', async () => {
+  const text = 'email,population\na@b.example,9616353\nc@d.example,9799379\n'
+  const { list } = await readBytes(text, { product: 'deliverability' })
+  expect(list.mapping.phone).toBeUndefined()
+})
+
 describe('columns of exports', () => {
   it.each(EXPORTS)('%s', async (_, header, record, expected) => {
     const { list, rows } = await readBytes(`${header}\r\n${record}\r\n`, {

@@ -69,7 +69,7 @@ function sharesOf(rows: readonly (readonly string[])[], column: number): Shares 
 /** A name alone decides for empty columns; a name and cells together; cells alone where they cannot be else. */
 function confidenceOf(check: Check, name: string | null, shares: Shares): number {
   const byName = name === null ? 0 : nameScore(check, name)
-  const looks = looksLike(check, shares)
+  const looks = looksLike(check, shares, name !== null && byName === 0)
   if (shares.filled === 0) return round(byName * 0.5)
   if (byName > 0) {
     // Fuller columns go first among those with names alike; a good name keeps most of its word.
@@ -88,11 +88,11 @@ const UNKNOWN_NAME = 0.75
 /** Addresses of somebody else: taken where a list has no others. */
 const LAST_RESORT = 0.31
 
-function looksLike(check: Check, shares: Shares): number {
+function looksLike(check: Check, shares: Shares, oddName: boolean): number {
   switch (check) {
     case 'phone':
-      // Plain digits are numbers too; the name has to say that they are phones.
-      return shares.of('phone')
+      // Plain digits under a name that does not say phone are amounts and keys.
+      return shares.of('phone') + (oddName ? 0 : shares.of('digits'))
     case 'email':
     case 'ip':
     case 'domain':

@@ -14,11 +14,11 @@ export function findHeader(rows: readonly (readonly string[])[]): boolean {
   const first = rows[at]?.map((cell) => cell.trim())
   if (first === undefined) return false
   const kinds = first.map(cellKind)
-  if (kinds.some((kind) => kind === 'email' || kind === 'phone' || kind === 'ip')) return false
+  if (kinds.some((kind) => DATA.has(kind))) return false
   if (first.some(isKnownName)) return true
   const below = rows.slice(at + 1, at + 1 + SAMPLE_ROWS)
   if (kinds.includes('domain') || kinds.includes('date')) return false
-  if (below.length === 0) return false
+  if (below.length === 0) return areNames(first)
   let votes = 0
   for (const [column, kind] of kinds.entries()) {
     votes += vote(
@@ -28,13 +28,16 @@ export function findHeader(rows: readonly (readonly string[])[]): boolean {
     )
   }
   if (votes !== 0) return votes > 0
-  // Names are different, short and hold no numbers.
-  const names = new Set(first)
-  return (
-    first.length > 1 &&
-    names.size === first.length &&
-    first.every((cell) => /^\D{1,40}$/.test(cell))
-  )
+  return areNames(first)
+}
+
+/** No header has cells that look so. */
+const DATA: ReadonlySet<CellKind> = new Set(['email', 'phone', 'digits', 'ip'])
+
+/** Names are different, short and hold no digits. */
+function areNames(cells: readonly string[]): boolean {
+  const different = new Set(cells).size === cells.length
+  return cells.length > 1 && different && cells.every((cell) => /^\D{1,40}$/.test(cell))
 }
 
 function vote(first: string, kind: CellKind, below: readonly string[]): number {
@@ -45,6 +48,7 @@ function vote(first: string, kind: CellKind, below: readonly string[]): number {
   const [common = 'text'] = kinds
   const alike = kinds.filter((other) => other === common).length / kinds.length
   if (alike >= 0.8 && common !== 'text') return kind === common ? -1 : 1
+  if (!/\d/.test(first) && filled.every((cell) => /\d/.test(cell))) return 1
   // Cells of one length below a name of another are codes.
   const lengths = new Set(filled.map((cell) => cell.length))
   if (filled.length >= 3 && lengths.size === 1) return lengths.has(first.length) ? -1 : 1
