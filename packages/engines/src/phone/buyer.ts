@@ -85,8 +85,9 @@ const STORE_MS = 10_000
 const LOOK_MS = 250
 /** Share of a provider's places that lists leave to single calls. */
 const LIVE_SHARE = 0.2
-/** A bucket that does not refill within its day. */
-const NO_REFILL_PER_SECOND = 1e-6
+/** Share of a day's cap that its bucket refills in a second: next to none, since a bucket must refill. */
+const REFILL_SHARE_PER_SECOND = 1e-9
+const DAY_SECONDS = 86_400
 
 /**
  * Buys verdicts of one provider for at most `maxBatch` numbers.
@@ -104,13 +105,11 @@ export async function buy(
   const results = new Map<string, Purchase>()
   const slot = await takeSlot(options, provider, lane)
   if (slot === null) return new Map(numbers.map((number) => [number, crowded()]))
-  const foreign: string[] = []
+  let foreign: readonly string[] = []
   try {
-    const claimed: string[] = []
-    for (const number of numbers) {
-      if (await claim(options, provider, number)) claimed.push(number)
-      else foreign.push(number)
-    }
+    const claims = await Promise.all(numbers.map((number) => claim(options, provider, number)))
+    const claimed = numbers.filter((_, index) => claims[index] === true)
+    foreign = numbers.filter((_, index) => claims[index] !== true)
     for (const [number, purchase] of await spend(options, provider, claimed)) {
       results.set(number, purchase)
     }
@@ -275,11 +274,15 @@ async function takeDay(
   count: number,
 ): Promise<number> {
   if (policy.dailyCap === null) return count
+  const perSecond = policy.dailyCap * REFILL_SHARE_PER_SECOND
+  // What refills until midnight is taken off beforehand, so that the cap holds to the number.
+  const burst = policy.dailyCap - Math.floor(perSecond * DAY_SECONDS)
+  if (burst < 1) return 0
   const day = new Date(clock.now()).toISOString().slice(0, 10)
-  const rate = { perSecond: NO_REFILL_PER_SECOND, burst: policy.dailyCap }
+  const key = `hlr:day:${provider.name}:${day}`
   let allowed = 0
-  for (let share = count; share > 0; share = Math.min(share, count - allowed)) {
-    const grant = await limiter.take(`hlr:day:${provider.name}:${day}`, share, rate)
+  for (let share = Math.min(count, burst); share > 0; share = Math.min(share, count - allowed)) {
+    const grant = await limiter.take(key, share, { perSecond, burst })
     if (grant.granted) allowed += share
     else share = Math.floor(share / 2)
   }

@@ -252,6 +252,17 @@ test('the spending cap of a day holds, and lifts with the next day', async () =>
   expect(world.bought).toHaveLength(9)
 })
 
+test('a cap smaller than one bulk request buys that many, and a cap of none buys nothing', async () => {
+  const numbers = Array.from({ length: 8 }, (_, index) => `+4179123456${index}`)
+  const world = createWorld(() => json({ result: [] }))
+  await using some = await engineOf(world, [SECOND], { dailyCap: 3 })
+  await ask(some, numbers)
+  expect(world.bought).toHaveLength(3)
+  await using none = await engineOf(world, [FIRST], { dailyCap: 0 })
+  expect(await ask(none, ['+41791239999'])).toMatchObject([{ reason: 'hlr_paused' }])
+  expect(world.bought).toHaveLength(3)
+})
+
 test('requests under way and their rate stay within what the provider allows', async () => {
   const world = createWorld()
   const numbers = Array.from({ length: 60 }, (_, index) => `+417912345${10 + index}`)

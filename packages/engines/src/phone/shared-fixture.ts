@@ -1,4 +1,5 @@
 import type { Limiter, Memory } from '@plumbline/contract/engine'
+import { checkLease, checkTake } from '@plumbline/contract/limits'
 import type { Json } from '@plumbline/contract/outcome'
 import type { HlrClock } from './buyer.ts'
 
@@ -55,7 +56,9 @@ export function createTestLimiter(
   const leased = new Map<string, Set<{ readonly untilMs: number }>>()
   let most = 0
   return {
-    async take(key, count, { perSecond, burst }) {
+    async take(key, count, rate) {
+      checkTake(count, rate)
+      const { perSecond, burst } = rate
       const now = clock.now()
       const bucket = buckets.get(key) ?? { tokens: burst, atMs: now }
       const refilled = bucket.tokens + ((now - bucket.atMs) / 1_000) * perSecond
@@ -66,6 +69,7 @@ export function createTestLimiter(
       return { granted, retryMs: Math.ceil(((count - tokens) / perSecond) * 1_000) }
     },
     async lease(key, limit, ttlMs) {
+      checkLease(limit, ttlMs)
       const held = leased.get(key) ?? new Set()
       leased.set(key, held)
       for (const other of held) if (other.untilMs <= clock.now()) held.delete(other)
