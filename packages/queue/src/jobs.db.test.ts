@@ -2,8 +2,12 @@ import { describe, expect, inject, test, vi } from 'vitest'
 import { stagePostgres, stageRedis, type QueueStage } from '../../../test/support/queue-stage.ts'
 import { depth, enqueue, work } from './jobs.ts'
 
-describe.skipIf(inject('TEST_REDIS_URL') === null)('jobs on Redis', () => testJobs(stageRedis))
-describe('jobs on Postgres', () => testJobs(stagePostgres))
+describe.skipIf(inject('TEST_REDIS_URL') === null)('jobs on Redis', () => {
+  testJobs(stageRedis)
+})
+describe('jobs on Postgres', () => {
+  testJobs(stagePostgres)
+})
 
 const failOn = (error: unknown): never => {
   throw error
@@ -23,7 +27,7 @@ function testJobs(stage: () => Promise<QueueStage>): void {
     await enqueue(adder.backend, 'bulk-phone', [])
     expect(await depth(adder.backend, 'bulk-phone')).toEqual({ waiting: 500, active: 0 })
     const met: unknown[] = []
-    await using working = await work(
+    await using _ = await work(
       worker.backend,
       'bulk-phone',
       async ({ id, data }) => {
@@ -47,7 +51,7 @@ function testJobs(stage: () => Promise<QueueStage>): void {
     await enqueue(queue.backend, 'intake', [job])
     expect(await depth(queue.backend, 'intake')).toEqual({ waiting: 1, active: 0 })
     let count = 0
-    await using working = await work(queue.backend, 'intake', async () => void (count += 1), {
+    await using _ = await work(queue.backend, 'intake', async () => void (count += 1), {
       concurrency: 1,
       onError: failOn,
     })
@@ -64,7 +68,7 @@ function testJobs(stage: () => Promise<QueueStage>): void {
     await using queue = await place.open()
     const done: string[] = []
     const errors: unknown[] = []
-    await using working = await work(
+    await using _ = await work(
       queue.backend,
       'finish',
       async ({ id }) => {
@@ -93,12 +97,11 @@ function testJobs(stage: () => Promise<QueueStage>): void {
     await victim.hears('taken')
     await victim.kill()
     const met: string[] = []
-    await using working = await work(
-      queue.backend,
-      'bulk-email',
-      async ({ id }) => void met.push(id),
-      { concurrency: 1, lockMs: 500, onError: failOn },
-    )
+    await using _ = await work(queue.backend, 'bulk-email', async ({ id }) => void met.push(id), {
+      concurrency: 1,
+      lockMs: 500,
+      onError: failOn,
+    })
     await vi.waitFor(() => expect(met).toEqual(['held']), { timeout: 10_000 })
   })
 
@@ -128,7 +131,7 @@ function testJobs(stage: () => Promise<QueueStage>): void {
     await using queue = await place.open()
     const began = Promise.withResolvers<void>()
     const ended = Promise.withResolvers<void>()
-    await using working = await work(
+    await using _ = await work(
       queue.backend,
       'intake',
       async ({ signal }) => {

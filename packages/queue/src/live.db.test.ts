@@ -65,7 +65,7 @@ function testLive(stage: () => Promise<QueueStage>): void {
     await using queue = await place.open()
     await using caller = await createLiveCaller(queue.backend, { onError: fail })
     const gate = Promise.withResolvers<void>()
-    await using server = await serveLive(
+    await using _ = await serveLive(
       queue.backend,
       'email',
       async ({ questions, answered }) => {
@@ -95,7 +95,7 @@ function testLive(stage: () => Promise<QueueStage>): void {
     await using queue = await place.open()
     await using caller = await createLiveCaller(queue.backend, { onError: fail })
     let count = 0
-    await using server = await serveLive(
+    await using _ = await serveLive(
       queue.backend,
       'email',
       async ({ questions, answered }) => {
@@ -119,7 +119,7 @@ function testLive(stage: () => Promise<QueueStage>): void {
     // Asked before there is a worker, so that several share a job.
     const subjects = ['bad@example.com', ...Array.from({ length: 9 }, (_, n) => `${n}@example.com`)]
     const asked = Promise.allSettled(subjects.map((subject) => ask(caller, subject)))
-    await using server = await serveLive(
+    await using _ = await serveLive(
       queue.backend,
       'email',
       async ({ questions, answered }) => {
@@ -141,7 +141,7 @@ function testLive(stage: () => Promise<QueueStage>): void {
     const late = caller.ask('email', questionOf('late@example.com'), { signal, budgetMs: 100 })
     await expect(late).rejects.toMatchObject({ code: 'timeout' })
     const met: string[] = []
-    await using server = await serveLive(
+    await using _ = await serveLive(
       queue.backend,
       'email',
       async ({ questions, answered }) => {
@@ -158,7 +158,7 @@ function testLive(stage: () => Promise<QueueStage>): void {
     await using place = await stage()
     await using queue = await place.open()
     await using caller = await createLiveCaller(queue.backend, { onError: fail })
-    await using server = await serveLive(
+    await using _ = await serveLive(
       queue.backend,
       'email',
       async ({ questions, answered, signal }) => {
@@ -178,7 +178,7 @@ function testLive(stage: () => Promise<QueueStage>): void {
     const trouble: unknown[] = []
     const onError = (error: unknown): void => void trouble.push(error)
     await using caller = await createLiveCaller(queue.backend, { onError })
-    await using server = await serveLive(
+    await using _ = await serveLive(
       queue.backend,
       'email',
       async ({ questions, answered }) => {
@@ -197,7 +197,7 @@ function testLive(stage: () => Promise<QueueStage>): void {
       async () => {
         const heard: string[] = []
         const { channel } = queue.backend
-        await using mine = await channel.subscribe('again', (text) => heard.push(text))
+        await using _ = await channel.subscribe('again', (text) => heard.push(text))
         await channel.publish('again', ['x'])
         await vi.waitFor(() => expect(heard).toEqual(['x']))
       },
@@ -241,7 +241,7 @@ function mute(channel: Channel): Channel {
 async function testMute(backend: QueueBackend, mailbox: Mailbox): Promise<void> {
   const muted = { ...backend, mailbox }
   await using caller = await createLiveCaller(muted, { onError: fail })
-  await using server = await serveLive(
+  await using _ = await serveLive(
     muted,
     'email',
     async ({ questions, answered }) => {

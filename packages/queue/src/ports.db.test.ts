@@ -54,16 +54,20 @@ function testPorts(open: () => Promise<TestQueue>): void {
   })
   afterAll(() => queue[Symbol.asyncDispose]())
 
-  describe('memory', () => testMemory(() => memoryOf(queue.memory)))
-  describe('limiter', () => testLimiter(() => limiterOf(queue.limiter)))
+  describe('memory', () => {
+    testMemory(() => memoryOf(queue.memory))
+  })
+  describe('limiter', () => {
+    testLimiter(() => limiterOf(queue.limiter))
+  })
 
   test('messages reach every subscriber of their topic and no other, until it leaves', async () => {
     const { channel } = queue.backend
     const topic = `t:${randomBytes(4).toString('hex')}`
     const heard: string[] = []
-    await using other = await channel.subscribe(`${topic}-other`, (text) => heard.push(`?${text}`))
+    await using _ = await channel.subscribe(`${topic}-other`, (text) => heard.push(`?${text}`))
     const first = await channel.subscribe(topic, (text) => heard.push(`1${text}`))
-    await using second = await channel.subscribe(topic, (text) => heard.push(`2${text}`))
+    const second = await channel.subscribe(topic, (text) => heard.push(`2${text}`))
     const long = 'é'.repeat(3_500)
     await channel.publish(topic, ['a', long])
     await vi.waitFor(() => expect(heard.toSorted()).toEqual(['1a', `1${long}`, '2a', `2${long}`]))
@@ -71,6 +75,7 @@ function testPorts(open: () => Promise<TestQueue>): void {
     heard.length = 0
     await channel.publish(topic, ['b'])
     await vi.waitFor(() => expect(heard).toEqual(['2b']))
+    await second[Symbol.asyncDispose]()
   })
 
   test('letters of any size arrive once announced; what nobody heard is collected', async () => {

@@ -18,7 +18,7 @@ describe.skipIf(inject('TEST_REDIS_URL') === null)('a Redis cluster', () => {
       await giveAllSlots(server.url)
       await using queue = await openRedisTestQueue(server.url.replace('redis:', 'redis-cluster:'))
       await using caller = await createLiveCaller(queue.backend, { onError: fail })
-      await using serving = await serveLive(
+      await using _ = await serveLive(
         queue.backend,
         'email',
         async ({ questions, answered }) => {
