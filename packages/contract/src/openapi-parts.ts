@@ -29,6 +29,7 @@ const HEADER_NAMES = {
   RateLimit: 'RateLimit',
   RateLimitPolicy: 'RateLimit-Policy',
   RetryAfter: 'Retry-After',
+  Authenticate: 'WWW-Authenticate',
   IdempotentReplayed: 'Idempotent-Replayed',
   Location: 'Location',
   ContentDisposition: 'Content-Disposition',
@@ -45,6 +46,7 @@ export const HEADERS: Readonly<Record<HeaderName, Part>> = {
   RateLimitPolicy: header('Calls at once and the seconds in which they come back.', {
     type: 'string',
   }),
+  Authenticate: header('How to send the key.', { type: 'string', const: 'Bearer' }),
   RetryAfter: header('Seconds after which to try again.', { type: 'integer' }),
   IdempotentReplayed: header('The answer of the first call with this key.', {
     type: 'string',
@@ -116,14 +118,21 @@ export function refusals(codes: readonly ProblemCode[]): Part {
   )
 }
 
+/** Headers that only some refusals have. */
+const MORE_HEADERS: Partial<Record<ProblemCode, readonly HeaderName[]>> = {
+  unauthorized: ['Authenticate'],
+  too_many_requests: ['RetryAfter'],
+  unavailable: ['RetryAfter'],
+  conflict: ['RetryAfter'],
+}
+
 /** Every refusal, as components. */
 export function problemResponses(): Part {
   return Object.fromEntries(
-    codesOfProblems().map((code) => {
-      const retry: readonly HeaderName[] =
-        code === 'too_many_requests' || code === 'unavailable' ? ['RetryAfter'] : []
-      return [pascal(code), answer(PROBLEMS[code].error, 'Problem', retry)]
-    }),
+    codesOfProblems().map((code) => [
+      pascal(code),
+      answer(PROBLEMS[code].error, 'Problem', MORE_HEADERS[code] ?? []),
+    ]),
   )
 }
 

@@ -1,3 +1,4 @@
+import { pingDatabase } from '@plumbline/db/ping'
 import type { Context } from './context.ts'
 
 /** Whether a thing that calls depend on is there. */
@@ -14,7 +15,7 @@ const CHECK_MS = 2_000
 /** Looks at everything that a call needs: the database, the queue, and that the program is not stopping. */
 export async function checkReadiness(ctx: Context): Promise<readonly Check[]> {
   return await Promise.all([
-    check('database', () => ctx.db.pool.query('select 1')),
+    check('database', () => pingDatabase(ctx.db)),
     check('queue', () => ctx.pipeline.queue.ping()),
     check('running', async () => {
       if (ctx.stopping.aborted) throw new Error('the program is stopping')

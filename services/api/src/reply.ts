@@ -56,12 +56,15 @@ export function sendProblem(
     String(Buffer.byteLength(body)),
     ...extra,
   ]
-  if (problem.retryAfterSeconds !== undefined) {
-    headers.push('Retry-After', String(problem.retryAfterSeconds))
-  }
+  const retry = problem.retryAfterSeconds ?? (COMES_BACK.includes(problem.code) ? 1 : undefined)
+  if (retry !== undefined) headers.push('Retry-After', String(retry))
+  if (problem.code === 'unauthorized') headers.push('WWW-Authenticate', 'Bearer')
   res.writeHead(status, headers)
   res.end(res.req.method === 'HEAD' ? undefined : body)
 }
+
+/** Refusals that pass by themselves, and always say when to try again (decision 4). */
+const COMES_BACK: readonly ProblemCode[] = ['too_many_requests', 'unavailable']
 
 /** Headers that never change: JSON is data, not a page, and nobody's to keep. */
 const FIXED_HEADERS = [

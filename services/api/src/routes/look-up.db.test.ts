@@ -212,6 +212,7 @@ describe('refusals', () => {
     expect(answers.map(({ status }) => status)).toEqual([401, 401, 401, 401, 401])
     expect(new Set(answers.map(({ text }) => text)).size).toBe(1)
     expect(answers[0]?.json).toMatchObject({ error: 'Unauthorized' })
+    expect(answers[0]?.headers.get('www-authenticate')).toBe('Bearer')
     expect(answers[0]?.headers.get('x-credits-remaining')).toBeNull()
     expect(answers[0]?.headers.get('ratelimit')).toBeNull()
   })

@@ -9,7 +9,8 @@ import { serveLive } from '@plumbline/queue/live-server'
 import { migrateQueue } from '@plumbline/queue/postgres-queues'
 import { createLog } from '@plumbline/runtime/log'
 import { readSettings } from '@plumbline/runtime/settings'
-import { mkdtemp, open, readdir, readFile, rm } from 'node:fs/promises'
+import { openSync } from 'node:fs'
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { outcomeFor } from '../../../../test/support/instant-engines.ts'
@@ -90,13 +91,12 @@ export async function openStage(env: Readonly<Record<string, string>> = {}): Pro
   })
   const stopping = new AbortController()
   const logPath = join(dataDir, 'log')
-  const file = await open(logPath, 'a')
-  // Closed after the API, whose log writes behind.
-  stack.defer(() => file.close())
+  // Left open: a log writes behind, and a descriptor that was closed may be another file's by then.
+  const logFile = openSync(logPath, 'a')
   const api: Api = stack.use(
     await serve(
       settings,
-      createLog({ name: 'api', level: settings.LOG_LEVEL, destination: file.fd }),
+      createLog({ name: 'api', level: settings.LOG_LEVEL, destination: logFile }),
       stopping.signal,
     ),
   )
