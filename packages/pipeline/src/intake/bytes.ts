@@ -1,4 +1,6 @@
 import { open } from 'node:fs/promises'
+import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
 import { createGunzip } from 'node:zlib'
 import type { ListLimits } from './limits.ts'
 import { ListError } from './list-error.ts'
@@ -74,44 +76,29 @@ export async function* unpackedBytes(
 
 async function* gunzip(packed: AsyncIterable<Buffer>, signal: AbortSignal): AsyncGenerator<Buffer> {
   const unpacker = createGunzip({ chunkSize: CHUNK_BYTES })
-  const abort = (): void => {
-    unpacker.destroy(signal.reason instanceof Error ? signal.reason : new Error('aborted'))
-  }
-  signal.addEventListener('abort', abort, { once: true })
-  // Failures reach the reader below, through the destroyed stream.
-  void feed(packed, unpacker).catch((error: Error) => unpacker.destroy(error))
+  // Failures of either end reach the reader below, through the destroyed stream.
+  const flowing = pipeline(Readable.from(copies(packed)), unpacker, { signal }).catch(() => {})
   try {
     for await (const chunk of unpacker) yield chunk
   } catch (error) {
+    signal.throwIfAborted()
     if (isZlibError(error)) {
       throw new ListError(
         'unprocessable',
         'The gzip file is damaged or cut short; pack it again.',
-        {
-          cause: error,
-        },
+        { cause: error },
       )
     }
     throw error
   } finally {
-    signal.removeEventListener('abort', abort)
     unpacker.destroy()
+    await flowing
   }
 }
 
-async function feed(
-  packed: AsyncIterable<Buffer>,
-  unpacker: NodeJS.WritableStream & { destroyed?: boolean },
-): Promise<void> {
-  for await (const chunk of packed) {
-    if (unpacker.destroyed === true) return
-    // The chunk's memory is used again once the next one is asked for.
-    await new Promise<void>((resolve, reject) => {
-      unpacker.write(Buffer.from(chunk), (error) => (error ? reject(error) : resolve()))
-      unpacker.once?.('close', resolve)
-    })
-  }
-  unpacker.end()
+/** Chunks that stay valid: those of a source are used again once the next one is asked for. */
+async function* copies(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  for await (const chunk of chunks) yield Buffer.from(chunk)
 }
 
 function isZlibError(error: unknown): boolean {
