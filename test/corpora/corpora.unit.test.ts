@@ -1,6 +1,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { packagedWeights } from '@plumbline/engines/score/weights'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { CORPORA, tierOf } from './judge.ts'
@@ -120,7 +121,7 @@ describe('labelled signals', () => {
       path,
       `label,email.disposable.disposable,ip.anonymity.vpn,note\n${rows.join('\n')}\n`,
     )
-    const report = await scoreSignals(path)
+    const report = await scoreSignals(path, packagedWeights())
     expect(report).toContain('records 5, fraud 2')
     expect(report).toContain('columns that are no signal: note')
     // Five of six pairs are in order and one is a tie: 72 and 45 against 45, 0 and 0.

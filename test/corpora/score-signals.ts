@@ -1,7 +1,7 @@
 import type { Signal } from '@plumbline/contract/outcome'
 import { riskLevel } from '@plumbline/contract/results'
 import { riskOf } from '@plumbline/engines/score/score'
-import { packagedWeights } from '@plumbline/engines/score/weights'
+import type { Weights } from '@plumbline/engines/score/weights'
 import { DEFAULT_LIST_LIMITS } from '@plumbline/pipeline/intake/limits'
 import { ListError } from '@plumbline/pipeline/intake/list-error'
 import { openList } from '@plumbline/pipeline/intake/open-list'
@@ -17,8 +17,7 @@ export interface LabelledScore {
  * How well the weights tell the labelled records of a file apart. The file has a column `label` and one for
  * each signal, named `group.code`; true is `1`, `true`, `yes` or `fraud`.
  */
-export async function scoreSignals(path: string): Promise<string> {
-  const weights = packagedWeights()
+export async function scoreSignals(path: string, weights: Weights): Promise<string> {
   const list = await openList({
     path,
     fileName: path,
@@ -51,7 +50,7 @@ export async function scoreSignals(path: string): Promise<string> {
       scores.push({ score: riskOf(signals, weights), fraud: isTrue(cells[labelColumn]) })
     }
   }
-  return report(scores, ignored)
+  return report(scores, ignored, weights.version)
 }
 
 function signalOf(
@@ -68,11 +67,15 @@ function isTrue(cell: string | undefined): boolean {
   return /^(?:1|true|yes|y|fraud|bad)$/i.test((cell ?? '').trim())
 }
 
-function report(scores: readonly LabelledScore[], ignored: readonly string[]): string {
+function report(
+  scores: readonly LabelledScore[],
+  ignored: readonly string[],
+  version: string,
+): string {
   const fraud = scores.filter((record) => record.fraud).length
   const curve = areaUnderCurve(scores)
   const lines = [
-    `records ${scores.length}, fraud ${fraud}, weights ${packagedWeights().version}`,
+    `records ${scores.length}, fraud ${fraud}, weights ${version}`,
     ...(ignored.length === 0 ? [] : [`columns that are no signal: ${ignored.join(', ')}`]),
     `area under the curve ${curve === null ? 'not defined: all labels are alike' : curve.toFixed(3)}`,
     'level   records  fraud  precision  share of fraud',

@@ -5,6 +5,7 @@ import process from 'node:process'
 import { createInterface } from 'node:readline'
 import { parseArgs } from 'node:util'
 import { processEnvironment, type Environment } from '@plumbline/runtime/settings'
+import { loadWeights } from '@plumbline/engines/score/weights'
 import { ListError } from '@plumbline/pipeline/intake/list-error'
 import { CORPORA, tierOf, type Corpus } from './judge.ts'
 import { predictLine } from './predict.ts'
@@ -29,7 +30,13 @@ interface Tally {
 export async function main(argv: readonly string[], env: Environment): Promise<number> {
   const { values, positionals } = parseArgs({
     args: [...argv],
-    options: { wrong: { type: 'string' }, json: { type: 'boolean', default: false } },
+    options: {
+      /** A corpus, or a corpus and key (`whois.registrar`), whose wrong cases are printed. */
+      wrong: { type: 'string' },
+      json: { type: 'boolean', default: false },
+      /** A weights file of an operator, laid over the packaged ones. */
+      weights: { type: 'string' },
+    },
     allowPositionals: true,
   })
   const [path] = positionals
@@ -38,7 +45,7 @@ export async function main(argv: readonly string[], env: Environment): Promise<n
     return 2
   }
   if ((await stat(path)).isFile()) {
-    console.log(await scoreSignals(path))
+    console.log(await scoreSignals(path, await loadWeights(values.weights)))
     return 0
   }
   const settings = await withTestDatabases(predictorSettings(env, path))
