@@ -1,3 +1,4 @@
+import type { Job } from 'bullmq'
 import {
   Job,
   Queue,

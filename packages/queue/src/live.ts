@@ -90,8 +90,17 @@ export async function createLiveCaller(
       const onAbort = (): void => reject(timedOut(signal.reason))
       signal.addEventListener('abort', onAbort, { once: true })
       const waiter: Waiting = {
-        ...{ id, check, question, untilMs, resolve, reject, askedAtMs: now, heardAtMs: now },
-        ...{ jobId: null, silentSinceMs: null, hasFailed: false },
+        id,
+        check,
+        question,
+        untilMs,
+        resolve,
+        reject,
+        askedAtMs: now,
+        heardAtMs: now,
+        jobId: null,
+        silentSinceMs: null,
+        hasFailed: false,
       }
       waiting.set(id, waiter)
       couriers.first(waiter).catch(onError)
