@@ -256,7 +256,6 @@ function icloud(host: string): Profile {
       ...postfix(host).replies,
       missing: '550 5.1.1 <%s>: user does not exist',
       full: '552 5.2.2 <%s>: user is over quota',
-      disabled: '550 5.1.1 <%s>: inactive email address',
     },
   })
 }
