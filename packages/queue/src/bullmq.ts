@@ -1,12 +1,5 @@
 import type { Job } from 'bullmq'
-import {
-  Job,
-  Queue,
-  Worker,
-  type BackendFactory,
-  type IQueueBackend,
-  type JobProgress,
-} from 'bullmq'
+import { Queue, Worker, type BackendFactory, type IQueueBackend, type JobProgress } from 'bullmq'
 import type { Consumer, ConsumerOptions, JobData, JobState, Producer } from './backend.ts'
 import type { QueueName } from './names.ts'
 

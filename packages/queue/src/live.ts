@@ -89,19 +89,7 @@ export async function createLiveCaller(
       const untilMs = backend.clock.nowMs() + budgetMs
       const onAbort = (): void => reject(timedOut(signal.reason))
       signal.addEventListener('abort', onAbort, { once: true })
-      const waiter: Waiting = {
-        id,
-        check,
-        question,
-        untilMs,
-        resolve,
-        reject,
-        askedAtMs: now,
-        heardAtMs: now,
-        jobId: null,
-        silentSinceMs: null,
-        hasFailed: false,
-      }
+      const waiter = waitingFrom({ id, check, question, untilMs, resolve, reject, askedAtMs: now })
       waiting.set(id, waiter)
       couriers.first(waiter).catch(onError)
       try {
@@ -119,6 +107,13 @@ export async function createLiveCaller(
       await mail[Symbol.asyncDispose]()
     },
   }
+}
+
+type Asked = Omit<Waiting, 'jobId' | 'heardAtMs' | 'silentSinceMs' | 'hasFailed'>
+
+function waitingFrom(asked: Asked): Waiting {
+  const { askedAtMs } = asked
+  return { ...asked, heardAtMs: askedAtMs, jobId: null, silentSinceMs: null, hasFailed: false }
 }
 
 function timedOut(cause: unknown): Problem {
