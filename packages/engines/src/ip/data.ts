@@ -5,8 +5,9 @@ import { loadAsns, loadRanges, stampOf } from '../lists/load.ts'
 import { loadRangesApart } from '../lists/load-apart.ts'
 import { buildRanges, type RangeList } from '../lists/ranges.ts'
 import { createCountryNames } from './country.ts'
-import { type IpDatabase, openIpDatabase, packagedAsn, packagedCityFiles } from './databases.ts'
+import { openIpDatabase, packagedAsn, packagedCityFiles } from './databases.ts'
 import type { IpLists } from './flags.ts'
+import { follow } from './follow.ts'
 import type { IpData } from './lookup.ts'
 import { createRoutabilityJudge } from './validity.ts'
 
@@ -35,62 +36,44 @@ export interface IpDataStore {
  * installed is only missing.
  */
 export async function loadIpData(options: IpDataOptions): Promise<IpDataStore> {
-  const files = databaseFiles(options)
-  let listsStamp = await stampOf(options.listsDir)
-  const loading = Promise.all([
-    loadIpLists(options.listsDir),
+  const { listsDir, riskOf } = options
+  const [lists, asnTable, ...databases] = await Promise.all([
+    follow(
+      () => stampOf(listsDir),
+      () => loadIpLists(listsDir),
+    ),
     options.asnDb === undefined ? packagedAsn() : null,
+    ...databaseFiles(options).map((path) =>
+      follow(
+        () => fileStamp(path),
+        () => openIpDatabase(path),
+      ),
+    ),
   ])
-  // Its failure is met below, after the databases.
-  loading.catch(() => undefined)
-  const open = new Map<string, { readonly stamp: string; readonly database: IpDatabase }>()
-  const faults = new Map<string, string>()
-  for (const path of files) {
-    open.set(path, { stamp: await fileStamp(path), database: await openIpDatabase(path) })
-  }
-  const [firstLists, asnTable] = await loading
-  let lists = firstLists
   const fixed = {
     asnTable,
     judge: createRoutabilityJudge(),
     countries: createCountryNames(),
-    riskOf: options.riskOf,
+    riskOf,
   }
   const assemble = (): IpData => ({
     ...fixed,
-    lists,
-    databases: files.flatMap((path) => open.get(path)?.database ?? []),
+    lists: lists.value,
+    databases: databases.map(({ value }) => value),
   })
   let current = assemble()
-  const attempt = async (name: string, work: () => Promise<void>): Promise<void> => {
-    try {
-      await work()
-      faults.delete(name)
-    } catch (error) {
-      faults.set(name, error instanceof Error ? error.message : String(error))
-    }
-  }
   return {
     get current() {
       return current
     },
     async refresh() {
-      for (const path of files) {
-        await attempt(path, async () => {
-          const stamp = await fileStamp(path)
-          if (stamp === open.get(path)?.stamp) return
-          open.set(path, { stamp, database: await openIpDatabase(path) })
-        })
-      }
-      await attempt('lists', async () => {
-        const stamp = await stampOf(options.listsDir)
-        if (stamp === listsStamp) return
-        lists = await loadIpLists(options.listsDir)
-        listsStamp = stamp
-      })
+      for (const followed of [lists, ...databases]) await followed.refresh()
       current = assemble()
     },
-    health: () => healthOf(current, options, faults),
+    health() {
+      const faults = [lists, ...databases].flatMap(({ fault }) => fault ?? [])
+      return healthOf(current, options, faults)
+    },
   }
 }
 
@@ -142,7 +125,7 @@ async function fileStamp(path: string): Promise<string> {
 function healthOf(
   data: IpData,
   options: IpDataOptions,
-  faults: ReadonlyMap<string, string>,
+  faults: readonly string[],
 ): readonly EngineHealth[] {
   const missing: EngineHealth[] = []
   if (data.databases.length === 0)
@@ -155,10 +138,10 @@ function healthOf(
     const detail = `no entries for ${empty.join(', ')}: those flags cannot be told; fetch them with cli data update`
     missing.push({ name: 'ip lists', status: 'off', detail })
   }
-  const failed = [...faults].map(([name, detail]): EngineHealth => ({
-    name: `ip data ${name}`,
+  const failed = faults.map((fault): EngineHealth => ({
+    name: 'ip data',
     status: 'degraded',
-    detail: `${detail}; the state before is kept`,
+    detail: `${fault}; the state before is kept`,
   }))
   return [...missing, ...failed]
 }

@@ -1,0 +1,57 @@
+import { expect, test } from 'vitest'
+import { follow } from './follow.ts'
+
+interface File {
+  stamp: string
+  content: string | Error
+  reads: number
+}
+
+function watch(file: File): ReturnType<typeof follow<string>> {
+  return follow(
+    async () => {
+      if (file.stamp === '') throw new Error('no such file')
+      return file.stamp
+    },
+    async () => {
+      file.reads++
+      if (file.content instanceof Error) throw file.content
+      return file.content
+    },
+  )
+}
+
+test('what has not changed is not read again', async () => {
+  const file: File = { stamp: '1', content: 'a', reads: 0 }
+  const followed = await watch(file)
+  await followed.refresh()
+  expect([followed.value, file.reads]).toEqual(['a', 1])
+})
+
+test('a broken change keeps the old value, is read once, and is mended by the next change', async () => {
+  const file: File = { stamp: '1', content: 'a', reads: 0 }
+  const followed = await watch(file)
+  Object.assign(file, { stamp: '2', content: new Error('cut short') })
+  await followed.refresh()
+  await followed.refresh()
+  expect([followed.value, followed.fault, file.reads]).toEqual(['a', 'cut short', 2])
+  Object.assign(file, { stamp: '3', content: 'b' })
+  await followed.refresh()
+  expect([followed.value, followed.fault]).toEqual(['b', null])
+})
+
+test('a file that goes and comes back is well again', async () => {
+  const file: File = { stamp: '1', content: 'a', reads: 0 }
+  const followed = await watch(file)
+  file.stamp = ''
+  await followed.refresh()
+  expect([followed.value, followed.fault]).toEqual(['a', 'no such file'])
+  file.stamp = '1'
+  await followed.refresh()
+  expect([followed.fault, file.reads]).toEqual([null, 1])
+})
+
+test('the first reading throws', async () => {
+  const file: File = { stamp: '1', content: new Error('cut short'), reads: 0 }
+  await expect(watch(file)).rejects.toThrow('cut short')
+})
