@@ -57,6 +57,12 @@ async function startService(settings: Readonly<Record<string, string>>): Promise
       DATA_DIR,
       DATABASE_URL: '',
       REDIS_URL: '',
+      // A simulated provider minds no crowd; the real ones do, and the defaults are for them.
+      SMTP_CONNECTIONS_PER_HOST: '10',
+      SMTP_RECIPIENTS_PER_MINUTE: '60000',
+      REGISTRY_QUERIES_PER_SECOND: '20',
+      HLR_QUERIES_PER_SECOND: '200',
+      HLR_CONNECTIONS: '50',
       PORT: '0',
       ADMIN_PORT: '0',
     },

@@ -43,7 +43,8 @@ begin
     before := greatest(moment, before);
     each := 1000000 / ask.rate;
     following := ceil(before + ask.count * each);
-    ceiling := moment + ask.burst * each;
+    -- Rounded as `following` is, else a bucket of one could never be taken from.
+    ceiling := ceil(moment + ask.burst * each);
     place := ask.place;
     granted := following <= ceiling;
     if granted then

@@ -3,7 +3,7 @@ import type { BatchView } from '@plumbline/contract/batch-view'
 import type { BatchRow, BatchSums } from '@plumbline/db/batches/rows'
 import { verdictNames } from './record.ts'
 
-const NOTHING: BatchSums = { rowsDone: 0, creditsUsed: 0, verdicts: [] }
+const NOTHING: BatchSums = { rowsDone: 0, creditsUsed: 0, verdicts: [], answeredShare: 0 }
 
 // States in which the hold is open.
 const HOLDING: readonly BatchState[] = ['running', 'finalizing']
@@ -74,7 +74,7 @@ function progressOf(row: BatchRow, sums: BatchSums): number {
     case 'finalizing':
     case 'canceling':
     case 'failed':
-      return row.rows_total === 0 ? 0 : Math.min(1, sums.rowsDone / row.rows_total)
+      return Math.max(0, Math.min(1, sums.answeredShare))
   }
 }
 

@@ -4,6 +4,7 @@ import type { Engine } from '@plumbline/contract/engine'
 import type { Check } from '@plumbline/contract/products'
 import { createDomainEngine } from '@plumbline/engines/domain/engine'
 import { createEmailEngine, type EmailLists } from '@plumbline/engines/email/engine'
+import type { EmailLimits } from '@plumbline/engines/email/limits'
 import { createIpEngine } from '@plumbline/engines/ip/engine'
 import { loadNames, loadRanges } from '@plumbline/engines/lists/load'
 import { createEgress, type Egress } from '@plumbline/engines/net/egress'
@@ -85,8 +86,21 @@ async function openEmail(
     probing: settings.SMTP_PROBING ? 'smtp' : 'dns_only',
     probingOff: settings.SMTP_PROBING_OFF,
     greylistScheduleSeconds: settings.GREYLIST_SCHEDULE_SECONDS,
+    limits: emailLimits(settings),
     log,
   })
+}
+
+function emailLimits(settings: WorkerSettings): Partial<EmailLimits> {
+  const { SMTP_CONNECTIONS_PER_HOST, SMTP_RECIPIENTS_PER_MINUTE } = settings
+  return {
+    ...(SMTP_CONNECTIONS_PER_HOST === undefined
+      ? {}
+      : { connectionsPerGroup: SMTP_CONNECTIONS_PER_HOST }),
+    ...(SMTP_RECIPIENTS_PER_MINUTE === undefined
+      ? {}
+      : { recipientsPerMinute: SMTP_RECIPIENTS_PER_MINUTE }),
+  }
 }
 
 async function loadEmailLists(dir: string | null): Promise<EmailLists> {
@@ -109,6 +123,12 @@ async function openPhone(
 ): Promise<Engine<'phone'>> {
   return await createPhoneEngine({
     providers: hlrProviders(settings),
+    policy: {
+      perSecond: settings.HLR_QUERIES_PER_SECOND,
+      concurrency: settings.HLR_CONNECTIONS,
+      dailyCap: settings.HLR_DAILY_CAP ?? null,
+      cacheMs: settings.HLR_CACHE_HOURS * 3_600_000,
+    },
     memory: connections.memory,
     limiter: connections.limiter,
     fetch: (request) => fetchBounded({ ...request, ...outside }),
@@ -143,6 +163,9 @@ async function openDomain(
     rdapBootstrapUrl: settings.RDAP_BOOTSTRAP_URL,
     whoisServer: settings.WHOIS_SERVER,
     whoisPort: settings.WHOIS_PORT,
+    nameServerPort: settings.NAME_SERVER_PORT,
+    registryPerSecond: settings.REGISTRY_QUERIES_PER_SECOND,
+    readPages: settings.PARKED_PAGES,
     riskOf: (signals) => riskOf(signals, weights),
     log,
   })

@@ -46,6 +46,9 @@ export const workerSettings = z.object({
   /** `false`: no handshakes at all, verdicts by DNS and lists only. */
   SMTP_PROBING: flag().default(true),
   SMTP_PROBING_OFF: wordList().default([]),
+  /** To one provider or mail host from one address; unset: the provider table's own, careful figures. */
+  SMTP_CONNECTIONS_PER_HOST: wholeNumber({ min: 1 }).optional(),
+  SMTP_RECIPIENTS_PER_MINUTE: wholeNumber({ min: 2 }).optional(),
   GREYLIST_SCHEDULE_SECONDS: wordList()
     .transform((words) => words.map(Number))
     .refine((waits) => waits.every((wait) => Number.isFinite(wait) && wait > 0), {
@@ -56,6 +59,10 @@ export const workerSettings = z.object({
   RDAP_BOOTSTRAP_URL: z.url().default('https://data.iana.org/rdap/dns.json'),
   WHOIS_SERVER: z.string().default('whois.iana.org'),
   WHOIS_PORT: port(43),
+  /** Questions a second to one registry server, over all workers. */
+  REGISTRY_QUERIES_PER_SECOND: count(2),
+  /** Whether front pages are read to tell parked names. */
+  PARKED_PAGES: flag().default(false),
   /** Port of name servers that are asked directly; other than 53 for tests only. */
   NAME_SERVER_PORT: port(53),
 
@@ -64,6 +71,11 @@ export const workerSettings = z.object({
   HLR_URL: z.string().optional(),
   HLR_KEY: z.string().optional(),
   HLR_SECRET: z.string().optional(),
+  /** Requests to one provider, over all workers; numbers bought of it in a UTC day at most. */
+  HLR_QUERIES_PER_SECOND: count(15),
+  HLR_CONNECTIONS: count(10),
+  HLR_DAILY_CAP: wholeNumber({ min: 0 }).optional(),
+  HLR_CACHE_HOURS: count(24),
 
   IP_CITY_DB: z.string().optional(),
   IP_ASN_DB: z.string().optional(),

@@ -16,6 +16,8 @@ export interface BatchSums {
   readonly rowsDone: number
   readonly creditsUsed: number
   readonly verdicts: readonly number[]
+  /** Share of all subjects that have an outcome, settled or not: 0 to 1. */
+  readonly answeredShare: number
 }
 
 /** Whose batch: an id of another account, or of the other mode, is not found. */
@@ -103,7 +105,7 @@ export async function pageOfBatches(
   return await query.execute()
 }
 
-/** What the settled chunks of batches add up to, by batch id. */
+/** What the chunks of batches add up to, by batch id. */
 export async function sumsOf(
   db: Kysely<Tables>,
   ids: readonly string[],
@@ -112,14 +114,15 @@ export async function sumsOf(
     .selectFrom('chunks')
     .select([
       'batch_id',
-      sql<number>`coalesce(sum(row_count), 0)`.as('rows_done'),
+      sql<number>`coalesce(sum(row_count) filter (where settled_at is not null), 0)`.as('rows_done'),
       sql<number>`coalesce(sum(charged), 0)`.as('credits_used'),
+      sql<number>`1 - sum(remaining) / greatest(1, sum(email_count + phone_count + ip_count
+        + domain_count))::float8`.as('answered_share'),
       ...[1, 2, 3, 4].map((place) =>
         sql<number>`coalesce(sum(verdicts[${sql.lit(place)}]), 0)`.as(`verdict_${place}`),
       ),
     ])
     .where('batch_id', 'in', ids.length === 0 ? [''] : [...ids])
-    .where('settled_at', 'is not', null)
     .groupBy('batch_id')
     .execute()
   const sums = new Map<string, BatchSums>()
@@ -128,6 +131,7 @@ export async function sumsOf(
     sums.set(row.batch_id, {
       rowsDone: Number(row.rows_done),
       creditsUsed: Number(row.credits_used),
+      answeredShare: row.answered_share,
       verdicts: [1, 2, 3, 4].map((place) => Number(counts[`verdict_${place}`])),
     })
   }
