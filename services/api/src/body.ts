@@ -42,6 +42,11 @@ function refuseType(req: Request): void {
   if (charset !== undefined && !/^utf-?8$/i.test(charset)) {
     throw new Problem('unsupported_media_type', 'Send the JSON body in UTF-8.')
   }
+  refuseEncoding(req)
+}
+
+/** Refuses bodies that are packed as a whole: how large they are is not known before they are unpacked. */
+export function refuseEncoding(req: Request): void {
   const encoding = req.headers['content-encoding'] ?? 'identity'
   if (encoding.toLowerCase() !== 'identity') {
     throw new Problem('unsupported_media_type', 'Send the body without a Content-Encoding.')

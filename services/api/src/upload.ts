@@ -7,7 +7,7 @@ import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Transform } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import { refuseLength, wantBody } from './body.ts'
+import { refuseEncoding, refuseLength, wantBody } from './body.ts'
 
 /** A list as it lies in the scratch directory; `discard` erases it where nobody took it over. */
 export interface Upload {
@@ -54,6 +54,7 @@ export async function readUpload(
 ): Promise<Upload> {
   const bodyLimit = options.limitBytes + FRAME_BYTES
   refuseLength(req, bodyLimit)
+  refuseEncoding(req)
   const parts: Stored[] = []
   const writing = new AbortController()
   const read = multer({

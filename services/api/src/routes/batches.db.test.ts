@@ -161,6 +161,13 @@ describe('POST /v1/batches', () => {
     expect(await stage.scratch()).toEqual([])
   })
 
+  test('415 for a form that is packed as a whole', async () => {
+    const headers = { 'content-encoding': 'gzip' }
+    const body = form({ product: 'email' })
+    const answer = await stage.call('/v1/batches', { key: account.live, body, headers })
+    expect(answer.status).toBe(415)
+  })
+
   test('413 for a file over the limit, said or found out; nothing is left behind', async () => {
     const large = form({ product: 'email' }, 'x'.repeat(400_000))
     expect((await stage.call('/v1/batches', { key: account.live, body: large })).status).toBe(413)

@@ -143,6 +143,28 @@ describe('200', () => {
     expect(answer.headers.get('x-credits-remaining')).toBe('9')
   })
 
+  test('a call whose client has gone is charged once it was worked on', async () => {
+    const { promise: free, resolve: letGo } = Promise.withResolvers<void>()
+    stage.answer = async (check, subject) => {
+      await free
+      return outcomeFor(check, subject)
+    }
+    const account = await stage.account({ credits: 10 })
+    const gone = new AbortController()
+    const call = fetch(`${stage.url}/v1/email`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${account.live}`, 'content-type': 'application/json' },
+      body: JSON.stringify(bodyOf('email')),
+      signal: gone.signal,
+    })
+    await expect.poll(() => stage.asked.length).toBe(1)
+    gone.abort()
+    await expect(call).rejects.toThrow('aborted')
+    letGo()
+    await settled(account)
+    expect((await ledgerOf(account)).left).toBe(9)
+  })
+
   test('64 calls at once on 20 credits give exactly 20 answers', async () => {
     const account = await stage.account({ credits: 20 })
     const answers = await Promise.all(

@@ -105,9 +105,12 @@ async function standBy(
 ): Promise<void> {
   const { keep } = run
   if (keep === undefined) {
+    const note = (): void => void ctx.metering.answered(answered).catch(ctx.onError)
     if (answered.giveBack > 0) await ctx.metering.answered(answered)
+    // The client is gone, but its question was worked on.
+    else if (res.destroyed) note()
     // A stop between answer and note gives the credits back, and nobody pays for what was not delivered.
-    else res.once('close', () => void ctx.metering.answered(answered).catch(ctx.onError))
+    else res.once('close', note)
     return
   }
   await ctx.db.kysely.transaction().execute(async (tx) => {
