@@ -212,14 +212,14 @@ function dress(random: Random, local: string, domain: string): string {
 /** A British number may stand in its national form; the list is uploaded with that country as its default. */
 function phone(random: Random): string {
   const x = random.int(100)
-  if (x < 55) return ''
-  if (x < 58) return random.pick(NOT_PHONES)
-  if (x < 65) return random.pick(FIXED) + digits(3, random)
-  if (x < 72) return `0${random.pick(MOBILES[0].first)} ${digits(6, random)}`
+  if (x < 25) return ''
+  if (x < 28) return random.pick(NOT_PHONES)
+  if (x < 36) return random.pick(FIXED) + digits(3, random)
+  if (x < 46) return `0${random.pick(MOBILES[0].first)} ${digits(6, random)}`
   const country = random.pick(MOBILES)
   const national = random.pick(country.first) + digits(country.rest, random)
-  if (x < 80) return `+${country.code} ${national.slice(0, 3)} ${national.slice(3)}`
-  if (x < 83) return `00${country.code}${national}`
+  if (x < 56) return `+${country.code} ${national.slice(0, 3)} ${national.slice(3)}`
+  if (x < 60) return `00${country.code}${national}`
   return `+${country.code}${national}`
 }
 

@@ -62,7 +62,7 @@ export function expectDomain(world: World, name: string): ExpectedDomain {
     ...registrationFacts(world, registry, holder),
     ...dnsFacts(world, name, own),
     disposable: holder?.disposable === true,
-    parked: own?.dnsFault === undefined ? own?.parked === true : null,
+    parked: holder?.dnsFault === undefined ? holder?.parked === true : null,
   }
 }
 
@@ -91,6 +91,9 @@ function registrationFacts(
   }
 }
 
+/** What is true of a name that does not exist. */
+const NOTHING = { dnsHealthy: false, mxFound: false, spfFound: false, dmarcFound: false } as const
+
 function dnsFacts(
   world: World,
   name: string,
@@ -98,19 +101,14 @@ function dnsFacts(
 ): Pick<ExpectedDomain, 'dnsHealthy' | 'mxFound' | 'spfFound' | 'dmarcFound'> {
   if (own === undefined) {
     const holder = above(world, name)
-    const resolves =
-      holder?.address !== undefined && (holder.wildcard === true || name === `www.${holder.name}`)
-    return {
-      dnsHealthy: resolves,
-      mxFound: false,
-      spfFound: false,
-      dmarcFound: (holder?.dmarc.length ?? 0) > 0,
-    }
+    if (holder === undefined || holder.undelegated === true) return NOTHING
+    const resolves = holder.wildcard === true || name === `www.${holder.name}`
+    const dnsHealthy = resolves && holder.address !== undefined
+    return { ...NOTHING, dnsHealthy, dmarcFound: holder.dmarc.length > 0 }
   }
   if (own.dnsFault !== undefined)
     return { dnsHealthy: null, mxFound: null, spfFound: null, dmarcFound: null }
-  if (own.undelegated === true)
-    return { dnsHealthy: false, mxFound: false, spfFound: false, dmarcFound: false }
+  if (own.undelegated === true) return NOTHING
   return {
     dnsHealthy: own.address !== undefined || own.mail.kind === 'mx' || own.mail.kind === 'implicit',
     mxFound: own.mail.kind === 'mx',
