@@ -71,8 +71,8 @@ const nothing = (): void => undefined
 const nobody = { has: () => false }
 
 test('the DNS servers that nobody here wrote are installed where CI runs', () => {
-  if (process.env['CI'] === 'true') expect(missing).toBeNull()
-  else if (missing !== null) console.warn(`domain-real: left out, ${missing}`)
+  if (missing !== null) process.stderr.write(`domain-real: left out, ${missing}\n`)
+  expect(process.env['CI'] === 'true' ? missing : null).toBeNull()
 })
 
 describe.skipIf(missing !== null)('against BIND, NSD, Knot and Unbound', () => {

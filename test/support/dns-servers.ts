@@ -48,9 +48,8 @@ export async function startDnsServers(zones: Zones): Promise<AsyncDisposable> {
   const children: ChildProcess[] = []
   const stop = async (): Promise<void> => {
     for (const child of children) child.kill('SIGTERM')
-    await Promise.all(
-      children.map((child) => (child.exitCode === null ? once(child, 'exit') : undefined)),
-    )
+    const running = children.filter((child) => child.exitCode === null)
+    await Promise.all(running.map((child) => once(child, 'exit')))
     await rm(dir, { recursive: true, force: true })
   }
   try {
