@@ -209,13 +209,13 @@ function dress(random: Random, local: string, domain: string): string {
   return x < 11 ? ` ${address} ` : address
 }
 
-/** A British number may stand in its national form; the list is uploaded with that country as its default. */
+/** A German number may stand in its national form: the list goes with that country as its default. */
 function phone(random: Random): string {
   const x = random.int(100)
   if (x < 25) return ''
   if (x < 28) return random.pick(NOT_PHONES)
   if (x < 36) return random.pick(FIXED) + digits(3, random)
-  if (x < 46) return `0${random.pick(MOBILES[0].first)} ${digits(6, random)}`
+  if (x < 46) return `0${random.pick(MOBILES[1].first)} ${digits(7, random)}`
   const country = random.pick(MOBILES)
   const national = random.pick(country.first) + digits(country.rest, random)
   if (x < 56) return `+${country.code} ${national.slice(0, 3)} ${national.slice(3)}`
