@@ -37,12 +37,11 @@ export interface IpDataStore {
  */
 export async function loadIpData(options: IpDataOptions): Promise<IpDataStore> {
   const { listsDir, riskOf } = options
-  const [lists, asnTable, ...databases] = await Promise.all([
+  const [lists, ...databases] = await Promise.all([
     follow(
       () => stampOf(listsDir),
       () => loadIpLists(listsDir),
     ),
-    options.asnDb === undefined ? packagedAsn() : null,
     ...databaseFiles(options).map((path) =>
       follow(
         () => fileStamp(path),
@@ -50,6 +49,8 @@ export async function loadIpData(options: IpDataOptions): Promise<IpDataStore> {
       ),
     ),
   ])
+  // By itself: its text is as large as all the rest but the city data, and gone once read.
+  const asnTable = options.asnDb === undefined ? await packagedAsn() : null
   const fixed = {
     asnTable,
     judge: createRoutabilityJudge(),

@@ -5,6 +5,8 @@ import type { RangeListName } from './source.ts'
 
 /** Heap of the worker: the largest source has 300,000 lines. */
 const HEAP_MAX_MIB = 512
+/** Its short-lived objects: kept few, since the space for them stays with the process. */
+const YOUNG_MAX_MIB = 8
 
 /**
  * Lists of address ranges read in a thread of their own, so that nobody here waits while 300,000 lines are read and
@@ -17,7 +19,10 @@ export async function loadRangesApart(
   const order: LoadOrder = { dir, names }
   const worker = new Worker(new URL('./load-worker.ts', import.meta.url), {
     workerData: order,
-    resourceLimits: { maxOldGenerationSizeMb: HEAP_MAX_MIB },
+    resourceLimits: {
+      maxOldGenerationSizeMb: HEAP_MAX_MIB,
+      maxYoungGenerationSizeMb: YOUNG_MAX_MIB,
+    },
   })
   try {
     const { promise, resolve, reject } = Promise.withResolvers<LoadedParts>()
