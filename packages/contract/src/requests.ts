@@ -14,6 +14,12 @@ const SHAPES = {
   domain: 'a domain name without scheme, path, port, "@" or spaces',
 } as const satisfies Record<Check, string>
 
+/** What of that a pattern can say; the rest is judged by `READABLE`. */
+const PATTERNS: { readonly [C in Check]?: string } = {
+  phone: '^\\+[0-9]{1,15}$',
+  domain: '^[^\\s/:@]+$',
+}
+
 /** Whether a value is written so that its check can be asked at all (decision 5). */
 const READABLE: Readonly<Record<Check, (value: string) => boolean>> = {
   email: () => true,
@@ -23,6 +29,7 @@ const READABLE: Readonly<Record<Check, (value: string) => boolean>> = {
 }
 
 function field(check: Check, example: string) {
+  const pattern = PATTERNS[check]
   const wanted = `\`${check}\` must be ${SHAPES[check]}`
   return z
     .string(`${wanted}, sent as a string.`)
@@ -32,6 +39,7 @@ function field(check: Check, example: string) {
     .meta({
       description: `${SHAPES[check].charAt(0).toUpperCase()}${SHAPES[check].slice(1)}.`,
       example,
+      ...(pattern === undefined ? {} : { pattern }),
     })
 }
 
