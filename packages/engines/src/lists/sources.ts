@@ -198,3 +198,15 @@ export const PUBLIC_SOURCES: readonly PublicSource[] = [
     maxBytes: MIB,
   },
 ]
+
+/** The sources as a mirror has them: `https://host/path` stands at `<base>/host/path`. For networks without a way out. */
+export function mirroredAt(
+  base: string,
+  sources: readonly PublicSource[],
+): readonly PublicSource[] {
+  const root = base.replace(/\/+$/, '')
+  return sources.map((source) => ({
+    ...source,
+    urls: source.urls.map((url) => `${root}/${url.replace(/^https:\/\//, '')}`),
+  }))
+}

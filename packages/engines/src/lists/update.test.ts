@@ -5,7 +5,7 @@ import { expect, test } from 'vitest'
 import type { HttpAnswer } from '../net/http.ts'
 import { readFormat } from './formats.ts'
 import { loadRanges } from './load.ts'
-import { PUBLIC_SOURCES, type PublicSource } from './sources.ts'
+import { mirroredAt, PUBLIC_SOURCES, type PublicSource } from './sources.ts'
 import { readVersions, type SourceUpdate, updateLists } from './update.ts'
 
 const SOURCE: PublicSource = {
@@ -135,4 +135,9 @@ test('the public sources have names of their own and ask over https', () => {
   const files = PUBLIC_SOURCES.map(({ list, name }) => `${list}.${name}`)
   expect(new Set(files).size).toBe(files.length)
   for (const { urls } of PUBLIC_SOURCES) for (const url of urls) expect(url).toMatch(/^https:\/\//)
+})
+
+test('a mirror has every source below its own address', () => {
+  const [source] = mirroredAt('http://mirror.example/feeds/', [SOURCE])
+  expect(source?.urls).toEqual(['http://mirror.example/feeds/lists.example/v4.txt'])
 })
