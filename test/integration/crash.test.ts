@@ -101,7 +101,7 @@ describe.each(backends())('on $name', ({ redisUrl }) => {
     const doubling = deliverAgain(service, twice, stop.signal)
     const batch = await untilEnded(service, account, id)
     stop.abort()
-    expect(await doubling).toBeGreaterThan(20)
+    expect(await doubling).toBeGreaterThanOrEqual(RECORDS / 500)
     await expectIntact(service, account, batch, emails)
   })
 
@@ -273,7 +273,7 @@ async function creditsOf(service: TestService, account: Account): Promise<number
   return credits.allowance + credits.packs
 }
 
-/** Adds a second job for each task that is handed out, under another id. */
+/** Adds a second job for each task that is handed out, with the lease that its first job carries. */
 async function deliverAgain(
   service: TestService,
   { queue }: Awaited<ReturnType<typeof openConnections>>,
@@ -281,16 +281,17 @@ async function deliverAgain(
 ): Promise<number> {
   const seen = new Set<string>()
   while (!signal.aborted) {
+    // A claim adds one to the lease and to the attempts.
     const { rows } = await service.db.pool.query<{ id: number; lease: number }>(
-      'select id, lease from tasks where lease_until is not null',
+      `select id, lease - least(attempts, 1) as lease from tasks where lease_until is not null`,
     )
     const fresh = rows.filter(({ id, lease }) => !seen.has(`${id}-${lease}`))
     for (const { id, lease } of fresh) seen.add(`${id}-${lease}`)
-    await enqueue(
-      queue,
-      'bulk-email',
-      fresh.map(({ id, lease }) => ({ id: `again-${id}-${lease}`, data: { taskId: id, lease } })),
-    )
+    const jobs = fresh.map(({ id, lease }) => ({
+      id: `again-${id}-${lease}`,
+      data: { taskId: id, lease },
+    }))
+    await enqueue(queue, 'bulk-email', jobs)
     await wait(10)
   }
   return seen.size

@@ -51,6 +51,8 @@ export async function openPostgresQueues(options: PostgresQueueOptions): Promise
   // Every queue listens to the errors of the pool.
   pool.setMaxListeners(0)
   pool.on('error', onError)
+  // The pool listens to idle connections only.
+  pool.on('connect', (client) => client.on('error', onError))
   const producers = createShelf<QueueName, Producer>((name) =>
     openProducer(name, { connection: asQueuePool(pool), factory: createPostgresBackend }, onError),
   )
