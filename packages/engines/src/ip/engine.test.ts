@@ -48,7 +48,11 @@ test('a located address has its place, and the time zone of its coordinates', as
       threatScore: 0,
       signals: [],
     },
-    evidence: { timezone_from: 'coordinates', databases: [{ date: '2026-05-28' }] },
+    evidence: {
+      timezone_from: 'coordinates',
+      databases: [{ date: '2026-05-28' }],
+      unknown_flags: ['vpn', 'proxy', 'tor', 'relay'],
+    },
   })
 })
 

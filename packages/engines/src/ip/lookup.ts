@@ -49,7 +49,11 @@ export function lookupIp(data: IpData, text: string, found: DnsFindings = NO_FIN
   return {
     reason: place.databases.length === 0 && flags.evidence.length === 0 ? 'no_data' : 'located',
     facts: factsOf(data, text, true, place, { ...flags, isTor }, signals),
-    evidence: { ...carried, ...evidenceOf(place, [...flags.evidence, ...more.evidence]) },
+    evidence: {
+      ...carried,
+      ...evidenceOf(place, [...flags.evidence, ...more.evidence]),
+      ...unknownFlags({ ...flags, isTor }),
+    },
   }
 }
 
@@ -166,6 +170,17 @@ function unroutable(
     facts: factsOf(data, text, false, place, flags, signals),
     evidence: { ...carried, ...evidenceOf(place, []) },
   }
+}
+
+/** Flags that nothing installed could tell. */
+function unknownFlags(flags: IpFlags): { readonly unknown_flags?: readonly string[] } {
+  const names: string[] = []
+  if (flags.isVpn === null) names.push('vpn')
+  if (flags.isProxy === null) names.push('proxy')
+  if (flags.isTor === null) names.push('tor')
+  if (flags.isDatacenter === null) names.push('datacenter')
+  if (flags.isRelay === null) names.push('relay')
+  return names.length === 0 ? {} : { unknown_flags: names }
 }
 
 function evidenceOf(place: Place, flags: readonly Json[]): { readonly [key: string]: Json } {
