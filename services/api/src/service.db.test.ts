@@ -1,5 +1,6 @@
 import { accountView } from '@plumbline/contract/account'
 import { openApiDocument } from '@plumbline/contract/openapi'
+import { listKeys } from '@plumbline/db/keys'
 import { connect } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { outcomeFor } from '../../../test/support/instant-engines.ts'
@@ -171,7 +172,7 @@ describe('HTTP', () => {
 })
 
 describe('a stop', () => {
-  test('says so on /readyz first, lets calls under way end, and leaves no debit open', async () => {
+  test('says so on /readyz first, lets calls under way end, and writes what waits to be written', async () => {
     await using ending = await openStage({ DRAIN_SECONDS: '10' })
     const { promise: free, resolve: letGo } = Promise.withResolvers<void>()
     ending.answer = async (check, subject) => {
@@ -191,6 +192,13 @@ describe('a stop', () => {
     const { rows } = await ending.db.pool.query('select from credit_unanswered')
     expect(rows).toEqual([])
     expect(await ending.metering.remaining(account.id)).toBe(4)
+    const keys = await listKeys(ending.db, account.id)
+    expect(keys.map(({ mode, lastUsedAt }) => [mode, lastUsedAt !== null])).toEqual(
+      expect.arrayContaining([
+        ['live', true],
+        ['test', false],
+      ]),
+    )
   })
 
   test('ends event streams', async () => {
