@@ -50,7 +50,7 @@ export async function lookUpDns(name: DomainName, options: DnsFactsOptions): Pro
     mx: usable.toSorted((one, other) => one.preference - other.preference),
     nullMx: exchanges.length > 0 && usable.length === 0,
     mxFound: mx.kind === 'failed' ? null : usable.length > 0,
-    resolves: resolvesOf(answers, addresses.length + usable.length),
+    resolves: resolvesOf(answers, addresses.length + usable.length, delegation),
     bogus: await isBogus(name.ascii, answers, resolver, signal),
     wildcard,
     delegation,
@@ -59,8 +59,14 @@ export async function lookUpDns(name: DomainName, options: DnsFactsOptions): Pro
 
 // A server failure is the zone's own fault and an answer to the question whether it is healthy;
 // silence of our resolver is not.
-function resolvesOf(answers: readonly DnsAnswer[], count: number): boolean | null {
+function resolvesOf(
+  answers: readonly DnsAnswer[],
+  count: number,
+  delegation: Delegation,
+): boolean | null {
   if (count > 0) return true
+  // The zone above names servers of which none answers: the silence is not ours.
+  if (delegation.state === 'broken') return false
   const failures = answers.flatMap((answer) => (answer.kind === 'failed' ? [answer.reason] : []))
   return failures.every((reason) => reason === 'servfail' || reason === 'loop') ? false : null
 }
