@@ -84,7 +84,7 @@ async function comparePhone(): Promise<Compared> {
   const tables = { prefixes: await loadPhonePrefixes(), countries: createCountryNames() }
   const numbers = getCountries().flatMap((country) => {
     const example = getExampleNumber(country, examples)
-    return example === undefined ? [] : Array.from({ length: 40 }, () => String(example.number))
+    return example === undefined ? [] : Array.from({ length: 40 }, () => example.number)
   })
   const bare = (text: string): unknown => {
     const number = parsePhoneNumberFromString(text)

@@ -61,7 +61,7 @@ export function reversedName(address: AddressBytes, zone: string): string {
   const parts =
     address.length === 4
       ? formatAddress(address).split('.')
-      : [...Buffer.from(address).toString('hex')]
+      : Buffer.from(address).toString('hex').split('')
   return `${parts.toReversed().join('.')}.${zone}`
 }
 

@@ -151,13 +151,13 @@ function readMetadata(bytes: Buffer): Metadata {
   if (!isMmdbMap(value)) throw new MmdbError('expected a map of metadata')
   const { node_count: nodeCount, record_size: recordSize, ip_version: ipVersion } = value
   if (recordSize !== 24 && recordSize !== 28 && recordSize !== 32) {
-    throw new MmdbError(`expected a record size of 24, 28 or 32, met ${String(recordSize)}`)
+    throw new MmdbError(`expected a record size of 24, 28 or 32, met ${JSON.stringify(recordSize)}`)
   }
   if (ipVersion !== 4 && ipVersion !== 6) {
-    throw new MmdbError(`expected IP version 4 or 6, met ${String(ipVersion)}`)
+    throw new MmdbError(`expected IP version 4 or 6, met ${JSON.stringify(ipVersion)}`)
   }
   if (typeof nodeCount !== 'number' || !Number.isSafeInteger(nodeCount) || nodeCount < 0) {
-    throw new MmdbError(`expected a count of nodes, met ${String(nodeCount)}`)
+    throw new MmdbError(`expected a count of nodes, met ${JSON.stringify(nodeCount)}`)
   }
   const { database_type: type, build_epoch: epoch } = value
   return {

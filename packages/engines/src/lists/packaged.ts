@@ -48,15 +48,14 @@ export async function packagedNames(list: NameListName): Promise<readonly NamePa
  * (dynamic DNS, registries under a ccTLD) is no mail service: its customers are strangers to each other.
  */
 async function disposableParts(): Promise<readonly NamePart[]> {
-  const [large, wildcard, reviewed, checker, burner, live] = await Promise.all([
+  const [large, wildcard, reviewed, burner, live] = await Promise.all([
     readJson('disposable-email-domains', 'index.json'),
     readJson('disposable-email-domains', 'wildcard.json'),
     readJson('disposable-email-domains-js', 'dist/dict/disposable_email_blocklist.json'),
-    readMailchecker(),
     readLines('burner-email-providers', 'emails.txt'),
     readLines('fakefilter', 'txt/data.txt'),
   ])
-  const backing = new Set([...checker, ...burner])
+  const backing = new Set([...readMailchecker(), ...burner])
   const voted = large.filter((name) => backing.has(name))
   return [
     partOf('disposable-email-domains-js', reviewed.filter(isOwnName)),

@@ -1,4 +1,5 @@
 import type { EngineHealth } from '@plumbline/contract/engine'
+import type { Json } from '@plumbline/contract/outcome'
 import {
   buy,
   type BuyerOptions,
@@ -144,7 +145,7 @@ async function askBatch(
   for (let tries = 1; wanted.length > 0; tries++) {
     const [paused] = await options.memory.get([KEYS.pause(provider.name)])
     if (paused !== undefined) {
-      for (const number of wanted) left.set(number, resting(provider, String(paused)))
+      for (const number of wanted) left.set(number, resting(provider, wordsOf(paused)))
       return left
     }
     const busy: string[] = []
@@ -219,6 +220,11 @@ function unknown(
   return { kind: 'unknown', reason, provider, detail, retryMs }
 }
 
+/** Why a provider rests, as `pause` wrote it. */
+function wordsOf(cause: Json): string {
+  return typeof cause === 'string' ? cause : 'for a reason that is not known'
+}
+
 async function healthOf({ providers, memory }: DeskOptions): Promise<readonly EngineHealth[]> {
   if (providers.length === 0) {
     const detail = 'no HLR provider is set: phones are answered by the numbering plan alone'
@@ -229,6 +235,6 @@ async function healthOf({ providers, memory }: DeskOptions): Promise<readonly En
     const cause = paused[index]
     return cause === undefined
       ? { name: `phone network ${name}`, status: 'ok', detail: 'asked' }
-      : { name: `phone network ${name}`, status: 'failed', detail: `paused: ${String(cause)}` }
+      : { name: `phone network ${name}`, status: 'failed', detail: `paused: ${wordsOf(cause)}` }
   })
 }
