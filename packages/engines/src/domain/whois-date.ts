@@ -82,10 +82,12 @@ const FORMS: readonly Form[] = [
     groups: 'mdy',
   },
   { pattern: /^(\d{1,2})\s?[-./]\s?(\d{1,2})\s?[-./]\s?(\d{4})(?!\d)/, groups: 'plain' },
-  { pattern: /^(?:before |prior to )?(\p{L}{3,9})[- ](\d{4})(?!\d)/iu, groups: 'my' },
+  { pattern: /^(\p{L}{3,9})[- ](\d{4})(?!\d)/iu, groups: 'my' },
 ]
 
 const WEEKDAY = /^(?:mon|tue|wed|thu|fri|sat|sun)\p{L}*\.?,? +/iu
+/** RoTLD and Nominet write it of names older than their records. */
+const VAGUE = /^(?:before|prior to|since)\s+/i
 const CLOCK =
   /(\d{1,2}):(\d{2})(?::(\d{2})(?:[.,]\d+)?)? ?([ap]m)?\s*\(?(?:(?:UTC|GMT)\s?([+-]\d{1,2})(?::?(\d{2}))?|([+-]\d{2}):?(\d{2})?|([A-Z]{1,5}))?/i
 
@@ -95,7 +97,7 @@ const CLOCK =
  * outside of the years 1980 to 2200. `before Aug-1996` gives the first day of that month.
  */
 export function parseWhoisDate(value: string, order: DateOrder): WhoisDate | null {
-  const text = value.trim().replace(WEEKDAY, '')
+  const text = value.trim().replace(VAGUE, '').replace(WEEKDAY, '')
   for (const form of FORMS) {
     const match = form.pattern.exec(text)
     if (match === null) continue

@@ -15,6 +15,8 @@ test.each([
   ['Tue Feb 17 09:01:02 2004', '2004-02-17', '2004-02-17T09:01:02Z'],
   ['Mon Dec 9 2002', '2002-12-09', null],
   ['before Aug-1996', '1996-08-01', null],
+  ['Before 2001-03-01', '2001-03-01', null],
+  ['Thu Mar 12 14:03:07 GMT 2009', '2009-03-12', '2009-03-12T14:03:07Z'],
   ['2012/05/06 10:45:59 (JST)', '2012-05-06', '2012-05-06T01:45:59Z'],
   ['2021-11-09 00:00:00 (UTC+8)', '2021-11-09', '2021-11-08T16:00:00Z'],
   ['25.3.2011 11:05:00', '2011-03-25', '2011-03-25T11:05:00Z'],
@@ -95,6 +97,8 @@ test.each([
   '%% Too many requests...\n%%\n\n%% No entries found in the AFNIC Database.',
   'query_status: 440 Request Denied',
   'Please try again later.',
+  'Requests of this client are not permitted. Please use https://registry.test/ for queries.',
+  '% Query rate limit exceeded. Reduced information.\ndomain: x.test\nowner: Someone',
   '% Error: 55000000002 Connection refused; access control limit exceeded.',
   '',
 ])('a refusal is never a word about the name: %s', (text) => {

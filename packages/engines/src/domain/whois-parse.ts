@@ -62,7 +62,7 @@ export function parseWhois(text: string, hints: WhoisHints = {}): WhoisRecord {
   const rest = { statuses, referral: valuesOf('referral', reply.entries)[0] ?? null }
   // A status is the registry's own word; a line may be legal text that speaks of limits.
   const free = statuses.some((status) => FREE_STATUS.test(status))
-  if (!known && !free && isRefusal(reply)) return { ...BLANK, ...rest, throttled: true }
+  if (facts === 0 && !free && isRefusal(reply)) return { ...BLANK, ...rest, throttled: true }
   if (facts < 2 && (free || (facts === 0 && deniesName(reply)))) {
     return { ...BLANK, ...rest, registered: false }
   }
@@ -108,9 +108,15 @@ function isReserved(line: string): boolean {
   return RESERVED.test(line)
 }
 
+// Some registries tell neither dates nor servers under any known key, but always who holds the name.
 function speaksOfName(entries: readonly WhoisEntry[], statuses: readonly string[]): boolean {
-  return statuses.length > 0 && valuesOf('domain', entries).length > 0
+  if (valuesOf('domain', entries).length === 0) return false
+  if (statuses.length > 0) return true
+  return entries.filter((entry) => PERSONAL.test(entry.key)).length >= 4
 }
+
+const PERSONAL =
+  /\b(?:name|organi[sz]ation|address|street|city|country|postal|e ?mail|phone|fax|contact)\b/
 
 function valuesOf(field: FieldRule['field'], entries: readonly WhoisEntry[]): string[] {
   return ranked(field, entries).map((entry) => entry.value)

@@ -243,7 +243,7 @@ export const FIELDS: readonly FieldRule[] = [
   {
     field: 'registrar',
     rank: 2,
-    key: /^(?:registration service provider|registrar (?:handle|id)|registered (?:through|by|via)|authori[sz]ed agency|sponsor|sponsoring registrar organi[sz]ation|registration agent|tech name of registrar|service provider|provider|registerar|registrador|registraire|kayit kurulusu|entidad registradora|注册商|sponsoring registrar name)$/,
+    key: /^(?:registration service provider|registrar (?:handle|id)|registered (?:through|by|via)|authori[sz]ed agency|sponsor|registrar of record|sponsoring registrar organi[sz]ation|registration agent|tech name of registrar|service provider|provider|registerar|registrador|registraire|kayit kurulusu|entidad registradora|注册商|sponsoring registrar name)$/,
     source: 'TWNIC, NORID, KISA, NIC.bo',
   },
   {
@@ -312,12 +312,12 @@ export const DATE_WORDS: readonly {
   {
     field: 'expires',
     rank: 1,
-    key: /expir|valid(?:ity)?\b|renew|paid ?till|billed ?until|vencimiento|expira|ablauf|scadenza|종료|到期|有効期限|bitis|valable/,
+    key: /expir|\bexp\b|valid(?:ity)?\b|renew|paid ?till|billed ?until|vencimiento|expira|ablauf|scadenza|종료|到期|有効期限|bitis|valable/,
   },
   {
     field: 'created',
     rank: 1,
-    key: /creat|regist(?!ra(?:r|n))|commenc|activat|assigned|entered|creaci|criad|등록일|登録年月日|注册|connected date|dateregistered|kayit tarihi|inscri/,
+    key: /creat|regist(?!ra(?:r|n))|approv|commenc|activat|assigned|entered|creaci|criad|등록일|登録年月日|注册|connected date|dateregistered|kayit tarihi|inscri/,
   },
 ]
 
