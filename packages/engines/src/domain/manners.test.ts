@@ -1,0 +1,130 @@
+import type { Limiter } from '@plumbline/contract/engine'
+import type { Json } from '@plumbline/contract/outcome'
+import { expect, test } from 'vitest'
+import { SILENT, createOpenLimiter } from './engine-fixture.ts'
+import { createManners } from './manners.ts'
+import type { Manners, MannersOptions, Mood, Turn, Turned } from './manners.ts'
+
+const FINE: Mood = { kind: 'fine' }
+const NEVER = new AbortController().signal
+
+/** Manners whose clock is a number, and which remember in a map that others can share. */
+function polite(
+  more: Partial<MannersOptions> = {},
+  held = new Map<string, Json>(),
+): { manners: Manners; clock: { now: number }; held: Map<string, Json> } {
+  const clock = { now: 1_000_000 }
+  const manners = createManners({
+    limiter: createOpenLimiter(),
+    memory: {
+      get: async (keys) => keys.map((key) => held.get(key)),
+      async set(entries) {
+        for (const { key, value } of entries) held.set(key, value)
+      },
+      claim: async () => true,
+      delete: async () => undefined,
+    },
+    perSecond: 1_000,
+    now: () => clock.now,
+    log: SILENT,
+    ...more,
+  })
+  return { manners, clock, held }
+}
+
+function take(
+  manners: Manners,
+  mood: Mood = FINE,
+  turn: Partial<Turn> = {},
+): Promise<Turned<string>> {
+  const full: Turn = { lane: 'bulk', signal: NEVER, ...turn }
+  return manners.take('rdap:a.test', full, async () => ({ value: 'asked', mood }))
+}
+
+test('a server that asks for peace is left alone for as long as it says, by every worker', async () => {
+  const first = polite()
+  expect(await take(first.manners, { kind: 'throttled', retryMs: 7_000 })).toMatchObject({
+    kind: 'done',
+  })
+  expect(await take(first.manners)).toEqual({ kind: 'paused', why: 'throttled', retryMs: 7_000 })
+  expect(first.manners.paused()).toEqual([{ server: 'rdap:a.test', retryMs: 7_000 }])
+  const second = polite({}, first.held)
+  expect(await take(second.manners)).toMatchObject({ kind: 'paused', retryMs: 7_000 })
+  first.clock.now += 7_001
+  expect(await take(first.manners)).toEqual({ kind: 'done', value: 'asked' })
+})
+
+test('each refusal without a time doubles the pause, up to an hour', async () => {
+  const { manners, clock } = polite()
+  const pauses: number[] = []
+  for (let round = 0; round < 9; round++) {
+    await take(manners, { kind: 'throttled', retryMs: null })
+    const turned = await take(manners)
+    const ms = turned.kind === 'paused' ? turned.retryMs : 0
+    pauses.push(ms / 1_000)
+    clock.now += ms + 2_000
+  }
+  expect(pauses).toEqual([60, 120, 240, 480, 960, 1_920, 3_600, 3_600, 3_600])
+})
+
+test('a server that is silent five times in a row is down for a while; one answer clears it', async () => {
+  const { manners } = polite()
+  const silent: Mood = { kind: 'silent' }
+  for (let round = 0; round < 4; round++) await take(manners, silent)
+  await take(manners)
+  for (let round = 0; round < 5; round++) expect((await take(manners, silent)).kind).toBe('done')
+  expect(await take(manners)).toEqual({ kind: 'paused', why: 'silent', retryMs: 30_000 })
+})
+
+test('live goes before bulk, and no more are asked at once than allowed', async () => {
+  const { manners } = polite({ concurrency: 1 })
+  const order: string[] = []
+  let open = 0
+  let most = 0
+  const ask = (name: string, lane: Turn['lane']): Promise<Turned<null>> =>
+    manners.take('whois:b.test', { lane, signal: NEVER }, async () => {
+      most = Math.max(most, ++open)
+      await new Promise(setImmediate)
+      order.push(name)
+      open--
+      return { value: null, mood: FINE }
+    })
+  const bulk = ['1', '2', '3', '4'].map((name) => ask(name, 'bulk'))
+  await Promise.all([...bulk, ask('live', 'live')])
+  expect(order.indexOf('live')).toBeLessThan(2)
+  expect(most).toBe(1)
+})
+
+test('one who goes away is neither asked for nor waited for', async () => {
+  const controller = new AbortController()
+  const closed: Limiter = {
+    take: async () => ({ granted: false, retryMs: 20 }),
+    lease: (...args) => createOpenLimiter().lease(...args),
+  }
+  const { manners } = polite({ limiter: closed })
+  const turned = take(manners, FINE, { signal: controller.signal })
+  controller.abort()
+  expect(await turned).toEqual({ kind: 'aborted' })
+})
+
+test('a fault in asking reaches the asker, and the next is served', async () => {
+  const { manners } = polite()
+  const failing = manners.take('rdap:a.test', { lane: 'live', signal: NEVER }, () =>
+    Promise.reject(new Error('a bug')),
+  )
+  await expect(failing).rejects.toThrow('a bug')
+  expect(await take(manners)).toMatchObject({ kind: 'done' })
+})
+
+test('limits out of reach ask nobody, and go on when they are back', async () => {
+  let tries = 0
+  const open = createOpenLimiter()
+  const flaky: Limiter = {
+    ...open,
+    lease: (...args) =>
+      ++tries === 1 ? Promise.reject(new Error('connection lost')) : open.lease(...args),
+  }
+  const { manners } = polite({ limiter: flaky })
+  expect(await take(manners)).toMatchObject({ kind: 'done' })
+  expect(tries).toBe(2)
+})
