@@ -2,10 +2,18 @@ import { createHmac, createVerify, generateKeyPairSync } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { HLR_ADAPTERS } from './adapters.ts'
 import { loopbackFetch, type Received, type Sent, startProvider } from './provider-fixture.ts'
+import {
+  hlrLookupsReply,
+  identityReply,
+  infobipReply,
+  messenteReply,
+  NUMBER,
+  twilioReply,
+  vonageReply,
+} from './replies-fixture.ts'
 import { HLR_PROVIDERS, type HlrAnswer, type HlrProviderName } from './provider.ts'
 
 const NOW_MS = Date.UTC(2026, 10, 20, 12)
-const NUMBER = '+41793026727'
 const keys = generateKeyPairSync('rsa', {
   modulusLength: 2048,
   publicKeyEncoding: { type: 'spki', format: 'pem' },
@@ -165,6 +173,32 @@ test('infobip: a thousand numbers go out as one request and come back in their o
   )
 })
 
+test('twilio: a batch is matched by correlation id, with the errors of single numbers', async () => {
+  const numbers = [NUMBER, '+41791111111', '+41792222222', '+41793333333']
+  const { answers, received } = await ask(
+    'twilio',
+    ({ body }) => {
+      const { phone_numbers: asked }: { phone_numbers: { correlation_id: string }[] } =
+        JSON.parse(body)
+      const ids = asked.map((entry) => entry.correlation_id)
+      const results = [
+        { correlation_id: ids[2], twilio_error_code: 20_429 },
+        { correlation_id: ids[1], twilio_error_code: 20_404 },
+        { ...twilioReply('active'), correlation_id: ids[0] },
+      ]
+      return { status: 200, json: { phone_numbers: results } }
+    },
+    numbers,
+  )
+  expect(received).toMatchObject([{ method: 'POST', url: '/v2/batch/query' }])
+  expect(answers).toMatchObject([
+    { kind: 'verdict', connectivity: 'connected' },
+    { kind: 'verdict', connectivity: 'undetermined' },
+    { kind: 'failed', cause: 'throttled', maybeBought: false },
+    { kind: 'failed', maybeBought: true },
+  ])
+})
+
 test('a number that a bulk reply leaves out may have been bought', async () => {
   for (const name of ['infobip', 'messente'] as const) {
     const { answers } = await ask(name, ok(CONNECTED[name]), [NUMBER, '+41791111111'])
@@ -286,90 +320,3 @@ test('a provider that nothing listens for was not bought from', async () => {
   })
   expect(answers).toMatchObject([{ kind: 'failed', cause: 'server', maybeBought: false }])
 })
-
-function hlrLookupsReply(fields: object): object {
-  return {
-    id: 'e428acb1c0ae',
-    msisdn: NUMBER,
-    connectivity_status: 'CONNECTED',
-    mccmnc: '22801',
-    original_network_name: 'Swisscom',
-    original_country_name: 'Switzerland',
-    original_country_code: 'CH',
-    is_ported: false,
-    ported_network_name: null,
-    ported_country_code: null,
-    is_roaming: false,
-    cost: '0.0100',
-    processing_status: 'COMPLETED',
-    data_source: 'LIVE_HLR',
-    ...fields,
-  }
-}
-
-function infobipReply({ group = 3, error = 0 }: { group?: number; error?: number }): object {
-  const result = {
-    to: NUMBER.slice(1),
-    mccMnc: '22801',
-    originalNetwork: { networkName: 'Swisscom', countryName: 'Switzerland', countryPrefix: '41' },
-    ported: false,
-    roaming: false,
-    status: { groupId: group, groupName: group === 3 ? 'DELIVERED' : 'OTHER', id: 5 },
-    error: { groupId: 1, id: error, name: `EC_${error}`, permanent: error === 1 },
-  }
-  return { results: [result] }
-}
-
-function twilioReply(status: string | null, error: number | null = null): object {
-  return {
-    phone_number: NUMBER,
-    country_code: 'CH',
-    valid: true,
-    validation_errors: [],
-    line_type_intelligence: { carrier_name: 'Swisscom', type: 'mobile', error_code: null },
-    line_status: { status, error_code: error },
-  }
-}
-
-function vonageReply(fields: object): object {
-  return {
-    status: 0,
-    status_message: 'Success',
-    request_id: 'b7ea7a7e',
-    international_format_number: NUMBER.slice(1),
-    valid_number: 'valid',
-    reachable: 'reachable',
-    ported: 'not_ported',
-    roaming: { status: 'not_roaming' },
-    current_carrier: { name: 'Swisscom', country: 'CH', network_type: 'mobile' },
-    ...fields,
-  }
-}
-
-function identityReply(reachability: object): object {
-  const status = { code: 'OK', message: 'Success' }
-  const carrier = { name: 'Swisscom', network_type: 'MOBILE', country_code: 'CH', status }
-  return {
-    request_id: 'aaaaaaaa-bbbb',
-    insights: {
-      format: { is_format_valid: true, status },
-      current_carrier: carrier,
-      original_carrier: carrier,
-      reachability: { status, ...reachability },
-    },
-  }
-}
-
-function messenteReply(status: string): object {
-  const network = { networkName: 'Swisscom', countryName: 'Switzerland', mccmnc: '22801' }
-  const result = {
-    number: NUMBER,
-    roaming: false,
-    ported: false,
-    status,
-    current_network: network,
-    original_network: network,
-    error: null,
-  }
-  return { id: 'req-1', result: [result] }
-}

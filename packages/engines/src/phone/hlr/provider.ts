@@ -47,7 +47,7 @@ export const HLR_CAPABILITIES: Readonly<Record<HlrProviderName, HlrCapabilities>
     roaming: false,
     lineType: true,
     carrier: true,
-    maxBatch: 1,
+    maxBatch: 50,
   },
   vonage: {
     reachable: true,
