@@ -335,19 +335,18 @@ function evidenceOf(
   reply: Reply | null,
   local: string,
 ): { readonly [key: string]: Json } {
-  return {
+  const evidence: { [key: string]: Json } = {
     mx_host: line.host,
     mx_address: line.address,
     provider: provider.id,
     phase: 'rcpt',
-    ...(reply === null
-      ? {}
-      : {
-          reply_code: reply.code,
-          enhanced_code: reply.enhanced,
-          reply_text: maskedText(reply.text, local),
-        }),
     tls: line.session.tls,
-    ...(batch.route.implicit ? { implicit_mx: true } : {}),
   }
+  if (reply !== null) {
+    evidence['reply_code'] = reply.code
+    evidence['enhanced_code'] = reply.enhanced
+    evidence['reply_text'] = maskedText(reply.text, local)
+  }
+  if (batch.route.implicit) evidence['implicit_mx'] = true
+  return evidence
 }

@@ -31,7 +31,7 @@ export interface DirectoryOptions {
 }
 
 /** Domains held in this process, and how long a route is; the resolver keeps its own lifetimes. */
-const DOMAINS_MAX = 20_000
+const DOMAINS_MAX = 5_000
 const ROUTE_MS = 60_000
 
 type DomainFlags = Pick<Flags, 'judgement' | 'didYouMean' | 'listVersion'>

@@ -94,13 +94,17 @@ export function findingOf(
 
 /** A reply's text as evidence: one line, without the address, at most 200 characters. */
 export function maskedText(text: string, local: string): string {
-  const plain = text
-    .slice(0, 2000)
-    .replaceAll(/[\p{C}\s]+/gu, ' ')
-    .trim()
-  const masked = plain.replaceAll(/[^\s<>@:;,"'()[\]]{1,64}@/g, '***@')
+  const short = text.slice(0, 2000)
+  // Most replies are plain words; what follows costs much more than this look.
+  const plain = PLAIN_TEXT.test(short) ? short : short.replaceAll(/[\p{C}\s]+/gu, ' ').trim()
+  const masked = plain.includes('@')
+    ? plain.replaceAll(/[^\s<>@:;,"'()[\]]{1,64}@/g, '***@')
+    : plain
   return withoutWord(masked, local.toLowerCase()).slice(0, 200)
 }
+
+/** Printable ASCII with single spaces inside. */
+const PLAIN_TEXT = /^[\x21-\x7e]+(?: [\x21-\x7e]+)*$/
 
 /** A local part shorter than this is too often a word of the reply itself. */
 const LOCAL_MIN_CHARS = 3

@@ -4,7 +4,7 @@ import type { Memory } from '@plumbline/contract/engine'
 /** Notices an asker that tries names on a domain until some exist. */
 export interface DictionaryGuard {
   /** Whether this asker is kept from this domain now. */
-  stops(tenant: string, domain: string): Promise<boolean>
+  stops(tenant: string, domain: string): boolean | Promise<boolean>
   /** What one of its recipients came to. */
   note(tenant: string, domain: string, isMissing: boolean): void
 }
@@ -18,7 +18,7 @@ interface Count {
 }
 
 /** Pairs of asker and domain that are counted; the count starts anew after an hour. */
-const PAIRS_MAX = 20_000
+const PAIRS_MAX = 10_000
 const COUNT_MS = 3_600_000
 const STOP_MS = 3_600_000
 const LOOK_MS = 30_000
@@ -57,19 +57,23 @@ export function createDictionaryGuard(
     }
     return count
   }
+  const look = async (count: Count, key: string): Promise<boolean> => {
+    count.lookedMs = now()
+    try {
+      const [until] = await memory.get([key])
+      if (typeof until === 'number') count.stoppedUntilMs = until
+    } catch (error) {
+      warn(error)
+    }
+    return count.stoppedUntilMs > now()
+  }
   return {
-    async stops(tenant, domain) {
+    stops(tenant, domain) {
       const count = countOf(`${tenant} ${domain}`)
       if (count.stoppedUntilMs > now()) return true
+      // Most subjects are answered here, without a promise for each.
       if (now() - count.lookedMs < LOOK_MS) return false
-      count.lookedMs = now()
-      try {
-        const [until] = await memory.get([keyOf(tenant, domain)])
-        if (typeof until === 'number') count.stoppedUntilMs = until
-      } catch (error) {
-        warn(error)
-      }
-      return count.stoppedUntilMs > now()
+      return look(count, keyOf(tenant, domain))
     },
     note(tenant, domain, isMissing) {
       const count = countOf(`${tenant} ${domain}`)

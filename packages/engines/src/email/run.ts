@@ -51,6 +51,8 @@ interface Run {
   readonly done: PromiseWithResolvers<void>
   /** Wakes the reader of subjects when there is room again. */
   wake: (() => void) | null
+  /** The last moment that was written out. */
+  clock: { readonly atMs: number; readonly iso: string }
   left: number
 }
 
@@ -85,6 +87,7 @@ export async function runRequest(
     leavers: new Set(),
     done: Promise.withResolvers(),
     wake: null,
+    clock: { atMs: Number.NaN, iso: '' },
     left: request.subjects.length,
   }
   if (run.left === 0) return []
@@ -178,10 +181,16 @@ function circumstances(run: Run, of: Pick<Subject, 'beganMs' | 'state'>, cached:
   const atMs = run.tools.now()
   return {
     cached,
-    checkedAt: new Date(atMs).toISOString(),
+    checkedAt: isoOf(run, atMs),
     durationMs: Math.max(0, atMs - of.beganMs),
     tries: of.state.tries,
   }
+}
+
+/** Many subjects end in the same millisecond. */
+function isoOf(run: Run, atMs: number): string {
+  if (run.clock.atMs !== atMs) run.clock = { atMs, iso: new Date(atMs).toISOString() }
+  return run.clock.iso
 }
 
 async function start(run: Run, subject: Subject, known: Finding | undefined): Promise<void> {
@@ -222,7 +231,8 @@ async function askHosts(run: Run, subject: Subject, route: HostsRoute): Promise<
   if (tools.probing === 'dns_only' || isOff) return end(await namesFinding(tools, route))
   if (tools.way.isShut()) return end(unknownFinding('smtp_unavailable'))
   const take = (verdict: Verdict): void => takeVerdict(run, subject, to.group, verdict)
-  if (await tools.dictionary.stops(request.tenant, domain)) {
+  const stops = tools.dictionary.stops(request.tenant, domain)
+  if (stops === true || (stops !== false && (await stops))) {
     return take({
       kind: 'wait',
       cause: 'guard',

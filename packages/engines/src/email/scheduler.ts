@@ -40,7 +40,7 @@ interface Floor {
 const SWEEP_MS = 250
 
 /** Groups without work that are remembered. */
-const IDLE_GROUPS_MAX = 2_000
+const IDLE_GROUPS_MAX = 1_000
 
 /** Makes a scheduler; nothing is opened before a ticket comes. */
 export function createScheduler(options: SchedulerOptions): Scheduler {
