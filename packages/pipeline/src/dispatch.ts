@@ -5,8 +5,9 @@ import { anyOpenWork, leaseTasks } from '@plumbline/db/batches/tasks'
 import { enqueue } from '@plumbline/queue/jobs'
 import type { Pipeline } from './pipeline.ts'
 
-/** How often the dispatcher looks while there is work, and while there is none. */
-const BUSY_MS = 20
+/** How long the dispatcher rests while it finds tasks, while it waits for some, and without work. */
+const BUSY_MS = 5
+const WAITING_MS = 20
 const IDLE_MS = 250
 
 /**
@@ -16,29 +17,37 @@ const IDLE_MS = 250
  */
 export async function runDispatcher(pipeline: Pipeline, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
-    let busy = false
+    let restMs = IDLE_MS
     try {
-      busy = await dispatchOnce(pipeline)
+      restMs = REST_MS[await dispatchOnce(pipeline)]
     } catch (error) {
       if (!signal.aborted) pipeline.log.warn({ err: error }, 'dispatch failed; trying again')
     }
     try {
-      await wait(busy ? BUSY_MS : IDLE_MS, undefined, { signal })
+      await wait(restMs, undefined, { signal })
     } catch {
       return
     }
   }
 }
 
-/** One round; answers whether any batch is being worked on. */
-export async function dispatchOnce(pipeline: Pipeline): Promise<boolean> {
+const REST_MS = { dispatched: BUSY_MS, waiting: WAITING_MS, idle: IDLE_MS } as const
+
+/** One round: tasks first; stages, of which there are few, in rounds that find no task. */
+export async function dispatchOnce(pipeline: Pipeline): Promise<keyof typeof REST_MS> {
+  if (await dispatchTasks(pipeline)) return 'dispatched'
   const { db, queue, limits } = pipeline
-  if (!(await anyOpenWork(db.kysely))) return false
+  if (!(await anyOpenWork(db.kysely))) return 'idle'
   await closeFinishedBatches(db.kysely)
   const stages = await leaseStages(db.kysely, limits.leaseMs)
   for (const { batchId, stage, lease } of stages) {
     await enqueue(queue, stage, [{ id: `${batchId}-${lease}`, data: { batchId, lease } }])
   }
+  return 'waiting'
+}
+
+/** Hands out tasks; answers whether there were any. */
+async function dispatchTasks({ db, queue, limits }: Pipeline): Promise<boolean> {
   const { slots, reserve, leaseMs } = limits
   const tasks = await leaseTasks(db.pool, {
     slots: { email: slots, phone: slots, ip: slots, domain: slots },
@@ -53,7 +62,7 @@ export async function dispatchOnce(pipeline: Pipeline): Promise<boolean> {
       leased.map(({ taskId, lease }) => ({ id: `${taskId}-${lease}`, data: { taskId, lease } })),
     )
   }
-  return true
+  return tasks.length > 0
 }
 
 /** The queue of a check's tasks. */

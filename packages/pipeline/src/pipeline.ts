@@ -44,7 +44,7 @@ export const DEFAULT_LIMITS: PipelineLimits = {
   lineBytes: 64 * 1024,
   unfinishedLists: 10,
   accountFileBytes: 5 * 1024 * 1024 * 1024,
-  chunkRecords: 500,
+  chunkRecords: 1000,
   leaseMs: 30_000,
   saveMs: 5_000,
   slots: 16,

@@ -15,7 +15,8 @@ export interface AnsweredRecord {
 export interface OutcomePart {
   readonly check: Check
   readonly indexes: readonly number[] | null
-  readonly outcomes: Buffer
+  /** Packed as parts hold them, or still at hand. */
+  readonly outcomes: Buffer | readonly StoredOutcome[]
 }
 
 /** Verdicts that a batch counts, in the order of `verdicts` in the chunk row. */
@@ -45,7 +46,7 @@ export function recordsOfChunk(
   const records = new Map<number, { outcomes: Record<string, Outcome>; failed: boolean }>()
   for (const part of parts) {
     const places = subjects[part.check]?.places ?? []
-    const outcomes = unpackOutcomes(part.outcomes)
+    const outcomes = Buffer.isBuffer(part.outcomes) ? unpackOutcomes(part.outcomes) : part.outcomes
     for (const [at, outcome] of outcomes.entries()) {
       const place = places[part.indexes === null ? at : (part.indexes[at] ?? -1)]
       if (place === undefined)

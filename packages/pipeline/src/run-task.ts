@@ -167,7 +167,7 @@ async function save(
     return answer?.kind === 'outcome' ? answer : null
   })
   const everything = work.whole && fresh.length === work.subjects.length
-  await storeOutcomes(pipeline, task, work, {
+  await storeOutcomes(pipeline, task, work, outcomes, {
     taskId: task.taskId,
     lease: task.lease,
     indexes: everything ? null : fresh.map((at) => work.indexes[at] ?? -1),
@@ -189,6 +189,7 @@ async function storeOutcomes(
   pipeline: Pipeline,
   task: ClaimedTask,
   work: Work,
+  outcomes: readonly StoredOutcome[],
   arrival: Arrival,
 ): Promise<void> {
   const { check } = task
@@ -209,9 +210,7 @@ async function storeOutcomes(
       chargeUnknown: task.chargeUnknown,
       subjects: work.all,
       onlyPart:
-        onlyCheck && arrival.indexes === null
-          ? { check, indexes: null, outcomes: arrival.outcomes }
-          : undefined,
+        onlyCheck && arrival.indexes === null ? { check, indexes: null, outcomes } : undefined,
     })
   }
   await retryStatement(() => pipeline.db.kysely.transaction().execute(store))
@@ -250,7 +249,7 @@ function holdsGroup(answer: Later): boolean {
 async function findPoison(pipeline: Pipeline, task: ClaimedTask, work: Work): Promise<void> {
   pipeline.log.warn({ task: task.taskId, size: work.subjects.length }, 'task keeps failing')
   if (work.subjects.length === 1) {
-    await storeOutcomes(pipeline, task, work, {
+    await storeOutcomes(pipeline, task, work, [null], {
       taskId: task.taskId,
       lease: task.lease,
       indexes: [...work.indexes],

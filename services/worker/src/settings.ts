@@ -21,7 +21,7 @@ export const workerSettings = z.object({
   LIVE_CONCURRENCY: count(16),
   BULK_SLOTS: count(16),
   BULK_RESERVE: count(4),
-  CHUNK_RECORDS: count(500),
+  CHUNK_RECORDS: count(1_000),
   LEASE_SECONDS: count(30, 2),
   SAVE_SECONDS: count(5),
   SWEEP_SECONDS: count(15),
