@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Engine, EngineRequest } from '@plumbline/contract/engine'
-import type { Answer, EmailFacts, FactsOf, Outcome } from '@plumbline/contract/outcome'
+import type { Answer, EmailFacts, FactsOf, Later, Outcome } from '@plumbline/contract/outcome'
 import type { Check } from '@plumbline/contract/products'
 
 /** How engines of tests and benchmarks behave. */
@@ -11,6 +11,8 @@ export interface InstantOptions {
   readonly width?: number
   /** Subjects that contain this make the engine throw: a bug of ours. */
   readonly poison?: string
+  /** Lists are put off where a subject says so: see `waitsOf`. */
+  readonly later?: boolean
 }
 
 /**
@@ -18,25 +20,39 @@ export interface InstantOptions {
  * that lists and single calls can be compared. Verdicts are spread by a hash of the subject.
  */
 export function instantEngine<C extends Check>(check: C, options: InstantOptions = {}): Engine<C> {
-  const { delayMs = 0, width = 50, poison } = options
-  const answer = (subject: string): Answer<C> => {
+  const { delayMs = 0, width = 50, poison, later = false } = options
+  const answer = (subject: string, request: EngineRequest<C>, at: number): Answer<C> => {
     if (poison !== undefined && subject.includes(poison)) throw new Error('poisoned subject')
-    return outcomeFor(check, subject)
+    const waits = later && request.lane === 'bulk' ? waitsOf(subject) : undefined
+    if (waits === undefined) return outcomeFor(check, subject)
+    const tries = Number(request.states?.[at] ?? 0)
+    return tries >= waits.times ? outcomeFor(check, subject) : { ...waits.later, state: tries + 1 }
   }
   const run = async (request: EngineRequest<C>): Promise<readonly Answer<C>[]> => {
     const { subjects, answered, signal } = request
-    if (delayMs === 0) return subjects.map(answer)
+    if (delayMs === 0) return subjects.map((subject, at) => answer(subject, request, at))
     const answers: Answer<C>[] = []
     for (let from = 0; from < subjects.length; from += width) {
       await wait(delayMs, undefined, { signal }).catch(() => {})
       for (const subject of subjects.slice(from, from + width)) {
-        answers.push(answer(subject))
-        answered?.(answers.length - 1, answers.at(-1) ?? answer(subject))
+        const last = answers.length
+        const known = answer(subject, request, last)
+        answers.push(known)
+        answered?.(last, known)
       }
     }
     return answers
   }
   return { check, run, health: async () => [], [Symbol.asyncDispose]: async () => {} }
+}
+
+/** `busy2` in a subject: its group has no room, twice; `grey1`: greylisted once. */
+function waitsOf(subject: string): { times: number; later: Later } | undefined {
+  const [, word, times] = /(busy|grey)(\d)/.exec(subject) ?? []
+  if (word === undefined) return undefined
+  const reason = word === 'grey' ? 'greylisted' : 'no_room'
+  const group = `instant:${word}`
+  return { times: Number(times), later: { kind: 'later', afterMs: 150, group, reason } }
 }
 
 /** The facts that an instant engine gives for a subject. */
@@ -47,68 +63,86 @@ export function outcomeFor<C extends Check>(check: C, subject: string): Outcome<
 
 const FACTS: { readonly [C in Check]: (subject: string) => Outcome<C> } = {
   email: emailOutcome,
-  phone: (number) =>
-    outcome<'phone'>('answered', 'no_hlr_provider', {
-      number,
-      valid: true,
-      reachable: null,
-      country: 'United States',
-      countryCode: 'US',
-      nationalFormat: number.slice(2),
-      lineType: 'unknown',
-      numberType: null,
-      carrier: null,
-      carrierCountry: null,
-      ported: null,
-      roaming: null,
-    }),
-  ip: (ip) =>
-    outcome<'ip'>('answered', 'located', {
-      ip,
-      valid: true,
-      country: 'United States',
-      countryCode: 'US',
-      region: 'California',
-      city: 'Mountain View',
-      latitude: 37.4,
-      longitude: -122.1,
-      timezone: 'America/Los_Angeles',
-      isp: 'Example Networks',
-      asn: 'AS64500',
-      isVpn: hash(ip) % 7 === 0,
-      isProxy: false,
-      isTor: false,
-      isDatacenter: false,
-      isRelay: false,
-      threatScore: hash(ip) % 7 === 0 ? 45 : 0,
-      signals: hash(ip) % 7 === 0 ? [{ group: 'ip.anonymity', code: 'vpn' }] : [],
-    }),
-  domain: (domain) =>
-    outcome<'domain'>('answered', 'registered', {
-      domain,
-      valid: true,
-      registered: true,
-      registrar: 'Example Registrar',
-      createdDate: '2001-01-01T00:00:00Z',
-      expiryDate: '2031-01-01T00:00:00Z',
-      ageDays: 9000,
-      dnsHealthy: true,
-      mxFound: true,
-      spfFound: true,
-      dmarcFound: false,
-      disposable: false,
-      parked: false,
-      safetyScore: 94,
-      signals: [],
-    }),
+  phone: phoneOutcome,
+  ip: ipOutcome,
+  domain: domainOutcome,
+}
+
+function phoneOutcome(number: string): Outcome<'phone'> {
+  const valid = number.length >= 9
+  const mobile = hash(number) % 2 === 0
+  return outcome('answered', valid ? 'no_hlr_provider' : 'impossible_number', {
+    number,
+    valid,
+    reachable: null,
+    country: valid ? 'United States' : null,
+    countryCode: valid ? 'US' : null,
+    nationalFormat: valid ? number.slice(2) : null,
+    lineType: mobile ? 'mobile' : 'unknown',
+    numberType: null,
+    // A name that a CSV line must quote, and one that it must guard.
+    carrier: mobile ? 'Example Mobile, Inc. "US"' : '=Example()',
+    carrierCountry: null,
+    ported: null,
+    roaming: null,
+  })
+}
+
+function ipOutcome(ip: string): Outcome<'ip'> {
+  const valid = !/^(?:10|127|192\.168)\.|^fe80:/i.test(ip)
+  const vpn = hash(ip) % 7 === 0
+  return outcome('answered', valid ? 'located' : 'not_routable', {
+    ip,
+    valid,
+    country: valid ? 'United States' : null,
+    countryCode: valid ? 'US' : null,
+    region: valid ? 'California' : null,
+    city: valid ? 'Mountain View' : null,
+    latitude: valid ? 37.4 : null,
+    longitude: valid ? -122.1 : null,
+    timezone: valid ? 'America/Los_Angeles' : null,
+    isp: valid ? 'Example Networks' : null,
+    asn: valid ? 'AS64500' : null,
+    isVpn: valid ? vpn : null,
+    isProxy: false,
+    isTor: false,
+    isDatacenter: false,
+    isRelay: false,
+    threatScore: vpn ? 45 : 0,
+    signals: vpn ? [{ group: 'ip.anonymity', code: 'vpn' }] : [],
+  })
+}
+
+function domainOutcome(domain: string): Outcome<'domain'> {
+  const known = !domain.toLowerCase().startsWith('unknown') && hash(domain.toLowerCase()) % 4 !== 0
+  return outcome(known ? 'answered' : 'unknown', known ? 'registered' : 'registry_throttled', {
+    domain,
+    valid: known,
+    registered: known ? true : null,
+    registrar: known ? 'Example Registrar' : null,
+    createdDate: known ? '2001-01-01T00:00:00Z' : null,
+    expiryDate: known ? '2031-01-01T00:00:00Z' : null,
+    ageDays: known ? 9000 : null,
+    dnsHealthy: true,
+    mxFound: true,
+    spfFound: true,
+    dmarcFound: null,
+    disposable: false,
+    parked: false,
+    safetyScore: known ? 94 : 80,
+    signals: [],
+  })
 }
 
 function emailOutcome(address: string): Outcome<'email'> {
-  const kind = hash(address) % 10
+  if (!/^[^@]+@[^@]+$/.test(address))
+    return outcome('undeliverable', 'invalid_syntax', malformed(address))
+  const domain = address.slice(address.lastIndexOf('@') + 1).toLowerCase()
+  const kind = hash(address.slice(0, -domain.length) + domain) % 10
   const facts: EmailFacts = {
     address,
     normalized: address.toLowerCase(),
-    domain: address.slice(address.lastIndexOf('@') + 1).toLowerCase(),
+    domain,
     syntaxValid: true,
     mxFound: true,
     acceptsMail: true,
@@ -123,7 +157,28 @@ function emailOutcome(address: string): Outcome<'email'> {
   }
   if (kind === 9) return outcome('unknown', 'timeout', facts)
   if (kind >= 6) return outcome('undeliverable', 'mailbox_not_found', facts)
-  return kind >= 4 ? outcome('risky', 'accept_all', facts) : outcome('deliverable', 'accepted', facts)
+  return kind >= 4
+    ? outcome('risky', 'accept_all', facts)
+    : outcome('deliverable', 'accepted', facts)
+}
+
+function malformed(address: string): EmailFacts {
+  return {
+    address,
+    normalized: address,
+    domain: null,
+    syntaxValid: false,
+    mxFound: null,
+    acceptsMail: null,
+    smtpValid: null,
+    mailbox: 'unknown',
+    catchAll: null,
+    disposable: false,
+    roleAccount: false,
+    freeProvider: false,
+    spamTrap: false,
+    confidence: 'high',
+  }
 }
 
 function outcome<C extends Check>(

@@ -9,7 +9,7 @@ import { workerSettings } from '@plumbline/worker/settings'
 import { instantEngine } from './instant-engines.ts'
 
 // The worker program with engines that answer from memory: `instant-worker KIND... [--delay=MS]
-// [--width=N] [--poison=TEXT]`. Everything but the engines is the real one.
+// [--width=N] [--poison=TEXT] [--later]`. Everything but the engines is the real one.
 
 const words = process.argv.slice(2)
 const option = (name: string): string | undefined =>
@@ -19,6 +19,7 @@ const engineOptions = {
   delayMs: Number(option('delay') ?? 0),
   width: Number(option('width') ?? 50),
   ...(poison === undefined ? {} : { poison }),
+  later: words.includes('--later'),
 }
 
 const settings = readSettings(workerSettings)

@@ -9,6 +9,7 @@ import {
   type BatchRow,
 } from '@plumbline/db/batches/rows'
 import { release } from '@plumbline/metering/hold'
+import { deleteChunks } from '@plumbline/db/batches/chunks'
 import { dropTasks } from '@plumbline/db/batches/tasks'
 import type { Pipeline } from './pipeline.ts'
 import type { Alongside } from './submit.ts'
@@ -64,7 +65,8 @@ export async function releaseRest(tx: Tx, row: BatchRow): Promise<number> {
 }
 
 /**
- * Ends a list as failed with a public reason, and releases what it holds.
+ * Ends a list as failed with a public reason, releases what it holds, and erases its file and what
+ * was read of it: nothing can be done with them any more.
  * @param lease the fencing number that must still own the list
  */
 export async function failBatch(
@@ -73,14 +75,15 @@ export async function failBatch(
   error: { error: string; message: string },
   lease: number,
 ): Promise<void> {
-  await pipeline.db.kysely.transaction().execute(async (tx) => {
+  const failed = await pipeline.db.kysely.transaction().execute(async (tx) => {
     const row = await lockBatch(tx, id)
-    if (row === undefined || row.lease !== lease) return
-    await dropTasks(tx, id)
+    if (row === undefined || row.lease !== lease) return undefined
+    await deleteChunks(tx, id)
     const released = await releaseRest(tx, row)
-    await moveBatch(tx, id, 'failed', {
+    return await moveBatch(tx, id, 'failed', {
       error: JSON.stringify(error),
       credits_released: released,
     })
   })
+  if (failed !== undefined) await pipeline.storage.remove([failed.source_key])
 }

@@ -5,20 +5,15 @@ import type { ListRow } from './intake/list-row.ts'
 
 /** Packs a run of rows as one chunk: what came in `cells`, what is asked in `subjects`. */
 export function buildChunk(no: number, rows: readonly ListRow[]): NewChunk {
-  const cells: Writable<ChunkCells> = {
-    rows: rows.map((row) => row.cells),
-    kinds: rows.map((row) => row.kind),
-    ofRow: {},
-    errors: {},
-    refs: {},
-  }
   const ofRow: Record<string, number> = {}
+  const repeats: Record<string, ListRow['subjects']> = {}
   const errors: Record<string, string> = {}
   const refs: Record<string, string> = {}
   const asked = new Map<Check, { subjects: string[]; places: number[] }>()
   let billableCount = 0
   for (const [place, row] of rows.entries()) {
     if (row.ofRow !== undefined) ofRow[place] = row.ofRow
+    if (row.kind === 'duplicate') repeats[place] = row.subjects
     if (row.error !== undefined) errors[place] = row.error
     if (row.ref !== undefined) refs[place] = row.ref
     if (row.kind !== 'billable') continue
@@ -33,6 +28,15 @@ export function buildChunk(no: number, rows: readonly ListRow[]): NewChunk {
     }
   }
   const subjects: ChunkSubjects = Object.fromEntries(asked)
+  const kinds = rows.map((row) => row.kind)
+  const cells = {
+    rows: rows.map((row) => row.cells),
+    kinds,
+    ofRow,
+    asked: repeats,
+    errors,
+    refs,
+  } satisfies ChunkCells
   const countOf = (check: Check): number => asked.get(check)?.subjects.length ?? 0
   return {
     no,
@@ -46,8 +50,6 @@ export function buildChunk(no: number, rows: readonly ListRow[]): NewChunk {
       domain: countOf('domain'),
     },
     subjects: pack(subjects),
-    cells: pack({ ...cells, ofRow, errors, refs }),
+    cells: pack(cells),
   }
 }
-
-type Writable<T> = { -readonly [K in keyof T]: T[K] }

@@ -19,6 +19,8 @@ export interface ChunkCells {
   readonly kinds: readonly RowKind[]
   /** For a duplicate the row number of its first occurrence. */
   readonly ofRow: Readonly<Record<string, number>>
+  /** For a duplicate its own subjects: the same ones, maybe in another writing. */
+  readonly asked: Readonly<Record<string, { readonly [C in Check]?: string | undefined }>>
   /** What is wrong with a row. */
   readonly errors: Readonly<Record<string, string>>
   /** What the list calls a row, where a `ref` column is mapped. */

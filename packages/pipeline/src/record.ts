@@ -72,6 +72,43 @@ function addOutcome(
   else record.outcomes[check] = outcome
 }
 
+/**
+ * The answer of a record as another is told it that asks the same in another writing (a domain in
+ * capitals, an IPv6 address at length): results name a subject as it was asked.
+ */
+export function recordAsAsked(
+  record: AnsweredRecord,
+  asked: { readonly [C in Check]?: string | undefined },
+): AnsweredRecord {
+  const { email, phone, ip, domain } = record.outcomes
+  const { email: address, ip: host, domain: name } = asked
+  return {
+    failed: record.failed,
+    outcomes: {
+      ...(email === undefined
+        ? {}
+        : { email: address === undefined ? email : emailAsAsked(email, address) }),
+      ...(phone === undefined ? {} : { phone }),
+      ...(ip === undefined ? {} : { ip: withFacts(ip, host === undefined ? {} : { ip: host }) }),
+      ...(domain === undefined
+        ? {}
+        : { domain: withFacts(domain, name === undefined ? {} : { domain: name }) }),
+    },
+  }
+}
+
+function emailAsAsked(email: Outcome<'email'>, address: string): Outcome<'email'> {
+  // What cannot be parsed has no other normal form than itself.
+  return withFacts(email, email.facts.syntaxValid ? { address } : { address, normalized: address })
+}
+
+function withFacts<C extends Check>(
+  outcome: Outcome<C>,
+  facts: Partial<Outcome<C>['facts']>,
+): Outcome<C> {
+  return { ...outcome, facts: { ...outcome.facts, ...facts } }
+}
+
 /** What a record is charged: nothing for our fault; without unknown parts where they are free. */
 export function chargedCredits(
   product: Product,

@@ -1,3 +1,4 @@
+import type { RowKind } from '@plumbline/contract/batch'
 import type { Check, Product } from '@plumbline/contract/products'
 import { checksOf } from '@plumbline/contract/products'
 import type { FraudScorer } from '@plumbline/contract/score'
@@ -6,7 +7,14 @@ import type { StoredChunk } from '@plumbline/db/batches/chunks'
 import { assemble, assembleResult } from './assemble.ts'
 import { unpackCells, unpackSubjects, type ChunkCells } from './codec.ts'
 import { csvCell } from './intake/csv-cell.ts'
-import { chargedCredits, recordsOfChunk, verdictOf, type AnsweredRecord } from './record.ts'
+import { jsonCells } from './intake/json-row.ts'
+import {
+  chargedCredits,
+  recordAsAsked,
+  recordsOfChunk,
+  verdictOf,
+  type AnsweredRecord,
+} from './record.ts'
 import type { Repeats } from './repeats.ts'
 import { resultColumns } from './result-columns.ts'
 
@@ -32,13 +40,6 @@ export interface RowWriter {
   rowsRepeatedBy(chunk: StoredChunk, repeats: Repeats): readonly number[]
 }
 
-/** An answer ready to be written, as repeats keep it: status, verdict, and the text of the result. */
-interface Answered {
-  readonly status: 'done' | 'error' | 'canceled'
-  readonly verdict: string | undefined
-  readonly text: string
-}
-
 /** The message for a record that our own fault kept from being answered. */
 const FAILED_RECORD =
   'This record could not be answered because of a fault of the service; it was not charged.'
@@ -60,19 +61,14 @@ export function rowWriter(
     format.format === 'csv'
       ? csvSkin(batch, format.raw, tools.scoreFraud)
       : jsonSkin(batch, tools.scoreFraud)
-  const answerOf = (record: AnsweredRecord | undefined): Answered => {
-    if (record === undefined) return { status: 'canceled', verdict: undefined, text: skin.noResult }
-    if (record.failed) return { status: 'error', verdict: undefined, text: skin.noResult }
-    return {
-      status: 'done',
-      verdict:
-        format.only === null ? undefined : verdictOf(batch.product, record, tools.scoreFraud),
-      text: skin.result(record),
-    }
-  }
-  const earlier = (row: number): Answered => {
+  const earlier = (row: number): AnsweredRecord | undefined => {
     const kept = tools.repeats.find(row)
-    return kept === undefined ? answerOf(tools.lookUp(row)) : parseKept(kept)
+    return kept === undefined ? tools.lookUp(row) : parseKept(kept)
+  }
+  const shown = (status: RowStatus, record: AnsweredRecord | undefined): boolean => {
+    if (format.only === null || format.only.has(status)) return true
+    const done = status === 'done' && record !== undefined
+    return done && format.only.has(verdictOf(batch.product, record, tools.scoreFraud) ?? '')
   }
   const lines: RowWriter['lines'] = (chunk, afterRow) => {
     const cells = unpackCells(chunk.cells)
@@ -83,21 +79,19 @@ export function rowWriter(
     let count = 0
     for (const [place, kind] of cells.kinds.entries()) {
       const row = chunk.firstRow + place
-      const answered = answerForRow(kind, cells.ofRow[place], records.get(place), answerOf, earlier)
+      const own = records.get(place)
       if (kind === 'billable' && tools.repeats.repeated(row)) {
-        tools.repeats.keep(row, JSON.stringify(answered))
+        tools.repeats.keep(row, JSON.stringify(own ?? null))
       }
       if (row < afterRow) continue
-      const status: RowStatus = typeof answered === 'string' ? answered : answered.status
-      const verdict = typeof answered === 'string' ? undefined : answered.verdict
-      if (format.only !== null && !format.only.has(status) && !format.only.has(verdict ?? ''))
-        continue
-      const record = kind === 'billable' && chunk.settled ? records.get(place) : undefined
+      const record = kind === 'duplicate' ? repeatOf(cells, place, earlier) : own
+      const status = statusOf(kind, record)
+      if (!shown(status, record)) continue
       text += skin.line(cells, place, {
         row,
         status,
-        text: typeof answered === 'string' ? skin.noResult : answered.text,
-        charged: chargedFor(batch, record),
+        text: status === 'done' && record !== undefined ? skin.result(record) : skin.noResult,
+        charged: chargedFor(batch, own),
         error: status === 'error' ? FAILED_RECORD : (cells.errors[place] ?? ''),
       })
       count++
@@ -112,28 +106,33 @@ function rowsRepeatedBy(chunk: StoredChunk, repeats: Repeats): readonly number[]
   return rows.filter((row) => row < chunk.firstRow && repeats.find(row) === undefined)
 }
 
-function answerForRow(
-  kind: ChunkCells['kinds'][number],
-  ofRow: number | undefined,
-  record: AnsweredRecord | undefined,
-  answerOf: (record: AnsweredRecord | undefined) => Answered,
-  earlier: (row: number) => Answered,
-): Answered | 'blank' | 'refused' {
+function statusOf(kind: RowKind, record: AnsweredRecord | undefined): RowStatus {
   switch (kind) {
     case 'blank':
     case 'refused':
       return kind
     case 'billable':
-      return answerOf(record)
     case 'duplicate':
-      if (ofRow === undefined) throw new Error('a repeat does not say of which row')
-      return earlier(ofRow)
+      if (record === undefined) return 'canceled'
+      return record.failed ? 'error' : 'done'
   }
 }
 
+/** The answer of the row that this one repeats, in the repeat's own writing. */
+function repeatOf(
+  cells: ChunkCells,
+  place: number,
+  earlier: (row: number) => AnsweredRecord | undefined,
+): AnsweredRecord | undefined {
+  const ofRow = cells.ofRow[place]
+  if (ofRow === undefined) throw new Error('a repeat does not say of which row')
+  const record = earlier(ofRow)
+  return record === undefined ? undefined : recordAsAsked(record, cells.asked[place] ?? {})
+}
+
 /** Safe because only `lines` above makes what repeats keep. */
-function parseKept(kept: string): Answered {
-  return JSON.parse(kept) as Answered
+function parseKept(kept: string): AnsweredRecord | undefined {
+  return (JSON.parse(kept) as AnsweredRecord | null) ?? undefined
 }
 
 function chargedFor(batch: BatchRow, record: AnsweredRecord | undefined): number {
@@ -172,7 +171,7 @@ function csvSkin(batch: BatchRow, raw: boolean, scoreFraud: FraudScorer): Skin {
       ),
     line: (cells, place, row) => {
       const given = isJson(batch)
-        ? cellsOfJson(cells.rows[place]?.[0], own)
+        ? jsonCells(cells.rows[place]?.[0] ?? '', own)
         : (cells.rows[place] ?? [])
       let line = ''
       for (let at = 0; at < width; at++) line += `${csvCell(given[at] ?? '', raw)},`
@@ -215,24 +214,6 @@ function jsonSkin(batch: BatchRow, scoreFraud: FraudScorer): Skin {
 
 function isJson(batch: BatchRow): boolean {
   return batch.file_format === 'records' || batch.file_format === 'ndjson'
-}
-
-/** The values of a JSON record as cells: text as it is, everything else as JSON. */
-function cellsOfJson(text: string | undefined, names: readonly string[]): readonly string[] {
-  if (text === undefined) return []
-  let record: unknown
-  try {
-    record = JSON.parse(text)
-  } catch {
-    return [text]
-  }
-  if (typeof record !== 'object' || record === null) return [text]
-  const values = new Map<string, unknown>(Object.entries(record))
-  return names.map((name) => {
-    const value = values.get(name)
-    if (value === undefined || value === null) return ''
-    return typeof value === 'string' ? value : JSON.stringify(value)
-  })
 }
 
 /** Checks that a list's columns feed, in the order of the product. */

@@ -58,7 +58,8 @@ export async function batchLoad(
       sql<number>`coalesce(sum(file_bytes + coalesce(result_bytes, 0)), 0)`.as('file_bytes'),
     ])
     .where('account_id', '=', accountId)
-    .where('status', '!=', 'expired')
+    // Of these no file is left.
+    .where('status', 'not in', ['failed', 'expired'])
     .executeTakeFirstOrThrow()
   return { unfinished: Number(row.unfinished), fileBytes: Number(row.file_bytes) }
 }
@@ -114,7 +115,9 @@ export async function sumsOf(
     .selectFrom('chunks')
     .select([
       'batch_id',
-      sql<number>`coalesce(sum(row_count) filter (where settled_at is not null), 0)`.as('rows_done'),
+      sql<number>`coalesce(sum(row_count) filter (where settled_at is not null), 0)`.as(
+        'rows_done',
+      ),
       sql<number>`coalesce(sum(charged), 0)`.as('credits_used'),
       sql<number>`1 - sum(remaining) / greatest(1, sum(email_count + phone_count + ip_count
         + domain_count))::float8`.as('answered_share'),

@@ -1,0 +1,161 @@
+import { readdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setTimeout as wait } from 'node:timers/promises'
+import type { AccountView } from '@plumbline/contract/account'
+import type { BatchState } from '@plumbline/contract/batch'
+import type { BatchView } from '@plumbline/contract/batch-view'
+import Papa from 'papaparse'
+import { expect } from 'vitest'
+import { expectLedgerIntact } from './invariants.ts'
+import type { Account, TestService } from './service.ts'
+
+/** A key of an account, as the calls of a test use it. */
+export interface Caller {
+  readonly service: TestService
+  readonly account: Account
+  readonly key: string
+}
+
+/** One line of an NDJSON result. Source: decision 35. */
+export interface ResultLine {
+  readonly row: number
+  readonly ref: string | null
+  readonly input: unknown
+  readonly status: string
+  readonly result: Readonly<Record<string, unknown>> | null
+  readonly credits_charged: number
+  readonly error: string | null
+}
+
+/** States in which nothing more happens by itself. */
+export const STOPPED: readonly BatchState[] = [
+  'ready',
+  'completed',
+  'canceled',
+  'failed',
+  'expired',
+]
+
+const STOP_WITHIN_MS = 60_000
+
+/** The form of an upload. */
+export function formOf(
+  fields: Readonly<Record<string, string>>,
+  content: string | Uint8Array<ArrayBuffer>,
+  fileName = 'list.csv',
+): FormData {
+  const form = new FormData()
+  for (const [name, value] of Object.entries(fields)) form.set(name, value)
+  form.set('file', new Blob([content]), fileName)
+  return form
+}
+
+/** Sends a list and answers its batch. Fails the test where it is not taken in. */
+export async function submitList(caller: Caller, body: unknown): Promise<BatchView> {
+  const response = await call(caller, 'POST', '/v1/batches', body)
+  const text = await response.text()
+  expect([response.status, text]).toEqual([202, expect.any(String)])
+  return batchIn(text)
+}
+
+/** Waits until a list is in one of the states. */
+export async function untilList(
+  caller: Caller,
+  id: string,
+  states: readonly BatchState[] = STOPPED,
+): Promise<BatchView> {
+  const deadline = Date.now() + STOP_WITHIN_MS
+  for (;;) {
+    const view = await viewList(caller, id)
+    if (states.includes(view.status)) return view
+    if (Date.now() > deadline) throw new Error(`the list did not get on: ${JSON.stringify(view)}`)
+    await wait(25)
+  }
+}
+
+/** A batch as it stands. */
+export async function viewList(caller: Caller, id: string): Promise<BatchView> {
+  const response = await call(caller, 'GET', `/v1/batches/${id}`)
+  const text = await response.text()
+  expect([response.status, text]).toEqual([200, expect.any(String)])
+  return batchIn(text)
+}
+
+/** Sends a list and waits until it has stopped. */
+export async function runList(caller: Caller, body: unknown): Promise<BatchView> {
+  const { id } = await submitList(caller, body)
+  return await untilList(caller, id)
+}
+
+/** The NDJSON result of a list, with what is asked in the query. */
+export async function readLines(
+  caller: Caller,
+  id: string,
+  query = '',
+): Promise<readonly ResultLine[]> {
+  const path = `/v1/batches/${id}/results?format=ndjson${query}`
+  const text = await (await call(caller, 'GET', path)).text()
+  // Safe because a test compares each line with what it must be.
+  return text
+    .split('\n')
+    .slice(0, -1)
+    .map((line) => JSON.parse(line) as ResultLine)
+}
+
+/** The CSV result of a list as rows of cells; the first holds the names. */
+export async function readCells(
+  caller: Caller,
+  id: string,
+  query = '',
+): Promise<readonly (readonly string[])[]> {
+  const path = `/v1/batches/${id}/results?format=csv${query}`
+  const text = await (await call(caller, 'GET', path)).text()
+  return Papa.parse<string[]>(text, { skipEmptyLines: true }).data
+}
+
+/** One call with the caller's key. */
+export async function call(
+  { service, key }: Caller,
+  method: string,
+  path: string,
+  body?: unknown,
+): Promise<Response> {
+  return await service.call(key, method, path, body)
+}
+
+/** What the account can spend, and what is set aside. */
+export async function creditsOf(caller: Caller): Promise<{ left: number; held: number }> {
+  const response = await call(caller, 'GET', '/v1/account')
+  const { credits } = (await response.json()) as AccountView
+  return { left: credits.allowance + credits.packs, held: credits.held }
+}
+
+/**
+ * What must hold once all lists of a service have stopped: the ledger adds up, the account has left
+ * what it should, nothing is held, no debit waits for its answer and no task is open.
+ */
+export async function expectSettled(caller: Caller, left: number): Promise<void> {
+  const { db } = caller.service
+  const { rows } = await db.pool.query<{ tasks: number; unanswered: number }>(
+    `select (select count(*)::int from tasks where account_id = $1) as tasks,
+      (select count(*)::int from credit_unanswered where account_id = $1) as unanswered`,
+    [caller.account.id],
+  )
+  expect(rows).toEqual([{ tasks: 0, unanswered: 0 }])
+  expect(await creditsOf(caller)).toEqual({ left, held: 0 })
+  await expectLedgerIntact(caller.service)
+}
+
+/** Every file of a service's data directory, with its path from there. */
+export async function filesOf(service: TestService): Promise<readonly string[]> {
+  const entries = await readdir(service.dataDir, { recursive: true, withFileTypes: true })
+  return entries
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name).slice(service.dataDir.length + 1))
+    .toSorted()
+}
+
+/** Safe because the service answers batches in the shape of its contract. */
+function batchIn(text: string): BatchView {
+  return JSON.parse(text) as BatchView
+}
