@@ -13,6 +13,7 @@ const BENCHMARKS: Readonly<Record<string, () => Promise<{ run(): Promise<readonl
   hostile: () => import('./hostile.ts'),
   email: () => import('./email.ts'),
   'ip-phone': () => import('./ip-phone.ts'),
+  domain: () => import('./domain.ts'),
 }
 
 const { values, positionals } = parseArgs({

@@ -123,7 +123,7 @@ async function findOut(
   impatient: boolean,
 ): Promise<Found> {
   // A list asks the DNS only once the registry has spoken: a name answered later would ask it twice.
-  const early = turn.lane === 'live' ? askDns(work, name, turn.signal) : null
+  const early = turn.lane === 'live' ? askDns(work, name, turn.signal, true) : null
   let finding = await orOnAbort(registering, turn.signal, TIMED_OUT)
   if (finding.kind === 'later') {
     if (!impatient || finding.reason !== 'registry_throttled') return finding
@@ -160,8 +160,13 @@ const TIMED_OUT: Finding = {
   cached: false,
 }
 
-function askDns(work: Work, name: DomainName, signal: AbortSignal): Promise<DnsPart> {
-  return work.gate(async () => {
+function askDns(
+  work: Work,
+  name: DomainName,
+  signal: AbortSignal,
+  atOnce = false,
+): Promise<DnsPart> {
+  const ask = async (): Promise<DnsPart> => {
     if (signal.aborted) return NOTHING
     const [dns, mail, pageSaysSo] = await Promise.all([
       lookUpDns(name, { resolver: work.resolver, signal, nameServerPort: work.nameServerPort }),
@@ -169,7 +174,9 @@ function askDns(work: Work, name: DomainName, signal: AbortSignal): Promise<DnsP
       work.readPages ? readParkingPage(name.ascii, work, signal) : null,
     ])
     return { dns, mail, pageSaysSo }
-  })
+  }
+  // A single call does not stand behind the names of a list.
+  return atOnce ? ask() : work.gate(ask)
 }
 
 // A server that is listed for a zone further up may not know who runs the zone below it: its denial of
