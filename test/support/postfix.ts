@@ -1,0 +1,230 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync } from 'node:fs'
+import { chmod, chown, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { connect, createServer } from 'node:net'
+import type { AddressInfo, Server, Socket } from 'node:net'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+
+/** A Postfix of its own on loopback, with queues and settings in a temporary folder. */
+export interface Postfix extends AsyncDisposable {
+  readonly port: number
+  /** Messages in any of its queues. */
+  queued(): Promise<number>
+}
+
+/** Where Debian puts the daemons; `POSTFIX_DAEMON_DIRECTORY` names another place. */
+const DAEMONS = process.env['POSTFIX_DAEMON_DIRECTORY'] ?? '/usr/lib/postfix/sbin'
+
+/** Whether a Postfix can be started here: it is installed, and its master may become another user. */
+export function canRunPostfix(): boolean {
+  return existsSync(join(DAEMONS, 'master')) && process.getuid?.() === 0
+}
+
+/** User and group `mail` of Debian, who own its queues; Postfix wants neither `nobody` nor a group shared with its commands. */
+const OWNER = 8
+const QUEUES = ['incoming', 'active', 'deferred', 'corrupt', 'hold', 'maildrop']
+const OTHER_FOLDERS = ['bounce', 'defer', 'flush', 'pid', 'private', 'public', 'saved', 'trace']
+const READY_MS = 10_000
+
+/**
+ * Starts it on three addresses: 127.0.0.1 takes mail for `real.test` (by its table of users) and `all.test` (anyone),
+ * 127.0.0.2 refuses every sender, 127.0.0.3 every client.
+ */
+export async function startPostfix(users: Readonly<Record<string, string>>): Promise<Postfix> {
+  await using stack = new AsyncDisposableStack()
+  const root = await mkdtemp(join(tmpdir(), 'postfix-'))
+  stack.defer(() => rm(root, { recursive: true, force: true }))
+  await chmod(root, 0o755)
+  const policy = stack.use(await startPolicy())
+  const port = await freePort()
+  await layOut(root, port, policy.port, users)
+  const master = spawn(join(DAEMONS, 'master'), ['-c', join(root, 'etc'), '-d'], {
+    stdio: ['ignore', 'ignore', 'pipe'],
+    env: {
+      MAIL_CONFIG: join(root, 'etc'),
+      LD_LIBRARY_PATH: dirname(DAEMONS),
+      PATH: '/usr/sbin:/usr/bin:/sbin:/bin',
+    },
+  })
+  let said = ''
+  master.stderr.on('data', (chunk) => {
+    said = `${said}${chunk}`.slice(-2_000)
+  })
+  stack.defer(async () => {
+    if (master.exitCode !== null) return
+    const left = once(master, 'exit')
+    master.kill('SIGTERM')
+    await left
+  })
+  try {
+    await untilListening(port, () => master.exitCode !== null)
+  } catch (cause) {
+    const log = await readFile(join(root, 'log', 'mail.log'), 'utf8').catch(() => '')
+    throw new Error(`Postfix did not start: ${said}${log.slice(-2_000)}`, { cause })
+  }
+  const running = stack.move()
+  return {
+    port,
+    async queued() {
+      const found = await Promise.all(
+        QUEUES.map((queue) => readdir(join(root, 'queue', queue), { recursive: true })),
+      )
+      return found.flat().filter((name) => /[0-9A-F]{8,}$/.test(name)).length
+    },
+    [Symbol.asyncDispose]: () => running.disposeAsync(),
+  }
+}
+
+async function layOut(
+  root: string,
+  port: number,
+  policyPort: number,
+  users: Readonly<Record<string, string>>,
+): Promise<void> {
+  await Promise.all(['etc', 'data', 'queue', 'log'].map((name) => mkdir(join(root, name))))
+  await chown(join(root, 'data'), OWNER, OWNER)
+  for (const name of [...QUEUES, ...OTHER_FOLDERS]) {
+    const folder = join(root, 'queue', name)
+    await mkdir(folder)
+    if (name !== 'pid') await chown(folder, OWNER, OWNER)
+  }
+  const table = (entries: readonly (readonly [string, string])[]): string =>
+    entries.map(([key, value]) => `${key} ${value}\n`).join('')
+  const of = (...kinds: string[]) =>
+    Object.entries(users).filter(([, kind]) => kinds.includes(kind))
+  const address = ([local]: readonly [string, string]): string => `${local}@real.test`
+  const files: Readonly<Record<string, string>> = {
+    'main.cf': mainSettings(root, policyPort),
+    'master.cf': services(port),
+    users: table(of('mailbox', 'full', 'greylisted').map((user) => [address(user), 'x'])),
+    aliases: table(of('alias').map((user) => [address(user), 'postmaster@real.test'])),
+    access: table(of('full').map((user) => [address(user), '452 4.2.2 Mailbox is full'])),
+  }
+  for (const [name, text] of Object.entries(files)) await writeFile(join(root, 'etc', name), text)
+}
+
+function mainSettings(root: string, policyPort: number): string {
+  const etc = join(root, 'etc')
+  return `
+compatibility_level = 3.6
+queue_directory = ${join(root, 'queue')}
+data_directory = ${join(root, 'data')}
+daemon_directory = ${DAEMONS}
+meta_directory = ${etc}
+shlib_directory = ${dirname(DAEMONS)}
+mail_owner = mail
+setgid_group = daemon
+import_environment = MAIL_CONFIG MAIL_LOGTAG LD_LIBRARY_PATH PATH
+export_environment = MAIL_CONFIG LD_LIBRARY_PATH PATH
+maillog_file_prefixes = ${root}
+maillog_file = ${join(root, 'log', 'mail.log')}
+myhostname = mx.real.test
+mydomain = real.test
+mydestination =
+inet_protocols = ipv4
+mynetworks =
+alias_maps =
+relay_domains =
+virtual_mailbox_domains = real.test, all.test
+virtual_mailbox_maps = texthash:${join(etc, 'users')}, inline:{ @all.test=x }
+virtual_alias_maps = texthash:${join(etc, 'aliases')}
+smtpd_peername_lookup = no
+smtpd_tls_security_level = none
+smtpd_recipient_restrictions = reject_unauth_destination, reject_unlisted_recipient,
+  check_recipient_access texthash:${join(etc, 'access')}, check_policy_service inet:127.0.0.1:${policyPort}
+`
+}
+
+function services(port: number): string {
+  return `
+127.0.0.1:${port} inet n - n - - smtpd
+127.0.0.2:${port} inet n - n - - smtpd -o { smtpd_sender_restrictions = reject }
+127.0.0.3:${port} inet n - n - - smtpd -o { smtpd_client_restrictions = reject }
+pickup unix n - n 60 1 pickup
+cleanup unix n - n - 0 cleanup
+qmgr unix n - n 300 1 qmgr
+rewrite unix - - n - - trivial-rewrite
+bounce unix - - n - 0 bounce
+defer unix - - n - 0 bounce
+trace unix - - n - 0 bounce
+verify unix - - n - 1 verify
+proxymap unix - - n - - proxymap
+error unix - - n - - error
+retry unix - - n - - error
+discard unix - - n - - discard
+virtual unix - n n - - virtual
+anvil unix - - n - 1 anvil
+postlog unix-dgram n - n - 1 postlogd
+`
+}
+
+/** A greylisting policy server (Postfix, SMTPD_POLICY_README): names with `grey` are put off once. */
+async function startPolicy(): Promise<AsyncDisposable & { readonly port: number }> {
+  const seen = new Set<string>()
+  const sockets = new Set<Socket>()
+  const server = createServer((socket) => {
+    sockets.add(socket)
+    let held = ''
+    socket.on('error', () => undefined)
+    socket.on('data', (chunk) => {
+      held += chunk.toString()
+      for (let end = held.indexOf('\n\n'); end >= 0; end = held.indexOf('\n\n')) {
+        const recipient = /^recipient=(.*)$/m.exec(held.slice(0, end))?.[1] ?? ''
+        held = held.slice(end + 2)
+        const isNew = recipient.startsWith('grey') && !seen.has(recipient)
+        seen.add(recipient)
+        socket.write(
+          `action=${isNew ? 'DEFER_IF_PERMIT Greylisted, try again in 60 seconds' : 'DUNNO'}\n\n`,
+        )
+      }
+    })
+  })
+  const port = await listen(server)
+  return {
+    port,
+    async [Symbol.asyncDispose]() {
+      await new Promise((resolve) => {
+        server.close(resolve)
+        for (const socket of sockets) socket.destroy()
+      })
+    },
+  }
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer()
+  const port = await listen(server)
+  await new Promise((resolve) => server.close(resolve))
+  return port
+}
+
+async function listen(server: Server): Promise<number> {
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  // A TCP server's address is never a path.
+  return (server.address() as AddressInfo).port
+}
+
+async function untilListening(port: number, isOver: () => boolean): Promise<void> {
+  const untilMs = performance.now() + READY_MS
+  while (!(await answers(port))) {
+    if (isOver()) throw new Error('Postfix ended before it was ready')
+    if (performance.now() > untilMs)
+      throw new Error(`Postfix gave no greeting within ${READY_MS} ms`)
+  }
+}
+
+async function answers(port: number): Promise<boolean> {
+  const socket = connect(port, '127.0.0.1')
+  try {
+    const [first] = await once(socket, 'data', { signal: AbortSignal.timeout(3_000) })
+    return String(first).startsWith('220')
+  } catch {
+    await new Promise((resolve) => setTimeout(resolve, 50))
+    return false
+  } finally {
+    socket.destroy()
+  }
+}
