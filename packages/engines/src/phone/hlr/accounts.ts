@@ -1,0 +1,31 @@
+import { HLR_PROVIDERS, type HlrAccount, type HlrProviderName } from './provider.ts'
+
+/** Settings of HLR providers as an operator writes them. */
+export interface HlrAccountSettings {
+  /** In order of choice. */
+  readonly providers: readonly string[]
+  /** One value for each provider, comma-separated; taken whole where there is one provider. */
+  readonly urls: string | undefined
+  readonly keys: string | undefined
+  readonly secrets: string | undefined
+}
+
+/** The accounts of the settings. @throws where a name is unknown or a key is missing */
+export function readHlrAccounts(
+  settings: HlrAccountSettings,
+): readonly (HlrAccount & { readonly name: HlrProviderName })[] {
+  const { providers } = settings
+  // With one provider a value is taken whole: keys may hold commas.
+  const each = (value: string | undefined): readonly string[] =>
+    value === undefined ? [] : providers.length === 1 ? [value] : value.split(',')
+  const [urls, keys, secrets] = [settings.urls, settings.keys, settings.secrets].map(each)
+  return providers.map((asked, at) => {
+    const name = HLR_PROVIDERS.find((known) => known === asked)
+    const key = keys?.[at]
+    if (name === undefined) {
+      throw new Error(`HLR_PROVIDER: "${asked}" is none of ${HLR_PROVIDERS.join(', ')}`)
+    }
+    if (key === undefined || key === '') throw new Error(`HLR_KEY: no value for ${name}`)
+    return { name, url: urls?.[at] || null, key, secret: secrets?.[at] || null }
+  })
+}
