@@ -1,0 +1,51 @@
+import { InvalidArgumentError, Option } from 'commander'
+
+/** Reads a whole number of an option or argument; commander names the option in the refusal. */
+export function wholeNumber(bounds: { min: number; max: number }): (text: string) => number {
+  return (text) => {
+    const value = Number(text)
+    if (/^\d+$/.test(text) && value >= bounds.min && value <= bounds.max) return value
+    throw new InvalidArgumentError(`Expected a whole number from ${bounds.min} to ${bounds.max}.`)
+  }
+}
+
+/** Reads a JSON object from field to column: a header's name or a 0-based number. */
+export function columnMapping(text: string): Readonly<Record<string, string | number>> {
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch {
+    throw new InvalidArgumentError('Expected JSON such as {"email": "Work Email", "phone": 3}.')
+  }
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw new InvalidArgumentError('Expected a JSON object from field to column.')
+  }
+  const mapping: Record<string, string | number> = {}
+  for (const [field, column] of Object.entries(value)) {
+    if (typeof column !== 'string' && typeof column !== 'number') {
+      throw new InvalidArgumentError(`Expected the name or number of a column for ${field}.`)
+    }
+    mapping[field] = column
+  }
+  return mapping
+}
+
+/** `--json`, the same for every command. */
+export function jsonOption(): Option {
+  return new Option('--json', 'print JSON and nothing else').default(false)
+}
+
+/** `--key`, for commands that call the service as an account does. */
+export function keyOption(): Option {
+  return new Option('--key <key>', 'API key; PLUMBLINE_KEY where it is left out')
+}
+
+/** Largest number that the ledger and the API take for credits. */
+export const CREDITS_MAX = 1_000_000_000
+
+/** `--mode`, which key of an account is meant. */
+export function modeOption(): Option {
+  return new Option('--mode <mode>', 'which kind of key')
+    .choices(['live', 'test'])
+    .makeOptionMandatory()
+}

@@ -1,0 +1,49 @@
+import type { Command } from 'commander'
+import { Option } from 'commander'
+import { PLANS, type Plan } from '@plumbline/contract/plans'
+import { createAccount } from '@plumbline/db/accounts'
+import { createKey } from '@plumbline/db/keys'
+import { jsonOption } from '../arguments.ts'
+import { openServiceDatabase } from '../service.ts'
+import { cliSettings } from '../settings.ts'
+import { writeJson, type Shell } from '../shell.ts'
+import { facts } from '../table.ts'
+
+interface Options {
+  readonly email: string
+  readonly plan: Plan
+  readonly timeZone?: string
+  readonly json: boolean
+}
+
+/** `account create`: an account with its keys, which are shown this once. */
+export function addAccountCreate(parent: Command, shell: Shell): void {
+  parent
+    .command('create')
+    .description('make an account with its keys; they are shown only now')
+    .requiredOption('--email <address>', 'how to reach the owner')
+    .addOption(
+      new Option('--plan <plan>', 'plan of the account')
+        .choices(Object.keys(PLANS))
+        .default('free'),
+    )
+    .option('--time-zone <name>', 'IANA name, for when billing cycles turn (default: UTC)')
+    .addOption(jsonOption())
+    .action((options: Options) => run(shell, options))
+}
+
+async function run(shell: Shell, { email, plan, timeZone, json }: Options): Promise<void> {
+  const settings = cliSettings(shell.environment)
+  await using db = await openServiceDatabase(settings)
+  const wanted = { email, plan, ...(timeZone === undefined ? {} : { timeZone }) }
+  const { id } = await createAccount(db.kysely, wanted)
+  const keyOf = async (mode: 'live' | 'test'): Promise<string> => {
+    const made = await createKey(db, { accountId: id, mode, service: settings.KEY_PREFIX })
+    return made.key
+  }
+  const live = await keyOf('live')
+  const test = PLANS[plan].testKeys ? await keyOf('test') : null
+  const made = { account_id: id, live_key: live, test_key: test }
+  if (json) writeJson(shell, made)
+  else shell.write(facts(made))
+}

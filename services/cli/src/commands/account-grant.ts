@@ -1,0 +1,33 @@
+import type { Command } from 'commander'
+import { grantGoodwill } from '@plumbline/metering/grant'
+import { requireAccount } from '../accounts.ts'
+import { CREDITS_MAX, jsonOption, wholeNumber } from '../arguments.ts'
+import { refOption, showGrant, sourceRef } from '../grant.ts'
+import { openServiceDatabase } from '../service.ts'
+import { cliSettings } from '../settings.ts'
+import type { Shell } from '../shell.ts'
+
+interface Options {
+  readonly credits: number
+  readonly ref?: string
+  readonly json: boolean
+}
+
+/** `account grant`: adds credits as goodwill. */
+export function addAccountGrant(parent: Command, shell: Shell): void {
+  parent
+    .command('grant')
+    .description('add credits as goodwill; they count with the packs and never expire')
+    .argument('<id>', 'account')
+    .requiredOption('--credits <count>', 'how many', wholeNumber({ min: 1, max: CREDITS_MAX }))
+    .addOption(refOption())
+    .addOption(jsonOption())
+    .action((id: string, options: Options) => run(shell, id, options))
+}
+
+async function run(shell: Shell, id: string, { credits, ref, json }: Options): Promise<void> {
+  await using db = await openServiceDatabase(cliSettings(shell.environment))
+  await requireAccount(db, id)
+  const granted = await grantGoodwill(db, id, credits, sourceRef(ref))
+  await showGrant(shell, db, id, { credits, granted, json })
+}

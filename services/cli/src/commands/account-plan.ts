@@ -1,0 +1,43 @@
+import type { Command } from 'commander'
+import { Option } from 'commander'
+import { PLANS, type Plan } from '@plumbline/contract/plans'
+import { changePlan } from '@plumbline/metering/grant'
+import { requireAccount } from '../accounts.ts'
+import { jsonOption } from '../arguments.ts'
+import { openServiceDatabase } from '../service.ts'
+import { cliSettings } from '../settings.ts'
+import { writeJson, type Shell } from '../shell.ts'
+
+interface Options {
+  readonly plan: Plan
+  readonly json: boolean
+}
+
+/** `account plan`: moves an account to a plan. */
+export function addAccountPlan(parent: Command, shell: Shell): void {
+  parent
+    .command('plan')
+    .description('change the plan: a larger one at once, a smaller one with the next cycle')
+    .argument('<id>', 'account')
+    .addOption(
+      new Option('--plan <plan>', 'new plan').choices(Object.keys(PLANS)).makeOptionMandatory(),
+    )
+    .addOption(jsonOption())
+    .action((id: string, options: Options) => run(shell, id, options))
+}
+
+async function run(shell: Shell, id: string, { plan, json }: Options): Promise<void> {
+  await using db = await openServiceDatabase(cliSettings(shell.environment))
+  await requireAccount(db, id)
+  const change = await changePlan(db, id, plan)
+  if (json) {
+    const { nextPlan, granted } = change
+    writeJson(shell, { account_id: id, plan: change.plan, next_plan: nextPlan, granted })
+  } else if (change.nextPlan === null) {
+    shell.write(`${id} is on the plan ${change.plan}; ${change.granted} credits were added.\n`)
+  } else {
+    shell.write(
+      `${id} stays on ${change.plan} and moves to ${change.nextPlan} with its next cycle.\n`,
+    )
+  }
+}

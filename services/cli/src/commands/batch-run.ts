@@ -1,0 +1,137 @@
+import { randomUUID } from 'node:crypto'
+import { openAsBlob } from 'node:fs'
+import { stat } from 'node:fs/promises'
+import { basename } from 'node:path'
+import type { Command } from 'commander'
+import { Option } from 'commander'
+import type { BatchFile } from '@plumbline/client/batches'
+import type { Client } from '@plumbline/client/client'
+import type { BatchView } from '@plumbline/contract/batch-view'
+import { PRODUCTS, type Product } from '@plumbline/contract/products'
+import { columnMapping, CREDITS_MAX, jsonOption, keyOption, wholeNumber } from '../arguments.ts'
+import { followBatch } from '../follow.ts'
+import { createProgressBar } from '../progress.ts'
+import { Interrupted, Refusal } from '../refusal.ts'
+import { formatOf, openResultFile, RESULT_FORMATS, type ResultFormat } from '../result-file.ts'
+import { openServiceClient } from '../service.ts'
+import { cliSettings } from '../settings.ts'
+import { writeJson, type Shell } from '../shell.ts'
+
+interface Options {
+  readonly product: Product
+  readonly out: string
+  readonly format?: ResultFormat
+  readonly mapping?: Readonly<Record<string, string | number>>
+  readonly header?: 'true' | 'false'
+  readonly defaultCountry?: string
+  readonly maxCredits?: number
+  readonly retentionDays?: number
+  readonly name?: string
+  readonly explain: boolean
+  readonly key?: string
+  readonly json: boolean
+}
+
+/** An upload that has been sent is heard out so long after ctrl-C, so that it can be canceled. */
+const ANSWER_MS = 2_000
+
+/** `batch run`: uploads a list, follows it and writes its results. */
+export function addBatchRun(parent: Command, shell: Shell): void {
+  parent
+    .command('run')
+    .description('upload a list, follow it and write its results; ctrl-C cancels it')
+    .argument('<file>', 'csv, tsv, txt or ndjson; also gzipped')
+    .addOption(
+      new Option('--product <product>', 'what to ask for each row')
+        .choices(PRODUCTS)
+        .makeOptionMandatory(),
+    )
+    .requiredOption('--out <file>', 'where the results go')
+    .addOption(
+      new Option(
+        '--format <format>',
+        'form of the results (default: by the name of --out)',
+      ).choices(RESULT_FORMATS),
+    )
+    .option('--mapping <json>', 'field to column, such as {"email": "Work Email"}', columnMapping)
+    .addOption(
+      new Option('--header <answer>', 'the first line is a header').choices(['true', 'false']),
+    )
+    .option('--default-country <code>', 'ISO 3166-1 alpha-2, for national phone numbers')
+    .option(
+      '--max-credits <count>',
+      'do not start a list that may cost more',
+      wholeNumber({ min: 0, max: CREDITS_MAX }),
+    )
+    .option(
+      '--retention-days <days>',
+      'when the service erases it',
+      wholeNumber({ min: 1, max: 3_650 }),
+    )
+    .option('--name <text>', 'name of the list')
+    .option('--explain', 'keep how each part of the answers is known', false)
+    .addOption(keyOption())
+    .addOption(jsonOption())
+    .action((file: string, options: Options) => run(shell, file, options))
+}
+
+async function run(shell: Shell, path: string, options: Options): Promise<void> {
+  const client = await openServiceClient(cliSettings(shell.environment), options.key)
+  const list = await listOf(path, options)
+  await using result = await openResultFile(options.out)
+  const created = await upload(shell, client, list)
+  const batch = await follow(shell, client, created)
+  const format = formatOf(options.out, options.format)
+  const results = await client.batches.results(batch.id, { format, signal: shell.stop })
+  if (!results.complete)
+    throw new Refusal(`The results of ${batch.id} are not complete; ask again.`)
+  await result.keep(results.body, shell.stop)
+  if (options.json) writeJson(shell, batch)
+  else shell.write(`${summary(batch)}\nResults: ${options.out}\n`)
+}
+
+async function follow(shell: Shell, client: Client, created: BatchView): Promise<BatchView> {
+  using bar = createProgressBar(shell)
+  bar.show(created)
+  return await followBatch(shell, client, created.id, (batch) => bar.show(batch))
+}
+
+async function listOf(path: string, options: Options): Promise<BatchFile> {
+  const { header } = options
+  const facts = await stat(path).catch(() => undefined)
+  if (facts === undefined) throw new Refusal(`There is no file ${path} that can be read.`)
+  if (!facts.isFile()) throw new Refusal(`${path} is not a file; a list is one file.`)
+  return {
+    product: options.product,
+    file: await openAsBlob(path),
+    fileName: basename(path),
+    explain: options.explain,
+    ...(options.mapping === undefined ? {} : { mapping: options.mapping }),
+    ...(header === undefined ? {} : { header: header === 'true' }),
+    ...(options.defaultCountry === undefined ? {} : { defaultCountry: options.defaultCountry }),
+    ...(options.maxCredits === undefined ? {} : { maxCredits: options.maxCredits }),
+    ...(options.retentionDays === undefined ? {} : { retentionDays: options.retentionDays }),
+    ...(options.name === undefined ? {} : { name: options.name }),
+  }
+}
+
+async function upload(shell: Shell, client: Client, list: BatchFile): Promise<BatchView> {
+  const cut = new AbortController()
+  const stopping = (): void => void setTimeout(() => cut.abort(), ANSWER_MS).unref()
+  shell.stop.addEventListener('abort', stopping, { once: true })
+  try {
+    return await client.batches.create(list, { signal: cut.signal, idempotencyKey: randomUUID() })
+  } catch (error) {
+    if (!cut.signal.aborted) throw error
+    throw new Interrupted('The upload was cut; "batch list" shows whether anything came of it.')
+  } finally {
+    shell.stop.removeEventListener('abort', stopping)
+  }
+}
+
+function summary({ id, rows, verdicts, credits }: BatchView): string {
+  const said = Object.entries(verdicts).map(([verdict, count]) => `${count} ${verdict}`)
+  const kinds = `${rows.duplicate} repeated, ${rows.refused} refused, ${rows.blank} blank`
+  const lines = [`${id}: ${rows.total} rows (${kinds}), ${credits.used} credits used`]
+  return [...lines, ...(said.length === 0 ? [] : [said.join(', ')])].join('\n')
+}

@@ -1,0 +1,48 @@
+import { join, resolve } from 'node:path'
+import type { Command } from 'commander'
+import { updateLists } from '@plumbline/engines/lists/update'
+import { fetchBounded } from '@plumbline/engines/net/http'
+import { readSettings } from '@plumbline/runtime/settings'
+import { z } from 'zod'
+import { jsonOption } from '../arguments.ts'
+import { openOutside } from '../outside.ts'
+import { writeJson, type Shell } from '../shell.ts'
+import { table } from '../table.ts'
+
+const schema = z.object({
+  DATA_DIR: z.string().default('.data'),
+  LISTS_DIR: z.string().optional(),
+})
+
+/** `data update`: fetches the public lists; one that cannot be fetched stays as it is. */
+export function addDataUpdate(parent: Command, shell: Shell): void {
+  parent
+    .command('update')
+    .description('fetch the public lists into LISTS_DIR, or lists below DATA_DIR')
+    .addOption(jsonOption())
+    .action((options: { readonly json: boolean }) => run(shell, options))
+}
+
+async function run(shell: Shell, { json }: { readonly json: boolean }): Promise<void> {
+  const { DATA_DIR, LISTS_DIR } = readSettings(schema, shell.environment)
+  const dir = resolve(LISTS_DIR ?? join(DATA_DIR, 'lists'))
+  const outside = openOutside(shell.environment)
+  const told = (fields: object, detail: string): void => {
+    const file = 'file' in fields ? `${String(fields.file)}: ` : ''
+    shell.tell(`${file}${detail}\n`)
+  }
+  const updates = await updateLists({
+    dir,
+    fetch: (request) => fetchBounded({ ...request, ...outside }),
+    log: { info: told, warn: told },
+    signal: shell.stop,
+  })
+  if (updates.some(({ status }) => status === 'failed' || status === 'refused')) shell.fail()
+  if (json) {
+    writeJson(shell, { dir, updates })
+    return
+  }
+  const rows = updates.map(({ file, status, count }) => [file, status, String(count)])
+  shell.write(table(['list', 'status', 'entries'], rows))
+  if (LISTS_DIR === undefined) shell.tell(`Start the service with LISTS_DIR=${dir} to use them.\n`)
+}

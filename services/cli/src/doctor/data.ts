@@ -1,0 +1,87 @@
+import { loadIpData } from '@plumbline/engines/ip/data'
+import { loadNames, loadRanges } from '@plumbline/engines/lists/load'
+import { NAME_LISTS, RANGE_LISTS } from '@plumbline/engines/lists/source'
+import { riskOf } from '@plumbline/engines/score/score'
+import { loadWeights } from '@plumbline/engines/score/weights'
+import type { ServicePlace } from '../service.ts'
+import { attempt, ok, trouble, type Finding } from './finding.ts'
+import type { DoctorSettings } from './settings.ts'
+
+const DAY_MS = 86_400_000
+/** Addresses of anonymity networks turn over within weeks. */
+const LISTS_OLD_DAYS = 30
+/** Allocations move slower. */
+const DATABASES_OLD_DAYS = 120
+const IP_ADVICE = 'Fetch current MMDB files and set IP_CITY_DB and IP_ASN_DB to them.'
+
+/** Lists, IP databases and weights: whether they can be read, and how old they are. */
+export async function examineData(
+  place: ServicePlace,
+  settings: DoctorSettings,
+): Promise<readonly Finding[]> {
+  const dir = settings.LISTS_DIR ?? null
+  const parts = await Promise.all([
+    attempt('lists', 'Check LISTS_DIR; "data update" fetches the lists anew.', () => lists(dir)),
+    attempt('ip data', 'Check IP_CITY_DB, IP_ASN_DB and LISTS_DIR.', () => ipData(dir, settings)),
+    attempt('weights', 'Correct SCORE_WEIGHTS_FILE.', () => weights(settings)),
+  ])
+  return parts.flat()
+}
+
+async function lists(dir: string | null): Promise<readonly Finding[]> {
+  const loaded = [
+    ...(await Promise.all(NAME_LISTS.map((name) => loadNames(dir, name)))),
+    ...(await Promise.all(RANGE_LISTS.map((name) => loadRanges(dir, name)))),
+  ]
+  const dated = loaded.flatMap(({ name, date }) =>
+    date === null || Number.isNaN(Date.parse(date)) ? [] : [{ name, days: daysSince(date) }],
+  )
+  const oldest = dated.toSorted((one, other) => other.days - one.days)[0]
+  const from = dir ?? 'packaged seeds'
+  if (oldest === undefined) return [ok('lists', `${loaded.length} lists from ${from}, undated`)]
+  const detail = `${loaded.length} lists from ${from}; the oldest, ${oldest.name}, is of ${oldest.days} days ago`
+  if (dir === null || oldest.days > LISTS_OLD_DAYS) {
+    const advice = 'Run "data update" once a day and set LISTS_DIR to where it puts them.'
+    return [trouble('lists', 'degraded', detail, advice)]
+  }
+  return [ok('lists', detail)]
+}
+
+async function ipData(
+  dir: string | null,
+  { IP_CITY_DB, IP_ASN_DB, SCORE_WEIGHTS_FILE }: DoctorSettings,
+): Promise<readonly Finding[]> {
+  const table = await loadWeights(SCORE_WEIGHTS_FILE)
+  const store = await loadIpData({
+    cityDb: IP_CITY_DB,
+    asnDb: IP_ASN_DB,
+    listsDir: dir,
+    riskOf: (signals) => riskOf(signals, table),
+  })
+  const rows = store.health().map((row): Finding => ({
+    ...row,
+    advice: row.name === 'ip lists' ? 'Run "data update" and set LISTS_DIR.' : IP_ADVICE,
+  }))
+  const { databases, asnTable } = store.current
+  const dates = [...databases, ...(asnTable === null ? [] : [asnTable])].map(({ date }) => date)
+  return databases.length === 0 ? rows : [...rows, ageOf(dates)]
+}
+
+function ageOf(dates: readonly (string | null)[]): Finding {
+  const days = dates.flatMap((date) => (date === null ? [] : [daysSince(date)]))
+  if (days.length === 0) return ok('ip data', `${dates.length} databases, undated`)
+  const oldest = Math.max(...days)
+  const detail = `${dates.length} databases, the oldest of ${oldest} days ago`
+  return oldest > DATABASES_OLD_DAYS
+    ? trouble('ip data', 'degraded', detail, IP_ADVICE)
+    : ok('ip data', detail)
+}
+
+async function weights({ SCORE_WEIGHTS_FILE }: DoctorSettings): Promise<readonly Finding[]> {
+  const { version } = await loadWeights(SCORE_WEIGHTS_FILE)
+  return [ok('weights', `version ${version}`)]
+}
+
+function daysSince(date: string): number {
+  return Math.floor((Date.now() - Date.parse(date)) / DAY_MS)
+}

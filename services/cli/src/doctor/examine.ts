@@ -1,0 +1,38 @@
+import type { Environment } from '@plumbline/runtime/settings'
+import { openOutside } from '../outside.ts'
+import { findService } from '../service.ts'
+import { cliSettings } from '../settings.ts'
+import { examineData } from './data.ts'
+import { examineDns } from './dns.ts'
+import { attempt, ok, type Finding } from './finding.ts'
+import { examineHlr } from './hlr.ts'
+import { examineMail } from './mail.ts'
+import { examineRegistries } from './registries.ts'
+import { doctorSettings } from './settings.ts'
+import { examineStores } from './stores.ts'
+
+/** Most time that a look at the outside takes. */
+const OUTSIDE_MS = 30_000
+
+/** Looks at everything; settings that cannot be read are the one finding then. */
+export async function examine(
+  environment: Environment,
+  stop: AbortSignal,
+): Promise<readonly Finding[]> {
+  return await attempt('settings', 'Correct the variables that are named.', async () => {
+    const cli = cliSettings(environment)
+    const settings = doctorSettings(environment)
+    const outside = openOutside(environment)
+    const place = await findService(cli)
+    const signal = AbortSignal.any([stop, AbortSignal.timeout(OUTSIDE_MS)])
+    const parts = await Promise.all([
+      examineStores(place, settings),
+      examineData(place, settings),
+      examineDns(outside, signal),
+      examineMail(outside, settings, signal),
+      examineRegistries(outside, settings, signal),
+      examineHlr(outside, settings, signal),
+    ])
+    return [ok('settings', 'readable'), ...parts.flat()]
+  })
+}

@@ -1,0 +1,136 @@
+import { randomUUID } from 'node:crypto'
+import { mkdtemp, rm, stat, statfs, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { buffer } from 'node:stream/consumers'
+import { pathToFileURL } from 'node:url'
+import { listAccounts } from '@plumbline/db/accounts'
+import { openDatabase } from '@plumbline/db/database'
+import { openConnections } from '@plumbline/pipeline/connections'
+import { depth } from '@plumbline/queue/jobs'
+import { QUEUE_NAMES } from '@plumbline/queue/names'
+import { openStorage } from '@plumbline/storage/storage'
+import type { ServicePlace } from '../service.ts'
+import { socketFault } from '../sentence.ts'
+import { attempt, ok, trouble, type Finding } from './finding.ts'
+import type { DoctorSettings } from './settings.ts'
+
+const SILENT = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} }
+const READY_MS = 5_000
+const MIB = 1024 * 1024
+/** Free space below which lists of the usual limits no longer fit, and below which nothing does. */
+const LITTLE_MIB = 5 * 1024
+const NONE_MIB = 512
+
+/** The service, its database, queue and files, and the disk below them. */
+export async function examineStores(
+  place: ServicePlace,
+  settings: DoctorSettings,
+): Promise<readonly Finding[]> {
+  const parts = await Promise.all([
+    attempt('service', 'See its log, or start it again with "npm start".', () => service(place)),
+    attempt('database', 'Check DATABASE_URL and that Postgres runs.', () => database(place)),
+    attempt('queue', 'Check REDIS_URL and that Redis or Valkey runs.', () => queue(place)),
+    attempt('files', 'Check FILES_URL and who may write there.', () => files(place, settings)),
+    attempt('disk', 'Check that DATA_DIR can be read.', () => disk(place)),
+  ])
+  return parts.flat()
+}
+
+async function service({ url, dataDir, stale }: ServicePlace): Promise<readonly Finding[]> {
+  if (url === null) {
+    const met = stale ? `that of ${dataDir} has ended` : `none on ${dataDir}`
+    return [trouble('service', 'off', met, 'Start it with "npm start", or set API_URL.')]
+  }
+  try {
+    const answer = await fetch(new URL('/readyz', url), {
+      signal: AbortSignal.timeout(READY_MS),
+    })
+    await answer.body?.cancel()
+    if (answer.ok) return [ok('service', `takes calls on ${url}`)]
+    return [
+      trouble('service', 'failed', `${url} says ${answer.status}`, 'See database and queue below.'),
+    ]
+  } catch (error) {
+    throw new Error(`${url} does not answer: ${socketFault(error) ?? 'no reason given'}`, {
+      cause: error,
+    })
+  }
+}
+
+async function database({ databaseUrl }: ServicePlace): Promise<readonly Finding[]> {
+  if (databaseUrl === null) return [unknownHere('database', 'DATABASE_URL')]
+  await using db = openDatabase({ url: databaseUrl, poolSize: 1, applicationName: 'doctor' })
+  const startedAt = performance.now()
+  try {
+    await listAccounts(db.kysely, 1)
+  } catch (error) {
+    throw new Error(socketFault(error) ?? String(error), { cause: error })
+  }
+  return [ok('database', `answers in ${Math.round(performance.now() - startedAt)} ms`)]
+}
+
+async function queue(place: ServicePlace): Promise<readonly Finding[]> {
+  const { databaseUrl, redisUrl } = place
+  if (databaseUrl === null) return [unknownHere('queue', 'DATABASE_URL')]
+  await using connections = await openConnections({
+    databaseUrl,
+    redisUrl: redisUrl ?? undefined,
+    poolSize: 4,
+    name: 'doctor',
+    log: SILENT,
+  })
+  await connections.queue.ping()
+  const depths = await Promise.all(QUEUE_NAMES.map((name) => depth(connections.queue, name)))
+  const waiting = depths.reduce((sum, { waiting }) => sum + waiting, 0)
+  return [ok('queue', `on ${connections.queue.kind}, ${waiting} jobs waiting`)]
+}
+
+async function files(
+  { dataDir }: ServicePlace,
+  { FILES_URL }: DoctorSettings,
+): Promise<readonly Finding[]> {
+  if (FILES_URL === undefined && !(await exists(dataDir)))
+    return [unknownHere('files', 'FILES_URL')]
+  const scratchDir = await mkdtemp(join(tmpdir(), 'plumbline-doctor-'))
+  try {
+    const url = FILES_URL ?? pathToFileURL(join(dataDir, 'files')).href
+    await using storage = await openStorage({ url, scratchDir })
+    const key = `doctor-${randomUUID()}`
+    const path = join(scratchDir, key)
+    await writeFile(path, key)
+    try {
+      await storage.put(key, path)
+      const read = await buffer(await storage.open(key))
+      if (read.toString() !== key) throw new Error('a file came back with another content')
+    } finally {
+      await storage.remove([key])
+    }
+    const shown = FILES_URL === undefined ? join(dataDir, 'files') : new URL(url).protocol
+    return [ok('files', `written and read back (${shown})`)]
+  } finally {
+    await rm(scratchDir, { recursive: true, force: true })
+  }
+}
+
+async function disk({ dataDir }: ServicePlace): Promise<readonly Finding[]> {
+  if (!(await exists(dataDir))) return [unknownHere('disk', 'DATA_DIR')]
+  const { bavail, bsize } = await statfs(dataDir)
+  const freeMib = Math.floor((bavail * bsize) / MIB)
+  const detail = `${(freeMib / 1024).toFixed(1)} GiB free below ${dataDir}`
+  if (freeMib >= LITTLE_MIB) return [ok('disk', detail)]
+  const status = freeMib < NONE_MIB ? 'failed' : 'degraded'
+  return [trouble('disk', status, detail, 'Free some space, or move DATA_DIR or FILES_URL.')]
+}
+
+function unknownHere(name: string, setting: string): Finding {
+  const advice = `Start the service with "npm start", or set ${setting}.`
+  return trouble(name, 'off', 'not known: no service runs on this data directory', advice)
+}
+
+async function exists(path: string): Promise<boolean> {
+  return await stat(path).then(
+    (facts) => facts.isDirectory(),
+    () => false,
+  )
+}

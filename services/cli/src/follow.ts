@@ -1,0 +1,97 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import type { Client } from '@plumbline/client/client'
+import { RefusedError } from '@plumbline/client/refused'
+import type { BatchView } from '@plumbline/contract/batch-view'
+import { Interrupted, Refusal } from './refusal.ts'
+import { socketFault } from './sentence.ts'
+import type { Shell } from './shell.ts'
+
+/** How long a service may be out of reach before a list is no longer followed. */
+const OUTAGE_MS = 60_000
+const ASK_AGAIN_MS = 1_000
+/** How long a canceled list is waited for. */
+const CANCEL_MS = 30_000
+
+/**
+ * Follows a list to its end, over short outages of the service; ctrl-C cancels it.
+ * @throws Interrupted where it was canceled by ctrl-C; Refusal where it ended without all results
+ */
+export async function followBatch(
+  shell: Shell,
+  client: Client,
+  id: string,
+  onProgress: (batch: BatchView) => void,
+): Promise<BatchView> {
+  try {
+    return requireCompleted(await untilEnded(shell, client, id, onProgress))
+  } catch (error) {
+    if (!shell.stop.aborted) throw error
+    throw await cancelBatch(client, id)
+  }
+}
+
+async function untilEnded(
+  shell: Shell,
+  client: Client,
+  id: string,
+  onProgress: (batch: BatchView) => void,
+): Promise<BatchView> {
+  let answeredAt = performance.now()
+  for (;;) {
+    try {
+      return await client.batches.wait(id, {
+        signal: shell.stop,
+        onProgress: (batch) => {
+          answeredAt = performance.now()
+          onProgress(batch)
+        },
+      })
+    } catch (error) {
+      const outage = socketFault(error) !== undefined || isUnavailable(error)
+      const lasting = performance.now() - answeredAt > OUTAGE_MS
+      if (!outage || lasting || shell.stop.aborted) throw error
+      await pause(ASK_AGAIN_MS, undefined, { signal: shell.stop })
+    }
+  }
+}
+
+function isUnavailable(error: unknown): boolean {
+  return error instanceof RefusedError && [429, 502, 503, 504].includes(error.status)
+}
+
+function requireCompleted(batch: BatchView): BatchView {
+  const { id, status, error } = batch
+  const why = error === null ? '' : `: ${error.message.replace(/\.$/, '')}`
+  switch (status) {
+    case 'completed':
+      return batch
+    case 'ready':
+      throw new Refusal(
+        `The list ${id} waits to be started${why}; "batch start ${id}" goes on, "batch delete ${id}" drops it.`,
+      )
+    case 'canceled':
+      throw new Refusal(`The list ${id} was canceled; "batch results ${id}" gives what was done.`)
+    case 'failed':
+      throw new Refusal(`The list ${id} failed${why}.`)
+    case 'expired':
+      throw new Refusal(`The list ${id} has expired; its results are erased.`)
+    default:
+      throw new Error(`the list ${id} stopped at ${status}`)
+  }
+}
+
+async function cancelBatch(client: Client, id: string): Promise<Interrupted | Refusal> {
+  const signal = AbortSignal.timeout(CANCEL_MS)
+  try {
+    await client.batches.cancel(id, { signal })
+    const { credits } = await client.batches.wait(id, { signal })
+    return new Interrupted(
+      `Canceled ${id}, ${credits.used} credits used; "batch results ${id}" gives what was done.`,
+    )
+  } catch (error) {
+    const fault = socketFault(error) ?? (error instanceof Error ? error.message : String(error))
+    return new Refusal(
+      `${id} could not be canceled and may go on (${fault}); see "batch show ${id}".`,
+    )
+  }
+}

@@ -1,0 +1,39 @@
+import { processEnvironment } from '@plumbline/runtime/settings'
+import { runCli } from './program.ts'
+
+// cli COMMAND ...  the command line of the service.
+
+/** Signals that come twice at once, from the terminal and from npm, count as one. */
+const SAME_SIGNAL_MS = 1_000
+/** What is left open by then does not keep the program. */
+const LINGER_MS = 2_000
+
+const stop = new AbortController()
+let firstSignalAt: number | undefined
+for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  process.on(signal, () => {
+    if (firstSignalAt !== undefined && performance.now() - firstSignalAt > SAME_SIGNAL_MS) {
+      process.exit(130)
+    }
+    firstSignalAt ??= performance.now()
+    stop.abort()
+  })
+}
+// A reader that has enough, such as `head`, is no failure.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  process.exit(error.code === 'EPIPE' ? 0 : 1)
+})
+
+let failed = false
+const status = await runCli(process.argv.slice(2), {
+  environment: processEnvironment(),
+  write: (text) => void process.stdout.write(text),
+  tell: (text) => void process.stderr.write(text),
+  redraws: process.stderr.isTTY,
+  stop: stop.signal,
+  fail: () => {
+    failed = true
+  },
+})
+process.exitCode = status === 0 && failed ? 1 : status
+setTimeout(() => process.exit(), LINGER_MS).unref()

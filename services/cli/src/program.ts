@@ -1,0 +1,79 @@
+import { Command, CommanderError } from 'commander'
+import { addAccountCreate } from './commands/account-create.ts'
+import { addAccountGrant } from './commands/account-grant.ts'
+import { addAccountList } from './commands/account-list.ts'
+import { addAccountPack } from './commands/account-pack.ts'
+import { addAccountPlan } from './commands/account-plan.ts'
+import { addAccountShow } from './commands/account-show.ts'
+import { addBatchCancel } from './commands/batch-cancel.ts'
+import { addBatchDelete } from './commands/batch-delete.ts'
+import { addBatchList } from './commands/batch-list.ts'
+import { addBatchResults } from './commands/batch-results.ts'
+import { addBatchRun } from './commands/batch-run.ts'
+import { addBatchShow } from './commands/batch-show.ts'
+import { addBatchStart } from './commands/batch-start.ts'
+import { addDataUpdate } from './commands/data-update.ts'
+import { addDoctor } from './commands/doctor.ts'
+import { addKeyCreate } from './commands/key-create.ts'
+import { addKeyList } from './commands/key-list.ts'
+import { addKeyRevoke } from './commands/key-revoke.ts'
+import { addLookUp } from './commands/look-up.ts'
+import { endingOf } from './sentence.ts'
+import type { Shell } from './shell.ts'
+
+/**
+ * Runs one command.
+ * @param words what stands behind the program's name
+ * @returns exit status: 0, 1 where it failed, 2 where it was used wrongly, 130 where ctrl-C ended it
+ */
+export async function runCli(words: readonly string[], shell: Shell): Promise<number> {
+  try {
+    await createProgram(shell).parseAsync([...words], { from: 'user' })
+    return 0
+  } catch (error) {
+    // Help that was asked for is an exit of commander's too, with status 0.
+    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2
+    const { message, status } = endingOf(error)
+    shell.tell(`${message}\n`)
+    return status
+  }
+}
+
+function createProgram(shell: Shell): Command {
+  const program = new Command('cli')
+    .description('Accounts, keys, lookups and lists of a Plumbline service')
+    .exitOverride()
+    .configureOutput({
+      writeOut: (text) => shell.write(text),
+      writeErr: (text) => shell.tell(text),
+    })
+  const account = program.command('account').description('accounts, their plans and credits')
+  for (const add of [
+    addAccountCreate,
+    addAccountList,
+    addAccountShow,
+    addAccountPlan,
+    addAccountPack,
+    addAccountGrant,
+  ]) {
+    add(account, shell)
+  }
+  const key = program.command('key').description('API keys, one of each mode for an account')
+  for (const add of [addKeyCreate, addKeyList, addKeyRevoke]) add(key, shell)
+  addLookUp(program, shell)
+  const batch = program.command('batch').description('lists of many records')
+  for (const add of [
+    addBatchRun,
+    addBatchList,
+    addBatchShow,
+    addBatchStart,
+    addBatchResults,
+    addBatchCancel,
+    addBatchDelete,
+  ]) {
+    add(batch, shell)
+  }
+  addDataUpdate(program.command('data').description('lists that the engines go by'), shell)
+  addDoctor(program, shell)
+  return program
+}

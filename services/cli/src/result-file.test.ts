@@ -1,0 +1,53 @@
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { formatOf, openResultFile } from './result-file.ts'
+
+let dir: string
+
+beforeEach(async () => {
+  dir = await mkdtemp(join(tmpdir(), 'plumbline-cli-'))
+})
+afterEach(() => rm(dir, { recursive: true, force: true }))
+
+const never = new AbortController().signal
+
+test('a result takes its name only when all of it is written', async () => {
+  const path = join(dir, 'out.csv')
+  await writeFile(path, 'old')
+  {
+    await using file = await openResultFile(path)
+    await file.keep(new Blob(['a\n', 'b\n']).stream(), never)
+  }
+  expect(await readFile(path, 'utf8')).toBe('a\nb\n')
+  expect(await readdir(dir)).toEqual(['out.csv'])
+})
+
+test('a transfer that breaks leaves what was there before', async () => {
+  const path = join(dir, 'out.csv')
+  await writeFile(path, 'old')
+  const broken = new ReadableStream<Uint8Array>({
+    pull: (controller) => controller.error(new Error('cut')),
+  })
+  const attempt = async (): Promise<void> => {
+    await using file = await openResultFile(path)
+    await file.keep(broken, never)
+  }
+  await expect(attempt()).rejects.toThrow('cut')
+  expect(await readFile(path, 'utf8')).toBe('old')
+  expect(await readdir(dir)).toEqual(['out.csv'])
+})
+
+test('a place that cannot hold the result is refused', async () => {
+  await expect(openResultFile(dir)).rejects.toThrow('is a folder')
+  await expect(openResultFile(join(dir, 'none', 'x.csv'))).rejects.toThrow('(ENOENT)')
+})
+
+test('the form follows the name unless it is named', () => {
+  expect(formatOf('a/b.ndjson', undefined)).toBe('ndjson')
+  expect(formatOf('a/b.JSONL', undefined)).toBe('ndjson')
+  expect(formatOf('a/b.csv', undefined)).toBe('csv')
+  expect(formatOf('a/b', undefined)).toBe('csv')
+  expect(formatOf('a/b.csv', 'ndjson')).toBe('ndjson')
+})

@@ -1,0 +1,47 @@
+import { open, rename, rm, stat } from 'node:fs/promises'
+import { extname } from 'node:path'
+import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import type { ReadableStream } from 'node:stream/web'
+import { Refusal } from './refusal.ts'
+
+/** Forms of a result file. */
+export const RESULT_FORMATS = ['csv', 'ndjson'] as const
+export type ResultFormat = (typeof RESULT_FORMATS)[number]
+
+/** The form a file's name asks for where none was named: `.ndjson` and `.jsonl`, else CSV. */
+export function formatOf(path: string, named: ResultFormat | undefined): ResultFormat {
+  if (named !== undefined) return named
+  return ['.ndjson', '.jsonl'].includes(extname(path).toLowerCase()) ? 'ndjson' : 'csv'
+}
+
+/** A result file to be; disposing of it before `keep` has ended leaves nothing behind. */
+export interface ResultFile extends AsyncDisposable {
+  /** Writes it all, flushes, and only then gives it its name. */
+  keep(body: ReadableStream<Uint8Array>, signal: AbortSignal): Promise<void>
+}
+
+/** Makes sure that a result can be written at a path. @throws Refusal where it cannot */
+export async function openResultFile(path: string): Promise<ResultFile> {
+  const part = `${path}.${process.pid}.part`
+  const there = await stat(path).catch(() => undefined)
+  if (there?.isDirectory() === true) {
+    throw new Refusal(`${path} is a folder; name a file with --out.`)
+  }
+  const file = await open(part, 'w').catch((error: unknown) => {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown'
+    throw new Refusal(`${path} cannot be written (${code}); name another file with --out.`, {
+      cause: error,
+    })
+  })
+  return {
+    keep: async (body, signal) => {
+      await pipeline(Readable.fromWeb(body), file.createWriteStream({ flush: true }), { signal })
+      await rename(part, path)
+    },
+    [Symbol.asyncDispose]: async () => {
+      await file.close()
+      await rm(part, { force: true })
+    },
+  }
+}

@@ -1,0 +1,40 @@
+import { RefusedError } from '@plumbline/client/refused'
+import { Problem } from '@plumbline/contract/problem'
+import { expect, test } from 'vitest'
+import { Interrupted, Refusal, UsageError } from './refusal.ts'
+import { endingOf, socketFault } from './sentence.ts'
+
+test('each kind of failure has its exit status', () => {
+  expect(endingOf(new Refusal('No.'))).toEqual({ message: 'No.', status: 1 })
+  expect(endingOf(new UsageError('So?'))).toEqual({ message: 'So?', status: 2 })
+  expect(endingOf(new Interrupted('Stopped.'))).toEqual({ message: 'Stopped.', status: 130 })
+  expect(endingOf(new Problem('forbidden', 'Upgrade.'))).toEqual({ message: 'Upgrade.', status: 1 })
+  expect(endingOf(new DOMException('aborted', 'AbortError')).status).toBe(130)
+  expect(endingOf(new Error('who knew'))).toEqual({ message: 'who knew', status: 1 })
+})
+
+test('a refusal of the service keeps its words and its request', () => {
+  const refused = new RefusedError({
+    status: 402,
+    error: 'Payment Required',
+    message: 'Top up the account.',
+    requestId: 'r1',
+    retryAfterSeconds: undefined,
+  })
+  expect(endingOf(refused)).toEqual({ message: 'Top up the account. (request r1)', status: 1 })
+})
+
+test('a failed connection is found below the wrappers of fetch and of the driver', () => {
+  const socket = Object.assign(new Error('connect ECONNREFUSED ::1:1'), { code: 'ECONNREFUSED' })
+  const fetchFault = new TypeError('fetch failed', { cause: socket })
+  expect(socketFault(fetchFault)).toBe('connect ECONNREFUSED ::1:1')
+  expect(socketFault(new AggregateError([socket]))).toBe('connect ECONNREFUSED ::1:1')
+  expect(socketFault(new TypeError('fetch failed', { cause: new Error('bad port') }))).toBe(
+    'bad port',
+  )
+  expect(socketFault(new DOMException('late', 'TimeoutError'))).toBe('no answer in time')
+  expect(socketFault(new Error('column is ambiguous'))).toBeUndefined()
+  expect(endingOf(fetchFault).message).toBe(
+    'The service cannot be reached: connect ECONNREFUSED ::1:1.',
+  )
+})

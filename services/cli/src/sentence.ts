@@ -1,0 +1,55 @@
+import { RefusedError } from '@plumbline/client/refused'
+import { Problem } from '@plumbline/contract/problem'
+import { SettingsError } from '@plumbline/runtime/settings'
+import { Interrupted, Refusal, UsageError } from './refusal.ts'
+
+/** What a failed command says and leaves behind. */
+export interface Ending {
+  readonly message: string
+  /** 1 failed, 2 used wrongly, 130 interrupted. */
+  readonly status: number
+}
+
+/** One sentence for any failure; what nobody foresaw keeps its own words. */
+export function endingOf(error: unknown): Ending {
+  if (error instanceof UsageError) return { message: error.message, status: 2 }
+  if (error instanceof Interrupted) return { message: error.message, status: 130 }
+  if (error instanceof RefusedError) {
+    const id = error.requestId === undefined ? '' : ` (request ${error.requestId})`
+    return { message: `${error.message}${id}`, status: 1 }
+  }
+  if (error instanceof Refusal || error instanceof Problem || error instanceof SettingsError) {
+    return { message: error.message, status: 1 }
+  }
+  if (error instanceof Error && error.name === 'AbortError') {
+    return { message: 'Interrupted.', status: 130 }
+  }
+  const socket = socketFault(error)
+  if (socket !== undefined)
+    return { message: `The service cannot be reached: ${socket}.`, status: 1 }
+  const message = error instanceof Error ? error.message || error.name : String(error)
+  return { message, status: 1 }
+}
+
+/** What a failed connection was about, below the wrappers of fetch and of the database's driver. */
+export function socketFault(error: unknown): string | undefined {
+  let fetchFault: string | undefined
+  for (let at = error, depth = 0; at instanceof Error && depth < 5; depth++) {
+    if ('code' in at && typeof at.code === 'string' && /^(?:E|UND_ERR)[A-Z_]+$/.test(at.code)) {
+      return at.message === '' ? at.code : at.message
+    }
+    if (at.name === 'TimeoutError') return 'no answer in time'
+    if (isFetchFault(at)) fetchFault = causeOf(at)
+    at = at instanceof AggregateError ? at.errors[0] : at.cause
+  }
+  return fetchFault
+}
+
+/** Fetch names all its faults alike and puts what happened into the cause. */
+function isFetchFault(error: Error): boolean {
+  return error instanceof TypeError && error.message === 'fetch failed'
+}
+
+function causeOf({ cause, message }: Error): string {
+  return cause instanceof Error && cause.message !== '' ? cause.message : message
+}

@@ -1,0 +1,81 @@
+import { spawnSync } from 'node:child_process'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { findService, openServiceClient, openServiceDatabase } from './service.ts'
+import { cliSettings } from './settings.ts'
+
+let dir: string
+
+beforeEach(async () => {
+  dir = await mkdtemp(join(tmpdir(), 'plumbline-cli-'))
+})
+afterEach(() => rm(dir, { recursive: true, force: true }))
+
+const FACTS = {
+  url: 'http://127.0.0.1:8080',
+  adminUrl: 'http://127.0.0.1:9090',
+  databaseUrl: 'postgres://file',
+  redisUrl: null,
+}
+const SET = {
+  API_URL: 'http://api.example',
+  DATABASE_URL: 'postgres://set',
+  REDIS_URL: 'redis://set',
+}
+
+async function writeFacts(pid: number): Promise<void> {
+  await writeFile(join(dir, 'service.json'), JSON.stringify({ ...FACTS, pid }))
+}
+
+function endedPid(): number {
+  return spawnSync(process.execPath, ['--version']).pid
+}
+
+test('a service that runs on the data directory goes before the settings', async () => {
+  await writeFacts(process.pid)
+  const place = await findService(cliSettings({ DATA_DIR: dir, ...SET }))
+  expect(place).toEqual({ dataDir: dir, ...FACTS, stale: false })
+})
+
+test('what an ended service left behind is passed over for the settings', async () => {
+  await writeFacts(endedPid())
+  expect(await findService(cliSettings({ DATA_DIR: dir, ...SET }))).toEqual({
+    dataDir: dir,
+    url: 'http://api.example',
+    adminUrl: null,
+    databaseUrl: 'postgres://set',
+    redisUrl: 'redis://set',
+    stale: true,
+  })
+})
+
+test('without service and settings the message names both ways out', async () => {
+  const settings = cliSettings({ DATA_DIR: dir })
+  await expect(openServiceDatabase(settings)).rejects.toThrow(
+    `No service runs on ${dir} and DATABASE_URL is not set; start it with "npm start", or set one.`,
+  )
+  await expect(openServiceClient(settings, 'k')).rejects.toThrow('API_URL is not set')
+  await writeFacts(endedPid())
+  await expect(openServiceClient(settings, 'k')).rejects.toThrow(`The service of ${dir} has ended`)
+})
+
+test('a damaged service file is refused, not guessed at', async () => {
+  await writeFile(join(dir, 'service.json'), '{"pid": 1')
+  await expect(findService(cliSettings({ DATA_DIR: dir }))).rejects.toThrow('is damaged')
+})
+
+test('calls need a key of printable characters', async () => {
+  const settings = cliSettings({ DATA_DIR: dir, API_URL: 'http://api.example' })
+  await expect(openServiceClient(settings, undefined)).rejects.toThrow('No API key was given')
+  await expect(openServiceClient(settings, 'svc_live_\u2026')).rejects.toThrow('copy it again')
+  const set = cliSettings({ DATA_DIR: dir, API_URL: 'http://api.example', PLUMBLINE_KEY: 'k' })
+  expect(await openServiceClient(set, undefined)).toBeDefined()
+})
+
+test('malformed settings are refused together', () => {
+  expect(() => cliSettings({ API_URL: 'ftp://x', KEY_PREFIX: 'S V' })).toThrow(
+    /API_URL[^]*KEY_PREFIX/,
+  )
+})

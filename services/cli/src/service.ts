@@ -1,0 +1,115 @@
+import { readFile } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
+import { createClient, type Client } from '@plumbline/client/client'
+import { openDatabase, type Db } from '@plumbline/db/database'
+import { z } from 'zod'
+import { Refusal } from './refusal.ts'
+import type { CliSettings } from './settings.ts'
+
+const serviceFile = z.object({
+  pid: z.int().min(1),
+  url: z.string(),
+  adminUrl: z.string(),
+  databaseUrl: z.string(),
+  redisUrl: z.string().nullable(),
+})
+
+/** Where the service is; null for what is not known. */
+export interface ServicePlace {
+  readonly dataDir: string
+  readonly url: string | null
+  /** Operator's pages; only of a service on this machine. */
+  readonly adminUrl: string | null
+  readonly databaseUrl: string | null
+  readonly redisUrl: string | null
+  /** `DATA_DIR/service.json` names a process that has ended. */
+  readonly stale: boolean
+}
+
+/**
+ * Finds the service: the one that runs on `DATA_DIR`, else what `DATABASE_URL`, `REDIS_URL` and
+ * `API_URL` say.
+ */
+export async function findService(settings: CliSettings): Promise<ServicePlace> {
+  const dataDir = resolve(settings.DATA_DIR)
+  const file = await readServiceFile(join(dataDir, 'service.json'))
+  if (file !== undefined && isAlive(file.pid)) {
+    const { url, adminUrl, databaseUrl, redisUrl } = file
+    return { dataDir, url, adminUrl, databaseUrl, redisUrl, stale: false }
+  }
+  return {
+    dataDir,
+    url: settings.API_URL ?? null,
+    adminUrl: null,
+    databaseUrl: settings.DATABASE_URL ?? null,
+    redisUrl: settings.REDIS_URL ?? null,
+    stale: file !== undefined,
+  }
+}
+
+/** Opens the service's database for a command. @throws Refusal where it is not known */
+export async function openServiceDatabase(settings: CliSettings): Promise<Db> {
+  const place = await findService(settings)
+  if (place.databaseUrl === null) throw notFound(place, 'DATABASE_URL')
+  return openDatabase({ url: place.databaseUrl, poolSize: 2, applicationName: 'cli' })
+}
+
+/** A client of the service. @throws Refusal where its address or the key is not known */
+export async function openServiceClient(
+  settings: CliSettings,
+  key: string | undefined,
+): Promise<Client> {
+  const place = await findService(settings)
+  if (place.url === null) throw notFound(place, 'API_URL')
+  const chosen = key ?? settings.PLUMBLINE_KEY
+  if (chosen === undefined) {
+    throw new Refusal(
+      'No API key was given; pass --key or set PLUMBLINE_KEY ("key create ID --mode live" makes one).',
+    )
+  }
+  if (!/^[\x21-\x7e]+$/.test(chosen)) {
+    throw new Refusal('The API key holds characters that no key has; copy it again.')
+  }
+  return createClient({ baseUrl: place.url, key: chosen })
+}
+
+/** What to say where no service is known. */
+export function notFound(
+  { dataDir, stale }: ServicePlace,
+  setting: 'API_URL' | 'DATABASE_URL',
+): Refusal {
+  const met = stale ? `The service of ${dataDir} has ended` : `No service runs on ${dataDir}`
+  return new Refusal(`${met} and ${setting} is not set; start it with "npm start", or set one.`)
+}
+
+async function readServiceFile(path: string): Promise<z.infer<typeof serviceFile> | undefined> {
+  let text: string
+  try {
+    text = await readFile(path, 'utf8')
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT' || codeOf(error) === 'ENOTDIR') return undefined
+    throw new Refusal(`${path} cannot be read (${codeOf(error)}); run this as its owner.`, {
+      cause: error,
+    })
+  }
+  try {
+    return serviceFile.parse(JSON.parse(text))
+  } catch (error) {
+    throw new Refusal(`${path} is damaged; start the service again to have it written anew.`, {
+      cause: error,
+    })
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0)
+  } catch (error) {
+    // A process of somebody else's may be seen and not signalled.
+    return codeOf(error) === 'EPERM'
+  }
+}
+
+function codeOf(error: unknown): string {
+  return error instanceof Error && 'code' in error ? String(error.code) : 'unknown'
+}

@@ -1,0 +1,21 @@
+import type { Environment } from '@plumbline/runtime/settings'
+
+/** What a command has of the terminal it runs in. */
+export interface Shell {
+  readonly environment: Environment
+  /** Standard output: what was asked for, and with `--json` nothing but JSON. */
+  write(text: string): void
+  /** Standard error: progress and remarks. */
+  tell(text: string): void
+  /** Whether standard error is a terminal, where a line can be drawn again. */
+  readonly redraws: boolean
+  /** Aborted by ctrl-C or SIGTERM. */
+  readonly stop: AbortSignal
+  /** The command did its work, and what it shows is bad: exit status 1. */
+  fail(): void
+}
+
+/** Writes a value as one line of JSON. */
+export function writeJson(shell: Shell, value: unknown): void {
+  shell.write(`${JSON.stringify(value)}\n`)
+}

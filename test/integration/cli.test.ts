@@ -1,0 +1,346 @@
+import { execFile, spawn, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import type { AccountView } from '@plumbline/contract/account'
+import type { BatchPage, BatchView } from '@plumbline/contract/batch-view'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { createTestDatabase } from '../support/postgres.ts'
+import { startService, type TestService } from '../support/service.ts'
+
+// The real program as a child process, against a real service found by its service.json.
+
+const MAIN = fileURLToPath(new URL('../../services/cli/src/main.ts', import.meta.url))
+const SETTINGS = ['DATABASE_URL', 'REDIS_URL', 'API_URL', 'PLUMBLINE_KEY', 'LISTS_DIR', 'DATA_DIR']
+
+interface Run {
+  readonly status: number
+  readonly out: string
+  readonly err: string
+}
+
+let stack: AsyncDisposableStack
+let service: TestService
+let folder: string
+
+beforeAll(async () => {
+  await using opening = new AsyncDisposableStack()
+  const database = opening.use(await createTestDatabase())
+  service = opening.use(
+    await startService({
+      databaseUrl: database.url,
+      // Slow enough for a list of thousands to be canceled, fast enough for one of ten.
+      workers: [['email', 'phone', 'ip', 'domain', '--delay=100', '--width=50'], ['batch']],
+      env: { SWEEP_SECONDS: '1' },
+    }),
+  )
+  const facts = {
+    pid: process.pid,
+    url: service.url,
+    adminUrl: service.adminUrl,
+    databaseUrl: database.url,
+    redisUrl: null,
+  }
+  await writeFile(join(service.dataDir, 'service.json'), JSON.stringify(facts))
+  folder = await mkdtemp(join(tmpdir(), 'plumbline-cli-'))
+  opening.defer(() => rm(folder, { recursive: true, force: true }))
+  stack = opening.move()
+})
+
+afterAll(() => stack.disposeAsync())
+
+/** Environment of a child: the service's data directory, and nothing of ours that leads elsewhere. */
+function environment(extra: Readonly<Record<string, string>> = {}): NodeJS.ProcessEnv {
+  const ours = Object.entries(process.env).filter(([name]) => !SETTINGS.includes(name))
+  return { ...Object.fromEntries(ours), DATA_DIR: service.dataDir, ...extra }
+}
+
+const NODE_FLAGS = ['--disable-warning=ExperimentalWarning']
+
+async function cli(words: readonly string[], extra: Record<string, string> = {}): Promise<Run> {
+  return await new Promise((resolve) => {
+    const child = execFile(
+      process.execPath,
+      [...NODE_FLAGS, MAIN, ...words],
+      { env: environment(extra), cwd: folder },
+      (_error, out, err) => resolve({ status: child.exitCode ?? -1, out, err }),
+    )
+  })
+}
+
+/** Runs with `--json` and reads what came; the shapes are what the test then looks at. */
+async function json<T>(words: readonly string[], extra: Record<string, string> = {}): Promise<T> {
+  const run = await cli([...words, '--json'], extra)
+  expect(run).toMatchObject({ status: 0 })
+  return JSON.parse(run.out) as T
+}
+
+interface Made {
+  readonly account_id: string
+  readonly live_key: string
+  readonly test_key: string | null
+}
+
+async function makeAccount(plan: string): Promise<Made> {
+  return await json<Made>(['account', 'create', '--email', 'a@b.example', '--plan', plan])
+}
+
+async function credits(key: string): Promise<AccountView['credits']> {
+  const answer = await service.call(key, 'GET', '/v1/account')
+  const view = (await answer.json()) as AccountView
+  return view.credits
+}
+
+describe('accounts and keys', () => {
+  test('account create makes keys that work, and no test key on free', async () => {
+    const pro = await makeAccount('pro')
+    expect(Object.keys(pro)).toEqual(['account_id', 'live_key', 'test_key'])
+    expect(pro.live_key).toMatch(/^svc_live_/)
+    expect(pro.test_key).toMatch(/^svc_test_/)
+    expect((await credits(pro.live_key)).allowance).toBe(25_000)
+    expect((await makeAccount('free')).test_key).toBeNull()
+  })
+
+  test('account create takes a time zone and refuses a wrong one in one sentence', async () => {
+    const words = ['account', 'create', '--email', 'a@b.example', '--time-zone']
+    const made = await json<Made>([...words, 'Europe/Berlin'])
+    expect(await json(['account', 'show', made.account_id])).toMatchObject({
+      plan: 'free',
+      time_zone: 'Europe/Berlin',
+    })
+    const refused = await cli([...words, 'Mars/Olympus'])
+    expect(refused).toMatchObject({ status: 1, out: '' })
+    expect(refused.err).toMatch(/^"Mars\/Olympus" is not a time zone[^\n]*\n$/)
+  })
+
+  test('plan, pack and grant change what the account can spend', async () => {
+    const { account_id: id, live_key: key } = await makeAccount('starter')
+    expect(await json(['account', 'plan', id, '--plan', 'pro'])).toEqual({
+      account_id: id,
+      plan: 'pro',
+      next_plan: null,
+      granted: 20_000,
+    })
+    expect(await json(['account', 'plan', id, '--plan', 'free'])).toMatchObject({
+      plan: 'pro',
+      next_plan: 'free',
+      granted: 0,
+    })
+    expect(await json(['account', 'pack', id, '--pack', 'growth'])).toMatchObject({
+      granted: 5_000,
+    })
+    const grant = ['account', 'grant', id, '--credits', '70', '--ref', 'ticket 1']
+    expect(await json(grant)).toMatchObject({ granted: 70, available: 30_070 })
+    expect(await json(grant)).toMatchObject({ granted: 0, available: 30_070 })
+    expect(await credits(key)).toMatchObject({ allowance: 25_000, packs: 5_070 })
+    expect((await cli(['account', 'list'])).out).toContain(id)
+  })
+
+  test('key create revokes the older key, and key revoke the last', async () => {
+    const { account_id: id, live_key: old } = await makeAccount('pro')
+    const { key } = await json<{ key: string }>(['key', 'create', id, '--mode', 'live'])
+    expect((await service.call(old, 'GET', '/v1/account')).status).toBe(401)
+    expect((await service.call(key, 'GET', '/v1/account')).status).toBe(200)
+    const keys = await json<readonly { revoked_at: string | null }[]>(['key', 'list', id])
+    expect(keys.map(({ revoked_at }) => revoked_at === null)).toEqual([true, true, false])
+    expect(await json(['key', 'revoke', id, '--mode', 'live'])).toMatchObject({ revoked: true })
+    expect((await cli(['key', 'revoke', id, '--mode', 'live'])).status).toBe(1)
+  })
+
+  test('an account that is not there is named', async () => {
+    for (const words of [
+      ['account', 'show', 'acc_none'],
+      ['account', 'grant', 'acc_none', '--credits', '5'],
+      ['key', 'create', 'acc_none', '--mode', 'live'],
+    ]) {
+      const run = await cli(words)
+      expect(run).toMatchObject({ status: 1, out: '' })
+      expect(run.err).toContain('There is no account acc_none')
+    }
+  })
+})
+
+describe('lookup', () => {
+  test('asks for each product with its companions', async () => {
+    const { live_key } = await makeAccount('pro')
+    const key = { PLUMBLINE_KEY: live_key }
+    expect(await json(['lookup', 'ip', '8.8.8.8', '--key', live_key])).toMatchObject({
+      ip: '8.8.8.8',
+      credits_used: 1,
+    })
+    const bundle = ['--phone', '+442079460123', '--ip', '8.8.8.8', '--domain', 'example.com']
+    expect(
+      await json(['lookup', 'fraud-signals', 'ada@example.com', ...bundle, '--explain'], key),
+    ).toMatchObject({
+      email: { address: 'ada@example.com' },
+      phone: { number: '+442079460123' },
+      domain: { domain: 'example.com' },
+      explain: {},
+      credits_used: 5,
+    })
+    const several = await cli(['lookup', 'email', 'a@b.example', 'c@d.example', '--json'], key)
+    const lines = several.out.trimEnd().split('\n')
+    expect(lines.map((line) => JSON.parse(line) as unknown)).toMatchObject([
+      { email: 'a@b.example' },
+      { email: 'c@d.example' },
+    ])
+    expect((await cli(['lookup', 'email', 'a@b.example'], key)).out).toMatch(
+      /^syntax_valid +true$/m,
+    )
+  })
+
+  test('says what is missing or refused in one sentence', async () => {
+    const none = await cli(['lookup', 'email', 'a@b.example', '--json'])
+    expect(none).toMatchObject({ status: 1, out: '' })
+    expect(none.err).toMatch(/^No API key was given[^\n]*\n$/)
+    const wrong = await cli(['lookup', 'email', 'a@b.example', '--key', 'svc_live_wrong'])
+    expect(wrong).toMatchObject({ status: 1, out: '' })
+    expect(wrong.err.trimEnd().split('\n')).toHaveLength(1)
+    const nowhere = await cli(['lookup', 'email', 'a@b.example', '--key', 'k'], {
+      DATA_DIR: folder,
+    })
+    expect(nowhere).toMatchObject({ status: 1 })
+    expect(nowhere.err).toContain('API_URL is not set')
+    const silent = await cli(['lookup', 'email', 'a@b.example', '--key', 'k'], {
+      DATA_DIR: folder,
+      API_URL: 'http://127.0.0.1:1',
+    })
+    expect(silent.status).toBe(1)
+    expect(silent.err).toMatch(/^The service cannot be reached: [^\n]+\n$/)
+  })
+})
+
+describe('batch', () => {
+  test('run writes every row and prints the finished list', async () => {
+    const { live_key: key } = await makeAccount('pro')
+    await writeFile(join(folder, 'ten.csv'), listOf(10))
+    const words = ['batch', 'run', 'ten.csv', '--product', 'email', '--out', 'ten-out.csv']
+    const batch = await json<BatchView>([...words, '--key', key])
+    expect(batch).toMatchObject({ status: 'completed', rows: { total: 10, done: 10 } })
+    const rows = (await readFile(join(folder, 'ten-out.csv'), 'utf8')).trimEnd().split('\r\n')
+    expect(rows).toHaveLength(11)
+    expect(rows[0]).toMatch(/^(?:\uFEFF)?Work Email,Name,result\./)
+    expect((await credits(key)).allowance).toBe(24_990)
+
+    const mapped = await cli(
+      [...words.slice(0, 5), '--out', 'ten.ndjson', '--mapping', '{"email":"Work Email"}'],
+      { PLUMBLINE_KEY: key },
+    )
+    expect(mapped.status).toBe(0)
+    expect(mapped.err).toMatch(/\[#{32}\] 100 % {2}10\/10 rows {2}completed/)
+    const lines = (await readFile(join(folder, 'ten.ndjson'), 'utf8')).trimEnd().split('\n')
+    expect(lines.map((line) => JSON.parse(line) as unknown)).toHaveLength(10)
+
+    const page = await json<BatchPage>(['batch', 'list', '--key', key])
+    expect(page.data.map(({ status }) => status)).toEqual(['completed', 'completed'])
+    expect(await json(['batch', 'show', batch.id, '--key', key])).toEqual(batch)
+    expect((await cli(['batch', 'delete', batch.id, '--key', key])).status).toBe(0)
+    const gone = await cli(['batch', 'results', batch.id, '--out', 'gone.csv', '--key', key])
+    expect(gone.status).toBe(1)
+    expect(await readdir(folder)).not.toContain('gone.csv')
+  })
+
+  test('run of a list that may cost too much leaves no file and says how to go on', async () => {
+    const { live_key: key } = await makeAccount('pro')
+    await writeFile(join(folder, 'dear.csv'), listOf(10))
+    const words = ['batch', 'run', 'dear.csv', '--product', 'email', '--out', 'dear-out.csv']
+    const run = await cli([...words, '--max-credits', '5', '--key', key])
+    expect(run).toMatchObject({ status: 1, out: '' })
+    expect(run.err).toMatch(/batch start bat_/)
+    expect((await readdir(folder)).filter((name) => name.startsWith('dear-out'))).toEqual([])
+    const id = /bat_\w+/.exec(run.err)?.[0] ?? ''
+    expect(await json(['batch', 'cancel', id, '--key', key])).toMatchObject({ id })
+  })
+
+  test('run refuses a list or a place that is not there before anything is uploaded', async () => {
+    const { live_key: key } = await makeAccount('pro')
+    const words = ['--product', 'email', '--key', key, '--out']
+    const list = await cli(['batch', 'run', 'missing.csv', ...words, 'x.csv'])
+    expect(list).toMatchObject({ status: 1 })
+    expect(list.err).toBe('There is no file missing.csv that can be read.\n')
+    await writeFile(join(folder, 'one.csv'), listOf(1))
+    const place = await cli(['batch', 'run', 'one.csv', ...words, 'nowhere/x.csv'])
+    expect(place.err).toMatch(/^nowhere\/x\.csv cannot be written \(ENOENT\)/)
+    expect((await json<BatchPage>(['batch', 'list', '--key', key])).data).toEqual([])
+  })
+
+  test('ctrl-C cancels the list, releases its credits and leaves no file', async () => {
+    const { account_id: id, live_key: key } = await makeAccount('pro')
+    await cli(['account', 'grant', id, '--credits', '100000'])
+    await writeFile(join(folder, 'long.csv'), listOf(50_000))
+    const words = ['batch', 'run', 'long.csv', '--product', 'email', '--out', 'long-out.csv']
+    const child = spawn(process.execPath, [...NODE_FLAGS, MAIN, ...words, '--key', key], {
+      env: environment(),
+      cwd: folder,
+    })
+    let err = ''
+    child.stderr.setEncoding('utf8').on('data', (text: string) => (err += text))
+    await untilSaid(child, () => / rows {2}running/.test(err))
+    child.kill('SIGINT')
+    const [status]: unknown[] = await once(child, 'exit')
+    expect(status).toBe(130)
+    expect(err).toMatch(/Canceled bat_\w+, \d+ credits used/)
+    expect((await readdir(folder)).filter((name) => name.startsWith('long-out'))).toEqual([])
+    const page = await json<BatchPage>(['batch', 'list', '--key', key])
+    expect(page.data.map((batch) => batch.status)).toEqual(['canceled'])
+    expect((await credits(key)).held).toBe(0)
+  })
+})
+
+describe('doctor', () => {
+  test('finds the service, its database, queue and files', async () => {
+    const run = await cli(['doctor', '--json'], {
+      SMTP_PROBING: 'false',
+      DNS_SERVERS: '127.0.0.1:1',
+    })
+    const { findings } = JSON.parse(run.out) as {
+      findings: readonly { name: string; status: string; advice: string | null }[]
+    }
+    const statusOf = (name: string): string | undefined =>
+      findings.find((finding) => finding.name === name)?.status
+    for (const name of ['settings', 'service', 'database', 'queue', 'files']) {
+      expect([name, statusOf(name)]).toEqual([name, 'ok'])
+    }
+    expect(statusOf('smtp')).toBe('off')
+    // Nothing answers on that port, and that is a failure.
+    expect(statusOf('dns 127.0.0.1:1')).toBe('failed')
+    expect(run.status).toBe(1)
+    expect(findings.every(({ status, advice }) => (status === 'ok') === (advice === null))).toBe(
+      true,
+    )
+  })
+})
+
+test('wrong usage is said on standard error with status 2', async () => {
+  for (const words of [
+    ['nonsense'],
+    ['account', 'create'],
+    ['account', 'create', '--email', 'a@b.example', '--plan', 'gold'],
+    ['account', 'grant', 'acc_x', '--credits', '-5'],
+    ['lookup', 'email', 'a@b.example', 'c@d.example', '--bogus'],
+    ['lookup', 'deliverability', 'a@b.example', 'c@d.example', '--phone', '+442079460123'],
+    ['batch', 'run', 'x.csv', '--product', 'email'],
+    ['batch', 'run', 'x.csv', '--product', 'email', '--out', 'y', '--mapping', '[1]'],
+  ]) {
+    const run = await cli(words)
+    expect([words, run.status, run.out]).toEqual([words, 2, ''])
+    expect(run.err).not.toBe('')
+  }
+})
+
+async function untilSaid(child: ChildProcess, said: () => boolean): Promise<void> {
+  while (!said()) {
+    if (child.exitCode !== null) throw new Error('the program ended before')
+    await Promise.race([once(child.stderr ?? child, 'data'), once(child, 'exit')])
+  }
+}
+
+function listOf(count: number): string {
+  const rows = Array.from(
+    { length: count },
+    (_, at) => `user${at}@list${at % 97}.example,User ${at}`,
+  )
+  return `Work Email,Name\n${rows.join('\n')}\n`
+}
