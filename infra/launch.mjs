@@ -24,7 +24,8 @@ const COMMANDS = {
 
 const [command, ...args] = process.argv.slice(2)
 const script = COMMANDS[command]
-if (script === undefined) fail(`Unknown command ${command}; expected ${Object.keys(COMMANDS)}.`)
+if (script === undefined)
+  fail(`Unknown command ${command}; expected ${Object.keys(COMMANDS).join(', ')}.`)
 
 install()
 const child = spawn(

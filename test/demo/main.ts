@@ -63,6 +63,9 @@ async function startService(settings: Readonly<Record<string, string>>): Promise
       REGISTRY_QUERIES_PER_SECOND: '20',
       HLR_QUERIES_PER_SECOND: '200',
       HLR_CONNECTIONS: '50',
+      // Small chunks and frequent saves, so that there is something to watch.
+      CHUNK_RECORDS: '100',
+      SAVE_SECONDS: '1',
       PORT: '0',
       ADMIN_PORT: '0',
     },
@@ -80,7 +83,8 @@ async function startService(settings: Readonly<Record<string, string>>): Promise
   ])
   const url = /listens on (\S+)/.exec(greeting)?.[1]
   const liveKey = /live key: (\S+)/.exec(greeting)?.[1]
-  if (url === undefined || liveKey === undefined) throw new Error(`unexpected greeting: ${greeting}`)
+  if (url === undefined || liveKey === undefined)
+    throw new Error(`unexpected greeting: ${greeting}`)
   return { url, liveKey, process: child, stop: () => child.kill('SIGTERM') }
 }
 
@@ -118,9 +122,14 @@ async function enrich({ url, liveKey }: DemoService): Promise<void> {
   console.log(`\nThe result file: ${path}`)
 }
 
+let shown = ''
+
+/** Redraws one line on a terminal; elsewhere a line for each step that can be seen. */
 function showProgress(batch: BatchView): void {
-  if (process.stdout.isTTY) process.stdout.write(`\r${progressLine(batch)}   `)
-  else console.log(progressLine(batch))
+  const line = progressLine(batch)
+  if (process.stdout.isTTY) process.stdout.write(`\r${line}   `)
+  else if (line.slice(0, 40) !== shown) console.log(line)
+  shown = line.slice(0, 40)
 }
 
 /** Rows by risk level, and by what their email check came back with. */

@@ -56,7 +56,7 @@ function parseObject(text: string): SimnetOptions {
   const parsed: unknown = JSON.parse(text)
   if (typeof parsed !== 'object' || parsed === null)
     throw new Error(`--options is not a JSON object. ${USAGE}`)
-  return parsed as SimnetOptions
+  return parsed
 }
 
 await main()

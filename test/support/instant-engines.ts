@@ -58,7 +58,7 @@ function waitsOf(subject: string): { times: number; later: Later } | undefined {
 /** The facts that an instant engine gives for a subject. */
 export function outcomeFor<C extends Check>(check: C, subject: string): Outcome<C> {
   // Safe because FACTS is indexed by the same check.
-  return FACTS[check](subject) as unknown as Outcome<C>
+  return FACTS[check](subject)
 }
 
 const FACTS: { readonly [C in Check]: (subject: string) => Outcome<C> } = {

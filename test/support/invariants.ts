@@ -23,7 +23,9 @@ export async function expectIntact(
   expect(data.every((row) => row['result.email'] === row['email'])).toBe(true)
   expect(data.every((row) => row['result.credits_charged'] === '1')).toBe(true)
   await expectLedgerIntact(service)
-  const { rows } = await service.db.pool.query<{ tasks: number }>('select count(*) as tasks from tasks')
+  const { rows } = await service.db.pool.query<{ tasks: number }>(
+    'select count(*) as tasks from tasks',
+  )
   expect(rows[0]?.tasks).toBe(0)
 }
 

@@ -97,10 +97,10 @@ export async function startService(options: ServiceOptions): Promise<TestService
   const owned = stack.move()
   const service: TestService = {
     get url() {
-      return `http://127.0.0.1:${api.facts()['port']}`
+      return `http://127.0.0.1:${String(api.facts()['port'])}`
     },
     get adminUrl() {
-      return `http://127.0.0.1:${api.facts()['adminPort']}`
+      return `http://127.0.0.1:${String(api.facts()['adminPort'])}`
     },
     dataDir,
     db,

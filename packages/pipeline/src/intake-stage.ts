@@ -73,8 +73,8 @@ export async function readList(
     return await storeList(pipeline, batch, list, lease, signal)
   } catch (error) {
     if (!(error instanceof ListError)) throw error
-    const public_ = { error: PROBLEMS[error.code].error, message: error.message }
-    await failBatch(pipeline, batch.id, public_, lease)
+    const shown = { error: PROBLEMS[error.code].error, message: error.message }
+    await failBatch(pipeline, batch.id, shown, lease)
     return 'failed'
   } finally {
     await source.release()

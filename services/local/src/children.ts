@@ -32,10 +32,7 @@ const RESTART_MS = 1_000
 
 /** V8 flags that keep a program's memory flat: both generations bounded. */
 export function memoryFlags(heapMegabytes: number): readonly string[] {
-  return [
-    `--max-old-space-size=${heapMegabytes}`,
-    `--max-semi-space-size=${SEMI_SPACE_MEGABYTES}`,
-  ]
+  return [`--max-old-space-size=${heapMegabytes}`, `--max-semi-space-size=${SEMI_SPACE_MEGABYTES}`]
 }
 
 /** Facts that a child tells when it takes work, such as its port. */
@@ -54,16 +51,16 @@ export function supervise(
   options: { env: Environment; log: Log; graceMs: number },
 ): Supervised {
   let child: ChildProcess | undefined
-  let stopping = false
+  const stopping = new AbortController()
   const { promise: ready, resolve, reject } = Promise.withResolvers<ReadyFacts>()
   const run = async (): Promise<void> => {
-    while (!stopping) {
+    while (!stopping.signal.aborted) {
       child = start(program, options.env)
       child.on('message', (message) => {
         if (isReady(message)) resolve(message)
       })
       const [code, signal]: unknown[] = await once(child, 'exit')
-      if (stopping) return
+      if (stopping.signal.aborted) return
       reject(new Error(`${program.name} ended with ${String(code ?? signal)} before it was ready`))
       options.log.error({ program: program.name, code, signal }, 'program ended; starting it again')
       await wait(RESTART_MS)
@@ -76,7 +73,7 @@ export function supervise(
       return child?.pid
     },
     [Symbol.asyncDispose]: async () => {
-      stopping = true
+      stopping.abort()
       child?.kill('SIGTERM')
       const killer = setTimeout(() => child?.kill('SIGKILL'), options.graceMs)
       await running

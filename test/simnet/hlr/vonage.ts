@@ -18,7 +18,7 @@ export const vonage: HlrProvider = (context, request) => {
   if (!/\/ni\/advanced(\/async)?\/json$/.test(request.path)) return undefined
   const given = request.method === 'POST' ? new URLSearchParams(request.body) : request.query
   const fields = jsonObject(request.body)
-  const field = (name: string): string => given.get(name) ?? String(fields?.[name] ?? '')
+  const field = (name: string): string => given.get(name) ?? textOf(fields?.[name])
   if (!authorised(request.headers.authorization, field))
     return ok({ status: 4, status_message: 'Invalid credentials' })
   const number = field('number').replace(/^\+/, '')
@@ -112,7 +112,7 @@ function carrier(phone: Phone, network: Network | undefined): unknown {
 }
 
 function identity(context: HlrContext, body: Record<string, unknown> | undefined): HlrReply {
-  const number = String(body?.['phone_number'] ?? '')
+  const number = textOf(body?.['phone_number'])
   const asked =
     typeof body?.['insights'] === 'object' && body['insights'] !== null
       ? Object.keys(body['insights'])
@@ -174,4 +174,8 @@ function identityCarrier(phone: Phone, network: Network): Record<string, string>
 
 function ok(body: unknown): HlrReply {
   return { status: 200, body }
+}
+
+function textOf(value: unknown): string {
+  return typeof value === 'string' || typeof value === 'number' ? String(value) : ''
 }

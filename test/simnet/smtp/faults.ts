@@ -267,7 +267,7 @@ function secureAndServe(
   then: (secured: Duplex) => void = (secured) => converse(secured, {}, undefined, socket),
 ): void {
   // TLSSocket takes any duplex; its type names only net.Socket.
-  const secured = new TLSSocket(wire as Socket, {
+  const secured = new TLSSocket(wire, {
     isServer: true,
     secureContext: context.secureContext,
   })

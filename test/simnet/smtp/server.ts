@@ -137,7 +137,7 @@ function secure(
   secured: (wire: Duplex) => void,
 ): void {
   // TLSSocket takes any duplex; its type names only net.Socket.
-  const tls = new TLSSocket(wire as Socket, { isServer: true, secureContext })
+  const tls = new TLSSocket(wire, { isServer: true, secureContext })
   tls.on('error', () => wire.destroy())
   tls.on('secure', () => {
     host.counters.host.tlsSessions++

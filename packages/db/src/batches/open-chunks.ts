@@ -8,5 +8,5 @@ export async function countOpenChunks(db: Kysely<Tables>): Promise<number> {
     .select(sql<number>`count(*)`.as('open'))
     .where('settled_at', 'is', null)
     .executeTakeFirstOrThrow()
-  return Number(row.open)
+  return row.open
 }

@@ -54,14 +54,18 @@ export async function batchLoad(
   const row = await db
     .selectFrom('batches')
     .select([
-      sql<number>`count(*) filter (where status = any(${[...UNFINISHED_STATES]}))`.as('unfinished'),
-      sql<number>`coalesce(sum(file_bytes + coalesce(result_bytes, 0)), 0)`.as('file_bytes'),
+      sql<number>`(count(*) filter (where status = any(${[...UNFINISHED_STATES]})))`.as(
+        'unfinished',
+      ),
+      sql<number>`coalesce(sum(file_bytes + coalesce(result_bytes, 0)), 0)::bigint`.as(
+        'file_bytes',
+      ),
     ])
     .where('account_id', '=', accountId)
     // Of these no file is left.
     .where('status', 'not in', ['failed', 'expired'])
     .executeTakeFirstOrThrow()
-  return { unfinished: Number(row.unfinished), fileBytes: Number(row.file_bytes) }
+  return { unfinished: row.unfinished, fileBytes: row.file_bytes }
 }
 
 /** A batch of this owner; undefined where there is none. */
@@ -115,14 +119,14 @@ export async function sumsOf(
     .selectFrom('chunks')
     .select([
       'batch_id',
-      sql<number>`coalesce(sum(row_count) filter (where settled_at is not null), 0)`.as(
+      sql<number>`coalesce(sum(row_count) filter (where settled_at is not null), 0)::bigint`.as(
         'rows_done',
       ),
-      sql<number>`coalesce(sum(charged), 0)`.as('credits_used'),
+      sql<number>`coalesce(sum(charged), 0)::bigint`.as('credits_used'),
       sql<number>`1 - sum(remaining) / greatest(1, sum(email_count + phone_count + ip_count
         + domain_count))::float8`.as('answered_share'),
       ...[1, 2, 3, 4].map((place) =>
-        sql<number>`coalesce(sum(verdicts[${sql.lit(place)}]), 0)`.as(`verdict_${place}`),
+        sql<number>`coalesce(sum(verdicts[${sql.lit(place)}]), 0)::bigint`.as(`verdict_${place}`),
       ),
     ])
     .where('batch_id', 'in', ids.length === 0 ? [''] : [...ids])
@@ -132,8 +136,8 @@ export async function sumsOf(
   for (const row of rows) {
     const counts: Record<string, unknown> = row
     sums.set(row.batch_id, {
-      rowsDone: Number(row.rows_done),
-      creditsUsed: Number(row.credits_used),
+      rowsDone: row.rows_done,
+      creditsUsed: row.credits_used,
       answeredShare: row.answered_share,
       verdicts: [1, 2, 3, 4].map((place) => Number(counts[`verdict_${place}`])),
     })

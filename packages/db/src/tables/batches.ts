@@ -5,7 +5,7 @@ import type { Json } from '@plumbline/contract/outcome'
 import type { ColumnType, Generated, JSONColumnType } from 'kysely'
 
 type Timestamp = ColumnType<Date, Date | string, Date | string>
-type Stored<T extends object | null> = JSONColumnType<T, string, string>
+type Stored<T extends object | null> = JSONColumnType<T>
 
 export interface MappedColumn {
   readonly column: number
