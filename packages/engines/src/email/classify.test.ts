@@ -406,7 +406,7 @@ describe('classifyReply', () => {
           enhanced: null,
           text: text.replace(/\b5\.(\d+\.\d+)/, '4.$1'),
         })
-        expect(met.verdict, text).not.toBe('undeliverable')
+        expect([text, met.verdict]).not.toEqual([text, 'undeliverable'])
       }
     }
   })
@@ -415,7 +415,7 @@ describe('classifyReply', () => {
     for (const [provider, code, text] of SAMPLES) {
       for (const phase of ['greeting', 'ehlo', 'starttls', 'mail'] as const) {
         const met = classifyReply({ phase, provider, code, text })
-        expect([met.verdict, met.mailbox], `${phase} ${text}`).toEqual(['unknown', 'unknown'])
+        expect([text, met.verdict, met.mailbox]).toEqual([text, 'unknown', 'unknown'])
       }
     }
   })

@@ -89,90 +89,72 @@ function matches(
   return rule.text === undefined || rule.text.test(text)
 }
 
-/** Meaning of each kind; a temporary reply can prove a mailbox full, never missing or disabled. */
+type Meaning = Pick<Classified, 'reason' | 'party'> &
+  Partial<Pick<Classified, 'verdict' | 'mailbox' | 'confidence' | 'retry'>>
+
+/** What each kind means; unknown and of low confidence where a row does not say otherwise. */
+const MEANINGS: Readonly<Record<ReplyKind, Meaning>> = {
+  missing: {
+    reason: 'mailbox_not_found',
+    party: 'mailbox',
+    verdict: 'undeliverable',
+    mailbox: 'missing',
+    confidence: 'high',
+  },
+  likely_missing: {
+    reason: 'mailbox_not_found',
+    party: 'mailbox',
+    verdict: 'undeliverable',
+    mailbox: 'missing',
+    confidence: 'medium',
+  },
+  disabled: {
+    reason: 'mailbox_disabled',
+    party: 'mailbox',
+    verdict: 'undeliverable',
+    mailbox: 'disabled',
+    confidence: 'high',
+  },
+  full: {
+    reason: 'mailbox_full',
+    party: 'mailbox',
+    verdict: 'risky',
+    mailbox: 'full',
+    confidence: 'medium',
+    retry: false,
+  },
+  no_domain: {
+    reason: 'no_domain',
+    party: 'domain',
+    verdict: 'undeliverable',
+    confidence: 'medium',
+  },
+  no_mail: { reason: 'null_mx', party: 'domain', verdict: 'undeliverable', confidence: 'medium' },
+  exists: { reason: 'accepted_exists', party: 'mailbox' },
+  filtered: { reason: 'unclassified_reply', party: 'mailbox' },
+  blocked: { reason: 'blocked', party: 'us' },
+  relay: { reason: 'relay_denied', party: 'domain' },
+  greylist: { reason: 'greylisted', party: 'server', retry: true },
+  rate: { reason: 'rate_limited', party: 'rate', retry: true },
+  server: { reason: 'server_error', party: 'server' },
+  smtputf8: { reason: 'smtputf8_unsupported', party: 'server', retry: false },
+  unclassified: { reason: 'unclassified_reply', party: 'server' },
+}
+
+/** The meaning of a kind; a temporary reply can prove a mailbox full, never missing or disabled. */
 function outcome(kind: ReplyKind, rule: string, text: string, severity: number): Classified {
-  const base = {
-    mailbox: 'unknown',
-    retry: severity === 4,
-    retrySeconds: severity === 4 ? waitSeconds(text) : null,
-    rule,
+  const lasting = MEANINGS[kind]
+  const meaning = lasting.verdict === 'undeliverable' && severity !== 5 ? MEANINGS.server : lasting
+  const retry = meaning.retry ?? severity === 4
+  const names = severity === 4 || kind === 'greylist'
+  return {
     verdict: 'unknown',
+    mailbox: 'unknown',
     confidence: 'low',
-  } as const
-  switch (kind) {
-    case 'missing':
-    case 'likely_missing':
-      if (severity !== 5) return { ...base, reason: 'server_error', party: 'server' }
-      return {
-        ...base,
-        verdict: 'undeliverable',
-        reason: 'mailbox_not_found',
-        party: 'mailbox',
-        mailbox: 'missing',
-        confidence: kind === 'missing' ? 'high' : 'medium',
-      }
-    case 'disabled':
-      if (severity !== 5) return { ...base, reason: 'server_error', party: 'server' }
-      return {
-        ...base,
-        verdict: 'undeliverable',
-        reason: 'mailbox_disabled',
-        party: 'mailbox',
-        mailbox: 'disabled',
-        confidence: 'high',
-      }
-    case 'full':
-      return {
-        ...base,
-        verdict: 'risky',
-        reason: 'mailbox_full',
-        party: 'mailbox',
-        mailbox: 'full',
-        confidence: 'medium',
-        retry: false,
-      }
-    case 'no_domain':
-      if (severity !== 5) return { ...base, reason: 'server_error', party: 'server' }
-      return {
-        ...base,
-        verdict: 'undeliverable',
-        reason: 'no_domain',
-        party: 'domain',
-        confidence: 'medium',
-      }
-    case 'no_mail':
-      if (severity !== 5) return { ...base, reason: 'server_error', party: 'server' }
-      return {
-        ...base,
-        verdict: 'undeliverable',
-        reason: 'null_mx',
-        party: 'domain',
-        confidence: 'medium',
-      }
-    case 'exists':
-      return { ...base, reason: 'accepted_exists', party: 'mailbox' }
-    case 'filtered':
-      return { ...base, reason: 'unclassified_reply', party: 'mailbox' }
-    case 'blocked':
-      return { ...base, reason: 'blocked', party: 'us' }
-    case 'relay':
-      return { ...base, reason: 'relay_denied', party: 'domain' }
-    case 'greylist':
-      return {
-        ...base,
-        reason: 'greylisted',
-        party: 'server',
-        retry: true,
-        retrySeconds: waitSeconds(text),
-      }
-    case 'rate':
-      return { ...base, reason: 'rate_limited', party: 'rate', retry: true }
-    case 'server':
-      return { ...base, reason: 'server_error', party: 'server' }
-    case 'smtputf8':
-      return { ...base, reason: 'smtputf8_unsupported', party: 'server', retry: false }
-    case 'unclassified':
-      return { ...base, reason: 'unclassified_reply', party: 'server' }
+    ...meaning,
+    retry,
+    retrySeconds: names ? waitSeconds(text) : null,
+    rule,
   }
 }
 

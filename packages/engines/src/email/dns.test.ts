@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { ask, outcomeOf, testEngine } from './engine-fixture.ts'
-import { fakeResolver, startSmtp } from './smtp-fixture.ts'
+import { startSmtp } from './smtp-fixture.ts'
+import type { fakeResolver } from './smtp-fixture.ts'
 
 type Zone = Parameters<typeof fakeResolver>[0]
 const mx = (...hosts: (readonly [number, string])[]) =>

@@ -57,121 +57,136 @@ export interface GroupQueue {
 /** Lines looked at for one that the open connection can serve. */
 const PREFERENCE_LOOKS = 8
 
+interface Lines {
+  readonly all: Map<string, Line>
+  /** Keys of lines with a live ticket. */
+  readonly live: Set<string>
+  size: number
+  bulkSize: number
+}
+
 /** Makes an empty queue. */
 export function createGroupQueue(): GroupQueue {
-  const lines = new Map<string, Line>()
-  const liveLines = new Set<string>()
-  let size = 0
-  let bulkSize = 0
-
-  const removed = (key: string, line: Line): void => {
-    if (line.live.length === 0) liveLines.delete(key)
-    if (line.live.length + line.bulk.length === 0) lines.delete(key)
-  }
-  const shift = (tickets: Ticket[], count: number, taken: Ticket[]): void => {
-    let used = 0
-    while (used < tickets.length && taken.length < count) {
-      const ticket = tickets[used++]
-      if (ticket === undefined) break
-      size--
-      if (ticket.lane === 'bulk') bulkSize--
-      if (!ticket.settled) taken.push(ticket)
-    }
-    tickets.splice(0, used)
-  }
-  const takeFrom = (key: string, count: number): Batch | null => {
-    const line = lines.get(key)
-    if (line === undefined) return null
-    const taken: Ticket[] = []
-    shift(line.live, count, taken)
-    shift(line.bulk, count, taken)
-    // To the end of the turn.
-    lines.delete(key)
-    lines.set(key, line)
-    removed(key, line)
-    return { domain: line.domain, route: line.route, tickets: taken }
-  }
-  const choose = (prefers: ((route: HostsRoute) => boolean) | undefined): string | undefined => {
-    const pool: Iterable<string> = liveLines.size > 0 ? liveLines : lines.keys()
-    let first: string | undefined
-    let looks = 0
-    for (const key of pool) {
-      first ??= key
-      const line = lines.get(key)
-      if (prefers === undefined || (line !== undefined && prefers(line.route))) return key
-      if (++looks >= PREFERENCE_LOOKS) break
-    }
-    return first
-  }
-
-  const lineOf = (ticket: Ticket, route: HostsRoute): Line => {
-    // SMTPUTF8 is a parameter of the transaction, so such names keep to themselves.
-    const key = ticket.utf8 ? `${ticket.domain} utf8` : ticket.domain
-    let line = lines.get(key)
-    if (line === undefined) {
-      line = { domain: ticket.domain, route, live: [], bulk: [] }
-      lines.set(key, line)
-    }
-    if (ticket.lane === 'live') liveLines.add(key)
-    else bulkSize++
-    size++
-    return line
-  }
-
+  const lines: Lines = { all: new Map(), live: new Set(), size: 0, bulkSize: 0 }
   return {
     get size() {
-      return size
+      return lines.size
     },
     get bulkSize() {
-      return bulkSize
+      return lines.bulkSize
     },
     get liveSize() {
-      return size - bulkSize
+      return lines.size - lines.bulkSize
     },
     push(ticket, route) {
-      lineOf(ticket, route)[ticket.lane].push(ticket)
+      lineFor(lines, ticket, route)[ticket.lane].push(ticket)
     },
     putBack(tickets, route) {
-      for (const ticket of tickets.toReversed()) lineOf(ticket, route)[ticket.lane].unshift(ticket)
-    },
-    take(count, prefers) {
-      while (lines.size > 0) {
-        const key = choose(prefers)
-        if (key === undefined) return null
-        const batch = takeFrom(key, count)
-        if (batch !== null && batch.tickets.length > 0) return batch
+      for (const ticket of tickets.toReversed()) {
+        lineFor(lines, ticket, route)[ticket.lane].unshift(ticket)
       }
-      return null
     },
-    expire(beforeMs) {
-      const out: Ticket[] = []
-      for (const [key, line] of lines) {
-        const end = line.bulk.findIndex((ticket) => ticket.queuedMs >= beforeMs)
-        const gone = line.bulk.splice(0, end < 0 ? line.bulk.length : end)
-        size -= gone.length
-        bulkSize -= gone.length
-        out.push(...gone.filter((ticket) => !ticket.settled))
-        removed(key, line)
-      }
-      return out
-    },
-    drain(domain) {
-      const out: Ticket[] = []
-      for (const key of [domain, `${domain} utf8`]) {
-        const line = lines.get(key)
-        if (line === undefined) continue
-        const all = [...line.live.splice(0), ...line.bulk.splice(0)]
-        size -= all.length
-        bulkSize -= all.filter((ticket) => ticket.lane === 'bulk').length
-        out.push(...all.filter((ticket) => !ticket.settled))
-        removed(key, line)
-      }
-      return out
-    },
+    take: (count, prefers) => take(lines, count, prefers),
+    expire: (beforeMs) => expire(lines, beforeMs),
+    drain: (domain) => drain(lines, domain),
     clear() {
-      return [...new Set([...lines.values()].map((line) => line.domain))].flatMap((domain) =>
-        this.drain(domain),
-      )
+      const domains = new Set([...lines.all.values()].map((line) => line.domain))
+      return [...domains].flatMap((domain) => drain(lines, domain))
     },
   }
+}
+
+/** The line of a ticket that is about to join it. */
+function lineFor(lines: Lines, ticket: Ticket, route: HostsRoute): Line {
+  // SMTPUTF8 is a parameter of the transaction, so such names keep to themselves.
+  const key = ticket.utf8 ? `${ticket.domain} utf8` : ticket.domain
+  let line = lines.all.get(key)
+  if (line === undefined) {
+    line = { domain: ticket.domain, route, live: [], bulk: [] }
+    lines.all.set(key, line)
+  }
+  if (ticket.lane === 'live') lines.live.add(key)
+  else lines.bulkSize++
+  lines.size++
+  return line
+}
+
+function take(
+  lines: Lines,
+  count: number,
+  prefers: ((route: HostsRoute) => boolean) | undefined,
+): Batch | null {
+  while (lines.all.size > 0) {
+    const key = choose(lines, prefers)
+    const line = key === undefined ? undefined : lines.all.get(key)
+    if (key === undefined || line === undefined) return null
+    const tickets: Ticket[] = []
+    shift(lines, line.live, count, tickets)
+    shift(lines, line.bulk, count, tickets)
+    // To the end of the turn.
+    lines.all.delete(key)
+    lines.all.set(key, line)
+    dropEmpty(lines, key, line)
+    if (tickets.length > 0) return { domain: line.domain, route: line.route, tickets }
+  }
+  return null
+}
+
+function choose(
+  lines: Lines,
+  prefers: ((route: HostsRoute) => boolean) | undefined,
+): string | undefined {
+  let first: string | undefined
+  let looks = 0
+  for (const key of lines.live.size > 0 ? lines.live : lines.all.keys()) {
+    first ??= key
+    const line = lines.all.get(key)
+    if (prefers === undefined || (line !== undefined && prefers(line.route))) return key
+    if (++looks >= PREFERENCE_LOOKS) break
+  }
+  return first
+}
+
+function shift(lines: Lines, tickets: Ticket[], count: number, taken: Ticket[]): void {
+  let used = 0
+  while (used < tickets.length && taken.length < count) {
+    const ticket = tickets[used++]
+    if (ticket !== undefined && !ticket.settled) taken.push(ticket)
+  }
+  leave(lines, tickets.splice(0, used))
+}
+
+function expire(lines: Lines, beforeMs: number): readonly Ticket[] {
+  const out: Ticket[] = []
+  for (const [key, line] of lines.all) {
+    const end = line.bulk.findIndex((ticket) => ticket.queuedMs >= beforeMs)
+    const gone = line.bulk.splice(0, end < 0 ? line.bulk.length : end)
+    leave(lines, gone)
+    out.push(...gone.filter((ticket) => !ticket.settled))
+    dropEmpty(lines, key, line)
+  }
+  return out
+}
+
+function drain(lines: Lines, domain: string): readonly Ticket[] {
+  const out: Ticket[] = []
+  for (const key of [domain, `${domain} utf8`]) {
+    const line = lines.all.get(key)
+    if (line === undefined) continue
+    const gone = [...line.live.splice(0), ...line.bulk.splice(0)]
+    leave(lines, gone)
+    out.push(...gone.filter((ticket) => !ticket.settled))
+    dropEmpty(lines, key, line)
+  }
+  return out
+}
+
+function leave(lines: Lines, gone: readonly Ticket[]): void {
+  lines.size -= gone.length
+  for (const ticket of gone) if (ticket.lane === 'bulk') lines.bulkSize--
+}
+
+function dropEmpty(lines: Lines, key: string, line: Line): void {
+  if (line.live.length === 0) lines.live.delete(key)
+  if (line.live.length + line.bulk.length === 0) lines.all.delete(key)
 }

@@ -28,64 +28,42 @@ export interface Wire {
   destroy(): void
 }
 
-/** Takes an open socket. `endMs` bounds the life of the wire, whatever the peer sends. */
-export function createWire(socket: Socket, endMs: number, signal: AbortSignal): Wire {
-  const reader: ReplyReader = createReplyReader()
-  let fault: WireFault | null = null
-  let wanted = 0
-  let got: Reply[] = []
-  let settle: ((exchanged: Exchanged) => void) | null = null
-  let timer: NodeJS.Timeout | null = null
-  const bornMs = performance.now()
+interface Open {
+  readonly socket: Socket
+  readonly reader: ReplyReader
+  /** When the wire must end, by the monotonic clock. */
+  readonly endMs: number
+  fault: WireFault | null
+  /** Replies the exchange waits for, those it has, and who waits. */
+  wanted: number
+  got: Reply[]
+  settle: ((exchanged: Exchanged) => void) | null
+  replyTimeoutMs: number
+  timer: NodeJS.Timeout | null
+}
 
-  const finish = (): void => {
-    if (timer !== null) clearTimeout(timer)
-    timer = null
-    const resolve = settle
-    settle = null
-    // With a reply too many, none of them can be trusted to answer what was asked.
-    if (fault === 'unsolicited') resolve?.({ replies: [], fault })
-    else resolve?.({ replies: got, fault: got.length >= wanted ? null : fault })
+/** Takes an open socket. `lifeMs` bounds the life of the wire, whatever the peer sends. */
+export function createWire(socket: Socket, lifeMs: number, signal: AbortSignal): Wire {
+  const wire: Open = {
+    socket,
+    reader: createReplyReader(),
+    endMs: performance.now() + lifeMs,
+    fault: null,
+    wanted: 0,
+    got: [],
+    settle: null,
+    replyTimeoutMs: 0,
+    timer: null,
   }
-  const fail = (why: WireFault): void => {
-    fault ??= why
-    socket.destroy()
-    if (settle !== null) finish()
-  }
-  const arm = (replyTimeoutMs: number): void => {
-    if (timer !== null) clearTimeout(timer)
-    const leftMs = endMs - (performance.now() - bornMs)
-    timer = setTimeout(() => fail('timeout'), Math.max(0, Math.min(replyTimeoutMs, leftMs)))
-  }
-  let lastTimeoutMs = 0
-  const onData = (chunk: Buffer): void => {
-    const read = reader.push(chunk)
-    for (const reply of read.replies) {
-      if (settle === null || got.length >= wanted) {
-        // A reply too many: from here on nobody could tell which reply answers what.
-        fault ??= reply.code === 421 ? 'closed' : 'unsolicited'
-        break
-      }
-      got.push(reply)
-    }
-    if (read.fault !== null) fault ??= read.fault
-    if (fault !== null) {
-      fail(fault)
-      return
-    }
-    if (settle === null) return
-    if (got.length >= wanted) finish()
-    else if (read.replies.length > 0) arm(lastTimeoutMs)
-  }
-  const onClose = (): void => fail('closed')
-  const onAbort = (): void => fail('aborted')
+  const onData = (chunk: Buffer): void => hear(wire, chunk)
+  const onClose = (): void => fail(wire, 'closed')
+  const onAbort = (): void => fail(wire, 'aborted')
   socket.on('data', onData)
   socket.on('close', onClose)
   socket.on('end', onClose)
   socket.on('error', onClose)
   signal.addEventListener('abort', onAbort, { once: true })
   if (signal.aborted) onAbort()
-
   const detach = (): void => {
     socket.off('data', onData)
     socket.off('close', onClose)
@@ -93,34 +71,86 @@ export function createWire(socket: Socket, endMs: number, signal: AbortSignal): 
     signal.removeEventListener('abort', onAbort)
   }
   return {
-    exchange(payload, count, replyTimeoutMs) {
-      if (fault !== null) return Promise.resolve({ replies: [], fault })
-      wanted = count
-      got = []
-      lastTimeoutMs = replyTimeoutMs
-      return new Promise((resolve) => {
-        settle = resolve
-        arm(replyTimeoutMs)
-        if (payload !== '') socket.write(payload, encodingOf(payload))
-      })
-    },
+    exchange: (payload, count, replyTimeoutMs) => exchange(wire, payload, count, replyTimeoutMs),
     send(payload) {
-      if (fault === null) socket.write(payload, 'latin1')
+      if (wire.fault === null) socket.write(payload, 'latin1')
     },
     get fault() {
-      return fault
+      return wire.fault
     },
     release() {
       detach()
-      return fault === null && reader.pendingBytes === 0 ? socket : null
+      return wire.fault === null && wire.reader.pendingBytes === 0 ? socket : null
     },
     destroy() {
       detach()
-      fault ??= 'closed'
-      if (settle !== null) finish()
+      wire.fault ??= 'closed'
+      if (wire.settle !== null) finish(wire)
       socket.destroy()
     },
   }
+}
+
+function exchange(
+  wire: Open,
+  payload: string,
+  count: number,
+  replyTimeoutMs: number,
+): Promise<Exchanged> {
+  if (wire.fault !== null) return Promise.resolve({ replies: [], fault: wire.fault })
+  wire.wanted = count
+  wire.got = []
+  wire.replyTimeoutMs = replyTimeoutMs
+  return new Promise((resolve) => {
+    wire.settle = resolve
+    arm(wire)
+    if (payload !== '') wire.socket.write(payload, encodingOf(payload))
+  })
+}
+
+function hear(wire: Open, chunk: Buffer): void {
+  const read = wire.reader.push(chunk)
+  for (const reply of read.replies) {
+    if (wire.settle === null || wire.got.length >= wire.wanted) {
+      // A reply too many: from here on nobody could tell which reply answers what.
+      wire.fault ??= reply.code === 421 ? 'closed' : 'unsolicited'
+      break
+    }
+    wire.got.push(reply)
+  }
+  if (read.fault !== null) wire.fault ??= read.fault
+  if (wire.fault !== null) {
+    fail(wire, wire.fault)
+    return
+  }
+  if (wire.settle === null) return
+  if (wire.got.length >= wire.wanted) finish(wire)
+  else if (read.replies.length > 0) arm(wire)
+}
+
+/** Each whole reply earns the time of the next; a part of one earns nothing. */
+function arm(wire: Open): void {
+  if (wire.timer !== null) clearTimeout(wire.timer)
+  const leftMs = wire.endMs - performance.now()
+  const ms = Math.max(0, Math.min(wire.replyTimeoutMs, leftMs))
+  wire.timer = setTimeout(() => fail(wire, 'timeout'), ms)
+}
+
+function fail(wire: Open, why: WireFault): void {
+  wire.fault ??= why
+  wire.socket.destroy()
+  if (wire.settle !== null) finish(wire)
+}
+
+function finish(wire: Open): void {
+  if (wire.timer !== null) clearTimeout(wire.timer)
+  wire.timer = null
+  const resolve = wire.settle
+  wire.settle = null
+  const { fault, got, wanted } = wire
+  // With a reply too many, none of them can be trusted to answer what was asked.
+  if (fault === 'unsolicited') resolve?.({ replies: [], fault })
+  else resolve?.({ replies: got, fault: got.length >= wanted ? null : fault })
 }
 
 /** One octet a character is much cheaper to write, and most commands are ASCII. */
