@@ -42,7 +42,9 @@ export async function run(): Promise<readonly Figure[]> {
 }
 
 /** The kernel's own high-water mark of each process. */
-async function peaks(service: TestService): Promise<readonly { name: string; megabytes: number }[]> {
+async function peaks(
+  service: TestService,
+): Promise<readonly { name: string; megabytes: number }[]> {
   return await Promise.all(
     [service.api, ...service.workers].map(async ({ name, process }) => {
       const status = await readFile(`/proc/${process.pid}/status`, 'utf8')
