@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url'
 import type { AccountView } from '@plumbline/contract/account'
 import type { BatchPage, BatchView } from '@plumbline/contract/batch-view'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { backends } from '../support/backends.ts'
 import { createTestDatabase } from '../support/postgres.ts'
 import { startService, type TestService } from '../support/service.ts'
 
@@ -24,10 +25,15 @@ interface Run {
 let stack: AsyncDisposableStack
 let service: TestService
 let folder: string
+let databaseUrl: string
+
+/** Nothing answers on that port, so that no test leaves the machine. */
+const OFFLINE = { SMTP_PROBING: 'false', DNS_SERVERS: '127.0.0.1:1' }
 
 beforeAll(async () => {
   await using opening = new AsyncDisposableStack()
   const database = opening.use(await createTestDatabase())
+  databaseUrl = database.url
   service = opening.use(
     await startService({
       databaseUrl: database.url,
@@ -291,10 +297,7 @@ describe('batch', () => {
 
 describe('doctor', () => {
   test('finds the service, its database, queue and files', async () => {
-    const run = await cli(['doctor', '--json'], {
-      SMTP_PROBING: 'false',
-      DNS_SERVERS: '127.0.0.1:1',
-    })
+    const run = await cli(['doctor', '--json'], OFFLINE)
     const { findings } = JSON.parse(run.out) as {
       findings: readonly { name: string; status: string; advice: string | null }[]
     }
@@ -304,7 +307,7 @@ describe('doctor', () => {
       expect([name, statusOf(name)]).toEqual([name, 'ok'])
     }
     expect(statusOf('smtp')).toBe('off')
-    // Nothing answers on that port, and that is a failure.
+    // No resolver at all is a failure.
     expect(statusOf('dns 127.0.0.1:1')).toBe('failed')
     expect(run.status).toBe(1)
     expect(findings.every(({ status, advice }) => (status === 'ok') === (advice === null))).toBe(
@@ -313,15 +316,39 @@ describe('doctor', () => {
   })
 })
 
+test.for(backends())('doctor asks the queue on $name by the settings alone', async (backend) => {
+  const { name, redisUrl } = backend
+  const run = await cli(['doctor', '--json'], {
+    ...OFFLINE,
+    DATA_DIR: folder,
+    DATABASE_URL: databaseUrl,
+    ...(redisUrl === undefined ? {} : { REDIS_URL: redisUrl }),
+  })
+  const { findings } = JSON.parse(run.out) as { findings: readonly object[] }
+  expect(findings).toContainEqual({
+    name: 'queue',
+    status: 'ok',
+    detail: `on ${name}, 0 jobs waiting`,
+    advice: null,
+  })
+  expect(findings).toContainEqual(expect.objectContaining({ name: 'service', status: 'off' }))
+})
+
+test('data update that reaches nobody fails and says so of each list', async () => {
+  const run = await cli(['data', 'update', '--json'], {
+    ...OFFLINE,
+    LISTS_DIR: join(folder, 'lists'),
+  })
+  expect(run.status).toBe(1)
+  const { updates } = JSON.parse(run.out) as { updates: readonly { status: string }[] }
+  expect(updates.length).toBeGreaterThan(5)
+  expect(new Set(updates.map(({ status }) => status))).toEqual(new Set(['failed']))
+})
+
 test('wrong usage is said on standard error with status 2', async () => {
   for (const words of [
-    ['nonsense'],
-    ['account', 'create'],
     ['account', 'create', '--email', 'a@b.example', '--plan', 'gold'],
-    ['account', 'grant', 'acc_x', '--credits', '-5'],
-    ['lookup', 'email', 'a@b.example', 'c@d.example', '--bogus'],
     ['lookup', 'deliverability', 'a@b.example', 'c@d.example', '--phone', '+442079460123'],
-    ['batch', 'run', 'x.csv', '--product', 'email'],
     ['batch', 'run', 'x.csv', '--product', 'email', '--out', 'y', '--mapping', '[1]'],
   ]) {
     const run = await cli(words)

@@ -44,5 +44,7 @@ async function run(shell: Shell, { json }: { readonly json: boolean }): Promise<
   }
   const rows = updates.map(({ file, status, count }) => [file, status, String(count)])
   shell.write(table(['list', 'status', 'entries'], rows))
-  if (LISTS_DIR === undefined) shell.tell(`Start the service with LISTS_DIR=${dir} to use them.\n`)
+  const some = updates.some(({ count }) => count > 0)
+  if (LISTS_DIR === undefined && some)
+    shell.tell(`Start the service with LISTS_DIR=${dir} to use them.\n`)
 }

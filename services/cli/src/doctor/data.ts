@@ -1,6 +1,7 @@
 import { loadIpData } from '@plumbline/engines/ip/data'
 import { loadNames, loadRanges } from '@plumbline/engines/lists/load'
 import { NAME_LISTS, RANGE_LISTS } from '@plumbline/engines/lists/source'
+import { PUBLIC_SOURCES } from '@plumbline/engines/lists/sources'
 import { riskOf } from '@plumbline/engines/score/score'
 import { loadWeights } from '@plumbline/engines/score/weights'
 import type { ServicePlace } from '../service.ts'
@@ -33,7 +34,9 @@ async function lists(dir: string | null): Promise<readonly Finding[]> {
     ...(await Promise.all(NAME_LISTS.map((name) => loadNames(dir, name)))),
     ...(await Promise.all(RANGE_LISTS.map((name) => loadRanges(dir, name)))),
   ]
-  const dated = loaded.flatMap(({ name, date }) =>
+  // Lists that nobody publishes do not age.
+  const published = loaded.filter(({ name }) => PUBLIC_SOURCES.some(({ list }) => list === name))
+  const dated = published.flatMap(({ name, date }) =>
     date === null || Number.isNaN(Date.parse(date)) ? [] : [{ name, days: daysSince(date) }],
   )
   const oldest = dated.toSorted((one, other) => other.days - one.days)[0]

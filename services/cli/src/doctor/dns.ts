@@ -2,7 +2,7 @@ import { createResolver } from '@plumbline/engines/net/resolver'
 import type { Outside } from '../outside.ts'
 import { attempt, ok, trouble, type Finding } from './finding.ts'
 
-/** A name that any resolver of the public DNS knows something about. */
+/** A name whose MX records any resolver of the public DNS finds. */
 const KNOWN_NAME = 'gmail.com'
 
 /** Asks each resolver by itself: the second must be able to stand in for the first. */
@@ -17,15 +17,17 @@ export async function examineDns(
         const startedAt = performance.now()
         const answer = await resolver.resolve(KNOWN_NAME, 'MX', { signal })
         const tookMs = Math.round(performance.now() - startedAt)
-        if (answer.kind !== 'failed') return [ok(`dns ${server}`, `answers in ${tookMs} ms`)]
-        const advice = 'Set DNS_SERVERS to resolvers that this machine may ask.'
-        return [trouble(`dns ${server}`, 'failed', `no answer: ${answer.reason}`, advice)]
+        if (answer.kind === 'records') return [ok(`dns ${server}`, `answers in ${tookMs} ms`)]
+        const advice = 'Set DNS_SERVERS to resolvers of the public DNS that this machine may ask.'
+        return answer.kind === 'failed'
+          ? [trouble(`dns ${server}`, 'failed', `no answer: ${answer.reason}`, advice)]
+          : [trouble(`dns ${server}`, 'degraded', `answers, and knows no ${KNOWN_NAME}`, advice)]
       }),
     ),
   )
   const findings = rows.flat()
   // One that answers keeps the service going.
-  if (!findings.some(({ status }) => status === 'ok')) return findings
+  if (findings.every(({ status }) => status === 'failed')) return findings
   return findings.map((finding) =>
     finding.status === 'failed' ? { ...finding, status: 'degraded' } : finding,
   )
