@@ -7,7 +7,12 @@ export default defineConfig({
       {
         test: {
           name: 'unit',
-          include: ['packages/*/src/**/*.test.ts', 'services/*/src/**/*.test.ts', 'test/**/*.unit.test.ts', 'infra/*.test.ts'],
+          include: [
+            'packages/*/src/**/*.test.ts',
+            'services/*/src/**/*.test.ts',
+            'test/**/*.unit.test.ts',
+            'infra/*.test.ts',
+          ],
           exclude: ['**/*.db.test.ts', '**/node_modules/**'],
         },
       },
