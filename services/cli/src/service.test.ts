@@ -15,7 +15,6 @@ afterEach(() => rm(dir, { recursive: true, force: true }))
 
 const FACTS = {
   url: 'http://127.0.0.1:8080',
-  adminUrl: 'http://127.0.0.1:9090',
   databaseUrl: 'postgres://file',
   redisUrl: null,
 }
@@ -26,7 +25,10 @@ const SET = {
 }
 
 async function writeFacts(pid: number): Promise<void> {
-  await writeFile(join(dir, 'service.json'), JSON.stringify({ ...FACTS, pid }))
+  await writeFile(
+    join(dir, 'service.json'),
+    JSON.stringify({ ...FACTS, pid, adminUrl: 'http://127.0.0.1:9090' }),
+  )
 }
 
 function endedPid(): number {
@@ -44,7 +46,6 @@ test('what an ended service left behind is passed over for the settings', async 
   expect(await findService(cliSettings({ DATA_DIR: dir, ...SET }))).toEqual({
     dataDir: dir,
     url: 'http://api.example',
-    adminUrl: null,
     databaseUrl: 'postgres://set',
     redisUrl: 'redis://set',
     stale: true,

@@ -9,7 +9,6 @@ import type { CliSettings } from './settings.ts'
 const serviceFile = z.object({
   pid: z.int().min(1),
   url: z.string(),
-  adminUrl: z.string(),
   databaseUrl: z.string(),
   redisUrl: z.string().nullable(),
 })
@@ -18,8 +17,6 @@ const serviceFile = z.object({
 export interface ServicePlace {
   readonly dataDir: string
   readonly url: string | null
-  /** Operator's pages; only of a service on this machine. */
-  readonly adminUrl: string | null
   readonly databaseUrl: string | null
   readonly redisUrl: string | null
   /** `DATA_DIR/service.json` names a process that has ended. */
@@ -34,13 +31,12 @@ export async function findService(settings: CliSettings): Promise<ServicePlace> 
   const dataDir = resolve(settings.DATA_DIR)
   const file = await readServiceFile(join(dataDir, 'service.json'))
   if (file !== undefined && isAlive(file.pid)) {
-    const { url, adminUrl, databaseUrl, redisUrl } = file
-    return { dataDir, url, adminUrl, databaseUrl, redisUrl, stale: false }
+    const { url, databaseUrl, redisUrl } = file
+    return { dataDir, url, databaseUrl, redisUrl, stale: false }
   }
   return {
     dataDir,
     url: settings.API_URL ?? null,
-    adminUrl: null,
     databaseUrl: settings.DATABASE_URL ?? null,
     redisUrl: settings.REDIS_URL ?? null,
     stale: file !== undefined,

@@ -1,6 +1,5 @@
 import { join, resolve } from 'node:path'
 import type { Command } from 'commander'
-import { updateLists } from '@plumbline/engines/lists/update'
 import { fetchBounded } from '@plumbline/engines/net/http'
 import { readSettings } from '@plumbline/runtime/settings'
 import { z } from 'zod'
@@ -31,6 +30,8 @@ async function run(shell: Shell, { json }: { readonly json: boolean }): Promise<
     const file = 'file' in fields ? `${String(fields.file)}: ` : ''
     shell.tell(`${file}${detail}\n`)
   }
+  // The lists take longer to load than other commands take to run.
+  const { updateLists } = await import('@plumbline/engines/lists/update')
   const updates = await updateLists({
     dir,
     fetch: (request) => fetchBounded({ ...request, ...outside }),

@@ -1,6 +1,5 @@
 import type { Command } from 'commander'
 import { jsonOption } from '../arguments.ts'
-import { examine } from '../doctor/examine.ts'
 import { writeJson, type Shell } from '../shell.ts'
 import { table } from '../table.ts'
 
@@ -16,6 +15,8 @@ export function addDoctor(parent: Command, shell: Shell): void {
 }
 
 async function run(shell: Shell, { json }: { readonly json: boolean }): Promise<void> {
+  // The engines take longer to load than other commands take to run.
+  const { examine } = await import('../doctor/examine.ts')
   const findings = await examine(shell.environment, shell.stop)
   const failed = findings.some(({ status }) => status === 'failed')
   if (failed) shell.fail()
