@@ -8,6 +8,7 @@ import {
   creditsOf,
   expectSettled,
   formOf,
+  PATIENT,
   readCells,
   readLines,
   runList,
@@ -530,7 +531,7 @@ async function untilAnswered({ service, account }: Caller): Promise<void> {
         [account.id],
       )
       return rows[0]?.open
-    })
+    }, PATIENT)
     .toBe(0)
 }
 

@@ -34,7 +34,9 @@ export async function runDispatcher(pipeline: Pipeline, signal: AbortSignal): Pr
 const REST_MS = { dispatched: BUSY_MS, waiting: WAITING_MS, idle: IDLE_MS } as const
 
 /** One round: tasks first; stages, of which there are few, in rounds that find no task. */
-export async function dispatchOnce(pipeline: Pipeline): Promise<keyof typeof REST_MS> {
+export async function dispatchOnce(
+  pipeline: Pick<Pipeline, 'db' | 'queue' | 'limits'>,
+): Promise<keyof typeof REST_MS> {
   if (await dispatchTasks(pipeline)) return 'dispatched'
   const { db, queue, limits } = pipeline
   if (!(await anyOpenWork(db.kysely))) return 'idle'
@@ -47,7 +49,11 @@ export async function dispatchOnce(pipeline: Pipeline): Promise<keyof typeof RES
 }
 
 /** Hands out tasks; answers whether there were any. */
-async function dispatchTasks({ db, queue, limits }: Pipeline): Promise<boolean> {
+async function dispatchTasks({
+  db,
+  queue,
+  limits,
+}: Pick<Pipeline, 'db' | 'queue' | 'limits'>): Promise<boolean> {
   const { slots, reserve, leaseMs } = limits
   const tasks = await leaseTasks(db.pool, {
     slots: { email: slots, phone: slots, ip: slots, domain: slots },

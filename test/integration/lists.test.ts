@@ -1,0 +1,365 @@
+import type { BatchView } from '@plumbline/contract/batch-view'
+import { closeFinishedBatches } from '@plumbline/db/batches/stages'
+import { grantGoodwill } from '@plumbline/metering/grant'
+import { openConnections } from '@plumbline/pipeline/connections'
+import { dispatchOnce } from '@plumbline/pipeline/dispatch'
+import { DEFAULT_LIMITS } from '@plumbline/pipeline/pipeline'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { backends } from '../support/backends.ts'
+import {
+  call,
+  creditsOf,
+  expectSettled,
+  filesOf,
+  formOf,
+  PATIENT,
+  readLines,
+  runList,
+  submitList,
+  untilList,
+  viewList,
+  type Caller,
+} from '../support/lists.ts'
+import { createTestDatabase } from '../support/postgres.ts'
+import { startService, type Member, type TestService } from '../support/service.ts'
+
+// The life of a list from upload to erasure, and what each of its moves does to the credits.
+
+const SMALL = { CHUNK_RECORDS: '20', SWEEP_SECONDS: '1', EVENTS_EVERY_MS: '50' }
+const SLOW = ['email', '--delay=50', '--width=50', '--later'] as const
+/** More than is done in the time that a test takes. */
+const LONG = 12_000
+
+const silent = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} }
+
+describe.each(backends())('on $name', ({ redisUrl }) => {
+  let stack: AsyncDisposableStack
+  let service: TestService
+  let databaseUrl: string
+
+  beforeAll(async () => {
+    stack = new AsyncDisposableStack()
+    const database = stack.use(await createTestDatabase())
+    databaseUrl = database.url
+    service = stack.use(
+      await startService({
+        databaseUrl,
+        redisUrl,
+        workers: [SLOW, ['phone', 'ip', 'domain', 'batch']],
+        env: SMALL,
+      }),
+    )
+  })
+  afterAll(() => stack.disposeAsync())
+
+  async function callerWith(options: Parameters<TestService['account']>[0]): Promise<Caller> {
+    const account = await service.account(options)
+    return { service, account, key: account.liveKey }
+  }
+
+  /** The worker that reads lists, hands out their tasks and writes their results. */
+  function listWorker(): Member {
+    const worker = service.workers[1]
+    if (worker === undefined) throw new Error('no worker of lists')
+    return worker
+  }
+
+  test('start=false stops at ready with the estimate and without a hold; a start runs it', async () => {
+    const caller = await callerWith({ plan: 'free' })
+    const records = [
+      { email: 'a@example.com', phone: '+14155550100', ip: '8.8.8.8', domain: 'example.com' },
+      { email: 'b@example.com', phone: 'unreadable' },
+      { email: 'c@example.com' },
+      { email: 'c@example.com' },
+      { phone: '+14155550100' },
+    ]
+    const ready = await runList(caller, { product: 'contact-intel', start: false, records })
+    expect(ready).toMatchObject({
+      status: 'ready',
+      rows: { total: 5, blank: 0, refused: 1, duplicate: 1, billable: 3, done: 0 },
+      credits: { estimate: 6, held: 0, used: 0, released: 0 },
+      progress: 0,
+      error: null,
+    })
+    expect((await call(caller, 'GET', `/v1/batches/${ready.id}/results`)).status).toBe(409)
+    await expectSettled(caller, 200)
+    const started = await call(caller, 'POST', `/v1/batches/${ready.id}/start`)
+    expect(await started.json()).toMatchObject({ status: 'running', credits: { held: 6 } })
+    const done = await untilList(caller, ready.id, ['completed'])
+    expect(done.credits).toEqual({ estimate: 6, held: 0, used: 6, released: 0 })
+    expect((await call(caller, 'POST', `/v1/batches/${ready.id}/start`)).status).toBe(409)
+    await expectSettled(caller, 194)
+  })
+
+  test('a start without the credits is 402 and leaves the list ready for when they are there', async () => {
+    const caller = await callerWith({ plan: 'free' })
+    const { id } = await runList(caller, emails(201, { start: false }))
+    const refused = await call(caller, 'POST', `/v1/batches/${id}/start`)
+    expect([refused.status, await refused.json()]).toEqual([
+      402,
+      { error: 'Payment Required', message: expect.stringContaining('201') },
+    ])
+    expect((await viewList(caller, id)).status).toBe('ready')
+    await expectSettled(caller, 200)
+    await grantGoodwill(service.db, caller.account.id, 1, `one:${caller.account.id}`)
+    expect((await call(caller, 'POST', `/v1/batches/${id}/start`)).status).toBe(200)
+    await untilList(caller, id, ['completed'])
+    await expectSettled(caller, 0)
+  })
+
+  test('a list that starts by itself and lacks credits stops at ready with what is wrong', async () => {
+    const caller = await callerWith({ plan: 'free' })
+    const short = await runList(caller, emails(201))
+    expect(short).toMatchObject({
+      status: 'ready',
+      credits: { estimate: 201, held: 0 },
+      error: { error: 'Payment Required', message: expect.stringContaining('201') },
+    })
+    await expectSettled(caller, 200)
+  })
+
+  test('a list above its max_credits stops at ready; an explicit start goes before that', async () => {
+    const caller = await callerWith({ plan: 'free' })
+    const over = await runList(caller, emails(30, { max_credits: 29 }))
+    expect(over).toMatchObject({
+      status: 'ready',
+      error: { error: 'Payment Required', message: expect.stringContaining('max_credits') },
+    })
+    await expectSettled(caller, 200)
+    const started = await call(caller, 'POST', `/v1/batches/${over.id}/start`)
+    expect(await started.json()).toMatchObject({ status: 'running', error: null })
+    await untilList(caller, over.id, ['completed'])
+    await expectSettled(caller, 170)
+    expect(await runList(caller, emails(30, { max_credits: 30 }))).toMatchObject({
+      status: 'completed',
+    })
+    await expectSettled(caller, 140)
+  })
+
+  test('cancel while it runs: settled chunks stay charged, the rest is released and marked', async () => {
+    const caller = await callerWith({ credits: LONG })
+    const { left } = await creditsOf(caller)
+    const { id } = await submitList(caller, longList())
+    await expect
+      .poll(async () => (await viewList(caller, id)).rows.done, PATIENT)
+      .toBeGreaterThan(0)
+    expect((await call(caller, 'DELETE', `/v1/batches/${id}`)).status).toBe(409)
+    expect((await creditsOf(caller)).held).toBeGreaterThan(0)
+    const canceled = await cancel(caller, id)
+    const { used } = canceled.credits
+    expect(used).toBeGreaterThan(0)
+    expect(canceled.credits).toEqual({ estimate: LONG, held: 0, used, released: LONG - used })
+    expect(canceled.rows.done).toBe(used)
+    const lines = await readLines(caller, id)
+    expect(lines.map(({ row }) => row)).toEqual(lines.map((_, at) => at + 1))
+    expect(lines.length).toBe(LONG)
+    expect(lines.filter(({ status }) => status === 'done').length).toBe(used)
+    expect(lines.filter(({ status }) => status === 'canceled').length).toBe(LONG - used)
+    expect(lines.every(({ status, result }) => (status === 'done') === (result !== null))).toBe(
+      true,
+    )
+    await expectSettled(caller, left - used)
+    expect((await call(caller, 'POST', `/v1/batches/${id}/cancel`)).status).toBe(200)
+  })
+
+  test('cancel at ready: the result holds every record and nothing is charged', async () => {
+    const caller = await callerWith({ plan: 'free' })
+    const { id } = await runList(caller, emails(25, { start: false }))
+    const canceled = await cancel(caller, id)
+    expect(canceled.credits).toEqual({ estimate: 25, held: 0, used: 0, released: 0 })
+    await expectEveryRecord(caller, id, 25, 'canceled')
+    await expectSettled(caller, 200)
+  })
+
+  test('cancel before it is read: it is read all the same, and every record is in the result', async () => {
+    const caller = await callerWith({ plan: 'free' })
+    await listWorker().kill('SIGTERM')
+    const { id } = await submitList(caller, emails(25))
+    const response = await call(caller, 'POST', `/v1/batches/${id}/cancel`)
+    expect(await response.json()).toMatchObject({ status: 'canceling' })
+    expect((await call(caller, 'DELETE', `/v1/batches/${id}`)).status).toBe(409)
+    await listWorker().restart()
+    await untilList(caller, id, ['canceled'])
+    await expectEveryRecord(caller, id, 25, 'canceled')
+    await expectSettled(caller, 200)
+  })
+
+  test('cancel while the result is written: what is done stays done and charged', async () => {
+    const caller = await callerWith({ plan: 'free' })
+    const { id } = await runList(caller, emails(25, { start: false }))
+    await listWorker().kill('SIGTERM')
+    await call(caller, 'POST', `/v1/batches/${id}/start`)
+    await using connections = await openConnections({
+      databaseUrl,
+      redisUrl,
+      poolSize: 2,
+      name: 'hand',
+      log: silent,
+    })
+    const { db, queue } = connections
+    // The list worker's part by hand, up to the state that would pass too soon to be met.
+    await dispatchOnce({ db, queue, limits: DEFAULT_LIMITS })
+    await expect.poll(async () => (await viewList(caller, id)).rows.done, PATIENT).toBe(25)
+    expect(await closeFinishedBatches(db.kysely)).toBe(1)
+    expect((await viewList(caller, id)).status).toBe('finalizing')
+    const response = await call(caller, 'POST', `/v1/batches/${id}/cancel`)
+    expect(await response.json()).toMatchObject({ status: 'canceling' })
+    await listWorker().restart()
+    const canceled = await untilList(caller, id, ['canceled'])
+    expect(canceled.credits).toEqual({ estimate: 25, held: 0, used: 25, released: 0 })
+    await expectEveryRecord(caller, id, 25, 'done')
+    await expectSettled(caller, 175)
+  })
+
+  test('cancel is refused once a list has ended', async () => {
+    const caller = await callerWith({ plan: 'free' })
+    const { id } = await runList(caller, emails(2))
+    expect((await call(caller, 'POST', `/v1/batches/${id}/cancel`)).status).toBe(409)
+    await expectSettled(caller, 198)
+  })
+
+  test('delete erases the list with its rows and files, and gives nothing back', async () => {
+    const caller = await callerWith({ plan: 'free' })
+    const { id } = await runList(caller, emails(25))
+    expect(await filesAbout(id)).toHaveLength(2)
+    expect((await call(caller, 'DELETE', `/v1/batches/${id}`)).status).toBe(204)
+    expect((await call(caller, 'GET', `/v1/batches/${id}`)).status).toBe(404)
+    expect(await filesAbout(id)).toEqual([])
+    expect(await rowsAbout(id)).toEqual([0, 0, 0])
+    await expectSettled(caller, 175)
+  })
+
+  test('the end of retention erases rows and files, and the list says so', async () => {
+    const caller = await callerWith({ plan: 'free' })
+    const { id } = await submitList(caller, emails(25, { retention_days: 0 }))
+    const expired = await untilList(caller, id, ['expired'])
+    expect(expired).toMatchObject({
+      rows: { total: 25, billable: 25 },
+      credits: { estimate: 25, held: 0 },
+      mapping: {},
+      progress: 1,
+    })
+    expect(expired.completed_at).toBeDefined()
+    expect((await call(caller, 'GET', `/v1/batches/${id}/results`)).status).toBe(404)
+    expect(await filesAbout(id)).toEqual([])
+    expect((await rowsAbout(id)).slice(0, 2)).toEqual([0, 0])
+    await expectSettled(caller, 175)
+  })
+
+  test('what must wait goes out again with its state, and holds up nobody else', async () => {
+    const caller = await callerWith({ plan: 'free' })
+    const other = await callerWith({ plan: 'free' })
+    const waiting = Array.from({ length: 8 }, (_, at) => `w${at}.busy2@example.com`)
+    const greylisted = Array.from({ length: 8 }, (_, at) => `g${at}.grey${at % 3}@example.com`)
+    const plain = Array.from({ length: 30 }, (_, at) => `p${at}@example.com`)
+    const all = [...waiting, ...plain, ...greylisted]
+    const { id } = await submitList(caller, listOf(all))
+    const beside = await runList(other, listOf(plain))
+    expect(beside.status).toBe('completed')
+    const done = await untilList(caller, id, ['completed'])
+    expect(done.credits).toEqual({ estimate: 46, held: 0, used: 46, released: 0 })
+    const lines = await readLines(caller, id)
+    expect(lines.map(({ result }) => result?.['email'])).toEqual(all)
+    // The waits of two tries of one group, one of the other.
+    expect(Date.parse(done.completed_at ?? '') - Date.parse(done.running_at ?? '')).toBeGreaterThan(
+      300,
+    )
+    await expectSettled(caller, 154)
+    await expectSettled(other, 170)
+  })
+
+  test("another account's ten records go through while a long list runs", async () => {
+    const busy = await callerWith({ credits: LONG })
+    const other = await callerWith({ plan: 'free' })
+    const { left } = await creditsOf(busy)
+    const { id } = await submitList(busy, longList())
+    await expect.poll(async () => (await viewList(busy, id)).rows.done, PATIENT).toBeGreaterThan(0)
+    const startMs = performance.now()
+    const ten = await runList(other, emails(10))
+    expect([ten.status, performance.now() - startMs < 3_000]).toEqual(['completed', true])
+    expect((await viewList(busy, id)).status).toBe('running')
+    const { credits } = await cancel(busy, id)
+    await expectSettled(busy, left - credits.used)
+    await expectSettled(other, 190)
+  })
+
+  test('a list of a test key is answered from the magic table, without hold or charge', async () => {
+    const caller = await callerWith({ plan: 'starter' })
+    const rehearsal = { ...caller, key: caller.account.testKey }
+    const { left } = await creditsOf(caller)
+    const list = listOf(['accepted@magic.test', 'mailbox-not-found@magic.test', 'x@example.com'])
+    const done = await runList(rehearsal, list)
+    expect(done).toMatchObject({
+      status: 'completed',
+      verdicts: { deliverable: 2, undeliverable: 1, risky: 0, unknown: 0 },
+      credits: { estimate: 0, held: 0, used: 0, released: 0 },
+    })
+    const single = await call(rehearsal, 'POST', '/v1/email', { email: 'accepted@magic.test' })
+    const [first] = await readLines(rehearsal, done.id)
+    expect(first).toMatchObject({ credits_charged: 0, result: await single.json() })
+    expect((await call(caller, 'GET', `/v1/batches/${done.id}`)).status).toBe(404)
+    await expectSettled(caller, left)
+  })
+
+  test('the eleventh unfinished list is refused until one has ended', async () => {
+    const caller = await callerWith({ plan: 'free' })
+    const lists: BatchView[] = []
+    for (let at = 0; at < 10; at++) {
+      lists.push(await submitList(caller, emails(1, { start: false })))
+    }
+    const refused = await call(caller, 'POST', '/v1/batches', emails(1))
+    expect([refused.status, Number(refused.headers.get('retry-after')) > 0]).toEqual([429, true])
+    await untilList(caller, lists[0]?.id ?? '')
+    await cancel(caller, lists[0]?.id ?? '')
+    await runList(caller, emails(1))
+    await expectSettled(caller, 199)
+  })
+
+  async function filesAbout(id: string): Promise<readonly string[]> {
+    return (await filesOf(service)).filter((path) => path.includes(id))
+  }
+
+  /** Chunks, parts and batches of an id. */
+  async function rowsAbout(id: string): Promise<readonly number[]> {
+    const { rows } = await service.db.pool.query<{ counts: number[] }>(
+      `select array[(select count(*) from chunks where batch_id = $1),
+        (select count(*) from parts where batch_id = $1),
+        (select count(*) from batches where id = $1)]::int[] as counts`,
+      [id],
+    )
+    return rows[0]?.counts ?? []
+  }
+})
+
+async function cancel(caller: Caller, id: string): Promise<BatchView> {
+  expect((await call(caller, 'POST', `/v1/batches/${id}/cancel`)).status).toBe(200)
+  return await untilList(caller, id, ['canceled'])
+}
+
+async function expectEveryRecord(
+  caller: Caller,
+  id: string,
+  count: number,
+  status: string,
+): Promise<void> {
+  const lines = await readLines(caller, id)
+  expect(lines.map((line) => [line.row, line.status])).toEqual(
+    Array.from({ length: count }, (_, at) => [at + 1, status]),
+  )
+}
+
+function listOf(addresses: readonly string[], options: object = {}): object {
+  return { product: 'email', ...options, records: addresses.map((email) => ({ email })) }
+}
+
+function emails(count: number, options: object = {}): object {
+  return listOf(
+    Array.from({ length: count }, (_, at) => `person${at}@company.example`),
+    options,
+  )
+}
+
+function longList(): FormData {
+  const lines = Array.from({ length: LONG }, (_, at) => `person${at}@company${at % 50}.example`)
+  return formOf({ product: 'email' }, `email\n${lines.join('\n')}\n`)
+}
