@@ -3,7 +3,7 @@ import { hostname } from 'node:os'
 import type { Engine } from '@plumbline/contract/engine'
 import type { Check } from '@plumbline/contract/products'
 import { createDomainEngine } from '@plumbline/engines/domain/engine'
-import { createEmailEngine, type EmailLists } from '@plumbline/engines/email/engine'
+import { createEmailEngine } from '@plumbline/engines/email/engine'
 import type { EmailLimits } from '@plumbline/engines/email/limits'
 import { createIpEngine } from '@plumbline/engines/ip/engine'
 import { loadNames, loadRanges } from '@plumbline/engines/lists/load'
@@ -14,7 +14,9 @@ import { createPhoneEngine } from '@plumbline/engines/phone/engine'
 import { riskOf } from '@plumbline/engines/score/score'
 import { loadWeights } from '@plumbline/engines/score/weights'
 import type { WorkerContext } from './context.ts'
-import { hlrProviders, type WorkerSettings } from './settings.ts'
+import { followEmailLists } from './email-lists.ts'
+import { readHlrAccounts } from '@plumbline/engines/phone/hlr/accounts'
+import { listsDir, type WorkerSettings } from './settings.ts'
 
 /** The engines of a worker, closed together. */
 export interface OpenEngines extends AsyncDisposable {
@@ -33,7 +35,7 @@ export async function openEngines(
   const outside = { egress, resolver }
   const all: Engine<Check>[] = []
   for (const check of checks) {
-    all.push(stack.use(await openEngine(check, context, outside)))
+    all.push(stack.use(await openEngine(check, context, outside, stack)))
   }
   const owned = stack.move()
   return { all, [Symbol.asyncDispose]: () => owned.disposeAsync() }
@@ -48,10 +50,11 @@ async function openEngine(
   check: Check,
   context: WorkerContext,
   outside: Outside,
+  stack: AsyncDisposableStack,
 ): Promise<Engine<Check>> {
   switch (check) {
     case 'email':
-      return widened(await openEmail(context, outside))
+      return widened(await openEmail(context, outside, stack))
     case 'phone':
       return widened(await openPhone(context, outside))
     case 'ip':
@@ -69,13 +72,15 @@ function widened<C extends Check>(engine: Engine<C>): Engine<Check> {
 async function openEmail(
   { connections, settings, log }: WorkerContext,
   outside: Outside,
+  stack: AsyncDisposableStack,
 ): Promise<Engine<'email'>> {
   const heloName = settings.SMTP_HELO_NAME ?? hostname()
+  const lists = stack.use(await followEmailLists(await listsDir(settings), log))
   return createEmailEngine({
     ...outside,
     memory: connections.memory,
     limiter: connections.limiter,
-    lists: await loadEmailLists(settings.LISTS_DIR ?? null),
+    lists: lists.current,
     smtp: {
       port: settings.SMTP_PORT,
       heloName,
@@ -103,26 +108,17 @@ function emailLimits(settings: WorkerSettings): Partial<EmailLimits> {
   }
 }
 
-async function loadEmailLists(dir: string | null): Promise<EmailLists> {
-  const [disposable, disposableAllow, privacyRelay, free, role, spamTrap, optOut] =
-    await Promise.all([
-      loadNames(dir, 'disposable'),
-      loadNames(dir, 'disposable-allow'),
-      loadNames(dir, 'privacy-relay'),
-      loadNames(dir, 'free'),
-      loadNames(dir, 'role'),
-      loadNames(dir, 'spam-trap'),
-      loadNames(dir, 'opt-out'),
-    ])
-  return { disposable, disposableAllow, privacyRelay, free, role, spamTrap, optOut }
-}
-
 async function openPhone(
   { connections, settings, log }: WorkerContext,
   outside: Outside,
 ): Promise<Engine<'phone'>> {
   return await createPhoneEngine({
-    providers: hlrProviders(settings),
+    providers: readHlrAccounts({
+      providers: settings.HLR_PROVIDER,
+      urls: settings.HLR_URL,
+      keys: settings.HLR_KEY,
+      secrets: settings.HLR_SECRET,
+    }),
     policy: {
       perSecond: settings.HLR_QUERIES_PER_SECOND,
       concurrency: settings.HLR_CONNECTIONS,
@@ -130,6 +126,7 @@ async function openPhone(
       cacheMs: settings.HLR_CACHE_HOURS * 3_600_000,
     },
     memory: connections.memory,
+    purchases: connections.durable,
     limiter: connections.limiter,
     fetch: (request) => fetchBounded({ ...request, ...outside }),
     log,
@@ -141,7 +138,7 @@ async function openIp({ settings, log }: WorkerContext): Promise<Engine<'ip'>> {
   return await createIpEngine({
     cityDb: settings.IP_CITY_DB,
     asnDb: settings.IP_ASN_DB,
-    listsDir: settings.LISTS_DIR ?? null,
+    listsDir: await listsDir(settings),
     riskOf: (signals) => riskOf(signals, weights),
     log,
   })
@@ -151,13 +148,13 @@ async function openDomain(
   { connections, settings, log }: WorkerContext,
   outside: Outside,
 ): Promise<Engine<'domain'>> {
-  const dir = settings.LISTS_DIR ?? null
+  const dir = await listsDir(settings)
   const weights = await loadWeights(settings.SCORE_WEIGHTS_FILE)
   return createDomainEngine({
     ...outside,
     memory: connections.memory,
     limiter: connections.limiter,
-    disposable: await loadNames(dir, 'disposable'),
+    disposable: disposableDomains(await loadMailDomainLists(dir)),
     parkingNs: await loadNames(dir, 'parking-ns'),
     parkingIp: await loadRanges(dir, 'parking-ip'),
     rdapBootstrapUrl: settings.RDAP_BOOTSTRAP_URL,

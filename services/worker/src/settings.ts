@@ -1,6 +1,6 @@
-import { HLR_PROVIDERS } from '@plumbline/engines/phone/hlr/provider'
-import type { HlrProviderSettings } from '@plumbline/engines/phone/buyer'
-import { flag, SettingsError, wholeNumber, wordList } from '@plumbline/runtime/settings'
+import { stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { flag, wholeNumber, wordList } from '@plumbline/runtime/settings'
 import { z } from 'zod'
 
 const port = (fallback: number): z.ZodDefault<ReturnType<typeof wholeNumber>> =>
@@ -83,21 +83,10 @@ export const workerSettings = z.object({
 
 export type WorkerSettings = Readonly<z.infer<typeof workerSettings>>
 
-/** The HLR providers of the settings. @throws where a name is unknown or a value is missing */
-export function hlrProviders(settings: WorkerSettings): readonly HlrProviderSettings[] {
-  const names = settings.HLR_PROVIDER
-  // With one provider a value is taken whole: keys may hold commas.
-  const each = (value: string | undefined): readonly string[] =>
-    value === undefined ? [] : names.length === 1 ? [value] : value.split(',')
-  const [urls, keys, secrets] = [settings.HLR_URL, settings.HLR_KEY, settings.HLR_SECRET].map(each)
-  return names.map((asked, at) => {
-    const name = HLR_PROVIDERS.find((known) => known === asked)
-    const key = keys?.[at]
-    if (name === undefined) {
-      const known = HLR_PROVIDERS.join(', ')
-      throw new SettingsError(`HLR_PROVIDER: "${asked}" is none of ${known}`)
-    }
-    if (key === undefined) throw new SettingsError(`HLR_KEY: no value for ${name}`)
-    return { name, url: urls?.[at] || null, key, secret: secrets?.[at] ?? null }
-  })
+/** Where the operator's lists are: as set, else where `cli data update` puts them; null for none. */
+export async function listsDir(settings: WorkerSettings): Promise<string | null> {
+  if (settings.LISTS_DIR !== undefined) return settings.LISTS_DIR
+  const usual = join(settings.DATA_DIR, 'lists')
+  const found = await stat(usual).catch(() => null)
+  return found?.isDirectory() === true ? usual : null
 }
