@@ -16,6 +16,8 @@ export function createApp(ctx: Context): Express {
   app.disable('x-powered-by')
   app.disable('etag')
   app.enable('case sensitive routing')
+  // One path for each thing: idempotency keys are kept by path.
+  app.enable('strict routing')
   // Queries are read by `query.ts`, where a name may come once.
   app.set('query parser', false)
   app.set('trust proxy', [...ctx.settings.TRUSTED_PROXIES])
