@@ -15,13 +15,14 @@ export function readResults(ctx: Context): Handler {
     const owner = await admit(ctx.gate, req, res, { spends: false })
     const id = batchIdOf(req)
     const query = readQuery(req, ['format', 'only', 'after', 'raw'])
+    // Before the file is opened, which a fault in between would leave open.
+    await showBalance(ctx.gate, res)
     const results = await openResults(ctx.pipeline, owner, id, {
       format: query.oneOf('format', RESULT_FORMATS, 'csv'),
       only: query.words('only', RESULT_FILTERS),
       raw: query.oneOf('raw', ['0', '1'], '0') === '1',
       after: query.wholeNumber('after', { fallback: 0, min: 0, max: Number.MAX_SAFE_INTEGER }),
     })
-    await showBalance(ctx.gate, res)
     const headers = headersWith(exchangeOf(res), {
       'Content-Type': results.contentType,
       'Content-Disposition': `attachment; filename="${results.fileName}"`,
