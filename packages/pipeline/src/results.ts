@@ -130,13 +130,18 @@ async function findEarlier(
   earlier: Map<number, AnsweredRecord>,
 ): Promise<void> {
   earlier.clear()
-  for (const row of rows) {
+  const wanted = new Set(rows)
+  for (const row of wanted) {
     if (earlier.has(row)) continue
     const no = await chunkOfRow(pipeline.db.kysely, batch.id, row)
     if (no === undefined) throw new Error(`batch ${batch.id} has no row ${row}`)
     const [chunk] = await readChunks(pipeline.db.pool, batch.id, { fromNo: no, most: 1 })
     if (chunk === undefined || !chunk.settled) continue
     const records = recordsOfChunk(unpackSubjects(chunk.subjects), chunk.parts)
-    for (const [place, record] of records) earlier.set(chunk.firstRow + place, record)
+    for (const [place, record] of records) {
+      const at = chunk.firstRow + place
+      // Not its whole chunk: repeats of a thousand chunks would bring a million records.
+      if (wanted.has(at)) earlier.set(at, record)
+    }
   }
 }
