@@ -32,11 +32,25 @@ export interface Closing extends Operation {
 const GROUP_LIMIT = 256
 const FLIGHTS = 2
 
+/** Notes gather for a while: their commits would be in the way of debits, for which callers wait. */
+const NOTES = { limit: 1_024, flights: 1, restMs: 20 } as const
+
 /** Ends of debits that wait at the same moment, committed by one statement. */
 export function gatherEndings(db: Db): Gather<Closing, Ended> {
+  return gatherClosings(db, { limit: GROUP_LIMIT, flights: FLIGHTS })
+}
+
+/** The same for ends that give nothing back, made behind the answer: nobody waits for them. */
+export function gatherNotes(db: Db): Gather<Closing, Ended> {
+  return gatherClosings(db, NOTES)
+}
+
+function gatherClosings(
+  db: Db,
+  bounds: { limit: number; flights: number; restMs?: number },
+): Gather<Closing, Ended> {
   return createGather<Closing, Ended>({
-    limit: GROUP_LIMIT,
-    flights: FLIGHTS,
+    ...bounds,
     laneOf: (closing) => closing.accountId,
     run: (closings) => runEndings(db, closings),
   })

@@ -147,3 +147,20 @@ test('every ask is answered once, in order within its lane, whatever the interle
     { numRuns: 200 },
   )
 })
+
+test('asks that nobody waits for rest for company, and closing cuts the rest short', async () => {
+  const { gather, groups } = controlled({ flights: 1, restMs: 60_000 })
+  const first = gather.ask('a1')
+  await turn()
+  groups[0]?.end()
+  expect(await first).toBe('a1!')
+  const late = [gather.ask('a2'), gather.ask('b1')]
+  await turn()
+  expect(groups).toHaveLength(1)
+  const closed = gather[Symbol.asyncDispose]()
+  await turn()
+  expect(groups[1]?.asks).toEqual(['a2', 'b1'])
+  groups[1]?.end()
+  expect(await Promise.all(late)).toEqual(['a2!', 'b1!'])
+  await closed
+})

@@ -1,3 +1,4 @@
+import { setTimeout as wait } from 'node:timers/promises'
 import { isPassing } from './retry.ts'
 
 /** Answers asks one by one, though those that wait at the same moment travel together. */
@@ -14,6 +15,8 @@ export interface GatherOptions<Ask, Answer> {
   readonly limit: number
   /** Groups under way at most. */
   readonly flights: number
+  /** How long a flight waits for company before its next group; 0 by default. For asks nobody waits for. */
+  readonly restMs?: number
   /** Asks of one lane never travel in two groups at once, so they keep their order. */
   readonly laneOf: (ask: Ask) => string
   /**
@@ -39,11 +42,12 @@ interface Waiting<Ask, Answer> {
 export function createGather<Ask, Answer>(
   options: GatherOptions<Ask, Answer>,
 ): Gather<Ask, Answer> {
+  const { restMs = 0 } = options
+  const closing = new AbortController()
   let waiting: Waiting<Ask, Answer>[] = []
   const flights = new Set<Promise<void>>()
   const busy = new Set<string>()
   let boarding = false
-  let closed = false
 
   function depart(): void {
     while (flights.size < options.flights && waiting.length > 0) {
@@ -74,12 +78,13 @@ export function createGather<Ask, Answer>(
     const again = await carry(options.run, group)
     waiting = [...again, ...waiting]
     for (const one of group) busy.delete(options.laneOf(one.ask))
+    if (restMs > 0) await wait(restMs, undefined, closing).catch(() => undefined)
   }
 
   return {
     ask: (ask) =>
       new Promise((settle, fail) => {
-        if (closed) {
+        if (closing.signal.aborted) {
           fail(new Error('metering is closed'))
           return
         }
@@ -93,7 +98,7 @@ export function createGather<Ask, Answer>(
         })
       }),
     [Symbol.asyncDispose]: async () => {
-      closed = true
+      closing.abort()
       depart()
       while (flights.size > 0) await Promise.all(flights)
     },

@@ -5,6 +5,7 @@ import {
   closingOfAnswer,
   closingOfRefund,
   gatherEndings,
+  gatherNotes,
   type AnswerAsk,
   type Ended,
   type RefundAsk,
@@ -32,7 +33,10 @@ import { rollDue, sweepUnanswered } from './sweep.ts'
 export interface Metering extends AsyncDisposable {
   /** Takes credits for a single call before its work; the caller must end it by an answer or a refund. */
   debit(ask: DebitAsk): Promise<DebitAnswer>
-  /** Ends a debit whose caller has its answer, giving back `giveBack` credits of it. */
+  /**
+   * Ends a debit whose caller has its answer, giving back `giveBack` credits of it. Where nothing goes
+   * back it takes its time, to share a commit with others.
+   */
   answered(ask: AnswerAsk): Promise<Ended>
   /** The same within the transaction that keeps the answer. */
   answer(tx: Tx, ask: AnswerAsk): Promise<Ended>
@@ -55,9 +59,13 @@ export interface Metering extends AsyncDisposable {
 export function createMetering(db: Db): Metering {
   const debits = gatherDebits(db)
   const endings = gatherEndings(db)
+  const notes = gatherNotes(db)
   return {
     debit: (ask) => debits.ask(ask),
-    answered: async (ask) => endings.ask(closingOfAnswer(ask)),
+    answered: async (ask) => {
+      const closing = closingOfAnswer(ask)
+      return closing.gives > 0 ? endings.ask(closing) : notes.ask(closing)
+    },
     answer: async (tx, ask) => closeIn(tx, closingOfAnswer(ask)),
     refund: async (ask) => endings.ask(closingOfRefund(ask)),
     sweepUnanswered: (olderThanSeconds) => sweepUnanswered(db, olderThanSeconds),
@@ -72,7 +80,7 @@ export function createMetering(db: Db): Metering {
     changePlan: (accountId, plan) => changePlan(db, accountId, plan),
     rollDue: () => rollDue(db),
     [Symbol.asyncDispose]: async () => {
-      await Promise.all([debits[Symbol.asyncDispose](), endings[Symbol.asyncDispose]()])
+      await Promise.all([debits, endings, notes].map((gather) => gather[Symbol.asyncDispose]()))
     },
   }
 }
