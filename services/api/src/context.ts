@@ -19,6 +19,7 @@ import { faultOf } from './fault.ts'
 import { createKeyring } from './keyring.ts'
 import type { OnceStore } from './once.ts'
 import { createRate, orOwn } from './rate.ts'
+import { grantAhead } from './rate-share.ts'
 import type { ApiSettings } from './settings.ts'
 
 /** What the routes work with; built once, closed in reverse. */
@@ -102,8 +103,8 @@ function openGate(
 ): Gate {
   // On Postgres a take would cost each call a transaction, so each process keeps the limit by itself.
   const own = createLocalLimiter()
-  const limiter =
-    connections.queue.kind === 'redis' ? orOwn(connections.limiter, own, onError) : own
+  const onRedis = connections.queue.kind === 'redis'
+  const limiter = onRedis ? orOwn(connections.limiter, own, onError) : own
   const keyring = stack.use(
     createKeyring({ db: connections.db, prefix: settings.KEY_PREFIX, onError }),
   )
@@ -114,7 +115,7 @@ function openGate(
       name: 'calls',
       perSecond: settings.RATE_LIMIT_PER_SECOND,
       burst: settings.RATE_LIMIT_BURST,
-      limiter,
+      limiter: onRedis ? grantAhead(limiter, onError) : limiter,
     }),
     failedKeys: createRate({
       name: 'failed-keys',
