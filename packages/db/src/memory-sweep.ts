@@ -19,6 +19,8 @@ export async function sweepExpired(db: Db): Promise<number> {
 const STATEMENTS = [
   `delete from memory_entries where ctid = any(array(
      select ctid from memory_entries where expires_at <= now() limit $1 for update skip locked))`,
+  `delete from durable_entries where ctid = any(array(
+     select ctid from durable_entries where expires_at <= now() limit $1 for update skip locked))`,
   `delete from rate_buckets where ctid = any(array(
      select ctid from rate_buckets
       where full_at < (extract(epoch from now()) - 3600) * 1000000

@@ -7,16 +7,23 @@ import type { Db } from './database.ts'
 /** Keys in one statement at most. */
 const MAX_KEYS = 1_000
 
-/** Shared facts in Postgres by its own clock; what waits at the same moment goes in one statement. */
-export function createPostgresMemory(db: Db): Memory {
-  const get = gather((keys: readonly string[]) => read(db, keys), { maxItems: MAX_KEYS })
-  const set = gather((entries: readonly MemoryEntry[]) => write(db, entries), {
+/** Where facts lie: `memory_entries` is emptied by a crash of the server, `durable_entries` is not. */
+type Table = 'memory_entries' | 'durable_entries'
+
+/**
+ * Shared facts in Postgres by its own clock; what waits at the same moment goes in one statement.
+ * `durable` ones outlive a crash of the server: each write is on disk before it is answered.
+ */
+export function createPostgresMemory(db: Db, { durable = false } = {}): Memory {
+  const table: Table = durable ? 'durable_entries' : 'memory_entries'
+  const get = gather((keys: readonly string[]) => read(db, table, keys), { maxItems: MAX_KEYS })
+  const set = gather((entries: readonly MemoryEntry[]) => write(db, table, entries), {
     maxItems: MAX_KEYS,
   })
-  const claim = gather((entries: readonly MemoryEntry[]) => writeWhereAbsent(db, entries), {
+  const claim = gather((entries: readonly MemoryEntry[]) => writeWhereAbsent(db, table, entries), {
     maxItems: MAX_KEYS,
   })
-  const remove = gather((keys: readonly string[]) => erase(db, keys), { maxItems: MAX_KEYS })
+  const remove = gather((keys: readonly string[]) => erase(db, table, keys), { maxItems: MAX_KEYS })
   return {
     get: (keys) => Promise.all(keys.map(get)),
     async set(entries) {
@@ -33,10 +40,14 @@ export function createPostgresMemory(db: Db): Memory {
   }
 }
 
-async function read(db: Db, keys: readonly string[]): Promise<readonly (Json | undefined)[]> {
+async function read(
+  db: Db,
+  table: Table,
+  keys: readonly string[],
+): Promise<readonly (Json | undefined)[]> {
   const { rows } = await db.pool.query<{ key: string; value: string }>({
-    name: 'memory-get',
-    text: `select key, value from memory_entries where key = any($1::text[]) and expires_at > now()`,
+    name: `${table}-get`,
+    text: `select key, value from ${table} where key = any($1::text[]) and expires_at > now()`,
     values: [[...new Set(keys)]],
   })
   const values = new Map(rows.map(({ key, value }) => [key, value]))
@@ -47,10 +58,14 @@ async function read(db: Db, keys: readonly string[]): Promise<readonly (Json | u
 }
 
 /** Rows are written in the order of their keys, so that two statements cannot block each other. */
-async function write(db: Db, entries: readonly MemoryEntry[]): Promise<readonly undefined[]> {
+async function write(
+  db: Db,
+  table: Table,
+  entries: readonly MemoryEntry[],
+): Promise<readonly undefined[]> {
   await db.pool.query({
-    name: 'memory-set',
-    text: `insert into memory_entries (key, value, expires_at)
+    name: `${table}-set`,
+    text: `insert into ${table} (key, value, expires_at)
            select key, value, now() + ttl_ms * interval '1 millisecond'
              from unnest($1::text[], $2::text[], $3::float8[]) as t (key, value, ttl_ms)
             order by key
@@ -62,13 +77,14 @@ async function write(db: Db, entries: readonly MemoryEntry[]): Promise<readonly 
 
 async function writeWhereAbsent(
   db: Db,
+  table: Table,
   entries: readonly MemoryEntry[],
 ): Promise<readonly boolean[]> {
   const firsts = new Map<string, MemoryEntry>()
   for (const entry of entries) if (!firsts.has(entry.key)) firsts.set(entry.key, entry)
   const { rows } = await db.pool.query<{ key: string }>({
-    name: 'memory-claim',
-    text: `insert into memory_entries as held (key, value, expires_at)
+    name: `${table}-claim`,
+    text: `insert into ${table} as held (key, value, expires_at)
            select key, value, now() + ttl_ms * interval '1 millisecond'
              from unnest($1::text[], $2::text[], $3::float8[]) as t (key, value, ttl_ms)
             order by key
@@ -81,11 +97,11 @@ async function writeWhereAbsent(
   return entries.map((entry) => stored.has(entry.key) && firsts.get(entry.key) === entry)
 }
 
-async function erase(db: Db, keys: readonly string[]): Promise<readonly undefined[]> {
+async function erase(db: Db, table: Table, keys: readonly string[]): Promise<readonly undefined[]> {
   await db.pool.query({
-    name: 'memory-delete',
-    text: `delete from memory_entries where key in
-             (select key from memory_entries where key = any($1::text[]) order by key for update)`,
+    name: `${table}-delete`,
+    text: `delete from ${table} where key in
+             (select key from ${table} where key = any($1::text[]) order by key for update)`,
     values: [[...new Set(keys)]],
   })
   return keys.map(() => undefined)

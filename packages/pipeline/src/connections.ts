@@ -16,6 +16,8 @@ export interface Connections extends AsyncDisposable {
   readonly queue: QueueBackend
   /** Shared between all processes: on Redis where there is one, else on Postgres. */
   readonly memory: Memory
+  /** Facts that cost money to forget: on Postgres always, and there through a crash of it. */
+  readonly durable: Memory
   readonly limiter: Limiter
 }
 
@@ -42,8 +44,9 @@ export async function openConnections(options: {
   const { redis } = queue
   const memory = redis === null ? createPostgresMemory(db) : createRedisMemory(redis)
   const limiter = redis === null ? createPostgresLimiter(db) : createRedisLimiter(redis)
+  const durable = createPostgresMemory(db, { durable: true })
   const owned = stack.move()
-  return { db, queue, memory, limiter, [Symbol.asyncDispose]: () => owned.disposeAsync() }
+  return { db, queue, memory, durable, limiter, [Symbol.asyncDispose]: () => owned.disposeAsync() }
 }
 
 async function openQueue(

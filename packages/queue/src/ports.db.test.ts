@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { Limiter, Memory } from '@plumbline/contract/engine'
-import { openDatabase } from '@plumbline/db/database'
+import { openDatabase, type Db } from '@plumbline/db/database'
+import { createPostgresMemory } from '@plumbline/db/memory'
 import { sweepExpired } from '@plumbline/db/memory-sweep'
 import { afterAll, beforeAll, describe, expect, inject, test, vi } from 'vitest'
 import { testLimiter } from '../../../test/support/limiter-conformance.ts'
@@ -27,6 +28,15 @@ describe('on Postgres', () => {
 
   testPorts(() => openPostgresTestQueue(database.url))
 
+  describe('durable memory', () => {
+    let db: Db
+    beforeAll(() => {
+      db = openDatabase({ url: database.url, poolSize: 4, applicationName: 'test' })
+    })
+    afterAll(() => db[Symbol.asyncDispose]())
+    testMemory(() => memoryOf(createPostgresMemory(db, { durable: true })))
+  })
+
   test('a sweep deletes what has run out and leaves the rest', async () => {
     await using queue = await openPostgresTestQueue(database.url)
     await using db = openDatabase({ url: database.url, poolSize: 1, applicationName: 'test' })
@@ -34,14 +44,17 @@ describe('on Postgres', () => {
       { key: 'sweep-short', value: 1, ttlMs: 1 },
       { key: 'sweep-long', value: 2, ttlMs: 60_000 },
     ])
+    const durable = createPostgresMemory(db, { durable: true })
+    await durable.set([{ key: 'sweep-short', value: 1, ttlMs: 1 }])
     await queue.limiter.lease('sweep', 1, 1)
     await vi.waitFor(async () => {
       await sweepExpired(db)
       const { rows } = await db.pool.query(
         `select (select count(*) from memory_entries where key like 'sweep-%') as facts,
+                (select count(*) from durable_entries where key like 'sweep-%') as durable,
                 (select count(*) from leases where key = 'sweep') as leases`,
       )
-      expect(rows).toEqual([{ facts: 1, leases: 0 }])
+      expect(rows).toEqual([{ facts: 1, durable: 0, leases: 0 }])
     })
     expect(await queue.memory.get(['sweep-long'])).toEqual([2])
   })

@@ -58,7 +58,8 @@ export interface HlrClock {
 }
 
 export interface BuyerOptions {
-  readonly memory: Memory
+  /** Keeps intents and verdicts; must outlive a crash of its server. */
+  readonly purchases: Memory
   readonly limiter: Limiter
   readonly fetch: HlrFetch
   readonly policy: HlrPolicy
@@ -76,6 +77,8 @@ export type Purchase =
   | { readonly kind: 'in_doubt'; readonly provider: string; readonly detail: string }
   /** Nothing was bought: another provider may be asked. */
   | { readonly kind: 'refused'; readonly failure: HlrFailure }
+  /** Another worker may still be buying it; its time runs out in `retryMs`. */
+  | { readonly kind: 'begun'; readonly provider: string; readonly retryMs: number }
   /** The provider rests, or the day's cap is reached. */
   | { readonly kind: 'paused'; readonly detail: string }
 
@@ -83,6 +86,8 @@ export type Purchase =
 const STORE_MS = 10_000
 /** Pause between two looks at what another worker is buying. */
 const LOOK_MS = 250
+/** How long a list keeps its place for what another worker is buying; a caller waits it out. */
+const BULK_WATCH_MS = 2_000
 /** Share of a provider's places that lists leave to single calls. */
 const LIVE_SHARE = 0.2
 /** Share of a day's cap that its bucket refills in a second: next to none, since a bucket must refill. */
@@ -116,19 +121,21 @@ export async function buy(
   } finally {
     await slot.release()
   }
-  const watched = foreign.map(async (number) => [number, await watch(options, number)] as const)
+  const watched = foreign.map(
+    async (number) => [number, await watch(options, number, lane)] as const,
+  )
   for (const [number, purchase] of await Promise.all(watched)) results.set(number, purchase)
   return results
 }
 
 /** Kept verdicts of numbers; absent where there is none. */
 export async function keptVerdicts(
-  memory: Memory,
+  purchases: Memory,
   numbers: readonly string[],
 ): Promise<ReadonlyMap<string, BoughtVerdict>> {
   const kept = new Map<string, BoughtVerdict>()
   if (numbers.length === 0) return kept
-  const values = await memory.get(numbers.map(KEYS.verdict))
+  const values = await purchases.get(numbers.map(KEYS.verdict))
   numbers.forEach((number, index) => {
     const verdict = readVerdict(values[index])
     if (verdict !== null) kept.set(number, verdict)
@@ -143,7 +150,7 @@ async function spend(
 ): Promise<ReadonlyMap<string, Purchase>> {
   const results = new Map<string, Purchase>()
   // Another worker may have bought between our look and our claim.
-  const kept = await keptVerdicts(options.memory, claimed)
+  const kept = await keptVerdicts(options.purchases, claimed)
   for (const [number, bought] of kept) results.set(number, { kind: 'bought', bought, cached: true })
   const wanted = claimed.filter((number) => !kept.has(number))
   const allowed = wanted.slice(0, await takeDay(options, provider, wanted.length))
@@ -151,7 +158,7 @@ async function spend(
   if (allowed.length > 0 && !(await takeRate(options, provider))) {
     for (const number of allowed.splice(0)) results.set(number, crowded())
   }
-  await options.memory.delete([...results.keys()].map(KEYS.intent))
+  await options.purchases.delete([...results.keys()].map(KEYS.intent))
   if (allowed.length === 0) return results
   const answers = await HLR_ADAPTERS[provider.name]({
     numbers: allowed,
@@ -175,7 +182,7 @@ async function store(
   provider: HlrProviderSettings,
   outcomes: readonly (readonly [string, HlrAnswer | undefined])[],
 ): Promise<void> {
-  const { memory, policy, clock } = options
+  const { purchases, policy, clock } = options
   const entries = outcomes.flatMap(([number, answer]) => {
     if (answer?.kind !== 'verdict') return []
     const ttlMs =
@@ -186,8 +193,8 @@ async function store(
   const settled = outcomes.flatMap(([number, answer]) =>
     answer === undefined || (answer.kind === 'failed' && answer.maybeBought) ? [] : [number],
   )
-  if (entries.length > 0) await memory.set(entries)
-  if (settled.length > 0) await memory.delete(settled.map(KEYS.intent))
+  if (entries.length > 0) await purchases.set(entries)
+  if (settled.length > 0) await purchases.delete(settled.map(KEYS.intent))
 }
 
 function purchaseOf(
@@ -209,27 +216,31 @@ function purchaseOf(
 }
 
 async function claim(
-  { memory, policy, clock }: BuyerOptions,
+  { purchases, policy, clock }: BuyerOptions,
   provider: HlrProviderSettings,
   number: string,
 ): Promise<boolean> {
   const atMs = clock.now()
   const untilMs = atMs + policy.timeoutMs * 2 + STORE_MS
   const value = intentJson({ provider: provider.name, atMs, untilMs })
-  return memory.claim({ key: KEYS.intent(number), value, ttlMs: policy.cacheMs })
+  return purchases.claim({ key: KEYS.intent(number), value, ttlMs: policy.cacheMs })
 }
 
 /** Waits for what another worker is buying; in doubt once its time has passed. */
-async function watch(options: BuyerOptions, number: string): Promise<Purchase> {
-  const { memory, clock, signal } = options
+async function watch(options: BuyerOptions, number: string, lane: Lane): Promise<Purchase> {
+  const { purchases, clock, signal } = options
+  const patientUntilMs = clock.now() + (lane === 'bulk' ? BULK_WATCH_MS : Infinity)
   for (;;) {
-    const [verdict, intent] = await memory.get([KEYS.verdict(number), KEYS.intent(number)])
+    const [verdict, intent] = await purchases.get([KEYS.verdict(number), KEYS.intent(number)])
     const bought = readVerdict(verdict)
     if (bought !== null) return { kind: 'bought', bought, cached: true }
     if (intent === undefined) return crowded()
     const { provider, untilMs } = readIntent(intent)
     if (clock.now() >= untilMs || signal.aborted) {
       return { kind: 'in_doubt', provider, detail: 'a query was begun and its outcome was lost' }
+    }
+    if (clock.now() >= patientUntilMs) {
+      return { kind: 'begun', provider, retryMs: untilMs - clock.now() }
     }
     await clock.wait(LOOK_MS, signal)
   }

@@ -1,4 +1,4 @@
-import type { EngineHealth } from '@plumbline/contract/engine'
+import type { EngineHealth, Memory } from '@plumbline/contract/engine'
 import type { Json } from '@plumbline/contract/outcome'
 import {
   buy,
@@ -19,6 +19,7 @@ export type NetworkAnswer =
       readonly reason: 'hlr_in_doubt' | 'hlr_paused' | 'hlr_failed' | 'hlr_throttled'
       readonly provider: string | null
       readonly detail: string
+      /** When asking again may bring more; null where nothing says so. */
       readonly retryMs: number | null
     }
 
@@ -39,6 +40,8 @@ const BACKOFF_MS = 400
 const BACKOFF_MAX_MS = 2_000
 
 export interface DeskOptions extends BuyerOptions {
+  /** Keeps which providers rest. */
+  readonly memory: Memory
   readonly providers: readonly HlrProviderSettings[]
   readonly onPause: (provider: string, detail: string) => void
 }
@@ -98,7 +101,7 @@ async function round(
   numbers: readonly string[],
   answered: Answered,
 ): Promise<void> {
-  const kept = await keptVerdicts(options.memory, numbers)
+  const kept = await keptVerdicts(options.purchases, numbers)
   for (const [number, bought] of kept) answered(number, { kind: 'verdict', bought, cached: true })
   let open: ReadonlyMap<string, NetworkAnswer> = new Map(
     numbers.filter((number) => !kept.has(number)).map((number) => [number, nobodyAsked()]),
@@ -188,6 +191,10 @@ function answerOf(provider: HlrProviderSettings, purchase: Purchase): NetworkAns
       return { kind: 'verdict', bought: purchase.bought, cached: purchase.cached }
     case 'in_doubt':
       return unknown('hlr_in_doubt', purchase.provider, purchase.detail)
+    case 'begun': {
+      const { provider: begunAt, retryMs } = purchase
+      return unknown('hlr_in_doubt', begunAt, 'another worker may be asking', retryMs)
+    }
     case 'paused':
       return unknown('hlr_paused', provider.name, purchase.detail)
     case 'refused': {

@@ -223,6 +223,23 @@ test('a provider out of credit rests, and is asked again after its rest', async 
   expect(await ask(engine, [MOBILE])).toMatchObject([{ reason: 'hlr_connected' }])
 })
 
+test('what another worker may be buying is put off by a list, and in doubt once its time is over', async () => {
+  const world = createWorld()
+  const untilMs = world.clock.now() + 30_000
+  const value = { provider: 'hlr-lookups', atMs: world.clock.now(), untilMs }
+  await world.memory.claim({ key: `hlr:intent:${MOBILE}`, value, ttlMs: 3_600_000 })
+  await using engine = await engineOf(world)
+  const [putOff] = await ask(engine, [MOBILE], { lane: 'bulk' })
+  expect(putOff).toMatchObject({ kind: 'later', group: 'hlr:begun:hlr-lookups' })
+  expect(putOff?.kind === 'later' && putOff.afterMs).toBe(untilMs - world.clock.now())
+  world.clock.advance(untilMs - world.clock.now())
+  const states = [putOff?.kind === 'later' ? putOff.state : undefined]
+  expect(await ask(engine, [MOBILE], { lane: 'bulk', states })).toMatchObject([
+    { status: 'unknown', reason: 'hlr_in_doubt' },
+  ])
+  expect(world.bought).toEqual([])
+})
+
 test('a throttled number is tried again at once, and a list puts it off rather than give up', async () => {
   let refusals = 1
   const world = createWorld(() => (refusals-- > 0 ? status(502) : json(connected())))

@@ -15,6 +15,8 @@ export interface PhoneEngineOptions {
   readonly providers: readonly HlrProviderSettings[]
   readonly policy?: Partial<HlrPolicy>
   readonly memory: Memory
+  /** Where purchases begun and made are kept: forgetting one costs money. Default: `memory`. */
+  readonly purchases?: Memory
   readonly limiter: Limiter
   readonly fetch: HlrFetch
   readonly log: { warn(fields: object, message: string): void }
@@ -40,6 +42,7 @@ export async function createPhoneEngine(options: PhoneEngineOptions): Promise<En
     providers: options.providers,
     policy: { ...HLR_POLICY, ...options.policy },
     memory: options.memory,
+    purchases: options.purchases ?? options.memory,
     limiter: options.limiter,
     fetch: options.fetch,
     clock,
@@ -128,11 +131,13 @@ function settle(
   if (network === null) return outcome(context, read, 'timeout', {})
   if (network.kind === 'verdict') return fromNetwork(context, read, network)
   const tries = triesOf(request.states?.[read.index])
-  if (network.reason === 'hlr_throttled' && request.lane === 'bulk' && tries < LATER_MAX) {
+  const isBegun = network.reason === 'hlr_in_doubt' && network.retryMs !== null
+  const waits = isBegun || network.reason === 'hlr_throttled'
+  if (waits && request.lane === 'bulk' && tries < LATER_MAX) {
     return {
       kind: 'later',
       afterMs: network.retryMs ?? LATER_MS,
-      group: `hlr:${network.provider ?? 'any'}`,
+      group: `hlr:${isBegun ? 'begun:' : ''}${network.provider ?? 'any'}`,
       reason: network.reason,
       state: { tries: tries + 1 },
     }
