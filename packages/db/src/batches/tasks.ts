@@ -260,19 +260,6 @@ export async function dropTasks(tx: Kysely<Tables>, batchId: string): Promise<vo
   }
 }
 
-/** Tasks pending, waiting and in flight by check, for metrics. */
-export async function countTasks(
-  db: Kysely<Tables>,
-): Promise<readonly { check: Check; state: string; count: number }[]> {
-  const { rows } = await sql<{ check: Check; state: string; count: number }>`
-    select check_kind as check, count(*)::int as count,
-      case when lease_until is not null then 'in_flight'
-        when group_key is not null then 'waiting' else 'pending' end as state
-    from tasks group by 1, 3
-  `.execute(db)
-  return rows
-}
-
 /** Whether any task or stage is open, so that the dispatcher looks often. */
 export async function anyOpenWork(db: Kysely<Tables>): Promise<boolean> {
   const { rows } = await sql<{ open: boolean }>`
