@@ -55,11 +55,7 @@ async function dispatchTasks({
   limits,
 }: Pick<Pipeline, 'db' | 'queue' | 'limits'>): Promise<boolean> {
   const { slots, reserve, leaseMs } = limits
-  const tasks = await leaseTasks(db.pool, {
-    slots: { email: slots, phone: slots, ip: slots, domain: slots },
-    reserve,
-    leaseMs,
-  })
+  const tasks = await leaseTasks(db.pool, { slots, reserve, leaseMs })
   const byCheck = Map.groupBy(tasks, (task) => task.check)
   for (const [check, leased] of byCheck) {
     await enqueue(

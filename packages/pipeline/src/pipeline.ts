@@ -1,3 +1,4 @@
+import type { Check } from '@plumbline/contract/products'
 import type { FraudScorer } from '@plumbline/contract/score'
 import type { Db } from '@plumbline/db/database'
 import type { QueueBackend } from '@plumbline/queue/backend'
@@ -31,10 +32,18 @@ export interface PipelineLimits {
   readonly leaseMs: number
   /** How often a task in hand saves the answers it has. */
   readonly saveMs: number
-  /** Tasks of one check in flight, and beyond that for accounts that have none. */
-  readonly slots: number
+  /** Tasks of each check in flight, and beyond that for accounts that have none. */
+  readonly slots: Slots
   readonly reserve: number
 }
+
+export type Slots = Readonly<Record<Check, number>>
+
+/**
+ * Tasks of each check in flight. Lookups of addresses keep a core busy; tasks of domains mostly wait
+ * for registries, of which each has one task out at a time.
+ */
+export const DEFAULT_SLOTS: Slots = { email: 16, phone: 16, ip: 8, domain: 64 }
 
 export const DEFAULT_LIMITS: PipelineLimits = {
   uploadBytes: 512 * 1024 * 1024,
@@ -47,7 +56,7 @@ export const DEFAULT_LIMITS: PipelineLimits = {
   chunkRecords: 1000,
   leaseMs: 30_000,
   saveMs: 5_000,
-  slots: 16,
+  slots: DEFAULT_SLOTS,
   reserve: 4,
 }
 

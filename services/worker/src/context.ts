@@ -7,7 +7,7 @@ import { openConnections, type Connections } from '@plumbline/pipeline/connectio
 import { DEFAULT_LIMITS, type Pipeline } from '@plumbline/pipeline/pipeline'
 import type { Log } from '@plumbline/runtime/log'
 import { openStorage } from '@plumbline/storage/storage'
-import type { WorkerSettings } from './settings.ts'
+import { slotsOf, type WorkerSettings } from './settings.ts'
 
 /** What a worker process works with; built once, closed in reverse. */
 export interface WorkerContext extends AsyncDisposable {
@@ -62,7 +62,7 @@ function limitsOf(settings: WorkerSettings): Pipeline['limits'] {
     chunkRecords: settings.CHUNK_RECORDS,
     leaseMs: settings.LEASE_SECONDS * 1000,
     saveMs: settings.SAVE_SECONDS * 1000,
-    slots: settings.BULK_SLOTS,
+    slots: slotsOf(settings),
     reserve: settings.BULK_RESERVE,
   }
 }

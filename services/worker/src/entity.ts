@@ -14,6 +14,7 @@ export async function serveCheck<C extends Check>(
   engine: Engine<C>,
 ): Promise<AsyncDisposable> {
   const { pipeline, settings, log } = context
+  const { slots, reserve } = pipeline.limits
   const onError = (error: unknown): void =>
     log.error({ err: error, check: engine.check }, 'job failed')
   const magic = createMagicRunner(engine.check)
@@ -39,7 +40,7 @@ export async function serveCheck<C extends Check>(
           mode === 'test' ? magic : runnerFor(engine)
         await runTask(pipeline, holder, runnerOf, taskIn(data), signal)
       },
-      { concurrency: settings.BULK_SLOTS + settings.BULK_RESERVE, graceMs: 5_000, onError },
+      { concurrency: slots[engine.check] + reserve, graceMs: 5_000, onError },
     ),
   )
   const owned = stack.move()

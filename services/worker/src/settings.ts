@@ -1,5 +1,6 @@
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
+import { DEFAULT_SLOTS, type Slots } from '@plumbline/pipeline/pipeline'
 import { flag, wholeNumber, wordList } from '@plumbline/runtime/settings'
 import { z } from 'zod'
 
@@ -17,9 +18,10 @@ export const workerSettings = z.object({
   FILES_URL: z.string().optional(),
   LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info'),
   DATABASE_POOL_SIZE: count(12),
-  /** Single calls and tasks of lists that a worker of one check has under way. */
+  /** Single calls that a worker of one check has under way. */
   LIVE_CONCURRENCY: count(16),
-  BULK_SLOTS: count(16),
+  /** Tasks of lists of one check under way; unset: 16 of email and phone, 8 of ip, 64 of domain. */
+  BULK_SLOTS: wholeNumber({ min: 1 }).optional(),
   BULK_RESERVE: count(4),
   CHUNK_RECORDS: count(1_000),
   LEASE_SECONDS: count(30, 2),
@@ -89,4 +91,10 @@ export async function listsDir(settings: WorkerSettings): Promise<string | null>
   const usual = join(settings.DATA_DIR, 'lists')
   const found = await stat(usual).catch(() => null)
   return found?.isDirectory() === true ? usual : null
+}
+
+/** Tasks of lists of each check under way: one number for all where it is set. */
+export function slotsOf({ BULK_SLOTS }: Pick<WorkerSettings, 'BULK_SLOTS'>): Slots {
+  if (BULK_SLOTS === undefined) return DEFAULT_SLOTS
+  return { email: BULK_SLOTS, phone: BULK_SLOTS, ip: BULK_SLOTS, domain: BULK_SLOTS }
 }
