@@ -1,4 +1,6 @@
-import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { promisify } from 'node:util'
+import { constants, zstdCompress, zstdCompressSync, zstdDecompressSync } from 'node:zlib'
 import type { Outcome } from '@plumbline/contract/outcome'
 import type { Check } from '@plumbline/contract/products'
 import type { RowKind } from '@plumbline/contract/batch'
@@ -35,6 +37,22 @@ const LEVEL_ONE = { params: { [constants.ZSTD_c_compressionLevel]: 1 } }
 /** Packs a value as JSON under zstd level 1, as chunks and parts hold it. */
 export function pack(value: unknown): Buffer {
   return zstdCompressSync(JSON.stringify(value), LEVEL_ONE)
+}
+
+const compress = promisify(zstdCompress)
+
+/** Values put into words between two turns of the event loop: well under a millisecond. */
+const PACKED_A_TURN = 100
+
+/** Packs a list as `pack` does, without holding up the calls that the same process answers. */
+export async function packInTurns(values: readonly unknown[]): Promise<Buffer> {
+  const pieces: string[] = []
+  for (let from = 0; from < values.length; from += PACKED_A_TURN) {
+    if (from > 0) await nextTurn()
+    const slice = JSON.stringify(values.slice(from, from + PACKED_A_TURN))
+    pieces.push(slice.slice(1, -1))
+  }
+  return await compress(`[${pieces.join(',')}]`, LEVEL_ONE)
 }
 
 /** Unpacks subjects that `pack` made. */

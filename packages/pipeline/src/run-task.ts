@@ -3,7 +3,13 @@ import type { Engine, EngineRequest } from '@plumbline/contract/engine'
 import type { Check } from '@plumbline/contract/products'
 import { storeArrival, type Arrival, type WaitingSubjects } from '@plumbline/db/batches/settle'
 import { claimTask, returnTask, splitTask, type ClaimedTask } from '@plumbline/db/batches/tasks'
-import { pack, unpackSubjects, type ChunkSubjects, type StoredOutcome } from './codec.ts'
+import {
+  pack,
+  packInTurns,
+  unpackSubjects,
+  type ChunkSubjects,
+  type StoredOutcome,
+} from './codec.ts'
 import type { Tx } from '@plumbline/db/database'
 import { retryStatement } from '@plumbline/metering/retry'
 import type { Pipeline } from './pipeline.ts'
@@ -172,7 +178,7 @@ async function save(
     lease: task.lease,
     indexes: everything ? null : fresh.map((at) => work.indexes[at] ?? -1),
     count: fresh.length,
-    outcomes: pack(outcomes),
+    outcomes: await packInTurns(outcomes),
     waiting: groupWaiting(work, later),
     stays:
       then === 'end' || open.length === 0
