@@ -40,6 +40,8 @@ create table batches (
   result_rows bigint,
   result_sha256 text,
   error jsonb,
+  -- What the chunks added up to, kept when they are erased.
+  sums jsonb,
   ats jsonb not null,
   expires_at timestamptz,
   -- The stage in hand (reading the list, writing the result): its fencing number and lease.

@@ -1,8 +1,8 @@
 import { setTimeout as wait } from 'node:timers/promises'
-import type { Check } from '@plumbline/contract/products'
 import { closeFinishedBatches, leaseStages } from '@plumbline/db/batches/stages'
 import { anyOpenWork, leaseTasks } from '@plumbline/db/batches/tasks'
 import { enqueue } from '@plumbline/queue/jobs'
+import { bulkQueueOf } from '@plumbline/queue/names'
 import type { Pipeline } from './pipeline.ts'
 
 /** How long the dispatcher rests while it finds tasks, while it waits for some, and without work. */
@@ -60,14 +60,9 @@ async function dispatchTasks({
   for (const [check, leased] of byCheck) {
     await enqueue(
       queue,
-      bulkQueue(check),
+      bulkQueueOf(check),
       leased.map(({ taskId, lease }) => ({ id: `${taskId}-${lease}`, data: { taskId, lease } })),
     )
   }
   return tasks.length > 0
-}
-
-/** The queue of a check's tasks. */
-function bulkQueue(check: Check): `bulk-${Check}` {
-  return `bulk-${check}`
 }

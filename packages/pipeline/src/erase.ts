@@ -6,6 +6,7 @@ import {
   expiringBatches,
   lockBatch,
   moveBatch,
+  sumsOf,
   type BatchOwner,
   type BatchRow,
 } from '@plumbline/db/batches/rows'
@@ -44,6 +45,7 @@ export async function expireBatches(pipeline: Pipeline): Promise<number> {
       if (still === undefined || still.expires_at?.getTime() !== row.expires_at?.getTime()) return
       // Files first: a failure in between leaves the row to be tried again.
       await pipeline.storage.remove(filesOf(still))
+      const sums = (await sumsOf(tx, [row.id])).get(row.id)
       await deleteChunks(tx, row.id)
       await moveBatch(tx, row.id, 'expired', {
         result_key: null,
@@ -52,6 +54,7 @@ export async function expireBatches(pipeline: Pipeline): Promise<number> {
         mapping: '{}',
         repeated: null,
         requested: '{}',
+        sums: sums === undefined ? null : JSON.stringify(sums),
       })
     })
   }

@@ -4,12 +4,12 @@ import { join } from 'node:path'
 import { readChunks, type StoredChunk } from '@plumbline/db/batches/chunks'
 import { lockBatch, moveBatch, readBatch, type BatchRow } from '@plumbline/db/batches/rows'
 import { claimStage } from '@plumbline/db/batches/stages'
-import { releaseRest } from './cancel.ts'
+import { failBatch, releaseRest } from './cancel.ts'
 import type { Pipeline } from './pipeline.ts'
 import { openRepeats } from './repeats.ts'
 import { rowWriter } from './result-rows.ts'
 import { keepStage } from './stage-lease.ts'
-import { readList } from './intake-stage.ts'
+import { MAX_STAGE_ATTEMPTS, readList } from './intake-stage.ts'
 
 /** Chunks read at a time, while the page before is being written. */
 const PAGE_CHUNKS = 8
@@ -29,6 +29,11 @@ export async function runFinish(
   const ended = AbortSignal.any([signal, kept.lost])
   let batch = await readBatch(pipeline.db.kysely, job.batchId)
   if (batch === undefined) return
+  if (batch.stage_attempts > MAX_STAGE_ATTEMPTS) {
+    pipeline.log.error({ batch: batch.id }, 'result given up')
+    await failBatch(pipeline, batch.id, { error: 'Internal Server Error', message: GAVE_UP }, lease)
+    return
+  }
   if (!batch.read_whole) {
     // Canceled while it was read: the result still holds every record.
     const read = await readList(pipeline, batch, lease, ended)
@@ -51,6 +56,9 @@ export async function runFinish(
     await rm(path, { force: true })
   }
 }
+
+const GAVE_UP =
+  'The result could not be written because of a fault of the service; what was not settled was released.'
 
 interface Written {
   readonly rows: number

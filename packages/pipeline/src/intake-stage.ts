@@ -22,8 +22,8 @@ import { holdAndRun } from './start.ts'
 /** Chunks stored by one statement. */
 const CHUNKS_AN_INSERT = 8
 
-/** Tries of a stage before the list is given up: the file itself may be what kills the worker. */
-const MAX_STAGE_ATTEMPTS = 5
+/** Tries of a stage before the list is given up: the list itself may be what kills the worker. */
+export const MAX_STAGE_ATTEMPTS = 5
 
 /**
  * Reads an uploaded list into chunks, and then starts it or stops at `ready` with the estimate.
@@ -156,9 +156,9 @@ async function storeFacts(
       file_format: list.format,
       encoding: found.encoding,
       delimiter: list.delimiter,
-      header: header === null ? null : JSON.stringify(header),
+      header: header === null ? null : JSON.stringify(header.map(storable)),
       column_count: Math.max(counts.columns, header?.length ?? 0),
-      mapping: JSON.stringify(list.mapping),
+      mapping: JSON.stringify(storableMapping(list.mapping)),
       rows_total: counts.total,
       rows_blank: counts.blank,
       rows_refused: counts.refused,
@@ -169,6 +169,20 @@ async function storeFacts(
     })
     return 'read'
   })
+}
+
+/** Postgres keeps no NUL and no half of a surrogate pair in JSON; keys of JSON lists may have them. */
+function storable(name: string): string {
+  return name.toWellFormed().replaceAll('\0', '\uFFFD')
+}
+
+function storableMapping(mapping: OpenedList['mapping']): OpenedList['mapping'] {
+  return Object.fromEntries(
+    Object.entries(mapping).map(([field, column]) => [
+      field,
+      { ...column, header: column.header === null ? null : storable(column.header) },
+    ]),
+  )
 }
 
 /** Decision 32: a list that starts by itself stops at `ready` where credits or its own bound lack. */

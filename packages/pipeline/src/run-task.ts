@@ -2,7 +2,13 @@ import type { Answer, Json, Later } from '@plumbline/contract/outcome'
 import type { Engine, EngineRequest } from '@plumbline/contract/engine'
 import type { Check } from '@plumbline/contract/products'
 import { storeArrival, type Arrival, type WaitingSubjects } from '@plumbline/db/batches/settle'
-import { claimTask, returnTask, splitTask, type ClaimedTask } from '@plumbline/db/batches/tasks'
+import {
+  claimTask,
+  restTask,
+  returnTask,
+  splitTask,
+  type ClaimedTask,
+} from '@plumbline/db/batches/tasks'
 import {
   pack,
   packInTurns,
@@ -21,6 +27,9 @@ export type CheckRunner = Pick<Engine<Check>, 'run'>
 
 /** Runs that fail before a task is halved, and before a single subject is given up. */
 const MAX_ATTEMPTS = 3
+
+/** How long a task rests after its engine threw, doubled with each try. */
+const REST_MS = 200
 
 /**
  * Works one task: claims it, asks the engine, saves what is known now and then, and stores the rest
@@ -53,7 +62,7 @@ export async function runTask(
     pipeline.log.error({ err: error, task: task.taskId, check: task.check }, 'engine failed')
     await saver.stop()
     await save(pipeline, task, work, 'stay')
-    await returnTask(pipeline.db.pool, task)
+    await restTask(pipeline.db.pool, task, REST_MS * 2 ** (task.attempts - 1))
     return
   }
   await saver.stop()

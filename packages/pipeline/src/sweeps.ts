@@ -27,14 +27,31 @@ export async function runSweeps(
   signal: AbortSignal,
 ): Promise<void> {
   const { db } = pipeline
-  const sweeps: readonly (readonly [name: string, sweep: () => Promise<unknown>])[] = [
+  // Debits by themselves: they are owed within two minutes, whatever the others take.
+  const debits: readonly Sweep[] = [
     ['unanswered debits', () => sweepUnanswered(db, options.debitTimeoutSeconds)],
+  ]
+  const others: readonly Sweep[] = [
     ['billing cycles', () => rollDue(db)],
     ['retention', () => expireBatches(pipeline)],
     ['idempotency keys', () => forgetExpiredKeys(db, IDEMPOTENCY_KEYS_A_ROUND)],
     ['memory', () => sweepExpired(db)],
     ['groups', () => sweepGroups(db.kysely, GROUP_MEMORY_MS)],
   ]
+  await Promise.all([
+    repeat(pipeline, debits, options.everyMs, signal),
+    repeat(pipeline, others, options.everyMs, signal),
+  ])
+}
+
+type Sweep = readonly [name: string, sweep: () => Promise<unknown>]
+
+async function repeat(
+  pipeline: Pipeline,
+  sweeps: readonly Sweep[],
+  everyMs: number,
+  signal: AbortSignal,
+): Promise<void> {
   while (!signal.aborted) {
     for (const [name, sweep] of sweeps) {
       try {
@@ -44,7 +61,7 @@ export async function runSweeps(
       }
     }
     try {
-      await wait(options.everyMs, undefined, { signal })
+      await wait(everyMs, undefined, { signal })
     } catch {
       return
     }

@@ -9,7 +9,11 @@ const NOTHING: BatchSums = { rowsDone: 0, creditsUsed: 0, verdicts: [], answered
 const HOLDING: readonly BatchState[] = ['running', 'finalizing']
 
 /** The batch object of decision 33 from its row and what its settled chunks add up to. */
-export function batchViewOf(row: BatchRow, sums: BatchSums = NOTHING, now = Date.now()): BatchView {
+export function batchViewOf(
+  row: BatchRow,
+  sums: BatchSums = row.sums ?? NOTHING,
+  now = Date.now(),
+): BatchView {
   const progress = progressOf(row, sums)
   return {
     id: row.id,

@@ -66,7 +66,10 @@ export function supervise(
       await wait(RESTART_MS)
     }
   }
-  const running = run()
+  const running = run().catch((error: unknown) => {
+    reject(error)
+    options.log.error({ err: error, program: program.name }, 'program cannot be started')
+  })
   return {
     ready,
     get pid() {

@@ -15,11 +15,14 @@ import { localSettings, type LocalSettings } from './settings.ts'
 // Everything on one machine: Postgres where none is given, the API, a worker for the checks and one
 // for lists. Prints where it listens and, the first time, the keys of a first account.
 
+/** What a program may take to stop beside its drain: its delay of readiness, and closing. */
+const GRACE_BEYOND_DRAIN_MS = 10_000
+
 const settings = readSettings(localSettings)
 const log = createLog({ name: 'local', level: settings.LOG_LEVEL, destination: 2 })
-await runUntilStopped({ log, graceMs: (settings.DRAIN_SECONDS + 15) * 1000 }, () =>
-  startEverything(settings, log),
-)
+// The API and then the workers each have their drain and what goes beyond it.
+const stopMs = 2 * (settings.DRAIN_SECONDS * 1000 + GRACE_BEYOND_DRAIN_MS) + 30_000
+await runUntilStopped({ log, graceMs: stopMs }, () => startEverything(settings, log))
 
 async function startEverything(
   { DATA_DIR, DATABASE_URL, REDIS_URL, KEY_PREFIX, HOST, DRAIN_SECONDS }: LocalSettings,
@@ -32,12 +35,18 @@ async function startEverything(
   const firstAccount = await prepareDatabase(databaseUrl, KEY_PREFIX)
 
   const env = { ...processEnvironment(), DATA_DIR: dataDir, DATABASE_URL: databaseUrl }
-  const children = PROGRAMS.map((program) =>
-    stack.use(supervise(program, { env, log: out, graceMs: DRAIN_SECONDS * 1000 })),
+  const graceMs = DRAIN_SECONDS * 1000 + GRACE_BEYOND_DRAIN_MS
+  const [api, ...workers] = PROGRAMS.map((program) =>
+    supervise(program, { env, log: out, graceMs }),
   )
-  const [api] = await Promise.all(children.map((child) => child.ready))
-  const url = `http://${HOST.includes(':') ? `[${HOST}]` : HOST}:${String(api?.['port'])}`
-  const adminUrl = `http://127.0.0.1:${String(api?.['adminPort'])}`
+  // The API first: what it still answers needs the workers.
+  stack.defer(async () => {
+    await api?.[Symbol.asyncDispose]()
+    await Promise.all(workers.map((worker) => worker[Symbol.asyncDispose]()))
+  })
+  const [facts] = await Promise.all([api?.ready, ...workers.map((worker) => worker.ready)])
+  const url = `http://${HOST.includes(':') ? `[${HOST}]` : HOST}:${String(facts?.['port'])}`
+  const adminUrl = `http://127.0.0.1:${String(facts?.['adminPort'])}`
   stack.use(
     await writeServiceFile(dataDir, {
       pid: process.pid,
@@ -45,6 +54,7 @@ async function startEverything(
       adminUrl,
       databaseUrl,
       redisUrl: REDIS_URL ?? null,
+      keyPrefix: KEY_PREFIX,
     }),
   )
   greet(url, firstAccount)

@@ -8,6 +8,7 @@ export interface ServiceFacts {
   readonly adminUrl: string
   readonly databaseUrl: string
   readonly redisUrl: string | null
+  readonly keyPrefix: string
 }
 
 /** Writes `service.json`, readable by its owner only: it holds the way into the database. */

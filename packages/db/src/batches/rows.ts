@@ -6,19 +6,13 @@ import {
 } from '@plumbline/contract/batch'
 import { sql, type Insertable, type Kysely, type Selectable, type Updateable } from 'kysely'
 import type { Tables } from '../tables.ts'
-import type { BatchesTable } from '../tables/batches.ts'
+import type { BatchesTable, KeptSums } from '../tables/batches.ts'
 
 /** A batch as its row holds it. */
 export type BatchRow = Selectable<BatchesTable>
 
-/** What settled chunks add up to. */
-export interface BatchSums {
-  readonly rowsDone: number
-  readonly creditsUsed: number
-  readonly verdicts: readonly number[]
-  /** Share of all subjects that have an outcome, settled or not: 0 to 1. */
-  readonly answeredShare: number
-}
+/** What settled chunks add up to; `answeredShare` counts all subjects with an outcome, 0 to 1. */
+export type BatchSums = KeptSums
 
 /** Whose batch: an id of another account, or of the other mode, is not found. */
 export interface BatchOwner {

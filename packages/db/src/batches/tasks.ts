@@ -215,15 +215,34 @@ export async function renewTasks(
   return new Set(rows.map((row) => row.id))
 }
 
-/** Gives a task in hand back at once, its attempt spent; for a worker that stops or whose engine threw. */
+/** Gives a task in hand back, its attempt not spent: for a worker that stops. */
 export async function returnTask(
   pool: pg.Pool,
   task: { taskId: number; lease: number },
 ): Promise<void> {
   await pool.query({
     name: 'tasks.return',
-    text: 'update tasks set lease_until = null where id = $1 and lease = $2',
+    text: `
+      update tasks set lease_until = null, attempts = attempts - 1
+      where id = $1 and lease = $2`,
     values: [task.taskId, task.lease],
+  })
+}
+
+/** Puts a task in hand aside for a while, its attempt spent: for an engine that threw. */
+export async function restTask(
+  pool: pg.Pool,
+  task: { taskId: number; lease: number },
+  restMs: number,
+): Promise<void> {
+  await pool.query({
+    name: 'tasks.rest',
+    // Another lease: nobody holds it, and it goes out again when this one has run out.
+    text: `
+      update tasks
+      set lease = lease + 1, lease_until = clock_timestamp() + $3::int * interval '1 ms'
+      where id = $1 and lease = $2`,
+    values: [task.taskId, task.lease, restMs],
   })
 }
 

@@ -52,6 +52,7 @@ export interface BatchesTable {
   result_rows: Generated<number | null>
   result_sha256: Generated<string | null>
   error: ColumnType<BatchError | null, string | null | undefined, string | null>
+  sums: ColumnType<KeptSums | null, string | null | undefined, string | null>
   ats: Stored<Partial<Record<BatchState, string>>>
   expires_at: ColumnType<Date | null, Date | null | undefined, Date | null>
   lease: Generated<number>
@@ -70,6 +71,14 @@ export interface BatchRequest {
 export interface BatchError {
   readonly error: string
   readonly message: string
+}
+
+/** What the chunks of a batch added up to. */
+export interface KeptSums {
+  readonly rowsDone: number
+  readonly creditsUsed: number
+  readonly verdicts: readonly number[]
+  readonly answeredShare: number
 }
 
 export interface ChunksTable {
