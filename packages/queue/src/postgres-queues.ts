@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import type { Channel, Mailbox } from '@plumbline/contract/channel'
 import {
   assertSchemaCompatibility,
@@ -6,7 +7,7 @@ import {
   type PgPool,
 } from 'bullmq'
 import pg from 'pg'
-import type { Producer, QueueBackend } from './backend.ts'
+import type { Consumer, ConsumerOptions, Producer, QueueBackend } from './backend.ts'
 import { openConsumer, openProducer } from './bullmq.ts'
 import { openServerClock } from './clock.ts'
 import type { QueueName } from './names.ts'
@@ -44,15 +45,7 @@ export async function migrateQueue(databaseUrl: string): Promise<void> {
 /** Queues on Postgres: one pool adds; each worker has a small one of its own and listens. */
 export async function openPostgresQueues(options: PostgresQueueOptions): Promise<QueueBackend> {
   const { databaseUrl, onError } = options
-  const pool = new pg.Pool({
-    ...poolSettings(databaseUrl, 4),
-    options: `${UNSYNCED} -c search_path=${SCHEMA}`,
-  })
-  // Every queue listens to the errors of the pool.
-  pool.setMaxListeners(0)
-  pool.on('error', onError)
-  // The pool listens to idle connections only.
-  pool.on('connect', (client) => client.on('error', onError))
+  const pool = openPool(databaseUrl, 4, onError)
   const producers = createShelf<QueueName, Producer>((name) =>
     openProducer(name, { connection: asQueuePool(pool), factory: createPostgresBackend }, onError),
   )
@@ -73,11 +66,7 @@ export async function openPostgresQueues(options: PostgresQueueOptions): Promise
         await options.readClockMs()
       },
       producer: (name) => producers.get(name),
-      consumer: (consumer) =>
-        openConsumer(consumer, {
-          connection: { ...poolSettings(databaseUrl, 3), options: UNSYNCED, schema: SCHEMA },
-          factory: createPostgresBackend,
-        }),
+      consumer: (consumer) => openPostgresConsumer(databaseUrl, consumer),
       [Symbol.asyncDispose]: close,
     }
   } catch (cause) {
@@ -86,17 +75,60 @@ export async function openPostgresQueues(options: PostgresQueueOptions): Promise
   }
 }
 
-/** Safe: a pool of the driver is what BullMQ documents here; its type differs in overloads alone. */
-function asQueuePool(pool: pg.Pool): PgPool {
-  return pool as unknown as PgPool
+/** A worker has a pool of its own: one connection listens, the others fetch and finish. */
+async function openPostgresConsumer(
+  databaseUrl: string,
+  options: ConsumerOptions,
+): Promise<Consumer> {
+  const pool = openPool(databaseUrl, 4, options.onError)
+  const consumer = await openConsumer(options, {
+    connection: asQueuePool(pool),
+    factory: createPostgresBackend,
+  })
+  return {
+    abort: consumer.abort,
+    async close() {
+      await consumer.close()
+      await pool.end()
+    },
+  }
 }
 
-function poolSettings(databaseUrl: string, max: number) {
-  return {
+function openPool(databaseUrl: string, max: number, onError: (error: Error) => void): pg.Pool {
+  const pool = new pg.Pool({
     connectionString: databaseUrl,
     max,
     keepAlive: true,
     connectionTimeoutMillis: 10_000,
     application_name: 'plumbline queue',
+    options: `${UNSYNCED} -c search_path=${SCHEMA}`,
+  })
+  // Every queue listens to the errors of the pool.
+  pool.setMaxListeners(0)
+  pool.on('error', onError)
+  // The pool listens to idle connections only.
+  pool.on('connect', (client) => client.on('error', onError))
+  return pool
+}
+
+/**
+ * The pool as BullMQ uses it. The same few statements come as text again and again, so each is
+ * prepared once for each connection. Safe: a pool of the driver is what BullMQ documents here; the
+ * types differ in overloads alone.
+ */
+function asQueuePool(pool: pg.Pool): PgPool {
+  const names = new Map<string, string>()
+  const query = (text: string, values?: unknown[]): Promise<pg.QueryResult> => {
+    if (values === undefined) return pool.query(text)
+    const name = names.get(text) ?? `bullmq-${hash('sha1', text)}`
+    names.set(text, name)
+    return pool.query({ name, text, values })
   }
+  return {
+    query,
+    connect: () => pool.connect(),
+    end: () => pool.end(),
+    on: pool.on.bind(pool),
+    removeAllListeners: pool.removeAllListeners.bind(pool),
+  } as unknown as PgPool
 }
