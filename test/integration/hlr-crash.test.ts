@@ -1,0 +1,138 @@
+import { setTimeout as wait } from 'node:timers/promises'
+import type { BatchView } from '@plumbline/contract/batch-view'
+import Papa from 'papaparse'
+import { describe, expect, test } from 'vitest'
+import { spawnSimnet } from '../simnet/child.ts'
+import { backends } from '../support/backends.ts'
+import { expectLedgerIntact } from '../support/invariants.ts'
+import { createTestDatabase } from '../support/postgres.ts'
+import { startService, type Account, type Member, type TestService } from '../support/service.ts'
+
+// Real workers, a provider in a process of its own that counts what it sells, and SIGKILL.
+
+const NUMBERS = 4_000
+const KILLING_MS = 25_000
+const END_WITHIN_MS = 75_000
+/** Numbers under way at once at most: chunks are this small so that a kill leaves few in doubt. */
+const CHUNK_RECORDS = 10
+const SLOTS = 8
+const SETTINGS = {
+  CHUNK_RECORDS: String(CHUNK_RECORDS),
+  BULK_SLOTS: String(SLOTS),
+  LEASE_SECONDS: '2',
+  SAVE_SECONDS: '1',
+  SWEEP_SECONDS: '1',
+  // A killed worker holds its places at the provider until they run out.
+  HLR_CONNECTIONS: '10000',
+  HLR_QUERIES_PER_SECOND: '10000',
+} as const
+
+describe.each(backends())('on $name', ({ redisUrl }) => {
+  test('no number is bought twice, whenever the phone worker is killed', async () => {
+    await using simnet = await spawnSimnet({
+      // Paid, and the connection cut before the answer: in doubt without any kill.
+      hlrFaults: { delayMs: 120, lostPerMille: 5 },
+    })
+    await using database = await createTestDatabase()
+    await using service = await startService({
+      databaseUrl: database.url,
+      redisUrl,
+      engines: 'real',
+      workers: [['phone'], ['batch']],
+      env: { ...simnet.settings, ...SETTINGS },
+    })
+    const account = await service.account({ credits: NUMBERS * 2 })
+    const numbers = Array.from({ length: NUMBERS }, (_, at) => `+4179${2_000_000 + at * 7}`)
+    const id = await submit(service, account, numbers)
+    const kills = await killAtRandom(service, account, id)
+    const batch = await untilEnded(service, account, id)
+
+    expect(kills).toBeGreaterThan(5)
+    expect(batch).toMatchObject({ status: 'completed', rows: { done: NUMBERS } })
+    const bought = (await simnet.counters()).hlr.perNumber
+    const queries = Object.values(bought).map((number) => number.queries)
+    expect(Math.max(...queries)).toBe(1)
+    const rows = await resultsOf(service, account, id)
+    expect(rows.map((row) => row['phone'])).toEqual(numbers)
+    const reasons = Map.groupBy(rows, (row) => row['result.phone.reason'])
+    const doubtful = reasons.get('hlr_in_doubt') ?? []
+    expect(doubtful.length).toBeGreaterThan(0)
+    expect(doubtful.every((row) => row['result.phone.status'] === 'unknown')).toBe(true)
+    // Whoever has a verdict was sold one.
+    const verdicts = rows.filter((row) => VERDICTS.has(row['result.phone.reason'] ?? ''))
+    // A record in hand at every one of several kills in a row ends as an error, uncharged.
+    const others = rows.filter((row) => !verdicts.includes(row) && !doubtful.includes(row))
+    expect(others.filter((row) => row['result.error'] === '')).toEqual([])
+    expect(others.length).toBeLessThan(NUMBERS / 100)
+    expect(verdicts.filter((row) => bought[row['phone'] ?? ''] === undefined)).toEqual([])
+    expect(queries.length).toBeGreaterThanOrEqual(verdicts.length)
+    await expectLedgerIntact(service)
+  })
+})
+
+const VERDICTS: ReadonlySet<string> = new Set([
+  'hlr_connected',
+  'hlr_absent',
+  'hlr_unknown_subscriber',
+  'hlr_undetermined',
+])
+
+async function submit(
+  service: TestService,
+  account: Account,
+  numbers: readonly string[],
+): Promise<string> {
+  const form = new FormData()
+  form.set('product', 'phone')
+  form.set('file', new Blob([`phone\n${numbers.join('\n')}\n`]), 'list.csv')
+  const response = await service.call(account.liveKey, 'POST', '/v1/batches', form)
+  expect(response.status).toBe(202)
+  return viewIn(await response.text()).id
+}
+
+/** Kills the phone worker at random moments of its life, until time or the list is over. */
+async function killAtRandom(service: TestService, account: Account, id: string): Promise<number> {
+  const worker: Member | undefined = service.workers[0]
+  if (worker === undefined) throw new Error('no phone worker')
+  const deadline = Date.now() + KILLING_MS
+  let kills = 0
+  while (Date.now() < deadline) {
+    await wait(Math.random() * 700)
+    await worker.kill('SIGKILL')
+    kills++
+    await worker.restart()
+    const { rows } = await view(service, account, id)
+    if (rows.done >= NUMBERS) break
+  }
+  return kills
+}
+
+async function untilEnded(service: TestService, account: Account, id: string): Promise<BatchView> {
+  const deadline = Date.now() + END_WITHIN_MS
+  for (;;) {
+    const batch = await view(service, account, id)
+    if (['completed', 'failed', 'canceled'].includes(batch.status)) return batch
+    if (Date.now() > deadline) throw new Error(`the list did not end: ${JSON.stringify(batch)}`)
+    await wait(100)
+  }
+}
+
+async function view(service: TestService, account: Account, id: string): Promise<BatchView> {
+  const response = await service.call(account.liveKey, 'GET', `/v1/batches/${id}`)
+  return viewIn(await response.text())
+}
+
+async function resultsOf(
+  service: TestService,
+  account: Account,
+  id: string,
+): Promise<readonly Readonly<Record<string, string>>[]> {
+  const path = `/v1/batches/${id}/results`
+  const text = await (await service.call(account.liveKey, 'GET', path)).text()
+  return Papa.parse<Record<string, string>>(text, { header: true, skipEmptyLines: true }).data
+}
+
+/** Safe because the service answers batches in the shape of its contract. */
+function viewIn(text: string): BatchView {
+  return JSON.parse(text) as BatchView
+}
