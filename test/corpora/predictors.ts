@@ -1,4 +1,5 @@
 import { resolve, sep } from 'node:path'
+import { isSupportedCountry, type CountryCode } from 'libphonenumber-js/max'
 import type { Outcome } from '@plumbline/contract/outcome'
 import type { Check } from '@plumbline/contract/products'
 import { judgeDomain } from '@plumbline/engines/email/disposable'
@@ -15,11 +16,11 @@ import { lookupIp } from '@plumbline/engines/ip/lookup'
 import { createRoutabilityJudge } from '@plumbline/engines/ip/validity'
 import { loadMailDomainLists } from '@plumbline/engines/lists/mail-domains'
 import { readNumbering } from '@plumbline/engines/phone/numbering'
-import { parsePhone } from '@plumbline/engines/phone/parse'
 import { loadPhonePrefixes } from '@plumbline/engines/phone/prefixes'
 import { createFraudScorer, createRiskScorer } from '@plumbline/engines/score/score'
 import { packagedWeights } from '@plumbline/engines/score/weights'
 import { assembleResult } from '@plumbline/pipeline/assemble'
+import { readPhone } from '@plumbline/pipeline/intake/subject'
 import { predictCsv } from './predict-csv.ts'
 
 /** A case of a corpus: its input, and what else the line tells of it. */
@@ -118,14 +119,18 @@ async function createPhonePredictor(): Promise<Predictor> {
     const { number, region } = typeof input === 'string' ? { number: input } : recordOf(input)
     const text = textOf(number)
     const country = textOrNull(region)
-    const e164 = /^\+\d{1,15}$/.test(text)
-      ? text
-      : parsePhone(text, ...(country === null ? [] : [country]))?.e164
+    const e164 = readPhone(text.trim(), supportedCountry(country)).subject
     if (e164 === undefined) return { phone: text, valid: false, line_type: 'unknown', e164: null }
     const { facts } = readNumbering(tables, e164)
     const phone = outcomeOf<'phone'>({ reason: 'no_hlr_provider', facts, evidence: {} })
     return { ...assembleResult('phone', { phone }, scoreFraud), e164 }
   }
+}
+
+/** Undefined for what libphonenumber knows no numbers of. */
+function supportedCountry(code: string | null): CountryCode | undefined {
+  const upper = code?.toUpperCase()
+  return upper !== undefined && isSupportedCountry(upper) ? upper : undefined
 }
 
 async function createDisposablePredictor({ listsDir }: PredictorSettings): Promise<Predictor> {

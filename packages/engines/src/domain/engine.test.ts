@@ -48,6 +48,9 @@ test('an authoritative denial is unregistered; it is kept and not asked again', 
     reason: 'unregistered',
     facts: { valid: false, registered: false, dnsHealthy: false, mxFound: false, ageDays: null },
   })
+  expect(first.facts.signals.map(({ group, code }) => `${group}/${code}`)).toEqual([
+    'domain.registration/unregistered',
+  ])
   const second = await askOne(world, 'www.free.com')
   expect(second).toMatchObject({ cached: true, facts: { registered: false } })
   expect(world.rdapPaths).toEqual(['/domain/free.com'])

@@ -15,16 +15,16 @@ export interface DomainEvidence {
   readonly now: Date
 }
 
-/** The risk evidence of a name, by the names of the weights table. What is unknown gives none. */
+/**
+ * The risk evidence of a name, by the names of the weights table. What is unknown gives none. A name that
+ * is not registered has no DNS, mail or age to be judged: that it is free says all of that.
+ */
 export function domainSignals(evidence: DomainEvidence): Signal[] {
-  const signals = [
-    ...registrationSignals(evidence.registration, evidence.now),
-    ...dnsSignals(evidence.dns, evidence.mail),
-  ]
-  const age = ageSignal(evidence.ageDays, evidence.registration.server ?? undefined)
-  if (age !== undefined) signals.push(age)
+  const free = evidence.registration.registered === false
+  const signals = free
+    ? [unregisteredSignal(evidence.registration.server ?? 'unknown')]
+    : registeredSignals(evidence)
   if (evidence.disposable) signals.push(riskSignal('domain.disposable', 'disposable'))
-  if (evidence.parked === true) signals.push(riskSignal('domain.parked', 'parked'))
   return signals
 }
 
@@ -33,9 +33,19 @@ export function unregisteredSignal(source?: string): Signal {
   return riskSignal('domain.registration', 'unregistered', source === undefined ? {} : { source })
 }
 
+function registeredSignals(evidence: DomainEvidence): Signal[] {
+  const signals = [
+    ...registrationSignals(evidence.registration, evidence.now),
+    ...dnsSignals(evidence.dns, evidence.mail),
+  ]
+  const age = ageSignal(evidence.ageDays, evidence.registration.server ?? undefined)
+  if (age !== undefined) signals.push(age)
+  if (evidence.parked === true) signals.push(riskSignal('domain.parked', 'parked'))
+  return signals
+}
+
 function registrationSignals(registration: Registration, now: Date): Signal[] {
   const source = registration.server ?? 'unknown'
-  if (registration.registered === false) return [unregisteredSignal(source)]
   const { statuses, expires } = registration
   const signals: Signal[] = []
   const has = (pattern: RegExp): string | undefined => statuses.find((text) => pattern.test(text))

@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest'
 import { createCountryNames } from '../ip/country.ts'
 import { readNumbering } from './numbering.ts'
-import { parsePhone } from './parse.ts'
 import { loadPhonePrefixes } from './prefixes.ts'
 
 const tables = { prefixes: await loadPhonePrefixes(), countries: createCountryNames() }
@@ -52,25 +51,4 @@ test('the carrier is that of the longest prefix, and unknown stays null', () => 
   expect(tables.prefixes.carrierOf('+14155552671')).toBeNull()
   expect(tables.prefixes.timezonesOf('+14155552671')).toEqual(['America/Los_Angeles'])
   expect(tables.prefixes.timezonesOf('+999')).toEqual([])
-})
-
-test.each([
-  ['+41 79 123 45 67', undefined, '+41791234567'],
-  ['0041 79 123 45 67', undefined, '+41791234567'],
-  ['0041 79 123 45 67', 'US', '+41791234567'],
-  ['tel:+41-79-123-45-67', undefined, '+41791234567'],
-  ['+44 (0)20 7946 0958', undefined, '+442079460958'],
-  ['079 123 45 67', 'CH', '+41791234567'],
-  ['079 123 45 67', 'ch', '+41791234567'],
-  ['(415) 555-2671 ext. 5', 'US', '+14155552671'],
-  ['41791234567', undefined, '+41791234567'],
-  ['14155552671', 'CH', '+14155552671'],
-  ['+4312', undefined, '+4312'],
-  ['079 123 45 67', undefined, null],
-  ['079 123 45 67', 'ZZ', null],
-  ['call me', 'CH', null],
-  ['', 'CH', null],
-  ['1'.repeat(10_000), 'CH', null],
-])('%j in %s reads as %s', (text, country, e164) => {
-  expect(parsePhone(text, country)?.e164 ?? null).toBe(e164)
 })
