@@ -14,7 +14,10 @@ export interface ByteSource {
 
 const CHUNK_BYTES = 128 * 1024
 
-/** Beyond this, a file that unpacks to more than `MAX_RATIO` times its packed size is a bomb. */
+/**
+ * Beyond this, a file whose start unpacks to more than `MAX_RATIO` times its packed size is a bomb. The
+ * start alone counts: what follows in a large file could pay for minutes of unpacking.
+ */
 const RATIO_FREE_BYTES = 16 * 1024 * 1024
 const MAX_RATIO = 120
 
@@ -59,12 +62,11 @@ export async function* unpackedBytes(
     return
   }
   const limit = limits.unpackedBytes ?? limits.uploadBytes
-  const bombBytes = Math.max(RATIO_FREE_BYTES, source.sizeBytes * MAX_RATIO)
   let total = 0
-  for await (const chunk of gunzip(source.open(signal), signal)) {
+  for await (const { chunk, packedBytes } of gunzip(source.open(signal), signal)) {
     total += chunk.length
     if (total > limit) throw tooLarge('unpacked file', limit)
-    if (total > bombBytes) {
+    if (total > Math.max(RATIO_FREE_BYTES, packedBytes * MAX_RATIO)) {
       throw new ListError(
         'payload_too_large',
         `The file unpacks to more than ${MAX_RATIO} times its size; upload it unpacked.`,
@@ -74,12 +76,15 @@ export async function* unpackedBytes(
   }
 }
 
-async function* gunzip(packed: AsyncIterable<Buffer>, signal: AbortSignal): AsyncGenerator<Buffer> {
+async function* gunzip(
+  packed: AsyncIterable<Buffer>,
+  signal: AbortSignal,
+): AsyncGenerator<{ chunk: Buffer; packedBytes: number }> {
   const unpacker = createGunzip({ chunkSize: CHUNK_BYTES })
   // Failures of either end reach the reader below, through the destroyed stream.
   const flowing = pipeline(Readable.from(copies(packed)), unpacker, { signal }).catch(() => {})
   try {
-    for await (const chunk of unpacker) yield chunk
+    for await (const chunk of unpacker) yield { chunk, packedBytes: unpacker.bytesWritten }
   } catch (error) {
     signal.throwIfAborted()
     if (isZlibError(error)) {

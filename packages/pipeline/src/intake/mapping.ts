@@ -1,4 +1,4 @@
-import { checksOf, type Check, type Product } from '@plumbline/contract/products'
+import { CHECKS, checksOf, type Check, type Product } from '@plumbline/contract/products'
 import type { ColumnGuess, ColumnRoles } from './columns.ts'
 import { wordsOf } from './column-names.ts'
 import { ListError } from './list-error.ts'
@@ -16,6 +16,7 @@ export type AskedMapping = Readonly<Record<string, string | number>>
 const MIN_OPTIONAL = 0.5
 const RIVAL_GAP = 0.1
 const ONLY_COLUMN = 0.5
+const SURELY_ANOTHER = 0.8
 
 /** What the mapping is made from. */
 export interface MappingSource {
@@ -105,7 +106,8 @@ function foundMapping({ product, roles, columns, header }: MappingSource): Colum
   const mapping: { [C in Check]?: ColumnGuess } = {}
   for (const [at, check] of checksOf(product).entries()) {
     const free = roles[check].filter(({ column }) => !taken.has(column))
-    const best = free[0] ?? (at === 0 && columns === 1 ? onlyColumn(header) : undefined)
+    const alone = at === 0 && columns === 1 && !holdsAnother(roles, check)
+    const best = free[0] ?? (alone ? onlyColumn(header) : undefined)
     if (best === undefined || (at > 0 && best.confidence < MIN_OPTIONAL)) continue
     const rival = free[1]
     const close = rival !== undefined && rival.confidence > best.confidence - RIVAL_GAP
@@ -113,6 +115,14 @@ function foundMapping({ product, roles, columns, header }: MappingSource): Colum
     taken.add(best.column)
   }
   return mapping
+}
+
+/** Whether a column is surely one of another check: the list was sent to the wrong product. */
+function holdsAnother(roles: ColumnRoles, check: Check): boolean {
+  return CHECKS.some(
+    (other) =>
+      other !== check && roles[other].some(({ confidence }) => confidence >= SURELY_ANOTHER),
+  )
 }
 
 /** A list of one column can only be a list of what the product asks. */

@@ -1,0 +1,74 @@
+import { readFile } from 'node:fs/promises'
+import { memoryFlags } from '@plumbline/local/children'
+import { sendHostile, type HostileUpload, type Outcome } from '../support/hostile-send.ts'
+import { HOSTILE_UPLOADS } from '../support/hostile-uploads.ts'
+import { call, formOf, runList, type Caller } from '../support/lists.ts'
+import { startService, type Member } from '../support/service.ts'
+import { bounded, type Figure } from './figure.ts'
+import { startServers } from './servers.ts'
+
+const MOST_SECONDS = 2
+const MOST_MEGABYTES = 64
+/** Heaps as `npm start` gives them. */
+const HEAP_MEGABYTES = 160
+
+/**
+ * Every hostile upload of the tests: the longest time from its last byte to its verdict, and how much
+ * larger the API and the worker of lists are afterwards (resident memory, after ordinary lists before).
+ */
+export async function run(): Promise<readonly Figure[]> {
+  await using servers = await startServers()
+  const figures: Figure[] = []
+  for (const backend of ['redis', 'embedded'] as const) {
+    await using service = await startService({
+      databaseUrl: servers.databaseUrl,
+      redisUrl: backend === 'redis' ? servers.redisUrl : undefined,
+      workers: [['email', 'phone', 'ip', 'domain'], ['batch']],
+      execArgv: memoryFlags(HEAP_MEGABYTES),
+    })
+    const account = await service.account({ credits: 1_000_000 })
+    const caller: Caller = { service, account, key: account.liveKey }
+    await warmUp(caller)
+    const measured = [service.api, ...service.workers.slice(1)]
+    const before = await Promise.all(measured.map(residentMegabytes))
+    let slowestMs = 0
+    for (const hostile of HOSTILE_UPLOADS) {
+      const outcome = await sendHostile(caller, hostile)
+      if (!isAsWanted(outcome, hostile)) {
+        throw new Error(`${hostile.name} came to ${JSON.stringify(outcome.verdict)}`)
+      }
+      if (outcome.verdict !== 'gone') slowestMs = Math.max(slowestMs, outcome.answeredMs)
+    }
+    const head = { backend, unit: 's' }
+    figures.push(bounded({ ...head, name: 'hostile-slowest' }, slowestMs / 1000, MOST_SECONDS))
+    const after = await Promise.all(measured.map(residentMegabytes))
+    for (const [at, { name }] of measured.entries()) {
+      const grown = (after[at] ?? Number.NaN) - (before[at] ?? Number.NaN)
+      figures.push(
+        bounded({ name: `hostile-growth-${name}`, backend, unit: 'MB' }, grown, MOST_MEGABYTES),
+      )
+    }
+  }
+  return figures
+}
+
+/** Ordinary lists, large and small, so that what is measured is what harm does and not the first use. */
+async function warmUp(caller: Caller): Promise<void> {
+  const lines = Array.from({ length: 200_000 }, (_, at) => `person${at}@company${at % 999}.example`)
+  await runList(caller, formOf({ product: 'email' }, `email\n${lines.join('\n')}\n`))
+  const records = lines.slice(0, 10_000).map((email) => ({ email }))
+  const { id } = await runList(caller, { product: 'email', records })
+  await (await call(caller, 'GET', `/v1/batches/${id}/results?format=ndjson`)).text()
+}
+
+function isAsWanted({ verdict }: Outcome, { verdict: wanted }: HostileUpload): boolean {
+  if (typeof verdict === 'string' || typeof wanted === 'string') return verdict === wanted
+  if ('status' in verdict) return 'status' in wanted && verdict.status === wanted.status
+  if ('failed' in verdict) return 'failed' in wanted && verdict.failed === wanted.failed
+  return 'rows' in wanted && verdict.rows === wanted.rows
+}
+
+async function residentMegabytes({ process }: Member): Promise<number> {
+  const status = await readFile(`/proc/${process.pid}/status`, 'utf8')
+  return Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1]) / 1024
+}

@@ -1,0 +1,66 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { backends } from '../support/backends.ts'
+import { sendHostile, type Verdict } from '../support/hostile-send.ts'
+import { HOSTILE_UPLOADS } from '../support/hostile-uploads.ts'
+import { call, creditsOf, expectSettled, filesOf, PATIENT, type Caller } from '../support/lists.ts'
+import { createTestDatabase } from '../support/postgres.ts'
+import { startService, type TestService } from '../support/service.ts'
+
+// Uploads that no list should be: each gets its error, and nothing of it stays.
+
+describe.each(backends())('on $name', ({ redisUrl }) => {
+  let stack: AsyncDisposableStack
+  let service: TestService
+  let caller: Caller
+  let left: number
+
+  beforeAll(async () => {
+    stack = new AsyncDisposableStack()
+    const database = stack.use(await createTestDatabase())
+    service = stack.use(
+      await startService({
+        databaseUrl: database.url,
+        redisUrl,
+        workers: [['email', 'phone', 'ip', 'domain', 'batch']],
+      }),
+    )
+    const account = await service.account()
+    caller = { service, account, key: account.liveKey }
+    left = (await creditsOf(caller)).left
+  })
+  afterAll(() => stack.disposeAsync())
+
+  test.each(HOSTILE_UPLOADS)('$name', async (hostile) => {
+    const { verdict, id } = await sendHostile(caller, hostile)
+    const taken = typeof verdict === 'object' && 'rows' in verdict
+    if (taken) {
+      left = (await creditsOf(caller)).left
+      expect((await call(caller, 'DELETE', `/v1/batches/${id}`)).status).toBe(204)
+    } else if (id !== undefined) {
+      expect((await call(caller, 'GET', `/v1/batches/${id}/results`)).status).toBe(409)
+    }
+    expectVerdict(verdict, hostile.verdict)
+    await expect.poll(() => filesOf(service), PATIENT).toEqual([])
+    expect(await leftovers(service)).toEqual({ batches: 0, chunks: 0, parts: 0, tasks: 0 })
+    await expectSettled(caller, left)
+  })
+})
+
+function expectVerdict(met: Verdict, wanted: Verdict): void {
+  if (typeof wanted === 'string' || 'rows' in wanted) return expect(met).toEqual(wanted)
+  expect(met).toEqual({ ...wanted, says: expect.stringContaining(wanted.says) })
+}
+
+/** Rows that should not be there: of all tables of lists, but for the failed lists themselves. */
+async function leftovers({
+  db,
+}: TestService): Promise<Readonly<Record<string, number>> | undefined> {
+  const { rows } = await db.pool.query<Record<string, number>>(
+    `select
+      (select count(*)::int from batches where status <> 'failed') as batches,
+      (select count(*)::int from chunks) as chunks,
+      (select count(*)::int from parts) as parts,
+      (select count(*)::int from tasks) as tasks`,
+  )
+  return rows[0]
+}
