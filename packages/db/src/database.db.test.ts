@@ -1,6 +1,9 @@
+import { once } from 'node:events'
+import { connect, createServer, type Socket } from 'node:net'
 import { PLANS } from '@plumbline/contract/plans'
 import { expect, inject, test } from 'vitest'
 import { createTestDatabase, databaseUrl, onServer } from '../../../test/support/postgres.ts'
+import { sql } from 'kysely'
 import { openDatabase } from './database.ts'
 import { migrate } from './migrate.ts'
 
@@ -67,3 +70,96 @@ test('a migration that changed after it was run, or is unknown, is an error', as
   await db.pool.query("update migrations set sha256 = 'x' where name = '0101_accounts.sql'")
   await expect(migrate(db)).rejects.toThrow(/0101_accounts\.sql was run with SHA-256 x/)
 })
+
+test('a statement that takes too long is ended by the server', async () => {
+  await using database = await createTestDatabase()
+  await using db = openDatabase({
+    url: database.url,
+    poolSize: 1,
+    applicationName: 'test',
+    statementMs: 100,
+  })
+  await expect(db.pool.query('select pg_sleep(30)')).rejects.toMatchObject({ code: '57014' })
+  expect((await db.pool.query('select 1 as one')).rows).toEqual([{ one: 1 }])
+})
+
+test('a server that falls silent costs one wait, and its connection is not used again', async () => {
+  await using database = await createTestDatabase()
+  await using network = await openNetwork(database.url)
+  await using db = openDatabase({
+    url: network.url,
+    poolSize: 1,
+    applicationName: 'test',
+    statementMs: 100,
+  })
+  await db.pool.query('select 1')
+  const began = performance.now()
+  const ended = db.kysely.transaction().execute(async (tx) => {
+    network.fallSilent()
+    await sql`select 1`.execute(tx)
+  })
+  await expect(ended).rejects.toThrow()
+  // The rollback is not waited for as well.
+  expect(performance.now() - began).toBeLessThan(9_000)
+  network.recover()
+  expect((await db.pool.query('select 1 as one')).rows).toEqual([{ one: 1 }])
+})
+
+test('a migration waits longer for another than a statement may take', async () => {
+  await using database = await createTestDatabase()
+  const options = { url: database.url, poolSize: 1, applicationName: 'test' }
+  await using holder = openDatabase(options)
+  const held = await holder.pool.connect()
+  await held.query('select pg_advisory_lock(7586205101)')
+  await using db = openDatabase({ ...options, statementMs: 50 })
+  const migrated = migrate(db)
+  await held.query('select pg_sleep(0.3)')
+  await held.query('select pg_advisory_unlock(7586205101)')
+  held.release()
+  expect(await migrated).toEqual([])
+  await expect(db.pool.query('select pg_sleep(30)')).rejects.toMatchObject({ code: '57014' })
+})
+
+/** A way to the server on which connections that are open can stop to carry anything. */
+async function openNetwork(
+  target: string,
+): Promise<AsyncDisposable & { readonly url: string; fallSilent(): void; recover(): void }> {
+  const upstream = new URL(target)
+  const sockets = new Set<Socket>()
+  let silent = false
+  const server = createServer((client) => {
+    const behind = connect(Number(upstream.port), upstream.hostname)
+    for (const [from, to] of [
+      [client, behind],
+      [behind, client],
+    ] as const) {
+      sockets.add(from)
+      from.on('error', () => to.destroy())
+      from.on('close', () => to.destroy())
+      from.on('data', (piece) => {
+        if (!silent) to.write(piece)
+      })
+    }
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const address = server.address()
+  if (address === null || typeof address === 'string') throw new Error('the network has no port')
+
+  const url = new URL(target)
+  url.port = String(address.port)
+  return {
+    url: url.href,
+    fallSilent: () => {
+      silent = true
+    },
+    recover: () => {
+      silent = false
+    },
+    [Symbol.asyncDispose]: async () => {
+      for (const socket of sockets) socket.destroy()
+      server.close()
+      await once(server, 'close')
+    },
+  }
+}

@@ -1,4 +1,4 @@
-import { Kysely, PostgresDialect, type Transaction } from 'kysely'
+import { Kysely, PostgresDialect, type PostgresPool, type Transaction } from 'kysely'
 import pg from 'pg'
 import type { Tables } from './tables.ts'
 
@@ -20,7 +20,14 @@ export interface DatabaseOptions {
   readonly applicationName: string
   /** Told of connections that broke while idle; the pool replaces them by itself. */
   readonly onIdleError?: (error: Error) => void
+  /** What a statement may take; default a minute. */
+  readonly statementMs?: number
 }
+
+const STATEMENT_MS = 60_000
+
+/** What a server that ends a statement late is given before it is taken for hung. */
+const SILENCE_MS = 5_000
 
 /**
  * Opens a pool; connects with the first statement.
@@ -28,9 +35,11 @@ export interface DatabaseOptions {
  * `bigint` arrives as a number and throws beyond 2^53 - 1, `date` as `YYYY-MM-DD`, both by the
  * pool's own parsers: the parsers of the driver are shared with every other user of it.
  * A transaction left idle for a minute is ended by the server, so that a stuck process cannot
- * keep rows locked.
+ * keep rows locked. A statement is ended by the server after `statementMs`; a server that does not even
+ * do that loses the connection five seconds later.
  */
 export function openDatabase(options: DatabaseOptions): Db {
+  const statementMs = options.statementMs ?? STATEMENT_MS
   const pool = new pg.Pool({
     connectionString: options.url,
     max: options.poolSize,
@@ -38,13 +47,15 @@ export function openDatabase(options: DatabaseOptions): Db {
     types: { getTypeParser },
     connectionTimeoutMillis: 10_000,
     idle_in_transaction_session_timeout: 60_000,
+    statement_timeout: statementMs,
+    query_timeout: statementMs + SILENCE_MS,
     keepAlive: true,
   })
   pool.on('error', (error) => options.onIdleError?.(error))
   // The pool listens to idle connections only; one that breaks between two statements of a
   // transaction would end the process.
   pool.on('connect', (client) => client.on('error', (error) => options.onIdleError?.(error)))
-  const kysely = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) })
+  const kysely = new Kysely<Tables>({ dialect: new PostgresDialect({ pool: droppingHung(pool) }) })
   return {
     kysely,
     pool,
@@ -54,6 +65,44 @@ export function openDatabase(options: DatabaseOptions): Db {
       if (!pool.ending) await pool.end()
     },
   }
+}
+
+/**
+ * Connections for kysely, which would give one that hangs back to the pool: after a statement without an
+ * answer nothing more is asked on it, not even a rollback, and it is closed.
+ */
+function droppingHung(pool: pg.Pool): PostgresPool {
+  return {
+    options: pool.options,
+    connect: async () => {
+      const client = await pool.connect()
+      let hung: Error | undefined
+      const query = async (text: string, values: readonly unknown[]): Promise<pg.QueryResult> => {
+        if (hung !== undefined) throw hung
+        try {
+          return await client.query(text, [...values])
+        } catch (error) {
+          if (isUnanswered(error)) hung = error
+          throw error
+        }
+      }
+      return asPoolClient({
+        query,
+        release: (destroy?: boolean) => client.release(destroy === true || hung !== undefined),
+      })
+    },
+    end: () => pool.end(),
+  }
+}
+
+/** Kysely's type also has cursors, which are asked for only where its dialect is given their class. */
+function asPoolClient(client: object): Awaited<ReturnType<PostgresPool['connect']>> {
+  return client as Awaited<ReturnType<PostgresPool['connect']>>
+}
+
+/** The driver's own word for `query_timeout`; it has no code. Source: pg 8.23, lib/client.js. */
+function isUnanswered(error: unknown): error is Error {
+  return error instanceof Error && error.message === 'Query read timeout'
 }
 
 const INT8 = 20

@@ -14,6 +14,9 @@ interface Migration {
 /** Any number that no other advisory lock of the product uses. */
 const LOCK = 7_586_205_101
 
+/** What the wait for the lock, and each migration, may take: six hours. */
+const LONGEST_MS = 6 * 3_600_000
+
 /**
  * Brings the database to the newest form: runs the files of `migrations` that it has not had, each
  * in its own transaction, in the order of their names, then writes the plans of the contract.
@@ -26,7 +29,9 @@ export async function migrate(db: Db): Promise<readonly string[]> {
   const migrations = await readMigrations(new URL('../migrations/', import.meta.url))
   const client = await db.pool.connect()
   try {
-    await client.query('select pg_advisory_lock($1)', [LOCK])
+    // The wait for another process and a migration of large tables may both take long.
+    await client.query(`set statement_timeout = ${LONGEST_MS}`)
+    await client.query(patient('select pg_advisory_lock($1)', [LOCK]))
     await client.query(`
       create table if not exists migrations (
         name text primary key,
@@ -39,6 +44,7 @@ export async function migrate(db: Db): Promise<readonly string[]> {
     for (const migration of pending) await apply(client, migration)
     await writePlans(client)
     await client.query('select pg_advisory_unlock($1)', [LOCK])
+    await client.query('reset statement_timeout')
     client.release()
     return pending.map((migration) => migration.name)
   } catch (error) {
@@ -46,6 +52,11 @@ export async function migrate(db: Db): Promise<readonly string[]> {
     client.release(true)
     throw error
   }
+}
+
+/** A statement that the driver waits for as long as the server does. */
+function patient(text: string, values?: unknown[]): pg.QueryConfig & { query_timeout: number } {
+  return { text, ...(values === undefined ? {} : { values }), query_timeout: LONGEST_MS }
 }
 
 async function readMigrations(folder: URL): Promise<readonly Migration[]> {
@@ -81,7 +92,7 @@ function pendingOf(
 async function apply(client: pg.PoolClient, migration: Migration): Promise<void> {
   try {
     await client.query('begin')
-    await client.query(migration.sql)
+    await client.query(patient(migration.sql))
     await client.query('insert into migrations (name, sha256) values ($1, $2)', [
       migration.name,
       migration.sha256,

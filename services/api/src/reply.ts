@@ -128,15 +128,16 @@ export function problemOf(error: unknown): Problem {
 
 /**
  * Faults of connections to what stands behind the service: system codes, and SQLSTATE classes 08
- * (connection), 53 (resources) and 57P0x (shutdown). Source: PostgreSQL manual, appendix A.
+ * (connection), 53 (resources), 57P0x (shutdown) and 57014 (statement took too long). Source: PostgreSQL
+ * manual, appendix A.
  */
-const OUTAGE = /^(ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|08...|53...|57P0[1-3])$/
+const OUTAGE = /^(ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|08...|53...|57P0[1-3]|57014)$/
 
 function isOutage(error: unknown): boolean {
   if (!(error instanceof Error)) return false
   if (error instanceof AggregateError) return error.errors.some(isOutage)
   if ('code' in error && typeof error.code === 'string') return OUTAGE.test(error.code)
-  return /connection (terminated|timeout|is closed)|timeout exceeded when trying/i.test(
+  return /connection (terminated|timeout|is closed)|query read timeout|timeout exceeded when trying/i.test(
     error.message,
   )
 }
