@@ -1,9 +1,13 @@
 import { pino, type Logger } from 'pino'
+import { faultOf } from './fault.ts'
 
 /** The log of a program: JSON lines on standard output, or a file descriptor. */
 export type Log = Logger
 
-/** Makes the log; secrets in the usual places are cut out, subjects are never passed in. */
+/**
+ * Makes the log; secrets in the usual places are cut out, of errors (`err`) only what `faultOf` shows is
+ * written, and subjects are never passed in.
+ */
 export function createLog(options: { name: string; level?: string; destination?: number }): Log {
   return pino(
     {
@@ -13,6 +17,7 @@ export function createLog(options: { name: string; level?: string; destination?:
         paths: ['authorization', '*.authorization', 'headers.authorization', 'key', 'secret'],
         censor: '[redacted]',
       },
+      serializers: { err: faultOf },
       base: { pid: process.pid },
       timestamp: pino.stdTimeFunctions.isoTime,
     },

@@ -4,7 +4,6 @@ import { showBalance } from './admit.ts'
 import type { Context } from './context.ts'
 import { docsPages } from './docs.ts'
 import { exchangeOf, openExchange } from './exchange.ts'
-import { faultOf } from './fault.ts'
 import { watchExchanges } from './observe.ts'
 import { problemOf, sendProblem } from './reply.ts'
 import { routesOf, type Route } from './routes.ts'
@@ -60,7 +59,7 @@ function refuse(ctx: Context): ErrorRequestHandler {
     const exchange = exchangeOf(res)
     exchange.refusal = problem.code
     if (problem.status >= 500) {
-      ctx.log.error({ request_id: exchange.requestId, fault: faultOf(error) }, 'call failed')
+      ctx.log.error({ request_id: exchange.requestId, err: error }, 'call failed')
     }
     if (res.headersSent) {
       // Half an answer is on its way: only cutting it tells the client that it is not whole.

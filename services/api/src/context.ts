@@ -15,7 +15,6 @@ import { join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { Gate } from './admit.ts'
 import { createBalances } from './balances.ts'
-import { faultOf } from './fault.ts'
 import { createKeyring } from './keyring.ts'
 import type { OnceStore } from './once.ts'
 import { createRate, orOwn } from './rate.ts'
@@ -47,8 +46,7 @@ export async function openContext(
   stopping: AbortSignal,
 ): Promise<Context> {
   await using stack = new AsyncDisposableStack()
-  const onError = (error: unknown): void =>
-    log.error({ fault: faultOf(error) }, 'fault in the background')
+  const onError = (error: unknown): void => log.error({ err: error }, 'fault in the background')
   const connections = stack.use(
     await openConnections({
       databaseUrl: settings.DATABASE_URL,

@@ -14,7 +14,11 @@ const DEPTH = 4
  * What of an error may stand in a log. Other fields of it may hold values of a statement or a body, as
  * `detail` of a database's error does.
  */
-export function faultOf(error: unknown, depth = DEPTH): Fault {
+export function faultOf(error: unknown): Fault {
+  return shown(error, DEPTH)
+}
+
+function shown(error: unknown, depth: number): Fault {
   if (!(error instanceof Error)) {
     return { type: typeof error, message: 'not an error', ...NOTHING }
   }
@@ -23,7 +27,7 @@ export function faultOf(error: unknown, depth = DEPTH): Fault {
     message: error.message,
     code: 'code' in error && typeof error.code === 'string' ? error.code : undefined,
     stack: error.stack,
-    cause: error.cause === undefined || depth === 0 ? undefined : faultOf(error.cause, depth - 1),
+    cause: error.cause === undefined || depth === 0 ? undefined : shown(error.cause, depth - 1),
   }
 }
 
