@@ -11,6 +11,7 @@ import {
 import { release } from '@plumbline/metering/hold'
 import { deleteChunks } from '@plumbline/db/batches/chunks'
 import { dropTasks } from '@plumbline/db/batches/tasks'
+import { lockOwned } from './owned.ts'
 import type { Pipeline } from './pipeline.ts'
 import type { Alongside } from './submit.ts'
 import { batchViewOf } from './view.ts'
@@ -27,10 +28,7 @@ export async function cancelBatch(
   alongside?: Alongside,
 ): Promise<BatchView> {
   return await pipeline.db.kysely.transaction().execute(async (tx) => {
-    const row = await lockBatch(tx, id)
-    if (row === undefined || row.account_id !== owner.accountId || row.mode !== owner.mode) {
-      throw new Problem('not_found', 'There is no batch with this id.')
-    }
+    const row = await lockOwned(tx, owner, id)
     if (row.status === 'canceling' || row.status === 'canceled') {
       const view = batchViewOf(row, (await sumsOf(tx, [id])).get(id))
       await alongside?.(tx, view)

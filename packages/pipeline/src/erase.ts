@@ -10,6 +10,7 @@ import {
   type BatchOwner,
   type BatchRow,
 } from '@plumbline/db/batches/rows'
+import { lockOwned } from './owned.ts'
 import type { Pipeline } from './pipeline.ts'
 
 /**
@@ -22,10 +23,7 @@ export async function deleteBatch(
   id: string,
 ): Promise<void> {
   const row = await pipeline.db.kysely.transaction().execute(async (tx) => {
-    const found = await lockBatch(tx, id)
-    if (found === undefined || found.account_id !== owner.accountId || found.mode !== owner.mode) {
-      throw new Problem('not_found', 'There is no batch with this id.')
-    }
+    const found = await lockOwned(tx, owner, id)
     if (found.status !== 'ready' && UNFINISHED_STATES.includes(found.status)) {
       throw new Problem('conflict', `The batch is ${found.status}; cancel it before deleting it.`)
     }

@@ -1,7 +1,7 @@
 import type { BatchPage, BatchView } from '@plumbline/contract/batch-view'
 import { UNFINISHED_STATES } from '@plumbline/contract/batch'
-import { Problem } from '@plumbline/contract/problem'
 import { findBatch, pageOfBatches, sumsOf, type BatchOwner } from '@plumbline/db/batches/rows'
+import { noSuchBatch } from './owned.ts'
 import type { Pipeline } from './pipeline.ts'
 import { batchViewOf } from './view.ts'
 import { setTimeout as wait } from 'node:timers/promises'
@@ -13,7 +13,7 @@ export async function getBatch(
   id: string,
 ): Promise<BatchView> {
   const row = await findBatch(pipeline.db.kysely, owner, id)
-  if (row === undefined) throw new Problem('not_found', 'There is no batch with this id.')
+  if (row === undefined) throw noSuchBatch()
   return batchViewOf(row, (await sumsOf(pipeline.db.kysely, [id])).get(id))
 }
 

@@ -7,6 +7,7 @@ import { chunkOfRow, readChunks } from '@plumbline/db/batches/chunks'
 import { findBatch, type BatchOwner, type BatchRow } from '@plumbline/db/batches/rows'
 import { unpackSubjects } from './codec.ts'
 import { pagesOfChunks } from './finish.ts'
+import { noSuchBatch } from './owned.ts'
 import type { Pipeline } from './pipeline.ts'
 import { recordsOfChunk, type AnsweredRecord } from './record.ts'
 import { openRepeats } from './repeats.ts'
@@ -45,7 +46,7 @@ export async function openResults(
   request: ResultsRequest,
 ): Promise<Results> {
   const batch = await findBatch(pipeline.db.kysely, owner, id)
-  if (batch === undefined) throw new Problem('not_found', 'There is no batch with this id.')
+  if (batch === undefined) throw noSuchBatch()
   const complete = hasResults(batch)
   const facts = {
     complete,

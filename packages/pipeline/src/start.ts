@@ -2,9 +2,10 @@ import type { BatchView } from '@plumbline/contract/batch-view'
 import { Problem } from '@plumbline/contract/problem'
 import { PRODUCT_PLANS } from '@plumbline/contract/products'
 import type { Tx } from '@plumbline/db/database'
-import { lockBatch, moveBatch, type BatchOwner, type BatchRow } from '@plumbline/db/batches/rows'
+import { moveBatch, type BatchOwner, type BatchRow } from '@plumbline/db/batches/rows'
 import { hold } from '@plumbline/metering/hold'
 import { createTasks } from '@plumbline/db/batches/tasks'
+import { lockOwned } from './owned.ts'
 import type { Pipeline } from './pipeline.ts'
 import type { Alongside } from './submit.ts'
 import { batchViewOf } from './view.ts'
@@ -20,10 +21,7 @@ export async function startBatch(
   alongside?: Alongside,
 ): Promise<BatchView> {
   return await pipeline.db.kysely.transaction().execute(async (tx) => {
-    const row = await lockBatch(tx, id)
-    if (row === undefined || row.account_id !== owner.accountId || row.mode !== owner.mode) {
-      throw new Problem('not_found', 'There is no batch with this id.')
-    }
+    const row = await lockOwned(tx, owner, id)
     if (row.status !== 'ready') {
       throw new Problem(
         'conflict',

@@ -1,0 +1,16 @@
+import { Problem } from '@plumbline/contract/problem'
+import type { Tx } from '@plumbline/db/database'
+import { lockBatch, type BatchOwner, type BatchRow } from '@plumbline/db/batches/rows'
+
+/** The refusal of an id that this owner has no batch of: the same as for one that never was. */
+export function noSuchBatch(): Problem {
+  return new Problem('not_found', 'There is no batch with this id.')
+}
+
+/** Locks a batch of this owner for the rest of the transaction. @throws Problem `not_found` */
+export async function lockOwned(tx: Tx, owner: BatchOwner, id: string): Promise<BatchRow> {
+  const row = await lockBatch(tx, id)
+  const owned = row?.account_id === owner.accountId && row.mode === owner.mode
+  if (row === undefined || !owned) throw noSuchBatch()
+  return row
+}
