@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { ask, brief, outcomeOf, testEngine, zoneOf } from '@plumbline/engines/email/engine-fixture'
-import { canRunPostfix, startPostfix } from '../support/postfix.ts'
+import { canRunPostfix, canRunPostgrey, startPostfix } from '../support/postfix.ts'
 
 const USERS = {
   ada: 'mailbox',
@@ -30,8 +30,8 @@ const times = {
 
 const isRequired = process.env['CI'] === 'true'
 
-test.runIf(isRequired)('Postfix is installed where it is required', () => {
-  expect(canRunPostfix()).toBe(true)
+test.runIf(isRequired)('Postfix and postgrey are installed where they are required', () => {
+  expect([canRunPostfix(), canRunPostgrey()]).toEqual([true, true])
 })
 
 test.skipIf(!canRunPostfix())(
@@ -58,11 +58,26 @@ test.skipIf(!canRunPostfix())(
     )
     expect(outcomeOf(answers[0]).facts.catchAll).toBe(false)
 
-    const [first] = await ask(engine, ['grey@real.test'], { lane: 'bulk', signal })
-    expect(first).toMatchObject({ kind: 'later', reason: 'greylisted', afterMs: 75_000 })
+    expect(await postfix.queued()).toBe(0)
+  },
+)
+
+test.skipIf(!canRunPostfix() || !canRunPostgrey())(
+  'a mailbox behind postgrey waits, and is found once its time is over',
+  async () => {
+    await using postfix = await startPostfix(USERS)
+    await using engine = testEngine(postfix.port, zone, { times })
+    const signal = AbortSignal.timeout(60_000)
+    const subjects = ['grey@real.test']
+    const [live] = await ask(engine, subjects, { lane: 'live', signal })
+    expect(brief(live)).toBe('unknown greylisted')
+    expect(outcomeOf(live).evidence['retry_after']).toBe(300)
+    const [first] = await ask(engine, subjects, { lane: 'bulk', signal })
+    expect(first).toMatchObject({ kind: 'later', reason: 'greylisted', afterMs: 300_000 })
     const states = [first?.kind === 'later' ? first.state : undefined]
-    const [second] = await ask(engine, ['grey@real.test'], { lane: 'bulk', states, signal })
-    expect(brief(second)).toBe('deliverable accepted')
+    const again = async () =>
+      brief((await ask(engine, subjects, { lane: 'bulk', states, signal }))[0])
+    await expect.poll(again, { timeout: 20_000, interval: 500 }).toBe('deliverable accepted')
     expect(await postfix.queued()).toBe(0)
   },
 )

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { chmod, chown, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { connect, createServer } from 'node:net'
-import type { AddressInfo, Server, Socket } from 'node:net'
+import type { AddressInfo, Server } from 'node:net'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 
@@ -22,6 +22,13 @@ export function canRunPostfix(): boolean {
   return existsSync(join(DAEMONS, 'master')) && process.getuid?.() === 0
 }
 
+const POSTGREY = '/usr/sbin/postgrey'
+
+/** Whether Debian's greylisting policy server is installed. */
+export function canRunPostgrey(): boolean {
+  return existsSync(POSTGREY)
+}
+
 /** User and group `mail` of Debian, who own its queues; Postfix wants neither `nobody` nor a group shared with its commands. */
 const OWNER = 8
 const QUEUES = ['incoming', 'active', 'deferred', 'corrupt', 'hold', 'maildrop']
@@ -30,16 +37,18 @@ const READY_MS = 10_000
 
 /**
  * Starts it on three addresses: 127.0.0.1 takes mail for `real.test` (by its table of users) and `all.test` (anyone),
- * 127.0.0.2 refuses every sender, 127.0.0.3 every client.
+ * 127.0.0.2 refuses every sender, 127.0.0.3 every client. Users that are `greylisted` are put off by postgrey for
+ * two seconds where it is installed, and taken at once elsewhere.
  */
 export async function startPostfix(users: Readonly<Record<string, string>>): Promise<Postfix> {
   await using stack = new AsyncDisposableStack()
   const root = await mkdtemp(join(tmpdir(), 'postfix-'))
   stack.defer(() => rm(root, { recursive: true, force: true }))
   await chmod(root, 0o755)
-  const policy = stack.use(await startPolicy())
   const port = await freePort()
-  await layOut(root, port, policy.port, users)
+  const greyPort = await freePort()
+  if (canRunPostgrey()) stack.use(await startPostgrey(root, greyPort))
+  await layOut(root, port, greyPort, users)
   const master = spawn(join(DAEMONS, 'master'), ['-c', join(root, 'etc'), '-d'], {
     stdio: ['ignore', 'ignore', 'pipe'],
     env: {
@@ -59,7 +68,8 @@ export async function startPostfix(users: Readonly<Record<string, string>>): Pro
     await left
   })
   try {
-    await untilListening(port, () => master.exitCode !== null)
+    const isOver = (): boolean => master.exitCode !== null
+    await until('Postfix', isOver, () => greets(port))
   } catch (cause) {
     const log = await readFile(join(root, 'log', 'mail.log'), 'utf8').catch(() => '')
     throw new Error(`Postfix did not start: ${said}${log.slice(-2_000)}`, { cause })
@@ -80,7 +90,7 @@ export async function startPostfix(users: Readonly<Record<string, string>>): Pro
 async function layOut(
   root: string,
   port: number,
-  policyPort: number,
+  greyPort: number,
   users: Readonly<Record<string, string>>,
 ): Promise<void> {
   await Promise.all(['etc', 'data', 'queue', 'log'].map((name) => mkdir(join(root, name))))
@@ -96,17 +106,21 @@ async function layOut(
     Object.entries(users).filter(([, kind]) => kinds.includes(kind))
   const address = ([local]: readonly [string, string]): string => `${local}@real.test`
   const files: Readonly<Record<string, string>> = {
-    'main.cf': mainSettings(root, policyPort),
+    'main.cf': mainSettings(root, greyPort),
     'master.cf': services(port),
     users: table(of('mailbox', 'full', 'greylisted').map((user) => [address(user), 'x'])),
     aliases: table(of('alias').map((user) => [address(user), 'postmaster@real.test'])),
-    access: table(of('full').map((user) => [address(user), '452 4.2.2 Mailbox is full'])),
+    access: table([
+      ...of('full').map((user) => [address(user), '452 4.2.2 Mailbox is full'] as const),
+      ...of('greylisted').map((user) => [address(user), 'greylist'] as const),
+    ]),
   }
   for (const [name, text] of Object.entries(files)) await writeFile(join(root, 'etc', name), text)
 }
 
-function mainSettings(root: string, policyPort: number): string {
+function mainSettings(root: string, greyPort: number): string {
   const etc = join(root, 'etc')
+  const greylist = canRunPostgrey() ? `check_policy_service inet:127.0.0.1:${greyPort}` : 'permit'
   return `
 compatibility_level = 3.6
 queue_directory = ${join(root, 'queue')}
@@ -132,8 +146,10 @@ virtual_mailbox_maps = texthash:${join(etc, 'users')}, inline:{ @all.test=x }
 virtual_alias_maps = texthash:${join(etc, 'aliases')}
 smtpd_peername_lookup = no
 smtpd_tls_security_level = none
+smtpd_restriction_classes = greylist
+greylist = ${greylist}
 smtpd_recipient_restrictions = reject_unauth_destination, reject_unlisted_recipient,
-  check_recipient_access texthash:${join(etc, 'access')}, check_policy_service inet:127.0.0.1:${policyPort}
+  check_recipient_access texthash:${join(etc, 'access')}
 `
 }
 
@@ -160,35 +176,26 @@ postlog unix-dgram n - n - 1 postlogd
 `
 }
 
-/** A greylisting policy server (Postfix, SMTPD_POLICY_README): names with `grey` are put off once. */
-async function startPolicy(): Promise<AsyncDisposable & { readonly port: number }> {
-  const seen = new Set<string>()
-  const sockets = new Set<Socket>()
-  const server = createServer((socket) => {
-    sockets.add(socket)
-    let held = ''
-    socket.on('error', () => undefined)
-    socket.on('data', (chunk) => {
-      held += chunk.toString()
-      for (let end = held.indexOf('\n\n'); end >= 0; end = held.indexOf('\n\n')) {
-        const recipient = /^recipient=(.*)$/m.exec(held.slice(0, end))?.[1] ?? ''
-        held = held.slice(end + 2)
-        const isNew = recipient.startsWith('grey') && !seen.has(recipient)
-        seen.add(recipient)
-        socket.write(
-          `action=${isNew ? 'DEFER_IF_PERMIT Greylisted, try again in 60 seconds' : 'DUNNO'}\n\n`,
-        )
-      }
-    })
-  })
-  const port = await listen(server)
+/** Postgrey with its own database and stock words, as the user that Debian made for it. */
+async function startPostgrey(root: string, port: number): Promise<AsyncDisposable> {
+  const database = join(root, 'postgrey')
+  await mkdir(database)
+  await chmod(database, 0o777)
+  const options = [`--inet=127.0.0.1:${port}`, `--dbdir=${database}`, '--delay=2']
+  const server = spawn(POSTGREY, options, { stdio: 'ignore' })
+  try {
+    const isOver = (): boolean => server.exitCode !== null
+    await until('Postgrey', isOver, () => accepts(port))
+  } catch (error) {
+    server.kill('SIGKILL')
+    throw error
+  }
   return {
-    port,
     async [Symbol.asyncDispose]() {
-      await new Promise((resolve) => {
-        server.close(resolve)
-        for (const socket of sockets) socket.destroy()
-      })
+      if (server.exitCode !== null || server.signalCode !== null) return
+      const left = once(server, 'exit')
+      server.kill('SIGTERM')
+      await left
     },
   }
 }
@@ -207,22 +214,37 @@ async function listen(server: Server): Promise<number> {
   return (server.address() as AddressInfo).port
 }
 
-async function untilListening(port: number, isOver: () => boolean): Promise<void> {
+async function until(
+  name: string,
+  isOver: () => boolean,
+  isReady: () => Promise<boolean>,
+): Promise<void> {
   const untilMs = performance.now() + READY_MS
-  while (!(await answers(port))) {
-    if (isOver()) throw new Error('Postfix ended before it was ready')
-    if (performance.now() > untilMs)
-      throw new Error(`Postfix gave no greeting within ${READY_MS} ms`)
+  while (!(await isReady())) {
+    if (isOver()) throw new Error(`${name} ended before it was ready`)
+    if (performance.now() > untilMs) throw new Error(`${name} was not ready within ${READY_MS} ms`)
+    await new Promise((resolve) => setTimeout(resolve, 50))
   }
 }
 
-async function answers(port: number): Promise<boolean> {
+async function greets(port: number): Promise<boolean> {
   const socket = connect(port, '127.0.0.1')
   try {
     const [first] = await once(socket, 'data', { signal: AbortSignal.timeout(3_000) })
     return String(first).startsWith('220')
   } catch {
-    await new Promise((resolve) => setTimeout(resolve, 50))
+    return false
+  } finally {
+    socket.destroy()
+  }
+}
+
+async function accepts(port: number): Promise<boolean> {
+  const socket = connect(port, '127.0.0.1')
+  try {
+    await once(socket, 'connect')
+    return true
+  } catch {
     return false
   } finally {
     socket.destroy()
