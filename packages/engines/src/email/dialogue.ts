@@ -246,7 +246,7 @@ async function settleAll(
   tools: DialogueTools,
 ): Promise<void> {
   const acceptAll = await acceptAllFrom(batch, learnt, met, isBlanket, tools)
-  const lessons: { address: string; finding: Finding }[] = []
+  const lessons: { key: string; finding: Finding }[] = []
   replies.forEach((reply, at) => {
     const ticket = batch.tickets[at]
     const said = met[at]
@@ -258,7 +258,7 @@ async function settleAll(
       return
     }
     const finding = findingOf(said, acceptAll, provider.acceptance, evidence)
-    lessons.push({ address: ticket.address, finding })
+    lessons.push({ key: ticket.memoryKey, finding })
     ticket.settle(verdictOf(said, finding))
   })
   tools.knowledge.learn({ findings: lessons })
@@ -335,18 +335,25 @@ function evidenceOf(
   reply: Reply | null,
   local: string,
 ): { readonly [key: string]: Json } {
-  const evidence: { [key: string]: Json } = {
-    mx_host: line.host,
-    mx_address: line.address,
-    provider: provider.id,
-    phase: 'rcpt',
-    tls: line.session.tls,
-  }
-  if (reply !== null) {
-    evidence['reply_code'] = reply.code
-    evidence['enhanced_code'] = reply.enhanced
-    evidence['reply_text'] = maskedText(reply.text, local)
-  }
+  const evidence: { [key: string]: Json } =
+    reply === null
+      ? {
+          mx_host: line.host,
+          mx_address: line.address,
+          provider: provider.id,
+          phase: 'rcpt',
+          tls: line.session.tls,
+        }
+      : {
+          mx_host: line.host,
+          mx_address: line.address,
+          provider: provider.id,
+          phase: 'rcpt',
+          tls: line.session.tls,
+          reply_code: reply.code,
+          enhanced_code: reply.enhanced,
+          reply_text: maskedText(reply.text, local),
+        }
   if (batch.route.implicit) evidence['implicit_mx'] = true
   return evidence
 }

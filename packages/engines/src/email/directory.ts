@@ -34,7 +34,10 @@ export interface DirectoryOptions {
 const DOMAINS_MAX = 5_000
 const ROUTE_MS = 60_000
 
-type DomainFlags = Pick<Flags, 'judgement' | 'didYouMean' | 'listVersion'>
+interface DomainFlags extends Pick<Flags, 'judgement' | 'didYouMean' | 'listVersion'> {
+  /** The first mail host, by which they were judged beside the name. */
+  readonly host: string | undefined
+}
 
 /** Makes the directory of one engine. */
 export function createDirectory(options: DirectoryOptions): Directory {
@@ -50,14 +53,13 @@ export function createDirectory(options: DirectoryOptions): Directory {
       flaggedBy = lists
       domainFlags.clear()
     }
-    const key = `${domain} ${hosts[0] ?? ''}`
-    let flags = domainFlags.get(key)
-    if (flags === undefined) {
+    let flags = domainFlags.get(domain)
+    if (flags === undefined || flags.host !== hosts[0]) {
       const judgement = judgeDomain(domain, hosts, lists)
       const known = judgement.free || judgement.disposable || judgement.relay
       const didYouMean = known ? null : suggestFor(domain)
-      flags = { judgement, didYouMean, listVersion: lists.disposable.date }
-      holdNewest(domainFlags, key, flags)
+      flags = { host: hosts[0], judgement, didYouMean, listVersion: lists.disposable.date }
+      holdNewest(domainFlags, domain, flags)
     }
     return flags
   }
@@ -87,8 +89,11 @@ export function createDirectory(options: DirectoryOptions): Directory {
         matcher = compileTraps(lists.spamTrap)
         traps.set(lists.spamTrap, matcher)
       }
+      const { judgement, didYouMean, listVersion } = domainFlagsOf(mailbox.domain, hosts, lists)
       return {
-        ...domainFlagsOf(mailbox.domain, hosts, lists),
+        judgement,
+        didYouMean,
+        listVersion,
         role: lists.role.exact(untagged(mailbox.local)),
         trap: matcher.match(mailbox.local, mailbox.domain),
       }

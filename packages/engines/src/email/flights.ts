@@ -3,70 +3,91 @@ import type { Verdict } from './finding.ts'
 import type { Ticket } from './queue.ts'
 import type { ParsedMailbox } from './syntax.ts'
 
+/** Told what a ticket came to. */
+export type Listener = (verdict: Verdict) => void
+
+/** A mailbox with its names on the wire and in memory. */
+export interface Wanted {
+  readonly mailbox: ParsedMailbox
+  readonly address: string
+  readonly memoryKey: string
+}
+
 /** Tickets under way, so that all who ask the same at the same time share one. */
 export interface Flights {
-  /** Listens to the ticket of an address; the ticket is given where it is new and must be submitted. */
+  /** Listens to the ticket of an address; one that is new must be submitted. */
   join(
-    mailbox: ParsedMailbox,
+    wanted: Wanted,
     request: Pick<EngineRequest<'email'>, 'lane' | 'depth'>,
-    listen: (verdict: Verdict) => void,
-  ): { readonly leave: () => void; readonly submit: Ticket | null }
+    listener: Listener,
+  ): { readonly ticket: Ticket; readonly isNew: boolean }
+  /** Listens no more; a ticket that nobody listens to is given up. */
+  leave(ticket: Ticket, listener: Listener): void
 }
 
 interface Flight {
   readonly ticket: Ticket
-  readonly listeners: Set<(verdict: Verdict) => void>
+  readonly listeners: Listener[]
 }
 
-/** Makes the table of one engine. A ticket that nobody listens to any more is given up. */
+/** Makes the table of one engine. */
 export function createFlights(now: () => number): Flights {
-  const flights = new Map<string, Flight>()
+  const tables = {
+    live: { basic: new Map<string, Flight>(), extended: new Map<string, Flight>() },
+    bulk: { basic: new Map<string, Flight>(), extended: new Map<string, Flight>() },
+  }
   return {
-    join(mailbox, request, listen) {
-      const address = `${mailbox.local}@${mailbox.domain}`
-      const key = `${request.lane} ${request.depth} ${address}`
-      const held = flights.get(key)
-      const flight = held ?? newFlight(key, address, mailbox, request, flights, now())
-      flight.listeners.add(listen)
-      const leave = (): void => {
-        flight.listeners.delete(listen)
-        if (flight.listeners.size > 0 || flight.ticket.settled) return
-        flight.ticket.settled = true
-        flights.delete(key)
+    join(wanted, { lane, depth }, listener) {
+      const flights = tables[lane][depth]
+      const held = flights.get(wanted.address)
+      if (held !== undefined) {
+        held.listeners.push(listener)
+        return { ticket: held.ticket, isNew: false }
       }
-      return { leave, submit: held === undefined ? flight.ticket : null }
+      const listeners = [listener]
+      const ticket = newTicket(wanted, lane, depth, now(), (verdict) => {
+        flights.delete(wanted.address)
+        for (const listen of listeners) listen(verdict)
+      })
+      flights.set(wanted.address, { ticket, listeners })
+      return { ticket, isNew: true }
+    },
+    leave(ticket, listener) {
+      const flights = tables[ticket.lane][ticket.depth]
+      const flight = flights.get(ticket.address)
+      if (ticket.settled || flight?.ticket !== ticket) return
+      const place = flight.listeners.indexOf(listener)
+      if (place >= 0) flight.listeners.splice(place, 1)
+      if (flight.listeners.length > 0) return
+      ticket.settled = true
+      flights.delete(ticket.address)
     },
   }
 }
 
-function newFlight(
-  key: string,
-  address: string,
-  mailbox: ParsedMailbox,
-  request: Pick<EngineRequest<'email'>, 'lane' | 'depth'>,
-  flights: Map<string, Flight>,
+function newTicket(
+  { mailbox, address, memoryKey }: Wanted,
+  lane: Ticket['lane'],
+  depth: Ticket['depth'],
   queuedMs: number,
-): Flight {
-  const listeners = new Set<(verdict: Verdict) => void>()
+  tell: Listener,
+): Ticket {
   const ticket: Ticket = {
     address,
+    memoryKey,
     local: mailbox.local,
     domain: mailbox.domain,
     utf8: mailbox.utf8,
-    lane: request.lane,
-    depth: request.depth,
+    lane,
+    depth,
     queuedMs,
     attempts: 0,
     settled: false,
     settle(verdict) {
       if (ticket.settled) return
       ticket.settled = true
-      flights.delete(key)
-      for (const listen of listeners) listen(verdict)
-      listeners.clear()
+      tell(verdict)
     },
   }
-  const flight = { ticket, listeners }
-  flights.set(key, flight)
-  return flight
+  return ticket
 }

@@ -44,7 +44,7 @@ export interface Group {
   wakers: ((goesOn: boolean) => void)[]
 }
 
-/** Longest wait that a list's subject is sent away for at once. */
+/** Longest wait for room, whatever is waited for. */
 const LATER_MAX_MS = 10 * 60_000
 
 /** A group without tickets. */
@@ -75,13 +75,15 @@ export function createGroup(
   }
 }
 
-/** Sends list tickets away, each to come back when its turn may be. */
+/**
+ * Sends list tickets away, to come back when the group has room for half a transaction. All are given
+ * the same wait: a list holds them by group and lets them out again one task at a time.
+ */
 export function sendAway(group: Group, tickets: readonly Ticket[], ms: number): void {
-  const eachMs = 1000 / group.limits.bucket.perSecond
-  tickets.forEach((ticket, place) => {
-    const afterMs = Math.max(1000, Math.min(LATER_MAX_MS, Math.round(ms + place * eachMs)))
-    ticket.settle(waiting('room', afterMs))
-  })
+  const count = Math.min(tickets.length, Math.ceil(group.perTransaction / 2))
+  const roomMs = Math.min(LATER_MAX_MS, (count * 1000) / group.limits.bucket.perSecond)
+  const verdict = waiting('room', Math.round(Math.max(1000, ms, roomMs)))
+  for (const ticket of tickets) ticket.settle(verdict)
 }
 
 /** Answers everything that waits for a group that refuses us. */

@@ -3,13 +3,18 @@ import type { Memory } from '@plumbline/contract/engine'
 
 /** Notices an asker that tries names on a domain until some exist. */
 export interface DictionaryGuard {
-  /** Whether this asker is kept from this domain now. */
-  stops(tenant: string, domain: string): boolean | Promise<boolean>
-  /** What one of its recipients came to. */
-  note(tenant: string, domain: string, isMissing: boolean): void
+  /** The count of an asker on a domain. */
+  pair(tenant: string, domain: string): Pair
+  /** Whether the asker is kept from the domain now. */
+  stops(pair: Pair): boolean | Promise<boolean>
+  /** What one of the recipients came to. */
+  note(pair: Pair, isMissing: boolean): void
 }
 
-interface Count {
+/** An asker and a domain, with what was asked since when. */
+export interface Pair {
+  /** Where the shared memory holds its end. */
+  readonly key: string
   asked: number
   missing: number
   sinceMs: number
@@ -33,59 +38,61 @@ export function createDictionaryGuard(
   now: () => number,
   warn: (error: unknown) => void,
 ): DictionaryGuard {
-  const counts = new Map<string, Count>()
-  const countOf = (key: string): Count => {
-    let count = counts.get(key)
-    if (count === undefined) {
-      count = {
-        asked: 0,
-        missing: 0,
-        sinceMs: now(),
-        stoppedUntilMs: 0,
-        lookedMs: Number.NEGATIVE_INFINITY,
-      }
-      counts.set(key, count)
-      if (counts.size > PAIRS_MAX) {
-        const oldest = counts.keys().next()
-        if (oldest.done !== true) counts.delete(oldest.value)
-      }
-    }
-    if (now() - count.sinceMs > COUNT_MS) {
-      count.asked = 0
-      count.missing = 0
-      count.sinceMs = now()
-    }
-    return count
+  const pairs = new Map<string, Pair>()
+  const renewed = (pair: Pair): void => {
+    if (now() - pair.sinceMs <= COUNT_MS) return
+    pair.asked = 0
+    pair.missing = 0
+    pair.sinceMs = now()
   }
-  const look = async (count: Count, key: string): Promise<boolean> => {
-    count.lookedMs = now()
+  const look = async (pair: Pair): Promise<boolean> => {
+    pair.lookedMs = now()
     try {
-      const [until] = await memory.get([key])
-      if (typeof until === 'number') count.stoppedUntilMs = until
+      const [until] = await memory.get([pair.key])
+      if (typeof until === 'number') pair.stoppedUntilMs = until
     } catch (error) {
       warn(error)
     }
-    return count.stoppedUntilMs > now()
+    return pair.stoppedUntilMs > now()
   }
   return {
-    stops(tenant, domain) {
-      const count = countOf(`${tenant} ${domain}`)
-      if (count.stoppedUntilMs > now()) return true
-      // Most subjects are answered here, without a promise for each.
-      if (now() - count.lookedMs < LOOK_MS) return false
-      return look(count, keyOf(tenant, domain))
+    pair(tenant, domain) {
+      const name = `${tenant} ${domain}`
+      let pair = pairs.get(name)
+      if (pair === undefined) {
+        pair = {
+          key: keyOf(tenant, domain),
+          asked: 0,
+          missing: 0,
+          sinceMs: now(),
+          stoppedUntilMs: 0,
+          lookedMs: Number.NEGATIVE_INFINITY,
+        }
+        pairs.set(name, pair)
+        if (pairs.size > PAIRS_MAX) {
+          const oldest = pairs.keys().next()
+          if (oldest.done !== true) pairs.delete(oldest.value)
+        }
+      }
+      return pair
     },
-    note(tenant, domain, isMissing) {
-      const count = countOf(`${tenant} ${domain}`)
-      count.asked++
-      if (isMissing) count.missing++
-      if (count.asked < limits.dictionaryAsked || count.stoppedUntilMs > now()) return
-      if (count.missing / count.asked <= limits.dictionaryShare) return
-      count.stoppedUntilMs = now() + STOP_MS
-      count.asked = 0
-      count.missing = 0
-      const key = keyOf(tenant, domain)
-      memory.set([{ key, value: count.stoppedUntilMs, ttlMs: STOP_MS }]).catch(warn)
+    stops(pair) {
+      if (pair.stoppedUntilMs > now()) return true
+      // Most subjects are answered here, without a promise for each.
+      if (now() - pair.lookedMs < LOOK_MS) return false
+      return look(pair)
+    },
+    note(pair, isMissing) {
+      renewed(pair)
+      pair.asked++
+      if (isMissing) pair.missing++
+      if (pair.asked < limits.dictionaryAsked || pair.stoppedUntilMs > now()) return
+      if (pair.missing / pair.asked <= limits.dictionaryShare) return
+      pair.stoppedUntilMs = now() + STOP_MS
+      pair.asked = 0
+      pair.missing = 0
+      const { key, stoppedUntilMs } = pair
+      memory.set([{ key, value: stoppedUntilMs, ttlMs: STOP_MS }]).catch(warn)
     },
   }
 }

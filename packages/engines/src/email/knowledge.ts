@@ -23,11 +23,12 @@ export const ACCEPT_ALL_TTL_MS: Readonly<Record<AcceptAll, number>> = {
 
 /** Verdicts shared between workers. A fault of the memory is a miss, never a failed check. */
 export interface Knowledge {
-  findings(addresses: readonly string[]): Promise<readonly (Finding | undefined)[]>
+  /** What is remembered under the keys of `findingKey`. */
+  findings(keys: readonly string[]): Promise<readonly (Finding | undefined)[]>
   acceptAll(domain: string): Promise<AcceptAll | undefined>
   /** Keeps what one transaction taught. */
   learn(lessons: {
-    readonly findings: readonly { readonly address: string; readonly finding: Finding }[]
+    readonly findings: readonly { readonly key: string; readonly finding: Finding }[]
     readonly acceptAll?: { readonly domain: string; readonly value: AcceptAll }
   }): void
   /** Waits until all that was learnt is kept. */
@@ -70,13 +71,13 @@ export function createKnowledge(
   }
 
   return {
-    async findings(addresses) {
+    async findings(keys) {
       try {
-        const values = await memory.get(addresses.map(findingKey))
+        const values = await memory.get(keys)
         return values.map(readFinding)
       } catch (error) {
         warn(error)
-        return addresses.map(() => undefined)
+        return keys.map(() => undefined)
       }
     },
     async acceptAll(domain) {
@@ -94,10 +95,9 @@ export function createKnowledge(
     },
     learn({ findings, acceptAll }) {
       const entries: MemoryEntry[] = []
-      for (const { address, finding } of findings) {
+      for (const { key, finding } of findings) {
         if (finding.mailbox === 'unknown') continue
-        const ttlMs = FINDING_TTL_MS[finding.mailbox]
-        entries.push({ key: findingKey(address), value: jsonOf(finding), ttlMs })
+        entries.push({ key, value: jsonOf(finding), ttlMs: FINDING_TTL_MS[finding.mailbox] })
       }
       if (acceptAll !== undefined) {
         const { domain, value } = acceptAll
@@ -112,7 +112,8 @@ export function createKnowledge(
   }
 }
 
-function findingKey(address: string): string {
+/** Where memory holds the finding of an address, without the address itself. */
+export function findingKey(address: string): string {
   return `email:finding:${hash('sha256', address, 'base64url')}`
 }
 

@@ -88,11 +88,7 @@ export function mailboxOutcome(
     status: finding.status,
     reason: finding.reason,
     facts,
-    evidence: {
-      ...finding.evidence,
-      ...flagEvidence(flags),
-      ...(when.tries > 0 ? { tries: when.tries + 1 } : {}),
-    },
+    evidence: withFlags(finding.evidence, flags, when.tries),
     cached: when.cached,
     checkedAt: when.checkedAt,
     durationMs: when.durationMs,
@@ -120,19 +116,21 @@ function hostFacts(finding: Finding): Pick<EmailFacts, 'mxFound' | 'acceptsMail'
   }
 }
 
-function flagEvidence(flags: Flags): { readonly [key: string]: Json } {
-  const { judgement } = flags
-  return {
-    ...(flags.didYouMean === null ? {} : { did_you_mean: flags.didYouMean }),
-    ...(judgement.relay ? { privacy_relay: true } : {}),
-    ...(judgement.disposable && judgement.source !== null
-      ? { disposable_source: `${judgement.source.list}: ${judgement.source.entry}` }
-      : {}),
-    ...(flags.trap === null
-      ? {}
-      : { spam_trap_entry: flags.trap.includes('@') ? 'address' : flags.trap }),
-    ...((judgement.disposable || judgement.free || judgement.relay) && flags.listVersion !== null
-      ? { list_version: flags.listVersion }
-      : {}),
+/** Most addresses have no flag, and then nothing is copied. */
+function withFlags(evidence: Evidence, flags: Flags, tries: number): Evidence {
+  const { judgement, didYouMean, trap, listVersion } = flags
+  const isListed = judgement.disposable || judgement.free || judgement.relay
+  if (!isListed && didYouMean === null && trap === null && tries === 0) return evidence
+  const all: { [key: string]: Json } = { ...evidence }
+  if (didYouMean !== null) all['did_you_mean'] = didYouMean
+  if (judgement.relay) all['privacy_relay'] = true
+  if (judgement.disposable && judgement.source !== null) {
+    all['disposable_source'] = `${judgement.source.list}: ${judgement.source.entry}`
   }
+  if (trap !== null) all['spam_trap_entry'] = trap.includes('@') ? 'address' : trap
+  if (isListed && listVersion !== null) all['list_version'] = listVersion
+  if (tries > 0) all['tries'] = tries + 1
+  return all
 }
+
+type Evidence = Finding['evidence']

@@ -6,6 +6,8 @@ import type { MailRoute } from './mx.ts'
 export interface Ticket {
   /** As it goes on the wire: local part and A-label domain. */
   readonly address: string
+  /** Where memory holds what is found out. */
+  readonly memoryKey: string
   readonly local: string
   readonly domain: string
   readonly utf8: boolean

@@ -6,18 +6,19 @@ import type { Directory } from './directory.ts'
 import type { EmailMetrics } from './engine.ts'
 import { unknownFinding } from './finding.ts'
 import type { Finding, Verdict } from './finding.ts'
-import type { Flights } from './flights.ts'
-import type { DictionaryGuard } from './guard.ts'
+import type { Flights, Listener, Wanted } from './flights.ts'
+import type { Destination } from './group.ts'
+import type { DictionaryGuard, Pair } from './guard.ts'
+import { findingKey } from './knowledge.ts'
 import type { Knowledge } from './knowledge.ts'
 import { laterOf, overdue, waitStateOf } from './later.ts'
 import type { WaitState } from './later.ts'
 import type { EmailLimits } from './limits.ts'
 import { findAddresses } from './mx.ts'
 import { mailboxOutcome, syntaxOutcome } from './outcome.ts'
-import type { HostsRoute } from './queue.ts'
+import type { HostsRoute, Ticket } from './queue.ts'
 import type { Scheduler } from './scheduler.ts'
 import { parseMailbox } from './syntax.ts'
-import type { ParsedMailbox } from './syntax.ts'
 import { suggestDomain } from './typo.ts'
 import type { WayOut } from './way-out.ts'
 
@@ -46,8 +47,8 @@ interface Run {
   readonly answers: (Answer<'email'> | undefined)[]
   /** Subjects begun and not answered. */
   readonly open: Map<number, Subject>
-  /** Leave the tickets that this run still listens to. */
-  readonly leavers: Set<() => void>
+  /** Domains that subjects are asked about, for the life of the run. */
+  readonly places: Map<string, Place>
   readonly done: PromiseWithResolvers<void>
   /** Wakes the reader of subjects when there is room again. */
   wake: (() => void) | null
@@ -57,15 +58,26 @@ interface Run {
 }
 
 /** A mailbox on its way to an answer. */
-interface Subject {
+interface Subject extends Wanted {
   readonly index: number
   readonly text: string
-  readonly mailbox: ParsedMailbox
   readonly state: WaitState
   readonly beganMs: number
-  /** What its route says; empty before there is one. */
-  evidence: { readonly [key: string]: Json }
+  /** Where it is asked about; null before that is known. */
+  place: Place | null
   hosts: readonly string[]
+  /** The ticket it waits for, and what listens to it. */
+  waits: { readonly ticket: Ticket; readonly listener: Listener } | null
+}
+
+/** A domain with hosts, as all subjects of one run see it. */
+interface Place {
+  readonly route: HostsRoute
+  readonly to: Destination
+  readonly pair: Pair
+  /** Why nobody is asked there; null where they are. */
+  readonly off: 'opted_out' | 'probing_off' | null
+  readonly evidence: { readonly [key: string]: Json }
 }
 
 /** Subjects looked up in memory at once. */
@@ -84,7 +96,7 @@ export async function runRequest(
     request,
     answers: Array.from({ length: request.subjects.length }),
     open: new Map(),
-    leavers: new Set(),
+    places: new Map(),
     done: Promise.withResolvers(),
     wake: null,
     clock: { atMs: Number.NaN, iso: '' },
@@ -99,7 +111,7 @@ export async function runRequest(
     await run.done.promise
   } finally {
     request.signal.removeEventListener('abort', onAbort)
-    for (const leave of run.leavers) leave()
+    leaveAll(run)
   }
   return run.answers.filter((answer) => answer !== undefined)
 }
@@ -113,11 +125,8 @@ async function readSubjects(run: Run): Promise<void> {
         run.answers[from + offset] === undefined ? begin(run, from + offset, text) : null
       if (subject !== null) batch.push(subject)
     })
-    const addresses = batch.map(({ mailbox }) => `${mailbox.local}@${mailbox.domain}`)
-    const known = await tools.knowledge.findings(addresses)
-    batch.forEach((subject, at) => {
-      start(run, subject, known[at]).catch((error: unknown) => run.done.reject(error))
-    })
+    const known = await tools.knowledge.findings(batch.map(({ memoryKey }) => memoryKey))
+    batch.forEach((subject, at) => start(run, subject, known[at]))
     while (run.open.size >= tools.limits.window && run.left > 0) {
       const room = Promise.withResolvers<void>()
       run.wake = room.resolve
@@ -137,7 +146,19 @@ function begin(run: Run, index: number, text: string): Subject | null {
     put(run, index, syntaxOutcome(text, mailbox, suggestDomain(text), when))
     return null
   }
-  const subject = { index, text, mailbox, state, beganMs, evidence: {}, hosts: [] }
+  const address = `${mailbox.local}@${mailbox.domain}`
+  const subject: Subject = {
+    index,
+    text,
+    mailbox,
+    address,
+    memoryKey: findingKey(address),
+    state,
+    beganMs,
+    place: null,
+    hosts: [],
+    waits: null,
+  }
   run.open.set(index, subject)
   return subject
 }
@@ -154,7 +175,7 @@ function put(run: Run, index: number, answer: Answer<'email'>): void {
 
 /** Time is up: what is open, or was not even begun, is unknown. */
 function expire(run: Run): void {
-  for (const leave of run.leavers) leave()
+  leaveAll(run)
   run.request.subjects.forEach((text, index) => {
     if (run.answers[index] !== undefined) return
     const subject = run.open.get(index) ?? begin(run, index, text)
@@ -162,19 +183,29 @@ function expire(run: Run): void {
   })
 }
 
+function leaveAll(run: Run): void {
+  for (const { waits } of run.open.values()) {
+    if (waits !== null) run.tools.flights.leave(waits.ticket, waits.listener)
+  }
+}
+
 function conclude(run: Run, subject: Subject, finding: Finding, cached: boolean): void {
   const { tools } = run
   const isShut = finding.reason === 'connect_failed' && tools.way.isShut()
-  const told: Finding = {
-    ...finding,
-    ...(isShut ? { reason: 'smtp_unavailable' } : {}),
-    evidence: { ...subject.evidence, ...finding.evidence },
-  }
+  const told = isShut ? { ...finding, reason: 'smtp_unavailable' as const } : finding
+  const evidence = evidenceOf(subject.place, finding)
   const flags = tools.directory.flags(subject.mailbox, subject.hosts)
   const when = circumstances(run, subject, cached)
-  const provider = told.evidence['provider']
+  const provider = evidence['provider']
   tools.metrics?.verdict(typeof provider === 'string' ? provider : 'none', told.status, told.reason)
-  put(run, subject.index, mailboxOutcome(subject.text, subject.mailbox, told, flags, when))
+  const { index, text, mailbox } = subject
+  put(run, index, mailboxOutcome(text, mailbox, { ...told, evidence }, flags, when))
+}
+
+/** What was said by a host holds all that its place says. */
+function evidenceOf(place: Place | null, { evidence }: Finding): Finding['evidence'] {
+  const isWhole = place === null || evidence['mx_address'] !== undefined
+  return isWhole ? evidence : { ...place.evidence, ...evidence }
 }
 
 function circumstances(run: Run, of: Pick<Subject, 'beganMs' | 'state'>, cached: boolean) {
@@ -193,7 +224,20 @@ function isoOf(run: Run, atMs: number): string {
   return run.clock.iso
 }
 
-async function start(run: Run, subject: Subject, known: Finding | undefined): Promise<void> {
+/** Without a promise where nothing is to be waited for, as for all but the first of a domain. */
+function start(run: Run, subject: Subject, known: Finding | undefined): void {
+  if (run.answers[subject.index] !== undefined) return
+  const place = run.places.get(subject.mailbox.domain)
+  const isOpen = place !== undefined && place.off === null && known === undefined
+  if (isOpen && !run.tools.way.isShut() && run.tools.dictionary.stops(place.pair) === false) {
+    settleIn(subject, place)
+    join(run, subject, place)
+    return
+  }
+  startSlowly(run, subject, known).catch((error: unknown) => run.done.reject(error))
+}
+
+async function startSlowly(run: Run, subject: Subject, known: Finding | undefined): Promise<void> {
   const { tools, request } = run
   const { domain, literal } = subject.mailbox
   if (known !== undefined) {
@@ -211,50 +255,73 @@ async function start(run: Run, subject: Subject, known: Finding | undefined): Pr
   }
   const route = await tools.directory.route(domain)
   if (run.answers[subject.index] !== undefined) return
-  if (route.kind === 'hosts') await askHosts(run, subject, route)
+  if (route.kind === 'hosts') await askHosts(run, subject, placeOf(run, domain, route))
   else conclude(run, subject, routeFinding(route.kind), false)
 }
 
-async function askHosts(run: Run, subject: Subject, route: HostsRoute): Promise<void> {
+function placeOf(run: Run, domain: string, route: HostsRoute): Place {
   const { tools, request } = run
-  const { domain } = subject.mailbox
-  const to = tools.directory.destination(domain, route)
-  subject.hosts = route.exchanges
-  subject.evidence = {
-    mx_host: route.hosts[0] ?? domain,
-    provider: to.provider.id,
-    ...(route.implicit ? { implicit_mx: true } : {}),
+  let place = run.places.get(domain)
+  if (place === undefined) {
+    const to = tools.directory.destination(domain, route)
+    const isOff = tools.probingOff.includes(to.provider.id) || tools.probingOff.includes(to.group)
+    const isOptedOut = tools.directory.lists.optOut.has(domain)
+    place = {
+      route,
+      to,
+      pair: tools.dictionary.pair(request.tenant, domain),
+      off: isOptedOut ? 'opted_out' : tools.probing === 'dns_only' || isOff ? 'probing_off' : null,
+      evidence: {
+        mx_host: route.hosts[0] ?? domain,
+        provider: to.provider.id,
+        ...(route.implicit ? { implicit_mx: true } : {}),
+      },
+    }
+    run.places.set(domain, place)
   }
+  return place
+}
+
+function settleIn(subject: Subject, place: Place): void {
+  subject.place = place
+  subject.hosts = place.route.exchanges
+}
+
+async function askHosts(run: Run, subject: Subject, place: Place): Promise<void> {
+  const { tools } = run
+  settleIn(subject, place)
   const end = (finding: Finding): void => conclude(run, subject, finding, false)
-  if (tools.directory.lists.optOut.has(domain)) return end(unknownFinding('opted_out'))
-  const isOff = tools.probingOff.includes(to.provider.id) || tools.probingOff.includes(to.group)
-  if (tools.probing === 'dns_only' || isOff) return end(await namesFinding(tools, route))
+  if (place.off === 'opted_out') return end(unknownFinding('opted_out'))
+  if (place.off === 'probing_off') return end(await namesFinding(tools, place.route))
   if (tools.way.isShut()) return end(unknownFinding('smtp_unavailable'))
-  const take = (verdict: Verdict): void => takeVerdict(run, subject, to.group, verdict)
-  const stops = tools.dictionary.stops(request.tenant, domain)
+  const stops = tools.dictionary.stops(place.pair)
   if (stops === true || (stops !== false && (await stops))) {
-    return take({
+    takeVerdict(run, subject, place, {
       kind: 'wait',
       cause: 'guard',
       afterMs: GUARD_MS,
       finding: unknownFinding('probe_limit'),
     })
+    return
   }
-  if (run.answers[subject.index] !== undefined) return
-  const joined = tools.flights.join(subject.mailbox, request, (verdict) => {
-    run.leavers.delete(joined.leave)
-    take(verdict)
-  })
-  run.leavers.add(joined.leave)
-  if (joined.submit !== null) tools.scheduler.submit(joined.submit, to)
+  if (run.answers[subject.index] === undefined) join(run, subject, place)
 }
 
-function takeVerdict(run: Run, subject: Subject, group: string, verdict: Verdict): void {
+/** Waits for the ticket of the subject's address. */
+function join(run: Run, subject: Subject, place: Place): void {
+  const { tools, request } = run
+  const listener = (verdict: Verdict): void => takeVerdict(run, subject, place, verdict)
+  const { ticket, isNew } = tools.flights.join(subject, request, listener)
+  subject.waits = { ticket, listener }
+  if (isNew) tools.scheduler.submit(ticket, place.to)
+}
+
+function takeVerdict(run: Run, subject: Subject, place: Place, verdict: Verdict): void {
   const { tools, request } = run
   const { domain } = subject.mailbox
   const { finding } = verdict
   if (finding.mailbox !== 'unknown') {
-    tools.dictionary.note(request.tenant, domain, finding.mailbox === 'missing')
+    tools.dictionary.note(place.pair, finding.mailbox === 'missing')
   }
   if (verdict.kind === 'finding') {
     conclude(run, subject, finding, false)
@@ -267,7 +334,7 @@ function takeVerdict(run: Run, subject: Subject, group: string, verdict: Verdict
     verdict,
     state,
     domain,
-    group,
+    group: place.to.group,
     lane,
     scheduleSeconds,
     limits,

@@ -96,11 +96,11 @@ export function suggestFor(domain: string): string | null {
 function slipCost(met: Target, target: Target): number {
   const exact = met.name === target.name
   if (!exact && REAL_NAMES.has(met.name)) return Number.POSITIVE_INFINITY
+  // No three letters more or fewer are worth so little.
+  if (Math.abs(met.name.length - target.name.length) > 2) return Number.POSITIVE_INFINITY
   const suffix = suffixCost(met.suffix, target.suffix, exact, SINGLE_NAMES.has(target.name))
   if (suffix === Number.POSITIVE_INFINITY) return suffix
   const bound = boundOf(target.name)
-  // No three letters more or fewer are worth so little.
-  if (Math.abs(met.name.length - target.name.length) > 2) return Number.POSITIVE_INFINITY
   const name = exact ? 0 : nameCost(met.name, target.name)
   return name > bound || (name > 0 && name + suffix > bound + 0.3)
     ? Number.POSITIVE_INFINITY
@@ -124,8 +124,8 @@ function suffixCost(met: string, target: string, exactName: boolean, single: boo
   }
   if (met.length === 1) return target.includes(met) ? 0.5 : Number.POSITIVE_INFINITY
   if (KNOWN_SUFFIXES.has(met)) return Number.POSITIVE_INFINITY
-  const cost = editCost(met, target)
-  return cost <= 1.3 && Math.abs(met.length - target.length) <= 1 ? 0.3 : Number.POSITIVE_INFINITY
+  if (Math.abs(met.length - target.length) > 1) return Number.POSITIVE_INFINITY
+  return editCost(met, target) <= 1.3 ? 0.3 : Number.POSITIVE_INFINITY
 }
 
 /** Real top labels near those of the targets. */
