@@ -18,7 +18,7 @@ const CHUNK_BYTES = 128 * 1024
  * Beyond this, a file whose start unpacks to more than `MAX_RATIO` times its packed size is a bomb. The
  * start alone counts: what follows in a large file could pay for minutes of unpacking.
  */
-const RATIO_FREE_BYTES = 16 * 1024 * 1024
+const RATIO_FREE_BYTES = 4 * 1024 * 1024
 const MAX_RATIO = 120
 
 /** The bytes of a file on disk. Throws the file system's error when it cannot be opened. */
