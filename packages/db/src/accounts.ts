@@ -60,6 +60,19 @@ export async function getAccount(db: Kysely<Tables>, id: string): Promise<Accoun
   return row && accountOf(row)
 }
 
+/**
+ * Locks an account for the rest of the transaction, so that what is counted of it holds until the commit;
+ * rows that point to it can still be written.
+ */
+export async function lockAccount(tx: Kysely<Tables>, id: string): Promise<void> {
+  await tx
+    .selectFrom('accounts')
+    .select('id')
+    .where('id', '=', id)
+    .forNoKeyUpdate()
+    .executeTakeFirstOrThrow()
+}
+
 /** All accounts, oldest first, at most `limit`. */
 export async function listAccounts(db: Kysely<Tables>, limit: number): Promise<readonly Account[]> {
   const rows = await db

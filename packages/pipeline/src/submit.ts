@@ -4,8 +4,9 @@ import type { BatchView } from '@plumbline/contract/batch-view'
 import type { KeyMode } from '@plumbline/contract/plans'
 import type { Product } from '@plumbline/contract/products'
 import { Problem } from '@plumbline/contract/problem'
+import { lockAccount } from '@plumbline/db/accounts'
 import { batchLoad, insertBatch, readBatch } from '@plumbline/db/batches/rows'
-import type { Tx } from '@plumbline/db/database'
+import type { Db, Tx } from '@plumbline/db/database'
 import type { BatchRequest } from '@plumbline/db/tables/batches'
 import { enqueue } from '@plumbline/queue/jobs'
 import type { Pipeline } from './pipeline.ts'
@@ -46,12 +47,15 @@ export async function submitBatch(
   alongside?: Alongside,
 ): Promise<BatchView> {
   const { size } = await stat(submission.path)
-  await refuseBeyondLimits(pipeline, submission.accountId, size)
+  // Here without the lock, to spare a refused list the way into the store.
+  await refuseBeyondLimits(pipeline.db.kysely, pipeline.limits, submission.accountId, size)
   const id = `bat_${randomBytes(15).toString('base64url').replaceAll(/[-_]/g, 'x')}`
   const sourceKey = `uploads/${id}`
   await pipeline.storage.put(sourceKey, submission.path)
   try {
     const view = await pipeline.db.kysely.transaction().execute(async (tx) => {
+      await lockAccount(tx, submission.accountId)
+      await refuseBeyondLimits(tx, pipeline.limits, submission.accountId, size)
       await insertBatch(tx, rowOf(id, sourceKey, submission, size), pipeline.limits.leaseMs)
       const row = await readBatch(tx, id)
       if (row === undefined) throw new Error(`batch ${id} is gone`)
@@ -101,12 +105,13 @@ function rowOf(
 }
 
 async function refuseBeyondLimits(
-  pipeline: Pipeline,
+  db: Db['kysely'],
+  limits: Pipeline['limits'],
   accountId: string,
   size: number,
 ): Promise<void> {
-  const { unfinishedLists, accountFileBytes } = pipeline.limits
-  const load = await batchLoad(pipeline.db.kysely, accountId)
+  const { unfinishedLists, accountFileBytes } = limits
+  const load = await batchLoad(db, accountId)
   if (load.unfinished >= unfinishedLists) {
     throw new Problem(
       'too_many_requests',
