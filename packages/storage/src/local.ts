@@ -1,9 +1,9 @@
 import { createReadStream } from 'node:fs'
-import { copyFile, mkdir, open, rename, rm } from 'node:fs/promises'
+import { copyFile, mkdir, open, opendir, rename, rm, stat } from 'node:fs/promises'
 import { dirname, join, normalize, sep } from 'node:path'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
-import type { Storage } from './storage.ts'
+import { LIST_PAGE, type Storage, type StoredFile } from './storage.ts'
 
 /** Files below one directory of this machine. */
 export async function openLocalStorage(url: URL): Promise<Storage> {
@@ -26,7 +26,37 @@ export async function openLocalStorage(url: URL): Promise<Storage> {
     remove: async (keys) => {
       for (const key of keys) await rm(within(root, key), { force: true })
     },
+    list: (folder) => listFolder(within(root, folder), folder),
     [Symbol.asyncDispose]: async () => {},
+  }
+}
+
+async function* listFolder(
+  path: string,
+  folder: string,
+): AsyncGenerator<readonly StoredFile[], void, undefined> {
+  const entries = await orAbsent(opendir(path))
+  if (entries === undefined) return
+  let page: StoredFile[] = []
+  for await (const entry of entries) {
+    if (!entry.isFile()) continue
+    const found = await orAbsent(stat(join(path, entry.name)))
+    if (found === undefined) continue
+    // A rename leaves the time of the last writing as it was, and sets this one.
+    page.push({ key: `${folder}/${entry.name}`, storedAt: found.ctime })
+    if (page.length < LIST_PAGE) continue
+    yield page
+    page = []
+  }
+  if (page.length > 0) yield page
+}
+
+async function orAbsent<T>(found: Promise<T>): Promise<T | undefined> {
+  try {
+    return await found
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined
+    throw error
   }
 }
 

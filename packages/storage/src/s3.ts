@@ -4,9 +4,14 @@ import { join } from 'node:path'
 import { randomUUID } from 'node:crypto'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import { DeleteObjectCommand, GetObjectCommand, S3Client } from '@aws-sdk/client-s3'
+import {
+  DeleteObjectCommand,
+  GetObjectCommand,
+  ListObjectsV2Command,
+  S3Client,
+} from '@aws-sdk/client-s3'
 import { Upload } from '@aws-sdk/lib-storage'
-import type { Storage } from './storage.ts'
+import { LIST_PAGE, type Storage, type StoredFile } from './storage.ts'
 
 /**
  * Objects of an S3 bucket; credentials, region and endpoint as the AWS SDK finds them.
@@ -29,6 +34,26 @@ export function openS3Storage(url: URL, scratchDir: string): Storage {
     if (!(Body instanceof Readable)) throw new Error(`the store gave no body for ${key}`)
     return Body
   }
+  async function* list(folder: string): AsyncGenerator<readonly StoredFile[], void, undefined> {
+    const base = at('').Key
+    let from: string | undefined
+    do {
+      const page = await client.send(
+        new ListObjectsV2Command({
+          Bucket,
+          Prefix: at(`${folder}/`).Key,
+          MaxKeys: LIST_PAGE,
+          ContinuationToken: from,
+        }),
+      )
+      yield (page.Contents ?? []).flatMap(({ Key, LastModified }) =>
+        Key === undefined || LastModified === undefined
+          ? []
+          : [{ key: Key.slice(base.length), storedAt: LastModified }],
+      )
+      from = page.NextContinuationToken
+    } while (from !== undefined)
+  }
   return {
     put: async (key, path) => {
       const params = { ...at(key), Body: createReadStream(path) }
@@ -45,6 +70,7 @@ export function openS3Storage(url: URL, scratchDir: string): Storage {
     remove: async (keys) => {
       for (const key of keys) await client.send(new DeleteObjectCommand(at(key)))
     },
+    list,
     [Symbol.asyncDispose]: async () => client.destroy(),
   }
 }

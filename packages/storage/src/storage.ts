@@ -12,7 +12,19 @@ export interface Storage extends AsyncDisposable {
   local(key: string): Promise<{ path: string; release(): Promise<void> }>
   /** Removes files; absent ones are no error. */
   remove(keys: readonly string[]): Promise<void>
+  /** The files of a folder, such as `uploads`, in no order, a page at a time. */
+  list(folder: string): AsyncGenerator<readonly StoredFile[], void, undefined>
 }
+
+/** A file of the store. */
+export interface StoredFile {
+  readonly key: string
+  /** When it came into the store. */
+  readonly storedAt: Date
+}
+
+/** Files in one page of a listing at most. */
+export const LIST_PAGE = 1_000
 
 /**
  * Opens the store of a URL: `file:///dir` or `s3://bucket/prefix`.

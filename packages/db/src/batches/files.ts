@@ -1,0 +1,21 @@
+import type { Kysely } from 'kysely'
+import type { Tables } from '../tables.ts'
+
+/** Keys of the store that these batches name; failed and erased ones have no file left. */
+export async function namedFiles(
+  db: Kysely<Tables>,
+  ids: readonly string[],
+): Promise<ReadonlySet<string>> {
+  if (ids.length === 0) return new Set()
+  const rows = await db
+    .selectFrom('batches')
+    .select(['source_key', 'result_key'])
+    .where('id', 'in', [...ids])
+    .where('status', 'not in', ['failed', 'expired'])
+    .execute()
+  return new Set(
+    rows.flatMap((row) =>
+      row.result_key === null ? [row.source_key] : [row.source_key, row.result_key],
+    ),
+  )
+}
