@@ -7,7 +7,7 @@ export interface RawRequest {
   readonly headers: Readonly<Record<string, string>>
   readonly body: readonly Buffer[]
   /** `cut` hangs up after the body; `drip` goes on with a byte now and then, until it is hung up on. */
-  readonly then?: 'end' | 'cut' | 'drip'
+  readonly ending?: 'end' | 'cut' | 'drip'
 }
 
 /** What a hostile upload must come to. */
@@ -62,17 +62,20 @@ export function upload(
 }
 
 /** A body under the boundary of `partHead`, whole or not. */
-export function multipart(body: readonly Buffer[], then: RawRequest['then'] = 'end'): RawRequest {
+export function multipart(
+  body: readonly Buffer[],
+  ending: RawRequest['ending'] = 'end',
+): RawRequest {
   return {
     headers: { 'content-type': `multipart/form-data; boundary=${BOUNDARY}` },
     body,
-    then,
+    ending,
   }
 }
 
 /** A form of text as it is. */
-export function form(text: string, then: RawRequest['then'] = 'end'): RawRequest {
-  return multipart([Buffer.from(text)], then)
+export function form(text: string, ending: RawRequest['ending'] = 'end'): RawRequest {
+  return multipart([Buffer.from(text)], ending)
 }
 
 /** The end of a form. */
@@ -132,7 +135,7 @@ async function send({ service, key }: Caller, raw: RawRequest): Promise<Sent> {
     lastByteMs = performance.now()
   }
   for (const chunk of raw.body) await flushed(chunk)
-  switch (raw.then ?? 'end') {
+  switch (raw.ending ?? 'end') {
     case 'end':
       req.end()
       break
