@@ -2,13 +2,10 @@ import type { EngineRequest } from '@plumbline/contract/engine'
 import type { Answer, Json } from '@plumbline/contract/outcome'
 import type { Egress } from '../net/egress.ts'
 import type { Resolver } from '../net/resolver.ts'
-import type { Directory } from './directory.ts'
 import type { EmailMetrics } from './engine.ts'
 import { unknownFinding } from './finding.ts'
 import type { Finding, Verdict } from './finding.ts'
 import type { Flights, Listener, Wanted } from './flights.ts'
-import type { Destination } from './group.ts'
-import type { DictionaryGuard, Pair } from './guard.ts'
 import { findingKey } from './knowledge.ts'
 import type { Knowledge } from './knowledge.ts'
 import { laterOf, overdue, waitStateOf } from './later.ts'
@@ -16,6 +13,8 @@ import type { WaitState } from './later.ts'
 import type { EmailLimits } from './limits.ts'
 import { findAddresses } from './mx.ts'
 import { mailboxOutcome, syntaxOutcome } from './outcome.ts'
+import { evidenceAt, placeOf } from './place.ts'
+import type { Place, PlaceTools } from './place.ts'
 import type { HostsRoute, Ticket } from './queue.ts'
 import type { Scheduler } from './scheduler.ts'
 import { parseMailbox } from './syntax.ts'
@@ -23,18 +22,14 @@ import { suggestDomain } from './typo.ts'
 import type { WayOut } from './way-out.ts'
 
 /** What runs work with. */
-export interface RunTools {
+export interface RunTools extends PlaceTools {
   readonly resolver: Resolver
   readonly egress: Egress
-  readonly directory: Directory
   readonly knowledge: Knowledge
   readonly flights: Flights
   readonly scheduler: Scheduler
-  readonly dictionary: DictionaryGuard
   readonly way: WayOut
   readonly limits: EmailLimits
-  readonly probing: 'smtp' | 'dns_only'
-  readonly probingOff: readonly string[]
   readonly scheduleSeconds: readonly number[]
   readonly metrics: EmailMetrics | undefined
   readonly now: () => number
@@ -68,16 +63,6 @@ interface Subject extends Wanted {
   hosts: readonly string[]
   /** The ticket it waits for, and what listens to it. */
   waits: { readonly ticket: Ticket; readonly listener: Listener } | null
-}
-
-/** A domain with hosts, as all subjects of one run see it. */
-interface Place {
-  readonly route: HostsRoute
-  readonly to: Destination
-  readonly pair: Pair
-  /** Why nobody is asked there; null where they are. */
-  readonly off: 'opted_out' | 'probing_off' | null
-  readonly evidence: { readonly [key: string]: Json }
 }
 
 /** Subjects looked up in memory at once. */
@@ -193,19 +178,13 @@ function conclude(run: Run, subject: Subject, finding: Finding, cached: boolean)
   const { tools } = run
   const isShut = finding.reason === 'connect_failed' && tools.way.isShut()
   const told = isShut ? { ...finding, reason: 'smtp_unavailable' as const } : finding
-  const evidence = evidenceOf(subject.place, finding)
+  const evidence = evidenceAt(subject.place, finding)
   const flags = tools.directory.flags(subject.mailbox, subject.hosts)
   const when = circumstances(run, subject, cached)
   const provider = evidence['provider']
   tools.metrics?.verdict(typeof provider === 'string' ? provider : 'none', told.status, told.reason)
   const { index, text, mailbox } = subject
   put(run, index, mailboxOutcome(text, mailbox, { ...told, evidence }, flags, when))
-}
-
-/** What was said by a host holds all that its place says. */
-function evidenceOf(place: Place | null, { evidence }: Finding): Finding['evidence'] {
-  const isWhole = place === null || evidence['mx_address'] !== undefined
-  return isWhole ? evidence : { ...place.evidence, ...evidence }
 }
 
 function circumstances(run: Run, of: Pick<Subject, 'beganMs' | 'state'>, cached: boolean) {
@@ -255,28 +234,14 @@ async function startSlowly(run: Run, subject: Subject, known: Finding | undefine
   }
   const route = await tools.directory.route(domain)
   if (run.answers[subject.index] !== undefined) return
-  if (route.kind === 'hosts') await askHosts(run, subject, placeOf(run, domain, route))
+  if (route.kind === 'hosts') await askHosts(run, subject, heldPlace(run, domain, route))
   else conclude(run, subject, routeFinding(route.kind), false)
 }
 
-function placeOf(run: Run, domain: string, route: HostsRoute): Place {
-  const { tools, request } = run
+function heldPlace(run: Run, domain: string, route: HostsRoute): Place {
   let place = run.places.get(domain)
   if (place === undefined) {
-    const to = tools.directory.destination(domain, route)
-    const isOff = tools.probingOff.includes(to.provider.id) || tools.probingOff.includes(to.group)
-    const isOptedOut = tools.directory.lists.optOut.has(domain)
-    place = {
-      route,
-      to,
-      pair: tools.dictionary.pair(request.tenant, domain),
-      off: isOptedOut ? 'opted_out' : tools.probing === 'dns_only' || isOff ? 'probing_off' : null,
-      evidence: {
-        mx_host: route.hosts[0] ?? domain,
-        provider: to.provider.id,
-        ...(route.implicit ? { implicit_mx: true } : {}),
-      },
-    }
+    place = placeOf(run.tools, run.request.tenant, domain, route)
     run.places.set(domain, place)
   }
   return place
