@@ -38,16 +38,39 @@ export async function listBatches(
   }
 }
 
+/** Looks at a batch, with what `getBatch` answers and throws. */
+export type LookAtBatch = (owner: BatchOwner, id: string) => Promise<BatchView>
+
+/** Makes a look that asks for each batch at most once in `everyMs`, however many look at it. */
+export function shareLooks(pipeline: Pipeline, everyMs: number): LookAtBatch {
+  const looks = new Map<string, { readonly at: number; readonly view: Promise<BatchView> }>()
+  return async (owner, id) => {
+    const now = performance.now()
+    const key = `${owner.accountId} ${owner.mode} ${id}`
+    const known = looks.get(key)
+    if (known !== undefined && now - known.at < everyMs) return await known.view
+    // The oldest are first; one whose time is over serves nobody any more.
+    for (const [old, { at }] of looks) {
+      if (now - at < everyMs) break
+      looks.delete(old)
+    }
+    const view = getBatch(pipeline, owner, id)
+    looks.delete(key)
+    looks.set(key, { at: now, view })
+    return await view
+  }
+}
+
 /** A batch each time it has changed, until it has ended or the signal aborts; the first at once. */
 export async function* watchBatch(
-  pipeline: Pipeline,
+  look: LookAtBatch,
   owner: BatchOwner,
   id: string,
   options: { signal: AbortSignal; everyMs: number },
 ): AsyncGenerator<BatchView, void, undefined> {
   let last = ''
   while (!options.signal.aborted) {
-    const view = await getBatch(pipeline, owner, id)
+    const view = await look(owner, id)
     const text = JSON.stringify({ ...view, eta_seconds: null })
     if (text !== last) yield view
     last = text

@@ -62,6 +62,12 @@ export async function admit(
   return caller
 }
 
+/** Whether the key of a request that was let in is still good, by what the keyring knows. */
+export async function isStillLetIn(gate: Gate, req: Request): Promise<boolean> {
+  const key = bearer(req.headers.authorization)
+  return key !== undefined && (await gate.keyring.find(key)) !== undefined
+}
+
 /**
  * Reads what a known account can spend where its answer lacks it; `exact` asks the ledger, else it may be
  * a second old.

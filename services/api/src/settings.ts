@@ -37,6 +37,8 @@ export const apiSettings = z.object({
   DATABASE_POOL_SIZE: count(16, { max: 500 }),
   /** How often the events of a list look for a change. */
   EVENTS_EVERY_MS: count(500, { min: 50, max: 60_000 }),
+  /** Streams of events that one account may have open on this process. */
+  EVENT_STREAMS_LIMIT: count(20),
 
   RATE_LIMIT_PER_SECOND: count(50),
   RATE_LIMIT_BURST: count(100),

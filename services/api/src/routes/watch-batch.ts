@@ -1,9 +1,10 @@
-import { watchBatch as changesOf } from '@plumbline/pipeline/read'
-import type { Response } from 'express'
-import { admit, showBalance } from '../admit.ts'
+import { shareLooks, watchBatch as changesOf } from '@plumbline/pipeline/read'
+import type { Request, Response } from 'express'
+import { admit, isStillLetIn, showBalance } from '../admit.ts'
 import type { Context } from '../context.ts'
 import { exchangeOf } from '../exchange.ts'
 import { headersWith } from '../reply.ts'
+import { createStreams } from '../streams.ts'
 import { batchIdOf } from './batch-id.ts'
 import type { Handler } from './handler.ts'
 
@@ -11,23 +12,29 @@ import type { Handler } from './handler.ts'
 const ALIVE = ': alive\n\n'
 const ALIVE_EVERY_MS = 15_000
 
+/** How often a stream asks for its key: with what a keyring knows for 0.9 s, it ends within a second. */
+const KEY_EVERY_MS = 50
+
 /**
  * `GET /v1/batches/{id}/events`: the batch as an event `batch` each time it changes, and `end` when it
  * has stopped (WHATWG HTML 9.2, server-sent events).
  */
 export function watchBatch(ctx: Context): Handler {
+  const { EVENTS_EVERY_MS: everyMs, EVENT_STREAMS_LIMIT: most } = ctx.settings
+  const look = shareLooks(ctx.pipeline, everyMs)
+  const streams = createStreams(most)
   return async (req, res) => {
     const owner = await admit(ctx.gate, req, res, { spends: false })
+    using _place = streams.enter(owner.accountId)
     const gone = new AbortController()
     res.once('close', () => gone.abort())
-    const changes = changesOf(ctx.pipeline, owner, batchIdOf(req), {
-      signal: AbortSignal.any([gone.signal, ctx.stopping]),
-      everyMs: ctx.settings.EVENTS_EVERY_MS,
-    })
+    const signal = AbortSignal.any([gone.signal, ctx.stopping])
+    const changes = changesOf(look, owner, batchIdOf(req), { signal, everyMs })
     // The first comes before the headers, so that an unknown batch is a 404 and not a broken stream.
     let next = await changes.next()
     await openStream(ctx, res)
     const heart = setInterval(() => res.write(ALIVE), ALIVE_EVERY_MS)
+    const guard = guardKey(ctx, req, gone)
     try {
       let number = 0
       while (next.done !== true) {
@@ -35,12 +42,30 @@ export function watchBatch(ctx: Context): Handler {
         await write(res, `id: ${number}\nevent: batch\ndata: ${JSON.stringify(next.value)}\n\n`)
         next = await changes.next()
       }
-      if (!ctx.stopping.aborted) await write(res, 'event: end\ndata: {}\n\n')
+      if (!signal.aborted) await write(res, 'event: end\ndata: {}\n\n')
     } finally {
       clearInterval(heart)
+      clearInterval(guard)
       res.end()
     }
   }
+}
+
+/** Ends the stream of a key that is revoked; one that comes again is refused like any other call. */
+function guardKey(ctx: Context, req: Request, gone: AbortController): NodeJS.Timeout {
+  let asking = false
+  return setInterval(() => {
+    if (asking) return
+    asking = true
+    isStillLetIn(ctx.gate, req)
+      .then((still) => {
+        if (!still) gone.abort()
+      })
+      .catch(ctx.onError)
+      .finally(() => {
+        asking = false
+      })
+  }, KEY_EVERY_MS)
 }
 
 async function openStream(ctx: Context, res: Response): Promise<void> {

@@ -1,0 +1,59 @@
+import { batchView } from '@plumbline/contract/batch-view'
+import { revokeKey } from '@plumbline/db/keys'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { openStage, type Stage, type StageAccount } from '../stage/stage.ts'
+
+let stage: Stage
+beforeAll(async () => {
+  stage = await openStage({ EVENT_STREAMS_LIMIT: '2' })
+})
+afterAll(() => stage[Symbol.asyncDispose]())
+
+async function submit(account: StageAccount): Promise<string> {
+  const body = { product: 'email', start: false, records: [{ email: 'ada@example.com' }] }
+  const answer = await stage.call('/v1/batches', { key: account.live, body })
+  return batchView.parse(answer.json).id
+}
+
+async function open(account: StageAccount, id: string, signal?: AbortSignal): Promise<Response> {
+  return await fetch(`${stage.url}/v1/batches/${id}/events`, {
+    headers: { authorization: `Bearer ${account.live}` },
+    ...(signal === undefined ? {} : { signal }),
+  })
+}
+
+test('an account has so many streams and no more, until one is closed', async () => {
+  const account = await stage.account()
+  const other = await stage.account()
+  const id = await submit(account)
+  const [first, second] = [new AbortController(), new AbortController()]
+  expect((await open(account, id, first.signal)).status).toBe(200)
+  expect((await open(account, id, second.signal)).status).toBe(200)
+  const refused = await open(account, id)
+  expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '5'])
+  // A place is given back where there is nothing to stream.
+  for (let no = 0; no < 3; no += 1) expect((await open(other, id)).status).toBe(404)
+  first.abort()
+  await expect
+    .poll(async () => {
+      const again = await open(account, id, second.signal)
+      if (again.status !== 200) await again.text()
+      return again.status
+    })
+    .toBe(200)
+  second.abort()
+})
+
+test('the stream of a revoked key ends within a second, without the event of an end', async () => {
+  const account = await stage.account()
+  const id = await submit(account)
+  const response = await open(account, id)
+  await revokeKey(stage.db, { accountId: account.id, mode: 'live' })
+  const began = performance.now()
+  const text = await response.text()
+  // A second by decision 18, and what a busy machine adds.
+  expect(performance.now() - began).toBeLessThan(2_000)
+  expect(text).toContain('event: batch')
+  expect(text).not.toContain('event: end')
+  expect((await open(account, id)).status).toBe(401)
+})
