@@ -25,11 +25,13 @@ export interface Connections extends AsyncDisposable {
 export async function openConnections(options: {
   databaseUrl: string
   redisUrl: string | undefined
+  /** Begins every key in Redis: two services on one Redis need two. */
+  redisPrefix?: string
   poolSize: number
   name: string
   log: PipelineLog
 }): Promise<Connections> {
-  const { databaseUrl, redisUrl, log } = options
+  const { databaseUrl, log } = options
   const onError = (error: unknown): void => log.warn({ err: error }, 'connection trouble')
   await using stack = new AsyncDisposableStack()
   const db = stack.use(
@@ -40,7 +42,7 @@ export async function openConnections(options: {
       onIdleError: onError,
     }),
   )
-  const queue = stack.use(await openQueue(db, databaseUrl, redisUrl, onError, stack))
+  const queue = stack.use(await openQueue(db, options, onError, stack))
   const { redis } = queue
   const memory = redis === null ? createPostgresMemory(db) : createRedisMemory(redis)
   const limiter = redis === null ? createPostgresLimiter(db) : createRedisLimiter(redis)
@@ -51,12 +53,17 @@ export async function openConnections(options: {
 
 async function openQueue(
   db: Db,
-  databaseUrl: string,
-  redisUrl: string | undefined,
+  {
+    databaseUrl,
+    redisUrl,
+    redisPrefix = 'plumbline',
+  }: { databaseUrl: string; redisUrl: string | undefined; redisPrefix?: string },
   onError: (error: unknown) => void,
   stack: AsyncDisposableStack,
 ): Promise<QueueBackend> {
-  if (redisUrl !== undefined) return await openQueueBackend({ redisUrl, onError })
+  if (redisUrl !== undefined) {
+    return await openQueueBackend({ redisUrl, prefix: redisPrefix, onError })
+  }
   const channel = stack.use(openPostgresChannel({ db, url: databaseUrl, onError }))
   return await openQueueBackend({
     databaseUrl,

@@ -16,10 +16,10 @@ const IDLE_MS = 250
  * lease runs out and the work goes out again. Several may run; one at a time does the handing out.
  */
 export async function runDispatcher(pipeline: Pipeline, signal: AbortSignal): Promise<void> {
-  while (!signal.aborted) {
+  for (let round = 0; !signal.aborted; round++) {
     let restMs = IDLE_MS
     try {
-      restMs = REST_MS[await dispatchOnce(pipeline)]
+      restMs = REST_MS[await dispatchOnce(pipeline, round % STAGES_EVERY === 0)]
     } catch (error) {
       if (!signal.aborted) pipeline.log.warn({ err: error }, 'dispatch failed; trying again')
     }
@@ -33,11 +33,16 @@ export async function runDispatcher(pipeline: Pipeline, signal: AbortSignal): Pr
 
 const REST_MS = { dispatched: BUSY_MS, waiting: WAITING_MS, idle: IDLE_MS } as const
 
-/** One round: tasks first; stages, of which there are few, in rounds that find no task. */
+/** Rounds between two looks for stages while every round finds tasks. */
+const STAGES_EVERY = 8
+
+/** One round: tasks first; stages, of which there are few, when asked or where there was no task. */
 export async function dispatchOnce(
   pipeline: Pick<Pipeline, 'db' | 'queue' | 'limits'>,
+  stagesToo = true,
 ): Promise<keyof typeof REST_MS> {
-  if (await dispatchTasks(pipeline)) return 'dispatched'
+  const dispatched = await dispatchTasks(pipeline)
+  if (dispatched && !stagesToo) return 'dispatched'
   const { db, queue, limits } = pipeline
   if (!(await anyOpenWork(db.kysely))) return 'idle'
   await closeFinishedBatches(db.kysely)
@@ -45,7 +50,7 @@ export async function dispatchOnce(
   for (const { batchId, stage, lease } of stages) {
     await enqueue(queue, stage, [{ id: `${batchId}-${lease}`, data: { batchId, lease } }])
   }
-  return 'waiting'
+  return dispatched ? 'dispatched' : 'waiting'
 }
 
 /** Hands out tasks; answers whether there were any. */

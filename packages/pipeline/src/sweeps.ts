@@ -5,9 +5,11 @@ import { sweepExpired } from '@plumbline/db/memory-sweep'
 import { rollDue, sweepUnanswered } from '@plumbline/metering/sweep'
 import { expireBatches } from './erase.ts'
 import type { Pipeline } from './pipeline.ts'
+import { sweepFiles } from './sweep-files.ts'
 
 const IDEMPOTENCY_KEYS_A_ROUND = 10_000
 const GROUP_MEMORY_MS = 24 * 3_600_000
+const FILES_EVERY_MS = 30 * 60_000
 
 /** Times of the sweeps. */
 export interface SweepOptions {
@@ -41,6 +43,7 @@ export async function runSweeps(
   await Promise.all([
     repeat(pipeline, debits, options.everyMs, signal),
     repeat(pipeline, others, options.everyMs, signal),
+    repeat(pipeline, [['files', () => sweepFiles(pipeline)]], FILES_EVERY_MS, signal),
   ])
 }
 

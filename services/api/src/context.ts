@@ -51,6 +51,7 @@ export async function openContext(
     await openConnections({
       databaseUrl: settings.DATABASE_URL,
       redisUrl: settings.REDIS_URL,
+      redisPrefix: settings.REDIS_PREFIX,
       poolSize: settings.DATABASE_POOL_SIZE,
       name: 'api',
       log,

@@ -28,6 +28,7 @@ export async function openContext(
     await openConnections({
       databaseUrl: settings.DATABASE_URL,
       redisUrl: settings.REDIS_URL,
+      redisPrefix: settings.REDIS_PREFIX,
       poolSize: settings.DATABASE_POOL_SIZE,
       name,
       log,

@@ -106,7 +106,7 @@ describe('200', () => {
     const { live } = await stage.account()
     const { headers } = await stage.call('/v1/email', { key: live, body: bodyOf('email') })
     expect(headers.get('x-request-id')).toMatch(/^[0-9a-f-]{36}$/)
-    expect(headers.get('ratelimit')).toBe('"account";r=999;t=1')
+    expect(headers.get('ratelimit')).toMatch(/^"account";r=99\d;t=1$/)
     expect(headers.get('ratelimit-policy')).toBe('"account";q=1000;w=1')
     expect(headers.get('cache-control')).toBe('no-store')
     expect(headers.get('content-type')).toBe('application/json; charset=utf-8')
