@@ -25,7 +25,8 @@ const QUICK = {
   LEASE_SECONDS: '3',
   SAVE_SECONDS: '1',
   SWEEP_SECONDS: '1',
-  DEBIT_TIMEOUT_SECONDS: '6',
+  CALL_TIMEOUT_SECONDS: '10',
+  DEBIT_TIMEOUT_SECONDS: '12',
 }
 const SLOW_EMAIL = ['email', '--delay=200', '--width=50'] as const
 
