@@ -1,5 +1,6 @@
 import type { EmailStatus } from '@plumbline/contract/outcome'
 import type { Reason } from '@plumbline/contract/reasons'
+import { maskLocals } from './mask.ts'
 import { providerOf } from './providers.ts'
 import { REPLY_RULES } from './reply-rules.ts'
 import type { ReplyKind, ReplyRule } from './reply-rules.ts'
@@ -197,18 +198,17 @@ function severityOf(code: number | null, enhanced: string | null): number {
   return byCode === 5 || byEnhanced === 5 ? 5 : byEnhanced
 }
 
+const IRONPORT_WORDS = 'unknown address error'
+
 /** Lower case, one line, without mail addresses: a local part may hold any word. */
 function readable(text: string): string {
-  return (
-    text
-      .slice(0, READ_MAX_CHARS)
-      .toLowerCase()
-      .replaceAll(/[^\s<>@:;,"'()[\]]{1,64}@/g, 'someone@')
-      .replaceAll(/[’`]/g, "'")
-      // IronPort puts these words before whatever another server said.
-      .replaceAll('unknown address error', '')
-      .replaceAll(/\s+/g, ' ')
-  )
+  const lower = maskLocals(text.slice(0, READ_MAX_CHARS).toLowerCase(), 'someone')
+  const plain = /[^\x20-\x5f\x61-\x7e]/.test(lower)
+    ? lower.replaceAll(/[’`]/g, "'").replaceAll(/\s+/g, ' ')
+    : lower
+  // IronPort puts these words before whatever another server said.
+  const own = plain.includes(IRONPORT_WORDS) ? plain.replaceAll(IRONPORT_WORDS, '') : plain
+  return own.includes('  ') ? own.replaceAll(/ +/g, ' ') : own
 }
 
 function namesUs(text: string, own: readonly string[]): boolean {

@@ -1,6 +1,7 @@
 import type { EmailStatus, Json } from '@plumbline/contract/outcome'
 import type { Reason } from '@plumbline/contract/reasons'
 import type { Classified } from './classify.ts'
+import { maskLocals } from './mask.ts'
 
 /** What asking about one mailbox came to, apart from what lists say of it. Held in memory as it is. */
 export interface Finding {
@@ -97,25 +98,8 @@ export function maskedText(text: string, local: string): string {
   const short = text.slice(0, 2000)
   // Most replies are plain words; what follows costs much more than this look.
   const plain = PLAIN_TEXT.test(short) ? short : short.replaceAll(/[\p{C}\s]+/gu, ' ').trim()
-  return withoutWord(withoutLocals(plain), local.toLowerCase()).slice(0, 200)
+  return withoutWord(maskLocals(plain, '***'), local.toLowerCase()).slice(0, 200)
 }
-
-/** Masks what stands before each `@`, without a pattern that looks at every letter many times. */
-function withoutLocals(text: string): string {
-  let out = ''
-  let from = 0
-  for (let at = text.indexOf('@'); at >= 0; at = text.indexOf('@', at + 1)) {
-    let start = at
-    while (start > from && !DELIMITERS.includes(text[start - 1] ?? ' ')) start--
-    if (start < at) out += `${text.slice(from, start)}***`
-    else out += text.slice(from, at)
-    from = at
-  }
-  return out + text.slice(from)
-}
-
-/** What ends a local part inside a sentence. */
-const DELIMITERS = ' <>@:;,"\'()[]'
 
 /** Printable ASCII with single spaces inside. */
 const PLAIN_TEXT = /^[\x21-\x7e]+(?: [\x21-\x7e]+)*$/

@@ -1,5 +1,5 @@
 import type { EngineRequest } from '@plumbline/contract/engine'
-import type { Answer, Json } from '@plumbline/contract/outcome'
+import type { Answer } from '@plumbline/contract/outcome'
 import type { Egress } from '../net/egress.ts'
 import type { Resolver } from '../net/resolver.ts'
 import type { EmailMetrics } from './engine.ts'

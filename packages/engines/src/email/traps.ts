@@ -17,22 +17,32 @@ const PATTERNS_MAX = 1000
  * stands for any run of characters.
  */
 export function compileTraps(list: EntryList): TrapMatcher {
-  const exact = new Set<string>()
+  const locals = new Set<string>()
+  const domains = new Set<string>()
+  const addresses = new Set<string>()
   const patterns: { readonly entry: string; readonly parts: readonly string[] }[] = []
   for (const entry of list.entries()) {
     if (entry.includes('*')) {
       if (patterns.length < PATTERNS_MAX) patterns.push({ entry, parts: formOf(entry).split('*') })
-    } else exact.add(formOf(entry))
+      continue
+    }
+    const form = formOf(entry)
+    if (form.startsWith('@')) domains.add(form.slice(1))
+    else if (form.endsWith('@')) locals.add(form.slice(0, -1))
+    else addresses.add(form)
   }
   return {
     match(localPart, domain) {
       const local = localPart.toLowerCase()
-      const address = `${local}@${domain}`
-      if (exact.has(address)) return address
-      if (exact.has(`${local}@`)) return local
-      for (let name = domain; name !== ''; name = parentOf(name)) {
-        if (exact.has(`@${name}`)) return name
+      if (addresses.size > 0 && addresses.has(`${local}@${domain}`)) return `${local}@${domain}`
+      if (locals.has(local)) return local
+      if (domains.size > 0) {
+        for (let name = domain; name !== ''; name = parentOf(name)) {
+          if (domains.has(name)) return name
+        }
       }
+      if (patterns.length === 0) return null
+      const address = `${local}@${domain}`
       const found = patterns.find(({ parts, entry }) =>
         fits(entry.endsWith('@') || !entry.includes('@') ? `${local}@` : address, parts),
       )
