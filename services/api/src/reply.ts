@@ -67,7 +67,7 @@ export function sendProblem(
 const COMES_BACK: readonly ProblemCode[] = ['too_many_requests', 'unavailable']
 
 /** Headers that never change: JSON is data, not a page, and nobody's to keep. */
-const FIXED_HEADERS = [
+export const FIXED_HEADERS = [
   'Content-Type',
   'application/json; charset=utf-8',
   'Cache-Control',

@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { Socket, type AddressInfo } from 'node:net'
 import type { Context } from './context.ts'
+import { malformedOf, refuseOnResponse, refuseOnSocket } from './malformed.ts'
 
 /** A server that listens. */
 export interface Listening extends AsyncDisposable {
@@ -15,8 +16,8 @@ const TIMES = {
   headersMs: 10_000,
   keepAliveMs: 5_000,
   checkEveryMs: 5_000,
-  /** Without a byte in either direction. */
-  idleMs: 60_000,
+  /** Without a byte in either direction, beyond what a call may take. */
+  idleMs: 45_000,
   /** What a client that was answered early may still send before it is cut. */
   lingerMs: 2_000,
 } as const
@@ -30,10 +31,16 @@ export async function listen(
   listener: Listener,
   options: { host: string; port: number; maxConnections: number; drainMs: number },
 ): Promise<Listening> {
+  const answering = new WeakMap<object, ServerResponse>()
   const answered: Listener = (req, res) => {
+    answering.set(req.socket, res)
     if (ctx.stopping.aborted) res.setHeader('Connection', 'close')
     res.once('finish', () => cutLateSender(req))
-    listener(req, res)
+    if (req.headers.host === undefined && req.httpVersion === '1.1') {
+      refuseOnResponse(ctx.log, res, 400)
+    } else {
+      listener(req, res)
+    }
   }
   const server = createServer(
     {
@@ -42,12 +49,26 @@ export async function listen(
       keepAliveTimeout: TIMES.keepAliveMs,
       connectionsCheckingInterval: TIMES.checkEveryMs,
       insecureHTTPParser: false,
+      // Looked at above, for an answer of our own.
+      requireHostHeader: false,
     },
     answered,
   )
   // Asked before the body is sent, so that a refusal spares the client the sending.
   server.on('checkContinue', answered)
-  server.setTimeout(TIMES.idleMs)
+  server.on('checkExpectation', (_req, res) => refuseOnResponse(ctx.log, res, 417))
+  server.on('clientError', (error, socket) => {
+    const status = malformedOf(error)
+    const res = answering.get(socket)
+    const begun = res !== undefined && res.headersSent && !res.writableFinished
+    if (status === undefined || begun || !(socket instanceof Socket) || !socket.writable) {
+      socket.destroy()
+      return
+    }
+    refuseOnSocket(ctx.log, socket, status)
+    setTimeout(() => socket.destroy(), TIMES.lingerMs).unref()
+  })
+  server.setTimeout(ctx.settings.CALL_TIMEOUT_SECONDS * 1_000 + TIMES.idleMs)
   server.maxConnections = options.maxConnections
   await bind(server, options.host, options.port)
   const { address, port } = addressOf(server)

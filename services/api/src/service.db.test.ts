@@ -213,3 +213,24 @@ describe('a stop', () => {
     expect(await response.text()).not.toContain('event: end')
   })
 })
+
+describe('what the HTTP server refuses by itself', () => {
+  test.each([
+    ['no HTTP at all', 'HELO mail\r\n\r\n', 400],
+    ['a request without host', 'GET /healthz HTTP/1.1\r\n\r\n', 400],
+    [
+      'two lengths',
+      'POST /v1/ip HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n',
+      400,
+    ],
+    ['huge headers', `GET /healthz HTTP/1.1\r\nHost: x\r\nX: ${'x'.repeat(20_000)}\r\n\r\n`, 431],
+    ['an odd expectation', 'GET /healthz HTTP/1.1\r\nHost: x\r\nExpect: tea\r\n\r\n', 417],
+  ])('%s is answered in the shape of all refusals', async (_name, text, status) => {
+    const answer = await raw(text, /\r\n\r\n\{.*\}$/s)
+    expect(answer).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `))
+    expect(answer).toMatch(/^x-request-id: [0-9a-f-]{36}\r$/im)
+    expect(answer).toMatch(/^content-type: application\/json/im)
+    const body: unknown = JSON.parse(answer.slice(answer.indexOf('\r\n\r\n')))
+    expect(body).toEqual({ error: expect.any(String), message: expect.any(String) })
+  })
+})

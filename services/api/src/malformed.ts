@@ -1,0 +1,65 @@
+import { randomUUID } from 'node:crypto'
+import { STATUS_CODES, type ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+import type { Log } from '@plumbline/runtime/log'
+import { FIXED_HEADERS } from './reply.ts'
+
+/** What the HTTP server itself refuses, before there is a request that the app could judge. */
+export type Malformed = 400 | 408 | 413 | 417 | 431
+
+const MESSAGES: Readonly<Record<Malformed, string>> = {
+  400: 'This is not a well-formed HTTP/1.1 request with a `Host` header; see RFC 9112.',
+  408: 'The request did not come in time; send its head and body without pauses.',
+  413: 'The chunk extensions of the body are too large; leave them out.',
+  417: 'Of the header `Expect`, only `100-continue` is understood.',
+  431: 'The headers of the request are too large; send fewer or shorter ones.',
+}
+
+/**
+ * Which refusal a fault of the parser stands for; undefined where the connection itself failed and nobody
+ * hears an answer. Source: Node 24, lib/_http_server.js, `socketOnError`.
+ */
+export function malformedOf(error: Error): Malformed | undefined {
+  const code = 'code' in error && typeof error.code === 'string' ? error.code : ''
+  switch (code) {
+    case 'HPE_HEADER_OVERFLOW':
+      return 431
+    case 'HPE_CHUNK_EXTENSIONS_OVERFLOW':
+      return 413
+    case 'ERR_HTTP_REQUEST_TIMEOUT':
+      return 408
+    default:
+      return code.startsWith('HPE_') ? 400 : undefined
+  }
+}
+
+/** Refuses in the shape of all refusals (decision 8) on a bare connection, and closes it. */
+export function refuseOnSocket(log: Log, socket: Socket, status: Malformed): void {
+  const { headers, body } = refusal(log, status)
+  const lines: string[] = [`HTTP/1.1 ${status} ${STATUS_CODES[status]}`]
+  for (let at = 0; at < headers.length; at += 2) lines.push(`${headers[at]}: ${headers[at + 1]}`)
+  socket.end(`${lines.join('\r\n')}\r\n\r\n${body}`)
+}
+
+/** The same where there is a response to refuse with. */
+export function refuseOnResponse(log: Log, res: ServerResponse, status: Malformed): void {
+  const { headers, body } = refusal(log, status)
+  res.writeHead(status, headers)
+  res.end(body)
+}
+
+function refusal(log: Log, status: Malformed): { headers: string[]; body: string } {
+  const requestId = randomUUID()
+  const body = JSON.stringify({ error: STATUS_CODES[status], message: MESSAGES[status] })
+  log.info({ request_id: requestId, status }, 'malformed request')
+  const headers = [
+    'X-Request-Id',
+    requestId,
+    ...FIXED_HEADERS,
+    'Content-Length',
+    String(Buffer.byteLength(body)),
+    'Connection',
+    'close',
+  ]
+  return { headers, body }
+}
