@@ -100,17 +100,22 @@ async function* rowsOf(
     lookUp: (row) => earlier.get(row),
   })
   if (request.after === 0 && writer.header !== '') yield Buffer.from(writer.header)
+  let lastRow = request.after
   const first = await chunkOfRow(pipeline.db.kysely, batch.id, request.after)
-  if (first === undefined) return
-  for await (const page of pagesOfChunks(pipeline, batch.id, first)) {
+  for await (const page of first === undefined ? [] : pagesOfChunks(pipeline, batch.id, first)) {
     for (const chunk of page) {
       const open = batch.status === 'running' || batch.status === 'finalizing'
       if (!chunk.settled && open) return
       await findEarlier(pipeline, batch, writer.rowsRepeatedBy(chunk, repeats), earlier)
       yield* linesOf(writer, chunk, request.after)
+      lastRow = chunk.firstRow + chunk.rowCount
       // A large file must not hold up the calls of others in this process.
       await nextTurn()
     }
+  }
+  // Deleted or expired meanwhile: a stream that ends like any other would pass for whole.
+  if (hasResults(batch) && lastRow < batch.rows_total) {
+    throw new Error(`batch ${batch.id} ended at row ${lastRow} of ${batch.rows_total}`)
   }
 }
 

@@ -332,6 +332,16 @@ describe('reading batches', () => {
       expect([query, (await of(query)).status]).toEqual([query, 400])
     }
   })
+
+  test('results whose rows were erased meanwhile are cut, not ended', async () => {
+    const id = await submit()
+    await moveTo(id, 'completed')
+    await stage.db.pool.query('update batches set rows_total = 5 where id = $1', [id])
+    const of = (query: string): Promise<Answered> =>
+      stage.call(`/v1/batches/${id}/results?format=ndjson${query}`, { key: account.live })
+    await expect(of('')).rejects.toThrow()
+    expect((await of('&after=5')).status).toBe(200)
+  })
 })
 
 describe('moving batches', () => {

@@ -1,5 +1,6 @@
 import { RESULT_FILTERS, RESULT_FORMATS } from '@plumbline/contract/batch-request'
 import { openResults } from '@plumbline/pipeline/results'
+import type { Response } from 'express'
 import { pipeline } from 'node:stream/promises'
 import { admit, showBalance } from '../admit.ts'
 import type { Context } from '../context.ts'
@@ -37,6 +38,17 @@ export function readResults(ctx: Context): Handler {
       res.end()
       return
     }
-    await pipeline(results.stream, res)
+    try {
+      await pipeline(results.stream, res)
+    } catch (error) {
+      if (!isGone(error, res)) throw error
+    }
   }
+}
+
+/** A client that leaves in the middle of a file is no fault. */
+function isGone(error: unknown, res: Response): boolean {
+  const premature =
+    error instanceof Error && 'code' in error && error.code === 'ERR_STREAM_PREMATURE_CLOSE'
+  return premature && res.destroyed
 }
