@@ -209,7 +209,9 @@ function watchArrival(req: Request, limitBytes: number): Arrival {
     }
   }
   const timer = setInterval(() => {
-    if (lately < (MIN_BYTES_PER_SECOND * LOOK_MS) / 1_000) req.destroy()
+    // What is left is our own writing, which may take its time.
+    if (req.complete) clearInterval(timer)
+    else if (lately < (MIN_BYTES_PER_SECOND * LOOK_MS) / 1_000) req.destroy()
     lately = 0
   }, LOOK_MS)
   req.on('data', count)
