@@ -1,4 +1,6 @@
 import { spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { createServer, type Server } from 'node:http'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -7,17 +9,28 @@ import { findService, openServiceClient, openServiceDatabase } from './service.t
 import { cliSettings } from './settings.ts'
 
 let dir: string
+let server: Server
+let url: string
 
 beforeEach(async () => {
   dir = await mkdtemp(join(tmpdir(), 'plumbline-cli-'))
+  server = createServer((req, res) => {
+    if (req.url === '/healthz') res.setHeader('X-Request-Id', 'x')
+    res.end('{"status":"ok"}')
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const address = server.address()
+  if (address === null || typeof address === 'string') throw new Error('the server has no port')
+  url = `http://127.0.0.1:${address.port}`
 })
-afterEach(() => rm(dir, { recursive: true, force: true }))
+afterEach(async () => {
+  server.close()
+  server.closeAllConnections()
+  await rm(dir, { recursive: true, force: true })
+})
 
-const FACTS = {
-  url: 'http://127.0.0.1:8080',
-  databaseUrl: 'postgres://file',
-  redisUrl: null,
-}
+const FACTS = { databaseUrl: 'postgres://file', redisUrl: null, keyPrefix: 'acme' }
 const SET = {
   API_URL: 'http://api.example',
   DATABASE_URL: 'postgres://set',
@@ -27,7 +40,7 @@ const SET = {
 async function writeFacts(pid: number): Promise<void> {
   await writeFile(
     join(dir, 'service.json'),
-    JSON.stringify({ ...FACTS, pid, adminUrl: 'http://127.0.0.1:9090' }),
+    JSON.stringify({ ...FACTS, url, pid, adminUrl: 'http://127.0.0.1:9090' }),
   )
 }
 
@@ -38,7 +51,7 @@ function endedPid(): number {
 test('a service that runs on the data directory goes before the settings', async () => {
   await writeFacts(process.pid)
   const place = await findService(cliSettings({ DATA_DIR: dir, ...SET }))
-  expect(place).toEqual({ dataDir: dir, ...FACTS, stale: false })
+  expect(place).toEqual({ dataDir: dir, url, ...FACTS, stale: false })
 })
 
 test('what an ended service left behind is passed over for the settings', async () => {
@@ -48,8 +61,21 @@ test('what an ended service left behind is passed over for the settings', async 
     url: 'http://api.example',
     databaseUrl: 'postgres://set',
     redisUrl: 'redis://set',
+    keyPrefix: 'svc',
     stale: true,
   })
+})
+
+test('a process that has the number of an ended service is not taken for it', async () => {
+  await writeFacts(process.pid)
+  const settings = cliSettings({ DATA_DIR: dir, ...SET })
+  // Another program at the address, then none.
+  server.removeAllListeners('request').on('request', (_req, res) => res.end('hello'))
+  expect(await findService(settings)).toMatchObject({ stale: true, url: 'http://api.example' })
+  server.close()
+  server.closeAllConnections()
+  await once(server, 'close')
+  expect(await findService(settings)).toMatchObject({ stale: true, url: 'http://api.example' })
 })
 
 test('without service and settings the message names both ways out', async () => {

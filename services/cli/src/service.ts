@@ -11,6 +11,7 @@ const serviceFile = z.object({
   url: z.string(),
   databaseUrl: z.string(),
   redisUrl: z.string().nullable(),
+  keyPrefix: z.string().optional(),
 })
 
 /** Where the service is; null for what is not known. */
@@ -19,7 +20,9 @@ export interface ServicePlace {
   readonly url: string | null
   readonly databaseUrl: string | null
   readonly redisUrl: string | null
-  /** `DATA_DIR/service.json` names a process that has ended. */
+  /** What the service's keys start with. */
+  readonly keyPrefix: string
+  /** `DATA_DIR/service.json` names a service that has ended. */
   readonly stale: boolean
 }
 
@@ -30,15 +33,16 @@ export interface ServicePlace {
 export async function findService(settings: CliSettings): Promise<ServicePlace> {
   const dataDir = resolve(settings.DATA_DIR)
   const file = await readServiceFile(join(dataDir, 'service.json'))
-  if (file !== undefined && isAlive(file.pid)) {
-    const { url, databaseUrl, redisUrl } = file
-    return { dataDir, url, databaseUrl, redisUrl, stale: false }
+  if (file !== undefined && isAlive(file.pid) && (await isService(file.url))) {
+    const { url, databaseUrl, redisUrl, keyPrefix = settings.KEY_PREFIX } = file
+    return { dataDir, url, databaseUrl, redisUrl, keyPrefix, stale: false }
   }
   return {
     dataDir,
     url: settings.API_URL ?? null,
     databaseUrl: settings.DATABASE_URL ?? null,
     redisUrl: settings.REDIS_URL ?? null,
+    keyPrefix: settings.KEY_PREFIX,
     stale: file !== undefined,
   }
 }
@@ -103,6 +107,26 @@ function isAlive(pid: number): boolean {
   } catch (error) {
     // A process of somebody else's may be seen and not signalled.
     return codeOf(error) === 'EPERM'
+  }
+}
+
+/** What a probe is given; a service that is busy or stopping may take as long. */
+const PROBE_MS = 3_000
+
+/**
+ * Whether the service may be at this address: the number of an ended process may be another's by now. One
+ * that is there and does not answer in time counts as the service.
+ */
+async function isService(url: string): Promise<boolean> {
+  try {
+    const answer = await fetch(new URL('/healthz', url), {
+      signal: AbortSignal.timeout(PROBE_MS),
+      redirect: 'manual',
+    })
+    await answer.body?.cancel()
+    return answer.ok && answer.headers.has('x-request-id')
+  } catch (error) {
+    return error instanceof Error && error.name === 'TimeoutError'
   }
 }
 

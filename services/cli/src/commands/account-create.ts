@@ -4,7 +4,7 @@ import { PLANS, type Plan } from '@plumbline/contract/plans'
 import { createAccount } from '@plumbline/db/accounts'
 import { createKey } from '@plumbline/db/keys'
 import { jsonOption } from '../arguments.ts'
-import { openServiceDatabase } from '../service.ts'
+import { findService, openServiceDatabase } from '../service.ts'
 import { cliSettings } from '../settings.ts'
 import { writeJson, type Shell } from '../shell.ts'
 import { facts } from '../table.ts'
@@ -34,11 +34,12 @@ export function addAccountCreate(parent: Command, shell: Shell): void {
 
 async function run(shell: Shell, { email, plan, timeZone, json }: Options): Promise<void> {
   const settings = cliSettings(shell.environment)
+  const { keyPrefix } = await findService(settings)
   await using db = await openServiceDatabase(settings)
   const wanted = { email, plan, ...(timeZone === undefined ? {} : { timeZone }) }
   const { id } = await createAccount(db.kysely, wanted)
   const keyOf = async (mode: 'live' | 'test'): Promise<string> => {
-    const made = await createKey(db, { accountId: id, mode, service: settings.KEY_PREFIX })
+    const made = await createKey(db, { accountId: id, mode, service: keyPrefix })
     return made.key
   }
   const live = await keyOf('live')

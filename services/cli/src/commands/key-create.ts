@@ -3,7 +3,7 @@ import type { KeyMode } from '@plumbline/contract/plans'
 import { createKey } from '@plumbline/db/keys'
 import { requireAccount } from '../accounts.ts'
 import { jsonOption, modeOption } from '../arguments.ts'
-import { openServiceDatabase } from '../service.ts'
+import { findService, openServiceDatabase } from '../service.ts'
 import { cliSettings } from '../settings.ts'
 import { writeJson, type Shell } from '../shell.ts'
 
@@ -25,9 +25,10 @@ export function addKeyCreate(parent: Command, shell: Shell): void {
 
 async function run(shell: Shell, id: string, { mode, json }: Options): Promise<void> {
   const settings = cliSettings(shell.environment)
+  const { keyPrefix } = await findService(settings)
   await using db = await openServiceDatabase(settings)
   await requireAccount(db, id)
-  const { key } = await createKey(db, { accountId: id, mode, service: settings.KEY_PREFIX })
+  const { key } = await createKey(db, { accountId: id, mode, service: keyPrefix })
   if (json) writeJson(shell, { key })
   else shell.write(`${key}\n`)
 }
