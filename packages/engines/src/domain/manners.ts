@@ -54,7 +54,7 @@ export interface MannersOptions {
  * The part of a server's limit that is used. A server counts arrivals in windows of its own, and the
  * network bunches what was sent evenly.
  */
-const USED_PART = 0.9
+const USED_PART = 0.88
 
 const DEFAULT_PER_SECOND = 2
 const DEFAULT_CONCURRENCY = 2
