@@ -26,6 +26,9 @@ export interface WorkOptions {
 /** Works on the jobs of a queue until it is disposed of. */
 export type QueueWorker = AsyncDisposable
 
+/** How long jobs have to end once they were told to; a queue whose server is away says nothing either. */
+const ENDING_MS = 2_000
+
 /** Adds jobs in one step; one whose id is still in the queue is not added twice. */
 export async function enqueue(
   backend: QueueBackend,
@@ -62,9 +65,12 @@ export async function work(
   })
   return {
     async [Symbol.asyncDispose]() {
+      const ended = Promise.withResolvers<void>()
       const grace = setTimeout(() => consumer.abort('the worker is closing'), graceMs)
-      await consumer.close()
+      const late = setTimeout(ended.resolve, graceMs + ENDING_MS)
+      await Promise.race([consumer.close(), ended.promise])
       clearTimeout(grace)
+      clearTimeout(late)
     },
   }
 }

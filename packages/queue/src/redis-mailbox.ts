@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { Channel, Mailbox } from '@plumbline/contract/channel'
-import type { RedisServer } from './redis.ts'
+import { GOODBYE_MS, within, type RedisServer } from './redis.ts'
 
 /** How long a letter waits for an owner who missed it. */
 const KEEP_MS = 60_000
@@ -47,7 +47,8 @@ export function createRedisMailbox(server: RedisServer, channel: Channel): Mailb
         },
         async [Symbol.asyncDispose]() {
           await subscription[Symbol.asyncDispose]()
-          await redis.unlink(key)
+          // A server that is away drops the box by itself after a minute.
+          await within(GOODBYE_MS, redis.unlink(key)).catch(() => undefined)
         },
       }
     },

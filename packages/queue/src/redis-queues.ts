@@ -5,7 +5,7 @@ import { openServerClock } from './clock.ts'
 import type { QueueName } from './names.ts'
 import { createRedisChannel } from './redis-channel.ts'
 import { createRedisMailbox } from './redis-mailbox.ts'
-import { closeRedis, openRedis, type RedisServer } from './redis.ts'
+import { closeRedis, GOODBYE_MS, openRedis, within, type RedisServer } from './redis.ts'
 import { createShelf } from './shelf.ts'
 
 export interface RedisQueueOptions {
@@ -35,7 +35,8 @@ export async function openRedisQueues({
     openProducer(name, link(name, adding), onError),
   )
   async function close(): Promise<void> {
-    await producers[Symbol.asyncDispose]()
+    // One that was being opened when the server went away waits for it without end.
+    await within(GOODBYE_MS, producers[Symbol.asyncDispose]()).catch(onError)
     await channel[Symbol.asyncDispose]()
     await Promise.all([closeRedis(adding), closeRedis(fetching)])
     await server[Symbol.asyncDispose]()
@@ -68,14 +69,4 @@ const ANSWER_MS = 10_000
 async function readClockMs({ commands }: RedisServer): Promise<number> {
   const [seconds, microseconds] = await commands.time()
   return Number(seconds) * 1_000 + Number(microseconds) / 1_000
-}
-
-async function within<Value>(limitMs: number, answer: Promise<Value>): Promise<Value> {
-  const late = Promise.withResolvers<never>()
-  const timer = setTimeout(() => late.reject(new Error(`no answer in ${limitMs} ms`)), limitMs)
-  try {
-    return await Promise.race([answer, late.promise])
-  } finally {
-    clearTimeout(timer)
-  }
 }

@@ -2,6 +2,8 @@ import { describe, expect, inject, test, vi } from 'vitest'
 import { emailOutcome } from '../../../test/support/outcomes.ts'
 import { openRedisTestQueue } from '../../../test/support/queue.ts'
 import { startRedis } from '../../../test/support/redis.ts'
+import { openQueueBackend } from './backend.ts'
+import { work } from './jobs.ts'
 import { serveLive } from './live-server.ts'
 import { createLiveCaller } from './live.ts'
 import { openRedis } from './redis.ts'
@@ -42,6 +44,29 @@ describe.skipIf(inject('TEST_REDIS_URL') === null)('a Redis cluster', () => {
     } finally {
       await server.stop()
     }
+  })
+})
+
+describe.skipIf(inject('TEST_REDIS_URL') === null)('a Redis server that died', () => {
+  test('does not keep a process from ending', { timeout: 30_000 }, async () => {
+    const server = await startRedis()
+    if (server === null) throw new Error('redis-server is not installed')
+    const ignore = (): void => undefined
+    const backend = await openQueueBackend({ redisUrl: server.url, onError: ignore })
+    const caller = await createLiveCaller(backend, { onError: ignore })
+    const worker = await work(backend, 'live-email', async () => undefined, {
+      concurrency: 1,
+      graceMs: 0,
+      onError: ignore,
+    })
+    await server.stop()
+    const question = { subject: 'a@example.com', depth: 'basic', tenant: 't' } as const
+    const { signal } = new AbortController()
+    const refused = caller.ask('email', question, { signal }).catch((error: unknown) => error)
+    await worker[Symbol.asyncDispose]()
+    await caller[Symbol.asyncDispose]()
+    await backend[Symbol.asyncDispose]()
+    expect(await refused).toMatchObject({ code: 'unavailable' })
   })
 })
 
