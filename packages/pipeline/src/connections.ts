@@ -21,6 +21,9 @@ export interface Connections extends AsyncDisposable {
   readonly limiter: Limiter
 }
 
+/** How often the clock that all processes share is read again: computers' clocks drift apart. */
+const ADJUST_MS = 60_000
+
 /** Opens Postgres and the queue: on Redis where `redisUrl` is set, else on the same Postgres. */
 export async function openConnections(options: {
   databaseUrl: string
@@ -43,6 +46,9 @@ export async function openConnections(options: {
     }),
   )
   const queue = stack.use(await openQueue(db, options, onError, stack))
+  const timer = setInterval(() => void queue.clock.adjust().catch(onError), ADJUST_MS)
+  timer.unref()
+  stack.defer(() => clearInterval(timer))
   const { redis } = queue
   const memory = redis === null ? createPostgresMemory(db) : createRedisMemory(redis)
   const limiter = redis === null ? createPostgresLimiter(db) : createRedisLimiter(redis)
