@@ -4,14 +4,13 @@ import { CHECKS, PRODUCTS } from './products.ts'
 import { unknownFields, VALUE_MAX_CHARS } from './requests.ts'
 
 /** Days after which a list is erased, by default and at most. Source: decision 31. */
-export const RETENTION_DAYS = { default: 30, max: 365 } as const
+const RETENTION_DAYS = { default: 30, max: 365 } as const
 
 /** Characters of a list's name at most. */
-export const NAME_MAX_CHARS = 200
+const NAME_MAX_CHARS = 200
 
 /** Columns of a list that a mapping can name. */
 export const MAPPED_FIELDS = [...CHECKS, 'ref'] as const
-export type MappedField = (typeof MAPPED_FIELDS)[number]
 
 /** Forms of a result file. */
 export const RESULT_FORMATS = ['csv', 'ndjson'] as const
@@ -77,7 +76,7 @@ const options = {
 const cell = z.string().nullable().optional()
 
 /** One record of a list sent as JSON; an empty or missing value is an absent field. */
-export const batchRecord = z.strictObject({
+const batchRecord = z.strictObject({
   email: cell,
   phone: cell,
   ip: cell,

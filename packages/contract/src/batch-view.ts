@@ -6,7 +6,7 @@ const count = z.int().min(0)
 const at = z.iso.datetime().optional()
 
 /** Which column of the list feeds a field, and how sure the recognition is (1 where it was told). */
-export const mappedColumn = z.strictObject({
+const mappedColumn = z.strictObject({
   /** 0-based. */
   column: count,
   header: z.string().nullable(),

@@ -32,8 +32,6 @@ export interface EngineHealth {
   readonly detail: string
 }
 
-export type Engines = { readonly [C in Check]?: Engine<C> }
-
 /** Facts shared between workers with a lifetime: caches, verdicts, breakers, paid queries begun. */
 export interface Memory {
   /** Values in the order of the keys; undefined where absent or expired. */

@@ -20,7 +20,7 @@ function partOf(check: Check) {
 const check = z.enum(CHECKS)
 
 /** What a composite score rests on; contributions add up to the score. */
-export const explainScore = z.strictObject({
+const explainScore = z.strictObject({
   reasons: z.array(
     z.strictObject({
       code: z.string(),

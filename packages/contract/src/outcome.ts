@@ -119,7 +119,6 @@ export interface Signal {
 }
 
 export type EmailStatus = 'deliverable' | 'undeliverable' | 'risky' | 'unknown'
-export type PartStatus = EmailStatus | 'answered' | 'unknown'
 
 /** What a check came back with: facts, a status and a closed reason code, and how it is known. */
 export interface Outcome<C extends Check = Check> {

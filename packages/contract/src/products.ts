@@ -47,7 +47,7 @@ export const PRODUCT_PLANS: Readonly<Record<Product, ProductPlan>> = {
 }
 
 /** Credits of one part. Source: decision 10. */
-export const PART_CREDITS: Readonly<Record<Check, number>> = {
+const PART_CREDITS: Readonly<Record<Check, number>> = {
   email: 1,
   ip: 1,
   phone: 2,

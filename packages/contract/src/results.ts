@@ -6,7 +6,7 @@ const score = z.int().min(0).max(100)
 const text = z.string().nullable()
 
 /** Source of all shapes and their field order: spec.md section 2; nulls by decision 1. */
-export const emailResult = z.strictObject({
+const emailResult = z.strictObject({
   email: z.string(),
   valid: z.boolean(),
   deliverable: z.boolean(),
@@ -20,7 +20,7 @@ export const emailResult = z.strictObject({
   credits_used: z.int(),
 })
 
-export const ipResult = z.strictObject({
+const ipResult = z.strictObject({
   ip: z.string(),
   valid: z.boolean(),
   country: text,
@@ -40,7 +40,7 @@ export const ipResult = z.strictObject({
   credits_used: z.int(),
 })
 
-export const phoneResult = z.strictObject({
+const phoneResult = z.strictObject({
   phone: z.string(),
   valid: z.boolean(),
   reachable: z.boolean(),
@@ -55,7 +55,7 @@ export const phoneResult = z.strictObject({
   credits_used: z.int(),
 })
 
-export const domainResult = z.strictObject({
+const domainResult = z.strictObject({
   domain: z.string(),
   valid: z.boolean(),
   registered: z.boolean(),
@@ -111,7 +111,7 @@ const intelDomain = z.strictObject({
 })
 
 /** `phone` is there when a phone was sent, in the shape of contact intelligence (decision 29). */
-export const deliverabilityResult = z.strictObject({
+const deliverabilityResult = z.strictObject({
   email: z.string(),
   deliverable: z.boolean(),
   confidence: z.enum(['high', 'medium', 'low']),
@@ -128,7 +128,7 @@ export const deliverabilityResult = z.strictObject({
   credits_used: z.int(),
 })
 
-export const contactIntelResult = z.strictObject({
+const contactIntelResult = z.strictObject({
   email: intelEmail,
   phone: intelPhone.optional(),
   ip: intelIp.optional(),
@@ -136,7 +136,7 @@ export const contactIntelResult = z.strictObject({
   credits_used: z.int(),
 })
 
-export const fraudSignalsResult = z.strictObject({
+const fraudSignalsResult = z.strictObject({
   fraud_score: score,
   risk_level: z.enum(['low', 'medium', 'high']),
   email: z.strictObject({

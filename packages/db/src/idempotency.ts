@@ -3,7 +3,7 @@ import { sql } from 'kysely'
 import type { Db, Tx } from './database.ts'
 
 /** How long the answer of a key is kept. Source: decision 16. */
-export const KEPT_HOURS = 24
+const KEPT_HOURS = 24
 
 /** A call that claims an idempotency key. */
 export interface IdempotentCall {

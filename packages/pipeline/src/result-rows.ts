@@ -217,9 +217,6 @@ function isJson(batch: BatchRow): boolean {
 }
 
 /** Checks that a list's columns feed, in the order of the product. */
-export function mappedChecks(batch: {
-  product: Product
-  mapping: BatchRow['mapping']
-}): readonly Check[] {
+function mappedChecks(batch: { product: Product; mapping: BatchRow['mapping'] }): readonly Check[] {
   return checksOf(batch.product).filter((check) => batch.mapping[check] !== undefined)
 }

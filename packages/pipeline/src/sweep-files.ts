@@ -39,7 +39,7 @@ export async function sweepFiles(
 }
 
 /** Removes the product's own scratch files that were last written to `olderThanMs` ago or before. */
-export async function sweepScratch(dir: string, olderThanMs: number): Promise<number> {
+async function sweepScratch(dir: string, olderThanMs: number): Promise<number> {
   const before = Date.now() - olderThanMs
   let count = 0
   for await (const entry of await opendir(dir)) {

@@ -82,7 +82,7 @@ export const FIXED_HEADERS = [
  * `X-Request-Id` on every answer; credits and rate on every answer to a known account (decision 4).
  * `RateLimit` and `RateLimit-Policy`: draft-ietf-httpapi-ratelimit-headers-11.
  */
-export function commonHeaders(exchange: Exchange): string[] {
+function commonHeaders(exchange: Exchange): string[] {
   const headers = ['X-Request-Id', exchange.requestId]
   if (exchange.caller === undefined) return headers
   headers.push('X-Credits-Charged', String(exchange.creditsCharged))

@@ -74,10 +74,7 @@ export async function openServiceClient(
 }
 
 /** What to say where no service is known. */
-export function notFound(
-  { dataDir, stale }: ServicePlace,
-  setting: 'API_URL' | 'DATABASE_URL',
-): Refusal {
+function notFound({ dataDir, stale }: ServicePlace, setting: 'API_URL' | 'DATABASE_URL'): Refusal {
   const met = stale ? `The service of ${dataDir} has ended` : `No service runs on ${dataDir}`
   return new Refusal(`${met} and ${setting} is not set; start it with "npm start", or set one.`)
 }

@@ -132,7 +132,7 @@ export function badNameOutcome(
 }
 
 /** Whole days between the UTC days of two moments, never below 0; null without a first. */
-export function ageInDays(created: string | null, now: Date): number | null {
+function ageInDays(created: string | null, now: Date): number | null {
   if (created === null) return null
   const from = Date.parse(created)
   if (Number.isNaN(from)) return null

@@ -111,7 +111,7 @@ function isUnicode(name: string): boolean {
 }
 
 /** The wait that a `Retry-After` asks for, in seconds or as a date; null without a usable one. */
-export function retryAfterMs(value: string | undefined, nowMs = Date.now()): number | null {
+function retryAfterMs(value: string | undefined, nowMs = Date.now()): number | null {
   if (value === undefined) return null
   const text = value.trim()
   const ms = /^\d{1,9}$/.test(text) ? Number(text) * 1000 : Date.parse(text) - nowMs

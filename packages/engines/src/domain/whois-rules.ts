@@ -346,7 +346,7 @@ export const DATE_SENTENCES: readonly {
  * Registries that write a date of plain numbers with the month first. Every other writes the day first.
  * Where a reply itself settles the order (a number over 12, or `DD/MM/YYYY` in its head), that wins.
  */
-export const MONTH_FIRST: ReadonlySet<string> = new Set(['tk', 'ga', 'ml', 'cf', 'gq'])
+const MONTH_FIRST: ReadonlySet<string> = new Set(['tk', 'ga', 'ml', 'cf', 'gq'])
 
 /** The order of one zone. */
 export function dateOrderOf(tld: string | undefined): DateOrder {

@@ -7,7 +7,7 @@ export interface WhoisForm {
 }
 
 /** Query forms that differ from the bare name. */
-export const WHOIS_FORMS: readonly WhoisForm[] = [
+const WHOIS_FORMS: readonly WhoisForm[] = [
   {
     host: /(?:^|\.)verisign-grs\.com$|^whois\.nic\.(?:cc|tv|name)$/,
     query: (name) => `domain ${name}`,

@@ -82,7 +82,7 @@ function statements(raw: readonly string[]): string[] {
 }
 
 /** The form in which keys are compared. */
-export function keyForm(text: string): string {
+function keyForm(text: string): string {
   return text
     .normalize('NFC')
     .toLowerCase()

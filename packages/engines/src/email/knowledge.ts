@@ -7,7 +7,7 @@ const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
 
 /** How long each finding stays true: mailboxes are made and closed in days, emptied in hours. */
-export const FINDING_TTL_MS = {
+const FINDING_TTL_MS = {
   accepted: 7 * DAY_MS,
   missing: 3 * DAY_MS,
   disabled: 3 * DAY_MS,
@@ -15,7 +15,7 @@ export const FINDING_TTL_MS = {
 } as const
 
 /** How long a domain's way with unknown names stays true. */
-export const ACCEPT_ALL_TTL_MS: Readonly<Record<AcceptAll, number>> = {
+const ACCEPT_ALL_TTL_MS: Readonly<Record<AcceptAll, number>> = {
   yes: 7 * DAY_MS,
   no: DAY_MS,
   unknown: 10 * 60_000,

@@ -67,4 +67,4 @@ export function waitStateOf(value: Json | undefined): WaitState {
 }
 
 /** The state of a subject that has not waited. */
-export const FIRST_TRY: WaitState = { tries: 0, sinceMs: 0 }
+const FIRST_TRY: WaitState = { tries: 0, sinceMs: 0 }

@@ -20,8 +20,8 @@ export type HostAddresses =
   | { readonly kind: 'none' | 'unsafe' | 'failed' }
 
 /** Hosts of a domain, and addresses of a host, that are tried. */
-export const HOSTS_MAX = 3
-export const ADDRESSES_MAX = 2
+const HOSTS_MAX = 3
+const ADDRESSES_MAX = 2
 
 /** Exchanges of one domain that are read at all. */
 const EXCHANGES_MAX = 20

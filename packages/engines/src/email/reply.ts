@@ -25,7 +25,7 @@ export interface ReplyReader {
  * line; real servers send more, none sends kilobytes.
  */
 export const LINE_MAX_BYTES = 2048
-export const REPLY_MAX_BYTES = 65_536
+const REPLY_MAX_BYTES = 65_536
 const REPLY_MAX_LINES = 256
 
 const LF = 0x0a

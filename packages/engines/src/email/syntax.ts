@@ -34,8 +34,8 @@ export type SyntaxFault =
   | 'path_too_long'
 
 /** Octets. Source: RFC 5321 4.5.3.1.1; 4.5.3.1.3 with erratum 1690 (256 less the angle brackets). */
-export const LOCAL_MAX_BYTES = 64
-export const PATH_MAX_BYTES = 254
+const LOCAL_MAX_BYTES = 64
+const PATH_MAX_BYTES = 254
 
 /** Octets of a name written out, and of a label. Source: RFC 1035 2.3.4. */
 const DOMAIN_MAX_BYTES = 253

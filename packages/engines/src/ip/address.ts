@@ -41,13 +41,6 @@ export function formatAddress(bytes: AddressBytes): string {
   return `${hex.slice(0, run.start).join(':')}::${hex.slice(run.start + run.length).join(':')}`
 }
 
-/** The IPv4 address inside an IPv4-mapped one (::ffff:0:0/96); any other address as it is. */
-export function unmapped(bytes: AddressBytes): AddressBytes {
-  if (bytes.length !== 16 || bytes[10] !== 0xff || bytes[11] !== 0xff) return bytes
-  for (let index = 0; index < 10; index++) if (bytes[index] !== 0) return bytes
-  return bytes.subarray(12)
-}
-
 /** IPv4 bytes as an unsigned integer. */
 export function v4Number(bytes: AddressBytes, offset = 0): number {
   return (

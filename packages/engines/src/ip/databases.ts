@@ -18,7 +18,7 @@ export interface IpDatabase {
 }
 
 /** Largest database file that is read: those on offer have up to 150 MB. */
-export const DATABASE_MAX_BYTES = 1024 * 1024 * 1024
+const DATABASE_MAX_BYTES = 1024 * 1024 * 1024
 
 /** Records kept by their place in the file: neighbouring networks share them. */
 const RECORDS_KEPT = 8_192

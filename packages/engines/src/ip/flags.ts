@@ -30,7 +30,7 @@ export interface IpFlags {
 }
 
 /** Threat level of networks that are hijacked or run by criminals, as in Spamhaus DROP. */
-export const LEVEL_HIJACKED = 9
+const LEVEL_HIJACKED = 9
 
 /** Which source named an address for what, and how old the source is. */
 export type FlagRow = {

@@ -11,10 +11,10 @@ import { packagedNames } from './packaged.ts'
 import type { AsnListName, ListSource, NameListName, RangeListName } from './source.ts'
 
 /** Folder of the lists that come with the product. */
-export const PACKAGED_DIR = fileURLToPath(new URL('../../data', import.meta.url))
+const PACKAGED_DIR = fileURLToPath(new URL('../../data', import.meta.url))
 
 /** Most bytes of one list file that are read. */
-export const LIST_FILE_MAX_BYTES = 64 * 1024 * 1024
+const LIST_FILE_MAX_BYTES = 64 * 1024 * 1024
 
 /** Lines handled between two turns of the event loop: about 2 ms of work. */
 const LINES_A_TURN = 2_000

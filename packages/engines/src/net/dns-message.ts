@@ -61,7 +61,7 @@ export interface DnsReply {
 }
 
 /** Records read from one section; what goes beyond is left out. */
-export const MAX_SECTION_RECORDS = 256
+const MAX_SECTION_RECORDS = 256
 
 const UDP_PAYLOAD_BYTES = 1232
 const MAX_NAME_LENGTH = 253

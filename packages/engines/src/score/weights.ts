@@ -24,7 +24,7 @@ export interface Weights {
 }
 
 /** A weight of 100 would make certainty of one signal and hide all others. */
-export const MAX_WEIGHT = 99
+const MAX_WEIGHT = 99
 
 const MAX_FILE_BYTES = 1_048_576
 

@@ -1,7 +1,7 @@
 import { ListError } from './list-error.ts'
 
 /** The forms of a list that are read. */
-export const LIST_FORMATS = ['csv', 'tsv', 'txt', 'ndjson'] as const
+const LIST_FORMATS = ['csv', 'tsv', 'txt', 'ndjson'] as const
 export type ListFormat = (typeof LIST_FORMATS)[number]
 
 /** First bytes of files that are no text, and what to do about them. Source: the formats' own documents. */

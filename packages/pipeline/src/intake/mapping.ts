@@ -4,7 +4,7 @@ import { wordsOf } from './column-names.ts'
 import { ListError } from './list-error.ts'
 
 /** What a column can be mapped to. */
-export const LIST_FIELDS = ['email', 'phone', 'ip', 'domain', 'ref'] as const
+const LIST_FIELDS = ['email', 'phone', 'ip', 'domain', 'ref'] as const
 export type ListField = (typeof LIST_FIELDS)[number]
 
 /** Which column feeds which field, and how sure that is; what the client said is sure. */

@@ -37,7 +37,7 @@ export interface RowStream extends AsyncIterable<RowBlock> {
 }
 
 /** Rows in a block, but the last. */
-export const BLOCK_ROWS = 500
+const BLOCK_ROWS = 500
 
 /**
  * Reads the rows of a list as a stream, in memory bounded by the list's limits and 21 to 28 bytes for

@@ -14,7 +14,7 @@ export type Reading =
   | { readonly subject?: undefined; readonly fault: string }
 
 /** Longest value of any field, in characters. Source: decision 5. */
-export const MAX_VALUE_CHARS = 1000
+const MAX_VALUE_CHARS = 1000
 
 /** Google Contacts puts several values of one kind into a cell with this between them. */
 const SEVERAL = ' ::: '

@@ -6,7 +6,7 @@ import { jsonReply, sendReply } from '../reply.ts'
 import type { Handler } from './handler.ts'
 
 /** Batches of a page, by default and at most. */
-export const PAGE = { default: 20, max: 100 } as const
+const PAGE = { default: 20, max: 100 } as const
 
 /** `GET /v1/batches`: an account's batches, newest first, page by page. */
 export function listBatches(ctx: Context): Handler {
