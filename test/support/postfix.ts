@@ -38,7 +38,7 @@ const READY_MS = 10_000
 /**
  * Starts it on three addresses: 127.0.0.1 takes mail for `real.test` (by its table of users) and `all.test` (anyone),
  * 127.0.0.2 refuses every sender, 127.0.0.3 every client. Users that are `greylisted` are put off by postgrey for
- * two seconds where it is installed, and taken at once elsewhere.
+ * six seconds where it is installed, and taken at once elsewhere.
  */
 export async function startPostfix(users: Readonly<Record<string, string>>): Promise<Postfix> {
   await using stack = new AsyncDisposableStack()
@@ -181,7 +181,7 @@ async function startPostgrey(root: string, port: number): Promise<AsyncDisposabl
   const database = join(root, 'postgrey')
   await mkdir(database)
   await chmod(database, 0o777)
-  const options = [`--inet=127.0.0.1:${port}`, `--dbdir=${database}`, '--delay=2']
+  const options = [`--inet=127.0.0.1:${port}`, `--dbdir=${database}`, '--delay=6']
   const server = spawn(POSTGREY, options, { stdio: 'ignore' })
   try {
     const isOver = (): boolean => server.exitCode !== null
