@@ -3,7 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { openStorage, type Storage, type StoredFile } from './storage.ts'
+import { openStorage } from './open.ts'
+import type { Storage, StoredFile } from './storage.ts'
 
 let dir: string
 beforeEach(async () => {

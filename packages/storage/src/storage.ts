@@ -1,6 +1,4 @@
 import type { Readable } from 'node:stream'
-import { openLocalStorage } from './local.ts'
-import { openS3Storage } from './s3.ts'
 
 /** Files by key: uploads and results. Keys are made by the server, never by a client. */
 export interface Storage extends AsyncDisposable {
@@ -25,19 +23,3 @@ export interface StoredFile {
 
 /** Files in one page of a listing at most. */
 export const LIST_PAGE = 1_000
-
-/**
- * Opens the store of a URL: `file:///dir` or `s3://bucket/prefix`.
- * @param scratchDir where downloads of a remote store lie while they are worked on
- */
-export async function openStorage(options: { url: string; scratchDir: string }): Promise<Storage> {
-  const url = new URL(options.url)
-  switch (url.protocol) {
-    case 'file:':
-      return await openLocalStorage(url)
-    case 's3:':
-      return openS3Storage(url, options.scratchDir)
-    default:
-      throw new Error(`FILES_URL is ${url.protocol}; expected file: or s3:`)
-  }
-}

@@ -6,7 +6,7 @@ import { createFraudScorer } from '@plumbline/engines/score/score'
 import { openConnections, type Connections } from '@plumbline/pipeline/connections'
 import { DEFAULT_LIMITS, type Pipeline } from '@plumbline/pipeline/pipeline'
 import type { Log } from '@plumbline/runtime/log'
-import { openStorage } from '@plumbline/storage/storage'
+import { openStorage } from '@plumbline/storage/open'
 import { slotsOf, type WorkerSettings } from './settings.ts'
 
 /** What a worker process works with; built once, closed in reverse. */

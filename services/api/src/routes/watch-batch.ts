@@ -25,7 +25,8 @@ export function watchBatch(ctx: Context): Handler {
   const streams = createStreams(most)
   return async (req, res) => {
     const owner = await admit(ctx.gate, req, res, { spends: false })
-    using _place = streams.enter(owner.accountId)
+    await using stack = new AsyncDisposableStack()
+    stack.use(streams.enter(owner.accountId))
     const gone = new AbortController()
     res.once('close', () => gone.abort())
     const signal = AbortSignal.any([gone.signal, ctx.stopping])
