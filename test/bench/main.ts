@@ -29,7 +29,7 @@ if (unknown !== undefined) {
   process.exit(2)
 }
 
-const benchmarks = await Promise.all(names.map((name) => BENCHMARKS[name]?.()))
+const benchmarks = await Promise.all(names.map(async (name) => await BENCHMARKS[name]?.()))
 const figures: Figure[] = []
 // Two names of one benchmark run it once.
 for (const benchmark of new Set(benchmarks)) {

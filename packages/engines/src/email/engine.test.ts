@@ -29,7 +29,8 @@ const count = (lines: readonly string[], verb: string): number =>
   lines.filter((line) => line.startsWith(verb)).length
 
 function later(answer: Answer<'email'> | undefined): Extract<Answer<'email'>, { kind: 'later' }> {
-  if (answer?.kind !== 'later') throw new Error(`expected later, met ${brief(answer)}`)
+  if (answer?.kind !== 'later')
+    throw new Error(`expected later, met ${JSON.stringify(brief(answer))}`)
   return answer
 }
 
