@@ -493,7 +493,8 @@ function cellsOfResult(result: Result | null, columns: readonly string[]): Recor
 }
 
 function cellOf(value: unknown): string {
-  return value === null ? '' : String(value)
+  if (value === null) return ''
+  return typeof value === 'string' ? value : JSON.stringify(value)
 }
 
 function valuesOf(checks: readonly Check[]): Values {

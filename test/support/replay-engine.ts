@@ -10,7 +10,7 @@ const KEPT = 5_000
  * others, each with its own address: what a list costs besides the lookups, with answers as they are.
  */
 export function replayEngine(real: Engine<Check>): Engine<Check> {
-  const kept: Answer<Check>[] = []
+  const kept: Answer[] = []
   let next = 0
   return {
     check: real.check,
