@@ -1,7 +1,7 @@
 import { explainShape } from '@plumbline/contract/explain'
 import { PRODUCTS, type Check, type Product } from '@plumbline/contract/products'
 import { RESULTS } from '@plumbline/contract/results'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
 import { outcomeFor } from '../../../../test/support/instant-engines.ts'
 import { openStage, type Stage, type StageAccount } from '../stage/stage.ts'
 
@@ -367,6 +367,28 @@ describe('refusals', () => {
     expect(answer.json).toMatchObject({ error: 'Gateway Timeout' })
     expect(answer.headers.get('x-credits-remaining')).toBe('10')
     expect(await hasty.metering.remaining(id)).toBe(10)
+  })
+
+  test('504 in time when the balance is locked; what is debited late comes back', async () => {
+    await using hasty = await openStage({ CALL_TIMEOUT_SECONDS: '1' })
+    const { id, live } = await hasty.account({ credits: 10 })
+    // The key and the balance are known before the lock.
+    await hasty.call('/v1/email', { key: live, body: bodyOf('email') })
+    const client = await hasty.db.pool.connect()
+    try {
+      await client.query('begin')
+      await client.query('select 1 from credit_accounts where account_id = $1 for update', [id])
+      const startedAt = performance.now()
+      const answer = await hasty.call('/v1/email', { key: live, body: bodyOf('email') })
+      expect(answer.status).toBe(504)
+      expect(performance.now() - startedAt).toBeLessThan(5_000)
+    } finally {
+      await client.query('rollback')
+      client.release()
+    }
+    await vi.waitFor(async () => expect(await hasty.metering.remaining(id)).toBe(9), {
+      timeout: 10_000,
+    })
   })
 })
 

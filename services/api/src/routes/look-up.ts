@@ -17,6 +17,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { admit, insufficientCredits, showBalance } from '../admit.ts'
 import { readJson } from '../body.ts'
 import type { Context } from '../context.ts'
+import { startDeadline, type Deadline } from '../deadline.ts'
 import { callerOf, exchangeOf, type Caller } from '../exchange.ts'
 import { once, refuseKeyShape, type Run } from '../once.ts'
 import { jsonReply, sendReply, type Reply } from '../reply.ts'
@@ -60,9 +61,10 @@ async function answerAndCharge(
   const caller = callerOf(res)
   const credits = priceCredits(product, checksIn(request))
   const operation = { accountId: caller.accountId, opKey: run.opKey }
-  await take(ctx, res, operation, credits)
+  using deadline = startDeadline(ctx.settings.CALL_TIMEOUT_SECONDS * 1_000)
+  await take(ctx, res, operation, credits, deadline)
   try {
-    const outcomes = await askAll(ctx, product, request, caller)
+    const outcomes = await askAll(ctx, product, request, caller, deadline)
     const reply = replyOf(ctx, product, request, outcomes)
     const charged = chargedCredits(
       product,
@@ -85,9 +87,18 @@ async function take(
   res: Response,
   operation: { accountId: string; opKey: string },
   credits: number,
+  deadline: Deadline,
 ): Promise<void> {
   const exchange = exchangeOf(res)
-  const debit = await ctx.metering.debit({ ...operation, credits })
+  const debiting = ctx.metering.debit({ ...operation, credits })
+  const debit = await deadline.first(debiting, () => {
+    // It may still be taken, and is then given back.
+    debiting
+      .then((late) =>
+        late.granted ? ctx.metering.refund({ ...operation, reason: 'timeout' }) : null,
+      )
+      .catch(ctx.onError)
+  })
   const available = debit.granted ? debit.remaining : debit.available
   exchange.creditsRemaining = available
   ctx.gate.balances.note(operation.accountId, available)
@@ -153,25 +164,18 @@ async function askAll(
   product: Product,
   request: ProductRequest,
   caller: Caller,
+  deadline: Deadline,
 ): Promise<Outcomes> {
   const { depth } = PRODUCT_PLANS[product]
-  const timeoutMs = ctx.settings.CALL_TIMEOUT_SECONDS * 1_000
-  const budgetMs = timeoutMs * ENGINE_SHARE
-  const late = new AbortController()
-  // Not `AbortSignal.timeout`, whose timers would outlive thousands of quick calls by far.
-  const timer = setTimeout(() => late.abort(new Error('the time of the call is up')), timeoutMs)
+  const budgetMs = deadline.leftMs() * ENGINE_SHARE
   const outcomes: { [C in Check]?: Outcome } = {}
-  try {
-    await Promise.all(
-      checksIn(request).map(async (check) => {
-        const subject = request.values[check] ?? ''
-        const asked = { subject, depth, tenant: caller.accountId }
-        outcomes[check] = await ctx.live.ask(check, asked, { signal: late.signal, budgetMs })
-      }),
-    )
-  } finally {
-    clearTimeout(timer)
-  }
+  await Promise.all(
+    checksIn(request).map(async (check) => {
+      const subject = request.values[check] ?? ''
+      const asked = { subject, depth, tenant: caller.accountId }
+      outcomes[check] = await ctx.live.ask(check, asked, { signal: deadline.signal, budgetMs })
+    }),
+  )
   return asOutcomes(outcomes)
 }
 
