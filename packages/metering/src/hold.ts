@@ -59,7 +59,8 @@ export async function settle(tx: Tx, ask: SettleAsk): Promise<boolean> {
  * Closes a hold in the caller's transaction and gives its rest back; what came from the allowance of
  * an ended cycle stays ended.
  *
- * @returns credits released; undefined where no hold of that name is open
+ * @returns credits that the hold had left, those that stay ended among them; undefined where no hold
+ *   of that name is open
  */
 export async function release(tx: Tx, ask: ReleaseAsk): Promise<number | undefined> {
   assertKey('ref', ask.ref)

@@ -49,8 +49,8 @@ export async function cancelBatch(
 }
 
 /**
- * Releases what is left of a list's hold; answers how many credits came back. Those of an ended
- * cycle do not come back to life (decision 14).
+ * Releases what is left of a list's hold; answers how many credits the hold had left. Those of an
+ * ended cycle are among them, and do not come back to life (decision 14).
  */
 export async function releaseRest(tx: Tx, row: BatchRow): Promise<number> {
   if (row.mode === 'test' || row.credits_held === 0) return 0
