@@ -28,6 +28,9 @@ const SHOWN_COLUMNS = [
   'result.domain.age_days',
 ]
 
+// What the progress line showed last.
+let shown = ''
+
 await rm(DATA_DIR, { recursive: true, force: true })
 await mkdir(DATA_DIR, { recursive: true })
 console.log('Starting an internet in a box, and the service ...')
@@ -121,8 +124,6 @@ async function enrich({ url, liveKey }: DemoService): Promise<void> {
   console.table(rows.slice(0, 8).map((row) => pick(row, SHOWN_COLUMNS)))
   console.log(`\nThe result file: ${path}`)
 }
-
-let shown = ''
 
 /** Redraws one line on a terminal; elsewhere a line for each step that can be seen. */
 function showProgress(batch: BatchView): void {
