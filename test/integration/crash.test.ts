@@ -6,11 +6,11 @@ import type { BatchView } from '@plumbline/contract/batch-view'
 import { startEmbeddedPostgres } from '@plumbline/db/embedded'
 import { enqueue } from '@plumbline/queue/jobs'
 import { openConnections } from '@plumbline/pipeline/connections'
-import { migrateQueue } from '@plumbline/queue/postgres-queues'
 import { Redis } from 'ioredis'
 import { describe, expect, test } from 'vitest'
 import { backends } from '../support/backends.ts'
 import { expectIntact, expectLedgerIntact } from '../support/invariants.ts'
+import { losePostgresQueue } from '../support/lose-queue.ts'
 import { createTestDatabase } from '../support/postgres.ts'
 import { startRedis } from '../support/redis.ts'
 import { startService, type Account, type TestService } from '../support/service.ts'
@@ -305,8 +305,7 @@ async function deliverAgain(
 
 async function emptyQueue(scene: Scene, redisUrl: string | undefined): Promise<void> {
   if (redisUrl === undefined) {
-    await scene.service.db.pool.query('drop schema bullmq cascade')
-    await migrateQueue(scene.databaseUrl)
+    await losePostgresQueue(scene.databaseUrl)
     return
   }
   const redis = new Redis(redisUrl)

@@ -2,8 +2,8 @@ import { randomBytes } from 'node:crypto'
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
-import { migrateQueue } from '@plumbline/queue/postgres-queues'
 import { openDatabase } from '@plumbline/db/database'
+import { losePostgresQueue } from './lose-queue.ts'
 import { createTestDatabase } from './postgres.ts'
 import { openPostgresTestQueue, openRedisTestQueue, type TestQueue } from './queue.ts'
 import { startRedis } from './redis.ts'
@@ -54,11 +54,7 @@ export async function stagePostgres(): Promise<QueueStage> {
   return {
     open: () => openPostgresTestQueue(database.url),
     startWorker: (mode) => startWorker([mode, database.url]),
-    async empty() {
-      await using db = openDatabase({ url: database.url, poolSize: 1, applicationName: 'test' })
-      await db.pool.query('drop schema bullmq cascade')
-      await migrateQueue(database.url)
-    },
+    empty: () => losePostgresQueue(database.url),
     async cut() {
       await using db = openDatabase({ url: database.url, poolSize: 1, applicationName: 'test' })
       await db.pool.query(

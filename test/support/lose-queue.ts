@@ -1,0 +1,34 @@
+import { migrateQueue } from '@plumbline/queue/postgres-queues'
+import pg from 'pg'
+
+const ATTEMPTS = 50
+const DEADLOCK_DETECTED = '40P01'
+
+/**
+ * Drops the queue's schema under its running workers, and migrates it anew.
+ *
+ * Dropping takes the tables' locks in an order of its own, so a statement of a worker may hold the one
+ * while it waits for the other; Postgres then ends either, and the drop is tried again.
+ */
+export async function losePostgresQueue(databaseUrl: string): Promise<void> {
+  const client = new pg.Client({ connectionString: databaseUrl, application_name: 'test' })
+  await client.connect()
+  try {
+    for (let attempt = 1; !(await dropped(client)); attempt += 1) {
+      if (attempt === ATTEMPTS) throw new Error(`the queue was locked ${ATTEMPTS} times over`)
+    }
+  } finally {
+    await client.end()
+  }
+  await migrateQueue(databaseUrl)
+}
+
+async function dropped(client: pg.Client): Promise<boolean> {
+  try {
+    await client.query('drop schema bullmq cascade')
+    return true
+  } catch (error) {
+    if (error instanceof pg.DatabaseError && error.code === DEADLOCK_DETECTED) return false
+    throw error
+  }
+}
