@@ -66,7 +66,12 @@ async function dispatchTasks({
     await enqueue(
       queue,
       bulkQueueOf(check),
-      leased.map(({ taskId, lease }) => ({ id: `${taskId}-${lease}`, data: { taskId, lease } })),
+      leased.map(({ batchId, taskId, lease }) => ({
+        // The batch too: numbers begin again in a new database, and a queue that outlived the old one
+        // drops a job whose id it still holds.
+        id: `${batchId}-${taskId}-${lease}`,
+        data: { taskId, lease },
+      })),
     )
   }
   return tasks.length > 0

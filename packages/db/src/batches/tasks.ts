@@ -9,6 +9,7 @@ import type { Tables } from '../tables.ts'
 export interface LeasedTask {
   readonly taskId: number
   readonly lease: number
+  readonly batchId: string
   readonly check: Check
 }
 
@@ -40,7 +41,12 @@ export async function leaseTasks(
   pool: pg.Pool,
   options: { slots: Readonly<Record<Check, number>>; reserve: number; leaseMs: number },
 ): Promise<readonly LeasedTask[]> {
-  const { rows } = await pool.query<{ id: number; lease: number; check_kind: Check }>({
+  const { rows } = await pool.query<{
+    id: number
+    lease: number
+    batch_id: string
+    check_kind: Check
+  }>({
     name: 'tasks.lease',
     text: LEASE_TASKS,
     values: [
@@ -50,7 +56,12 @@ export async function leaseTasks(
       options.leaseMs,
     ],
   })
-  return rows.map((row) => ({ taskId: row.id, lease: row.lease, check: row.check_kind }))
+  return rows.map((row) => ({
+    taskId: row.id,
+    lease: row.lease,
+    batchId: row.batch_id,
+    check: row.check_kind,
+  }))
 }
 
 // One dispatcher at a time: the bound on what is in flight is then exact.
@@ -115,12 +126,12 @@ const LEASE_TASKS = `
     set lease = lease + 1,
         lease_until = clock_timestamp() + $4::int * interval '1 ms'
     from chosen where t.id = chosen.id and t.lease_until is null
-    returning t.id, t.lease, t.check_kind, t.group_key, t.account_id
+    returning t.id, t.lease, t.batch_id, t.check_kind, t.group_key, t.account_id
   ), served as (
     update task_groups g set last_account_id = l.account_id
     from leased l where l.check_kind = g.check_kind and l.group_key = g.group_key
   )
-  select id, lease, check_kind from leased`
+  select id, lease, batch_id, check_kind from leased`
 
 /** A task in hand, with what it asks. `lease` is the fencing number that all its writes carry. */
 export interface ClaimedTask {
