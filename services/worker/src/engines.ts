@@ -1,13 +1,13 @@
 import { getServers } from 'node:dns'
 import { hostname } from 'node:os'
+import { join } from 'node:path'
 import type { Engine } from '@plumbline/contract/engine'
 import type { Check } from '@plumbline/contract/products'
 import { createDomainEngine } from '@plumbline/engines/domain/engine'
+import { RDAP_LIST_FILE } from '@plumbline/engines/domain/rdap-list'
 import { createEmailEngine } from '@plumbline/engines/email/engine'
 import type { EmailLimits } from '@plumbline/engines/email/limits'
 import { createIpEngine } from '@plumbline/engines/ip/engine'
-import { loadNames, loadRanges } from '@plumbline/engines/lists/load'
-import { disposableDomains, loadMailDomainLists } from '@plumbline/engines/lists/mail-domains'
 import { createEgress, type Egress } from '@plumbline/engines/net/egress'
 import { fetchBounded } from '@plumbline/engines/net/http'
 import { createResolver, type Resolver } from '@plumbline/engines/net/resolver'
@@ -15,7 +15,12 @@ import { createPhoneEngine } from '@plumbline/engines/phone/engine'
 import { riskOf } from '@plumbline/engines/score/score'
 import { loadWeights } from '@plumbline/engines/score/weights'
 import type { WorkerContext } from './context.ts'
-import { followEmailLists } from './email-lists.ts'
+import {
+  followedDomainLists,
+  followLists,
+  loadDomainLists,
+  loadEmailLists,
+} from './followed-lists.ts'
 import { readHlrAccounts } from '@plumbline/engines/phone/hlr/accounts'
 import { listsDir, type WorkerSettings } from './settings.ts'
 
@@ -61,7 +66,7 @@ async function openEngine(
     case 'ip':
       return widened(await openIp(context))
     case 'domain':
-      return widened(await openDomain(context, outside))
+      return widened(await openDomain(context, outside, stack))
   }
 }
 
@@ -76,7 +81,7 @@ async function openEmail(
   stack: AsyncDisposableStack,
 ): Promise<Engine<'email'>> {
   const heloName = settings.SMTP_HELO_NAME ?? hostname()
-  const lists = stack.use(await followEmailLists(await listsDir(settings), log))
+  const lists = stack.use(await followLists(await listsDir(settings), loadEmailLists, log))
   return createEmailEngine({
     ...outside,
     memory: connections.memory,
@@ -148,17 +153,17 @@ async function openIp({ settings, log }: WorkerContext): Promise<Engine<'ip'>> {
 async function openDomain(
   { connections, settings, log }: WorkerContext,
   outside: Outside,
+  stack: AsyncDisposableStack,
 ): Promise<Engine<'domain'>> {
-  const dir = await listsDir(settings)
+  const lists = stack.use(await followLists(await listsDir(settings), loadDomainLists, log))
   const weights = await loadWeights(settings.SCORE_WEIGHTS_FILE)
   return createDomainEngine({
     ...outside,
     memory: connections.memory,
     limiter: connections.limiter,
-    disposable: disposableDomains(await loadMailDomainLists(dir)),
-    parkingNs: await loadNames(dir, 'parking-ns'),
-    parkingIp: await loadRanges(dir, 'parking-ip'),
+    ...followedDomainLists(lists),
     rdapBootstrapUrl: settings.RDAP_BOOTSTRAP_URL,
+    rdapListFile: join(settings.LISTS_DIR ?? join(settings.DATA_DIR, 'lists'), RDAP_LIST_FILE),
     whoisServer: settings.WHOIS_SERVER,
     whoisPort: settings.WHOIS_PORT,
     nameServerPort: settings.NAME_SERVER_PORT,

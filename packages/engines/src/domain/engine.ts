@@ -31,6 +31,8 @@ export interface DomainEngineOptions {
   readonly parkingIp: ParkingLists['addresses']
   /** Default: IANA's list. */
   readonly rdapBootstrapUrl?: string
+  /** Where an update puts that list; followed while the engine runs. */
+  readonly rdapListFile?: string | null
   /** Zone to base URL; they go before IANA's list. */
   readonly rdapOverrides?: Readonly<Record<string, string>>
   /** Root of WHOIS referrals; default `whois.iana.org`. */
@@ -78,6 +80,7 @@ export function createDomainEngine(options: DomainEngineOptions): Engine<'domain
   const bootstrap = createRdapBootstrap({
     ...net,
     url: options.rdapBootstrapUrl ?? 'https://data.iana.org/rdap/dns.json',
+    file: options.rdapListFile ?? null,
     clock,
     ...(options.rdapOverrides === undefined ? {} : { overrides: options.rdapOverrides }),
   })
@@ -129,16 +132,12 @@ function forgiving(memory: Memory, log: EngineLog): Memory {
 }
 
 function healthOf(bootstrap: RdapBootstrap, manners: Manners): EngineHealth[] {
-  const { refreshedAt } = bootstrap
+  const { from, publication } = bootstrap.current
+  const published = `list of RDAP servers of ${publication ?? 'an unknown day'}`
   const health: EngineHealth[] = [
-    {
-      name: 'domain.rdap_list',
-      status: refreshedAt === null ? 'degraded' : 'ok',
-      detail:
-        refreshedAt === null
-          ? 'the packaged list of RDAP servers serves; the current one was not read yet'
-          : `read ${refreshedAt.toISOString()}`,
-    },
+    from === 'package'
+      ? { name: 'domain.rdap_list', status: 'degraded', detail: `packaged ${published}` }
+      : { name: 'domain.rdap_list', status: 'ok', detail: published },
   ]
   for (const { server, retryMs } of manners.paused()) {
     health.push({

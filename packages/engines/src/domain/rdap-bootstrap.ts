@@ -1,28 +1,38 @@
+import { readFile, stat } from 'node:fs/promises'
 import { fetchBounded } from '../net/http.ts'
 import type { Egress } from '../net/egress.ts'
 import type { Resolver } from '../net/resolver.ts'
+import {
+  RDAP_LIST_MAX_BYTES,
+  normalEntry,
+  parseRdapList,
+  readPackagedRdapList,
+} from './rdap-list.ts'
+import type { RdapList } from './rdap-list.ts'
 import packagedOverrides from './rdap-overrides.json' with { type: 'json' }
-import packagedServers from './rdap-servers.json' with { type: 'json' }
 
 /** A server that says of itself that it knows a zone, with a last slash. */
 export interface RdapBase {
   readonly suffix: string
   readonly url: string
-  /** Who says so: IANA's list, a list set by hand, or the copy that came with this package. */
-  readonly from: 'iana' | 'setting' | 'packaged'
 }
 
 /** Where RDAP servers are listed. */
 export interface RdapBootstrap {
   /** The server of the longest zone that holds the name; null where none is known. */
   baseOf(name: string, signal: AbortSignal): Promise<RdapBase | null>
-  /** When IANA's list was last read; null while the packaged copy serves. */
-  readonly refreshedAt: Date | null
+  /** The list that serves now. */
+  readonly current: { readonly from: ListOrigin; readonly publication: string | null }
 }
+
+/** Where a list came from: its URL, the file of an update, or this package. */
+export type ListOrigin = 'url' | 'file' | 'package'
 
 export interface RdapBootstrapOptions {
   readonly url: string
-  /** Zone to base URL; they go before IANA's list. */
+  /** Where an update puts the list; looked at again and again, and read when it has changed. */
+  readonly file?: string | null
+  /** Zone to base URL; they go before every list. */
   readonly overrides?: Readonly<Record<string, string>>
   readonly egress: Egress
   readonly resolver: Resolver
@@ -34,116 +44,131 @@ const FRESH_MS = 24 * 3_600_000
 /** After a failure, and never more often than this. */
 const RETRY_MS = 15 * 60_000
 const FETCH_TIMEOUT_MS = 10_000
-const MAX_BYTES = 4_000_000
+/** How long the first asker waits for a list that is newer than the packaged one. */
+const FIRST_WAIT_MS = 3_000
+/** How often the file is looked at. */
+const LOOK_MS = 10_000
 
 /**
- * Makes the list. It is read from its URL on the first question and once a day; until that works, and
- * for zones that IANA's list lacks, the packaged copy and its additions serve.
+ * Makes the list. It is read from its URL on the first question and once a day, and from its file
+ * whenever that changes; the one published last serves, and until there is one the packaged copy.
+ * Zones that IANA does not list have the additions that came with this package.
  */
 export function createRdapBootstrap(options: RdapBootstrapOptions): RdapBootstrap {
-  const settings = new Map(Object.entries(options.overrides ?? {}).map(normalEntry))
+  const overrides = new Map(Object.entries(options.overrides ?? {}).map(normalEntry))
   const additions = new Map(
     packagedOverrides.map(({ suffix, base }) => normalEntry([suffix, base])),
   )
-  const packaged = packagedList()
-  let iana: ReadonlyMap<string, string> | null = null
-  let refreshedAt: Date | null = null
-  let nextAt = 0
-  let reading: Promise<void> | null = null
+  const packaged = readPackagedRdapList()
+  const fetched = followUrl(options)
+  const filed = followFile(options)
 
-  async function read(): Promise<void> {
-    const answer = await fetchBounded({
-      url: options.url,
-      headers: { accept: 'application/json' },
-      maxBytes: MAX_BYTES,
-      maxRedirects: 3,
-      timeoutMs: FETCH_TIMEOUT_MS,
-      signal: new AbortController().signal,
-      egress: options.egress,
-      resolver: options.resolver,
-    })
-    const list = answer.kind === 'response' && answer.status === 200 ? parseList(answer.body) : null
-    nextAt = options.clock().getTime() + (list === null ? RETRY_MS : FRESH_MS)
-    if (list === null) return
-    iana = list
-    refreshedAt = options.clock()
-  }
-
-  async function refresh(signal: AbortSignal): Promise<void> {
-    if (options.clock().getTime() < nextAt) return
-    reading ??= read().finally(() => (reading = null))
-    // A stale list is better than a wait, none is not: then the first asker waits.
-    if (iana === null) await Promise.race([reading, aborted(signal)])
+  function current(): { readonly from: ListOrigin; readonly list: RdapList } {
+    const { list: live } = fetched
+    const { list: file } = filed
+    if (live !== null && (file === null || !isLater(file, live))) return { from: 'url', list: live }
+    if (file !== null && !isLater(packaged, file)) return { from: 'file', list: file }
+    return { from: 'package', list: packaged }
   }
 
   return {
-    get refreshedAt() {
-      return refreshedAt
+    get current() {
+      const { from, list } = current()
+      return { from, publication: list.publication }
     },
     async baseOf(name, signal) {
-      await refresh(signal)
+      await filed.look()
+      await fetched.refresh(signal, filed.list === null)
       return (
-        longest(settings, name, 'setting') ??
-        longest(iana ?? packaged, name, iana === null ? 'packaged' : 'iana') ??
-        longest(additions, name, 'packaged')
+        longest(overrides, name) ?? longest(current().list.zones, name) ?? longest(additions, name)
       )
     },
   }
 }
 
-function longest(
-  list: ReadonlyMap<string, string>,
-  name: string,
-  from: RdapBase['from'],
-): RdapBase | null {
+function isLater(one: RdapList, other: RdapList): boolean {
+  return (one.publication ?? '') > (other.publication ?? '')
+}
+
+interface FollowedUrl {
+  readonly list: RdapList | null
+  /** Reads it when it is due; `waits`: there is nothing yet to go by, so the asker waits for it. */
+  refresh(signal: AbortSignal, waits: boolean): Promise<void>
+}
+
+function followUrl({ url, egress, resolver, clock }: RdapBootstrapOptions): FollowedUrl {
+  let list: RdapList | null = null
+  let nextAt = 0
+  let reading: Promise<void> | null = null
+  async function read(): Promise<void> {
+    const answer = await fetchBounded({
+      url,
+      headers: { accept: 'application/json' },
+      maxBytes: RDAP_LIST_MAX_BYTES,
+      maxRedirects: 3,
+      timeoutMs: FETCH_TIMEOUT_MS,
+      signal: new AbortController().signal,
+      egress,
+      resolver,
+    })
+    const whole = answer.kind === 'response' && answer.status === 200
+    const got = whole ? parseRdapList(Buffer.from(answer.body).toString('utf8')) : null
+    nextAt = clock().getTime() + (got === null ? RETRY_MS : FRESH_MS)
+    list = got ?? list
+  }
+  return {
+    get list() {
+      return list
+    },
+    async refresh(signal, waits) {
+      if (clock().getTime() >= nextAt) reading ??= read().finally(() => (reading = null))
+      if (reading === null || list !== null || !waits) return
+      const limit = AbortSignal.any([signal, AbortSignal.timeout(FIRST_WAIT_MS)])
+      await Promise.race([reading, aborted(limit)])
+    },
+  }
+}
+
+interface FollowedFile {
+  readonly list: RdapList | null
+  look(): Promise<void>
+}
+
+function followFile({ file, clock }: RdapBootstrapOptions): FollowedFile {
+  let list: RdapList | null = null
+  let stamp = ''
+  let nextAt = 0
+  let looking: Promise<void> | null = null
+  async function read(path: string): Promise<void> {
+    nextAt = clock().getTime() + LOOK_MS
+    const about = await stat(path).catch(() => null)
+    const seen = about === null ? '' : `${about.mtimeMs} ${about.size} ${about.ino}`
+    if (seen === stamp) return
+    stamp = seen
+    if (about === null || about.size > RDAP_LIST_MAX_BYTES) return
+    // A file that is no list leaves the one before.
+    list = parseRdapList(await readFile(path, 'utf8').catch(() => '')) ?? list
+  }
+  return {
+    get list() {
+      return list
+    },
+    async look() {
+      if (file === undefined || file === null) return
+      if (clock().getTime() >= nextAt) looking ??= read(file).finally(() => (looking = null))
+      await looking
+    },
+  }
+}
+
+function longest(zones: ReadonlyMap<string, string>, name: string): RdapBase | null {
   for (let suffix = name; ;) {
-    const url = list.get(suffix)
-    if (url !== undefined) return { suffix, url, from }
+    const url = zones.get(suffix)
+    if (url !== undefined) return { suffix, url }
     const dot = suffix.indexOf('.')
     if (dot === -1) return null
     suffix = suffix.slice(dot + 1)
   }
-}
-
-// RFC 9224 section 4: pairs of entries and URLs, https before http.
-function parseList(body: Uint8Array): ReadonlyMap<string, string> | null {
-  let json: unknown
-  try {
-    json = JSON.parse(Buffer.from(body).toString('utf8'))
-  } catch {
-    return null
-  }
-  const services =
-    typeof json === 'object' && json !== null && 'services' in json ? json.services : null
-  if (!Array.isArray(services)) return null
-  const list = new Map<string, string>()
-  for (const service of services) {
-    if (!Array.isArray(service)) continue
-    const [suffixes, urls]: unknown[] = service
-    const texts = textsOf(urls).filter((url) => /^https?:\/\//i.test(url))
-    const url = texts.find((text) => /^https:/i.test(text)) ?? texts[0]
-    if (url === undefined) continue
-    for (const suffix of textsOf(suffixes)) list.set(...normalEntry([suffix, url]))
-  }
-  return list.size === 0 ? null : list
-}
-
-function packagedList(): ReadonlyMap<string, string> {
-  const list = new Map<string, string>()
-  for (const [template, suffixes] of Object.entries(packagedServers.services)) {
-    for (const suffix of suffixes.split(' ')) {
-      list.set(suffix, template.replaceAll('{tld}', suffix))
-    }
-  }
-  return list
-}
-
-function normalEntry([suffix, url]: [string, string]): [string, string] {
-  return [suffix.toLowerCase().replace(/^\.|\.$/g, ''), url.endsWith('/') ? url : `${url}/`]
-}
-
-function textsOf(value: unknown): string[] {
-  return Array.isArray(value) ? value.filter((member) => typeof member === 'string') : []
 }
 
 function aborted(signal: AbortSignal): Promise<void> {

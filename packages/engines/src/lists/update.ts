@@ -1,11 +1,12 @@
 import { createHash } from 'node:crypto'
-import { mkdir, open, readFile, rename, rm } from 'node:fs/promises'
+import { mkdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { parseBlock, type AddressBytes } from '../ip/address.ts'
 import type { FetchRequest, HttpAnswer } from '../net/http.ts'
 import { readFormat } from './formats.ts'
 import { ASN_LISTS, RANGE_LISTS } from './source.ts'
 import { PUBLIC_SOURCES, type PublicSource } from './sources.ts'
+import { writeWhole } from './write-whole.ts'
 
 /** What an update needs. */
 export interface UpdateOptions {
@@ -204,30 +205,6 @@ function headerOf(source: PublicSource, date: string): string {
     `# date: ${date}`,
   ]
   return `${lines.join('\n')}\n`
-}
-
-/** Writes a file so that it is there whole or as it was before, after a crash too. */
-async function writeWhole(dir: string, name: string, text: string): Promise<void> {
-  const temporary = join(dir, `.${name}.${process.pid}.part`)
-  try {
-    const file = await open(temporary, 'w', 0o644)
-    try {
-      await file.writeFile(text)
-      await file.sync()
-    } finally {
-      await file.close()
-    }
-    await rename(temporary, join(dir, name))
-  } catch (error) {
-    await rm(temporary, { force: true })
-    throw error
-  }
-  const folder = await open(dir, 'r')
-  try {
-    await folder.sync()
-  } finally {
-    await folder.close()
-  }
 }
 
 function dayOf(header: string | undefined): string | null {

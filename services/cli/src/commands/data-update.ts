@@ -1,6 +1,6 @@
 import { join, resolve } from 'node:path'
 import type { Command } from 'commander'
-import { fetchBounded } from '@plumbline/engines/net/http'
+import { fetchBounded, type FetchRequest } from '@plumbline/engines/net/http'
 import { readSettings } from '@plumbline/runtime/settings'
 import { z } from 'zod'
 import { jsonOption } from '../arguments.ts'
@@ -11,9 +11,13 @@ import { table } from '../table.ts'
 const schema = z.object({
   DATA_DIR: z.string().default('.data'),
   LISTS_DIR: z.string().optional(),
+  RDAP_BOOTSTRAP_URL: z.url().default('https://data.iana.org/rdap/dns.json'),
 })
 
-/** `data update`: fetches the public lists; one that cannot be fetched stays as it is. */
+/**
+ * `data update`: fetches the public lists and that of RDAP servers; one that cannot be fetched stays
+ * as it is.
+ */
 export function addDataUpdate(parent: Command, shell: Shell): void {
   parent
     .command('update')
@@ -23,7 +27,7 @@ export function addDataUpdate(parent: Command, shell: Shell): void {
 }
 
 async function run(shell: Shell, { json }: { readonly json: boolean }): Promise<void> {
-  const { DATA_DIR, LISTS_DIR } = readSettings(schema, shell.environment)
+  const { DATA_DIR, LISTS_DIR, RDAP_BOOTSTRAP_URL } = readSettings(schema, shell.environment)
   const dir = resolve(LISTS_DIR ?? join(DATA_DIR, 'lists'))
   const outside = openOutside(shell.environment)
   const told = (fields: object, detail: string): void => {
@@ -32,12 +36,16 @@ async function run(shell: Shell, { json }: { readonly json: boolean }): Promise<
   }
   // The lists take longer to load than other commands take to run.
   const { updateLists } = await import('@plumbline/engines/lists/update')
-  const updates = await updateLists({
+  const { updateRdapList } = await import('@plumbline/engines/domain/rdap-update')
+  const options = {
     dir,
-    fetch: (request) => fetchBounded({ ...request, ...outside }),
+    fetch: (request: Omit<FetchRequest, 'egress' | 'resolver'>) =>
+      fetchBounded({ ...request, ...outside }),
     log: { info: told, warn: told },
     signal: shell.stop,
-  })
+  }
+  const lists = await updateLists(options)
+  const updates = [...lists, await updateRdapList({ ...options, url: RDAP_BOOTSTRAP_URL })]
   if (updates.some(({ status }) => status === 'failed' || status === 'refused')) shell.fail()
   if (json) {
     writeJson(shell, { dir, updates })
@@ -45,7 +53,7 @@ async function run(shell: Shell, { json }: { readonly json: boolean }): Promise<
   }
   const rows = updates.map(({ file, status, count }) => [file, status, String(count)])
   shell.write(table(['list', 'status', 'entries'], rows))
-  const some = updates.some(({ count }) => count > 0)
+  const some = lists.some(({ count }) => count > 0)
   if (LISTS_DIR === undefined && some)
     shell.tell(`Start the service with LISTS_DIR=${dir} to use them.\n`)
 }

@@ -1,0 +1,72 @@
+import type { EmailLists } from '@plumbline/engines/email/engine'
+import type { DomainEngineOptions } from '@plumbline/engines/domain/engine'
+import { loadNames, loadRanges, stampOf } from '@plumbline/engines/lists/load'
+import { disposableDomains, loadMailDomainLists } from '@plumbline/engines/lists/mail-domains'
+import type { Log } from '@plumbline/runtime/log'
+
+/** How often the folder is looked at for a change. */
+const LOOK_MS = 30_000
+
+/** Lists that are read again when their files change. */
+export interface FollowedLists<Lists> extends Disposable {
+  /** The newest that could be read; the same object until the files change. */
+  current(): Lists
+}
+
+/** Reads lists from a folder (null: the packaged ones) and follows its files. */
+export async function followLists<Lists>(
+  dir: string | null,
+  load: (dir: string | null) => Promise<Lists>,
+  log: Log,
+): Promise<FollowedLists<Lists>> {
+  let stamp = await stampOf(dir)
+  let lists = await load(dir)
+  const look = async (): Promise<void> => {
+    const seen = await stampOf(dir)
+    if (seen === stamp) return
+    lists = await load(dir)
+    stamp = seen
+    log.info({}, 'lists read again')
+  }
+  const timer = setInterval(() => {
+    look().catch((error: unknown) => log.warn({ err: error }, 'lists not read; the old ones stay'))
+  }, LOOK_MS)
+  timer.unref()
+  return { current: () => lists, [Symbol.dispose]: () => clearInterval(timer) }
+}
+
+/** The lists by which addresses are flagged. */
+export async function loadEmailLists(dir: string | null): Promise<EmailLists> {
+  const [disposable, disposableAllow, privacyRelay, free, role, spamTrap, optOut] =
+    await Promise.all([
+      loadNames(dir, 'disposable'),
+      loadNames(dir, 'disposable-allow'),
+      loadNames(dir, 'privacy-relay'),
+      loadNames(dir, 'free'),
+      loadNames(dir, 'role'),
+      loadNames(dir, 'spam-trap'),
+      loadNames(dir, 'opt-out'),
+    ])
+  return { disposable, disposableAllow, privacyRelay, free, role, spamTrap, optOut }
+}
+
+type DomainLists = Pick<DomainEngineOptions, 'disposable' | 'parkingNs' | 'parkingIp'>
+
+/** The lists by which domains are flagged. */
+export async function loadDomainLists(dir: string | null): Promise<DomainLists> {
+  const [mailDomains, parkingNs, parkingIp] = await Promise.all([
+    loadMailDomainLists(dir),
+    loadNames(dir, 'parking-ns'),
+    loadRanges(dir, 'parking-ip'),
+  ])
+  return { disposable: disposableDomains(mailDomains), parkingNs, parkingIp }
+}
+
+/** The same lists as one object whose answers change with the files. */
+export function followedDomainLists({ current }: FollowedLists<DomainLists>): DomainLists {
+  return {
+    disposable: { has: (domain) => current().disposable.has(domain) },
+    parkingNs: { has: (name) => current().parkingNs.has(name) },
+    parkingIp: { has: (address) => current().parkingIp.has(address) },
+  }
+}
