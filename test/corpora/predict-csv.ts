@@ -1,5 +1,5 @@
 import { CHECKS } from '@plumbline/contract/products'
-import { DEFAULT_LIST_LIMITS } from '@plumbline/pipeline/intake/limits'
+import { listLimits } from '@plumbline/pipeline/intake/limits'
 import { ListError } from '@plumbline/pipeline/intake/list-error'
 import { openList, type OpenedList } from '@plumbline/pipeline/intake/open-list'
 import { readRows } from '@plumbline/pipeline/intake/read-rows'
@@ -15,7 +15,7 @@ export async function predictCsv(path: string): Promise<Prediction> {
       path,
       fileName: path,
       format: 'csv',
-      limits: DEFAULT_LIST_LIMITS,
+      limits: listLimits(),
       product: 'email',
       // Every column can be read; which of them is the address is not asked.
       mapping: { email: 0 },

@@ -2,7 +2,7 @@ import type { Signal } from '@plumbline/contract/outcome'
 import { riskLevel } from '@plumbline/contract/results'
 import { riskOf } from '@plumbline/engines/score/score'
 import type { Weights } from '@plumbline/engines/score/weights'
-import { DEFAULT_LIST_LIMITS } from '@plumbline/pipeline/intake/limits'
+import { listLimits } from '@plumbline/pipeline/intake/limits'
 import { ListError } from '@plumbline/pipeline/intake/list-error'
 import { openList } from '@plumbline/pipeline/intake/open-list'
 import { readRows } from '@plumbline/pipeline/intake/read-rows'
@@ -23,7 +23,7 @@ export async function scoreSignals(path: string, weights: Weights): Promise<stri
     fileName: path,
     format: 'csv',
     header: true,
-    limits: DEFAULT_LIST_LIMITS,
+    limits: listLimits(),
     product: 'email',
     mapping: { email: 'label' },
   })

@@ -1,39 +1,34 @@
-import type { Grant, Limiter } from './engine.ts'
+const KIB = 1_024
+const MIB = 1_024 * KIB
+const GIB = 1_024 * MIB
 
-/** Throws on a count that could never be granted, and on rates that are no rates. */
-export function checkTake(
-  count: number,
-  { perSecond, burst }: Parameters<Limiter['take']>[2],
-): void {
-  if (!(count > 0 && count <= burst)) {
-    throw new RangeError(`a take must be above 0 and at most the burst of ${burst}, met ${count}`)
-  }
-  if (!(perSecond > 0 && Number.isFinite(perSecond))) {
-    throw new RangeError(`a rate must be above 0 a second, met ${perSecond}`)
-  }
-}
+/** What one list may be: the settings that say so, with their defaults. Source: decision 37. */
+export const LIST_LIMITS = {
+  /** The file as uploaded, and unpacked. */
+  UPLOAD_LIMIT_BYTES: 512 * MIB,
+  UPLOAD_LIMIT_ROWS: 5_000_000,
+  UPLOAD_LIMIT_COLUMNS: 200,
+  /** A longer cell, or line with its quoted line breaks, refuses its record. */
+  CELL_LIMIT_BYTES: 8 * KIB,
+  LINE_LIMIT_BYTES: 64 * KIB,
+} as const
 
-/** Throws on limits and lifetimes that can hold nothing. */
-export function checkLease(limit: number, ttlMs: number): void {
-  if (!(Number.isInteger(limit) && limit > 0)) {
-    throw new RangeError(`a lease needs a whole limit above 0, met ${limit}`)
-  }
-  checkLifetime(ttlMs)
-}
+/** What one account and one call may take: settings with their defaults. Source: decisions 31 and 37. */
+export const CALL_LIMITS = {
+  RATE_LIMIT_PER_SECOND: 50,
+  RATE_LIMIT_BURST: 100,
+  /** From one address. */
+  FAILED_KEYS_PER_MINUTE: 20,
+  BODY_LIMIT_BYTES: 100 * KIB,
+  /** A list that is sent as JSON records. */
+  RECORDS_BODY_LIMIT_BYTES: 16 * MIB,
+  RECORDS_LIMIT: 10_000,
+  UNFINISHED_BATCHES_LIMIT: 10,
+  /** Uploads and results together. */
+  STORED_LIMIT_BYTES: 5 * GIB,
+  /** A single call that has no answer by then gets 504 and its credits back. */
+  CALL_TIMEOUT_SECONDS: 15,
+} as const
 
-/** Throws unless the lifetime is above zero milliseconds. */
-export function checkLifetime(ttlMs: number): void {
-  if (!(Number.isFinite(ttlMs) && ttlMs > 0)) {
-    throw new RangeError(`a lifetime must be above 0 milliseconds, met ${ttlMs}`)
-  }
-}
-
-/** The shape of a grant from what a store answered. */
-export function grantOf(granted: boolean, retryMs: number, remaining: number): Grant {
-  return granted ? { granted, remaining } : { granted, retryMs, remaining }
-}
-
-/** A place may be given back long before it runs out, so nobody stays away for more than a second. */
-export function leaseRetryMs(untilFirstExpiryMs: number): number {
-  return Math.min(Math.max(1, Math.ceil(untilFirstExpiryMs)), 1_000)
-}
+/** Values of settings that stand under these names. */
+export type LimitsOf<Defaults> = { readonly [Name in keyof Defaults]: number }

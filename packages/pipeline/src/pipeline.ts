@@ -1,8 +1,10 @@
+import { CALL_LIMITS } from '@plumbline/contract/limits'
 import type { Check } from '@plumbline/contract/products'
 import type { FraudScorer } from '@plumbline/contract/score'
 import type { Db } from '@plumbline/db/database'
 import type { QueueBackend } from '@plumbline/queue/backend'
 import type { Storage } from '@plumbline/storage/storage'
+import { listLimits, type ListLimits } from './intake/limits.ts'
 
 /** The live things that the steps of a batch work on; built by a program, passed to each step. */
 export interface Pipeline {
@@ -16,13 +18,8 @@ export interface Pipeline {
   readonly log: PipelineLog
 }
 
-/** Bounds and times of the pipeline. Source of the defaults: decision 37 and design.md. */
-export interface PipelineLimits {
-  readonly uploadBytes: number
-  readonly rows: number
-  readonly columns: number
-  readonly cellBytes: number
-  readonly lineBytes: number
+/** Bounds and times of the pipeline. */
+export interface PipelineLimits extends ListLimits {
   /** Unfinished lists and bytes of files of one account. */
   readonly unfinishedLists: number
   readonly accountFileBytes: number
@@ -45,14 +42,11 @@ export type Slots = Readonly<Record<Check, number>>
  */
 export const DEFAULT_SLOTS: Slots = { email: 16, phone: 16, ip: 8, domain: 64 }
 
+/** Bounds by decision 37, times by design.md. */
 export const DEFAULT_LIMITS: PipelineLimits = {
-  uploadBytes: 512 * 1024 * 1024,
-  rows: 5_000_000,
-  columns: 200,
-  cellBytes: 8 * 1024,
-  lineBytes: 64 * 1024,
-  unfinishedLists: 10,
-  accountFileBytes: 5 * 1024 * 1024 * 1024,
+  ...listLimits(),
+  unfinishedLists: CALL_LIMITS.UNFINISHED_BATCHES_LIMIT,
+  accountFileBytes: CALL_LIMITS.STORED_LIMIT_BYTES,
   chunkRecords: 1000,
   leaseMs: 30_000,
   saveMs: 5_000,

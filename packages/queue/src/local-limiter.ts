@@ -1,5 +1,5 @@
 import type { Limiter } from '@plumbline/contract/engine'
-import { checkLease, checkTake, grantOf, leaseRetryMs } from '@plumbline/contract/limits'
+import { checkLease, checkTake, grantOf, leaseRetryMs } from '@plumbline/contract/limiter'
 
 /** Limits of one process: the same buckets and leases as the shared limiters. */
 export function createLocalLimiter({

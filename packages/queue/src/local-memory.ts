@@ -1,6 +1,6 @@
 import type { Memory } from '@plumbline/contract/engine'
 import type { Json } from '@plumbline/contract/outcome'
-import { checkLifetime } from '@plumbline/contract/limits'
+import { checkLifetime } from '@plumbline/contract/limiter'
 
 /** Facts of one process, oldest dropped first beyond `maxEntries`. `nowMs` is a clock that only rises. */
 export function createLocalMemory({

@@ -49,6 +49,18 @@ export function wholeNumber(bounds: { min: number; max?: number }): z.ZodType<nu
     .refine((value) => value >= min && value <= max, `expected a number from ${min} to ${max}`)
 }
 
+/** A shape for settings that are whole numbers from 1, by name with their defaults. */
+export function wholeNumbers<Defaults extends Readonly<Record<string, number>>>(
+  defaults: Defaults,
+): { readonly [Name in keyof Defaults]: z.ZodDefault<z.ZodType<number, string>> } {
+  const entries = Object.entries(defaults).map(([name, fallback]) => [
+    name,
+    wholeNumber({ min: 1 }).default(fallback),
+  ])
+  // Safe because there is an entry for each name.
+  return Object.fromEntries(entries) as ReturnType<typeof wholeNumbers<Defaults>>
+}
+
 /** `true` or `false`. */
 export function flag(): z.ZodType<boolean, string> {
   return z.enum(['true', 'false']).transform((value) => value === 'true')

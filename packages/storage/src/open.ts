@@ -1,3 +1,6 @@
+import { mkdir } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import { openLocalStorage } from './local.ts'
 import { openS3Storage } from './s3.ts'
 import type { Storage } from './storage.ts'
@@ -16,4 +19,23 @@ export async function openStorage(options: { url: string; scratchDir: string }):
     default:
       throw new Error(`FILES_URL is ${url.protocol}; expected file: or s3:`)
   }
+}
+
+/** Where files lie: as told, else `files` below the data directory. */
+export function filesUrl(told: string | undefined, dataDir: string): string {
+  return told ?? pathToFileURL(join(resolve(dataDir), 'files')).href
+}
+
+/**
+ * Opens the store of a program that works on files, and makes the directory for those in the making.
+ * @param url as for `openStorage`; undefined for the usual place
+ */
+export async function openFiles(options: {
+  url: string | undefined
+  dataDir: string
+}): Promise<{ storage: Storage; scratchDir: string }> {
+  const scratchDir = join(resolve(options.dataDir), 'scratch')
+  await mkdir(scratchDir, { recursive: true })
+  const url = filesUrl(options.url, options.dataDir)
+  return { storage: await openStorage({ url, scratchDir }), scratchDir }
 }

@@ -4,16 +4,13 @@ import { createFraudScorer } from '@plumbline/engines/score/score'
 import { loadWeights } from '@plumbline/engines/score/weights'
 import { createMetering, type Metering } from '@plumbline/metering/metering'
 import { openConnections, type Connections } from '@plumbline/pipeline/connections'
+import { listLimits } from '@plumbline/pipeline/intake/limits'
 import { DEFAULT_LIMITS, type Pipeline } from '@plumbline/pipeline/pipeline'
 import { createLiveCaller, type LiveCaller } from '@plumbline/queue/live'
 import { createLocalLimiter } from '@plumbline/queue/local-limiter'
 import type { Log } from '@plumbline/runtime/log'
 import { createMetrics, type Metrics } from '@plumbline/runtime/metrics'
-import { openStorage } from '@plumbline/storage/open'
-import type { Storage } from '@plumbline/storage/storage'
-import { mkdir } from 'node:fs/promises'
-import { join, resolve } from 'node:path'
-import { pathToFileURL } from 'node:url'
+import { openFiles } from '@plumbline/storage/open'
 import type { Gate } from './admit.ts'
 import { createBalances } from './balances.ts'
 import { createKeyring } from './keyring.ts'
@@ -60,7 +57,10 @@ export async function openContext(
   )
   const { db, queue } = connections
   const scoreFraud = createFraudScorer(await loadWeights(settings.SCORE_WEIGHTS_FILE))
-  const { storage, scratchDir } = await openFiles(settings)
+  const { storage, scratchDir } = await openFiles({
+    url: settings.FILES_URL,
+    dataDir: settings.DATA_DIR,
+  })
   stack.use(storage)
   const metering = stack.use(createMetering(db))
   const live = stack.use(await createLiveCaller(queue, { onError }))
@@ -84,14 +84,6 @@ export async function openContext(
     onError,
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   }
-}
-
-async function openFiles(settings: ApiSettings): Promise<{ storage: Storage; scratchDir: string }> {
-  const dataDir = resolve(settings.DATA_DIR)
-  const scratchDir = join(dataDir, 'scratch')
-  await mkdir(scratchDir, { recursive: true })
-  const url = settings.FILES_URL ?? pathToFileURL(join(dataDir, 'files')).href
-  return { storage: await openStorage({ url, scratchDir }), scratchDir }
 }
 
 function openGate(
@@ -129,11 +121,7 @@ function openGate(
 function limitsOf(settings: ApiSettings): Pipeline['limits'] {
   return {
     ...DEFAULT_LIMITS,
-    uploadBytes: settings.UPLOAD_LIMIT_BYTES,
-    rows: settings.UPLOAD_LIMIT_ROWS,
-    columns: settings.UPLOAD_LIMIT_COLUMNS,
-    cellBytes: settings.CELL_LIMIT_BYTES,
-    lineBytes: settings.LINE_LIMIT_BYTES,
+    ...listLimits(settings),
     unfinishedLists: settings.UNFINISHED_BATCHES_LIMIT,
     accountFileBytes: settings.STORED_LIMIT_BYTES,
   }

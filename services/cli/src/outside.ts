@@ -1,13 +1,12 @@
 import { getServers } from 'node:dns'
 import { createEgress, type Egress } from '@plumbline/engines/net/egress'
 import { createResolver, type Resolver } from '@plumbline/engines/net/resolver'
-import { readSettings, wordList, type Environment } from '@plumbline/runtime/settings'
+import { engineSettings } from '@plumbline/runtime/engine-settings'
+import { readSettings, type Environment } from '@plumbline/runtime/settings'
 import { z } from 'zod'
 
-const schema = z.object({
-  DNS_SERVERS: wordList().optional(),
-  EGRESS_ALLOW: wordList().default([]),
-})
+const { DNS_SERVERS, EGRESS_ALLOW } = engineSettings
+const schema = z.object({ DNS_SERVERS, EGRESS_ALLOW })
 
 /** The way out of the machine. */
 export interface Outside {

@@ -1,15 +1,13 @@
 import { readSettings, type Environment } from '@plumbline/runtime/settings'
+import { keyPrefix, storeSettings } from '@plumbline/runtime/store-settings'
 import { z } from 'zod'
 
 const schema = z.object({
-  DATA_DIR: z.string().default('.data'),
-  DATABASE_URL: z.string().optional(),
-  REDIS_URL: z.string().optional(),
+  DATA_DIR: storeSettings.DATA_DIR,
+  DATABASE_URL: storeSettings.DATABASE_URL.optional(),
+  REDIS_URL: storeSettings.REDIS_URL,
   API_URL: z.url({ protocol: /^https?$/, error: 'expected http://host:port' }).optional(),
-  KEY_PREFIX: z
-    .string()
-    .regex(/^[a-z][a-z0-9]{1,15}$/, 'expected 2 to 16 small letters and digits')
-    .default('svc'),
+  KEY_PREFIX: keyPrefix(),
   PLUMBLINE_KEY: z.string().optional(),
 })
 

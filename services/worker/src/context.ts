@@ -1,12 +1,10 @@
-import { mkdir } from 'node:fs/promises'
-import { join, resolve } from 'node:path'
-import { pathToFileURL } from 'node:url'
 import { loadWeights } from '@plumbline/engines/score/weights'
 import { createFraudScorer } from '@plumbline/engines/score/score'
 import { openConnections, type Connections } from '@plumbline/pipeline/connections'
+import { listLimits } from '@plumbline/pipeline/intake/limits'
 import { DEFAULT_LIMITS, type Pipeline } from '@plumbline/pipeline/pipeline'
 import type { Log } from '@plumbline/runtime/log'
-import { openStorage } from '@plumbline/storage/open'
+import { openFiles } from '@plumbline/storage/open'
 import { slotsOf, type WorkerSettings } from './settings.ts'
 
 /** What a worker process works with; built once, closed in reverse. */
@@ -34,11 +32,11 @@ export async function openContext(
       log,
     }),
   )
-  const dataDir = resolve(settings.DATA_DIR)
-  const scratchDir = join(dataDir, 'scratch')
-  await mkdir(scratchDir, { recursive: true })
-  const url = settings.FILES_URL ?? pathToFileURL(join(dataDir, 'files')).href
-  const storage = stack.use(await openStorage({ url, scratchDir }))
+  const { storage, scratchDir } = await openFiles({
+    url: settings.FILES_URL,
+    dataDir: settings.DATA_DIR,
+  })
+  stack.use(storage)
   const pipeline: Pipeline = {
     db: connections.db,
     queue: connections.queue,
@@ -55,11 +53,7 @@ export async function openContext(
 function limitsOf(settings: WorkerSettings): Pipeline['limits'] {
   return {
     ...DEFAULT_LIMITS,
-    uploadBytes: settings.UPLOAD_LIMIT_BYTES,
-    rows: settings.UPLOAD_LIMIT_ROWS,
-    columns: settings.UPLOAD_LIMIT_COLUMNS,
-    cellBytes: settings.CELL_LIMIT_BYTES,
-    lineBytes: settings.LINE_LIMIT_BYTES,
+    ...listLimits(settings),
     chunkRecords: settings.CHUNK_RECORDS,
     leaseMs: settings.LEASE_SECONDS * 1000,
     saveMs: settings.SAVE_SECONDS * 1000,

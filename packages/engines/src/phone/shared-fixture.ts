@@ -1,5 +1,5 @@
 import type { Limiter, Memory } from '@plumbline/contract/engine'
-import { checkLease, checkTake } from '@plumbline/contract/limits'
+import { checkLease, checkTake } from '@plumbline/contract/limiter'
 import type { Json } from '@plumbline/contract/outcome'
 import type { HlrClock } from './buyer.ts'
 

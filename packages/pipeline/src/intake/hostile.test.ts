@@ -1,6 +1,6 @@
 import { gzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
-import { DEFAULT_LIST_LIMITS, type ListLimits } from './limits.ts'
+import { listLimits, type ListLimits } from './limits.ts'
 import { ListError, type ListErrorCode } from './list-error.ts'
 import { readBytes } from './list-fixture.ts'
 import type { ListOptions } from './open-list.ts'
@@ -8,7 +8,7 @@ import type { ListOptions } from './open-list.ts'
 type Options = Partial<Omit<ListOptions, 'path'>>
 
 const limits = (own: Partial<ListLimits>): Options => ({
-  limits: { ...DEFAULT_LIST_LIMITS, ...own },
+  limits: { ...listLimits(), ...own },
 })
 const rows = (count: number): string => 'ann@firm.example,Ann\n'.repeat(count)
 const wide = (text: string): Buffer => Buffer.from(text, 'utf16le')

@@ -1,4 +1,6 @@
-/** Bounds of one uploaded list. Source of the defaults: decision 37. */
+import { LIST_LIMITS, type LimitsOf } from '@plumbline/contract/limits'
+
+/** Bounds of one uploaded list. */
 export interface ListLimits {
   /** Size of the file as uploaded. */
   readonly uploadBytes: number
@@ -12,11 +14,13 @@ export interface ListLimits {
   readonly lineBytes: number
 }
 
-/** What decision 37 gives every list. */
-export const DEFAULT_LIST_LIMITS: ListLimits = {
-  uploadBytes: 512 * 1024 * 1024,
-  rows: 5_000_000,
-  columns: 200,
-  cellBytes: 8 * 1024,
-  lineBytes: 64 * 1024,
+/** The bounds that settings say; those of decision 37 where none are given. */
+export function listLimits(settings: LimitsOf<typeof LIST_LIMITS> = LIST_LIMITS): ListLimits {
+  return {
+    uploadBytes: settings.UPLOAD_LIMIT_BYTES,
+    rows: settings.UPLOAD_LIMIT_ROWS,
+    columns: settings.UPLOAD_LIMIT_COLUMNS,
+    cellBytes: settings.CELL_LIMIT_BYTES,
+    lineBytes: settings.LINE_LIMIT_BYTES,
+  }
 }

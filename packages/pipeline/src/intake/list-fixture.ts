@@ -1,7 +1,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { DEFAULT_LIST_LIMITS } from './limits.ts'
+import { listLimits } from './limits.ts'
 import type { ListRow } from './list-row.ts'
 import { openList, type ListOptions, type OpenedList } from './open-list.ts'
 import { readRows, type ListSummary } from './read-rows.ts'
@@ -26,7 +26,7 @@ export async function readBytes(
       path,
       fileName: 'list.csv',
       product: 'email',
-      limits: DEFAULT_LIST_LIMITS,
+      limits: listLimits(),
       ...options,
     })
     const stream = readRows(list, AbortSignal.timeout(20_000))

@@ -224,12 +224,12 @@ it('an aborted reading ends with the reason', async () => {
   const controller = new AbortController()
   const { readRows } = await import('./read-rows.ts')
   const { openList } = await import('./open-list.ts')
-  const { DEFAULT_LIST_LIMITS } = await import('./limits.ts')
+  const { listLimits } = await import('./limits.ts')
   const list = await openList({
     path: import.meta.filename,
     fileName: 'x.txt',
     product: 'email',
-    limits: DEFAULT_LIST_LIMITS,
+    limits: listLimits(),
     mapping: { email: 0 },
     header: false,
   })

@@ -1,5 +1,6 @@
 import { loadIpData } from '@plumbline/engines/ip/data'
 import { loadNames, loadRanges } from '@plumbline/engines/lists/load'
+import { findListsDir } from '@plumbline/engines/lists/place'
 import { NAME_LISTS, RANGE_LISTS } from '@plumbline/engines/lists/source'
 import { PUBLIC_SOURCES } from '@plumbline/engines/lists/sources'
 import { riskOf } from '@plumbline/engines/score/score'
@@ -20,7 +21,7 @@ export async function examineData(
   place: ServicePlace,
   settings: DoctorSettings,
 ): Promise<readonly Finding[]> {
-  const dir = settings.LISTS_DIR ?? null
+  const dir = await findListsDir(settings.LISTS_DIR, place.dataDir)
   const parts = await Promise.all([
     attempt('lists', 'Check LISTS_DIR; "data update" fetches the lists anew.', () => lists(dir)),
     attempt('ip data', 'Check IP_CITY_DB, IP_ASN_DB and LISTS_DIR.', () => ipData(dir, settings)),
@@ -44,7 +45,7 @@ async function lists(dir: string | null): Promise<readonly Finding[]> {
   if (oldest === undefined) return [ok('lists', `${loaded.length} lists from ${from}, undated`)]
   const detail = `${loaded.length} lists from ${from}; the oldest, ${oldest.name}, is of ${oldest.days} days ago`
   if (dir === null || oldest.days > LISTS_OLD_DAYS) {
-    const advice = 'Run "data update" once a day and set LISTS_DIR to where it puts them.'
+    const advice = 'Run "data update" once a day.'
     return [trouble('lists', 'degraded', detail, advice)]
   }
   return [ok('lists', detail)]
@@ -63,7 +64,7 @@ async function ipData(
   })
   const rows = store.health().map((row): Finding => ({
     ...row,
-    advice: row.name === 'ip lists' ? 'Run "data update" and set LISTS_DIR.' : IP_ADVICE,
+    advice: row.name === 'ip lists' ? 'Run "data update".' : IP_ADVICE,
   }))
   const { databases, asnTable } = store.current
   const dates = [...databases, ...(asnTable === null ? [] : [asnTable])].map(({ date }) => date)

@@ -3,13 +3,12 @@ import { mkdtemp, rm, stat, statfs, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { buffer } from 'node:stream/consumers'
-import { pathToFileURL } from 'node:url'
 import { listAccounts } from '@plumbline/db/accounts'
 import { openDatabase } from '@plumbline/db/database'
 import { openConnections } from '@plumbline/pipeline/connections'
 import { depth } from '@plumbline/queue/jobs'
 import { QUEUE_NAMES } from '@plumbline/queue/names'
-import { openStorage } from '@plumbline/storage/open'
+import { filesUrl, openStorage } from '@plumbline/storage/open'
 import type { ServicePlace } from '../service.ts'
 import { socketFault } from '../sentence.ts'
 import { attempt, ok, trouble, type Finding } from './finding.ts'
@@ -30,7 +29,9 @@ export async function examineStores(
   const parts = await Promise.all([
     attempt('service', 'See its log, or start it again with "npm start".', () => service(place)),
     attempt('database', 'Check DATABASE_URL and that Postgres runs.', () => database(place)),
-    attempt('queue', 'Check REDIS_URL and that Redis or Valkey runs.', () => queue(place)),
+    attempt('queue', 'Check REDIS_URL and that Redis or Valkey runs.', () =>
+      queue(place, settings),
+    ),
     attempt('files', 'Check FILES_URL and who may write there.', () => files(place, settings)),
     attempt('disk', 'Check that DATA_DIR can be read.', () => disk(place)),
   ])
@@ -70,12 +71,13 @@ async function database({ databaseUrl }: ServicePlace): Promise<readonly Finding
   return [ok('database', `answers in ${Math.round(performance.now() - startedAt)} ms`)]
 }
 
-async function queue(place: ServicePlace): Promise<readonly Finding[]> {
+async function queue(place: ServicePlace, settings: DoctorSettings): Promise<readonly Finding[]> {
   const { databaseUrl, redisUrl } = place
   if (databaseUrl === null) return [unknownHere('queue', 'DATABASE_URL')]
   await using connections = await openConnections({
     databaseUrl,
     redisUrl: redisUrl ?? undefined,
+    redisPrefix: settings.REDIS_PREFIX,
     poolSize: 4,
     name: 'doctor',
     log: SILENT,
@@ -94,7 +96,7 @@ async function files(
     return [unknownHere('files', 'FILES_URL')]
   const scratchDir = await mkdtemp(join(tmpdir(), 'plumbline-doctor-'))
   try {
-    const url = FILES_URL ?? pathToFileURL(join(dataDir, 'files')).href
+    const url = filesUrl(FILES_URL, dataDir)
     await using storage = await openStorage({ url, scratchDir })
     const key = `doctor-${randomUUID()}`
     const path = join(scratchDir, key)

@@ -1,0 +1,39 @@
+import type { Grant, Limiter } from './engine.ts'
+
+/** Throws on a count that could never be granted, and on rates that are no rates. */
+export function checkTake(
+  count: number,
+  { perSecond, burst }: Parameters<Limiter['take']>[2],
+): void {
+  if (!(count > 0 && count <= burst)) {
+    throw new RangeError(`a take must be above 0 and at most the burst of ${burst}, met ${count}`)
+  }
+  if (!(perSecond > 0 && Number.isFinite(perSecond))) {
+    throw new RangeError(`a rate must be above 0 a second, met ${perSecond}`)
+  }
+}
+
+/** Throws on limits and lifetimes that can hold nothing. */
+export function checkLease(limit: number, ttlMs: number): void {
+  if (!(Number.isInteger(limit) && limit > 0)) {
+    throw new RangeError(`a lease needs a whole limit above 0, met ${limit}`)
+  }
+  checkLifetime(ttlMs)
+}
+
+/** Throws unless the lifetime is above zero milliseconds. */
+export function checkLifetime(ttlMs: number): void {
+  if (!(Number.isFinite(ttlMs) && ttlMs > 0)) {
+    throw new RangeError(`a lifetime must be above 0 milliseconds, met ${ttlMs}`)
+  }
+}
+
+/** The shape of a grant from what a store answered. */
+export function grantOf(granted: boolean, retryMs: number, remaining: number): Grant {
+  return granted ? { granted, remaining } : { granted, retryMs, remaining }
+}
+
+/** A place may be given back long before it runs out, so nobody stays away for more than a second. */
+export function leaseRetryMs(untilFirstExpiryMs: number): number {
+  return Math.min(Math.max(1, Math.ceil(untilFirstExpiryMs)), 1_000)
+}

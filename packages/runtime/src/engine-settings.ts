@@ -1,0 +1,64 @@
+import { z } from 'zod'
+import { flag, wholeNumber, wholeNumbers, wordList } from './settings.ts'
+
+/** The outside world as the engines see it. Names and defaults: design.md. */
+export const engineSettings = {
+  /** `ip` or `ip:port`; unset: the system's. */
+  DNS_SERVERS: wordList().optional(),
+  /** CIDRs that are asked though they are special. */
+  EGRESS_ALLOW: wordList().default([]),
+  /** Unset: `lists` below `DATA_DIR`, where there is one. */
+  LISTS_DIR: z.string().optional(),
+
+  SMTP_PORT: port(25),
+  SMTP_HELO_NAME: z.string().optional(),
+  SMTP_MAIL_FROM: z.string().optional(),
+  SMTP_PROXY_URL: z.string().optional(),
+  SMTP_SOURCE_ADDRESSES: wordList().default([]),
+  /** `false`: no handshakes at all, verdicts by DNS and lists only. */
+  SMTP_PROBING: flag().default(true),
+  SMTP_PROBING_OFF: wordList().default([]),
+  /** To one provider or mail host from one address; unset: the provider table's own, careful figures. */
+  SMTP_CONNECTIONS_PER_HOST: wholeNumber({ min: 1 }).optional(),
+  SMTP_RECIPIENTS_PER_MINUTE: wholeNumber({ min: 2 }).optional(),
+  GREYLIST_SCHEDULE_SECONDS: wordList()
+    .transform((words) => words.map(Number))
+    .refine((waits) => waits.every((wait) => Number.isFinite(wait) && wait > 0), {
+      message: 'expected seconds, comma-separated',
+    })
+    .default([300, 900, 2100, 4500]),
+  /** Until a list asks again about a mailbox whose refusal one reply does not prove; 0: it does. */
+  SMTP_SECOND_LOOK_SECONDS: wholeNumber({ min: 0 }).default(600),
+
+  RDAP_BOOTSTRAP_URL: z.url().default('https://data.iana.org/rdap/dns.json'),
+  WHOIS_SERVER: z.string().default('whois.iana.org'),
+  WHOIS_PORT: port(43),
+  /** Whether front pages are read to tell parked names. */
+  PARKED_PAGES: flag().default(false),
+  /** Port of name servers that are asked directly; other than 53 for tests only. */
+  NAME_SERVER_PORT: port(53),
+
+  /** In order of choice; with several, the three below hold one value for each, comma-separated. */
+  HLR_PROVIDER: wordList().default([]),
+  HLR_URL: z.string().optional(),
+  HLR_KEY: z.string().optional(),
+  HLR_SECRET: z.string().optional(),
+  /** Numbers bought of a provider in a UTC day at most. */
+  HLR_DAILY_CAP: wholeNumber({ min: 0 }).optional(),
+
+  IP_CITY_DB: z.string().optional(),
+  IP_ASN_DB: z.string().optional(),
+
+  ...wholeNumbers({
+    /** To one registry server, over all workers. */
+    REGISTRY_QUERIES_PER_SECOND: 2,
+    /** To one provider, over all workers. */
+    HLR_QUERIES_PER_SECOND: 15,
+    HLR_CONNECTIONS: 10,
+    HLR_CACHE_HOURS: 24,
+  }),
+}
+
+function port(fallback: number): z.ZodDefault<ReturnType<typeof wholeNumber>> {
+  return wholeNumber({ min: 1, max: 65_535 }).default(fallback)
+}

@@ -1,0 +1,35 @@
+import { z } from 'zod'
+import { wholeNumber } from './settings.ts'
+
+/** Where a program finds database, queue and files, and what else all programs must read alike. */
+export const storeSettings = {
+  DATABASE_URL: z.string('expected a postgres:// address'),
+  /** Unset: the queue is on Postgres. */
+  REDIS_URL: z.string().optional(),
+  /** Begins every key in Redis: two services on one Redis need two. */
+  REDIS_PREFIX: z.string().default('plumbline'),
+  DATA_DIR: z.string().default('.data'),
+  /** `file:///dir` or `s3://bucket/prefix`; unset: below `DATA_DIR`. */
+  FILES_URL: z.string().optional(),
+  /** File of operator's weights laid over the packaged ones. */
+  SCORE_WEIGHTS_FILE: z.string().optional(),
+  /** A run that has not ended by then is taken for dead: its debit is given back and its idempotency key is free. */
+  DEBIT_TIMEOUT_SECONDS: wholeNumber({ min: 1 }).default(60),
+}
+
+/** What keys start with: `svc` gives `svc_live_...`. */
+export function keyPrefix(): z.ZodDefault<z.ZodString> {
+  return z
+    .string()
+    .regex(/^[a-z][a-z0-9]{1,15}$/, 'expected 2 to 16 small letters and digits')
+    .default('svc')
+}
+
+const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const
+
+/** From which level on a program writes to its log. */
+export function logLevel(
+  fallback: (typeof LOG_LEVELS)[number],
+): z.ZodType<(typeof LOG_LEVELS)[number], string | undefined> {
+  return z.enum(LOG_LEVELS).default(fallback)
+}
