@@ -1,18 +1,19 @@
-import { join, resolve } from 'node:path'
+import { resolve } from 'node:path'
 import type { Command } from 'commander'
+import { updatedListsDir } from '@plumbline/engines/lists/place'
 import { fetchBounded, type FetchRequest } from '@plumbline/engines/net/http'
+import { engineSettings } from '@plumbline/runtime/engine-settings'
 import { readSettings } from '@plumbline/runtime/settings'
+import { storeSettings } from '@plumbline/runtime/store-settings'
 import { z } from 'zod'
 import { jsonOption } from '../arguments.ts'
 import { openOutside } from '../outside.ts'
 import { writeJson, type Shell } from '../shell.ts'
 import { table } from '../table.ts'
 
-const schema = z.object({
-  DATA_DIR: z.string().default('.data'),
-  LISTS_DIR: z.string().optional(),
-  RDAP_BOOTSTRAP_URL: z.url().default('https://data.iana.org/rdap/dns.json'),
-})
+const { DATA_DIR } = storeSettings
+const { LISTS_DIR, RDAP_BOOTSTRAP_URL } = engineSettings
+const schema = z.object({ DATA_DIR, LISTS_DIR, RDAP_BOOTSTRAP_URL })
 
 /**
  * `data update`: fetches the public lists and that of RDAP servers; one that cannot be fetched stays
@@ -27,8 +28,8 @@ export function addDataUpdate(parent: Command, shell: Shell): void {
 }
 
 async function run(shell: Shell, { json }: { readonly json: boolean }): Promise<void> {
-  const { DATA_DIR, LISTS_DIR, RDAP_BOOTSTRAP_URL } = readSettings(schema, shell.environment)
-  const dir = resolve(LISTS_DIR ?? join(DATA_DIR, 'lists'))
+  const settings = readSettings(schema, shell.environment)
+  const dir = resolve(updatedListsDir(settings.LISTS_DIR, settings.DATA_DIR))
   const outside = openOutside(shell.environment)
   const told = (fields: object, detail: string): void => {
     const file = 'file' in fields ? `${String(fields.file)}: ` : ''
@@ -45,7 +46,7 @@ async function run(shell: Shell, { json }: { readonly json: boolean }): Promise<
     signal: shell.stop,
   }
   const lists = await updateLists(options)
-  const updates = [...lists, await updateRdapList({ ...options, url: RDAP_BOOTSTRAP_URL })]
+  const updates = [...lists, await updateRdapList({ ...options, url: settings.RDAP_BOOTSTRAP_URL })]
   if (updates.some(({ status }) => status === 'failed' || status === 'refused')) shell.fail()
   if (json) {
     writeJson(shell, { dir, updates })
@@ -53,7 +54,4 @@ async function run(shell: Shell, { json }: { readonly json: boolean }): Promise<
   }
   const rows = updates.map(({ file, status, count }) => [file, status, String(count)])
   shell.write(table(['list', 'status', 'entries'], rows))
-  const some = lists.some(({ count }) => count > 0)
-  if (LISTS_DIR === undefined && some)
-    shell.tell(`Start the service with LISTS_DIR=${dir} to use them.\n`)
 }
