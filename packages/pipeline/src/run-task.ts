@@ -25,8 +25,15 @@ import type { Holder } from './hold-lease.ts'
 /** Answers one kind of check; what a worker hands to the pipeline. */
 export type CheckRunner = Pick<Engine<Check>, 'run'>
 
-/** Runs that fail before a task is halved, and before a single subject is given up. */
+/** Runs that fail before a task is halved. */
 const MAX_ATTEMPTS = 3
+
+/**
+ * Runs of a single subject before it is given up, where its engine did not throw but every worker
+ * that had it in hand was lost. More, since it may not be the subject's fault; with the rests
+ * between them a record outlasts a machine that restarts for 50 leases.
+ */
+const MAX_ATTEMPTS_ALONE = 6
 
 /** How long a task rests after its engine threw, doubled with each try. */
 const REST_MS = 200
@@ -46,7 +53,7 @@ export async function runTask(
   const task = await claimTask(pipeline.db.pool, job, pipeline.limits.leaseMs)
   if (task === undefined) return
   const work = openWork(task)
-  if (task.attempts > MAX_ATTEMPTS) {
+  if (task.attempts > (work.subjects.length === 1 ? MAX_ATTEMPTS_ALONE : MAX_ATTEMPTS)) {
     await findPoison(pipeline, task, work)
     return
   }
@@ -62,7 +69,8 @@ export async function runTask(
     pipeline.log.error({ err: error, task: task.taskId, check: task.check }, 'engine failed')
     await saver.stop()
     await save(pipeline, task, work, 'stay')
-    await restTask(pipeline.db.pool, task, REST_MS * 2 ** (task.attempts - 1))
+    if (task.attempts >= MAX_ATTEMPTS) await findPoison(pipeline, task, work)
+    else await restTask(pipeline.db.pool, task, REST_MS * 2 ** (task.attempts - 1))
     return
   }
   await saver.stop()
@@ -260,14 +268,18 @@ function holdsGroup(answer: Later): boolean {
   return answer.reason !== 'greylisted'
 }
 
-/** Halves a task that keeps failing; a single subject that does is an error, uncharged. */
+/** Halves what is open of a task that keeps failing; a single subject is an error, uncharged. */
 async function findPoison(pipeline: Pipeline, task: ClaimedTask, work: Work): Promise<void> {
-  pipeline.log.warn({ task: task.taskId, size: work.subjects.length }, 'task keeps failing')
-  if (work.subjects.length === 1) {
+  const open = [...work.stored.keys()].filter((at) => work.stored[at] !== true)
+  if (open.length === 0) return
+  pipeline.log.warn({ task: task.taskId, size: open.length }, 'task keeps failing')
+  const indexes = open.map((at) => work.indexes[at] ?? -1)
+  const states = work.states === null ? null : open.map((at) => work.states?.[at] ?? null)
+  if (open.length === 1) {
     await storeOutcomes(pipeline, task, work, [null], {
       taskId: task.taskId,
       lease: task.lease,
-      indexes: [...work.indexes],
+      indexes,
       count: 1,
       outcomes: pack([null]),
       waiting: [],
@@ -275,12 +287,12 @@ async function findPoison(pipeline: Pipeline, task: ClaimedTask, work: Work): Pr
     })
     return
   }
-  const middle = work.subjects.length >> 1
+  const middle = open.length >> 1
   const half = (from: number, to: number): Parameters<typeof splitTask>[2][number] => ({
-    indexes: work.indexes.slice(from, to),
-    states: work.states?.slice(from, to) ?? null,
+    indexes: indexes.slice(from, to),
+    states: states?.slice(from, to) ?? null,
     // A half gets one try before it is halved again; a single subject all of them.
     attempts: to - from === 1 ? 0 : MAX_ATTEMPTS - 1,
   })
-  await splitTask(pipeline.db.pool, task, [half(0, middle), half(middle, work.subjects.length)])
+  await splitTask(pipeline.db.pool, task, [half(0, middle), half(middle, open.length)])
 }

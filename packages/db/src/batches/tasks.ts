@@ -35,7 +35,8 @@ export async function createTasks(
  * Hands out tasks, by database time: at most `slots` of a check in flight, round-robin over accounts
  * (the account with the least in flight first). An account with nothing in flight may go into the
  * `reserve` beyond the slots, so that it never waits for another's long chunks. Of a group that
- * waits, one task is out at a time. What ran out of its lease counts as pending again.
+ * waits, one task is out at a time. What ran out of its lease counts as pending again, from the
+ * second time on after a rest.
  */
 export async function leaseTasks(
   pool: pg.Pool,
@@ -69,7 +70,12 @@ const LEASE_TASKS = `
   with turn as (
     select pg_try_advisory_xact_lock(hashtext('tasks.lease')) as ours
   ), lost as (
-    update tasks set lease_until = null
+    -- Rests longer the more workers were lost with it, by chance within half and one and a half: what
+    -- went down together comes apart, and a machine that restarts all the time is not taken for a
+    -- subject that breaks its engine.
+    update tasks set lease_until = null, due_at = case when attempts < 2 then due_at else
+        clock_timestamp()
+          + $4::int * interval '1 ms' * 2 ^ (attempts - 2) * (0.5 + random()) end
     from turn where turn.ours and lease_until < clock_timestamp()
     returning id
   ), busy as (
@@ -90,6 +96,7 @@ const LEASE_TASKS = `
         select id, check_kind, account_id, chunk_no from tasks
         where check_kind = k.check_kind and batch_id = b.id
           and lease_until is null and group_key is null
+          and (due_at is null or due_at <= clock_timestamp())
         order by chunk_no limit greatest(k.free, 0) + $3) t
   ), waiting as (
     select t.id, g.check_kind, t.account_id, t.due_at as since, t.chunk_no
@@ -248,10 +255,11 @@ export async function restTask(
 ): Promise<void> {
   await pool.query({
     name: 'tasks.rest',
-    // Another lease: nobody holds it, and it goes out again when this one has run out.
+    // Another lease: nobody holds it any more.
     text: `
       update tasks
-      set lease = lease + 1, lease_until = clock_timestamp() + $3::int * interval '1 ms'
+      set lease = lease + 1, lease_until = null,
+        due_at = clock_timestamp() + $3::int * interval '1 ms'
       where id = $1 and lease = $2`,
     values: [task.taskId, task.lease, restMs],
   })

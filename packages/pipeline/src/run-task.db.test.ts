@@ -1,0 +1,136 @@
+import type { Check } from '@plumbline/contract/products'
+import { leaseTasks, type LeasedTask } from '@plumbline/db/batches/tasks'
+import { expect, test } from 'vitest'
+import { instantEngine } from '../../../test/support/instant-engines.ts'
+import { openTestPipeline, type TestPipeline } from '../../../test/support/pipeline.ts'
+import { unpackOutcomes } from './codec.ts'
+import { createHolder } from './hold-lease.ts'
+import { runTask, type CheckRunner } from './run-task.ts'
+
+const SLOTS = { email: 100, phone: 0, ip: 0, domain: 0 }
+const EMAILS = Array.from({ length: 8 }, (_, at) => `person${at}@a.example`)
+const POISON = 'poison@a.example'
+
+/** How the worker of a run fares with what it asks. */
+type Fate = 'answers' | 'throws' | 'is killed'
+type FateOf = (subjects: readonly string[]) => Fate
+
+test('what a lost worker had in hand goes out again at once, and rests longer each time after', async () => {
+  await using place = await openTestPipeline()
+  await place.read(listOf(EMAILS.slice(0, 1)))
+  const rests: number[] = []
+  for (let times = 1; times <= 5; times++) {
+    await runAll(place, () => 'is killed')
+    rests.push(await restOf(place))
+  }
+  expect(rests[0]).toBe(0)
+  for (const [at, rest] of rests.slice(1).entries()) {
+    expect(rest).toBeGreaterThan(2 ** at * 0.49)
+    expect(rest).toBeLessThan(2 ** at * 1.5)
+  }
+})
+
+test('a record that was in hand at five kills is answered all the same', async () => {
+  await using place = await openTestPipeline()
+  await place.read(listOf(EMAILS.slice(0, 1)))
+  for (let times = 1; times <= 5; times++) await runAll(place, () => 'is killed')
+  await runAll(place, () => 'answers')
+  expect(await outcomesOf(place)).toEqual({ answered: 1, failed: 0 })
+})
+
+test('a record that kills each worker ends as an error after six more, and the others are answered', async () => {
+  await using place = await openTestPipeline()
+  await place.read(listOf([...EMAILS, POISON]))
+  const runs = await runToEnd(place, (subjects) =>
+    subjects.includes(POISON) ? 'is killed' : 'answers',
+  )
+  expect(await outcomesOf(place)).toEqual({ answered: EMAILS.length, failed: 1 })
+  // The nine together, then the half of five, of three and of two that has it, then it alone.
+  expect(runs['is killed']).toBe(3 + 3 + 6)
+})
+
+test('a record whose engine throws ends as an error after three more, and the others are answered', async () => {
+  await using place = await openTestPipeline()
+  await place.read(listOf([...EMAILS, POISON]))
+  const runs = await runToEnd(place, (subjects) =>
+    subjects.includes(POISON) ? 'throws' : 'answers',
+  )
+  expect(await outcomesOf(place)).toEqual({ answered: EMAILS.length, failed: 1 })
+  expect(runs.throws).toBe(3 + 3 + 3)
+})
+
+function listOf(emails: readonly string[]): string {
+  return `email\n${emails.join('\n')}\n`
+}
+
+/** Runs what there is until nothing is open; answers how many runs fared how. */
+async function runToEnd(place: TestPipeline, fateOf: FateOf): Promise<Record<Fate, number>> {
+  const runs = { answers: 0, throws: 0, 'is killed': 0 }
+  for (let round = 0; round < 100; round++) {
+    const fates = await runAll(place, fateOf)
+    for (const fate of fates) runs[fate]++
+    const { rows } = await place.pipeline.db.pool.query(`select from tasks`)
+    if (rows.length === 0) return runs
+  }
+  throw new Error('the list did not end')
+}
+
+/** Lets every rest be over, hands out all tasks and runs each as far as its worker comes. */
+async function runAll(place: TestPipeline, fateOf: FateOf): Promise<readonly Fate[]> {
+  const { db, limits } = place.pipeline
+  await db.pool.query(`update tasks set due_at = null`)
+  const tasks = await leaseTasks(db.pool, { slots: SLOTS, reserve: 0, leaseMs: limits.leaseMs })
+  const fates: Fate[] = []
+  for (const task of tasks) {
+    const fate = await run(place, fateOf, task)
+    if (fate !== undefined) fates.push(fate)
+  }
+  // Time passes: leases of workers that are gone run out, and a dispatcher sees it.
+  await db.pool.query(`update tasks set lease_until = 'epoch' where lease_until is not null`)
+  await leaseTasks(db.pool, { slots: NO_SLOTS, reserve: 0, leaseMs: limits.leaseMs })
+  return fates
+}
+
+const NO_SLOTS = { email: 0, phone: 0, ip: 0, domain: 0 }
+
+/** Answers how the engine fared; undefined where it was not asked. */
+async function run(
+  place: TestPipeline,
+  fateOf: FateOf,
+  task: LeasedTask,
+): Promise<Fate | undefined> {
+  let fate: Fate | undefined
+  const dead = Promise.withResolvers<void>()
+  const healthy = instantEngine<Check>('email')
+  const engine: CheckRunner = {
+    run: async (request) => {
+      fate = fateOf(request.subjects)
+      if (fate === 'throws') throw new Error('a bug of ours')
+      if (fate === 'answers') return await healthy.run(request)
+      dead.resolve()
+      return await new Promise<never>(() => undefined)
+    },
+  }
+  using holder = createHolder(place.pipeline)
+  const signal = new AbortController().signal
+  await Promise.race([runTask(place.pipeline, holder, () => engine, task, signal), dead.promise])
+  return fate
+}
+
+/** How long the one task rests, in leases. */
+async function restOf(place: TestPipeline): Promise<number> {
+  const { db, limits } = place.pipeline
+  const { rows } = await db.pool.query<{ ms: number | null }>(
+    `select extract(epoch from due_at - clock_timestamp())::float8 * 1000 as ms from tasks`,
+  )
+  return (rows[0]?.ms ?? 0) / limits.leaseMs
+}
+
+async function outcomesOf(place: TestPipeline): Promise<{ answered: number; failed: number }> {
+  const { rows } = await place.pipeline.db.pool.query<{ outcomes: Buffer }>(
+    `select outcomes from parts`,
+  )
+  const outcomes = rows.flatMap((row) => unpackOutcomes(row.outcomes))
+  const failed = outcomes.filter((outcome) => outcome === null).length
+  return { answered: outcomes.length - failed, failed }
+}
