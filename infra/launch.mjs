@@ -22,6 +22,9 @@ const COMMANDS = {
   cli: 'services/cli/src/main.ts',
 }
 
+/** How soon the end of npm is noticed. */
+const LOOK_MS = 250
+
 const [command, ...args] = process.argv.slice(2)
 const script = COMMANDS[command]
 if (script === undefined)
@@ -35,10 +38,15 @@ const child = spawn(
     stdio: 'inherit',
     // npm runs scripts from the root; paths that a user gives count from where the user is.
     cwd: process.env.INIT_CWD ?? process.cwd(),
-    env: { ...process.env, PATH: `${join(ROOT, 'node_modules', '.bin')}:${process.env.PATH}` },
+    env: {
+      ...process.env,
+      ...placeOfData(),
+      PATH: `${join(ROOT, 'node_modules', '.bin')}:${process.env.PATH}`,
+    },
   },
 )
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal))
+stopWithNpm()
 child.on('exit', (code, signal) => {
   process.exit(code ?? 128 + (constants.signals[signal] ?? 0))
 })
@@ -59,6 +67,27 @@ function install() {
   })
   if (status !== 0) fail('npm ci failed; see above.')
   writeFileSync(stamp, lock)
+}
+
+/** The service and the command line find each other by `DATA_DIR`, from whichever folder each is started. */
+function placeOfData() {
+  const isUnset = (process.env.DATA_DIR ?? '') === ''
+  return isUnset && ['start', 'cli'].includes(command) ? { DATA_DIR: join(ROOT, '.data') } : {}
+}
+
+/**
+ * npm hands a signal to the shell between it and us, which dies of it without a word to us: the loss of the
+ * parent is how SIGTERM to `npm start` arrives.
+ */
+function stopWithNpm() {
+  if (process.env.npm_lifecycle_event === undefined) return
+  const parent = process.ppid
+  const timer = setInterval(() => {
+    if (process.ppid === parent) return
+    clearInterval(timer)
+    child.kill('SIGTERM')
+  }, LOOK_MS)
+  timer.unref()
 }
 
 /** Path of a Node 24: the one that npm brought, else the system's. */

@@ -26,10 +26,11 @@ const engineOptions = {
 }
 
 const settings = readSettings(workerSettings)
-const log = createLog({ name: 'instant-worker', level: settings.LOG_LEVEL, destination: 2 })
-await runUntilStopped({ log, graceMs: settings.DRAIN_SECONDS * 1000 }, async () => {
+const program = 'instant-worker'
+const log = createLog({ name: program, level: settings.LOG_LEVEL, destination: 2 })
+await runUntilStopped({ program, log, graceMs: settings.DRAIN_SECONDS * 1000 }, async () => {
   await using stack = new AsyncDisposableStack()
-  const context = stack.use(await openContext(settings, log, 'instant-worker'))
+  const context = stack.use(await openContext(settings, log, program))
   for (const check of CHECKS) {
     if (!words.includes(check)) continue
     if (words.includes('--replay')) {

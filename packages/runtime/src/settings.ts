@@ -31,7 +31,8 @@ export function readSettings<S extends z.ZodObject>(
   const faults = parsed.error.issues.map(
     (issue) => `  ${issue.path.join('.')}: ${issue.message} (got ${shown(given, issue.path[0])})`,
   )
-  throw new SettingsError(`The settings have ${faults.length} faults:\n${faults.join('\n')}`)
+  const count = faults.length === 1 ? 'a fault' : `${faults.length} faults`
+  throw new SettingsError(`The settings have ${count}:\n${faults.join('\n')}`)
 }
 
 function shown(given: Record<string, string>, name: PropertyKey | undefined): string {

@@ -1,11 +1,13 @@
 import type { Log } from './log.ts'
+import { startOrExit } from './start.ts'
 
 /**
  * Runs a program until it is told to stop: SIGTERM, SIGINT, or the loss of the parent that forked
  * it. `start` gets the stop signal and returns what must be closed; closing is bounded by `graceMs`.
+ * Where it fails, `program` says why and the process ends.
  */
 export async function runUntilStopped(
-  options: { log: Log; graceMs: number },
+  options: { program: string; log: Log; graceMs: number },
   start: (stop: AbortSignal) => Promise<AsyncDisposable>,
 ): Promise<void> {
   const controller = new AbortController()
@@ -19,7 +21,7 @@ export async function runUntilStopped(
   process.once('SIGINT', () => stop('SIGINT'))
   process.once('disconnect', () => stop('parent gone'))
 
-  const running = await start(controller.signal)
+  const running = await startOrExit(options.program, () => start(controller.signal))
   if (!controller.signal.aborted) {
     await new Promise<void>((resolve) => {
       controller.signal.addEventListener('abort', () => resolve(), { once: true })

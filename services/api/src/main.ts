@@ -1,13 +1,16 @@
 import { createLog } from '@plumbline/runtime/log'
 import { readSettings } from '@plumbline/runtime/settings'
 import { runUntilStopped, tellReady } from '@plumbline/runtime/shutdown'
+import { startOrExit } from '@plumbline/runtime/start'
 import { serve } from './serve.ts'
 import { apiSettings } from './settings.ts'
 
-const settings = readSettings(apiSettings)
-const log = createLog({ name: 'api', level: settings.LOG_LEVEL })
+const program = 'api'
+const settings = await startOrExit(program, () => readSettings(apiSettings))
+const log = createLog({ name: program, level: settings.LOG_LEVEL })
 
-await runUntilStopped({ log, graceMs: settings.DRAIN_SECONDS * 1_000 + 10_000 }, async (stop) => {
+const graceMs = settings.DRAIN_SECONDS * 1_000 + 10_000
+await runUntilStopped({ program, log, graceMs }, async (stop) => {
   const api = await serve(settings, log, stop)
   log.info({ address: api.address, port: api.port, admin_port: api.adminPort }, 'api ready')
   tellReady({ port: api.port, adminPort: api.adminPort })

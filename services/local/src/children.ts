@@ -38,7 +38,7 @@ export function memoryFlags(heapMegabytes: number): readonly string[] {
 /** Facts that a child tells when it takes work, such as its port. */
 export type ReadyFacts = Readonly<Record<string, unknown>>
 
-/** A child that is started again whenever it ends by itself. */
+/** A child that is started again whenever it ends by itself, once it has been ready. */
 export interface Supervised extends AsyncDisposable {
   /** Resolves when the first start has succeeded. */
   readonly ready: Promise<ReadyFacts>
@@ -51,17 +51,24 @@ export function supervise(
   options: { env: Environment; log: Log; graceMs: number },
 ): Supervised {
   let child: ChildProcess | undefined
+  let wasReady = false
   const stopping = new AbortController()
   const { promise: ready, resolve, reject } = Promise.withResolvers<ReadyFacts>()
   const run = async (): Promise<void> => {
     while (!stopping.signal.aborted) {
       child = start(program, options.env)
       child.on('message', (message) => {
-        if (isReady(message)) resolve(message)
+        if (!isReady(message)) return
+        wasReady = true
+        resolve(message)
       })
       const [code, signal]: unknown[] = await once(child, 'exit')
       if (stopping.signal.aborted) return
-      reject(new Error(`${program.name} ended with ${String(code ?? signal)} before it was ready`))
+      // What keeps it from starting the first time stays; it has said what.
+      if (!wasReady) {
+        reject(new Error(`${program.name} ended with ${String(code ?? signal)}; see above`))
+        return
+      }
       options.log.error({ program: program.name, code, signal }, 'program ended; starting it again')
       await wait(RESTART_MS)
     }

@@ -7,6 +7,7 @@ import { migrateQueue } from '@plumbline/queue/postgres-queues'
 import { createLog, type Log } from '@plumbline/runtime/log'
 import { processEnvironment, readSettings } from '@plumbline/runtime/settings'
 import { runUntilStopped, tellReady } from '@plumbline/runtime/shutdown'
+import { startOrExit } from '@plumbline/runtime/start'
 import { PROGRAMS, supervise } from './children.ts'
 import { createFirstAccount, type FirstAccount } from './first-account.ts'
 import { writeServiceFile } from './service-file.ts'
@@ -18,11 +19,12 @@ import { localSettings, type LocalSettings } from './settings.ts'
 /** What a program may take to stop beside its drain: its delay of readiness, and closing. */
 const GRACE_BEYOND_DRAIN_MS = 10_000
 
-const settings = readSettings(localSettings)
+const program = 'Plumbline'
+const settings = await startOrExit(program, () => readSettings(localSettings))
 const log = createLog({ name: 'local', level: settings.LOG_LEVEL, destination: 2 })
 // The API and then the workers each have their drain and what goes beyond it.
 const stopMs = 2 * (settings.DRAIN_SECONDS * 1000 + GRACE_BEYOND_DRAIN_MS) + 30_000
-await runUntilStopped({ log, graceMs: stopMs }, () => startEverything(settings, log))
+await runUntilStopped({ program, log, graceMs: stopMs }, () => startEverything(settings, log))
 
 async function startEverything(
   { DATA_DIR, DATABASE_URL, REDIS_URL, KEY_PREFIX, HOST, DRAIN_SECONDS }: LocalSettings,
@@ -94,7 +96,7 @@ function greet(url: string, account: FirstAccount | undefined): void {
       `A first account was made: ${account.accountId} (plan pro)`,
       `  live key: ${account.liveKey}`,
       `  test key: ${account.testKey}`,
-      'They are not shown again; `npm run cli -- key create ID --mode live` makes new ones.',
+      `They are not shown again; "npm run -s cli -- key create ${account.accountId} --mode live" makes a new one.`,
     )
   }
   process.stdout.write(`${lines.join('\n')}\n`)

@@ -5,6 +5,7 @@ import { migrateQueue } from '@plumbline/queue/postgres-queues'
 import { createLog } from '@plumbline/runtime/log'
 import { readSettings } from '@plumbline/runtime/settings'
 import { runUntilStopped, tellReady } from '@plumbline/runtime/shutdown'
+import { startOrExit } from '@plumbline/runtime/start'
 import { serveBatches } from './batch.ts'
 import { openContext } from './context.ts'
 import { openEngines } from './engines.ts'
@@ -17,14 +18,15 @@ const KINDS = [...CHECKS, 'batch', 'migrate'] as const
 type Kind = (typeof KINDS)[number]
 
 const kinds = readKinds(process.argv.slice(2))
-const settings = readSettings(workerSettings)
-const log = createLog({ name: `worker ${kinds.join(' ')}`, level: settings.LOG_LEVEL })
+const program = `worker ${kinds.join(' ')}`
+const settings = await startOrExit(program, () => readSettings(workerSettings))
+const log = createLog({ name: program, level: settings.LOG_LEVEL })
 
 if (kinds.includes('migrate')) {
-  await runMigrations(settings)
+  await startOrExit(program, () => runMigrations(settings))
   log.info({}, 'migrated')
 } else {
-  await runUntilStopped({ log, graceMs: settings.DRAIN_SECONDS * 1000 }, startWorker)
+  await runUntilStopped({ program, log, graceMs: settings.DRAIN_SECONDS * 1000 }, startWorker)
 }
 
 async function startWorker(): Promise<AsyncDisposable> {

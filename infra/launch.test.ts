@@ -1,0 +1,61 @@
+import { spawn } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { cp, mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises'
+import { once } from 'node:events'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { expect, test } from 'vitest'
+import { ROOT } from './run.ts'
+
+/** Says where its data is, and stays until it is told to stop. */
+const PROGRAM = `
+process.on('SIGTERM', () => { console.log('stopped'); process.exit(0) })
+setInterval(() => {}, 1_000)
+console.log(process.env.DATA_DIR)
+`
+
+test('the loss of the shell that npm runs scripts in stops the program', async () => {
+  await using project = await makeProject()
+  // The shell stays between, as that of npm does, and hands no signal on.
+  const shell = spawn('sh', ['-c', `"${process.execPath}" infra/launch.mjs cli; true`], {
+    cwd: project.root,
+    env: { ...process.env, npm_lifecycle_event: 'cli' },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  const [first] = (await once(shell.stdout, 'data')) as [Buffer]
+  expect(first.toString()).not.toContain('stopped')
+  shell.kill('SIGTERM')
+  // The pipe is closed when the last process that holds it has ended.
+  expect(await text(shell.stdout)).toContain('stopped')
+})
+
+test.each([
+  ['unset', '', (root: string) => join(root, '.data')],
+  ['set', 'elsewhere', () => 'elsewhere'],
+])('data of a %s DATA_DIR lies in one place, from whichever folder', async (_, given, expected) => {
+  await using project = await makeProject()
+  const launcher = spawn(process.execPath, [join(project.root, 'infra/launch.mjs'), 'cli'], {
+    cwd: tmpdir(),
+    env: { ...process.env, DATA_DIR: given, INIT_CWD: tmpdir() },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  const [first] = (await once(launcher.stdout, 'data')) as [Buffer]
+  launcher.kill('SIGTERM')
+  await once(launcher, 'exit')
+  expect(first.toString().trim()).toBe(expected(project.root))
+})
+
+/** A project of the launcher and one program, its dependencies there. */
+async function makeProject(): Promise<AsyncDisposable & { readonly root: string }> {
+  const root = await realpath(await mkdtemp(join(tmpdir(), 'launch-')))
+  const lock = '{}'
+  await mkdir(join(root, 'services/cli/src'), { recursive: true })
+  await mkdir(join(root, 'node_modules'))
+  await cp(join(ROOT, 'infra/launch.mjs'), join(root, 'infra/launch.mjs'))
+  await writeFile(join(root, 'package-lock.json'), lock)
+  const stamp = createHash('sha256').update(lock).digest('hex')
+  await writeFile(join(root, 'node_modules/.installed-lock'), stamp)
+  await writeFile(join(root, 'services/cli/src/main.ts'), PROGRAM)
+  return { root, [Symbol.asyncDispose]: () => rm(root, { recursive: true }) }
+}
