@@ -120,12 +120,16 @@ export interface Signal {
 
 export type EmailStatus = 'deliverable' | 'undeliverable' | 'risky' | 'unknown'
 
-/** What a check came back with: facts, a status and a closed reason code, and how it is known. */
-export interface Outcome<C extends Check = Check> {
-  readonly kind: 'outcome'
+/** What a check came back with, without how it is known: all that results and scores are made of. */
+export interface BareOutcome<C extends Check = Check> {
   readonly status: C extends 'email' ? EmailStatus : 'answered' | 'unknown'
   readonly reason: Reason<C>
   readonly facts: FactsOf[C]
+}
+
+/** What a check came back with: facts, a status and a closed reason code, and how it is known. */
+export interface Outcome<C extends Check = Check> extends BareOutcome<C> {
+  readonly kind: 'outcome'
   readonly evidence: { readonly [key: string]: Json }
   /** Whether the deciding fact came from memory rather than from the network. */
   readonly cached: boolean
@@ -141,6 +145,8 @@ export interface Later {
   readonly afterMs: number
   /** What it waits for, for example `mx:google` or `rdap:verisign`; subjects of one group wait together. */
   readonly group: string
+  /** The wait is this subject's alone: whatever else waits by the same group need not wait as long. */
+  readonly isOwnWait?: boolean
   readonly reason: string
   /** Carried back to the engine with the next try, for example `{ "tries": 2, "since": "..." }`. */
   readonly state?: Json

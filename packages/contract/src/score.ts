@@ -1,4 +1,4 @@
-import type { Json, Outcome, Signal } from './outcome.ts'
+import type { BareOutcome, Json, Outcome, Signal } from './outcome.ts'
 import type { Check } from './products.ts'
 
 /** One reason of a score; contributions add up to the score. */
@@ -27,8 +27,11 @@ export interface Score {
 /** The outcomes of one record, by check; those not asked are absent. */
 export type Outcomes = { readonly [C in Check]?: Outcome<C> }
 
+/** The same without how they are known. */
+export type BareOutcomes = { readonly [C in Check]?: BareOutcome<C> }
+
 /** The fraud score of a record: pure, order-free, monotone (decision 30). */
-export type FraudScorer = (outcomes: Outcomes) => Score
+export type FraudScorer = (outcomes: BareOutcomes) => Score
 
 /** A risk of 0 to 100 from signals of one subject: pure. */
 export type RiskScorer = (signals: readonly Signal[]) => number

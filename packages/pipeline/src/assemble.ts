@@ -7,7 +7,7 @@ import type {
 } from '@plumbline/contract/outcome'
 import { priceCredits, type Check, type Product } from '@plumbline/contract/products'
 import { riskLevel, type ResultOf } from '@plumbline/contract/results'
-import type { FraudScorer, Outcomes, Score } from '@plumbline/contract/score'
+import type { BareOutcomes, FraudScorer, Outcomes, Score } from '@plumbline/contract/score'
 
 /** A result and what it rests on. */
 export interface Assembled {
@@ -36,7 +36,7 @@ export function assemble(product: Product, outcomes: Outcomes, scoreFraud: Fraud
 /** The result alone, for the many rows of a list. */
 export function assembleResult(
   product: Product,
-  outcomes: Outcomes,
+  outcomes: BareOutcomes,
   scoreFraud: FraudScorer,
 ): ResultOf {
   const credits_used = priceCredits(product, suppliedChecks(outcomes))
@@ -45,7 +45,7 @@ export function assembleResult(
     : plainResult(product, outcomes, credits_used)
 }
 
-function suppliedChecks(outcomes: Outcomes): Check[] {
+function suppliedChecks(outcomes: BareOutcomes): Check[] {
   const supplied: Check[] = []
   if (outcomes.email !== undefined) supplied.push('email')
   if (outcomes.phone !== undefined) supplied.push('phone')
@@ -56,7 +56,7 @@ function suppliedChecks(outcomes: Outcomes): Check[] {
 
 function plainResult(
   product: Exclude<Product, 'fraud-signals'>,
-  outcomes: Outcomes,
+  outcomes: BareOutcomes,
   credits_used: number,
 ): ResultOf {
   switch (product) {
@@ -186,7 +186,7 @@ function intelPhone(phone: PhoneFacts): IntelPhone {
   }
 }
 
-function deliverability(outcomes: Outcomes, credits_used: number): ResultOf<'deliverability'> {
+function deliverability(outcomes: BareOutcomes, credits_used: number): ResultOf<'deliverability'> {
   const email = factsOf(outcomes.email)
   return {
     email: email.address,
@@ -206,7 +206,7 @@ function deliverability(outcomes: Outcomes, credits_used: number): ResultOf<'del
   }
 }
 
-function contactIntel(outcomes: Outcomes, credits_used: number): ResultOf<'contact-intel'> {
+function contactIntel(outcomes: BareOutcomes, credits_used: number): ResultOf<'contact-intel'> {
   const email = factsOf(outcomes.email)
   const { phone, ip, domain } = outcomes
   return {
@@ -249,7 +249,7 @@ function contactIntel(outcomes: Outcomes, credits_used: number): ResultOf<'conta
 }
 
 function fraudSignals(
-  outcomes: Outcomes,
+  outcomes: BareOutcomes,
   score: Score,
   credits_used: number,
 ): ResultOf<'fraud-signals'> {

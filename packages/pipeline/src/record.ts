@@ -1,12 +1,13 @@
-import type { EmailStatus, Outcome } from '@plumbline/contract/outcome'
+import type { BareOutcome, EmailStatus } from '@plumbline/contract/outcome'
 import { priceCredits, type Check, type Product } from '@plumbline/contract/products'
 import { riskLevel } from '@plumbline/contract/results'
-import type { FraudScorer, Outcomes } from '@plumbline/contract/score'
+import type { BareOutcomes, FraudScorer } from '@plumbline/contract/score'
 import { unpackOutcomes, type ChunkSubjects, type StoredOutcome } from './codec.ts'
 
 /** A billable record of a chunk with what its checks came back with. */
 export interface AnsweredRecord {
-  readonly outcomes: Outcomes
+  /** Whole where the list explains. */
+  readonly outcomes: BareOutcomes
   /** Whether our own fault kept a part from being answered: an error, uncharged. */
   readonly failed: boolean
 }
@@ -43,7 +44,7 @@ export function recordsOfChunk(
   subjects: ChunkSubjects,
   parts: readonly OutcomePart[],
 ): Map<number, AnsweredRecord> {
-  const records = new Map<number, { outcomes: Record<string, Outcome>; failed: boolean }>()
+  const records = new Map<number, { outcomes: Record<string, BareOutcome>; failed: boolean }>()
   for (const part of parts) {
     const places = subjects[part.check]?.places ?? []
     const outcomes = Buffer.isBuffer(part.outcomes) ? unpackOutcomes(part.outcomes) : part.outcomes
@@ -58,7 +59,7 @@ export function recordsOfChunk(
 }
 
 function addOutcome(
-  records: Map<number, { outcomes: Record<string, Outcome>; failed: boolean }>,
+  records: Map<number, { outcomes: Record<string, BareOutcome>; failed: boolean }>,
   place: number,
   check: Check,
   outcome: StoredOutcome,
@@ -97,15 +98,15 @@ export function recordAsAsked(
   }
 }
 
-function emailAsAsked(email: Outcome<'email'>, address: string): Outcome<'email'> {
+function emailAsAsked(email: BareOutcome<'email'>, address: string): BareOutcome<'email'> {
   // What cannot be parsed has no other normal form than itself.
   return withFacts(email, email.facts.syntaxValid ? { address } : { address, normalized: address })
 }
 
 function withFacts<C extends Check>(
-  outcome: Outcome<C>,
-  facts: Partial<Outcome<C>['facts']>,
-): Outcome<C> {
+  outcome: BareOutcome<C>,
+  facts: Partial<BareOutcome<C>['facts']>,
+): BareOutcome<C> {
   return { ...outcome, facts: { ...outcome.facts, ...facts } }
 }
 

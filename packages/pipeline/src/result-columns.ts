@@ -2,7 +2,7 @@ import { z } from 'zod'
 import type { Check, Product } from '@plumbline/contract/products'
 import { checksOf } from '@plumbline/contract/products'
 import { RESULTS, type ResultOf } from '@plumbline/contract/results'
-import type { Outcomes } from '@plumbline/contract/score'
+import type { BareOutcomes } from '@plumbline/contract/score'
 import { csvCell } from './intake/csv-cell.ts'
 
 /** The columns that a CSV result adds, and how a record fills them. Source: decision 35. */
@@ -10,7 +10,7 @@ export interface ResultColumns {
   /** `result.<field>`, `result.<part>.status`, `result.<part>.reason`, `result.credits_used`. */
   readonly names: readonly string[]
   /** The cells of an answered record, joined by commas. */
-  cells(result: ResultOf, outcomes: Outcomes, raw: boolean): string
+  cells(result: ResultOf, outcomes: BareOutcomes, raw: boolean): string
   /** The same number of empty cells. */
   readonly emptyCells: string
 }

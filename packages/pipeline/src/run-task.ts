@@ -1,4 +1,4 @@
-import type { Answer, Json, Later } from '@plumbline/contract/outcome'
+import type { Answer, Json } from '@plumbline/contract/outcome'
 import type { Engine, EngineRequest } from '@plumbline/contract/engine'
 import type { Check } from '@plumbline/contract/products'
 import { storeArrival, type Arrival, type WaitingSubjects } from '@plumbline/db/batches/settle'
@@ -9,13 +9,7 @@ import {
   splitTask,
   type ClaimedTask,
 } from '@plumbline/db/batches/tasks'
-import {
-  pack,
-  packInTurns,
-  unpackSubjects,
-  type ChunkSubjects,
-  type StoredOutcome,
-} from './codec.ts'
+import { packOutcomes, unpackSubjects, type ChunkSubjects, type StoredOutcome } from './codec.ts'
 import type { Tx } from '@plumbline/db/database'
 import { retryStatement } from '@plumbline/metering/retry'
 import type { Pipeline } from './pipeline.ts'
@@ -195,7 +189,7 @@ async function save(
     lease: task.lease,
     indexes: everything ? null : fresh.map((at) => work.indexes[at] ?? -1),
     count: fresh.length,
-    outcomes: await packInTurns(outcomes),
+    outcomes: await packOutcomes(outcomes, task.explain),
     waiting: groupWaiting(work, later),
     stays:
       then === 'end' || open.length === 0
@@ -255,17 +249,12 @@ function groupWaiting(work: Work, later: readonly number[]): readonly WaitingSub
       states: [],
     }
     group.afterMs = Math.max(group.afterMs, answer.afterMs)
-    group.holdsGroup ||= holdsGroup(answer)
+    group.holdsGroup ||= answer.isOwnWait !== true
     group.indexes.push(work.indexes[at] ?? -1)
     group.states.push(answer.state ?? null)
     groups.set(answer.group, group)
   }
   return [...groups].map(([group, waiting]) => ({ group, ...waiting }))
-}
-
-/** Greylisting is a subject's own wait; everything else is a group without room. */
-function holdsGroup(answer: Later): boolean {
-  return answer.reason !== 'greylisted'
 }
 
 /** Halves what is open of a task that keeps failing; a single subject is an error, uncharged. */
@@ -281,7 +270,7 @@ async function findPoison(pipeline: Pipeline, task: ClaimedTask, work: Work): Pr
       lease: task.lease,
       indexes,
       count: 1,
-      outcomes: pack([null]),
+      outcomes: await packOutcomes([null], task.explain),
       waiting: [],
       stays: null,
     })

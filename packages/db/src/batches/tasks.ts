@@ -155,6 +155,8 @@ export interface ClaimedTask {
   readonly attempts: number
   readonly product: Product
   readonly chargeUnknown: boolean
+  /** Whether the results tell how answers are known. */
+  readonly explain: boolean
   /** The chunk's subjects of every check, compressed. */
   readonly subjects: Buffer
 }
@@ -181,6 +183,7 @@ export async function claimTask(
     attempts: number
     product: Product
     charge_unknown: boolean
+    explain: boolean
     subjects: Buffer
   }>({
     name: 'tasks.claim',
@@ -192,7 +195,8 @@ export async function claimTask(
         and b.id = t.batch_id and b.status = 'running'
         and c.batch_id = t.batch_id and c.no = t.chunk_no
       returning t.lease, t.batch_id, t.account_id, t.mode, t.check_kind, t.depth, t.chunk_no,
-        t.indexes, t.states, t.attempts, b.product, b.charge_unknown, c.subjects`,
+        t.indexes, t.states, t.attempts, b.product, b.charge_unknown,
+        b.explain, c.subjects`,
     values: [task.taskId, task.lease, leaseMs],
   })
   const row = rows[0]
@@ -211,6 +215,7 @@ export async function claimTask(
     attempts: row.attempts,
     product: row.product,
     chargeUnknown: row.charge_unknown,
+    explain: row.explain,
     subjects: row.subjects,
   }
 }

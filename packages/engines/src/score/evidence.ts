@@ -1,7 +1,7 @@
 import { domainToASCII } from 'node:url'
-import type { EmailFacts, Outcome, Signal } from '@plumbline/contract/outcome'
+import type { BareOutcome, EmailFacts, Signal } from '@plumbline/contract/outcome'
 import type { Check } from '@plumbline/contract/products'
-import type { Outcomes } from '@plumbline/contract/score'
+import type { BareOutcomes } from '@plumbline/contract/score'
 import { getDomain } from 'tldts'
 import { looksRandom } from './random-local.ts'
 import { riskSignal } from './signal.ts'
@@ -20,7 +20,7 @@ export interface Evidence {
  * Where the email's registrable domain is the supplied domain, points that both parts know are put
  * into one group, so that none counts twice.
  */
-export function gatherEvidence(outcomes: Outcomes): readonly Evidence[] {
+export function gatherEvidence(outcomes: BareOutcomes): readonly Evidence[] {
   const { email, phone, ip, domain } = outcomes
   const sameName =
     email !== undefined &&
@@ -56,7 +56,7 @@ function sharedGroup(group: string): string {
   }
 }
 
-function emailSignals({ facts, reason }: Outcome<'email'>): Signal[] {
+function emailSignals({ facts, reason }: BareOutcome<'email'>): Signal[] {
   if (!facts.syntaxValid) return [riskSignal('email.syntax', 'invalid_syntax')]
   const signals: Signal[] = []
   if (facts.acceptsMail === false) {
@@ -86,7 +86,7 @@ function localPartSignals(facts: EmailFacts): Signal[] {
   return signals
 }
 
-function phoneSignals({ facts, reason }: Outcome<'phone'>): Signal[] {
+function phoneSignals({ facts, reason }: BareOutcome<'phone'>): Signal[] {
   const signals: Signal[] = []
   if (!facts.valid) {
     const code = reason === 'impossible_number' ? 'impossible_number' : 'invalid_number'
@@ -116,7 +116,7 @@ function kindOf(lineType: string, numberType: string | null): PhoneKind | undefi
   }
 }
 
-function acrossSignals({ email, phone, ip, domain }: Outcomes, sameName: boolean): Signal[] {
+function acrossSignals({ email, phone, ip, domain }: BareOutcomes, sameName: boolean): Signal[] {
   const signals: Signal[] = []
   const ipCountry = ip?.facts.countryCode ?? undefined
   const phoneCountry = phone?.facts.countryCode ?? undefined
@@ -147,12 +147,12 @@ function acrossSignals({ email, phone, ip, domain }: Outcomes, sameName: boolean
 
 const FRESH_DAYS = 30
 
-function isFresh(domain: Outcome<'domain'> | undefined): boolean {
+function isFresh(domain: BareOutcome<'domain'> | undefined): boolean {
   const ageDays = domain?.facts.ageDays ?? null
   return ageDays !== null && ageDays >= 0 && ageDays < FRESH_DAYS
 }
 
-function isHidden(ip: Outcome<'ip'> | undefined): boolean {
+function isHidden(ip: BareOutcome<'ip'> | undefined): boolean {
   if (ip === undefined) return false
   const { isTor, isProxy, isVpn, isDatacenter } = ip.facts
   return isTor === true || isProxy === true || isVpn === true || isDatacenter === true

@@ -1,8 +1,8 @@
 import type { Signal } from '@plumbline/contract/outcome'
 import { CHECKS } from '@plumbline/contract/products'
 import type {
+  BareOutcomes,
   FraudScorer,
-  Outcomes,
   RiskScorer,
   Score,
   ScoreReason,
@@ -35,7 +35,7 @@ export function createFraudScorer(weights: Weights): FraudScorer {
   return (outcomes) => fraudScore(outcomes, weights)
 }
 
-function fraudScore(outcomes: Outcomes, weights: Weights): Score {
+function fraudScore(outcomes: BareOutcomes, weights: Weights): Score {
   const weighed = gatherEvidence(outcomes)
     .map((evidence) => ({ ...evidence, weight: weightOf(evidence.signal, weights) }))
     .filter(({ weight }) => weight > 0)
@@ -117,7 +117,7 @@ function compareNames(a: Evidence, b: Evidence): number {
   return left < right ? -1 : 1
 }
 
-function coverageOf(outcomes: Outcomes): Score['coverage'] {
+function coverageOf(outcomes: BareOutcomes): Score['coverage'] {
   const supplied = CHECKS.filter((check) => outcomes[check] !== undefined)
   return {
     supplied,
