@@ -3,15 +3,22 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { BatchView } from '@plumbline/contract/batch-view'
+import type { Check } from '@plumbline/contract/products'
 import { createAccount } from '@plumbline/db/accounts'
 import type { BatchOwner } from '@plumbline/db/batches/rows'
+import { leaseTasks } from '@plumbline/db/batches/tasks'
 import { openDatabase } from '@plumbline/db/database'
+import { createFraudScorer } from '@plumbline/engines/score/score'
+import { loadWeights } from '@plumbline/engines/score/weights'
+import { createHolder } from '@plumbline/pipeline/hold-lease'
 import { runIntake } from '@plumbline/pipeline/intake-stage'
 import { DEFAULT_LIMITS, type Pipeline } from '@plumbline/pipeline/pipeline'
 import { getBatch } from '@plumbline/pipeline/read'
+import { runTask } from '@plumbline/pipeline/run-task'
 import { submitBatch, type Submission } from '@plumbline/pipeline/submit'
 import { migrateQueue } from '@plumbline/queue/postgres-queues'
 import { openStorage } from '@plumbline/storage/open'
+import { instantEngine } from './instant-engines.ts'
 import { createTestDatabase } from './postgres.ts'
 import { openPostgresTestQueue, openRedisTestQueue } from './queue.ts'
 
@@ -25,6 +32,8 @@ export interface TestPipeline extends AsyncDisposable {
   submit(content: string, options?: Partial<Submission>): Promise<BatchView>
   /** Takes a list in and reads it: `ready`, or `running` where it starts by itself. */
   read(content: string, options?: Partial<Submission>): Promise<BatchView>
+  /** Has at most so many tasks of running lists answered, by engines that know all. */
+  answer(mostTasks?: number): Promise<void>
 }
 
 const log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} }
@@ -54,9 +63,7 @@ export async function openTestPipeline(
     db,
     queue: queue.backend,
     storage: stack.use(storage),
-    scoreFraud: () => {
-      throw new Error('nothing is scored')
-    },
+    scoreFraud: createFraudScorer(await loadWeights(undefined)),
     scratchDir: dir,
     limits: { ...DEFAULT_LIMITS, ...limits },
     log,
@@ -79,6 +86,21 @@ export async function openTestPipeline(
       const { id } = await submit(content, wanted)
       await runIntake(pipeline, { batchId: id, lease: 1 }, new AbortController().signal)
       return await getBatch(pipeline, owner, id)
+    },
+    answer: async (mostTasks = Infinity) => {
+      using holder = createHolder(pipeline)
+      const { slots, leaseMs } = pipeline.limits
+      for (let left = mostTasks; left > 0;) {
+        const most = Math.min(left, slots.email)
+        const one = { email: most, phone: most, ip: most, domain: most }
+        const tasks = await leaseTasks(db.pool, { slots: one, reserve: 0, leaseMs })
+        if (tasks.length === 0) return
+        for (const task of tasks) {
+          const { signal } = new AbortController()
+          await runTask(pipeline, holder, (check) => instantEngine<Check>(check), task, signal)
+        }
+        left -= tasks.length
+      }
     },
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   }

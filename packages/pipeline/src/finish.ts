@@ -104,7 +104,7 @@ async function writeResult(
   const writer = rowWriter(
     batch,
     { format: 'csv', raw: false, only: null },
-    { scoreFraud: pipeline.scoreFraud, repeats, lookUp: () => undefined },
+    { scoreFraud: pipeline.scoreFraud, repeats },
   )
   const hash = createHash('sha256')
   const file = await open(path, 'w')

@@ -1,12 +1,16 @@
 import { closeSync, openSync, readSync, rmSync, writeSync } from 'node:fs'
+import type { AnsweredRecord } from './record.ts'
 
 /** Answers of records that later rows repeat, kept on disk in the order they are met. */
 export interface Repeats extends Disposable {
   /** Whether a later row repeats this one. */
   repeated(row: number): boolean
-  keep(row: number, text: string): void
-  /** What was kept for a row; undefined where the reading began after it. */
-  find(row: number): string | undefined
+  /** Keeps what a row was answered; undefined for one that was canceled. */
+  keep(row: number, record: AnsweredRecord | undefined): void
+  /** Whether a row was kept. */
+  has(row: number): boolean
+  /** What was kept for a row. */
+  find(row: number): AnsweredRecord | undefined
 }
 
 const BUFFER_BYTES = 256 * 1024
@@ -20,6 +24,7 @@ export function openRepeats(bits: Buffer | null, path: string): Repeats {
     return {
       repeated: () => false,
       keep: () => {},
+      has: () => false,
       find: () => undefined,
       [Symbol.dispose]: () => {},
     }
@@ -39,8 +44,8 @@ export function openRepeats(bits: Buffer | null, path: string): Repeats {
   }
   return {
     repeated: (row) => isSet(bits, row),
-    keep: (row, text) => {
-      const bytes = Buffer.from(text)
+    keep: (row, record) => {
+      const bytes = Buffer.from(JSON.stringify(record ?? null))
       pending.push(bytes)
       pendingBytes += bytes.length
       end += bytes.length
@@ -49,6 +54,7 @@ export function openRepeats(bits: Buffer | null, path: string): Repeats {
       sizes[rank] = bytes.length
       if (pendingBytes >= BUFFER_BYTES) flush()
     },
+    has: (row) => isSet(bits, row) && ends[ranks.of(row)] !== 0,
     find: (row) => {
       if (!isSet(bits, row)) return undefined
       const rank = ranks.of(row)
@@ -58,13 +64,18 @@ export function openRepeats(bits: Buffer | null, path: string): Repeats {
       flush()
       const bytes = Buffer.allocUnsafe(size)
       readSync(file, bytes, 0, size, at - size)
-      return bytes.toString()
+      return parseKept(bytes.toString())
     },
     [Symbol.dispose]: () => {
       closeSync(file)
       rmSync(path, { force: true })
     },
   }
+}
+
+/** Safe because only `keep` above makes what is kept. */
+function parseKept(kept: string): AnsweredRecord | undefined {
+  return (JSON.parse(kept) as AnsweredRecord | null) ?? undefined
 }
 
 function isSet(bits: Buffer, row: number): boolean {

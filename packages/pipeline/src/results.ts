@@ -3,14 +3,15 @@ import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { Problem } from '@plumbline/contract/problem'
-import { chunkOfRow, readChunks } from '@plumbline/db/batches/chunks'
+import { CHECKS } from '@plumbline/contract/products'
+import { firstRowsOf, readAnswers } from '@plumbline/db/batches/chunks'
 import { findBatch, type BatchOwner, type BatchRow } from '@plumbline/db/batches/rows'
 import { unpackSubjects } from './codec.ts'
 import { pagesOfChunks } from './finish.ts'
 import { noSuchBatch } from './owned.ts'
 import type { Pipeline } from './pipeline.ts'
 import { recordsOfChunk, type AnsweredRecord } from './record.ts'
-import { openRepeats } from './repeats.ts'
+import { openRepeats, type Repeats } from './repeats.ts'
 import { rowWriter, type RowFormat, type RowWriter } from './result-rows.ts'
 
 /** What of the results is asked for. */
@@ -93,20 +94,21 @@ async function* rowsOf(
   request: RowFormat & { after: number },
 ): AsyncGenerator<Buffer, void, undefined> {
   using repeats = openRepeats(batch.repeated, join(pipeline.scratchDir, `repeats-${randomUUID()}`))
-  const earlier = new Map<number, AnsweredRecord>()
-  const writer = rowWriter(batch, request, {
-    scoreFraud: pipeline.scoreFraud,
-    repeats,
-    lookUp: (row) => earlier.get(row),
-  })
+  const writer = rowWriter(batch, request, { scoreFraud: pipeline.scoreFraud, repeats })
   if (request.after === 0 && writer.header !== '') yield Buffer.from(writer.header)
   let lastRow = request.after
-  const first = await chunkOfRow(pipeline.db.kysely, batch.id, request.after)
-  for await (const page of first === undefined ? [] : pagesOfChunks(pipeline, batch.id, first)) {
+  const starts = await firstRowsOf(pipeline.db.kysely, batch.id)
+  const open = batch.status === 'running' || batch.status === 'finalizing'
+  const from = request.after < batch.rows_total ? chunkOf(starts, request.after) : undefined
+  for await (const page of from === undefined ? [] : pagesOfChunks(pipeline, batch.id, from)) {
     for (const chunk of page) {
-      const open = batch.status === 'running' || batch.status === 'finalizing'
       if (!chunk.settled && open) return
-      await findEarlier(pipeline, batch, writer.rowsRepeatedBy(chunk, repeats), earlier)
+      const missing = new Set(
+        writer.rowsRepeatedBy(chunk, repeats).map((row) => chunkOf(starts, row)),
+      )
+      const kept = await keepAnswers(pipeline, batch, missing, repeats)
+      // A repeat has no answer before the row that it repeats.
+      if (kept === 'unsettled' && open) return
       yield* linesOf(writer, chunk, request.after)
       lastRow = chunk.firstRow + chunk.rowCount
       // A large file must not hold up the calls of others in this process.
@@ -128,26 +130,46 @@ function* linesOf(
   if (text !== '') yield Buffer.from(text)
 }
 
-/** Loads the answers of rows before the reading began that this chunk repeats. */
-async function findEarlier(
+/** Number of the chunk that holds a row; undefined where there are no chunks any more. */
+function chunkOf(starts: Awaited<ReturnType<typeof firstRowsOf>>, row: number): number | undefined {
+  let low = 0
+  let high = starts.length
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if ((starts[middle]?.firstRow ?? 0) <= row) low = middle + 1
+    else high = middle
+  }
+  return starts[low - 1]?.no
+}
+
+/** Earlier chunks read by one query: a few megabytes, as their cells stay where they are. */
+const EARLIER_CHUNKS = 32
+
+/**
+ * Keeps the answers of chunks before the reading began, all that any later row repeats: each such
+ * chunk is read once, however many rows repeat its own.
+ */
+async function keepAnswers(
   pipeline: Pipeline,
   batch: BatchRow,
-  rows: readonly number[],
-  earlier: Map<number, AnsweredRecord>,
-): Promise<void> {
-  earlier.clear()
-  const wanted = new Set(rows)
-  for (const row of wanted) {
-    if (earlier.has(row)) continue
-    const no = await chunkOfRow(pipeline.db.kysely, batch.id, row)
-    if (no === undefined) throw new Error(`batch ${batch.id} has no row ${row}`)
-    const [chunk] = await readChunks(pipeline.db.pool, batch.id, { fromNo: no, most: 1 })
-    if (chunk === undefined || !chunk.settled) continue
-    const records = recordsOfChunk(unpackSubjects(chunk.subjects), chunk.parts)
-    for (const [place, record] of records) {
-      const at = chunk.firstRow + place
-      // Not its whole chunk: repeats of a thousand chunks would bring a million records.
-      if (wanted.has(at)) earlier.set(at, record)
+  missing: ReadonlySet<number | undefined>,
+  repeats: Repeats,
+): Promise<'settled' | 'unsettled'> {
+  const nos = [...missing].filter((no) => no !== undefined)
+  let settled = true
+  for (let at = 0; at < nos.length; at += EARLIER_CHUNKS) {
+    const page = nos.slice(at, at + EARLIER_CHUNKS)
+    for (const chunk of await readAnswers(pipeline.db.pool, batch.id, page)) {
+      settled &&= chunk.settled
+      const subjects = unpackSubjects(chunk.subjects)
+      const records = chunk.settled
+        ? recordsOfChunk(subjects, chunk.parts)
+        : new Map<number, AnsweredRecord>()
+      for (const place of new Set(CHECKS.flatMap((check) => subjects[check]?.places ?? []))) {
+        const row = chunk.firstRow + place
+        if (repeats.repeated(row)) repeats.keep(row, records.get(place))
+      }
     }
   }
+  return settled ? 'settled' : 'unsettled'
 }

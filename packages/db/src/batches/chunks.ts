@@ -1,4 +1,4 @@
-import { sql, type Kysely } from 'kysely'
+import type { Kysely } from 'kysely'
 import type pg from 'pg'
 import type { Check } from '@plumbline/contract/products'
 import type { Tables } from '../tables.ts'
@@ -68,15 +68,19 @@ export interface Part {
   readonly outcomes: Buffer
 }
 
-/** A chunk with all that a result needs. */
-export interface StoredChunk {
+/** What a chunk was asked and answered. */
+export interface AnsweredChunk {
   readonly no: number
   readonly firstRow: number
-  readonly rowCount: number
   readonly settled: boolean
   readonly subjects: Buffer
-  readonly cells: Buffer
   readonly parts: readonly Part[]
+}
+
+/** A chunk with all that a result needs. */
+export interface StoredChunk extends AnsweredChunk {
+  readonly rowCount: number
+  readonly cells: Buffer
 }
 
 /** Chunks from `fromNo` on, in order, each with its parts. */
@@ -85,23 +89,58 @@ export async function readChunks(
   batchId: string,
   range: { fromNo: number; most: number },
 ): Promise<readonly StoredChunk[]> {
-  const values = [batchId, range.fromNo, range.fromNo + range.most]
-  const chunks = await pool.query<{
-    no: number
-    first_row: number
-    row_count: number
-    settled: boolean
-    subjects: Buffer
-    cells: Buffer
-  }>({
+  const nos = Array.from({ length: range.most }, (_, at) => range.fromNo + at)
+  const { rows } = await pool.query<ChunkRow & { row_count: number; cells: Buffer }>({
     name: 'chunks.page',
     text: `
       select no, first_row, row_count, settled_at is not null as settled, subjects, cells
-      from chunks where batch_id = $1 and no >= $2 and no < $3 order by no`,
-    values,
+      from chunks where batch_id = $1 and no = any($2) order by no`,
+    values: [batchId, nos],
   })
-  // Second, so that the parts of every chunk seen as settled are there.
-  const parts = await pool.query<{
+  const parts = await readParts(pool, batchId, nos)
+  return rows.map((row) => ({
+    ...answeredChunk(row, parts),
+    rowCount: row.row_count,
+    cells: row.cells,
+  }))
+}
+
+/** What these chunks were asked and answered, their cells left out. */
+export async function readAnswers(
+  pool: pg.Pool,
+  batchId: string,
+  nos: readonly number[],
+): Promise<readonly AnsweredChunk[]> {
+  const { rows } = await pool.query<ChunkRow>({
+    name: 'chunks.answers',
+    text: `
+      select no, first_row, settled_at is not null as settled, subjects
+      from chunks where batch_id = $1 and no = any($2) order by no`,
+    values: [batchId, nos],
+  })
+  const parts = await readParts(pool, batchId, nos)
+  return rows.map((row) => answeredChunk(row, parts))
+}
+
+interface ChunkRow {
+  readonly no: number
+  readonly first_row: number
+  readonly settled: boolean
+  readonly subjects: Buffer
+}
+
+function answeredChunk(row: ChunkRow, parts: ReadonlyMap<number, readonly Part[]>): AnsweredChunk {
+  const { no, first_row, settled, subjects } = row
+  return { no, firstRow: first_row, settled, subjects, parts: parts.get(no) ?? [] }
+}
+
+/** Parts by chunk. Read after the chunks, so that the parts of every chunk seen as settled are there. */
+async function readParts(
+  pool: pg.Pool,
+  batchId: string,
+  nos: readonly number[],
+): Promise<ReadonlyMap<number, readonly Part[]>> {
+  const { rows } = await pool.query<{
     chunk_no: number
     check_kind: Check
     indexes: number[] | null
@@ -110,38 +149,27 @@ export async function readChunks(
     name: 'parts.page',
     text: `
       select chunk_no, check_kind, indexes, outcomes
-      from parts where batch_id = $1 and chunk_no >= $2 and chunk_no < $3`,
-    values,
+      from parts where batch_id = $1 and chunk_no = any($2)`,
+    values: [batchId, nos],
   })
   const byChunk = new Map<number, Part[]>()
-  for (const row of parts.rows) {
+  for (const row of rows) {
     const list = byChunk.get(row.chunk_no) ?? []
     list.push({ check: row.check_kind, indexes: row.indexes, outcomes: row.outcomes })
     byChunk.set(row.chunk_no, list)
   }
-  return chunks.rows.map((row) => ({
-    no: row.no,
-    firstRow: row.first_row,
-    rowCount: row.row_count,
-    settled: row.settled,
-    subjects: row.subjects,
-    cells: row.cells,
-    parts: byChunk.get(row.no) ?? [],
-  }))
+  return byChunk
 }
 
-/** Number of the chunk that holds a row; undefined past the end. */
-export async function chunkOfRow(
+/** Number and first row of every chunk, in order. */
+export async function firstRowsOf(
   db: Kysely<Tables>,
   batchId: string,
-  row: number,
-): Promise<number | undefined> {
-  const found = await db
+): Promise<readonly { readonly no: number; readonly firstRow: number }[]> {
+  return await db
     .selectFrom('chunks')
-    .select('no')
+    .select(['no', 'first_row as firstRow'])
     .where('batch_id', '=', batchId)
-    .where('first_row', '<=', row)
-    .where(sql<boolean>`first_row + row_count > ${row}`)
-    .executeTakeFirst()
-  return found?.no
+    .orderBy('no')
+    .execute()
 }
