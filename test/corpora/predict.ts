@@ -16,8 +16,10 @@ export async function main(argv: readonly string[], env: Environment): Promise<n
   const [name = ''] = positionals
   const create = Object.hasOwn(PREDICTORS, name) ? PREDICTORS[name] : undefined
   if (create === undefined) {
+    const met = name === '' ? 'none was given' : `met ${JSON.stringify(name)}`
     console.error(
-      `Expected one of ${Object.keys(PREDICTORS).join(', ')}; met ${JSON.stringify(name)}.`,
+      `Expected a corpus, and its cases as NDJSON on standard input; ${met}.\n` +
+        `There are ${Object.keys(PREDICTORS).join(', ')}.`,
     )
     return 2
   }

@@ -41,7 +41,8 @@ export async function main(argv: readonly string[], env: Environment): Promise<n
   })
   const [path] = positionals
   if (path === undefined || !existsSync(path)) {
-    console.error('Expected a folder of corpora, or a CSV file of labelled signals.')
+    const met = path === undefined ? 'nothing was given' : `there is no ${path}`
+    console.error(`Expected a folder of corpora, or a CSV file of labelled signals; ${met}.`)
     return 2
   }
   if ((await stat(path)).isFile()) {

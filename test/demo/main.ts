@@ -133,23 +133,31 @@ function showProgress(batch: BatchView): void {
   shown = line.slice(0, 40)
 }
 
-/** Rows by risk level, and by what their email check came back with. */
+/** Rows by risk level, and by what their email check came back with; repeats count as rows here. */
 function verdictTable(
   batch: BatchView,
   rows: readonly Readonly<Record<string, string>>[],
 ): Readonly<Record<string, number>> {
-  const emails = Object.groupBy(rows, (row) => row['result.email.status'] || 'not checked')
   return {
-    ...Object.fromEntries(
-      Object.entries(batch.verdicts).map(([level, count]) => [`risk ${level}`, count]),
-    ),
-    ...Object.fromEntries(
-      Object.entries(emails).map(([status, list]) => [`email ${status}`, list?.length ?? 0]),
-    ),
+    ...countsOf(rows, 'risk', 'result.risk_level'),
+    ...countsOf(rows, 'email', 'result.email.status'),
     refused: batch.rows.refused,
     blank: batch.rows.blank,
     repeated: batch.rows.duplicate,
   }
+}
+
+function countsOf(
+  rows: readonly Readonly<Record<string, string>>[],
+  what: string,
+  column: string,
+): Readonly<Record<string, number>> {
+  const kinds = Object.groupBy(rows, (row) => row[column] || 'not asked')
+  return Object.fromEntries(
+    Object.entries(kinds)
+      .toSorted(([one], [other]) => (one < other ? -1 : 1))
+      .map(([kind, list]) => [`${what} ${kind}`, list?.length ?? 0]),
+  )
 }
 
 function creditsOf({ credits }: { credits: { allowance: number; packs: number } }): number {

@@ -56,6 +56,12 @@ describe('magicAnswer', () => {
     })
   })
 
+  test('a phone of which no network was to be asked is answered', () => {
+    expect(magicAnswer('phone', '+12025550112', 'basic')).toMatchObject({
+      outcome: { reason: 'no_hlr_provider', status: 'answered' },
+    })
+  })
+
   test('an extended check knows that an accepted address is not on an accept-all domain', () => {
     expect(magicAnswer('email', 'accepted@magic.test', 'extended')).toMatchObject({
       outcome: { facts: { catchAll: false } },

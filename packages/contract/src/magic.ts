@@ -198,14 +198,13 @@ function emailOutcome(subject: string, depth: Depth): Outcome<'email'> {
   return outcomeOf<'email'>(EMAIL_STATUS[reason] ?? 'unknown', reason, facts)
 }
 
-/** Phone reasons that leave open what was asked. */
+/** Phone reasons that leave open what a network was to be asked. */
 const PHONE_UNKNOWN: readonly Reason<'phone'>[] = [
   'hlr_undetermined',
   'hlr_in_doubt',
   'hlr_paused',
   'hlr_failed',
   'hlr_throttled',
-  'no_hlr_provider',
   'timeout',
 ]
 

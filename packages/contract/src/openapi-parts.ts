@@ -111,7 +111,6 @@ export function answer(text: string, schema: string, more: readonly HeaderName[]
 }
 
 /** The refusals of a path, by status. */
-/** A reference to a component. */
 export function refusals(codes: readonly ProblemCode[]): Part {
   return Object.fromEntries(
     codes.map((code) => [PROBLEMS[code].status, ref('responses', pascal(code))]),
@@ -141,6 +140,7 @@ function codesOfProblems(): readonly ProblemCode[] {
   return Object.keys(PROBLEMS) as ProblemCode[]
 }
 
+/** A reference to a component. */
 export function ref(kind: string, name: string): Part {
   return { $ref: `#/components/${kind}/${name}` }
 }

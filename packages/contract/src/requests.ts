@@ -11,7 +11,7 @@ const SHAPES = {
   phone:
     'a phone number in E.164 form: "+", the country code and the number, 1 to 15 digits in all',
   ip: 'an IPv4 or IPv6 address in its usual notation',
-  domain: 'a domain name without scheme, path, port, "@" or spaces',
+  domain: 'a domain name (no IP address) without scheme, path, port, "@" or spaces',
 } as const satisfies Record<Check, string>
 
 /** What of that a pattern can say; the rest is judged by `READABLE`. */

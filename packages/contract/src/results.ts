@@ -180,6 +180,7 @@ const fraudSignalsResult = z.strictObject({
   credits_used: z.int(),
 })
 
+/** Results of the seven products. */
 export const RESULTS = {
   email: emailResult,
   ip: ipResult,
