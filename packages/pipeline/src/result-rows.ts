@@ -36,7 +36,7 @@ export interface RowWriter {
   readonly header: string
   /** Lines of a chunk's rows after `afterRow` (1-based row numbers), with their number. */
   lines(chunk: StoredChunk, afterRow: number): { text: string; count: number }
-  /** Earlier rows that this chunk repeats and that are not kept at hand. */
+  /** Rows of earlier chunks that this one repeats and that are not kept. */
   rowsRepeatedBy(chunk: StoredChunk, repeats: Repeats): readonly number[]
 }
 
@@ -44,27 +44,19 @@ export interface RowWriter {
 const FAILED_RECORD =
   'This record could not be answered because of a fault of the service; it was not charged.'
 
-/**
- * Makes the writer of a batch's rows.
- * @param lookUp finds the answer of an earlier row where `repeats` does not hold it
- */
+/** Makes the writer of a batch's rows; `repeats` keeps what it writes and finds it again. */
 export function rowWriter(
   batch: BatchRow,
   format: RowFormat,
   tools: {
     readonly scoreFraud: FraudScorer
     readonly repeats: Repeats
-    readonly lookUp: (row: number) => AnsweredRecord | undefined
   },
 ): RowWriter {
   const skin =
     format.format === 'csv'
       ? csvSkin(batch, format.raw, tools.scoreFraud)
       : jsonSkin(batch, tools.scoreFraud)
-  const earlier = (row: number): AnsweredRecord | undefined => {
-    const kept = tools.repeats.find(row)
-    return kept === undefined ? tools.lookUp(row) : parseKept(kept)
-  }
   const shown = (status: RowStatus, record: AnsweredRecord | undefined): boolean => {
     if (format.only === null || format.only.has(status)) return true
     const done = status === 'done' && record !== undefined
@@ -81,10 +73,10 @@ export function rowWriter(
       const row = chunk.firstRow + place
       const own = records.get(place)
       if (kind === 'billable' && tools.repeats.repeated(row)) {
-        tools.repeats.keep(row, JSON.stringify(own ?? null))
+        tools.repeats.keep(row, own)
       }
       if (row < afterRow) continue
-      const record = kind === 'duplicate' ? repeatOf(cells, place, earlier) : own
+      const record = kind === 'duplicate' ? repeatOf(cells, place, tools.repeats) : own
       const status = statusOf(kind, record)
       if (!shown(status, record)) continue
       text += skin.line(cells, place, {
@@ -103,7 +95,7 @@ export function rowWriter(
 
 function rowsRepeatedBy(chunk: StoredChunk, repeats: Repeats): readonly number[] {
   const rows = Object.values(unpackCells(chunk.cells).ofRow)
-  return rows.filter((row) => row < chunk.firstRow && repeats.find(row) === undefined)
+  return rows.filter((row) => row < chunk.firstRow && !repeats.has(row))
 }
 
 function statusOf(kind: RowKind, record: AnsweredRecord | undefined): RowStatus {
@@ -119,20 +111,11 @@ function statusOf(kind: RowKind, record: AnsweredRecord | undefined): RowStatus 
 }
 
 /** The answer of the row that this one repeats, in the repeat's own writing. */
-function repeatOf(
-  cells: ChunkCells,
-  place: number,
-  earlier: (row: number) => AnsweredRecord | undefined,
-): AnsweredRecord | undefined {
+function repeatOf(cells: ChunkCells, place: number, repeats: Repeats): AnsweredRecord | undefined {
   const ofRow = cells.ofRow[place]
   if (ofRow === undefined) throw new Error('a repeat does not say of which row')
-  const record = earlier(ofRow)
+  const record = repeats.find(ofRow)
   return record === undefined ? undefined : recordAsAsked(record, cells.asked[place] ?? {})
-}
-
-/** Safe because only `lines` above makes what repeats keep. */
-function parseKept(kept: string): AnsweredRecord | undefined {
-  return (JSON.parse(kept) as AnsweredRecord | null) ?? undefined
 }
 
 function chargedFor(batch: BatchRow, record: AnsweredRecord | undefined): number {
