@@ -1,30 +1,94 @@
+import { createWriteStream } from 'node:fs'
+import { once } from 'node:events'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
-import type { Engine } from '@plumbline/contract/engine'
-import type { Json } from '@plumbline/contract/outcome'
-import { createDomainEngine } from '@plumbline/engines/domain/engine'
-import { createEgress } from '@plumbline/engines/net/egress'
-import { createResolver } from '@plumbline/engines/net/resolver'
-import { createLocalLimiter } from '@plumbline/queue/local-limiter'
-import { createLocalMemory } from '@plumbline/queue/local-memory'
-import { spawnSimnet } from '../simnet/child.ts'
-import { atMost, bounded, quantile } from './figure.ts'
-import type { Figure } from './figure.ts'
+import { spawnSimnet, type SimnetProcess } from '../simnet/child.ts'
+import type { Registry } from '../simnet/world/registries.ts'
+import { startService, type Account, type TestService } from '../support/service.ts'
+import { atMost, bounded, quantile, type Figure } from './figure.ts'
+import { startServers } from './servers.ts'
+import { uploadList, waitForEnd } from './upload.ts'
 
 const NAMES = 20_000
 const REGISTRIES = 50
 /** What each registry allows, and how long it takes to answer. */
 const PER_SECOND = 5
 const DELAY_MS = 80
-const CHUNK = 500
-/** Tasks in hand at once; a task that waits for its registries costs nothing but its place. */
-const SLOTS = 64
-/** How often the dispatcher looks. */
-const LOOK_MS = 100
+const IDEAL_SECONDS = NAMES / REGISTRIES / PER_SECOND
 const LIVE_EVERY_MS = 1_000
+const LIVE_MOST_MS = 2_000
 
-/** A list over many registries against the ideal schedule, each kept to its limit by its own count. */
+/**
+ * A list over many registries, upload to finished file, against the ideal schedule; each registry is
+ * kept to its limit by its own count, and calls go on meanwhile.
+ */
 export async function run(): Promise<readonly Figure[]> {
-  const registries = Array.from({ length: REGISTRIES }, (_, at) => ({
+  await using servers = await startServers()
+  const dir = await mkdtemp(join(tmpdir(), 'plumbline-domains-'))
+  try {
+    const list = join(dir, 'list.csv')
+    await writeNames(list)
+    const figures: Figure[] = []
+    for (const backend of ['redis', 'embedded'] as const) {
+      await using simnet = await spawnSimnet({ registries: registries() })
+      await using service = await startService({
+        databaseUrl: servers.databaseUrl,
+        redisUrl: backend === 'redis' ? servers.redisUrl : undefined,
+        workers: [['domain'], ['batch']],
+        engines: 'real',
+        env: { ...simnet.settings, REGISTRY_QUERIES_PER_SECOND: String(PER_SECOND) },
+      })
+      figures.push(...(await measure(service, simnet, list, backend)))
+    }
+    return figures
+  } finally {
+    await rm(dir, { recursive: true, force: true })
+  }
+}
+
+async function measure(
+  service: TestService,
+  simnet: SimnetProcess,
+  list: string,
+  backend: string,
+): Promise<readonly Figure[]> {
+  const account = await service.account({ credits: NAMES * 2 })
+  const caller = await service.account({ credits: NAMES })
+  const stop = new AbortController()
+  const live = callNowAndThen(service, caller, stop.signal)
+  const startMs = performance.now()
+  const { id } = await uploadList(service, account, list, 'domain')
+  const batch = await waitForEnd(service, account, id, 200)
+  const seconds = (performance.now() - startMs) / 1_000
+  stop.abort()
+  const liveMs = await live
+  if (batch.status !== 'completed' || batch.rows.done !== NAMES) {
+    throw new Error(`the list ended as ${batch.status} with ${batch.rows.done} rows`)
+  }
+  const seen = Object.entries((await simnet.counters()).registries)
+    .filter(([host]) => host.startsWith('rdap.bench-'))
+    .map(([, counts]) => counts)
+  const refused = seen.reduce((sum, counts) => sum + counts.refused, 0)
+  const queries = seen.reduce((sum, counts) => sum + counts.queries, 0) - liveMs.length
+  const most = Math.max(...seen.map(({ times }) => mostInASecond(times)))
+  const name = 'domain: 20,000 names, 50 registries'
+  return [
+    atMost({ name, backend, unit: 's' }, seconds, IDEAL_SECONDS, 1.2),
+    bounded({ name: 'domain: refused by registries', backend, unit: 'queries' }, refused, 0),
+    bounded({ name: 'domain: most in one second', backend, unit: 'queries' }, most, PER_SECOND),
+    atMost({ name: 'domain: asked in all', backend, unit: 'queries' }, queries, NAMES, 1),
+    bounded(
+      { name: 'domain: live meanwhile, p99', backend, unit: 'ms' },
+      quantile(liveMs, 0.99),
+      LIVE_MOST_MS,
+    ),
+  ]
+}
+
+function registries(): readonly Registry[] {
+  return Array.from({ length: REGISTRIES }, (_, at) => ({
     name: `bench-${at}`,
     tlds: [`bench${at}`],
     rdap: {
@@ -35,138 +99,34 @@ export async function run(): Promise<readonly Figure[]> {
       delayMs: DELAY_MS,
     },
   }))
-  await using simnet = await spawnSimnet({ registries })
-  await using engine = engineIn(simnet.settings)
-  const stop = new AbortController()
-  const live = callNowAndThen(engine, stop.signal)
-  const startMs = performance.now()
-  await runList(engine)
-  const seconds = (performance.now() - startMs) / 1_000
-  stop.abort()
-  const liveMs = await live
-  const counters = await simnet.counters()
-  const seen = Object.entries(counters.registries).filter(([host]) =>
-    host.startsWith('rdap.bench-'),
-  )
-  const refused = seen.reduce((sum, [, { refused: count }]) => sum + count, 0)
-  const most = Math.max(...seen.map(([, { times }]) => mostInASecond(times)))
-  const head = { backend: 'engine' } as const
-  const ideal = NAMES / REGISTRIES / PER_SECOND
-  return [
-    atMost(
-      { ...head, name: 'domain: 20,000 names, 50 registries', unit: 's' },
-      seconds,
-      ideal,
-      1.2,
-    ),
-    bounded({ ...head, name: 'domain: refused by registries', unit: 'queries' }, refused, 0),
-    bounded({ ...head, name: 'domain: most in one second', unit: 'queries' }, most, PER_SECOND),
-    bounded(
-      { ...head, name: 'domain: live meanwhile, p99', unit: 'ms' },
-      quantile(liveMs, 0.99),
-      2_000,
-    ),
-  ]
 }
 
-function engineIn(settings: Readonly<Record<string, string>>): Engine<'domain'> {
-  const egress = createEgress({ allow: ['127.0.0.0/8'] })
-  const nobody = { has: (): boolean => false }
-  const silent = (): void => undefined
-  return createDomainEngine({
-    egress,
-    resolver: createResolver({ servers: [settings['DNS_SERVERS'] ?? ''], egress }),
-    memory: createLocalMemory(),
-    limiter: createLocalLimiter(),
-    riskOf: () => 0,
-    log: { debug: silent, info: silent, warn: silent, error: silent },
-    disposable: nobody,
-    parkingNs: nobody,
-    parkingIp: nobody,
-    rdapBootstrapUrl: settings['RDAP_BOOTSTRAP_URL'] ?? '',
-    whoisServer: settings['WHOIS_SERVER'] ?? '',
-    whoisPort: Number(settings['WHOIS_PORT']),
-    nameServerPort: Number(settings['NAME_SERVER_PORT']),
-    registryPerSecond: PER_SECOND,
-  })
+async function writeNames(path: string): Promise<void> {
+  const file = createWriteStream(path)
+  file.write('company,domain\n')
+  for (let at = 0; at < NAMES; at++) file.write(`Company ${at},name${at}.bench${at % REGISTRIES}\n`)
+  file.end()
+  await once(file, 'close')
 }
 
-interface Task {
-  readonly subjects: readonly string[]
-  readonly states?: readonly (Json | undefined)[]
-}
-
-interface Group {
-  readonly tasks: Task[]
-  nextMs: number
-  out: boolean
-}
-
-/** Hands out chunks, and what waits by its group, one task of a group at a time, as the dispatcher does. */
-async function runList(engine: Engine<'domain'>): Promise<void> {
-  const names = Array.from({ length: NAMES }, (_, at) => `name${at}.bench${at % REGISTRIES}`)
-  const fresh: Task[] = []
-  for (let at = 0; at < NAMES; at += CHUNK) fresh.push({ subjects: names.slice(at, at + CHUNK) })
-  const groups = new Map<string, Group>()
-  const now = { done: 0, busy: 0 }
-  const work = async (task: Task, from?: Group): Promise<void> => {
-    now.busy++
-    const answers = await engine.run({
-      ...task,
-      depth: 'basic',
-      lane: 'bulk',
-      tenant: 'bench',
-      signal: AbortSignal.timeout(600_000),
-    })
-    const waiting = new Map<
-      string,
-      { afterMs: number; subjects: string[]; states: (Json | undefined)[] }
-    >()
-    for (const [at, answer] of answers.entries()) {
-      if (answer.kind === 'outcome') now.done++
-      else {
-        const held = waiting.get(answer.group) ?? { afterMs: 0, subjects: [], states: [] }
-        held.afterMs = Math.max(held.afterMs, answer.afterMs)
-        held.subjects.push(task.subjects[at] ?? '')
-        held.states.push(answer.state)
-        waiting.set(answer.group, held)
-      }
-    }
-    for (const [name, { afterMs, ...later }] of waiting) {
-      const group = groups.get(name) ?? { tasks: [], nextMs: 0, out: false }
-      group.tasks.push(later)
-      group.nextMs = Math.max(group.nextMs, performance.now() + afterMs)
-      groups.set(name, group)
-    }
-    if (from !== undefined) from.out = false
-    now.busy--
-  }
-  while (now.done < NAMES) {
-    while (now.busy < SLOTS && fresh.length > 0) void work(fresh.shift() ?? { subjects: [] })
-    for (const group of groups.values()) {
-      if (now.busy >= SLOTS || group.out || group.nextMs > performance.now()) continue
-      const task = group.tasks.shift()
-      if (task === undefined) continue
-      group.out = true
-      void work(task, group)
-    }
-    await wait(LOOK_MS)
-  }
-}
-
-async function callNowAndThen(engine: Engine<'domain'>, stop: AbortSignal): Promise<number[]> {
+/** How long single calls took; one that is not answered throws. */
+async function callNowAndThen(
+  service: TestService,
+  account: Account,
+  stop: AbortSignal,
+): Promise<number[]> {
   const timesMs: number[] = []
   for (let at = 0; !stop.aborted; at++) {
     const startMs = performance.now()
-    const [answer] = await engine.run({
-      subjects: [`live${at}.bench${at % REGISTRIES}`],
-      depth: 'basic',
-      lane: 'live',
-      tenant: 'bench',
-      signal: AbortSignal.timeout(15_000),
+    const domain = `live${at}.bench${at % REGISTRIES}`
+    const response = await service.call(account.liveKey, 'POST', '/v1/domain', {
+      domain,
+      explain: true,
     })
-    if (answer?.kind !== 'outcome' || answer.status !== 'answered') timesMs.push(Infinity)
-    else timesMs.push(performance.now() - startMs)
+    const body = await response.text()
+    if (!response.ok) throw new Error(`a call answered ${response.status}: ${body}`)
+    if (!body.includes('"unregistered"')) throw new Error(`a call knew nothing: ${body}`)
+    timesMs.push(performance.now() - startMs)
     await wait(LIVE_EVERY_MS, undefined, { signal: stop }).catch(() => undefined)
   }
   return timesMs

@@ -111,7 +111,7 @@ export function createDomainEngine(options: DomainEngineOptions): Engine<'domain
     check: 'domain',
     run,
     health: async () => healthOf(bootstrap, manners),
-    [Symbol.asyncDispose]: async () => undefined,
+    [Symbol.asyncDispose]: () => manners[Symbol.asyncDispose](),
   }
 }
 

@@ -1,9 +1,10 @@
 import type { Limiter } from '@plumbline/contract/engine'
 import type { Json } from '@plumbline/contract/outcome'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { SILENT, createOpenLimiter } from './engine-fixture.ts'
 import { createManners } from './manners.ts'
-import type { Manners, MannersOptions, Mood, Turn, Turned } from './manners.ts'
+import type { Manners, MannersOptions, Turn, Turned } from './manners.ts'
+import type { Mood } from './registry-server.ts'
 
 const FINE: Mood = { kind: 'fine' }
 const NEVER = new AbortController().signal
@@ -126,5 +127,100 @@ test('limits out of reach ask nobody, and go on when they are back', async () =>
   }
   const { manners } = polite({ limiter: flaky })
   expect(await take(manners)).toMatchObject({ kind: 'done' })
-  expect(tries).toBe(2)
+  expect(tries).toBe(3)
 })
+
+/** Limits of one place that several workers share, by the test's clock. */
+function createSharedLimiter(): Limiter {
+  const full = new Map<string, number>()
+  const held = new Map<string, Set<symbol>>()
+  return {
+    async take(key, count, { perSecond, burst }) {
+      const interval = 1_000 / perSecond
+      const after = Math.max(Date.now(), full.get(key) ?? 0) + count * interval
+      const late = after - Date.now() - burst * interval
+      if (late > 0) return { granted: false, retryMs: Math.ceil(late) }
+      full.set(key, after)
+      return { granted: true }
+    },
+    async lease(key, limit) {
+      const holders = held.get(key) ?? new Set()
+      if (holders.size >= limit) return { granted: false, retryMs: 15_000 }
+      const holder = Symbol(key)
+      held.set(key, holders.add(holder))
+      return {
+        granted: true,
+        renew: async () => true,
+        release: async () => void holders.delete(holder),
+      }
+    },
+  }
+}
+
+/** What a server counts that hears a question at any moment of its time. */
+function createServer(delayMs: () => number): {
+  readonly times: number[]
+  ask(): Promise<{ value: null; mood: Mood }>
+} {
+  const times: number[] = []
+  const random = createRandom(7)
+  return {
+    times,
+    ask: () =>
+      new Promise((resolve) => {
+        const wholeMs = delayMs()
+        setTimeout(() => times.push(Date.now()), wholeMs * random())
+        setTimeout(() => resolve({ value: null, mood: FINE }), wholeMs)
+      }),
+  }
+}
+
+function createRandom(seed: number): () => number {
+  let state = seed
+  return () => (state = (state * 48_271) % 2_147_483_647) / 2_147_483_647
+}
+
+function mostWithin(times: readonly number[], windowMs: number): number {
+  const sorted = times.toSorted((a, b) => a - b)
+  const counts = sorted.map((start) => sorted.filter((t) => t >= start && t - start < windowMs))
+  return Math.max(...counts.map((window) => window.length))
+}
+
+test.each([
+  { what: 'one worker, answers in 80 ms', workers: 1, perSecond: 5, delayMs: () => 80, least: 0.9 },
+  {
+    what: 'three workers, answers in up to a second',
+    workers: 3,
+    perSecond: 5,
+    delayMs: createRandomDelay(1_000),
+    least: 0.3,
+  },
+  { what: 'a question in two seconds', workers: 2, perSecond: 0.5, delayMs: () => 80, least: 0.9 },
+])(
+  'no second of the server holds more than it allows, wherever it counts: $what',
+  async ({ workers, perSecond, delayMs, least }) => {
+    vi.useFakeTimers()
+    onTestFinished(() => void vi.useRealTimers())
+    const server = createServer(delayMs)
+    const shared = { limiter: createSharedLimiter(), perSecond, holdMs: 1_000_000 }
+    const all = Array.from({ length: workers }, () => polite(shared).manners)
+    const questions = 60
+    const turns = Array.from({ length: questions }, (_, at) =>
+      all[at % workers]?.take('rdap:a.test', { lane: 'bulk', signal: NEVER }, server.ask),
+    )
+    const startMs = Date.now()
+    let endMs = startMs
+    void Promise.all(turns).then(() => (endMs = Date.now()))
+    await vi.advanceTimersByTimeAsync((questions / perSecond / least) * 1_000)
+    expect(server.times).toHaveLength(questions)
+    expect(endMs).toBeGreaterThan(startMs)
+    expect(mostWithin(server.times, 1_000 / Math.min(1, perSecond))).toBeLessThanOrEqual(
+      Math.max(1, perSecond),
+    )
+  },
+)
+
+function createRandomDelay(mostMs: number): () => number {
+  const random = createRandom(11)
+  return () => mostMs * random()
+}

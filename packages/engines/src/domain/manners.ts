@@ -1,11 +1,6 @@
 import type { Lease, Limiter, Memory } from '@plumbline/contract/engine'
-
-/** How a server took a question. */
-export type Mood =
-  | { readonly kind: 'fine' }
-  /** It did not answer: down, overloaded, or out of reach. */
-  | { readonly kind: 'silent' }
-  | { readonly kind: 'throttled'; readonly retryMs: number | null }
+import { createRegistryServer, isPaused, learn } from './registry-server.ts'
+import type { Mood, RegistryServer } from './registry-server.ts'
 
 /** Who waits for a turn. */
 export interface Turn {
@@ -22,8 +17,14 @@ export type Turned<T> =
   | { readonly kind: 'paused'; readonly why: 'throttled' | 'silent'; readonly retryMs: number }
   | { readonly kind: 'aborted' }
 
-/** Keeps to what each registry server bears, over all workers. */
-export interface Manners {
+/**
+ * Keeps to what each registry server bears, over all workers.
+ *
+ * A server counts arrivals in windows of its own, and nobody here knows when within a question's time
+ * it arrived. So a question counts from before it is sent until a second after its answer came: however
+ * the network bunches them, no second of the server's own holds more than it allows.
+ */
+export interface Manners extends AsyncDisposable {
   /** Runs `ask` when `server` has room. Live goes before bulk. */
   take<T>(
     server: string,
@@ -37,7 +38,7 @@ export interface Manners {
 export interface MannersOptions {
   readonly limiter: Limiter
   readonly memory: Memory
-  /** Questions a second that a server allows; default 2. */
+  /** Questions a second that a server allows, a fraction for fewer; default 2. */
   readonly perSecond?: number
   /** The same for single servers, by host. */
   readonly rates?: Readonly<Record<string, number>>
@@ -50,43 +51,35 @@ export interface MannersOptions {
   readonly log: { warn(fields: object, message: string): void }
 }
 
-/**
- * The part of a server's limit that is used. A server counts arrivals in windows of its own, and the
- * network bunches what was sent evenly.
- */
-const USED_PART = 0.88
-
 const DEFAULT_PER_SECOND = 2
 const DEFAULT_CONCURRENCY = 2
 const DEFAULT_HOLD_MS = 10_000
-/** Longer than any one question may take. */
-const LEASE_MS = 30_000
-/** Silences in a row until a server is left alone, and for how long at first. */
-const SILENCES = 5
-const SILENT_PAUSE_MS = 30_000
-const THROTTLED_PAUSE_MS = 60_000
-const MAX_PAUSE_MS = 3_600_000
+/** Longer than any one question may take; what a worker held that died is free after it. */
+const LEASE_MS = 15_000
+const SECOND_MS = 1_000
+/** How soon a worker looks again for what another one holds. */
+const HELD_LOOK_MS = 25
 /** Work that is still queued when a list comes again, so that the server never idles. */
 const KEEP_MS = 2_000
 const LEAST_LATER_MS = 250
 const LIMITS_RETRY_MS = 500
-/** How old a look at the pauses of other workers may be. */
-const PAUSE_LOOK_MS = 1_000
 
 /** Makes the manners. Pauses are shared through `memory`, rates and places through `limiter`. */
 export function createManners(options: MannersOptions): Manners {
   const servers = new Map<string, Server>()
+  const closing = Promise.withResolvers<void>()
   const settings = {
     ...options,
     concurrency: options.concurrency ?? DEFAULT_CONCURRENCY,
     holdMs: options.holdMs ?? DEFAULT_HOLD_MS,
+    closed: closing.promise,
   }
   const serverOf = (name: string): Server => {
     const known = servers.get(name)
     if (known !== undefined) return known
     const host = name.slice(name.indexOf(':') + 1)
     const allowed = options.rates?.[host] ?? options.perSecond ?? DEFAULT_PER_SECOND
-    const server = createServer(name, allowed * USED_PART)
+    const server = createServer(name, allowed)
     servers.set(name, server)
     return server
   }
@@ -100,10 +93,18 @@ export function createManners(options: MannersOptions): Manners {
         .filter((server) => server.pause.until > now)
         .map((server) => ({ server: server.name, retryMs: server.pause.until - now }))
     },
+    async [Symbol.asyncDispose]() {
+      closing.resolve()
+      await Promise.all([...servers.values()].flatMap(({ counting }) => [...counting]))
+    },
   }
 }
 
-type Settings = MannersOptions & { readonly concurrency: number; readonly holdMs: number }
+type Settings = MannersOptions & {
+  readonly concurrency: number
+  readonly holdMs: number
+  readonly closed: Promise<void>
+}
 
 type Held = Extract<Lease, { granted: true }>
 
@@ -115,29 +116,24 @@ interface Waiter {
   readonly refuse: (turned: Exclude<Turned<never>, { kind: 'done' }>) => void
 }
 
-interface Server {
-  readonly name: string
-  readonly perSecond: number
+interface Server extends RegistryServer {
   readonly waiting: { readonly live: Waiter[]; readonly bulk: Waiter[] }
+  /** What of this process the window counts; each ends when it does not any more. */
+  readonly counting: Set<Promise<void>>
+  /** The right to ask next, taken ahead of the moment at which the window has room. */
+  hasTurn: boolean
   running: number
   pumping: boolean
-  pause: { until: number; why: 'throttled' | 'silent' }
-  lookedAt: number
-  silences: number
-  pauses: number
 }
 
 function createServer(name: string, perSecond: number): Server {
   return {
-    name,
-    perSecond,
+    ...createRegistryServer(name, perSecond),
     waiting: { live: [], bulk: [] },
+    counting: new Set(),
+    hasTurn: false,
     running: 0,
     pumping: false,
-    pause: { until: 0, why: 'silent' },
-    lookedAt: 0,
-    silences: 0,
-    pauses: 0,
   }
 }
 
@@ -194,31 +190,56 @@ async function pump(server: Server, settings: Settings): Promise<void> {
   }
 }
 
+// Turns go round between workers by a bucket; what the window and the places hold is held by leases.
 async function startNext(server: Server, settings: Settings): Promise<void> {
-  const lease = await settings.limiter.lease(
+  if (!server.hasTurn) {
+    const { perSecond } = server
+    const rate = { perSecond, burst: 1 }
+    const grant = await settings.limiter.take(`domain:rate:${server.name}`, 1, rate)
+    if (!grant.granted) return sleep(Math.min(grant.retryMs, SECOND_MS))
+    server.hasTurn = true
+  }
+  const { questions, ms } = server.window
+  if (server.counting.size >= questions) {
+    await Promise.race(server.counting)
+    return
+  }
+  const place = await settings.limiter.lease(
     `domain:place:${server.name}`,
     settings.concurrency,
     LEASE_MS,
   )
-  if (!lease.granted) return sleep(Math.min(lease.retryMs, 100))
-  const grant = await settings.limiter.take(`domain:rate:${server.name}`, 1, {
-    perSecond: server.perSecond,
-    burst: 1,
-  })
-  if (!grant.granted) {
-    await lease.release()
-    return sleep(Math.min(grant.retryMs, 1_000))
+  if (!place.granted) return sleep(HELD_LOOK_MS)
+  const counted = await settings.limiter
+    .lease(`domain:window:${server.name}`, questions, LEASE_MS + ms)
+    .catch(async (error: unknown) => {
+      await place.release().catch(() => undefined)
+      throw error
+    })
+  if (!counted.granted) {
+    await place.release()
+    return sleep(HELD_LOOK_MS)
   }
   dropAborted(server)
   const waiter = server.waiting.live.shift() ?? server.waiting.bulk.shift()
-  if (waiter === undefined) return lease.release()
-  void serve(server, waiter, lease, settings)
+  if (waiter === undefined) {
+    await Promise.all([place.release(), counted.release()])
+    return
+  }
+  server.hasTurn = false
+  const served = serve(server, waiter, place, settings)
+  const counting = served.then(() => forget(server, counted, settings))
+  server.counting.add(counting)
+  void counting.then(() => {
+    server.counting.delete(counting)
+    void pump(server, settings)
+  })
 }
 
 async function serve(
   server: Server,
   waiter: Waiter,
-  lease: Held,
+  place: Held,
   settings: Settings,
 ): Promise<void> {
   server.running++
@@ -228,42 +249,14 @@ async function serve(
     waiter.fail(error)
   } finally {
     server.running--
-    await lease.release().catch(() => undefined)
+    await place.release().catch(() => undefined)
     void pump(server, settings)
   }
 }
 
-async function learn(server: Server, mood: Mood, settings: Settings): Promise<void> {
-  if (mood.kind === 'fine') {
-    server.silences = 0
-    server.pauses = 0
-    return
-  }
-  server.silences = mood.kind === 'silent' ? server.silences + 1 : 0
-  if (mood.kind === 'silent' && server.silences < SILENCES) return
-  const first = mood.kind === 'silent' ? SILENT_PAUSE_MS : THROTTLED_PAUSE_MS
-  const asked = mood.kind === 'throttled' ? mood.retryMs : null
-  const ms = Math.min(MAX_PAUSE_MS, asked ?? first * 2 ** server.pauses)
-  server.pauses++
-  server.silences = 0
-  server.pause = { until: settings.now() + ms, why: mood.kind }
-  await settings.memory.set([
-    { key: `domain:pause:${server.name}`, value: { ...server.pause }, ttlMs: Math.max(1, ms) },
-  ])
-}
-
-async function isPaused(server: Server, settings: Settings): Promise<boolean> {
-  const now = settings.now()
-  if (now - server.lookedAt >= PAUSE_LOOK_MS) {
-    server.lookedAt = now
-    const [held] = await settings.memory.get([`domain:pause:${server.name}`])
-    if (typeof held === 'object' && held !== null && 'until' in held && 'why' in held) {
-      const until = Number(held['until'])
-      const why = held['why'] === 'throttled' ? 'throttled' : 'silent'
-      if (until > server.pause.until) server.pause = { until, why }
-    }
-  }
-  return server.pause.until > now
+async function forget(server: Server, counted: Held, { closed }: Settings): Promise<void> {
+  await Promise.race([sleep(server.window.ms), closed])
+  await counted.release().catch(() => undefined)
 }
 
 function sendAway(server: Server, settings: Settings): void {
