@@ -1,6 +1,6 @@
 import { fork } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
-import { once } from 'node:events'
+import { on, once } from 'node:events'
 import type { CountersJson } from './counters.ts'
 import type { SimnetOptions } from './simnet.ts'
 
@@ -10,6 +10,8 @@ export interface SimnetProcess extends AsyncDisposable {
   readonly pid: number
   /** What its servers have seen so far. */
   counters(): Promise<CountersJson>
+  /** RCPT commands for each recipient; empty without `countsRecipients`. */
+  recipients(): Promise<ReadonlyMap<string, number>>
 }
 
 const START_MS = 20_000
@@ -24,10 +26,10 @@ export async function spawnSimnet(options: Omit<SimnetOptions, 'world'>): Promis
     settings,
     pid: child.pid ?? 0,
     counters: async () => {
-      const answered = once(child, 'message', { signal: AbortSignal.timeout(START_MS) })
-      child.send('counters')
-      const [message] = await answered
-      return (message as { counters: CountersJson }).counters
+      return (await answerOf(child, 'counters')) as CountersJson
+    },
+    recipients: async () => {
+      return new Map((await answerOf(child, 'recipients')) as readonly [string, number][])
     },
     [Symbol.asyncDispose]: async () => {
       if (child.exitCode !== null || child.signalCode !== null) return
@@ -36,6 +38,17 @@ export async function spawnSimnet(options: Omit<SimnetOptions, 'world'>): Promis
       await left
     },
   }
+}
+
+/** What the program answers to a question, as `main.ts` writes it. */
+async function answerOf(child: ChildProcess, question: string): Promise<unknown> {
+  const messages = on(child, 'message', { signal: AbortSignal.timeout(START_MS) })
+  child.send(question)
+  for await (const [message] of messages) {
+    const answers = message as { readonly [question: string]: unknown }
+    if (question in answers) return answers[question]
+  }
+  return undefined
 }
 
 /** The one line that the program prints when it is ready. */

@@ -2,6 +2,8 @@
 export interface Counters {
   dnsQueries: number
   readonly smtp: Map<string, HostCounters>
+  /** RCPT commands for each recipient, as it was written; null where nobody wants to know. */
+  readonly recipients: Map<string, number> | null
   readonly registries: Map<string, QueryCounters>
   readonly hlr: HlrCounters
   /** Things that a well-behaved client never does, by what was done. */
@@ -39,10 +41,11 @@ export interface HlrCounters {
 }
 
 /** Counters at zero. */
-export function createCounters(): Counters {
+export function createCounters(countsRecipients: boolean): Counters {
   return {
     dnsQueries: 0,
     smtp: new Map(),
+    recipients: countsRecipients ? new Map() : null,
     registries: new Map(),
     hlr: { requests: 0, refused: 0, perNumber: new Map(), costMilli: 0 },
     violations: new Map(),
@@ -75,6 +78,12 @@ export function queryCounters(counters: Counters, server: string): QueryCounters
     counters.registries.set(server, found)
   }
   return found
+}
+
+/** Notes a RCPT command. */
+export function noteRecipient({ recipients }: Counters, host: HostCounters, address: string): void {
+  host.rcptTimes.add(Date.now())
+  recipients?.set(address, (recipients.get(address) ?? 0) + 1)
 }
 
 /** Notes something that a well-behaved client never does. */
@@ -126,7 +135,7 @@ export function createTimes(): Times {
   }
 }
 
-/** Counters as another process gets them: records for maps, lists for times. */
+/** Counters as another process gets them: records for maps, lists for times; recipients are sent apart. */
 export interface CountersJson {
   readonly dnsQueries: number
   readonly smtp: Readonly<

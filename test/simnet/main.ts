@@ -17,6 +17,8 @@ async function main(): Promise<void> {
   })
   process.on('message', (message) => {
     if (message === 'counters') process.send?.({ counters: countersJson(simnet.counters) })
+    if (message === 'recipients')
+      process.send?.({ recipients: [...(simnet.counters.recipients ?? [])] })
   })
   process.stdout.write(`${JSON.stringify(simnet.settings)}\n`)
   await ended

@@ -45,6 +45,8 @@ export interface SimnetOptions extends Omit<WorldOptions, 'seed'> {
     | 'vonage-identity'
     | 'messente'
   readonly hlrFaults?: HlrFaults
+  /** Whether RCPT commands are counted for each recipient too; default not. */
+  readonly countsRecipients?: boolean
 }
 
 /** Starts every server of a world on addresses of 127.0.0.0/8; throws when an address or port is taken. */
@@ -52,7 +54,7 @@ export async function startSimnet(options: SimnetOptions): Promise<Simnet> {
   const world =
     options.world ??
     makeWorld({ nameServerBlock: process.pid % 256, ...options, seed: options.seed ?? 1 })
-  const counters = createCounters()
+  const counters = createCounters(options.countsRecipients === true)
   const ports = options.ports ?? {}
   await using started = new AsyncDisposableStack()
   const dns = started.use(await startDns(world, counters, ports.dns ?? 0))
@@ -87,6 +89,7 @@ export async function startSimnet(options: SimnetOptions): Promise<Simnet> {
       LISTS_MIRROR_URL: `http://127.0.0.1:${feeds.port}/feeds/`,
       EGRESS_ALLOW: '127.0.0.0/8',
       GREYLIST_SCHEDULE_SECONDS: '2,3,5',
+      SMTP_SECOND_LOOK_SECONDS: '2',
     },
     world,
     counters,

@@ -52,7 +52,8 @@ function waitsOf(subject: string): { times: number; later: Later } | undefined {
   if (word === undefined) return undefined
   const reason = word === 'grey' ? 'greylisted' : 'no_room'
   const group = `instant:${word}`
-  return { times: Number(times), later: { kind: 'later', afterMs: 150, group, reason } }
+  const isOwnWait = word === 'grey'
+  return { times: Number(times), later: { kind: 'later', afterMs: 150, group, isOwnWait, reason } }
 }
 
 /** The facts that an instant engine gives for a subject. */

@@ -145,6 +145,8 @@ export interface Later {
   readonly afterMs: number
   /** What it waits for, for example `mx:google` or `rdap:verisign`; subjects of one group wait together. */
   readonly group: string
+  /** The wait is this subject's alone: whatever else waits by the same group need not wait as long. */
+  readonly isOwnWait?: boolean
   readonly reason: string
   /** Carried back to the engine with the next try, for example `{ "tries": 2, "since": "..." }`. */
   readonly state?: Json

@@ -1,4 +1,4 @@
-import type { Answer, Json, Later } from '@plumbline/contract/outcome'
+import type { Answer, Json } from '@plumbline/contract/outcome'
 import type { Engine, EngineRequest } from '@plumbline/contract/engine'
 import type { Check } from '@plumbline/contract/products'
 import { storeArrival, type Arrival, type WaitingSubjects } from '@plumbline/db/batches/settle'
@@ -249,17 +249,12 @@ function groupWaiting(work: Work, later: readonly number[]): readonly WaitingSub
       states: [],
     }
     group.afterMs = Math.max(group.afterMs, answer.afterMs)
-    group.holdsGroup ||= holdsGroup(answer)
+    group.holdsGroup ||= answer.isOwnWait !== true
     group.indexes.push(work.indexes[at] ?? -1)
     group.states.push(answer.state ?? null)
     groups.set(answer.group, group)
   }
   return [...groups].map(([group, waiting]) => ({ group, ...waiting }))
-}
-
-/** Greylisting is a subject's own wait; everything else is a group without room. */
-function holdsGroup(answer: Later): boolean {
-  return answer.reason !== 'greylisted'
 }
 
 /** Halves what is open of a task that keeps failing; a single subject is an error, uncharged. */

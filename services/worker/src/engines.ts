@@ -22,7 +22,7 @@ import {
   loadEmailLists,
 } from './followed-lists.ts'
 import { readHlrAccounts } from '@plumbline/engines/phone/hlr/accounts'
-import { listsDir, type WorkerSettings } from './settings.ts'
+import { listsDir, updatedListsDir, type WorkerSettings } from './settings.ts'
 
 /** The engines of a worker, closed together. */
 export interface OpenEngines extends AsyncDisposable {
@@ -105,6 +105,7 @@ async function openEmail(
 function emailLimits(settings: WorkerSettings): Partial<EmailLimits> {
   const { SMTP_CONNECTIONS_PER_HOST, SMTP_RECIPIENTS_PER_MINUTE } = settings
   return {
+    secondLookMs: settings.SMTP_SECOND_LOOK_SECONDS * 1000,
     ...(SMTP_CONNECTIONS_PER_HOST === undefined
       ? {}
       : { connectionsPerGroup: SMTP_CONNECTIONS_PER_HOST }),
@@ -163,7 +164,7 @@ async function openDomain(
     limiter: connections.limiter,
     ...followedDomainLists(lists),
     rdapBootstrapUrl: settings.RDAP_BOOTSTRAP_URL,
-    rdapListFile: join(settings.LISTS_DIR ?? join(settings.DATA_DIR, 'lists'), RDAP_LIST_FILE),
+    rdapListFile: join(updatedListsDir(settings), RDAP_LIST_FILE),
     whoisServer: settings.WHOIS_SERVER,
     whoisPort: settings.WHOIS_PORT,
     nameServerPort: settings.NAME_SERVER_PORT,

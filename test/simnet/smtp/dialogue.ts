@@ -1,4 +1,4 @@
-import { violation } from '../counters.ts'
+import { noteRecipient, violation } from '../counters.ts'
 import { verdictAt } from './mailboxes.ts'
 import type { ServedHost } from './served.ts'
 
@@ -120,7 +120,7 @@ function rcpt(dialogue: Dialogue, line: string): string {
     violation(counters.all, 'a non-ASCII recipient without SMTPUTF8')
     return texts.needsUtf8
   }
-  counters.host.rcptTimes.add(Date.now())
+  noteRecipient(counters.all, counters.host, address)
   const held = host.limited(dialogue.rcptInTransaction, dialogue.rcptInSession++)
   if (held !== undefined) {
     dialogue.over = held === 'tooManyInSession'

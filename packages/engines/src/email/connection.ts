@@ -104,10 +104,9 @@ async function step(group: Group, hold: Hold, tools: ConnectionTools): Promise<b
   const { queue } = group
   if (group.workers > group.pace.connections() || group.breaker.openMs() > 0) return false
   started(group, hold)
-  const host = hold.line?.host
+  const { line } = hold
   const count = group.breaker.onTrial ? 1 : group.perTransaction
-  const prefers = host === undefined ? undefined : (route: HostsRoute) => route.hosts.includes(host)
-  const batch = queue.take(count, prefers)
+  const batch = queue.take(count, line === null ? undefined : (route) => serves(line, route))
   if (batch === null) return hold.line?.session.usable === true && (await tools.idle(group))
   try {
     return await askBatch(group, hold, batch, tools)
@@ -186,6 +185,12 @@ async function takeRoom(group: Group, batch: Batch, tools: ConnectionTools): Pro
   return null
 }
 
+/** Whether a line goes where the route does, and not to an address it avoids while there are others. */
+function serves(line: Line, route: HostsRoute): boolean {
+  if (!route.hosts.includes(line.host)) return false
+  return route.avoid === undefined || route.avoid !== line.address || line.avoided === route.avoid
+}
+
 /** The open session where it serves the batch, else a new one; null where no host lets us in. */
 async function lineFor(
   group: Group,
@@ -197,7 +202,7 @@ async function lineFor(
   const isGood =
     line !== null &&
     line.session.usable &&
-    batch.route.hosts.includes(line.host) &&
+    serves(line, batch.route) &&
     hold.transactions < TRANSACTIONS_MAX &&
     hold.refusals < tools.limits.refusalsPerSession
   if (isGood) return line

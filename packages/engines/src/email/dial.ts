@@ -38,6 +38,8 @@ export interface Line {
   readonly session: Session
   readonly host: string
   readonly address: string
+  /** The address that others were tried before, where there was one. */
+  readonly avoided: string | undefined
 }
 
 /** A session with the first host that lets us in, or what it came to. */
@@ -74,6 +76,27 @@ export function createDialler(
   return async (route, provider, localAddress) => {
     const endMs = now() + OPENING_MS
     const met: Attempt[] = []
+    const last: { readonly host: string; readonly address: string }[] = []
+    const tryAt = async (host: string, address: string): Promise<Line | null> => {
+      const isDown = (down.get(address) ?? 0) > now()
+      // An address left out for want of time is still one that there is.
+      if (isDown || now() > endMs || dialling.signal.aborted) {
+        const fault = isDown ? 'unreachable' : 'timeout'
+        met.push({ kind: 'failed_open', host, address, phase: 'connect', fault })
+        return null
+      }
+      const opened = await openAt(dialling, host, address, localAddress)
+      if (opened.kind === 'open') {
+        down.delete(address)
+        return { session: opened.session, host, address, avoided: route.avoid }
+      }
+      if (opened.kind === 'refused') met.push({ ...opened, kind: 'refused', host, address })
+      else {
+        if (opened.phase === 'connect') markDown(address)
+        met.push({ kind: 'failed_open', host, address, phase: opened.phase, fault: opened.fault })
+      }
+      return null
+    }
     for (const host of route.hosts) {
       const found = await findAddresses(
         dialling.resolver,
@@ -86,22 +109,17 @@ export function createDialler(
         continue
       }
       for (const address of found.addresses) {
-        if ((down.get(address) ?? 0) > now()) {
-          met.push({ kind: 'failed_open', host, address, phase: 'connect', fault: 'unreachable' })
+        if (address === route.avoid) {
+          last.push({ host, address })
           continue
         }
-        if (now() > endMs || dialling.signal.aborted) break
-        const opened = await openAt(dialling, host, address, localAddress)
-        if (opened.kind === 'open') {
-          down.delete(address)
-          return { kind: 'line', line: { session: opened.session, host, address } }
-        }
-        if (opened.kind === 'refused') met.push({ ...opened, kind: 'refused', host, address })
-        else {
-          if (opened.phase === 'connect') markDown(address)
-          met.push({ kind: 'failed_open', host, address, phase: opened.phase, fault: opened.fault })
-        }
+        const line = await tryAt(host, address)
+        if (line !== null) return { kind: 'line', line }
       }
+    }
+    for (const { host, address } of last) {
+      const line = await tryAt(host, address)
+      if (line !== null) return { kind: 'line', line }
     }
     return judge(met, provider, route.implicit, dialling.heloName)
   }

@@ -11,6 +11,7 @@ import { REFUSE_UNKNOWN_NAMES } from './providers.ts'
 import type { Provider } from './providers.ts'
 import type { Batch, Ticket } from './queue.ts'
 import type { Reply } from './reply.ts'
+import { isDoubtful } from './second-look.ts'
 
 /** What a dialogue needs beside its session. */
 export interface DialogueTools {
@@ -258,8 +259,9 @@ async function settleAll(
       return
     }
     const finding = findingOf(said, acceptAll, provider.acceptance, evidence)
-    lessons.push({ key: ticket.memoryKey, finding })
-    ticket.settle(verdictOf(said, finding))
+    const verdict = verdictOf(said, finding)
+    if (verdict.kind === 'finding') lessons.push({ key: ticket.memoryKey, finding })
+    ticket.settle(verdict)
   })
   tools.knowledge.learn({ findings: lessons })
 }
@@ -285,8 +287,9 @@ async function acceptAllFrom(
   return known === 'yes' ? 'unknown' : 'no'
 }
 
-/** A temporary reply waits; everything else is an answer. */
+/** A temporary reply waits, and so does a doubtful one; everything else is an answer. */
 function verdictOf(said: Classified, finding: Finding): Verdict {
+  if (isDoubtful(finding)) return { kind: 'wait', cause: 'doubt', afterMs: 0, finding }
   if (said.retry && said.party === 'server') {
     return {
       kind: 'wait',

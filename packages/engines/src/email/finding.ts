@@ -29,9 +29,10 @@ export type Verdict =
 
 /**
  * Why a subject waits: `greylist` for the server's own delay, `room` for its group's limits, `guard`
- * for a guard against too many probes, `breaker` while the group refuses us.
+ * for a guard against too many probes, `breaker` while the group refuses us, `doubt` for a second look
+ * at a refusal that one reply does not prove.
  */
-export type WaitCause = 'greylist' | 'room' | 'guard' | 'breaker'
+export type WaitCause = 'greylist' | 'room' | 'guard' | 'breaker' | 'doubt'
 
 /** A finding of unknown with its reason. */
 export function unknownFinding(

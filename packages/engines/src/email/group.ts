@@ -1,6 +1,6 @@
 import type { Memory } from '@plumbline/contract/engine'
 import { unknownFinding } from './finding.ts'
-import type { Verdict, WaitCause } from './finding.ts'
+import type { Verdict } from './finding.ts'
 import { limitsOf } from './limits.ts'
 import type { EmailLimits, GroupLimits } from './limits.ts'
 import { createBreaker, createPace } from './pace.ts'
@@ -98,12 +98,11 @@ export function refuseAll(group: Group, openMs: number): void {
 }
 
 /** The verdict of a subject that is kept back. */
-export function waiting(cause: WaitCause, afterMs: number): Verdict {
+export function waiting(cause: 'guard' | 'breaker' | 'room', afterMs: number): Verdict {
   const reason = {
     guard: 'probe_limit',
     breaker: 'blocked',
     room: 'rate_limited',
-    greylist: 'greylisted',
   } as const
   return { kind: 'wait', cause, afterMs, finding: unknownFinding(reason[cause]) }
 }

@@ -2,6 +2,7 @@ import { hash } from 'node:crypto'
 import type { Memory, MemoryEntry } from '@plumbline/contract/engine'
 import type { Json } from '@plumbline/contract/outcome'
 import type { AcceptAll, Finding } from './finding.ts'
+import { isDoubtful } from './second-look.ts'
 
 const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
@@ -13,6 +14,9 @@ const FINDING_TTL_MS = {
   disabled: 3 * DAY_MS,
   full: 6 * HOUR_MS,
 } as const
+
+/** A refusal that one reply does not prove is asked again soon. */
+const DOUBT_TTL_MS = 10 * 60_000
 
 /** How long a domain's way with unknown names stays true. */
 const ACCEPT_ALL_TTL_MS: Readonly<Record<AcceptAll, number>> = {
@@ -97,7 +101,11 @@ export function createKnowledge(
       const entries: MemoryEntry[] = []
       for (const { key, finding } of findings) {
         if (finding.mailbox === 'unknown') continue
-        entries.push({ key, value: jsonOf(finding), ttlMs: FINDING_TTL_MS[finding.mailbox] })
+        entries.push({
+          key,
+          value: jsonOf(finding),
+          ttlMs: isDoubtful(finding) ? DOUBT_TTL_MS : FINDING_TTL_MS[finding.mailbox],
+        })
       }
       if (acceptAll !== undefined) {
         const { domain, value } = acceptAll
@@ -121,12 +129,13 @@ function acceptAllKey(domain: string): string {
   return `email:accept-all:${domain}`
 }
 
-function jsonOf(finding: Finding): Json {
+/** A finding as memory and the state of a waiting subject hold it. */
+export function jsonOf(finding: Finding): Json {
   return { ...finding }
 }
 
 /** A finding as `jsonOf` wrote it. The cast is safe once the fields that decide are of their kind. */
-function readFinding(value: Json | undefined): Finding | undefined {
+export function readFinding(value: Json | undefined): Finding | undefined {
   if (typeof value !== 'object' || value === null || !('status' in value)) return undefined
   const good =
     typeof value['status'] === 'string' &&

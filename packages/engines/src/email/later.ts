@@ -1,5 +1,6 @@
 import type { Answer, Json } from '@plumbline/contract/outcome'
 import type { Finding, Verdict } from './finding.ts'
+import { jsonOf, readFinding } from './knowledge.ts'
 import type { EmailLimits } from './limits.ts'
 
 /** What a subject that came back carries. */
@@ -8,6 +9,8 @@ export interface WaitState {
   readonly tries: number
   /** Since when it waits at all, milliseconds since the epoch; 0 for not yet. */
   readonly sinceMs: number
+  /** The doubtful refusal that it was sent back for; null where there was none. */
+  readonly first: Finding | null
 }
 
 /** A subject that must wait: for what, and under which rules. */
@@ -22,37 +25,75 @@ export interface Waiting {
   readonly nowMs: number
 }
 
+type LaterAnswer = Answer<'email'> & { readonly kind: 'later' }
+
 /** The answer of a subject that waits; null where it may not wait, or not any more. */
-export function laterOf(waiting: Waiting): (Answer<'email'> & { readonly kind: 'later' }) | null {
+export function laterOf(waiting: Waiting): LaterAnswer | null {
   const { verdict, state, domain, group, limits, nowMs } = waiting
   if (waiting.lane === 'live') return null
   const sinceMs = state.sinceMs === 0 ? nowMs : state.sinceMs
-  const { cause } = verdict
-  const reason = verdict.finding.reason
-  if (cause === 'greylist') {
-    const seconds = waiting.scheduleSeconds[state.tries]
-    if (seconds === undefined) return null
-    const afterMs = verdict.afterMs > 0 ? verdict.afterMs : seconds * 1000
-    const next: Json = { tries: state.tries + 1, since_ms: sinceMs }
-    return { kind: 'later', afterMs, group: `greylist:${domain}`, reason, state: next }
-  }
-  const longestMs = cause === 'room' ? limits.rateWaitMs : limits.guardWaitMs
-  if (nowMs - sinceMs > longestMs) return null
-  return {
-    kind: 'later',
-    afterMs: Math.max(1, verdict.afterMs === 0 ? limits.soonMs : verdict.afterMs),
-    group: cause === 'guard' ? `guard:${domain}` : `mx:${group}`,
-    reason,
-    state: { tries: state.tries, since_ms: sinceMs },
+  const { cause, finding } = verdict
+  const { reason } = finding
+  switch (cause) {
+    case 'greylist': {
+      const seconds = waiting.scheduleSeconds[state.tries]
+      if (seconds === undefined) return null
+      const afterMs = verdict.afterMs > 0 ? verdict.afterMs : seconds * 1000
+      const next = stateJson({ ...state, tries: state.tries + 1, sinceMs })
+      const own = `greylist:${domain}`
+      return { kind: 'later', afterMs, group: own, isOwnWait: true, reason, state: next }
+    }
+    case 'doubt': {
+      if (limits.secondLookMs === 0 || state.first !== null) return null
+      const next = stateJson({ ...state, sinceMs, first: finding })
+      const afterMs = limits.secondLookMs
+      return {
+        kind: 'later',
+        afterMs,
+        group: `doubt:${group}`,
+        isOwnWait: true,
+        reason,
+        state: next,
+      }
+    }
+    case 'room':
+    case 'guard':
+    case 'breaker': {
+      const longestMs = cause === 'room' ? limits.rateWaitMs : limits.guardWaitMs
+      if (nowMs - sinceMs > longestMs) return null
+      return {
+        kind: 'later',
+        afterMs: Math.max(1, verdict.afterMs === 0 ? limits.soonMs : verdict.afterMs),
+        group: cause === 'guard' ? `guard:${domain}` : `mx:${group}`,
+        reason,
+        state: stateJson({ ...state, sinceMs }),
+      }
+    }
   }
 }
 
-/** What a subject that waits no more ends with: unknown, and when another try may succeed. */
-export function overdue(waiting: Waiting): Finding {
-  const { verdict, scheduleSeconds } = waiting
+/** What a subject that waits no more ends with, and in how many seconds another try may tell more. */
+export function overdue({ verdict, scheduleSeconds, limits }: Waiting): Finding {
+  const { finding } = verdict
+  if (verdict.cause === 'doubt') return withSecondLook(finding, limits)
   const afterMs = verdict.afterMs > 0 ? verdict.afterMs : (scheduleSeconds[0] ?? 300) * 1000
-  const evidence = { ...verdict.finding.evidence, retry_after: Math.ceil(afterMs / 1000) }
-  return { ...verdict.finding, evidence }
+  return withRetry(finding, afterMs)
+}
+
+/** A doubtful refusal as a call that cannot wait is told it. */
+export function withSecondLook(finding: Finding, { secondLookMs }: EmailLimits): Finding {
+  return secondLookMs === 0 ? finding : withRetry(finding, secondLookMs)
+}
+
+function withRetry(finding: Finding, afterMs: number): Finding {
+  return {
+    ...finding,
+    evidence: { ...finding.evidence, retry_after: Math.ceil(afterMs / 1000) },
+  }
+}
+
+function stateJson({ tries, sinceMs, first }: WaitState): Json {
+  return { tries, since_ms: sinceMs, ...(first === null ? {} : { first: jsonOf(first) }) }
 }
 
 /** Reads what `laterOf` wrote; anything else is a first try. */
@@ -63,8 +104,9 @@ export function waitStateOf(value: Json | undefined): WaitState {
   return {
     tries: typeof tries === 'number' && tries >= 0 ? tries : 0,
     sinceMs: typeof sinceMs === 'number' && sinceMs >= 0 ? sinceMs : 0,
+    first: readFinding(held['first']) ?? null,
   }
 }
 
 /** The state of a subject that has not waited. */
-const FIRST_TRY: WaitState = { tries: 0, sinceMs: 0 }
+const FIRST_TRY: WaitState = { tries: 0, sinceMs: 0, first: null }

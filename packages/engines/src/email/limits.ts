@@ -32,6 +32,8 @@ export interface EmailLimits {
   readonly rateWaitMs: number
   /** Subjects of one run in work at once. */
   readonly window: number
+  /** A refusal that one reply does not prove is looked at again after this; 0 for never. */
+  readonly secondLookMs: number
   /** Idle connections are kept for so long. */
   readonly idleMs: number
   /** One asker and one domain: this many recipients, this share of them missing, is a dictionary. */
@@ -51,6 +53,7 @@ export const DEFAULT_LIMITS: EmailLimits = {
   guardWaitMs: 2 * 3_600_000,
   rateWaitMs: 24 * 3_600_000,
   window: 4_000,
+  secondLookMs: 10 * 60_000,
   idleMs: 2_000,
   dictionaryAsked: 200,
   dictionaryShare: 0.9,

@@ -11,6 +11,8 @@ export type MailRoute =
       readonly implicit: boolean
       /** Every exchange the MX records name, for the lists. */
       readonly exchanges: readonly string[]
+      /** An address whose word is in doubt: it is asked again only where there is no other. */
+      readonly avoid?: string
     }
   | { readonly kind: 'null_mx' | 'no_domain' | 'no_mail_host' | 'failed' }
 

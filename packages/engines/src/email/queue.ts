@@ -61,6 +61,8 @@ const PREFERENCE_LOOKS = 8
 
 interface Lines {
   readonly all: Map<string, Line>
+  /** Keys beside the plain one, by domain. */
+  readonly kin: Map<string, Set<string>>
   /** Keys of lines with a live ticket. */
   readonly live: Set<string>
   size: number
@@ -69,7 +71,7 @@ interface Lines {
 
 /** Makes an empty queue. */
 export function createGroupQueue(): GroupQueue {
-  const lines: Lines = { all: new Map(), live: new Set(), size: 0, bulkSize: 0 }
+  const lines: Lines = { all: new Map(), kin: new Map(), live: new Set(), size: 0, bulkSize: 0 }
   return {
     get size() {
       return lines.size
@@ -100,17 +102,28 @@ export function createGroupQueue(): GroupQueue {
 
 /** The line of a ticket that is about to join it. */
 function lineFor(lines: Lines, ticket: Ticket, route: HostsRoute): Line {
-  // SMTPUTF8 is a parameter of the transaction, so such names keep to themselves.
-  const key = ticket.utf8 ? `${ticket.domain} utf8` : ticket.domain
+  const { domain } = ticket
+  const key = keyOf(ticket, route)
   let line = lines.all.get(key)
   if (line === undefined) {
-    line = { domain: ticket.domain, route, live: [], bulk: [] }
+    line = { domain, route, live: [], bulk: [] }
     lines.all.set(key, line)
+    if (key !== domain) {
+      const kin = lines.kin.get(domain)
+      if (kin === undefined) lines.kin.set(domain, new Set([key]))
+      else kin.add(key)
+    }
   }
   if (ticket.lane === 'live') lines.live.add(key)
   else lines.bulkSize++
   lines.size++
   return line
+}
+
+/** SMTPUTF8 is a parameter of the transaction, and an address to avoid one of the connection. */
+function keyOf({ domain, utf8 }: Ticket, { avoid }: HostsRoute): string {
+  const name = utf8 ? `${domain} utf8` : domain
+  return avoid === undefined ? name : `${name} not ${avoid}`
 }
 
 function take(
@@ -172,7 +185,7 @@ function expire(lines: Lines, beforeMs: number): readonly Ticket[] {
 
 function drain(lines: Lines, domain: string): readonly Ticket[] {
   const out: Ticket[] = []
-  for (const key of [domain, `${domain} utf8`]) {
+  for (const key of [domain, ...(lines.kin.get(domain) ?? [])]) {
     const line = lines.all.get(key)
     if (line === undefined) continue
     const gone = [...line.live.splice(0), ...line.bulk.splice(0)]
@@ -190,5 +203,8 @@ function leave(lines: Lines, gone: readonly Ticket[]): void {
 
 function dropEmpty(lines: Lines, key: string, line: Line): void {
   if (line.live.length === 0) lines.live.delete(key)
-  if (line.live.length + line.bulk.length === 0) lines.all.delete(key)
+  if (line.live.length + line.bulk.length > 0) return
+  lines.all.delete(key)
+  const kin = lines.kin.get(line.domain)
+  if (kin?.delete(key) === true && kin.size === 0) lines.kin.delete(line.domain)
 }
