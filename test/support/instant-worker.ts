@@ -6,13 +6,10 @@ import { serveBatches } from '@plumbline/worker/batch'
 import { openContext } from '@plumbline/worker/context'
 import { serveCheck } from '@plumbline/worker/entity'
 import { workerSettings } from '@plumbline/worker/settings'
-import { openEngines } from '@plumbline/worker/engines'
 import { instantEngine } from './instant-engines.ts'
-import { replayEngine } from './replay-engine.ts'
 
 // The worker program with engines that answer from memory: `instant-worker KIND... [--delay=MS]
-// [--width=N] [--poison=TEXT] [--later] [--replay]`. Everything but the engines is the real one; with
-// `--replay` answers of the real ones are handed out again.
+// [--width=N] [--poison=TEXT] [--later]`. Everything but the engines is the real one.
 
 const words = process.argv.slice(2)
 const option = (name: string): string | undefined =>
@@ -33,10 +30,7 @@ await runUntilStopped({ program, log, graceMs: settings.DRAIN_SECONDS * 1000 }, 
   const context = stack.use(await openContext(settings, log, program))
   for (const check of CHECKS) {
     if (!words.includes(check)) continue
-    if (words.includes('--replay')) {
-      const [real] = stack.use(await openEngines(context, [check])).all
-      if (real !== undefined) stack.use(await serveCheck(context, replayEngine(real)))
-    } else stack.use(await serveCheck(context, instantEngine(check, engineOptions)))
+    stack.use(await serveCheck(context, instantEngine(check, engineOptions)))
   }
   if (words.includes('batch')) stack.use(await serveBatches(context))
   tellReady()
