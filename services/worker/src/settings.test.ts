@@ -1,6 +1,9 @@
+import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { readSettings } from '@plumbline/runtime/settings'
 import { expect, test } from 'vitest'
-import { workerSettings } from './settings.ts'
+import { listsDir, workerSettings } from './settings.ts'
 
 const DATABASE_URL = 'postgres://localhost/x'
 
@@ -9,4 +12,18 @@ test('a debit without an answer is given back within two minutes, whatever is se
     readSettings(workerSettings, { DATABASE_URL, DEBIT_TIMEOUT_SECONDS, SWEEP_SECONDS })
   expect(read('90', '30')).not.toThrow()
   expect(read('90', '31')).toThrow(/DEBIT_TIMEOUT_SECONDS: expected at most 120/)
+})
+
+test('the usual place of lists is there before their first update, where it can be made', async () => {
+  const dir = await mkdtemp(join(tmpdir(), 'lists-dir-'))
+  try {
+    const usual = await listsDir({ DATA_DIR: dir, LISTS_DIR: undefined })
+    expect(usual).toBe(join(dir, 'lists'))
+    expect(await readdir(dir)).toEqual(['lists'])
+    await writeFile(join(dir, 'file'), '')
+    expect(await listsDir({ DATA_DIR: join(dir, 'file'), LISTS_DIR: undefined })).toBeNull()
+    expect(await listsDir({ DATA_DIR: dir, LISTS_DIR: '/told' })).toBe('/told')
+  } finally {
+    await rm(dir, { recursive: true })
+  }
 })

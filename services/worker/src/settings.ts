@@ -1,3 +1,4 @@
+import { mkdir } from 'node:fs/promises'
 import { LIST_LIMITS } from '@plumbline/contract/limits'
 import { findListsDir, updatedListsDir as updatedDir } from '@plumbline/engines/lists/place'
 import { DEFAULT_SLOTS, type Slots } from '@plumbline/pipeline/pipeline'
@@ -40,8 +41,15 @@ export const workerSettings = eachSetting.refine(
 
 export type WorkerSettings = Readonly<z.infer<typeof workerSettings>>
 
-/** Where the operator's lists are; null for none. */
-export async function listsDir({ LISTS_DIR, DATA_DIR }: WorkerSettings): Promise<string | null> {
+/** Where the operator's lists are; null for none. The usual place is made, so that its first update is followed. */
+export async function listsDir({
+  LISTS_DIR,
+  DATA_DIR,
+}: Pick<WorkerSettings, 'LISTS_DIR' | 'DATA_DIR'>): Promise<string | null> {
+  if (LISTS_DIR === undefined) {
+    // Nothing is lost where a worker may not write: the packaged lists serve.
+    await mkdir(updatedDir(undefined, DATA_DIR), { recursive: true }).catch(() => undefined)
+  }
   return await findListsDir(LISTS_DIR, DATA_DIR)
 }
 

@@ -1,0 +1,87 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { apiSettings } from '../services/api/src/settings.ts'
+import { cliSettings } from '../services/cli/src/settings.ts'
+import { localSettings } from '../services/local/src/settings.ts'
+import { workerSettings } from '../services/worker/src/settings.ts'
+import { ROOT } from './run.ts'
+
+const DATABASE_URL = 'postgres://host/name'
+
+/** Each program's variables with what they are where none is set; the database has no default. */
+const DEFAULTS: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
+  api: defaultsOf(apiSettings.shape, apiSettings.parse({ DATABASE_URL })),
+  worker: defaultsOf(workerSettings.shape, workerSettings.parse({ DATABASE_URL })),
+  local: defaultsOf(localSettings.shape, localSettings.parse({})),
+}
+
+interface Row {
+  readonly name: string
+  readonly fallback: string
+  readonly readers: readonly string[]
+}
+
+const rows = readTables(readFileSync(join(ROOT, 'docs/settings.md'), 'utf8'))
+const documented = new Map(rows.map((row) => [row.name, row]))
+
+describe('docs/settings.md', () => {
+  test('has each variable once', () => {
+    expect(rows.map(({ name }) => name)).toEqual([...documented.keys()])
+  })
+
+  test.each(Object.keys(DEFAULTS))('has each variable that the %s reads', (program) => {
+    const told = rows.filter(({ readers }) => readers.includes(program)).map(({ name }) => name)
+    expect(told.toSorted()).toEqual(Object.keys(DEFAULTS[program] ?? {}).toSorted())
+  })
+
+  test.each(rows)('$name has its default', ({ name, fallback, readers }) => {
+    const [first = ''] = readers
+    if (DEFAULTS[first] !== undefined) expect(fallback).toBe(shown(DEFAULTS[first][name]))
+  })
+
+  test('has what the command line reads', () => {
+    const given = { API_URL: 'http://host', PLUMBLINE_KEY: 'key', REDIS_URL: 'redis://host' }
+    for (const name of Object.keys(cliSettings({ ...given, DATABASE_URL }))) {
+      expect(documented.get(name)?.readers).toContain('cli')
+    }
+  })
+})
+
+test.each(['README.md', ...readdirSync(join(ROOT, 'docs')).map((name) => join('docs', name))])(
+  '%s names no variable that no program reads',
+  (path) => {
+    const text = readFileSync(join(ROOT, path), 'utf8')
+    const named = [...text.matchAll(/`([A-Z]{2,}(?:_[A-Z]+)+)\b/g)].map(([, name = '']) => name)
+    expect(named.filter((name) => !documented.has(name))).toEqual([])
+  },
+)
+
+function defaultsOf(
+  shape: object,
+  parsed: Readonly<Record<string, unknown>>,
+): Readonly<Record<string, unknown>> {
+  const named = Object.keys(shape).map((name) => [name, parsed[name]])
+  return { ...Object.fromEntries(named), DATABASE_URL: undefined }
+}
+
+function shown(value: unknown): string {
+  if (value === undefined) return 'unset'
+  if (!Array.isArray(value)) {
+    return `\`${typeof value === 'string' ? value : JSON.stringify(value)}\``
+  }
+  return value.length === 0 ? 'none' : `\`${value.join(',')}\``
+}
+
+/** A row may name several variables, which then share one default or have one each. */
+function readTables(text: string): readonly Row[] {
+  return text.split('\n').flatMap((line) => {
+    const [, names = '', fallbacks = '', readers = ''] = line.split('|').map((cell) => cell.trim())
+    const each = fallbacks.split(', ')
+    return [...names.matchAll(/`([A-Z_]+)`/g)].map(([, name = ''], at) => ({
+      name,
+      fallback: each[at] ?? each[0] ?? '',
+      readers: readers.split(', '),
+    }))
+  })
+}
