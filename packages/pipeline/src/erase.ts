@@ -27,6 +27,7 @@ export async function deleteBatch(
     if (found.status !== 'ready' && UNFINISHED_STATES.includes(found.status)) {
       throw new Problem('conflict', `The batch is ${found.status}; cancel it before deleting it.`)
     }
+    await deleteChunks(tx, id)
     await deleteBatchRow(tx, id)
     return found
   })

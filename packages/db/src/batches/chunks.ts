@@ -2,6 +2,7 @@ import type { Kysely } from 'kysely'
 import type pg from 'pg'
 import type { Check } from '@plumbline/contract/products'
 import type { Tables } from '../tables.ts'
+import { dropTasks } from './tasks.ts'
 
 /** A chunk to be stored. */
 export interface NewChunk {
@@ -53,11 +54,32 @@ export async function insertChunks(
   return rowCount === chunks.length
 }
 
-/** Drops what an earlier reading of the list left behind. */
+/** Chunks erased by one statement: explained ones of a slow disk may take it seconds. */
+const CHUNKS_A_DELETE = 200
+
+/**
+ * Erases the chunks of a list with all that hangs on them, in statements of bounded size: one over
+ * millions of rows could run into the time that a statement may take.
+ */
 export async function deleteChunks(db: Kysely<Tables>, batchId: string): Promise<void> {
-  await db.deleteFrom('tasks').where('batch_id', '=', batchId).execute()
-  await db.deleteFrom('parts').where('batch_id', '=', batchId).execute()
-  await db.deleteFrom('chunks').where('batch_id', '=', batchId).execute()
+  await dropTasks(db, batchId)
+  for (;;) {
+    const first = await db
+      .selectFrom('chunks')
+      .select('no')
+      .where('batch_id', '=', batchId)
+      .orderBy('no')
+      .limit(1)
+      .executeTakeFirst()
+    if (first === undefined) return
+    const end = first.no + CHUNKS_A_DELETE
+    await db
+      .deleteFrom('parts')
+      .where('batch_id', '=', batchId)
+      .where('chunk_no', '<', end)
+      .execute()
+    await db.deleteFrom('chunks').where('batch_id', '=', batchId).where('no', '<', end).execute()
+  }
 }
 
 /** A part of a chunk's outcomes, as it came in. */

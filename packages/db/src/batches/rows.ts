@@ -193,7 +193,7 @@ export async function lockBatch(tx: Kysely<Tables>, id: string): Promise<BatchRo
     .executeTakeFirst()
 }
 
-/** Removes a batch and all that hangs on it. */
+/** Removes a batch whose chunks are erased. */
 export async function deleteBatch(tx: Kysely<Tables>, id: string): Promise<void> {
   await tx.deleteFrom('batches').where('id', '=', id).execute()
 }

@@ -1,0 +1,55 @@
+import { expect, test } from 'vitest'
+import { openTestPipeline, type TestPipeline } from '../../../test/support/pipeline.ts'
+import { cancelBatch } from './cancel.ts'
+import { deleteBatch, expireBatches } from './erase.ts'
+import { getBatch } from './read.ts'
+
+/** More chunks than one statement erases, and not a whole number of statements. */
+const ROWS = 450
+const LIST = `email\n${Array.from({ length: ROWS }, (_, no) => `u${no}@example.com\n`).join('')}`
+
+async function openPlace(): Promise<TestPipeline> {
+  return await openTestPipeline({ limits: { chunkRecords: 1 } })
+}
+
+async function rowsLeft({ pipeline }: TestPipeline): Promise<unknown> {
+  const { rows } = await pipeline.db.pool.query(
+    `select (select count(*)::int from batches) as batches, (select count(*)::int from chunks) as chunks,
+      (select count(*)::int from parts) as parts, (select count(*)::int from tasks) as tasks`,
+  )
+  return rows[0]
+}
+
+test('a deleted list leaves nothing, however many chunks it has', async () => {
+  await using place = await openPlace()
+  const { id } = await place.read(LIST)
+  await place.answer()
+  expect(await rowsLeft(place)).toEqual({ batches: 1, chunks: ROWS, parts: ROWS, tasks: 0 })
+  await place.pipeline.db.pool.query(`update batches set status = 'completed'`)
+  await deleteBatch(place.pipeline, place.owner, id)
+  expect(await rowsLeft(place)).toEqual({ batches: 0, chunks: 0, parts: 0, tasks: 0 })
+})
+
+test('an expired list leaves its counts and nothing else', async () => {
+  await using place = await openPlace()
+  const { id } = await place.read(LIST)
+  await place.answer()
+  await place.pipeline.db.pool.query(
+    `update batches set status = 'completed', expires_at = clock_timestamp() - interval '1 s'`,
+  )
+  expect(await expireBatches(place.pipeline)).toBe(1)
+  expect(await rowsLeft(place)).toEqual({ batches: 1, chunks: 0, parts: 0, tasks: 0 })
+  expect(await getBatch(place.pipeline, place.owner, id)).toMatchObject({
+    status: 'expired',
+    rows: { total: ROWS, done: ROWS },
+    credits: { used: ROWS },
+  })
+})
+
+test('a canceled list has no task left, however many there were', async () => {
+  await using place = await openPlace()
+  const { id } = await place.read(LIST)
+  await place.answer(100)
+  await cancelBatch(place.pipeline, place.owner, id)
+  expect(await rowsLeft(place)).toEqual({ batches: 1, chunks: ROWS, parts: 100, tasks: 0 })
+})
