@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { Socket, type AddressInfo } from 'node:net'
 import type { Context } from './context.ts'
+import { closeIfEarly, LINGER, lingerOn, type LingerBounds } from './linger.ts'
 import { malformedOf, refuseOnResponse, refuseOnSocket } from './malformed.ts'
 
 /** A server that listens. */
@@ -11,68 +12,126 @@ export interface Listening extends AsyncDisposable {
 
 type Listener = (req: IncomingMessage, res: ServerResponse) => void
 
+/** What of the context the server needs. */
+type Surroundings = Pick<Context, 'log' | 'stopping' | 'settings'>
+
 /** Times of the HTTP server. A slow sender may hold a connection no longer than these. */
-const TIMES = {
+interface Times {
+  readonly headersMs: number
+  readonly keepAliveMs: number
+  readonly checkEveryMs: number
+  /** Without a byte in either direction, beyond what a call may take. */
+  readonly idleMs: number
+}
+
+const TIMES: Times = {
   headersMs: 10_000,
   keepAliveMs: 5_000,
   checkEveryMs: 5_000,
-  /** Without a byte in either direction, beyond what a call may take. */
   idleMs: 45_000,
-  /** What a client that was answered early may still send before it is cut. */
-  lingerMs: 2_000,
-} as const
+}
+
+/** How the server of calls is set up. */
+export interface ListenOptions {
+  readonly host: string
+  readonly port: number
+  readonly maxConnections: number
+  /** What disposing of the server waits for calls that are under way. */
+  readonly drainMs: number
+  readonly times?: Partial<Times>
+  readonly linger?: Partial<LingerBounds>
+}
 
 /**
  * Listens for calls. Bodies have their own bounds, of time for JSON and of rate for uploads, so the
  * server's bound over whole requests is off. Disposing of it lets calls under way end, up to `drainMs`.
  */
 export async function listen(
-  ctx: Context,
+  ctx: Surroundings,
   listener: Listener,
-  options: { host: string; port: number; maxConnections: number; drainMs: number },
+  options: ListenOptions,
 ): Promise<Listening> {
-  const answering = new WeakMap<object, ServerResponse>()
-  const answered: Listener = (req, res) => {
-    answering.set(req.socket, res)
-    if (ctx.stopping.aborted) res.setHeader('Connection', 'close')
-    res.once('finish', () => cutLateSender(req))
-    if (req.headers.host === undefined && req.httpVersion === '1.1') {
-      refuseOnResponse(ctx.log, res, 400)
-    } else {
-      listener(req, res)
-    }
-  }
-  const server = createServer(
-    {
-      headersTimeout: TIMES.headersMs,
-      requestTimeout: 0,
-      keepAliveTimeout: TIMES.keepAliveMs,
-      connectionsCheckingInterval: TIMES.checkEveryMs,
-      insecureHTTPParser: false,
-      // Looked at above, for an answer of our own.
-      requireHostHeader: false,
-    },
-    answered,
-  )
-  // Asked before the body is sent, so that a refusal spares the client the sending.
-  server.on('checkContinue', answered)
-  server.on('checkExpectation', (_req, res) => refuseOnResponse(ctx.log, res, 417))
-  server.on('clientError', (error, socket) => {
-    const status = malformedOf(error)
-    const res = answering.get(socket)
-    const begun = res !== undefined && res.headersSent && !res.writableFinished
-    if (status === undefined || begun || !(socket instanceof Socket) || !socket.writable) {
-      socket.destroy()
-      return
-    }
-    refuseOnSocket(ctx.log, socket, status)
-    setTimeout(() => socket.destroy(), TIMES.lingerMs).unref()
+  const times = { ...TIMES, ...options.times }
+  const server = createServer({
+    headersTimeout: times.headersMs,
+    requestTimeout: 0,
+    keepAliveTimeout: times.keepAliveMs,
+    connectionsCheckingInterval: times.checkEveryMs,
+    insecureHTTPParser: false,
+    // Looked at below, for an answer of our own.
+    requireHostHeader: false,
   })
-  server.setTimeout(ctx.settings.CALL_TIMEOUT_SECONDS * 1_000 + TIMES.idleMs)
+  answerAll(server, ctx, listener, options.linger ?? {})
+  server.setTimeout(ctx.settings.CALL_TIMEOUT_SECONDS * 1_000 + times.idleMs)
   server.maxConnections = options.maxConnections
   await bind(server, options.host, options.port)
   const { address, port } = addressOf(server)
   return { address, port, [Symbol.asyncDispose]: () => close(server, options.drainMs) }
+}
+
+/**
+ * Answers whatever comes. Where that happens before the request has wholly come, the connection ends
+ * with it, but gently: as many bytes as a list may have are still heard out, so that a client that
+ * sends all before it reads gets its answer, too.
+ */
+function answerAll(
+  server: Server,
+  { log, stopping, settings }: Surroundings,
+  listener: Listener,
+  bounds: Partial<LingerBounds>,
+): void {
+  const answering = new WeakMap<object, ServerResponse>()
+  /** Connections whose end is decided. */
+  const ending = new WeakSet<object>()
+  const linger = (socket: Socket): void => {
+    ending.add(socket)
+    lingerOn(socket, { ...LINGER, bytes: settings.UPLOAD_LIMIT_BYTES, ...bounds })
+  }
+  const opened =
+    (answer: Listener): Listener =>
+    (req, res) => {
+      answering.set(req.socket, res)
+      if (stopping.aborted) res.setHeader('Connection', 'close')
+      closeIfEarly(req, res, linger)
+      answer(req, res)
+    }
+  const judged = opened((req, res) => {
+    const nameless = req.headers.host === undefined && req.httpVersion === '1.1'
+    if (nameless) refuseOnResponse(log, res, 400)
+    else listener(req, res)
+  })
+  server.on('request', judged)
+  // Asked before the body is sent, so that a refusal spares the client the sending.
+  server.on('checkContinue', judged)
+  server.on(
+    'checkExpectation',
+    opened((_req, res) => refuseOnResponse(log, res, 417)),
+  )
+  server.on('clientError', (error, socket) => {
+    // The parser repeats itself with every byte that still comes.
+    if (ending.has(socket)) return
+    ending.add(socket)
+    const status = malformedOf(error)
+    if (status === undefined || !(socket instanceof Socket)) {
+      socket.destroy()
+      return
+    }
+    whenItsTurn(answering.get(socket), socket, () => {
+      if (socket.writable) refuseOnSocket(log, socket, status)
+      linger(socket)
+    })
+  })
+}
+
+/** When what is malformed may be refused, by the last answer that its connection was to bring. */
+function whenItsTurn(last: ServerResponse | undefined, socket: Socket, refuse: () => void): void {
+  if (last === undefined || last.writableFinished) refuse()
+  // It came behind a good request, which is answered first.
+  else if (last.req.complete) last.once('finish', refuse)
+  else if (!last.headersSent) refuse()
+  // It is the rest of a body that was answered early. Half an answer can only be cut; a whole one
+  // ends the connection by itself.
+  else if (!last.writableEnded) socket.destroy()
 }
 
 /** Listens on 127.0.0.1 for the operator. */
@@ -81,15 +140,6 @@ export async function listenForAdmin(listener: Listener, port: number): Promise<
   await bind(server, '127.0.0.1', port)
   const bound = addressOf(server)
   return { ...bound, [Symbol.asyncDispose]: () => close(server, 0) }
-}
-
-/** Node reads on what an answered client still sends; for a large upload that is cut after a moment. */
-function cutLateSender(req: IncomingMessage): void {
-  if (req.complete || req.destroyed) return
-  const timer = setTimeout(() => {
-    if (!req.complete) req.socket.destroy()
-  }, TIMES.lingerMs)
-  timer.unref()
 }
 
 async function bind(server: Server, host: string, port: number): Promise<void> {

@@ -1,13 +1,16 @@
 import { Problem } from '@plumbline/contract/problem'
+import { isGzip } from '@plumbline/pipeline/intake/bytes'
+import { formatOfName, refuseBinary } from '@plumbline/pipeline/intake/file-kind'
 import type { Request, Response } from 'express'
 import multer from 'multer'
 import { createHash, randomUUID } from 'node:crypto'
 import { createWriteStream } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { Transform } from 'node:stream'
+import { Transform, type Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { refuseEncoding, refuseLength, wantBody } from './body.ts'
+import { openFormBody, type FormBody } from './form-body.ts'
 
 /** A list as it lies in the scratch directory; `discard` erases it where nobody took it over. */
 export interface Upload {
@@ -43,9 +46,14 @@ const LIMITS = {
 /** Characters of a client's file name that are kept. */
 const FILE_NAME_MAX_CHARS = 255
 
+/** First bytes of a file that tell its kind: a tar archive names itself at 257. */
+const KIND_BYTES = 512
+
 /**
- * Reads a multipart body with one file in the part `file` to disk, under a name of our own.
- * Throws `Problem` 413 or 400; whatever came of a file by then is erased.
+ * Reads a multipart body with one file in the part `file` to disk, under a name of our own, and judges the
+ * form as it comes: the rest of what is refused is not waited for.
+ * Throws `Problem` 413, 415 for files that are no lists by their name or first bytes, or 400; whatever
+ * came of a file by then is erased.
  */
 export async function readUpload(
   req: Request,
@@ -57,27 +65,35 @@ export async function readUpload(
   refuseEncoding(req)
   const parts: Stored[] = []
   const writing = new AbortController()
-  const read = multer({
+  wantBody(req, res)
+  const body = openFormBody(req, bodyLimit)
+  const form = asRequest(body)
+  const settings: StreamedOptions = {
     storage: diskStorage(options.scratchDir, parts, writing.signal),
     limits: { ...LIMITS, fileSize: options.limitBytes },
     defParamCharset: 'utf8',
-  }).single('file')
-  const arrival = watchArrival(req, bodyLimit)
+    streamHandler: (_form, parser) => {
+      // The parser is left where the form is judged; multer would then wait for the rest of the body.
+      parser.once('unpipe', () => body.destroy())
+      body.pipe(parser)
+    },
+  }
+  const read = multer(settings).single('file')
   try {
-    wantBody(req, res)
-    const { promise: form, resolve, reject } = Promise.withResolvers<void>()
-    read(req, res, (error: unknown) => (error === undefined ? resolve() : reject(refusal(error))))
-    // multer answers a fault only when the whole body has come; a body without end must not hold it up.
-    await Promise.race([form, arrival.tooLong])
+    await new Promise<void>((resolve, reject) => {
+      read(form, res, (error: unknown) =>
+        error === undefined ? resolve() : reject(refusal(error)),
+      )
+    })
     const [stored] = parts
-    if (stored === undefined || req.file === undefined) {
+    if (stored === undefined || form.file === undefined) {
       throw new Problem('bad_request', 'The list is missing; send it as the part `file`.')
     }
     return {
       path: stored.path,
-      fileName: plainName(req.file.originalname),
+      fileName: plainName(form.file.originalname),
       digest: stored.digest,
-      fields: textFields(req.body),
+      fields: textFields(form.body),
       discard: () => rm(stored.path, { force: true }),
     }
   } catch (error) {
@@ -86,8 +102,18 @@ export async function readUpload(
     await Promise.all(parts.map(({ path }) => rm(path, { force: true })))
     throw error
   } finally {
-    arrival.stop()
+    body.destroy()
   }
+}
+
+/** What multer takes beyond its published types. Source: README of multer 2.5, `streamHandler`. */
+type StreamedOptions = multer.Options & {
+  readonly streamHandler: (form: Request, parser: Writable) => void
+}
+
+/** Safe because multer asks a request for nothing but its headers and its bytes. */
+function asRequest(body: FormBody): Request {
+  return body as unknown as Request
 }
 
 /** The client's name of the file as text that can be kept and shown. */
@@ -113,16 +139,21 @@ function diskStorage(
 ): multer.StorageEngine {
   return {
     _handleFile: (_req, file, done) => {
+      const misnamed = faultOf(() => formatOfName(file.originalname))
+      if (misnamed !== undefined) return done(misnamed)
       const path = join(scratchDir, `upload-${randomUUID()}`)
       const sum = createHash('sha256')
-      const counted = new Transform({
+      const judgeStart = startJudge()
+      const judged = new Transform({
         transform: (chunk: Buffer, _encoding, next) => {
           sum.update(chunk)
-          next(null, chunk)
+          const fault = judgeStart(chunk)
+          if (fault === undefined) next(null, chunk)
+          else next(fault)
         },
       })
       const target = createWriteStream(path, { flags: 'wx', mode: 0o600 })
-      const written = pipeline(file.stream, counted, target, { signal })
+      const written = pipeline(file.stream, judged, target, { signal })
       const stored: Stored = { path, digest: '', written }
       parts.push(stored)
       written.then(
@@ -136,6 +167,26 @@ function diskStorage(
     _removeFile: (_req, file, done) => {
       rm(file.path, { force: true }).then(() => done(null), done)
     },
+  }
+}
+
+/** Judges a file by its first bytes, as they come; what is packed is judged when it is unpacked. */
+function startJudge(): (chunk: Buffer) => Problem | undefined {
+  let start = Buffer.alloc(0)
+  return (chunk) => {
+    if (start.length >= KIND_BYTES) return undefined
+    start = Buffer.concat([start, chunk.subarray(0, KIND_BYTES)])
+    return isGzip(start) ? undefined : faultOf(() => refuseBinary(start))
+  }
+}
+
+function faultOf(judge: () => unknown): Problem | undefined {
+  try {
+    judge()
+    return undefined
+  } catch (error) {
+    if (error instanceof Problem) return error
+    throw error
   }
 }
 
@@ -183,43 +234,4 @@ function refusal(error: unknown): unknown {
 function isFaultOfForm(error: Error): boolean {
   const code = 'code' in error && typeof error.code === 'string' ? error.code : ''
   return code === '' || code === 'ECONNRESET' || code === 'ERR_STREAM_PREMATURE_CLOSE'
-}
-
-/** Bytes a second that a sender must keep up, and how often that is looked at. */
-const MIN_BYTES_PER_SECOND = 16 * 1_024
-const LOOK_MS = 5_000
-
-interface Arrival {
-  /** Rejects when more has come than a body may have. */
-  readonly tooLong: Promise<never>
-  stop(): void
-}
-
-/** Cuts senders that are slower than the least rate, so that slow bodies cannot hold connections. */
-function watchArrival(req: Request, limitBytes: number): Arrival {
-  const { promise: tooLong, reject } = Promise.withResolvers<never>()
-  tooLong.catch(() => undefined)
-  let total = 0
-  let lately = 0
-  const count = (chunk: Buffer): void => {
-    total += chunk.length
-    lately += chunk.length
-    if (total > limitBytes) {
-      reject(new Problem('payload_too_large', 'The file is larger than lists may be; split it.'))
-    }
-  }
-  const timer = setInterval(() => {
-    // What is left is our own writing, which may take its time.
-    if (req.complete) clearInterval(timer)
-    else if (lately < (MIN_BYTES_PER_SECOND * LOOK_MS) / 1_000) req.destroy()
-    lately = 0
-  }, LOOK_MS)
-  req.on('data', count)
-  return {
-    tooLong,
-    stop: () => {
-      clearInterval(timer)
-      req.off('data', count)
-    },
-  }
 }

@@ -1,0 +1,106 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { openStage, type Stage } from './stage/stage.ts'
+import { callRaw } from './stage/raw-client.ts'
+
+const MIB = 1_048_576
+/** More than any socket holds. */
+const MANY = 64 * MIB
+/** Files may be a little larger, so that it is not their bound that cuts what is refused. */
+const LIMIT = 72 * MIB
+/** Tries of each refusal: one client reads while it sends, one when it has sent all. */
+const READS = ['along', 'after'] as const
+
+let stage: Stage
+let rich: string
+let poor: string
+beforeAll(async () => {
+  stage = await openStage({
+    UPLOAD_LIMIT_BYTES: String(LIMIT),
+    FAILED_KEYS_PER_MINUTE: String(READS.length),
+    RATE_LIMIT_PER_SECOND: '1000',
+    RATE_LIMIT_BURST: '1000',
+  })
+  rich = (await stage.account()).live
+  poor = (await stage.account({ credits: 0 })).live
+})
+afterAll(() => stage[Symbol.asyncDispose]())
+
+const FORM = 'Content-Type: multipart/form-data; boundary=b\r\n'
+const part = (disposition: string): string =>
+  `--b\r\nContent-Disposition: form-data; ${disposition}\r\n\r\n`
+const FILE = part('name="file"; filename="a.csv"')
+
+/** The start of a request whose body goes on. */
+function start(path: string, headers: string, body = '', length = MANY): string {
+  const method = path.startsWith('PUT ') ? '' : 'POST '
+  return `${method}${path} HTTP/1.1\r\nHost: x\r\nContent-Length: ${body.length + length}\r\n${headers}\r\n${body}`
+}
+
+const withKey = (key: string, headers: string): string =>
+  `Authorization: Bearer ${key}\r\n${headers}`
+
+async function expectHeard(head: string, status: number, bytes = MANY): Promise<void> {
+  const port = Number(new URL(stage.url).port)
+  for (const reads of READS) {
+    const answer = await callRaw({ port, head, bytes, reads })
+    expect(answer).toMatchObject({ status, text: expect.stringMatching(/\{"error":.*\}$/) })
+    if (reads === 'after') expect(answer).toMatchObject({ sentBytes: bytes, fault: undefined })
+  }
+}
+
+describe('a body of 64 MiB that is refused early: the answer is heard', () => {
+  test('401, and 429 for more of them', async () => {
+    await expectHeard(start('/v1/batches', FORM, FILE), 401)
+    await expectHeard(start('/v1/batches', FORM, FILE), 429)
+  })
+
+  test('402', () => expectHeard(start('/v1/batches', withKey(poor, FORM), FILE), 402))
+
+  test('404 and 405', async () => {
+    await expectHeard(start('/v1/nowhere', FORM, FILE), 404)
+    await expectHeard(start('PUT /v1/batches', FORM, FILE), 405)
+  })
+
+  test('413 by the length that is said', async () => {
+    const head = start('/v1/batches', withKey(rich, FORM), FILE, 1_000_000 * MIB)
+    await expectHeard(head, 413)
+  })
+
+  test('413 by what comes, of a file and of JSON', async () => {
+    const chunked = 'Transfer-Encoding: chunked\r\n'
+    const more = LIMIT + 8 * MIB
+    const chunk = `${(FILE.length + more).toString(16)}\r\n${FILE}`
+    const path = 'POST /v1/batches HTTP/1.1\r\nHost: x\r\n'
+    await expectHeard(`${path}${withKey(rich, FORM + chunked)}\r\n${chunk}`, 413, more)
+    const json = 'Content-Type: application/json\r\n'
+    const body = `${MANY.toString(16)}\r\n`
+    await expectHeard(`${path}${withKey(rich, json + chunked)}\r\n${body}`, 413)
+  })
+
+  test('415 of the body, its packing and its file', async () => {
+    await expectHeard(start('/v1/batches', withKey(rich, 'Content-Type: text/csv\r\n')), 415)
+    const packed = `${FORM}Content-Encoding: gzip\r\n`
+    await expectHeard(start('/v1/batches', withKey(rich, packed), FILE), 415)
+    for (const file of [
+      part('name="file"; filename="a.xlsx"'),
+      `${FILE}PK\x03\x04`,
+      `${FILE}%PDF`,
+    ]) {
+      await expectHeard(start('/v1/batches', withKey(rich, FORM), file), 415)
+    }
+  })
+
+  test.each([
+    ['a file under another name', part('name="list"; filename="a.csv"')],
+    ['a field that is too long', `${part('name="name"')}${'x'.repeat(20_000)}\r\n`],
+    ['too many fields', `${part('name="name"')}x\r\n`.repeat(13)],
+    ['a second file', `${FILE}email\r\n${FILE}`],
+    ['a head that is none', '--b\r\nnonsense\r\n\r\n'],
+  ])('400 for %s', async (_name, body) => {
+    await expectHeard(start('/v1/batches', withKey(rich, FORM), body), 400)
+  })
+
+  test('nothing of it stays', async () => {
+    await expect.poll(() => stage.scratch()).toEqual([])
+  })
+})

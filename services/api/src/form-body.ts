@@ -1,0 +1,57 @@
+import { Problem } from '@plumbline/contract/problem'
+import type { Request } from 'express'
+import type { IncomingHttpHeaders } from 'node:http'
+import { Transform } from 'node:stream'
+
+/** The body of a form, apart from the connection that it comes by. */
+export type FormBody = Transform & { readonly headers: IncomingHttpHeaders }
+
+/** Bytes a second that a sender must keep up, and how often that is looked at. */
+const MIN_BYTES_PER_SECOND = 16 * 1_024
+const LOOK_MS = 5_000
+
+/**
+ * Opens the body of a form of at most `limitBytes`. It fails with `Problem` 413 where more comes, and with
+ * 400 where it is cut off or slower than the least rate, so that slow bodies cannot hold connections.
+ * Whoever has judged it destroys it, and the connection stays whole for the answer.
+ */
+export function openFormBody(req: Request, limitBytes: number): FormBody {
+  let total = 0
+  let lately = 0
+  const counted = new Transform({
+    transform: (chunk: Buffer, _encoding, next) => {
+      total += chunk.length
+      lately += chunk.length
+      if (total > limitBytes) next(tooLarge())
+      else next(null, chunk)
+    },
+  })
+  const look = setInterval(() => {
+    // Where our own writing holds it up, that may take its time.
+    const ours = req.complete || counted.writableNeedDrain
+    if (!ours && lately < (MIN_BYTES_PER_SECOND * LOOK_MS) / 1_000) counted.destroy(tooSlow())
+    lately = 0
+  }, LOOK_MS)
+  const onCut = (): void => void (req.complete || counted.destroy(cutOff()))
+  req.once('error', onCut).once('close', onCut)
+  counted.once('close', () => {
+    clearInterval(look)
+    req.off('error', onCut).off('close', onCut)
+  })
+  return Object.assign(req.pipe(counted), { headers: req.headers })
+}
+
+function tooLarge(): Problem {
+  return new Problem('payload_too_large', 'The file is larger than lists may be; split it.')
+}
+
+function tooSlow(): Problem {
+  return new Problem(
+    'bad_request',
+    `The form came slower than ${MIN_BYTES_PER_SECOND} bytes a second; send it in one go.`,
+  )
+}
+
+function cutOff(): Problem {
+  return new Problem('bad_request', 'The multipart body was cut off; send it whole.')
+}

@@ -1,0 +1,57 @@
+import { once } from 'node:events'
+import { connect } from 'node:net'
+
+/** What a client of bare bytes does. */
+export interface RawCall {
+  readonly port: number
+  readonly head: string
+  /** Bytes that follow the head, whatever comes back; none by default, `Infinity` until it is cut. */
+  readonly bytes?: number
+  /** Whether it reads while it sends, or first sends all, as simple clients do. */
+  readonly reads?: 'along' | 'after'
+}
+
+/** What a client of bare bytes met. */
+export interface RawAnswer {
+  /** All that came back. */
+  readonly text: string
+  readonly status: number
+  readonly sentBytes: number
+  /** System code of what ended the sending; undefined where all was sent. */
+  readonly fault: string | undefined
+}
+
+const BLOCK = Buffer.alloc(256 * 1_024, 'someone@example.com\n')
+
+/** Sends and reads to the end of the connection. */
+export async function callRaw(call: RawCall): Promise<RawAnswer> {
+  const { port, head, bytes = 0, reads = 'along' } = call
+  const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true }).setMaxListeners(0)
+  const over = new AbortController()
+  const closed = new Promise<void>((resolve) => {
+    socket.once('close', () => {
+      over.abort()
+      resolve()
+    })
+  })
+  let fault: string | undefined
+  socket.on('error', (error) => {
+    fault = 'code' in error ? String(error.code) : error.message
+  })
+  let text = ''
+  const read = (): unknown => socket.on('data', (chunk: Buffer) => (text += chunk.toString()))
+  if (reads === 'along') read()
+  socket.write(head)
+  let sentBytes = 0
+  while (sentBytes < bytes && !over.signal.aborted) {
+    const block = BLOCK.subarray(0, Math.min(BLOCK.length, bytes - sentBytes))
+    sentBytes += block.length
+    if (!socket.write(block)) await once(socket, 'drain', { signal: over.signal }).catch(() => {})
+  }
+  if (reads === 'after') read()
+  if (bytes > 0 && !over.signal.aborted) socket.end()
+  else socket.once('end', () => socket.end())
+  await closed
+  const status = Number(/^HTTP\/1\.1 (\d{3}) /.exec(text)?.[1])
+  return { text, status, sentBytes, fault }
+}
