@@ -9,6 +9,12 @@ export function wholeNumber(bounds: { min: number; max: number }): (text: string
   }
 }
 
+/** Reads an address to reach somebody by; whether it exists is not asked. */
+export function mailAddress(text: string): string {
+  if (/^[^\s@]+@[^\s@]+$/.test(text)) return text
+  throw new InvalidArgumentError('Expected an address such as owner@example.com.')
+}
+
 /** Reads a JSON object from field to column: a header's name or a 0-based number. */
 export function columnMapping(text: string): Readonly<Record<string, string | number>> {
   let value: unknown

@@ -39,6 +39,7 @@ describe('the program', () => {
     ['an unknown verb', ['account', 'destroy', 'acc_1']],
     ['an unknown option', ['account', 'list', '--all']],
     ['a missing option', ['account', 'create']],
+    ['an owner without address', ['account', 'create', '--email', 'nobody']],
     ['a missing argument', ['account', 'show']],
     ['an argument too many', ['account', 'show', 'a', 'b']],
     ['an unknown plan', ['account', 'plan', 'acc_1', '--plan', 'gold']],

@@ -81,7 +81,7 @@ test('a process that has the number of an ended service is not taken for it', as
 test('without service and settings the message names both ways out', async () => {
   const settings = cliSettings({ DATA_DIR: dir })
   await expect(openServiceDatabase(settings)).rejects.toThrow(
-    `No service runs on ${dir} and DATABASE_URL is not set; start it with "npm start", or set one.`,
+    `No service runs on ${dir} and DATABASE_URL is not set; run "npm start", or set DATABASE_URL.`,
   )
   await expect(openServiceClient(settings, 'k')).rejects.toThrow('API_URL is not set')
   await writeFacts(endedPid())

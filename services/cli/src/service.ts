@@ -76,7 +76,7 @@ export async function openServiceClient(
 /** What to say where no service is known. */
 function notFound({ dataDir, stale }: ServicePlace, setting: 'API_URL' | 'DATABASE_URL'): Refusal {
   const met = stale ? `The service of ${dataDir} has ended` : `No service runs on ${dataDir}`
-  return new Refusal(`${met} and ${setting} is not set; start it with "npm start", or set one.`)
+  return new Refusal(`${met} and ${setting} is not set; run "npm start", or set ${setting}.`)
 }
 
 async function readServiceFile(path: string): Promise<z.infer<typeof serviceFile> | undefined> {

@@ -3,7 +3,7 @@ import { Option } from 'commander'
 import { PLANS, type Plan } from '@plumbline/contract/plans'
 import { createAccount } from '@plumbline/db/accounts'
 import { createKey } from '@plumbline/db/keys'
-import { jsonOption } from '../arguments.ts'
+import { jsonOption, mailAddress } from '../arguments.ts'
 import { findService, openServiceDatabase } from '../service.ts'
 import { cliSettings } from '../settings.ts'
 import { writeJson, type Shell } from '../shell.ts'
@@ -21,7 +21,7 @@ export function addAccountCreate(parent: Command, shell: Shell): void {
   parent
     .command('create')
     .description('make an account with its keys; they are shown only now')
-    .requiredOption('--email <address>', 'how to reach the owner')
+    .requiredOption('--email <address>', 'how to reach the owner', mailAddress)
     .addOption(
       new Option('--plan <plan>', 'plan of the account')
         .choices(Object.keys(PLANS))

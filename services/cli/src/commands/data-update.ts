@@ -47,11 +47,19 @@ async function run(shell: Shell, { json }: { readonly json: boolean }): Promise<
   }
   const lists = await updateLists(options)
   const updates = [...lists, await updateRdapList({ ...options, url: settings.RDAP_BOOTSTRAP_URL })]
-  if (updates.some(({ status }) => status === 'failed' || status === 'refused')) shell.fail()
+  const bad = updates.filter(({ status }) => status === 'failed' || status === 'refused')
+  if (bad.length > 0) shell.fail()
   if (json) {
     writeJson(shell, { dir, updates })
     return
   }
   const rows = updates.map(({ file, status, count }) => [file, status, String(count)])
   shell.write(table(['list', 'status', 'entries'], rows))
+  if (bad.length > 0) shell.tell(`\n${whatStays(bad.length, updates.length)}\n`)
+}
+
+function whatStays(badCount: number, count: number): string {
+  const met =
+    badCount === count ? 'None of the lists came' : `${badCount} of ${count} lists did not come`
+  return `${met}; what was there before stays in use. "doctor" tells what can be reached.`
 }

@@ -42,7 +42,8 @@ async function rdap(
   if (answer.kind === 'response' && answer.status === 200) {
     return [ok('rdap', `list of servers read, ${answer.body.length} bytes`)]
   }
-  const met = answer.kind === 'failed' ? answer.reason : `status ${answer.status}`
+  const met =
+    answer.kind === 'failed' ? `${answer.reason}, ${answer.detail}` : `status ${answer.status}`
   const advice = 'Have HTTPS opened outwards; the packaged list of servers serves until then.'
   return [trouble('rdap', 'degraded', `${url}: ${met}`, advice)]
 }
