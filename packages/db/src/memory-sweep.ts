@@ -5,7 +5,7 @@ const MAX_ROWS = 10_000
 
 /**
  * Deletes what has run out: shared facts, buckets full for an hour, leases, letters older than a
- * minute. At most 10,000 rows of each in a call; answers how many went, so that the caller can go on.
+ * minute, what was spent on days gone by. At most 10,000 rows of each in a call; answers how many went, so that the caller can go on.
  */
 export async function sweepExpired(db: Db): Promise<number> {
   let count = 0
@@ -29,5 +29,9 @@ const STATEMENTS = [
      select ctid from leases where expires_at <= now() limit $1 for update skip locked))`,
   `delete from letters where ctid = any(array(
      select ctid from letters where posted_at < now() - interval '1 minute'
+      limit $1 for update skip locked))`,
+  // Two days more, for whoever gives back across midnight.
+  `delete from budgets where ctid = any(array(
+     select ctid from budgets where day < (now() at time zone 'utc')::date - 2
       limit $1 for update skip locked))`,
 ] as const

@@ -1,4 +1,5 @@
-import type { Limiter, Memory } from '@plumbline/contract/engine'
+import type { Budget, Limiter, Memory } from '@plumbline/contract/engine'
+import { createPostgresBudget } from '@plumbline/db/budget'
 import { openPostgresChannel } from '@plumbline/db/channel'
 import { readClockMs } from '@plumbline/db/channel-clock'
 import { createPostgresMailbox } from '@plumbline/db/channel-mailbox'
@@ -19,6 +20,8 @@ export interface Connections extends AsyncDisposable {
   /** Facts that cost money to forget: on Postgres always, and there through a crash of it. */
   readonly durable: Memory
   readonly limiter: Limiter
+  /** What money may be spent: on Postgres always, and there through a crash of it. */
+  readonly budget: Budget
 }
 
 /** How often the clock that all processes share is read again: computers' clocks drift apart. */
@@ -53,8 +56,17 @@ export async function openConnections(options: {
   const memory = redis === null ? createPostgresMemory(db) : createRedisMemory(redis)
   const limiter = redis === null ? createPostgresLimiter(db) : createRedisLimiter(redis)
   const durable = createPostgresMemory(db, { durable: true })
+  const budget = createPostgresBudget(db)
   const owned = stack.move()
-  return { db, queue, memory, durable, limiter, [Symbol.asyncDispose]: () => owned.disposeAsync() }
+  return {
+    db,
+    queue,
+    memory,
+    durable,
+    limiter,
+    budget,
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  }
 }
 
 async function openQueue(

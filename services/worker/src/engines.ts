@@ -134,6 +134,7 @@ async function openPhone(
     },
     memory: connections.memory,
     purchases: connections.durable,
+    budget: connections.budget,
     limiter: connections.limiter,
     fetch: (request) => fetchBounded({ ...request, ...outside }),
     log,

@@ -1,13 +1,8 @@
-import type { Limiter, Memory } from '@plumbline/contract/engine'
+import type { Memory } from '@plumbline/contract/engine'
+import { type AllowanceOptions, takeDay, takeRate, takeSlot } from './allowance.ts'
 import { HLR_ADAPTERS } from './hlr/adapters.ts'
-import {
-  type HlrAccount,
-  failure,
-  type HlrAnswer,
-  type HlrFailure,
-  type HlrFetch,
-  type HlrProviderName,
-} from './hlr/provider.ts'
+import { failure, type HlrAnswer, type HlrFailure, type HlrFetch } from './hlr/provider.ts'
+import type { HlrProviderSettings, Lane } from './policy.ts'
 import {
   type BoughtVerdict,
   intentJson,
@@ -17,59 +12,15 @@ import {
   verdictJson,
 } from './purchase.ts'
 
-/** A provider in order of choice. */
-export interface HlrProviderSettings extends HlrAccount {
-  readonly name: HlrProviderName
-}
-
-/** How much, how fast and for how long. */
-export interface HlrPolicy {
-  /** How long a verdict is good for. */
-  readonly cacheMs: number
-  /** How long one is kept that says that the network could not tell. */
-  readonly undeterminedCacheMs: number
-  /** Wall clock of one request to a provider. */
-  readonly timeoutMs: number
-  /** Requests under way at one provider, over all workers. */
-  readonly concurrency: number
-  /** Requests sent to one provider in a second, over all workers. */
-  readonly perSecond: number
-  /** Numbers bought of one provider in a UTC day; null: no cap. */
-  readonly dailyCap: number | null
-  /** How long a provider rests that refused the account. */
-  readonly pauseMs: number
-}
-
-/** Defaults: a day's validity as HLR resellers use, and the limits that hlr-lookups gives new accounts. */
-export const HLR_POLICY: HlrPolicy = {
-  cacheMs: 24 * 3_600_000,
-  undeterminedCacheMs: 3_600_000,
-  timeoutMs: 10_000,
-  concurrency: 10,
-  perSecond: 15,
-  dailyCap: null,
-  pauseMs: 600_000,
-}
-
-/** Time and waiting, handed in so that tests have their own. */
-export interface HlrClock {
-  now(): number
-  wait(ms: number, signal: AbortSignal): Promise<void>
-}
-
-export interface BuyerOptions {
+/**
+ * What a purchase needs. The signal ends with the engine: a caller that gives up does not end a query
+ * that is paid for.
+ */
+export interface BuyerOptions extends AllowanceOptions {
   /** Keeps intents and verdicts; must outlive a crash of its server. */
   readonly purchases: Memory
-  readonly limiter: Limiter
   readonly fetch: HlrFetch
-  readonly policy: HlrPolicy
-  readonly clock: HlrClock
-  /** Ends when the engine closes; a caller that gives up does not end a query that is paid for. */
-  readonly signal: AbortSignal
 }
-
-/** Who waits for the answer: a caller, or a list. */
-export type Lane = 'live' | 'bulk'
 
 /** What came of one number at one provider. */
 export type Purchase =
@@ -86,13 +37,6 @@ export type Purchase =
 const STORE_MS = 10_000
 /** Pause between two looks at what another worker is buying. */
 const LOOK_MS = 250
-/** How long a list keeps its place for what another worker is buying; a caller waits it out. */
-const BULK_WATCH_MS = 2_000
-/** Share of a provider's places that lists leave to single calls. */
-const LIVE_SHARE = 0.2
-/** Share of a day's cap that its bucket refills in a second: next to none, since a bucket must refill. */
-const REFILL_SHARE_PER_SECOND = 1e-9
-const DAY_SECONDS = 86_400
 
 /**
  * Buys verdicts of one provider for at most `maxBatch` numbers.
@@ -153,9 +97,11 @@ async function spend(
   const kept = await keptVerdicts(options.purchases, claimed)
   for (const [number, bought] of kept) results.set(number, { kind: 'bought', bought, cached: true })
   const wanted = claimed.filter((number) => !kept.has(number))
-  const allowed = wanted.slice(0, await takeDay(options, provider, wanted.length))
+  const spending = await takeDay(options, provider, wanted.length)
+  const allowed = wanted.slice(0, spending.count)
   for (const number of wanted.slice(allowed.length)) results.set(number, capped())
   if (allowed.length > 0 && !(await takeRate(options, provider))) {
+    await spending.giveBack(allowed.length)
     for (const number of allowed.splice(0)) results.set(number, crowded())
   }
   await options.purchases.delete([...results.keys()].map(KEYS.intent))
@@ -173,6 +119,8 @@ async function spend(
   for (const [number, answer] of outcomes) {
     results.set(number, purchaseOf(options, provider, answer))
   }
+  const unsold = allowed.filter((number) => results.get(number)?.kind === 'refused')
+  if (unsold.length > 0) await spending.giveBack(unsold.length)
   return results
 }
 
@@ -226,10 +174,9 @@ async function claim(
   return purchases.claim({ key: KEYS.intent(number), value, ttlMs: policy.cacheMs })
 }
 
-/** Waits for what another worker is buying; in doubt once its time has passed. */
+/** What another worker is buying: a caller waits for it, a list comes back; in doubt once its time has passed. */
 async function watch(options: BuyerOptions, number: string, lane: Lane): Promise<Purchase> {
   const { purchases, clock, signal } = options
-  const patientUntilMs = clock.now() + (lane === 'bulk' ? BULK_WATCH_MS : Infinity)
   for (;;) {
     const [verdict, intent] = await purchases.get([KEYS.verdict(number), KEYS.intent(number)])
     const bought = readVerdict(verdict)
@@ -239,65 +186,9 @@ async function watch(options: BuyerOptions, number: string, lane: Lane): Promise
     if (clock.now() >= untilMs || signal.aborted) {
       return { kind: 'in_doubt', provider, detail: 'a query was begun and its outcome was lost' }
     }
-    if (clock.now() >= patientUntilMs) {
-      return { kind: 'begun', provider, retryMs: untilMs - clock.now() }
-    }
+    if (lane === 'bulk') return { kind: 'begun', provider, retryMs: untilMs - clock.now() }
     await clock.wait(LOOK_MS, signal)
   }
-}
-
-async function takeSlot(
-  { limiter, policy, clock, signal }: BuyerOptions,
-  provider: HlrProviderSettings,
-  lane: Lane,
-): Promise<{ release(): Promise<void> } | null> {
-  const deadline = clock.now() + policy.timeoutMs
-  const ttlMs = policy.timeoutMs * 2 + STORE_MS
-  const kept = lane === 'bulk' ? Math.floor(policy.concurrency * LIVE_SHARE) : 0
-  const limit = Math.max(1, policy.concurrency - kept)
-  for (;;) {
-    const lease = await limiter.lease(`hlr:slot:${provider.name}`, limit, ttlMs)
-    if (lease.granted) return lease
-    if (clock.now() >= deadline || signal.aborted) return null
-    await clock.wait(Math.min(lease.retryMs, LOOK_MS), signal)
-  }
-}
-
-/** Waits for its turn for as long as a request may take. */
-async function takeRate(
-  { limiter, policy, clock, signal }: BuyerOptions,
-  provider: HlrProviderSettings,
-): Promise<boolean> {
-  const deadline = clock.now() + policy.timeoutMs
-  const rate = { perSecond: policy.perSecond, burst: Math.max(1, policy.perSecond) }
-  for (;;) {
-    const grant = await limiter.take(`hlr:rate:${provider.name}`, 1, rate)
-    if (grant.granted) return true
-    if (clock.now() + grant.retryMs > deadline || signal.aborted) return false
-    await clock.wait(grant.retryMs, signal)
-  }
-}
-
-/** How many numbers the day's cap still allows, taken at once. */
-async function takeDay(
-  { limiter, policy, clock }: BuyerOptions,
-  provider: HlrProviderSettings,
-  count: number,
-): Promise<number> {
-  if (policy.dailyCap === null) return count
-  const perSecond = policy.dailyCap * REFILL_SHARE_PER_SECOND
-  // What refills until midnight is taken off beforehand, so that the cap holds to the number.
-  const burst = policy.dailyCap - Math.floor(perSecond * DAY_SECONDS)
-  if (burst < 1) return 0
-  const day = new Date(clock.now()).toISOString().slice(0, 10)
-  const key = `hlr:day:${provider.name}:${day}`
-  let allowed = 0
-  for (let share = Math.min(count, burst); share > 0; share = Math.min(share, count - allowed)) {
-    const grant = await limiter.take(key, share, { perSecond, burst })
-    if (grant.granted) allowed += share
-    else share = Math.floor(share / 2)
-  }
-  return allowed
 }
 
 function capped(): Purchase {

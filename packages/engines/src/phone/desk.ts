@@ -1,14 +1,8 @@
 import type { EngineHealth, Memory } from '@plumbline/contract/engine'
 import type { Json } from '@plumbline/contract/outcome'
-import {
-  buy,
-  type BuyerOptions,
-  type HlrProviderSettings,
-  keptVerdicts,
-  type Lane,
-  type Purchase,
-} from './buyer.ts'
+import { buy, type BuyerOptions, keptVerdicts, type Purchase } from './buyer.ts'
 import { HLR_CAPABILITIES } from './hlr/provider.ts'
+import type { HlrProviderSettings, Lane } from './policy.ts'
 import { type BoughtVerdict, KEYS } from './purchase.ts'
 
 /** What is known of a number after asking the network, or why it is not. */

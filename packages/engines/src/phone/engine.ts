@@ -1,12 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import type { Engine, EngineRequest, Limiter, Memory } from '@plumbline/contract/engine'
+import type { Budget, Engine, EngineRequest, Limiter, Memory } from '@plumbline/contract/engine'
 import type { Answer, Json, Outcome, PhoneFacts } from '@plumbline/contract/outcome'
 import type { Reason } from '@plumbline/contract/reasons'
 import { type CountryNames, createCountryNames } from '../ip/country.ts'
-import { HLR_POLICY, type HlrClock, type HlrPolicy, type HlrProviderSettings } from './buyer.ts'
 import { createHlrDesk, type HlrDesk, type NetworkAnswer } from './desk.ts'
 import type { HlrFetch, HlrVerdict } from './hlr/provider.ts'
 import { type NumberingTables, type PhoneNumbering, readNumbering } from './numbering.ts'
+import { HLR_POLICY, type HlrClock, type HlrPolicy, type HlrProviderSettings } from './policy.ts'
 import { loadPhonePrefixes } from './prefixes.ts'
 
 /** Settings and live things of the phone engine. */
@@ -18,6 +18,8 @@ export interface PhoneEngineOptions {
   /** Where purchases begun and made are kept: forgetting one costs money. Default: `memory`. */
   readonly purchases?: Memory
   readonly limiter: Limiter
+  /** What may be bought in a day; forgetting it costs money too. */
+  readonly budget: Budget
   readonly fetch: HlrFetch
   readonly log: { warn(fields: object, message: string): void }
   readonly clock?: HlrClock
@@ -27,6 +29,8 @@ export interface PhoneEngineOptions {
 const READS_A_TURN = 250
 /** Pause before a number that its provider had no room for goes out again. */
 const LATER_MS = 5_000
+/** Pause before a list asks again for what another worker is buying; doubled each time. */
+const BEGUN_MS = 500
 /** Times that a number of a list is put off before it is answered as throttled. */
 const LATER_MAX = 8
 
@@ -44,6 +48,7 @@ export async function createPhoneEngine(options: PhoneEngineOptions): Promise<En
     memory: options.memory,
     purchases: options.purchases ?? options.memory,
     limiter: options.limiter,
+    budget: options.budget,
     fetch: options.fetch,
     clock,
     signal: closing.signal,
@@ -136,7 +141,8 @@ function settle(
   if (waits && request.lane === 'bulk' && tries < LATER_MAX) {
     return {
       kind: 'later',
-      afterMs: network.retryMs ?? LATER_MS,
+      // Most queries end long before their time is up.
+      afterMs: Math.min(network.retryMs ?? LATER_MS, isBegun ? BEGUN_MS * 2 ** tries : Infinity),
       group: `hlr:${isBegun ? 'begun:' : ''}${network.provider ?? 'any'}`,
       reason: network.reason,
       state: { tries: tries + 1 },
@@ -244,4 +250,8 @@ function whenAborted(signal: AbortSignal): { promise: Promise<null>; stop(): voi
 const systemClock: HlrClock = {
   now: () => Date.now(),
   wait: (ms, signal) => delay(ms, undefined, { signal }).catch(() => undefined),
+  every(ms, work) {
+    const timer = setInterval(work, ms)
+    return { [Symbol.dispose]: () => clearInterval(timer) }
+  },
 }

@@ -1,7 +1,7 @@
-import type { Limiter, Memory } from '@plumbline/contract/engine'
+import type { Budget, Limiter, Memory } from '@plumbline/contract/engine'
 import { checkLease, checkTake } from '@plumbline/contract/limiter'
 import type { Json } from '@plumbline/contract/outcome'
-import type { HlrClock } from './buyer.ts'
+import type { HlrClock } from './policy.ts'
 
 /** A clock that moves when somebody waits. */
 export interface TestClock extends HlrClock {
@@ -11,14 +11,44 @@ export interface TestClock extends HlrClock {
 /** Starts at noon of 2026-11-20. */
 export function createTestClock(): TestClock {
   let nowMs = Date.UTC(2026, 10, 20, 12)
+  const repeated = new Set<{ dueMs: number; readonly everyMs: number; readonly work: () => void }>()
+  const advance = (ms: number): void => {
+    nowMs += ms
+    for (const entry of repeated) {
+      if (entry.dueMs > nowMs) continue
+      entry.dueMs = nowMs + entry.everyMs
+      entry.work()
+    }
+  }
   return {
     now: () => nowMs,
     async wait(ms) {
-      nowMs += ms
+      advance(ms)
       await new Promise(setImmediate)
     },
-    advance(ms) {
-      nowMs += ms
+    every(everyMs, work) {
+      const entry = { dueMs: nowMs + everyMs, everyMs, work }
+      repeated.add(entry)
+      return { [Symbol.dispose]: () => repeated.delete(entry) }
+    },
+    advance,
+  }
+}
+
+/** Budgets in one process, by the day of the test clock. */
+export function createTestBudget(clock: HlrClock): Budget {
+  const spent = new Map<string, number>()
+  return {
+    async take(name, count, mostPerDay) {
+      const key = `${name} ${new Date(clock.now()).toISOString().slice(0, 10)}`
+      const taken = Math.min(count, Math.max(0, mostPerDay - (spent.get(key) ?? 0)))
+      spent.set(key, (spent.get(key) ?? 0) + taken)
+      return {
+        count: taken,
+        giveBack: async (back) => {
+          spent.set(key, (spent.get(key) ?? 0) - back)
+        },
+      }
     },
   }
 }
@@ -53,7 +83,7 @@ export function createTestLimiter(
   clock: HlrClock,
 ): Limiter & { readonly mostLeased: () => number } {
   const buckets = new Map<string, { tokens: number; atMs: number }>()
-  const leased = new Map<string, Set<{ readonly untilMs: number }>>()
+  const leased = new Map<string, Set<{ untilMs: number }>>()
   let most = 0
   return {
     async take(key, count, rate) {
@@ -79,7 +109,11 @@ export function createTestLimiter(
       most = Math.max(most, held.size)
       return {
         granted: true,
-        renew: async () => held.has(own),
+        renew: async () => {
+          if (!held.has(own) || own.untilMs <= clock.now()) return false
+          own.untilMs = clock.now() + ttlMs
+          return true
+        },
         async release() {
           held.delete(own)
         },

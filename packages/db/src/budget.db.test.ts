@@ -1,0 +1,64 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, test, vi } from 'vitest'
+import { createTestDatabase } from '../../../test/support/postgres.ts'
+import { createPostgresBudget } from './budget.ts'
+import { openDatabase } from './database.ts'
+import { startEmbeddedPostgres } from './embedded.ts'
+import { migrate } from './migrate.ts'
+
+test('a day is never overspent, however many take at once, and what was not spent comes back', async () => {
+  await using database = await createTestDatabase()
+  await using db = openDatabase({ url: database.url, poolSize: 8, applicationName: 'test' })
+  const budget = createPostgresBudget(db)
+  const taken = await Promise.all(Array.from({ length: 40 }, () => budget.take('busy', 7, 100)))
+  expect(taken.reduce((sum, { count }) => sum + count, 0)).toBe(100)
+  expect(taken.filter(({ count }) => count > 0)).toHaveLength(15)
+  const [first] = taken.filter(({ count }) => count === 7)
+  await first?.giveBack(5)
+  await first?.giveBack(5)
+  expect((await budget.take('busy', 50, 100)).count).toBe(7)
+  expect((await budget.take('busy', 50, 60)).count).toBe(0)
+  expect((await budget.take('other', 3, 0)).count).toBe(0)
+})
+
+test('each day has its own budget', async () => {
+  await using database = await createTestDatabase()
+  await using db = openDatabase({ url: database.url, poolSize: 8, applicationName: 'test' })
+  const budget = createPostgresBudget(db)
+  const yesterday = await budget.take('daily', 10, 10)
+  await db.pool.query(`update budgets set day = day - 1 where name = 'daily'`)
+  expect((await budget.take('daily', 10, 10)).count).toBe(10)
+  // Given back to the day it was taken of, not to this one.
+  await yesterday.giveBack(10)
+  await db.pool.query(`update budgets set day = day - 1 where name = 'daily'`)
+  expect((await budget.take('daily', 10, 10)).count).toBe(10)
+})
+
+test('what was spent today outlives a crash of the server', async () => {
+  const dataDir = await mkdtemp(join(tmpdir(), 'plumbline-budget-'))
+  const postgres = await startEmbeddedPostgres({ dataDir })
+  try {
+    await using db = openDatabase({
+      url: postgres.url,
+      poolSize: 1,
+      applicationName: 'test',
+      onIdleError: () => undefined,
+    })
+    await migrate(db)
+    const budget = createPostgresBudget(db)
+    expect((await budget.take('hlr', 8, 10)).count).toBe(8)
+    const { rows } = await db.pool.query<{ pid: number }>('select pg_backend_pid() as pid')
+    // The death of one session makes the server end all others and recover from its log.
+    process.kill(rows[0]?.pid ?? 0, 'SIGKILL')
+    const after = await vi.waitFor(() => budget.take('hlr', 8, 10), {
+      timeout: 20_000,
+      interval: 50,
+    })
+    expect(after.count).toBe(2)
+  } finally {
+    await postgres.stop()
+    await rm(dataDir, { recursive: true, force: true })
+  }
+})

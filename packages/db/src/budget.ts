@@ -1,0 +1,44 @@
+import type { Budget } from '@plumbline/contract/engine'
+import type { Db } from './database.ts'
+
+/** Budgets in Postgres, by the day of its clock; what was taken is on disk before it is answered. */
+export function createPostgresBudget(db: Db): Budget {
+  return {
+    async take(name, count, mostPerDay) {
+      for (const number of [count, mostPerDay]) checkCount(number)
+      const { rows } = await db.pool.query<{ taken: number; spent_on: string }>({
+        name: 'budget-take',
+        text: 'select taken::float8, spent_on from take_from_budget($1, $2, $3)',
+        values: [name, count, mostPerDay],
+      })
+      const { taken = 0, spent_on: day = '' } = rows[0] ?? {}
+      let left = taken
+      return {
+        count: taken,
+        async giveBack(unspent) {
+          checkCount(unspent)
+          const back = Math.min(unspent, left)
+          left -= back
+          if (back > 0) await giveBack(db, { name, day, count: back })
+        },
+      }
+    },
+  }
+}
+
+async function giveBack(
+  db: Db,
+  { name, day, count }: { name: string; day: string; count: number },
+): Promise<void> {
+  await db.pool.query({
+    name: 'budget-give-back',
+    text: 'update budgets set spent = greatest(0, spent - $3) where name = $1 and day = $2::date',
+    values: [name, day, count],
+  })
+}
+
+function checkCount(count: number): void {
+  if (!(Number.isSafeInteger(count) && count >= 0)) {
+    throw new RangeError(`a budget counts in whole numbers from 0, met ${count}`)
+  }
+}

@@ -1,0 +1,120 @@
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { startEmbeddedPostgres } from '@plumbline/db/embedded'
+import { Redis } from 'ioredis'
+import { describe, expect, inject, test } from 'vitest'
+import { spawnSimnet, type SimnetProcess } from '../simnet/child.ts'
+import { expectLedgerIntact } from '../support/invariants.ts'
+import { formOf, readLines, submitList, untilList, type Caller } from '../support/lists.ts'
+import { createTestDatabase } from '../support/postgres.ts'
+import { startRedis } from '../support/redis.ts'
+import { startService } from '../support/service.ts'
+
+// What may be spent in a day is money: no server that goes down or is emptied makes room for more.
+
+const CAP = 60
+const NUMBERS = 150
+const SETTINGS = {
+  HLR_DAILY_CAP: String(CAP),
+  CHUNK_RECORDS: '10',
+  LEASE_SECONDS: '2',
+  SWEEP_SECONDS: '1',
+} as const
+const WORKERS = [['phone', 'batch']] as const
+
+describe('the spending cap of a day', () => {
+  test('holds when Postgres is killed in the middle of a list and comes back', async () => {
+    await using simnet = await spawnSimnet({ hlrFaults: { delayMs: 100 } })
+    const dataDir = await mkdtemp(join(tmpdir(), 'plumbline-cap-'))
+    let postgres = await startEmbeddedPostgres({ dataDir })
+    const port = Number(new URL(postgres.url).port)
+    try {
+      await using service = await startService({
+        databaseUrl: postgres.url,
+        workers: WORKERS,
+        engines: 'real',
+        env: { ...simnet.settings, ...SETTINGS },
+      })
+      const account = await service.account({ credits: NUMBERS * 2 })
+      const caller = { service, account, key: account.liveKey }
+      const { id } = await submitList(caller, listOf())
+      await untilBought(simnet, CAP / 3)
+      process.kill(await serverPid(dataDir), 'SIGKILL')
+      await postgres.stop()
+      postgres = await startEmbeddedPostgres({ dataDir, port })
+      await expectCapped(caller, simnet, id)
+    } finally {
+      await postgres.stop()
+      await rm(dataDir, { recursive: true, force: true })
+    }
+  })
+
+  test.skipIf(inject('TEST_REDIS_URL') === null)(
+    'holds when Redis is emptied again and again under a list',
+    async () => {
+      await using simnet = await spawnSimnet({ hlrFaults: { delayMs: 100 } })
+      await using database = await createTestDatabase()
+      const redis = await startRedis()
+      if (redis === null) throw new Error('Redis was there a moment ago')
+      const client = new Redis(redis.url)
+      try {
+        await using service = await startService({
+          databaseUrl: database.url,
+          redisUrl: redis.url,
+          workers: WORKERS,
+          engines: 'real',
+          env: { ...simnet.settings, ...SETTINGS },
+        })
+        const account = await service.account({ credits: NUMBERS * 2 })
+        const caller = { service, account, key: account.liveKey }
+        const { id } = await submitList(caller, listOf())
+        for (const share of [0.2, 0.5, 0.8]) {
+          await untilBought(simnet, CAP * share)
+          await client.flushall()
+        }
+        await expectCapped(caller, simnet, id)
+      } finally {
+        client.disconnect()
+        await redis.stop()
+      }
+    },
+  )
+})
+
+function listOf(): FormData {
+  const numbers = Array.from({ length: NUMBERS }, (_, at) => `+4179${3_000_000 + at * 7}`)
+  return formOf({ product: 'phone' }, `phone\n${numbers.join('\n')}\n`)
+}
+
+async function untilBought(simnet: SimnetProcess, count: number): Promise<void> {
+  await expect.poll(() => boughtCount(simnet), { timeout: 20_000 }).toBeGreaterThanOrEqual(count)
+}
+
+async function boughtCount(simnet: SimnetProcess): Promise<number> {
+  return Object.keys((await simnet.counters()).hlr.perNumber).length
+}
+
+async function expectCapped(caller: Caller, simnet: SimnetProcess, id: string): Promise<void> {
+  expect(await untilList(caller, id)).toMatchObject({ status: 'completed' })
+  const lines = await readLines(caller, id)
+  expect(lines).toHaveLength(NUMBERS)
+  const sold = await boughtCount(simnet)
+  expect(sold).toBeLessThanOrEqual(CAP)
+  // What a crash found between the spending and the sale is spent all the same.
+  expect(sold).toBeGreaterThan(CAP / 2)
+  const { rows } = await caller.service.db.pool.query<{ spent: number }>(
+    `select spent::int from budgets`,
+  )
+  expect(rows).toEqual([{ spent: CAP }])
+  await expectLedgerIntact(caller.service)
+}
+
+/** The server's process, by the file that it keeps while it runs. */
+async function serverPid(dataDir: string): Promise<number> {
+  for (const base of ['postgres/server', 'postgres']) {
+    const text = await readFile(join(dataDir, base, 'data/postmaster.pid'), 'utf8').catch(() => '')
+    if (text !== '') return Number(text.split('\n')[0])
+  }
+  throw new Error('no Postgres runs there')
+}
