@@ -44,8 +44,8 @@ export async function migrateQueue(databaseUrl: string): Promise<void> {
 
 /** Queues on Postgres: one pool adds; each worker has a small one of its own and listens. */
 export async function openPostgresQueues(options: PostgresQueueOptions): Promise<QueueBackend> {
-  const { databaseUrl, onError } = options
-  const pool = openPool(databaseUrl, 4, onError)
+  const { databaseUrl } = options
+  const { pool, onError } = openPool(databaseUrl, 4, options.onError)
   const producers = createShelf<QueueName, Producer>((name) =>
     openProducer(name, { connection: asQueuePool(pool), factory: createPostgresBackend }, onError),
   )
@@ -80,21 +80,33 @@ async function openPostgresConsumer(
   databaseUrl: string,
   options: ConsumerOptions,
 ): Promise<Consumer> {
-  const pool = openPool(databaseUrl, 4, options.onError)
-  const consumer = await openConsumer(options, {
-    connection: asQueuePool(pool),
-    factory: createPostgresBackend,
-  })
-  return {
-    abort: consumer.abort,
-    async close() {
-      await consumer.close()
-      await pool.end()
-    },
+  const { pool, onError } = openPool(databaseUrl, 4, options.onError)
+  const connection = asQueuePool(pool)
+  try {
+    const consumer = await openConsumer(
+      { ...options, onError },
+      { connection, factory: createPostgresBackend },
+    )
+    return {
+      abort: consumer.abort,
+      async close() {
+        await consumer.close()
+        await pool.end()
+      },
+    }
+  } catch (error) {
+    await pool.end()
+    throw error
   }
 }
 
-function openPool(databaseUrl: string, max: number, onError: (error: Error) => void): pg.Pool {
+interface QueuePool {
+  readonly pool: pg.Pool
+  readonly onError: (error: Error) => void
+}
+
+/** A pool, and who is told of errors until it is closed: a connection that breaks as it ends is no news. */
+function openPool(databaseUrl: string, max: number, tell: (error: Error) => void): QueuePool {
   const pool = new pg.Pool({
     connectionString: databaseUrl,
     max,
@@ -103,12 +115,15 @@ function openPool(databaseUrl: string, max: number, onError: (error: Error) => v
     application_name: 'plumbline queue',
     options: `${UNSYNCED} -c search_path=${SCHEMA}`,
   })
+  const onError = (error: Error): void => {
+    if (!pool.ending) tell(error)
+  }
   // Every queue listens to the errors of the pool.
   pool.setMaxListeners(0)
   pool.on('error', onError)
   // The pool listens to idle connections only.
   pool.on('connect', (client) => client.on('error', onError))
-  return pool
+  return { pool, onError }
 }
 
 /**
