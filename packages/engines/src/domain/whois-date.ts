@@ -87,7 +87,7 @@ const FORMS: readonly Form[] = [
 
 const WEEKDAY = /^(?:mon|tue|wed|thu|fri|sat|sun)\p{L}*\.?,? +/iu
 /** RoTLD and Nominet write it of names older than their records. */
-const VAGUE = /^(?:before|prior to|since)\s+/i
+const VAGUE = /^(?:before|prior to|since|on)\s+/i
 const CLOCK =
   /(\d{1,2}):(\d{2})(?::(\d{2})(?:[.,]\d+)?)? ?([ap]m)?\s*\(?(?:(?:UTC|GMT)\s?([+-]\d{1,2})(?::?(\d{2}))?|([+-]\d{2}):?(\d{2})?|([A-Z]{1,5}))?/i
 

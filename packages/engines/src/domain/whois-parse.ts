@@ -1,13 +1,5 @@
-import {
-  dateOrderOf,
-  DATE_SENTENCES,
-  DATE_WORDS,
-  DENIALS,
-  FIELDS,
-  FREE_STATUS,
-  REFUSALS,
-  RESERVED,
-} from './whois-rules.ts'
+import { DENIALS, FREE_STATUS, REFUSALS, RESERVED } from './whois-answers.ts'
+import { dateOrderOf, DATE_SENTENCES, DATE_WORDS, FIELDS } from './whois-rules.ts'
 import type { FieldRule } from './whois-rules.ts'
 import { parseWhoisDate } from './whois-date.ts'
 import type { DateOrder, WhoisDate } from './whois-date.ts'
@@ -58,12 +50,14 @@ export function parseWhois(text: string, hints: WhoisHints = {}): WhoisRecord {
     expiresAt: instantOf(expires),
   }
   const facts = Number(created !== null) + Number(expires !== null) + Number(registrar !== null)
-  const known = facts > 0 || valuesOf('holder', reply.entries).length > 0
+  const holders = valuesOf('holder', reply.entries)
+  const heldByNobody = holders.length > 0 && holders.every(isDenial)
+  const known = facts > 0 || (holders.length > 0 && !heldByNobody)
   const rest = { statuses, referral: valuesOf('referral', reply.entries)[0] ?? null }
   // A status is the registry's own word; a line may be legal text that speaks of limits.
   const free = statuses.some((status) => FREE_STATUS.test(status))
   if (facts === 0 && !free && isRefusal(reply)) return { ...BLANK, ...rest, throttled: true }
-  if (facts < 2 && (free || (facts === 0 && deniesName(reply)))) {
+  if (facts < 2 && (free || (facts === 0 && (heldByNobody || deniesName(reply))))) {
     return { ...BLANK, ...rest, registered: false }
   }
   const reserved = statuses.some(isReserved) || (!known && reply.lines.some(isReserved))
@@ -101,7 +95,15 @@ function isRefusal(reply: WhoisText): boolean {
 }
 
 function deniesName(reply: WhoisText): boolean {
-  return reply.lines.some((line) => DENIALS.some((rule) => rule.pattern.test(line)))
+  return reply.lines.some(isDenial)
+}
+
+/** What servers put before and behind the sentence itself. */
+const AROUND = /^(?:(?:error|info|notice|result|message)\b[\s:.-]*(?:\d+[\s:]+)?)+|(?<=\w)\.{2,}$/gi
+
+function isDenial(line: string): boolean {
+  const bare = line.replace(AROUND, '')
+  return DENIALS.some(({ pattern }) => pattern.test(line) || pattern.test(bare))
 }
 
 function isReserved(line: string): boolean {

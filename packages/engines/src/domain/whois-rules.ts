@@ -1,210 +1,5 @@
 import type { DateOrder } from './whois-date.ts'
 
-/** A pattern on one line of a reply, with the registries that write it. */
-export interface LineRule {
-  readonly pattern: RegExp
-  readonly source: string
-}
-
-/**
- * Lines that say that a name is not registered. They stand alone on their line: the legal text of many
- * registries speaks of "no match" too.
- */
-export const DENIALS: readonly LineRule[] = [
-  {
-    pattern: /^no match(?:es|ing record)?(?: (?:was )?found)?(?: for\b.{0,260}|[:.! ].{0,90})?$/i,
-    source: 'Verisign, Nominet, Registro.br, NORID, IEDR, THNIC',
-  },
-  { pattern: /\/ no match$/i, source: 'NIC.hu' },
-  {
-    pattern: /^(?:\S+ )?not found[.!:]?(?: .{1,260})?$/i,
-    source: 'Identity Digital, NeuStar, PIR, Afilias',
-  },
-  {
-    pattern:
-      /^(?:the )?(?:requested )?(?:domain|name|object|query)(?: name)?(?: \S{1,260})?,?(?: (?:is|was|has|does|could|can))?(?: ?not|n't)(?: yet)?(?: been| be)? (?:found|registered|exist|regist(?:ered)? ?yet|delegated)\b.{0,90}$/i,
-    source: 'RSP back ends; NIC.im, KISA, AMNIC',
-  },
-  {
-    pattern:
-      /^(?:the )?(?:queried|requested) (?:object|domain) (?:does not exist|was not found|is not registered)\b/i,
-    source: 'CentralNic, CoCCA, KISA',
-  },
-  {
-    pattern: /^(?:domain )?\S+ (?:was |is |has )?(?:not been |not )(?:found|registered)\b.{0,60}$/i,
-    source: 'NIC.im, NIC.sn',
-  },
-  {
-    pattern: /^(?:domain|object|name)(?: name)? not (?:found|registered|exist)/i,
-    source: 'Identity Digital, RRPproxy',
-  },
-  {
-    pattern:
-      /^(?:unfortunately, )?no (?:\w+ ){0,2}(?:records?|results?|names?) (?:was |were )?found\b/i,
-    source: 'CO.PL, DotCooperation, pairNIC',
-  },
-  {
-    pattern: /^sorry,? (?:but )?(?:the )?domain\b.{0,260}\bnot (?:found|registered)/i,
-    source: 'ccTLD.UZ',
-  },
-  { pattern: /^\S{3,260} (?:- )?no match$/i, source: 'DNS.PT' },
-  { pattern: /^not available for second level registration/i, source: 'Verisign (.name)' },
-  { pattern: /^no such domain\b/i, source: 'JANET, NIC.cv' },
-  { pattern: /^we do not have an entry in our database/i, source: 'SWITCH' },
-  { pattern: /^not registered\b/i, source: 'IEDR, NIC.cm' },
-  { pattern: /^(?:invalid query or )?domain name not known\b/i, source: 'Dot TK' },
-  { pattern: /^data not found\b|^no found$/i, source: 'NIC.kg, TWNIC' },
-  { pattern: /^error:\d+:? *domain is not registered/i, source: 'RNIDS' },
-  {
-    pattern: /^(?:the )?domain(?: name)? .{1,260} (?:is|was) not (?:registered|found)\b/i,
-    source: 'registrars, NIC.fj',
-  },
-  { pattern: /^can(?:not|'t) get information on non-local domain/i, source: 'Tucows' },
-  {
-    pattern:
-      /^no (?:such )?(?:data|objects?|entries|entry|information|info|records?|domains?|results?|matching \w+(?: \w+)?|matches)(?: (?:was|were|is|are|has been))?(?: ?found| available|[.!]?$)/i,
-    source: 'RIPE-style servers, ISNIC, GMO, nic.mx',
-  },
-  { pattern: /^(?:error[: ]+)?(?:[\d:]+ ?)?no entries found/i, source: 'AFNIC, CZ.NIC, RIPN, HR' },
-  { pattern: /^(?:\*+ ?)?nothing found\b/i, source: 'KazNIC, NIC.at' },
-  {
-    pattern:
-      /^(?:domain )?(?:name )?\S{0,260} ?(?:is |are )?(?:free|available)(?: for (?:purchase|registration|sale).*| to register.*|[.!])?$/i,
-    source: 'ICB registries, Uniregistry, NIC.ch',
-  },
-  { pattern: /^available\b/i, source: 'RyCE, NIC.aw' },
-  {
-    pattern: /\bdoes not exist in (?:the |our )?(?:database|registry)|\bdoes not exist!?$/i,
-    source: 'Register.bg, SIDN',
-  },
-  {
-    pattern: /\b(?:is|are) available for (?:registration|purchase)\b/i,
-    source: 'Uniregistry, NIC.sh',
-  },
-  {
-    pattern:
-      /^(?:this )?domain(?: name)? (?:has not been registered|is not registered|not available in our whois)/i,
-    source: 'Nominet, HKIRC, NIC.lk',
-  },
-  {
-    pattern: /^this domain is (?:currently )?(?:not available in our whois|unregistered|free)/i,
-    source: 'NIC.lk',
-  },
-  {
-    pattern: /^(?:we )?(?:could|can|did)(?: ?not|n't) (?:be )?(?:find|found|locate)\b/i,
-    source: 'united-domains, registrars',
-  },
-  {
-    pattern: /\bis not registered(?: here| yet| in this registry)?[.!]?$/i,
-    source: 'NIC.tr, DNS.lu, registrars',
-  },
-  {
-    pattern: /^(?:the )?domain you (?:want to register|requested) is (?:available|not known)/i,
-    source: 'HKIRC, CNNIC',
-  },
-  {
-    pattern:
-      /^(?:no existe|no se encontr|el dominio (?:.{1,260} )?(?:no (?:se encuentra|est[aá]|existe)|est[aá] disponible|libre))/i,
-    source: 'NIC.ar, NIC.bo, NIC Chile',
-  },
-  { pattern: /:\s*no existe\.?$/i, source: 'NIC Chile' },
-  { pattern: /\bobject[_ -]not[_ -]found\b/i, source: 'NIC México, SMALLREGISTRY' },
-  {
-    pattern: /^(?:\(.{1,80}\) )?\S+ (?:-|:) (?:no match|not found|available|free)$/i,
-    source: 'registrars',
-  },
-  {
-    pattern: /등록되어 있지 않|登録されていません|没有找到|not registered domain/i,
-    source: 'KISA, JPRS, CNNIC',
-  },
-  { pattern: /^query_status: 220 available/i, source: 'NZRS' },
-]
-
-/** Values of a status that say the same. */
-export const FREE_STATUS =
-  /^(?:220 )?(?:free|available|not registered|unassigned|no object found|not found|unregistered|no match|not assigned|invalid|deleted|not exist|510 )\b/i
-
-/** Values of a status of a name that the registry keeps: nobody can register it. */
-export const RESERVED =
-  /\b(?:reserved (?:by|name|domain)|restricted from registration|can ?not be registered|not allowed by the policy|registration (?:is )?(?:prohibited|not allowed)|prohibited string)\b|^(?:reserved|blocked|restricted)\.?$/i
-
-/** Lines of a server that refuses or limits the asker, never a word about the name. */
-export const REFUSALS: readonly LineRule[] = [
-  {
-    pattern:
-      /\bmaximum (?:number of )?(?:queries|requests|lookups|connections|query)\b.{0,40}\b(?:reached|exceeded)\b/i,
-    source: 'DNS Belgium, RESTENA',
-  },
-  {
-    pattern: /\b(?:limit|quota|rate)s?\b.{0,40}\b(?:exceeded|reached|hit)\b/i,
-    source: 'PIR, DNS.pe, Afilias, Nominet',
-  },
-  {
-    pattern:
-      /\b(?:exceeded|reached|over)\b.{0,60}\b(?:limit|quota|number of (?:queries|requests|lookups)|rate|allowance)/i,
-    source: 'MarkMonitor, DNS Belgium, DENIC, auDA, CNNIC',
-  },
-  {
-    pattern:
-      /^(?:error[: ]+)?(?:\d+[: ]+)?too many (?:requests|queries|connections|lookups|simultaneous)\b/i,
-    source: 'AFNIC, Tucows',
-  },
-  {
-    pattern: /\btry again (?:later|in|after)\b|\bplease (?:try|retry)(?: again| later)/i,
-    source: 'SIDN, Freenom',
-  },
-  {
-    pattern:
-      /\b(?:access|request|query|connection|lookup) (?:has been |is |was )?(?:denied|refused|blocked|rejected|restricted|throttled)\b/i,
-    source: 'NZRS, DENIC, LACNIC',
-  },
-  {
-    pattern:
-      /\b(?:your|this) (?:ip|address|host|access|client).{0,60}\b(?:blocked|blacklisted|banned|restricted|denied|not authori[sz]ed)\b/i,
-    source: 'registrars, CIRA, RIPN',
-  },
-  {
-    pattern:
-      /\b(?:server|service|system) (?:is )?(?:too busy|busy|(?:temporarily )?unavailable|overload)/i,
-    source: 'SIDN',
-  },
-  {
-    pattern:
-      /\bcan temporarily not be answered\b|\btemporarily (?:unavailable|disabled|blocked)\b/i,
-    source: 'Freenom',
-  },
-  {
-    pattern:
-      /\bmaintain at least \d+.?seconds?\b|\b(?:wait|only \d+).{0,40}(?:second|minute|per second)/i,
-    source: 'HKIRC, SIDN',
-  },
-  {
-    pattern:
-      /\b(?:queries|requests|lookups|connections) exceeded\b|\bquer(?:y|ied) interval is too short|\baccess is too fast/i,
-    source: 'CNNIC, HKIRC, IIS',
-  },
-  {
-    pattern:
-      /\brequests of this client are not permitted\b|^permission denied\b|\blookup refused\b/i,
-    source: 'SWITCH, Registro.br, SGNIC',
-  },
-  {
-    pattern:
-      /\bexcessive (?:querying|queries|access)\b|\bquer(?:y|ies) too (?:fast|often|frequent)/i,
-    source: 'DNS Belgium, EURid',
-  },
-  {
-    pattern: /^-?55\d{9}:|^%?error:55000000002|\bconnection refused; access control limit/i,
-    source: 'DENIC',
-  },
-  {
-    pattern:
-      /\bunable to (?:process|complete|connect)\b.{0,60}\b(?:request|query|lookup|database|time)\b/i,
-    source: 'registrars',
-  },
-  { pattern: /\bip address used to perform this query is not authori[sz]ed\b/i, source: 'Red.es' },
-]
-
 /** What a key says. The first fitting entry wins, those of a lower `rank` before the others. */
 export interface FieldRule {
   readonly field: 'created' | 'expires' | 'registrar' | 'status' | 'referral' | 'domain' | 'holder'
@@ -230,7 +25,7 @@ export const FIELDS: readonly FieldRule[] = [
   {
     field: 'registrar',
     rank: 1,
-    key: /^(?:sponsoring |current )?regist(?:ra|a)r (?:name|organi[sz]ation|company)$|^current regist(?:ra|a)r$/,
+    key: /^(?:sponsoring |current )?regist(?:ra|a)r (?:name|organi[sz]ation|company)(?: name)?$|^current regist(?:ra|a)r$/,
     source: 'auDA, HKIRC, KazNIC, CNNIC, NZRS',
   },
   {
@@ -243,8 +38,14 @@ export const FIELDS: readonly FieldRule[] = [
   {
     field: 'registrar',
     rank: 2,
-    key: /^(?:registration service provider|registrar (?:handle|id)|registered (?:through|by|via)|authori[sz]ed agency|sponsor|registrar of record|sponsoring registrar organi[sz]ation|registration agent|tech name of registrar|service provider|provider|registerar|registrador|registraire|kayit kurulusu|entidad registradora|注册商|sponsoring registrar name)$/,
+    key: /^(?:registration service provider|registrar (?:handle|id)|registered (?:through|by|via)|authori[sz]ed agency|sponsor|registrar of record|sponsoring registrar organi[sz]ation|registration agent|tech name of registrar|service provider|provider|registerar|registrador|registraire|kayit kurulusu|entidad registradora|sponsoring registrar name)$/,
     source: 'TWNIC, NORID, KISA, NIC.bo',
+  },
+  {
+    field: 'registrar',
+    rank: 2,
+    key: /^(?:bureau d enregistrement|agente(?: registrador)?|entida[de]e? registradora|регистратор|реестратор|реєстратор|kayit (?:kurulusu|operatoru|firmasi)|nha dang ky|rejestrator|[注註][册冊]商|(?:所属)?注册(?:服务)?机构)$/,
+    source: 'registries that answer in their own language',
   },
   {
     field: 'registrar',
@@ -273,13 +74,13 @@ export const FIELDS: readonly FieldRule[] = [
   {
     field: 'domain',
     rank: 0,
-    key: /^(?:domain(?: name)?|complete domain name|domainname|nombre de dominio|nome de dom[ií]nio domain name|도메인이름)$/,
+    key: /^(?:domain(?: name)?|complete domain name|domainname|nombre de dominio|nome de dominio(?: domain name)?|nom de domaine|dominio|домен|alan adi|ten mien|域名|網域名稱|도메인이름)$/,
     source: 'all',
   },
   {
     field: 'holder',
     rank: 0,
-    key: /^(?:nserver|name ?servers?|nameserver|dns|registrant(?: name| organi[sz]ation| id)?|holder|holder c|owner|titular|admin c|registry domain id|domain id|nsl id|nsset|host ?name|ns \d)$/,
+    key: /^(?:nserver|name ?servers?|nameserver|dns|registrant(?: name| organi[sz]ation| id)?|holder|holder c|owner(?: name)?|titular|admin c|domain (?:name )?servers?|name ?server \d|name servers? in .{1,30}|primary server|registry domain id|domain id|nsl id|nsset|host ?name|ns \d)$/,
     source: 'all',
   },
   {
@@ -306,18 +107,18 @@ export const DATE_WORDS: readonly {
   {
     field: 'other',
     rank: 0,
-    key: /updat|modif|chang|transfer|last |whois|quer|delet|quarantine|free date|available|suspend|anniversary|locked|maintained|trade|verif/,
+    key: /updat|modif|chang|transfer|last |whois|quer|delet|quarantine|free date|available|suspend|anniversary|locked|maintained|trade|verif|a?[ck]tuali[sz]|mise a jour|guncel|измен|обновл|更新|変更|변경/,
   },
   { field: 'expires', rank: 2, key: /^registrar registration expiration/ },
   {
     field: 'expires',
     rank: 1,
-    key: /expir|\bexp\b|valid(?:ity)?\b|renew|paid ?till|billed ?until|vencimiento|expira|ablauf|scadenza|종료|到期|有効期限|bitis|valable/,
+    key: /expir|\bexp\b|valid(?:ity)?\b|renew|paid ?till|billed ?until|venc(?:imento|imiento|e)\b|caduc|echeance|ablauf|scadenza|verval|verloopt|giltig|voimassa|koniec|platn|lejar|bitis|het han|окончан|истека|оплачен|законч|закінч|종료|만료|到期|[过過]期|截止|有効期限/,
   },
   {
     field: 'created',
     rank: 1,
-    key: /creat|regist(?!ra(?:r|n))|approv|commenc|activat|assigned|entered|creaci|criad|등록일|登録年月日|注册|connected date|dateregistered|kayit tarihi|inscri/,
+    key: /cr[ei]a[tcd]|regist(?!ra(?:r|n))|approv|commenc|activat|assigned|entered|issued?\b|fecha de alta|등록일|登録年月日|[注註][册冊]|建立|[创創]建|connected date|dateregistered|kayit tarihi|dang ky|inscri|utworz|vytvor|letrehoz|регистрац|зарегистр|создан|створен/,
   },
 ]
 

@@ -1,6 +1,6 @@
 /** One fact of a reply: a key and its value, with the heading it stands under. */
 export interface WhoisEntry {
-  /** Lower case; everything but letters and digits is one space. */
+  /** In the form of `keyForm`. */
   readonly key: string
   readonly value: string
   /** The heading above, in the form of a key; empty where there is none. */
@@ -67,9 +67,10 @@ function statements(raw: readonly string[]): string[] {
       paragraph.length >= PROSE.lines &&
       length / paragraph.length > PROSE.meanLength &&
       pairs < paragraph.length / 2
-    if (!prose) kept.push(...paragraph.filter((line) => line.length < PROSE.lineLength))
+    const whole = paragraph.filter((line, at) => !goesOn(paragraph[at - 1] ?? '', line))
+    if (!prose) kept.push(...whole.filter((line) => line.length < PROSE.lineLength))
     // A paragraph of prose may open or close with the answer itself.
-    else kept.push(...[paragraph[0] ?? '', paragraph.at(-1) ?? ''].filter(isShort))
+    else kept.push(...[whole[0] ?? '', whole.at(-1) ?? ''].filter(isShort))
     paragraph = []
   }
   for (const line of raw) {
@@ -81,11 +82,21 @@ function statements(raw: readonly string[]): string[] {
   return kept
 }
 
-/** The form in which keys are compared. */
+// The end of a sentence that began a line before says nothing by itself: "... or you will be\nblacklisted."
+function goesOn(before: string, line: string): boolean {
+  const open = before.length >= PROSE.meanLength && !/[.!?:;>]$|https?:\S+$/.test(before)
+  return open && /^[a-z(]/.test(line) && !SHORT_KEY.test(line)
+}
+
+/** The form in which keys are compared: lower case, without accents, words and nothing else. */
 function keyForm(text: string): string {
   return text
-    .normalize('NFC')
     .toLowerCase()
+    .normalize('NFD')
+    .replace(/[\u0300-\u036f]/g, '')
+    .normalize('NFC')
+    .replaceAll('ı', 'i')
+    .replaceAll('đ', 'd')
     .replace(/[^\p{L}\p{N}]+/gu, ' ')
     .trim()
 }
