@@ -156,9 +156,10 @@ async function storeFacts(
       file_format: list.format,
       encoding: found.encoding,
       delimiter: list.delimiter,
-      header: header === null ? null : JSON.stringify(header.map(storable)),
-      column_count: Math.max(counts.columns, header?.length ?? 0),
-      mapping: JSON.stringify(storableMapping(list.mapping)),
+      header: header === null ? null : JSON.stringify(header),
+      column_count: found.columns,
+      has_rest: found.hasRest,
+      mapping: JSON.stringify(list.mapping),
       rows_total: counts.total,
       rows_blank: counts.blank,
       rows_refused: counts.refused,
@@ -169,20 +170,6 @@ async function storeFacts(
     })
     return 'read'
   })
-}
-
-/** Postgres keeps no NUL and no half of a surrogate pair in JSON; keys of JSON lists may have them. */
-function storable(name: string): string {
-  return name.toWellFormed().replaceAll('\0', '\uFFFD')
-}
-
-function storableMapping(mapping: OpenedList['mapping']): OpenedList['mapping'] {
-  return Object.fromEntries(
-    Object.entries(mapping).map(([field, column]) => [
-      field,
-      { ...column, header: column.header === null ? null : storable(column.header) },
-    ]),
-  )
 }
 
 /** Decision 32: a list that starts by itself stops at `ready` where credits or its own bound lack. */

@@ -142,6 +142,7 @@ function csvSkin(batch: BatchRow, raw: boolean, scoreFraud: FraudScorer): Skin {
     { length: width },
     (_, at) => batch.header?.[at] ?? (batch.header === null ? `column_${at + 1}` : ''),
   )
+  if (batch.has_rest) own.push('input.rest')
   const names = [...columns.names, 'result.credits_charged', 'result.error']
   return {
     header: `${[...own.map((name) => csvCell(name, raw)), ...names].join(',')}\r\n`,
@@ -153,11 +154,13 @@ function csvSkin(batch: BatchRow, raw: boolean, scoreFraud: FraudScorer): Skin {
         raw,
       ),
     line: (cells, place, row) => {
-      const given = isJson(batch)
-        ? jsonCells(cells.rows[place]?.[0] ?? '', own)
-        : (cells.rows[place] ?? [])
+      const given = cells.rows[place] ?? []
+      const { cells: shown, rest } = isJson(batch)
+        ? jsonCells(given[0] ?? '', batch.header ?? [])
+        : { cells: given, rest: given[width] ?? '' }
       let line = ''
-      for (let at = 0; at < width; at++) line += `${csvCell(given[at] ?? '', raw)},`
+      for (let at = 0; at < width; at++) line += `${csvCell(shown[at] ?? '', raw)},`
+      if (batch.has_rest) line += `${csvCell(rest, raw)},`
       return `${line}${row.text},${row.charged},${csvCell(row.error, raw)}\r\n`
     },
   }

@@ -1,7 +1,8 @@
 import { text } from 'node:stream/consumers'
+import Papa from 'papaparse'
 import { expect, test, vi } from 'vitest'
 import { openTestPipeline, type TestPipeline } from '../../../test/support/pipeline.ts'
-import { openResults } from './results.ts'
+import { openResults, type ResultsRequest } from './results.ts'
 
 const ROWS = 300
 const HALF = ROWS / 2
@@ -13,10 +14,17 @@ function halfRepeated(): string {
   return `email\n${[...first, ...second].join('\n')}\n`
 }
 
+async function textOf(
+  place: TestPipeline,
+  id: string,
+  wanted: Partial<ResultsRequest>,
+): Promise<string> {
+  const request = { format: 'ndjson', only: [], raw: false, after: 0, ...wanted } as const
+  return await text((await openResults(place.pipeline, place.owner, id, request)).stream)
+}
+
 async function linesAfter(place: TestPipeline, id: string, after: number): Promise<string[]> {
-  const request = { format: 'ndjson', only: [], raw: false, after } as const
-  const { stream } = await openResults(place.pipeline, place.owner, id, request)
-  return (await text(stream)).split('\n').slice(0, -1)
+  return (await textOf(place, id, { after })).split('\n').slice(0, -1)
 }
 
 test('a reading from the middle finds the answers of earlier rows, each chunk of them once', async () => {
@@ -44,6 +52,45 @@ test('a repeat of a row that is not answered yet is not shown as canceled', asyn
   const [last] = await linesAfter(place, id, ROWS)
   expect(last).toContain('"status":"done"')
 })
+
+test('what of a JSON list has no column stands in one of its own, and lines as they came', async () => {
+  await using place = await openTestPipeline({ limits: { columns: 2 } })
+  const list = ['{"email":"a@b.example","n":1}', 'no, "object"', '{"email":"c@d.example","x":[7]}']
+  const { id } = await place.read(list.join('\n'), { fileName: 'a.ndjson' })
+  await place.answer()
+  const csv = Papa.parse<string[]>(await textOf(place, id, { format: 'csv' })).data
+  expect(csv.slice(0, 4).map((cells) => [...cells.slice(0, 3), cells.at(-1)])).toEqual([
+    ['email', 'n', 'input.rest', 'result.error'],
+    ['a@b.example', '1', '', ''],
+    ['', '', 'no, "object"', 'the line is not a JSON object'],
+    ['c@d.example', '', '{"x":[7]}', ''],
+  ])
+  const inputs = (await textOf(place, id, {})).split('\n').slice(0, -1).map(inputIn)
+  expect(inputs).toEqual([
+    { email: 'a@b.example', n: 1 },
+    'no, "object"',
+    { email: 'c@d.example', x: [7] },
+  ])
+})
+
+test('cells beyond the most columns stand in one of their own', async () => {
+  await using place = await openTestPipeline({ limits: { columns: 2 } })
+  const { id } = await place.read('email,name\na@b.example,Ann\nc@d.example,Cy,"x,y",=1\n')
+  await place.answer()
+  const csv = Papa.parse<string[]>(await textOf(place, id, { format: 'csv' })).data
+  expect(csv.slice(0, 3).map((cells) => [...cells.slice(0, 3), cells.at(-1)])).toEqual([
+    ['email', 'name', 'input.rest', 'result.error'],
+    ['a@b.example', 'Ann', '', ''],
+    ['c@d.example', 'Cy', '"x,y",=1', 'the record has 4 columns; the most is 2'],
+  ])
+  const [, wide] = (await textOf(place, id, {})).split('\n').map(inputIn)
+  expect(wide).toEqual(['c@d.example', 'Cy', '"x,y",=1'])
+})
+
+function inputIn(line: string): unknown {
+  const { input } = line === '' ? {} : (JSON.parse(line) as { readonly input?: unknown })
+  return input
+}
 
 /** Numbers of the chunks that a statement asks for because later rows repeat theirs. */
 function earlierChunksIn(query: unknown): readonly number[] {

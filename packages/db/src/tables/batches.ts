@@ -13,7 +13,7 @@ export interface MappedColumn {
   readonly confidence: number
 }
 
-/** Columns as `0301_batches.sql` makes them. */
+/** Columns as the migrations `030*` make them. */
 export interface BatchesTable {
   id: string
   account_id: string
@@ -36,6 +36,7 @@ export interface BatchesTable {
   delimiter: Generated<string | null>
   header: ColumnType<readonly string[] | null, string | null | undefined, string | null>
   column_count: Generated<number>
+  has_rest: Generated<boolean>
   mapping: ColumnType<Readonly<Record<string, MappedColumn>>, string | undefined, string>
   read_whole: Generated<boolean>
   rows_total: Generated<number>

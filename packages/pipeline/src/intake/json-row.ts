@@ -12,19 +12,57 @@ export function jsonRow(
   line: string,
   keys: JsonKeys,
   rows: RowMaker,
-  addKey: (key: string) => void,
+  columns: JsonColumns,
 ): ListRow {
   const text = line.trim()
   if (text === '') return rows.blank([])
   const record = parseRecord(text)
   if (record === undefined) {
+    columns.addRest()
     return rows.refuse([JSON.stringify(line)], 'the line is not a JSON object')
   }
+  const own = Object.keys(record)
+  for (const key of own) columns.add(key)
+  if (nestsDeep(text)) columns.addRest()
   const fault = valueFault(record, keys)
   if (fault !== undefined) return rows.refuse([text], fault)
-  const own = Object.keys(record)
-  for (const key of own) addKey(key)
   return rows.fromFields([text], fieldsOf(record, keys), own.length)
+}
+
+/** The columns that a JSON list is shown in: one for each key while some are left. */
+export interface JsonColumns {
+  readonly names: readonly string[]
+  /** Whether something of the list has no column of its own. */
+  readonly hasRest: boolean
+  add(key: string): void
+  addRest(): void
+}
+
+/** Columns for the keys that were met before, and at most `most` in all. */
+export function createJsonColumns(known: readonly string[], most: number): JsonColumns {
+  const names = new Set(known)
+  let hasRest = false
+  return {
+    get names() {
+      return [...names]
+    },
+    get hasRest() {
+      return hasRest
+    },
+    add: (key) => {
+      if (names.has(key)) return
+      if (names.size < most && canBeColumn(key)) names.add(key)
+      else hasRest = true
+    },
+    addRest: () => {
+      hasRest = true
+    },
+  }
+}
+
+/** Whether a key can name a column: databases keep no NUL and no half of a surrogate pair. */
+export function canBeColumn(key: string): boolean {
+  return key.isWellFormed() && !key.includes('\0')
 }
 
 /** The object that a line holds; undefined when it holds none. */
@@ -37,25 +75,95 @@ export function parseRecord(text: string): JsonRecord | undefined {
   }
 }
 
-/** The cells of a record by column: texts as they are, all else as JSON text, absent ones empty. */
-export function jsonCells(text: string, columns: readonly string[]): string[] {
-  const record = parseRecord(text)
-  return columns.map((column) => {
-    const value = record !== undefined && Object.hasOwn(record, column) ? record[column] : undefined
-    return valueText(value)
-  })
+/** What a row of a JSON list is shown as. */
+export interface JsonCells {
+  /** By column: texts as they are, all else as JSON text, absent ones empty. */
+  readonly cells: readonly string[]
+  /** What has no column: keys with their values, or the line where it is no object. */
+  readonly rest: string
 }
 
-/** A JSON value as a cell. */
-export function valueText(value: unknown): string {
-  if (value === undefined || value === null) return ''
-  if (typeof value === 'string') return value
+/** The cells of a row as `jsonRow` made it. */
+export function jsonCells(text: string, columns: readonly string[]): JsonCells {
+  const record = parseExactly(text)
+  if (record === undefined) return { cells: columns.map(() => ''), rest: lineIn(text) }
+  const own = columns.filter((column) => Object.hasOwn(record, column))
+  const cellsBy = (write: (value: unknown) => string): readonly string[] =>
+    columns.map((column) => (Object.hasOwn(record, column) ? write(record[column]) : ''))
   try {
-    return JSON.stringify(value)
-  } catch {
+    const cells = cellsBy(writeValue)
+    if (Object.keys(record).length === own.length) return { cells, rest: '' }
+    const named = new Set(own)
+    const others = Object.entries(record).filter(([key]) => !named.has(key))
+    return { cells, rest: JSON.stringify(Object.fromEntries(others)) }
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error
     // Nested deeper than the stack goes.
+    return { cells: cellsBy(valueText), rest: text }
+  }
+}
+
+/** A JSON value as a cell; empty where it nests deeper than the stack goes. */
+export function valueText(value: unknown): string {
+  try {
+    return writeValue(value)
+  } catch {
     return ''
   }
+}
+
+function writeValue(value: unknown): string {
+  if (value === undefined || value === null) return ''
+  return typeof value === 'string' ? value : JSON.stringify(value)
+}
+
+/** Brackets of a line below which its values can be written, whatever the stack is like. */
+const SHALLOW_BRACKETS = 1_000
+
+function nestsDeep(text: string): boolean {
+  return (
+    text.length > SHALLOW_BRACKETS &&
+    text.split(/[[{]/, SHALLOW_BRACKETS + 1).length > SHALLOW_BRACKETS
+  )
+}
+
+/** The line that was no object, as it came; empty where it was not kept. */
+function lineIn(text: string): string {
+  const line: unknown = text === '' ? '' : JSON.parse(text)
+  return typeof line === 'string' ? line : ''
+}
+
+/** Numbers that may come back as others: too many digits, or an exponent. */
+const INEXACT = /[\d.]{16}|\d[eE]/
+
+/** Like `parseRecord`, and numbers are written again as they came. */
+function parseExactly(text: string): JsonRecord | undefined {
+  if (!INEXACT.test(text)) return parseRecord(text)
+  try {
+    const value = parseWithSources(text, (value, source) =>
+      typeof value === 'number' && source !== undefined ? rawJson(source) : value,
+    )
+    return isRecord(value) ? value : undefined
+  } catch {
+    return parseRecord(text)
+  }
+}
+
+/** Safe because Node 24 has it (ECMAScript, JSON.parse source text access); the types do not yet. */
+function parseWithSources(
+  text: string,
+  revive: (value: unknown, source: string | undefined) => unknown,
+): unknown {
+  const parse = JSON.parse as (
+    text: string,
+    reviver: (key: string, value: unknown, context: { readonly source?: string }) => unknown,
+  ) => unknown
+  return parse(text, (_key, value, { source }) => revive(value, source))
+}
+
+/** Safe as above: an object that is written as this text. */
+function rawJson(text: string): unknown {
+  return (JSON as unknown as { rawJSON(text: string): unknown }).rawJSON(text)
 }
 
 function fieldsOf(record: JsonRecord, keys: JsonKeys): FieldText {

@@ -1,6 +1,7 @@
 import type { RowKind } from '@plumbline/contract/batch'
 import { checksOf, type Check, type Product } from '@plumbline/contract/products'
 import type { CountryCode } from 'libphonenumber-js/max'
+import { csvCell } from './csv-cell.ts'
 import { createRowSet } from './row-set.ts'
 import { createFirstRows } from './first-rows.ts'
 import type { ListLimits } from './limits.ts'
@@ -19,7 +20,10 @@ export interface ListRow {
   /** 0-based among the rows; the header is none. */
   readonly row: number
   readonly kind: RowKind
-  /** As they came; for JSON lists the one JSON text. Empty where the line was too long to keep. */
+  /**
+   * As they came, those beyond the most columns gathered in one more; for JSON lists the one JSON text.
+   * Empty where the line was too long to keep.
+   */
   readonly cells: readonly string[]
   readonly subjects: Subjects
   readonly ref: string | undefined
@@ -36,8 +40,10 @@ export interface RowCounts {
   readonly refused: number
   readonly duplicate: number
   readonly billable: number
-  /** Most cells of any row. */
+  /** Most cells of any row, up to the limit. */
   readonly columns: number
+  /** Whether a row has cells beyond the limit. */
+  readonly hasRest: boolean
 }
 
 const NO_SUBJECTS: Subjects = {
@@ -82,6 +88,7 @@ export function createRowMaker(rules: RowRules): RowMaker {
   const safeChars = Math.floor(Math.min(limits.cellBytes, limits.lineBytes) / 3)
   let row = 0
   let widest = 0
+  let hasRest = false
 
   function made(kind: RowKind, cells: Cells, about: Partial<ListRow>): ListRow {
     kinds[kind] += 1
@@ -115,7 +122,9 @@ export function createRowMaker(rules: RowRules): RowMaker {
       for (const cell of cells) chars += cell.length
       if (chars > safeChars || cells.length > limits.columns) {
         const fault = limitFault(cells, limits)
-        if (fault !== undefined) return refuse(cells.slice(0, limits.columns), fault)
+        const within = cells.length <= limits.columns
+        hasRest ||= !within
+        if (fault !== undefined) return refuse(within ? cells : gathered(cells, limits), fault)
       }
       return cells.every(isBlank) ? made('blank', cells, {}) : fromParts(cells, undefined)
     },
@@ -127,13 +136,19 @@ export function createRowMaker(rules: RowRules): RowMaker {
     refuse,
     blank: (cells) => made('blank', cells, {}),
     get counts() {
-      return { total: row, ...kinds, columns: widest }
+      return { total: row, ...kinds, columns: widest, hasRest }
     },
     repeated: () => repeated.toBuffer(),
   }
 }
 
 type Cells = readonly string[]
+
+/** The cells up to the limit, and those beyond it as one: a line can hold tens of thousands. */
+function gathered(cells: Cells, { columns }: ListLimits): Cells {
+  const rest = cells.slice(columns).map((cell) => csvCell(cell, true))
+  return [...cells.slice(0, columns), rest.join(',')]
+}
 
 /** One part of a record: where it stands and how it is read. */
 interface Part {

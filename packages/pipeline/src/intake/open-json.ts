@@ -1,6 +1,6 @@
 import { checksOf } from '@plumbline/contract/products'
 import { formatOfText } from './file-kind.ts'
-import { parseRecord, valueText } from './json-row.ts'
+import { createJsonColumns, parseRecord, valueText } from './json-row.ts'
 import { createLineReader } from './line-reader.ts'
 import { ListError } from './list-error.ts'
 import type { FoundLayout, ListOptions, ListSample } from './open-list.ts'
@@ -24,16 +24,16 @@ export function layOutJson(
   if (records.length === 0) {
     throw new ListError('unprocessable', 'No line of the list is a JSON object; write one a line.')
   }
-  const keys = new Set<string>()
   // JSON records name their fields; all parts of the product may come.
-  if (format === 'records') keys.add(checksOf(product)[0] ?? 'email')
+  const first = format === 'records' ? [checksOf(product)[0] ?? 'email'] : []
+  const columns = createJsonColumns(first, limits.columns)
   for (const record of records) {
     const own = Object.keys(record)
     // A record of too many keys is refused, and must not refuse the list.
     if (own.length > limits.columns) continue
-    for (const key of own) if (keys.size < limits.columns) keys.add(key)
+    for (const key of own) columns.add(key)
   }
-  const header = [...keys]
+  const header = columns.names
   const rows = records
     .slice(0, SAMPLE_ROWS)
     .map((record) =>

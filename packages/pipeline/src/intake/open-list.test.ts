@@ -5,6 +5,7 @@ import Papa from 'papaparse'
 import { describe, expect, it } from 'vitest'
 import { readBytes } from './list-fixture.ts'
 import { jsonCells } from './json-row.ts'
+import { listLimits } from './limits.ts'
 
 describe('encodings', { timeout: 30_000 }, () => {
   const text = 'email;Straße\r\nzoë@firm.example;Köln – 5 €\r\n'
@@ -139,6 +140,7 @@ describe('rows', () => {
       duplicate: 2,
       billable: 3,
       columns: 1,
+      hasRest: false,
     })
     expect([...summary.repeated]).toEqual([1])
   })
@@ -195,14 +197,41 @@ describe('JSON lists', () => {
     ])
     expect(rows[1]).toMatchObject({ subjects: { phone: '+442079460958' }, ref: '7' })
     expect(summary.header).toEqual(['email', 'n', 'deep', 'phone', 'ref', 'name'])
-    expect(jsonCells(lines[0] ?? '', summary.header ?? [])).toEqual([
-      'a@b.example',
-      '1',
-      '{"x":[1,2]}',
-      '',
-      '',
-      '',
-    ])
+    expect(jsonCells(lines[0] ?? '', summary.header ?? [])).toEqual({
+      cells: ['a@b.example', '1', '{"x":[1,2]}', '', '', ''],
+      rest: '',
+    })
+    expect(summary.hasRest).toBe(true)
+    expect(jsonCells(rows[4]?.cells[0] ?? '', ['email'])).toEqual({ cells: [''], rest: 'nonsense' })
+  })
+
+  it('keep what has no column: keys beyond the most, and keys that name none', async () => {
+    const line = '{"email":"a@b.example","n":1,"\\u0000":2,"more":[3]}'
+    const { rows, summary } = await readBytes(`{"email":"c@d.example"}\n${line}`, {
+      fileName: 'list.ndjson',
+      limits: { ...listLimits(), columns: 2 },
+    })
+    expect(rows[1]).toMatchObject({ kind: 'refused', cells: [line] })
+    expect(summary).toMatchObject({ header: ['email', 'n'], columns: 2, hasRest: true })
+    expect(jsonCells(line, summary.header ?? [])).toEqual({
+      cells: ['a@b.example', '1'],
+      rest: '{"\\u0000":2,"more":[3]}',
+    })
+  })
+
+  it('write numbers as they came where a number of a program would be another', () => {
+    const text = '{"id":12345678901234567890,"big":1e400,"near":0.12345678901234567,"deep":[1E2]}'
+    expect(jsonCells(text, ['id', 'big', 'near', 'deep'])).toEqual({
+      cells: ['12345678901234567890', '1e400', '0.12345678901234567', '[1E2]'],
+      rest: '',
+    })
+  })
+
+  it('keep the line of a value that is nested too deep to be written as a cell', async () => {
+    const text = `{"email":"a@b.example","x":${'['.repeat(20_000)}${']'.repeat(20_000)}}`
+    const { summary } = await readBytes(text, { fileName: 'list.ndjson' })
+    expect(summary.hasRest).toBe(true)
+    expect(jsonCells(text, ['email', 'x'])).toEqual({ cells: ['a@b.example', ''], rest: text })
   })
 
   it('records of the API name their fields', async () => {
@@ -224,7 +253,6 @@ it('an aborted reading ends with the reason', async () => {
   const controller = new AbortController()
   const { readRows } = await import('./read-rows.ts')
   const { openList } = await import('./open-list.ts')
-  const { listLimits } = await import('./limits.ts')
   const list = await openList({
     path: import.meta.filename,
     fileName: 'x.txt',

@@ -2,7 +2,7 @@ import { unpackedBytes } from './bytes.ts'
 import { createCsvReader, TOO_LONG } from './csv-records.ts'
 import { createDecoder, DecodeFault, type Encoding } from './encoding.ts'
 import { createLineCounter } from './framing-fault.ts'
-import { jsonRow } from './json-row.ts'
+import { createJsonColumns, jsonRow } from './json-row.ts'
 import { createLineReader } from './line-reader.ts'
 import { countryOf } from './country.ts'
 import { ListError } from './list-error.ts'
@@ -25,6 +25,10 @@ export interface ListSummary {
   readonly encoding: Encoding
   /** The list's own, or for JSON every key that a record had, as long as columns are left. */
   readonly header: readonly string[] | null
+  /** Columns that hold the list: its header's, or those of its widest row. */
+  readonly columns: number
+  /** Whether something of the list has no column: cells or keys beyond the most, lines that are no object. */
+  readonly hasRest: boolean
   /** One bit a row, lowest bit first: set where a later row repeats this one. */
   readonly repeated: Buffer
   readonly unpackedBytes: number
@@ -85,7 +89,12 @@ export function readRows(list: OpenedList, signal: AbortSignal): RowStream {
     summary = {
       counts,
       encoding: decoder.encoding,
-      header: list.layout.kind === 'json' ? [...records.keys] : list.header,
+      header: records.header,
+      columns: Math.max(
+        records.header?.length ?? 0,
+        list.layout.kind === 'json' ? 0 : counts.columns,
+      ),
+      hasRest: records.hasRest || counts.hasRest,
       repeated: rows.repeated(),
       unpackedBytes: size,
     }
@@ -124,15 +133,15 @@ async function* withLines<T>(
 interface RecordReader {
   push(text: string): ListRow[]
   end(): ListRow[]
-  /** Keys of the records of a JSON list so far. */
-  readonly keys: ReadonlySet<string>
+  /** With the keys of the records of a JSON list so far. */
+  readonly header: readonly string[] | null
+  readonly hasRest: boolean
 }
 
 function createRecordReader(list: OpenedList, rows: RowMaker): RecordReader {
   const { layout, options } = list
   const { limits } = options
   const tooLong = (): ListRow => rows.refuse([], lineFault(limits))
-  const keys = new Set(list.header)
   let skipChars = list.skipChars
   let skipRecords = list.skipRecords
   const rest = (text: string): string => {
@@ -148,11 +157,15 @@ function createRecordReader(list: OpenedList, rows: RowMaker): RecordReader {
       const kept = skipped === 0 ? records : records.slice(skipped)
       return kept.map((cells) => (cells === TOO_LONG ? tooLong() : rows.fromCells(cells)))
     }
-    return { keys, push: (text) => made(reader.push(rest(text))), end: () => made(reader.end()) }
+    const { header } = list
+    return {
+      header,
+      hasRest: false,
+      push: (text) => made(reader.push(rest(text))),
+      end: () => made(reader.end()),
+    }
   }
-  const addKey = (key: string): void => {
-    if (keys.size < limits.columns) keys.add(key)
-  }
+  const columns = createJsonColumns(list.header ?? [], limits.columns)
   const newline = layout.kind === 'lines' ? layout.newline : '\n'
   const reader = createLineReader(newline, limits.lineBytes)
   const made = (lines: (string | undefined)[]): ListRow[] => {
@@ -161,10 +174,19 @@ function createRecordReader(list: OpenedList, rows: RowMaker): RecordReader {
     return lines.slice(skipped).map((line) => {
       if (line === undefined) return tooLong()
       if (layout.kind !== 'json') return rows.fromCells([line])
-      return jsonRow(line, layout.keys, rows, addKey)
+      return jsonRow(line, layout.keys, rows, columns)
     })
   }
-  return { keys, push: (text) => made(reader.push(rest(text))), end: () => made(reader.end()) }
+  return {
+    get header() {
+      return layout.kind === 'json' ? columns.names : list.header
+    },
+    get hasRest() {
+      return columns.hasRest
+    },
+    push: (text) => made(reader.push(rest(text))),
+    end: () => made(reader.end()),
+  }
 }
 
 function rulesOf({ mapping, options }: OpenedList): Parameters<typeof createRowMaker>[0] {
