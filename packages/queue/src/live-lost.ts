@@ -4,22 +4,23 @@ import type { Check } from '@plumbline/contract/products'
 import type { Question } from './live-letter.ts'
 import { liveQueueOf } from './names.ts'
 
-/** A question that waits for its outcome. */
+/** A question that waits for its outcome. Times are by this process's `performance.now` but for one. */
 export interface Waiting {
   readonly id: number
   readonly check: Check
   readonly question: Question
   readonly askedAtMs: number
-  /** By the server's clock. */
+  /** When the asker gives up, by the server's clock. */
   readonly untilMs: number
   readonly resolve: (outcome: Outcome) => void
   readonly reject: (error: unknown) => void
-  /** The job that carries it; null while it travels or where adding it failed. */
+  /** The last job that was to carry it, whether or not it could be added; null before the first. */
   jobId: string | null
   /** When a sign of life of its job was last met. */
   heardAtMs: number
-  /** When its job was first found with a worker that says nothing. */
+  /** When its job was first found with a worker that says nothing; null where it was not. */
   silentSinceMs: number | null
+  /** Whether a worker has failed on it once: the second time is the last. */
   hasFailed: boolean
 }
 
@@ -33,8 +34,10 @@ const SILENT_MS = 1_500
 const MAX_JOBS = 50
 
 /**
- * Finds the questions whose job is gone, or is with a worker that died. A job that still waits its
- * turn is no reason to ask again: that would only lengthen the queue.
+ * Finds the questions to ask again: those that heard nothing for two seconds, and whose job is gone or
+ * with a worker that died. A job that still waits its turn is none: that would only lengthen the queue.
+ * Looks up 50 jobs at most, and notes what it met in `heardAtMs` and `silentSinceMs`; rejects where the
+ * queue does not answer.
  */
 export async function findLost(
   backend: QueueBackend,
