@@ -2,6 +2,7 @@ import type { EmailStatus } from '@plumbline/contract/outcome'
 import type { Reason } from '@plumbline/contract/reasons'
 import { maskLocals } from './mask.ts'
 import { providerOf } from './providers.ts'
+import type { Reply } from './reply.ts'
 import { REPLY_RULES } from './reply-rules.ts'
 import type { ReplyKind, ReplyRule } from './reply-rules.ts'
 
@@ -64,11 +65,20 @@ export function classifyReply(facts: ReplyFacts): Classified {
   return outcome(severity === 4 ? 'server' : 'unclassified', 'code', text, severity)
 }
 
+/** What a reply gives to judge it by. */
+export function factsOf({
+  code,
+  enhanced,
+  text,
+}: Reply): Pick<ReplyFacts, 'code' | 'enhanced' | 'text'> {
+  return { code, enhanced, text }
+}
+
 /** The enhanced status code a text begins with or carries (RFC 3463); null where there is none. */
 export function enhancedOf(text: string): string | null {
   const met =
-    /^(?:\d{3}[ -])?\s*([245]\.\d{1,3}\.\d{1,3})\b/.exec(text) ??
-    /\(#([245]\.\d{1,3}\.\d{1,3})\)/.exec(text)
+    /^(?:\d{3}[ -])?\s*(?:[a-z]+_[a-z]+ )?#?([245]\.\d{1,3}\.\d{1,3})(?![.\d])/.exec(text) ??
+    /\(#([245]\.\d{1,3}\.\d{1,3})\b/.exec(text)
   return met?.[1] ?? null
 }
 
@@ -87,6 +97,7 @@ function matches(
   if (rule.severity !== undefined && rule.severity !== severity) return false
   if (rule.enhanced !== undefined && !(enhanced !== null && rule.enhanced.test(enhanced)))
     return false
+  if (enhanced !== null && rule.notEnhanced?.test(enhanced) === true) return false
   return rule.text === undefined || rule.text.test(text)
 }
 
@@ -204,11 +215,30 @@ const IRONPORT_WORDS = 'unknown address error'
 function readable(text: string): string {
   const lower = maskLocals(text.slice(0, READ_MAX_CHARS).toLowerCase(), 'someone')
   const plain = /[^\x20-\x5f\x61-\x7e]/.test(lower)
-    ? lower.replaceAll(/[’`]/g, "'").replaceAll(/\s+/g, ' ')
+    ? folded(lower).replaceAll(/[’`]/g, "'").replaceAll(/\s+/g, ' ')
     : lower
   // IronPort puts these words before whatever another server said.
   const own = plain.includes(IRONPORT_WORDS) ? plain.replaceAll(IRONPORT_WORDS, '') : plain
   return own.includes('  ') ? own.replaceAll(/ +/g, ' ') : own
+}
+
+/** Letters without accents, so that a word has one spelling. Hangul is put together again. */
+function folded(text: string): string {
+  const bare = text
+    .normalize('NFD')
+    .replaceAll(/[\u0300-\u036f]/g, '')
+    .normalize('NFC')
+  return bare.replaceAll(/[łøßæœđı]/g, (letter) => PLAIN_LETTERS[letter] ?? letter)
+}
+
+const PLAIN_LETTERS: Readonly<Record<string, string>> = {
+  ł: 'l',
+  ø: 'o',
+  ß: 'ss',
+  æ: 'ae',
+  œ: 'oe',
+  đ: 'd',
+  ı: 'i',
 }
 
 function namesUs(text: string, own: readonly string[]): boolean {

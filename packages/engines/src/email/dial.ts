@@ -2,7 +2,7 @@ import { SocksClient } from 'socks'
 import type { Socket } from 'node:net'
 import type { Egress } from '../net/egress.ts'
 import type { Resolver } from '../net/resolver.ts'
-import { classifyReply } from './classify.ts'
+import { classifyReply, factsOf } from './classify.ts'
 import type { Phase } from './classify.ts'
 import { maskedText, unknownFinding } from './finding.ts'
 import type { Finding } from './finding.ts'
@@ -146,14 +146,7 @@ function judge(
   const refused = met.find((attempt) => attempt.kind === 'refused')
   if (refused !== undefined) {
     const { reply, phase, host, address } = refused
-    const said = classifyReply({
-      phase,
-      provider,
-      code: reply.code,
-      enhanced: reply.enhanced,
-      text: reply.text,
-      own: [heloName],
-    })
+    const said = classifyReply({ ...factsOf(reply), phase, provider, own: [heloName] })
     const evidence = {
       mx_host: host,
       mx_address: address,

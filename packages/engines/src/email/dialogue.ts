@@ -1,28 +1,23 @@
 import type { Json } from '@plumbline/contract/outcome'
 import type { BlanketGuard } from './blanket.ts'
-import { classifyReply } from './classify.ts'
+import { acceptAllFrom, invent, mustInvent } from './accept-all.ts'
+import type { InventionTools } from './accept-all.ts'
+import { classifyReply, factsOf } from './classify.ts'
 import type { Classified } from './classify.ts'
 import { faultReason } from './dial.ts'
 import type { Line } from './dial.ts'
 import { findingOf, maskedText, unknownFinding } from './finding.ts'
 import type { AcceptAll, Finding, Verdict } from './finding.ts'
-import type { Knowledge } from './knowledge.ts'
-import { REFUSE_UNKNOWN_NAMES } from './providers.ts'
 import type { Provider } from './providers.ts'
 import type { Batch, Ticket } from './queue.ts'
 import type { Reply } from './reply.ts'
 import { isDoubtful } from './second-look.ts'
 
 /** What a dialogue needs beside its session. */
-export interface DialogueTools {
-  readonly knowledge: Knowledge
+export interface DialogueTools extends InventionTools {
   readonly blanket: BlanketGuard
-  /** Questions after an invented mailbox under way, by domain. */
-  readonly inventions: Map<string, Promise<AcceptAll>>
-  readonly sender: string
-  /** Our own names: a refusal that holds one is about us. */
+  /** Our own names, and the sender's domain after an at sign: a refusal that holds one is about us. */
   readonly own: readonly string[]
-  readonly inventLocal: () => string
   /** Told of each reply that no rule knows, for the operator's log and count. */
   readonly unclassified: (provider: string, reply: Reply) => void
 }
@@ -80,15 +75,9 @@ export async function converse(
     smtputf8: utf8,
   })
   if (asked.sender !== null) return senderRefused(line, batch, provider, asked.sender, tools)
+  const own = ownNames(tools, domain)
   const met = asked.recipients.map((reply) =>
-    classifyReply({
-      phase: 'rcpt',
-      provider: provider.id,
-      code: reply.code,
-      enhanced: reply.enhanced,
-      text: reply.text,
-      own: tools.own,
-    }),
+    classifyReply({ ...factsOf(reply), phase: 'rcpt', provider: provider.id, own }),
   )
   asked.recipients.forEach((reply, at) => {
     if (met[at]?.reason === 'unclassified_reply') tools.unclassified(provider.id, reply)
@@ -118,6 +107,11 @@ export async function converse(
   return { ...told, again: [...told.later, ...told.lost].filter((ticket) => !ticket.settled) }
 }
 
+/** Our own names; where the sender's domain itself is asked about, a reply that names it is not about us. */
+function ownNames(tools: DialogueTools, domain: string): readonly string[] {
+  return tools.own.filter((name) => name !== `@${domain}`)
+}
+
 function tell(
   tickets: readonly Ticket[],
   replies: readonly Reply[],
@@ -143,57 +137,6 @@ function tell(
 
 function isTooMany(reply: Reply | undefined): boolean {
   return (reply?.code === 452 || reply?.code === 451) && reply.enhanced === '4.5.3'
-}
-
-/** An invented mailbox is worth a question where somebody wants to know and nobody does. */
-async function mustInvent(
-  batch: Batch,
-  provider: Provider,
-  tools: DialogueTools,
-): Promise<boolean> {
-  if (provider.acceptance === 'nothing' || REFUSE_UNKNOWN_NAMES.has(batch.domain)) return false
-  if (!batch.tickets.some((ticket) => ticket.depth === 'extended')) return false
-  if (tools.inventions.has(batch.domain)) return false
-  return (await tools.knowledge.acceptAll(batch.domain)) === undefined
-}
-
-/** Asks for a mailbox that cannot exist; remembered for the domain. */
-function invent(
-  line: Line,
-  batch: Batch,
-  provider: Provider,
-  tools: DialogueTools,
-  apart: boolean,
-): Promise<AcceptAll> {
-  const { domain } = batch
-  const flight = (async (): Promise<AcceptAll> => {
-    const asked = await line.session.ask({
-      sender: tools.sender,
-      recipients: [`${tools.inventLocal()}@${domain}`],
-      begin: apart,
-      end: true,
-      smtputf8: false,
-    })
-    const reply = asked.recipients[0]
-    const value = reply === undefined ? 'unknown' : acceptAllOf(reply, provider.id)
-    tools.knowledge.learn({ findings: [], acceptAll: { domain, value } })
-    return value
-  })().finally(() => tools.inventions.delete(domain))
-  tools.inventions.set(domain, flight)
-  return flight
-}
-
-/** Beside an accepted mailbox a lasting refusal of an invented one is about the name. */
-function acceptAllOf(reply: Reply, provider: string): AcceptAll {
-  if (reply.code === 250 || reply.code === 251) return 'yes'
-  const met = classifyReply({
-    phase: 'rcpt',
-    provider,
-    code: reply.code,
-    enhanced: reply.enhanced,
-    text: reply.text,
-  })
-  return reply.code >= 500 && met.party !== 'rate' && !met.retry ? 'no' : 'unknown'
 }
 
 /**
@@ -266,27 +209,6 @@ async function settleAll(
   tools.knowledge.learn({ findings: lessons })
 }
 
-/** The domain's way, with what real names taught: a real refusal proves that not all are accepted. */
-async function acceptAllFrom(
-  batch: Batch,
-  learnt: Promise<AcceptAll | undefined>,
-  met: readonly Classified[],
-  isBlanket: boolean,
-  tools: DialogueTools,
-): Promise<AcceptAll> {
-  const { domain } = batch
-  if (REFUSE_UNKNOWN_NAMES.has(domain)) return 'no'
-  const known = (await learnt) ?? 'unknown'
-  const proves =
-    !isBlanket && met.some((each) => each.mailbox === 'missing' && each.confidence === 'high')
-  if (!proves || known === 'no') return known
-  tools.knowledge.learn({
-    findings: [],
-    acceptAll: { domain, value: known === 'yes' ? 'unknown' : 'no' },
-  })
-  return known === 'yes' ? 'unknown' : 'no'
-}
-
 /** A temporary reply waits, and so does a doubtful one; everything else is an answer. */
 function verdictOf(said: Classified, finding: Finding): Verdict {
   if (isDoubtful(finding)) return { kind: 'wait', cause: 'doubt', afterMs: 0, finding }
@@ -310,14 +232,8 @@ function senderRefused(
   reply: Reply,
   tools: DialogueTools,
 ): Told {
-  const said = classifyReply({
-    phase: 'mail',
-    provider: provider.id,
-    code: reply.code,
-    enhanced: reply.enhanced,
-    text: reply.text,
-    own: tools.own,
-  })
+  const own = ownNames(tools, batch.domain)
+  const said = classifyReply({ ...factsOf(reply), phase: 'mail', provider: provider.id, own })
   const evidence = { ...evidenceOf(line, batch, provider, reply, ''), phase: 'mail' }
   const verdict = verdictOf(said, unknownFinding(said.reason, evidence))
   for (const ticket of batch.tickets) ticket.settle(verdict)

@@ -166,13 +166,16 @@ function dialogueTools(
   blanket: BlanketGuard,
 ): DialogueTools {
   const { smtp, log, metrics } = options
+  const sender = smtp.mailFrom.slice(smtp.mailFrom.lastIndexOf('@') + 1).toLowerCase()
   return {
     knowledge,
     blanket,
     inventions: new Map(),
     sender: smtp.mailFrom,
     // A very short name would be met inside other words.
-    own: [smtp.heloName, ...(smtp.sourceAddresses ?? [])].filter((name) => name.length > 6),
+    own: [smtp.heloName, ...(smtp.sourceAddresses ?? []), `@${sender}`].filter(
+      (name) => name.length > 6,
+    ),
     inventLocal,
     unclassified(provider, reply) {
       metrics?.unclassified(provider, reply.code)

@@ -42,7 +42,15 @@ export const PROVIDER_RULES: readonly ReplyRule[] = [
     kind: 'no_domain',
     provider: 'google',
     severity: 5,
-    enhanced: /^5\.1\.2$/,
+    text: /able to find the recipient domain/,
+    source: GOOGLE,
+  },
+  {
+    id: 'google-syntax',
+    kind: 'likely_missing',
+    provider: 'google',
+    severity: 5,
+    text: /not a valid rfc ?-?\d{4} address/,
     source: GOOGLE,
   },
   {
@@ -77,7 +85,7 @@ export const PROVIDER_RULES: readonly ReplyRule[] = [
   {
     id: 'microsoft-restricted',
     kind: 'exists',
-    text: /resolver\.rst\.(?:notauthorized|restrictedtorecipientspermission|senderrestricted|authrequired|notauthenticated)|restrictedtorecipientspermission|not authorized to send to (?:the )?recipient/,
+    text: /resolver\.rst\.(?:notauthorized|sendernotauthenticated|restrictedtorecipientspermission|senderrestricted|authrequired|notauthenticated)|restrictedtorecipientspermission|not authorized to send to (?:the )?recipient/,
     source: MICROSOFT,
   },
   {
@@ -104,6 +112,13 @@ export const PROVIDER_RULES: readonly ReplyRule[] = [
     kind: 'server',
     text: /recipients belong to multiple regions|attr38/,
     source: 'github.com/AfterShip/email-verifier issue 72',
+  },
+  {
+    id: 'microsoft-fault',
+    kind: 'server',
+    severity: 4,
+    text: /temporary server error/,
+    source: MICROSOFT,
   },
   {
     id: 'microsoft-policy',
@@ -169,7 +184,7 @@ export const PROVIDER_RULES: readonly ReplyRule[] = [
     kind: 'greylist',
     provider: 'mimecast',
     severity: 4,
-    text: /internal resources? (?:is|are) temporarily unavailable/,
+    text: /internal resources? (?:is |are )?temporarily unavailable/,
     source: MIMECAST,
   },
   {
@@ -265,10 +280,16 @@ export const PROVIDER_RULES: readonly ReplyRule[] = [
   },
   { id: 'laposte-refused', kind: 'blocked', text: /\blpn00\d_\d{3}\b/, source: SISIMAI },
   {
+    id: 'orange-full',
+    kind: 'full',
+    text: /\bofr(?:\d{3})?_?417\b|boite du destinataire pleine/,
+    source: 'postmaster.orange.fr, read 2026',
+  },
+  {
     id: 'orange-missing',
     kind: 'missing',
     severity: 5,
-    text: /\bofr_?(?:416|403|417)\b|adresse d.au moins un destinataire invalide/,
+    text: /\bofr(?:\d{3})?_?(?:416|403)\b|adresse d.au moins un destinataire invalide/,
     source: 'postmaster.orange.fr, read 2026',
   },
   {
@@ -282,12 +303,6 @@ export const PROVIDER_RULES: readonly ReplyRule[] = [
     kind: 'missing',
     severity: 5,
     text: /\bib603b?\b/,
-    source: 'godaddy.com/help, IB codes, read 2026',
-  },
-  {
-    id: 'godaddy-full',
-    kind: 'full',
-    text: /\bib802a?\b/,
     source: 'godaddy.com/help, IB codes, read 2026',
   },
   {

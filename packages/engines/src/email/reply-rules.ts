@@ -1,3 +1,4 @@
+import { FOREIGN_RULES } from './foreign-rules.ts'
 import { PROVIDER_RULES } from './provider-rules.ts'
 
 /** What a reply to RCPT says. */
@@ -30,6 +31,8 @@ export interface ReplyRule {
   /** Class of the reply, 4 or 5; absent for both. */
   readonly severity?: 4 | 5
   readonly enhanced?: RegExp
+  /** Codes that the row is not for. */
+  readonly notEnhanced?: RegExp
   /** Over the lower-case text of one line with mail addresses masked as `someone@host`. */
   readonly text?: RegExp
   readonly source: string
@@ -49,13 +52,13 @@ const EXISTS_RULES: readonly ReplyRule[] = [
   {
     id: 'rate-of-user',
     kind: 'exists',
-    text: /(?:user|account|recipient|mailbox)[^.]{0,60} receiving (?:e-?)?mail (?:at a rate|too quickly|too fast)/,
+    text: /(?:user|account|recipient|mailbox)[^.]{0,60} receiving (?:e-?)?mail (?:at a rate|too quickly|too fast)|(?:user|account|recipient|mailbox)[^.]{0,30} exceeded (?:his |her |its |their |the )?(?:message |mail )?rate limit/,
     source: GOOGLE,
   },
   {
     id: 'only-members',
     kind: 'filtered',
-    text: /only accept(?:s|ing)? (?:e-?)?mail from|only (?:internal|authenticated|registered) (?:senders|users)|not accepting mail from (?:you|this sender|unknown)|has restricted (?:sms )?e-?mail/,
+    text: /only accept(?:s|ing)? (?:e-?)?mail from|may not exist, or you may not have permission|only (?:internal|authenticated|registered) (?:senders|users)|not accepting mail from (?:you|this sender|unknown)|has restricted (?:sms )?e-?mail/,
     source: SISIMAI,
   },
 ]
@@ -78,7 +81,7 @@ const SENDER_RULES: readonly ReplyRule[] = [
   {
     id: 'sender-address',
     kind: 'blocked',
-    text: /sender(?:'s)?(?: e-?mail)? (?:address|domain|verif|is (?:block|reject|not)|rejected|denied|refused|not |blocked|ip\b|id\b|host|policy|hostname|has been|was )|envelope sender|invalid sender|(?:block|reject)(?:ed|ing)? (?:the )?sender|(?:domain|part) of (?:the )?sender|sender.{0,80}(?:does not exist|do(?:es)? not resolve|couldn't be|cannot be|could not be|not found)|unroutable sender|bad sender|callout verification|(?:from|return)[ -]?(?:path|address)|mail from:? ?(?:domain|address|command)|null sender|empty envelope|does not accept bounce|mailfrom|sending domain|from domain|your domain|your e-?mail (?:address|account)|your address|sending account|you are sending from|your account/,
+    text: /sender(?:'s)?(?: e-?mail)? (?:address|domain|verif|is (?:block|reject|not)|rejected|denied|refused|not |blocked|ip\b|id\b|host|policy|hostname|has been|was )|envelope sender|invalid (?:sender|sending)|unverified sender|originator|reverse[- ]path|sending address|(?:mailbox|address) of (?:the )?sender|(?:mail|message)s? from (?:an? )?(?:unknown|invalid|unverified|non-?exist)|(?:user|address|domain) in mail ?from|(?:allowed|permitted|authori[sz]ed) to send|(?:dns mx|mx) or a(?:\/aaaa)? resource|(?:block|reject)(?:ed|ing)? (?:the )?sender|(?:domain|part) of (?:the )?sender|sender.{0,80}(?:does not exist|do(?:es)? not resolve|couldn't be|cannot be|could not be|not found)|unroutable sender|bad sender|callout verification|(?:from|return)[ -]?(?:path|address)|mail from:? ?(?:domain|address|command)|null sender|empty envelope|does not accept bounce|mailfrom|sending domain|from domain|your domain|your e-?mail (?:address|account)|your address|sending account|you are sending from|your account/,
     source: `${POSTFIX}; ${EXIM}`,
   },
   {
@@ -90,7 +93,7 @@ const SENDER_RULES: readonly ReplyRule[] = [
   {
     id: 'blocklist-word',
     kind: 'blocked',
-    text: /(?:black|block|deny|ban|bad|spam)[ -]?list(?:ed|ing|s)?\b|\blisted (?:in|at|by|on)\b|found in (?:one or more )?dns|\bbanned\b|blocking list/,
+    text: /(?:black|block|deny|ban|bad|spam)[ -]?list(?:ed|ing|s)?\b|(?<!not )\blisted (?:in|at|by|on)\b|found in (?:one or more )?dns|\bbanned\b|blocking list/,
     source: SISIMAI,
   },
   {
@@ -121,7 +124,7 @@ const SENDER_RULES: readonly ReplyRule[] = [
   {
     id: 'too-fast',
     kind: 'rate',
-    text: /too many (?:connections?|concurrent|sessions|messages|recipients|mails|e-?mails|errors|invalid|unknown|bad|requests|commands|failed|hops? from)|(?:rate|connection|frequency|volume|sending|message)[ -](?:limit|control|exceed)|rate[ -]?limit|throttl|excessive|unusual rate|too (?:fast|frequent|quick)|quota for (?:your|sender|today)|exceeded (?:the )?(?:rate|maximum number|connection|sending|hourly|daily|your)|frequency|limit(?:s)? exceeded for (?:your|ip|host)|exceeded the .{0,20}(?:rate|connection)|messages? (?:per|from) .{0,60}(?:deferred|limit)|slow down|relay quota|max(?:imum)? (?:number of )?(?:connections?|messages?|recipients)|no more (?:connections|messages|recipients)|reached your|resources? restricted|deferred due to|unexpected volume|user complaints/,
+    text: /too many (?:connections?|concurrent|sessions|messages|recipients|mails|e-?mails|errors|invalid|unknown|bad|requests|commands|failed|hops? from)|(?:rate|connection|frequency|volume|sending)[ -](?:limit|control|exceed)|message[ -](?:rate[ -])?limit|rate[ -]?limit|throttl|excessive|unusual rate|too (?:fast|frequent|quick)|quota for (?:your|sender|today)|exceeded (?:the )?(?:rate|maximum number|connection|sending|hourly|daily|your)|frequency|limit(?:s)? exceeded for (?:your|ip|host)|exceeded the .{0,20}(?:rate|connection)|messages? (?:per|from) .{0,60}(?:deferred|limit)|slow down|relay quota|max(?:imum)? (?:number of )?(?:connections?|messages?|recipients)|no more (?:connections|messages|recipients)|reached your|resources? restricted|deferred due to|unexpected volume|user complaints/,
     source: SISIMAI,
   },
   {
@@ -129,6 +132,12 @@ const SENDER_RULES: readonly ReplyRule[] = [
     kind: 'blocked',
     text: /(?:your|the|sending|client|source|remote|originating|connecting|this|from) ?(?:ip|ipv[46]|host|server|network|system|mta|smtp server|mail server|isp|provider|computer|country|machine|pc)\b.{0,60}(?:block|reject|den(?:y|ied)|ban|refus|not (?:allow|accept|permit|welcome)|prohibit|disallow|suspend|forbid|unacceptable|problem|blacklist)|(?:block|reject|den(?:y|ied)|refus|not accept)\w* .{0,40}(?:your (?:ip|host|server|network)|from (?:your|this|the) (?:ip|host|server|network)|connections? from|mail from \d|mail from your|from ip|from \[?\d{1,3}\.\d)|\bip[=: ]\s*\[?\d{1,3}(?:\.\d{1,3}){3}|ip address \[?\d{1,3}(?:\.\d{1,3}){3}|blocked ip|ip .{0,30}blocked|ip block|bad (?:ip|host)|host .{0,40}(?:is )?(?:blocked|refused|denied)|connection (?:refused|rejected|denied|blocked|dropped)|refused (?:connection|by)|not accept(?:ing)? (?:connections?|mail|e-?mails?|messages?) from|we do not accept|connections? (?:will )?not (?:be )?accepted|go away|no mail (?:from|accepted)|sending (?:ip|server|mta)|originating ip/,
     source: SISIMAI,
+  },
+  {
+    id: 'your-own',
+    kind: 'blocked',
+    text: /\byour (?:mail |smtp |sending |own |dns |email |e-mail )?(?:ip|host|hostname|host name|mta|network|dns|helo|isp|server|mailserver|machine|computer)\b(?! (?:administrator|admin|provider|support))|\b(?:verification (?:service|attempt)|address (?:probing|verification service)|harvest|dictionary attack|namespace mining)/,
+    source: `${SISIMAI}; in a reply to us "your" is ours`,
   },
   {
     id: 'content-proper',
@@ -149,7 +158,7 @@ const MAILBOX_RULES: readonly ReplyRule[] = [
   {
     id: 'full-text',
     kind: 'full',
-    text: /(?:mailbox|inbox|account|user|recipient|mail ?folder|maildir|e-?mail|storage|disk ?space|disc|disk|message store|store)[^.;]{0,60}(?:\bfull\b|(?:over|exceed(?:s|ed|ing)?|out of|reached|exhausted|beyond) (?:its |his |her |his\/her |their |the |your |disk |mail |mailbox |maximum |allowed |allotted )*(?:quota|storage|space|size|limit|capacity))|(?:over|exceed(?:s|ed|ing)?|out of|reached|beyond|would exceed|violat\w+)[ -](?:its |his |the |their |disk |mail |mailbox |allowed |user |storage |of )*quota|quota (?:is )?(?:exceeded|exhausted|full|violation|reached|limit|usage)|(?:disk|mail|mailbox|storage|user|disc|diskspace)[ -]?quota|full mailbox|\bmailbox[a-z ]{0,20} is full|(?:over|under) ?quota|\boverquota\b|no(?:t enough| more)? (?:storage |disk |free )?(?:space|storage)[^.;]{0,30}(?:mailbox|user|recipient|account)|boite du destinataire pleine|casella piena|buz[oó]n lleno|shutoffquota|mailbox size limit/,
+    text: /(?:mailbox|inbox|account|user|recipient|mail ?folder|maildir|e-?mail|storage|disk ?space|disc|disk|message store|store)(?: <?someone@\S{1,100})?[^.;]{0,60}(?:\bfull\b|(?:over|exceed(?:s|ed|ing)?|out of|reached|exhausted|beyond) (?:its |his |her |his\/her |their |the |your |disk |mail |mailbox |maximum |allowed |allotted )*(?:quota|storage|space|size|limit|capacity))|(?:over|exceed(?:s|ed|ing)?|out of|reached|beyond|would exceed|violat\w+)[ -](?:its |his |the |their |disk |mail |mailbox |allowed |user |storage |of )*quota|quota (?:is )?(?:exceed|exhausted|full|violation|reached|limit|usage)|(?:disk|mail|mailbox|storage|user|disc|diskspace)[ -]?quota|full mailbox|\bmailbox[a-z ]{0,20} is full|(?:over|under) ?quota|\boverquota\b|no(?:t enough| more)? (?:storage |disk |free )?(?:space|storage)[^.;]{0,30}(?:mailbox|user|recipient|account)|boite du destinataire pleine|casella piena|buz[oó]n lleno|shutoffquota|mailbox size limit/,
     source: SISIMAI,
   },
   {
@@ -170,28 +179,28 @@ const MAILBOX_RULES: readonly ReplyRule[] = [
     id: 'disabled-text',
     kind: 'disabled',
     severity: 5,
-    text: /(?:mailbox|account|address|user|recipient|e-?mail|domain|service|boite|inbox|destinataire|customer|subscriber|alias|mail)[^.;<]{0,50}(?:\b(?:is|has been|was|are|currently|temporarily|permanently|been|administratively)? ?(?:disabled|suspended|deactivated|de-activated|inactive|frozen|terminated|locked|closed|discontinued|expired|cancell?ed|on hold|archived|archivee|retired|not active|unsubscribed|no longer active|blocked))|(?:disabled|suspended|inactive|deactivated|locked|frozen|closed|expired|terminated|discontinued|archived) (?:e-?mail |mail )?(?:mailbox|account|user|recipient|address|customer|alias)|(?:mailbox|account) (?:is )?not (?:active|available|activated|enabled)|extended inactivity|suspend the service|no longer (?:accepts?|accepting|receives?|receiving) (?:e-?)?mail/,
+    text: /(?:mailbox|account|address|user|recipient|e-?mail|domain|service|boite|inbox|destinataire|customer|subscriber|alias|mail)[^.;<]{0,50}(?:\b(?:is|has been|was|are|currently|temporarily|permanently|been|administratively)? ?(?:disabled|suspended|deactivated|de-activated|inactive|frozen|terminated|locked|closed|discontinued|expired|cancell?ed|on hold|archived|archivee|retired|not active|unsubscribed|no longer active|blocked(?! (?:by|due|for)\b)))|(?:disabled|suspended|inactive|deactivated|locked|frozen|closed|expired|terminated|discontinued|archived) (?:e-?mail |mail )?(?:mailbox|account|user|recipient|address|customer|alias)|(?:mailbox|account) (?:is )?not (?:active|available|activated|enabled)|extended inactivity|suspend the service|no longer (?:accepts?|accepting|receives?|receiving) (?:e-?)?mail/,
     source: SISIMAI,
   },
   {
     id: 'missing-text',
     kind: 'missing',
     severity: 5,
-    text: /(?:user|recipient|mailbox|account|address|alias|addressee|customer|subscriber|person|name|login|e-?mail|rcpt|destinataire|employee|mail ?box name|id|username|local[ -]part|destination)(?:\(s\)|s)?(?: e-?mail| mail| name| address| account| box| id| is| was| are| not| has| has been|:|,| -)*[ :]*\(?(?:<[^>]{0,80}>|someone@\S{1,80})?\)?[ :,-]*(?:is |was |are )?(?:unknown|not[ -]?found|not exist|doesn'?t exist|does ?n[o']t exists?|do(?:es)? not exist|not exists|nonexistent|non-existent|not present|not known|not recogni[sz]ed|isn'?t recogni[sz]ed|could not be found|couldn'?t be found|can(?:'t|not) be found|was not found|not listed|not in (?:directory|our|the|this)|unallocated|inconnu|no longer (?:exists?|valid|available|in use|on server|here|works|with|employed)|never existed|not registered|unrecogni[sz]ed|no such|not (?:a )?valid\b|not our|desconhecid|inexistente|no existe|nicht (?:gefunden|bekannt|vorhanden)|unbekannt|existiert nicht|removed|deleted)/,
+    text: /(?:someone@\S{1,100}|user|recipient|mailbox|account|address|alias|addressee|customer|subscriber|person|name|login|e-?mail|rcpt|destinataire|employee|mail ?box name|id|username|local[ -]part|destination)(?:\(s\)|s)?(?: e-?mail| mail| name| address| account| box| id| is| was| are| not| has| has been|:|,| -)*[ :]*\(?(?:<[^>]{0,80}>|\[[^\]]{0,80}\]|someone@\S{1,80})?\)?[ :,-]*(?:is |was |are )?(?:unknow|not[ -]?found|not exist|do(?:es)? no exist|don'?t exist|doesn'?t exist|does ?n[o']t exists?|do(?:es)? not exist|not exists|nonexistent|non-existent|not present|not known|not recogni[sz]ed|isn'?t recogni[sz]ed|could not be found|couldn'?t be found|can(?:'t|not) be found|was not found|not listed|not in (?:directory|our|the|this)|unallocated|inconnu|no longer (?:exists?|valid|available|in use|on server|here|works|with|employed)|never existed|not registered|unrecogni[sz]ed|no such|not (?:a )?valid\b|not our|desconhecid|inexistente|no existe|nicht (?:gefunden|bekannt|vorhanden)|unbekannt|existiert nicht|removed|deleted)/,
     source: `${POSTFIX}; ${EXIM}; ${SENDMAIL}; ${SISIMAI}`,
   },
   {
     id: 'missing-unknown',
     kind: 'missing',
     severity: 5,
-    text: /(?:unknown|no[- ]such|invalid|no valid|nonexistent|non-existent|undefined|not a (?:known|valid|registered|recogni[sz]ed|current)|isn'?t a (?:known|valid)|no matching|unrecogni[sz]ed|unrouteable|unroutable|no longer a (?:valid|current)|not an? active|bad|incorrect|wrong|unable to (?:find|locate)|can(?:'t|not) find|couldn'?t find|could not find|did not find|no record of|never heard of|illegal)(?: or (?:invalid|unknown|illegal|inactive|non-existent))? (?:the |a |an |any |such |local |virtual |internet |destination |envelope |final |target |gateway |remote |this |of |that |e-?mail |mail |smtp |rcpt |pop |active )*(?:user|recipient|mail ?box|account|address(?!es? list)|alias|addressee|person|local[ -]?part|rcpt|customer|subscriber|login|name here|people|e-?mail|id\b|destination(?! (?:host|domain)))/,
+    text: /(?:unknown|no[- ]such|invalid|no valid(?! recipients)|nonexistent|non-existent|undefined|not a (?:known|valid|registered|recogni[sz]ed|current)|isn'?t a (?:known|valid)|no matching|unrecogni[sz]ed|unrouteable|unroutable|no longer a (?:valid|current)|not an? active|bad|incorrect|wrong|unable to (?:find|locate)|can(?:'t|not) find|couldn'?t find|could not find|did not find|no record of|never heard of|illegal)(?: or (?:invalid|unknown|illegal|inactive|non-existent))? (?:the |a |an |any |such |local |virtual |internet |destination |envelope |final |target |gateway |remote |this |of |that |e-?mail |mail |smtp |rcpt |pop |active )*(?:user|recipient|mail ?box|account|address(?!es? list)|alias|addressee|person|local[ -]?part|rcpt|customer|subscriber|login|name here|people|e-?mail|id\b|destination(?! (?:host|domain)))/,
     source: `${POSTFIX}; ${EXIM}; ${SENDMAIL}; ${SISIMAI}`,
   },
   {
     id: 'missing-nobody',
     kind: 'missing',
     severity: 5,
-    text: /(?:nobody|no one|no-one|no user|no account|no mail ?box|no recipient|no address|no person|nobody by|no-one by)[^.;]{0,30}(?:by that name|of that name|with (?:that|this) name|by this name|here|at this|found|available for this user|matching|exists)|isn'?t in my (?:list of )?(?:valid)?(?:rcptto|recipients)|validrcptto|badrcptto|not in my (?:recipient|user)|(?:doesn'?t|does not|not) have an? (?:e-?mail |\S{1,40} )?account|not (?:an? )?(?:\S{1,20} )?(?:user|address|mailbox|account|customer|recipient)s? (?:here|at this|on this|in this|of this)|(?:we have|there is|there's) no (?:such|account|user|mailbox|one)|(?:user|mailbox|account|recipient)[^.;]{0,20} lookup failed|recipient verify failed|is not (?:a )?(?:known|valid|registered|active|deliverable|defined) ?(?:user|e-?mail|mailbox|address|recipient|account|here|at this|on this)?|bad destination (?:mailbox|email|e-mail)|can't accept (?:user|recipient)|cannot accept mail for this (?:user|recipient)|destination server rejected recipients|rejected recipients|verify the (?:recipient|email) address|the (?:address|user) you (?:are trying|tried|entered)[^.;]{0,40}(?:not|invalid|wrong)|wrong or no longer|5\.1\.1 bad address|nessun utente|utente sconosciuto|usuario (?:desconocido|no existe)|utilisateur inconnu|adresse (?:inconnue|invalide)|unknown_?user|nosuchuser|no such object|user not local|not known at this|account not (?:found|local)|name is not found|name not found|envelope recipient has been denied|is no longer (?:valid|in use|available|with|employed)|has left the (?:company|organi)|in virtual mailbox table|in local recipient table|in relay recipient table|in virtual alias table/,
+    text: /(?:nobody|no one|no-one|no user|no account|no mail ?box|no recipient|no address|no person|nobody by|no-one by)[^.;]{0,30}(?:by that name|of that name|with (?:that|this) name|by this name|here|at this|found|available for this user|matching|exists)|isn'?t in my (?:list of )?(?:valid)?(?:rcptto|recipients)|validrcptto|badrcptto|not in (?:my |our |the )?(?:recipients?|users?)(?: list| table| map|\b)|(?:doesn'?t|does not|not) have an? (?:e-?mail |\S{1,40} )?account|not (?:an? )?(?:\S{1,20} )?(?:user|address|mailbox|account|customer|recipient)s? (?:here|at this|on this|in this|of this)|(?:we have|there is|there's) no (?:such|account|user|mailbox|one)|(?:user|mailbox|account|recipient)[^.;]{0,20} lookup failed|recipient verify failed|(?:user|recipient)(?: \S{1,100}){0,3} not listed in|is not (?:a )?(?:known|valid|registered|active|deliverable|defined) ?(?:user|e-?mail|mailbox|address|recipient|account|here|at this|on this)?|bad destination (?:mailbox|email|e-mail)|can't accept (?:user|recipient)|cannot accept mail for this (?:user|recipient)|destination server rejected recipients|rejected recipients|verify the (?:recipient|email) address|the (?:address|user) you (?:are trying|tried|entered)[^.;]{0,40}(?:not|invalid|wrong)|wrong or no longer|5\.1\.1 bad address|nessun utente|utente sconosciuto|usuario (?:desconocido|no existe)|utilisateur inconnu|adresse (?:inconnue|invalide)|unknown_?user|nosuchuser|no such object|don'?t exists? that user|user not local|not known at this|account not (?:found|local)|name is not found|name not found|envelope recipient has been denied|is no longer (?:valid|in use|available|with|employed)|has left the (?:company|organi)|in virtual mailbox table|in local recipient table|in relay recipient table|in virtual alias table/,
     source: `${QMAIL}; ${SISIMAI}`,
   },
   {
@@ -260,23 +269,15 @@ const DOMAIN_RULES: readonly ReplyRule[] = [
     id: 'domain-text',
     kind: 'no_domain',
     severity: 5,
-    text: /(?:host|domain)(?: name)?[^.;]{0,30}(?:unknown|not found|does ?n[o']t exist|invalid)|(?:unknown|invalid|no such|nonexistent|unrouteable|unroutable) (?:recipient |destination |mail |remote )?(?:host|domain)|couldn'?t find (?:any host|a mail exchanger)|(?:weren'?t|wasn'?t) able to find the recipient domain|no mail (?:exchanger|server|host) for|unrouteable (?:mail )?domain|(?:^|data: )(?:\d{3} )?(?:[245]\.\d{1,3}\.\d{1,3} )?[a-z0-9-]{1,63}(?:\.[a-z0-9-]{1,63}){1,8} does not exist$/,
+    text: /(?:host|domain)(?: name)?[^.;]{0,30}(?:unknown|not found|does ?n[o']t exist|invalid)|(?:unknown|invalid|no such|nonexistent|unrouteable|unroutable) (?:recipient |destination |mail |remote )?(?:host|domain)|couldn'?t find (?:any host|a mail exchanger)|(?:weren'?t|wasn'?t) able to find the recipient domain|no mail (?:exchanger|server|host) for|all relevant mx records point to non-existent|unrouteable (?:mail )?domain|(?:^|data: )(?:\d{3} )?(?:[245]\.\d{1,3}\.\d{1,3} )?[a-z0-9-]{1,63}(?:\.[a-z0-9-]{1,63}){1,8} does not exist$/,
     source: `${SENDMAIL}; ${SISIMAI}`,
   },
   {
     id: 'takes-no-mail',
     kind: 'no_mail',
     severity: 5,
-    text: /(?:null mx|nullmx|(?:does|do) not accept (?:any )?(?:e-?)?mail(?:$|[.,; ]*(?:\(|rfc)))/,
+    text: /(?:null ?mx|indicated no smtp service|(?:does|do) not accept (?:any )?(?:e-?)?mail(?:$|[.,; ]*(?:\(|rfc)))/,
     source: 'RFC 7505 4.1, 4.2',
-  },
-  {
-    id: 'takes-no-mail-code',
-    kind: 'no_mail',
-    severity: 5,
-    enhanced: /^5\.1\.10$/,
-    text: /null mx|does not accept mail/,
-    source: 'RFC 7505 6',
   },
 ]
 
@@ -299,7 +300,9 @@ const CODE_RULES: readonly ReplyRule[] = [
     id: 'recipient-rejected',
     kind: 'likely_missing',
     severity: 5,
-    text: /(?:recipient|address|rcpt|user)(?: address)? (?:was |is |has been )?(?:rejected|refused|not accepted)[.!]?(?: *\(in reply to rcpt to command\))?$|invalid (?:recipients?|mail ?box|address)\b|(?:address|mailbox) (?:is )?invalid|rejected recipient|recipient invalid/,
+    // A policy that refuses the recipient to us says nothing of the mailbox.
+    notEnhanced: /^5\.7\./,
+    text: /(?:recipient|address|rcpt|user)(?: address)? (?:was |is |has been )?(?:rejected|refused|not accepted)[.!]?(?: *\(in reply to rcpt to command\)| <?someone@\S{1,100})?$|invalid (?:recipients?|mail ?box|address)\b|(?:address|mailbox) (?:is )?invalid|rejected recipient|recipient invalid|possibly incorrect|recipient[^.;]{0,20} (?:cannot|can't|could not) be verified/,
     source: `${POSTFIX}; ${SISIMAI}`,
   },
   {
@@ -346,6 +349,7 @@ export const REPLY_RULES: readonly ReplyRule[] = [
   ...EXISTS_RULES,
   ...SENDER_RULES,
   ...MAILBOX_RULES,
+  ...FOREIGN_RULES,
   ...POLICY_RULES,
   ...DOMAIN_RULES,
   ...CODE_RULES,
