@@ -22,7 +22,7 @@ export async function sweepFiles(
   pipeline: Pick<Pipeline, 'db' | 'storage' | 'scratchDir'>,
   ages: FileAges = {},
 ): Promise<number> {
-  const { olderThanMs = HOUR_MS, scratchOlderThanMs = 6 * HOUR_MS } = ages
+  const { olderThanMs = HOUR_MS, scratchOlderThanMs } = ages
   let count = await sweepScratch(pipeline.scratchDir, scratchOlderThanMs)
   for (const folder of ['uploads', 'results']) {
     for await (const page of pipeline.storage.list(folder)) {
@@ -38,8 +38,12 @@ export async function sweepFiles(
   return count
 }
 
-/** Removes the product's own scratch files that were last written to `olderThanMs` ago or before. */
-async function sweepScratch(dir: string, olderThanMs: number): Promise<number> {
+/**
+ * Removes the product's own scratch files of this machine that were last written to `olderThanMs` ago or
+ * before; safe beside other processes that use the directory.
+ * @returns how many files went
+ */
+export async function sweepScratch(dir: string, olderThanMs = 6 * HOUR_MS): Promise<number> {
   const before = Date.now() - olderThanMs
   let count = 0
   for await (const entry of await opendir(dir)) {

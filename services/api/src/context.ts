@@ -17,6 +17,7 @@ import { createKeyring } from './keyring.ts'
 import type { OnceStore } from './once.ts'
 import { createRate, orOwn } from './rate.ts'
 import { grantAhead } from './rate-share.ts'
+import { keepSwept } from './scratch.ts'
 import type { ApiSettings } from './settings.ts'
 
 /** What the routes work with; built once, closed in reverse. */
@@ -62,6 +63,7 @@ export async function openContext(
     dataDir: settings.DATA_DIR,
   })
   stack.use(storage)
+  stack.use(keepSwept(scratchDir, onError))
   const metering = stack.use(createMetering(db))
   const live = stack.use(await createLiveCaller(queue, { onError }))
   const gate = openGate(settings, connections, metering, stack, onError)
