@@ -9,7 +9,12 @@ import { ROOT } from './run.ts'
 interface ComposeService {
   readonly command?: readonly string[]
   readonly environment?: Readonly<Record<string, string>>
+  readonly stop_grace_period?: string
+  readonly healthcheck?: { readonly test: readonly string[] }
 }
+
+/** What a program may take beyond its drain. */
+const CLOSING_SECONDS = 10
 
 /** Safe because the tests below look at each member they use. */
 const compose = parse(readFileSync(join(ROOT, 'docker-compose.yml'), 'utf8'), { merge: true }) as {
@@ -42,6 +47,17 @@ describe('docker-compose.yml', () => {
     for (const name of Object.keys(service.environment ?? {})) {
       expect([...Object.keys(schema.shape), 'NODE_OPTIONS']).toContain(name)
     }
+  })
+
+  test.each(programs)('%s is given the time that its stop may take', (_, service) => {
+    const DATABASE_URL = 'postgres://host/name'
+    const { DRAIN_SECONDS, STOP_DELAY_SECONDS } = apiSettings.parse({ DATABASE_URL })
+    const longestSeconds = STOP_DELAY_SECONDS + DRAIN_SECONDS + CLOSING_SECONDS
+    expect(Number.parseInt(service.stop_grace_period ?? '', 10)).toBeGreaterThan(longestSeconds)
+  })
+
+  test('the API is asked whether it takes calls', () => {
+    expect(compose.services['api']?.healthcheck?.test.join(' ')).toContain('/readyz')
   })
 
   test('the image starts a program that exists', () => {
