@@ -8,10 +8,13 @@ test('what an operator can mend is one sentence without a stack', () => {
     code: 'EADDRINUSE',
   })
   expect(startFault(taken)).toBe('listen EADDRINUSE: address already in use 127.0.0.1:80')
-  const refused = Object.assign(new AggregateError([new Error('connect ECONNREFUSED ::1:5432')]), {
-    code: 'ECONNREFUSED',
-  })
-  expect(startFault(refused)).toBe('connect ECONNREFUSED ::1:5432')
+  const refused = new AggregateError([new Error('connect ECONNREFUSED ::1:5432')])
+  expect(startFault(new Error('the queue cannot be used', { cause: refused }))).toBe(
+    'the queue cannot be used: connect ECONNREFUSED ::1:5432',
+  )
+  expect(startFault(Object.assign(new AggregateError([]), { code: 'ECONNREFUSED' }))).toBe(
+    'ECONNREFUSED',
+  )
 })
 
 test('every fault of the settings is told', () => {

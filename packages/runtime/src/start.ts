@@ -13,14 +13,26 @@ export async function startOrExit<T>(program: string, start: () => T | Promise<T
   }
 }
 
-/** What of a failed start is for the operator's terminal; null for what only a bug throws. */
+/**
+ * What of a failed start is for the operator's terminal, with what lies below it; null for what only a bug
+ * throws.
+ */
 export function startFault(error: unknown): string | null {
   if (!(error instanceof Error)) return null
-  const code = codeOf(error)
-  if (code === undefined && BUGS.some((kind) => error instanceof kind)) return null
-  const [first] = error instanceof AggregateError ? error.errors : []
-  const said = error.message !== '' ? error.message : first instanceof Error ? first.message : code
-  return said ?? error.name
+  if (codeOf(error) === undefined && BUGS.some((kind) => error instanceof kind)) return null
+  const said: string[] = []
+  for (let at: unknown = error; at instanceof Error && said.length < DEPTH; at = below(at)) {
+    const words = at.message !== '' ? at.message : codeOf(at)
+    if (words !== undefined) said.push(words)
+  }
+  return said.length === 0 ? error.name : said.join(': ')
+}
+
+/** Causes that are told. */
+const DEPTH = 3
+
+function below(error: Error): unknown {
+  return error instanceof AggregateError ? error.errors[0] : error.cause
 }
 
 const BUGS = [TypeError, RangeError, ReferenceError, SyntaxError] as const
