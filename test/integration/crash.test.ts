@@ -28,10 +28,12 @@ const QUICK = {
   CALL_TIMEOUT_SECONDS: '10',
   DEBIT_TIMEOUT_SECONDS: '12',
 }
+/** The backends side by side, for most of the time passes with waiting; on each one fault at a time. */
+const IN_TURN = { concurrent: false } as const
 const SLOW_EMAIL = ['email', '--delay=200', '--width=50'] as const
 
-describe.each(backends())('on $name', ({ redisUrl }) => {
-  test('a list and its calls survive five kills of a worker', async () => {
+describe.concurrent.each(backends())('on $name', ({ redisUrl }) => {
+  test('a list and its calls survive five kills of a worker', IN_TURN, async () => {
     await using scene = await openScene(redisUrl, [SLOW_EMAIL, ['batch']])
     const { service, account } = scene
     const { id, emails } = await submit(service, account)
@@ -50,7 +52,7 @@ describe.each(backends())('on $name', ({ redisUrl }) => {
     await untilNothingIsOwed(service)
   })
 
-  test('a kill of the list worker in each stage costs nothing', async () => {
+  test('a kill of the list worker in each stage costs nothing', IN_TURN, async () => {
     await using scene = await openScene(redisUrl, [SLOW_EMAIL, ['batch']])
     const { service, account } = scene
     const lists = memberAt(service, 1)
@@ -63,7 +65,7 @@ describe.each(backends())('on $name', ({ redisUrl }) => {
     await expectIntact(service, account, await untilEnded(service, account, id), emails)
   })
 
-  test('a kill of the API between debit and answer gives the credits back', async () => {
+  test('a kill of the API between debit and answer gives the credits back', IN_TURN, async () => {
     await using scene = await openScene(redisUrl, [['email', '--delay=3000'], ['batch']])
     const { service, account } = scene
     const before = await creditsOf(service, account)
@@ -79,7 +81,7 @@ describe.each(backends())('on $name', ({ redisUrl }) => {
     await expectLedgerIntact(service)
   })
 
-  test('a kill of the API after an upload leaves the list to the workers', async () => {
+  test('a kill of the API after an upload leaves the list to the workers', IN_TURN, async () => {
     await using scene = await openScene(redisUrl, [SLOW_EMAIL, ['batch']])
     const { service, account } = scene
     const { id, emails } = await submit(service, account)
@@ -89,26 +91,30 @@ describe.each(backends())('on $name', ({ redisUrl }) => {
     await expectIntact(service, account, await untilEnded(service, account, id), emails)
   })
 
-  test('every job delivered twice gives each record one outcome and one charge', async () => {
-    await using scene = await openScene(redisUrl, [SLOW_EMAIL, SLOW_EMAIL, ['batch']])
-    const { service, account, databaseUrl } = scene
-    await using twice = await openConnections({
-      databaseUrl,
-      redisUrl,
-      poolSize: 2,
-      name: 'twice',
-      log: silent,
-    })
-    const { id, emails } = await submit(service, account)
-    const stop = new AbortController()
-    const doubling = deliverAgain(service, twice, stop.signal)
-    const batch = await untilEnded(service, account, id)
-    stop.abort()
-    expect(await doubling).toBeGreaterThanOrEqual(RECORDS / CHUNK_RECORDS)
-    await expectIntact(service, account, batch, emails)
-  })
+  test(
+    'every job delivered twice gives each record one outcome and one charge',
+    IN_TURN,
+    async () => {
+      await using scene = await openScene(redisUrl, [SLOW_EMAIL, SLOW_EMAIL, ['batch']])
+      const { service, account, databaseUrl } = scene
+      await using twice = await openConnections({
+        databaseUrl,
+        redisUrl,
+        poolSize: 2,
+        name: 'twice',
+        log: silent,
+      })
+      const { id, emails } = await submit(service, account)
+      const stop = new AbortController()
+      const doubling = deliverAgain(service, twice, stop.signal)
+      const batch = await untilEnded(service, account, id)
+      stop.abort()
+      expect(await doubling).toBeGreaterThanOrEqual(RECORDS / CHUNK_RECORDS)
+      await expectIntact(service, account, batch, emails)
+    },
+  )
 
-  test('a list ends by itself when the queue is emptied under it', async () => {
+  test('a list ends by itself when the queue is emptied under it', IN_TURN, async () => {
     const own = redisUrl === undefined ? null : await startRedis()
     try {
       await using scene = await openScene(own?.url, [SLOW_EMAIL, ['batch']])
@@ -124,7 +130,7 @@ describe.each(backends())('on $name', ({ redisUrl }) => {
     }
   })
 
-  test('a list ends by itself when Postgres is restarted under it', async () => {
+  test('a list ends by itself when Postgres is restarted under it', IN_TURN, async () => {
     const dataDir = await mkdtemp(join(tmpdir(), 'plumbline-restart-'))
     let postgres = await startEmbeddedPostgres({ dataDir })
     const port = Number(new URL(postgres.url).port)
@@ -149,28 +155,32 @@ describe.each(backends())('on $name', ({ redisUrl }) => {
     }
   })
 
-  test('a record that breaks its engine ends as an error, uncharged, and the rest goes on', async () => {
-    await using scene = await openScene(redisUrl, [['email', '--poison=poison'], ['batch']])
-    const { service, account } = scene
-    const { id } = await submit(service, account, 2_000, ['poison@a.example', 'poison@b.example'])
-    const batch = await untilEnded(service, account, id)
-    expect(batch).toMatchObject({
-      status: 'completed',
-      rows: { total: 2_002, billable: 2_002, done: 2_002 },
-      credits: { used: 2_000, released: 2 },
-    })
-    const response = await service.call(
-      account.liveKey,
-      'GET',
-      `/v1/batches/${id}/results?only=error`,
-    )
-    const lines = (await response.text()).trim().split('\r\n').slice(1)
-    expect(lines.map((line) => line.split(',')[0])).toEqual([
-      'poison@a.example',
-      'poison@b.example',
-    ])
-    await expectLedgerIntact(service)
-  })
+  test(
+    'a record that breaks its engine ends as an error, uncharged, and the rest goes on',
+    IN_TURN,
+    async () => {
+      await using scene = await openScene(redisUrl, [['email', '--poison=poison'], ['batch']])
+      const { service, account } = scene
+      const { id } = await submit(service, account, 2_000, ['poison@a.example', 'poison@b.example'])
+      const batch = await untilEnded(service, account, id)
+      expect(batch).toMatchObject({
+        status: 'completed',
+        rows: { total: 2_002, billable: 2_002, done: 2_002 },
+        credits: { used: 2_000, released: 2 },
+      })
+      const response = await service.call(
+        account.liveKey,
+        'GET',
+        `/v1/batches/${id}/results?only=error`,
+      )
+      const lines = (await response.text()).trim().split('\r\n').slice(1)
+      expect(lines.map((line) => line.split(',')[0])).toEqual([
+        'poison@a.example',
+        'poison@b.example',
+      ])
+      await expectLedgerIntact(service)
+    },
+  )
 })
 
 interface Scene extends AsyncDisposable {
