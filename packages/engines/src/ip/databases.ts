@@ -13,6 +13,8 @@ export interface IpDatabase {
   /** Day the file was built, ISO 8601. */
   readonly date: string | null
   readonly ipVersion: 4 | 6
+  /** Networks with a record. */
+  readonly networkCount: number
   /** Null where the file has nothing on the address, or its record there breaks the format. */
   find(address: AddressBytes): IpRecord | null
 }
@@ -33,11 +35,16 @@ export async function openIpDatabase(path: string): Promise<IpDatabase> {
   if (size > DATABASE_MAX_BYTES) {
     throw new Error(`${path} has ${size} bytes, expected at most ${DATABASE_MAX_BYTES}`)
   }
-  const mmdb = await openMmdb(await readFile(path)).catch((cause: unknown) => {
+  return readIpDatabase(path, await readFile(path))
+}
+
+/** The database in the bytes of a file; throws where they break the format. */
+export async function readIpDatabase(path: string, bytes: Buffer): Promise<IpDatabase> {
+  const mmdb = await openMmdb(bytes).catch((cause: unknown) => {
     throw new Error(`${path} is no sound MaxMind DB: ${messageOf(cause)}`, { cause })
   })
-  const { type, date, ipVersion } = mmdb
-  return { path, type, date, ipVersion, find: createFinder(mmdb) }
+  const { type, date, ipVersion, networkCount } = mmdb
+  return { path, type, date, ipVersion, networkCount, find: createFinder(mmdb) }
 }
 
 /** Files of the packaged city data, one for each family; none where the package is not installed. */

@@ -13,6 +13,8 @@ export interface MmdbLayout {
   readonly ipVersion: 4 | 6
   readonly recordSize: 24 | 28 | 32
   readonly type: string
+  /** Unix time in seconds. */
+  readonly buildEpoch: number
 }
 
 /** Builds a MaxMind DB from blocks (in CIDR notation) and their records. Blocks must not overlap. */
@@ -20,7 +22,7 @@ export function buildMmdb(
   records: Readonly<Record<string, Writable>>,
   layout: Partial<MmdbLayout> = {},
 ): Buffer {
-  const { ipVersion = 6, recordSize = 28, type = 'Test' } = layout
+  const { ipVersion = 6, recordSize = 28, type = 'Test', buildEpoch = 1_780_000_000 } = layout
   const data: Buffer[] = []
   let dataBytes = 0
   const nodes: [Slot, Slot][] = [[null, null]]
@@ -36,7 +38,7 @@ export function buildMmdb(
     record_size: recordSize,
     ip_version: ipVersion,
     database_type: type,
-    build_epoch: 1_780_000_000,
+    build_epoch: buildEpoch,
     binary_format_major_version: 2,
   })
   const marker = Buffer.from('\xab\xcd\xefMaxMind.com', 'latin1')

@@ -9,6 +9,8 @@ export interface Mmdb {
   readonly date: string | null
   /** 4: holds IPv4 only and must not be asked for IPv6. 6: holds both, or IPv6 alone. */
   readonly ipVersion: 4 | 6
+  /** Leaves of the tree that have a record. */
+  readonly networkCount: number
   /** Where the record of an address begins; null where the file has none. Throws `MmdbError`. */
   locate(address: AddressBytes): number | null
   /** The record at a place that `locate` gave. Throws `MmdbError`. */
@@ -61,12 +63,13 @@ export async function openMmdb(buffer: Buffer): Promise<Mmdb> {
     dataEnd: metadataAt,
     keys: new Map(),
   }
-  await checkTree(tree)
+  const networkCount = await checkTree(tree)
   const v4Root = metadata.ipVersion === 6 ? v4RootOf(tree) : 0
   return {
     type: metadata.type,
     date: metadata.date,
     ipVersion: metadata.ipVersion,
+    networkCount,
     locate: (address) => locate(tree, address, metadata.ipVersion, v4Root),
     read: (offset) => readValue(tree, offset),
   }
@@ -124,7 +127,8 @@ function v4RootOf(tree: Tree): number {
   return node
 }
 
-async function checkTree(tree: Tree): Promise<void> {
+/** Checks every node and a sample of the records; answers how many leaves have one. */
+async function checkTree(tree: Tree): Promise<number> {
   const step = Math.max(1, Math.floor((tree.nodeCount * 2) / SAMPLE_RECORDS))
   let leaves = 0
   for (let node = 0; node < tree.nodeCount; node++) {
@@ -136,6 +140,7 @@ async function checkTree(tree: Tree): Promise<void> {
     }
     if (node % NODES_A_TURN === NODES_A_TURN - 1) await nextTurn()
   }
+  return leaves
 }
 
 interface Metadata {

@@ -3,6 +3,7 @@ export type ListFormat =
   | 'lines'
   | 'geofeed'
   | 'json-prefixes'
+  | 'azure-tags'
   | 'misp'
   | 'drop'
   | 'asndrop'
@@ -24,6 +25,8 @@ export function readFormat(format: ListFormat, text: string): readonly string[] 
       return linesOf(text).map((line) => (line.split(',')[0] ?? '').trim())
     case 'json-prefixes':
       return prefixesIn(JSON.parse(text))
+    case 'azure-tags':
+      return azureEntries(JSON.parse(text))
     case 'misp':
       return mispEntries(JSON.parse(text))
     case 'drop':
@@ -65,8 +68,26 @@ function prefixesIn(value: unknown, depth = 0): readonly string[] {
   return found
 }
 
+/** The tag that holds the addresses of all of Azure's data centres. */
+const AZURE_TAG = 'AzureCloud'
+
+function azureEntries(value: unknown): readonly string[] {
+  const tags = fieldOf(value, 'values')
+  if (!Array.isArray(tags)) throw new Error('expected service tags in values')
+  const cloud: unknown = tags.find((tag) => fieldOf(tag, 'name') === AZURE_TAG)
+  const prefixes = fieldOf(fieldOf(cloud, 'properties'), 'addressPrefixes')
+  if (!Array.isArray(prefixes)) throw new Error(`expected addresses of the tag ${AZURE_TAG}`)
+  return prefixes.filter((prefix) => typeof prefix === 'string')
+}
+
+function fieldOf(value: unknown, name: string): unknown {
+  return typeof value === 'object' && value !== null
+    ? Object.entries(value).find(([key]) => key === name)?.[1]
+    : undefined
+}
+
 function mispEntries(value: unknown): readonly string[] {
-  const list = typeof value === 'object' && value !== null && 'list' in value ? value.list : null
+  const list = fieldOf(value, 'list')
   if (!Array.isArray(list)) throw new Error('expected a warning list with its entries in list')
   return list.filter((entry) => typeof entry === 'string')
 }

@@ -7,6 +7,8 @@ export interface PublicSource {
   /** Names the file: `<list>.<name>.txt`. */
   readonly name: string
   readonly urls: readonly string[]
+  /** Where `urls` are pages: what the link to the list on them looks like. */
+  readonly link?: RegExp
   readonly format: ListFormat
   readonly licence: string
   /** Fewer entries than this are a fault of the source, not news. */
@@ -20,8 +22,10 @@ const GITHUB = 'https://raw.githubusercontent.com'
 /**
  * The public sources. Least entries: about half of what each had in August to November 2026.
  *
- * Left out: Azure's service tags, whose address changes weekly; MISP's vpn-ipv4, which is a list of data centres;
- * FireHOL level 4, for its false positives. CDNs are no data centres here: people's own traffic leaves through them.
+ * Left out: MISP's vpn-ipv4, which is a list of data centres, and its parking-domain, which holds addresses that
+ * Cloudflare shares among its customers; of FireHOL level 1 (bogons, and DROP, which is here itself), levels 3 and 4
+ * (false positives), anonymous (the sum of others here). CDNs are no data centres here: people's own traffic leaves
+ * through them.
  */
 export const PUBLIC_SOURCES: readonly PublicSource[] = [
   {
@@ -74,6 +78,25 @@ export const PUBLIC_SOURCES: readonly PublicSource[] = [
     licence: 'published by Google for use',
     leastEntries: 200,
     maxBytes: 4 * MIB,
+  },
+  {
+    list: 'datacenter',
+    name: 'azure',
+    urls: ['https://www.microsoft.com/en-us/download/details.aspx?id=56519'],
+    link: /https:\/\/download\.microsoft\.com\/download\/[\w/-]{1,200}\/ServiceTags_Public_\d{8}\.json/,
+    format: 'azure-tags',
+    licence: 'published by Microsoft for use',
+    leastEntries: 2_000,
+    maxBytes: 32 * MIB,
+  },
+  {
+    list: 'datacenter',
+    name: 'misp-ovh',
+    urls: [`${GITHUB}/MISP/misp-warninglists/main/lists/ovh-cluster/list.json`],
+    format: 'misp',
+    licence: 'CC0-1.0',
+    leastEntries: 50,
+    maxBytes: MIB,
   },
   {
     list: 'datacenter',
@@ -199,14 +222,11 @@ export const PUBLIC_SOURCES: readonly PublicSource[] = [
   },
 ]
 
-/** The sources as a mirror has them: `https://host/path` stands at `<base>/host/path`. For networks without a way out. */
-export function mirroredAt(
-  base: string,
-  sources: readonly PublicSource[],
-): readonly PublicSource[] {
+/**
+ * Where a mirror has a public address: `https://host/path` stands at `<base>/host/path`. For networks without a way
+ * out; an address that is not https is the network's own already.
+ */
+export function mirrorAt(base: string): (url: string) => string {
   const root = base.replace(/\/+$/, '')
-  return sources.map((source) => ({
-    ...source,
-    urls: source.urls.map((url) => `${root}/${url.replace(/^https:\/\//, '')}`),
-  }))
+  return (url) => url.replace(/^https:\/\//, `${root}/`)
 }

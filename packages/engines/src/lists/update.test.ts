@@ -5,8 +5,9 @@ import { expect, test } from 'vitest'
 import type { HttpAnswer } from '../net/http.ts'
 import { readFormat } from './formats.ts'
 import { loadRanges } from './load.ts'
-import { mirroredAt, PUBLIC_SOURCES, type PublicSource } from './sources.ts'
-import { readVersions, type SourceUpdate, updateLists } from './update.ts'
+import { mirrorAt, PUBLIC_SOURCES, type PublicSource } from './sources.ts'
+import { type SourceUpdate, updateLists } from './update.ts'
+import { readVersions } from './versions.ts'
 
 const SOURCE: PublicSource = {
   list: 'vpn',
@@ -137,7 +138,53 @@ test('the public sources have names of their own and ask over https', () => {
   for (const { urls } of PUBLIC_SOURCES) for (const url of urls) expect(url).toMatch(/^https:\/\//)
 })
 
-test('a mirror has every source below its own address', () => {
-  const [source] = mirroredAt('http://mirror.example/feeds/', [SOURCE])
-  expect(source?.urls).toEqual(['http://mirror.example/feeds/lists.example/v4.txt'])
+test('a mirror has every public address below its own', () => {
+  const standsAt = mirrorAt('http://mirror.example/feeds/')
+  expect(standsAt('https://lists.example/v4.txt')).toBe(
+    'http://mirror.example/feeds/lists.example/v4.txt',
+  )
+  expect(standsAt('http://own.example/rdap.json')).toBe('http://own.example/rdap.json')
+})
+
+test('a list that each edition has an address of its own is found by its page', async () => {
+  const dir = await emptyFolder()
+  const edition = 'https://lists.example/download/7/ServiceTags_Public_20261116.json'
+  const tags = [
+    { name: 'AzureFrontDoor', properties: { addressPrefixes: ['13.107.246.0/24'] } },
+    { name: 'AzureCloud', properties: { addressPrefixes: ['20.0.0.0/11', '40.64.0.0/10'] } },
+  ]
+  const bodies = new Map([
+    ['https://lists.example/page', `<p><a href="${edition}">Download</a>`],
+    [edition, JSON.stringify({ values: tags })],
+  ])
+  const source: PublicSource = {
+    ...SOURCE,
+    list: 'datacenter',
+    name: 'cloud',
+    urls: ['https://lists.example/page'],
+    link: /https:\/\/lists\.example\/download\/[\w/-]+\/ServiceTags_Public_\d{8}\.json/,
+    format: 'azure-tags',
+    leastEntries: 2,
+  }
+  const updateFrom = (): Promise<readonly SourceUpdate[]> =>
+    updateLists({
+      dir,
+      sources: [source],
+      fetch: async ({ url }) => response(bodies.has(url) ? 200 : 404, bodies.get(url) ?? ''),
+      log: { info() {}, warn() {} },
+      signal: new AbortController().signal,
+    })
+  expect(await updateFrom()).toMatchObject([{ status: 'updated', count: 2 }])
+  expect(await readFile(join(dir, 'datacenter.cloud.txt'), 'utf8')).toMatch(
+    /\n20\.0\.0\.0\/11\n40\.64\.0\.0\/10\n$/,
+  )
+  bodies.set('https://lists.example/page', '<p>Moved')
+  expect(await updateFrom()).toMatchObject([{ status: 'failed', count: 2 }])
+})
+
+test('the link to the edition of Azure is found as its page has it', () => {
+  const azure = PUBLIC_SOURCES.find(({ name }) => name === 'azure')
+  const link =
+    'https://download.microsoft.com/download/7/1/d/71d86715-5596-4529-9b13-da13a5de5b63/ServiceTags_Public_20261116.json'
+  expect(azure?.link?.exec(`"url":"${link}","size":"4 MB"`)?.[0]).toBe(link)
 })

@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto'
-import { mkdir, readFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { mkdir } from 'node:fs/promises'
 import { parseBlock, type AddressBytes } from '../ip/address.ts'
 import type { FetchRequest, HttpAnswer } from '../net/http.ts'
 import { readFormat } from './formats.ts'
 import { ASN_LISTS, RANGE_LISTS } from './source.ts'
 import { PUBLIC_SOURCES, type PublicSource } from './sources.ts'
+import { type ListVersion, readVersions, writeVersions } from './versions.ts'
 import { writeWhole } from './write-whole.ts'
 
 /** What an update needs. */
@@ -30,15 +30,6 @@ export interface SourceUpdate {
   readonly detail: string
 }
 
-/** Version of one list file, as `versions.json` holds it. */
-export interface ListVersion {
-  readonly source: readonly string[]
-  readonly date: string
-  readonly fetchedAt: string
-  readonly count: number
-  readonly sha256: string
-}
-
 const TIMEOUT_MS = 60_000
 const REDIRECTS_MAX = 3
 /** Share of a list that may be unreadable before all of it is refused. */
@@ -47,7 +38,6 @@ const BAD_SHARE_MAX = 0.01
 const SHRINK_MIN = 0.5
 /** Widest blocks that are believed: a list with 0.0.0.0/0 would flag everybody. */
 const WIDEST_BITS = { 4: 8, 16: 19 } as const
-const VERSIONS_FILE = 'versions.json'
 
 /**
  * Fetches all public sources into list files.
@@ -68,19 +58,8 @@ export async function updateLists(options: UpdateOptions): Promise<readonly Sour
       options.log.warn(fields, update.detail)
     else options.log.info(fields, update.detail)
   }
-  await writeWhole(
-    options.dir,
-    VERSIONS_FILE,
-    `${JSON.stringify(Object.fromEntries(versions), null, 2)}\n`,
-  )
+  await writeVersions(options.dir, Object.fromEntries(versions))
   return updates
-}
-
-/** The versions of the list files in a folder; empty where nothing was fetched yet. */
-export async function readVersions(dir: string): Promise<Readonly<Record<string, ListVersion>>> {
-  const text = await readFile(join(dir, VERSIONS_FILE), 'utf8').catch(() => '{}')
-  const value: Record<string, ListVersion> = JSON.parse(text)
-  return value
 }
 
 async function updateOne(
@@ -141,20 +120,46 @@ async function fetchAll(
 > {
   const texts: string[] = []
   let date: string | null = null
-  for (const url of source.urls) {
-    const answer = await options.fetch({
-      url,
-      maxBytes: source.maxBytes,
-      maxRedirects: REDIRECTS_MAX,
-      timeoutMs: TIMEOUT_MS,
-      signal: options.signal,
-    })
-    if (answer.kind === 'failed') return { fault: `${url}: ${answer.reason} ${answer.detail}` }
-    if (answer.status !== 200) return { fault: `${url}: status ${answer.status}, expected 200` }
-    texts.push(new TextDecoder().decode(answer.body))
-    date ??= dayOf(answer.headers['last-modified'])
+  for (const address of source.urls) {
+    const fetched =
+      source.link === undefined
+        ? await fetchText(options, source, address)
+        : await fetchLinked(options, source, address, source.link)
+    if ('fault' in fetched) return fetched
+    texts.push(fetched.text)
+    date ??= fetched.date
   }
   return { texts, date }
+}
+
+type Text = { readonly text: string; readonly date: string | null } | { readonly fault: string }
+
+async function fetchText(options: UpdateOptions, source: PublicSource, url: string): Promise<Text> {
+  const answer = await options.fetch({
+    url,
+    maxBytes: source.maxBytes,
+    maxRedirects: REDIRECTS_MAX,
+    timeoutMs: TIMEOUT_MS,
+    signal: options.signal,
+  })
+  if (answer.kind === 'failed') return { fault: `${url}: ${answer.reason} ${answer.detail}` }
+  if (answer.status !== 200) return { fault: `${url}: status ${answer.status}, expected 200` }
+  const text = new TextDecoder().decode(answer.body)
+  return { text, date: dayOf(answer.headers['last-modified']) }
+}
+
+/** Fetches what a page links to: for a publisher that gives each edition an address of its own. */
+async function fetchLinked(
+  options: UpdateOptions,
+  source: PublicSource,
+  page: string,
+  pattern: RegExp,
+): Promise<Text> {
+  const fetched = await fetchText(options, source, page)
+  if ('fault' in fetched) return fetched
+  const [link] = pattern.exec(fetched.text) ?? []
+  if (link === undefined) return { fault: `${page}: expected a link ${pattern.source}` }
+  return await fetchText(options, source, link)
 }
 
 /** The entry as it is written, or nothing where it is none. */

@@ -6,28 +6,34 @@ import { engineSettings } from '@plumbline/runtime/engine-settings'
 import { readSettings } from '@plumbline/runtime/settings'
 import { storeSettings } from '@plumbline/runtime/store-settings'
 import { z } from 'zod'
-import { jsonOption } from '../arguments.ts'
+import { jsonOption, webAddress } from '../arguments.ts'
 import { openOutside } from '../outside.ts'
 import { writeJson, type Shell } from '../shell.ts'
 import { table } from '../table.ts'
 
 const { DATA_DIR } = storeSettings
-const { LISTS_DIR, RDAP_BOOTSTRAP_URL } = engineSettings
-const schema = z.object({ DATA_DIR, LISTS_DIR, RDAP_BOOTSTRAP_URL })
+const { IP_ASN_DB, IP_CITY_DB, LISTS_DIR, RDAP_BOOTSTRAP_URL } = engineSettings
+const schema = z.object({ DATA_DIR, IP_ASN_DB, IP_CITY_DB, LISTS_DIR, RDAP_BOOTSTRAP_URL })
 
 /**
- * `data update`: fetches the public lists and that of RDAP servers; one that cannot be fetched stays
- * as it is.
+ * `data update`: fetches the public lists, that of RDAP servers, and the IP databases that the
+ * settings do not name files of; what cannot be fetched or believed stays as it is.
  */
 export function addDataUpdate(parent: Command, shell: Shell): void {
   parent
     .command('update')
-    .description('fetch the public lists into LISTS_DIR, or lists below DATA_DIR')
+    .description('fetch the public lists and IP databases into LISTS_DIR, or lists below DATA_DIR')
+    .option('--mirror <url>', 'fetch https://host/path as <url>/host/path', webAddress)
     .addOption(jsonOption())
-    .action((options: { readonly json: boolean }) => run(shell, options))
+    .action((options: UpdateChoice) => run(shell, options))
 }
 
-async function run(shell: Shell, { json }: { readonly json: boolean }): Promise<void> {
+interface UpdateChoice {
+  readonly json: boolean
+  readonly mirror?: string
+}
+
+async function run(shell: Shell, { json, mirror }: UpdateChoice): Promise<void> {
   const settings = readSettings(schema, shell.environment)
   const dir = resolve(updatedListsDir(settings.LISTS_DIR, settings.DATA_DIR))
   const outside = openOutside(shell.environment)
@@ -37,16 +43,25 @@ async function run(shell: Shell, { json }: { readonly json: boolean }): Promise<
   }
   // The lists take longer to load than other commands take to run.
   const { updateLists } = await import('@plumbline/engines/lists/update')
+  const { mirrorAt } = await import('@plumbline/engines/lists/sources')
+  const { DATABASE_SOURCES, UPDATED_FILES, updateDatabases } =
+    await import('@plumbline/engines/ip/update-databases')
   const { updateRdapList } = await import('@plumbline/engines/domain/rdap-update')
+  const standsAt = mirror === undefined ? (url: string): string => url : mirrorAt(mirror)
   const options = {
     dir,
     fetch: (request: Omit<FetchRequest, 'egress' | 'resolver'>) =>
-      fetchBounded({ ...request, ...outside }),
+      fetchBounded({ ...request, url: standsAt(request.url), ...outside }),
     log: { info: told, warn: told },
     signal: shell.stop,
   }
   const lists = await updateLists(options)
-  const updates = [...lists, await updateRdapList({ ...options, url: settings.RDAP_BOOTSTRAP_URL })]
+  const rdap = await updateRdapList({ ...options, url: settings.RDAP_BOOTSTRAP_URL })
+  const isSet = (file: string): boolean =>
+    (file === UPDATED_FILES.city ? settings.IP_CITY_DB : settings.IP_ASN_DB) !== undefined
+  const sources = DATABASE_SOURCES.filter(({ file }) => !isSet(file))
+  const databases = await updateDatabases({ ...options, sources })
+  const updates = [...lists, rdap, ...databases]
   const bad = updates.filter(({ status }) => status === 'failed' || status === 'refused')
   if (bad.length > 0) shell.fail()
   if (json) {

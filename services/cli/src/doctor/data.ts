@@ -14,7 +14,7 @@ const DAY_MS = 86_400_000
 const LISTS_OLD_DAYS = 30
 /** Allocations move slower. */
 const DATABASES_OLD_DAYS = 120
-const IP_ADVICE = 'Fetch current MMDB files and set IP_CITY_DB and IP_ASN_DB to them.'
+const IP_ADVICE = 'Run "data update", or fetch MMDB files and set IP_CITY_DB and IP_ASN_DB to them.'
 
 /** Lists, IP databases and weights: whether they can be read, and how old they are. */
 export async function examineData(
