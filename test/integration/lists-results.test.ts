@@ -5,7 +5,6 @@ import {
   call,
   expectSettled,
   formOf,
-  PATIENT,
   readCells,
   readLines,
   runList,
@@ -14,6 +13,7 @@ import {
   viewList,
   type Caller,
 } from '../support/lists.ts'
+import { PATIENT } from '../support/patience.ts'
 import { createTestDatabase } from '../support/postgres.ts'
 import { startService, type TestService } from '../support/service.ts'
 

@@ -12,7 +12,6 @@ import {
   expectSettled,
   filesOf,
   formOf,
-  PATIENT,
   readLines,
   runList,
   submitList,
@@ -20,6 +19,7 @@ import {
   viewList,
   type Caller,
 } from '../support/lists.ts'
+import { PATIENT } from '../support/patience.ts'
 import { createTestDatabase } from '../support/postgres.ts'
 import { startService, type Member, type TestService } from '../support/service.ts'
 

@@ -8,12 +8,12 @@ import {
   creditsOf,
   expectSettled,
   formOf,
-  PATIENT,
   readCells,
   readLines,
   runList,
   type Caller,
 } from '../support/lists.ts'
+import { PATIENT } from '../support/patience.ts'
 import { createTestDatabase } from '../support/postgres.ts'
 import { startService, type TestService } from '../support/service.ts'
 

@@ -38,9 +38,6 @@ export const STOPPED: readonly BatchState[] = [
 
 const STOP_WITHIN_MS = 60_000
 
-/** Times of `expect.poll` on a machine that is busy. */
-export const PATIENT = { timeout: 30_000, interval: 20 } as const
-
 /** The form of an upload. */
 export function formOf(
   fields: Readonly<Record<string, string>>,

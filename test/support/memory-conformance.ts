@@ -1,5 +1,6 @@
 import type { Memory } from '@plumbline/contract/engine'
 import { expect, test, vi } from 'vitest'
+import { PATIENT } from './patience.ts'
 
 /** What every `Memory` must do; `open` gives an empty one, or keys that no other test uses. */
 export function testMemory(open: () => Memory): void {
@@ -40,7 +41,7 @@ export function testMemory(open: () => Memory): void {
   test('a value ends with its lifetime, and then the key can be claimed', async () => {
     const memory = open()
     await memory.set([{ key: 'short', value: 1, ttlMs: 40 }])
-    await vi.waitFor(async () => expect(await memory.get(['short'])).toEqual([undefined]))
+    await vi.waitFor(async () => expect(await memory.get(['short'])).toEqual([undefined]), PATIENT)
     expect(await memory.claim({ key: 'short', value: 2, ttlMs: hour })).toBe(true)
     expect(await memory.get(['short'])).toEqual([2])
   })

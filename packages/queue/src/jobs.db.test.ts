@@ -1,4 +1,5 @@
 import { describe, expect, inject, test, vi } from 'vitest'
+import { PATIENT } from '../../../test/support/patience.ts'
 import { stagePostgres, stageRedis, type QueueStage } from '../../../test/support/queue-stage.ts'
 import { depth, enqueue, work } from './jobs.ts'
 
@@ -36,11 +37,11 @@ function testJobs(stage: () => Promise<QueueStage>): void {
       },
       { concurrency: 10, onError: failOn },
     )
-    await vi.waitFor(() => expect(met).toHaveLength(500), { timeout: 10_000 })
+    await vi.waitFor(() => expect(met).toHaveLength(500), PATIENT)
     expect(met.toSorted()).toEqual(ids.toSorted())
     await vi.waitFor(async () => {
       expect(await depth(adder.backend, 'bulk-phone')).toEqual({ waiting: 0, active: 0 })
-    })
+    }, PATIENT)
   })
 
   test('an id that waits is not added twice; one that ended can come again', async () => {
@@ -58,9 +59,9 @@ function testJobs(stage: () => Promise<QueueStage>): void {
     await vi.waitFor(async () => {
       expect(count).toBe(1)
       expect(await depth(queue.backend, 'intake')).toEqual({ waiting: 0, active: 0 })
-    })
+    }, PATIENT)
     await enqueue(queue.backend, 'intake', [job])
-    await vi.waitFor(() => expect(count).toBe(2), { timeout: 5_000 })
+    await vi.waitFor(() => expect(count).toBe(2), PATIENT)
   })
 
   test('what a handler throws ends that job alone and is told', async () => {
@@ -85,7 +86,7 @@ function testJobs(stage: () => Promise<QueueStage>): void {
     await vi.waitFor(async () => {
       expect(done).toEqual(['one', 'two'])
       expect(await depth(queue.backend, 'finish')).toEqual({ waiting: 0, active: 0 })
-    })
+    }, PATIENT)
     expect(errors).toEqual([new Error('a bug')])
   })
 
@@ -102,7 +103,7 @@ function testJobs(stage: () => Promise<QueueStage>): void {
       lockMs: 500,
       onError: failOn,
     })
-    await vi.waitFor(() => expect(met).toEqual(['held']), { timeout: 10_000 })
+    await vi.waitFor(() => expect(met).toEqual(['held']), PATIENT)
   })
 
   test('closing lets jobs end, and aborts them when their grace is over', async () => {

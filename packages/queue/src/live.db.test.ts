@@ -4,6 +4,7 @@ import { openDatabase } from '@plumbline/db/database'
 import { describe, expect, inject, test, vi } from 'vitest'
 import { stagePostgres, stageRedis, type QueueStage } from '../../../test/support/queue-stage.ts'
 import { emailOutcome } from '../../../test/support/outcomes.ts'
+import { PATIENT } from '../../../test/support/patience.ts'
 import { createTestDatabase } from '../../../test/support/postgres.ts'
 import type { QueueBackend } from './backend.ts'
 import type { Question } from './live-letter.ts'
@@ -168,7 +169,8 @@ function testLive(stage: () => Promise<QueueStage>): void {
       { concurrency: 1, onError: fail },
     )
     const signal = AbortSignal.timeout(15_000)
-    const outcome = caller.ask('email', questionOf('a@example.com'), { signal, budgetMs: 300 })
+    // Long enough that a busy machine has begun by then: what comes late is not begun at all.
+    const outcome = caller.ask('email', questionOf('a@example.com'), { signal, budgetMs: 2_000 })
     expect((await outcome).facts.address).toBe('a@example.com')
   })
 
@@ -193,16 +195,13 @@ function testLive(stage: () => Promise<QueueStage>): void {
     )
     expect(outcomes.map(({ facts }) => facts.address)).toHaveLength(20)
     // Announced, not only found by looking: the channel listens again.
-    await vi.waitFor(
-      async () => {
-        const heard: string[] = []
-        const { channel } = queue.backend
-        await using _ = await channel.subscribe('again', (text) => heard.push(text))
-        await channel.publish('again', ['x'])
-        await vi.waitFor(() => expect(heard).toEqual(['x']))
-      },
-      { timeout: 10_000 },
-    )
+    await vi.waitFor(async () => {
+      const heard: string[] = []
+      const { channel } = queue.backend
+      await using _ = await channel.subscribe('again', (text) => heard.push(text))
+      await channel.publish('again', ['x'])
+      await vi.waitFor(() => expect(heard).toEqual(['x']))
+    }, PATIENT)
   })
 
   test('more questions than may wait are refused at once', async () => {
@@ -243,15 +242,17 @@ function mute(channel: Channel): Channel {
 async function testMute(backend: QueueBackend, mailbox: Mailbox): Promise<void> {
   const muted = { ...backend, mailbox }
   await using caller = await createLiveCaller(muted, { onError: fail })
+  let runs = 0
   await using _ = await serveLive(
     muted,
     'email',
     async ({ questions, answered }) => {
+      runs += 1
       questions.forEach(({ subject }, index) => answered(index, emailOutcome(subject)))
     },
     { concurrency: 1, onError: fail },
   )
-  const began = performance.now()
   expect((await ask(caller, 'a@example.com')).facts.address).toBe('a@example.com')
-  expect(performance.now() - began).toBeLessThan(2_000)
+  // Found in the box, not asked again.
+  expect(runs).toBe(1)
 }

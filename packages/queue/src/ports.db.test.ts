@@ -6,6 +6,7 @@ import { sweepExpired } from '@plumbline/db/memory-sweep'
 import { afterAll, beforeAll, describe, expect, inject, test, vi } from 'vitest'
 import { testLimiter } from '../../../test/support/limiter-conformance.ts'
 import { testMemory } from '../../../test/support/memory-conformance.ts'
+import { PATIENT } from '../../../test/support/patience.ts'
 import { createTestDatabase, type TestDatabase } from '../../../test/support/postgres.ts'
 import {
   openPostgresTestQueue,
@@ -55,7 +56,7 @@ describe('on Postgres', () => {
                 (select count(*) from leases where key = 'sweep') as leases`,
       )
       expect(rows).toEqual([{ facts: 1, durable: 0, leases: 0 }])
-    })
+    }, PATIENT)
     expect(await queue.memory.get(['sweep-long'])).toEqual([2])
   })
 })
@@ -83,11 +84,14 @@ function testPorts(open: () => Promise<TestQueue>): void {
     const second = await channel.subscribe(topic, (text) => heard.push(`2${text}`))
     const long = 'é'.repeat(3_500)
     await channel.publish(topic, ['a', long])
-    await vi.waitFor(() => expect(heard.toSorted()).toEqual(['1a', `1${long}`, '2a', `2${long}`]))
+    await vi.waitFor(
+      () => expect(heard.toSorted()).toEqual(['1a', `1${long}`, '2a', `2${long}`]),
+      PATIENT,
+    )
     await first[Symbol.asyncDispose]()
     heard.length = 0
     await channel.publish(topic, ['b'])
-    await vi.waitFor(() => expect(heard).toEqual(['2b']))
+    await vi.waitFor(() => expect(heard).toEqual(['2b']), PATIENT)
     await second[Symbol.asyncDispose]()
   })
 
@@ -102,7 +106,7 @@ function testPorts(open: () => Promise<TestQueue>): void {
     expect(heard.toSorted()).toEqual(letters.toSorted())
     heard.length = 0
     await mailbox.post(box, letters)
-    await vi.waitFor(() => expect(heard.toSorted()).toEqual(letters.toSorted()))
+    await vi.waitFor(() => expect(heard.toSorted()).toEqual(letters.toSorted()), PATIENT)
     await mail.tidy()
     heard.length = 0
     await mail.collect()

@@ -1,5 +1,6 @@
 import { describe, expect, inject, test, vi } from 'vitest'
 import { emailOutcome } from '../../../test/support/outcomes.ts'
+import { PATIENT } from '../../../test/support/patience.ts'
 import { openRedisTestQueue } from '../../../test/support/queue.ts'
 import { startRedis } from '../../../test/support/redis.ts'
 import { openQueueBackend } from './backend.ts'
@@ -79,10 +80,7 @@ test('a URL of another kind is refused without showing what it holds', () => {
 async function giveAllSlots(url: string): Promise<void> {
   await using server = openRedis({ url, prefix: 'setup', onError: fail })
   await server.commands.call('CLUSTER', 'ADDSLOTSRANGE', '0', '16383')
-  await vi.waitFor(
-    async () => {
-      expect(await server.commands.call('CLUSTER', 'INFO')).toContain('cluster_state:ok')
-    },
-    { timeout: 10_000 },
-  )
+  await vi.waitFor(async () => {
+    expect(await server.commands.call('CLUSTER', 'INFO')).toContain('cluster_state:ok')
+  }, PATIENT)
 }
