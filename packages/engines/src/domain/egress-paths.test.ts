@@ -1,51 +1,109 @@
 import { connect } from 'node:net'
 import { createSocket } from 'node:dgram'
 import { expect, test } from 'vitest'
+import { testEngine } from '../email/engine-fixture.ts'
 import { formatAddress, parseAddress } from '../net/address.ts'
+import type { Reply } from '../net/dns-fixture.ts'
 import { createEgress } from '../net/egress.ts'
-import type { Egress } from '../net/egress.ts'
+import type { Connectors, Egress, Target } from '../net/egress.ts'
 import { createResolver } from '../net/resolver.ts'
 import { SPECIAL_BLOCKS } from '../net/special-addresses.ts'
-import { ask, startWorld } from './engine-fixture.ts'
+import { SILENT, ask, startWorld } from './engine-fixture.ts'
 
-/** First, last and spread addresses of every special block, but for the one that the test lives on. */
+/** An ordinary address in the place of the special ones: every path must lead there. */
+const CONTROL = '9.9.9.9'
+const OWN = '127.0.0.1'
+const PORTS = { smtp: 25, page: 80, redirect: 443 } as const
+
+/**
+ * First, last and scattered addresses of every special block, but for the one that the test lives on;
+ * those of IPv4 also in the forms in which an AAAA record can hold them.
+ */
 function specialAddresses(): string[] {
-  const addresses: string[] = []
+  const texts = new Set<string>()
   for (const { block, cidr } of SPECIAL_BLOCKS) {
+    // The rows of IPv4 are written mapped below.
     if (cidr === '::ffff:0:0/96') continue
     const size = block.last - block.first + 1n
-    const values = new Set([block.first, block.last])
-    for (let part = 1n; part <= 29n; part++) values.add(block.first + (size * part) / 30n)
+    const values = [block.first, block.last]
+    for (let seed = 1n; seed <= 10n; seed++) {
+      values.push(block.first + ((seed * 0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c834n) % size))
+    }
     for (const value of values) {
-      const text = formatAddress({ version: block.version, value })
-      if (text !== '127.0.0.1' && value <= block.last) addresses.push(text)
+      const address = { version: block.version, value }
+      texts.add(formatAddress(address))
+      if (address.version === 6) continue
+      texts.add(formatAddress({ version: 6, value: (0xffffn << 32n) | value }))
+      texts.add(formatAddress({ version: 6, value: (0x64_ff9bn << 96n) | value }))
+      texts.add(formatAddress({ version: 6, value: (0x2002n << 112n) | (value << 80n) | 1n }))
     }
   }
-  return addresses
+  return [...texts].filter((text) => !/^(?:::ffff:)?127\.0\.0\.1$/.test(text))
 }
 
-test('no path of the engine dials a special address: redirect, referral, name server, page', async () => {
-  const addresses = specialAddresses()
-  const counted = { attempts: 0, dialled: [] as string[] }
-  const guard = createEgress({
-    allow: ['127.0.0.1'],
-    connect: {
-      tcp(target) {
-        if (target.address !== '127.0.0.1') counted.dialled.push(target.address)
-        return connect(target.port, target.address)
-      },
-      udp(target) {
-        if (target.address !== '127.0.0.1') counted.dialled.push(target.address)
-        const socket = createSocket('udp4')
-        socket.connect(target.port, target.address)
-        return socket
-      },
-    },
-  })
-  const count = (address: string): void => {
-    if (address !== '127.0.0.1') counted.attempts++
+/** Every name under a number leads to the address of that number: mail, name server, page, referral. */
+function zoneOf(addresses: readonly string[]): (name: string, type: string) => Reply | undefined {
+  return (name, type) => {
+    const number = /^(?:h|m|ns\.n|n)(\d+)\./.exec(name)?.[1]
+    if (number === undefined) return undefined
+    if (type === 'NS' && name.startsWith('n') && !name.startsWith('ns.')) {
+      return { answers: [{ name, type, ttl: 60, data: `ns.${name}` }] }
+    }
+    // Every other domain has no MX: its own address is the mail host then.
+    if (type === 'MX' && name.startsWith('n') && Number(number) % 2 === 0) {
+      const data = { preference: 10, exchange: `m${number}.test` }
+      return { answers: [{ name, type, ttl: 60, data }] }
+    }
+    const data = addresses[Number(number)] ?? ''
+    const wanted = parseAddress(data)?.version === 4 ? 'A' : 'AAAA'
+    return { answers: type === wanted ? [{ name, type: wanted, ttl: 60, data }] : [] }
   }
-  const egress: Egress = {
+}
+
+/** Where an RDAP server sends for a number: a name, or the address itself as a URL may spell it. */
+function redirectOf(number: number, addresses: readonly string[]): string {
+  const text = addresses[number] ?? ''
+  const address = parseAddress(text)
+  const literals =
+    address?.version === 4
+      ? [text, String(address.value), `0x${address.value.toString(16)}`, `[::ffff:${text}]`]
+      : [`[${text}]`, `[${text.toUpperCase()}]`]
+  const host = number % 2 === 0 ? `h${number}.test` : literals[(number >> 1) % literals.length]
+  return `http://${host}:${PORTS.redirect}/`
+}
+
+interface Counted {
+  attempts: number
+  /** Special addresses that the functions that open sockets were asked for. */
+  readonly dialled: string[]
+  /** How the control was reached. */
+  readonly reached: Set<string>
+}
+
+/** Opens sockets to the test's own servers alone, and notes what else is asked for. */
+function notingConnectors({ dialled, reached }: Counted): Connectors {
+  const note = ({ transport, address, port }: Target): boolean => {
+    if (address === OWN) return true
+    if (address === CONTROL) reached.add(`${transport} ${port}`)
+    else dialled.push(address)
+    return false
+  }
+  return {
+    tcp: (target) => connect(note(target) ? target.port : 1, OWN),
+    udp(target) {
+      const socket = createSocket('udp4')
+      socket.connect(note(target) ? target.port : 1, OWN)
+      return socket
+    },
+  }
+}
+
+/** Counts what reaches the guard. */
+function countingEgress(guard: Egress, counted: Counted): Egress {
+  const count = (address: string): void => {
+    if (address !== OWN && address !== CONTROL) counted.attempts++
+  }
+  return {
     ...guard,
     permits(address) {
       count(address)
@@ -60,49 +118,66 @@ test('no path of the engine dials a special address: redirect, referral, name se
       return guard.datagram(target)
     },
   }
+}
+
+test('no path dials a special address: mail, redirect, referral, name server, page', async () => {
+  const addresses = [...specialAddresses(), CONTROL, CONTROL]
+  const counted: Counted = { attempts: 0, dialled: [], reached: new Set() }
+  const guard = createEgress({ allow: [OWN], connect: notingConnectors(counted) })
+  const egress = countingEgress(guard, counted)
   await using world = await startWorld({
-    dns(name, type) {
-      const number = /^(?:h|ns\.n|n)(\d+)\./.exec(name)?.[1]
-      if (number === undefined) return undefined
-      if (type === 'NS' && name.startsWith('n')) {
-        return { answers: [{ name, type: 'NS', ttl: 60, data: `ns.${name}` }] }
-      }
-      const data = addresses[Number(number)] ?? ''
-      const wanted = parseAddress(data)?.version === 4 ? 'A' : 'AAAA'
-      return { answers: type === wanted ? [{ name, type: wanted, ttl: 60, data }] : [] }
-    },
+    dns: zoneOf(addresses),
     rdap(req, res) {
-      const number = /n(\d+)\./.exec(req.url ?? '')?.[1]
-      res.writeHead(302, { location: `http://h${number}.test/` }).end()
+      const number = Number(/n(\d+)\./.exec(req.url ?? '')?.[1])
+      res.writeHead(302, { location: redirectOf(number, addresses) }).end()
     },
     whois(line, socket) {
       socket.end(`refer: h${/\d+/.exec(line)?.[0]}.test\n`)
     },
   })
+  const resolver = createResolver({
+    servers: [`${OWN}:${world.dns.port}`],
+    egress,
+    concurrency: 100,
+  })
   await using guarded = await startWorld({
     options: {
       egress,
-      resolver: createResolver({
-        servers: [`127.0.0.1:${world.dns.port}`],
-        egress,
-        concurrency: 100,
-      }),
+      resolver,
       readPages: true,
       registryPerSecond: 1_000_000,
       registryConcurrency: 50,
       whoisPort: world.whoisPort,
-      rdapBootstrapUrl: `http://127.0.0.1:${world.rdapPort}/dns.json`,
+      nameServerPort: 53,
+      rdapBootstrapUrl: `http://${OWN}:${world.rdapPort}/dns.json`,
       rdapOverrides: Object.fromEntries(
         addresses.map((_, number) => [`t${number}`, `http://rdap.test:${world.rdapPort}/`]),
       ),
     },
   })
-  const subjects = addresses.map((_, number) => `n${number}.t${number}`)
-  const signal = AbortSignal.timeout(25_000)
-  const answers = await ask(guarded, subjects, { lane: 'bulk', signal })
-  expect(answers.every((answer) => answer.kind === 'outcome' && answer.status === 'unknown')).toBe(
-    true,
-  )
+  await using mail = testEngine(PORTS.smtp, {}, { egress, resolver, log: SILENT })
+  const names = addresses.map((_, number) => `n${number}.t${number}`)
+  const signal = AbortSignal.timeout(50_000)
+  const domains = await ask(guarded, names, { lane: 'bulk', signal })
+  const emails = await mail.run({
+    subjects: names.map((name) => `someone@${name}`),
+    depth: 'basic',
+    lane: 'bulk',
+    tenant: 't',
+    signal,
+  })
+  expect(domains.every(({ kind }) => kind === 'outcome')).toBe(true)
+  expect(emails).toHaveLength(names.length)
   expect(counted.attempts).toBeGreaterThan(5_000)
   expect(counted.dialled).toEqual([])
-}, 30_000)
+  const { smtp, page, redirect } = PORTS
+  expect([...counted.reached].toSorted()).toEqual(
+    [
+      `tcp ${smtp}`,
+      `tcp ${page}`,
+      `tcp ${redirect}`,
+      `tcp ${world.whoisPort}`,
+      'udp 53',
+    ].toSorted(),
+  )
+}, 60_000)
