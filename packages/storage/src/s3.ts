@@ -13,6 +13,14 @@ import {
 import { Upload } from '@aws-sdk/lib-storage'
 import { LIST_PAGE, type Storage, type StoredFile } from './storage.ts'
 
+/** What a store may take to be reached, to begin its answer, and between two bytes of it. */
+const TIMES = {
+  connectionTimeout: 10_000,
+  requestTimeout: 120_000,
+  throwOnRequestTimeout: true,
+  socketTimeout: 120_000,
+} as const
+
 /**
  * Objects of an S3 bucket; credentials, region and endpoint as the AWS SDK finds them.
  * Checksums are sent only where required: S3-compatible stores refuse the default trailers.
@@ -22,6 +30,7 @@ export function openS3Storage(url: URL, scratchDir: string): Storage {
     requestChecksumCalculation: 'WHEN_REQUIRED',
     responseChecksumValidation: 'WHEN_REQUIRED',
     forcePathStyle: true,
+    requestHandler: TIMES,
   })
   const Bucket = url.hostname
   const prefix = url.pathname.replace(/^\/|\/$/g, '')
@@ -64,8 +73,14 @@ export function openS3Storage(url: URL, scratchDir: string): Storage {
     local: async (key) => {
       await mkdir(scratchDir, { recursive: true })
       const path = join(scratchDir, `fetch-${randomUUID()}`)
-      await pipeline(await open(key), createWriteStream(path))
-      return { path, release: async () => await rm(path, { force: true }) }
+      const release = async (): Promise<void> => await rm(path, { force: true })
+      try {
+        await pipeline(await open(key), createWriteStream(path))
+      } catch (error) {
+        await release()
+        throw error
+      }
+      return { path, release }
     },
     remove: async (keys) => {
       for (const key of keys) await client.send(new DeleteObjectCommand(at(key)))

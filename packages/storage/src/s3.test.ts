@@ -1,0 +1,123 @@
+import { createHash, randomBytes } from 'node:crypto'
+import { access, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { buffer, text } from 'node:stream/consumers'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { startS3, type S3Server } from '../../../test/simnet/s3/server.ts'
+import { openStorage } from './open.ts'
+import type { Storage } from './storage.ts'
+
+const KEYS = {
+  accessKeyId: 'AKIAEXAMPLE',
+  secretAccessKey: 'a/secret+of=ours',
+  region: 'eu-test-1',
+}
+
+let dir: string
+let server: S3Server
+beforeEach(async () => {
+  dir = await mkdtemp(join(tmpdir(), 'plumbline-s3-'))
+  server = await startS3({ ...KEYS, bucket: 'lists' })
+  vi.stubEnv('AWS_ACCESS_KEY_ID', KEYS.accessKeyId)
+  vi.stubEnv('AWS_SECRET_ACCESS_KEY', KEYS.secretAccessKey)
+  vi.stubEnv('AWS_REGION', KEYS.region)
+  vi.stubEnv('AWS_ENDPOINT_URL_S3', server.url)
+})
+afterEach(async () => {
+  vi.unstubAllEnvs()
+  await server[Symbol.asyncDispose]()
+  await rm(dir, { recursive: true, force: true })
+})
+
+async function open(url = 's3://lists/plumb/line'): Promise<Storage> {
+  return await openStorage({ url, scratchDir: join(dir, 'scratch') })
+}
+
+async function fileOf(content: string | Buffer): Promise<string> {
+  const path = join(dir, 'upload')
+  await writeFile(path, content)
+  return path
+}
+
+test('a file comes back as it went in, and is gone from where it was', async () => {
+  await using storage = await open()
+  const path = await fileOf('email\na@b.example\n')
+  await storage.put('uploads/bat_1', path)
+  await expect(access(path)).rejects.toThrow('ENOENT')
+  expect([...server.objects.keys()]).toEqual(['plumb/line/uploads/bat_1'])
+  expect(await text(await storage.open('uploads/bat_1'))).toBe('email\na@b.example\n')
+  const copy = await storage.local('uploads/bat_1')
+  expect(await readFile(copy.path, 'utf8')).toBe('email\na@b.example\n')
+  await copy.release()
+  expect(await readdir(join(dir, 'scratch'))).toEqual([])
+})
+
+test('a large file goes in parts and comes back whole', async () => {
+  await using storage = await open('s3://lists')
+  const content = randomBytes(13 * 1_048_576)
+  await storage.put('uploads/bat_1', await fileOf(content))
+  const back = await buffer(await storage.open('uploads/bat_1'))
+  expect(sha256(back)).toBe(sha256(content))
+  expect(server.openUploads.size).toBe(0)
+})
+
+test('an empty file is a file', async () => {
+  await using storage = await open()
+  await storage.put('results/bat_1', await fileOf(''))
+  expect(await text(await storage.open('results/bat_1'))).toBe('')
+})
+
+test('a file that is not there cannot be opened, and can be removed', async () => {
+  await using storage = await open()
+  await expect(storage.open('uploads/none')).rejects.toThrow('NoSuchKey')
+  await storage.remove(['uploads/none'])
+})
+
+test('many files are listed in bounded pages, each once, while they are being removed', async () => {
+  await using storage = await open()
+  for (let no = 0; no < 1_500; no += 1) server.objects.set(`plumb/line/uploads/${no}`, EMPTY)
+  server.objects.set('plumb/line/results/1', EMPTY)
+  server.objects.set('other/uploads/1', EMPTY)
+  const met = new Set<string>()
+  for await (const page of storage.list('uploads')) {
+    expect(page.length).toBeLessThanOrEqual(1_000)
+    for (const { key, storedAt } of page) {
+      expect(Date.now() - storedAt.getTime()).toBeLessThan(60_000)
+      met.add(key)
+    }
+    await storage.remove(page.slice(0, 100).map(({ key }) => key))
+  }
+  expect(met.size).toBe(1_500)
+  expect([...met].every((key) => /^uploads\/\d+$/.test(key))).toBe(true)
+  expect(server.objects.size).toBe(1_302)
+})
+
+test('a store that is busy for a moment is asked again', async () => {
+  await using storage = await open()
+  server.busy = 2
+  await storage.put('uploads/bat_1', await fileOf('x'))
+  expect(server.objects.size).toBe(1)
+})
+
+test('wrong credentials are refused, and the file stays where it is', async () => {
+  vi.stubEnv('AWS_SECRET_ACCESS_KEY', 'another')
+  await using storage = await open()
+  const path = await fileOf('x')
+  await expect(storage.put('uploads/bat_1', path)).rejects.toThrow('SignatureDoesNotMatch')
+  await access(path)
+})
+
+test('a download that breaks off is an error and leaves no file', async () => {
+  await using storage = await open()
+  server.objects.set('plumb/line/uploads/bat_1', randomBytes(300_000))
+  server.cuts = 1
+  await expect(storage.local('uploads/bat_1')).rejects.toThrow('aborted')
+  expect(await readdir(join(dir, 'scratch'))).toEqual([])
+})
+
+const EMPTY = Buffer.alloc(0)
+
+function sha256(content: Buffer): string {
+  return createHash('sha256').update(content).digest('hex')
+}

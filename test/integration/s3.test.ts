@@ -1,0 +1,46 @@
+import { expect, test } from 'vitest'
+import {
+  call,
+  expectSettled,
+  formOf,
+  readCells,
+  readLines,
+  submitList,
+  untilList,
+} from '../support/lists.ts'
+import { createTestDatabase } from '../support/postgres.ts'
+import { startService } from '../support/service.ts'
+import { startS3 } from '../simnet/s3/server.ts'
+
+const KEYS = { accessKeyId: 'AKIAEXAMPLE', secretAccessKey: 'secret', region: 'eu-test-1' }
+
+test('a list whose files are on S3 is read, answered, downloaded and erased there', async () => {
+  await using database = await createTestDatabase()
+  await using store = await startS3({ ...KEYS, bucket: 'lists' })
+  await using service = await startService({
+    databaseUrl: database.url,
+    workers: [['email', 'phone', 'ip', 'domain', 'batch']],
+    env: {
+      FILES_URL: 's3://lists/plumbline',
+      AWS_ENDPOINT_URL_S3: store.url,
+      AWS_ACCESS_KEY_ID: KEYS.accessKeyId,
+      AWS_SECRET_ACCESS_KEY: KEYS.secretAccessKey,
+      AWS_REGION: KEYS.region,
+    },
+  })
+  const account = await service.account({ credits: 1_000 })
+  const caller = { service, account, key: account.liveKey }
+  const content = `email\n${Array.from({ length: 300 }, (_, no) => `u${no}@example.com\n`).join('')}`
+  const { id } = await submitList(caller, formOf({ product: 'email' }, content))
+  expect([...store.objects.keys()]).toContain(`plumbline/uploads/${id}`)
+  const done = await untilList(caller, id)
+  expect(done).toMatchObject({ status: 'completed', rows: { done: 300 } })
+  const lines = await readLines(caller, id)
+  const [names, ...cells] = await readCells(caller, id)
+  expect(names?.[0]).toBe('email')
+  expect(cells.map(([email]) => email)).toEqual(lines.map((_, no) => `u${no}@example.com`))
+  expect(store.objects.size).toBe(2)
+  expect((await call(caller, 'DELETE', `/v1/batches/${id}`)).status).toBe(204)
+  expect(store.objects.size).toBe(0)
+  await expectSettled(caller, 25_000 + 1_000 - 300)
+})

@@ -1,0 +1,210 @@
+import { createHash, randomUUID } from 'node:crypto'
+import { once } from 'node:events'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { buffer } from 'node:stream/consumers'
+import { signatureFault, type S3Credentials } from './signature.ts'
+
+/** A store of objects in memory that speaks as much of S3 as a client needs, and as strictly. */
+export interface S3Server extends AsyncDisposable {
+  readonly url: string
+  /** By key, in one bucket. */
+  readonly objects: Map<string, Buffer>
+  /** Uploads in parts that were neither completed nor aborted. */
+  readonly openUploads: ReadonlyMap<string, unknown>
+  /** Requests to come that are answered 503 `SlowDown`. */
+  busy: number
+  /** Bodies to come that are cut in their middle. */
+  cuts: number
+}
+
+interface Reply {
+  readonly status: number
+  readonly body?: Buffer | string
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+interface Store {
+  readonly objects: Map<string, Buffer>
+  readonly uploads: Map<string, Map<number, { body: Buffer; etag: string }>>
+}
+
+/** Starts one on loopback. Every request must be signed with the credentials. */
+export async function startS3(
+  options: S3Credentials & { readonly bucket: string },
+): Promise<S3Server> {
+  const store: Store = { objects: new Map(), uploads: new Map() }
+  const faults = { busy: 0, cuts: 0 }
+  const server = createServer((req, res) => {
+    void answer(req, store, options, faults).then(
+      (reply) => send(res, reply, req.method === 'GET' && isCut(faults)),
+      () => res.destroy(),
+    )
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const address = server.address()
+  if (address === null || typeof address === 'string') throw new Error('no port was given')
+  return {
+    url: `http://127.0.0.1:${address.port}`,
+    objects: store.objects,
+    openUploads: store.uploads,
+    get busy() {
+      return faults.busy
+    },
+    set busy(count) {
+      faults.busy = count
+    },
+    get cuts() {
+      return faults.cuts
+    },
+    set cuts(count) {
+      faults.cuts = count
+    },
+    [Symbol.asyncDispose]: async () => {
+      server.close()
+      server.closeAllConnections()
+    },
+  }
+}
+
+function isCut(faults: { cuts: number }): boolean {
+  if (faults.cuts === 0) return false
+  faults.cuts -= 1
+  return true
+}
+
+function send(res: ServerResponse, { status, body = '', headers = {} }: Reply, cut: boolean): void {
+  const bytes = Buffer.from(body)
+  res.writeHead(status, { ...headers, 'Content-Length': bytes.length })
+  if (!cut) {
+    res.end(bytes)
+    return
+  }
+  res.write(bytes.subarray(0, bytes.length >> 1), () => res.destroy())
+}
+
+async function answer(
+  req: IncomingMessage,
+  store: Store,
+  options: S3Credentials & { readonly bucket: string },
+  faults: { busy: number },
+): Promise<Reply> {
+  const body = await buffer(req)
+  const fault = signatureFault(req, body, options)
+  if (fault !== undefined) return refusal(403, fault)
+  if (faults.busy > 0) {
+    faults.busy -= 1
+    return refusal(503, 'SlowDown')
+  }
+  const url = new URL(req.url ?? '', 'http://s3')
+  const [, bucket, ...rest] = url.pathname.split('/').map(decodeURIComponent)
+  if (bucket !== options.bucket) return refusal(404, 'NoSuchBucket')
+  const key = rest.join('/')
+  if (key === '') return list(store, url.searchParams)
+  const uploadId = url.searchParams.get('uploadId')
+  if (url.searchParams.has('uploads') && req.method === 'POST') return begin(store, key)
+  if (uploadId !== null) return part(req.method, store, { key, uploadId, url, body })
+  return object(req.method, store, key, body)
+}
+
+function object(method: string | undefined, { objects }: Store, key: string, body: Buffer): Reply {
+  const found = objects.get(key)
+  switch (method) {
+    case 'PUT':
+      objects.set(key, body)
+      return { status: 200, headers: { ETag: etagOf(body) } }
+    case 'GET':
+      return found === undefined ? refusal(404, 'NoSuchKey') : { status: 200, body: found }
+    case 'DELETE':
+      objects.delete(key)
+      return { status: 204 }
+    default:
+      return refusal(405, 'MethodNotAllowed')
+  }
+}
+
+function begin({ uploads }: Store, key: string): Reply {
+  const id = randomUUID()
+  uploads.set(id, new Map())
+  const text = `<Key>${escaped(key)}</Key><UploadId>${id}</UploadId>`
+  return xml('InitiateMultipartUploadResult', text)
+}
+
+/** The least that every part but the last must hold. Source: AWS, "Amazon S3 multipart upload limits". */
+const PART_MIN_BYTES = 5 * 1_048_576
+
+function part(
+  method: string | undefined,
+  { objects, uploads }: Store,
+  { key, uploadId, url, body }: { key: string; uploadId: string; url: URL; body: Buffer },
+): Reply {
+  const parts = uploads.get(uploadId)
+  if (parts === undefined) return refusal(404, 'NoSuchUpload')
+  switch (method) {
+    case 'PUT': {
+      const etag = etagOf(body)
+      parts.set(Number(url.searchParams.get('partNumber')), { body, etag })
+      return { status: 200, headers: { ETag: etag } }
+    }
+    case 'DELETE':
+      uploads.delete(uploadId)
+      return { status: 204 }
+    case 'POST': {
+      const named = [...body.toString().matchAll(/<Part>.*?<\/Part>/gs)].map(([text]) => ({
+        no: Number(/<PartNumber>(\d+)</.exec(text)?.[1]),
+        etag: (/<ETag>(.*?)</.exec(text)?.[1] ?? '').replaceAll('&quot;', '"'),
+      }))
+      const bodies = named.map(({ no, etag }) => {
+        const found = parts.get(no)
+        return found?.etag === etag ? found.body : undefined
+      })
+      const whole = bodies.filter((found) => found !== undefined)
+      if (whole.length === 0 || whole.length < bodies.length) return refusal(400, 'InvalidPart')
+      if (whole.slice(0, -1).some(({ length }) => length < PART_MIN_BYTES)) {
+        return refusal(400, 'EntityTooSmall')
+      }
+      objects.set(key, Buffer.concat(whole))
+      uploads.delete(uploadId)
+      return xml('CompleteMultipartUploadResult', `<Key>${escaped(key)}</Key>`)
+    }
+    default:
+      return refusal(405, 'MethodNotAllowed')
+  }
+}
+
+/** The token of a page is its last key, so that pages go on rightly while objects come and go. */
+function list({ objects }: Store, query: URLSearchParams): Reply {
+  const prefix = query.get('prefix') ?? ''
+  const after = query.get('continuation-token') ?? ''
+  const most = Math.min(1_000, Number(query.get('max-keys') ?? 1_000))
+  const keys = [...objects.keys()]
+    .filter((key) => key.startsWith(prefix) && key > after)
+    .toSorted((one, other) => (one < other ? -1 : 1))
+  const page = keys.slice(0, most)
+  const cut = keys.length > page.length
+  const token = cut
+    ? `<NextContinuationToken>${escaped(page.at(-1) ?? '')}</NextContinuationToken>`
+    : ''
+  const contents = page.map(
+    (key) =>
+      `<Contents><Key>${escaped(key)}</Key><LastModified>${new Date().toISOString()}</LastModified></Contents>`,
+  )
+  return xml('ListBucketResult', `<IsTruncated>${cut}</IsTruncated>${token}${contents.join('')}`)
+}
+
+function etagOf(body: Buffer): string {
+  return `"${createHash('md5').update(body).digest('hex')}"`
+}
+
+function refusal(status: number, code: string): Reply {
+  return { ...xml('Error', `<Code>${code}</Code><Message>${code}</Message>`), status }
+}
+
+function xml(name: string, content: string): Reply {
+  const body = `<?xml version="1.0" encoding="UTF-8"?><${name}>${content}</${name}>`
+  return { status: 200, body, headers: { 'Content-Type': 'application/xml' } }
+}
+
+function escaped(text: string): string {
+  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;')
+}
