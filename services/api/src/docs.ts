@@ -38,6 +38,8 @@ export function docsPages(): Router {
   const router = Router()
   router.use(
     helmet({
+      // Whether a host is reached by TLS alone is for the proxy in front to say.
+      strictTransportSecurity: false,
       contentSecurityPolicy: {
         useDefaults: false,
         directives: {

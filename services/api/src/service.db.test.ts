@@ -86,6 +86,7 @@ describe('the service itself', () => {
 
   test('the reference page loads nothing from elsewhere', async () => {
     const page = await stage.call('/docs')
+    expect(page.headers.has('strict-transport-security')).toBe(false)
     expect(page.status).toBe(200)
     expect(page.headers.get('content-security-policy')).toContain("default-src 'none'")
     const links = Array.from(page.text.matchAll(/(?:src|href)="([^"]+)"/g), ([, link = '']) => link)
