@@ -1,6 +1,6 @@
 import type { Db, Tx } from '@plumbline/db/database'
 import { sql } from 'kysely'
-import { createGather, type Gather } from './gather.ts'
+import { openLanes, type Lanes } from './lanes.ts'
 import { assertCredits, assertKey, type Operation } from './operation.ts'
 import { runStatement } from './statement.ts'
 
@@ -36,20 +36,20 @@ const FLIGHTS = 2
 const NOTES = { limit: 1_024, flights: 1, restMs: 20 } as const
 
 /** Ends of debits that wait at the same moment, committed by one statement. */
-export function gatherEndings(db: Db): Gather<Closing, Ended> {
-  return gatherClosings(db, { limit: GROUP_LIMIT, flights: FLIGHTS })
+export function openEndings(db: Db): Lanes<Closing, Ended> {
+  return openClosings(db, { limit: GROUP_LIMIT, flights: FLIGHTS })
 }
 
 /** The same for ends that give nothing back, made behind the answer: nobody waits for them. */
-export function gatherNotes(db: Db): Gather<Closing, Ended> {
-  return gatherClosings(db, NOTES)
+export function openNotes(db: Db): Lanes<Closing, Ended> {
+  return openClosings(db, NOTES)
 }
 
-function gatherClosings(
+function openClosings(
   db: Db,
   bounds: { limit: number; flights: number; restMs?: number },
-): Gather<Closing, Ended> {
-  return createGather<Closing, Ended>({
+): Lanes<Closing, Ended> {
+  return openLanes<Closing, Ended>({
     ...bounds,
     laneOf: (closing) => closing.accountId,
     run: (closings) => runEndings(db, closings),

@@ -1,5 +1,5 @@
 import type { Db } from '@plumbline/db/database'
-import { AGAIN, createGather, type Gather } from './gather.ts'
+import { AGAIN, openLanes, type Lanes } from './lanes.ts'
 import { assertCredits, assertKey, type Operation } from './operation.ts'
 import { runStatement } from './statement.ts'
 
@@ -19,8 +19,8 @@ const GROUP_LIMIT = 256
 const FLIGHTS = 2
 
 /** Debits that wait at the same moment, of all accounts, committed by one statement. */
-export function gatherDebits(db: Db): Gather<DebitAsk, DebitAnswer> {
-  const gather = createGather<DebitAsk, DebitAnswer>({
+export function openDebits(db: Db): Lanes<DebitAsk, DebitAnswer> {
+  const lanes = openLanes<DebitAsk, DebitAnswer>({
     limit: GROUP_LIMIT,
     flights: FLIGHTS,
     laneOf: (ask) => ask.accountId,
@@ -30,9 +30,9 @@ export function gatherDebits(db: Db): Gather<DebitAsk, DebitAnswer> {
     ask: async (ask) => {
       assertKey('opKey', ask.opKey)
       assertCredits(ask.credits, 1)
-      return gather.ask(ask)
+      return lanes.ask(ask)
     },
-    [Symbol.asyncDispose]: () => gather[Symbol.asyncDispose](),
+    [Symbol.asyncDispose]: () => lanes[Symbol.asyncDispose](),
   }
 }
 

@@ -4,14 +4,14 @@ import {
   closeIn,
   closingOfAnswer,
   closingOfRefund,
-  gatherEndings,
-  gatherNotes,
+  openEndings,
+  openNotes,
   type AnswerAsk,
   type Ended,
   type RefundAsk,
 } from './answer.ts'
 import { readBalance, readPacks, readRemaining, type Balance, type PackLeft } from './balance.ts'
-import { gatherDebits, type DebitAnswer, type DebitAsk } from './debit.ts'
+import { openDebits, type DebitAnswer, type DebitAsk } from './debit.ts'
 import { changePlan, grantGoodwill, grantPack, type PlanChange } from './grant.ts'
 import {
   hold,
@@ -57,9 +57,9 @@ export interface Metering extends AsyncDisposable {
 
 /** Metering over a database; disposing of it waits for what is under way and refuses what comes after. */
 export function createMetering(db: Db): Metering {
-  const debits = gatherDebits(db)
-  const endings = gatherEndings(db)
-  const notes = gatherNotes(db)
+  const debits = openDebits(db)
+  const endings = openEndings(db)
+  const notes = openNotes(db)
   return {
     debit: (ask) => debits.ask(ask),
     answered: async (ask) => {
@@ -80,7 +80,7 @@ export function createMetering(db: Db): Metering {
     changePlan: (accountId, plan) => changePlan(db, accountId, plan),
     rollDue: () => rollDue(db),
     [Symbol.asyncDispose]: async () => {
-      await Promise.all([debits, endings, notes].map((gather) => gather[Symbol.asyncDispose]()))
+      await Promise.all([debits, endings, notes].map((lanes) => lanes[Symbol.asyncDispose]()))
     },
   }
 }

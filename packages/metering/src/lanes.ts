@@ -1,8 +1,11 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { isPassing } from './retry.ts'
 
-/** Answers asks one by one, though those that wait at the same moment travel together. */
-export interface Gather<Ask, Answer> extends AsyncDisposable {
+/**
+ * Answers asks one by one, though those that wait at the same moment travel together, each lane in its
+ * own order.
+ */
+export interface Lanes<Ask, Answer> extends AsyncDisposable {
   /** Settles when the group that carried the ask is committed. */
   ask(ask: Ask): Promise<Answer>
 }
@@ -10,7 +13,7 @@ export interface Gather<Ask, Answer> extends AsyncDisposable {
 /** What a run says of an ask that has to travel once more, before those that came after it. */
 export const AGAIN = Symbol('again')
 
-export interface GatherOptions<Ask, Answer> {
+export interface LaneOptions<Ask, Answer> {
   /** Asks in a group at most. */
   readonly limit: number
   /** Groups under way at most. */
@@ -33,15 +36,13 @@ interface Waiting<Ask, Answer> {
 }
 
 /**
- * Gathers asks while groups are under way and sends them as the next one, in order of arrival within
- * each lane. Alone, an ask leaves at once.
+ * Sends the asks that come while groups are under way as the next one, in order of arrival within each
+ * lane. Alone, an ask leaves at once.
  *
  * When a group fails for what it holds, each of its asks is tried by itself, so that one that cannot
  * be carried out does not fail its neighbours; when the database is away, all of them fail.
  */
-export function createGather<Ask, Answer>(
-  options: GatherOptions<Ask, Answer>,
-): Gather<Ask, Answer> {
+export function openLanes<Ask, Answer>(options: LaneOptions<Ask, Answer>): Lanes<Ask, Answer> {
   const { restMs = 0 } = options
   const closing = new AbortController()
   let waiting: Waiting<Ask, Answer>[] = []
@@ -107,7 +108,7 @@ export function createGather<Ask, Answer>(
 
 /** Runs a group and settles its asks; answers those that have to travel again. */
 async function carry<Ask, Answer>(
-  run: GatherOptions<Ask, Answer>['run'],
+  run: LaneOptions<Ask, Answer>['run'],
   group: readonly Waiting<Ask, Answer>[],
 ): Promise<readonly Waiting<Ask, Answer>[]> {
   try {

@@ -1,11 +1,11 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { AGAIN, createGather, type GatherOptions } from './gather.ts'
+import { AGAIN, openLanes, type LaneOptions } from './lanes.ts'
 
-/** A gather whose groups end when the test says so. */
-function controlled(options: Partial<GatherOptions<string, string>> = {}) {
+/** Lanes whose groups end when the test says so. */
+function controlled(options: Partial<LaneOptions<string, string>> = {}) {
   const groups: { asks: readonly string[]; end: () => void; fail: (cause: Error) => void }[] = []
-  const gather = createGather<string, string>({
+  const lanes = openLanes<string, string>({
     limit: 4,
     flights: 2,
     laneOf: (ask) => ask.charAt(0),
@@ -15,7 +15,7 @@ function controlled(options: Partial<GatherOptions<string, string>> = {}) {
       }),
     ...options,
   })
-  return { gather, groups }
+  return { lanes, groups }
 }
 
 /** Lets every microtask that is due run. */
@@ -24,10 +24,10 @@ async function turn(): Promise<void> {
 }
 
 test('asks of one turn travel together, those that come later in the next group', async () => {
-  const { gather, groups } = controlled()
-  const early = [gather.ask('a1'), gather.ask('b1')]
+  const { lanes, groups } = controlled()
+  const early = [lanes.ask('a1'), lanes.ask('b1')]
   await turn()
-  const late = [gather.ask('a2'), gather.ask('a3')]
+  const late = [lanes.ask('a2'), lanes.ask('a3')]
   await turn()
   expect(groups.map((group) => group.asks)).toEqual([['a1', 'b1']])
   groups[0]?.end()
@@ -39,18 +39,18 @@ test('asks of one turn travel together, those that come later in the next group'
 })
 
 test('a lane under way does not keep another waiting', async () => {
-  const { gather, groups } = controlled()
-  void gather.ask('a1')
+  const { lanes, groups } = controlled()
+  void lanes.ask('a1')
   await turn()
-  void gather.ask('a2')
-  void gather.ask('b1')
+  void lanes.ask('a2')
+  void lanes.ask('b1')
   await turn()
   expect(groups.map((group) => group.asks)).toEqual([['a1'], ['b1']])
 })
 
 test('a group holds no more than its limit', async () => {
-  const { gather, groups } = controlled({ flights: 1 })
-  for (const n of [1, 2, 3, 4, 5, 6]) void gather.ask(`a${n}`)
+  const { lanes, groups } = controlled({ flights: 1 })
+  for (const n of [1, 2, 3, 4, 5, 6]) void lanes.ask(`a${n}`)
   await turn()
   groups[0]?.end()
   await turn()
@@ -62,7 +62,7 @@ test('a group holds no more than its limit', async () => {
 
 test('an ask that must travel again goes before those that came after it', async () => {
   const seen: (readonly string[])[] = []
-  const { gather } = controlled({
+  const { lanes } = controlled({
     limit: 2,
     flights: 1,
     run: async (asks) => {
@@ -70,7 +70,7 @@ test('an ask that must travel again goes before those that came after it', async
       return asks.map((ask, n) => (seen.length === 1 && n === 1 ? AGAIN : ask))
     },
   })
-  await Promise.all(['a1', 'a2', 'a3'].map((ask) => gather.ask(ask)))
+  await Promise.all(['a1', 'a2', 'a3'].map((ask) => lanes.ask(ask)))
   expect(seen).toEqual([
     ['a1', 'a2'],
     ['a2', 'a3'],
@@ -78,36 +78,36 @@ test('an ask that must travel again goes before those that came after it', async
 })
 
 test('one that cannot be carried out fails alone', async () => {
-  const { gather } = controlled({
+  const { lanes } = controlled({
     run: async (asks) => {
       if (asks.includes('bad')) throw new Error('no such account')
       return asks
     },
   })
-  const ends = await Promise.allSettled(['a', 'bad', 'c'].map((ask) => gather.ask(ask)))
+  const ends = await Promise.allSettled(['a', 'bad', 'c'].map((ask) => lanes.ask(ask)))
   expect(ends.map((end) => end.status)).toEqual(['fulfilled', 'rejected', 'fulfilled'])
 })
 
 test('a broken connection fails the whole group at once', async () => {
   let runs = 0
-  const { gather } = controlled({
+  const { lanes } = controlled({
     run: async () => {
       runs += 1
       throw Object.assign(new Error('gone'), { code: 'ECONNREFUSED' })
     },
   })
-  const ends = await Promise.allSettled(['a', 'b', 'c'].map((ask) => gather.ask(ask)))
+  const ends = await Promise.allSettled(['a', 'b', 'c'].map((ask) => lanes.ask(ask)))
   expect(ends.every((end) => end.status === 'rejected')).toBe(true)
   expect(runs).toBe(1)
 })
 
 test('disposing waits for what is under way and refuses what comes after', async () => {
-  const { gather, groups } = controlled({ flights: 1 })
-  const first = gather.ask('a1')
+  const { lanes, groups } = controlled({ flights: 1 })
+  const first = lanes.ask('a1')
   await turn()
-  const second = gather.ask('a2')
-  const closed = gather[Symbol.asyncDispose]()
-  await expect(gather.ask('a3')).rejects.toThrow(/closed/)
+  const second = lanes.ask('a2')
+  const closed = lanes[Symbol.asyncDispose]()
+  await expect(lanes.ask('a3')).rejects.toThrow(/closed/)
   groups[0]?.end()
   await turn()
   groups[1]?.end()
@@ -120,10 +120,10 @@ test('every ask is answered once, in order within its lane, whatever the interle
     fc.asyncProperty(
       fc.scheduler(),
       fc.array(fc.constantFrom('a', 'b', 'c'), { minLength: 1, maxLength: 30 }),
-      async (scheduler, lanes) => {
+      async (scheduler, drawn) => {
         const carried: string[] = []
         const under = new Set<string>()
-        const { gather } = controlled({
+        const { lanes } = controlled({
           run: async (asks) => {
             const mine = new Set(asks.map((ask) => ask.charAt(0)))
             for (const lane of mine) expect(under.has(lane)).toBe(false)
@@ -134,8 +134,8 @@ test('every ask is answered once, in order within its lane, whatever the interle
             return asks
           },
         })
-        const asks = lanes.map((lane, n) => `${lane}${n}`)
-        const answers = asks.map((ask) => gather.ask(ask))
+        const asks = drawn.map((lane, n) => `${lane}${n}`)
+        const answers = asks.map((ask) => lanes.ask(ask))
         await scheduler.waitFor(Promise.all(answers))
         expect(await Promise.all(answers)).toEqual(asks)
         for (const lane of ['a', 'b', 'c']) {
@@ -149,15 +149,15 @@ test('every ask is answered once, in order within its lane, whatever the interle
 })
 
 test('asks that nobody waits for rest for company, and closing cuts the rest short', async () => {
-  const { gather, groups } = controlled({ flights: 1, restMs: 60_000 })
-  const first = gather.ask('a1')
+  const { lanes, groups } = controlled({ flights: 1, restMs: 60_000 })
+  const first = lanes.ask('a1')
   await turn()
   groups[0]?.end()
   expect(await first).toBe('a1!')
-  const late = [gather.ask('a2'), gather.ask('b1')]
+  const late = [lanes.ask('a2'), lanes.ask('b1')]
   await turn()
   expect(groups).toHaveLength(1)
-  const closed = gather[Symbol.asyncDispose]()
+  const closed = lanes[Symbol.asyncDispose]()
   await turn()
   expect(groups[1]?.asks).toEqual(['a2', 'b1'])
   groups[1]?.end()
