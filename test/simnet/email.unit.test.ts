@@ -1,10 +1,14 @@
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import { expect, test, vi } from 'vitest'
 import type { Answer } from '@plumbline/contract/outcome'
 import { ask, outcomeOf, testEngine } from '@plumbline/engines/email/engine-fixture'
 import { createEgress } from '@plumbline/engines/net/egress'
 import { createResolver } from '@plumbline/engines/net/resolver'
+import { spawnSimnet } from './child.ts'
 import { startSimnet } from './simnet.ts'
 import type { Simnet } from './simnet.ts'
+import { FAULTS } from './smtp/faults.ts'
 
 // Servers start slowly on a machine that is busy with other tests.
 vi.setConfig({ testTimeout: 30_000 })
@@ -72,4 +76,65 @@ function isDoubt(answer: Answer<'email'>): boolean {
     answer.reason === 'mailbox_not_found' &&
     answer.afterMs === SECOND_LOOK_MS
   )
+}
+
+test('500 connections to every kind of hostile server cost at most 30 MB at their peak, and none is left', async () => {
+  // The servers are another process, so that what is measured is ours alone.
+  await using simnet = await spawnSimnet({ seed: 7 })
+  const faults = Object.keys(FAULTS)
+  const each = Math.ceil(500 / faults.length)
+  const egress = createEgress({ allow: ['127.0.0.0/8'] })
+  const engine = testEngine(
+    Number(simnet.settings['SMTP_PORT']),
+    {},
+    {
+      egress,
+      resolver: createResolver({ servers: [simnet.settings['DNS_SERVERS'] ?? ''], egress }),
+      limits: {
+        sessions: 600,
+        startConnections: each,
+        connectionsPerGroup: each,
+        recipientsPerTransaction: 1,
+        recipientsPerMinute: 1e6,
+      },
+      times: {
+        connectMs: 5_000,
+        greetingMs: 1_500,
+        commandMs: 1_500,
+        recipientMs: 1_500,
+        sessionMs: 4_000,
+      },
+    },
+  )
+  const subjects = faults.flatMap((fault) =>
+    Array.from({ length: each }, (_, n) => `user${n}@smtp-${fault}.example`),
+  )
+  const socketsBefore = openSockets()
+  const before = collected()
+  const peak = { bytes: 0, sockets: 0 }
+  const timer = setInterval(() => {
+    peak.bytes = Math.max(peak.bytes, collected() - before)
+    peak.sockets = Math.max(peak.sockets, openSockets() - socketsBefore)
+  }, 25)
+  const answers = await ask(engine, subjects, { signal: AbortSignal.timeout(20_000) })
+  clearInterval(timer)
+  await engine[Symbol.asyncDispose]()
+  expect(peak.sockets).toBeGreaterThan(400)
+  expect(answers.filter((answer) => outcomeOf(answer).status === 'undeliverable')).toEqual([])
+  await expect.poll(() => openSockets() - socketsBefore).toBe(0)
+  expect(peak.bytes / 1024 / 1024).toBeLessThan(30)
+})
+
+function openSockets(): number {
+  return process.getActiveResourcesInfo().filter((name) => name === 'TCPSocketWrap').length
+}
+
+/** What is in use once garbage is collected. */
+function collected(): number {
+  setFlagsFromString('--expose-gc')
+  const collect: unknown = runInNewContext('gc')
+  if (typeof collect !== 'function') throw new Error('no garbage collector to call')
+  collect()
+  const { heapUsed, external } = process.memoryUsage()
+  return heapUsed + external
 }

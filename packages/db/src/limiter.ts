@@ -14,6 +14,7 @@ const MAX_TAKES = 200
 export function createPostgresLimiter(db: Db): Limiter {
   const take = gather((asks: readonly Take[]) => takeAll(db, asks), { maxItems: MAX_TAKES })
   const lease = gather((asks: readonly LeaseAsk[]) => leaseAll(db, asks), { maxItems: MAX_TAKES })
+  const renew = gather((asks: readonly Renewal[]) => renewAll(db, asks), { maxItems: MAX_TAKES })
   return {
     async take(key, count, rate) {
       checkTake(count, rate)
@@ -26,7 +27,7 @@ export function createPostgresLimiter(db: Db): Limiter {
       if (!granted) return { granted, retryMs: leaseRetryMs(wait_ms) }
       return {
         granted,
-        renew: () => renew(db, key, holder, ttlMs),
+        renew: () => renew({ key, holder, ttlMs }),
         release: () => release(db, key, holder),
       }
     },
@@ -90,14 +91,27 @@ async function leaseAll(db: Db, asks: readonly LeaseAsk[]): Promise<readonly Lea
   return rows
 }
 
-async function renew(db: Db, key: string, holder: string, ttlMs: number): Promise<boolean> {
-  const { rowCount } = await db.pool.query({
+interface Renewal {
+  readonly key: string
+  readonly holder: string
+  readonly ttlMs: number
+}
+
+async function renewAll(db: Db, asks: readonly Renewal[]): Promise<readonly boolean[]> {
+  const { rows } = await db.pool.query<{ holder: string }>({
     name: 'limiter-renew',
-    text: `update leases set expires_at = now() + $3::float8 * interval '1 millisecond'
-            where key = $1 and holder = $2 and expires_at > now()`,
-    values: [key, holder, ttlMs],
+    text: `update leases l set expires_at = now() + a.ttl_ms * interval '1 millisecond'
+             from unnest($1::text[], $2::uuid[], $3::float8[]) as a (key, holder, ttl_ms)
+            where l.key = a.key and l.holder = a.holder and l.expires_at > now()
+           returning l.holder`,
+    values: [
+      asks.map(({ key }) => key),
+      asks.map(({ holder }) => holder),
+      asks.map(({ ttlMs }) => ttlMs),
+    ],
   })
-  return rowCount === 1
+  const kept = new Set(rows.map(({ holder }) => holder))
+  return asks.map(({ holder }) => kept.has(holder))
 }
 
 async function release(db: Db, key: string, holder: string): Promise<void> {

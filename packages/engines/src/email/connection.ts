@@ -6,6 +6,8 @@ import { unknownFinding } from './finding.ts'
 import type { Verdict } from './finding.ts'
 import { refuseAll, sendAway, waiting } from './group.ts'
 import type { Group } from './group.ts'
+import { LEASE_MS } from './keeper.ts'
+import type { Keeper } from './keeper.ts'
 import type { EmailLimits } from './limits.ts'
 import type { Batch, HostsRoute } from './queue.ts'
 
@@ -13,6 +15,7 @@ import type { Batch, HostsRoute } from './queue.ts'
 export interface ConnectionTools {
   readonly limits: EmailLimits
   readonly limiter: Limiter
+  readonly keeper: Keeper
   readonly dialogue: DialogueTools
   readonly reach: (
     route: HostsRoute,
@@ -36,13 +39,11 @@ interface Hold {
   transactions: number
   /** Refused recipients since the last accepted one. */
   refusals: number
-  renewedMs: number
+  /** The place is another's by now: nothing more may be asked. */
+  isLost: boolean
   /** Nothing was taken yet. */
   isStarting: boolean
 }
-
-/** A place is held this long without a sign of life, and renewed at half of it. */
-const LEASE_MS = 90_000
 
 /** Where all places are held elsewhere, a list's subjects come back after this at the latest. */
 const LEASE_AGAIN_MS = 5_000
@@ -56,7 +57,7 @@ export async function work(group: Group, tools: ConnectionTools): Promise<void> 
     line: null,
     transactions: 0,
     refusals: 0,
-    renewedMs: tools.now(),
+    isLost: false,
     isStarting: true,
   }
   try {
@@ -87,15 +88,15 @@ async function workUnderLease(group: Group, hold: Hold, tools: ConnectionTools):
     tools.noRoom(group, waitMs)
     return
   }
+  const place = tools.keeper.hold(lease, () => {
+    hold.isLost = true
+    hold.line?.session.close()
+  })
   try {
-    while (!tools.isOver() && (await step(group, hold, tools))) {
-      if (now() - hold.renewedMs < LEASE_MS / 2) continue
-      hold.renewedMs = now()
-      if (!(await lease.renew())) break
-    }
+    while (!tools.isOver() && !hold.isLost && (await step(group, hold, tools)));
   } finally {
     hold.line?.session.close()
-    await lease.release()
+    await place.giveBack()
   }
 }
 
@@ -214,6 +215,7 @@ async function lineFor(
   if (reached.kind === 'line') {
     tools.reached(true)
     hold.line = reached.line
+    if (hold.isLost) reached.line.session.close()
     return reached.line
   }
   tools.reached(!reached.unreachable)

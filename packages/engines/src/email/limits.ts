@@ -34,8 +34,9 @@ export interface EmailLimits {
   readonly window: number
   /** A refusal that one reply does not prove is looked at again after this; 0 for never. */
   readonly secondLookMs: number
-  /** Idle connections are kept for so long. */
+  /** Idle connections are kept for so long: of groups that allow several, and of those that allow few. */
   readonly idleMs: number
+  readonly idleScarceMs: number
   /** One asker and one domain: this many recipients, this share of them missing, is a dictionary. */
   readonly dictionaryAsked: number
   readonly dictionaryShare: number
@@ -55,6 +56,7 @@ export const DEFAULT_LIMITS: EmailLimits = {
   window: 4_000,
   secondLookMs: 10 * 60_000,
   idleMs: 2_000,
+  idleScarceMs: 50,
   dictionaryAsked: 200,
   dictionaryShare: 0.9,
 }

@@ -4,6 +4,7 @@ import type { ConnectionTools } from './connection.ts'
 import { unknownFinding } from './finding.ts'
 import { createGroup, sendAway } from './group.ts'
 import type { Destination, Group } from './group.ts'
+import { createKeeper } from './keeper.ts'
 import type { EmailLimits } from './limits.ts'
 import type { Ticket } from './queue.ts'
 
@@ -39,6 +40,9 @@ interface Floor {
 /** How often waiting list tickets are looked through. */
 const SWEEP_MS = 250
 
+/** Connections to a group that are few: each of them is a large part of what all workers share. */
+const SCARCE_CONNECTIONS = 2
+
 /** Groups without work that are remembered. */
 const IDLE_GROUPS_MAX = 1_000
 
@@ -49,6 +53,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     options,
     connection: {
       ...options,
+      keeper: createKeeper(options.now, options.warn),
       noRoom: (group, ms) => noRoom(floor, group, ms),
       pump: (group) => pump(floor, group),
       idle: (group) => idle(floor, group),
@@ -189,16 +194,24 @@ function sweep(floor: Floor): void {
 function idle(floor: Floor, group: Group): Promise<boolean> {
   if (floor.hungry.size > 0) return Promise.resolve(false)
   return new Promise((resolve) => {
-    const timer = setTimeout(() => {
-      group.wakers = group.wakers.filter((each) => each !== wake)
-      resolve(false)
-    }, floor.limits.idleMs)
+    const timer = setTimeout(
+      () => {
+        group.wakers = group.wakers.filter((each) => each !== wake)
+        resolve(false)
+      },
+      idleMs(floor, group),
+    )
     const wake = (goesOn: boolean): void => {
       clearTimeout(timer)
       resolve(goesOn && !floor.isOver)
     }
     group.wakers.push(wake)
   })
+}
+
+/** Where few connections are allowed, an idle one keeps another worker's subjects waiting. */
+function idleMs({ limits }: Floor, group: Group): number {
+  return group.limits.connections <= SCARCE_CONNECTIONS ? limits.idleScarceMs : limits.idleMs
 }
 
 async function close(floor: Floor): Promise<void> {
