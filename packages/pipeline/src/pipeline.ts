@@ -42,7 +42,7 @@ export type Slots = Readonly<Record<Check, number>>
  */
 export const DEFAULT_SLOTS: Slots = { email: 16, phone: 16, ip: 8, domain: 64 }
 
-/** Bounds by decision 37, times by design.md. */
+/** Bounds by decision 37, times of our own. */
 export const DEFAULT_LIMITS: PipelineLimits = {
   ...listLimits(),
   unfinishedLists: CALL_LIMITS.UNFINISHED_BATCHES_LIMIT,

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { flag, wholeNumber, wholeNumbers, wordList } from './settings.ts'
 
-/** The outside world as the engines see it. Names and defaults: design.md. */
+/** The outside world as the engines see it. Documented in docs/settings.md. */
 export const engineSettings = {
   /** `ip` or `ip:port`; unset: the system's. */
   DNS_SERVERS: wordList().optional(),

@@ -30,7 +30,7 @@ const eachSetting = z.object({
 /** When a debit without an answer is given back at the latest. Source: decision 12. */
 const GIVEN_BACK_SECONDS = 120
 
-/** Settings of every worker. Names and defaults: design.md. */
+/** Settings of every worker. Documented in docs/settings.md. */
 export const workerSettings = eachSetting.refine(
   (all) => all.DEBIT_TIMEOUT_SECONDS + all.SWEEP_SECONDS <= GIVEN_BACK_SECONDS,
   {

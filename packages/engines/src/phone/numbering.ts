@@ -21,7 +21,7 @@ export interface NumberingTables {
   readonly countries: CountryNames
 }
 
-/** libphonenumber's types as we write them, and the line type each proves (issue of record: decision 26). */
+/** libphonenumber's types as we write them, and the line type each proves (decision 26). */
 const TYPES = {
   MOBILE: ['mobile', 'mobile'],
   FIXED_LINE: ['fixed_line', 'landline'],
