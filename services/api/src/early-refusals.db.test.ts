@@ -1,3 +1,4 @@
+import { connect, type Socket } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { openStage, type Stage } from './stage/stage.ts'
 import { callRaw } from './stage/raw-client.ts'
@@ -100,7 +101,38 @@ describe('a body of 64 MiB that is refused early: the answer is heard', () => {
     await expectHeard(start('/v1/batches', withKey(rich, FORM), body), 400)
   })
 
+  test('400 for an Idempotency-Key that is none', async () => {
+    const headers = withKey(rich, `${FORM}Idempotency-Key: ${'x'.repeat(256)}\r\n`)
+    await expectHeard(start('/v1/batches', headers, FILE), 400)
+  })
+
   test('nothing of it stays', async () => {
     await expect.poll(() => stage.scratch()).toEqual([])
   })
 })
+
+test('an account sends as many lists at once as it may have unfinished, and others still send', async () => {
+  await using narrow = await openStage({ UNFINISHED_BATCHES_LIMIT: '2' })
+  const port = Number(new URL(narrow.url).port)
+  const [busy, other] = [await narrow.account(), await narrow.account()]
+  const head = start('/v1/batches', withKey(busy.live, FORM), `${FILE}email\n`)
+  const held = [1, 2].map(() => openRaw(port, head))
+  await expect.poll(() => narrow.scratch()).toHaveLength(2)
+  const third = await callRaw({ port, head, bytes: MANY })
+  expect(third).toMatchObject({ status: 429, text: expect.stringContaining('sending 2 lists') })
+  expect(third.text).toMatch(/^retry-after: \d+\r$/im)
+  const form = new FormData()
+  form.set('product', 'email')
+  form.set('file', new Blob(['email\na@example.com\n']), 'a.csv')
+  expect((await narrow.call('/v1/batches', { key: other.live, body: form })).status).toBe(202)
+  for (const socket of held) socket.destroy()
+  await expect.poll(() => narrow.scratch()).toEqual([])
+  expect((await narrow.call('/v1/batches', { key: busy.live, body: form })).status).toBe(202)
+})
+
+/** A client that has sent the start of a request and waits. */
+function openRaw(port: number, head: string): Socket {
+  const socket = connect(port, '127.0.0.1')
+  socket.on('error', () => undefined).write(head)
+  return socket
+}

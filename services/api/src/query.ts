@@ -33,7 +33,7 @@ export function readQuery(req: Request, known: readonly string[]): Query {
     wholeNumber: (name, { fallback, min, max }) => {
       const value = values.get(name)
       if (value === undefined) return fallback
-      const number = /^\d{1,15}$/.test(value) ? Number(value) : -1
+      const number = /^\d{1,16}$/.test(value) ? Number(value) : -1
       if (number >= min && number <= max) return number
       throw new Problem('bad_request', `\`${name}\` must be a whole number from ${min} to ${max}.`)
     },

@@ -14,6 +14,7 @@ import { mediaType, readJson } from '../body.ts'
 import type { Context } from '../context.ts'
 import { callerOf } from '../exchange.ts'
 import { once, refuseKeyShape, type Run } from '../once.ts'
+import { createPlaces } from '../places.ts'
 import { jsonReply, sendReply, type Reply } from '../reply.ts'
 import { readUpload } from '../upload.ts'
 import type { Handler } from './handler.ts'
@@ -28,13 +29,20 @@ interface List {
   discard(): Promise<void>
 }
 
-/** `POST /v1/batches`: takes a list in, as a file or as JSON records (decision 31). */
+/**
+ * `POST /v1/batches`: takes a list in, as a file or as JSON records (decision 31). An account may send as
+ * many at once as it may have unfinished: more could only fill disk and memory, to be refused in the end.
+ */
 export function createBatch(ctx: Context): Handler {
+  const arrivals = createPlaces(ctx.settings.UNFINISHED_BATCHES_LIMIT, tooManyArrivals)
   return async (req, res) => {
-    await admit(ctx.gate, req, res, { spends: true })
+    const { accountId } = await admit(ctx.gate, req, res, { spends: true })
+    using stack = new DisposableStack()
+    stack.use(arrivals.enter(accountId))
+    // A header, so that what is wrong with it is said before a large file is sent.
+    refuseKeyShape(req)
     const list = await readList(ctx, req, res)
     try {
-      refuseKeyShape(req)
       const reply = await once(
         ctx.once,
         req,
@@ -49,6 +57,17 @@ export function createBatch(ctx: Context): Handler {
       await list.discard()
     }
   }
+}
+
+/** Seconds in which a list of some size has come. */
+const RETRY_SECONDS = 5
+
+function tooManyArrivals(taken: number): Problem {
+  return new Problem(
+    'too_many_requests',
+    `The account is sending ${taken} lists at this moment; send one after the other.`,
+    { retryAfterSeconds: RETRY_SECONDS },
+  )
 }
 
 async function submit(ctx: Context, res: Response, list: List, run: Run): Promise<Reply> {

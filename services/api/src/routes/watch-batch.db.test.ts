@@ -57,3 +57,13 @@ test('the stream of a revoked key ends within a second, without the event of an 
   expect(text).not.toContain('event: end')
   expect((await open(account, id)).status).toBe(401)
 })
+
+test('HEAD has the headers of the stream, and does not wait for its end', async () => {
+  const account = await stage.account()
+  const path = `/v1/batches/${await submit(account)}/events`
+  for (let no = 0; no < 3; no += 1) {
+    const answer = await stage.call(path, { key: account.live, method: 'HEAD' })
+    expect([answer.status, answer.text]).toEqual([200, ''])
+    expect(answer.headers.get('content-type')).toContain('text/event-stream')
+  }
+})

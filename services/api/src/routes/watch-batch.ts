@@ -1,10 +1,11 @@
+import { Problem } from '@plumbline/contract/problem'
 import { shareLooks, watchBatch as changesOf } from '@plumbline/pipeline/read'
 import type { Request, Response } from 'express'
 import { admit, isStillLetIn, showBalance } from '../admit.ts'
 import type { Context } from '../context.ts'
 import { exchangeOf } from '../exchange.ts'
+import { createPlaces } from '../places.ts'
 import { headersWith } from '../reply.ts'
-import { createStreams } from '../streams.ts'
 import { batchIdOf } from './batch-id.ts'
 import type { Handler } from './handler.ts'
 
@@ -22,7 +23,7 @@ const KEY_EVERY_MS = 50
 export function watchBatch(ctx: Context): Handler {
   const { EVENTS_EVERY_MS: everyMs, EVENT_STREAMS_LIMIT: most } = ctx.settings
   const look = shareLooks(ctx.pipeline, everyMs)
-  const streams = createStreams(most)
+  const streams = createPlaces(most, tooManyStreams)
   return async (req, res) => {
     const owner = await admit(ctx.gate, req, res, { spends: false })
     await using stack = new AsyncDisposableStack()
@@ -34,6 +35,10 @@ export function watchBatch(ctx: Context): Handler {
     // The first comes before the headers, so that an unknown batch is a 404 and not a broken stream.
     let next = await changes.next()
     await openStream(ctx, res)
+    if (req.method === 'HEAD') {
+      res.end()
+      return
+    }
     const heart = setInterval(() => res.write(ALIVE), ALIVE_EVERY_MS)
     const guard = guardKey(ctx, req, gone)
     try {
@@ -50,6 +55,17 @@ export function watchBatch(ctx: Context): Handler {
       res.end()
     }
   }
+}
+
+/** Seconds after which a client may see whether a stream of its account has ended. */
+const RETRY_SECONDS = 5
+
+function tooManyStreams(taken: number): Problem {
+  return new Problem(
+    'too_many_requests',
+    `The account has ${taken} streams of events open; close one first.`,
+    { retryAfterSeconds: RETRY_SECONDS },
+  )
 }
 
 /** Ends the stream of a key that is revoked; one that comes again is refused like any other call. */
