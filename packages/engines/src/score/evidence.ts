@@ -57,8 +57,8 @@ function sharedGroup(group: string): string {
 }
 
 function emailSignals({ facts, reason }: BareOutcome<'email'>): Signal[] {
-  if (!facts.syntaxValid) return [riskSignal('email.syntax', 'invalid_syntax')]
-  const signals: Signal[] = []
+  // A malformed address keeps what else is known of it, so that no fault lowers a risk.
+  const signals = facts.syntaxValid ? [] : [riskSignal('email.syntax', 'invalid_syntax')]
   if (facts.acceptsMail === false) {
     const code = reason === 'no_domain' ? 'no_domain' : 'no_mail'
     signals.push(riskSignal('email.mail', code, { source: reason }))
@@ -96,25 +96,15 @@ function phoneSignals({ facts, reason }: BareOutcome<'phone'>): Signal[] {
     signals.push(riskSignal('phone.validity', 'unknown_subscriber'))
   }
   if (reason === 'hlr_absent') signals.push(riskSignal('phone.validity', 'absent_subscriber'))
-  const kind = kindOf(facts.lineType, facts.numberType)
+  if (facts.lineType === 'voip') signals.push(riskSignal('phone.kind', 'voip'))
+  const kind = KINDS.find((name) => name === facts.numberType)
   if (kind !== undefined) signals.push(riskSignal('phone.kind', kind))
   if (facts.roaming === true) signals.push(riskSignal('phone.roaming', 'roaming'))
   return signals
 }
 
-type PhoneKind = 'voip' | 'premium_rate' | 'shared_cost' | 'pager' | 'toll_free'
-
-function kindOf(lineType: string, numberType: string | null): PhoneKind | undefined {
-  switch (numberType) {
-    case 'premium_rate':
-    case 'shared_cost':
-    case 'pager':
-    case 'toll_free':
-      return numberType
-    default:
-      return lineType === 'voip' ? 'voip' : undefined
-  }
-}
+/** Types of numbers that are no person's own, as libphonenumber names them. */
+const KINDS = ['premium_rate', 'shared_cost', 'pager', 'toll_free'] as const
 
 function acrossSignals({ email, phone, ip, domain }: BareOutcomes, sameName: boolean): Signal[] {
   const signals: Signal[] = []

@@ -95,7 +95,7 @@ function steps<T extends Record<string, Record<string, { weight: number; reason:
 }
 
 /** One level for each thing that can turn towards risk; 0 is harmless. */
-const THINGS = 25
+const THINGS = 33
 
 function draw(random: () => number): number[] {
   return Array.from({ length: THINGS }, () => (random() < 0.3 ? Math.floor(random() * 5) : 0))
@@ -110,6 +110,7 @@ function build(levels: readonly number[]): Required<Outcomes> {
     ...(on(12) ? [datacenter] : []),
     ...(on(13) ? [proxy] : []),
     ...(on(14) ? [riskSignal('ip.anonymity', 'private_relay')] : []),
+    ...(on(32) ? [riskSignal('ip.reputation', 'hijacked')] : []),
     ...[listedSignal(at(15) + 1)].filter((signal) => signal !== undefined),
   ]
   const ageDays = [4000, 300, 60, 20, 3][Math.min(at(16), 4)] ?? 3
@@ -120,10 +121,17 @@ function build(levels: readonly number[]): Required<Outcomes> {
     ...(on(19) ? [riskSignal('domain.disposable', 'disposable')] : []),
     ...(on(20) ? [riskSignal('domain.parked', 'parked')] : []),
     ...(on(21) ? [riskSignal('domain.registration', 'expired')] : []),
+    ...(on(27) ? [riskSignal('domain.registration', 'redemption')] : []),
+    ...(on(28) ? [riskSignal('domain.registration', 'hold')] : []),
+    ...(on(29) ? [riskSignal('domain.registration', 'unregistered')] : []),
+    ...(on(30) ? [riskSignal('domain.dns', 'no_spf_no_dmarc')] : []),
   ]
+  const locals = ['ann.lee', 'x7k2m9q4zt']
+  const local = `${locals[Math.min(at(25), 1)]}${on(22) ? '+x' : ''}`
   return {
     email: email({
-      address: on(22) ? 'ann.lee+x@firm.example' : 'ann.lee@firm.example',
+      address: `${local}@firm.example`,
+      syntaxValid: !on(26),
       acceptsMail: !on(0),
       mailbox: on(1) ? 'missing' : 'accepted',
       catchAll: on(2),
@@ -135,6 +143,7 @@ function build(levels: readonly number[]): Required<Outcomes> {
     phone: phone({
       valid: !on(7),
       lineType: on(8) ? 'voip' : 'mobile',
+      numberType: on(31) ? 'premium_rate' : null,
       roaming: on(9),
       countryCode: on(23) ? 'FR' : 'GB',
     }),
