@@ -129,6 +129,8 @@ describe('labelled signals', () => {
     expect(report).toMatch(/high +1 +1 +100\.0 % +50\.0 %/)
     expect(report).toMatch(/medium +2 +1 +50\.0 % +50\.0 %/)
     expect(report).toMatch(/low +2 +0 +0\.0 % +0\.0 %/)
+    expect(report).toMatch(/email\.disposable\.disposable +1 +1 +100\.0 % +72/)
+    expect(report).toMatch(/ip\.anonymity\.vpn +2 +1 +50\.0 % +45/)
   })
 
   it('of one kind have no curve', () => {

@@ -13,8 +13,15 @@ export interface LabelledScore {
   readonly fraud: boolean
 }
 
+/** A signal of the file, and what it was found with. */
+interface SignalTally {
+  readonly signal: Signal
+  records: number
+  fraud: number
+}
+
 /**
- * How well the weights tell the labelled records of a file apart. The file has a column `label` and one for
+ * How well the weights, and each signal for itself, tell the labelled records of a file apart. The file has a column `label` and one for
  * each signal, named `group.code`; true is `1`, `true`, `yes` or `fraud`.
  */
 export async function scoreSignals(path: string, weights: Weights): Promise<string> {
@@ -31,7 +38,7 @@ export async function scoreSignals(path: string, weights: Weights): Promise<stri
   const labelColumn = header.indexOf('label')
   const columns = header.flatMap((name, column) => {
     const signal = signalOf(name, weights.groups)
-    return signal === undefined ? [] : [{ column, signal }]
+    return signal === undefined ? [] : [{ column, tally: { signal, records: 0, fraud: 0 } }]
   })
   const ignored = header.filter((name) => name !== 'label' && !signalOf(name, weights.groups))
   if (columns.length === 0) {
@@ -44,13 +51,20 @@ export async function scoreSignals(path: string, weights: Weights): Promise<stri
   for await (const block of readRows(list, AbortSignal.timeout(600_000))) {
     for (const { cells, kind } of block) {
       if (kind === 'blank' || kind === 'refused') continue
-      const signals = columns
+      const fraud = isTrue(cells[labelColumn])
+      const tallies = columns
         .filter(({ column }) => isTrue(cells[column]))
-        .map(({ signal }) => signal)
-      scores.push({ score: riskOf(signals, weights), fraud: isTrue(cells[labelColumn]) })
+        .map(({ tally }) => tally)
+      for (const tally of tallies) {
+        tally.records += 1
+        tally.fraud += Number(fraud)
+      }
+      const signals = tallies.map(({ signal }) => signal)
+      scores.push({ score: riskOf(signals, weights), fraud })
     }
   }
-  return report(scores, ignored, weights.version)
+  const tallies = columns.map(({ tally }) => tally)
+  return [report(scores, ignored, weights.version), signalTable(tallies, weights)].join('\n')
 }
 
 function signalOf(
@@ -94,6 +108,22 @@ function report(
     )
   }
   return lines.join('\n')
+}
+
+/** A weight is the score of a signal alone, so it stands beside the share of fraud that was met with it. */
+function signalTable(tallies: readonly SignalTally[], weights: Weights): string {
+  const lines = tallies
+    .toSorted((a, b) => b.records - a.records)
+    .map(({ signal: { group, code }, records, fraud }) =>
+      [
+        `${group}.${code}`.padEnd(40),
+        String(records).padStart(8),
+        String(fraud).padStart(6),
+        percent(fraud, records).padStart(10),
+        String(weights.groups[group]?.[code]?.weight ?? '-').padStart(7),
+      ].join(' '),
+    )
+  return [`${'signal'.padEnd(40)}  records  fraud  precision  weight`, ...lines].join('\n')
 }
 
 function percent(part: number, whole: number): string {
