@@ -1,14 +1,12 @@
-import { mkdtemp, rename, writeFile } from 'node:fs/promises'
+import { mkdtemp, readFile, rename, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Signal } from '@plumbline/contract/outcome'
 import { expect, test } from 'vitest'
-import { parseAddress } from './address.ts'
-import { loadIpData, loadIpLists } from './data.ts'
+import { loadIpData } from './data.ts'
 import { createIpEngine } from './engine.ts'
-import { flagAddress } from './flags.ts'
 import { lookupIp } from './lookup.ts'
-import { buildMmdb, type Writable } from './mmdb-fixture.ts'
+import { buildMmdb, hostileSizes, type Writable } from './mmdb-fixture.ts'
 
 const OSLO = {
   country: { iso_code: 'NO', names: { en: 'Norway' } },
@@ -135,25 +133,6 @@ test('threat levels are the codes of the weights table', async () => {
   expect(codes).toEqual(['listed', 'listed_3', 'listed_6', 'listed_6', 'hijacked'])
 })
 
-test('public resolvers and search engines are flagged as nothing, wherever they are hosted', async () => {
-  const lists = await loadIpLists(null)
-  const hosted = 16_509
-  const good = [
-    '8.8.8.8',
-    '1.1.1.1',
-    '9.9.9.9',
-    '208.67.222.222',
-    '2606:4700:4700::1111',
-    '66.249.66.1',
-  ]
-  for (const text of good) {
-    const flags = flagAddress(lists, parseAddress(text) ?? new Uint8Array(4), hosted, null)
-    expect([text, flags.signals, flags.isDatacenter]).toEqual([text, [], false])
-  }
-  const other = flagAddress(lists, new Uint8Array([3, 5, 140, 2]), hosted, null)
-  expect(other.signals).toMatchObject([{ code: 'datacenter' }])
-})
-
 test('a changed database and list are read again, and a broken one leaves the old in place', async () => {
   const store = await dataOf({ 'vpn.txt': '9.9.9.9\n' })
   const path = store.current.databases[0]?.path ?? ''
@@ -175,6 +154,25 @@ test('a changed database and list are read again, and a broken one leaves the ol
   await writeFile(join(path, '..', 'vpn.txt'), '5.1.2.3\n')
   await store.refresh()
   expect(lookupIp(store.current, '5.1.2.3').facts.isVpn).toBe(true)
+})
+
+test('whatever way a database breaks, the old one answers and health says so', async () => {
+  const store = await dataOf({})
+  const path = store.current.databases[0]?.path ?? ''
+  const whole = await readFile(path)
+  const cuts = Array.from({ length: 40 }, (_, at) =>
+    whole.subarray(0, Math.floor((whole.length * at) / 40)),
+  )
+  for (const broken of [...cuts, ...hostileSizes(whole), Buffer.alloc(whole.length)]) {
+    await writeFile(`${path}.part`, broken)
+    await rename(`${path}.part`, path)
+    await store.refresh()
+    expect(lookupIp(store.current, '5.1.2.3').facts.city).toBe('Oslo')
+    expect(store.health().map(({ status }) => status)).toContain('degraded')
+  }
+  await writeFile(path, whole)
+  await store.refresh()
+  expect(store.health().map(({ status }) => status)).not.toContain('degraded')
 })
 
 test('a database that was set and is broken stops the start, and says which', async () => {

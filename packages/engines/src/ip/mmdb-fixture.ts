@@ -64,6 +64,26 @@ export function pointerTo(offset: number): Buffer {
   return Buffer.from([0x20 | (offset >> 8), offset & 0xff])
 }
 
+/** The same file with sizes in its metadata that nothing can hold, or that make no sense. */
+export function hostileSizes(whole: Buffer): readonly Buffer[] {
+  const patched = (name: string, bytes: readonly number[]): Buffer => {
+    const broken = Buffer.from(whole)
+    const at = broken.lastIndexOf(encode(name)) + encode(name).length
+    // A uint32 of the fixture: one byte of type and length, then four.
+    Buffer.from(bytes).copy(broken, at + 1)
+    return broken
+  }
+  return [
+    patched('node_count', [0xff, 0xff, 0xff, 0xff]),
+    patched('node_count', [0x7f, 0xff, 0xff, 0xff]),
+    patched('node_count', [0x00, 0x10, 0x00, 0x00]),
+    patched('record_size', [0, 0, 0, 0]),
+    patched('record_size', [0, 0, 0, 25]),
+    patched('record_size', [0xff, 0xff, 0xff, 0xe0]),
+    patched('ip_version', [0, 0, 0, 5]),
+  ]
+}
+
 type Slot = number | { readonly offset: number } | null
 
 function bitsOf(block: string, ipVersion: 4 | 6): readonly number[] {

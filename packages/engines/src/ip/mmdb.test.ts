@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { parseAddress } from './address.ts'
-import { buildMmdb, encode, pointerTo } from './mmdb-fixture.ts'
+import { buildMmdb, encode, hostileSizes, pointerTo } from './mmdb-fixture.ts'
 import { MmdbError } from './mmdb-value.ts'
 import { type Mmdb, openMmdb } from './mmdb.ts'
 
@@ -42,6 +42,14 @@ test('a file cut short at any place is refused', async () => {
   for (let from = 1; from < whole.length - 200; from += 97) {
     await expect(openMmdb(whole.subarray(from))).rejects.toThrow(MmdbError)
   }
+})
+
+test('sizes that nothing can hold are refused, and take no memory', async () => {
+  const before = process.memoryUsage().rss
+  for (const broken of hostileSizes(buildMmdb(RECORDS))) {
+    await expect(openMmdb(broken)).rejects.toThrow(MmdbError)
+  }
+  expect(process.memoryUsage().rss - before).toBeLessThan(64 * 1024 * 1024)
 })
 
 test('a record that holds itself is refused', async () => {

@@ -61,10 +61,15 @@ export async function loadAsns(dir: string | null, name: AsnListName): Promise<A
   return buildAsns(name, parts)
 }
 
+/** What an update puts beside the lists: databases, versions, RDAP servers. */
+const NO_LIST = /\.(json|mmdb|part)$/
+
 /** Names, sizes and times of the files behind the lists of a folder, for noticing a change. */
 export async function stampOf(dir: string | null): Promise<string> {
   if (dir === null) return ''
-  const names = (await readdir(dir)).filter((name) => !name.startsWith('.')).toSorted()
+  const names = (await readdir(dir))
+    .filter((name) => !name.startsWith('.') && !NO_LIST.test(name))
+    .toSorted()
   const stamps: string[] = []
   for (const name of names) {
     const { size, mtimeMs } = await stat(join(dir, name))
