@@ -15,6 +15,7 @@ import {
 } from '../support/lists.ts'
 import { PATIENT } from '../support/patience.ts'
 import { createTestDatabase } from '../support/postgres.ts'
+import { PRICES } from '../support/prices.ts'
 import { startService, type TestService } from '../support/service.ts'
 
 // The seven products over HTTP, and as lines of lists: one answer, whatever way it is asked for.
@@ -25,32 +26,6 @@ const VALUES = {
   ip: '8.8.8.8',
   domain: 'example.com',
 } as const satisfies Record<Check, string>
-
-// The rows of spec.md 8.1 and of its bundle prices, and those that decision 10 settles.
-const PRICES: readonly (readonly [Product, readonly Check[], number])[] = [
-  ['email', ['email'], 1],
-  ['ip', ['ip'], 1],
-  ['phone', ['phone'], 2],
-  ['domain', ['domain'], 2],
-  ['deliverability', ['email'], 1],
-  ['deliverability', ['email', 'phone'], 3],
-  ['contact-intel', ['email'], 1],
-  ['contact-intel', ['email', 'ip'], 2],
-  ['contact-intel', ['email', 'phone'], 3],
-  ['contact-intel', ['email', 'domain'], 3],
-  ['contact-intel', ['email', 'phone', 'domain', 'ip'], 4],
-  ['contact-intel', ['email', 'ip', 'phone'], 4],
-  ['contact-intel', ['email', 'ip', 'domain'], 4],
-  ['contact-intel', ['email', 'phone', 'domain'], 4],
-  ['fraud-signals', ['email'], 1],
-  ['fraud-signals', ['email', 'ip'], 2],
-  ['fraud-signals', ['email', 'phone'], 3],
-  ['fraud-signals', ['email', 'domain'], 3],
-  ['fraud-signals', ['email', 'ip', 'phone'], 4],
-  ['fraud-signals', ['email', 'ip', 'domain'], 4],
-  ['fraud-signals', ['email', 'phone', 'domain'], 5],
-  ['fraud-signals', ['email', 'phone', 'ip', 'domain'], 5],
-]
 
 // The fields of spec.md section 2 in its order.
 const FIELDS: Readonly<Record<Product, string>> = {

@@ -1,8 +1,9 @@
 import { explainShape } from '@plumbline/contract/explain'
-import { PRODUCTS, type Check, type Product } from '@plumbline/contract/products'
+import { PRODUCTS, type Check } from '@plumbline/contract/products'
 import { RESULTS } from '@plumbline/contract/results'
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
 import { outcomeFor } from '../../../../test/support/instant-engines.ts'
+import { PRICES } from '../../../../test/support/prices.ts'
 import { openStage, type Stage, type StageAccount } from '../stage/stage.ts'
 
 const VALUES: Readonly<Record<Check, string>> = {
@@ -46,32 +47,6 @@ async function ledgerOf(account: StageAccount): Promise<{ left: number; unanswer
 async function settled(account: StageAccount): Promise<void> {
   await expect.poll(async () => (await ledgerOf(account)).unanswered).toBe(0)
 }
-
-// Every row of the tables of spec.md 8.1, and those that decision 10 settles.
-const PRICES: readonly (readonly [Product, readonly Check[], number])[] = [
-  ['email', ['email'], 1],
-  ['ip', ['ip'], 1],
-  ['phone', ['phone'], 2],
-  ['domain', ['domain'], 2],
-  ['deliverability', ['email'], 1],
-  ['deliverability', ['email', 'phone'], 3],
-  ['contact-intel', ['email'], 1],
-  ['contact-intel', ['email', 'ip'], 2],
-  ['contact-intel', ['email', 'phone'], 3],
-  ['contact-intel', ['email', 'domain'], 3],
-  ['contact-intel', ['email', 'phone', 'domain', 'ip'], 4],
-  ['contact-intel', ['email', 'phone', 'ip'], 4],
-  ['contact-intel', ['email', 'domain', 'ip'], 4],
-  ['contact-intel', ['email', 'phone', 'domain'], 4],
-  ['fraud-signals', ['email'], 1],
-  ['fraud-signals', ['email', 'ip'], 2],
-  ['fraud-signals', ['email', 'phone'], 3],
-  ['fraud-signals', ['email', 'domain'], 3],
-  ['fraud-signals', ['email', 'ip', 'phone'], 4],
-  ['fraud-signals', ['email', 'ip', 'domain'], 4],
-  ['fraud-signals', ['email', 'phone', 'ip', 'domain'], 5],
-  ['fraud-signals', ['email', 'phone', 'domain'], 5],
-]
 
 describe('200', () => {
   test.each(PRICES)(
