@@ -51,9 +51,9 @@ function discard(socket: Socket, brought: (count: number) => void): void {
     socket.removeAllListeners('data')
     socket.on('data', (chunk: Buffer) => brought(chunk.length))
   }
-  // A body that nobody read has paused the connection, and only its parser can start it again.
-  if (socket.isPaused()) socket.once('resume', take).resume()
-  else take()
+  // Only the parser can start a connection that it paused, so it goes once it has.
+  socket.pause()
+  socket.once('resume', take).resume()
 }
 
 /**
