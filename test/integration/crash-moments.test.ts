@@ -1,0 +1,117 @@
+import { describe, expect, test } from 'vitest'
+import { backends } from '../support/backends.ts'
+import {
+  callStatus,
+  creditsOf,
+  IN_TURN,
+  memberAt,
+  openScene,
+  RECORDS,
+  submit,
+  untilNothingIsOwed,
+  untilStopped,
+  untilUnanswered,
+  type Scene,
+} from '../support/crash-scene.ts'
+import { holdBack, type HeldChange } from '../support/hold-back.ts'
+import { expectIntact, expectLedgerIntact } from '../support/invariants.ts'
+
+// Real processes, killed at exactly the moment that a test is about: the database makes the change
+// that comes next wait until the process is dead.
+//
+// Who takes the hold of a list: where it starts by itself, the list worker (`worker batch`) that has
+// read it; where a client starts it, the API. Both commit hold, tasks and `running` in one transaction,
+// and the dispatcher in the list worker hands out the tasks after that.
+
+/** The dispatcher leases the first tasks, or a worker takes one. */
+const DISPATCH: HeldChange = { table: 'tasks', change: 'update', when: 'new.lease > old.lease' }
+const READING: HeldChange = { table: 'chunks', change: 'insert' }
+const ENDING: HeldChange = {
+  table: 'batches',
+  change: 'update',
+  when: "new.status = 'completed'",
+}
+
+describe.concurrent.each(backends())('on $name', ({ redisUrl }) => {
+  test('a kill of the list worker between hold and dispatch costs nothing', IN_TURN, async () => {
+    await using scene = await openScene(redisUrl, [['email'], ['batch']])
+    await using dispatch = await holdBack(scene.databaseUrl, DISPATCH)
+    const { id, emails } = await submit(scene)
+    await dispatch.reached()
+    await expectHeld(scene, id)
+    const lists = memberAt(scene.service, 1)
+    await lists.kill('SIGKILL')
+    await dispatch.release()
+    await lists.restart()
+    await expectIntact(scene.service, scene.account, await untilStopped(scene, id), emails)
+  })
+
+  test(
+    'a kill of the API between hold and dispatch leaves the list to the workers',
+    IN_TURN,
+    async () => {
+      await using scene = await openScene(redisUrl, [['email'], ['batch']])
+      const { service, account } = scene
+      await using dispatch = await holdBack(scene.databaseUrl, DISPATCH)
+      const { id, emails } = await submit(scene, { start: false })
+      expect(await untilStopped(scene, id)).toMatchObject({ status: 'ready', credits: { held: 0 } })
+      // Whether the client still hears of it is luck.
+      const started = service
+        .call(account.liveKey, 'POST', `/v1/batches/${id}/start`)
+        .catch(() => undefined)
+      await dispatch.reached()
+      await expectHeld(scene, id)
+      await service.api.kill('SIGKILL')
+      await started
+      await dispatch.release()
+      await service.api.restart()
+      await expectIntact(service, account, await untilStopped(scene, id), emails)
+    },
+  )
+
+  test(
+    'a kill of the list worker as it reads a list, or says that it is done, costs nothing',
+    IN_TURN,
+    async () => {
+      await using scene = await openScene(redisUrl, [['email'], ['batch']])
+      await using reading = await holdBack(scene.databaseUrl, READING)
+      await using ending = await holdBack(scene.databaseUrl, ENDING)
+      const { id, emails } = await submit(scene)
+      const lists = memberAt(scene.service, 1)
+      for (const moment of [reading, ending]) {
+        await moment.reached()
+        await lists.kill('SIGKILL')
+        await moment.release()
+        await lists.restart()
+      }
+      await expectIntact(scene.service, scene.account, await untilStopped(scene, id), emails)
+    },
+  )
+
+  test('a kill of the API between debit and answer gives the credits back', IN_TURN, async () => {
+    // No call is answered before its time is over, which is after the kill.
+    await using scene = await openScene(redisUrl, [['email', '--delay=60000'], ['batch']])
+    const { service } = scene
+    const before = await creditsOf(scene)
+    const calls = Array.from({ length: 20 }, (_, at) =>
+      callStatus(scene, `lost${at}@example.com`).catch(() => 0),
+    )
+    await untilUnanswered(service, 20)
+    await service.api.kill('SIGKILL')
+    expect(await Promise.all(calls)).toEqual(calls.map(() => 0))
+    await service.api.restart()
+    await untilNothingIsOwed(service)
+    expect(await creditsOf(scene)).toBe(before)
+    await expectLedgerIntact(service)
+  })
+})
+
+/** The credits are held, the tasks are there, and none was ever handed out. */
+async function expectHeld({ service }: Scene, id: string): Promise<void> {
+  const { rows } = await service.db.pool.query(
+    `select b.status, b.credits_held as held, max(t.lease) as lease
+     from batches b join tasks t on t.batch_id = b.id where b.id = $1 group by b.id`,
+    [id],
+  )
+  expect(rows).toEqual([{ status: 'running', held: RECORDS, lease: 0 }])
+}

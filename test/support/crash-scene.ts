@@ -1,0 +1,138 @@
+import type { BatchView } from '@plumbline/contract/batch-view'
+import { setTimeout as wait } from 'node:timers/promises'
+import { expect } from 'vitest'
+import { PATIENT } from './patience.ts'
+import { createTestDatabase } from './postgres.ts'
+import { startService, type Account, type Member, type TestService } from './service.ts'
+
+/** Records of a list of the crash tests, and in each of its chunks. */
+export const RECORDS = 20_000
+export const CHUNK_RECORDS = 500
+const END_WITHIN_MS = 120_000
+const DEBIT_TIMEOUT_SECONDS = 12
+const SWEEP_SECONDS = 1
+const OWED_MOST_MS = (DEBIT_TIMEOUT_SECONDS + SWEEP_SECONDS) * 1.5 * 1_000
+
+/** Leases, saves and sweeps as short as the tests can wait for. */
+export const QUICK: Readonly<Record<string, string>> = {
+  CHUNK_RECORDS: String(CHUNK_RECORDS),
+  LEASE_SECONDS: '3',
+  SAVE_SECONDS: '1',
+  SWEEP_SECONDS: String(SWEEP_SECONDS),
+  CALL_TIMEOUT_SECONDS: '10',
+  DEBIT_TIMEOUT_SECONDS: String(DEBIT_TIMEOUT_SECONDS),
+}
+
+/** The backends run side by side, for most of the time passes with waiting; on each one fault at a time. */
+export const IN_TURN = { concurrent: false } as const
+
+/** A service in a database of its own, with an account that can pay for two lists. */
+export interface Scene extends AsyncDisposable {
+  readonly service: TestService
+  readonly account: Account
+  readonly databaseUrl: string
+}
+
+type Client = Pick<Scene, 'service' | 'account'>
+
+/** Starts a service with quick leases; the words of its workers are those of `instant-worker.ts`. */
+export async function openScene(
+  redisUrl: string | undefined,
+  workers: readonly (readonly string[])[],
+  env: Readonly<Record<string, string>> = {},
+): Promise<Scene> {
+  await using stack = new AsyncDisposableStack()
+  const database = stack.use(await createTestDatabase())
+  const service = stack.use(
+    await startService({ databaseUrl: database.url, redisUrl, workers, env: { ...QUICK, ...env } }),
+  )
+  const account = await service.account({ credits: RECORDS * 2 })
+  const owned = stack.move()
+  return {
+    service,
+    account,
+    databaseUrl: database.url,
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  }
+}
+
+/** A worker by its place in the scene. */
+export function memberAt(service: TestService, at: number): Member {
+  const member = service.workers[at]
+  if (member === undefined) throw new Error(`no worker ${at}`)
+  return member
+}
+
+/** Uploads a list of distinct addresses. */
+export async function submit(
+  { service, account }: Client,
+  list: { count?: number; more?: readonly string[]; start?: boolean } = {},
+): Promise<{ id: string; emails: readonly string[] }> {
+  const { count = RECORDS, more = [], start = true } = list
+  const emails = [
+    ...Array.from({ length: count }, (_, at) => `person.${at}@company${at % 97}.example`),
+    ...more,
+  ]
+  const form = new FormData()
+  form.set('product', 'email')
+  form.set('start', String(start))
+  form.set('file', new Blob([`email\n${emails.join('\n')}\n`]), 'list.csv')
+  const response = await service.call(account.liveKey, 'POST', '/v1/batches', form)
+  expect(response.status).toBe(202)
+  const { id } = (await response.json()) as BatchView
+  return { id, emails }
+}
+
+/** Asks about an address in a single call, and answers the status. */
+export async function callStatus({ service, account }: Client, email: string): Promise<number> {
+  const response = await service.call(account.liveKey, 'POST', '/v1/email', { email })
+  await response.text()
+  return response.status
+}
+
+/** Waits until a list gets on no more by itself, whatever is down for a moment meanwhile. */
+export async function untilStopped({ service, account }: Client, id: string): Promise<BatchView> {
+  const deadline = Date.now() + END_WITHIN_MS
+  let last: unknown
+  while (Date.now() < deadline) {
+    try {
+      const response = await service.call(account.liveKey, 'GET', `/v1/batches/${id}`)
+      const view = (await response.json()) as BatchView
+      last = view
+      if (response.ok && ['completed', 'failed', 'canceled', 'ready'].includes(view.status)) {
+        return view
+      }
+    } catch (error) {
+      last = error
+    }
+    await wait(100)
+  }
+  throw new Error(`the list did not end: ${JSON.stringify(last)}`)
+}
+
+/**
+ * Waits until no debit is without an answer; fails where one still is after the time that the settings
+ * allow (two minutes in production, here DEBIT_TIMEOUT_SECONDS and a sweep) and half as much for a busy machine.
+ */
+export async function untilNothingIsOwed(service: TestService): Promise<void> {
+  await expect.poll(() => unanswered(service), { timeout: OWED_MOST_MS, interval: 100 }).toBe(0)
+}
+
+/** Waits until so many debits are without an answer. */
+export async function untilUnanswered(service: TestService, count: number): Promise<void> {
+  await expect.poll(() => unanswered(service), PATIENT).toBe(count)
+}
+
+async function unanswered(service: TestService): Promise<number> {
+  const { rows } = await service.db.pool.query<{ count: number }>(
+    'select count(*) as count from credit_unanswered',
+  )
+  return rows[0]?.count ?? -1
+}
+
+/** Credits that the account could spend now. */
+export async function creditsOf({ service, account }: Client): Promise<number> {
+  const response = await service.call(account.liveKey, 'GET', '/v1/account')
+  const { credits } = (await response.json()) as { credits: { allowance: number; packs: number } }
+  return credits.allowance + credits.packs
+}

@@ -1,0 +1,50 @@
+import { randomInt } from 'node:crypto'
+import pg from 'pg'
+import { expect, vi } from 'vitest'
+import { PATIENT } from './patience.ts'
+
+/** A change of a row that waits, so that a test acts at exactly that moment of another process. */
+export interface HeldBack extends AsyncDisposable {
+  /** Resolves when a process has come to the change. */
+  reached(): Promise<void>
+  /** Lets it happen, now and from here on. */
+  release(): Promise<void>
+}
+
+/** Which change: rows of `table` that are inserted or updated, where `when` holds of `new` and `old`. */
+export interface HeldChange {
+  readonly table: 'batches' | 'chunks' | 'tasks'
+  readonly change: 'insert' | 'update'
+  readonly when?: string
+}
+
+/** Makes a change of a test's own database wait until it is released. */
+export async function holdBack(databaseUrl: string, held: HeldChange): Promise<HeldBack> {
+  const key = randomInt(2 ** 31)
+  const client = new pg.Client({ connectionString: databaseUrl, application_name: 'test' })
+  await client.connect()
+  await client.query(`select pg_advisory_lock(${key})`)
+  await client.query(`
+    create function hold_back_${key}() returns trigger language plpgsql as $$
+    begin
+      perform pg_advisory_xact_lock_shared(${key});
+      return new;
+    end $$`)
+  await client.query(`
+    create trigger hold_back_${key} before ${held.change} on ${held.table} for each row
+    when (${held.when ?? 'true'}) execute function hold_back_${key}()`)
+  return {
+    async reached() {
+      await vi.waitFor(async () => {
+        const { rows } = await client.query(
+          `select from pg_locks where locktype = 'advisory' and objid = ${key} and not granted`,
+        )
+        expect(rows.length).toBeGreaterThan(0)
+      }, PATIENT)
+    },
+    async release() {
+      await client.query(`select pg_advisory_unlock(${key})`)
+    },
+    [Symbol.asyncDispose]: () => client.end(),
+  }
+}
