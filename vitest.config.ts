@@ -1,5 +1,12 @@
 import { defineConfig } from 'vitest/config'
 
+/** How long a machine that is busy with other things may keep a test waiting: bounds a failure, asserts nothing. */
+const PATIENCE = {
+  testTimeout: 60_000,
+  hookTimeout: 60_000,
+  expect: { poll: { timeout: 30_000, interval: 20 } },
+}
+
 /** `unit` needs nothing but Node; `db` a Postgres that the set-up starts; `integration` whole processes. */
 export default defineConfig({
   test: {
@@ -14,6 +21,7 @@ export default defineConfig({
             'infra/*.test.ts',
           ],
           exclude: ['**/*.db.test.ts', '**/node_modules/**'],
+          ...PATIENCE,
         },
       },
       {
@@ -21,8 +29,7 @@ export default defineConfig({
           name: 'db',
           include: ['packages/*/src/**/*.db.test.ts', 'services/*/src/**/*.db.test.ts'],
           globalSetup: ['test/support/global-servers.ts'],
-          testTimeout: 60_000,
-          hookTimeout: 60_000,
+          ...PATIENCE,
         },
       },
       {
@@ -30,6 +37,7 @@ export default defineConfig({
           name: 'integration',
           include: ['test/integration/**/*.test.ts'],
           globalSetup: ['test/support/global-servers.ts'],
+          ...PATIENCE,
           testTimeout: 180_000,
           hookTimeout: 120_000,
           fileParallelism: false,

@@ -274,9 +274,8 @@ describe.each(backends())('on $name', ({ redisUrl }) => {
     const { left } = await creditsOf(busy)
     const { id } = await submitList(busy, longList())
     await expect.poll(async () => (await viewList(busy, id)).rows.done, PATIENT).toBeGreaterThan(0)
-    const startMs = performance.now()
-    const ten = await runList(other, emails(10))
-    expect([ten.status, performance.now() - startMs < 3_000]).toEqual(['completed', true])
+    expect((await runList(other, emails(10))).status).toBe('completed')
+    // Behind all of the long list's tasks they would have come last.
     expect((await viewList(busy, id)).status).toBe('running')
     const { credits } = await cancel(busy, id)
     await expectSettled(busy, left - credits.used)
