@@ -161,9 +161,12 @@ test('free providers are free and never disposable, relays are neither', async (
   })
 })
 
-test('a public suffix below which strangers register is not disposable', async () => {
+test('a public suffix below which strangers register is no mail service', async () => {
   const lists = await loadMailDomainLists(null)
-  for (const name of ['ddns.net', 'someone.ddns.net', 'za.com', 'firm.za.com', 'pp.ua']) {
-    expect([name, judgeMailDomain(lists, name).disposable]).toEqual([name, false])
+  for (const name of ['ddns.net', 'someone.ddns.net', 'za.com', 'firm.za.com', 'pp.ua', 'web.id']) {
+    expect([name, judgeMailDomain(lists, name)]).toMatchObject([
+      name,
+      { disposable: false, freeProvider: false },
+    ])
   }
 })

