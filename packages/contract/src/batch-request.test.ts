@@ -36,6 +36,7 @@ describe('readBatchBody', () => {
     [{ product: 'email', records: [{}], mapping: {} }, '"mapping"'],
     [{ product: 'email', records: [{}], retention_days: 400 }, 'from 0 to 365'],
     [{ product: 'email', records: [{}], default_country: 'DEU' }, '`default_country`'],
+    [{ product: 'email', records: [{}], default_country: 'XX' }, '`default_country`'],
     [{ product: 'email', records: [{}], name: 'a\u0000b' }, 'without control characters'],
     [{ product: 'email', records: [{}], name: '\ud800' }, 'without control characters'],
     [{ product: 'email', records: [{}], start: 'yes' }, '`start` must be true or false'],

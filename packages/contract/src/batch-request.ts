@@ -41,10 +41,12 @@ const name = z
   .string('`name` must be text.')
   .max(NAME_MAX_CHARS, `\`name\` must be at most ${NAME_MAX_CHARS} characters long.`)
   .regex(PLAIN, '`name` must be plain text without control characters.')
+const countryWanted = '`default_country` must be an ISO 3166-1 alpha-2 code such as DE.'
 const country = z
   .string('`default_country` must be text.')
-  .regex(/^[A-Za-z]{2}$/, '`default_country` must be an ISO 3166-1 alpha-2 code such as DE.')
+  .regex(/^[A-Za-z]{2}$/, countryWanted)
   .transform((code) => code.toUpperCase())
+  .refine(isCountry, countryWanted)
 const maxCredits = z
   .int('`max_credits` must be a whole number from 0.')
   .min(0, '`max_credits` must be a whole number from 0.')
@@ -60,6 +62,12 @@ const mapping = z.partialRecord(
 
 function truth(field: string) {
   return z.boolean(`\`${field}\` must be true or false.`)
+}
+
+/** Whether the Unicode data of this process names a place of this code. */
+function isCountry(code: string): boolean {
+  const names = new Intl.DisplayNames(['en'], { type: 'region', fallback: 'none' })
+  return code !== 'ZZ' && names.of(code) !== undefined
 }
 
 /** Fields that say how a list is worked on, whatever way it comes in. */
