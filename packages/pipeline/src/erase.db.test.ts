@@ -53,3 +53,23 @@ test('a canceled list has no task left, however many there were', async () => {
   await cancelBatch(place.pipeline, place.owner, id)
   expect(await rowsLeft(place)).toEqual({ batches: 1, chunks: ROWS, parts: 100, tasks: 0 })
 })
+
+test('a list whose file cannot be removed does not keep another from being erased', async () => {
+  await using place = await openPlace()
+  const { pipeline, owner } = place
+  const ids: string[] = []
+  for (let no = 0; no < 3; no += 1) ids.push((await place.read('email\na@b.example\n')).id)
+  await pipeline.db.pool.query(
+    `update batches set status = 'completed', expires_at = clock_timestamp() - interval '1 s'`,
+  )
+  const storage = {
+    ...pipeline.storage,
+    remove: async ([key = '']: readonly string[]) => {
+      if (key.endsWith(ids[1] ?? '')) throw new Error('the store is away')
+    },
+  }
+  expect(await expireBatches({ ...pipeline, storage })).toBe(2)
+  const views = await Promise.all(ids.map((id) => getBatch(pipeline, owner, id)))
+  expect(views.map(({ status }) => status)).toEqual(['expired', 'completed', 'expired'])
+  expect(await expireBatches(pipeline)).toBe(1)
+})

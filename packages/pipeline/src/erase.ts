@@ -34,30 +34,42 @@ export async function deleteBatch(
   await pipeline.storage.remove(filesOf(row))
 }
 
-/** Erases what the retention of ended lists ends; answers how many. */
+/**
+ * Erases what the retention of ended lists ends; answers how many. One that cannot be erased stays for
+ * the next time and does not hold up the others.
+ */
 export async function expireBatches(pipeline: Pipeline): Promise<number> {
-  const rows = await expiringBatches(pipeline.db.kysely, 100)
-  for (const row of rows) {
-    await pipeline.db.kysely.transaction().execute(async (tx) => {
-      // It may have been started meanwhile.
-      const still = await lockBatch(tx, row.id)
-      if (still === undefined || still.expires_at?.getTime() !== row.expires_at?.getTime()) return
-      // Files first: a failure in between leaves the row to be tried again.
-      await pipeline.storage.remove(filesOf(still))
-      const sums = (await sumsOf(tx, [row.id])).get(row.id)
-      await deleteChunks(tx, row.id)
-      await moveBatch(tx, row.id, 'expired', {
-        result_key: null,
-        file_name: null,
-        header: null,
-        mapping: '{}',
-        repeated: null,
-        requested: '{}',
-        sums: sums === undefined ? null : JSON.stringify(sums),
-      })
-    })
+  let count = 0
+  for (const row of await expiringBatches(pipeline.db.kysely, 100)) {
+    try {
+      await expireBatch(pipeline, row)
+      count += 1
+    } catch (error) {
+      pipeline.log.warn({ err: error, batch: row.id }, 'list not erased; it is tried again')
+    }
   }
-  return rows.length
+  return count
+}
+
+async function expireBatch(pipeline: Pipeline, row: BatchRow): Promise<void> {
+  await pipeline.db.kysely.transaction().execute(async (tx) => {
+    // It may have been started meanwhile.
+    const still = await lockBatch(tx, row.id)
+    if (still === undefined || still.expires_at?.getTime() !== row.expires_at?.getTime()) return
+    // Files first: a failure in between leaves the row to be tried again.
+    await pipeline.storage.remove(filesOf(still))
+    const sums = (await sumsOf(tx, [row.id])).get(row.id)
+    await deleteChunks(tx, row.id)
+    await moveBatch(tx, row.id, 'expired', {
+      result_key: null,
+      file_name: null,
+      header: null,
+      mapping: '{}',
+      repeated: null,
+      requested: '{}',
+      sums: sums === undefined ? null : JSON.stringify(sums),
+    })
+  })
 }
 
 function filesOf(row: BatchRow): readonly string[] {

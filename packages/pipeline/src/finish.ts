@@ -4,12 +4,12 @@ import { join } from 'node:path'
 import { readChunks, type StoredChunk } from '@plumbline/db/batches/chunks'
 import { lockBatch, moveBatch, readBatch, type BatchRow } from '@plumbline/db/batches/rows'
 import { claimStage } from '@plumbline/db/batches/stages'
-import { failBatch, releaseRest } from './cancel.ts'
+import { releaseRest } from './cancel.ts'
 import type { Pipeline } from './pipeline.ts'
 import { openRepeats } from './repeats.ts'
 import { rowWriter } from './result-rows.ts'
 import { keepStage } from './stage-lease.ts'
-import { MAX_STAGE_ATTEMPTS, readList } from './intake-stage.ts'
+import { readList } from './intake-stage.ts'
 
 /** Chunks read at a time, while the page before is being written. */
 const PAGE_CHUNKS = 8
@@ -17,6 +17,8 @@ const PAGE_CHUNKS = 8
 /**
  * Writes the result file of a batch whose chunks are settled, or that is being canceled, and only
  * then ends it. Two workers may write; the one that holds the lease ends the batch, with its file.
+ * What is charged is owed: this stage is tried for as long as it takes, and the rows can be read
+ * meanwhile.
  */
 export async function runFinish(
   pipeline: Pipeline,
@@ -29,11 +31,6 @@ export async function runFinish(
   const ended = AbortSignal.any([signal, kept.lost])
   let batch = await readBatch(pipeline.db.kysely, job.batchId)
   if (batch === undefined) return
-  if (batch.stage_attempts > MAX_STAGE_ATTEMPTS) {
-    pipeline.log.error({ batch: batch.id }, 'result given up')
-    await failBatch(pipeline, batch.id, { error: 'Internal Server Error', message: GAVE_UP }, lease)
-    return
-  }
   if (!batch.read_whole) {
     // Canceled while it was read: the result still holds every record.
     const read = await readList(pipeline, batch, lease, ended)
@@ -56,9 +53,6 @@ export async function runFinish(
     await rm(path, { force: true })
   }
 }
-
-const GAVE_UP =
-  'The result could not be written because of a fault of the service; what was not settled was released.'
 
 interface Written {
   readonly rows: number

@@ -22,8 +22,8 @@ import { holdAndRun } from './start.ts'
 /** Chunks stored by one statement. */
 const CHUNKS_AN_INSERT = 8
 
-/** Tries of a stage before the list is given up: the list itself may be what kills the worker. */
-export const MAX_STAGE_ATTEMPTS = 5
+/** Tries before a list is given up, over ten minutes and more: it may be what kills the worker. */
+const MAX_ATTEMPTS = 6
 
 /**
  * Reads an uploaded list into chunks, and then starts it or stops at `ready` with the estimate.
@@ -39,7 +39,7 @@ export async function runIntake(
   await using kept = keepStage(pipeline, { batchId: job.batchId, lease })
   const batch = await readBatch(pipeline.db.kysely, job.batchId)
   if (batch === undefined) return
-  if (batch.stage_attempts > MAX_STAGE_ATTEMPTS) {
+  if (batch.stage_attempts > MAX_ATTEMPTS) {
     await failBatch(pipeline, batch.id, { error: 'Internal Server Error', message: GAVE_UP }, lease)
     return
   }

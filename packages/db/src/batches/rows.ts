@@ -207,7 +207,8 @@ export async function expiringBatches(
     .selectFrom('batches')
     .selectAll()
     .where('expires_at', '<=', sql<Date>`clock_timestamp()`)
-    .where('status', 'in', ['ready', 'completed', 'canceled', 'failed'])
+    .where('status', 'in', RETAINED)
+    .orderBy('expires_at')
     .limit(most)
     .execute()
 }

@@ -22,7 +22,13 @@ export async function closeFinishedBatches(db: Kysely<Tables>): Promise<number> 
   return Number(numAffectedRows ?? 0)
 }
 
-/** Leases every stage that nobody works on, by database time; what ran out is leased again. */
+/** The longest that a stage which keeps failing rests between two tries: an hour. */
+const LONGEST_REST_MS = 3_600_000
+
+/**
+ * Leases every stage that nobody works on, by database time; what ran out is leased again, from the
+ * third time on after a rest that doubles: a full disk, and a list that kills its workers, take time.
+ */
 export async function leaseStages(db: Kysely<Tables>, leaseMs: number): Promise<readonly Stage[]> {
   const { rows } = await sql<{ id: string; status: string; lease: number; stage_attempts: number }>`
     update batches
@@ -31,7 +37,8 @@ export async function leaseStages(db: Kysely<Tables>, leaseMs: number): Promise<
     where id in (
       select id from batches
       where status in ('analyzing', 'finalizing', 'canceling')
-        and (lease_until is null or lease_until < clock_timestamp())
+        and (lease_until is null or lease_until < clock_timestamp() - least(${LONGEST_REST_MS},
+          ${leaseMs} * (power(2, least(20, greatest(0, stage_attempts - 2))) - 1)) * interval '1 ms')
       order by created_at
       limit 100
       for update skip locked

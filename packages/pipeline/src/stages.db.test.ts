@@ -1,0 +1,46 @@
+import { closeFinishedBatches, leaseStages } from '@plumbline/db/batches/stages'
+import { expect, test } from 'vitest'
+import { openTestPipeline, type TestPipeline } from '../../../test/support/pipeline.ts'
+import { runFinish } from './finish.ts'
+import { getBatch } from './read.ts'
+
+const LEASE_MS = 1_000
+const { signal } = new AbortController()
+
+/** A list of which only the result is to be written, tried so often, its lease over for so long. */
+async function openPlace(attempts: number, overMs: number): Promise<TestPipeline & { id: string }> {
+  const place = await openTestPipeline()
+  const { db } = place.pipeline
+  const { id } = await place.read('email\na@b.example\n')
+  await place.answer()
+  await closeFinishedBatches(db.kysely)
+  await db.pool.query(
+    `update batches set stage_attempts = $1,
+      lease_until = clock_timestamp() - $2::int * interval '1 ms'`,
+    [attempts, overMs],
+  )
+  return { ...place, id }
+}
+
+test.each([
+  ['at once after the first', 1, 10, 1],
+  ['at once after the second', 2, 10, 1],
+  ['not yet after the third', 3, LEASE_MS / 2, 0],
+  ['after the third, a lease later', 3, LEASE_MS + 10, 1],
+  ['not within 15 leases after the sixth', 6, 14 * LEASE_MS, 0],
+  ['within an hour, however often it failed', 1_000, 3_600_000 + 10, 1],
+])('a stage that failed is tried again %s', async (_, attempts, overMs, count) => {
+  await using place = await openPlace(attempts, overMs)
+  expect(await leaseStages(place.pipeline.db.kysely, LEASE_MS)).toHaveLength(count)
+})
+
+test('a result that could not be written a hundred times is written the next time', async () => {
+  await using place = await openPlace(100, 3_600_000 + 10)
+  const { pipeline, owner, id } = place
+  const [stage] = await leaseStages(pipeline.db.kysely, LEASE_MS)
+  await runFinish(pipeline, { batchId: id, lease: stage?.lease ?? 0 }, signal)
+  expect(await getBatch(pipeline, owner, id)).toMatchObject({
+    status: 'completed',
+    credits: { used: 1, held: 0 },
+  })
+})
