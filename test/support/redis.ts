@@ -14,6 +14,9 @@ export interface TestRedis {
   stop(): Promise<void>
 }
 
+/** Ports tried, for another program may take one between its being found free and the server's start. */
+const TRIES = 5
+
 /**
  * Starts Redis or Valkey on a free port of loopback, with its log of writes synced each second as
  * production has it; null where neither is installed. `cluster` makes it a cluster of one.
@@ -21,8 +24,20 @@ export interface TestRedis {
 export async function startRedis({ cluster = false } = {}): Promise<TestRedis | null> {
   const binary = installed('redis-server') ?? installed('valkey-server')
   if (binary === null) return null
+  for (let tries = 1; tries <= TRIES; tries++) {
+    const server = await startOn(await freePort(), binary, cluster)
+    if (server !== undefined) return server
+  }
+  throw new Error(`the Redis server ended while starting, ${TRIES} times over`)
+}
+
+/** Undefined where the server ended before it took connections; why stands in its own words. */
+async function startOn(
+  port: number,
+  binary: string,
+  cluster: boolean,
+): Promise<TestRedis | undefined> {
   const dir = await mkdtemp(join(tmpdir(), 'plumbline-redis-'))
-  const port = await freePort()
   const settings = {
     port: `${port}`,
     bind: '127.0.0.1',
@@ -45,17 +60,23 @@ export async function startRedis({ cluster = false } = {}): Promise<TestRedis | 
     await exited
     await rm(dir, { recursive: true, force: true })
   }
-  const ready = new Promise<void>((resolve) => {
+  let said = ''
+  const ready = new Promise<'ready'>((resolve) => {
     server.stdout.setEncoding('utf8').on('data', (text: string) => {
-      if (text.includes('Ready to accept connections')) resolve()
+      said = `${said}${text}`.slice(-MOST_SAID)
+      if (said.includes('Ready to accept connections')) resolve('ready')
     })
   })
-  const died = exited.then(() => Promise.reject(new Error('the Redis server ended while starting')))
-  died.catch(() => {})
-  await Promise.race([ready, died])
-  if (server.pid === undefined) throw new Error('the Redis server has no process id')
-  return { url: `redis://127.0.0.1:${port}`, pid: server.pid, stop }
+  if ((await Promise.race([ready, exited])) === 'ready' && server.pid !== undefined) {
+    return { url: `redis://127.0.0.1:${port}`, pid: server.pid, stop }
+  }
+  await stop()
+  process.stderr.write(said)
+  return undefined
 }
+
+/** Characters of the server's words that are kept while it starts. */
+const MOST_SAID = 4_000
 
 function installed(name: string): string | null {
   const folders = (process.env['PATH'] ?? '').split(delimiter)
