@@ -1,4 +1,4 @@
-import { isIPv4, isIPv6 } from 'node:net'
+import { isIPv6 } from 'node:net'
 import { domainToASCII } from 'node:url'
 
 /** A parsed mailbox, or why the text is none. */
@@ -153,8 +153,15 @@ function readLiteral(
   | { readonly ok: false; readonly why: SyntaxFault } {
   const inner = text.endsWith(']') ? text.slice(1, -1) : ''
   const isV6 = inner.slice(0, 5).toLowerCase() === 'ipv6:'
-  const good = isV6 ? isIPv6(inner.slice(5)) && !inner.includes('%') : isIPv4(inner)
+  const good = isV6 ? isIPv6(inner.slice(5)) && !inner.includes('%') : isQuad(inner)
   return good ? { ok: true, name: text.toLowerCase() } : fault('domain_literal')
+}
+
+/** Four numbers up to 255, leading zeros and all (RFC 5321 4.1.3, `Snum`). */
+function isQuad(text: string): boolean {
+  return (
+    /^\d{1,3}(?:\.\d{1,3}){3}$/.test(text) && text.split('.').every((part) => Number(part) <= 255)
+  )
 }
 
 function hasGoodLabels(name: string): boolean {
