@@ -31,6 +31,7 @@ export interface BatchRecords extends BatchSettings {
   readonly records: readonly BatchRecord[]
 }
 
+/** How a list is waited for. */
 export interface WaitOptions extends CallOptions {
   /** Told of each look; for a progress bar. */
   readonly onProgress?: (batch: BatchView) => void
@@ -38,6 +39,7 @@ export interface WaitOptions extends CallOptions {
   readonly everyMs?: number
 }
 
+/** Which results are wanted, and in which form. */
 export interface ResultsOptions extends CallOptions {
   readonly format?: 'csv' | 'ndjson'
   /** Verdicts or row statuses; all rows where empty. */

@@ -1,5 +1,6 @@
 import { RefusedError } from './refused.ts'
 
+/** Where the service is, and whose key speaks. */
 export interface ConnectionOptions {
   /** Address of the service, for example `http://127.0.0.1:8080`. */
   readonly baseUrl: string
@@ -19,6 +20,7 @@ export interface CallOptions {
   readonly idempotencyKey?: string
 }
 
+/** One call as it is sent. */
 export interface Call extends CallOptions {
   readonly method: 'GET' | 'POST' | 'DELETE'
   readonly path: string

@@ -30,4 +30,5 @@ export const accountView = z.strictObject({
   }),
 })
 
+/** The account as its owner sees it. */
 export type AccountView = z.infer<typeof accountView>

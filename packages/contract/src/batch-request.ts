@@ -91,6 +91,7 @@ const batchRecord = z.strictObject({
   domain: cell,
   ref: cell,
 })
+/** One record of a list that is sent as JSON. */
 export type BatchRecord = z.infer<typeof batchRecord>
 
 /** The body of `POST /v1/batches` as JSON. Source: decision 31. */

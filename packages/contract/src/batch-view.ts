@@ -56,6 +56,7 @@ export const batchView = z.strictObject({
   eta_seconds: count.nullable(),
   error: z.strictObject({ error: z.string(), message: z.string() }).nullable(),
 })
+/** A batch as its owner sees it. */
 export type BatchView = z.infer<typeof batchView>
 
 /** One page of `GET /v1/batches`. */
@@ -63,4 +64,5 @@ export const batchPage = z.strictObject({
   data: z.array(batchView),
   next_cursor: z.string().nullable(),
 })
+/** Batches, newest first, and where the next page begins. */
 export type BatchPage = z.infer<typeof batchPage>

@@ -10,6 +10,7 @@ export const BATCH_STATES = [
   'failed',
   'expired',
 ] as const
+/** One of the states. */
 export type BatchState = (typeof BATCH_STATES)[number]
 
 /** The legal moves; the database refuses every other. */

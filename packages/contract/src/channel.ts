@@ -17,6 +17,7 @@ export interface Mailbox {
   open(box: string, onLetter: (letter: string) => void): Promise<OpenMailbox>
 }
 
+/** A mailbox that hears until it is closed. */
 export interface OpenMailbox extends AsyncDisposable {
   /** Hands over what is kept and was never announced; drops what was. */
   collect(): Promise<void>

@@ -26,6 +26,7 @@ export interface Engine<C extends Check> extends AsyncDisposable {
   health(): Promise<readonly EngineHealth[]>
 }
 
+/** How one thing that an engine leans on is doing. */
 export interface EngineHealth {
   readonly name: string
   readonly status: 'ok' | 'degraded' | 'failed' | 'off'
@@ -42,6 +43,7 @@ export interface Memory {
   delete(keys: readonly string[]): Promise<void>
 }
 
+/** What is to be remembered, and for how long. */
 export interface MemoryEntry {
   readonly key: string
   readonly value: Json
@@ -64,6 +66,7 @@ export type Grant =
   | { readonly granted: true; readonly remaining?: number }
   | { readonly granted: false; readonly retryMs: number; readonly remaining?: number }
 
+/** A place that was given, or when to ask again. */
 export type Lease =
   | {
       readonly granted: true

@@ -48,4 +48,5 @@ export const explainShape = z.strictObject({
   fraud_score: explainScore.optional(),
 })
 
+/** How an answer is known. */
 export type Explain = z.infer<typeof explainShape>

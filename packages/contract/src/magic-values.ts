@@ -18,6 +18,7 @@ export const MAGIC_FAULTS = {
   'status-504': { problem: 'timeout' },
   slow: { delayMs: 3_000 },
 } as const
+/** A word that calls up a refusal or a delay. */
 export type MagicFault = keyof typeof MAGIC_FAULTS
 
 /** The domain of all magic names; `.test` is never delegated (RFC 6761 6.2). */

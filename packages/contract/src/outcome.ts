@@ -36,6 +36,7 @@ export interface EmailFacts {
   readonly confidence: 'high' | 'medium' | 'low'
 }
 
+/** What is known of a phone number; null where it could not be found out. */
 export interface PhoneFacts {
   /** E.164. */
   readonly number: string
@@ -55,6 +56,7 @@ export interface PhoneFacts {
   readonly roaming: boolean | null
 }
 
+/** What is known of an address; null where it could not be found out. */
 export interface IpFacts {
   /** The address as asked. */
   readonly ip: string
@@ -81,6 +83,7 @@ export interface IpFacts {
   readonly signals: readonly Signal[]
 }
 
+/** What is known of a domain; null where it could not be found out. */
 export interface DomainFacts {
   /** The name as asked. */
   readonly domain: string
@@ -103,6 +106,7 @@ export interface DomainFacts {
   readonly signals: readonly Signal[]
 }
 
+/** The facts of each check. */
 export interface FactsOf {
   readonly email: EmailFacts
   readonly phone: PhoneFacts
@@ -118,6 +122,7 @@ export interface Signal {
   readonly source?: string
 }
 
+/** The verdict on an address. */
 export type EmailStatus = 'deliverable' | 'undeliverable' | 'risky' | 'unknown'
 
 /** What a check came back with, without how it is known: all that results and scores are made of. */
@@ -152,4 +157,5 @@ export interface Later {
   readonly state?: Json
 }
 
+/** What an engine answers for one subject: an outcome, or when to come again. */
 export type Answer<C extends Check = Check> = Outcome<C> | Later

@@ -4,6 +4,7 @@ export const PLANS = {
   starter: { monthlyCredits: 5_000, testKeys: true },
   pro: { monthlyCredits: 25_000, testKeys: true },
 } as const
+/** One of the plans. */
 export type Plan = keyof typeof PLANS
 
 /** Add-on packs. Source: spec.md 8.3. */
@@ -12,6 +13,8 @@ export const PACKS = {
   growth: { credits: 5_000, priceUsd: 100 },
   scale: { credits: 20_000, priceUsd: 350 },
 } as const
+/** One of the add-on packs. */
 export type Pack = keyof typeof PACKS
 
+/** Production keys spend credits, test keys answer from magic values. */
 export type KeyMode = 'live' | 'test'

@@ -16,6 +16,7 @@ export const PROBLEMS = {
   timeout: { status: 504, error: 'Gateway Timeout' },
 } as const
 
+/** One of the codes. */
 export type ProblemCode = keyof typeof PROBLEMS
 
 /** A refusal: `message` is public, says what to do and holds no internals; `cause` is for the log. */

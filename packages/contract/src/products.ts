@@ -1,5 +1,6 @@
 /** The four kinds of question; each has one engine. */
 export const CHECKS = ['email', 'phone', 'ip', 'domain'] as const
+/** One of the questions. */
 export type Check = (typeof CHECKS)[number]
 
 /** The seven products, one for each endpoint under `/v1`. */
@@ -12,6 +13,7 @@ export const PRODUCTS = [
   'contact-intel',
   'fraud-signals',
 ] as const
+/** One of the products. */
 export type Product = (typeof PRODUCTS)[number]
 
 /** How deep an email check goes: `basic` asks for the one recipient, `extended` looks for accept-all too. */

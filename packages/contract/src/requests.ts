@@ -72,6 +72,7 @@ export const REQUESTS = {
   'fraud-signals': bundle,
 } as const satisfies Record<Product, z.ZodType>
 
+/** The body that a product takes; of any product where none is named. */
 export type RequestOf<P extends Product = Product> = z.infer<(typeof REQUESTS)[P]>
 
 /** What a call asks: a value for each supplied check, as it was sent. */

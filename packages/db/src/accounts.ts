@@ -16,6 +16,7 @@ export interface Account {
   readonly createdAt: Date
 }
 
+/** What an account is made of. */
 export interface NewAccount {
   readonly email: string
   readonly plan: Plan

@@ -5,6 +5,7 @@ import { gather } from '@plumbline/contract/gather'
 import pg from 'pg'
 import type { Db } from './database.ts'
 
+/** What a channel on Postgres needs. */
 export interface PostgresChannelOptions {
   readonly db: Db
   /** Where the one connection that listens goes; the same database as `db`. */

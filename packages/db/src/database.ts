@@ -11,6 +11,7 @@ export interface Db extends AsyncDisposable {
   readonly pool: pg.Pool
 }
 
+/** Which database, and by how many connections. */
 export interface DatabaseOptions {
   /** `postgres://user:password@host:port/database`. */
   readonly url: string

@@ -16,6 +16,7 @@ import {
 } from './embedded-cluster.ts'
 import { preparePlace, type Place } from './embedded-place.ts'
 
+/** Where the packaged Postgres keeps its data, and how it is set. */
 export interface EmbeddedOptions {
   /** Holds `postgres/`: the data, the password, the log. */
   readonly dataDir: string
@@ -26,6 +27,7 @@ export interface EmbeddedOptions {
   readonly warn?: (message: string) => void
 }
 
+/** The packaged Postgres while it runs. */
 export interface EmbeddedPostgres {
   readonly url: string
   /** Whether the server was started by another process, which ends it. */

@@ -24,6 +24,7 @@ export interface KeptAnswer {
   readonly body: string
 }
 
+/** What came of asking for a key: it is ours to work on, or why not. */
 export type Claim =
   | { readonly kind: 'claimed' }
   | { readonly kind: 'answered'; readonly answer: KeptAnswer }

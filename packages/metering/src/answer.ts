@@ -12,11 +12,13 @@ export interface Ended {
   readonly given: number
 }
 
+/** A debit whose call was answered. */
 export interface AnswerAsk extends Operation {
   /** Credits to give back though the call was answered; at most what was taken. */
   readonly giveBack?: number
 }
 
+/** A debit whose call was not answered. */
 export interface RefundAsk extends Operation {
   /** Kept in the ledger. */
   readonly reason: string

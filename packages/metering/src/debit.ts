@@ -3,6 +3,7 @@ import { AGAIN, openLanes, type Lanes } from './lanes.ts'
 import { assertCredits, assertKey, type Operation } from './operation.ts'
 import { runStatement } from './statement.ts'
 
+/** What is to be taken for one operation. */
 export interface DebitAsk extends Operation {
   readonly credits: number
 }

@@ -7,6 +7,7 @@ export type HoldAnswer =
   | { readonly granted: true; readonly remaining: number }
   | { readonly granted: false; readonly available: number }
 
+/** What is to be set aside for a list. */
 export interface HoldAsk {
   readonly accountId: string
   /** Names the hold; asking again with the same credits answers the same. */
@@ -14,11 +15,13 @@ export interface HoldAsk {
   readonly credits: number
 }
 
+/** What of a hold is used up. */
 export interface SettleAsk extends HoldAsk {
   /** Takes effect once. */
   readonly opKey: string
 }
 
+/** A hold whose rest goes back. */
 export interface ReleaseAsk {
   readonly accountId: string
   readonly ref: string

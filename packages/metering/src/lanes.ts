@@ -13,6 +13,7 @@ export interface Lanes<Ask, Answer> extends AsyncDisposable {
 /** What a run says of an ask that has to travel once more, before those that came after it. */
 export const AGAIN = Symbol('again')
 
+/** How asks share statements. */
 export interface LaneOptions<Ask, Answer> {
   /** Asks in a group at most. */
   readonly limit: number

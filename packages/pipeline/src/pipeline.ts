@@ -34,6 +34,7 @@ export interface PipelineLimits extends ListLimits {
   readonly reserve: number
 }
 
+/** Tasks in flight, by check. */
 export type Slots = Readonly<Record<Check, number>>
 
 /**

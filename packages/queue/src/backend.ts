@@ -27,6 +27,7 @@ export type JobData = { readonly [key: string]: unknown }
 /** What there is of a job: `lost` where the queue knows nothing of it. */
 export type JobState = 'waiting' | 'active' | 'lost'
 
+/** Adds jobs to a queue. */
 export interface Producer extends AsyncDisposable {
   /** Adds them all in one step; an id that is still in the queue is left as it is. */
   add(jobs: readonly { readonly id: string; readonly data: JobData }[]): Promise<void>
@@ -40,6 +41,7 @@ export interface QueueDepth {
   readonly active: number
 }
 
+/** How jobs are taken. */
 export interface ConsumerOptions {
   readonly name: QueueName
   /** Jobs under way together. */
@@ -50,6 +52,7 @@ export interface ConsumerOptions {
   readonly onError: (error: Error) => void
 }
 
+/** Takes jobs from a queue. */
 export interface Consumer {
   /** Aborts the signals of all jobs under way. */
   abort(reason: string): void

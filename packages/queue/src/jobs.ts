@@ -7,11 +7,13 @@ export interface NewJob {
   readonly data: JobData
 }
 
+/** A job in hand. */
 export interface Job extends NewJob {
   /** Aborted when the lock was lost, so another may have the job, and when the worker must end. */
   readonly signal: AbortSignal
 }
 
+/** How jobs are worked on. */
 export interface WorkOptions {
   /** Jobs under way together. */
   readonly concurrency: number

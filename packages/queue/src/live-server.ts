@@ -22,6 +22,7 @@ export interface LiveRequest<C extends Check> {
   readonly answered: (index: number, outcome: Outcome<C>) => void
 }
 
+/** How single calls are served. */
 export interface ServeLiveOptions {
   /** Jobs under way together, each of 1 to 64 questions. */
   readonly concurrency: number

@@ -23,6 +23,7 @@ export interface LiveCaller extends AsyncDisposable {
   ): Promise<Outcome<C>>
 }
 
+/** What asking workers needs. */
 export interface LiveCallerOptions {
   /** Questions that may wait at once; 10,000 by default. */
   readonly maxWaiting?: number

@@ -13,6 +13,7 @@ import { openServerClock } from './clock.ts'
 import type { QueueName } from './names.ts'
 import { createShelf } from './shelf.ts'
 
+/** What queues on Postgres need. */
 export interface PostgresQueueOptions {
   /** The database that holds the schema `bullmq`. */
   readonly databaseUrl: string

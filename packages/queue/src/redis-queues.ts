@@ -8,6 +8,7 @@ import { createRedisMailbox } from './redis-mailbox.ts'
 import { closeRedis, GOODBYE_MS, openRedis, within, type RedisServer } from './redis.ts'
 import { createShelf } from './shelf.ts'
 
+/** What queues on Redis need. */
 export interface RedisQueueOptions {
   /** See `openRedis`. */
   readonly redisUrl: string

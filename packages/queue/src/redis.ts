@@ -13,6 +13,7 @@ export interface RedisServer extends AsyncDisposable {
 /** `fetch` waits as long as the server is away, `add` and `listen` as ioredis does by default. */
 export type ConnectionRole = 'add' | 'fetch' | 'listen'
 
+/** Which Redis, and what its keys begin with. */
 export interface RedisServerOptions {
   /**
    * `redis://`, `rediss://`, or for a cluster `redis-cluster://` or `rediss-cluster://`, each as

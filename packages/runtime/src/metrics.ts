@@ -19,6 +19,7 @@ export interface Metrics {
   ): void
 }
 
+/** One reading of a gauge. */
 export interface Observed {
   readonly labels: Readonly<Record<string, string>>
   readonly value: number

@@ -9,6 +9,7 @@ export interface Keyring extends AsyncDisposable {
   find(key: string): Promise<Caller | undefined> | Caller | undefined
 }
 
+/** What a keyring needs. */
 export interface KeyringOptions {
   readonly db: Db
   /** What keys of this installation start with. */

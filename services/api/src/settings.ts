@@ -45,4 +45,5 @@ export const apiSettings = eachSetting.refine(
   },
 )
 
+/** The settings once read. */
 export type ApiSettings = Readonly<z.infer<typeof apiSettings>>

@@ -23,6 +23,7 @@ export interface Upload {
   discard(): Promise<void>
 }
 
+/** What an upload may be. */
 export interface UploadOptions {
   readonly scratchDir: string
   readonly limitBytes: number

@@ -7,6 +7,7 @@ import { Refusal } from './refusal.ts'
 
 /** Forms of a result file. */
 export const RESULT_FORMATS = ['csv', 'ndjson'] as const
+/** One of the forms. */
 export type ResultFormat = (typeof RESULT_FORMATS)[number]
 
 /** The form a file's name asks for where none was named: `.ndjson` and `.jsonl`, else CSV. */

@@ -14,4 +14,5 @@ export const localSettings = z.object({
   DRAIN_SECONDS: wholeNumber({ min: 1, max: 600 }).default(25),
 })
 
+/** The settings once read. */
 export type LocalSettings = Readonly<z.infer<typeof localSettings>>

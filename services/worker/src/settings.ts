@@ -39,6 +39,7 @@ export const workerSettings = eachSetting.refine(
   },
 )
 
+/** The settings once read. */
 export type WorkerSettings = Readonly<z.infer<typeof workerSettings>>
 
 /** Where the operator's lists are; null for none. The usual place is made, so that its first update is followed. */

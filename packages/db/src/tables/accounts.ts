@@ -14,6 +14,7 @@ export interface PlanRow {
   monthly_credits: number
 }
 
+/** A row of `accounts`. */
 export interface AccountRow {
   /** `acc_` and 16 base62 characters. */
   id: string
@@ -26,6 +27,7 @@ export interface AccountRow {
   created_at: Generated<Date>
 }
 
+/** A row of `api_keys`. */
 export interface ApiKeyRow {
   /** `key_` and 16 base62 characters. */
   id: string

@@ -7,6 +7,7 @@ import type { ColumnType, Generated, JSONColumnType } from 'kysely'
 type Timestamp = ColumnType<Date, Date | string, Date | string>
 type Stored<T extends object | null> = JSONColumnType<T>
 
+/** The column that feeds a field, and how sure that is. */
 export interface MappedColumn {
   readonly column: number
   readonly header: string | null
@@ -69,6 +70,7 @@ export interface BatchRequest {
   readonly mapping?: Readonly<Record<string, string | number>>
 }
 
+/** Why a batch failed or waits, as its owner is told. */
 export interface BatchError {
   readonly error: string
   readonly message: string
@@ -82,6 +84,7 @@ export interface KeptSums {
   readonly answeredShare: number
 }
 
+/** `chunks`: runs of records. */
 export interface ChunksTable {
   batch_id: string
   no: number
@@ -100,6 +103,7 @@ export interface ChunksTable {
   verdicts: Generated<number[]>
 }
 
+/** `tasks`: what a check has to answer of a chunk. */
 export interface TasksTable {
   id: Generated<number>
   batch_id: string
@@ -118,6 +122,7 @@ export interface TasksTable {
   due_at: ColumnType<Date | null, Date | null | undefined, Date | null>
 }
 
+/** `task_groups`: what waits for room at the same place. */
 export interface TaskGroupsTable {
   check_kind: Check
   group_key: string
@@ -125,6 +130,7 @@ export interface TaskGroupsTable {
   last_account_id: Generated<string>
 }
 
+/** `parts`: outcomes of a chunk and check. */
 export interface PartsTable {
   batch_id: string
   chunk_no: number
@@ -134,6 +140,7 @@ export interface PartsTable {
   outcomes: Buffer
 }
 
+/** The tables of lists. */
 export interface BatchTables {
   batches: BatchesTable
   chunks: ChunksTable

@@ -21,6 +21,7 @@ export interface CreditAccountRow {
   anchor: string
 }
 
+/** Which move an entry of the ledger records. */
 export type EntryKind =
   | 'grant'
   | 'expire'

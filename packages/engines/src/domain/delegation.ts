@@ -20,6 +20,7 @@ export interface Delegation {
   readonly checks: readonly NameServerCheck[]
 }
 
+/** What a look at the delegation needs. */
 export interface DelegationOptions {
   readonly resolver: Resolver
   readonly signal: AbortSignal

@@ -24,6 +24,7 @@ export interface DnsFacts {
   readonly delegation: Delegation
 }
 
+/** What the questions need. */
 export interface DnsFactsOptions {
   readonly resolver: Resolver
   readonly signal: AbortSignal

@@ -35,6 +35,7 @@ export interface Manners extends AsyncDisposable {
   paused(): readonly { readonly server: string; readonly retryMs: number }[]
 }
 
+/** What good manners need to know. */
 export interface MannersOptions {
   readonly limiter: Limiter
   readonly memory: Memory

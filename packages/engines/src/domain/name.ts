@@ -29,6 +29,7 @@ export interface DomainName {
   readonly tld: string
 }
 
+/** A text that is no name to ask about. */
 export interface BadName {
   readonly kind: 'bad'
   readonly fault: NameFault

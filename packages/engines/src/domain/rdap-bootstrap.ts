@@ -28,6 +28,7 @@ export interface RdapBootstrap {
 /** Where a list came from: its URL, the file of an update, or this package. */
 export type ListOrigin = 'url' | 'file' | 'package'
 
+/** Where the list of RDAP servers comes from. */
 export interface RdapBootstrapOptions {
   readonly url: string
   /** Where an update puts the list; looked at again and again, and read when it has changed. */

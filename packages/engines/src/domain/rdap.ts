@@ -21,6 +21,7 @@ export type RdapAnswer =
       readonly busy: boolean
     }
 
+/** The way to RDAP servers. */
 export interface RdapNet {
   readonly egress: Egress
   readonly resolver: Resolver

@@ -12,10 +12,12 @@ import type { Mood } from './registry-server.ts'
 import { createWhoisLookup } from './whois-lookup.ts'
 import type { WhoisNet } from './whois.ts'
 
+/** Tells registrations. */
 export interface Registry {
   lookUp(name: DomainName, turn: Turn): Promise<Finding>
 }
 
+/** What the lookup of registrations needs. */
 export interface RegistryOptions {
   readonly bootstrap: RdapBootstrap
   readonly manners: Manners

@@ -4,6 +4,7 @@ import type { Egress } from '../net/egress.ts'
 import type { Resolver } from '../net/resolver.ts'
 import { readName } from './name.ts'
 
+/** The way to WHOIS servers. */
 export interface WhoisNet {
   readonly egress: Egress
   readonly resolver: Resolver

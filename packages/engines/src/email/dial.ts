@@ -25,6 +25,7 @@ export interface Dialling {
   readonly now: () => number
 }
 
+/** A SOCKS5 proxy that connections go through. */
 export interface ProxyTarget {
   /** An address literal. */
   readonly address: string

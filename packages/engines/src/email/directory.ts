@@ -20,6 +20,7 @@ export interface Directory {
   readonly lists: EmailLists
 }
 
+/** What finding mail hosts needs. */
 export interface DirectoryOptions {
   readonly resolver: Resolver
   readonly lists: () => EmailLists

@@ -22,6 +22,7 @@ export interface Ticket {
   settle(verdict: Verdict): void
 }
 
+/** The way of mail to a domain that has hosts. */
 export type HostsRoute = MailRoute & { readonly kind: 'hosts' }
 
 /** Tickets of one domain that may share a transaction. */

@@ -26,6 +26,7 @@ export const DEFAULT_TIMES: SessionTimes = {
   sessionMs: 120_000,
 }
 
+/** What a session needs. */
 export interface SessionOptions {
   /** Opens the connection; throws where it cannot. */
   readonly dial: () => Promise<Socket>
@@ -51,6 +52,7 @@ export interface Session {
   close(): void
 }
 
+/** Recipients that are asked for in one mail transaction. */
 export interface Transaction {
   readonly sender: string
   readonly recipients: readonly string[]

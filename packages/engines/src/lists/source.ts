@@ -21,6 +21,7 @@ export const NAME_LISTS = [
   'opt-out',
   'parking-ns',
 ] as const
+/** Name of a list of names. */
 export type NameListName = (typeof NAME_LISTS)[number]
 
 /** Lists whose entries are addresses or CIDR blocks; `threat` has a level of 1 to 9 after a tab. */
@@ -34,8 +35,10 @@ export const RANGE_LISTS = [
   'allow',
   'parking-ip',
 ] as const
+/** Name of a list of addresses. */
 export type RangeListName = (typeof RANGE_LISTS)[number]
 
 /** Lists whose entries are autonomous system numbers, `AS64500`, with a remark after a blank. */
 export const ASN_LISTS = ['datacenter-asn', 'threat-asn'] as const
+/** Name of a list of autonomous systems. */
 export type AsnListName = (typeof ASN_LISTS)[number]

@@ -1,5 +1,6 @@
 import type { DnsAnswer } from './resolver.ts'
 
+/** Answers that still hold. */
 export interface AnswerCache {
   get(key: string): DnsAnswer | undefined
   put(key: string, answer: DnsAnswer): void

@@ -17,6 +17,7 @@ export type Exchange =
   | { readonly kind: 'reply'; readonly reply: DnsReply }
   | { readonly kind: 'failed'; readonly reason: 'timeout' | 'malformed' | 'network' }
 
+/** What bounds one exchange. */
 export interface ExchangeLimits {
   readonly egress: Egress
   readonly timeoutMs: number

@@ -1,12 +1,14 @@
 import { CHECKING_DISABLED, RECURSION_DESIRED, decode, encode } from 'dns-packet'
 import type { Answer, DecodedPacket } from 'dns-packet'
 
+/** Data of an MX record. */
 export interface MxRecord {
   readonly preference: number
   /** Lower case without the last dot; `.` for a null MX (RFC 7505). */
   readonly exchange: string
 }
 
+/** Data of an SOA record, as far as it is used. */
 export interface SoaRecord {
   readonly mname: string
   readonly rname: string
@@ -25,6 +27,7 @@ export interface RecordOf {
   readonly SOA: SoaRecord
   readonly TXT: string
 }
+/** A type that can be asked for. */
 export type RecordType = keyof RecordOf
 
 /** A record of a type that is read; `data` has the shape that `RecordOf` gives its type. */
@@ -37,11 +40,13 @@ export type DnsRecord = {
   }
 }[RecordType]
 
+/** What is asked. */
 export interface Question {
   readonly name: string
   readonly type: RecordType
 }
 
+/** Bits of the head of a query. */
 export interface QueryFlags {
   readonly recursionDesired: boolean
   readonly checkingDisabled: boolean

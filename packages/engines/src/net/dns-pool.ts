@@ -23,6 +23,7 @@ export interface ServerPool {
   ): Promise<DnsReply | DnsFailure>
 }
 
+/** What a pool of servers needs. */
 export interface ServerPoolOptions {
   readonly servers: readonly string[]
   readonly egress: Egress

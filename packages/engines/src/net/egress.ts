@@ -30,6 +30,7 @@ export interface NetLog {
   warn(fields: object, message: string): void
 }
 
+/** What the guard lets through, and by what it connects. */
 export interface EgressOptions {
   /** CIDRs let through though they are special. */
   readonly allow: readonly string[]
@@ -37,6 +38,7 @@ export interface EgressOptions {
   readonly log?: NetLog
 }
 
+/** How a connection is secured. */
 export interface TlsRequest {
   /** The name sent as SNI and, where verified, expected in the certificate. */
   readonly servername: string
@@ -44,6 +46,7 @@ export interface TlsRequest {
   readonly verify?: boolean
 }
 
+/** Which connection is wanted. */
 export interface DialRequest {
   readonly address: string
   readonly port: number

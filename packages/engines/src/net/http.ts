@@ -8,6 +8,7 @@ import type { Egress } from './egress.ts'
 import { readBody } from './http-body.ts'
 import type { Resolver } from './resolver.ts'
 
+/** What is fetched, and its bounds. */
 export interface FetchRequest {
   readonly url: string
   readonly method?: 'GET' | 'POST' | 'HEAD'

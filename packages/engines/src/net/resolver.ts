@@ -22,18 +22,21 @@ export type DirectAnswer =
   | { readonly kind: 'reply'; readonly reply: DnsReply }
   | { readonly kind: 'failed'; readonly reason: DnsFailure | 'forbidden' }
 
+/** How a question is asked. */
 export interface ResolveOptions {
   readonly signal?: AbortSignal
   /** Asks a validating resolver to leave DNSSEC aside (the CD bit). */
   readonly checkingDisabled?: boolean
 }
 
+/** How a name server itself is asked. */
 export interface AskOptions {
   readonly signal?: AbortSignal
   /** Default 3,000. */
   readonly timeoutMs?: number
 }
 
+/** Asks the DNS. */
 export interface Resolver {
   /** Asks the configured servers. Never throws; on abort the answer is `failed`, `timeout`. */
   resolve<T extends RecordType>(
@@ -50,6 +53,7 @@ export interface Resolver {
   ): Promise<DirectAnswer>
 }
 
+/** What a resolver needs. */
 export interface ResolverOptions {
   /** `ip` or `ip:port` (`[ip]:port` for IPv6); asked in this order. */
   readonly servers: readonly string[]

@@ -33,6 +33,7 @@ const BACKOFF_MS = 400
 /** Longest pause within a call; a longer one is for the caller to wait. */
 const BACKOFF_MAX_MS = 2_000
 
+/** What a desk needs. */
 export interface DeskOptions extends BuyerOptions {
   /** Keeps which providers rest. */
   readonly memory: Memory

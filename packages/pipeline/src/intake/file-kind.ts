@@ -2,6 +2,7 @@ import { ListError } from './list-error.ts'
 
 /** The forms of a list that are read. */
 const LIST_FORMATS = ['csv', 'tsv', 'txt', 'ndjson'] as const
+/** One of the forms. */
 export type ListFormat = (typeof LIST_FORMATS)[number]
 
 /** First bytes of files that are no text, and what to do about them. Source: the formats' own documents. */

@@ -5,6 +5,7 @@ import { ListError } from './list-error.ts'
 
 /** What a column can be mapped to. */
 const LIST_FIELDS = ['email', 'phone', 'ip', 'domain', 'ref'] as const
+/** One of the fields. */
 export type ListField = (typeof LIST_FIELDS)[number]
 
 /** Which column feeds which field, and how sure that is; what the client said is sure. */

@@ -48,12 +48,14 @@ export interface Stage extends AsyncDisposable {
   close(): Promise<void>
 }
 
+/** An account of a stage, with its keys. */
 export interface StageAccount {
   readonly id: string
   readonly live: string
   readonly test: string
 }
 
+/** A call as a test sends it. */
 export interface CallInit {
   readonly key?: string
   readonly method?: string
@@ -61,6 +63,7 @@ export interface CallInit {
   readonly headers?: Readonly<Record<string, string>>
 }
 
+/** An answer as a test sees it. */
 export interface Answered {
   readonly status: number
   readonly headers: Headers

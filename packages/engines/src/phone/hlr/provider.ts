@@ -10,6 +10,7 @@ export const HLR_PROVIDERS = [
   'vonage-identity',
   'messente',
 ] as const
+/** Name of a provider, as settings write it. */
 export type HlrProviderName = (typeof HLR_PROVIDERS)[number]
 
 /** What a provider can tell; what it cannot stays unknown. */
@@ -102,6 +103,7 @@ export interface HlrQuery {
 /** One form for all providers: the answers stand in the order of the numbers. Never throws but for a bug. */
 export type HlrAdapter = (query: HlrQuery) => Promise<readonly HlrAnswer[]>
 
+/** What a provider said, or why it said nothing. */
 export type HlrAnswer = HlrVerdict | HlrFailure
 
 /** What the network says of a number. Null: the provider did not tell. */
