@@ -1,6 +1,8 @@
 import { z } from 'zod'
 import { flag, wholeNumber, wholeNumbers, wordList } from './settings.ts'
 
+const ZONE = /^([a-z0-9_-]{1,63}\.)+[a-z0-9-]{1,63}\.?$/i
+
 /** The outside world as the engines see it. Documented in docs/settings.md. */
 export const engineSettings = {
   /** `ip` or `ip:port`; unset: the system's. */
@@ -48,6 +50,12 @@ export const engineSettings = {
 
   IP_CITY_DB: z.string().optional(),
   IP_ASN_DB: z.string().optional(),
+  /** Zones of lists that are asked over DNS about each address. */
+  IP_DNS_LISTS: wordList()
+    .refine((zones) => zones.every((zone) => ZONE.test(zone)), {
+      message: 'expected names of zones, comma-separated',
+    })
+    .default([]),
 
   ...wholeNumbers({
     /** To one registry server, over all workers. */

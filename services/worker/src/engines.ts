@@ -7,6 +7,7 @@ import { createDomainEngine } from '@plumbline/engines/domain/engine'
 import { RDAP_LIST_FILE } from '@plumbline/engines/domain/rdap-list'
 import { createEmailEngine } from '@plumbline/engines/email/engine'
 import type { EmailLimits } from '@plumbline/engines/email/limits'
+import { dnsListsIn } from '@plumbline/engines/ip/dns-lists'
 import { createIpEngine } from '@plumbline/engines/ip/engine'
 import { createEgress, type Egress } from '@plumbline/engines/net/egress'
 import { fetchBounded } from '@plumbline/engines/net/http'
@@ -64,7 +65,7 @@ async function openEngine(
     case 'phone':
       return widened(await openPhone(context, outside))
     case 'ip':
-      return widened(await openIp(context))
+      return widened(await openIp(context, outside))
     case 'domain':
       return widened(await openDomain(context, outside, stack))
   }
@@ -141,13 +142,18 @@ async function openPhone(
   })
 }
 
-async function openIp({ settings, log }: WorkerContext): Promise<Engine<'ip'>> {
+async function openIp(
+  { settings, log }: WorkerContext,
+  { resolver }: Outside,
+): Promise<Engine<'ip'>> {
   const weights = await loadWeights(settings.SCORE_WEIGHTS_FILE)
+  const zones = settings.IP_DNS_LISTS
   return await createIpEngine({
     cityDb: settings.IP_CITY_DB,
     asnDb: settings.IP_ASN_DB,
     listsDir: await listsDir(settings),
     riskOf: (signals) => riskOf(signals, weights),
+    ...(zones.length === 0 ? {} : { dnsLists: { ...dnsListsIn(zones), resolver } }),
     log,
   })
 }

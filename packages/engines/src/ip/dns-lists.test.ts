@@ -1,16 +1,17 @@
 import { expect, test } from 'vitest'
 import type { Resolver } from '../net/resolver.ts'
 import { parseAddress } from './address.ts'
-import { askDnsLists, type DnsFindings, reversedName } from './dns-lists.ts'
+import { askDnsLists, type DnsFindings, dnsListsIn, reversedName } from './dns-lists.ts'
+import { createIpEngine } from './engine.ts'
 
 const SETTINGS = { torDnsel: true, blockZones: ['zen.example'] }
 
-async function ask(
-  text: string,
-  zones: Readonly<Record<string, string[] | 'failed'>>,
-): Promise<DnsFindings> {
-  const resolver: Resolver = {
+type Zones = Readonly<Record<string, string[] | 'failed'>>
+
+function resolverOf(zones: Zones, asked: string[] = []): Resolver {
+  return {
     async resolve(name) {
+      asked.push(name)
       const found = zones[name]
       if (found === 'failed') return { kind: 'failed', reason: 'timeout' }
       if (found === undefined) return { kind: 'nxdomain', ttlSeconds: 1 }
@@ -18,8 +19,11 @@ async function ask(
     },
     ask: async () => ({ kind: 'failed', reason: 'refused' }),
   }
+}
+
+async function ask(text: string, zones: Zones): Promise<DnsFindings> {
   const address = parseAddress(text) ?? new Uint8Array(4)
-  return askDnsLists(resolver, SETTINGS, address, new AbortController().signal)
+  return askDnsLists(resolverOf(zones), SETTINGS, address, new AbortController().signal)
 }
 
 test('an address stands in a zone with its parts reversed', () => {
@@ -57,4 +61,42 @@ test('no answer tells nothing, no such name tells no', async () => {
   expect((await ask('1.2.3.4', { '4.3.2.1.dnsel.torproject.org': 'failed' })).isTor).toBeNull()
   expect((await ask('1.2.3.4', {})).isTor).toBe(false)
   expect((await ask('2001:db8::1', {})).isTor).toBeNull()
+})
+
+test('an engine asks the zones that the operator names, and never about private or allowed addresses', async () => {
+  const asked: string[] = []
+  const zones = {
+    '4.3.2.5.dnsel.torproject.org': ['127.0.0.2'],
+    '5.3.2.5.zen.example': ['127.0.0.4'],
+  }
+  await using engine = await createIpEngine({
+    cityDb: '',
+    asnDb: '',
+    listsDir: null,
+    riskOf: (signals) => signals.length,
+    dnsLists: {
+      ...dnsListsIn(['zen.example.', 'DNSEL.torproject.org']),
+      resolver: resolverOf(zones, asked),
+    },
+    log: { debug() {}, info() {}, warn() {}, error() {} },
+    refreshMs: 0,
+  })
+  const subjects = ['5.2.3.4', '5.2.3.5', '10.0.0.1', '8.8.8.8', '2002:502:304::1']
+  const answers = await engine.run({
+    subjects,
+    depth: 'basic',
+    lane: 'bulk',
+    tenant: 't',
+    signal: new AbortController().signal,
+  })
+  expect(answers).toMatchObject([
+    { facts: { ip: '5.2.3.4', isTor: true, threatScore: 1 } },
+    { facts: { ip: '5.2.3.5', isTor: false, signals: [{ code: 'dnsbl' }] } },
+    { facts: { ip: '10.0.0.1', valid: false } },
+    { facts: { ip: '8.8.8.8', signals: [] } },
+    // Judged by the IPv4 address inside.
+    { facts: { isTor: true } },
+  ])
+  const told = asked.map((name) => name.split('.').slice(0, 4).toReversed().join('.'))
+  expect(new Set(told)).toEqual(new Set(['5.2.3.4', '5.2.3.5']))
 })

@@ -10,6 +10,15 @@ export interface DnsListSettings {
   readonly blockZones: readonly string[]
 }
 
+/** The lists in the zones that an operator names; the zone of the Tor Project is told from block lists. */
+export function dnsListsIn(zones: readonly string[]): DnsListSettings {
+  const names = zones.map((zone) => zone.toLowerCase().replace(/\.$/, ''))
+  return {
+    torDnsel: names.includes(TOR_ZONE),
+    blockZones: names.filter((name) => name !== TOR_ZONE),
+  }
+}
+
 /** What lists over DNS say of an address. */
 export interface DnsFindings {
   /** Null where nobody was asked or answered. */
