@@ -11,7 +11,7 @@ export interface Fault {
  * Proves the ledger against the balances at one moment: every balance is the sum of its entries and was
  * never below zero, what is held is what the open holds have left, every hold adds up to its entries,
  * nothing was given back twice or beyond what was taken, cycles follow each other with one grant each,
- * and every waiting debit is in the ledger. An empty list is no fault.
+ * and every waiting debit is in the ledger. An empty list is no fault. Source: decision 15.
  */
 export async function auditLedger(db: Db): Promise<readonly Fault[]> {
   const client = await db.pool.connect()

@@ -6,7 +6,7 @@ const SWEEP_LIMIT = 500
 
 /**
  * Refunds debits that have had no answer for longer than `olderThanSeconds` of database time; those
- * that another process is ending at this moment are left to it.
+ * that another process is ending at this moment are left to it. Source: decision 12.
  *
  * @returns the operations it gave back, whose idempotency keys are free again
  */
@@ -26,7 +26,10 @@ export async function sweepUnanswered(
   }
 }
 
-/** Turns every cycle that is over, so that plans and balances are right though nobody asks; counts them. */
+/**
+ * Turns every cycle that is over, so that plans and balances are right though nobody asks; counts them.
+ * Source: decision 14.
+ */
 export async function rollDue(db: Db): Promise<number> {
   let total = 0
   for (;;) {

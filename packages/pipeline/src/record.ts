@@ -110,7 +110,10 @@ function withFacts<C extends Check>(
   return { ...outcome, facts: { ...outcome.facts, ...facts } }
 }
 
-/** What a record is charged: nothing for our fault; without unknown parts where they are free. */
+/**
+ * What a record is charged, beside its price: nothing for our fault; without unknown parts where they are
+ * free. Source: decisions 3, 12 and 13.
+ */
 export function chargedCredits(
   product: Product,
   record: AnsweredRecord,

@@ -47,7 +47,10 @@ export type Started =
   | { readonly kind: 'running'; readonly row: BatchRow }
   | { readonly kind: 'short'; readonly available: number }
 
-/** Holds a list's credits, makes its tasks and moves it to `running`, all in the caller's transaction. */
+/**
+ * Holds a list's credits, makes its tasks and moves it to `running`, all in the caller's transaction: the
+ * one hold of decision 13, of which each chunk settles its own and the end releases the rest.
+ */
 export async function holdAndRun(tx: Tx, row: BatchRow): Promise<Started> {
   const live = row.mode === 'live'
   if (live && row.credits_estimate > 0) {

@@ -34,8 +34,8 @@ export async function createTasks(
 /**
  * Hands out tasks, by database time: at most `slots` of a check in flight, round-robin over accounts
  * (the account with the least in flight first). An account with nothing in flight may go into the
- * `reserve` beyond the slots, so that it never waits for another's long chunks. Of a group that
- * waits, one task is out at a time. What ran out of its lease counts as pending again, from the
+ * `reserve` beyond the slots, so that it never waits for another's long chunks (decision 38). Of a
+ * group that waits, one task is out at a time. What ran out of its lease counts as pending again, from the
  * second time on after a rest.
  */
 export async function leaseTasks(
