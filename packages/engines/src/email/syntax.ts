@@ -4,6 +4,7 @@ import { domainToASCII } from 'node:url'
 /** A parsed mailbox, or why the text is none. */
 export type Mailbox = ParsedMailbox | { readonly ok: false; readonly why: SyntaxFault }
 
+/** An address taken apart. */
 export interface ParsedMailbox {
   readonly ok: true
   /** Local part as written, quotes included. */
