@@ -99,7 +99,9 @@ function join(run: Run, subject: Subject, place: Place): void {
   const { tools, request } = run
   const listener = (verdict: Verdict): void => {
     const { mailbox } = verdict.finding
-    if (mailbox !== 'unknown') tools.dictionary.note(place.pair, mailbox === 'missing')
+    // A second look is no second name that was tried.
+    const isNew = subject.state.first === null && mailbox !== 'unknown'
+    if (isNew) tools.dictionary.note(place.pair, mailbox === 'missing')
     takeVerdict(run, subject, place, verdict)
   }
   const { ticket, isNew } = tools.flights.join(subject, request, listener)
