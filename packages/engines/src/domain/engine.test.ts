@@ -66,6 +66,14 @@ test('a 404 without an RDAP body goes to WHOIS, and alone is never a denial', as
   expect(world.whoisLines).toEqual(['com'])
 })
 
+test('a 404 of an RDAP server is a denial without a body too', async () => {
+  await using world = await startWorld({
+    rdap: (_req, res) => res.writeHead(404, { 'content-type': 'application/rdap+json' }).end(),
+  })
+  expect(await askOne(world, 'some.com')).toMatchObject({ facts: { registered: false } })
+  expect(world.whoisLines).toEqual([])
+})
+
 test('a denial by a server for a zone further up loses against a delegation', async () => {
   await using world = await startWorld({
     zone: healthyZone('x.ac.uk'),

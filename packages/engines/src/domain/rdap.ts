@@ -36,7 +36,7 @@ const MAX_RETRY_MS = 3_600_000
 
 /**
  * Asks one server about one name (RFC 9082 section 3.1.3). A 404 counts as a denial only from the very
- * server that the zone is listed with, as an RDAP body: pages of proxies say 404 too. Never throws.
+ * server that the zone is listed with, in the form of RDAP: pages of proxies say 404 too. Never throws.
  */
 export async function askRdap(
   base: RdapBase,
@@ -75,7 +75,7 @@ function judge(
   const body = parseBody(answer.body)
   if (status === 404) {
     const own = new URL(answer.url).hostname === server
-    if (own && isRdapError(body)) return { kind: 'absent', server }
+    if (own && (isRdapError(body) || isBareDenial(answer))) return { kind: 'absent', server }
     return { kind: 'failed', server, fault: 'a 404 without authority', busy: false }
   }
   if (status !== 200)
@@ -99,8 +99,12 @@ function parseBody(body: Uint8Array): unknown {
   }
 }
 
-// RFC 9083 section 6 asks for an error code; registries also send an empty object, or nothing at all
-// but the content type, so any JSON object that is no domain will do.
+// A body is optional (RFC 7480 section 5.3); without one the content type tells an RDAP server from a proxy.
+function isBareDenial({ body, headers }: Extract<HttpAnswer, { kind: 'response' }>): boolean {
+  return body.length === 0 && /^application\/rdap\+json\b/i.test(headers['content-type'] ?? '')
+}
+
+// RFC 9083 section 6 asks for an error code; registries also send an empty object.
 function isRdapError(body: unknown): boolean {
   if (typeof body !== 'object' || body === null || Array.isArray(body)) return false
   if (!('errorCode' in body)) return Object.keys(body).length === 0 || 'rdapConformance' in body
