@@ -3,12 +3,11 @@ import { open, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { readChunks, type StoredChunk } from '@plumbline/db/batches/chunks'
 import { lockBatch, moveBatch, readBatch, type BatchRow } from '@plumbline/db/batches/rows'
-import { claimStage } from '@plumbline/db/batches/stages'
 import { releaseRest } from './cancel.ts'
 import type { Pipeline } from './pipeline.ts'
 import { openRepeats } from './repeats.ts'
 import { rowWriter } from './result-rows.ts'
-import { keepStage } from './stage-lease.ts'
+import { workStage, type StageInHand } from './stage-lease.ts'
 import { readList } from './intake-stage.ts'
 
 /** Chunks read at a time, while the page before is being written. */
@@ -25,22 +24,23 @@ export async function runFinish(
   job: { batchId: string; lease: number },
   signal: AbortSignal,
 ): Promise<void> {
-  const lease = await claimStage(pipeline.db.kysely, job, pipeline.limits.leaseMs)
-  if (lease === undefined) return
-  await using kept = keepStage(pipeline, { batchId: job.batchId, lease })
-  const ended = AbortSignal.any([signal, kept.lost])
-  let batch = await readBatch(pipeline.db.kysely, job.batchId)
+  await workStage(pipeline, job, signal, (stage) => finish(pipeline, stage))
+}
+
+async function finish(pipeline: Pipeline, stage: StageInHand): Promise<void> {
+  const { batchId, lease, signal } = stage
+  let batch = await readBatch(pipeline.db.kysely, batchId)
   if (batch === undefined) return
   if (!batch.read_whole) {
     // Canceled while it was read: the result still holds every record.
-    const read = await readList(pipeline, batch, lease, ended)
+    const read = await readList(pipeline, batch, lease, signal)
     if (read !== 'read') return
-    batch = await readBatch(pipeline.db.kysely, job.batchId)
+    batch = await readBatch(pipeline.db.kysely, batchId)
     if (batch === undefined) return
   }
   const path = join(pipeline.scratchDir, `result-${randomUUID()}`)
   try {
-    const written = await writeResult(pipeline, batch, path, ended)
+    const written = await writeResult(pipeline, batch, path, signal)
     if (written.rows !== batch.rows_total) {
       throw new Error(`batch ${batch.id}: ${written.rows} rows written of ${batch.rows_total}`)
     }

@@ -8,7 +8,6 @@ import {
   updateBatch,
   type BatchRow,
 } from '@plumbline/db/batches/rows'
-import { claimStage } from '@plumbline/db/batches/stages'
 import { failBatch } from './cancel.ts'
 import { buildChunk } from './chunk-builder.ts'
 import { ListError } from './intake/list-error.ts'
@@ -16,7 +15,7 @@ import type { ListRow } from './intake/list-row.ts'
 import { openList, type OpenedList } from './intake/open-list.ts'
 import { readRows, type ListSummary } from './intake/read-rows.ts'
 import type { Pipeline } from './pipeline.ts'
-import { keepStage } from './stage-lease.ts'
+import { workStage, type StageInHand } from './stage-lease.ts'
 import { holdAndRun } from './start.ts'
 
 /** Chunks stored by one statement. */
@@ -34,17 +33,19 @@ export async function runIntake(
   job: { batchId: string; lease: number },
   signal: AbortSignal,
 ): Promise<void> {
-  const lease = await claimStage(pipeline.db.kysely, job, pipeline.limits.leaseMs)
-  if (lease === undefined) return
-  await using kept = keepStage(pipeline, { batchId: job.batchId, lease })
-  const batch = await readBatch(pipeline.db.kysely, job.batchId)
+  await workStage(pipeline, job, signal, (stage) => analyze(pipeline, stage))
+}
+
+async function analyze(pipeline: Pipeline, stage: StageInHand): Promise<void> {
+  const { batchId, lease, signal } = stage
+  const batch = await readBatch(pipeline.db.kysely, batchId)
   if (batch === undefined) return
   if (batch.stage_attempts > MAX_ATTEMPTS) {
-    await failBatch(pipeline, batch.id, { error: 'Internal Server Error', message: GAVE_UP }, lease)
+    await failBatch(pipeline, batchId, { error: 'Internal Server Error', message: GAVE_UP }, lease)
     return
   }
-  const read = await readList(pipeline, batch, lease, AbortSignal.any([signal, kept.lost]))
-  if (read === 'read') await startOrStop(pipeline, batch.id, lease)
+  const read = await readList(pipeline, batch, lease, signal)
+  if (read === 'read') await startOrStop(pipeline, batchId, lease)
 }
 
 const GAVE_UP = 'The list could not be read because of a fault of the service; nothing was charged.'

@@ -1,8 +1,39 @@
-import { renewStage } from '@plumbline/db/batches/stages'
+import { claimStage, renewStage, returnStage } from '@plumbline/db/batches/stages'
 import type { Pipeline } from './pipeline.ts'
 
+/** A stage that a worker has in hand. */
+export interface StageInHand {
+  readonly batchId: string
+  /** The fencing number that all its writes carry. */
+  readonly lease: number
+  /** Aborts when the worker stops, and when another worker may have the stage. */
+  readonly signal: AbortSignal
+}
+
+/**
+ * Works a leased stage and keeps its lease; does nothing where another worker has it. What a stopping
+ * worker breaks off goes to another at once, its attempt not spent.
+ */
+export async function workStage(
+  pipeline: Pick<Pipeline, 'db' | 'limits' | 'log'>,
+  job: { batchId: string; lease: number },
+  stopping: AbortSignal,
+  work: (stage: StageInHand) => Promise<void>,
+): Promise<void> {
+  const lease = await claimStage(pipeline.db.kysely, job, pipeline.limits.leaseMs)
+  if (lease === undefined) return
+  const stage = { batchId: job.batchId, lease }
+  await using kept = keepStage(pipeline, stage)
+  try {
+    await work({ ...stage, signal: AbortSignal.any([stopping, kept.lost]) })
+  } catch (error) {
+    if (!stopping.aborted) throw error
+    await returnStage(pipeline.db.kysely, stage)
+  }
+}
+
 /** Keeps a stage's lease until disposed; `lost` fires when another worker may have it. */
-export function keepStage(
+function keepStage(
   pipeline: Pick<Pipeline, 'db' | 'limits' | 'log'>,
   stage: { batchId: string; lease: number },
 ): AsyncDisposable & { readonly lost: AbortSignal } {

@@ -44,3 +44,13 @@ test('a result that could not be written a hundred times is written the next tim
     credits: { used: 1, held: 0 },
   })
 })
+
+test('a stage that a stopping worker breaks off goes out again at once, its attempt not spent', async () => {
+  await using place = await openPlace(2, 10)
+  const { pipeline } = place
+  const [first] = await leaseStages(pipeline.db.kysely, 60_000)
+  const job = { batchId: place.id, lease: first?.lease ?? 0 }
+  await runFinish(pipeline, job, AbortSignal.abort(new Error('stopping')))
+  const [again] = await leaseStages(pipeline.db.kysely, 60_000)
+  expect([first?.attempts, again?.attempts]).toEqual([3, 3])
+})

@@ -85,3 +85,15 @@ export async function renewStage(
   `.execute(db)
   return rows.length === 1
 }
+
+/** Gives a stage in hand back, its attempt not spent: for a worker that stops. */
+export async function returnStage(
+  db: Kysely<Tables>,
+  stage: { batchId: string; lease: number },
+): Promise<void> {
+  await sql`
+    update batches set lease_until = null, stage_attempts = greatest(0, stage_attempts - 1)
+    where id = ${stage.batchId} and lease = ${stage.lease}
+      and status in ('analyzing', 'finalizing', 'canceling')
+  `.execute(db)
+}
