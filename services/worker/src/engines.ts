@@ -12,6 +12,7 @@ import { createIpEngine } from '@plumbline/engines/ip/engine'
 import { createEgress, type Egress } from '@plumbline/engines/net/egress'
 import { fetchBounded } from '@plumbline/engines/net/http'
 import { createResolver, type Resolver } from '@plumbline/engines/net/resolver'
+import { rootFault } from '@plumbline/engines/net/root'
 import { createPhoneEngine } from '@plumbline/engines/phone/engine'
 import { riskOf } from '@plumbline/engines/score/score'
 import { loadWeights } from '@plumbline/engines/score/weights'
@@ -30,6 +31,9 @@ export interface OpenEngines extends AsyncDisposable {
   readonly all: readonly Engine<Check>[]
 }
 
+/** How long the resolver is asked whether it knows the root. */
+const ROOT_MS = 10_000
+
 /** Makes the engines of the checks that a worker serves, over one way out of the machine. */
 export async function openEngines(
   context: WorkerContext,
@@ -38,7 +42,12 @@ export async function openEngines(
   const { settings, log } = context
   await using stack = new AsyncDisposableStack()
   const egress = createEgress({ allow: settings.EGRESS_ALLOW, log })
-  const resolver = createResolver({ servers: settings.DNS_SERVERS ?? getServers(), egress })
+  const servers = settings.DNS_SERVERS ?? getServers()
+  const resolver = createResolver({ servers, egress })
+  // Looked at beside the start: a resolver that is slow keeps no worker from it.
+  void rootFault(resolver, AbortSignal.timeout(ROOT_MS)).then((fault) => {
+    if (fault !== null) log.warn({ servers }, `the resolver ${fault}; "cli doctor" tells more`)
+  })
   const outside = { egress, resolver }
   const all: Engine<Check>[] = []
   for (const check of checks) {

@@ -1,4 +1,5 @@
 import { createResolver } from '@plumbline/engines/net/resolver'
+import { rootFault } from '@plumbline/engines/net/root'
 import type { Outside } from '../outside.ts'
 import { attempt, ok, trouble, type Finding } from './finding.ts'
 
@@ -19,9 +20,13 @@ export async function examineDns(
         const tookMs = Math.round(performance.now() - startedAt)
         if (answer.kind === 'records') return [ok(`dns ${server}`, `answers in ${tookMs} ms`)]
         const advice = 'Set DNS_SERVERS to resolvers of the public DNS that this machine may ask.'
-        return answer.kind === 'failed'
-          ? [trouble(`dns ${server}`, 'failed', `no answer: ${answer.reason}`, advice)]
-          : [trouble(`dns ${server}`, 'degraded', `answers, and knows no ${KNOWN_NAME}`, advice)]
+        if (answer.kind === 'failed') {
+          return [trouble(`dns ${server}`, 'failed', `no answer: ${answer.reason}`, advice)]
+        }
+        const fault = await rootFault(resolver, signal)
+        return fault === null
+          ? [trouble(`dns ${server}`, 'degraded', `answers, and knows no ${KNOWN_NAME}`, advice)]
+          : [trouble(`dns ${server}`, 'failed', fault, advice)]
       }),
     ),
   )
