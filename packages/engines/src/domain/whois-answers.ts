@@ -276,7 +276,7 @@ export const REFUSALS: readonly LineRule[] = [
   },
   {
     pattern:
-      /\b(?:queries|requests|lookups|connections) exceeded\b|\bquer(?:y|ied) interval is too short|\baccess is too fast/i,
+      /\b(?:queries|requests|lookups|connections) exceeded\b|\bquer(?:y|ied) interval (?:is )?too short|\baccess is too fast/i,
     source: 'CNNIC, HKIRC, IIS',
   },
   {
@@ -328,5 +328,14 @@ export const REFUSALS: readonly LineRule[] = [
     pattern:
       /^access (?:to .{1,60} )?(?:has been |is |was )?(?:blocked|denied|refused|restricted)\b|^(?:refused|forbidden|denied|abuse detected)[.!]?$/i,
     source: 'in the words of any: access denied',
+  },
+  {
+    pattern: /\b(?:not|no longer) (?:allowed|permitted) to (?:connect|query|access)\b/i,
+    source: 'RIPN, in the words of any: not allowed to connect',
+  },
+  {
+    pattern:
+      /\b(?:ha|has) (?:excedido|superado)\b|\b(?:excedeu|ultrapassou)\b|\bdemasiad[ao]s (?:consultas|peticiones|conexiones|solicitudes)\b|\bmuitas consultas\b|\b(?:l[ií]mite|cuota|cota|quota)\b.{0,60}\b(?:exced|super|alcanz|atingid|d[eé]pass|atteint)|\btrop de (?:requ[eê]tes|connexions|demandes)\b|\btroppe (?:richieste|connessioni)\b|\bzu viele (?:anfragen|abfragen|verbindungen)\b|\b(?:limit|kontingent)\b.{0,60}(?:überschritten|erreicht|ausgeschöpft)|слишком много (?:запросов|соединений)|превышен|查询过于频繁|超过.{0,20}限制/iu,
+    source: 'registries that refuse in their own language',
   },
 ]

@@ -259,6 +259,25 @@ Queries per hour exceeded
 Your connection limit exceeded. Please slow down and try again later.
 ERROR: Query limit exceeded for your IP
 Access denied
+You are not allowed to connect
+Ha excedido el límite de consultas
+Se alcanzó el límite: la cuota fue superada
+Demasiadas consultas, intente más tarde
+Trop de requêtes
+Quota de requêtes dépassé
+Troppe richieste
+Zu viele Anfragen
+Превышен лимит запросов
+Слишком много запросов
+%ERROR:201: access denied for 192.0.2.1
+% Query interval too short
+Looup quota exceeded
+whois.domain-registry.test: only 1 request per second allowed, try again later
+daily whois-limit exceeded for client 192.0.2.1
+query_status: 440 Request Denied
+% Error: 55000000002 Connection refused; access control limit exceeded
+The WHOIS query quota for 192.0.2.1 has been exceeded and will be replenished in 50 seconds.
+BLACKLISTED: You have exceeded the query limit for your network or IP address.
 Access to this service has been blocked
 Your request is being rate limited
 You have reached the maximum allowed lookups
