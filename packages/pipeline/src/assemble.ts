@@ -8,6 +8,7 @@ import type {
 import { priceCredits, type Check, type Product } from '@plumbline/contract/products'
 import { riskLevel, type ResultOf } from '@plumbline/contract/results'
 import type { BareOutcomes, FraudScorer, Outcomes, Score } from '@plumbline/contract/score'
+import { explainParts, explainScore } from './explain.ts'
 
 /** A result and what it rests on. */
 export interface Assembled {
@@ -303,38 +304,5 @@ function fraudSignals(
           },
         }),
     credits_used,
-  }
-}
-
-/** Decision 2: for each part what is known and how. */
-function explainParts(outcomes: Outcomes): Record<string, Json> {
-  const parts: Record<string, Json> = {}
-  for (const check of suppliedChecks(outcomes)) {
-    const outcome = outcomes[check]
-    if (outcome !== undefined) parts[check] = explainPart(outcome)
-  }
-  return parts
-}
-
-function explainPart(outcome: NonNullable<Outcomes[Check]>): Json {
-  return {
-    status: outcome.status,
-    reason: outcome.reason,
-    evidence: outcome.evidence,
-    cached: outcome.cached,
-    checked_at: outcome.checkedAt,
-    duration_ms: outcome.durationMs,
-  }
-}
-
-function explainScore(score: Score): Json {
-  return {
-    reasons: score.reasons.map((reason) => ({ ...reason })),
-    coverage: {
-      supplied: [...score.coverage.supplied],
-      resolved: [...score.coverage.resolved],
-      unknown: [...score.coverage.unknown],
-    },
-    model_version: score.modelVersion,
   }
 }

@@ -9,12 +9,12 @@ import {
   splitTask,
   type ClaimedTask,
 } from '@plumbline/db/batches/tasks'
-import { packOutcomes, unpackSubjects, type ChunkSubjects, type StoredOutcome } from './codec.ts'
 import type { Tx } from '@plumbline/db/database'
 import { retryStatement } from '@plumbline/metering/retry'
+import { packOutcomes, unpackSubjects, type ChunkSubjects, type StoredOutcome } from './codec.ts'
+import type { Holder } from './hold-lease.ts'
 import type { Pipeline } from './pipeline.ts'
 import { settleChunk } from './settle.ts'
-import type { Holder } from './hold-lease.ts'
 
 /** Answers one kind of check; what a worker hands to the pipeline. */
 export type CheckRunner = Pick<Engine<Check>, 'run'>
