@@ -45,9 +45,7 @@ export async function openEngines(
   const servers = settings.DNS_SERVERS ?? getServers()
   const resolver = createResolver({ servers, egress })
   // Looked at beside the start: a resolver that is slow keeps no worker from it.
-  void rootFault(resolver, AbortSignal.timeout(ROOT_MS)).then((fault) => {
-    if (fault !== null) log.warn({ servers }, `the resolver ${fault}; "cli doctor" tells more`)
-  })
+  if (checks.length > 0) void tellRootFault(resolver, servers, log)
   const outside = { egress, resolver }
   const all: Engine<Check>[] = []
   for (const check of checks) {
@@ -55,6 +53,15 @@ export async function openEngines(
   }
   const owned = stack.move()
   return { all, [Symbol.asyncDispose]: () => owned.disposeAsync() }
+}
+
+async function tellRootFault(
+  resolver: Resolver,
+  servers: readonly string[],
+  log: WorkerContext['log'],
+): Promise<void> {
+  const fault = await rootFault(resolver, AbortSignal.timeout(ROOT_MS))
+  if (fault !== null) log.warn({ servers }, `the resolver ${fault}; "cli doctor" tells more`)
 }
 
 interface Outside {

@@ -37,7 +37,8 @@ export async function createIpEngine(options: IpEngineOptions): Promise<Engine<'
     for (const { name, status, detail } of store.health()) {
       if (said.has(`${name}: ${detail}`)) continue
       said.add(`${name}: ${detail}`)
-      options.log.warn({ name, status }, detail)
+      // `name` is the program's in a line of the log.
+      options.log.warn({ data: name, status }, detail)
     }
   }
   report()
