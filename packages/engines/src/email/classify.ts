@@ -209,7 +209,9 @@ function severityOf(code: number | null, enhanced: string | null): number {
   return byCode === 5 || byEnhanced === 5 ? 5 : byEnhanced
 }
 
-const IRONPORT_WORDS = 'unknown address error'
+/** Words that relays put before what another server said: IronPort, qmail, Exchange. */
+const RELAY_WORDS =
+  /unknown address error|remote (?:host|server|mta) (?:said|returned|responded)[: ]/g
 
 /** Lower case, one line, without mail addresses: a local part may hold any word. */
 function readable(text: string): string {
@@ -217,8 +219,7 @@ function readable(text: string): string {
   const plain = /[^\x20-\x5f\x61-\x7e]/.test(lower)
     ? folded(lower).replaceAll(/[’`]/g, "'").replaceAll(/\s+/g, ' ')
     : lower
-  // IronPort puts these words before whatever another server said.
-  const own = plain.includes(IRONPORT_WORDS) ? plain.replaceAll(IRONPORT_WORDS, '') : plain
+  const own = plain.replaceAll(RELAY_WORDS, '')
   return own.includes('  ') ? own.replaceAll(/ +/g, ' ') : own
 }
 
