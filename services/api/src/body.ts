@@ -29,7 +29,8 @@ export function mediaType(req: Request): string {
   return (end === -1 ? header : header.slice(0, end)).trim().toLowerCase()
 }
 
-function refuseType(req: Request): void {
+/** Refuses bodies that are no JSON in UTF-8 by their headers. */
+export function refuseType(req: Request): void {
   const header = req.headers['content-type']
   if (header === 'application/json' && req.headers['content-encoding'] === undefined) return
   if (mediaType(req) !== 'application/json') {
@@ -53,7 +54,8 @@ export function refuseEncoding(req: Request): void {
   }
 }
 
-function tooLarge(limitBytes: number): Problem {
+/** The refusal of a body of more than `limitBytes`. */
+export function tooLarge(limitBytes: number): Problem {
   return new Problem(
     'payload_too_large',
     `The body may have at most ${limitBytes} bytes; send less.`,
@@ -96,7 +98,8 @@ async function readBytes(req: Request, res: Response, limitBytes: number): Promi
   })
 }
 
-function parseJson(bytes: Buffer): unknown {
+/** Reads JSON. Throws `Problem('bad_request')` for what is none, without a word of what it was. */
+export function parseJson(bytes: Buffer): unknown {
   if (!isUtf8(bytes)) throw new Problem('bad_request', 'The body is not UTF-8; send JSON in UTF-8.')
   try {
     return JSON.parse(bytes.toString('utf8'))

@@ -9,8 +9,8 @@ import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Transform, type Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
+import { openArrival, type Arrival } from './arrival.ts'
 import { refuseEncoding, refuseLength, wantBody } from './body.ts'
-import { openFormBody, type FormBody } from './form-body.ts'
 
 /** A list as it lies in the scratch directory; `discard` erases it where nobody took it over. */
 export interface Upload {
@@ -67,7 +67,7 @@ export async function readUpload(
   const parts: Stored[] = []
   const writing = new AbortController()
   wantBody(req, res)
-  const body = openFormBody(req, bodyLimit)
+  const body = openArrival(req, bodyLimit, tooLarge)
   const form = asRequest(body)
   const settings: StreamedOptions = {
     storage: diskStorage(options.scratchDir, parts, writing.signal),
@@ -113,7 +113,7 @@ type StreamedOptions = multer.Options & {
 }
 
 /** Safe because multer asks a request for nothing but its headers and its bytes. */
-function asRequest(body: FormBody): Request {
+function asRequest(body: Arrival): Request {
   return body as unknown as Request
 }
 
@@ -207,11 +207,15 @@ function textFields(body: unknown): ReadonlyMap<string, string> {
   return fields
 }
 
+function tooLarge(): Problem {
+  return new Problem('payload_too_large', 'The file is larger than lists may be; split it.')
+}
+
 function refusal(error: unknown): unknown {
   if (error instanceof multer.MulterError) {
     switch (error.code) {
       case 'LIMIT_FILE_SIZE':
-        return new Problem('payload_too_large', 'The file is larger than lists may be; split it.')
+        return tooLarge()
       case 'LIMIT_UNEXPECTED_FILE':
       case 'LIMIT_FILE_COUNT':
         return new Problem('bad_request', 'Send exactly one file, as the part `file`.')

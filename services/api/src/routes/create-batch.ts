@@ -1,20 +1,14 @@
-import {
-  readBatchBody,
-  readUploadFields,
-  type BatchOptions,
-} from '@plumbline/contract/batch-request'
+import { readUploadFields, type BatchOptions } from '@plumbline/contract/batch-request'
 import { Problem } from '@plumbline/contract/problem'
 import { submitBatch } from '@plumbline/pipeline/submit'
 import type { Request, Response } from 'express'
-import { randomUUID } from 'node:crypto'
-import { rm, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
 import { admit, showBalance } from '../admit.ts'
-import { mediaType, readJson } from '../body.ts'
+import { mediaType } from '../body.ts'
 import type { Context } from '../context.ts'
 import { callerOf } from '../exchange.ts'
 import { once, refuseKeyShape, type Run } from '../once.ts'
 import { createPlaces } from '../places.ts'
+import { createRecordsReader } from '../records.ts'
 import { jsonReply, sendReply, type Reply } from '../reply.ts'
 import { readUpload } from '../upload.ts'
 import type { Handler } from './handler.ts'
@@ -34,6 +28,11 @@ interface List {
  * many at once as it may have unfinished: more could only fill disk and memory, to be refused in the end.
  */
 export function createBatch(ctx: Context): Handler {
+  const readRecords = createRecordsReader({
+    scratchDir: ctx.pipeline.scratchDir,
+    limitBytes: ctx.settings.RECORDS_BODY_LIMIT_BYTES,
+    records: ctx.settings.RECORDS_LIMIT,
+  })
   const arrivals = createPlaces(ctx.settings.UNFINISHED_BATCHES_LIMIT, tooManyArrivals)
   return async (req, res) => {
     const { accountId } = await admit(ctx.gate, req, res, { spends: true })
@@ -41,7 +40,7 @@ export function createBatch(ctx: Context): Handler {
     stack.use(arrivals.enter(accountId))
     // A header, so that what is wrong with it is said before a large file is sent.
     refuseKeyShape(req)
-    const list = await readList(ctx, req, res)
+    const list = await readList(ctx, req, res, readRecords)
     try {
       const reply = await once(
         ctx.once,
@@ -103,12 +102,20 @@ async function submit(ctx: Context, res: Response, list: List, run: Run): Promis
   return reply
 }
 
-async function readList(ctx: Context, req: Request, res: Response): Promise<List> {
+async function readList(
+  ctx: Context,
+  req: Request,
+  res: Response,
+  readRecords: ReturnType<typeof createRecordsReader>,
+): Promise<List> {
   switch (mediaType(req)) {
     case 'multipart/form-data':
       return await readFile(ctx, req, res)
-    case 'application/json':
-      return await readRecords(ctx, req, res)
+    case 'application/json': {
+      const records = await readRecords(req, res)
+      const sameAs = ['records', records.options, records.digest]
+      return { ...records, fileName: null, format: 'records', sameAs }
+    }
     default:
       throw new Problem(
         'unsupported_media_type',
@@ -135,23 +142,5 @@ async function readFile(ctx: Context, req: Request, res: Response): Promise<List
   } catch (error) {
     await upload.discard()
     throw error
-  }
-}
-
-async function readRecords(ctx: Context, req: Request, res: Response): Promise<List> {
-  const body = await readJson(req, res, ctx.settings.RECORDS_BODY_LIMIT_BYTES)
-  const { options, records } = readBatchBody(body, { records: ctx.settings.RECORDS_LIMIT })
-  const path = join(ctx.pipeline.scratchDir, `records-${randomUUID()}`)
-  await writeFile(path, records.map((record) => `${JSON.stringify(record)}\n`).join(''), {
-    flag: 'wx',
-    mode: 0o600,
-  })
-  return {
-    path,
-    fileName: null,
-    format: 'records',
-    options,
-    sameAs: [options, records],
-    discard: () => rm(path, { force: true }),
   }
 }

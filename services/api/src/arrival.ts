@@ -3,19 +3,19 @@ import type { Request } from 'express'
 import type { IncomingHttpHeaders } from 'node:http'
 import { Transform } from 'node:stream'
 
-/** The body of a form, apart from the connection that it comes by. */
-export type FormBody = Transform & { readonly headers: IncomingHttpHeaders }
+/** A body on its way in, apart from the connection that it comes by. */
+export type Arrival = Transform & { readonly headers: IncomingHttpHeaders }
 
 /** Bytes a second that a sender must keep up, and how often that is looked at. */
 const MIN_BYTES_PER_SECOND = 16 * 1_024
 const LOOK_MS = 5_000
 
 /**
- * Opens the body of a form of at most `limitBytes`. It fails with `Problem` 413 where more comes, and with
- * 400 where it is cut off or slower than the least rate, so that slow bodies cannot hold connections.
+ * Opens a body of at most `limitBytes`. It fails with `tooLarge` where more comes, and with `Problem` 400
+ * where it is cut off or slower than the least rate, so that slow bodies cannot hold connections.
  * Whoever has judged it destroys it, and the connection stays whole for the answer.
  */
-export function openFormBody(req: Request, limitBytes: number): FormBody {
+export function openArrival(req: Request, limitBytes: number, tooLarge: () => Problem): Arrival {
   let total = 0
   let lately = 0
   const counted = new Transform({
@@ -41,17 +41,13 @@ export function openFormBody(req: Request, limitBytes: number): FormBody {
   return Object.assign(req.pipe(counted), { headers: req.headers })
 }
 
-function tooLarge(): Problem {
-  return new Problem('payload_too_large', 'The file is larger than lists may be; split it.')
-}
-
 function tooSlow(): Problem {
   return new Problem(
     'bad_request',
-    `The form came slower than ${MIN_BYTES_PER_SECOND} bytes a second; send it in one go.`,
+    `The body came slower than ${MIN_BYTES_PER_SECOND} bytes a second; send it in one go.`,
   )
 }
 
 function cutOff(): Problem {
-  return new Problem('bad_request', 'The multipart body was cut off; send it whole.')
+  return new Problem('bad_request', 'The body was cut off; send it whole.')
 }
