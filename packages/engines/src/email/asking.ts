@@ -80,7 +80,9 @@ async function askHosts(
     // What another asker met a moment ago is a first look as good as any.
     return takeVerdict(run, subject, place, doubtOf(known))
   }
-  if (tools.way.isShut()) return end(unknownFinding('smtp_unavailable'))
+  if (tools.way.isShut()) {
+    return end(afterTwoLooks(subject.state.first, unknownFinding('smtp_unavailable')))
+  }
   const stops = tools.dictionary.stops(place.pair)
   if (stops === true || (stops !== false && (await stops))) {
     const finding = unknownFinding('probe_limit')
