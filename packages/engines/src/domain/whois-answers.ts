@@ -46,7 +46,7 @@ export const DENIALS: readonly LineRule[] = [
     source: 'ccTLD.UZ',
   },
   { pattern: /^\S{3,260} (?:- )?no match$/i, source: 'DNS.PT' },
-  { pattern: /^not available for second level registration/i, source: 'Verisign (.name)' },
+  { pattern: /^not available for (?:second level )?registration\b/i, source: 'Verisign (.name)' },
   { pattern: /^no such domain\b/i, source: 'JANET, NIC.cv' },
   { pattern: /^we do not have an entry in our database/i, source: 'SWITCH' },
   { pattern: /^not registered\b/i, source: 'IEDR, NIC.cm' },
@@ -67,7 +67,7 @@ export const DENIALS: readonly LineRule[] = [
   { pattern: /^(?:\*+ ?)?nothing found\b/i, source: 'KazNIC, NIC.at' },
   {
     pattern:
-      /^(?:domain )?(?:name )?\S{0,260} ?(?:is |are )?(?:free|available)(?: for (?:purchase|registration|sale).*| to register.*|[.!])?$/i,
+      /^(?!.*\bnot\b)(?:domain )?(?:name )?\S{0,260} ?(?:is |are )?(?:free|available)(?: for (?:purchase|registration|sale).*| to register.*|[.!])?$/i,
     source: 'ICB registries, Uniregistry, NIC.ch',
   },
   { pattern: /^available[.!]?$/i, source: 'RyCE, NIC.aw' },
@@ -216,6 +216,13 @@ export const DENIALS: readonly LineRule[] = [
   },
 ]
 
+/** Lines that deny another thing than the name: a host, a page, a person. */
+export const OF_ANOTHER =
+  /^(?:http\/\d|\d{3} not found$)|^(?:the )?(?:name ?servers?|hosts?|servers?|services?|pages?|files?|urls?|commands?|registrars?|contacts?|persons?|handles?|routes?|tlds?)\b|\b(?:find|locate|matching|such)\b.{0,30}\b(?:hosts?|servers?|services?|pages?|files?)\b/i
+
+/** How a page begins that answers in the place of a WHOIS server. */
+export const PAGE = /^\s*(?:HTTP\/\d|<!doctype html|<html)/i
+
 /** Values of a status that say the same. */
 export const FREE_STATUS =
   /^(?:220 )?(?:free|available|not registered|unassigned|no object found|not found|unregistered|no match|not assigned|invalid|deleted|not exist|510 )\b/i
@@ -246,7 +253,7 @@ export const REFUSALS: readonly LineRule[] = [
     source: 'AFNIC, Tucows',
   },
   {
-    pattern: /\btry again (?:later|in|after)\b|\bplease (?:try|retry)(?: again| later)/i,
+    pattern: /\btry again (?:later|in|after)\b|\bplease (?:try (?:again|later)|retry)\b/i,
     source: 'SIDN, Freenom',
   },
   {

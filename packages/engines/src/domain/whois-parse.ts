@@ -1,4 +1,4 @@
-import { DENIALS, FREE_STATUS, REFUSALS, RESERVED } from './whois-answers.ts'
+import { DENIALS, FREE_STATUS, OF_ANOTHER, PAGE, REFUSALS, RESERVED } from './whois-answers.ts'
 import { dateOrderOf, DATE_SENTENCES, DATE_WORDS, FIELDS } from './whois-rules.ts'
 import type { FieldRule } from './whois-rules.ts'
 import { parseWhoisDate } from './whois-date.ts'
@@ -36,6 +36,7 @@ export interface WhoisRecord {
 
 /** Reads a reply of port 43, of whatever registry. */
 export function parseWhois(text: string, hints: WhoisHints = {}): WhoisRecord {
+  if (PAGE.test(text)) return BLANK
   const reply = ofTheName(readWhoisText(text))
   const order = orderOf(reply, hints)
   const created = dateField('created', reply, order)
@@ -103,6 +104,7 @@ const AROUND = /^(?:(?:error|info|notice|result|message)\b[\s:.-]*(?:\d+[\s:]+)?
 
 function isDenial(line: string): boolean {
   const bare = line.replace(AROUND, '')
+  if (OF_ANOTHER.test(bare)) return false
   return DENIALS.some(({ pattern }) => pattern.test(line) || pattern.test(bare))
 }
 

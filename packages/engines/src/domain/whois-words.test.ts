@@ -324,6 +324,42 @@ test.each(repliesOf(FAULTS))('a fault of the server says nothing of the name: %j
   expect(parseWhois(`${reply}\r\n`).registered).toBeNull()
 })
 
+const NO_WORD = `
+No such host is known
+No whois server is known for this kind of object.
+This TLD has no whois server
+not authoritative for this domain
+Domain not served here
+Invalid domain name
+Malformed request
+unknown option
+Only .test domains are supported
+Domain registration is not possible
+Name server not found: ns1.name.test
+Host not found
+Error: host not found
+Unable to find host
+cannot find server
+Cannot locate whois server for name.test
+service not found
+command not found
+404 Not Found
+HTTP/1.1 404 Not Found
+<html><head><title>404 Not Found</title></head><body>Domain not found</body></html>
+Registrar not found
+Contact not found
+No matching server
+WHOIS data not available
+No data available at this time, please retry
+Domain not available
+Domain is not available
+name.test is not available for registration
+`
+
+test.each(repliesOf(NO_WORD))('no word about the name: %j', (reply) => {
+  expect(parseWhois(`${reply}\r\n`).registered).toBeNull()
+})
+
 test('the end of a sentence of the terms is no answer', () => {
   const terms =
     'Whoever asks for more than a fair share of the records may find himself\nblacklisted 3 days.'
