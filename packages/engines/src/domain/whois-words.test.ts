@@ -368,37 +368,3 @@ test('the end of a sentence of the terms is no answer', () => {
   expect(parseWhois(`${more}\n\nDomain: name.test\nOwner: Somebody\n`).registered).toBe(true)
   expect(parseWhois(`${more}\n`).registered).toBeNull()
 })
-
-test.each([
-  [
-    "Domain: name.test\nBureau d'enregistrement: Acme\nDate de création: 2001-02-03\nDate d'expiration: 2027-02-03\n",
-  ],
-  [
-    'Dominio: name.test\nRegistrador: Acme\nFecha de registro: 03/02/2001\nFecha de vencimiento: 03/02/2027\n',
-  ],
-  [
-    'Nome de domínio: name.test\nEntidade registradora: Acme\nData de criação: 03/02/2001\nData de expiração: 03/02/2027\n',
-  ],
-  [
-    'Domain: name.test\nRegistrar: Acme\nRegistrierungsdatum: 03.02.2001\nAblaufdatum: 03.02.2027\n',
-  ],
-  [
-    'Домен: name.test\nРегистратор: Acme\nДата регистрации: 03.02.2001\nДата окончания регистрации: 03.02.2027\n',
-  ],
-  [
-    'Alan adı: name.test\nKayıt Kuruluşu: Acme\nKayıt tarihi: 03.02.2001\nBitiş tarihi: 03.02.2027\n',
-  ],
-  ['Tên miền: name.test\nNhà đăng ký: Acme\nNgày đăng ký: 03-02-2001\nNgày hết hạn: 03-02-2027\n'],
-  ['域名: name.test\n注册商: Acme\n注册时间: 2001-02-03 12:20:05\n过期时间: 2027-02-03 12:20:05\n'],
-  ['網域名稱: name.test\n註冊商: Acme\n建立日期: 2001-02-03\n到期日期: 2027-02-03\n'],
-  [
-    'Domain  name    name.test\nRegistrar    Acme\nRegistered on   2001-02-03\nExpires    on   2027-02-03\n',
-  ],
-])('a record is read in the language of its registry: %j', (reply) => {
-  expect(parseWhois(reply)).toMatchObject({
-    registered: true,
-    registrar: 'Acme',
-    created: '2001-02-03',
-    expires: '2027-02-03',
-  })
-})
