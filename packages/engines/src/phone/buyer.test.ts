@@ -43,6 +43,26 @@ test('a query whose outcome was lost leaves the number in doubt, and is not boug
   expect(world.bought).toEqual([MOBILE])
 })
 
+test('a server that fails before the query is sent leaves no number in doubt', async () => {
+  const world = createWorld()
+  const { budget } = world
+  let isDown = true
+  const flaky: World = {
+    ...world,
+    budget: {
+      take: async (...ask) => {
+        if (isDown) throw new Error('the server is down')
+        return budget.take(...ask)
+      },
+    },
+  }
+  await using engine = await engineOf(flaky, [FIRST], { dailyCap: 5 })
+  await expect(ask(engine, [MOBILE])).rejects.toThrow('the server is down')
+  isDown = false
+  expect(await ask(engine, [MOBILE])).toMatchObject([{ reason: 'hlr_connected' }])
+  expect(world.bought).toEqual([MOBILE])
+})
+
 test('no number is bought twice over 200 kills at random moments', async () => {
   const numbers = Array.from({ length: 200 }, (_, index) => `+4179${2_000_000 + index}`)
   const world = createWorld()

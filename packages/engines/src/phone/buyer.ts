@@ -1,4 +1,4 @@
-import type { Memory } from '@plumbline/contract/engine'
+import type { Memory, Spending } from '@plumbline/contract/engine'
 import { type AllowanceOptions, takeDay, takeRate, takeSlot } from './allowance.ts'
 import { HLR_ADAPTERS } from './hlr/adapters.ts'
 import { failure, type HlrAnswer, type HlrFailure, type HlrFetch } from './hlr/provider.ts'
@@ -56,10 +56,9 @@ export async function buy(
   if (slot === null) return new Map(numbers.map((number) => [number, crowded()]))
   let foreign: readonly string[] = []
   try {
-    const claims = await Promise.all(numbers.map((number) => claim(options, provider, number)))
-    const claimed = numbers.filter((_, index) => claims[index] === true)
-    foreign = numbers.filter((_, index) => claims[index] !== true)
-    for (const [number, purchase] of await spend(options, provider, claimed)) {
+    const claimed = await claimAll(options, provider, numbers)
+    foreign = numbers.filter((number) => !claimed.has(number))
+    for (const [number, purchase] of await spend(options, provider, [...claimed])) {
       results.set(number, purchase)
     }
   } finally {
@@ -92,18 +91,13 @@ async function spend(
   provider: HlrProviderSettings,
   claimed: readonly string[],
 ): Promise<ReadonlyMap<string, Purchase>> {
-  const results = new Map<string, Purchase>()
-  // Another worker may have bought between our look and our claim.
-  const kept = await keptVerdicts(options.purchases, claimed)
-  for (const [number, bought] of kept) results.set(number, { kind: 'bought', bought, cached: true })
-  const wanted = claimed.filter((number) => !kept.has(number))
-  const spending = await takeDay(options, provider, wanted.length)
-  const allowed = wanted.slice(0, spending.count)
-  for (const number of wanted.slice(allowed.length)) results.set(number, capped())
-  if (allowed.length > 0 && !(await takeRate(options, provider))) {
-    await spending.giveBack(allowed.length)
-    for (const number of allowed.splice(0)) results.set(number, crowded())
-  }
+  const { results, allowed, spending } = await admit(options, provider, claimed).catch(
+    async (error: unknown) => {
+      // Nothing was sent yet: whoever comes next may buy them.
+      await letGo(options, claimed)
+      throw error
+    },
+  )
   await options.purchases.delete([...results.keys()].map(KEYS.intent))
   if (allowed.length === 0) return results
   const answers = await HLR_ADAPTERS[provider.name]({
@@ -122,6 +116,27 @@ async function spend(
   const unsold = allowed.filter((number) => results.get(number)?.kind === 'refused')
   if (unsold.length > 0) await spending.giveBack(unsold.length)
   return results
+}
+
+/** Which of the claimed numbers may be bought now, and what came of the others. */
+async function admit(
+  options: BuyerOptions,
+  provider: HlrProviderSettings,
+  claimed: readonly string[],
+): Promise<{ results: Map<string, Purchase>; allowed: readonly string[]; spending: Spending }> {
+  const results = new Map<string, Purchase>()
+  // Another worker may have bought between our look and our claim.
+  const kept = await keptVerdicts(options.purchases, claimed)
+  for (const [number, bought] of kept) results.set(number, { kind: 'bought', bought, cached: true })
+  const wanted = claimed.filter((number) => !kept.has(number))
+  const spending = await takeDay(options, provider, wanted.length)
+  const allowed = wanted.slice(0, spending.count)
+  for (const number of wanted.slice(allowed.length)) results.set(number, capped())
+  if (allowed.length > 0 && !(await takeRate(options, provider))) {
+    await spending.giveBack(allowed.length)
+    for (const number of allowed.splice(0)) results.set(number, crowded())
+  }
+  return { results, allowed, spending }
 }
 
 /** Keeps what was bought, then lets go of the intents of all that are settled. */
@@ -163,15 +178,39 @@ function purchaseOf(
   return { kind: 'refused', failure: answer }
 }
 
-async function claim(
-  { purchases, policy, clock }: BuyerOptions,
+/** The numbers of which nobody else has begun a purchase, claimed. Throws with none of them claimed. */
+async function claimAll(
+  options: BuyerOptions,
   provider: HlrProviderSettings,
-  number: string,
-): Promise<boolean> {
+  numbers: readonly string[],
+): Promise<ReadonlySet<string>> {
+  const { purchases, policy, clock } = options
   const atMs = clock.now()
   const untilMs = atMs + policy.timeoutMs * 2 + STORE_MS
   const value = intentJson({ provider: provider.name, atMs, untilMs })
-  return purchases.claim({ key: KEYS.intent(number), value, ttlMs: policy.cacheMs })
+  const claims = await Promise.allSettled(
+    numbers.map((number) =>
+      purchases.claim({ key: KEYS.intent(number), value, ttlMs: policy.cacheMs }),
+    ),
+  )
+  const claimed = numbers.filter((_, at) => {
+    const claim = claims[at]
+    return claim?.status === 'fulfilled' && claim.value
+  })
+  for (const claim of claims) {
+    if (claim.status === 'fulfilled') continue
+    await letGo(options, claimed)
+    throw claim.reason
+  }
+  return new Set(claimed)
+}
+
+/**
+ * Drops claims that are surely ours and of which nothing was sent; where that fails too they stay in doubt, and cost
+ * nothing.
+ */
+async function letGo({ purchases }: BuyerOptions, numbers: readonly string[]): Promise<void> {
+  await purchases.delete(numbers.map(KEYS.intent)).catch(() => undefined)
 }
 
 /** What another worker is buying: a caller waits for it, a list comes back; in doubt once its time has passed. */

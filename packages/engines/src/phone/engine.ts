@@ -144,6 +144,7 @@ function settle(
       // Most queries end long before their time is up.
       afterMs: Math.min(network.retryMs ?? LATER_MS, isBegun ? BEGUN_MS * 2 ** tries : Infinity),
       group: `hlr:${isBegun ? 'begun:' : ''}${network.provider ?? 'any'}`,
+      isOwnWait: isBegun,
       reason: network.reason,
       state: { tries: tries + 1 },
     }
