@@ -136,6 +136,13 @@ async function hasOwner(url: string): Promise<'yes' | 'no' | 'silent'> {
   }
 }
 
+/**
+ * Reasons not to start that pass. The last is what the old server's processes write on their way out, into the same
+ * file, over what the new one said of their memory.
+ */
+const PASSING =
+  /postmaster\.pid" already exists|pre-existing shared memory|Address already in use|unexpected postmaster exit/
+
 /** Starts the server on the data; undefined where another came first or the last one's memory lingers. */
 async function startServer(
   options: EmbeddedOptions,
@@ -149,9 +156,7 @@ async function startServer(
   if (!(await becameReady(cluster.data, child, exited))) {
     const log = await logTail(cluster.home)
     // Both end by themselves: the other server is joined, the old one's processes are on their way out.
-    if (
-      /postmaster\.pid" already exists|pre-existing shared memory|Address already in use/.test(log)
-    ) {
+    if (PASSING.test(log)) {
       if (options.port === undefined || !log.includes('Address already in use')) return undefined
     }
     throw new Error(`Postgres ended while starting: ${log}`)
