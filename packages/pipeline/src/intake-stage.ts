@@ -11,15 +11,19 @@ import {
 import { failBatch } from './cancel.ts'
 import { buildChunk } from './chunk-builder.ts'
 import { ListError } from './intake/list-error.ts'
-import type { ListRow } from './intake/list-row.ts'
+import { charsOf, type ListRow } from './intake/list-row.ts'
 import { openList, type OpenedList } from './intake/open-list.ts'
 import { readRows, type ListSummary } from './intake/read-rows.ts'
 import type { Pipeline } from './pipeline.ts'
 import { workStage, type StageInHand } from './stage-lease.ts'
 import { holdAndRun } from './start.ts'
 
-/** Chunks stored by one statement. */
+/** Chunks stored by one statement at most, and bytes from which on they are enough. */
 const CHUNKS_AN_INSERT = 8
+const BYTES_AN_INSERT = 2_097_152
+
+/** Characters from which on a chunk is full, however few its rows: a worker holds dozens of chunks. */
+const CHUNK_CHARS = 1_048_576
 
 /** Tries before a list is given up, over ten minutes and more: it may be what kills the worker. */
 const MAX_ATTEMPTS = 6
@@ -104,18 +108,25 @@ async function storeList(
   let estimate = 0
   let no = 0
   let open: ListRow[] = []
+  let openChars = 0
   let chunks: NewChunk[] = []
+  let chunkBytes = 0
   // One insert is on its way while the next chunks are read.
   let inserting: Promise<boolean> = Promise.resolve(true)
   const closeChunk = async (): Promise<boolean> => {
-    chunks.push(buildChunk(no++, open))
+    const chunk = buildChunk(no++, open)
+    chunks.push(chunk)
+    chunkBytes += chunk.cells.length + chunk.subjects.length
     open = []
-    return chunks.length < CHUNKS_AN_INSERT || (await flush())
+    openChars = 0
+    const enough = chunks.length >= CHUNKS_AN_INSERT || chunkBytes >= BYTES_AN_INSERT
+    return !enough || (await flush())
   }
   const flush = async (): Promise<boolean> => {
     if (!(await inserting)) return false
     const full = chunks
     chunks = []
+    chunkBytes = 0
     if (full.length === 0) return true
     inserting = insertChunks(pool, stage, full)
     // Awaited before the next insert; a failure in between must not go unheard.
@@ -127,7 +138,9 @@ async function storeList(
     for (const row of block) {
       if (row.kind === 'billable') estimate += priceOf(batch, row)
       open.push(row)
-      if (open.length >= pipeline.limits.chunkRecords && !(await closeChunk())) return 'lost'
+      openChars += charsOf(row)
+      const full = open.length >= pipeline.limits.chunkRecords || openChars >= CHUNK_CHARS
+      if (full && !(await closeChunk())) return 'lost'
     }
   }
   if (open.length > 0) await closeChunk()

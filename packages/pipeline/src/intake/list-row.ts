@@ -33,6 +33,13 @@ export interface ListRow {
   readonly error: string | undefined
 }
 
+/** Characters that a row's cells hold. */
+export function charsOf({ cells }: ListRow): number {
+  let chars = 0
+  for (const cell of cells) chars += cell.length
+  return chars
+}
+
 /** Counts of what was read so far. */
 export interface RowCounts {
   readonly total: number

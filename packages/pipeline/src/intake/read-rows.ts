@@ -7,6 +7,7 @@ import { createLineReader } from './line-reader.ts'
 import { countryOf } from './country.ts'
 import { ListError } from './list-error.ts'
 import {
+  charsOf,
   createRowMaker,
   lineFault,
   type ListRow,
@@ -40,8 +41,9 @@ export interface RowStream extends AsyncIterable<RowBlock> {
   summary(): ListSummary
 }
 
-/** Rows in a block, but the last. */
+/** Rows in a block at most, and characters from which on it is full: rows may be of 64 KiB each. */
 const BLOCK_ROWS = 500
+const BLOCK_CHARS = 1_048_576
 
 /**
  * Reads the rows of a list as a stream, in memory bounded by the list's limits and 21 to 28 bytes for
@@ -58,6 +60,7 @@ export function readRows(list: OpenedList, signal: AbortSignal): RowStream {
     const decoder = createDecoder(list.found)
     let size = 0
     let block: ListRow[] = []
+    let blockChars = 0
     const { limits } = list.options
     const texts = async function* (): AsyncGenerator<ListRow[]> {
       for await (const chunk of unpackedBytes(list.source, list.gzip, limits, signal)) {
@@ -78,9 +81,11 @@ export function readRows(list: OpenedList, signal: AbortSignal): RowStream {
       }
       for (const row of read) {
         block.push(row)
-        if (block.length === BLOCK_ROWS) {
+        blockChars += charsOf(row)
+        if (block.length === BLOCK_ROWS || blockChars >= BLOCK_CHARS) {
           yield block
           block = []
+          blockChars = 0
         }
       }
     }
