@@ -68,6 +68,11 @@ export async function isStillLetIn(gate: Gate, req: Request): Promise<boolean> {
   return key !== undefined && (await gate.keyring.find(key)) !== undefined
 }
 
+/** Refuses a request whose key was revoked since it was let in: a large body may take hours to come. */
+export async function refuseRevoked(gate: Gate, req: Request): Promise<void> {
+  if (!(await isStillLetIn(gate, req))) throw invalidKey()
+}
+
 /**
  * Reads what a known account can spend where its answer lacks it; `exact` asks the ledger, else it may be
  * a second old.
@@ -96,18 +101,20 @@ function bearer(header: string | undefined): string | undefined {
 /** One answer for keys that are missing, malformed, unknown or revoked, so that nothing can be told from it. */
 async function unauthorized(gate: Gate, req: Request): Promise<Problem> {
   const { granted, retryMs } = await gate.failedKeys.take(networkOf(req.ip ?? ''))
-  if (granted) {
-    return new Problem(
-      'unauthorized',
-      'The API key is missing or invalid; send `Authorization: Bearer <API_KEY>`.',
-    )
-  }
+  if (granted) return invalidKey()
   return new Problem(
     'too_many_requests',
     'Too many calls without a valid API key; check the key and come again later.',
     {
       retryAfterSeconds: Math.ceil(retryMs / 1_000),
     },
+  )
+}
+
+function invalidKey(): Problem {
+  return new Problem(
+    'unauthorized',
+    'The API key is missing or invalid; send `Authorization: Bearer <API_KEY>`.',
   )
 }
 

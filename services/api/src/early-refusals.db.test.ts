@@ -1,3 +1,5 @@
+import { revokeKey } from '@plumbline/db/keys'
+import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { openStage, type Stage } from './stage/stage.ts'
@@ -128,6 +130,27 @@ test('an account sends as many lists at once as it may have unfinished, and othe
   for (const socket of held) socket.destroy()
   await expect.poll(() => narrow.scratch()).toEqual([])
   expect((await narrow.call('/v1/batches', { key: busy.live, body: form })).status).toBe(202)
+})
+
+test('a list whose key is revoked while it is sent is not taken', async () => {
+  const account = await stage.account()
+  const port = Number(new URL(stage.url).port)
+  const body = `${part('name="product"')}email\r\n${FILE}email\na@example.com\n`
+  const end = '\r\n--b--\r\n'
+  const socket = openRaw(port, start('/v1/batches', withKey(account.live, FORM), body, end.length))
+  await expect.poll(() => stage.scratch()).toHaveLength(1)
+  await revokeKey(stage.db, { accountId: account.id, mode: 'live' })
+  // A key is known for less than a second.
+  await expect
+    .poll(async () => (await stage.call('/v1/account', { key: account.live })).status, {
+      timeout: 5_000,
+    })
+    .not.toBe(200)
+  socket.write(end)
+  const [answer] = await once(socket, 'data')
+  expect(String(answer)).toMatch(/^HTTP\/1\.1 401 /)
+  socket.destroy()
+  await expect.poll(() => stage.scratch()).toEqual([])
 })
 
 /** A client that has sent the start of a request and waits. */

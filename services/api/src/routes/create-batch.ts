@@ -2,7 +2,7 @@ import { readUploadFields, type BatchOptions } from '@plumbline/contract/batch-r
 import { Problem } from '@plumbline/contract/problem'
 import { submitBatch } from '@plumbline/pipeline/submit'
 import type { Request, Response } from 'express'
-import { admit, showBalance } from '../admit.ts'
+import { admit, refuseRevoked, showBalance } from '../admit.ts'
 import { mediaType } from '../body.ts'
 import type { Context } from '../context.ts'
 import { callerOf } from '../exchange.ts'
@@ -42,6 +42,7 @@ export function createBatch(ctx: Context): Handler {
     refuseKeyShape(req)
     const list = await readList(ctx, req, res, readRecords)
     try {
+      await refuseRevoked(ctx.gate, req)
       const reply = await once(
         ctx.once,
         req,
