@@ -1,4 +1,4 @@
-import { mkdtemp, readdir, readFile, writeFile } from 'node:fs/promises'
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -175,6 +175,18 @@ test.each([
   expect(update?.status).toMatch(/refused|failed/)
   expect(await readFile(join(mirror.dir, UPDATED_FILES.city))).toEqual(before)
   expect(await cityOf(mirror.dir, '1.1.1.1')).toBe('Bern')
+})
+
+test('a file that broke on disk or is gone is fetched again', async () => {
+  await using mirror = await openMirror()
+  mirror.files.set(`${CITY}-2026-11.mmdb.gz`, gzipSync(cityFile('Bern')))
+  await mirror.update()
+  const path = join(mirror.dir, UPDATED_FILES.city)
+  for (const harm of [() => writeFile(path, 'broken'), () => rm(path)]) {
+    await harm()
+    expect(await mirror.update()).toMatchObject([{ status: 'updated', count: 15 }, {}])
+    expect(await mirror.update()).toMatchObject([{ status: 'unchanged' }, {}])
+  }
 })
 
 test('a worker reads the packaged data where the updated file broke on disk, and says so', async () => {

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
-import { mkdir } from 'node:fs/promises'
+import { mkdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { gunzip } from 'node:zlib'
 import { type ListVersion, readVersions, writeVersions } from '../lists/versions.ts'
@@ -89,7 +90,7 @@ async function updateOne(
   source: DatabaseSource,
 ): Promise<SourceUpdate> {
   const versions = await readVersions(options.dir)
-  const before = versions[source.file]
+  const before = await soundVersion(join(options.dir, source.file), versions[source.file])
   const done = (
     status: SourceUpdate['status'],
     detail: string,
@@ -111,13 +112,26 @@ async function updateOne(
       date: judged.date ?? month,
       fetchedAt: now.toISOString(),
       count: judged.networkCount,
-      sha256: createHash('sha256').update(fetched).digest('hex'),
+      sha256: sha256Of(fetched),
       sizeBytes: fetched.length,
     }
     await writeVersions(options.dir, { ...versions, [source.file]: version })
     return done('updated', `${judged.networkCount} networks, of ${version.date}`, version.count)
   }
   return done('failed', `neither this month's file nor the one before is at ${DB_IP}`)
+}
+
+/** The version of a file, unless the file is no longer what was fetched. */
+async function soundVersion(
+  path: string,
+  version: ListVersion | undefined,
+): Promise<ListVersion | undefined> {
+  if (version === undefined) return undefined
+  return sha256Of(await readFile(path)) === version.sha256 ? version : undefined
+}
+
+function sha256Of(bytes: Buffer): string {
+  return createHash('sha256').update(bytes).digest('hex')
 }
 
 /** This month and the one before, by UTC. */

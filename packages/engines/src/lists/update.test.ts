@@ -1,4 +1,4 @@
-import { mkdtemp, readdir, readFile } from 'node:fs/promises'
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
@@ -74,6 +74,16 @@ test('the same list again changes nothing', async () => {
   const dir = await emptyFolder()
   await update(dir, GOOD)
   expect(await update(dir, `${GOOD}\n\n`)).toMatchObject({ status: 'unchanged', count: 4 })
+})
+
+test('a list that is gone, or of which nothing is noted any more, is written again', async () => {
+  const dir = await emptyFolder()
+  await update(dir, GOOD)
+  await rm(join(dir, 'vpn.example.txt'))
+  expect(await update(dir, GOOD)).toMatchObject({ status: 'updated', count: 4 })
+  await writeFile(join(dir, 'versions.json'), '{"vpn.exam')
+  expect(await update(dir, GOOD)).toMatchObject({ status: 'updated', count: 4 })
+  expect(await update(dir, GOOD)).toMatchObject({ status: 'unchanged', count: 4 })
 })
 
 test.each([

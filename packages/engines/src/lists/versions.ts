@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises'
+import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { writeWhole } from './write-whole.ts'
 
@@ -19,11 +19,23 @@ export type ListVersions = Readonly<Record<string, ListVersion>>
 
 const VERSIONS_FILE = 'versions.json'
 
-/** The versions of the files in a folder; empty where nothing was fetched yet. */
+/**
+ * The versions of the files in a folder that are still there; empty where nothing was fetched yet, or what was noted of
+ * it cannot be read: all is fetched again then.
+ */
 export async function readVersions(dir: string): Promise<ListVersions> {
   const text = await readFile(join(dir, VERSIONS_FILE), 'utf8').catch(() => '{}')
-  const value: ListVersions = JSON.parse(text)
-  return value
+  const present = new Set(await readdir(dir).catch(() => []))
+  return Object.fromEntries(Object.entries(versionsIn(text)).filter(([file]) => present.has(file)))
+}
+
+/** Safe because only `writeVersions` writes the file, whole. */
+function versionsIn(text: string): ListVersions {
+  try {
+    return JSON.parse(text) as ListVersions
+  } catch {
+    return {}
+  }
 }
 
 /** Writes the versions of the files in a folder. */
