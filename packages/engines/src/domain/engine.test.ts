@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { ask, askOne, healthyZone, rdapBody, sendJson, startWorld } from './engine-fixture.ts'
 
 test('a registered, healthy name is answered with every fact', async () => {
@@ -156,6 +156,45 @@ test('a list asks once for each name and answers in order, each as soon as it is
     'invalid_name',
     'registered',
   ])
+})
+
+test('parts of a list that run side by side ask once for a name of both', async () => {
+  const held: (() => void)[] = []
+  await using world = await startWorld({
+    rdap(req, res) {
+      held.push(() => sendJson(res, 200, rdapBody((req.url ?? '').slice('/domain/'.length))))
+    },
+  })
+  const ended = new AbortController()
+  const cut = ask(world, ['a.com'], { lane: 'bulk', signal: ended.signal })
+  const both = ['a.com', 'www.a.com'].map((name) => ask(world, [name], { lane: 'bulk' }))
+  await vi.waitUntil(() => held.length === 1)
+  held.pop()?.()
+  for (const [answer] of await Promise.all([cut, ...both])) {
+    expect(answer).toMatchObject({ kind: 'outcome', reason: 'registered' })
+  }
+  expect(world.rdapPaths).toEqual(['/domain/a.com'])
+  // One that is ended takes nobody along.
+  const first = ask(world, ['b.com'], { lane: 'bulk', signal: ended.signal })
+  const second = ask(world, ['b.com'], { lane: 'bulk' })
+  await vi.waitUntil(() => held.length === 1)
+  ended.abort()
+  await vi.waitUntil(() => held.length === 2)
+  held.pop()?.()
+  expect((await first)[0]).toMatchObject({ reason: 'timeout' })
+  expect((await second)[0]).toMatchObject({ reason: 'registered' })
+})
+
+test('a list of one zone asks the root of WHOIS once', async () => {
+  await using world = await startWorld({
+    whois: (line, socket) =>
+      socket.end(line === 'zz' ? 'refer: registry.test\n' : `${line} not found\n`),
+  })
+  const names = Array.from({ length: 30 }, (_, at) => `n${at}.zz`)
+  const answers = await ask(world, names, { lane: 'bulk' })
+  expect(answers).toHaveLength(30)
+  for (const answer of answers) expect(answer).toMatchObject({ reason: 'unregistered' })
+  expect(world.whoisLines.toSorted()).toEqual(['zz', ...names].toSorted())
 })
 
 test('names beyond what a registry bears are answered later, for when it has room', async () => {

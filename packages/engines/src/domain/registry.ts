@@ -1,5 +1,6 @@
 import type { Memory } from '@plumbline/contract/engine'
 import type { Json } from '@plumbline/contract/outcome'
+import { createFlights } from './flights.ts'
 import type { Manners, Turn } from './manners.ts'
 import type { DomainName } from './name.ts'
 import { rdapInstant } from './rdap-parse.ts'
@@ -31,24 +32,38 @@ const NEGATIVE_TTL_MS = 3_600_000
 
 /**
  * Makes the lookup of registrations: memory, then RDAP where the zone has it, then WHOIS. Answers that
- * say something are kept, positive ones a day and denials an hour; what is unknown is not.
+ * say something are kept, positive ones a day and denials an hour; what is unknown is not. Parts of a
+ * list that run at the same time and hold the same name ask for it once.
  */
 export function createRegistry(options: RegistryOptions): Registry {
   const whois = createWhoisLookup(options)
+  const flights = createFlights<Finding>()
   return {
     async lookUp(name, turn) {
       const key = `domain:registration:${name.registrable}`
-      const [held] = await options.memory.get([key])
-      const kept = held === undefined ? null : fromMemory(held)
-      if (kept !== null) return { kind: 'registration', registration: kept, cached: true }
-      const finding = await overRdap(options, name, turn, whois)
-      if (finding.kind === 'registration' && finding.registration.registered !== null) {
-        const ttlMs = finding.registration.registered ? POSITIVE_TTL_MS : NEGATIVE_TTL_MS
-        await options.memory.set([{ key, value: { ...finding.registration }, ttlMs }])
-      }
-      return finding
+      const lookUp = (): Promise<Finding> => lookUpOne(options, whois, key, name, turn)
+      // A single call does not stand where a list stands in the queue, and settles for less than a list.
+      return turn.lane === 'live' ? lookUp() : flights(key, turn.signal, lookUp)
     },
   }
+}
+
+async function lookUpOne(
+  options: RegistryOptions,
+  whois: Whois,
+  key: string,
+  name: DomainName,
+  turn: Turn,
+): Promise<Finding> {
+  const [held] = await options.memory.get([key])
+  const kept = held === undefined ? null : fromMemory(held)
+  if (kept !== null) return { kind: 'registration', registration: kept, cached: true }
+  const finding = await overRdap(options, name, turn, whois)
+  if (finding.kind === 'registration' && finding.registration.registered !== null) {
+    const ttlMs = finding.registration.registered ? POSITIVE_TTL_MS : NEGATIVE_TTL_MS
+    await options.memory.set([{ key, value: { ...finding.registration }, ttlMs }])
+  }
+  return finding
 }
 
 type Whois = ReturnType<typeof createWhoisLookup>

@@ -1,3 +1,4 @@
+import { createFlights } from './flights.ts'
 import type { Turn } from './manners.ts'
 import type { DomainName } from './name.ts'
 import { UNKNOWN, known, laterOf, throttledLater } from './registration.ts'
@@ -26,8 +27,15 @@ const NO_SERVER_TTL_MS = 24 * 3_600_000
 export function createWhoisLookup(
   options: RegistryOptions,
 ): (name: DomainName, turn: Turn, before: Before) => Promise<Finding> {
+  const flights = createFlights<Host>()
   return async (name, turn, before) => {
-    const host = await serverFor(options, name, turn)
+    const find = (): Promise<Host> => serverOfZone(options, name, turn)
+    // A list of one zone asks the root once, not once for each name.
+    const zone = WHOIS_ZONES[name.suffix]
+    const host: Host =
+      zone !== undefined
+        ? { kind: 'host', host: zone }
+        : await (turn.lane === 'live' ? find() : flights(name.tld, turn.signal, find))
     if (host.kind === 'later') return host
     if (host.kind !== 'host') return without(host.fault, before, host.kind === 'failed')
     const server = `whois:${host.host}`
@@ -83,9 +91,7 @@ type Host =
   | { readonly kind: 'host'; readonly host: string }
   | { readonly kind: 'none' | 'failed'; readonly fault: string }
 
-async function serverFor(options: RegistryOptions, name: DomainName, turn: Turn): Promise<Host> {
-  const zone = WHOIS_ZONES[name.suffix]
-  if (zone !== undefined) return { kind: 'host', host: zone }
+async function serverOfZone(options: RegistryOptions, name: DomainName, turn: Turn): Promise<Host> {
   const key = `domain:whois-server:${name.tld}`
   const [held] = await options.memory.get([key])
   if (typeof held === 'string') return hostOf(held, name)
