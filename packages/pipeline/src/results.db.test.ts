@@ -1,7 +1,9 @@
 import { text } from 'node:stream/consumers'
+import fc from 'fast-check'
 import Papa from 'papaparse'
 import { expect, test, vi } from 'vitest'
 import { openTestPipeline, type TestPipeline } from '../../../test/support/pipeline.ts'
+import { valueText } from './intake/json-row.ts'
 import { openResults, type ResultsRequest } from './results.ts'
 
 const ROWS = 300
@@ -86,6 +88,90 @@ test('cells beyond the most columns stand in one of their own', async () => {
   const [, wide] = (await textOf(place, id, {})).split('\n').map(inputIn)
   expect(wide).toEqual(['c@d.example', 'Cy', '"x,y",=1'])
 })
+
+const CELL = fc.oneof(
+  { arbitrary: fc.string({ unit: 'grapheme', maxLength: 12 }), weight: 3 },
+  {
+    arbitrary: fc.constantFrom(
+      '',
+      ' ',
+      '"',
+      '""',
+      ',',
+      '\n',
+      '\r\n',
+      '=1+1',
+      "'=1",
+      '+1',
+      '\ufeff',
+      ' a ',
+    ),
+    weight: 2,
+  },
+)
+
+test('whatever the cells of a list hold, its results give them back', async () => {
+  await using place = await openTestPipeline({ limits: { unfinishedLists: 1_000_000 } })
+  const lists = fc.array(fc.tuple(CELL, CELL, CELL), { minLength: 1, maxLength: 20 })
+  await fc.assert(
+    fc.asyncProperty(lists, async (cells) => {
+      // The first column has no address, so that every row is refused and there at once.
+      const rows = cells.map((row) => ['', ...row.map((cell) => cell.replaceAll('\0', '')), 'end'])
+      const list = Papa.unparse([['email', 'a', 'b', 'c', 'd'], ...rows], { quotes: true })
+      const { id } = await place.read(list, { mapping: { email: 'email' }, header: true })
+      const csv = await rowsOf(place, id)
+      expect(csv.slice(1, -1).map((row) => row.slice(0, 5))).toEqual(rows)
+      const inputs = (await textOf(place, id, {})).split('\n').slice(0, -1).map(inputIn)
+      expect(inputs.map((input) => Object.values(Object(input)))).toEqual(rows)
+    }),
+    { numRuns: 25 },
+  )
+})
+
+test('whatever the values of a JSON list are, its results give them back', async () => {
+  await using place = await openTestPipeline({ limits: { unfinishedLists: 1_000_000, columns: 4 } })
+  const record = fc.dictionary(
+    fc.constantFrom('a', 'b', 'c', 'd', 'e', '__proto__', 'f\0'),
+    fc.jsonValue(),
+  )
+  await fc.assert(
+    fc.asyncProperty(fc.array(record, { minLength: 1, maxLength: 20 }), async (records) => {
+      const lines = [{ email: null }, ...records].map((one) => JSON.stringify(one))
+      const { id } = await place.read(lines.join('\n'), {
+        fileName: 'a.ndjson',
+        mapping: { email: 'email' },
+      })
+      const [names = [], ...rows] = await rowsOf(place, id)
+      const own = names.slice(0, names.indexOf('result.email'))
+      for (const [no, line] of lines.entries()) {
+        const shown = recordIn(own, rows[no] ?? [])
+        for (const [key, value] of Object.entries(JSON.parse(line) as object)) {
+          expect([key, shown.get(key)]).toEqual([key, valueText(value)])
+        }
+      }
+    }),
+    { numRuns: 25 },
+  )
+})
+
+async function rowsOf(place: TestPipeline, id: string): Promise<readonly (readonly string[])[]> {
+  const csv = await textOf(place, id, { format: 'csv', raw: true })
+  return Papa.parse<string[]>(csv, { delimiter: ',', newline: '\r\n' }).data
+}
+
+/** What a row of CSV shows by key, as text. */
+function recordIn(names: readonly string[], cells: readonly string[]): Map<string, string> {
+  const shown = new Map<string, string>()
+  for (const [at, name] of names.entries()) {
+    const cell = cells[at] ?? ''
+    if (name !== 'input.rest') shown.set(name, cell)
+    else if (cell !== '') {
+      const rest = JSON.parse(cell) as object
+      for (const [key, value] of Object.entries(rest)) shown.set(key, valueText(value))
+    }
+  }
+  return shown
+}
 
 function inputIn(line: string): unknown {
   const { input } = line === '' ? {} : (JSON.parse(line) as { readonly input?: unknown })
