@@ -135,6 +135,33 @@ test('an update refuses what is no list, too short, shrunk or older, and keeps t
   expect(await readFile(join(dir, RDAP_LIST_FILE), 'utf8')).toBe(good)
 })
 
+test('of IANA half a list is refused; of an operator a list of one zone is taken', async () => {
+  const body = new TextEncoder().encode(listText('2026-11-01T00:00:00Z', 'https://a.test', 500))
+  const quiet = (): void => undefined
+  const updates = ['https://data.iana.org/rdap/dns.json', 'https://own.test/dns.json'].map(
+    async (url) =>
+      updateRdapList({
+        dir: await folder(),
+        url,
+        fetch: async () => ({
+          kind: 'response',
+          status: 200,
+          headers: {},
+          body,
+          cut: false,
+          url,
+          redirects: 0,
+        }),
+        log: { info: quiet, warn: quiet },
+        signal: SIGNAL,
+      }),
+  )
+  expect(await Promise.all(updates)).toMatchObject([
+    { status: 'refused', detail: 'expected at least 600 zones, met 500' },
+    { status: 'updated', count: 500 },
+  ])
+})
+
 test('a list is read in every form of RFC 9224, and a broken row costs no other', () => {
   const text = JSON.stringify({
     services: [

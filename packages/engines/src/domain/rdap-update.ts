@@ -7,11 +7,10 @@ import { RDAP_LIST_FILE, RDAP_LIST_MAX_BYTES, parseRdapList } from './rdap-list.
 /** What an update of the list of RDAP servers needs. */
 export interface RdapUpdateOptions extends Pick<UpdateOptions, 'dir' | 'fetch' | 'log' | 'signal'> {
   readonly url: string
-  /** Fewer zones are a fault of the source; default 600, half of what IANA's had in September 2026. */
-  readonly leastZones?: number
 }
 
-const LEAST_ZONES = 600
+/** Fewer zones are a fault of the source: half of what IANA's list had in September 2026. */
+const LEAST_OF_IANA = 600
 const TIMEOUT_MS = 30_000
 const REDIRECTS_MAX = 3
 /** Share of the zones before that must be left: a list that lost more is broken, not shorter. */
@@ -33,13 +32,7 @@ export async function updateRdapList(options: RdapUpdateOptions): Promise<Source
   return update
 }
 
-async function updateOne({
-  dir,
-  fetch,
-  url,
-  signal,
-  leastZones = LEAST_ZONES,
-}: RdapUpdateOptions): Promise<SourceUpdate> {
+async function updateOne({ dir, fetch, url, signal }: RdapUpdateOptions): Promise<SourceUpdate> {
   const before = await readFile(join(dir, RDAP_LIST_FILE), 'utf8').catch(() => '')
   const old = parseRdapList(before)
   const done = (
@@ -61,7 +54,9 @@ async function updateOne({
   const text = new TextDecoder().decode(answer.body)
   const list = parseRdapList(text)
   if (list === null) return done('refused', 'expected a list of RDAP servers (RFC 9224)')
-  const least = Math.max(leastZones, (old?.zones.size ?? 0) * SHRINK_MIN)
+  // An operator's own list may be as short as it likes.
+  const floor = new URL(url).hostname === 'data.iana.org' ? LEAST_OF_IANA : 1
+  const least = Math.max(floor, (old?.zones.size ?? 0) * SHRINK_MIN)
   if (list.zones.size < least) {
     return done('refused', `expected at least ${least} zones, met ${list.zones.size}`)
   }
