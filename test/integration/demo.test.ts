@@ -4,10 +4,32 @@ import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
 
 const DEMO = fileURLToPath(new URL('../demo/main.ts', import.meta.url))
+const TIME_MS = 150_000
 
 test('the demo enriches its whole list over real sockets and ends with status 0', async () => {
-  const { stdout } = await promisify(execFile)(process.execPath, [DEMO], { timeout: 150_000 })
+  const { fault, stdout, stderr } = await runDemo()
+  // What it said last tells where it stopped.
+  expect({ fault, stdout: stdout.slice(-2_000), stderr: stderr.slice(-2_000) }).toMatchObject({
+    fault: null,
+  })
   expect(stdout).toMatch(/2000 rows in \d+\.\d s/)
   expect(stdout).toMatch(/credits used/)
   expect(stdout).toMatch(/The result file: .+contacts-result\.csv/)
 })
+
+interface DemoRun {
+  readonly fault: string | null
+  readonly stdout: string
+  readonly stderr: string
+}
+
+async function runDemo(): Promise<DemoRun> {
+  try {
+    const said = await promisify(execFile)(process.execPath, [DEMO], { timeout: TIME_MS })
+    return { fault: null, ...said }
+  } catch (error) {
+    // Safe because `execFile` puts both into what it throws.
+    const { message, stdout, stderr } = error as Error & DemoRun
+    return { fault: message, stdout, stderr }
+  }
+}
