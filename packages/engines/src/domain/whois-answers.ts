@@ -258,7 +258,7 @@ export const REFUSALS: readonly LineRule[] = [
   },
   {
     pattern:
-      /\b(?:access|request|query|connection|lookup) (?:has been |is |was )?(?:denied|refused|blocked|rejected|restricted|throttled)\b/i,
+      /\b(?:access|request|query|connection|lookup) (?:has been |is |was )?(?:denied|refused|blocked|rejected|restricted|throttled)\b(?! (?:to|by)\b)/i,
     source: 'NZRS, DENIC, LACNIC',
   },
   {
@@ -313,7 +313,7 @@ export const REFUSALS: readonly LineRule[] = [
   },
   {
     pattern:
-      /\b(?:you|your (?:ip|address|host|network|request)|this (?:ip|address|client)) (?:have been|has been|is|are)(?: being| temporarily| currently)* (?:rate[- ]limited|banned|blocked|black ?listed|throttled|suspended)\b|^black ?listed\b.{0,5}\d|^(?:requests? |quer(?:y|ies) )?(?:is |are )?rate[- ]limited\b/i,
+      /\b(?:you|your (?:ip|address|host|network|request)|this (?:ip|address|client)) (?:have been|has been|is|are)(?: being| temporarily| currently)* (?:rate[- ]limited|banned|blocked|black ?listed|throttled|suspended)\b|^black ?listed\b.{0,5}\d|^(?:request |query )?rate[- ]limited\b/i,
     source: 'in the words of any: banned, limited',
   },
   {
@@ -333,7 +333,7 @@ export const REFUSALS: readonly LineRule[] = [
   },
   {
     pattern:
-      /^access (?:to .{1,60} )?(?:has been |is |was )?(?:blocked|denied|refused|restricted)\b|^(?:refused|forbidden|denied|abuse detected)[.!]?$/i,
+      /^access (?:to .{1,60} )?(?:has been |is |was )?(?:blocked|denied|refused)\b|^(?:refused|forbidden|denied|abuse detected)[.!]?$/i,
     source: 'in the words of any: access denied',
   },
   {

@@ -360,6 +360,17 @@ test.each(repliesOf(NO_WORD))('no word about the name: %j', (reply) => {
   expect(parseWhois(`${reply}\r\n`).registered).toBeNull()
 })
 
+test.each([
+  'Queries are rate limited.',
+  'Access to this data is restricted to lawful purposes.',
+  'The number of queries is limited to 100 an hour.',
+  'Whoever exceeds it will be blocked.',
+  'Use of this service is governed by the terms at https://registry.test/legal',
+])('a notice beside the answer does not hide it: %s', (notice) => {
+  expect(parseWhois(`% ${notice}\n\nNot found: name.test\n`).registered).toBe(false)
+  expect(parseWhois(`Domain: name.test\nOwner: Somebody\n\n% ${notice}\n`).registered).toBe(true)
+})
+
 test('the end of a sentence of the terms is no answer', () => {
   const terms =
     'Whoever asks for more than a fair share of the records may find himself\nblacklisted 3 days.'
