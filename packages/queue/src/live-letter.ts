@@ -21,10 +21,11 @@ export interface LiveJob {
   readonly questions: readonly NumberedQuestion[]
 }
 
-/** What a worker tells the asker: outcomes, that it still works on some, or that it failed on some. */
+/** What a worker tells the asker: outcomes, that it still works on some, or that its job failed on some. */
 export type Letter =
   | { readonly kind: 'answered'; readonly answers: readonly (readonly [number, Outcome])[] }
-  | { readonly kind: 'working' | 'failed'; readonly ids: readonly number[] }
+  | { readonly kind: 'working'; readonly ids: readonly number[] }
+  | { readonly kind: 'failed'; readonly jobId: string; readonly ids: readonly number[] }
 
 /** Bytes of a letter that still travels within a NOTIFY. */
 const LETTER_BYTES = 7_500
@@ -53,12 +54,17 @@ export function writeAnswer<C extends Check>(id: number, outcome: Outcome<C>): s
   return JSON.stringify([id, outcome])
 }
 
-/** A letter that names questions. */
-export function writeNotice(kind: 'working' | 'failed', ids: readonly number[]): string {
-  return `${kind === 'working' ? 'W' : 'F'}${JSON.stringify(ids)}`
+/** A letter that names the questions that are worked on. */
+export function writeWorking(ids: readonly number[]): string {
+  return `W${JSON.stringify(ids)}`
 }
 
-/** Safe casts: only `packAnswers` and `writeNotice` write letters; throws on any other text. */
+/** A letter that names the questions that a job failed on. */
+export function writeFailed(jobId: string, ids: readonly number[]): string {
+  return `F${JSON.stringify({ jobId, ids })}`
+}
+
+/** Safe casts: only the functions above write letters; throws on any other text. */
 export function readLetter(text: string): Letter {
   const content: unknown = JSON.parse(text.slice(1))
   switch (text[0]) {
@@ -67,7 +73,7 @@ export function readLetter(text: string): Letter {
     case 'W':
       return { kind: 'working', ids: content as number[] }
     case 'F':
-      return { kind: 'failed', ids: content as number[] }
+      return { kind: 'failed', ...(content as { jobId: string; ids: number[] }) }
     default:
       throw new Error(`a letter begins with A, W or F, met ${JSON.stringify(text.slice(0, 1))}`)
   }

@@ -7,7 +7,8 @@ import {
   packAnswers,
   readJob,
   writeAnswer,
-  writeNotice,
+  writeFailed,
+  writeWorking,
   type LiveJob,
   type Question,
 } from './live-letter.ts'
@@ -34,7 +35,7 @@ const WORKING_EVERY_MS = 700
 
 /**
  * Answers the single calls of a check. What the handler leaves unanswered, or throws on, is told to
- * the asker, who asks once more alone.
+ * the asker, who asks once more alone; what its time was too short for ends with the asker's own.
  */
 export function serveLive<C extends Check>(
   backend: QueueBackend,
@@ -46,16 +47,17 @@ export function serveLive<C extends Check>(
   return work(
     backend,
     liveQueueOf(check),
-    async ({ data, signal }) => {
+    async ({ id, data, signal }) => {
       const job = readJob(data)
       const leftMs = job.untilMs - backend.clock.nowMs()
-      if (leftMs > 0) await answer(job, handler, { send, signal, leftMs, onError })
+      if (leftMs > 0) await answer(job, handler, { jobId: id, send, signal, leftMs, onError })
     },
     { concurrency, onError },
   )
 }
 
 interface Desk {
+  readonly jobId: string
   readonly send: Sender
   readonly signal: AbortSignal
   readonly leftMs: number
@@ -65,7 +67,7 @@ interface Desk {
 async function answer<C extends Check>(
   { box, questions }: LiveJob,
   handler: (request: LiveRequest<C>) => Promise<void>,
-  { send, signal, leftMs, onError }: Desk,
+  { jobId, send, signal, leftMs, onError }: Desk,
 ): Promise<void> {
   const open = new Set(questions.map(({ id }) => id))
   const sent: Promise<void>[] = []
@@ -73,9 +75,13 @@ async function answer<C extends Check>(
   const over = new AbortController()
   const end = (): void => over.abort(signal.reason)
   signal.addEventListener('abort', end, { once: true })
-  const timer = setTimeout(() => over.abort(new Error('time is up')), leftMs)
+  let late = false
+  const timer = setTimeout(() => {
+    late = true
+    over.abort(new Error('time is up'))
+  }, leftMs)
   const beat = setInterval(
-    () => tell(send({ box, letter: writeNotice('working', [...open]) })),
+    () => tell(send({ box, letter: writeWorking([...open]) })),
     WORKING_EVERY_MS,
   )
   try {
@@ -95,7 +101,8 @@ async function answer<C extends Check>(
     clearTimeout(timer)
     signal.removeEventListener('abort', end)
   }
-  if (open.size > 0) tell(send({ box, letter: writeNotice('failed', [...open]) }))
+  // Asked once more, what is only late would be late again.
+  if (open.size > 0 && !late) tell(send({ box, letter: writeFailed(jobId, [...open]) }))
   await Promise.all(sent)
 }
 

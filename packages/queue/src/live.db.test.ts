@@ -174,6 +174,46 @@ function testLive(stage: () => Promise<QueueStage>): void {
     expect((await outcome).facts.address).toBe('a@example.com')
   })
 
+  test('a failure that is heard twice counts once', async () => {
+    await using place = await stage()
+    await using queue = await place.open()
+    const backend = { ...queue.backend, mailbox: heardTwice(queue.backend.mailbox) }
+    await using caller = await createLiveCaller(backend, { onError: fail })
+    let runs = 0
+    await using _ = await serveLive(
+      queue.backend,
+      'email',
+      async ({ questions, answered }) => {
+        runs += 1
+        if (runs === 1) throw new Error('a bug')
+        questions.forEach(({ subject }, index) => answered(index, emailOutcome(subject)))
+      },
+      { concurrency: 1, onError: () => {} },
+    )
+    expect((await ask(caller, 'a@example.com')).facts.address).toBe('a@example.com')
+    expect(runs).toBe(2)
+  })
+
+  test('what its worker does not answer in time is late, not failed', async () => {
+    await using place = await stage()
+    await using queue = await place.open()
+    await using caller = await createLiveCaller(queue.backend, { onError: fail })
+    let runs = 0
+    await using _ = await serveLive(
+      queue.backend,
+      'email',
+      async ({ signal }) => {
+        runs += 1
+        await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }))
+      },
+      { concurrency: 1, onError: fail },
+    )
+    const signal = AbortSignal.timeout(2_500)
+    const asked = caller.ask('email', questionOf('a@example.com'), { signal, budgetMs: 1_500 })
+    await expect(asked).rejects.toMatchObject({ code: 'timeout' })
+    expect(runs).toBe(1)
+  })
+
   test('calls are answered again after every connection was cut', async () => {
     await using place = await stage()
     await using queue = await place.open()
@@ -224,6 +264,18 @@ function ask(caller: LiveCaller, subject: string) {
 
 function questionOf(subject: string): Question {
   return { subject, depth: 'basic', tenant: 'tenant' }
+}
+
+/** A mailbox that is heard twice: announced, and collected in the same moment. */
+function heardTwice(mailbox: Mailbox): Mailbox {
+  return {
+    ...mailbox,
+    open: (box, onLetter) =>
+      mailbox.open(box, (letter) => {
+        onLetter(letter)
+        onLetter(letter)
+      }),
+  }
 }
 
 function fail(error: unknown): never {

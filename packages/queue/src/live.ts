@@ -185,7 +185,10 @@ function read(text: string, waiting: ReadonlyMap<number, Waiting>): readonly Wai
     for (const [id, outcome] of letter.answers) waiting.get(id)?.resolve(outcome)
     return []
   }
-  const mine = letter.ids.flatMap((id) => waiting.get(id) ?? [])
+  const named = letter.ids.flatMap((id) => waiting.get(id) ?? [])
+  // A letter may be heard twice: announced, and collected in the same moment.
+  const mine =
+    letter.kind === 'working' ? named : named.filter(({ jobId }) => jobId === letter.jobId)
   const again: Waiting[] = []
   for (const waiter of mine) {
     waiter.heardAtMs = performance.now()
@@ -195,6 +198,7 @@ function read(text: string, waiting: ReadonlyMap<number, Waiting>): readonly Wai
       waiter.reject(new Problem('internal', 'The lookup failed; nothing was charged.'))
     } else {
       waiter.hasFailed = true
+      waiter.jobId = null
       again.push(waiter)
     }
   }
