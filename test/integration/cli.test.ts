@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { AccountView } from '@plumbline/contract/account'
 import type { BatchPage, BatchView } from '@plumbline/contract/batch-view'
+import { openConnections } from '@plumbline/pipeline/connections'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { backends } from '../support/backends.ts'
 import { createTestDatabase } from '../support/postgres.ts'
@@ -332,6 +333,34 @@ test.for(backends())('doctor asks the queue on $name by the settings alone', asy
     advice: null,
   })
   expect(findings).toContainEqual(expect.objectContaining({ name: 'service', status: 'off' }))
+})
+
+test.for(backends())('doctor on $name tells of a provider that workers paused', async (backend) => {
+  const { name, redisUrl } = backend
+  const settings = {
+    databaseUrl,
+    redisUrl,
+    redisPrefix: `doctor-${name}-${process.pid}`,
+    poolSize: 2,
+    name: 'test',
+    log: { debug() {}, info() {}, warn() {}, error() {} },
+  }
+  await using connections = await openConnections(settings)
+  const value = 'out of credit (status 402)'
+  const key = 'hlr:pause:infobip'
+  await connections.memory.claim({ key, value, ttlMs: 600_000 })
+  const run = await cli(['doctor', '--json'], {
+    ...OFFLINE,
+    DATA_DIR: folder,
+    DATABASE_URL: databaseUrl,
+    REDIS_PREFIX: settings.redisPrefix,
+    ...(redisUrl === undefined ? {} : { REDIS_URL: redisUrl }),
+  })
+  const { findings } = JSON.parse(run.out) as { findings: readonly object[] }
+  expect(findings).toContainEqual(
+    expect.objectContaining({ name: 'hlr infobip', status: 'failed', detail: `paused: ${value}` }),
+  )
+  await connections.memory.delete([key])
 })
 
 test('data update that reaches nobody fails and says so of each list', async () => {

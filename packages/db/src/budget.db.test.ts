@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test, vi } from 'vitest'
 import { createTestDatabase } from '../../../test/support/postgres.ts'
-import { createPostgresBudget } from './budget.ts'
+import { createPostgresBudget, readSpending } from './budget.ts'
 import { openDatabase } from './database.ts'
 import { startEmbeddedPostgres } from './embedded.ts'
 import { migrate } from './migrate.ts'
@@ -19,6 +19,7 @@ test('a day is never overspent, however many take at once, and what was not spen
   await first?.giveBack(5)
   await first?.giveBack(5)
   expect((await budget.take('busy', 50, 100)).count).toBe(7)
+  expect(await readSpending(db)).toEqual(new Map([['busy', 100]]))
   expect((await budget.take('busy', 50, 60)).count).toBe(0)
   expect((await budget.take('other', 3, 0)).count).toBe(0)
 })

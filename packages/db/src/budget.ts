@@ -26,6 +26,14 @@ export function createPostgresBudget(db: Db): Budget {
   }
 }
 
+/** What was spent of each budget today, by the day of the database's clock. */
+export async function readSpending(db: Db): Promise<ReadonlyMap<string, number>> {
+  const { rows } = await db.pool.query<{ name: string; spent: number }>(
+    `select name, spent::float8 from budgets where day = (now() at time zone 'utc')::date`,
+  )
+  return new Map(rows.map(({ name, spent }) => [name, spent]))
+}
+
 async function giveBack(
   db: Db,
   { name, day, count }: { name: string; day: string; count: number },

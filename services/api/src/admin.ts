@@ -1,3 +1,5 @@
+import { readSpending } from '@plumbline/db/budget'
+import { readStandings } from '@plumbline/engines/phone/standing'
 import { depth } from '@plumbline/queue/jobs'
 import { QUEUE_NAMES } from '@plumbline/queue/names'
 import { countOpenChunks } from '@plumbline/db/batches/open-chunks'
@@ -8,6 +10,7 @@ import { checkReadiness } from './readiness.ts'
 /** Answers the operator: `/metrics` in the Prometheus text format and `/readyz` with its detail. */
 export function adminPages(ctx: Context): (req: IncomingMessage, res: ServerResponse) => void {
   observeQueues(ctx)
+  observeProviders(ctx)
   return (req, res) => {
     answer(ctx, req, res).catch((error: unknown) => {
       ctx.onError(error)
@@ -54,4 +57,28 @@ function observeQueues(ctx: Context): void {
   ctx.metrics.observed('batch_open_chunks', 'Chunks of lists that run.', [], async () => [
     { labels: {}, value: await countOpenChunks(ctx.db.kysely) },
   ])
+}
+
+function observeProviders(ctx: Context): void {
+  ctx.metrics.observed(
+    'hlr_provider_paused',
+    'Whether an HLR provider is paused: out of credit, or keys refused.',
+    ['provider'],
+    async () => {
+      const standings = await readStandings(ctx.memory)
+      return standings.map(({ provider, paused }) => ({
+        labels: { provider },
+        value: paused === null ? 0 : 1,
+      }))
+    },
+  )
+  ctx.metrics.observed(
+    'budget_spent_today',
+    'What was spent of each capped budget on this UTC day.',
+    ['budget'],
+    async () => {
+      const spending = await readSpending(ctx.db)
+      return [...spending].map(([budget, value]) => ({ labels: { budget }, value }))
+    },
+  )
 }

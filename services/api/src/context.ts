@@ -1,3 +1,4 @@
+import type { Memory } from '@plumbline/contract/engine'
 import type { FraudScorer } from '@plumbline/contract/score'
 import type { Db } from '@plumbline/db/database'
 import { createFraudScorer } from '@plumbline/engines/score/score'
@@ -29,6 +30,8 @@ export interface Context extends AsyncDisposable {
   readonly metering: Metering
   readonly live: LiveCaller
   readonly pipeline: Pipeline
+  /** What the workers know together. */
+  readonly memory: Memory
   readonly scoreFraud: FraudScorer
   readonly gate: Gate
   readonly once: OnceStore
@@ -79,6 +82,7 @@ export async function openContext(
     metering,
     live,
     pipeline,
+    memory: connections.memory,
     scoreFraud,
     gate,
     once,

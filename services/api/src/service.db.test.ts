@@ -110,6 +110,8 @@ describe('the service itself', () => {
       'http_requests_total',
       'queue_jobs{queue="live-email"',
       'batch_open_chunks',
+      'hlr_provider_paused{provider="infobip"} 0',
+      'budget_spent_today',
     ]) {
       expect(metrics).toContain(name)
     }

@@ -1,5 +1,6 @@
 import type { Budget, Lease, Limiter, Spending } from '@plumbline/contract/engine'
 import type { HlrClock, HlrPolicy, HlrProviderSettings, Lane } from './policy.ts'
+import { budgetName } from './standing.ts'
 
 /** What a provider allows, and the operator. */
 export interface AllowanceOptions {
@@ -74,5 +75,5 @@ export async function takeDay(
   count: number,
 ): Promise<Spending> {
   if (policy.dailyCap === null || count === 0) return { count, giveBack: async () => undefined }
-  return budget.take(`hlr:${provider.name}`, count, policy.dailyCap)
+  return budget.take(budgetName(provider.name), count, policy.dailyCap)
 }

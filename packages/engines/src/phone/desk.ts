@@ -1,9 +1,9 @@
 import type { EngineHealth, Memory } from '@plumbline/contract/engine'
-import type { Json } from '@plumbline/contract/outcome'
 import { buy, type BuyerOptions, keptVerdicts, type Purchase } from './buyer.ts'
 import { HLR_CAPABILITIES } from './hlr/provider.ts'
 import type { HlrProviderSettings, Lane } from './policy.ts'
 import { type BoughtVerdict, KEYS } from './purchase.ts'
+import { pauseWords, readStandings } from './standing.ts'
 
 /** What is known of a number after asking the network, or why it is not. */
 export type NetworkAnswer =
@@ -143,7 +143,7 @@ async function askBatch(
   for (let tries = 1; wanted.length > 0; tries++) {
     const [paused] = await options.memory.get([KEYS.pause(provider.name)])
     if (paused !== undefined) {
-      for (const number of wanted) left.set(number, resting(provider, wordsOf(paused)))
+      for (const number of wanted) left.set(number, resting(provider, pauseWords(paused)))
       return left
     }
     const busy: string[] = []
@@ -222,21 +222,18 @@ function unknown(
   return { kind: 'unknown', reason, provider, detail, retryMs }
 }
 
-/** Why a provider rests, as `pause` wrote it. */
-function wordsOf(cause: Json): string {
-  return typeof cause === 'string' ? cause : 'for a reason that is not known'
-}
-
 async function healthOf({ providers, memory }: DeskOptions): Promise<readonly EngineHealth[]> {
   if (providers.length === 0) {
     const detail = 'no HLR provider is set: phones are answered by the numbering plan alone'
     return [{ name: 'phone network', status: 'off', detail }]
   }
-  const paused = await memory.get(providers.map(({ name }) => KEYS.pause(name)))
-  return providers.map(({ name }, index): EngineHealth => {
-    const cause = paused[index]
-    return cause === undefined
-      ? { name: `phone network ${name}`, status: 'ok', detail: 'asked' }
-      : { name: `phone network ${name}`, status: 'failed', detail: `paused: ${wordsOf(cause)}` }
-  })
+  const standings = await readStandings(
+    memory,
+    providers.map(({ name }) => name),
+  )
+  return standings.map(({ provider, paused }): EngineHealth =>
+    paused === null
+      ? { name: `phone network ${provider}`, status: 'ok', detail: 'asked' }
+      : { name: `phone network ${provider}`, status: 'failed', detail: `paused: ${paused}` },
+  )
 }

@@ -5,7 +5,8 @@ import { join } from 'node:path'
 import { buffer } from 'node:stream/consumers'
 import { listAccounts } from '@plumbline/db/accounts'
 import { openDatabase } from '@plumbline/db/database'
-import { openConnections } from '@plumbline/pipeline/connections'
+import { readStandings } from '@plumbline/engines/phone/standing'
+import { openConnections, type Connections } from '@plumbline/pipeline/connections'
 import { depth } from '@plumbline/queue/jobs'
 import { QUEUE_NAMES } from '@plumbline/queue/names'
 import { filesUrl, openStorage } from '@plumbline/storage/open'
@@ -85,7 +86,25 @@ async function queue(place: ServicePlace, settings: DoctorSettings): Promise<rea
   await connections.queue.ping()
   const depths = await Promise.all(QUEUE_NAMES.map((name) => depth(connections.queue, name)))
   const waiting = depths.reduce((sum, { waiting }) => sum + waiting, 0)
-  return [ok('queue', `on ${connections.queue.kind}, ${waiting} jobs waiting`)]
+  return [
+    ok('queue', `on ${connections.queue.kind}, ${waiting} jobs waiting`),
+    ...(await pausedProviders(connections)),
+  ]
+}
+
+/** HLR providers that the workers no longer ask for a while. */
+async function pausedProviders({ memory }: Connections): Promise<readonly Finding[]> {
+  const standings = await readStandings(memory)
+  return standings.flatMap(({ provider, paused }) =>
+    paused === null
+      ? []
+      : trouble(
+          `hlr ${provider}`,
+          'failed',
+          `paused: ${paused}`,
+          'Top up or correct the account; it is asked again within ten minutes.',
+        ),
+  )
 }
 
 async function files(
