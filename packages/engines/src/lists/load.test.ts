@@ -161,6 +161,16 @@ test('free providers are free and never disposable, relays are neither', async (
   })
 })
 
+test("a name of documentation is nobody's mail service", async () => {
+  const lists = await loadMailDomainLists(null)
+  for (const name of ['example.com', 'example.net', 'example.org']) {
+    expect([name, judgeMailDomain(lists, name)]).toMatchObject([
+      name,
+      { disposable: false, freeProvider: false },
+    ])
+  }
+})
+
 test('a public suffix below which strangers register is no mail service', async () => {
   const lists = await loadMailDomainLists(null)
   for (const name of ['ddns.net', 'someone.ddns.net', 'za.com', 'firm.za.com', 'pp.ua', 'web.id']) {

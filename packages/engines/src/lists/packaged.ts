@@ -73,11 +73,15 @@ async function freeParts(): Promise<readonly NamePart[]> {
   ]
 }
 
+/** Names of documentation, behind which nobody has a mailbox. Source: RFC 2606 section 3. */
+const DOCUMENTATION: readonly string[] = ['example.com', 'example.net', 'example.org']
+
 /**
  * Whether a name is one holder's. A public suffix (dynamic DNS, registries under a ccTLD) is no mail service: its
  * customers are strangers to each other.
  */
 function isOwnName(name: string): boolean {
+  if (DOCUMENTATION.includes(name)) return false
   return parse(name, { allowPrivateDomains: true }).publicSuffix !== name
 }
 
