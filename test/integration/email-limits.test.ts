@@ -14,6 +14,9 @@ import type { TestService } from '../support/service.ts'
 // each test's own names: it has one host, so that its log is the log of the whole group.
 
 const WINDOW_MS = 60_000
+/** Domains beside the one that is held to its limit. */
+const OTHERS = 40
+const PER_DOMAIN = 10
 const QUICK = { CHUNK_RECORDS: '100', LEASE_SECONDS: '3', SAVE_SECONDS: '1', SWEEP_SECONDS: '1' }
 
 test('rate and connection caps hold in every 60-second window with three workers', async () => {
@@ -41,22 +44,28 @@ test('rate and connection caps hold in every 60-second window with three workers
 }, 240_000)
 
 test.each(backends())(
-  'a provider held to 1 connection and 60 recipients a minute delays no other domain on $name',
+  'a provider held to 1 connection and 60 recipients a minute delays no other domain by a second on $name',
   async (backend) => {
-    await using scene = await openScene(backend, 'side', 3, {
-      SMTP_RECIPIENTS_PER_MINUTE: '60',
-      SMTP_CONNECTIONS_PER_HOST: '1',
-    })
-    // 40 % of the mixed list; each time other domains, so that nothing is remembered.
+    // A wire so long that it, and not the machine, says how long a list takes.
+    const limits = { SMTP_RECIPIENTS_PER_MINUTE: '60', SMTP_CONNECTIONS_PER_HOST: '1' }
+    await using scene = await openScene(backend, 'side', 3, limits, 300)
+    // 40 % of the mixed list; each time other domains, so that nothing is remembered. Those of a domain
+    // stand in one chunk: they are held to one connection, too, and are not to wait for each other.
     const othersFrom = (first: number): readonly string[] =>
-      Array.from({ length: 400 }, (_, at) => `user${at}@side${first + (at % 100)}.example`)
-    const alone = othersFrom(101)
-    const aloneMs = await othersMs(scene, alone, 101)
-    const beside = othersFrom(1)
-    const mixed = interleaved(addressesAt('side0', 600), beside)
-    const besideMs = await othersMs(scene, mixed, 1)
-    // Half a second for what else the machine does.
-    expect(besideMs).toBeLessThan(aloneMs * 1.5 + 500)
+      Array.from({ length: OTHERS }, (_, at) => addressesAt(`side${first + at}`, PER_DOMAIN)).flat()
+    const held = addressesAt('side0', 1_200)
+    const alone: number[] = []
+    const beside: number[] = []
+    // In turn, and the better of two, as the machine may be busy with something else.
+    for (const [round, first] of [1, 1 + 2 * OTHERS].entries()) {
+      alone.push(await othersMs(scene, othersFrom(first), first))
+      const mixed = interleaved(
+        held.slice(round * 600, (round + 1) * 600),
+        othersFrom(first + OTHERS),
+      )
+      beside.push(await othersMs(scene, mixed, first + OTHERS))
+    }
+    expect(Math.min(...beside)).toBeLessThan(Math.min(...alone) + 1_000)
   },
 )
 
@@ -163,7 +172,7 @@ function interleaved(first: readonly string[], second: readonly string[]): reado
 
 /**
  * Runs a list until nothing of it is open but what waits for the provider, and cancels the rest.
- * Milliseconds from its submission.
+ * Milliseconds from its submission until the last of the others was asked, by their servers' log.
  */
 async function othersMs(
   scene: Scene,
@@ -173,20 +182,20 @@ async function othersMs(
   const { service, simnet, caller } = scene
   const beganMs = Date.now()
   const id = await submit(caller, addresses)
-  const hosts = Array.from({ length: 100 }, (_, at) => `mx.side${first + at}.example`)
+  const hosts = Array.from({ length: OTHERS }, (_, at) => `mx.side${first + at}.example`)
+  const signal = AbortSignal.timeout(60_000)
   for (;;) {
-    const { smtp } = await simnet.counters()
-    const asked = hosts.reduce((sum, host) => sum + (smtp[host]?.rcptTimes.length ?? 0), 0)
+    signal.throwIfAborted()
     const { rows } = await service.db.pool.query<{ open: number }>(
       `select count(*)::int as open from tasks where group_key is distinct from 'mx:side0.example'`,
     )
-    const tookMs = Date.now() - beganMs
-    if (asked >= 400 && rows[0]?.open === 0) {
+    const { smtp } = await simnet.counters()
+    const asked = hosts.flatMap((host) => smtp[host]?.rcptTimes ?? [])
+    if (asked.length >= OTHERS * PER_DOMAIN && rows[0]?.open === 0) {
       await service.call(caller.key, 'POST', `/v1/batches/${id}/cancel`)
       await untilList(caller, id)
-      return tookMs
+      return Math.max(...asked) - beganMs
     }
-    if (tookMs > 60_000) throw new Error(`${asked} of 400 were asked, ${rows[0]?.open} tasks open`)
     await wait(20)
   }
 }
