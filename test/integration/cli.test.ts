@@ -304,7 +304,8 @@ describe('doctor', () => {
     }
     const statusOf = (name: string): string | undefined =>
       findings.find((finding) => finding.name === name)?.status
-    for (const name of ['settings', 'service', 'database', 'queue', 'files']) {
+    const kinds = ['email', 'phone', 'ip', 'domain', 'batch'].map((kind) => `worker ${kind}`)
+    for (const name of ['settings', 'service', 'database', 'queue', 'files', ...kinds]) {
       expect([name, statusOf(name)]).toEqual([name, 'ok'])
     }
     expect(statusOf('smtp')).toBe('off')

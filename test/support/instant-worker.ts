@@ -2,9 +2,8 @@ import { CHECKS } from '@plumbline/contract/products'
 import { createLog } from '@plumbline/runtime/log'
 import { readSettings } from '@plumbline/runtime/settings'
 import { runUntilStopped, tellReady } from '@plumbline/runtime/shutdown'
-import { serveBatches } from '@plumbline/worker/batch'
 import { openContext } from '@plumbline/worker/context'
-import { serveCheck } from '@plumbline/worker/entity'
+import { serve } from '@plumbline/worker/serve'
 import { workerSettings } from '@plumbline/worker/settings'
 import { instantEngine } from './instant-engines.ts'
 
@@ -28,11 +27,9 @@ const log = createLog({ name: program, level: settings.LOG_LEVEL, destination: 2
 await runUntilStopped({ program, log, graceMs: settings.DRAIN_SECONDS * 1000 }, async () => {
   await using stack = new AsyncDisposableStack()
   const context = stack.use(await openContext(settings, log, program))
-  for (const check of CHECKS) {
-    if (!words.includes(check)) continue
-    stack.use(await serveCheck(context, instantEngine(check, engineOptions)))
-  }
-  if (words.includes('batch')) stack.use(await serveBatches(context))
+  const checks = CHECKS.filter((check) => words.includes(check))
+  const engines = checks.map((check) => instantEngine(check, engineOptions))
+  stack.use(await serve(context, engines, { lists: words.includes('batch') }))
   tellReady()
   const owned = stack.move()
   return { [Symbol.asyncDispose]: () => owned.disposeAsync() }

@@ -22,7 +22,7 @@ export interface EngineRequest<C extends Check> {
 export interface Engine<C extends Check> extends AsyncDisposable {
   readonly check: C
   run(request: EngineRequest<C>): Promise<readonly Answer<C>[]>
-  /** What `doctor` and the readiness detail show of it; null where all is well. */
+  /** What the doctor and the detail of readiness show of it. */
   health(): Promise<readonly EngineHealth[]>
 }
 

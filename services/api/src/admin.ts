@@ -1,6 +1,8 @@
 import { readSpending } from '@plumbline/db/budget'
+import { readWorkers, type SeenWorker } from '@plumbline/db/workers'
 import { readStandings } from '@plumbline/engines/phone/standing'
 import { depth } from '@plumbline/queue/jobs'
+import { CHECKS } from '@plumbline/contract/products'
 import { QUEUE_NAMES } from '@plumbline/queue/names'
 import { countOpenChunks } from '@plumbline/db/batches/open-chunks'
 import type { IncomingMessage, ServerResponse } from 'node:http'
@@ -11,6 +13,7 @@ import { checkReadiness } from './readiness.ts'
 export function adminPages(ctx: Context): (req: IncomingMessage, res: ServerResponse) => void {
   observeQueues(ctx)
   observeProviders(ctx)
+  observeWorkers(ctx)
   return (req, res) => {
     answer(ctx, req, res).catch((error: unknown) => {
       ctx.onError(error)
@@ -30,12 +33,17 @@ async function answer(ctx: Context, req: IncomingMessage, res: ServerResponse): 
     case '/readyz': {
       const checks = await checkReadiness(ctx)
       const ready = checks.every(({ ok }) => ok)
-      const body = JSON.stringify({ ready, checks })
+      const body = JSON.stringify({ ready, checks, workers: await workersOf(ctx) })
       return send(res, ready ? 200 : 503, 'application/json; charset=utf-8', body)
     }
     default:
       return send(res, 404, 'text/plain; charset=utf-8', '/metrics or /readyz\n')
   }
+}
+
+/** The workers that live; none where the database cannot be asked, which is a check of its own. */
+async function workersOf(ctx: Context): Promise<readonly SeenWorker[]> {
+  return await readWorkers(ctx.db).catch(() => [])
 }
 
 function send(res: ServerResponse, status: number, type: string, body: string): void {
@@ -82,3 +90,27 @@ function observeProviders(ctx: Context): void {
     },
   )
 }
+
+function observeWorkers(ctx: Context): void {
+  ctx.metrics.observed('workers', 'Worker processes that live.', ['kind'], async () => {
+    const counts = new Map<string, number>([...CHECKS, 'batch'].map((kind) => [kind, 0]))
+    for (const { kind } of await readWorkers(ctx.db)) counts.set(kind, (counts.get(kind) ?? 0) + 1)
+    return [...counts].map(([kind, value]) => ({ labels: { kind }, value }))
+  })
+  ctx.metrics.observed(
+    'worker_health',
+    'What workers lean on: 1 well, 0.5 less than it could be, 0 failed; what is off is left out.',
+    ['worker', 'kind', 'name'],
+    async () => {
+      const workers = await readWorkers(ctx.db)
+      return workers.flatMap(({ name: worker, kind, health }) =>
+        health.flatMap(({ name, status }) => {
+          if (status === 'off') return []
+          return { labels: { worker, kind, name }, value: HEALTH_VALUES[status] }
+        }),
+      )
+    },
+  )
+}
+
+const HEALTH_VALUES = { ok: 1, degraded: 0.5, failed: 0 } as const

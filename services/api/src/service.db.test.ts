@@ -1,6 +1,7 @@
 import { accountView } from '@plumbline/contract/account'
 import { openApiDocument } from '@plumbline/contract/openapi'
 import { listKeys } from '@plumbline/db/keys'
+import { reportWorker } from '@plumbline/db/workers'
 import { connect } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { outcomeFor } from '../../../test/support/instant-engines.ts'
@@ -105,6 +106,8 @@ describe('the service itself', () => {
   })
 
   test('the admin port shows metrics and the detail of readiness, the public port does not', async () => {
+    const shut = { name: 'smtp port 25', status: 'failed', detail: 'shut' } as const
+    await reportWorker(stage.db, { name: 'host:7', kind: 'email', health: [shut] })
     const metrics = await (await fetch(`${stage.adminUrl}/metrics`)).text()
     for (const name of [
       'http_requests_total',
@@ -112,6 +115,9 @@ describe('the service itself', () => {
       'batch_open_chunks',
       'hlr_provider_paused{provider="infobip"} 0',
       'budget_spent_today',
+      'workers{kind="email"} 1',
+      'workers{kind="batch"} 0',
+      'worker_health{worker="host:7",kind="email",name="smtp port 25"} 0',
     ]) {
       expect(metrics).toContain(name)
     }
@@ -119,6 +125,7 @@ describe('the service itself', () => {
     expect(await ready.json()).toMatchObject({
       ready: true,
       checks: [{ name: 'database' }, { name: 'queue' }, { name: 'running' }],
+      workers: [{ name: 'host:7', kind: 'email', health: [shut] }],
     })
     expect((await stage.call('/metrics')).status).toBe(404)
   })

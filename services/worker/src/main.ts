@@ -6,10 +6,9 @@ import { createLog } from '@plumbline/runtime/log'
 import { readSettings } from '@plumbline/runtime/settings'
 import { runUntilStopped, tellReady } from '@plumbline/runtime/shutdown'
 import { startOrExit } from '@plumbline/runtime/start'
-import { serveBatches } from './batch.ts'
 import { openContext } from './context.ts'
 import { openEngines } from './engines.ts'
-import { serveCheck } from './entity.ts'
+import { serve } from './serve.ts'
 import { workerSettings, type WorkerSettings } from './settings.ts'
 
 // worker KIND...  where KIND is email, phone, ip, domain or batch; or `worker migrate`.
@@ -34,8 +33,7 @@ async function startWorker(): Promise<AsyncDisposable> {
   const context = stack.use(await openContext(settings, log, `worker-${kinds.join('-')}`))
   const checks = CHECKS.filter((check) => kinds.includes(check))
   const engines = stack.use(await openEngines(context, checks))
-  for (const engine of engines.all) stack.use(await serveCheck(context, engine))
-  if (kinds.includes('batch')) stack.use(await serveBatches(context))
+  stack.use(await serve(context, engines.all, { lists: kinds.includes('batch') }))
   log.info({ kinds }, 'worker ready')
   tellReady()
   const owned = stack.move()

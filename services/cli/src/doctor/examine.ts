@@ -10,6 +10,7 @@ import { examineMail } from './mail.ts'
 import { examineRegistries } from './registries.ts'
 import { doctorSettings } from './settings.ts'
 import { examineStores } from './stores.ts'
+import { examineWorkers } from './workers.ts'
 
 /** Most time that a look at the outside takes. */
 const OUTSIDE_MS = 30_000
@@ -27,6 +28,7 @@ export async function examine(
     const signal = AbortSignal.any([stop, AbortSignal.timeout(OUTSIDE_MS)])
     const parts = await Promise.all([
       examineStores(place, settings),
+      examineWorkers(place),
       examineData(place, settings),
       examineDns(outside, signal),
       examineMail(outside, settings, signal),

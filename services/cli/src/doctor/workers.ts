@@ -1,0 +1,33 @@
+import { CHECKS } from '@plumbline/contract/products'
+import { openDatabase } from '@plumbline/db/database'
+import { readWorkers, type SeenWorker } from '@plumbline/db/workers'
+import type { ServicePlace } from '../service.ts'
+import { attempt, ok, trouble, type Finding } from './finding.ts'
+
+const KINDS = [...CHECKS, 'batch']
+
+/** The workers of the service: which live, and what they say is wrong where they run. */
+export async function examineWorkers({ databaseUrl }: ServicePlace): Promise<readonly Finding[]> {
+  if (databaseUrl === null) return []
+  return await attempt('workers', 'Check DATABASE_URL and that Postgres runs.', async () => {
+    await using db = openDatabase({ url: databaseUrl, poolSize: 1, applicationName: 'doctor' })
+    const workers = await readWorkers(db)
+    return KINDS.flatMap((kind) => findingsOf(kind, workers))
+  })
+}
+
+function findingsOf(kind: string, workers: readonly SeenWorker[]): readonly Finding[] {
+  const living = workers.filter((worker) => worker.kind === kind)
+  if (living.length === 0) {
+    const advice = `Start one: node services/worker/src/main.ts ${kind}`
+    return [trouble(`worker ${kind}`, 'failed', 'none has reported for 90 seconds', advice)]
+  }
+  const troubles = living.flatMap(({ name, health }) =>
+    health.flatMap((row): Finding[] => {
+      if (row.status === 'ok' || row.status === 'off') return []
+      const advice = 'Seen by that worker; see the lines of the same name, and its log.'
+      return [{ ...row, name: `worker ${kind} ${name}: ${row.name}`, advice }]
+    }),
+  )
+  return [ok(`worker ${kind}`, `${living.length} at work`), ...troubles]
+}
