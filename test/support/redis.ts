@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync } from 'node:fs'
+import { accessSync, constants } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -80,7 +80,16 @@ const MOST_SAID = 4_000
 
 function installed(name: string): string | null {
   const folders = (process.env['PATH'] ?? '').split(delimiter)
-  return folders.map((folder) => join(folder, name)).find((path) => existsSync(path)) ?? null
+  return folders.map((folder) => join(folder, name)).find(isExecutable) ?? null
+}
+
+function isExecutable(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK)
+    return true
+  } catch {
+    return false
+  }
 }
 
 async function freePort(): Promise<number> {

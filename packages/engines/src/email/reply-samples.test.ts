@@ -652,6 +652,31 @@ const REPLY_SAMPLES: Readonly<Record<string, readonly ReplySample[]>> = {
   'https://help.mail.ru/mail/help/return_errors': [
     ['mailru', 550, 'Access from ip address 192.0.2.1 blocked.', 'blocked', 'our-address'],
   ],
+  'http://postmaster.aol.com/trouble/mailer.html': [
+    [
+      'other',
+      550,
+      'ada@y.example IS NOT ACCEPTING MAIL FROM THIS SENDER',
+      'unclassified_reply',
+      'only-members',
+    ],
+  ],
+  'https://github.com/2called-chaos/bouncefetch': [
+    [
+      'other',
+      552,
+      'Benutzer hat das Speichervolumen ueberschritten',
+      'mailbox_full',
+      'foreign-full',
+    ],
+    [
+      'other',
+      550,
+      '5.1.1 Die eingegebene E-Mail-Adresse konnte nicht gefunden werden.',
+      'mailbox_not_found',
+      'foreign-missing',
+    ],
+  ],
   [SISIMAI]: [
     ['symantec', 542, 'ada@y.example Rejected', 'mailbox_not_found', 'symantec-rejected'],
     [
@@ -685,11 +710,8 @@ const SAMPLES = Object.values(REPLY_SAMPLES).flat()
 
 /** Rows that no server's own text was found for, and why they stand all the same. */
 const JUSTIFIED: Readonly<Record<string, string>> = {
-  'only-members': 'lists and groups word it as they like; nothing is proven by it either way',
   'your-own': 'in a reply to us "your server" is ours, whatever is said of it',
   'foreign-sender': 'operators write such texts themselves; the sentences below are ours',
-  'foreign-full': 'as foreign-sender',
-  'foreign-missing': 'as foreign-sender',
 }
 
 test.each(SAMPLES)('%s %d %s is %s', (provider, code, text, reason, rule) => {
