@@ -18,6 +18,7 @@ test.runIf(isRequired)('network namespaces work where they are required', () => 
   expect(canUnshare).toBe(true)
 })
 
+// A network namespace is root's to make; without one the addresses would be the machine's own.
 test.skipIf(!canUnshare)(
   `no listener at a special address hears a connection, by any path (${NEEDED})`,
   async () => {

@@ -34,6 +34,7 @@ test.runIf(isRequired)('Postfix and postgrey are installed where they are requir
   expect([canRunPostfix(), canRunPostgrey()]).toEqual([true, true])
 })
 
+// Postfix is Debian's and wants root; without it there is nothing to probe.
 test.skipIf(!canRunPostfix())(
   'every verdict is right against Postfix, and no message is left',
   async () => {
@@ -62,6 +63,7 @@ test.skipIf(!canRunPostfix())(
   },
 )
 
+// The same, and postgrey beside it.
 test.skipIf(!canRunPostfix() || !canRunPostgrey())(
   'a mailbox behind postgrey waits, and is found once its time is over',
   async () => {

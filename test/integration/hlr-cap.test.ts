@@ -3,13 +3,14 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { startEmbeddedPostgres } from '@plumbline/db/embedded'
 import { Redis } from 'ioredis'
-import { describe, expect, inject, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { spawnSimnet, type SimnetProcess } from '../simnet/child.ts'
 import { expectLedgerIntact } from '../support/invariants.ts'
 import { formOf, readLines, submitList, untilList, type Caller } from '../support/lists.ts'
 import { createTestDatabase } from '../support/postgres.ts'
 import { startRedis } from '../support/redis.ts'
 import { startService } from '../support/service.ts'
+import { WITHOUT_REDIS } from '../support/without-redis.ts'
 
 // What may be spent in a day is money: no server that goes down or is emptied makes room for more.
 
@@ -50,7 +51,7 @@ describe('the spending cap of a day', () => {
     }
   })
 
-  test.skipIf(inject('TEST_REDIS_URL') === null)(
+  test.skipIf(WITHOUT_REDIS)(
     'holds when Redis is emptied again and again under a list',
     async () => {
       await using simnet = await spawnSimnet({ hlrFaults: { delayMs: 100 } })

@@ -1,9 +1,10 @@
-import { describe, expect, inject, test, vi } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { PATIENT } from '../../../test/support/patience.ts'
 import { stagePostgres, stageRedis, type QueueStage } from '../../../test/support/queue-stage.ts'
 import { depth, enqueue, work } from './jobs.ts'
+import { WITHOUT_REDIS } from '../../../test/support/without-redis.ts'
 
-describe.skipIf(inject('TEST_REDIS_URL') === null)('jobs on Redis', () => {
+describe.skipIf(WITHOUT_REDIS)('jobs on Redis', () => {
   testJobs(stageRedis)
 })
 describe('jobs on Postgres', () => {

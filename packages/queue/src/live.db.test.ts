@@ -1,7 +1,7 @@
 import type { Channel, Mailbox } from '@plumbline/contract/channel'
 import { createPostgresMailbox } from '@plumbline/db/channel-mailbox'
 import { openDatabase } from '@plumbline/db/database'
-import { describe, expect, inject, test, vi } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { stagePostgres, stageRedis, type QueueStage } from '../../../test/support/queue-stage.ts'
 import { emailOutcome } from '../../../test/support/outcomes.ts'
 import { PATIENT } from '../../../test/support/patience.ts'
@@ -11,8 +11,9 @@ import type { Question } from './live-letter.ts'
 import { serveLive } from './live-server.ts'
 import { createLiveCaller, type LiveCaller } from './live.ts'
 import { createRedisMailbox } from './redis-mailbox.ts'
+import { WITHOUT_REDIS } from '../../../test/support/without-redis.ts'
 
-describe.skipIf(inject('TEST_REDIS_URL') === null)('live calls on Redis', () => {
+describe.skipIf(WITHOUT_REDIS)('live calls on Redis', () => {
   testLive(stageRedis)
 
   test('an answer whose announcement was lost is found all the same', async () => {

@@ -13,10 +13,11 @@ import {
   openRedisTestQueue,
   type TestQueue,
 } from '../../../test/support/queue.ts'
+import { WITHOUT_REDIS } from '../../../test/support/without-redis.ts'
 
 const redisUrl = inject('TEST_REDIS_URL')
 
-describe.skipIf(redisUrl === null)('on Redis', () => {
+describe.skipIf(WITHOUT_REDIS)('on Redis', () => {
   testPorts(() => openRedisTestQueue(redisUrl ?? ''))
 })
 

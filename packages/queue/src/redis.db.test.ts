@@ -1,4 +1,4 @@
-import { describe, expect, inject, test, vi } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { emailOutcome } from '../../../test/support/outcomes.ts'
 import { PATIENT } from '../../../test/support/patience.ts'
 import { openRedisTestQueue } from '../../../test/support/queue.ts'
@@ -8,12 +8,13 @@ import { work } from './jobs.ts'
 import { serveLive } from './live-server.ts'
 import { createLiveCaller } from './live.ts'
 import { openRedis } from './redis.ts'
+import { WITHOUT_REDIS } from '../../../test/support/without-redis.ts'
 
 const fail = (error: unknown): never => {
   throw error
 }
 
-describe.skipIf(inject('TEST_REDIS_URL') === null)('a Redis cluster', () => {
+describe.skipIf(WITHOUT_REDIS)('a Redis cluster', () => {
   test('carries calls, facts and limits', async () => {
     const server = await startRedis({ cluster: true })
     if (server === null) throw new Error('redis-server is not installed')
@@ -48,7 +49,7 @@ describe.skipIf(inject('TEST_REDIS_URL') === null)('a Redis cluster', () => {
   })
 })
 
-describe.skipIf(inject('TEST_REDIS_URL') === null)('a Redis server that died', () => {
+describe.skipIf(WITHOUT_REDIS)('a Redis server that died', () => {
   test('does not keep a process from ending', { timeout: 30_000 }, async () => {
     const server = await startRedis()
     if (server === null) throw new Error('redis-server is not installed')

@@ -1,11 +1,12 @@
-import { expect, inject, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { startRedis } from '../../../test/support/redis.ts'
 import { openStage } from './stage/stage.ts'
+import { WITHOUT_REDIS } from '../../../test/support/without-redis.ts'
 
 const body = { email: 'ada@example.com' }
 
 // A server of its own: the names of queues are those of every installation.
-test.skipIf(inject('TEST_REDIS_URL') === null)(
+test.skipIf(WITHOUT_REDIS)(
   'on Redis calls are answered; when it hangs, calls fail in time and free, and the rest goes on',
   async () => {
     const redis = await startRedis()
