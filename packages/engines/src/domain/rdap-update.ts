@@ -1,6 +1,6 @@
 import { mkdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { SourceUpdate, UpdateOptions } from '../lists/update.ts'
+import { SHRINK_MIN, type SourceUpdate, type UpdateOptions } from '../lists/update.ts'
 import { writeWhole } from '../lists/write-whole.ts'
 import { RDAP_LIST_FILE, RDAP_LIST_MAX_BYTES, parseRdapList } from './rdap-list.ts'
 
@@ -13,8 +13,6 @@ export interface RdapUpdateOptions extends Pick<UpdateOptions, 'dir' | 'fetch' |
 const LEAST_OF_IANA = 600
 const TIMEOUT_MS = 30_000
 const REDIRECTS_MAX = 3
-/** Share of the zones before that must be left: a list that lost more is broken, not shorter. */
-const SHRINK_MIN = 0.5
 
 /**
  * Fetches the list of RDAP servers into the folder of lists.

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { gunzip } from 'node:zlib'
 import { type ListVersion, readVersions, writeVersions } from '../lists/versions.ts'
-import type { SourceUpdate, UpdateOptions } from '../lists/update.ts'
+import { SHRINK_MIN, type SourceUpdate, type UpdateOptions } from '../lists/update.ts'
 import { writeWhole } from '../lists/write-whole.ts'
 import { parseAddress } from './address.ts'
 import { type IpDatabase, readIpDatabase } from './databases.ts'
@@ -57,8 +57,6 @@ export const DATABASE_SOURCES: readonly DatabaseSource[] = [
 /** Time for one file: 100 MB over a slow line. */
 const TIMEOUT_MS = 20 * 60_000
 const REDIRECTS_MAX = 3
-/** Share of the bytes before that must be left: a file that lost more is broken, not better. */
-const SHRINK_MIN = 0.5
 /** Public resolvers, which every such database knows; all but one must be told of. */
 const KNOWN = ['1.1.1.1', '8.8.8.8', '9.9.9.9', '208.67.222.222', '2001:4860:4860::8888'] as const
 

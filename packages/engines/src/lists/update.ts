@@ -34,8 +34,8 @@ const TIMEOUT_MS = 60_000
 const REDIRECTS_MAX = 3
 /** Share of a list that may be unreadable before all of it is refused. */
 const BAD_SHARE_MAX = 0.01
-/** Share of the entries before that must be left: a list that lost more is broken, not shorter. */
-const SHRINK_MIN = 0.5
+/** Share of what was there before (entries, zones, bytes) that an update must keep: what lost more is broken, not shorter. */
+export const SHRINK_MIN = 0.5
 /** Widest blocks that are believed: a list with 0.0.0.0/0 would flag everybody. */
 const WIDEST_BITS = { 4: 8, 16: 19 } as const
 
