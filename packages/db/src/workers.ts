@@ -1,12 +1,18 @@
 import type { EngineHealth } from '@plumbline/contract/engine'
+import { CHECKS } from '@plumbline/contract/products'
 import type { Db } from './database.ts'
+
+/** What a worker may serve: a check, or lists. */
+export const WORKER_KINDS = [...CHECKS, 'batch'] as const
+
+/** One of `WORKER_KINDS`. */
+export type WorkerKind = (typeof WORKER_KINDS)[number]
 
 /** A worker process that lives, and how what it leans on is doing. */
 export interface WorkerReport {
   /** Tells it from all others: machine and process. */
   readonly name: string
-  /** What it serves: a check, or `batch` for lists. */
-  readonly kind: string
+  readonly kind: WorkerKind
   readonly health: readonly EngineHealth[]
 }
 
@@ -19,7 +25,7 @@ export interface SeenWorker extends WorkerReport {
 export const REPORT_MS = 30_000
 
 /** A worker that has not reported for so long is gone. */
-const GONE_MS = 3 * REPORT_MS
+export const GONE_MS = 3 * REPORT_MS
 
 /** Notes what a worker says of itself, and forgets those that are gone. */
 export async function reportWorker(db: Db, { name, kind, health }: WorkerReport): Promise<void> {

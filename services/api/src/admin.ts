@@ -1,8 +1,7 @@
 import { readSpending } from '@plumbline/db/budget'
-import { readWorkers, type SeenWorker } from '@plumbline/db/workers'
+import { readWorkers, WORKER_KINDS, type SeenWorker } from '@plumbline/db/workers'
 import { readStandings } from '@plumbline/engines/phone/standing'
 import { depth } from '@plumbline/queue/jobs'
-import { CHECKS } from '@plumbline/contract/products'
 import { QUEUE_NAMES } from '@plumbline/queue/names'
 import { countOpenChunks } from '@plumbline/db/batches/open-chunks'
 import type { IncomingMessage, ServerResponse } from 'node:http'
@@ -93,7 +92,7 @@ function observeProviders(ctx: Context): void {
 
 function observeWorkers(ctx: Context): void {
   ctx.metrics.observed('workers', 'Worker processes that live.', ['kind'], async () => {
-    const counts = new Map<string, number>([...CHECKS, 'batch'].map((kind) => [kind, 0]))
+    const counts = new Map(WORKER_KINDS.map((kind) => [kind, 0]))
     for (const { kind } of await readWorkers(ctx.db)) counts.set(kind, (counts.get(kind) ?? 0) + 1)
     return [...counts].map(([kind, value]) => ({ labels: { kind }, value }))
   })

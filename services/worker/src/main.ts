@@ -1,6 +1,7 @@
 import { CHECKS } from '@plumbline/contract/products'
 import { openDatabase } from '@plumbline/db/database'
 import { migrate } from '@plumbline/db/migrate'
+import { WORKER_KINDS } from '@plumbline/db/workers'
 import { migrateQueue } from '@plumbline/queue/postgres-queues'
 import { createLog } from '@plumbline/runtime/log'
 import { readSettings } from '@plumbline/runtime/settings'
@@ -13,7 +14,7 @@ import { workerSettings, type WorkerSettings } from './settings.ts'
 
 // worker KIND...  where KIND is email, phone, ip, domain or batch; or `worker migrate`.
 
-const KINDS = [...CHECKS, 'batch', 'migrate'] as const
+const KINDS = [...WORKER_KINDS, 'migrate'] as const
 type Kind = (typeof KINDS)[number]
 
 const kinds = readKinds(process.argv.slice(2))

@@ -1,11 +1,11 @@
 import { hostname } from 'node:os'
 import type { EngineHealth } from '@plumbline/contract/engine'
-import { forgetWorker, REPORT_MS, reportWorker } from '@plumbline/db/workers'
+import { forgetWorker, REPORT_MS, reportWorker, type WorkerKind } from '@plumbline/db/workers'
 import type { WorkerContext } from './context.ts'
 
 /** What a worker serves, and how to ask how it is doing. */
 export interface Reporter {
-  readonly kind: string
+  readonly kind: WorkerKind
   health(): Promise<readonly EngineHealth[]>
 }
 

@@ -1,10 +1,13 @@
-import { CHECKS } from '@plumbline/contract/products'
 import { openDatabase } from '@plumbline/db/database'
-import { readWorkers, type SeenWorker } from '@plumbline/db/workers'
+import {
+  GONE_MS,
+  readWorkers,
+  WORKER_KINDS,
+  type SeenWorker,
+  type WorkerKind,
+} from '@plumbline/db/workers'
 import type { ServicePlace } from '../service.ts'
 import { attempt, ok, trouble, type Finding } from './finding.ts'
-
-const KINDS = [...CHECKS, 'batch']
 
 /** The workers of the service: which live, and what they say is wrong where they run. */
 export async function examineWorkers({ databaseUrl }: ServicePlace): Promise<readonly Finding[]> {
@@ -12,15 +15,22 @@ export async function examineWorkers({ databaseUrl }: ServicePlace): Promise<rea
   return await attempt('workers', 'Check DATABASE_URL and that Postgres runs.', async () => {
     await using db = openDatabase({ url: databaseUrl, poolSize: 1, applicationName: 'doctor' })
     const workers = await readWorkers(db)
-    return KINDS.flatMap((kind) => findingsOf(kind, workers))
+    return WORKER_KINDS.flatMap((kind) => findingsOf(kind, workers))
   })
 }
 
-function findingsOf(kind: string, workers: readonly SeenWorker[]): readonly Finding[] {
+function findingsOf(kind: WorkerKind, workers: readonly SeenWorker[]): readonly Finding[] {
   const living = workers.filter((worker) => worker.kind === kind)
   if (living.length === 0) {
     const advice = `Start one: node services/worker/src/main.ts ${kind}`
-    return [trouble(`worker ${kind}`, 'failed', 'none has reported for 90 seconds', advice)]
+    return [
+      trouble(
+        `worker ${kind}`,
+        'failed',
+        `none has reported for ${GONE_MS / 1000} seconds`,
+        advice,
+      ),
+    ]
   }
   const troubles = living.flatMap(({ name, health }) =>
     health.flatMap((row): Finding[] => {
