@@ -1,9 +1,10 @@
 import type { BareOutcome, EmailFacts, FactsOf } from '@plumbline/contract/outcome'
-import { CHECKS, type Check, type Product } from '@plumbline/contract/products'
+import { CHECKS, type Check } from '@plumbline/contract/products'
 import { RESULTS } from '@plumbline/contract/results'
 import type { BareOutcomes, Score } from '@plumbline/contract/score'
 import { describe, expect, test } from 'vitest'
 import { outcomeFor } from '../../../test/support/instant-engines.ts'
+import { PRICES } from '../../../test/support/prices.ts'
 import { assembleResult } from './assemble.ts'
 
 const SUBJECTS = {
@@ -39,20 +40,7 @@ function unknown<C extends Check>(check: C): BareOutcome<C> {
 }
 
 describe('a result', () => {
-  const cases: readonly (readonly [Product, readonly Check[], number])[] = [
-    ['email', ['email'], 1],
-    ['ip', ['ip'], 1],
-    ['phone', ['phone'], 2],
-    ['domain', ['domain'], 2],
-    ['deliverability', ['email'], 1],
-    ['deliverability', ['email', 'phone'], 3],
-    ['contact-intel', ['email', 'ip', 'phone'], 4],
-    ['contact-intel', ['email', 'phone', 'ip', 'domain'], 4],
-    ['fraud-signals', ['email'], 1],
-    ['fraud-signals', ['email', 'phone', 'ip', 'domain'], 5],
-  ]
-
-  test.each(cases)(
+  test.each(PRICES)(
     'of %s from %j has the fields of its contract and costs %i',
     (product, checks, price) => {
       const result = assembleResult(product, outcomesOf(checks), scoreOf(40))
