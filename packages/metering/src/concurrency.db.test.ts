@@ -112,33 +112,43 @@ async function listOfTwoChunks(
 
 type MeteringDb = Parameters<typeof createMetering>[0]
 
-test('replies to commits that are lost charge nobody twice', async () => {
-  await using context = await openMeteringContext()
-  await using proxy = await openLossyProxy(context.url)
-  await using db = openDatabase({ url: proxy.url, poolSize: 4, applicationName: 'lossy' })
-  await using metering = createMetering(db)
-  const ids = await Promise.all(Array.from({ length: 3 }, () => context.account('starter')))
-  let taken = 0
-  for (let round = 0; round < 100; round += 1) {
-    if (round % 2 === 0) proxy.loseNextReply('credit_debit')
-    const asks = ids.map((accountId) => ({ accountId, opKey: `r${round}`, credits: 3 }))
-    const answers = await Promise.all(asks.map((ask) => metering.debit(ask)))
-    expect(answers.every((answer) => answer.granted)).toBe(true)
-    taken += 9
-    if (round % 2 === 1) proxy.loseNextReply('credit_close')
-    const ends = await Promise.all(
-      asks.map((ask, n) =>
-        n === 0 ? metering.refund({ ...ask, reason: 'test' }) : metering.answered(ask),
-      ),
+test.each([
+  { accounts: 3, rounds: 100 },
+  { accounts: 1, rounds: 60 },
+])(
+  'replies to commits that are lost charge nobody twice: $accounts',
+  async ({ accounts, rounds }) => {
+    await using context = await openMeteringContext()
+    await using proxy = await openLossyProxy(context.url)
+    await using db = openDatabase({ url: proxy.url, poolSize: 4, applicationName: 'lossy' })
+    await using metering = createMetering(db)
+    const ids = await Promise.all(
+      Array.from({ length: accounts }, () => context.account('starter')),
     )
-    expect(ends.map((end) => end.state)).toEqual(['refunded', 'answered', 'answered'])
-    taken -= 3
-  }
-  expect(proxy.lostCount()).toBe(100)
-  const left = await Promise.all(ids.map((id) => context.metering.remaining(id)))
-  expect(left.reduce<number>((sum, one) => sum + (one ?? 0), 0)).toBe(15_000 - taken)
-  expect(await auditLedger(context.db)).toEqual([])
-})
+    let taken = 0
+    for (let round = 0; round < rounds; round += 1) {
+      if (round % 2 === 0) proxy.loseNextReply('credit_debit')
+      const asks = ids.map((accountId) => ({ accountId, opKey: `r${round}`, credits: 3 }))
+      const answers = await Promise.all(asks.map((ask) => metering.debit(ask)))
+      expect(answers.every((answer) => answer.granted)).toBe(true)
+      taken += 3 * accounts
+      if (round % 2 === 1) proxy.loseNextReply('credit_close')
+      const ends = await Promise.all(
+        asks.map((ask, n) =>
+          n === 0 ? metering.refund({ ...ask, reason: 'test' }) : metering.answered(ask),
+        ),
+      )
+      expect(ends.map((end) => end.state)).toEqual(
+        asks.map((_, n) => (n === 0 ? 'refunded' : 'answered')),
+      )
+      taken -= 3
+    }
+    expect(proxy.lostCount()).toBe(rounds)
+    const left = await Promise.all(ids.map((id) => context.metering.remaining(id)))
+    expect(left.reduce<number>((sum, one) => sum + (one ?? 0), 0)).toBe(5_000 * accounts - taken)
+    expect(await auditLedger(context.db)).toEqual([])
+  },
+)
 
 test('a row that somebody keeps locked holds up its own account only', async () => {
   await using context = await openMeteringContext()

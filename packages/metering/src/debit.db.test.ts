@@ -1,0 +1,90 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { openMeteringContext, type MeteringContext } from '../../../test/support/metering.ts'
+
+/** A purse, what it was asked for before, and a group of asks, some of them asked before. */
+const scene = fc.record({
+  allowance: fc.constantFrom(0, 1, 5, 30),
+  packs: fc.constantFrom(0, 1, 5, 30),
+  isOver: fc.boolean(),
+  before: fc.uniqueArray(fc.nat(6), { maxLength: 2 }),
+  asks: fc.uniqueArray(fc.record({ key: fc.nat(12), credits: fc.integer({ min: 1, max: 8 }) }), {
+    selector: (ask) => ask.key,
+    minLength: 1,
+    maxLength: 8,
+  }),
+})
+type Scene = typeof scene extends fc.Arbitrary<infer Value> ? Value : never
+
+test('what is taken at once is what judging ask by ask takes, or nothing', async () => {
+  await using context = await openMeteringContext()
+  let together = 0
+  await fc.assert(
+    fc.asyncProperty(scene, async (drawn) => {
+      const atOnce = await play(context, drawn, 'one')
+      const judged = await play(context, drawn, 'each')
+      if (atOnce === undefined) return
+      together += 1
+      expect(atOnce).toEqual(judged)
+    }),
+    { numRuns: 200 },
+  )
+  expect(together).toBeGreaterThan(20)
+})
+
+/** Plays a scene on an account of its own; undefined where nothing was taken, which is asserted. */
+async function play({ db, account }: MeteringContext, drawn: Scene, way: 'one' | 'each') {
+  const payer = await account()
+  const { pool } = db
+  await pool.query('update credit_accounts set allowance = 100 where account_id = $1', [payer])
+  for (const key of drawn.before) {
+    await pool.query('select * from credit_debit($1, $2, $3)', [[payer], [`k${key}`], [1]])
+  }
+  await pool.query(
+    `update credit_accounts set allowance = $2, packs = $3,
+       period_end = case when $4 then now() else period_end end where account_id = $1`,
+    [payer, drawn.allowance, drawn.packs, drawn.isOver],
+  )
+  const start = await stateOf()
+  const keys = drawn.asks.map(({ key }) => `k${key}`)
+  const credits = drawn.asks.map((ask) => ask.credits)
+  if (way === 'each') {
+    const answers = await pool.query<{ status: string; available: number }>(
+      'select status, available from credit_debit($1, $2, $3)',
+      [keys.map(() => payer), keys, credits],
+    )
+    return { answers: answers.rows, state: await stateOf() }
+  }
+  const taken = await pool.query<{ before: number | null }>(
+    'select credit_debit_one($1, $2, $3) as before',
+    [payer, keys, credits],
+  )
+  let available = taken.rows[0]?.before ?? undefined
+  const state = await stateOf()
+  if (available === undefined) {
+    expect(state).toEqual(start)
+    return undefined
+  }
+  const answers: { status: string; available: number }[] = []
+  for (const one of credits) {
+    available -= one
+    answers.push({ status: 'granted', available })
+  }
+  return { answers, state }
+
+  async function stateOf() {
+    const rows = async (text: string) => (await pool.query<object>(text, [payer])).rows
+    return {
+      purse: await rows(
+        'select allowance, packs, period_no from credit_accounts where account_id = $1',
+      ),
+      entries: await rows(
+        `select op_key, kind, allowance_delta, packs_delta, held_delta, period_no, detail
+         from credit_entries where account_id = $1 order by id`,
+      ),
+      unanswered: await rows(
+        'select op_key from credit_unanswered where account_id = $1 order by op_key',
+      ),
+    }
+  }
+}
