@@ -36,7 +36,7 @@ function fail(error: unknown): never {
 
 test('with plenty left a call does not wait for the shared limiter, and those of one moment are told together', async () => {
   const shared = slowLimiter(() => 0)
-  const limiter = grantAhead(shared, fail, () => 0)
+  const limiter = grantAhead(shared, fail, { now: () => 0, rest: turn })
   const first = limiter.take('a', 1, RATE)
   await turn()
   await shared.arrive()
@@ -44,10 +44,12 @@ test('with plenty left a call does not wait for the shared limiter, and those of
   for (let left = 98; left > 88; left -= 1) {
     expect(await limiter.take('a', 1, RATE)).toEqual({ granted: true, remaining: left })
   }
+  expect(shared.travelling).toHaveLength(0)
+  await turn()
   await turn()
   expect(shared.travelling).toHaveLength(1)
   await shared.arrive()
-  const later = grantAhead(shared, fail, () => 0).take('a', 1, RATE)
+  const later = grantAhead(shared, fail, { now: () => 0, rest: turn }).take('a', 1, RATE)
   await turn()
   await shared.arrive()
   expect(await later).toEqual({ granted: true, remaining: 88 })
@@ -55,7 +57,7 @@ test('with plenty left a call does not wait for the shared limiter, and those of
 
 test('near the limit the shared limiter decides, and one process never grants more than a burst', async () => {
   const shared = slowLimiter(() => 0)
-  const limiter = grantAhead(shared, fail, () => 0)
+  const limiter = grantAhead(shared, fail, { now: () => 0, rest: turn })
   const grants: Grant[] = []
   for (let at = 0; at < 120; at += 1) {
     const asked = limiter.take('a', 1, RATE)
@@ -70,7 +72,7 @@ test('near the limit the shared limiter decides, and one process never grants mo
 test('what was heard more than a second ago is not believed', async () => {
   let time = 0
   const shared = slowLimiter(() => time)
-  const limiter = grantAhead(shared, fail, () => time)
+  const limiter = grantAhead(shared, fail, { now: () => time, rest: turn })
   const first = limiter.take('a', 1, RATE)
   await turn()
   await shared.arrive()
@@ -91,7 +93,9 @@ test('several processes together exceed a limit by half a burst each at most', a
       async (calls) => {
         let time = 0
         const shared = slowLimiter(() => time)
-        const processes = [0, 1, 2].map(() => grantAhead(shared, fail, () => time))
+        const processes = [0, 1, 2].map(() =>
+          grantAhead(shared, fail, { now: () => time, rest: turn }),
+        )
         const asked: Promise<Grant>[] = []
         for (const { by, waitMs, arrive } of calls) {
           time += waitMs / 10

@@ -1,7 +1,11 @@
 import type { Grant, Limiter } from '@plumbline/contract/engine'
+import { setTimeout as wait } from 'node:timers/promises'
 
 /** How old what the shared limiter said of a bucket may be. */
 const HEARD_MS = 1_000
+
+/** What is granted in so long is told by one message. */
+const TELL_EVERY_MS = 20
 
 /** Buckets known at most. */
 const KNOWN_MAX = 50_000
@@ -20,12 +24,12 @@ interface Bucket {
  * Grants at once while more than half of a burst is known to be left, and tells the shared limiter
  * behind the call, so that a call need not wait for it; nearer to the limit the shared one decides.
  * What is owed is paid before more is granted, so processes together exceed a limit at most by what
- * they grant while one message travels, half a burst each, and make up for it afterwards.
+ * they grant before a message has arrived, half a burst each, and make up for it afterwards.
  */
 export function grantAhead(
   shared: Pick<Limiter, 'take'>,
   onError: (error: unknown) => void,
-  now: () => number = () => performance.now(),
+  { now = () => performance.now(), rest = restToTell }: Partial<Clockwork> = {},
 ): Pick<Limiter, 'take'> {
   let known = new Map<string, Bucket>()
 
@@ -59,7 +63,11 @@ export function grantAhead(
     try {
       // What is refused stays owed until a call that waits pays it.
       let paid = true
-      while (paid && bucket.owed > 0) paid = (await settle(key, 0, rate)).granted
+      while (paid && bucket.owed > 0) {
+        await rest()
+        // A call that waited may have paid for all in the meantime.
+        if (bucket.owed > 0) paid = (await settle(key, 0, rate)).granted
+      }
     } finally {
       bucket.telling = false
     }
@@ -84,5 +92,14 @@ export function grantAhead(
     },
   }
 }
+
+interface Clockwork {
+  /** Milliseconds that only grow. */
+  readonly now: () => number
+  /** Resolves when what was granted has been gathered long enough to be told. */
+  readonly rest: () => Promise<void>
+}
+
+const restToTell = (): Promise<void> => wait(TELL_EVERY_MS, undefined, { ref: false })
 
 type Rate = Parameters<Limiter['take']>[2]
