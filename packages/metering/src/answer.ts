@@ -39,23 +39,32 @@ const NOTES = { limit: 1_024, flights: 1, restMs: 20 } as const
 
 /** Ends of debits that wait at the same moment, committed by one statement. */
 export function openEndings(db: Db): Lanes<Closing, Ended> {
-  return openClosings(db, { limit: GROUP_LIMIT, flights: FLIGHTS })
+  return openLanes<Closing, Ended>({
+    limit: GROUP_LIMIT,
+    flights: FLIGHTS,
+    laneOf: (closing) => closing.accountId,
+    run: (closings) => runEndings(db, closings),
+  })
 }
 
 /** The same for ends that give nothing back, made behind the answer: nobody waits for them. */
 export function openNotes(db: Db): Lanes<Closing, Ended> {
-  return openClosings(db, NOTES)
+  return openLanes<Closing, Ended>({
+    ...NOTES,
+    laneOf: (closing) => closing.accountId,
+    run: (closings) => runNotes(db, closings),
+  })
 }
 
-function openClosings(
-  db: Db,
-  bounds: { limit: number; flights: number; restMs?: number },
-): Lanes<Closing, Ended> {
-  return openLanes<Closing, Ended>({
-    ...bounds,
-    laneOf: (closing) => closing.accountId,
-    run: (closings) => runEndings(db, closings),
+async function runNotes(db: Db, notes: readonly Closing[]): Promise<readonly Ended[]> {
+  const [row] = await runStatement<{ ended: number }>(db, {
+    name: 'metering.answered',
+    text: 'select credit_answered($1, $2) as ended',
+    values: [notes.map((one) => one.accountId), notes.map((one) => one.opKey)],
   })
+  if (row?.ended === notes.length) return notes.map(() => ({ state: 'answered', given: 0 }))
+  // Some had ended before: asked again, each is told how.
+  return runEndings(db, notes)
 }
 
 async function runEndings(db: Db, closings: readonly Closing[]): Promise<readonly Ended[]> {

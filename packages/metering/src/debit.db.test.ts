@@ -4,10 +4,10 @@ import { openMeteringContext, type MeteringContext } from '../../../test/support
 
 /** A purse, what it was asked for before, and a group of asks, some of them asked before. */
 const scene = fc.record({
-  allowance: fc.constantFrom(0, 1, 5, 30),
-  packs: fc.constantFrom(0, 1, 5, 30),
-  isOver: fc.boolean(),
-  before: fc.uniqueArray(fc.nat(6), { maxLength: 2 }),
+  allowance: fc.constantFrom(0, 5, 30, 60),
+  packs: fc.constantFrom(0, 5, 30, 60),
+  isOver: fc.nat(5).map((n) => n === 0),
+  before: fc.uniqueArray(fc.nat(12), { maxLength: 1 }),
   asks: fc.uniqueArray(fc.record({ key: fc.nat(12), credits: fc.integer({ min: 1, max: 8 }) }), {
     selector: (ask) => ask.key,
     minLength: 1,
