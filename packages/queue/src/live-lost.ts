@@ -10,7 +10,9 @@ export interface Waiting {
   readonly check: Check
   readonly question: Question
   readonly askedAtMs: number
-  /** When the asker gives up, by the server's clock. */
+  /** When the asker gives up. */
+  readonly endsAtMs: number
+  /** After which no worker begins with it, by the server's clock. */
   readonly untilMs: number
   readonly resolve: (outcome: Outcome) => void
   readonly reject: (error: unknown) => void

@@ -13,14 +13,18 @@ import { liveQueueOf } from './names.ts'
 export interface LiveCaller extends AsyncDisposable {
   /**
    * Resolves with the outcome of a question, however often its job or its answer is lost on the way.
-   * Rejects with a `Problem`: `timeout` when the signal aborts, `unavailable` when too many
-   * questions wait already, `internal` when workers failed on it twice.
+   * Rejects with a `Problem`: `timeout` when its time is up, `unavailable` when too many questions
+   * wait already, `internal` when workers failed on it twice.
    */
-  ask<C extends Check>(
-    check: C,
-    question: Question,
-    options: { readonly signal: AbortSignal; readonly budgetMs?: number },
-  ): Promise<Outcome<C>>
+  ask<C extends Check>(check: C, question: Question, limits?: AskLimits): Promise<Outcome<C>>
+}
+
+/** Times of one question, by default those of a call that is answered within 15 s (decision 37). */
+export interface AskLimits {
+  /** How long its outcome is waited for. It ends up to a quarter of a second later. */
+  readonly waitMs?: number
+  /** How long workers may take over it. */
+  readonly budgetMs?: number
 }
 
 /** What asking workers needs. */
@@ -30,7 +34,7 @@ export interface LiveCallerOptions {
   readonly onError: (error: unknown) => void
 }
 
-/** How long a worker may take when the asker does not say; calls are answered within 15 s (decision 37). */
+const WAIT_MS = 15_000
 const BUDGET_MS = 12_000
 
 /** Questions in a job at most: more would keep one worker busy while others idle. */
@@ -72,13 +76,16 @@ export async function createLiveCaller(
       looking = false
     }
   }
-  const timer = setInterval(() => void look(), LOOK_EVERY_MS)
+  const timer = setInterval(() => {
+    endLate(waiting.values())
+    void look()
+  }, LOOK_EVERY_MS)
   timer.unref()
 
   let lastId = 0
   return {
-    async ask(check, question, { signal, budgetMs = BUDGET_MS }) {
-      if (signal.aborted) throw timedOut(signal.reason)
+    async ask(check, question, { waitMs = WAIT_MS, budgetMs = BUDGET_MS } = {}) {
+      if (waitMs <= 0) throw timedOut()
       if (waiting.size >= maxWaiting) {
         throw new Problem('unavailable', 'The service is at its limit; try again in a second.', {
           retryAfterSeconds: 1,
@@ -88,16 +95,14 @@ export async function createLiveCaller(
       const now = performance.now()
       const id = (lastId += 1)
       const untilMs = backend.clock.nowMs() + budgetMs
-      const onAbort = (): void => reject(timedOut(signal.reason))
-      signal.addEventListener('abort', onAbort, { once: true })
-      const waiter = waitingFrom({ id, check, question, untilMs, resolve, reject, askedAtMs: now })
+      const times = { askedAtMs: now, endsAtMs: now + waitMs, untilMs }
+      const waiter = waitingFrom({ id, check, question, ...times, resolve, reject })
       waiting.set(id, waiter)
       couriers.first(waiter).catch(onError)
       try {
         return outcomeOf<typeof check>(await promise)
       } finally {
         waiting.delete(id)
-        signal.removeEventListener('abort', onAbort)
       }
     },
     async [Symbol.asyncDispose]() {
@@ -117,8 +122,14 @@ function waitingFrom(asked: Asked): Waiting {
   return { ...asked, heardAtMs: askedAtMs, jobId: null, silentSinceMs: null, hasFailed: false }
 }
 
-function timedOut(cause: unknown): Problem {
-  return new Problem('timeout', 'The answer took too long; try again.', { cause })
+/** One clock for all: a timer and a signal for each question cost more than its place in a job. */
+function endLate(waiting: Iterable<Waiting>): void {
+  const now = performance.now()
+  for (const { endsAtMs, reject } of waiting) if (endsAtMs < now) reject(timedOut())
+}
+
+function timedOut(): Problem {
+  return new Problem('timeout', 'The answer took too long; try again.')
 }
 
 /** Brings questions into the queue of their check. */

@@ -173,7 +173,8 @@ async function askAll(
     checksIn(request).map(async (check) => {
       const subject = request.values[check] ?? ''
       const asked = { subject, depth, tenant: caller.accountId }
-      outcomes[check] = await ctx.live.ask(check, asked, { signal: deadline.signal, budgetMs })
+      const limits = { waitMs: deadline.leftMs(), budgetMs }
+      outcomes[check] = await deadline.first(ctx.live.ask(check, asked, limits))
     }),
   )
   return asOutcomes(outcomes)
