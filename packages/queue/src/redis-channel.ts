@@ -1,11 +1,16 @@
 import type { Channel } from '@plumbline/contract/channel'
 import { closeRedis, type RedisServer } from './redis.ts'
 
+/** The name of a topic's channel. */
+export function channelOf({ prefix }: RedisServer, topic: string): string {
+  return `${prefix}:channel:${topic}`
+}
+
 /** Redis pub/sub: one connection listens for all topics, and subscribes again when it was lost. */
 export function createRedisChannel(server: RedisServer): Channel & AsyncDisposable {
   const listener = server.connect('listen')
   const listeners = new Map<string, Set<(message: string) => void>>()
-  const nameOf = (topic: string): string => `${server.prefix}:channel:${topic}`
+  const nameOf = (topic: string): string => channelOf(server, topic)
   listener.on('message', (name: string, message: string) => {
     for (const onMessage of listeners.get(name) ?? []) onMessage(message)
   })

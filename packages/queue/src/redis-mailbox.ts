@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { Channel, Mailbox } from '@plumbline/contract/channel'
+import { channelOf } from './redis-channel.ts'
 import { GOODBYE_MS, within, type RedisServer } from './redis.ts'
 
 /** How long a letter waits for an owner who missed it. */
@@ -12,15 +13,16 @@ export function createRedisMailbox(server: RedisServer, channel: Channel): Mailb
   return {
     async post(box, letters) {
       const key = keyOf(box)
-      const named = letters.map((letter) => [randomUUID(), letter] as const)
-      await Promise.all([
-        redis.hset(key, Object.fromEntries(named)),
-        redis.pexpire(key, KEEP_MS),
-        channel.publish(
-          box,
-          named.map(([name, letter]) => `${name}${letter}`),
-        ),
-      ])
+      // Announced first, since that is what the owner waits for; a pipeline leaves at once, where
+      // commands that are gathered leave a turn of the loop later.
+      const line = redis.pipeline()
+      for (const letter of letters) {
+        const name = randomUUID()
+        line.publish(channelOf(server, box), `${name}${letter}`).hset(key, name, letter)
+      }
+      for (const [error] of (await line.pexpire(key, KEEP_MS).exec()) ?? []) {
+        if (error !== null) throw error
+      }
     },
     async open(box, onLetter) {
       const key = keyOf(box)
