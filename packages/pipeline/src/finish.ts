@@ -1,17 +1,15 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { open, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { readChunks, type StoredChunk } from '@plumbline/db/batches/chunks'
+import type { StoredChunk } from '@plumbline/db/batches/chunks'
 import { lockBatch, moveBatch, readBatch, type BatchRow } from '@plumbline/db/batches/rows'
 import { releaseRest } from './cancel.ts'
+import { pagesOfChunks } from './chunk-pages.ts'
 import type { Pipeline } from './pipeline.ts'
 import { openRepeats } from './repeats.ts'
 import { rowWriter } from './result-rows.ts'
 import { workStage, type StageInHand } from './stage-lease.ts'
 import { readList } from './intake-stage.ts'
-
-/** Chunks read at a time, while the page before is being written. */
-const PAGE_CHUNKS = 8
 
 /**
  * Writes the result file of a batch whose chunks are settled, or that is being canceled, and only
@@ -24,10 +22,20 @@ export async function runFinish(
   job: { batchId: string; lease: number },
   signal: AbortSignal,
 ): Promise<void> {
-  await workStage(pipeline, job, signal, (stage) => finish(pipeline, stage))
+  await workStage(pipeline, job, signal, (stage) =>
+    finish(pipeline, stage, pagesOfChunks(pipeline, stage.batchId)),
+  )
 }
 
-async function finish(pipeline: Pipeline, stage: StageInHand): Promise<void> {
+/**
+ * Writes the result file of a stage in hand and ends the batch.
+ * @param pages every chunk of the batch in order
+ */
+export async function finish(
+  pipeline: Pipeline,
+  stage: StageInHand,
+  pages: AsyncIterable<readonly StoredChunk[]>,
+): Promise<void> {
   const { batchId, lease, signal } = stage
   let batch = await readBatch(pipeline.db.kysely, batchId)
   if (batch === undefined) return
@@ -40,7 +48,7 @@ async function finish(pipeline: Pipeline, stage: StageInHand): Promise<void> {
   }
   const path = join(pipeline.scratchDir, `result-${randomUUID()}`)
   try {
-    const written = await writeResult(pipeline, batch, path, signal)
+    const written = await writeResult(pipeline, batch, pages, path, signal)
     if (written.rows !== batch.rows_total) {
       throw new Error(`batch ${batch.id}: ${written.rows} rows written of ${batch.rows_total}`)
     }
@@ -91,6 +99,7 @@ async function endBatch(
 async function writeResult(
   pipeline: Pipeline,
   batch: BatchRow,
+  pages: AsyncIterable<readonly StoredChunk[]>,
   path: string,
   signal: AbortSignal,
 ): Promise<Written> {
@@ -112,7 +121,7 @@ async function writeResult(
       await file.write(buffer)
     }
     await write(writer.header)
-    for await (const page of pagesOfChunks(pipeline, batch.id)) {
+    for await (const page of pages) {
       signal.throwIfAborted()
       for (const chunk of page) {
         const { text, count } = writer.lines(chunk, 0)
@@ -124,26 +133,5 @@ async function writeResult(
     return { rows, bytes, sha256: hash.digest('hex') }
   } finally {
     await file.close()
-  }
-}
-
-/** All chunks of a batch in order, a page at a time, the next page being read meanwhile. */
-export async function* pagesOfChunks(
-  pipeline: Pick<Pipeline, 'db'>,
-  batchId: string,
-  fromNo = 0,
-): AsyncGenerator<readonly StoredChunk[], void, undefined> {
-  const read = (no: number): Promise<readonly StoredChunk[]> =>
-    readChunks(pipeline.db.pool, batchId, { fromNo: no, most: PAGE_CHUNKS })
-  let no = fromNo
-  let next = read(no)
-  for (;;) {
-    const page = await next
-    if (page.length === 0) return
-    no += PAGE_CHUNKS
-    next = read(no)
-    // A consumer that stops early leaves this one behind; its failure is then nobody's.
-    next.catch(() => {})
-    yield page
   }
 }

@@ -6,8 +6,8 @@ import { Problem } from '@plumbline/contract/problem'
 import { CHECKS } from '@plumbline/contract/products'
 import { firstRowsOf, readAnswers } from '@plumbline/db/batches/chunks'
 import { findBatch, type BatchOwner, type BatchRow } from '@plumbline/db/batches/rows'
+import { pagesOfChunks } from './chunk-pages.ts'
 import { unpackSubjects } from './codec.ts'
-import { pagesOfChunks } from './finish.ts'
 import { noSuchBatch } from './owned.ts'
 import type { Pipeline } from './pipeline.ts'
 import { recordsOfChunk, type AnsweredRecord } from './record.ts'
@@ -100,7 +100,9 @@ async function* rowsOf(
   const starts = await firstRowsOf(pipeline.db.kysely, batch.id)
   const open = batch.status === 'running' || batch.status === 'finalizing'
   const from = request.after < batch.rows_total ? chunkOf(starts, request.after) : undefined
-  for await (const page of from === undefined ? [] : pagesOfChunks(pipeline, batch.id, from)) {
+  for await (const page of from === undefined
+    ? []
+    : pagesOfChunks(pipeline, batch.id, { fromNo: from })) {
     for (const chunk of page) {
       if (!chunk.settled && open) return
       const missing = new Set(

@@ -22,7 +22,16 @@ export async function workStage(
 ): Promise<void> {
   const lease = await claimStage(pipeline.db.kysely, job, pipeline.limits.leaseMs)
   if (lease === undefined) return
-  const stage = { batchId: job.batchId, lease }
+  await holdStage(pipeline, { batchId: job.batchId, lease }, stopping, work)
+}
+
+/** Works a stage that was claimed, as `workStage` does. */
+export async function holdStage(
+  pipeline: Pick<Pipeline, 'db' | 'limits' | 'log'>,
+  stage: { batchId: string; lease: number },
+  stopping: AbortSignal,
+  work: (stage: StageInHand) => Promise<void>,
+): Promise<void> {
   await using kept = keepStage(pipeline, stage)
   try {
     await work({ ...stage, signal: AbortSignal.any([stopping, kept.lost]) })

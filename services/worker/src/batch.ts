@@ -1,4 +1,5 @@
 import { runDispatcher } from '@plumbline/pipeline/dispatch'
+import { runEarlyFinishes } from '@plumbline/pipeline/early-finish'
 import { runFinish } from '@plumbline/pipeline/finish'
 import { runIntake } from '@plumbline/pipeline/intake-stage'
 import { runSweeps } from '@plumbline/pipeline/sweeps'
@@ -18,6 +19,7 @@ export async function serveBatches(context: WorkerContext): Promise<AsyncDisposa
   await using stack = new AsyncDisposableStack()
   const loops = Promise.all([
     runDispatcher(pipeline, stop.signal),
+    runEarlyFinishes(pipeline, stop.signal),
     runSweeps(
       pipeline,
       {

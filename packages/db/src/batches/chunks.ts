@@ -127,6 +127,27 @@ export async function readChunks(
   }))
 }
 
+/**
+ * The first chunk from `fromNo` on that is not settled; `none` where all are, `lost` where the fencing
+ * number does not own the list any more.
+ */
+export async function firstOpenChunk(
+  pool: pg.Pool,
+  stage: { batchId: string; lease: number },
+  fromNo: number,
+): Promise<number | 'none' | 'lost'> {
+  const { rows } = await pool.query<{ no: number | null }>({
+    name: 'chunks.open',
+    text: `
+      select (select no from chunks c
+        where c.batch_id = b.id and c.no >= $3 and c.settled_at is null order by no limit 1)
+      from batches b where b.id = $1 and b.lease = $2`,
+    values: [stage.batchId, stage.lease, fromNo],
+  })
+  const [row] = rows
+  return row === undefined ? 'lost' : (row.no ?? 'none')
+}
+
 /** What these chunks were asked and answered, their cells left out. */
 export async function readAnswers(
   pool: pg.Pool,

@@ -9,11 +9,14 @@ export interface Stage {
   readonly attempts: number
 }
 
-/** Moves every running batch without an open chunk on to `finalizing`. */
+/**
+ * Moves every running batch without an open chunk on to `finalizing`. One whose result is written early
+ * stays in the hands that write it.
+ */
 export async function closeFinishedBatches(db: Kysely<Tables>): Promise<number> {
   const { numAffectedRows } = await sql`
     update batches b
-    set status = 'finalizing', lease_until = null, stage_attempts = 0,
+    set status = 'finalizing', stage_attempts = 0,
         ats = ats || jsonb_build_object('finalizing',
           to_char(clock_timestamp() at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'))
     where b.status = 'running'
@@ -72,6 +75,42 @@ export async function claimStage(
   return rows[0]?.lease
 }
 
+/**
+ * Claims the oldest running list of at least so many rows, to write its result early. A list is given
+ * away once: `stage_attempts` counts it until the list is moved on.
+ */
+export async function claimRunning(
+  db: Kysely<Tables>,
+  leastRows: number,
+  leaseMs: number,
+): Promise<{ batchId: string; lease: number } | undefined> {
+  const { rows } = await sql<{ id: string; lease: number }>`
+    update batches
+    set lease = lease + 1, stage_attempts = 1,
+        lease_until = clock_timestamp() + ${leaseMs} * interval '1 ms'
+    where id = (
+      select id from batches
+      where status = 'running' and stage_attempts = 0 and rows_total >= ${leastRows}
+      order by created_at limit 1
+      -- Tasks that bring in outcomes hold its key all the time.
+      for no key update skip locked
+    )
+    returning id, lease
+  `.execute(db)
+  const [row] = rows
+  return row === undefined ? undefined : { batchId: row.id, lease: row.lease }
+}
+
+/** Leaves a stage in hand to whom it is leased next, its attempt spent. */
+export async function letGoOf(
+  db: Kysely<Tables>,
+  stage: { batchId: string; lease: number },
+): Promise<void> {
+  await sql`
+    update batches set lease_until = null where id = ${stage.batchId} and lease = ${stage.lease}
+  `.execute(db)
+}
+
 /** Extends a stage's lease; false where it was lost. */
 export async function renewStage(
   db: Kysely<Tables>,
@@ -94,6 +133,6 @@ export async function returnStage(
   await sql`
     update batches set lease_until = null, stage_attempts = greatest(0, stage_attempts - 1)
     where id = ${stage.batchId} and lease = ${stage.lease}
-      and status in ('analyzing', 'finalizing', 'canceling')
+      and status in ('analyzing', 'running', 'finalizing', 'canceling')
   `.execute(db)
 }

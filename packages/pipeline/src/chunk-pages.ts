@@ -1,0 +1,68 @@
+import { setTimeout as wait } from 'node:timers/promises'
+import { firstOpenChunk, readChunks, type StoredChunk } from '@plumbline/db/batches/chunks'
+import type { Pipeline } from './pipeline.ts'
+
+/** Chunks read at a time, while the page before is being written. */
+const PAGE_CHUNKS = 8
+
+/** The chunks of a batch in order, a page at a time, the next page being read meanwhile. */
+export async function* pagesOfChunks(
+  pipeline: Pick<Pipeline, 'db'>,
+  batchId: string,
+  range: { readonly fromNo?: number; readonly endNo?: number } = {},
+): AsyncGenerator<readonly StoredChunk[], void, undefined> {
+  const { fromNo = 0, endNo = Infinity } = range
+  const read = async (no: number): Promise<readonly StoredChunk[]> =>
+    no >= endNo
+      ? []
+      : await readChunks(pipeline.db.pool, batchId, {
+          fromNo: no,
+          most: Math.min(PAGE_CHUNKS, endNo - no),
+        })
+  let no = fromNo
+  let next = read(no)
+  for (;;) {
+    const page = await next
+    if (page.length === 0) return
+    no += PAGE_CHUNKS
+    next = read(no)
+    // A consumer that stops early leaves this one behind; its failure is then nobody's.
+    next.catch(() => {})
+    yield page
+  }
+}
+
+/** Nothing was settled for so long that the reader went away, or the list is another worker's now. */
+export class Stalled extends Error {}
+
+/**
+ * The chunks of a running batch in order, each as soon as it and all before it are settled.
+ * @throws Stalled after `longestMs` without one
+ */
+export async function* pagesAsSettled(
+  pipeline: Pick<Pipeline, 'db'>,
+  stage: { readonly batchId: string; readonly lease: number; readonly signal: AbortSignal },
+  times: { readonly lookMs: number; readonly longestMs: number },
+): AsyncGenerator<readonly StoredChunk[], void, undefined> {
+  let no = 0
+  let changedMs = performance.now()
+  for (;;) {
+    const open = await firstOpenChunk(pipeline.db.pool, stage, no)
+    if (open === 'lost') throw new Stalled('the list is in other hands')
+    if (open === 'none') {
+      yield* pagesOfChunks(pipeline, stage.batchId, { fromNo: no })
+      return
+    }
+    const nowMs = performance.now()
+    if (open > no) {
+      yield* pagesOfChunks(pipeline, stage.batchId, { fromNo: no, endNo: open })
+      changedMs = nowMs
+    } else if (nowMs - changedMs > times.longestMs) {
+      throw new Stalled('no chunk was settled')
+    }
+    const page = open - no
+    no = open
+    // Where many come, the next ones are there by now.
+    if (page < PAGE_CHUNKS) await wait(times.lookMs, undefined, { signal: stage.signal })
+  }
+}
