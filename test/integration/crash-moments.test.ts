@@ -1,4 +1,6 @@
-import { describe, expect, test } from 'vitest'
+import { readdir, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, expect, test, vi } from 'vitest'
 import { backends } from '../support/backends.ts'
 import {
   callStatus,
@@ -7,6 +9,7 @@ import {
   memberAt,
   openScene,
   RECORDS,
+  stateOf,
   submit,
   untilNothingIsOwed,
   untilStopped,
@@ -15,6 +18,7 @@ import {
 } from '../support/crash-scene.ts'
 import { holdBack, type HeldChange } from '../support/hold-back.ts'
 import { expectIntact, expectLedgerIntact } from '../support/invariants.ts'
+import { PATIENT } from '../support/patience.ts'
 
 // Real processes, killed at exactly the moment that a test is about: the database makes the change
 // that comes next wait until the process is dead.
@@ -26,6 +30,11 @@ import { expectIntact, expectLedgerIntact } from '../support/invariants.ts'
 /** The dispatcher leases the first tasks, or a worker takes one. */
 const DISPATCH: HeldChange = { table: 'tasks', change: 'update', when: 'new.lease > old.lease' }
 const READING: HeldChange = { table: 'chunks', change: 'insert' }
+const HALF_SETTLED: HeldChange = {
+  table: 'chunks',
+  change: 'update',
+  when: 'new.settled_at is not null and new.no = 20',
+}
 const ENDING: HeldChange = {
   table: 'batches',
   change: 'update',
@@ -88,6 +97,24 @@ describe.concurrent.each(backends())('on $name', ({ redisUrl }) => {
     },
   )
 
+  test(
+    'a kill of the list worker that writes the result of a running list costs nothing',
+    IN_TURN,
+    async () => {
+      await using scene = await openScene(redisUrl, [['email'], ['batch']])
+      await using settling = await holdBack(scene.databaseUrl, HALF_SETTLED)
+      const { id, emails } = await submit(scene)
+      await settling.reached()
+      await vi.waitFor(async () => expect(await bytesWritten(scene)).toBeGreaterThan(0), PATIENT)
+      expect(await stateOf(scene, id)).toBe('running')
+      const lists = memberAt(scene.service, 1)
+      await lists.kill('SIGKILL')
+      await settling.release()
+      await lists.restart()
+      await expectIntact(scene.service, scene.account, await untilStopped(scene, id), emails)
+    },
+  )
+
   test('a kill of the API between debit and answer gives the credits back', IN_TURN, async () => {
     // No call is answered before its time is over, which is after the kill.
     await using scene = await openScene(redisUrl, [['email', '--delay=60000'], ['batch']])
@@ -114,4 +141,12 @@ async function expectHeld({ service }: Scene, id: string): Promise<void> {
     [id],
   )
   expect(rows).toEqual([{ status: 'running', held: RECORDS, lease: 0 }])
+}
+
+/** Bytes of result files in the making. */
+async function bytesWritten({ service }: Scene): Promise<number> {
+  const dir = join(service.dataDir, 'scratch')
+  const names = (await readdir(dir)).filter((name) => name.startsWith('result-'))
+  const files = await Promise.all(names.map((name) => stat(join(dir, name))))
+  return files.reduce((sum, { size }) => sum + size, 0)
 }

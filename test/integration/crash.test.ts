@@ -16,6 +16,7 @@ import {
   openScene,
   QUICK,
   RECORDS,
+  stateOf,
   submit,
   untilNothingIsOwed,
   untilStopped,
@@ -148,14 +149,6 @@ describe.concurrent.each(backends())('on $name', ({ redisUrl }) => {
     },
   )
 })
-
-async function stateOf({ service }: Scene, id: string): Promise<string | undefined> {
-  const { rows } = await service.db.pool.query<{ status: string }>(
-    'select status from batches where id = $1',
-    [id],
-  )
-  return rows[0]?.status
-}
 
 const silent = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} }
 

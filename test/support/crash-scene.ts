@@ -136,3 +136,12 @@ export async function creditsOf({ service, account }: Client): Promise<number> {
   const { credits } = (await response.json()) as { credits: { allowance: number; packs: number } }
   return credits.allowance + credits.packs
 }
+
+/** The state of a list as its row has it, also while no API runs. */
+export async function stateOf({ service }: Scene, id: string): Promise<string | undefined> {
+  const { rows } = await service.db.pool.query<{ status: string }>(
+    'select status from batches where id = $1',
+    [id],
+  )
+  return rows[0]?.status
+}
