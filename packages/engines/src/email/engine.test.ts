@@ -415,6 +415,28 @@ describe('guards', () => {
     )
   })
 
+  test('an asker whom one worker stopped is stopped in another from the first subject on', async () => {
+    await using smtp = await startSmtp(ORDINARY)
+    const memory = processMemory()
+    const distant: typeof memory = {
+      ...memory,
+      get: async (keys) => {
+        await new Promise(setImmediate)
+        return await memory.get(keys)
+      },
+    }
+    const limits = { dictionaryAsked: 20, recipientsPerMinute: 1e6 }
+    const guesses = Array.from({ length: 30 }, (_, n) => `guess${n}@a.test`)
+    await using first = testEngine(smtp.port, zone, { memory: distant, limits })
+    await ask(first, guesses, { lane: 'bulk' })
+    const before = count(smtp.lines, 'RCPT')
+    await using second = testEngine(smtp.port, zone, { memory: distant, limits })
+    const others = guesses.map((guess) => `other-${guess}`)
+    const answers = await ask(second, others, { lane: 'bulk' })
+    expect(new Set(answers.map(brief))).toEqual(new Set(['later probe_limit']))
+    expect(count(smtp.lines, 'RCPT')).toBe(before)
+  })
+
   test('what a guard keeps back ends as unknown when its time is up', async () => {
     await using smtp = await startSmtp(ORDINARY)
     await using engine = testEngine(smtp.port, zone, {

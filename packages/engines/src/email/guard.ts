@@ -19,6 +19,8 @@ export interface Pair {
   missing: number
   sinceMs: number
   stoppedUntilMs: number
+  /** The look at the shared memory under way; all who ask meanwhile wait for it. */
+  look: Promise<boolean> | null
   lookedMs: number
 }
 
@@ -46,13 +48,13 @@ export function createDictionaryGuard(
     pair.sinceMs = now()
   }
   const look = async (pair: Pair): Promise<boolean> => {
-    pair.lookedMs = now()
     try {
       const [until] = await memory.get([pair.key])
       if (typeof until === 'number') pair.stoppedUntilMs = until
     } catch (error) {
       warn(error)
     }
+    pair.lookedMs = now()
     return pair.stoppedUntilMs > now()
   }
   return {
@@ -66,6 +68,7 @@ export function createDictionaryGuard(
           missing: 0,
           sinceMs: now(),
           stoppedUntilMs: 0,
+          look: null,
           lookedMs: Number.NEGATIVE_INFINITY,
         }
         pairs.set(name, pair)
@@ -80,7 +83,8 @@ export function createDictionaryGuard(
       if (pair.stoppedUntilMs > now()) return true
       // Most subjects are answered here, without a promise for each.
       if (now() - pair.lookedMs < LOOK_MS) return false
-      return look(pair)
+      pair.look ??= look(pair).finally(() => (pair.look = null))
+      return pair.look
     },
     note(pair, isMissing) {
       renewed(pair)
