@@ -77,6 +77,22 @@ test('a server that is silent five times in a row is down for a while; one answe
   expect(await take(manners)).toEqual({ kind: 'paused', why: 'silent', retryMs: 30_000 })
 })
 
+test('a server that askers gave up on before they heard it out is not down', async () => {
+  const { manners, clock } = polite()
+  const giveUpAfter = (ms: number): Promise<Turned<string>> => {
+    const asker = new AbortController()
+    return manners.take('rdap:a.test', { lane: 'live', signal: asker.signal }, async () => {
+      clock.now += ms
+      asker.abort()
+      return { value: 'asked', mood: { kind: 'silent' } }
+    })
+  }
+  for (let round = 0; round < 6; round++) await giveUpAfter(500)
+  expect(await take(manners)).toEqual({ kind: 'done', value: 'asked' })
+  for (let round = 0; round < 5; round++) await giveUpAfter(3_000)
+  expect(await take(manners)).toMatchObject({ kind: 'paused', why: 'silent' })
+})
+
 test('live goes before bulk, and no more are asked at once than allowed', async () => {
   const { manners } = polite({ concurrency: 1 })
   const order: string[] = []

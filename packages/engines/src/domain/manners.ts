@@ -64,6 +64,8 @@ const HELD_LOOK_MS = 25
 const KEEP_MS = 2_000
 const LEAST_LATER_MS = 250
 const LIMITS_RETRY_MS = 500
+/** A server that an asker gave up on sooner than this was not heard out: that is no silence of its own. */
+const HEARD_OUT_MS = 3_000
 
 /** Makes the manners. Pauses are shared through `memory`, rates and places through `limiter`. */
 export function createManners(options: MannersOptions): Manners {
@@ -111,8 +113,8 @@ type Held = Extract<Lease, { granted: true }>
 
 interface Waiter {
   readonly turn: Turn
-  /** Runs the question; the mood tells how it went. */
-  readonly start: () => Promise<Mood>
+  /** Runs the question; the mood tells how it went, null where it tells nothing of the server. */
+  readonly start: () => Promise<Mood | null>
   readonly fail: (error: unknown) => void
   readonly refuse: (turned: Exclude<Turned<never>, { kind: 'done' }>) => void
 }
@@ -155,9 +157,11 @@ function takeTurn<T>(
     refuse: resolve,
     fail: reject,
     async start() {
+      const askedAt = settings.now()
       const { value, mood } = await ask()
       resolve({ kind: 'done', value })
-      return mood
+      const isCut = turn.signal.aborted && settings.now() - askedAt < HEARD_OUT_MS
+      return isCut && mood.kind === 'silent' ? null : mood
     },
   })
   void pump(server, settings)
@@ -245,7 +249,8 @@ async function serve(
 ): Promise<void> {
   server.running++
   try {
-    await learn(server, await waiter.start(), settings)
+    const mood = await waiter.start()
+    if (mood !== null) await learn(server, mood, settings)
   } catch (error) {
     waiter.fail(error)
   } finally {
