@@ -1,3 +1,5 @@
+import { readDomain } from './syntax.ts'
+
 /** A list of names that can be walked. */
 export interface EntryList {
   entries(): IterableIterator<string>
@@ -14,7 +16,7 @@ const PATTERNS_MAX = 1000
 /**
  * Reads entries of these forms, lower case: `name@domain.example` (one address), `@domain.example` or
  * `domain.example` (a domain and what is below it), `name` or `name@` (a local part anywhere); a star
- * stands for any run of characters.
+ * stands for any run of characters. Domains may be written in Unicode, but for those with a star.
  */
 export function compileTraps(list: EntryList): TrapMatcher {
   const locals = new Set<string>()
@@ -27,9 +29,10 @@ export function compileTraps(list: EntryList): TrapMatcher {
       continue
     }
     const form = formOf(entry)
-    if (form.startsWith('@')) domains.add(form.slice(1))
-    else if (form.endsWith('@')) locals.add(form.slice(0, -1))
-    else addresses.add(form)
+    const at = form.lastIndexOf('@')
+    if (form.endsWith('@')) locals.add(form.slice(0, -1))
+    else if (at === 0) domains.add(asciiOf(form.slice(1)))
+    else addresses.add(`${form.slice(0, at)}@${asciiOf(form.slice(at + 1))}`)
   }
   return {
     match(localPart, domain) {
@@ -49,6 +52,12 @@ export function compileTraps(list: EntryList): TrapMatcher {
       return found?.entry ?? null
     },
   }
+}
+
+/** The A-label form, in which mailboxes have their domains. */
+function asciiOf(domain: string): string {
+  const read = readDomain(domain)
+  return read.ok ? read.name : domain
 }
 
 function formOf(entry: string): string {

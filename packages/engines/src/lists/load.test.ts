@@ -30,6 +30,13 @@ test('a name is found by itself and below a listed parent, and not beside one', 
   expect([list.count, list.date]).toEqual([2, '2026-11-01'])
 })
 
+test('a domain that asked not to be probed is found in any spelling of its name', async () => {
+  const dir = await folder({ 'opt-out.txt': 'Bücher.example\nxn--fhren-jua.example\n' })
+  const list = await loadNames(dir, 'opt-out')
+  expect(list.has('xn--bcher-kva.example')).toBe(true)
+  expect(list.has('xn--fhren-jua.example')).toBe(true)
+})
+
 test('a file of the list stands in for the packaged ones, a file of a source is added to them', async () => {
   const replaced = await loadNames(
     await folder({ 'disposable.txt': 'throw.example\n' }),

@@ -119,7 +119,7 @@ async function readNamePart(file: ListFile, list: NameListName): Promise<NamePar
 /** Host names become A-labels; local parts and patterns only lower case. */
 function normalName(entry: string, list: NameListName): string {
   const lower = entry.toLowerCase().replace(/\.$/, '')
-  if (list === 'role' || list === 'spam-trap' || list === 'opt-out') return lower
+  if (list === 'role' || list === 'spam-trap') return lower
   return domainToASCII(lower) || lower
 }
 
