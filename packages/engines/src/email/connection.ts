@@ -3,7 +3,6 @@ import type { Line, Reached } from './dial.ts'
 import { converse } from './dialogue.ts'
 import type { DialogueTools, Told } from './dialogue.ts'
 import { unknownFinding } from './finding.ts'
-import type { Verdict } from './finding.ts'
 import { refuseAll, sendAway, waiting } from './group.ts'
 import type { Group } from './group.ts'
 import { LEASE_MS } from './keeper.ts'
@@ -129,7 +128,7 @@ async function askBatch(
   const granted = await takeRoom(group, batch, tools)
   if (granted === null) return false
   const line = await lineFor(group, hold, granted, tools)
-  if (line === null) return queue.size > 0
+  if (line === null) return queue.size > 0 && group.pace.restUntilMs <= tools.now()
   const told = await converse(line, granted, group.provider, group.name, tools.dialogue)
   hold.transactions++
   hold.refusals = told.accepted ? 0 : hold.refusals + told.refusals
@@ -149,14 +148,18 @@ function heed(group: Group, told: Told, tools: ConnectionTools): void {
   else if (told.refusedUs) group.breaker.refused()
   if (told.tooMany) group.perTransaction = Math.max(1, Math.floor(group.perTransaction / 2))
   if (told.pressed) {
-    group.pace.pressed()
-    tools.noRoom(group, group.pace.restUntilMs - tools.now())
+    slowDown(group, tools)
   } else {
     group.pace.eased()
     if (group.queue.size > group.perTransaction) tools.pump(group)
   }
   const openMs = group.breaker.openMs()
   if (openMs > 0) refuseAll(group, openMs)
+}
+
+function slowDown(group: Group, tools: ConnectionTools): void {
+  group.pace.pressed()
+  tools.noRoom(group, group.pace.restUntilMs - tools.now())
 }
 
 /** Takes the shared tokens of a batch, or of as much of it as there are tokens for. */
@@ -219,10 +222,10 @@ async function lineFor(
     return reached.line
   }
   tools.reached(!reached.unreachable)
-  const verdict: Verdict = { kind: 'finding', finding: reached.finding }
-  // Nobody else of the domain would get further just now.
-  for (const ticket of [...batch.tickets, ...group.queue.drain(batch.domain)])
-    ticket.settle(verdict)
+  // Nobody else of the domain would get further just now, but by a connection that was let in.
+  const others = reached.pressed ? [] : group.queue.drain(batch.domain)
+  for (const ticket of [...batch.tickets, ...others]) ticket.settle(reached.verdict)
+  if (reached.pressed) slowDown(group, tools)
   if (reached.refusedUs) {
     group.breaker.refused()
     const openMs = group.breaker.openMs()

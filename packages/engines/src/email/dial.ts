@@ -4,8 +4,8 @@ import type { Egress } from '../net/egress.ts'
 import type { Resolver } from '../net/resolver.ts'
 import { classifyReply, factsOf } from './classify.ts'
 import type { Phase } from './classify.ts'
-import { maskedText, unknownFinding } from './finding.ts'
-import type { Finding } from './finding.ts'
+import { maskedText, unknownFinding, verdictOf } from './finding.ts'
+import type { Finding, Verdict } from './finding.ts'
 import { findAddresses } from './mx.ts'
 import type { HostsRoute } from './queue.ts'
 import { openSession } from './session.ts'
@@ -47,10 +47,12 @@ export interface Line {
 export type Reached =
   | { readonly kind: 'line'; readonly line: Line }
   | {
-      readonly kind: 'finding'
-      readonly finding: Finding
+      readonly kind: 'none'
+      readonly verdict: Verdict
       /** The server refused us before a recipient was named. */
       readonly refusedUs: boolean
+      /** It asked to go slower: another connection may be served all the same. */
+      readonly pressed: boolean
       /** No host answered at all. */
       readonly unreachable: boolean
     }
@@ -143,7 +145,7 @@ function judge(
   provider: string,
   implicit: boolean,
   heloName: string,
-): Reached & { kind: 'finding' } {
+): Reached & { kind: 'none' } {
   const refused = met.find((attempt) => attempt.kind === 'refused')
   if (refused !== undefined) {
     const { reply, phase, host, address } = refused
@@ -159,9 +161,10 @@ function judge(
       ...(implicit ? { implicit_mx: true } : {}),
     }
     return {
-      kind: 'finding',
-      finding: unknownFinding(said.reason, evidence),
+      kind: 'none',
+      verdict: verdictOf(said, unknownFinding(said.reason, evidence)),
       refusedUs: said.party === 'us' || said.party === 'rate',
+      pressed: said.party === 'rate',
       unreachable: false,
     }
   }
@@ -178,20 +181,15 @@ function judge(
       ...(implicit ? { implicit_mx: true } : {}),
     }
     const reason = phase === 'connect' ? 'connect_failed' : faultReason(fault)
-    return {
-      kind: 'finding',
-      finding: unknownFinding(reason, evidence),
-      refusedUs: false,
-      unreachable: phase === 'connect',
-    }
+    return unheard(unknownFinding(reason, evidence), phase === 'connect')
   }
   const names = { provider, ...(met[0] === undefined ? {} : { mx_host: met[0].host }) }
   if (met.some((attempt) => attempt.kind === 'failed'))
-    return nameless(unknownFinding('dns_failed', names))
+    return unheard(unknownFinding('dns_failed', names))
   if (met.some((attempt) => attempt.kind === 'unsafe'))
-    return nameless(unknownFinding('unsafe_host', names))
+    return unheard(unknownFinding('unsafe_host', names))
   // Every host that the records name does not exist: there is nobody to take mail.
-  return nameless({
+  return unheard({
     ...unknownFinding('no_mail_host', names),
     status: 'undeliverable',
     confidence: 'high',
@@ -204,8 +202,9 @@ export function faultReason(fault: WireFault | 'unreachable' | null): 'timeout' 
   return fault === 'timeout' || fault === 'aborted' ? 'timeout' : 'protocol_error'
 }
 
-function nameless(finding: Finding): Reached & { kind: 'finding' } {
-  return { kind: 'finding', finding, refusedUs: false, unreachable: false }
+function unheard(finding: Finding, unreachable = false): Reached & { kind: 'none' } {
+  const verdict: Verdict = { kind: 'finding', finding }
+  return { kind: 'none', verdict, refusedUs: false, pressed: false, unreachable }
 }
 
 function openAt(

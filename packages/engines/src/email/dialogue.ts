@@ -6,12 +6,11 @@ import { classifyReply, factsOf } from './classify.ts'
 import type { Classified } from './classify.ts'
 import { faultReason } from './dial.ts'
 import type { Line } from './dial.ts'
-import { findingOf, maskedText, unknownFinding } from './finding.ts'
-import type { AcceptAll, Finding, Verdict } from './finding.ts'
+import { findingOf, maskedText, unknownFinding, verdictOf } from './finding.ts'
+import type { AcceptAll, Finding } from './finding.ts'
 import type { Provider } from './providers.ts'
 import type { Batch, Ticket } from './queue.ts'
 import type { Reply } from './reply.ts'
-import { isDoubtful } from './second-look.ts'
 
 /** What a dialogue needs beside its session. */
 export interface DialogueTools extends InventionTools {
@@ -207,22 +206,6 @@ async function settleAll(
     ticket.settle(verdict)
   })
   tools.knowledge.learn({ findings: lessons })
-}
-
-/** A temporary reply waits, and so does a doubtful one; everything else is an answer. */
-function verdictOf(said: Classified, finding: Finding): Verdict {
-  if (isDoubtful(finding)) return { kind: 'wait', cause: 'doubt', afterMs: 0, finding }
-  if (said.retry && said.party === 'server') {
-    return {
-      kind: 'wait',
-      cause: 'greylist',
-      // Some seconds over, so that clocks that differ do not make the wait too short.
-      afterMs: said.retrySeconds === null ? 0 : (said.retrySeconds + 15) * 1000,
-      finding,
-    }
-  }
-  if (said.party === 'rate') return { kind: 'wait', cause: 'room', afterMs: 0, finding }
-  return { kind: 'finding', finding }
 }
 
 function senderRefused(

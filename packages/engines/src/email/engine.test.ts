@@ -270,6 +270,49 @@ describe('waiting', () => {
     )
   })
 
+  test('a server that is busy before it hears a recipient is asked again, too', async () => {
+    await using smtp = await startSmtp({
+      greeting: '421 4.3.2 Service not available, try again in 60 seconds',
+    })
+    await using engine = testEngine(smtp.port, zone)
+    const subjects = ['ok1@a.test', 'ok2@a.test']
+    const waits = (await ask(engine, subjects, { lane: 'bulk' })).map(later)
+    expect(waits.map(({ group, afterMs }) => [group, afterMs])).toEqual([
+      ['greylist:a.test', 75_000],
+      ['greylist:a.test', 75_000],
+    ])
+    const states = subjects.map(() => ({ tries: 2, since_ms: 1 }))
+    const ends = await ask(engine, subjects, { lane: 'bulk', states })
+    expect(ends.map(brief)).toEqual(['unknown server_error', 'unknown server_error'])
+  })
+
+  test('a server that lets in one connection at a time costs no address its answer', async () => {
+    let open = 0
+    await using smtp = await startSmtp({
+      greeting: (socket) => {
+        if (open > 0) return '421 4.7.0 Too many connections from your address'
+        open++
+        socket.once('close', () => open--)
+        return '220 mx.test ESMTP'
+      },
+    })
+    let nowMs = Date.now()
+    await using engine = testEngine(smtp.port, zone, {
+      limits: { recipientsPerMinute: 1e6 },
+      clock: () => nowMs,
+    })
+    let left = Array.from({ length: 120 }, (_, n) => `ok${n}@a.test`)
+    const met: unknown[] = []
+    for (let round = 0; round < 20 && left.length > 0; round++) {
+      const answers = await ask(engine, left, { lane: 'bulk' })
+      met.push(...answers.map(brief).filter((answer) => answer !== 'later rate_limited'))
+      left = left.filter((_, at) => answers[at]?.kind === 'later')
+      nowMs += 10_000
+    }
+    expect(met).toHaveLength(120)
+    expect(new Set(met)).toEqual(new Set(['deliverable accepted']))
+  })
+
   test('a live call never waits: greylisted, and when to ask again', async () => {
     await using smtp = await startSmtp(ORDINARY)
     await using engine = testEngine(smtp.port, zone)

@@ -2,6 +2,7 @@ import type { EmailStatus, Json } from '@plumbline/contract/outcome'
 import type { Reason } from '@plumbline/contract/reasons'
 import type { Classified } from './classify.ts'
 import { maskLocals } from './mask.ts'
+import { isDoubtful } from './second-look.ts'
 
 /** What asking about one mailbox came to, apart from what lists say of it. Held in memory as it is. */
 export interface Finding {
@@ -92,6 +93,22 @@ export function findingOf(
     smtpValid: true,
     confidence: acceptAll === 'no' ? 'high' : 'medium',
   }
+}
+
+/** What a finding of a reply is to its subject: a temporary one waits, and so does a doubtful one. */
+export function verdictOf(met: Classified, finding: Finding): Verdict {
+  if (isDoubtful(finding)) return { kind: 'wait', cause: 'doubt', afterMs: 0, finding }
+  if (met.retry && met.party === 'server') {
+    return {
+      kind: 'wait',
+      cause: 'greylist',
+      // Some seconds over, so that clocks that differ do not make the wait too short.
+      afterMs: met.retrySeconds === null ? 0 : (met.retrySeconds + 15) * 1000,
+      finding,
+    }
+  }
+  if (met.party === 'rate') return { kind: 'wait', cause: 'room', afterMs: 0, finding }
+  return { kind: 'finding', finding }
 }
 
 /** A reply's text as evidence: one line, without the address, at most 200 characters. */

@@ -7,8 +7,8 @@ import type { DnsAnswer, Resolver } from '../net/resolver.ts'
 
 /** What a scripted server does with each line it hears; null says nothing. */
 export interface SmtpScript {
-  /** First words; null to keep silent. Default `220 mx.test ESMTP`. */
-  readonly greeting?: string | null
+  /** First words, or what gives those of a connection; null to keep silent. Default `220 mx.test ESMTP`. */
+  readonly greeting?: string | null | ((socket: Socket) => string)
   /** Lines after `250-mx.test` in reply to EHLO. Default `PIPELINING`. */
   readonly offers?: readonly string[]
   /** Reply to a recipient (lower case). Default `250 2.1.5 ok`. */
@@ -73,7 +73,8 @@ export async function startSmtp(
 
 function converse(socket: Socket, script: SmtpScript, lines: string[]): void {
   const session: SmtpSession = { socket, recipients: 0, remote: socket.remoteAddress ?? '' }
-  const greeting = script.greeting === undefined ? '220 mx.test ESMTP' : script.greeting
+  const { greeting: words = '220 mx.test ESMTP' } = script
+  const greeting = typeof words === 'function' ? words(socket) : words
   if (greeting !== null) socket.write(`${greeting}\r\n`)
   let held = ''
   socket.on('data', (chunk) => {
