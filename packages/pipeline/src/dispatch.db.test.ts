@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { leaseTasks } from '@plumbline/db/batches/tasks'
 import { depth } from '@plumbline/queue/jobs'
 import { expect, inject, test } from 'vitest'
 import { openTestPipeline } from '../../../test/support/pipeline.ts'
@@ -20,3 +21,41 @@ test.skipIf(WITHOUT_REDIS)(
     }
   },
 )
+
+test.each([
+  {
+    name: 'a list that is being canceled',
+    before: 'select',
+    held: 'delete from tasks where batch_id = $1',
+  },
+  {
+    name: 'an arrival that hangs until its lease is over',
+    before: `update tasks set lease_until = now() - interval '1 s'`,
+    held: 'delete from tasks where batch_id = $1',
+  },
+  {
+    name: 'an arrival that puts more into a group',
+    before: `
+      with made as (insert into task_groups values ('email', 'mx:a', now()))
+      update tasks set group_key = 'mx:a', due_at = now()`,
+    held: `
+      update task_groups g set next_at = now() from tasks t
+      where t.batch_id = $1 and t.group_key = g.group_key`,
+  },
+])('$name does not hold up other lists', async ({ before, held }) => {
+  await using place = await openTestPipeline()
+  const { pool } = place.pipeline.db
+  const { id } = await place.read('email\nada@example.com\n')
+  await pool.query(before)
+  const other = await place.read('email\ngrace@example.com\n')
+  const client = await pool.connect()
+  try {
+    await client.query('begin')
+    await client.query(held, [id])
+    const slots = { email: 10, phone: 0, ip: 0, domain: 0 }
+    const leased = await leaseTasks(pool, { slots, reserve: 0, leaseMs: 60_000 })
+    expect(leased.map(({ batchId }) => batchId)).toContain(other.id)
+  } finally {
+    client.release(true)
+  }
+})

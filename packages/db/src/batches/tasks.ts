@@ -65,7 +65,9 @@ export async function leaseTasks(
   }))
 }
 
-// One dispatcher at a time: the bound on what is in flight is then exact.
+// One dispatcher at a time: the bound on what is in flight is then exact. It waits for no lock: what another
+// transaction has in hand (a list being canceled, an arrival that hangs) is left for a later round, as
+// all lists would wait with it.
 const LEASE_TASKS = `
   with turn as (
     select pg_try_advisory_xact_lock(hashtext('tasks.lease')) as ours
@@ -73,11 +75,14 @@ const LEASE_TASKS = `
     -- Rests longer the more workers were lost with it, by chance within half and one and a half: what
     -- went down together comes apart, and a machine that restarts all the time is not taken for a
     -- subject that breaks its engine.
-    update tasks set lease_until = null, due_at = case when attempts < 2 then due_at else
+    update tasks t set lease_until = null, due_at = case when t.attempts < 2 then t.due_at else
         clock_timestamp()
-          + $4::int * interval '1 ms' * 2 ^ (attempts - 2) * (0.5 + random()) end
-    from turn where turn.ours and lease_until < clock_timestamp()
-    returning id
+          + $4::int * interval '1 ms' * 2 ^ (t.attempts - 2) * (0.5 + random()) end
+    from (select id from tasks cross join turn
+      where turn.ours and lease_until < clock_timestamp()
+      for no key update of tasks skip locked) over
+    where t.id = over.id
+    returning t.id
   ), busy as (
     select check_kind, account_id, count(*)::int as n
     from tasks, turn where turn.ours and lease_until >= clock_timestamp()
@@ -128,15 +133,21 @@ const LEASE_TASKS = `
       from placed) r join kinds k on k.check_kind = r.check_kind
     where r.turn_no <= k.free
       or (r.place = 1 and r.turn_no <= greatest(k.free, 0) + $3)
+  ), locked as (
+    select t.id from tasks t join chosen c on c.id = t.id where t.lease_until is null
+    for no key update of t skip locked
   ), leased as (
     update tasks t
     set lease = lease + 1,
         lease_until = clock_timestamp() + $4::int * interval '1 ms'
-    from chosen where t.id = chosen.id and t.lease_until is null
+    from locked where t.id = locked.id
     returning t.id, t.lease, t.batch_id, t.check_kind, t.group_key, t.account_id
   ), served as (
-    update task_groups g set last_account_id = l.account_id
-    from leased l where l.check_kind = g.check_kind and l.group_key = g.group_key
+    update task_groups g set last_account_id = s.account_id
+    from (select h.check_kind, h.group_key, l.account_id
+      from task_groups h join leased l on l.check_kind = h.check_kind and l.group_key = h.group_key
+      for no key update of h skip locked) s
+    where s.check_kind = g.check_kind and s.group_key = g.group_key
   )
   select id, lease, batch_id, check_kind from leased`
 
