@@ -331,6 +331,18 @@ describe('waiting', () => {
     expect(outcomeOf(answers[0]).facts.mxFound).toBe(true)
   })
 
+  test('the end of the engine is the end of a dialogue and of what waits for it', async () => {
+    const { promise: asked, resolve } = Promise.withResolvers<void>()
+    await using smtp = await startSmtp({
+      command: (line) => (line.startsWith('MAIL') ? (resolve(), null) : undefined),
+    })
+    const engine = testEngine(smtp.port, zone, { times: { recipientMs: 60_000 } })
+    const run = ask(engine, ['ok@a.test'], { signal: new AbortController().signal })
+    await asked
+    await engine[Symbol.asyncDispose]()
+    expect((await run).map(brief)).toEqual(['unknown timeout'])
+  })
+
   test('a run that is over before it begins answers everything', async () => {
     await using smtp = await startSmtp(ORDINARY)
     await using engine = testEngine(smtp.port, zone)

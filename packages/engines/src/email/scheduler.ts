@@ -220,8 +220,16 @@ async function close(floor: Floor): Promise<void> {
   for (const group of floor.groups.values()) {
     if (group.wakeTimer !== null) clearTimeout(group.wakeTimer)
     for (const wake of group.wakers.splice(0)) wake(false)
-    const finding = unknownFinding('timeout')
-    for (const ticket of group.queue.clear()) ticket.settle({ kind: 'finding', finding })
   }
+  endWaiting(floor)
   await Promise.all(floor.running)
+  // Connections that were cut gave their tickets back.
+  endWaiting(floor)
+}
+
+function endWaiting(floor: Floor): void {
+  const finding = unknownFinding('timeout')
+  for (const { queue } of floor.groups.values()) {
+    for (const ticket of queue.clear()) ticket.settle({ kind: 'finding', finding })
+  }
 }
