@@ -130,22 +130,3 @@ export async function freeKey(db: Db, call: IdempotentCall): Promise<void> {
     .where('status', 'is', null)
     .execute()
 }
-
-/** Forgets keys whose time is over, at most `limit`; answers how many. */
-export async function forgetExpiredKeys(db: Db, limit: number): Promise<number> {
-  const gone = await db.kysely
-    .deleteFrom('idempotency_keys')
-    .where((row) =>
-      row(
-        sql<string>`ctid`,
-        'in',
-        row
-          .selectFrom('idempotency_keys')
-          .select(sql<string>`ctid`.as('ctid'))
-          .where('expires_at', '<=', sql<Date>`now()`)
-          .limit(limit),
-      ),
-    )
-    .executeTakeFirst()
-  return Number(gone.numDeletedRows)
-}

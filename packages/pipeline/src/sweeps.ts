@@ -1,13 +1,11 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { sweepGroups } from '@plumbline/db/batches/settle'
-import { forgetExpiredKeys } from '@plumbline/db/idempotency'
-import { sweepExpired } from '@plumbline/db/memory-sweep'
+import { sweepExpired } from '@plumbline/db/sweep-expired'
 import { rollDue, sweepUnanswered } from '@plumbline/metering/sweep'
 import { expireBatches } from './erase.ts'
 import type { Pipeline } from './pipeline.ts'
 import { sweepFiles } from './sweep-files.ts'
 
-const IDEMPOTENCY_KEYS_A_ROUND = 10_000
 const GROUP_MEMORY_MS = 24 * 3_600_000
 const FILES_EVERY_MS = 30 * 60_000
 
@@ -36,8 +34,7 @@ export async function runSweeps(
   const others: readonly Sweep[] = [
     ['billing cycles', () => rollDue(db)],
     ['retention', () => expireBatches(pipeline)],
-    ['idempotency keys', () => forgetExpiredKeys(db, IDEMPOTENCY_KEYS_A_ROUND)],
-    ['memory', () => sweepExpired(db)],
+    ['what ran out', () => sweepExpired(db, signal)],
     ['groups', () => sweepGroups(db.kysely, GROUP_MEMORY_MS)],
   ]
   await Promise.all([

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import type { Limiter, Memory } from '@plumbline/contract/engine'
 import { openDatabase, type Db } from '@plumbline/db/database'
 import { createPostgresMemory } from '@plumbline/db/memory'
-import { sweepExpired } from '@plumbline/db/memory-sweep'
+import { sweepExpired } from '@plumbline/db/sweep-expired'
 import { afterAll, beforeAll, describe, expect, inject, test, vi } from 'vitest'
 import { testLimiter } from '../../../test/support/limiter-conformance.ts'
 import { testMemory } from '../../../test/support/memory-conformance.ts'
@@ -50,7 +50,7 @@ describe('on Postgres', () => {
     await durable.set([{ key: 'sweep-short', value: 1, ttlMs: 1 }])
     await queue.limiter.lease('sweep', 1, 1)
     await vi.waitFor(async () => {
-      await sweepExpired(db)
+      await sweepExpired(db, new AbortController().signal)
       const { rows } = await db.pool.query(
         `select (select count(*) from memory_entries where key like 'sweep-%') as facts,
                 (select count(*) from durable_entries where key like 'sweep-%') as durable,
