@@ -64,10 +64,14 @@ export function createBlanketGuard(now: () => number): BlanketGuard {
   }
 }
 
+/** Characters of a refusal that are compared: a server may send 64 KB of them for each recipient. */
+const COMPARED_MAX_CHARS = 2_000
+
 /** A text without what differs from reply to reply: addresses, names and figures. */
 function likeness(words: string, address: string): string {
   const local = address.slice(0, address.lastIndexOf('@'))
   return words
+    .slice(0, COMPARED_MAX_CHARS)
     .toLowerCase()
     .replaceAll(address.toLowerCase(), '')
     .replaceAll(local.length > 2 ? local.toLowerCase() : address.toLowerCase(), '')
