@@ -1,4 +1,4 @@
-import { closeSync, openSync, readSync, rmSync, writeSync } from 'node:fs'
+import { closeSync, openSync, readSync, rmSync, writeFileSync } from 'node:fs'
 import type { AnsweredRecord } from './record.ts'
 
 /** Answers of records that later rows repeat, kept on disk in the order they are met. */
@@ -38,7 +38,8 @@ export function openRepeats(bits: Buffer | null, path: string): Repeats {
   let pendingBytes = 0
   let end = 0
   const flush = (): void => {
-    if (pending.length > 0) writeSync(file, Buffer.concat(pending))
+    // Goes on after a write that a disk took in part, where `writeSync` would only say so.
+    if (pending.length > 0) writeFileSync(file, Buffer.concat(pending))
     pending = []
     pendingBytes = 0
   }
