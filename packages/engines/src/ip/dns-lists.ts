@@ -1,5 +1,6 @@
 import type { Json, Signal } from '@plumbline/contract/outcome'
 import type { Resolver } from '../net/resolver.ts'
+import { riskSignal } from '../score/signal.ts'
 import { type AddressBytes, formatAddress } from './address.ts'
 
 /** Lists that are asked over DNS: off unless the operator names them, since they tell others whom we ask about. */
@@ -53,13 +54,13 @@ export async function askDnsLists(
   const evidence: Json[] = []
   const isTor = exit === null ? null : exit.includes(TOR_EXIT)
   if (isTor === true) {
-    signals.push({ group: 'ip.anonymity', code: 'tor', source: TOR_ZONE })
+    signals.push(riskSignal('ip.anonymity', 'tor', { source: TOR_ZONE }))
     evidence.push({ flag: 'tor', list: TOR_ZONE })
   }
   settings.blockZones.forEach((zone, index) => {
     const codes = (listings[index] ?? []).filter(isListing)
     if (codes.length === 0) return
-    signals.push({ group: 'ip.reputation', code: 'dnsbl', value: [...codes], source: zone })
+    signals.push(riskSignal('ip.reputation', 'dnsbl', { value: [...codes], source: zone }))
     evidence.push({ flag: 'threat', list: zone, codes: [...codes] })
   })
   return { isTor, signals, evidence }

@@ -1,6 +1,7 @@
 import type { Signal } from '@plumbline/contract/outcome'
 import type { RangeList } from '../lists/ranges.ts'
 import type { AsnList } from '../lists/asns.ts'
+import { riskSignal, threatNetworkSignal, threatSignal } from '../score/signal.ts'
 import type { AddressBytes } from './address.ts'
 import type { IpRecord } from './record.ts'
 
@@ -28,9 +29,6 @@ export interface IpFlags {
   /** One row for each source that named the address. */
   readonly evidence: readonly FlagRow[]
 }
-
-/** Threat level of networks that are hijacked or run by criminals, as in Spamhaus DROP. */
-const LEVEL_HIJACKED = 9
 
 /** Which source named an address for what, and how old the source is. */
 export type FlagRow = {
@@ -130,7 +128,7 @@ function anonymitySignals(
   )
   return set.map((flag) => {
     const source = sourceIn(evidence, flag)
-    return { group: 'ip.anonymity', code: CODES[flag], ...(source === null ? {} : { source }) }
+    return riskSignal('ip.anonymity', CODES[flag], source === null ? {} : { source })
   })
 }
 
@@ -148,17 +146,9 @@ function threatSignals(
   const network = asn === null ? null : lists.threatAsn.match(asn)
   if (asn !== null && network !== null) {
     evidence.push({ ...row('threat', network), asn })
-    signals.push(threatSignal(LEVEL_HIJACKED, network.name))
+    signals.push(threatNetworkSignal(network.name))
   }
   return signals
-}
-
-/** Levels 3 to 8 count the independent lists that name an address; below that it is one source's word. */
-function threatSignal(level: number, source: string): Signal {
-  const group = 'ip.reputation'
-  if (level >= LEVEL_HIJACKED) return { group, code: 'hijacked', value: level, source }
-  const code = level < 3 ? 'listed' : `listed_${Math.min(level, 6)}`
-  return { group, code, value: level, source }
 }
 
 function row(

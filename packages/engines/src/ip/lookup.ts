@@ -10,6 +10,7 @@ import { type DnsFindings, NO_FINDINGS } from './dns-lists.ts'
 import { flagAddress, type IpFlags, type IpLists } from './flags.ts'
 import type { IpRecord } from './record.ts'
 import type { RoutabilityJudge } from './validity.ts'
+import { riskSignal } from '../score/signal.ts'
 
 /** Everything that an IP lookup reads: all of it in memory. */
 export interface IpData {
@@ -156,7 +157,7 @@ function unroutable(
   place: Place,
   carried: { readonly [key: string]: Json },
 ): IpLookup {
-  const signals: Signal[] = [{ group: 'ip.anonymity', code: 'bogon' }]
+  const signals = [riskSignal('ip.anonymity', 'bogon')]
   const flags = {
     isVpn: false,
     isProxy: false,

@@ -2,7 +2,7 @@ import type { Outcomes } from '@plumbline/contract/score'
 import { describe, expect, it } from 'vitest'
 import { domain, email, ip, phone } from './outcome-fixture.ts'
 import { createFraudScorer } from './score.ts'
-import { ageSignal, listedSignal, riskSignal } from './signal.ts'
+import { ageSignal, riskSignal, threatSignal } from './signal.ts'
 import { packagedWeights } from './weights.ts'
 
 const weights = packagedWeights()
@@ -111,7 +111,7 @@ function build(levels: readonly number[]): Required<Outcomes> {
     ...(on(13) ? [proxy] : []),
     ...(on(14) ? [riskSignal('ip.anonymity', 'private_relay')] : []),
     ...(on(32) ? [riskSignal('ip.reputation', 'hijacked')] : []),
-    ...[listedSignal(at(15) + 1)].filter((signal) => signal !== undefined),
+    ...(on(15) ? [threatSignal(at(15) + 2)] : []),
   ]
   const ageDays = [4000, 300, 60, 20, 3][Math.min(at(16), 4)] ?? 3
   const domainSignals = [

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest'
 import { domain, email, ip, phone } from './outcome-fixture.ts'
 import { looksRandom } from './random-local.ts'
 import { createFraudScorer, riskOf } from './score.ts'
-import { ageSignal, listedSignal, riskSignal } from './signal.ts'
+import { ageSignal, riskSignal, threatSignal } from './signal.ts'
 import { overlayWeights, packagedWeights } from './weights.ts'
 
 const weights = packagedWeights()
@@ -143,11 +143,17 @@ it('ages step at 7, 30, 90 and 365 days', () => {
     undefined,
   ])
   expect(ageSignal(null)).toBeUndefined()
-  expect([2, 3, 6, 40].map((lists) => listedSignal(lists)?.code)).toEqual([
-    undefined,
+})
+
+it('levels of threat lists step at 3 to 6 lists, and at 9 for hijacked networks', () => {
+  expect([1, 2, 3, 5, 6, 8, 9].map((level) => threatSignal(level).code)).toEqual([
+    'listed',
+    'listed',
     'listed_3',
+    'listed_5',
     'listed_6',
     'listed_6',
+    'hijacked',
   ])
 })
 

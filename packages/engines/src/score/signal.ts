@@ -36,13 +36,24 @@ export function ageSignal(ageDays: number | null, source?: string): Signal | und
   })
 }
 
-/** The signal of an address that `lists` independent lists name; none below three. */
-export function listedSignal(lists: number, source?: string): Signal | undefined {
-  if (!(lists >= 3)) return undefined
-  const codes = ['listed_3', 'listed_4', 'listed_5', 'listed_6'] as const
-  const code = codes[Math.min(Math.floor(lists) - 3, 3)] ?? 'listed_6'
-  return riskSignal('ip.reputation', code, {
-    value: lists,
+/** Level of networks that are hijacked or run by criminals, as in Spamhaus DROP. */
+const LEVEL_HIJACKED = 9
+
+/** The signal of an address by its level in a threat list: from 3 to 8 so many lists name it, below that one does. */
+export function threatSignal(level: number, source?: string): Signal {
+  return riskSignal('ip.reputation', threatCode(level), {
+    value: level,
     ...(source === undefined ? {} : { source }),
   })
+}
+
+function threatCode(level: number): SignalCode<'ip.reputation'> {
+  if (level >= LEVEL_HIJACKED) return 'hijacked'
+  if (level < 3) return 'listed'
+  return (['listed_3', 'listed_4', 'listed_5', 'listed_6'] as const)[level - 3] ?? 'listed_6'
+}
+
+/** The signal of an address in a network that a threat list names as a whole. */
+export function threatNetworkSignal(source: string): Signal {
+  return threatSignal(LEVEL_HIJACKED, source)
 }
