@@ -37,17 +37,13 @@ export async function followLists<Lists>(
 
 /** The lists by which addresses are flagged. */
 export async function loadEmailLists(dir: string | null): Promise<EmailLists> {
-  const [disposable, disposableAllow, privacyRelay, free, role, spamTrap, optOut] =
-    await Promise.all([
-      loadNames(dir, 'disposable'),
-      loadNames(dir, 'disposable-allow'),
-      loadNames(dir, 'privacy-relay'),
-      loadNames(dir, 'free'),
-      loadNames(dir, 'role'),
-      loadNames(dir, 'spam-trap'),
-      loadNames(dir, 'opt-out'),
-    ])
-  return { disposable, disposableAllow, privacyRelay, free, role, spamTrap, optOut }
+  const [mailDomains, role, spamTrap, optOut] = await Promise.all([
+    loadMailDomainLists(dir),
+    loadNames(dir, 'role'),
+    loadNames(dir, 'spam-trap'),
+    loadNames(dir, 'opt-out'),
+  ])
+  return { ...mailDomains, role, spamTrap, optOut }
 }
 
 type DomainLists = Pick<DomainEngineOptions, 'disposable' | 'parkingNs' | 'parkingIp'>

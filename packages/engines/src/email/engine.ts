@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { Engine, EngineHealth, Limiter, Memory } from '@plumbline/contract/engine'
 import { getDomain } from 'tldts'
+import type { MailDomainLists } from '../lists/mail-domains.ts'
 import type { NameList } from '../lists/names.ts'
 import type { Egress } from '../net/egress.ts'
 import type { Resolver } from '../net/resolver.ts'
@@ -42,11 +43,7 @@ export interface EmailMetrics {
 }
 
 /** The lists by which addresses are flagged. */
-export interface EmailLists {
-  readonly disposable: NameList
-  readonly disposableAllow: NameList
-  readonly privacyRelay: NameList
-  readonly free: NameList
+export interface EmailLists extends MailDomainLists {
   readonly role: NameList
   readonly spamTrap: NameList
   readonly optOut: NameList
