@@ -1,5 +1,6 @@
 import type { EmailLists } from '@plumbline/engines/email/engine'
 import type { DomainEngineOptions } from '@plumbline/engines/domain/engine'
+import { follow } from '@plumbline/engines/lists/follow'
 import { loadNames, loadRanges, stampOf } from '@plumbline/engines/lists/load'
 import { disposableDomains, loadMailDomainLists } from '@plumbline/engines/lists/mail-domains'
 import type { Log } from '@plumbline/runtime/log'
@@ -19,20 +20,22 @@ export async function followLists<Lists>(
   load: (dir: string | null) => Promise<Lists>,
   log: Log,
 ): Promise<FollowedLists<Lists>> {
-  let stamp = await stampOf(dir)
-  let lists = await load(dir)
+  const followed = await follow(
+    () => stampOf(dir),
+    () => load(dir),
+  )
+  let told: string | null = null
   const look = async (): Promise<void> => {
-    const seen = await stampOf(dir)
-    if (seen === stamp) return
-    lists = await load(dir)
-    stamp = seen
-    log.info({}, 'lists read again')
+    const before = followed.value
+    await followed.refresh()
+    const { value, fault } = followed
+    if (value !== before) log.info({}, 'lists read again')
+    if (fault !== null && fault !== told) log.warn({ fault }, 'lists not read; the old ones stay')
+    told = fault
   }
-  const timer = setInterval(() => {
-    look().catch((error: unknown) => log.warn({ err: error }, 'lists not read; the old ones stay'))
-  }, LOOK_MS)
+  const timer = setInterval(() => void look(), LOOK_MS)
   timer.unref()
-  return { current: () => lists, [Symbol.dispose]: () => clearInterval(timer) }
+  return { current: () => followed.value, [Symbol.dispose]: () => clearInterval(timer) }
 }
 
 /** The lists by which addresses are flagged. */

@@ -14,7 +14,7 @@ import {
   packagedCityFiles,
 } from './databases.ts'
 import type { IpLists } from './flags.ts'
-import { follow, type Followed } from './follow.ts'
+import { follow, type Followed } from '../lists/follow.ts'
 import type { IpData } from './lookup.ts'
 import { UPDATED_FILES } from './update-databases.ts'
 import { createRoutabilityJudge } from './validity.ts'
