@@ -13,6 +13,12 @@ describe('suggestDomain', () => {
     ['a@comcst.net', 'comcast.net'],
     ['a@hotmail.co', 'hotmail.com'],
     ['a@gmail.com.com', 'gmail.com'],
+    ['a@verizon.ne', 'verizon.net'],
+    ['a@mail.ry', 'mail.ru'],
+    ['a@me.con', 'me.com'],
+    ['a@attnet', 'att.net'],
+    ['a@yahoo.couk', 'yahoo.co.uk'],
+    ['a@yahoo.co.k', 'yahoo.co.uk'],
   ])('%s is likely %s', (address, domain) => {
     expect(suggestDomain(address)).toBe(domain)
   })
@@ -28,6 +34,12 @@ describe('suggestDomain', () => {
     'a@hotmail.de',
     'a@outlook.fr',
     'a@aol.de',
+    'a@me.com',
+    'a@cox.com',
+    'a@inbox.lt',
+    'a@zoho.eu',
+    'a@yahoo.co.id',
+    'a@frontier.example',
     'a@company.example',
     'a@goal.com',
     'a@small.com',

@@ -1,3 +1,4 @@
+import { parse as parseSuffix } from 'tldts'
 import { parseMailbox } from './syntax.ts'
 
 /** A mailbox provider whose name people mistype. */
@@ -43,6 +44,48 @@ const TARGETS: readonly Target[] = [
   'mail.ru',
 ].map(targetOf)
 
+/** Providers with names so short or so common that only their suffix is told to be mistyped. */
+const EXACT_TARGETS: readonly Target[] = [
+  'ymail.com',
+  'rocketmail.com',
+  'me.com',
+  'mac.com',
+  'mail.com',
+  'gmx.com',
+  'fastmail.com',
+  'zoho.com',
+  'hushmail.com',
+  'inbox.com',
+  'lycos.com',
+  'juno.com',
+  'rediffmail.com',
+  'naver.com',
+  'att.net',
+  'cox.net',
+  'frontier.com',
+  'optonline.net',
+  'live.co.uk',
+  'free.fr',
+  'sfr.fr',
+  'hotmail.fr',
+  'hotmail.it',
+  'hotmail.de',
+  'hotmail.es',
+  'yahoo.fr',
+  'yahoo.de',
+  'yahoo.it',
+  'yahoo.es',
+  'yahoo.com.br',
+  'yahoo.co.in',
+  'yahoo.com.au',
+  'freenet.de',
+  'tiscali.it',
+  'virgilio.it',
+  'uol.com.br',
+  'rambler.ru',
+  'seznam.cz',
+].map(targetOf)
+
 /** Names that are no typos though they look like one; their country variants too. */
 const REAL_NAMES: ReadonlySet<string> = new Set(
   (
@@ -55,8 +98,11 @@ const REAL_NAMES: ReadonlySet<string> = new Set(
   ).split(' '),
 )
 
-/** Country top labels under which a slip of `com` is far likelier than the name itself. */
-const SLIPPED_COUNTRY_SUFFIXES: ReadonlySet<string> = new Set(['co', 'cm', 'om'])
+/** Country top labels under which a slip of the suffix is far likelier than the name itself. */
+const SLIPPED_COUNTRY_SUFFIXES: ReadonlyMap<string, readonly string[]> = new Map([
+  ['com', ['co', 'cm', 'om']],
+  ['net', ['ne', 'et']],
+])
 
 /** Providers with one name in the world: every other suffix is a slip. */
 const SINGLE_NAMES: ReadonlySet<string> = new Set(['gmail'])
@@ -90,6 +136,14 @@ export function suggestFor(domain: string): string | null {
       bestCost = cost
     }
   }
+  for (const target of EXACT_TARGETS) {
+    if (met.name !== target.name) continue
+    const cost = slipCost(met, target)
+    if (cost < bestCost) {
+      best = target
+      bestCost = cost
+    }
+  }
   return best === null ? null : `${best.name}.${best.suffix}`
 }
 
@@ -116,16 +170,23 @@ function boundOf(name: string): number {
 
 function suffixCost(met: string, target: string, exactName: boolean, single: boolean): number {
   if (met === target) return 0
-  if (target.includes('.') || met === '') return Number.POSITIVE_INFINITY
+  if (met === '') return Number.POSITIVE_INFINITY
   if (met === `${target}.${target}`) return 0.3
-  const isCountry = met.length === 2 && !SLIPPED_COUNTRY_SUFFIXES.has(met)
-  if (isCountry || met.includes('.') || OTHER_GENERIC.has(met)) {
-    return exactName && single ? 0.5 : Number.POSITIVE_INFINITY
-  }
+  if (SLIPPED_COUNTRY_SUFFIXES.get(target)?.includes(met) === true) return 0.3
   if (met.length === 1) return target.includes(met) ? 0.5 : Number.POSITIVE_INFINITY
+  if (met.length === 2 || met.includes('.') || target.includes('.')) {
+    if (exactName && single) return 0.5
+    return !isSuffix(met) && editCost(met, target) <= 1.3 ? 0.3 : Number.POSITIVE_INFINITY
+  }
+  if (OTHER_GENERIC.has(met)) return exactName && single ? 0.5 : Number.POSITIVE_INFINITY
   if (KNOWN_SUFFIXES.has(met)) return Number.POSITIVE_INFINITY
   if (Math.abs(met.length - target.length) > 1) return Number.POSITIVE_INFINITY
   return editCost(met, target) <= 1.3 ? 0.3 : Number.POSITIVE_INFINITY
+}
+
+/** Whether domains are registered under it at all. */
+function isSuffix(suffix: string): boolean {
+  return parseSuffix(`a.${suffix}`).isIcann === true
 }
 
 /** Real top labels near those of the targets. */
@@ -253,5 +314,5 @@ function withDot(domain: string): string {
 }
 
 const TARGET_DOMAINS: ReadonlySet<string> = new Set(
-  TARGETS.map((target) => `${target.name}.${target.suffix}`),
+  [...TARGETS, ...EXACT_TARGETS].map((target) => `${target.name}.${target.suffix}`),
 )
