@@ -127,7 +127,7 @@ test('a throttled registry is unknown at once, and answered later in a list', as
   })
   const [last] = await ask(world, ['b.com'], {
     lane: 'bulk',
-    states: [{ throttles: 10, since: '2026-11-21T00:00:00Z' }],
+    states: [{ throttles: 10 }],
   })
   expect(last).toMatchObject({ kind: 'outcome', status: 'unknown', reason: 'registry_throttled' })
 })
@@ -211,7 +211,7 @@ test('names beyond what a registry bears are answered later, for when it has roo
     expect(answer).toMatchObject({ group: 'rdap:rdap.test', reason: 'registry_pace', afterMs: 250 })
   }
   const states = later.map((answer) => answer.state)
-  expect(states[0]).toEqual({ throttles: 0, since: '2026-11-21T12:00:00.000Z' })
+  expect(states[0]).toEqual({ throttles: 0 })
 })
 
 test('when time runs out every name is unknown, with what the DNS had said', async () => {

@@ -104,14 +104,14 @@ async function answerOne(
   const subject = request.subjects[index] ?? ''
   const name = readName(subject)
   if (name.kind === 'bad') return badNameOutcome(subject, name, work.riskOf, stamp())
-  const state = stateOf(request.states?.[index], work.clock())
+  const throttles = throttlesOf(request.states?.[index])
   const turn: Turn = { lane: request.lane, signal: request.signal }
   const found = await once(shared.names, name.ascii, () => {
     const lookUp = (): Promise<Finding> => work.registry.lookUp(name, turn)
     const registering = once(shared.registrations, name.registrable, lookUp)
-    return findOut(work, name, registering, turn, state.throttles >= MAX_THROTTLES)
+    return findOut(work, name, registering, turn, throttles >= MAX_THROTTLES)
   })
-  if (found.kind === 'later') return laterOf(found, state)
+  if (found.kind === 'later') return laterOf(found, throttles)
   return domainOutcome(subject, found.findings, work.riskOf, stamp())
 }
 
@@ -191,23 +191,15 @@ function judged(registration: Registration, dns: DnsFacts, signal: AbortSignal):
   return { ...UNKNOWN, faults: [...registration.faults, fault] }
 }
 
-interface WaitState {
-  readonly throttles: number
-  readonly since: string
+/** How often the name came back because its registry asked for peace. */
+function throttlesOf(state: Json | undefined): number {
+  if (typeof state !== 'object' || state === null || !('throttles' in state)) return 0
+  return Number(state['throttles']) || 0
 }
 
-function stateOf(state: Json | undefined, now: Date): WaitState {
-  if (typeof state !== 'object' || state === null || !('throttles' in state)) {
-    return { throttles: 0, since: now.toISOString() }
-  }
-  const since =
-    'since' in state && typeof state['since'] === 'string' ? state['since'] : now.toISOString()
-  return { throttles: Number(state['throttles']) || 0, since }
-}
-
-function laterOf(finding: Extract<Finding, { kind: 'later' }>, state: WaitState): Later {
-  const throttles = state.throttles + (finding.reason === 'registry_throttled' ? 1 : 0)
-  return { ...finding, state: { throttles, since: state.since } }
+function laterOf(finding: Extract<Finding, { kind: 'later' }>, throttles: number): Later {
+  const more = finding.reason === 'registry_throttled' ? 1 : 0
+  return { ...finding, state: { throttles: throttles + more } }
 }
 
 function once<T>(held: Map<string, Promise<T>>, key: string, make: () => Promise<T>): Promise<T> {
