@@ -117,11 +117,7 @@ function tell(
   met: readonly Classified[],
 ): Omit<Told, 'again'> & { readonly lost: readonly Ticket[]; readonly later: readonly Ticket[] } {
   const accepted = met.some((each) => each.mailbox === 'accepted')
-  const tooMany =
-    accepted &&
-    replies.some(
-      (reply) => (reply.code === 452 || reply.code === 451) && reply.enhanced === '4.5.3',
-    )
+  const tooMany = accepted && replies.some(isTooMany)
   const lost = tickets.slice(replies.length)
   return {
     accepted,
