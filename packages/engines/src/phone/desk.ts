@@ -225,7 +225,7 @@ function unknown(
 async function healthOf({ providers, memory }: DeskOptions): Promise<readonly EngineHealth[]> {
   if (providers.length === 0) {
     const detail = 'no HLR provider is set: phones are answered by the numbering plan alone'
-    return [{ name: 'phone network', status: 'off', detail }]
+    return [{ name: 'hlr', status: 'off', detail }]
   }
   const standings = await readStandings(
     memory,
@@ -233,7 +233,7 @@ async function healthOf({ providers, memory }: DeskOptions): Promise<readonly En
   )
   return standings.map(({ provider, paused }): EngineHealth =>
     paused === null
-      ? { name: `phone network ${provider}`, status: 'ok', detail: 'asked' }
-      : { name: `phone network ${provider}`, status: 'failed', detail: `paused: ${paused}` },
+      ? { name: `hlr ${provider}`, status: 'ok', detail: 'asked' }
+      : { name: `hlr ${provider}`, status: 'failed', detail: `paused: ${paused}` },
   )
 }

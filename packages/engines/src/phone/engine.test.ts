@@ -103,7 +103,7 @@ test('a provider that refuses the keys rests, and the next one is asked', async 
   ])
   expect(await engine.health()).toMatchObject([
     {
-      name: 'phone network hlr-lookups',
+      name: 'hlr hlr-lookups',
       status: 'failed',
       detail: expect.stringContaining('keys'),
     },

@@ -35,6 +35,8 @@ function findingsOf(kind: WorkerKind, workers: readonly SeenWorker[]): readonly 
   const troubles = living.flatMap(({ name, health }) =>
     health.flatMap((row): Finding[] => {
       if (row.status === 'ok' || row.status === 'off') return []
+      // A pause is all workers' at once, and has a line of its own.
+      if (kind === 'phone' && row.name.startsWith('hlr ')) return []
       const advice = 'Seen by that worker; see the lines of the same name, and its log.'
       return [{ ...row, name: `worker ${kind} ${name}: ${row.name}`, advice }]
     }),
