@@ -1,4 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises'
+import { quietGroups } from '@plumbline/db/batches/groups'
 import { closeFinishedBatches, leaseStages } from '@plumbline/db/batches/stages'
 import { anyOpenWork, leaseTasks } from '@plumbline/db/batches/tasks'
 import { enqueue } from '@plumbline/queue/jobs'
@@ -46,6 +47,7 @@ export async function dispatchOnce(
   const { db, queue, limits } = pipeline
   if (!(await anyOpenWork(db.kysely))) return 'idle'
   await closeFinishedBatches(db.kysely)
+  await quietGroups(db.kysely)
   const stages = await leaseStages(db.kysely, limits.leaseMs)
   for (const { batchId, stage, lease } of stages) {
     await enqueue(queue, stage, [{ id: `${batchId}-${lease}`, data: { batchId, lease } }])

@@ -1,12 +1,11 @@
 import { setTimeout as wait } from 'node:timers/promises'
-import { sweepGroups } from '@plumbline/db/batches/settle'
+import { sweepGroups } from '@plumbline/db/batches/groups'
 import { sweepExpired } from '@plumbline/db/sweep-expired'
 import { rollDue, sweepUnanswered } from '@plumbline/metering/sweep'
 import { expireBatches } from './erase.ts'
 import type { Pipeline } from './pipeline.ts'
 import { sweepFiles } from './sweep-files.ts'
 
-const GROUP_MEMORY_MS = 24 * 3_600_000
 const FILES_EVERY_MS = 30 * 60_000
 
 /** Times of the sweeps. */
@@ -35,7 +34,7 @@ export async function runSweeps(
     ['billing cycles', () => rollDue(db)],
     ['retention', () => expireBatches(pipeline)],
     ['what ran out', () => sweepExpired(db, signal)],
-    ['groups', () => sweepGroups(db.kysely, GROUP_MEMORY_MS)],
+    ['groups', () => sweepGroups(db.kysely)],
   ]
   await Promise.all([
     repeat(pipeline, debits, options.everyMs, signal),

@@ -72,7 +72,7 @@ export async function storeArrival(
       -- In one order, so that two arrivals cannot wait for each other.
       order by w."group"
       on conflict (check_kind, group_key) do update
-      set next_at = greatest(g.next_at, excluded.next_at)
+      set next_at = greatest(g.next_at, excluded.next_at), quiet_until = '-infinity'
     )
     update chunks c set remaining = remaining - ${arrival.count}
     from task t where c.batch_id = t.batch_id and c.no = t.chunk_no
@@ -110,14 +110,4 @@ export async function markSettled(
       verdicts = ${[...sums.verdicts]}
     where batch_id = ${chunk.batchId} and no = ${chunk.no} and settled_at is null
   `.execute(tx)
-}
-
-/** Forgets groups that nothing has waited for since `olderThanMs`. */
-export async function sweepGroups(db: Kysely<Tables>, olderThanMs: number): Promise<void> {
-  await sql`
-    delete from task_groups g
-    where g.next_at < clock_timestamp() - ${olderThanMs} * interval '1 ms'
-      and not exists (select 1 from tasks t
-        where t.check_kind = g.check_kind and t.group_key = g.group_key)
-  `.execute(db)
 }

@@ -117,7 +117,7 @@ const LEASE_TASKS = `
            and due_at <= clock_timestamp() and account_id <= g.last_account_id
          order by account_id, id limit 1)
         limit 1) t
-    where turn.ours and g.next_at <= clock_timestamp()
+    where turn.ours and g.quiet_until <= now() and g.next_at <= clock_timestamp()
       and not exists (select 1 from tasks l
         where l.check_kind = g.check_kind and l.group_key = g.group_key
           and l.lease_until >= clock_timestamp())

@@ -128,6 +128,7 @@ export interface TaskGroupsTable {
   group_key: string
   next_at: Timestamp
   last_account_id: Generated<string>
+  quiet_until: Generated<Date>
 }
 
 /** `parts`: outcomes of a chunk and check. */
