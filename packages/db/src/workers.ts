@@ -1,6 +1,7 @@
 import type { EngineHealth } from '@plumbline/contract/engine'
 import { CHECKS } from '@plumbline/contract/products'
 import type { Db } from './database.ts'
+import { jsonbText } from './jsonb.ts'
 
 /** What a worker may serve: a check, or lists. */
 export const WORKER_KINDS = [...CHECKS, 'batch'] as const
@@ -38,7 +39,7 @@ export async function reportWorker(db: Db, { name, kind, health }: WorkerReport)
       )
       insert into workers (name, kind, health) values ($1, $2, $3)
       on conflict (name, kind) do update set health = excluded.health, seen_at = excluded.seen_at`,
-    values: [name, kind, JSON.stringify(health), GONE_MS],
+    values: [name, kind, jsonbText(health), GONE_MS],
   })
 }
 

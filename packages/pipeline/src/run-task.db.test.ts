@@ -59,6 +59,29 @@ test('a record whose engine throws ends as an error after three more, and the ot
   expect(runs.throws).toBe(3 + 3 + 3)
 })
 
+test('what waits comes back with its state, whatever a server wrote into it', async () => {
+  await using place = await openTestPipeline()
+  await place.read(listOf(EMAILS.slice(0, 1)))
+  const states: unknown[] = []
+  const engine: CheckRunner = {
+    run: async (request) => {
+      states.push(request.states?.[0])
+      // A NUL, and the half of an emoji that was cut.
+      const state = { said: 'no\0 such user \ud83d' }
+      return [{ kind: 'later', afterMs: 0, group: 'mx:a', reason: 'greylisted', state }]
+    },
+  }
+  const { db, limits } = place.pipeline
+  using holder = createHolder(place.pipeline)
+  for (const _ of [1, 2]) {
+    const tasks = await leaseTasks(db.pool, { slots: SLOTS, reserve: 0, leaseMs: limits.leaseMs })
+    for (const task of tasks) {
+      await runTask(place.pipeline, holder, () => engine, task, new AbortController().signal)
+    }
+  }
+  expect(states).toEqual([undefined, { said: 'no\ufffd such user \ufffd' }])
+})
+
 function listOf(emails: readonly string[]): string {
   return `email\n${emails.join('\n')}\n`
 }

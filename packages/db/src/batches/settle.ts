@@ -1,5 +1,6 @@
 import { sql, type Kysely } from 'kysely'
 import type { Json } from '@plumbline/contract/outcome'
+import { jsonbText } from '../jsonb.ts'
 import type { Tables } from '../tables.ts'
 import type { Part } from './chunks.ts'
 
@@ -45,7 +46,7 @@ export async function storeArrival(
     stays === null
       ? sql`delete from tasks where id = ${arrival.taskId} and lease = ${arrival.lease} returning *`
       : sql`update tasks set indexes = ${[...stays.indexes]}, size = ${stays.indexes.length},
-              states = ${stays.states === null ? null : JSON.stringify(stays.states)}::jsonb
+              states = ${stays.states === null ? null : jsonbText(stays.states)}::jsonb
             where id = ${arrival.taskId} and lease = ${arrival.lease}
               and size = ${arrival.count + stays.indexes.length} returning *`
   const { rows } = await sql<{ remaining: number }>`
@@ -55,7 +56,7 @@ export async function storeArrival(
         ${arrival.indexes === null ? null : [...arrival.indexes]}::int[], ${arrival.outcomes}
       from task where ${arrival.count} > 0
     ), waiting as (
-      select * from jsonb_to_recordset(${JSON.stringify(arrival.waiting)}::jsonb)
+      select * from jsonb_to_recordset(${jsonbText(arrival.waiting)}::jsonb)
         as w("group" text, "afterMs" float8, "holdsGroup" boolean, indexes jsonb, states jsonb)
     ), again as (
       insert into tasks (batch_id, account_id, mode, check_kind, depth, chunk_no, indexes, size,

@@ -3,6 +3,7 @@ import type pg from 'pg'
 import type { Json } from '@plumbline/contract/outcome'
 import type { KeyMode } from '@plumbline/contract/plans'
 import type { Check, Depth, Product } from '@plumbline/contract/products'
+import { jsonbText } from '../jsonb.ts'
 import type { Tables } from '../tables.ts'
 
 /** A task that goes out as one job: the id and the lease it must be claimed with. */
@@ -301,7 +302,7 @@ export async function splitTask(
         array(select jsonb_array_elements_text(h->'indexes')::int),
         jsonb_array_length(h->'indexes'), nullif(h->'states', 'null'), (h->>'attempts')::int
       from task t, jsonb_array_elements($3::jsonb) h`,
-    values: [task.taskId, task.lease, JSON.stringify(halves)],
+    values: [task.taskId, task.lease, jsonbText(halves)],
   })
 }
 
