@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { MAPPED_FIELDS } from './batch-request.ts'
 import { BATCH_STATES } from './batch.ts'
 import { PRODUCTS } from './products.ts'
 
@@ -39,7 +40,7 @@ export const batchView = z.strictObject({
       delimiter: z.string().nullable(),
     })
     .nullable(),
-  mapping: z.partialRecord(z.enum(['email', 'phone', 'ip', 'domain', 'ref']), mappedColumn),
+  mapping: z.partialRecord(z.enum(MAPPED_FIELDS), mappedColumn),
   /** `total` = `blank` + `refused` + `duplicate` + `billable`; `done` counts settled rows of all kinds. */
   rows: z.strictObject({
     total: count,

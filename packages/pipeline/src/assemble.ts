@@ -5,7 +5,7 @@ import type {
   Json,
   PhoneFacts,
 } from '@plumbline/contract/outcome'
-import { priceCredits, type Check, type Product } from '@plumbline/contract/products'
+import { CHECKS, priceCredits, type Product } from '@plumbline/contract/products'
 import { riskLevel, type ResultOf } from '@plumbline/contract/results'
 import type { BareOutcomes, FraudScorer, Outcomes, Score } from '@plumbline/contract/score'
 import { explainParts, explainScore } from './explain.ts'
@@ -22,8 +22,7 @@ export interface Assembled {
  * @throws where the outcome of the product's required check is missing: a bug of the caller
  */
 export function assemble(product: Product, outcomes: Outcomes, scoreFraud: FraudScorer): Assembled {
-  const supplied = suppliedChecks(outcomes)
-  const credits_used = priceCredits(product, supplied)
+  const credits_used = priceOf(product, outcomes)
   if (product !== 'fraud-signals') {
     return { result: plainResult(product, outcomes, credits_used), explain: explainParts(outcomes) }
   }
@@ -40,19 +39,17 @@ export function assembleResult(
   outcomes: BareOutcomes,
   scoreFraud: FraudScorer,
 ): ResultOf {
-  const credits_used = priceCredits(product, suppliedChecks(outcomes))
+  const credits_used = priceOf(product, outcomes)
   return product === 'fraud-signals'
     ? fraudSignals(outcomes, scoreFraud(outcomes), credits_used)
     : plainResult(product, outcomes, credits_used)
 }
 
-function suppliedChecks(outcomes: BareOutcomes): Check[] {
-  const supplied: Check[] = []
-  if (outcomes.email !== undefined) supplied.push('email')
-  if (outcomes.phone !== undefined) supplied.push('phone')
-  if (outcomes.ip !== undefined) supplied.push('ip')
-  if (outcomes.domain !== undefined) supplied.push('domain')
-  return supplied
+function priceOf(product: Product, outcomes: BareOutcomes): number {
+  return priceCredits(
+    product,
+    CHECKS.filter((check) => outcomes[check] !== undefined),
+  )
 }
 
 function plainResult(

@@ -1,5 +1,5 @@
 import { PROBLEMS } from '@plumbline/contract/problem'
-import { priceCredits, type Check } from '@plumbline/contract/products'
+import { CHECKS, priceCredits } from '@plumbline/contract/products'
 import { deleteChunks, insertChunks, type NewChunk } from '@plumbline/db/batches/chunks'
 import {
   lockBatch,
@@ -149,11 +149,9 @@ async function storeList(
 }
 
 function priceOf(batch: BatchRow, row: ListRow): number {
-  const supplied = CHECK_ORDER.filter((check) => row.subjects[check] !== undefined)
+  const supplied = CHECKS.filter((check) => row.subjects[check] !== undefined)
   return priceCredits(batch.product, supplied)
 }
-
-const CHECK_ORDER: readonly Check[] = ['email', 'phone', 'ip', 'domain']
 
 async function storeFacts(
   pipeline: Pipeline,

@@ -1,5 +1,5 @@
 import type { BareOutcome, EmailStatus } from '@plumbline/contract/outcome'
-import { priceCredits, type Check, type Product } from '@plumbline/contract/products'
+import { CHECKS, priceCredits, type Check, type Product } from '@plumbline/contract/products'
 import { riskLevel } from '@plumbline/contract/results'
 import type { BareOutcomes, FraudScorer } from '@plumbline/contract/score'
 import { unpackOutcomes, type ChunkSubjects, type StoredOutcome } from './codec.ts'
@@ -120,13 +120,10 @@ export function chargedCredits(
   chargeUnknown: boolean,
 ): number {
   if (record.failed) return 0
-  const charged: Check[] = []
-  for (const check of ['email', 'phone', 'ip', 'domain'] as const) {
+  const charged = CHECKS.filter((check) => {
     const outcome = record.outcomes[check]
-    if (outcome !== undefined && (chargeUnknown || outcome.status !== 'unknown')) {
-      charged.push(check)
-    }
-  }
+    return outcome !== undefined && (chargeUnknown || outcome.status !== 'unknown')
+  })
   return priceCredits(product, charged)
 }
 

@@ -1,4 +1,4 @@
-import type { Check } from '@plumbline/contract/products'
+import { CHECKS, type Check } from '@plumbline/contract/products'
 
 /** How well a column name says that a column holds subjects of a check: 0 (not) to 1 (surely). */
 export function nameScore(check: Check, name: string): number {
@@ -16,10 +16,8 @@ const WHOLE_NAME = 0.7
 export function isKnownName(name: string): boolean {
   const words = wordsOf(name)
   if (words === '') return false
-  return OTHER_NAMES.test(words) || CHECK_NAMES.some((check) => nameScore(check, name) >= 0.5)
+  return OTHER_NAMES.test(words) || CHECKS.some((check) => nameScore(check, name) >= 0.5)
 }
-
-const CHECK_NAMES: readonly Check[] = ['email', 'phone', 'ip', 'domain']
 
 /** Lower-case words without marks: `E-mail 1 - Value` and `email1Value` become `email 1 value`. */
 export function wordsOf(name: string): string {

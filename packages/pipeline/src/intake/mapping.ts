@@ -1,12 +1,11 @@
+import { MAPPED_FIELDS } from '@plumbline/contract/batch-request'
 import { CHECKS, checksOf, type Check, type Product } from '@plumbline/contract/products'
 import type { ColumnGuess, ColumnRoles } from './columns.ts'
 import { wordsOf } from './column-names.ts'
 import { ListError } from './list-error.ts'
 
 /** What a column can be mapped to. */
-const LIST_FIELDS = ['email', 'phone', 'ip', 'domain', 'ref'] as const
-/** One of the fields. */
-export type ListField = (typeof LIST_FIELDS)[number]
+export type ListField = (typeof MAPPED_FIELDS)[number]
 
 /** Which column feeds which field, and how sure that is; what the client said is sure. */
 export type ColumnMapping = { readonly [F in ListField]?: ColumnGuess }
@@ -48,7 +47,7 @@ export function mapColumns(source: MappingSource, asked: AskedMapping | undefine
 }
 
 function fieldOf(field: string, product: Product): ListField {
-  const known = LIST_FIELDS.find((name) => name === field)
+  const known = MAPPED_FIELDS.find((name) => name === field)
   const fields = [...checksOf(product), 'ref']
   if (known === undefined || !fields.includes(known)) {
     throw new ListError(

@@ -1,5 +1,6 @@
 import { isIP } from 'node:net'
 import type { Check } from '@plumbline/contract/products'
+import { VALUE_MAX_CHARS } from '@plumbline/contract/requests'
 import { parsePhoneNumberFromString, type CountryCode } from 'libphonenumber-js/max'
 
 /** What a cell says, or why it cannot be read. */
@@ -12,9 +13,6 @@ export type Reading =
       readonly note?: string
     }
   | { readonly subject?: undefined; readonly fault: string }
-
-/** Longest value of any field, in characters. Source: decision 5. */
-const MAX_VALUE_CHARS = 1000
 
 /** Google Contacts puts several values of one kind into a cell with this between them. */
 const SEVERAL = ' ::: '
@@ -39,7 +37,7 @@ export function cellReaders(defaultCountry: CountryCode | undefined): Record<Che
 }
 
 function read(text: string, reader: CellReader): Reading {
-  if (text.length > MAX_VALUE_CHARS) return { fault: `is over ${MAX_VALUE_CHARS} characters` }
+  if (text.length > VALUE_MAX_CHARS) return { fault: `is over ${VALUE_MAX_CHARS} characters` }
   if (!text.includes(SEVERAL)) return reader(text)
   const values = text.split(SEVERAL)
   const first = reader((values[0] ?? '').trim())
