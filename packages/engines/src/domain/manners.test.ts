@@ -112,6 +112,29 @@ test('live goes before bulk, and no more are asked at once than allowed', async 
   expect(most).toBe(1)
 })
 
+test('a single call that can still hear its answer goes before one that waited too long', async () => {
+  let isOpen = false
+  const shut: Limiter = {
+    take: async () => (isOpen ? { granted: true } : { granted: false, retryMs: 5 }),
+    lease: (...args) => createOpenLimiter().lease(...args),
+  }
+  const { manners, clock } = polite({ limiter: shut, concurrency: 1 })
+  const order: string[] = []
+  const ask = (name: string): Promise<Turned<null>> =>
+    manners.take('rdap:a.test', { lane: 'live', signal: NEVER }, async () => {
+      order.push(name)
+      return { value: null, mood: FINE }
+    })
+  const asked = [ask('oldest'), ask('old')]
+  clock.now += 7_000
+  asked.push(ask('first'))
+  clock.now += 1_000
+  asked.push(ask('second'))
+  isOpen = true
+  await Promise.all(asked)
+  expect(order).toEqual(['first', 'second', 'oldest', 'old'])
+})
+
 test('one who goes away is neither asked for nor waited for', async () => {
   const controller = new AbortController()
   const closed: Limiter = {

@@ -25,7 +25,10 @@ export type Turned<T> =
  * the network bunches them, no second of the server's own holds more than it allows.
  */
 export interface Manners extends AsyncDisposable {
-  /** Runs `ask` when `server` has room. Live goes before bulk. */
+  /**
+   * Runs `ask` when `server` has room. Live goes before bulk; where more single calls come than the server
+   * bears, those that can still hear their answer go before those that have waited too long for it.
+   */
   take<T>(
     server: string,
     turn: Turn,
@@ -64,6 +67,8 @@ const HELD_LOOK_MS = 25
 const KEEP_MS = 2_000
 const LEAST_LATER_MS = 250
 const LIMITS_RETRY_MS = 500
+/** A single call that has waited so long has hardly the time left that a slow answer takes. */
+const PATIENCE_MS = 8_000
 /** A server that an asker gave up on sooner than this was not heard out: that is no silence of its own. */
 const HEARD_OUT_MS = 3_000
 
@@ -113,6 +118,7 @@ type Held = Extract<Lease, { granted: true }>
 
 interface Waiter {
   readonly turn: Turn
+  readonly sinceMs: number
   /** Runs the question; the mood tells how it went, null where it tells nothing of the server. */
   readonly start: () => Promise<Mood | null>
   readonly fail: (error: unknown) => void
@@ -154,6 +160,7 @@ function takeTurn<T>(
   turn.signal.addEventListener('abort', onAbort, { once: true })
   server.waiting[turn.lane].push({
     turn,
+    sinceMs: settings.now(),
     refuse: resolve,
     fail: reject,
     async start() {
@@ -226,7 +233,7 @@ async function startNext(server: Server, settings: Settings): Promise<void> {
     return sleep(HELD_LOOK_MS)
   }
   dropAborted(server)
-  const waiter = server.waiting.live.shift() ?? server.waiting.bulk.shift()
+  const waiter = nextLive(server, settings.now()) ?? server.waiting.bulk.shift()
   if (waiter === undefined) {
     await Promise.all([place.release(), counted.release()])
     return
@@ -239,6 +246,11 @@ async function startNext(server: Server, settings: Settings): Promise<void> {
     server.counting.delete(counting)
     void pump(server, settings)
   })
+}
+
+function nextLive({ waiting: { live } }: Server, now: number): Waiter | undefined {
+  const fresh = live.findIndex(({ sinceMs }) => now - sinceMs < PATIENCE_MS)
+  return live.splice(Math.max(0, fresh), 1)[0]
 }
 
 async function serve(
