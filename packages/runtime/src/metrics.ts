@@ -10,7 +10,10 @@ export interface Metrics {
     labels: readonly L[],
     buckets: readonly number[],
   ): Histogram<L>
-  /** A gauge read when it is asked for. */
+  /**
+   * A gauge read when it is asked for. It has no value where the reading fails, as it does while a server is
+   * away: all others are told then, too.
+   */
   observed(
     name: string,
     help: string,
@@ -48,8 +51,10 @@ export function createMetrics(): Metrics {
         labelNames: [...labels],
         registers: [registry],
         collect: async () => {
-          const values = await read()
+          const values = await read().catch(() => [])
           gauge.reset()
+          // A reset leaves a 0 where there are no labels.
+          if (labels.length === 0) gauge.remove()
           for (const { labels: at, value } of values) gauge.set(at, value)
         },
       })
