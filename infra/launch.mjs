@@ -39,6 +39,8 @@ const child = spawn(
     // npm runs scripts from the root; paths that a user gives count from where the user is.
     cwd: process.env.INIT_CWD ?? process.cwd(),
     env: {
+      // What Node compiled, for every process of the project: they start in half the time.
+      NODE_COMPILE_CACHE: join(ROOT, 'node_modules', '.cache', 'node'),
       ...process.env,
       ...placeOfData(),
       PATH: `${join(ROOT, 'node_modules', '.bin')}:${process.env.PATH}`,
