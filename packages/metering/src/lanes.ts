@@ -1,5 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises'
-import { isPassing } from './retry.ts'
+import { isPassing } from '@plumbline/db/retry'
 
 /**
  * Answers asks one by one, though those that wait at the same moment travel together, each lane in its

@@ -1,5 +1,5 @@
 import type { Db } from '@plumbline/db/database'
-import { retryStatement } from './retry.ts'
+import { retryStatement } from '@plumbline/db/retry'
 
 /** A statement of metering; the name makes it prepared once for each connection. */
 export interface Statement {

@@ -10,7 +10,7 @@ import {
   type ClaimedTask,
 } from '@plumbline/db/batches/tasks'
 import type { Tx } from '@plumbline/db/database'
-import { retryStatement } from '@plumbline/metering/retry'
+import { retryStatement } from '@plumbline/db/retry'
 import { packOutcomes, unpackSubjects, type ChunkSubjects, type StoredOutcome } from './codec.ts'
 import type { Holder } from './hold-lease.ts'
 import type { Pipeline } from './pipeline.ts'
