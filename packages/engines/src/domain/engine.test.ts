@@ -108,6 +108,13 @@ test('WHOIS answers where no RDAP server is listed, over the root and the regist
   expect(world.whoisLines).toEqual(['zz', 'x.zz', 'x.zz'])
 })
 
+test('a zone called like a member of every object is a zone like any other', async () => {
+  await using world = await startWorld({ whois: (_line, socket) => socket.end('% nothing here') })
+  const { status, reason } = await askOne(world, 'name.constructor')
+  expect([status, reason]).toEqual(['unknown', 'no_registry_data'])
+  expect(world.whoisLines).toEqual(['constructor'])
+})
+
 test('a throttled registry is unknown at once, and answered later in a list', async () => {
   await using world = await startWorld({
     rdap: (_req, res) => res.writeHead(429, { 'retry-after': '7' }).end(),

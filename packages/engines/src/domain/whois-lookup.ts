@@ -31,7 +31,7 @@ export function createWhoisLookup(
   return async (name, turn, before) => {
     const find = (): Promise<Host> => serverOfZone(options, name, turn)
     // A list of one zone asks the root once, not once for each name.
-    const zone = WHOIS_ZONES[name.suffix]
+    const zone = WHOIS_ZONES.get(name.suffix)
     const host: Host =
       zone !== undefined
         ? { kind: 'host', host: zone }
@@ -153,7 +153,7 @@ async function completed(
     reserved: record.reserved,
     source: 'whois',
     server: host,
-    exact: name.suffix === name.tld || WHOIS_ZONES[name.suffix] !== undefined,
+    exact: name.suffix === name.tld || WHOIS_ZONES.has(name.suffix),
     faults: [],
   }
 }

@@ -31,10 +31,10 @@ const WHOIS_FORMS: readonly WhoisForm[] = [
 ]
 
 /** Zones below a TLD with a server of their own, which the root server does not name. */
-export const WHOIS_ZONES: Readonly<Record<string, string>> = {
-  'ac.uk': 'whois.nic.ac.uk',
-  'gov.uk': 'whois.nic.ac.uk',
-}
+export const WHOIS_ZONES: ReadonlyMap<string, string> = new Map([
+  ['ac.uk', 'whois.nic.ac.uk'],
+  ['gov.uk', 'whois.nic.ac.uk'],
+])
 
 /** The line that asks a server about a name. */
 export function whoisQuery(host: string, name: string): string {

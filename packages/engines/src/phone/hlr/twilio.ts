@@ -15,20 +15,20 @@ const USUAL_URL = 'https://lookups.twilio.com'
 const FIELDS = ['line_type_intelligence', 'line_status']
 
 /** Source: twilio.com/docs/lookup/v2-api/line-status. */
-const LINE_STATUS: Readonly<Record<string, HlrVerdict['connectivity']>> = {
-  active: 'connected',
-  reachable: 'connected',
-  unreachable: 'absent',
-  inactive: 'unknown_subscriber',
-}
+const LINE_STATUS: ReadonlyMap<string, HlrVerdict['connectivity']> = new Map([
+  ['active', 'connected'],
+  ['reachable', 'connected'],
+  ['unreachable', 'absent'],
+  ['inactive', 'unknown_subscriber'],
+])
 
 /** Source: twilio.com/docs/lookup/v2-api/line-type-intelligence. */
-const LINE_TYPES: Readonly<Record<string, PhoneFacts['lineType']>> = {
-  mobile: 'mobile',
-  landline: 'landline',
-  fixedVoip: 'voip',
-  nonFixedVoip: 'voip',
-}
+const LINE_TYPES: ReadonlyMap<string, PhoneFacts['lineType']> = new Map([
+  ['mobile', 'mobile'],
+  ['landline', 'landline'],
+  ['fixedVoip', 'voip'],
+  ['nonFixedVoip', 'voip'],
+])
 
 /** Refused for load, and no such number. Source: twilio.com/docs/api/errors. */
 const TOO_MANY_REQUESTS = 20_429
@@ -116,9 +116,9 @@ function read(number: string, body: Fields): HlrAnswer {
   const status = textOf(state['status'])
   const error = numberOf(state['error_code'])
   const words = status ?? (error === null ? 'unknown' : `error ${error}`)
-  const connectivity = LINE_STATUS[(status ?? '').toLowerCase()] ?? 'undetermined'
+  const connectivity = LINE_STATUS.get((status ?? '').toLowerCase()) ?? 'undetermined'
   return verdict(valid ? connectivity : 'unknown_subscriber', valid ? words : 'invalid', {
-    lineType: LINE_TYPES[textOf(line['type']) ?? ''] ?? null,
+    lineType: LINE_TYPES.get(textOf(line['type']) ?? '') ?? null,
     carrier: textOf(line['carrier_name']),
     carrierCountry: textOf(body['country_code']),
   })

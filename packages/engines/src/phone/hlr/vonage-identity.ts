@@ -64,7 +64,8 @@ function read(id: string | null, insights: Fields): HlrAnswer {
   const told = name !== null && given !== null
   const roaming = insight(insights, 'roaming')
   return verdict(connectivityOf(format, reach), `reachability ${reach.code ?? 'none'}`, {
-    lineType: NETWORK_TYPES[(textOf(carrier.fields['network_type']) ?? '').toLowerCase()] ?? null,
+    lineType:
+      NETWORK_TYPES.get((textOf(carrier.fields['network_type']) ?? '').toLowerCase()) ?? null,
     carrier: name ?? given,
     carrierCountry:
       textOf(carrier.fields['country_code']) ?? textOf(original.fields['country_code']),

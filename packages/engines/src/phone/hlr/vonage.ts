@@ -13,24 +13,24 @@ import { basicAuth, requestJson, urlOf } from './request.ts'
 
 const USUAL_URL = 'https://api.nexmo.com'
 
-const REACHABLE: Readonly<Record<string, HlrVerdict['connectivity']>> = {
-  reachable: 'connected',
-  absent: 'absent',
-  undeliverable: 'undetermined',
-  bad_number: 'unknown_subscriber',
-  blacklisted: 'undetermined',
-  unknown: 'undetermined',
-}
+const REACHABLE: ReadonlyMap<string, HlrVerdict['connectivity']> = new Map([
+  ['reachable', 'connected'],
+  ['absent', 'absent'],
+  ['undeliverable', 'undetermined'],
+  ['bad_number', 'unknown_subscriber'],
+  ['blacklisted', 'undetermined'],
+  ['unknown', 'undetermined'],
+])
 
 /** Source: developer.vonage.com, Number Insight, `network_type`. */
-export const NETWORK_TYPES: Readonly<Record<string, PhoneFacts['lineType']>> = {
-  mobile: 'mobile',
-  landline: 'landline',
-  landline_premium: 'unknown',
-  landline_tollfree: 'unknown',
-  virtual: 'voip',
-  pager: 'unknown',
-}
+export const NETWORK_TYPES: ReadonlyMap<string, PhoneFacts['lineType']> = new Map([
+  ['mobile', 'mobile'],
+  ['landline', 'landline'],
+  ['landline_premium', 'unknown'],
+  ['landline_tollfree', 'unknown'],
+  ['virtual', 'voip'],
+  ['pager', 'unknown'],
+])
 
 /**
  * Vonage Number Insight Advanced, synchronous form: one number a request. It ends on 2027-02-04.
@@ -87,9 +87,9 @@ function found(body: Fields, status: number): HlrAnswer {
   const reachable = textOf(body['reachable']) ?? 'unknown'
   const carrier = fieldsOf(body['current_carrier'])
   const dead = validity === 'not_valid' || validity === 'inferred_not_valid'
-  const live = status === 0 ? (REACHABLE[reachable] ?? 'undetermined') : 'undetermined'
+  const live = status === 0 ? (REACHABLE.get(reachable) ?? 'undetermined') : 'undetermined'
   return verdict(dead ? 'unknown_subscriber' : live, dead ? validity : reachable, {
-    lineType: NETWORK_TYPES[textOf(carrier['network_type']) ?? ''] ?? null,
+    lineType: NETWORK_TYPES.get(textOf(carrier['network_type']) ?? '') ?? null,
     carrier: textOf(carrier['name']),
     carrierCountry: textOf(carrier['country']),
     ported: portedOf(textOf(body['ported'])),
