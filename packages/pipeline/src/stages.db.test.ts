@@ -2,6 +2,7 @@ import { closeFinishedBatches, leaseStages } from '@plumbline/db/batches/stages'
 import { expect, test } from 'vitest'
 import { openTestPipeline, type TestPipeline } from '../../../test/support/pipeline.ts'
 import { runFinish } from './finish.ts'
+import { runIntake } from './intake-stage.ts'
 import { getBatch } from './read.ts'
 
 const LEASE_MS = 1_000
@@ -51,6 +52,42 @@ test('a stage that a stopping worker breaks off goes out again at once, its atte
   const [first] = await leaseStages(pipeline.db.kysely, 60_000)
   const job = { batchId: place.id, lease: first?.lease ?? 0 }
   await runFinish(pipeline, job, AbortSignal.abort(new Error('stopping')))
-  const [again] = await leaseStages(pipeline.db.kysely, 60_000)
-  expect([first?.attempts, again?.attempts]).toEqual([3, 3])
+  expect(await leaseStages(pipeline.db.kysely, 60_000)).toHaveLength(1)
+  const { rows } = await pipeline.db.pool.query('select stage_attempts from batches')
+  expect(rows).toEqual([{ stage_attempts: 2 }])
+})
+
+test('a list is read however often it was handed out to nobody, as while the queue is away', async () => {
+  await using place = await openTestPipeline()
+  const { pipeline, owner } = place
+  const { id } = await place.submit('email\na@b.example\n')
+  let lease = 1
+  for (let times = 0; times < 20; times++) {
+    await pipeline.db.pool.query(`update batches set lease_until = now() - interval '1 hour 1 s'`)
+    const [stage] = await leaseStages(pipeline.db.kysely, LEASE_MS)
+    lease = stage?.lease ?? 0
+  }
+  await runIntake(pipeline, { batchId: id, lease }, signal)
+  expect(await getBatch(pipeline, owner, id)).toMatchObject({ status: 'running' })
+})
+
+test('a list that kills whoever reads it is given up after six times', async () => {
+  await using place = await openTestPipeline()
+  const { pipeline, owner } = place
+  const { id } = await place.submit('email\na@b.example\n')
+  const dead = { ...pipeline, storage: { ...pipeline.storage, local: async () => never() } }
+  let reads = 0
+  const never = (): never => {
+    reads++
+    throw new Error('killed')
+  }
+  let lease = 1
+  while (lease > 0) {
+    await runIntake(dead, { batchId: id, lease }, signal).catch(() => undefined)
+    await pipeline.db.pool.query(`update batches set lease_until = now() - interval '1 hour 1 s'`)
+    const [stage] = await leaseStages(pipeline.db.kysely, LEASE_MS)
+    lease = stage?.lease ?? 0
+  }
+  expect(reads).toBe(6)
+  expect(await getBatch(pipeline, owner, id)).toMatchObject({ status: 'failed' })
 })

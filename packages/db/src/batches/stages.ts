@@ -6,7 +6,6 @@ export interface Stage {
   readonly batchId: string
   readonly stage: 'intake' | 'finish'
   readonly lease: number
-  readonly attempts: number
 }
 
 /**
@@ -33,10 +32,9 @@ const LONGEST_REST_MS = 3_600_000
  * third time on after a rest that doubles: a full disk, and a list that kills its workers, take time.
  */
 export async function leaseStages(db: Kysely<Tables>, leaseMs: number): Promise<readonly Stage[]> {
-  const { rows } = await sql<{ id: string; status: string; lease: number; stage_attempts: number }>`
+  const { rows } = await sql<{ id: string; status: string; lease: number }>`
     update batches
-    set lease = lease + 1, stage_attempts = stage_attempts + 1,
-        lease_until = clock_timestamp() + ${leaseMs} * interval '1 ms'
+    set lease = lease + 1, lease_until = clock_timestamp() + ${leaseMs} * interval '1 ms'
     where id in (
       select id from batches
       where status in ('analyzing', 'finalizing', 'canceling')
@@ -46,19 +44,18 @@ export async function leaseStages(db: Kysely<Tables>, leaseMs: number): Promise<
       limit 100
       for update skip locked
     )
-    returning id, status, lease, stage_attempts
+    returning id, status, lease
   `.execute(db)
   return rows.map((row) => ({
     batchId: row.id,
     stage: row.status === 'analyzing' ? 'intake' : 'finish',
     lease: row.lease,
-    attempts: row.stage_attempts,
   }))
 }
 
 /**
- * Takes a leased stage in hand: answers the fencing number that all its writes must carry, or
- * undefined where another worker has it (a job delivered twice, a lease that ran out).
+ * Takes a leased stage in hand, which is an attempt at it: answers the fencing number that all its writes
+ * must carry, or undefined where another worker has it (a job delivered twice, a lease that ran out).
  */
 export async function claimStage(
   db: Kysely<Tables>,
@@ -67,7 +64,8 @@ export async function claimStage(
 ): Promise<number | undefined> {
   const { rows } = await sql<{ lease: number }>`
     update batches
-    set lease = lease + 1, lease_until = clock_timestamp() + ${leaseMs} * interval '1 ms'
+    set lease = lease + 1, stage_attempts = stage_attempts + 1,
+        lease_until = clock_timestamp() + ${leaseMs} * interval '1 ms'
     where id = ${stage.batchId} and lease = ${stage.lease}
       and status in ('analyzing', 'finalizing', 'canceling')
     returning lease
