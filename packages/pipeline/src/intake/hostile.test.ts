@@ -216,7 +216,7 @@ const REFUSED: [string, string | Uint8Array, ListErrorCode, RegExp, Options?][] 
     'a country that is none',
     rows(3),
     'bad_request',
-    /default_country is "XX"/,
+    /default_country is "XX", under which no phone numbers are known/,
     { defaultCountry: 'XX' },
   ],
   [
