@@ -61,11 +61,10 @@ export async function* unpackedBytes(
     yield* source.open(signal)
     return
   }
-  const limit = limits.unpackedBytes ?? limits.uploadBytes
   let total = 0
   for await (const { chunk, packedBytes } of gunzip(source.open(signal), signal)) {
     total += chunk.length
-    if (total > limit) throw tooLarge('unpacked file', limit)
+    if (total > limits.uploadBytes) throw tooLarge('unpacked file', limits.uploadBytes)
     if (total > Math.max(RATIO_FREE_BYTES, packedBytes * MAX_RATIO)) {
       throw new ListError(
         'payload_too_large',

@@ -72,7 +72,7 @@ const REFUSED: [string, string | Uint8Array, ListErrorCode, RegExp, Options?][] 
     gzipSync(rows(9000)),
     'payload_too_large',
     /unpacked file is over 100000 bytes/,
-    limits({ unpackedBytes: 100_000 }),
+    limits({ uploadBytes: 100_000 }),
   ],
   [
     'a file over its size',

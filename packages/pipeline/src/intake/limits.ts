@@ -2,10 +2,8 @@ import { LIST_LIMITS, type LimitsOf } from '@plumbline/contract/limits'
 
 /** Bounds of one uploaded list. */
 export interface ListLimits {
-  /** Size of the file as uploaded. */
+  /** Size of the file as uploaded, and unpacked. */
   readonly uploadBytes: number
-  /** Size of the file unpacked; `uploadBytes` when absent. */
-  readonly unpackedBytes?: number
   readonly rows: number
   readonly columns: number
   /** A longer cell refuses its record. */

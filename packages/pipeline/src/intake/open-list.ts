@@ -63,8 +63,6 @@ export interface OpenedList {
   readonly mapping: ColumnMapping
   /** Every column that may hold subjects of a check, whatever the product asks. */
   readonly roles: ColumnRoles
-  /** As uploaded. */
-  readonly bytes: number
 }
 
 /** What the start of a text tells of its layout. */
@@ -153,7 +151,6 @@ function listOf(
     columns,
     mapping,
     roles,
-    bytes: source.sizeBytes,
   }
 }
 

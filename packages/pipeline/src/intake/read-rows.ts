@@ -32,7 +32,6 @@ export interface ListSummary {
   readonly hasRest: boolean
   /** One bit a row, lowest bit first: set where a later row repeats this one. */
   readonly repeated: Buffer
-  readonly unpackedBytes: number
 }
 
 /** The rows of a list, to be read once. */
@@ -58,13 +57,11 @@ export function readRows(list: OpenedList, signal: AbortSignal): RowStream {
     const rows = createRowMaker(rulesOf(list))
     const records = createRecordReader(list, rows)
     const decoder = createDecoder(list.found)
-    let size = 0
     let block: ListRow[] = []
     let blockChars = 0
     const { limits } = list.options
     const texts = async function* (): AsyncGenerator<ListRow[]> {
       for await (const chunk of unpackedBytes(list.source, list.gzip, limits, signal)) {
-        size += chunk.length
         yield records.push(decoder.decode(chunk))
       }
       const last = decoder.end()
@@ -101,7 +98,6 @@ export function readRows(list: OpenedList, signal: AbortSignal): RowStream {
       ),
       hasRest: records.hasRest || counts.hasRest,
       repeated: rows.repeated(),
-      unpackedBytes: size,
     }
     if (block.length > 0) yield block
   }
