@@ -115,6 +115,29 @@ test('a zone called like a member of every object is a zone like any other', asy
   expect(world.whoisLines).toEqual(['constructor'])
 })
 
+test('a name that a server will not speak of keeps nobody from the others', async () => {
+  await using world = await startWorld({
+    rdap(req, res) {
+      const name = req.url?.split('/').at(-1) ?? ''
+      if (name.startsWith('odd')) res.writeHead(403).end()
+      else sendJson(res, 200, rdapBody(name))
+    },
+    whois: (line, socket) =>
+      void socket.end(
+        line === 'lk'
+          ? 'refer: registry.test'
+          : line.startsWith('odd')
+            ? '\n'
+            : `Domain: ${line}\nCreated: 2020-01-01\nRegistrar: X`,
+      ),
+  })
+  const reasons: string[] = []
+  for (const name of ['odd.com', 'good.com', 'odd.lk', 'good.lk']) {
+    reasons.push((await askOne(world, name)).reason)
+  }
+  expect(reasons).toEqual(['registry_throttled', 'registered', 'registry_throttled', 'registered'])
+})
+
 test('a throttled registry is unknown at once, and answered later in a list', async () => {
   await using world = await startWorld({
     rdap: (_req, res) => res.writeHead(429, { 'retry-after': '7' }).end(),

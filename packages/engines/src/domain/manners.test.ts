@@ -77,6 +77,15 @@ test('a server that is silent five times in a row is down for a while; one answe
   expect(await take(manners)).toEqual({ kind: 'paused', why: 'silent', retryMs: 30_000 })
 })
 
+test('one refusal may be for its name; three in a row are for the asker', async () => {
+  const { manners } = polite()
+  const refused: Mood = { kind: 'refused' }
+  for (let round = 0; round < 2; round++) await take(manners, refused)
+  await take(manners)
+  for (let round = 0; round < 3; round++) expect((await take(manners, refused)).kind).toBe('done')
+  expect(await take(manners)).toEqual({ kind: 'paused', why: 'throttled', retryMs: 60_000 })
+})
+
 test('a server that askers gave up on before they heard it out is not down', async () => {
   const { manners, clock } = polite()
   const giveUpAfter = (ms: number): Promise<Turned<string>> => {

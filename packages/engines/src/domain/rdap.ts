@@ -11,8 +11,13 @@ export type RdapAnswer =
   | { readonly kind: 'found'; readonly record: RdapRecord; readonly server: string }
   /** An authoritative server denies the name. */
   | { readonly kind: 'absent'; readonly server: string }
-  /** The server limits the asker. */
-  | { readonly kind: 'throttled'; readonly server: string; readonly retryMs: number | null }
+  /** The server limits the asker; not `isSure`: it refuses, be it for that or for this name. */
+  | {
+      readonly kind: 'throttled'
+      readonly server: string
+      readonly retryMs: number | null
+      readonly isSure: boolean
+    }
   /** No word about the name: it may be asked elsewhere. `fault` is for evidence. */
   | {
       readonly kind: 'failed'
@@ -69,9 +74,11 @@ function judge(
 ): RdapAnswer {
   const { status } = answer
   if (status === 429 || (status === 503 && answer.headers['retry-after'] !== undefined)) {
-    return { kind: 'throttled', server, retryMs: retryAfterMs(answer.headers['retry-after']) }
+    const retryMs = retryAfterMs(answer.headers['retry-after'])
+    return { kind: 'throttled', server, retryMs, isSure: true }
   }
-  if (status === 403 || status === 451) return { kind: 'throttled', server, retryMs: null }
+  if (status === 403 || status === 451)
+    return { kind: 'throttled', server, retryMs: null, isSure: false }
   const body = parseBody(answer.body)
   if (status === 404) {
     const own = new URL(answer.url).hostname === server

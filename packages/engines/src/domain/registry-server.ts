@@ -5,6 +5,8 @@ export type Mood =
   | { readonly kind: 'fine' }
   /** It did not answer: down, overloaded, or out of reach. */
   | { readonly kind: 'silent' }
+  /** It refused in a way that may be for the number of questions, or for this one name. */
+  | { readonly kind: 'refused' }
   | { readonly kind: 'throttled'; readonly retryMs: number | null }
 
 /** One registry server as this process knows it: its limits, how it took the last questions, its pause. */
@@ -15,7 +17,8 @@ export interface RegistryServer {
   readonly window: { readonly questions: number; readonly ms: number }
   pause: { until: number; why: 'throttled' | 'silent' }
   lookedAt: number
-  silences: number
+  /** Silences and refusals in a row. */
+  misses: number
   pauses: number
 }
 
@@ -26,8 +29,9 @@ export interface PauseSettings {
   readonly now: () => number
 }
 
-/** Silences in a row until a server is left alone, and for how long at first. */
+/** Silences, and refusals, in a row until a server is left alone, and for how long at first. */
 const SILENCES = 5
+const REFUSALS = 3
 const SILENT_PAUSE_MS = 30_000
 const THROTTLED_PAUSE_MS = 60_000
 const MAX_PAUSE_MS = 3_600_000
@@ -46,30 +50,32 @@ export function createRegistryServer(name: string, perSecond: number): RegistryS
     },
     pause: { until: 0, why: 'silent' },
     lookedAt: 0,
-    silences: 0,
+    misses: 0,
     pauses: 0,
   }
 }
 
-/** Takes in how a question went: a refusal or many silences end in a pause that every worker keeps. */
+/** Takes in how a question went: a word of limits, or many misses, end in a pause that every worker keeps. */
 export async function learn(
   server: RegistryServer,
   mood: Mood,
   settings: PauseSettings,
 ): Promise<void> {
   if (mood.kind === 'fine') {
-    server.silences = 0
+    server.misses = 0
     server.pauses = 0
     return
   }
-  server.silences = mood.kind === 'silent' ? server.silences + 1 : 0
-  if (mood.kind === 'silent' && server.silences < SILENCES) return
+  server.misses++
+  if (mood.kind === 'silent' && server.misses < SILENCES) return
+  if (mood.kind === 'refused' && server.misses < REFUSALS) return
   const first = mood.kind === 'silent' ? SILENT_PAUSE_MS : THROTTLED_PAUSE_MS
   const asked = mood.kind === 'throttled' ? mood.retryMs : null
   const ms = Math.min(MAX_PAUSE_MS, asked ?? first * 2 ** server.pauses)
   server.pauses++
-  server.silences = 0
-  server.pause = { until: settings.now() + ms, why: mood.kind }
+  server.misses = 0
+  const why = mood.kind === 'silent' ? 'silent' : 'throttled'
+  server.pause = { until: settings.now() + ms, why }
   await settings.memory.set([
     { key: `domain:pause:${server.name}`, value: { ...server.pause }, ttlMs: Math.max(1, ms) },
   ])

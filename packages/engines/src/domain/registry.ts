@@ -108,7 +108,9 @@ async function overRdap(
 }
 
 function moodOf(answer: RdapAnswer): Mood {
-  if (answer.kind === 'throttled') return { kind: 'throttled', retryMs: answer.retryMs }
+  if (answer.kind === 'throttled') {
+    return answer.isSure ? { kind: 'throttled', retryMs: answer.retryMs } : { kind: 'refused' }
+  }
   return { kind: answer.kind === 'failed' && answer.busy ? 'silent' : 'fine' }
 }
 

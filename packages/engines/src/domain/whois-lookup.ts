@@ -4,6 +4,7 @@ import type { DomainName } from './name.ts'
 import { UNKNOWN, known, laterOf, throttledLater } from './registration.ts'
 import type { Finding, Registration } from './registration.ts'
 import type { RegistryOptions } from './registry.ts'
+import type { Mood } from './registry-server.ts'
 import { parseWhois } from './whois-parse.ts'
 import type { WhoisRecord } from './whois-parse.ts'
 import { WHOIS_ZONES, whoisQuery } from './whois-servers.ts'
@@ -63,7 +64,7 @@ export function createWhoisLookup(
 }
 
 type Reply =
-  | { readonly kind: 'record'; readonly record: WhoisRecord }
+  | { readonly kind: 'record'; readonly record: WhoisRecord; readonly isBlank: boolean }
   | Extract<WhoisAnswer, { kind: 'failed' }>
 
 async function askServer(
@@ -76,12 +77,15 @@ async function askServer(
   const answer = await askWhois(host, query, options.whois, turn.signal)
   if (answer.kind === 'failed') return answer
   const hints = { tld: name.suffix, server: host, domain: name.registrable }
-  return { kind: 'record', record: parseWhois(answer.text, hints) }
+  const isBlank = answer.text.trim() === ''
+  return { kind: 'record', record: parseWhois(answer.text, hints), isBlank }
 }
 
-function moodOf(reply: Reply): { kind: 'fine' | 'silent' } | { kind: 'throttled'; retryMs: null } {
+function moodOf(reply: Reply): Mood {
   if (reply.kind === 'record') {
-    return reply.record.throttled ? { kind: 'throttled', retryMs: null } : { kind: 'fine' }
+    if (!reply.record.throttled) return { kind: 'fine' }
+    // Some hang up on who asks too much, and some say so that a name is free.
+    return reply.isBlank ? { kind: 'refused' } : { kind: 'throttled', retryMs: null }
   }
   return { kind: reply.busy ? 'silent' : 'fine' }
 }
