@@ -1,7 +1,7 @@
 import type { Db, Tx } from '@plumbline/db/database'
 import { sql } from 'kysely'
-import { openLanes, type Lanes } from './lanes.ts'
-import { assertCredits, assertKey, type Operation } from './operation.ts'
+import { AGAIN, openLanes, type Lanes } from './lanes.ts'
+import { assertCredits, assertKey, repeatsIn, type Operation } from './operation.ts'
 import { runStatement } from './statement.ts'
 
 /** How a debit ended. */
@@ -56,7 +56,10 @@ export function openNotes(db: Db): Lanes<Closing, Ended> {
   })
 }
 
-async function runNotes(db: Db, notes: readonly Closing[]): Promise<readonly Ended[]> {
+async function runNotes(
+  db: Db,
+  notes: readonly Closing[],
+): Promise<readonly (Ended | typeof AGAIN)[]> {
   const [row] = await runStatement<{ ended: number }>(db, {
     name: 'metering.answered',
     text: 'select credit_answered($1, $2) as ended',
@@ -67,7 +70,21 @@ async function runNotes(db: Db, notes: readonly Closing[]): Promise<readonly End
   return runEndings(db, notes)
 }
 
-async function runEndings(db: Db, closings: readonly Closing[]): Promise<readonly Ended[]> {
+async function runEndings(
+  db: Db,
+  closings: readonly Closing[],
+): Promise<readonly (Ended | typeof AGAIN)[]> {
+  const twice = repeatsIn(closings)
+  const sent = closings.filter((_, index) => !twice.has(index))
+  const ended = await close(db, sent)
+  if (ended.length !== sent.length) {
+    throw new Error(`credit_close answered ${ended.length} of ${sent.length}`)
+  }
+  let next = 0
+  return closings.map((_, index) => (twice.has(index) ? AGAIN : (ended[next++] ?? AGAIN)))
+}
+
+async function close(db: Db, closings: readonly Closing[]): Promise<readonly Ended[]> {
   return runStatement<Ended>(db, {
     name: 'metering.close',
     text: 'select state, given from credit_close($1, $2, $3, $4, $5)',

@@ -1,6 +1,6 @@
 import type { Db } from '@plumbline/db/database'
 import { AGAIN, openLanes, type Lanes } from './lanes.ts'
-import { assertCredits, assertKey, type Operation } from './operation.ts'
+import { assertCredits, assertKey, repeatsIn, type Operation } from './operation.ts'
 import { runStatement } from './statement.ts'
 
 /** What is to be taken for one operation. */
@@ -89,18 +89,6 @@ async function judge(
     ],
   })
   return asks.map((ask, index) => answerOf(ask, rows[index]))
-}
-
-/** Places whose key stands before them in the same group: they travel in the next one, as repeats. */
-function repeatsIn(asks: readonly DebitAsk[]): ReadonlySet<number> {
-  const seen = new Set<string>()
-  const repeats = new Set<number>()
-  for (const [index, ask] of asks.entries()) {
-    const key = `${ask.accountId}\0${ask.opKey}`
-    if (seen.has(key)) repeats.add(index)
-    seen.add(key)
-  }
-  return repeats
 }
 
 function answerOf(ask: DebitAsk, judged: Judged | undefined): DebitAnswer | typeof AGAIN {

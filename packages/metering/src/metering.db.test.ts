@@ -114,6 +114,26 @@ test('an unanswered debit is refunded once, an answered one never', async () => 
   expect(await auditLedger(context.db)).toEqual([])
 })
 
+test('what is ended twice at the same moment is told the same as twice in turn', async () => {
+  await using context = await openMeteringContext()
+  const id = await context.account()
+  const { metering } = context
+  for (const opKey of ['a', 'b', 'c']) await metering.debit({ accountId: id, opKey, credits: 3 })
+  const a = { accountId: id, opKey: 'a', reason: 'broken' }
+  expect(await Promise.all([metering.refund(a), metering.refund(a)])).toEqual(
+    Array.from({ length: 2 }, () => ({ state: 'refunded', given: 3 })),
+  )
+  const b = { accountId: id, opKey: 'b', giveBack: 2 }
+  expect(await Promise.all([metering.answered(b), metering.answered(b)])).toEqual(
+    Array.from({ length: 2 }, () => ({ state: 'answered', given: 2 })),
+  )
+  const c = { accountId: id, opKey: 'c' }
+  expect(await Promise.all([metering.answered(c), metering.answered(c)])).toEqual(
+    Array.from({ length: 2 }, () => ({ state: 'answered', given: 0 })),
+  )
+  expect(await auditLedger(context.db)).toEqual([])
+})
+
 test('an answer gives back at most what was taken, packs before allowance', async () => {
   await using context = await openMeteringContext()
   const id = await context.account()

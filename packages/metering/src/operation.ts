@@ -16,3 +16,15 @@ export function assertCredits(credits: number, least: 0 | 1): void {
   if (Number.isSafeInteger(credits) && credits >= least) return
   throw new RangeError(`credits are a whole number of at least ${least}, not ${credits}`)
 }
+
+/** Places whose key stands before them in the same group: they travel in the next one, as repeats. */
+export function repeatsIn(asks: readonly Operation[]): ReadonlySet<number> {
+  const seen = new Set<string>()
+  const repeats = new Set<number>()
+  for (const [index, ask] of asks.entries()) {
+    const key = `${ask.accountId}\0${ask.opKey}`
+    if (seen.has(key)) repeats.add(index)
+    seen.add(key)
+  }
+  return repeats
+}
