@@ -20,7 +20,8 @@ export interface BatchOwner {
   readonly mode: 'live' | 'test'
 }
 
-const NOW_TEXT = sql<string>`to_char(clock_timestamp() at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`
+/** The moment by the database's clock, as `ats` holds it: ISO 8601 with milliseconds, UTC. */
+export const NOW_TEXT = sql<string>`to_char(clock_timestamp() at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`
 
 /** Writes a new batch in state `analyzing`, with the lease of its first stage held for `leaseMs`. */
 export async function insertBatch(

@@ -1,5 +1,6 @@
 import { sql, type Kysely } from 'kysely'
 import type { Tables } from '../tables.ts'
+import { NOW_TEXT } from './rows.ts'
 
 /** A stage to be worked: reading a list, or writing its result. */
 export interface Stage {
@@ -16,8 +17,7 @@ export async function closeFinishedBatches(db: Kysely<Tables>): Promise<number> 
   const { numAffectedRows } = await sql`
     update batches b
     set status = 'finalizing', stage_attempts = 0,
-        ats = ats || jsonb_build_object('finalizing',
-          to_char(clock_timestamp() at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'))
+        ats = ats || jsonb_build_object('finalizing', ${NOW_TEXT})
     where b.status = 'running'
       and not exists (select 1 from chunks c where c.batch_id = b.id and c.settled_at is null)
   `.execute(db)
