@@ -67,9 +67,12 @@ export function createServerPool(options: ServerPoolOptions): ServerPool {
       timeoutMs,
       signal: end.signal,
     })
-    const lost = result.kind === 'failed' && !end.signal.aborted
-    member.losses = lost ? member.losses + 1 : 0
-    if (member.losses >= LOSSES_UNTIL_LAST) member.lastUntil = now() + LAST_FOR_MS
+    // What nobody waited for any more says nothing of the server.
+    const isCut = result.kind === 'failed' && end.signal.aborted
+    if (!isCut) {
+      member.losses = result.kind === 'failed' ? member.losses + 1 : 0
+      if (member.losses >= LOSSES_UNTIL_LAST) member.lastUntil = now() + LAST_FOR_MS
+    }
     if (result.kind === 'failed') return result.reason
     return faultOf(result.reply) ?? result.reply
   }

@@ -121,6 +121,19 @@ test('a server that loses three in a row is asked last', async () => {
   expect(silent.asked.length).toBe(3)
 })
 
+test('an asker that gives up takes nothing back of what a server lost', async () => {
+  await using silent = await startDns(() => null)
+  await using healthy = await startDns((name) => ({
+    answers: [{ name, type: 'A', ttl: 60, data: '192.0.2.1' }],
+  }))
+  const resolver = resolverOver([silent, healthy], { tryMs: 30 })
+  for (const name of ['a.test', 'b.test']) await resolver.resolve(name, 'A')
+  await resolver.resolve('given-up.test', 'A', { signal: AbortSignal.timeout(10) })
+  for (const name of ['c.test', 'd.test']) await resolver.resolve(name, 'A')
+  const asked = silent.asked.map(({ name }) => name)
+  expect(asked).toEqual(['a.test', 'b.test', 'given-up.test', 'c.test'])
+})
+
 test('a cut reply is asked again over TCP', async () => {
   await using server = await startDns((name) => ({
     truncate: true,
