@@ -53,11 +53,10 @@ export async function* pagesAsSettled(
       yield* pagesOfChunks(pipeline, stage.batchId, { fromNo: no })
       return
     }
-    const nowMs = performance.now()
     if (open > no) {
       yield* pagesOfChunks(pipeline, stage.batchId, { fromNo: no, endNo: open })
-      changedMs = nowMs
-    } else if (nowMs - changedMs > times.longestMs) {
+      changedMs = performance.now()
+    } else if (performance.now() - changedMs > times.longestMs) {
       throw new Stalled('no chunk was settled')
     }
     const page = open - no

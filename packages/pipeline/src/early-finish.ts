@@ -19,8 +19,9 @@ const CHUNK_TIMES = { lookMs: 50, longestMs: 10_000 }
 
 /**
  * Writes the results of long lists while they run, until the signal aborts, so that a list ends with its
- * last record. It saves time and nothing else: what is left behind here (a list that stalls or is
- * canceled, a worker that dies) is written from its beginning by the finish stage.
+ * last record. It saves time and nothing else, and only where a list runs about as fast as it is written:
+ * what is left behind here (a list that stalls or is canceled, a worker that dies) is written from its
+ * beginning by the finish stage.
  */
 export async function runEarlyFinishes(pipeline: Pipeline, signal: AbortSignal): Promise<void> {
   await Promise.all(Array.from({ length: AT_ONCE }, () => finishLists(pipeline, signal)))

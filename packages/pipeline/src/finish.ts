@@ -1,5 +1,5 @@
-import { createHash, randomUUID } from 'node:crypto'
-import { open, rm } from 'node:fs/promises'
+import { randomUUID } from 'node:crypto'
+import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { StoredChunk } from '@plumbline/db/batches/chunks'
 import { lockBatch, moveBatch, readBatch, type BatchRow } from '@plumbline/db/batches/rows'
@@ -7,6 +7,7 @@ import { releaseRest } from './cancel.ts'
 import { pagesOfChunks } from './chunk-pages.ts'
 import type { Pipeline } from './pipeline.ts'
 import { openRepeats } from './repeats.ts'
+import { createResultFile } from './result-file.ts'
 import { rowWriter } from './result-rows.ts'
 import { workStage, type StageInHand } from './stage-lease.ts'
 import { readList } from './intake-stage.ts'
@@ -109,29 +110,16 @@ async function writeResult(
     { format: 'csv', raw: false, only: null },
     { scoreFraud: pipeline.scoreFraud, repeats },
   )
-  const hash = createHash('sha256')
-  const file = await open(path, 'w')
-  try {
-    let rows = 0
-    let bytes = 0
-    const write = async (text: string): Promise<void> => {
-      const buffer = Buffer.from(text)
-      hash.update(buffer)
-      bytes += buffer.length
-      await file.write(buffer)
+  await using file = await createResultFile(path)
+  let rows = 0
+  await file.write(writer.header)
+  for await (const page of pages) {
+    signal.throwIfAborted()
+    for (const chunk of page) {
+      const { text, count } = writer.lines(chunk, 0)
+      rows += count
+      await file.write(text)
     }
-    await write(writer.header)
-    for await (const page of pages) {
-      signal.throwIfAborted()
-      for (const chunk of page) {
-        const { text, count } = writer.lines(chunk, 0)
-        rows += count
-        await write(text)
-      }
-    }
-    await file.sync()
-    return { rows, bytes, sha256: hash.digest('hex') }
-  } finally {
-    await file.close()
   }
+  return { rows, ...(await file.end()) }
 }
