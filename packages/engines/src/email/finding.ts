@@ -116,7 +116,8 @@ export function maskedText(text: string, local: string): string {
   const short = text.slice(0, 2000)
   // Most replies are plain words; what follows costs much more than this look.
   const plain = PLAIN_TEXT.test(short) ? short : short.replaceAll(/[\p{C}\s]+/gu, ' ').trim()
-  return withoutWord(maskLocals(plain, '***'), local.toLowerCase()).slice(0, 200)
+  // The cut may go through a character that takes two.
+  return withoutWord(maskLocals(plain, '***'), local.toLowerCase()).slice(0, 200).toWellFormed()
 }
 
 /** Printable ASCII with single spaces inside. */
