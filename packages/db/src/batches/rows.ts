@@ -143,6 +143,9 @@ export async function sumsOf(
 // States from which the time of retention counts.
 const RETAINED: readonly BatchState[] = ['ready', 'completed', 'canceled', 'failed']
 
+/** A list that waits to be started is kept for a day, however short its results are to be. */
+const LEAST_DAYS: { readonly [S in BatchState]?: number } = { ready: 1 }
+
 /**
  * Moves a batch to a state, from any state the contract allows it from; answers the row, or
  * undefined where it was in none of them. The stage lease is given up.
@@ -166,7 +169,7 @@ export async function moveBatch(
       lease_until: null,
       stage_attempts: 0,
       expires_at: RETAINED.includes(to)
-        ? sql`clock_timestamp() + retention_days * interval '1 day'`
+        ? sql`clock_timestamp() + greatest(retention_days, ${LEAST_DAYS[to] ?? 0}) * interval '1 day'`
         : null,
     })
     .where('id', '=', id)
