@@ -4,9 +4,9 @@ import { cancelBatch } from './cancel.ts'
 import { deleteBatch, expireBatches } from './erase.ts'
 import { getBatch } from './read.ts'
 
-/** More chunks than one statement erases, and not a whole number of statements. */
+/** More chunks than one statement erases, and not a whole number of statements; the last row repeats the first. */
 const ROWS = 450
-const LIST = `email\n${Array.from({ length: ROWS }, (_, no) => `u${no}@example.com\n`).join('')}`
+const LIST = `email\n${Array.from({ length: ROWS - 1 }, (_, no) => `u${no}@example.com\n`).join('')}u0@example.com\n`
 
 async function openPlace(): Promise<TestPipeline> {
   return await openTestPipeline({ limits: { chunkRecords: 1 } })
@@ -15,7 +15,8 @@ async function openPlace(): Promise<TestPipeline> {
 async function rowsLeft({ pipeline }: TestPipeline): Promise<unknown> {
   const { rows } = await pipeline.db.pool.query(
     `select (select count(*)::int from batches) as batches, (select count(*)::int from chunks) as chunks,
-      (select count(*)::int from parts) as parts, (select count(*)::int from tasks) as tasks`,
+      (select count(*)::int from parts) as parts, (select count(*)::int from tasks) as tasks,
+      (select count(*)::int from repeated_rows) as repeated`,
   )
   return rows[0]
 }
@@ -24,10 +25,16 @@ test('a deleted list leaves nothing, however many chunks it has', async () => {
   await using place = await openPlace()
   const { id } = await place.read(LIST)
   await place.answer()
-  expect(await rowsLeft(place)).toEqual({ batches: 1, chunks: ROWS, parts: ROWS, tasks: 0 })
+  expect(await rowsLeft(place)).toEqual({
+    batches: 1,
+    chunks: ROWS,
+    parts: ROWS - 1,
+    tasks: 0,
+    repeated: 1,
+  })
   await place.pipeline.db.pool.query(`update batches set status = 'completed'`)
   await deleteBatch(place.pipeline, place.owner, id)
-  expect(await rowsLeft(place)).toEqual({ batches: 0, chunks: 0, parts: 0, tasks: 0 })
+  expect(await rowsLeft(place)).toEqual({ batches: 0, chunks: 0, parts: 0, tasks: 0, repeated: 0 })
 })
 
 test('an expired list leaves its counts and nothing else', async () => {
@@ -38,11 +45,11 @@ test('an expired list leaves its counts and nothing else', async () => {
     `update batches set status = 'completed', expires_at = clock_timestamp() - interval '1 s'`,
   )
   expect(await expireBatches(place.pipeline)).toBe(1)
-  expect(await rowsLeft(place)).toEqual({ batches: 1, chunks: 0, parts: 0, tasks: 0 })
+  expect(await rowsLeft(place)).toEqual({ batches: 1, chunks: 0, parts: 0, tasks: 0, repeated: 0 })
   expect(await getBatch(place.pipeline, place.owner, id)).toMatchObject({
     status: 'expired',
     rows: { total: ROWS, done: ROWS },
-    credits: { used: ROWS },
+    credits: { used: ROWS - 1 },
   })
 })
 
@@ -51,7 +58,13 @@ test('a canceled list has no task left, however many there were', async () => {
   const { id } = await place.read(LIST)
   await place.answer(100)
   await cancelBatch(place.pipeline, place.owner, id)
-  expect(await rowsLeft(place)).toEqual({ batches: 1, chunks: ROWS, parts: 100, tasks: 0 })
+  expect(await rowsLeft(place)).toEqual({
+    batches: 1,
+    chunks: ROWS,
+    parts: 100,
+    tasks: 0,
+    repeated: 1,
+  })
 })
 
 test('a list whose file cannot be removed does not keep another from being erased', async () => {
@@ -72,4 +85,13 @@ test('a list whose file cannot be removed does not keep another from being erase
   const views = await Promise.all(ids.map((id) => getBatch(pipeline, owner, id)))
   expect(views.map(({ status }) => status)).toEqual(['expired', 'completed', 'expired'])
   expect(await expireBatches(pipeline)).toBe(1)
+})
+
+test('a list that waits to be started is kept for a day, however short its results are kept', async () => {
+  await using place = await openPlace()
+  const { id } = await place.read(LIST, { autoStart: false, retentionDays: 0 })
+  expect(await expireBatches(place.pipeline)).toBe(0)
+  const { status, expires_at } = await getBatch(place.pipeline, place.owner, id)
+  expect(status).toBe('ready')
+  expect(Date.parse(expires_at ?? '') - Date.now()).toBeGreaterThan(23 * 3_600_000)
 })

@@ -65,7 +65,6 @@ async function expireBatch(pipeline: Pipeline, row: BatchRow): Promise<void> {
       file_name: null,
       header: null,
       mapping: '{}',
-      repeated: null,
       requested: '{}',
       sums: sums === undefined ? null : JSON.stringify(sums),
     })

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { StoredChunk } from '@plumbline/db/batches/chunks'
+import { readRepeatedRows } from '@plumbline/db/batches/repeated-rows'
 import { lockBatch, moveBatch, readBatch, type BatchRow } from '@plumbline/db/batches/rows'
 import { releaseRest } from './cancel.ts'
 import { pagesOfChunks } from './chunk-pages.ts'
@@ -104,7 +105,8 @@ async function writeResult(
   path: string,
   signal: AbortSignal,
 ): Promise<Written> {
-  using repeats = openRepeats(batch.repeated, `${path}-repeats`)
+  const repeated = await readRepeatedRows(pipeline.db.kysely, batch.id)
+  using repeats = openRepeats(repeated, `${path}-repeats`)
   const writer = rowWriter(
     batch,
     { format: 'csv', raw: false, only: null },

@@ -1,6 +1,7 @@
 import { PROBLEMS } from '@plumbline/contract/problem'
 import { CHECKS, priceCredits } from '@plumbline/contract/products'
 import { deleteChunks, insertChunks, type NewChunk } from '@plumbline/db/batches/chunks'
+import { storeRepeatedRows } from '@plumbline/db/batches/repeated-rows'
 import {
   lockBatch,
   moveBatch,
@@ -177,9 +178,9 @@ async function storeFacts(
       rows_refused: counts.refused,
       rows_duplicate: counts.duplicate,
       rows_billable: counts.billable,
-      repeated: counts.duplicate === 0 ? null : found.repeated,
       credits_estimate: batch.mode === 'test' ? 0 : found.estimate,
     })
+    if (counts.duplicate > 0) await storeRepeatedRows(tx, batch.id, found.repeated)
     return 'read'
   })
 }

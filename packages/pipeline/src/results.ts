@@ -5,6 +5,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { Problem } from '@plumbline/contract/problem'
 import { CHECKS } from '@plumbline/contract/products'
 import { firstRowsOf, readAnswers } from '@plumbline/db/batches/chunks'
+import { readRepeatedRows } from '@plumbline/db/batches/repeated-rows'
 import { findBatch, type BatchOwner, type BatchRow } from '@plumbline/db/batches/rows'
 import { pagesOfChunks } from './chunk-pages.ts'
 import { unpackSubjects } from './codec.ts'
@@ -93,7 +94,8 @@ async function* rowsOf(
   batch: BatchRow,
   request: RowFormat & { after: number },
 ): AsyncGenerator<Buffer, void, undefined> {
-  using repeats = openRepeats(batch.repeated, join(pipeline.scratchDir, `repeats-${randomUUID()}`))
+  const repeated = await readRepeatedRows(pipeline.db.kysely, batch.id)
+  using repeats = openRepeats(repeated, join(pipeline.scratchDir, `repeats-${randomUUID()}`))
   const writer = rowWriter(batch, request, { scoreFraud: pipeline.scoreFraud, repeats })
   if (request.after === 0 && writer.header !== '') yield Buffer.from(writer.header)
   let lastRow = request.after

@@ -71,7 +71,7 @@ export async function deleteChunks(db: Kysely<Tables>, batchId: string): Promise
       .orderBy('no')
       .limit(1)
       .executeTakeFirst()
-    if (first === undefined) return
+    if (first === undefined) break
     const end = first.no + CHUNKS_A_DELETE
     await db
       .deleteFrom('parts')
@@ -80,6 +80,7 @@ export async function deleteChunks(db: Kysely<Tables>, batchId: string): Promise
       .execute()
     await db.deleteFrom('chunks').where('batch_id', '=', batchId).where('no', '<', end).execute()
   }
+  await db.deleteFrom('repeated_rows').where('batch_id', '=', batchId).execute()
 }
 
 /** A part of a chunk's outcomes, as it came in. */

@@ -45,7 +45,6 @@ export interface BatchesTable {
   rows_refused: Generated<number>
   rows_duplicate: Generated<number>
   rows_billable: Generated<number>
-  repeated: Generated<Buffer | null>
   credits_estimate: Generated<number>
   credits_held: Generated<number>
   credits_released: Generated<number>
@@ -103,6 +102,12 @@ export interface ChunksTable {
   verdicts: Generated<number[]>
 }
 
+/** `repeated_rows`: which rows of a list later ones repeat, one bit a row. */
+export interface RepeatedRowsTable {
+  batch_id: string
+  bits: Buffer
+}
+
 /** `tasks`: what a check has to answer of a chunk. */
 export interface TasksTable {
   id: Generated<number>
@@ -145,6 +150,7 @@ export interface PartsTable {
 export interface BatchTables {
   batches: BatchesTable
   chunks: ChunksTable
+  repeated_rows: RepeatedRowsTable
   tasks: TasksTable
   task_groups: TaskGroupsTable
   parts: PartsTable

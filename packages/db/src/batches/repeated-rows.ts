@@ -1,0 +1,28 @@
+import type { Kysely } from 'kysely'
+import type { Tables } from '../tables.ts'
+
+/** Stores which rows of a list later ones repeat: one bit a row, in place of what an earlier reading found. */
+export async function storeRepeatedRows(
+  tx: Kysely<Tables>,
+  batchId: string,
+  bits: Buffer,
+): Promise<void> {
+  await tx
+    .insertInto('repeated_rows')
+    .values({ batch_id: batchId, bits })
+    .onConflict((conflict) => conflict.column('batch_id').doUpdateSet({ bits }))
+    .execute()
+}
+
+/** Which rows of a list later ones repeat; null where none does. */
+export async function readRepeatedRows(
+  db: Kysely<Tables>,
+  batchId: string,
+): Promise<Buffer | null> {
+  const row = await db
+    .selectFrom('repeated_rows')
+    .select('bits')
+    .where('batch_id', '=', batchId)
+    .executeTakeFirst()
+  return row?.bits ?? null
+}
