@@ -91,9 +91,11 @@ function header(text: string, schema: Part): Part {
 
 /** The headers of an answer to a known account, and more. */
 export function headers(more: readonly HeaderName[]): Part {
-  return Object.fromEntries(
-    [...ACCOUNT_HEADERS, ...more].map((name) => [HEADER_NAMES[name], ref('headers', name)]),
-  )
+  return headersNamed([...ACCOUNT_HEADERS, ...more])
+}
+
+function headersNamed(names: readonly HeaderName[]): Part {
+  return Object.fromEntries(names.map((name) => [HEADER_NAMES[name], ref('headers', name)]))
 }
 
 /** A parameter of the query; optional. */
@@ -117,6 +119,9 @@ export function refusals(codes: readonly ProblemCode[]): Part {
   )
 }
 
+/** Refusals that are told before it is known whose call it is, so that they have no headers of an account. */
+const TOLD_TO_ANYONE: readonly ProblemCode[] = ['unauthorized', 'method_not_allowed']
+
 /** Headers that only some refusals have. */
 const MORE_HEADERS: Partial<Record<ProblemCode, readonly HeaderName[]>> = {
   unauthorized: ['Authenticate'],
@@ -130,9 +135,14 @@ export function problemResponses(): Part {
   return Object.fromEntries(
     codesOfProblems().map((code) => [
       pascal(code),
-      answer(PROBLEMS[code].error, 'Problem', MORE_HEADERS[code] ?? []),
+      { ...answer(PROBLEMS[code].error, 'Problem'), headers: headersNamed(headersOf(code)) },
     ]),
   )
+}
+
+function headersOf(code: ProblemCode): readonly HeaderName[] {
+  const first = TOLD_TO_ANYONE.includes(code) ? (['RequestId'] as const) : ACCOUNT_HEADERS
+  return [...first, ...(MORE_HEADERS[code] ?? [])]
 }
 
 function codesOfProblems(): readonly ProblemCode[] {

@@ -64,6 +64,20 @@ test('refusals have the statuses of the problems that they refer to', () => {
   }
 })
 
+test('refusals have the headers that they come with', () => {
+  const { responses } = document.components
+  expect(Object.keys(responses.Unauthorized.headers)).toEqual(['X-Request-Id', 'WWW-Authenticate'])
+  expect(Object.keys(responses.MethodNotAllowed.headers)).toEqual(['X-Request-Id'])
+  expect(Object.keys(responses.PaymentRequired.headers)).toEqual([
+    'X-Request-Id',
+    'X-Credits-Charged',
+    'X-Credits-Remaining',
+    'RateLimit',
+    'RateLimit-Policy',
+  ])
+  expect(Object.keys(responses.TooManyRequests.headers)).toContain('Retry-After')
+})
+
 test('each product is described with every field of its result', () => {
   for (const product of PRODUCTS) {
     const reference = document.paths[`/v1/${product}`].post.responses[200].content
