@@ -5,7 +5,7 @@ import type { Context } from './context.ts'
 import { docsPages } from './docs.ts'
 import { exchangeOf, openExchange } from './exchange.ts'
 import { watchExchanges } from './observe.ts'
-import { problemOf, sendProblem } from './reply.ts'
+import { problemOf, sendNotAllowed, sendProblem } from './reply.ts'
 import { routesOf, type Route } from './routes.ts'
 import type { Handler } from './routes/handler.ts'
 
@@ -42,10 +42,7 @@ function mount(app: Express, { path, get, post, delete: erase }: Route): void {
   if (post !== undefined) route.post(asExpress(post))
   if (erase !== undefined) route.delete(asExpress(erase))
   const allowed = [get && 'GET, HEAD', post && 'POST', erase && 'DELETE'].filter(Boolean).join(', ')
-  route.all((_req, res) => {
-    const problem = new Problem('method_not_allowed', `This path takes ${allowed}.`)
-    sendProblem(res, problem, ['Allow', allowed])
-  })
+  route.all((_req, res) => sendNotAllowed(res, allowed))
 }
 
 function asExpress(handler: Handler): RequestHandler {

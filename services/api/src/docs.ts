@@ -3,6 +3,7 @@ import helmet from 'helmet'
 import { dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { exchangeOf } from './exchange.ts'
+import { sendNotAllowed } from './reply.ts'
 
 /** Files of the packaged reference that the page loads; nothing else of the package is served. */
 const ASSETS = ['/swagger-ui.css', '/swagger-ui-bundle.js', '/favicon-32x32.png']
@@ -63,5 +64,6 @@ export function docsPages(): Router {
   router.get('/', (_req, res) => void res.type('html').send(PAGE))
   router.get('/start.js', (_req, res) => void res.type('js').send(START))
   router.get(ASSETS, express.static(packaged, { index: false, maxAge: '1h' }))
+  router.all(['/', '/start.js', ...ASSETS], (_req, res) => sendNotAllowed(res, 'GET, HEAD'))
   return router
 }

@@ -63,6 +63,12 @@ export function sendProblem(
   res.end(res.req.method === 'HEAD' ? undefined : body)
 }
 
+/** Sends the refusal of a method that a path does not take; `allowed` as in `Allow` (decision 8). */
+export function sendNotAllowed(res: Response, allowed: string): void {
+  const problem = new Problem('method_not_allowed', `This path takes ${allowed}.`)
+  sendProblem(res, problem, ['Allow', allowed])
+}
+
 /** Refusals that pass by themselves, and always say when to try again (decision 4). */
 const COMES_BACK: readonly ProblemCode[] = ['too_many_requests', 'unavailable']
 

@@ -105,6 +105,28 @@ describe('the service itself', () => {
     expect((await stage.call('/docs/..%2fpackage.json')).status).toBe(404)
   })
 
+  test('the reference page takes no other method', async () => {
+    const paths = ['/docs', '/docs/', '/docs/start.js', '/docs/swagger-ui.css']
+    for (const path of paths) {
+      for (const method of ['OPTIONS', 'POST', 'PUT', 'DELETE']) {
+        const answer = await stage.call(path, { method })
+        expect([path, method, answer.status, answer.headers.get('allow')]).toEqual([
+          path,
+          method,
+          405,
+          'GET, HEAD',
+        ])
+        expect(answer.headers.get('content-type')).toBe('application/json; charset=utf-8')
+        expect(answer.json).toEqual({
+          error: 'Method Not Allowed',
+          message: 'This path takes GET, HEAD.',
+        })
+      }
+      expect((await stage.call(path, { method: 'HEAD' })).status).toBe(200)
+    }
+    expect((await stage.call('/docs/package.json', { method: 'POST' })).status).toBe(404)
+  })
+
   test('the admin port shows metrics and the detail of readiness, the public port does not', async () => {
     const shut = { name: 'smtp port 25', status: 'failed', detail: 'shut' } as const
     await reportWorker(stage.db, { name: 'host:7', kind: 'email', health: [shut] })
