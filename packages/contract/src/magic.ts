@@ -20,7 +20,7 @@ import type {
   Outcome,
   PhoneFacts,
 } from './outcome.ts'
-import { Problem } from './problem.ts'
+import { MESSAGES, Problem } from './problem.ts'
 import type { Check, Depth } from './products.ts'
 import type { Reason } from './reasons.ts'
 
@@ -130,12 +130,13 @@ function faultValue(check: Check, fault: string): string {
   return Object.keys(values).find((value) => values[value] === fault) ?? ''
 }
 
-function magicProblem(
-  code: 'payment_required' | 'too_many_requests' | 'internal' | 'unavailable' | 'timeout',
-): Problem {
+/** The refusal as the service gives it where it is in earnest. */
+function magicProblem(code: keyof typeof MESSAGES): Problem {
   const retry = code === 'too_many_requests' || code === 'unavailable'
-  const options = retry ? { retryAfterSeconds: RETRY_SECONDS } : {}
-  return new Problem(code, 'This is what the magic test value asks for; nothing is wrong.', options)
+  return new Problem(code, MESSAGES[code], {
+    isRehearsed: true,
+    ...(retry ? { retryAfterSeconds: RETRY_SECONDS } : {}),
+  })
 }
 
 function outcomeOf<C extends Check>(

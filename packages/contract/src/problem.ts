@@ -19,21 +19,36 @@ export const PROBLEMS = {
 /** One of the codes. */
 export type ProblemCode = keyof typeof PROBLEMS
 
+/** What refusals say that a test key can call up too. Source of the wording of 402: spec.md 7. */
+export const MESSAGES = {
+  payment_required:
+    'The credits of this account do not suffice; top up with an add-on pack or upgrade the plan.',
+  too_many_requests: 'Too many calls at once; come again after the seconds of Retry-After.',
+  internal:
+    'Something went wrong here and nothing was charged; try again, and name the X-Request-Id if it stays.',
+  unavailable:
+    'The service cannot answer at the moment and nothing was charged; try again shortly.',
+  timeout: 'The call took too long and was not charged; send it again.',
+} as const satisfies Partial<Record<ProblemCode, string>>
+
 /** A refusal: `message` is public, says what to do and holds no internals; `cause` is for the log. */
 export class Problem extends Error {
   override readonly name = 'Problem'
   readonly code: ProblemCode
   /** Seconds until a retry makes sense; sent as `Retry-After`. */
   readonly retryAfterSeconds: number | undefined
+  /** Called up by a test key: nothing is wrong, so no operator is told. */
+  readonly isRehearsed: boolean
 
   constructor(
     code: ProblemCode,
     message: string,
-    options?: { cause?: unknown; retryAfterSeconds?: number },
+    options?: { cause?: unknown; retryAfterSeconds?: number; isRehearsed?: boolean },
   ) {
     super(message, options)
     this.code = code
     this.retryAfterSeconds = options?.retryAfterSeconds
+    this.isRehearsed = options?.isRehearsed ?? false
   }
 
   get status(): number {

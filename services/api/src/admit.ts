@@ -1,5 +1,5 @@
 import { PLANS } from '@plumbline/contract/plans'
-import { Problem } from '@plumbline/contract/problem'
+import { MESSAGES, Problem } from '@plumbline/contract/problem'
 import type { Request, Response } from 'express'
 import type { Balances } from './balances.ts'
 import { exchangeOf, type Caller } from './exchange.ts'
@@ -44,13 +44,9 @@ export async function admit(
     )
   }
   if (!rate.granted) {
-    throw new Problem(
-      'too_many_requests',
-      'Too many calls at once; come again after the seconds of Retry-After.',
-      {
-        retryAfterSeconds: Math.ceil(rate.retryMs / 1_000),
-      },
-    )
+    throw new Problem('too_many_requests', MESSAGES.too_many_requests, {
+      retryAfterSeconds: Math.ceil(rate.retryMs / 1_000),
+    })
   }
 
   if (options.spends && caller.mode === 'live') {
@@ -86,12 +82,9 @@ export async function showBalance(gate: Gate, res: Response, exact = true): Prom
     : gate.balances.shown(accountId))
 }
 
-/** The refusal of a call that the balance does not pay. Source of its wording: spec.md 7. */
+/** The refusal of a call that the balance does not pay. */
 export function insufficientCredits(): Problem {
-  return new Problem(
-    'payment_required',
-    'The credits of this account do not suffice; top up with an add-on pack or upgrade the plan.',
-  )
+  return new Problem('payment_required', MESSAGES.payment_required)
 }
 
 function bearer(header: string | undefined): string | undefined {

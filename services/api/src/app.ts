@@ -55,7 +55,7 @@ function refuse(ctx: Context): ErrorRequestHandler {
     const problem = problemOf(error)
     const exchange = exchangeOf(res)
     exchange.refusal = problem.code
-    if (problem.status >= 500) {
+    if (problem.status >= 500 && !problem.isRehearsed) {
       ctx.log.error({ request_id: exchange.requestId, err: error }, 'call failed')
     }
     if (res.headersSent) {

@@ -1,4 +1,4 @@
-import { Problem } from '@plumbline/contract/problem'
+import { MESSAGES, Problem } from '@plumbline/contract/problem'
 
 /** The time of one call: what is not there by its end fails the call with 504. */
 export interface Deadline extends Disposable {
@@ -22,9 +22,7 @@ export function startDeadline(timeoutMs: number): Deadline {
       new Promise((resolve, reject) => {
         const end = (): void => {
           late?.()
-          reject(
-            new Problem('timeout', 'The call took too long and was not charged; send it again.'),
-          )
+          reject(new Problem('timeout', MESSAGES.timeout))
         }
         const inTime = (settle: () => void): void => {
           ends.delete(end)

@@ -1,4 +1,4 @@
-import { PROBLEMS, Problem, type ProblemCode } from '@plumbline/contract/problem'
+import { MESSAGES, PROBLEMS, Problem, type ProblemCode } from '@plumbline/contract/problem'
 import type { Response } from 'express'
 import { exchangeOf, type Exchange } from './exchange.ts'
 
@@ -119,17 +119,9 @@ export function problemOf(error: unknown): Problem {
     return new Problem('not_found', 'There is no such path; see /docs for those that exist.')
   }
   if (isOutage(error)) {
-    return new Problem(
-      'unavailable',
-      'The service cannot answer at the moment and nothing was charged; try again shortly.',
-      { cause: error, retryAfterSeconds: 2 },
-    )
+    return new Problem('unavailable', MESSAGES.unavailable, { cause: error, retryAfterSeconds: 2 })
   }
-  return new Problem(
-    'internal',
-    'Something went wrong here and nothing was charged; try again, and name the X-Request-Id if it stays.',
-    { cause: error },
-  )
+  return new Problem('internal', MESSAGES.internal, { cause: error })
 }
 
 /**

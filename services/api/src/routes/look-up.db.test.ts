@@ -515,11 +515,25 @@ describe('test keys', () => {
     ['status-500@magic.test', 500, null],
     ['status-503@magic.test', 503, '1'],
     ['status-504@magic.test', 504, null],
-  ])('%s answers %i', async (email, status, retryAfter) => {
+  ])('%s answers %i, and no operator is told', async (email, status, retryAfter) => {
     const account = await stage.account()
     const answer = await stage.call('/v1/email', { key: account.test, body: { email } })
     expect(answer.status).toBe(status)
     expect(answer.headers.get('retry-after')).toBe(retryAfter)
+    const id = answer.headers.get('x-request-id') ?? ''
+    const lines = async (): Promise<readonly string[]> =>
+      (await stage.log()).split('\n').filter((line) => line.includes(id))
+    await expect.poll(lines).toContainEqual(expect.stringContaining('"msg":"request"'))
+    expect(await lines()).toHaveLength(1)
+  })
+
+  test('a magic refusal says what the refusal in earnest says', async () => {
+    const poor = await stage.account({ credits: 0 })
+    const magic = { email: 'status-402@magic.test' }
+    const rehearsed = await stage.call('/v1/email', { key: poor.test, body: magic })
+    const earnest = await stage.call('/v1/email', { key: poor.live, body: bodyOf('email') })
+    expect([rehearsed.status, rehearsed.text]).toEqual([402, earnest.text])
+    expect(rehearsed.text).toMatch(/credits.*suffice.*top up.*upgrade the plan/)
   })
 
   test('slow@magic.test answers late', async () => {
