@@ -300,6 +300,41 @@ describe.each(backends())('on $name', ({ redisUrl }) => {
     await expectSettled(caller, left)
   })
 
+  test('rows of a test key that stand for refused calls are errors, in bundles too', async () => {
+    const caller = await callerWith({ plan: 'starter' })
+    const rehearsal = { ...caller, key: caller.account.testKey }
+    const refused = [
+      { email: 'status-500@magic.test' },
+      { email: 'status-402@magic.test', ip: '192.0.2.1' },
+      { email: 'accepted@magic.test', phone: '+12025550150' },
+      { email: 'accepted@magic.test', ip: '192.0.2.150' },
+      { email: 'accepted@magic.test', domain: 'status-429.magic.test' },
+    ]
+    const records = [...refused, { email: 'accepted@magic.test', phone: '+12025550104' }]
+    const done = await runList(rehearsal, { product: 'contact-intel', records })
+    expect(done.credits).toMatchObject({ estimate: 0, held: 0, used: 0 })
+    const lines = await readLines(rehearsal, done.id)
+    expect(
+      lines.map(({ status, result, credits_charged: charged, error }) => ({
+        status,
+        named: Object(result).email?.address,
+        charged,
+        error,
+      })),
+    ).toEqual([
+      ...refused.map(() => ({
+        status: 'error',
+        named: undefined,
+        charged: 0,
+        error: expect.stringContaining('not charged'),
+      })),
+      { status: 'done', named: 'accepted@magic.test', charged: 0, error: null },
+    ])
+    expect(lines.map(({ result }) => result).slice(0, refused.length)).toEqual(
+      refused.map(() => null),
+    )
+  })
+
   test('the eleventh unfinished list is refused until one has ended', async () => {
     const caller = await callerWith({ plan: 'free' })
     const lists: BatchView[] = []

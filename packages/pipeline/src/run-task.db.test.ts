@@ -59,6 +59,27 @@ test('a record whose engine throws ends as an error after three more, and the ot
   expect(runs.throws).toBe(3 + 3 + 3)
 })
 
+test('a record that is told to have failed is an error at once, and the others are answered', async () => {
+  await using place = await openTestPipeline()
+  await place.read(listOf([...EMAILS, POISON]))
+  const healthy = instantEngine<Check>('email')
+  const engine: CheckRunner = {
+    run: async (request) => {
+      const answers = await healthy.run(request)
+      return answers.map((answer, at) =>
+        request.subjects[at] === POISON ? { kind: 'failed' } : answer,
+      )
+    },
+  }
+  const { db, limits } = place.pipeline
+  const [task] = await leaseTasks(db.pool, { slots: SLOTS, reserve: 0, leaseMs: limits.leaseMs })
+  if (task === undefined) throw new Error('nothing was handed out')
+  using holder = createHolder(place.pipeline)
+  await runTask(place.pipeline, holder, () => engine, task, new AbortController().signal)
+  expect(await outcomesOf(place)).toEqual({ answered: EMAILS.length, failed: 1 })
+  expect((await db.pool.query(`select from tasks`)).rows).toEqual([])
+})
+
 test('what waits comes back with its state, whatever a server wrote into it', async () => {
   await using place = await openTestPipeline()
   await place.read(listOf(EMAILS.slice(0, 1)))

@@ -1,5 +1,5 @@
 import type { Answer, Json } from '@plumbline/contract/outcome'
-import type { Engine, EngineRequest } from '@plumbline/contract/engine'
+import type { EngineRequest } from '@plumbline/contract/engine'
 import type { Check } from '@plumbline/contract/products'
 import { storeArrival, type Arrival, type WaitingSubjects } from '@plumbline/db/batches/settle'
 import {
@@ -16,8 +16,15 @@ import type { Holder } from './hold-lease.ts'
 import type { Pipeline } from './pipeline.ts'
 import { settleChunk } from './settle.ts'
 
+/** What stands in place of an answer where a fault of ours is known to keep it back: an error, uncharged. */
+export interface Failed {
+  readonly kind: 'failed'
+}
+
 /** Answers one kind of check; what a worker hands to the pipeline. */
-export type CheckRunner = Pick<Engine<Check>, 'run'>
+export interface CheckRunner {
+  run(request: EngineRequest<Check>): Promise<readonly (Answer | Failed)[]>
+}
 
 /** Runs that fail before a task is halved. */
 const MAX_ATTEMPTS = 3
@@ -84,7 +91,7 @@ interface Work {
   readonly subjects: readonly string[]
   readonly states: readonly (Json | null)[] | null
   /** Answers not stored yet, and which places are stored. */
-  readonly answers: (Answer | undefined)[]
+  readonly answers: (Answer | Failed | undefined)[]
   readonly stored: boolean[]
   readonly whole: boolean
 }
@@ -171,7 +178,7 @@ async function save(
   const later: number[] = []
   for (const [at, answer] of work.answers.entries()) {
     if (work.stored[at] === true) continue
-    if (answer?.kind === 'outcome') fresh.push(at)
+    if (answer?.kind === 'outcome' || answer?.kind === 'failed') fresh.push(at)
     else if (answer?.kind === 'later' && then === 'end') later.push(at)
     else open.push(at)
   }

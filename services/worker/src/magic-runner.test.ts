@@ -1,0 +1,44 @@
+import { magicAnswer, magicTable } from '@plumbline/contract/magic'
+import { CHECKS, type Check } from '@plumbline/contract/products'
+import { expect, test } from 'vitest'
+import { createMagicRunner } from './magic-runner.ts'
+
+test.each(CHECKS)('no row of %s is answered with somebody else', async (check) => {
+  const subjects = magicTable(check).map(({ value }) => value)
+  const answers = await createMagicRunner(check).run({
+    subjects,
+    depth: 'basic',
+    lane: 'bulk',
+    tenant: 'tenant',
+    signal: new AbortController().signal,
+  })
+  expect(answers).toHaveLength(subjects.length)
+  for (const [at, answer] of answers.entries()) {
+    const subject = subjects[at] ?? ''
+    const single = magicAnswer(check, subject, 'basic')
+    if (single.kind === 'problem') expect(answer).toEqual({ kind: 'failed' })
+    else expect(answer).toEqual(single.outcome)
+    if (answer.kind === 'outcome') expect(Object.values(answer.facts)).toContain(subject)
+  }
+})
+
+test('a refusal of any kind is a row that failed', async () => {
+  const values: Readonly<Record<Check, string>> = {
+    email: 'status-503@magic.test',
+    phone: '+12025550142',
+    ip: '192.0.2.150',
+    domain: 'status-429.magic.test',
+  }
+  for (const check of CHECKS) {
+    const told: number[] = []
+    const answers = await createMagicRunner(check).run({
+      subjects: [values[check]],
+      depth: 'extended',
+      lane: 'bulk',
+      tenant: 'tenant',
+      signal: new AbortController().signal,
+      answered: (index) => told.push(index),
+    })
+    expect([answers, told]).toEqual([[{ kind: 'failed' }], []])
+  }
+})
