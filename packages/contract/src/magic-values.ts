@@ -24,10 +24,9 @@ export type MagicFault = keyof typeof MAGIC_FAULTS
 /** The domain of all magic names; `.test` is never delegated (RFC 6761 6.2). */
 export const MAGIC_DOMAIN = 'magic.test'
 
-const taken = { mxFound: true, acceptsMail: true } as const
-const refused = { ...taken, smtpValid: false } as const
-const accepted = { ...taken, smtpValid: true, mailbox: 'accepted' } as const
-const homeless = { mxFound: false, acceptsMail: false, confidence: 'high' } as const
+const refused = { smtpValid: false } as const
+const homeless = { ...refused, mxFound: false, acceptsMail: false, confidence: 'high' } as const
+const unrouted = { mxFound: null, acceptsMail: null } as const
 
 function at(local: string): string {
   return `${local}@${MAGIC_DOMAIN}`
@@ -44,26 +43,22 @@ export const MAGIC_EMAILS: readonly MagicVerdict<'email', EmailFacts>[] = [
   {
     value: at('accept-means-nothing'),
     reason: 'accept_means_nothing',
-    facts: { confidence: 'low' },
+    facts: { catchAll: true, confidence: 'low' },
   },
-  {
-    value: at('accepted-exists'),
-    reason: 'accepted_exists',
-    facts: { ...refused, mailbox: 'accepted', confidence: 'medium' },
-  },
+  { value: at('accepted-exists'), reason: 'accepted_exists', facts: refused },
   {
     value: at('invalid-syntax'),
     reason: 'invalid_syntax',
-    facts: { syntaxValid: false, domain: null, mxFound: null, acceptsMail: null },
+    facts: { ...unrouted, syntaxValid: false, confidence: 'high' },
   },
-  { value: at('domain-literal'), reason: 'domain_literal', facts: { mxFound: false } },
+  { value: at('domain-literal'), reason: 'domain_literal', facts: unrouted },
   { value: at('no-domain'), reason: 'no_domain', facts: homeless },
   { value: at('null-mx'), reason: 'null_mx', facts: homeless },
   { value: at('no-mail-host'), reason: 'no_mail_host', facts: homeless },
   {
     value: at('mailbox-not-found'),
     reason: 'mailbox_not_found',
-    facts: { ...refused, mailbox: 'missing', confidence: 'high' },
+    facts: { ...refused, mailbox: 'missing', catchAll: false, confidence: 'high' },
   },
   {
     value: at('mailbox-disabled'),
@@ -75,7 +70,7 @@ export const MAGIC_EMAILS: readonly MagicVerdict<'email', EmailFacts>[] = [
     reason: 'mailbox_full',
     facts: { ...refused, mailbox: 'full', confidence: 'medium' },
   },
-  { value: at('relay-denied'), reason: 'relay_denied', facts: refused },
+  { value: at('relay-denied'), reason: 'relay_denied' },
   { value: at('greylisted'), reason: 'greylisted' },
   { value: at('blocked'), reason: 'blocked' },
   { value: at('blanket-reject'), reason: 'blanket_reject' },
@@ -89,18 +84,34 @@ export const MAGIC_EMAILS: readonly MagicVerdict<'email', EmailFacts>[] = [
   { value: at('probing-off'), reason: 'probing_off' },
   { value: at('probe-limit'), reason: 'probe_limit' },
   { value: at('opted-out'), reason: 'opted_out' },
-  { value: at('dns-failed'), reason: 'dns_failed', facts: { mxFound: null, acceptsMail: null } },
+  { value: at('dns-failed'), reason: 'dns_failed', facts: unrouted },
   { value: at('unsafe-host'), reason: 'unsafe_host' },
-  { value: at('timeout'), reason: 'timeout', facts: { mxFound: null, acceptsMail: null } },
+  { value: at('timeout'), reason: 'timeout', facts: unrouted },
 ]
 
-/** Facts of an email whose server accepts it, and of one that could not be found out. */
+/**
+ * Facts of an email whose server accepts it, by how deep it is asked, and of one that could not be found out.
+ * That not all names are accepted is what makes an acceptance certain.
+ */
 export const EMAIL_FACTS = {
-  accepted: { ...accepted, confidence: 'high' },
-  other: { ...taken, smtpValid: null, mailbox: 'unknown', confidence: 'low' },
+  accepted: {
+    basic: { smtpValid: true, mailbox: 'accepted', catchAll: null, confidence: 'medium' },
+    extended: { smtpValid: true, mailbox: 'accepted', catchAll: false, confidence: 'high' },
+  },
+  other: { smtpValid: null, mailbox: 'unknown', catchAll: null, confidence: 'low' },
 } as const
 
 const unasked = { reachable: null, ported: null, roaming: null } as const
+const carrierless = { carrier: null, carrierCountry: null } as const
+const nobodys = {
+  ...unasked,
+  ...carrierless,
+  valid: false,
+  lineType: 'unknown',
+  numberType: null,
+  country: null,
+  countryCode: null,
+} as const
 
 /** One number for every phone verdict and line type; NANP 555-0100 to 555-0199 is kept for fiction. */
 export const MAGIC_PHONES: readonly MagicVerdict<'phone', PhoneFacts>[] = [
@@ -113,13 +124,17 @@ export const MAGIC_PHONES: readonly MagicVerdict<'phone', PhoneFacts>[] = [
     facts: { lineType: 'voip', numberType: 'voip' },
   },
   { value: '+12025550104', reason: 'hlr_absent', facts: { reachable: false } },
-  { value: '+12025550105', reason: 'hlr_unknown_subscriber', facts: { reachable: false } },
+  {
+    value: '+12025550105',
+    reason: 'hlr_unknown_subscriber',
+    facts: { valid: false, reachable: false },
+  },
   { value: '+12025550106', reason: 'hlr_undetermined', facts: unasked },
   { value: '+12025550107', reason: 'hlr_in_doubt', facts: unasked },
   {
     value: '+12025550108',
     reason: 'hlr_not_applicable',
-    facts: { ...unasked, lineType: 'landline', numberType: 'fixed_line' },
+    facts: { ...unasked, ...carrierless, lineType: 'landline', numberType: 'fixed_line' },
   },
   { value: '+12025550109', reason: 'hlr_paused', facts: unasked },
   { value: '+12025550110', reason: 'hlr_failed', facts: unasked },
@@ -127,28 +142,19 @@ export const MAGIC_PHONES: readonly MagicVerdict<'phone', PhoneFacts>[] = [
   {
     value: '+12025550112',
     reason: 'no_hlr_provider',
-    facts: { ...unasked, lineType: 'unknown', numberType: null },
+    facts: {
+      ...unasked,
+      ...carrierless,
+      lineType: 'unknown',
+      numberType: 'fixed_line_or_mobile',
+    },
   },
   {
     value: '+12025550113',
     reason: 'impossible_number',
-    facts: {
-      ...unasked,
-      valid: false,
-      lineType: 'unknown',
-      numberType: null,
-      country: null,
-      countryCode: null,
-      nationalFormat: null,
-      carrier: null,
-      carrierCountry: null,
-    },
+    facts: { ...nobodys, nationalFormat: null },
   },
-  {
-    value: '+12025550114',
-    reason: 'invalid_number',
-    facts: { ...unasked, valid: false, lineType: 'unknown', numberType: null, carrier: null },
-  },
+  { value: '+12025550114', reason: 'invalid_number', facts: nobodys },
   { value: '+12025550115', reason: 'timeout', facts: unasked },
 ]
 
@@ -174,8 +180,16 @@ const nowhere = {
   asn: null,
 } as const
 
-function flagged(group: string, code: string): readonly Signal[] {
-  return [{ group, code, source: 'magic' }]
+const unflagged = {
+  isVpn: null,
+  isProxy: null,
+  isTor: null,
+  isDatacenter: null,
+  isRelay: null,
+} as const
+
+function flagged(group: string, ...codes: readonly string[]): readonly Signal[] {
+  return codes.map((code) => ({ group, code, source: 'magic' }))
 }
 
 /** One address for every IP verdict and flag; 192.0.2.0/24 is kept for documentation (RFC 5737). */
@@ -212,7 +226,7 @@ export const MAGIC_IPS: readonly MagicVerdict<'ip', IpFacts>[] = [
     facts: { ...nowhere, valid: false, threatScore: 35, signals: flagged('ip.anonymity', 'bogon') },
   },
   { value: '192.0.2.8', reason: 'no_data', facts: nowhere },
-  { value: '192.0.2.9', reason: 'timeout', facts: nowhere },
+  { value: '192.0.2.9', reason: 'timeout', facts: { ...nowhere, ...unflagged, valid: false } },
 ]
 
 /** Addresses that call up a fault. */
@@ -233,11 +247,15 @@ const unseen = {
 } as const
 const absent = {
   ...unseen,
+  valid: false,
+  registered: false,
   dnsHealthy: false,
   mxFound: false,
   spfFound: false,
   dmarcFound: false,
   parked: false,
+  safetyScore: 20,
+  signals: flagged('domain.registration', 'unregistered'),
 } as const
 
 /** One name for every domain verdict and flag. */
@@ -247,7 +265,7 @@ export const MAGIC_DOMAINS: readonly MagicVerdict<'domain', DomainFacts>[] = [
     value: `new.${MAGIC_DOMAIN}`,
     reason: 'registered',
     facts: {
-      createdDate: '2025-12-29T00:00:00.000Z',
+      createdDate: '2025-12-29T00:00:00Z',
       ageDays: 3,
       safetyScore: 40,
       signals: flagged('domain.age', 'under_7_days'),
@@ -276,42 +294,12 @@ export const MAGIC_DOMAINS: readonly MagicVerdict<'domain', DomainFacts>[] = [
       spfFound: false,
       dmarcFound: false,
       safetyScore: 60,
-      signals: flagged('domain.dns', 'broken'),
+      signals: flagged('domain.dns', 'broken', 'no_mx', 'no_spf_no_dmarc'),
     },
   },
-  {
-    value: `unregistered.${MAGIC_DOMAIN}`,
-    reason: 'unregistered',
-    facts: {
-      ...absent,
-      valid: false,
-      registered: false,
-      safetyScore: 20,
-      signals: flagged('domain.registration', 'unregistered'),
-    },
-  },
-  {
-    value: `invalid-name.${MAGIC_DOMAIN}`,
-    reason: 'invalid_name',
-    facts: {
-      ...absent,
-      valid: false,
-      registered: false,
-      safetyScore: 60,
-      signals: flagged('domain.dns', 'broken'),
-    },
-  },
-  {
-    value: `public-suffix.${MAGIC_DOMAIN}`,
-    reason: 'public_suffix',
-    facts: {
-      ...absent,
-      valid: false,
-      registered: false,
-      safetyScore: 60,
-      signals: flagged('domain.dns', 'broken'),
-    },
-  },
+  { value: `unregistered.${MAGIC_DOMAIN}`, reason: 'unregistered', facts: absent },
+  { value: `invalid-name.${MAGIC_DOMAIN}`, reason: 'invalid_name', facts: absent },
+  { value: `public-suffix.${MAGIC_DOMAIN}`, reason: 'public_suffix', facts: absent },
   {
     value: `no-registry-data.${MAGIC_DOMAIN}`,
     reason: 'no_registry_data',

@@ -161,7 +161,6 @@ const EMAIL_STATUS: Partial<Record<Reason<'email'>, EmailStatus>> = {
   accepted: 'deliverable',
   accept_all: 'risky',
   accept_means_nothing: 'risky',
-  accepted_exists: 'risky',
   mailbox_full: 'risky',
   invalid_syntax: 'undeliverable',
   no_domain: 'undeliverable',
@@ -169,7 +168,6 @@ const EMAIL_STATUS: Partial<Record<Reason<'email'>, EmailStatus>> = {
   no_mail_host: 'undeliverable',
   mailbox_not_found: 'undeliverable',
   mailbox_disabled: 'undeliverable',
-  relay_denied: 'undeliverable',
 }
 
 /** Reasons under which the server said yes to the recipient. */
@@ -181,15 +179,16 @@ function emailOutcome(subject: string, depth: Depth): Outcome<'email'> {
   const usual = malformed ? `invalid-syntax@${MAGIC_DOMAIN}` : `accepted@${MAGIC_DOMAIN}`
   const row = ROWS.email.get(subject.toLowerCase()) ?? ROWS.email.get(usual)
   const reason = row?.reason ?? 'accepted'
-  const domain = malformed ? null : subject.slice(cut + 1).toLowerCase()
+  const domain = cut < 0 || cut === subject.length - 1 ? null : subject.slice(cut + 1)
   const accepting = ACCEPTING.includes(reason)
   const facts: EmailFacts = {
     address: subject,
-    normalized: malformed ? subject : subject.toLowerCase(),
-    domain,
+    normalized: reason === 'invalid_syntax' ? subject : subject.toLowerCase(),
+    domain: reason === 'invalid_syntax' ? domain : (domain?.toLowerCase() ?? null),
     syntaxValid: true,
-    ...(accepting ? EMAIL_FACTS.accepted : EMAIL_FACTS.other),
-    catchAll: depth === 'extended' && accepting ? false : null,
+    mxFound: true,
+    acceptsMail: true,
+    ...(accepting ? EMAIL_FACTS.accepted[depth] : EMAIL_FACTS.other),
     disposable: false,
     roleAccount: false,
     freeProvider: false,
@@ -274,8 +273,8 @@ function domainOutcome(subject: string): Outcome<'domain'> {
     valid: true,
     registered: true,
     registrar: 'Magic Registrar',
-    createdDate: '2010-01-01T00:00:00.000Z',
-    expiryDate: '2030-01-01T00:00:00.000Z',
+    createdDate: '2010-01-01T00:00:00Z',
+    expiryDate: '2030-01-01T00:00:00Z',
     ageDays: 5844,
     dnsHealthy: true,
     mxFound: true,

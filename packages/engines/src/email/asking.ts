@@ -165,7 +165,8 @@ function inTheLightOf(known: Finding, run: Run, acceptAll: string | undefined): 
     : known
 }
 
-function routeFinding(kind: 'null_mx' | 'no_domain' | 'no_mail_host' | 'failed'): Finding {
+/** The finding of a domain that has no mail host to be asked. */
+export function routeFinding(kind: 'null_mx' | 'no_domain' | 'no_mail_host' | 'failed'): Finding {
   if (kind === 'failed') return unknownFinding('dns_failed')
   return { ...unknownFinding(kind), status: 'undeliverable', smtpValid: false, confidence: 'high' }
 }

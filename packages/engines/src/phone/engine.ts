@@ -176,7 +176,11 @@ const REASON_OF = {
   undetermined: 'hlr_undetermined',
 } as const satisfies Record<HlrVerdict['connectivity'], Reason<'phone'>>
 
-/** What the network says goes before what the numbering plan says; what it does not say stays. */
+/**
+ * What the network says goes before what the numbering plan says; what it does not say stays. A number of a
+ * range in use that no subscriber has cannot be dialled, so it is not valid; one that is merely absent is
+ * (decision 26).
+ */
 function overlay(facts: PhoneFacts, verdict: HlrVerdict, countries: CountryNames): PhoneFacts {
   const { connectivity } = verdict
   const alive = connectivity === 'connected' || connectivity === 'absent'

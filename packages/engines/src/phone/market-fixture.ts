@@ -19,7 +19,8 @@ export const SECOND: HlrProviderSettings = { name: 'messente', url: null, key: '
 /** A mobile number of Switzerland. */
 export const MOBILE = '+41791234567'
 
-type Reply = (
+/** What a provider replies about a number. */
+export type Reply = (
   number: string,
   provider: 'hlr-lookups' | 'messente',
 ) => HttpAnswer | Promise<HttpAnswer>
