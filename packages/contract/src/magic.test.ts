@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { magicAnswer, magicTable } from './magic.ts'
+import { magicAnswer, magicValues } from './magic.ts'
 import { CHECKS } from './products.ts'
 import { REASONS } from './reasons.ts'
 import { readRequest } from './requests.ts'
@@ -8,7 +8,7 @@ describe('magicAnswer', () => {
   test('has a value for every reason of every check, and for each fault', () => {
     for (const check of CHECKS) {
       const seen = new Set<string>()
-      for (const { value } of magicTable(check)) {
+      for (const { value } of magicValues(check)) {
         const answer = magicAnswer(check, value, 'basic')
         if (answer.kind === 'outcome') seen.add(answer.outcome.reason)
         else seen.add(answer.kind === 'slow' ? 'slow' : answer.problem.code)
@@ -29,7 +29,7 @@ describe('magicAnswer', () => {
 
   test('every value can be sent', () => {
     for (const check of CHECKS) {
-      for (const { value } of magicTable(check)) readRequest(check, { [check]: value })
+      for (const { value } of magicValues(check)) readRequest(check, { [check]: value })
     }
   })
 
@@ -73,7 +73,7 @@ describe('magicAnswer', () => {
 
   test('the same value answers the same', () => {
     for (const check of CHECKS) {
-      for (const { value } of magicTable(check)) {
+      for (const { value } of magicValues(check)) {
         expect(JSON.stringify(magicAnswer(check, value, 'basic'))).toBe(
           JSON.stringify(magicAnswer(check, value, 'basic')),
         )

@@ -53,16 +53,18 @@ export function magicAnswer<C extends Check>(
   return { kind: 'problem', problem: magicProblem(effect.problem) }
 }
 
-/** The values of a check that the table knows, each with what it brings about; for the documentation. */
-export function magicTable(check: Check): readonly { value: string; brings: string }[] {
-  const verdicts = VERDICTS[check].map(({ value, reason, facts }) => ({
-    value,
-    brings: facts === undefined ? reason : `${reason} (${Object.keys(facts).join(', ')})`,
-  }))
-  const faults = Object.keys(MAGIC_FAULTS).map((fault) => ({
-    value: faultValue(check, fault),
-    brings: fault,
-  }))
+/** A value that the table knows, and the refusal or delay that it calls up; null where it has a verdict. */
+export interface MagicValue {
+  readonly value: string
+  readonly fault: MagicFault | null
+}
+
+/** The values of a check that the table knows, that of the good verdict first. */
+export function magicValues(check: Check): readonly MagicValue[] {
+  const verdicts = VERDICTS[check].map(({ value }) => ({ value, fault: null }))
+  const faults = Object.keys(MAGIC_FAULTS)
+    .filter(isFault)
+    .map((fault) => ({ value: faultValue(check, fault), fault }))
   return [...verdicts, ...faults]
 }
 
@@ -123,7 +125,7 @@ function isFault(word: string): word is MagicFault {
   return Object.hasOwn(MAGIC_FAULTS, word)
 }
 
-function faultValue(check: Check, fault: string): string {
+function faultValue(check: Check, fault: MagicFault): string {
   if (check === 'email') return `${fault}@${MAGIC_DOMAIN}`
   if (check === 'domain') return `${fault}.${MAGIC_DOMAIN}`
   const values = check === 'phone' ? MAGIC_FAULT_PHONES : MAGIC_FAULT_IPS

@@ -36,6 +36,6 @@ export function routesOf(ctx: Context): readonly Route[] {
     { path: '/v1/batches/:id/results', get: readResults(ctx) },
     { path: '/healthz', get: readHealth() },
     { path: '/readyz', get: readReadiness(ctx) },
-    { path: '/openapi.json', get: readOpenApi() },
+    { path: '/openapi.json', get: readOpenApi(ctx) },
   ]
 }

@@ -1,10 +1,10 @@
-import { magicAnswer, magicTable } from '@plumbline/contract/magic'
+import { magicAnswer, magicValues } from '@plumbline/contract/magic'
 import { CHECKS, type Check } from '@plumbline/contract/products'
 import { expect, test } from 'vitest'
 import { createMagicRunner } from './magic-runner.ts'
 
 test.each(CHECKS)('no row of %s is answered with somebody else', async (check) => {
-  const subjects = magicTable(check).map(({ value }) => value)
+  const subjects = magicValues(check).map(({ value }) => value)
   const answers = await createMagicRunner(check).run({
     subjects,
     depth: 'basic',

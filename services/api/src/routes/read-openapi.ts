@@ -1,9 +1,11 @@
 import { openApiDocument } from '@plumbline/contract/openapi'
+import type { Context } from '../context.ts'
+import { testKeysText } from '../magic-table.ts'
 import { jsonReply, sendReply } from '../reply.ts'
 import type { Handler } from './handler.ts'
 
 /** `GET /openapi.json`: the description of every path, made from the shapes that the service reads and writes. */
-export function readOpenApi(): Handler {
-  const reply = jsonReply(200, openApiDocument())
+export function readOpenApi(ctx: Context): Handler {
+  const reply = jsonReply(200, openApiDocument(testKeysText(ctx.scoreFraud)))
   return async (_req, res) => sendReply(res, reply)
 }
