@@ -44,6 +44,9 @@ export interface RowWriter {
 const FAILED_RECORD =
   'This record could not be answered because of a fault of the service; it was not charged.'
 
+/** The message for a record of a list that was canceled before it came to it (decision 32). */
+const CANCELED_RECORD = 'canceled: the list was canceled before this record was answered'
+
 /** Makes the writer of a batch's rows; `repeats` keeps what it writes and finds it again. */
 export function rowWriter(
   batch: BatchRow,
@@ -84,7 +87,7 @@ export function rowWriter(
         status,
         text: status === 'done' && record !== undefined ? skin.result(record) : skin.noResult,
         charged: chargedFor(batch, own),
-        error: status === 'error' ? FAILED_RECORD : (cells.errors[place] ?? ''),
+        error: errorOf(status, cells.errors[place]),
       })
       count++
     }
@@ -107,6 +110,20 @@ function statusOf(kind: RowKind, record: AnsweredRecord | undefined): RowStatus 
     case 'duplicate':
       if (record === undefined) return 'canceled'
       return record.failed ? 'error' : 'done'
+  }
+}
+
+/** What a row's error says, beside what is wrong with its cells. */
+function errorOf(status: RowStatus, fault: string | undefined): string {
+  switch (status) {
+    case 'error':
+      return FAILED_RECORD
+    case 'canceled':
+      return fault === undefined ? CANCELED_RECORD : `${CANCELED_RECORD}; ${fault}`
+    case 'done':
+    case 'refused':
+    case 'blank':
+      return fault ?? ''
   }
 }
 

@@ -3,6 +3,7 @@ import fc from 'fast-check'
 import Papa from 'papaparse'
 import { expect, test, vi } from 'vitest'
 import { openTestPipeline, type TestPipeline } from '../../../test/support/pipeline.ts'
+import { cancelBatch } from './cancel.ts'
 import { valueText } from './intake/json-row.ts'
 import { openResults, type ResultsRequest } from './results.ts'
 
@@ -54,6 +55,34 @@ test('a repeat of a row that is not answered yet is not shown as canceled', asyn
   const [last] = await linesAfter(place, id, ROWS)
   expect(last).toContain('"status":"done"')
 })
+
+test.each(['csv', 'ndjson'] as const)(
+  'rows that a cancel kept from an answer say so in %s, before what else is wrong with them',
+  async (format) => {
+    await using place = await openTestPipeline({ limits: { chunkRecords: 2 } })
+    const list = 'email,phone\na@b.example,\n,\nc@d.example,oops\n,+14155550100\nc@d.example,\n'
+    const { id } = await place.read(list, { product: 'deliverability' })
+    await place.pipeline.db.pool.query('delete from tasks where chunk_no > 0')
+    await place.answer()
+    await cancelBatch(place.pipeline, place.owner, id)
+    const text = await textOf(place, id, { format })
+    const errors =
+      format === 'csv'
+        ? Papa.parse<string[]>(text)
+            .data.slice(1, -1)
+            .map((row) => row.at(-1))
+        : text.split('\n').slice(0, -1).map(errorIn)
+    const canceled = 'canceled: the list was canceled before this record was answered'
+    const none = format === 'csv' ? '' : null
+    expect(errors).toEqual([
+      none,
+      none,
+      `${canceled}; phone: is not a phone number`,
+      'email: is missing',
+      canceled,
+    ])
+  },
+)
 
 test('what of a JSON list has no column stands in one of its own, and lines as they came', async () => {
   await using place = await openTestPipeline({ limits: { columns: 2 } })
@@ -176,6 +205,10 @@ function recordIn(names: readonly string[], cells: readonly string[]): Map<strin
 function inputIn(line: string): unknown {
   const { input } = line === '' ? {} : (JSON.parse(line) as { readonly input?: unknown })
   return input
+}
+
+function errorIn(line: string): unknown {
+  return (JSON.parse(line) as { readonly error?: unknown }).error
 }
 
 /** Numbers of the chunks that a statement asks for because later rows repeat theirs. */
