@@ -25,8 +25,9 @@ export function jsonRow(
   for (const key of own) columns.add(key)
   if (nestsDeep(text)) columns.addRest()
   const fault = valueFault(record, keys)
-  if (fault !== undefined) return rows.refuse([text], fault)
-  return rows.fromFields([text], fieldsOf(record, keys), own.length)
+  const field = fieldsOf(record, keys)
+  if (fault !== undefined) return rows.refuse([text], fault, field('ref'))
+  return rows.fromFields([text], field, own.length)
 }
 
 /** The columns that a JSON list is shown in: one for each key while some are left. */
@@ -171,7 +172,8 @@ function fieldsOf(record: JsonRecord, keys: JsonKeys): FieldText {
     const key = keys[field]
     const value = key !== undefined && Object.hasOwn(record, key) ? record[key] : undefined
     if (typeof value === 'string') return value
-    return typeof value === 'number' ? String(value) : undefined
+    // Others may have lost digits on their way.
+    return typeof value === 'number' && Number.isSafeInteger(value) ? String(value) : undefined
   }
 }
 

@@ -68,7 +68,7 @@ export interface RowMaker {
   fromCells(cells: readonly string[]): ListRow
   /** A row whose fields are not simply cells; `width` is the number of its columns. */
   fromFields(cells: readonly string[], field: FieldText, width: number): ListRow
-  refuse(cells: readonly string[], error: string): ListRow
+  refuse(cells: readonly string[], error: string, ref?: string): ListRow
   blank(cells: readonly string[]): ListRow
   readonly counts: RowCounts
   /** Rows that a later row repeats: one bit a row, lowest first. */
@@ -110,12 +110,13 @@ export function createRowMaker(rules: RowRules): RowMaker {
     }
   }
 
-  const refuse = (cells: Cells, error: string): ListRow => made('refused', cells, { error })
+  const refuse = (cells: Cells, error: string, ref?: string): ListRow =>
+    made('refused', cells, { error, ref: ref || undefined })
 
   function fromParts(cells: Cells, field: FieldText | undefined): ListRow {
     const { refused, subjects, keys, error } = readParts(parts, cells, field)
-    if (refused !== undefined) return refuse(cells, refused)
     const ref = (field === undefined ? cells[refColumn] : field('ref')) || undefined
+    if (refused !== undefined) return refuse(cells, refused, ref)
     const first = firstRows.find(row, keys.email, keys.phone, keys.ip, keys.domain)
     if (first === -1) return made('billable', cells, { subjects, ref, error })
     repeated.add(first)
@@ -131,13 +132,17 @@ export function createRowMaker(rules: RowRules): RowMaker {
         const fault = limitFault(cells, limits)
         const within = cells.length <= limits.columns
         hasRest ||= !within
-        if (fault !== undefined) return refuse(within ? cells : gathered(cells, limits), fault)
+        if (fault !== undefined) {
+          return refuse(within ? cells : gathered(cells, limits), fault, cells[refColumn])
+        }
       }
       return cells.every(isBlank) ? made('blank', cells, {}) : fromParts(cells, undefined)
     },
     fromFields: (cells, field, width) => {
       if (width > widest) widest = Math.min(width, limits.columns)
-      if (width > limits.columns) return refuse(cells, columnsFault(width, limits))
+      if (width > limits.columns) {
+        return refuse(cells, columnsFault(width, limits), field('ref'))
+      }
       return fromParts(cells, field)
     },
     refuse,

@@ -163,6 +163,17 @@ describe('rows', () => {
     })
   })
 
+  it('a refused record keeps its reference', async () => {
+    const wide = ',x'.repeat(201)
+    const text = `ref,email,ip\nr1,,\nr2,a@b.example${wide}\nr3,a@b.example,${'x'.repeat(9_000)}\n`
+    const { rows } = await readBytes(text)
+    expect(rows.map(({ kind, ref }) => [kind, ref])).toEqual([
+      ['refused', 'r1'],
+      ['refused', 'r2'],
+      ['refused', 'r3'],
+    ])
+  })
+
   it('a malformed address is a record like others', async () => {
     const { rows } = await readBytes('email\nnot an address\n')
     expect(rows[0]).toMatchObject({ kind: 'billable', subjects: { email: 'not an address' } })
@@ -232,6 +243,27 @@ describe('JSON lists', () => {
     const { summary } = await readBytes(text, { fileName: 'list.ndjson' })
     expect(summary.hasRest).toBe(true)
     expect(jsonCells(text, ['email', 'x'])).toEqual({ cells: ['a@b.example', ''], rest: text })
+  })
+
+  it('keep the reference of a record that is refused', async () => {
+    const keys = Array.from({ length: 201 }, (_, no) => `"k${no}":0`)
+    const lines = [
+      '{"ref":"r1","phone":"x"}',
+      '{"ref":2,"email":{}}',
+      '{"ref":12345678901234567890,"email":"a@b.example"}',
+      '{"ref":{},"email":"a@b.example"}',
+      `{"ref":"r5","email":"a@b.example",${keys.join(',')}}`,
+    ]
+    for (const format of ['ndjson', 'records'] as const) {
+      const { rows } = await readBytes(lines.join('\n'), { format })
+      expect(rows.map(({ kind, ref }) => [kind, ref])).toEqual([
+        ['refused', 'r1'],
+        ['refused', '2'],
+        ['refused', undefined],
+        ['refused', undefined],
+        ['refused', 'r5'],
+      ])
+    }
   })
 
   it('records of the API name their fields', async () => {
