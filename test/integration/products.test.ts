@@ -147,7 +147,7 @@ describe.each(backends())('on $name', ({ redisUrl }) => {
       const records = RECORDS[product]
       const batch = await runList(caller, form.body(product, records))
       expect([batch.error, batch.status]).toEqual([null, 'completed'])
-      const kinds = kindsOf(records, form.blanks)
+      const kinds = records.map(({ kind }) => kind)
       const rows = await readLines(caller, batch.id)
       expect(rows.map(({ status }) => status)).toEqual(
         kinds.map((kind) => (kind === 'billable' || kind === 'duplicate' ? 'done' : kind)),
@@ -158,7 +158,7 @@ describe.each(backends())('on $name', ({ redisUrl }) => {
         ...countsOf(kinds),
       })
 
-      const expected = await askEach(caller, product, form.blanks ? records : filled(records))
+      const expected = await askEach(caller, product, records)
       expect(rows.map(({ result }) => JSON.stringify(result))).toEqual(
         expected.map((result) => JSON.stringify(result)),
       )
@@ -167,7 +167,7 @@ describe.each(backends())('on $name', ({ redisUrl }) => {
       )
       expect(rows.map((row) => row.credits_charged)).toEqual(charged)
       expect(rows.map(({ error }) => error?.split(':')[0] ?? null)).toEqual(
-        (form.blanks ? records : filled(records)).map((record) => record.fault ?? null),
+        records.map((record) => record.fault ?? null),
       )
       await expectColumns(caller, batch.id, expected, charged)
 
@@ -333,8 +333,6 @@ const RECORDS: Readonly<Record<Product, readonly ListRecord[]>> = {
 
 interface ListForm {
   readonly name: string
-  /** Whether a blank row stays blank: lines of JSON records are refused where nothing is in them. */
-  readonly blanks: boolean
   body(product: Product, records: readonly ListRecord[]): unknown
 }
 
@@ -358,13 +356,11 @@ function jsonOf({ cells }: ListRecord): string {
 const FORMS: readonly ListForm[] = [
   {
     name: 'csv',
-    blanks: true,
     body: (product, records) =>
       formOf({ product, ...COUNTRY }, table(product, records, ','), 'list.csv'),
   },
   {
     name: 'gzipped tsv',
-    blanks: true,
     body: (product, records) =>
       formOf(
         { product, ...COUNTRY },
@@ -374,7 +370,6 @@ const FORMS: readonly ListForm[] = [
   },
   {
     name: 'ndjson',
-    blanks: true,
     body: (product, records) =>
       formOf(
         { product, ...COUNTRY },
@@ -384,23 +379,13 @@ const FORMS: readonly ListForm[] = [
   },
   {
     name: 'JSON records',
-    blanks: false,
     body: (product, records) => ({
       product,
       ...COUNTRY,
-      records: filled(records).map(({ cells }) => cells),
+      records: records.map(({ cells }) => cells),
     }),
   },
 ]
-
-/** The records without the blank ones. */
-function filled(records: readonly ListRecord[]): readonly ListRecord[] {
-  return records.filter(({ kind }) => kind !== 'blank')
-}
-
-function kindsOf(records: readonly ListRecord[], blanks: boolean): readonly ListRecord['kind'][] {
-  return (blanks ? records : filled(records)).map(({ kind }) => kind)
-}
 
 function countsOf(kinds: readonly ListRecord['kind'][]): Readonly<Record<string, number>> {
   const count = (wanted: string): number => kinds.filter((kind) => kind === wanted).length

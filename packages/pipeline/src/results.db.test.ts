@@ -165,7 +165,7 @@ test('whatever the values of a JSON list are, its results give them back', async
   )
   await fc.assert(
     fc.asyncProperty(fc.array(record, { minLength: 1, maxLength: 20 }), async (records) => {
-      const lines = [{ email: null }, ...records].map((one) => JSON.stringify(one))
+      const lines = [{ email: null, a: 'x' }, ...records].map((one) => JSON.stringify(one))
       const { id } = await place.read(lines.join('\n'), {
         fileName: 'a.ndjson',
         mapping: { email: 'email' },

@@ -226,6 +226,13 @@ const REFUSED: [string, string | Uint8Array, ListErrorCode, RegExp, Options?][] 
     /No line of the list is a JSON object/,
     { fileName: 'a.ndjson' },
   ],
+  [
+    'NDJSON without a value',
+    '{}\n{"email":null}\n',
+    'unprocessable',
+    /^The list has no records\.$/,
+    { fileName: 'a.ndjson' },
+  ],
 ]
 
 describe('a hostile file is refused with what is wrong with it', { timeout: 30_000 }, () => {

@@ -24,6 +24,7 @@ export function jsonRow(
   const own = Object.keys(record)
   for (const key of own) columns.add(key)
   if (nestsDeep(text)) columns.addRest()
+  if (Object.values(record).every(isBlank)) return rows.blank([text])
   const fault = valueFault(record, keys)
   const field = fieldsOf(record, keys)
   if (fault !== undefined) return rows.refuse([text], fault, field('ref'))
@@ -186,6 +187,11 @@ function valueFault(record: JsonRecord, keys: JsonKeys): string | undefined {
     if (!numeric) return `${field}: is not a text`
   }
   return undefined
+}
+
+/** Whether a value is as good as none, like a cell that holds nothing. */
+function isBlank(value: unknown): boolean {
+  return value === null || (typeof value === 'string' && value.trim() === '')
 }
 
 function isRecord(value: unknown): value is JsonRecord {

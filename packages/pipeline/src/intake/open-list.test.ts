@@ -245,6 +245,21 @@ describe('JSON lists', () => {
     expect(jsonCells(text, ['email', 'x'])).toEqual({ cells: ['a@b.example', ''], rest: text })
   })
 
+  it('are blank where no value holds anything', async () => {
+    const filled = ['{"email":"a@b.example"}', '{"email":null,"n":0}', '{"a":[]}']
+    const blank = ['{}', '{"ip":null}', '{"email":"","ref":" "}', '{"email":"\\t","a":null}']
+    for (const format of ['ndjson', 'records'] as const) {
+      const { rows } = await readBytes([...filled, ...blank].join('\n'), { format })
+      expect(rows.map(({ kind }) => kind)).toEqual([
+        'billable',
+        'refused',
+        'refused',
+        ...blank.map(() => 'blank'),
+      ])
+      expect(rows.slice(filled.length).map(({ cells }) => cells[0])).toEqual(blank)
+    }
+  })
+
   it('keep the reference of a record that is refused', async () => {
     const keys = Array.from({ length: 201 }, (_, no) => `"k${no}":0`)
     const lines = [

@@ -87,7 +87,7 @@ export function readRows(list: OpenedList, signal: AbortSignal): RowStream {
       }
     }
     const { counts } = rows
-    if (counts.total === counts.blank) throw noRecords(list.header !== null)
+    if (counts.total === counts.blank) throw noRecords(list.skipRecords > 0)
     summary = {
       counts,
       encoding: decoder.encoding,
