@@ -37,12 +37,21 @@ describe('readBatchBody', () => {
     [{ product: 'email', records: [{}], retention_days: 400 }, 'from 0 to 365'],
     [{ product: 'email', records: [{}], default_country: 'DEU' }, '`default_country`'],
     [{ product: 'email', records: [{}], default_country: 'XX' }, '`default_country`'],
+    [{ product: 'email', records: [{}], default_country: 'UK' }, '`default_country`'],
+    [{ product: 'email', records: [{}], default_country: 'eu' }, '`default_country`'],
+    [{ product: 'email', records: [{}], default_country: 'SU' }, '`default_country`'],
+    [{ product: 'email', records: [{}], default_country: 'YU' }, '`default_country`'],
     [{ product: 'email', records: [{}], name: 'a\u0000b' }, 'without control characters'],
     [{ product: 'email', records: [{}], name: '\ud800' }, 'without control characters'],
     [{ product: 'email', records: [{}], start: 'yes' }, '`start` must be true or false'],
   ])('refuses %j', (body, part) => {
     expect(() => readBatchBody(body, limits)).toThrow(part)
   })
+})
+
+test.each(['AQ', 'bv', 'GS', 'HM', 'PN', 'TF', 'UM', 'de'])('%s is a country', (code) => {
+  const body = { product: 'email', records: [{}], default_country: code }
+  expect(readBatchBody(body, limits).options.defaultCountry).toBe(code.toUpperCase())
 })
 
 describe('readUploadFields', () => {

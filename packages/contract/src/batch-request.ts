@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { isCountry } from './countries.ts'
 import { Problem } from './problem.ts'
 import { CHECKS, PRODUCTS } from './products.ts'
 import { unknownFields, VALUE_MAX_CHARS } from './requests.ts'
@@ -62,12 +63,6 @@ const mapping = z.partialRecord(
 
 function truth(field: string) {
   return z.boolean(`\`${field}\` must be true or false.`)
-}
-
-/** Whether the Unicode data of this process names a place of this code. */
-function isCountry(code: string): boolean {
-  const names = new Intl.DisplayNames(['en'], { type: 'region', fallback: 'none' })
-  return code !== 'ZZ' && names.of(code) !== undefined
 }
 
 /** Fields that say how a list is worked on, whatever way it comes in. */

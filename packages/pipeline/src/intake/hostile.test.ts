@@ -213,13 +213,6 @@ const REFUSED: [string, string | Uint8Array, ListErrorCode, RegExp, Options?][] 
     { mapping: { email: 'email' } },
   ],
   [
-    'a country that is none',
-    rows(3),
-    'bad_request',
-    /default_country is "XX", under which no phone numbers are known/,
-    { defaultCountry: 'XX' },
-  ],
-  [
     'NDJSON without an object',
     '1\n2\n',
     'unprocessable',

@@ -1,6 +1,5 @@
 import type { RowKind } from '@plumbline/contract/batch'
 import { checksOf, type Check, type Product } from '@plumbline/contract/products'
-import type { CountryCode } from 'libphonenumber-js/max'
 import { csvCell } from './csv-cell.ts'
 import { createRowSet } from './row-set.ts'
 import { createFirstRows } from './first-rows.ts'
@@ -79,7 +78,7 @@ export interface RowMaker {
 export interface RowRules {
   readonly product: Product
   readonly columns: { readonly [F in Check | 'ref']?: number }
-  readonly defaultCountry: CountryCode | undefined
+  readonly defaultCountry: string | undefined
   readonly limits: ListLimits
 }
 

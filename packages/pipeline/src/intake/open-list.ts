@@ -1,7 +1,6 @@
 import { checksOf, type Product } from '@plumbline/contract/products'
 import { fileSource, isGzip, unpackedBytes, type ByteSource } from './bytes.ts'
 import { findRoles, type ColumnRoles } from './columns.ts'
-import { countryOf } from './country.ts'
 import type { CsvDialect } from './csv-records.ts'
 import {
   createDecoder,
@@ -93,7 +92,6 @@ const SAMPLE_BYTES = 256 * 1024
  * not fit, damaged, or over a limit that shows at once.
  */
 export async function openList(options: ListOptions): Promise<OpenedList> {
-  countryOf(options.defaultCountry)
   const source = await fileSource(options.path)
   if (source.sizeBytes === 0) throw empty()
   const named = options.format ?? formatOfName(options.fileName ?? '')

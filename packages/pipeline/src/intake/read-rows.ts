@@ -4,7 +4,6 @@ import { createDecoder, DecodeFault, type Encoding } from './encoding.ts'
 import { createLineCounter } from './framing-fault.ts'
 import { createJsonColumns, jsonRow } from './json-row.ts'
 import { createLineReader } from './line-reader.ts'
-import { countryOf } from './country.ts'
 import { ListError } from './list-error.ts'
 import {
   charsOf,
@@ -197,7 +196,7 @@ function rulesOf({ mapping, options }: OpenedList): Parameters<typeof createRowM
   return {
     product: options.product,
     columns,
-    defaultCountry: countryOf(options.defaultCountry),
+    defaultCountry: options.defaultCountry ?? undefined,
     limits: options.limits,
   }
 }

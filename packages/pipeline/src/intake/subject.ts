@@ -1,7 +1,7 @@
 import { isIP } from 'node:net'
 import type { Check } from '@plumbline/contract/products'
 import { VALUE_MAX_CHARS } from '@plumbline/contract/requests'
-import { parsePhoneNumberFromString, type CountryCode } from 'libphonenumber-js/max'
+import { isSupportedCountry, parsePhoneNumberFromString } from 'libphonenumber-js/max'
 
 /** What a cell says, or why it cannot be read. */
 export type Reading =
@@ -26,8 +26,11 @@ export function firstValue(cell: string): string {
 /** Reads the cells of one check; `text` is trimmed and not empty. */
 export type CellReader = (text: string) => Reading
 
-/** The readers of a list's cells; `defaultCountry` is that of phones without a country code. */
-export function cellReaders(defaultCountry: CountryCode | undefined): Record<Check, CellReader> {
+/**
+ * The readers of a list's cells; `defaultCountry` (ISO alpha-2) is that of phones without a country code.
+ * Of one that has no numbering plan no national number is read.
+ */
+export function cellReaders(defaultCountry: string | undefined): Record<Check, CellReader> {
   return {
     email: (text) => read(text, readEmail),
     phone: (text) => read(text, (cell) => readPhone(cell, defaultCountry)),
@@ -61,7 +64,7 @@ const SPACED_E164 = /^\+\d[\d .\-/\u00a0]{5,24}\d$/
 const SCIENTIFIC = /^\+?\d(?:[.,]\d+)?e\+?\d+$/i
 
 /** A phone number in E.164; numbers in other forms are read by libphonenumber. Source: decision 31. */
-export function readPhone(text: string, defaultCountry: CountryCode | undefined): Reading {
+export function readPhone(text: string, defaultCountry: string | undefined): Reading {
   if (E164.test(text)) return { subject: text }
   if (SCIENTIFIC.test(text)) {
     return { fault: 'was rounded by a spreadsheet; format the column as text and export it again' }
@@ -75,7 +78,9 @@ export function readPhone(text: string, defaultCountry: CountryCode | undefined)
   if (bare.length > 60 || !/\d/.test(bare)) return { fault: 'is not a phone number' }
   const number = parsePhoneNumberFromString(bare, {
     extract: false,
-    ...(defaultCountry === undefined ? {} : { defaultCountry }),
+    ...(defaultCountry !== undefined && isSupportedCountry(defaultCountry)
+      ? { defaultCountry }
+      : {}),
   })
   const read = number !== undefined && E164.test(number.number) ? number : undefined
   if (read?.isValid() === true) return { subject: read.number }
