@@ -168,7 +168,7 @@ async function storeFacts(
       read_whole: true,
       file_format: list.format,
       encoding: found.encoding,
-      delimiter: list.delimiter,
+      delimiter: found.delimiter,
       header: header === null ? null : JSON.stringify(header),
       column_count: found.columns,
       has_rest: found.hasRest,

@@ -74,11 +74,17 @@ describe('delimiters and headers', { timeout: 30_000 }, () => {
     ['old Macintosh lines', 'Email,Name\ra@b.example,Ann\r', ',', ['Email', 'Name']],
     ['blank lines before the header', '\n\nEmail,Name\na@b.example,Ann\n', ',', ['Email', 'Name']],
   ])('%s', async (_, text, delimiter, header) => {
-    const { list, rows } = await readBytes(text)
-    expect(list.delimiter).toBe(delimiter)
+    const { list, rows, summary } = await readBytes(text)
+    expect([list.delimiter, summary.delimiter]).toEqual([delimiter, delimiter])
     expect(list.header).toEqual(header)
     expect(rows[0]?.subjects.email).toBe('a@b.example')
     expect(rows[0]?.row).toBe(0)
+  })
+
+  it('a list whose rows differ in width tells by what it was split', async () => {
+    const { rows, summary } = await readBytes('email,b\nX\nY,1,2,3\n')
+    expect(rows.map(({ cells }) => cells)).toEqual([['X'], ['Y', '1', '2', '3']])
+    expect(summary).toMatchObject({ delimiter: ',', columns: 4 })
   })
 
   it('what the client says goes before what is found out', async () => {

@@ -54,7 +54,7 @@ export interface OpenedList {
 
   readonly format: ListFormat | 'records'
   readonly encoding: Encoding
-  /** Null for one column and for JSON. */
+  /** As the sample shows it; null where it shows none, and for JSON. */
   readonly delimiter: string | null
   /** As it came, repeated names too; for JSON the keys of the sample. */
   readonly header: readonly string[] | null

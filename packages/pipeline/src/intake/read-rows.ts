@@ -25,6 +25,8 @@ export interface ListSummary {
   readonly encoding: Encoding
   /** The list's own, or for JSON every key that a record had, as long as columns are left. */
   readonly header: readonly string[] | null
+  /** By which its cells were told apart; null for one column and for JSON. */
+  readonly delimiter: string | null
   /** Columns that hold the list: its header's, or those of its widest row. */
   readonly columns: number
   /** Whether something of the list has no column: cells or keys beyond the most, lines that are no object. */
@@ -86,15 +88,17 @@ export function readRows(list: OpenedList, signal: AbortSignal): RowStream {
       }
     }
     const { counts } = rows
+    const columns = Math.max(
+      records.header?.length ?? 0,
+      list.layout.kind === 'json' ? 0 : counts.columns,
+    )
     if (counts.total === counts.blank) throw noRecords(list.skipRecords > 0)
     summary = {
       counts,
       encoding: decoder.encoding,
       header: records.header,
-      columns: Math.max(
-        records.header?.length ?? 0,
-        list.layout.kind === 'json' ? 0 : counts.columns,
-      ),
+      delimiter: delimiterOf(list, columns),
+      columns,
       hasRest: records.hasRest || counts.hasRest,
       repeated: rows.repeated(),
     }
@@ -128,6 +132,12 @@ async function* withLines<T>(
     }
     throw counter.error()
   }
+}
+
+/** A sample that fits no delimiter well is read by commas all the same, and some rows may hold them. */
+function delimiterOf({ delimiter, layout }: OpenedList, columns: number): string | null {
+  if (delimiter !== null || layout.kind !== 'csv' || columns < 2) return delimiter
+  return layout.dialect.delimiter
 }
 
 interface RecordReader {
