@@ -186,7 +186,8 @@ function csvSkin(batch: BatchRow, raw: boolean, scoreFraud: FraudScorer): Skin {
 function jsonSkin(batch: BatchRow, scoreFraud: FraudScorer): Skin {
   const named = batch.header !== null && new Set(batch.header).size === batch.header.length
   const inputOf = (cells: readonly string[]): string => {
-    if (isJson(batch)) return cells[0] ?? 'null'
+    // A line that was too long to keep has no cells, not even an empty one.
+    if (isJson(batch) || cells.length === 0) return cells[0] ?? 'null'
     if (!named || cells.length > (batch.header?.length ?? 0)) return JSON.stringify(cells)
     const pairs = cells.map(
       (cell, at) => `${JSON.stringify(batch.header?.[at] ?? '')}:${JSON.stringify(cell)}`,

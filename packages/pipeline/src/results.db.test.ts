@@ -118,6 +118,24 @@ test('cells beyond the most columns stand in one of their own', async () => {
   expect(wide).toEqual(['c@d.example', 'Cy', '"x,y",=1'])
 })
 
+test.each([
+  ['list.csv', 'email,name\na@b.example,Ann\n', 'c@d.example,'],
+  ['list.txt', 'a@b.example\n', ''],
+  ['list.ndjson', '{"email":"a@b.example"}\n', '{"email":"c@d.example"}'],
+])('of a line over the limit in %s nothing is kept', async (fileName, start, line) => {
+  await using place = await openTestPipeline()
+  for (const chars of [100_000, 200_000]) {
+    const { id } = await place.read(start + line.padEnd(chars), { fileName })
+    await place.answer()
+    const lines = (await textOf(place, id, {})).split('\n')
+    const error = 'the line is over 65536 bytes'
+    const kept = { row: 2, ref: null, input: null, status: 'refused', result: null }
+    expect(JSON.parse(lines[1] ?? '')).toEqual({ ...kept, credits_charged: 0, error })
+    const [, , last = []] = Papa.parse<string[]>(await textOf(place, id, { format: 'csv' })).data
+    expect(last.filter((cell) => cell !== '')).toEqual(['0', error])
+  }
+})
+
 const CELL = fc.oneof(
   { arbitrary: fc.string({ unit: 'grapheme', maxLength: 12 }), weight: 3 },
   {

@@ -1,4 +1,5 @@
 import Papa from 'papaparse'
+import { isOver } from './limits.ts'
 import { ListError } from './list-error.ts'
 
 /** Stands for a record that was over the line limit and is not kept. */
@@ -21,7 +22,8 @@ export interface CsvReader {
 }
 
 /**
- * A reader whose memory is bounded by `maxRecordChars` and the size of the pieces.
+ * A reader whose memory is bounded by `maxRecordBytes`, as a record is written without its line end, and the
+ * size of the pieces. Records without quotes may come whole from a piece that holds more of them.
  *
  * papaparse reads the cells. It is only ever given whole records: where records end is found here, by
  * the same rules as papaparse has for quotes, so that neither an endless line nor an endless quote
@@ -30,12 +32,12 @@ export interface CsvReader {
  */
 export function createCsvReader(
   dialect: CsvDialect,
-  maxRecordChars: number,
+  maxRecordBytes: number,
   firstLine = 1,
 ): CsvReader {
   const scan: Scan = {
     ...dialect,
-    maxRecordChars,
+    maxRecordBytes,
     rest: '',
     at: 0,
     restHasQuote: false,
@@ -63,7 +65,7 @@ export function createCsvReader(
 
 /** Where the reading stands between two pieces. */
 interface Scan extends CsvDialect {
-  readonly maxRecordChars: number
+  readonly maxRecordBytes: number
   /** Text from the start of the open record; while `skipping`, only what the scan needs. */
   rest: string
   /** Where in `rest` the scan goes on. */
@@ -100,9 +102,10 @@ function keep(scan: Scan, text: string, scanned: number): void {
   scan.rest = text
   scan.at = scanned
   scan.restHasQuote = text.includes('"')
-  if (text.length <= scan.maxRecordChars) return
+  // One more may be half of the line's end.
+  if (text.length <= scan.maxRecordBytes + 1) return
   // Blanks after a quote that fill a line: whether it closes cannot be told in bounded memory.
-  if (scan.skipping && text.length - scanned > scan.maxRecordChars) throw unclosed(scan.quoteLine)
+  if (scan.skipping && text.length - scanned > scan.maxRecordBytes) throw unclosed(scan.quoteLine)
   scan.skipping = true
   const from = Math.max(0, scanned - 1)
   scan.rest = text.slice(from)
@@ -147,7 +150,9 @@ function pushQuoted(scan: Scan, text: string, last: boolean): Rows {
       break
     }
     const ending = newline === '\n' && text.charAt(feed - 1) === '\r' ? '\r\n' : newline
-    if (scan.skipping) {
+    const end = ending === '\r\n' ? feed - 1 : feed
+    if (scan.skipping || isLong(scan, text, start, end)) {
+      if (!scan.skipping) flush(start)
       rows.push(TOO_LONG)
       segment = feed + 1
       scan.skipping = false
@@ -164,6 +169,12 @@ function pushQuoted(scan: Scan, text: string, last: boolean): Rows {
   const from = scan.skipping ? 0 : start
   keep(scan, text.slice(from), at - from)
   return rows
+}
+
+function isLong({ maxRecordBytes }: Scan, text: string, start: number, end: number): boolean {
+  const chars = end - start
+  if (chars * 3 <= maxRecordBytes) return false
+  return chars > maxRecordBytes || isOver(text.slice(start, end), maxRecordBytes)
 }
 
 function openQuote(scan: Scan): void {

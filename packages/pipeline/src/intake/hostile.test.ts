@@ -89,6 +89,13 @@ const REFUSED: [string, string | Uint8Array, ListErrorCode, RegExp, Options?][] 
     /201 columns; the most is 200/,
   ],
   [
+    'a long header',
+    `email,${'x'.repeat(66_000)}\n${rows(1)}`,
+    'unprocessable',
+    /^Line 1: the header line is over 65536 bytes/,
+    { header: true },
+  ],
+  [
     'a million columns',
     `email${',x'.repeat(1_000_000)}\n${rows(1)}`,
     'unprocessable',
@@ -249,6 +256,19 @@ describe('a hostile record is refused alone', { timeout: 30_000 }, () => {
       'the line is over 65536 bytes',
       0,
     ],
+    ['a long line', `a@b.example,${'x'.repeat(100_000)}`, 'the line is over 65536 bytes', 0],
+    [
+      'a long line in quotes',
+      `a@b.example,"${'x,'.repeat(50_000)}"`,
+      'the line is over 65536 bytes',
+      0,
+    ],
+    [
+      'a line of few letters and many bytes',
+      `a@b.example${',éééé'.repeat(7_500)}`,
+      'the line is over 65536 bytes',
+      0,
+    ],
     ['a cell over its limit', `a@b.example,${'é'.repeat(4097)}`, 'column 1: is over 8192 bytes', 2],
     [
       'a quoted cell of many lines',
@@ -282,6 +302,28 @@ describe('a hostile record is refused alone', { timeout: 30_000 }, () => {
     expect(read[3]?.error).toBe(error)
     expect(read[3]?.cells.length).toBe(cells)
     expect(read[4]?.cells).toEqual(['z@b.example', 'Zoe'])
+  })
+})
+
+describe('a line at its limit is kept whole, of one byte more nothing', { timeout: 30_000 }, () => {
+  const cells = `${'x'.repeat(8_000)},`.repeat(9)
+  const CASES = ['a@b.example,', '"a@b.example",', 'é@b.example,'].flatMap((first) =>
+    [0, 65, 131].map((linesBefore) => ({ first, linesBefore })),
+  )
+  it.each(CASES)('$first after $linesBefore KiB', async ({ first, linesBefore }) => {
+    for (const end of ['\n', '\r\n']) {
+      const start = `email,n${end}${`${'z'.repeat(1_000)}${end}`.repeat(linesBefore)}`
+      for (const [bytes, kept] of [
+        [65_536, true],
+        [65_537, false],
+      ] as const) {
+        const line = first + cells.slice(0, bytes - Buffer.byteLength(first))
+        const { rows: read } = await readBytes(start + line + end)
+        const { cells: shown = [], error } = read.at(-1) ?? {}
+        const said = error === 'the line is over 65536 bytes'
+        expect([shown.length > 0, said]).toEqual([kept, !kept])
+      }
+    }
   })
 })
 

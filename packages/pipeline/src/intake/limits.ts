@@ -12,6 +12,12 @@ export interface ListLimits {
   readonly lineBytes: number
 }
 
+/** Whether a text has more than so many bytes in UTF-8; counts them only where its length does not tell. */
+export function isOver(text: string, bytes: number): boolean {
+  if (text.length > bytes) return true
+  return text.length * 3 > bytes && Buffer.byteLength(text) > bytes
+}
+
 /** The bounds that settings say; those of decision 37 where none are given. */
 export function listLimits(settings: LimitsOf<typeof LIST_LIMITS> = LIST_LIMITS): ListLimits {
   return {

@@ -1,3 +1,5 @@
+import { isOver } from './limits.ts'
+
 /** A line, or `undefined` for one that was over the limit and is not kept. */
 export type Line = string | undefined
 
@@ -7,8 +9,8 @@ export interface LineReader {
   end(): Line[]
 }
 
-/** A reader whose memory is bounded by `maxChars` and the size of the pieces. */
-export function createLineReader(newline: '\n' | '\r', maxChars: number): LineReader {
+/** A reader whose memory is bounded by `maxBytes`, without line ends, and the size of the pieces. */
+export function createLineReader(newline: '\n' | '\r', maxBytes: number): LineReader {
   let rest = ''
   let skipping = false
 
@@ -21,10 +23,11 @@ export function createLineReader(newline: '\n' | '\r', maxChars: number): LineRe
     }
     for (const [at, line] of lines.entries()) {
       if (line === undefined) continue
-      if (line.length > maxChars) lines[at] = undefined
-      else if (line.endsWith('\r')) lines[at] = line.slice(0, -1)
+      const ended = line.endsWith('\r') ? line.slice(0, -1) : line
+      lines[at] = isOver(ended, maxBytes) ? undefined : ended
     }
-    if (rest.length > maxChars) skipping = true
+    // One more may be half of the line's end.
+    if (rest.length > maxBytes + 1) skipping = true
     if (skipping) rest = ''
     return lines
   }

@@ -3,7 +3,7 @@ import { checksOf, type Check, type Product } from '@plumbline/contract/products
 import { csvCell } from './csv-cell.ts'
 import { createRowSet } from './row-set.ts'
 import { createFirstRows } from './first-rows.ts'
-import type { ListLimits } from './limits.ts'
+import { isOver, type ListLimits } from './limits.ts'
 import { cellReaders, type CellReader } from './subject.ts'
 
 /** Subjects of a record, as a single call would be asked; undefined where absent or dropped. */
@@ -128,6 +128,7 @@ export function createRowMaker(rules: RowRules): RowMaker {
       let chars = cells.length
       for (const cell of cells) chars += cell.length
       if (chars > safeChars || cells.length > limits.columns) {
+        if (isLongLine(cells, limits)) return refuse([], lineFault(limits))
         const fault = limitFault(cells, limits)
         const within = cells.length <= limits.columns
         hasRest ||= !within
@@ -212,13 +213,19 @@ function isBlank(cell: string): boolean {
 
 function limitFault(cells: readonly string[], limits: ListLimits): string | undefined {
   if (cells.length > limits.columns) return columnsFault(cells.length, limits)
+  const long = cells.findIndex((cell) => isOver(cell, limits.cellBytes))
+  return long === -1 ? undefined : `column ${long}: is over ${limits.cellBytes} bytes`
+}
+
+/** Whether cells make a line over its limit, as they are written without quotes. */
+export function isLongLine(cells: readonly string[], { lineBytes }: ListLimits): boolean {
+  let chars = cells.length - 1
+  for (const cell of cells) chars += cell.length
+  if (chars * 3 <= lineBytes) return false
+  if (chars > lineBytes) return true
   let bytes = cells.length - 1
-  for (const [column, cell] of cells.entries()) {
-    const size = Buffer.byteLength(cell)
-    if (size > limits.cellBytes) return `column ${column}: is over ${limits.cellBytes} bytes`
-    bytes += size
-  }
-  return bytes > limits.lineBytes ? lineFault(limits) : undefined
+  for (const cell of cells) bytes += Buffer.byteLength(cell)
+  return bytes > lineBytes
 }
 
 function columnsFault(width: number, limits: ListLimits): string {

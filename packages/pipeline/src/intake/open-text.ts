@@ -3,6 +3,7 @@ import { findDelimiter, separatorLine } from './delimiter.ts'
 import { formatOfText, refuseMarkup, type ListFormat } from './file-kind.ts'
 import { findHeader } from './header.ts'
 import { createLineReader } from './line-reader.ts'
+import { isLongLine } from './list-row.ts'
 import { ListError } from './list-error.ts'
 import type { FoundLayout, ListLayout, ListOptions, ListSample } from './open-list.ts'
 
@@ -29,7 +30,9 @@ export function layOutText(
           dialect: { delimiter: delimiter ?? ',', newline },
           firstLine: separator === undefined ? 1 : 2,
         }
-  const records = recordsOf(body, cut, layout, limits.lineBytes)
+  const records = recordsOf(body, cut, layout, limits.lineBytes).map((record) =>
+    isLongLine(record, limits) ? TOO_LONG : record,
+  )
   const whole = records.filter((record) => record !== TOO_LONG)
   const hasHeader = askedHeader ?? findHeader(whole)
   const first = records.findIndex((record) => record === TOO_LONG || !isBlank(record))
@@ -62,14 +65,14 @@ function recordsOf(
   body: string,
   cut: boolean,
   layout: Exclude<ListLayout, { kind: 'json' }>,
-  maxChars: number,
+  maxBytes: number,
 ): (readonly string[])[] {
   if (layout.kind === 'lines') {
-    const reader = createLineReader(layout.newline, maxChars)
+    const reader = createLineReader(layout.newline, maxBytes)
     const lines = [...reader.push(body), ...(cut ? [] : reader.end())]
     return lines.map((line) => (line === undefined ? TOO_LONG : [line]))
   }
-  const reader = createCsvReader(layout.dialect, maxChars, layout.firstLine)
+  const reader = createCsvReader(layout.dialect, maxBytes, layout.firstLine)
   const records = reader.push(body)
   if (!cut) records.push(...reader.end())
   return records.length > 2000 ? records.slice(0, 2000) : records
