@@ -54,6 +54,7 @@ export const batchView = z.strictObject({
   verdicts: z.record(z.string(), count),
   credits: z.strictObject({ estimate: count, held: count, used: count, released: count }),
   progress: z.number().min(0).max(1),
+  /** At least until the last task that waits for a time is due; null where nothing can be said. */
   eta_seconds: count.nullable(),
   error: z.strictObject({ error: z.string(), message: z.string() }).nullable(),
 })

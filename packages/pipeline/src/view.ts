@@ -3,7 +3,13 @@ import type { BatchView } from '@plumbline/contract/batch-view'
 import type { BatchRow, BatchSums } from '@plumbline/db/batches/rows'
 import { verdictNames } from './record.ts'
 
-const NOTHING: BatchSums = { rowsDone: 0, creditsUsed: 0, verdicts: [], answeredShare: 0 }
+const NOTHING: BatchSums = {
+  rowsDone: 0,
+  creditsUsed: 0,
+  verdicts: [],
+  answeredShare: 0,
+  waitMs: 0,
+}
 
 // States in which the hold is open.
 const HOLDING: readonly BatchState[] = ['running', 'finalizing']
@@ -11,7 +17,7 @@ const HOLDING: readonly BatchState[] = ['running', 'finalizing']
 /** The batch object of decision 33 from its row and what its settled chunks add up to. */
 export function batchViewOf(
   row: BatchRow,
-  sums: BatchSums = row.sums ?? NOTHING,
+  sums: BatchSums = { ...NOTHING, ...row.sums },
   now = Date.now(),
 ): BatchView {
   const progress = progressOf(row, sums)
@@ -51,7 +57,7 @@ export function batchViewOf(
       released: row.credits_released,
     },
     progress,
-    eta_seconds: etaSeconds(row, progress, now),
+    eta_seconds: etaSeconds(row, progress, sums.waitMs, now),
     error: row.error,
   }
 }
@@ -82,10 +88,13 @@ function progressOf(row: BatchRow, sums: BatchSums): number {
   }
 }
 
-/** Straight on from what was done since the start; null where that says nothing. */
-function etaSeconds(row: BatchRow, progress: number, now: number): number | null {
+/**
+ * Straight on from what was done since the start, and not before what waits is due; null where what was
+ * done says nothing.
+ */
+function etaSeconds(row: BatchRow, progress: number, waitMs: number, now: number): number | null {
   const startedAt = row.ats.running
   if (row.status !== 'running' || startedAt === undefined || progress === 0) return null
   const elapsedMs = Math.max(0, now - Date.parse(startedAt))
-  return Math.ceil((elapsedMs * (1 - progress)) / progress / 1000)
+  return Math.ceil(Math.max((elapsedMs * (1 - progress)) / progress, waitMs) / 1000)
 }

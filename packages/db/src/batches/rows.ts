@@ -12,7 +12,10 @@ import type { BatchesTable, KeptSums } from '../tables/batches.ts'
 export type BatchRow = Selectable<BatchesTable>
 
 /** What settled chunks add up to; `answeredShare` counts all subjects with an outcome, 0 to 1. */
-export type BatchSums = KeptSums
+export interface BatchSums extends KeptSums {
+  /** Milliseconds until the last task that waits for a time is due; 0 where none waits. */
+  readonly waitMs: number
+}
 
 /** Whose batch: an id of another account, or of the other mode, is not found. */
 export interface BatchOwner {
@@ -120,6 +123,11 @@ export async function sumsOf(
       sql<number>`coalesce(sum(charged), 0)::bigint`.as('credits_used'),
       sql<number>`1 - sum(remaining) / greatest(1, sum(email_count + phone_count + ip_count
         + domain_count))::float8`.as('answered_share'),
+      // One step in an index: the list is looked at many times a second.
+      sql<number>`coalesce((
+          select greatest(0, extract(epoch from due_at - clock_timestamp()) * 1000)::float8
+          from tasks where tasks.batch_id = chunks.batch_id and due_at is not null
+          order by due_at desc limit 1), 0)`.as('wait_ms'),
       ...[1, 2, 3, 4].map((place) =>
         sql<number>`coalesce(sum(verdicts[${sql.lit(place)}]), 0)::bigint`.as(`verdict_${place}`),
       ),
@@ -134,6 +142,7 @@ export async function sumsOf(
       rowsDone: row.rows_done,
       creditsUsed: row.credits_used,
       answeredShare: row.answered_share,
+      waitMs: row.wait_ms,
       verdicts: [1, 2, 3, 4].map((place) => Number(counts[`verdict_${place}`])),
     })
   }
