@@ -53,6 +53,7 @@ export const batchView = z.strictObject({
   /** Counts of billable records by email status, or by risk level for fraud signals. */
   verdicts: z.record(z.string(), count),
   credits: z.strictObject({ estimate: count, held: count, used: count, released: count }),
+  /** The share that was answered; 1 for a list that was worked on to its end. */
   progress: z.number().min(0).max(1),
   /** At least until the last task that waits for a time is due; null where nothing can be said. */
   eta_seconds: count.nullable(),

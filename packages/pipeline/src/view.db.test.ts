@@ -1,6 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { openTestPipeline } from '../../../test/support/pipeline.ts'
+import { cancelBatch } from './cancel.ts'
+import { expireBatches } from './erase.ts'
+import { runFinish } from './finish.ts'
 import { getBatch } from './read.ts'
 
 const ROWS = 40
@@ -44,3 +47,34 @@ test('when the last task is due is one step in an index', async () => {
   )
   expect(rows.map((row) => row['QUERY PLAN']).join('\n')).toMatch(/Index .*using tasks_due/)
 })
+
+test.each([
+  ['nothing', 0, 0],
+  ['a half', ROWS / 2, 0.5],
+])(
+  'a list canceled after %s shows the share that was answered, to its end',
+  async (_, tasks, share) => {
+    await using place = await openTestPipeline({ limits: { chunkRecords: 1 } })
+    const { pipeline, owner } = place
+    const { pool } = pipeline.db
+    const { id } = await place.read(listOf(ROWS))
+    await place.answer(tasks)
+    const progress = async (status: string): Promise<number> => {
+      const view = await getBatch(pipeline, owner, id)
+      expect(view.status).toBe(status)
+      return view.progress
+    }
+    expect(await progress('running')).toBe(share)
+    await cancelBatch(pipeline, owner, id)
+    expect(await progress('canceling')).toBe(share)
+    const { rows } = await pool.query<{ lease: number }>(
+      `update batches set lease_until = clock_timestamp() + interval '1 min' returning lease`,
+    )
+    const job = { batchId: id, lease: rows[0]?.lease ?? 0 }
+    await runFinish(pipeline, job, new AbortController().signal)
+    expect(await progress('canceled')).toBe(share)
+    await pool.query(`update batches set expires_at = clock_timestamp() - interval '1 s'`)
+    expect(await expireBatches(pipeline)).toBe(1)
+    expect(await progress('expired')).toBe(share)
+  },
+)

@@ -77,14 +77,16 @@ function progressOf(row: BatchRow, sums: BatchSums): number {
     case 'ready':
       return 0
     case 'completed':
-    case 'canceled':
-    case 'expired':
       return 1
     case 'running':
     case 'finalizing':
-    case 'canceling':
     case 'failed':
       return Math.max(0, Math.min(1, sums.answeredShare))
+    case 'canceling':
+    case 'canceled':
+    case 'expired':
+      // What was answered of a chunk that did not settle is not in the results.
+      return row.rows_total === 0 ? 0 : Math.min(1, sums.rowsDone / row.rows_total)
   }
 }
 
