@@ -91,6 +91,8 @@ describe('readUploadFields', () => {
     [{ mapping: '{"mail": 1}' }, '`mapping` must be a JSON object'],
     [{ mapping: '{"email": "\\ud800"}' }, '`mapping` must be a JSON object'],
     [{ mapping: '{"email": -1}' }, '`mapping` must be a JSON object'],
+    [{ mapping: '{"phone": 1}' }, 'the field "phone"; the fields of email are email, ref'],
+    [{ product: 'phone', mapping: '{"phone": 1, "ip": "IP"}' }, 'the field "ip"'],
     [{ header: 'no' }, '`header` must be true or false'],
     [{ max_credits: '1e3' }, '`max_credits`'],
     [{ colour: 'red' }, '"colour"'],

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { isCountry } from './countries.ts'
 import { Problem } from './problem.ts'
-import { CHECKS, PRODUCTS } from './products.ts'
+import { CHECKS, checksOf, PRODUCTS, type Product } from './products.ts'
 import { unknownFields, VALUE_MAX_CHARS } from './requests.ts'
 
 /** Days after which a list is erased, by default and at most. Source: decision 31. */
@@ -12,6 +12,18 @@ const NAME_MAX_CHARS = 200
 
 /** Columns of a list that a mapping can name. */
 export const MAPPED_FIELDS = [...CHECKS, 'ref'] as const
+
+/** What the columns of a product's list can be mapped to. */
+export function fieldsOf(product: Product): readonly string[] {
+  return [...checksOf(product), 'ref']
+}
+
+/** The sentence for a mapping that names what the product does not have. */
+export function unknownMapping(field: string, product: Product): string {
+  const named = JSON.stringify(field.length > 60 ? `${field.slice(0, 60)}...` : field)
+  const fields = fieldsOf(product).join(', ')
+  return `The mapping has the field ${named}; the fields of ${product} are ${fields}.`
+}
 
 /** Forms of a result file. */
 export const RESULT_FORMATS = ['csv', 'ndjson'] as const
@@ -142,13 +154,16 @@ export function readBatchBody(
 
 /**
  * Reads the text fields of an upload.
- * Throws `Problem('bad_request')` that names the first field at fault.
+ * Throws `Problem('bad_request')` that names the first field at fault, of the mapping too.
  */
 export function readUploadFields(fields: ReadonlyMap<string, string>): BatchOptions {
   const typed: Record<string, unknown> = Object.create(null)
   for (const [field, text] of fields) if (text !== '') typed[field] = typedField(field, text)
   const read = uploadFields.safeParse({ ...typed })
   if (!read.success) throw refusal(typed, read.error, Object.keys(uploadFields.shape))
+  const { mapping: mapped = {}, product: asked } = read.data
+  const odd = Object.keys(mapped).find((field) => !fieldsOf(asked).includes(field))
+  if (odd !== undefined) throw new Problem('bad_request', unknownMapping(odd, asked))
   return optionsOf(read.data)
 }
 

@@ -1,4 +1,4 @@
-import { MAPPED_FIELDS } from '@plumbline/contract/batch-request'
+import { fieldsOf, MAPPED_FIELDS, unknownMapping } from '@plumbline/contract/batch-request'
 import { CHECKS, checksOf, type Check, type Product } from '@plumbline/contract/products'
 import type { ColumnGuess, ColumnRoles } from './columns.ts'
 import { wordsOf } from './column-names.ts'
@@ -48,12 +48,8 @@ export function mapColumns(source: MappingSource, asked: AskedMapping | undefine
 
 function fieldOf(field: string, product: Product): ListField {
   const known = MAPPED_FIELDS.find((name) => name === field)
-  const fields = [...checksOf(product), 'ref']
-  if (known === undefined || !fields.includes(known)) {
-    throw new ListError(
-      'bad_request',
-      `The mapping has the field ${quote(field)}; the fields of ${product} are ${fields.join(', ')}.`,
-    )
+  if (known === undefined || !fieldsOf(product).includes(known)) {
+    throw new ListError('bad_request', unknownMapping(field, product))
   }
   return known
 }

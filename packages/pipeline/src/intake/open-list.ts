@@ -1,4 +1,5 @@
-import { checksOf, type Product } from '@plumbline/contract/products'
+import { fieldsOf } from '@plumbline/contract/batch-request'
+import type { Product } from '@plumbline/contract/products'
 import { fileSource, isGzip, unpackedBytes, type ByteSource } from './bytes.ts'
 import { findRoles, type ColumnRoles } from './columns.ts'
 import type { CsvDialect } from './csv-records.ts'
@@ -154,7 +155,7 @@ function listOf(
 
 /** Records of the API name their fields: no column is guessed. */
 function fieldsByName(product: Product, header: readonly string[]): AskedMapping {
-  const fields = [...checksOf(product), 'ref'].filter((field) => header.includes(field))
+  const fields = fieldsOf(product).filter((field) => header.includes(field))
   return Object.fromEntries(fields.map((field) => [field, field]))
 }
 

@@ -124,6 +124,11 @@ describe('POST /v1/batches', () => {
     ['a file in another part', () => elsewhere(), 'exactly one file'],
     ['too many fields', () => manyFields(), 'Too many'],
     ['a broken mapping', () => form({ product: 'email', mapping: '{' }), '`mapping`'],
+    [
+      'a mapping to a field of another product',
+      () => form({ product: 'email', mapping: '{"phone": 1}' }),
+      'the fields of email are email, ref',
+    ],
   ])('400 for %s, and nothing is left behind', async (_name, body, part) => {
     const before = await batchCount()
     const answer = await stage.call('/v1/batches', { key: account.live, body: body() })
