@@ -103,6 +103,10 @@ describe('a body of 64 MiB that is refused early: the answer is heard', () => {
     await expectHeard(start('/v1/batches', withKey(rich, FORM), body), 400)
   })
 
+  test('400 for a query, of which nothing is taken', async () => {
+    await expectHeard(start('/v1/batches?start=false', withKey(rich, FORM), FILE), 400)
+  })
+
   test('400 for an Idempotency-Key that is none', async () => {
     const headers = withKey(rich, `${FORM}Idempotency-Key: ${'x'.repeat(256)}\r\n`)
     await expectHeard(start('/v1/batches', headers, FILE), 400)

@@ -11,6 +11,11 @@ export interface Query {
   words(name: string, values: readonly string[]): readonly string[]
 }
 
+/** Refuses a query where none is taken: what it asks would be ignored. Throws `Problem('bad_request')`. */
+export function refuseQuery(req: Request): void {
+  if (req.url.includes('?')) readQuery(req, [])
+}
+
 /** Reads a query of which only `known` names may be there, each once. */
 export function readQuery(req: Request, known: readonly string[]): Query {
   const start = req.url.indexOf('?')
@@ -18,7 +23,7 @@ export function readQuery(req: Request, known: readonly string[]): Query {
   const values = new Map<string, string>()
   for (const [name, value] of sent) {
     if (!known.includes(name)) {
-      throw new Problem('bad_request', unknownFields([name], known))
+      throw new Problem('bad_request', unknownName(name, known))
     }
     if (values.has(name))
       throw new Problem('bad_request', `\`${name}\` came more than once; send it once.`)
@@ -51,4 +56,9 @@ export function readQuery(req: Request, known: readonly string[]): Query {
       throw new Problem('bad_request', `\`${name}\` takes ${wanted.join(', ')}, parted by commas.`)
     },
   }
+}
+
+function unknownName(name: string, known: readonly string[]): string {
+  if (known.length > 0) return unknownFields([name], known)
+  return `Unknown field ${JSON.stringify(name.slice(0, 60))} in the query; none is taken here, send it in the body.`
 }

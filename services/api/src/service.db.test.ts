@@ -163,14 +163,15 @@ describe('the log', () => {
     const body = { email: planted }
     const headers = { 'idempotency-key': 'planted-key' }
     const answer = await watched.call('/v1/email', { key: account.live, body, headers })
-    await watched.call(`/v1/email?x=${planted}`, { key: account.live, body: `{"e": "${planted}"` })
+    await watched.call(`/v1/email?x=${planted}`, { key: account.live, body })
+    await watched.call('/v1/email', { key: account.live, body: `{"e": "${planted}"` })
     await watched.call(`/v1/${planted}`, { key: account.test, body: { [planted]: 1 } })
     await watched.call(`/v1/batches/${planted}`, { key: account.live })
     await watched.call('/v1/account', { key: `${account.live.slice(0, -1)}x` })
     watched.answer = () => Promise.reject(new Error('broken'))
     await watched.call('/v1/email', { key: account.live, body })
     const id = answer.headers.get('x-request-id')
-    await expect.poll(async () => (await watched.log()).split('"msg":"request"').length).toBe(7)
+    await expect.poll(async () => (await watched.log()).split('"msg":"request"').length).toBe(8)
     const log = await watched.log()
     expect(log).toContain(`"request_id":"${id}","method":"POST","route":"/v1/email","status":200`)
     expect(log).toContain('"refusal":"internal"')

@@ -166,6 +166,25 @@ describe('POST /v1/batches', () => {
     expect(await stage.scratch()).toEqual([])
   })
 
+  test('400 for what is said in the query, where it would be ignored', async () => {
+    const before = await batchCount()
+    for (const query of ['start=false', 'product=email', 'x']) {
+      const body = form({ product: 'email' })
+      const answer = await stage.call(`/v1/batches?${query}`, { key: account.live, body })
+      expect([answer.status, answer.text]).toEqual([400, expect.stringContaining('in the query')])
+    }
+    expect(await batchCount()).toBe(before)
+    const body = form({ product: 'email', start: 'false' })
+    const bare = await stage.call('/v1/batches?', { key: account.live, body })
+    expect(bare.status).toBe(202)
+    const { id } = batchView.parse(bare.json)
+    for (const path of ['start', 'cancel']) {
+      const init = { method: 'POST', key: account.live }
+      const answer = await stage.call(`/v1/batches/${id}/${path}?max_credits=1`, init)
+      expect([answer.status, answer.text]).toEqual([400, expect.stringContaining('in the query')])
+    }
+  })
+
   test('415 for a form that is packed as a whole', async () => {
     const headers = { 'content-encoding': 'gzip' }
     const body = form({ product: 'email' })

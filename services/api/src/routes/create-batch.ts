@@ -8,6 +8,7 @@ import type { Context } from '../context.ts'
 import { callerOf } from '../exchange.ts'
 import { once, refuseKeyShape, type Run } from '../once.ts'
 import { createPlaces } from '../places.ts'
+import { refuseQuery } from '../query.ts'
 import { createRecordsReader } from '../records.ts'
 import { jsonReply, sendReply, type Reply } from '../reply.ts'
 import { readUpload } from '../upload.ts'
@@ -36,6 +37,7 @@ export function createBatch(ctx: Context): Handler {
   const arrivals = createPlaces(ctx.settings.UNFINISHED_BATCHES_LIMIT, tooManyArrivals)
   return async (req, res) => {
     const { accountId } = await admit(ctx.gate, req, res, { spends: true })
+    refuseQuery(req)
     using stack = new DisposableStack()
     stack.use(arrivals.enter(accountId))
     // A header, so that what is wrong with it is said before a large file is sent.

@@ -281,6 +281,18 @@ describe('refusals', () => {
     }
   })
 
+  test('400 for a query, before the body is judged, and nothing is charged', async () => {
+    const account = await stage.account({ credits: 5 })
+    for (const query of ['explain=true', 'email=a@example.com', '=']) {
+      const answer = await stage.call(`/v1/email?${query}`, {
+        key: account.live,
+        body: 'x'.repeat(120 * 1_024),
+      })
+      expect([answer.status, answer.text]).toEqual([400, expect.stringContaining('in the query')])
+      expect(answer.headers.get('x-credits-remaining')).toBe('5')
+    }
+  })
+
   test('413 for a body over the limit, said or found out, before its type is judged', async () => {
     const { live } = await stage.account()
     const large = JSON.stringify({ email: 'a'.repeat(120 * 1_024) })

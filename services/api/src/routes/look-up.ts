@@ -20,6 +20,7 @@ import type { Context } from '../context.ts'
 import { startDeadline, type Deadline } from '../deadline.ts'
 import { callerOf, exchangeOf, type Caller } from '../exchange.ts'
 import { once, refuseKeyShape, type Run } from '../once.ts'
+import { refuseQuery } from '../query.ts'
 import { jsonReply, sendReply, type Reply } from '../reply.ts'
 import type { Handler } from './handler.ts'
 
@@ -27,6 +28,7 @@ import type { Handler } from './handler.ts'
 export function lookUp(ctx: Context, product: Product): Handler {
   return async (req, res) => {
     const caller = await admit(ctx.gate, req, res, { spends: true })
+    refuseQuery(req)
     const body = await readJson(req, res, ctx.settings.BODY_LIMIT_BYTES)
     const request = readRequest(product, body)
     refuseKeyShape(req)

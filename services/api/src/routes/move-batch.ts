@@ -7,6 +7,7 @@ import { showBalance } from '../admit.ts'
 import type { Context } from '../context.ts'
 import { callerOf } from '../exchange.ts'
 import { once, refuseKeyShape } from '../once.ts'
+import { refuseQuery } from '../query.ts'
 import { jsonReply, sendReply, type Reply } from '../reply.ts'
 import { batchIdOf } from './batch-id.ts'
 
@@ -27,6 +28,7 @@ export async function moveBatch(
 ): Promise<void> {
   refuseKeyShape(req)
   const id = batchIdOf(req)
+  refuseQuery(req)
   const reply = await once(
     ctx.once,
     req,
