@@ -85,7 +85,9 @@ const options = {
   start: truth('start').optional(),
   max_credits: maxCredits.optional(),
   retention_days: retentionDays.optional(),
-  explain: truth('explain').optional(),
+  explain: truth('explain')
+    .meta({ description: 'Whether NDJSON results tell how each part is known; CSV does not.' })
+    .optional(),
 }
 
 const cell = z.string().nullable().optional()

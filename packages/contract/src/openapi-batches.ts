@@ -124,6 +124,9 @@ function events(parameters: readonly Part[]): Part {
   }
 }
 
+const FILTERED =
+  'Verdicts are those that the batch counts: email statuses, for fraud-signals risk levels, none for phone, ip and domain.'
+
 function results(parameters: readonly Part[]): Part {
   return {
     tags: ['batches'],
@@ -131,15 +134,21 @@ function results(parameters: readonly Part[]): Part {
     summary: 'The result file, or what is done so far',
     parameters: [
       ...parameters,
-      query('format', { type: 'string', enum: RESULT_FORMATS, default: 'csv' }),
+      query('format', {
+        type: 'string',
+        enum: RESULT_FORMATS,
+        default: 'csv',
+        description: 'What `explain` asks for is in NDJSON only.',
+      }),
       query('only', {
         type: 'string',
-        description: `Parted by commas: ${RESULT_FILTERS.join(', ')}.`,
+        description: `Parted by commas: ${RESULT_FILTERS.join(', ')}. ${FILTERED}`,
       }),
       query('after', {
         type: 'integer',
         minimum: 0,
-        description: 'Number of the last row that is known.',
+        description:
+          'Number of the last row that is known; row 1 is the first record. CSV rows are counted by the client; where this is above 0, CSV has no header line.',
       }),
       query('raw', {
         type: 'string',

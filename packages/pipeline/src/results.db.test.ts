@@ -118,6 +118,18 @@ test('cells beyond the most columns stand in one of their own', async () => {
   expect(wide).toEqual(['c@d.example', 'Cy', '"x,y",=1'])
 })
 
+test('CSV after a row has no header line, and a verdict that is not counted shows no row', async () => {
+  await using place = await openTestPipeline()
+  const list = 'email,note\na@b.example,"two\nlines"\nc@d.example,x\n'
+  const { id } = await place.read(list)
+  await place.answer()
+  const csv = await textOf(place, id, { format: 'csv' })
+  const after = await textOf(place, id, { format: 'csv', after: 1 })
+  expect(after).toMatch(/^c@d\.example,x,/)
+  expect(csv.endsWith(after)).toBe(true)
+  expect(await textOf(place, id, { only: ['low', 'medium', 'high'] })).toBe('')
+})
+
 test.each([
   ['list.csv', 'email,name\na@b.example,Ann\n', 'c@d.example,'],
   ['list.txt', 'a@b.example\n', ''],
