@@ -1,4 +1,4 @@
-/** The 249 officially assigned codes. Source: ISO 3166-1 alpha-2. */
+/** The 249 officially assigned codes and XK, in use for Kosovo. Source: ISO 3166-1 alpha-2. */
 const CODES = `
   AD AE AF AG AI AL AM AO AQ AR AS AT AU AW AX AZ BA BB BD BE BF BG BH BI BJ BL BM BN BO BQ BR
   BS BT BV BW BY BZ CA CC CD CF CG CH CI CK CL CM CN CO CR CU CV CW CX CY CZ DE DJ DK DM DO DZ
@@ -7,12 +7,12 @@ const CODES = `
   KZ LA LB LC LI LK LR LS LT LU LV LY MA MC MD ME MF MG MH MK ML MM MN MO MP MQ MR MS MT MU MV
   MW MX MY MZ NA NC NE NF NG NI NL NO NP NR NU NZ OM PA PE PF PG PH PK PL PM PN PR PS PT PW PY
   QA RE RO RS RU RW SA SB SC SD SE SG SH SI SJ SK SL SM SN SO SR SS ST SV SX SY SZ TC TD TF TG
-  TH TJ TK TL TM TN TO TR TT TV TW TZ UA UG UM US UY UZ VA VC VE VG VI VN VU WF WS YE YT ZA ZM
-  ZW`
+  TH TJ TK TL TM TN TO TR TT TV TW TZ UA UG UM US UY UZ VA VC VE VG VI VN VU WF WS XK YE YT ZA
+  ZM ZW`
 
 const COUNTRIES: ReadonlySet<string> = new Set(CODES.trim().split(/\s+/))
 
-/** Whether a code in capitals is that of a country: not one that is reserved, private or gone (UK, EU, SU). */
+/** Whether a code in capitals is that of a country: not one that is reserved or gone (UK, EU, SU). */
 export function isCountry(code: string): boolean {
   return COUNTRIES.has(code)
 }
