@@ -1,3 +1,4 @@
+import type { Json } from '@plumbline/contract/outcome'
 import { expect, test, vi } from 'vitest'
 import { ask, askOne, healthyZone, rdapBody, sendJson, startWorld } from './engine-fixture.ts'
 
@@ -54,6 +55,33 @@ test('an authoritative denial is unregistered; it is kept and not asked again', 
   const second = await askOne(world, 'www.free.com')
   expect(second).toMatchObject({ cached: true, facts: { registered: false } })
   expect(world.rdapPaths).toEqual(['/domain/free.com'])
+})
+
+test('what is remembered was checked when the registry was asked, not when it is told', async () => {
+  let now = new Date('2026-11-21T12:00:00Z')
+  await using world = await startWorld({
+    zone: healthyZone('good.com'),
+    rdap: (_req, res) => sendJson(res, 200, rdapBody('good.com')),
+    options: { clock: () => now },
+  })
+  const asked = { cached: false, checkedAt: '2026-11-21T12:00:00.000Z' }
+  expect(await askOne(world, 'good.com')).toMatchObject(asked)
+  now = new Date('2026-11-22T09:00:00Z')
+  const told = await askOne(world, 'www.good.com')
+  expect(told).toMatchObject({ ...asked, cached: true })
+  // The age is that of today.
+  expect(told.facts.ageDays).toBe(2_192)
+})
+
+test('a registration that was kept without its moment is still told', async () => {
+  await using world = await startWorld({ rdap: (_req, res) => sendJson(res, 404, {}) })
+  await askOne(world, 'free.com')
+  for (const [key, value] of world.memory) {
+    const { atMs: _atMs, ...older } = value as { readonly [name: string]: Json }
+    world.memory.set(key, older)
+  }
+  const told = { cached: true, reason: 'unregistered', checkedAt: '2026-11-21T12:00:00.000Z' }
+  expect(await askOne(world, 'free.com')).toMatchObject(told)
 })
 
 test('a 404 without an RDAP body goes to WHOIS, and alone is never a denial', async () => {

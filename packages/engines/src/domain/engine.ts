@@ -88,6 +88,7 @@ export function createDomainEngine(options: DomainEngineOptions): Engine<'domain
     bootstrap,
     manners,
     memory,
+    clock,
     rdap: { ...net, timeoutMs: options.rdapTimeoutMs ?? 8_000 },
     whois: {
       ...net,

@@ -12,6 +12,8 @@ export interface DomainFindings {
   readonly name: DomainName
   readonly registration: Registration
   readonly cached: boolean
+  /** When the oldest of it was found out, milliseconds since the epoch; absent: just now. */
+  readonly atMs?: number
   readonly dns: DnsFacts
   readonly mail: MailPolicy
   readonly disposable: boolean
@@ -90,7 +92,7 @@ export function domainOutcome(
     facts,
     evidence: evidenceOf(found),
     cached: found.cached,
-    checkedAt: stamp.now.toISOString(),
+    checkedAt: new Date(found.atMs ?? stamp.now).toISOString(),
     durationMs: stamp.durationMs,
   }
 }

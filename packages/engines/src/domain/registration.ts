@@ -22,7 +22,13 @@ export interface Registration {
 
 /** A registration, or when to come again. */
 export type Finding =
-  | { readonly kind: 'registration'; readonly registration: Registration; readonly cached: boolean }
+  | {
+      readonly kind: 'registration'
+      readonly registration: Registration
+      readonly cached: boolean
+      /** When a registry was asked, milliseconds since the epoch; absent: just now. */
+      readonly atMs?: number
+    }
   | {
       readonly kind: 'later'
       readonly afterMs: number

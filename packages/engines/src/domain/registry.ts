@@ -23,6 +23,7 @@ export interface RegistryOptions {
   readonly bootstrap: RdapBootstrap
   readonly manners: Manners
   readonly memory: Memory
+  readonly clock: () => Date
   readonly rdap: RdapNet
   readonly whois: WhoisNet & { readonly root: string }
 }
@@ -57,11 +58,12 @@ async function lookUpOne(
 ): Promise<Finding> {
   const [held] = await options.memory.get([key])
   const kept = held === undefined ? null : fromMemory(held)
-  if (kept !== null) return { kind: 'registration', registration: kept, cached: true }
+  if (kept !== null) return kept
   const finding = await overRdap(options, name, turn, whois)
   if (finding.kind === 'registration' && finding.registration.registered !== null) {
     const ttlMs = finding.registration.registered ? POSITIVE_TTL_MS : NEGATIVE_TTL_MS
-    await options.memory.set([{ key, value: { ...finding.registration }, ttlMs }])
+    const value = { ...finding.registration, atMs: options.clock().getTime() }
+    await options.memory.set([{ key, value, ttlMs }])
   }
   return finding
 }
@@ -136,8 +138,15 @@ function fromRdap(
 }
 
 /** Safe: only this module writes under its keys, and the fields it judges by are checked. */
-function fromMemory(held: Json): Registration | null {
+function fromMemory(held: Json): Finding | null {
   if (typeof held !== 'object' || held === null || Array.isArray(held)) return null
   if (!('registered' in held) || typeof held['registered'] !== 'boolean') return null
-  return { ...UNKNOWN, ...held }
+  const { atMs, ...registration } = held
+  return {
+    kind: 'registration',
+    registration: { ...UNKNOWN, ...registration },
+    cached: true,
+    // What an earlier version kept has none.
+    ...(typeof atMs === 'number' ? { atMs } : {}),
+  }
 }

@@ -138,6 +138,7 @@ async function findOut(
       name,
       registration: judged(finding.registration, dns, turn.signal),
       cached: finding.cached,
+      ...(finding.atMs === undefined ? {} : { atMs: finding.atMs }),
       dns,
       mail,
       disposable: work.disposable.has(name.ascii),

@@ -1,7 +1,7 @@
 import { classifyReply, factsOf } from './classify.ts'
 import type { Classified } from './classify.ts'
 import type { Line } from './dial.ts'
-import type { AcceptAll } from './finding.ts'
+import type { AcceptAll, AcceptAllFact } from './finding.ts'
 import type { Knowledge } from './knowledge.ts'
 import { REFUSE_UNKNOWN_NAMES } from './providers.ts'
 import type { Provider } from './providers.ts'
@@ -12,7 +12,7 @@ import type { Reply } from './reply.ts'
 export interface InventionTools {
   readonly knowledge: Knowledge
   /** Questions after an invented mailbox under way, by domain. */
-  readonly inventions: Map<string, Promise<AcceptAll>>
+  readonly inventions: Map<string, Promise<AcceptAllFact>>
   readonly sender: string
   readonly inventLocal: () => string
 }
@@ -36,9 +36,9 @@ export function invent(
   provider: Provider,
   tools: InventionTools,
   apart: boolean,
-): Promise<AcceptAll> {
+): Promise<AcceptAllFact> {
   const { domain } = batch
-  const flight = (async (): Promise<AcceptAll> => {
+  const flight = (async (): Promise<AcceptAllFact> => {
     const asked = await line.session.ask({
       sender: tools.sender,
       recipients: [`${tools.inventLocal()}@${domain}`],
@@ -49,7 +49,7 @@ export function invent(
     const reply = asked.recipients[0]
     const value = reply === undefined ? 'unknown' : acceptAllOf(reply, provider.id)
     tools.knowledge.learn({ findings: [], acceptAll: { domain, value } })
-    return value
+    return { value }
   })().finally(() => tools.inventions.delete(domain))
   tools.inventions.set(domain, flight)
   return flight
@@ -65,20 +65,18 @@ function acceptAllOf(reply: Reply, provider: string): AcceptAll {
 /** The domain's way, with what real names taught: a real refusal proves that not all are accepted. */
 export async function acceptAllFrom(
   batch: Batch,
-  learnt: Promise<AcceptAll | undefined>,
+  learnt: Promise<AcceptAllFact | undefined>,
   met: readonly Classified[],
   isBlanket: boolean,
   tools: InventionTools,
-): Promise<AcceptAll> {
+): Promise<AcceptAllFact> {
   const { domain } = batch
-  if (REFUSE_UNKNOWN_NAMES.has(domain)) return 'no'
-  const known = (await learnt) ?? 'unknown'
+  if (REFUSE_UNKNOWN_NAMES.has(domain)) return { value: 'no' }
+  const known: AcceptAllFact = (await learnt) ?? { value: 'unknown' }
   const proves =
     !isBlanket && met.some((each) => each.mailbox === 'missing' && each.confidence === 'high')
-  if (!proves || known === 'no') return known
-  tools.knowledge.learn({
-    findings: [],
-    acceptAll: { domain, value: known === 'yes' ? 'unknown' : 'no' },
-  })
-  return known === 'yes' ? 'unknown' : 'no'
+  if (!proves || known.value === 'no') return known
+  const value = known.value === 'yes' ? 'unknown' : 'no'
+  tools.knowledge.learn({ findings: [], acceptAll: { domain, value } })
+  return { value }
 }

@@ -67,7 +67,7 @@ export function conclude(run: Run, subject: Subject, finding: Finding, cached: b
   const told = isShut ? { ...finding, reason: 'smtp_unavailable' as const } : finding
   const evidence = evidenceAt(subject.place, finding)
   const flags = tools.directory.flags(subject.mailbox, subject.hosts)
-  const when = circumstances(run, subject, cached)
+  const when = circumstances(run, subject, cached, finding.atMs)
   const provider = evidence['provider']
   tools.metrics?.verdict(typeof provider === 'string' ? provider : 'none', told.status, told.reason)
   const { index, text, mailbox } = subject
@@ -85,16 +85,17 @@ export function put(run: Run, index: number, answer: Answer<'email'>): void {
   if (run.left === 0) run.done.resolve()
 }
 
-/** When and how an answer that is given now came. */
+/** When and how an answer that is given now came; `foundMs`: when it was found out, where not just now. */
 export function circumstances(
   run: Run,
   of: Pick<Subject, 'beganMs' | 'state'>,
   cached: boolean,
+  foundMs?: number,
 ): Circumstances {
   const atMs = run.tools.now()
   return {
     cached,
-    checkedAt: isoOf(run, atMs),
+    checkedAt: foundMs === undefined ? isoOf(run, atMs) : new Date(foundMs).toISOString(),
     durationMs: Math.max(0, atMs - of.beganMs),
     tries: of.state.tries,
   }

@@ -1,7 +1,7 @@
 import { conclude, put } from './answering.ts'
 import type { Run, RunTools, Subject } from './answering.ts'
-import { unknownFinding } from './finding.ts'
-import type { Finding, Verdict } from './finding.ts'
+import { restingOn, unknownFinding } from './finding.ts'
+import type { AcceptAllFact, Finding, Verdict } from './finding.ts'
 import { laterOf, overdue, withSecondLook } from './later.ts'
 import type { Waiting } from './later.ts'
 import { findAddresses } from './mx.ts'
@@ -145,7 +145,7 @@ function doubtOf(finding: Finding): Verdict {
 }
 
 /** Whether what is remembered answers this request without another question. */
-function isEnough(known: Finding, run: Run, acceptAll: string | undefined): boolean {
+function isEnough(known: Finding, run: Run, acceptAll: AcceptAllFact | undefined): boolean {
   const { depth, lane } = run.request
   if (isDoubtful(known)) return lane === 'live' || run.tools.limits.secondLookMs === 0
   if (depth === 'basic' || known.mailbox !== 'accepted') return true
@@ -153,15 +153,16 @@ function isEnough(known: Finding, run: Run, acceptAll: string | undefined): bool
 }
 
 /** What is remembered, with what is known of the domain by now. */
-function inTheLightOf(known: Finding, run: Run, acceptAll: string | undefined): Finding {
+function inTheLightOf(known: Finding, run: Run, acceptAll: AcceptAllFact | undefined): Finding {
   if (isDoubtful(known)) return withSecondLook(known, run.tools.limits)
-  if (known.mailbox !== 'accepted' || acceptAll === undefined || acceptAll === 'unknown')
+  if (known.mailbox !== 'accepted' || acceptAll === undefined || acceptAll.value === 'unknown')
     return known
-  if (acceptAll === 'yes') {
-    return { ...known, status: 'risky', reason: 'accept_all', catchAll: true, confidence: 'low' }
+  if (acceptAll.value === 'yes') {
+    const both = restingOn(known, acceptAll)
+    return { ...both, status: 'risky', reason: 'accept_all', catchAll: true, confidence: 'low' }
   }
   return known.catchAll === null && known.reason === 'accepted'
-    ? { ...known, catchAll: false, confidence: 'high' }
+    ? { ...restingOn(known, acceptAll), catchAll: false, confidence: 'high' }
     : known
 }
 

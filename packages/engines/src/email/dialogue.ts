@@ -6,8 +6,8 @@ import { classifyReply, factsOf } from './classify.ts'
 import type { Classified } from './classify.ts'
 import { faultReason } from './dial.ts'
 import type { Line } from './dial.ts'
-import { findingOf, maskedText, unknownFinding, verdictOf } from './finding.ts'
-import type { AcceptAll, Finding } from './finding.ts'
+import { findingOf, maskedText, restingOn, unknownFinding, verdictOf } from './finding.ts'
+import type { AcceptAllFact, Finding } from './finding.ts'
 import type { Provider } from './providers.ts'
 import type { Batch, Ticket } from './queue.ts'
 import type { Reply } from './reply.ts'
@@ -180,7 +180,7 @@ async function settleAll(
   provider: Provider,
   replies: readonly Reply[],
   met: readonly Classified[],
-  learnt: Promise<AcceptAll | undefined>,
+  learnt: Promise<AcceptAllFact | undefined>,
   isBlanket: boolean,
   tools: DialogueTools,
 ): Promise<void> {
@@ -196,9 +196,13 @@ async function settleAll(
       ticket.settle({ kind: 'finding', finding: unknownFinding('blanket_reject', evidence) })
       return
     }
-    const finding = findingOf(said, acceptAll, provider.acceptance, evidence)
+    const finding = findingOf(said, acceptAll.value, provider.acceptance, evidence)
     const verdict = verdictOf(said, finding)
-    if (verdict.kind === 'finding') lessons.push({ key: ticket.memoryKey, finding })
+    if (verdict.kind === 'finding') {
+      const isBoth = finding.mailbox === 'accepted' && acceptAll.value !== 'unknown'
+      const kept = isBoth ? restingOn(finding, acceptAll) : finding
+      lessons.push({ key: ticket.memoryKey, finding: kept })
+    }
     ticket.settle(verdict)
   })
   tools.knowledge.learn({ findings: lessons })

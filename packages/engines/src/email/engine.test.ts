@@ -1,8 +1,11 @@
 import { describe, expect, test } from 'vitest'
 import type { Answer } from '@plumbline/contract/outcome'
 import { ask, brief, outcomeOf, testEngine, zoneOf } from './engine-fixture.ts'
+import { findingKey } from './knowledge.ts'
 import { processLimiter, processMemory, startSmtp } from './smtp-fixture.ts'
 import type { SmtpScript } from './smtp-fixture.ts'
+
+const DAY_MS = 86_400_000
 
 /** A server where the first letters of a name say what its mailbox is. */
 const ORDINARY: SmtpScript = {
@@ -204,6 +207,65 @@ describe('memory', () => {
     expect(answers.map((answer) => outcomeOf(answer).cached)).toEqual([true, true])
     expect(answers.map(brief)).toEqual(['deliverable accepted', 'undeliverable mailbox_not_found'])
     expect(count(smtp.lines, 'RCPT')).toBe(2)
+  })
+
+  test('what is remembered was checked when the host was asked, not when it is told', async () => {
+    await using smtp = await startSmtp(ORDINARY)
+    let nowMs = Date.parse('2026-11-01T12:00:00Z')
+    const memory = processMemory(() => nowMs)
+    await using one = testEngine(smtp.port, zone, { memory, clock: () => nowMs })
+    const [fresh] = await ask(one, ['ok@a.test'])
+    const checkedAt = '2026-11-01T12:00:00.000Z'
+    expect(outcomeOf(fresh)).toMatchObject({ cached: false, checkedAt })
+    nowMs += 3 * DAY_MS
+    await using two = testEngine(smtp.port, zone, { memory, clock: () => nowMs })
+    const [told] = await ask(two, ['ok@a.test'])
+    expect(outcomeOf(told)).toMatchObject({ cached: true, checkedAt })
+  })
+
+  test('of a mailbox and its domain, both remembered, the older was checked when it was', async () => {
+    await using smtp = await startSmtp({})
+    let nowMs = Date.parse('2026-11-01T12:00:00Z')
+    const memory = processMemory(() => nowMs)
+    const options = { memory, clock: () => nowMs }
+    const extended = { depth: 'extended' } as const
+    await using engine = testEngine(smtp.port, zone, options)
+    await ask(engine, ['first@a.test'], extended)
+    nowMs += 2 * DAY_MS
+    const fresh = outcomeOf((await ask(engine, ['second@a.test'], extended))[0])
+    expect(fresh).toMatchObject({ cached: false, checkedAt: '2026-11-03T12:00:00.000Z' })
+    nowMs += DAY_MS
+    const both = { cached: true, reason: 'accept_all', checkedAt: '2026-11-01T12:00:00.000Z' }
+    expect(outcomeOf((await ask(engine, ['second@a.test'], extended))[0])).toMatchObject(both)
+    // Also when the domain's own entry has run out.
+    nowMs = Date.parse('2026-11-09T12:00:00Z')
+    expect(outcomeOf((await ask(engine, ['second@a.test']))[0])).toMatchObject(both)
+    expect(count(smtp.lines, 'RCPT')).toBe(3)
+  })
+
+  test('what was kept without its moment is still told', async () => {
+    const nowMs = Date.parse('2026-11-01T12:00:00Z')
+    await using smtp = await startSmtp(ORDINARY)
+    const memory = processMemory(() => nowMs)
+    const finding = {
+      status: 'deliverable',
+      reason: 'accepted',
+      mailbox: 'accepted',
+      smtpValid: true,
+      catchAll: null,
+      confidence: 'medium',
+      evidence: {},
+    }
+    const ttlMs = DAY_MS
+    await memory.set([
+      { key: findingKey('ok@a.test'), value: finding, ttlMs },
+      { key: 'email:accept-all:a.test', value: 'no', ttlMs },
+    ])
+    await using engine = testEngine(smtp.port, zone, { memory, clock: () => nowMs })
+    const told = outcomeOf((await ask(engine, ['ok@a.test'], { depth: 'extended' }))[0])
+    const checkedAt = '2026-11-01T12:00:00.000Z'
+    expect(told).toMatchObject({ cached: true, facts: { confidence: 'high' }, checkedAt })
+    expect(smtp.lines).toEqual([])
   })
 
   test('an unknown is not remembered', async () => {

@@ -13,10 +13,24 @@ export interface Finding {
   readonly catchAll: boolean | null
   readonly confidence: 'high' | 'medium' | 'low'
   readonly evidence: { readonly [key: string]: Json }
+  /** When the oldest fact behind it was found out, milliseconds since the epoch; absent: just now. */
+  readonly atMs?: number
 }
 
 /** What is known of a domain's way with unknown names. */
 export type AcceptAll = 'yes' | 'no' | 'unknown'
+
+/** A domain's way with unknown names, and when it was found out; absent: just now. */
+export interface AcceptAllFact {
+  readonly value: AcceptAll
+  readonly atMs?: number
+}
+
+/** A finding that also rests on a fact of that moment: of the two the older counts. */
+export function restingOn(finding: Finding, { atMs }: AcceptAllFact): Finding {
+  if (atMs === undefined || (finding.atMs !== undefined && finding.atMs <= atMs)) return finding
+  return { ...finding, atMs }
+}
 
 /** An answer about a mailbox, or what it waits for. */
 export type Verdict =

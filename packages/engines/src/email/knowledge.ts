@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import type { Memory, MemoryEntry } from '@plumbline/contract/engine'
 import type { Json } from '@plumbline/contract/outcome'
-import type { AcceptAll, Finding } from './finding.ts'
+import type { AcceptAll, AcceptAllFact, Finding } from './finding.ts'
 import { isDoubtful } from './second-look.ts'
 
 const HOUR_MS = 3_600_000
@@ -29,8 +29,8 @@ const ACCEPT_ALL_TTL_MS: Readonly<Record<AcceptAll, number>> = {
 export interface Knowledge {
   /** What is remembered under the keys of `findingKey`. */
   findings(keys: readonly string[]): Promise<readonly (Finding | undefined)[]>
-  acceptAll(domain: string): Promise<AcceptAll | undefined>
-  /** Keeps what one transaction taught. */
+  acceptAll(domain: string): Promise<AcceptAllFact | undefined>
+  /** Keeps what one transaction taught, and when it was found out. */
   learn(lessons: {
     readonly findings: readonly { readonly key: string; readonly finding: Finding }[]
     readonly acceptAll?: { readonly domain: string; readonly value: AcceptAll }
@@ -53,13 +53,13 @@ export function createKnowledge(
 ): Knowledge {
   const held = new Map<
     string,
-    { readonly value: AcceptAll | undefined; readonly untilMs: number }
+    { readonly fact: AcceptAllFact | undefined; readonly untilMs: number }
   >()
   const writes = new Set<Promise<void>>()
 
-  const hold = (domain: string, value: AcceptAll | undefined): void => {
+  const hold = (domain: string, fact: AcceptAllFact | undefined): void => {
     held.delete(domain)
-    held.set(domain, { value, untilMs: now() + LOCAL_TTL_MS })
+    held.set(domain, { fact, untilMs: now() + LOCAL_TTL_MS })
     if (held.size <= DOMAINS_HELD_MAX) return
     const oldest = held.keys().next()
     if (oldest.done !== true) held.delete(oldest.value)
@@ -86,10 +86,10 @@ export function createKnowledge(
     },
     async acceptAll(domain) {
       const local = held.get(domain)
-      if (local !== undefined && local.untilMs > now()) return local.value
+      if (local !== undefined && local.untilMs > now()) return local.fact
       try {
         const [value] = await memory.get([acceptAllKey(domain)])
-        const read = value === 'yes' || value === 'no' || value === 'unknown' ? value : undefined
+        const read = readAcceptAll(value)
         hold(domain, read)
         return read
       } catch (error) {
@@ -99,18 +99,17 @@ export function createKnowledge(
     },
     learn({ findings, acceptAll }) {
       const entries: MemoryEntry[] = []
+      const atMs = now()
       for (const { key, finding } of findings) {
         if (finding.mailbox === 'unknown') continue
-        entries.push({
-          key,
-          value: jsonOf(finding),
-          ttlMs: isDoubtful(finding) ? DOUBT_TTL_MS : FINDING_TTL_MS[finding.mailbox],
-        })
+        const ttlMs = isDoubtful(finding) ? DOUBT_TTL_MS : FINDING_TTL_MS[finding.mailbox]
+        entries.push({ key, value: jsonOf({ ...finding, atMs: finding.atMs ?? atMs }), ttlMs })
       }
       if (acceptAll !== undefined) {
         const { domain, value } = acceptAll
-        hold(domain, value)
-        entries.push({ key: acceptAllKey(domain), value, ttlMs: ACCEPT_ALL_TTL_MS[value] })
+        const fact = { value, atMs }
+        hold(domain, fact)
+        entries.push({ key: acceptAllKey(domain), value: fact, ttlMs: ACCEPT_ALL_TTL_MS[value] })
       }
       write(entries)
     },
@@ -141,6 +140,20 @@ export function readFinding(value: Json | undefined): Finding | undefined {
     typeof value['status'] === 'string' &&
     typeof value['reason'] === 'string' &&
     typeof value['mailbox'] === 'string' &&
-    typeof value['evidence'] === 'object'
+    typeof value['evidence'] === 'object' &&
+    (value['atMs'] === undefined || typeof value['atMs'] === 'number')
   return good ? (value as unknown as Finding) : undefined
+}
+
+/** A domain's way as `learn` wrote it; what an earlier version kept is the value alone. */
+function readAcceptAll(held: Json | undefined): AcceptAllFact | undefined {
+  if (isAcceptAll(held)) return { value: held }
+  if (typeof held !== 'object' || held === null || !('value' in held)) return undefined
+  const { value, atMs } = held
+  if (!isAcceptAll(value)) return undefined
+  return typeof atMs === 'number' ? { value, atMs } : { value }
+}
+
+function isAcceptAll(value: Json | undefined): value is AcceptAll {
+  return value === 'yes' || value === 'no' || value === 'unknown'
 }

@@ -45,7 +45,8 @@ export function laterOf(waiting: Waiting): LaterAnswer | null {
     }
     case 'doubt': {
       if (limits.secondLookMs === 0 || state.first !== null) return null
-      const next = stateJson({ ...state, sinceMs, first: finding })
+      const first = { ...finding, atMs: finding.atMs ?? nowMs }
+      const next = stateJson({ ...state, sinceMs, first })
       const afterMs = limits.secondLookMs
       return {
         kind: 'later',

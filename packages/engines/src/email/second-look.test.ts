@@ -84,6 +84,16 @@ describe('a refusal that one reply does not prove', () => {
     },
   )
 
+  test('and where the second look tells nothing, the moment is that of the first', async () => {
+    await using pair = await startPair('550 Requested action not taken')
+    let nowMs = Date.parse('2026-11-01T12:00:00Z')
+    await using engine = testEngine(pair.one.port, zone, { clock: () => nowMs })
+    const states = stateOf((await ask(engine, [SUBJECT], BULK))[0])
+    nowMs += 600_000
+    const outcome = outcomeOf((await ask(engine, [SUBJECT], { ...BULK, states }))[0])
+    expect(outcome).toMatchObject({ cached: false, checkedAt: '2026-11-01T12:00:00.000Z' })
+  })
+
   test('is looked at through the same address where there is no other', async () => {
     await using smtp = await startSmtp({ recipient: () => EDGE_BLOCK })
     await using engine = testEngine(smtp.port, { ...zone, [`${HOST} A`]: ['127.0.0.1'] })
