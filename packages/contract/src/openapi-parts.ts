@@ -80,7 +80,7 @@ export const PARAMETERS: Part = {
     name: 'Idempotency-Key',
     in: 'header',
     description:
-      'Makes the call take effect once: a repeat within 24 hours gets the first 2xx answer and is not charged.',
+      'Makes the call take effect once: a repeat within 24 hours gets the first 2xx answer and is not charged, also when no credits are left.',
     schema: { type: 'string', minLength: 1, maxLength: 255 },
   },
 }

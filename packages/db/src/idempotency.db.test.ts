@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createTestDatabase, type TestDatabase } from '../../../test/support/postgres.ts'
 import { openDatabase, type Db } from './database.ts'
-import { claimKey, freeKey, keepAnswer, type IdempotentCall } from './idempotency.ts'
+import { claimKey, freeKey, isKeyHeld, keepAnswer, type IdempotentCall } from './idempotency.ts'
 
 let database: TestDatabase
 let db: Db
@@ -77,4 +77,20 @@ test('an answer is kept for 24 hours, and no dead run counts against it', async 
   expect(await claimKey(db, callOf('e', 2), { runMs: 0 })).toEqual({ kind: 'answered', answer })
   await age(0.2)
   expect(await claimKey(db, callOf('e', 3), times)).toEqual({ kind: 'claimed' })
+})
+
+test('a key is held while its call runs and its answer is kept, in its account, mode and path alone', async () => {
+  const held = (more: Partial<IdempotentCall> = {}, runMs = times.runMs): Promise<boolean> =>
+    isKeyHeld(db, { ...callOf('h', 0), ...more }, { runMs })
+  expect(await held()).toBe(false)
+  await claimKey(db, callOf('h', 1), times)
+  expect(await held()).toBe(true)
+  expect(await held({}, 0)).toBe(false)
+  await keep(callOf('h', 1))
+  expect(await held({}, 0)).toBe(true)
+  for (const other of [{ accountId: 'acc_2' }, { mode: 'test' }, { path: '/v1/ip' }] as const) {
+    expect(await held(other)).toBe(false)
+  }
+  await db.pool.query(`update idempotency_keys set expires_at = now() where key = 'h'`)
+  expect(await held()).toBe(false)
 })

@@ -5,12 +5,16 @@ import type { Db, Tx } from './database.ts'
 /** How long the answer of a key is kept. Source: decision 16. */
 const KEPT_HOURS = 24
 
-/** A call that claims an idempotency key. */
-export interface IdempotentCall {
+/** Where an idempotency key counts. */
+export interface IdempotencyScope {
   readonly accountId: string
   readonly mode: KeyMode
   readonly path: string
   readonly key: string
+}
+
+/** A call that claims an idempotency key. */
+export interface IdempotentCall extends IdempotencyScope {
   /** SHA-256 of the request. */
   readonly fingerprint: Buffer
   /** Names this run; the same as its debit's, so that a debit that was refunded frees the key. */
@@ -64,6 +68,15 @@ export async function claimKey(
   return { kind: 'running' }
 }
 
+/** When a key that is held may be taken over; `runMs` is the parameter that says how long a run may take. */
+const freeAfter = (runMs: '$5' | '$8'): string => `
+  held.expires_at <= now()
+    or (held.status is null and (
+      held.claimed_at <= now() - ${runMs} * interval '1 ms'
+      or exists (select from credit_entries entry
+        where entry.account_id = held.account_id and entry.op_key = held.op_key
+          and entry.kind = 'refund')))`
+
 const CLAIM = `
   insert into idempotency_keys as held
     (account_id, mode, path, key, fingerprint, op_key, claimed_at, expires_at)
@@ -72,13 +85,26 @@ const CLAIM = `
   set fingerprint = excluded.fingerprint, op_key = excluded.op_key,
     claimed_at = excluded.claimed_at, expires_at = excluded.expires_at,
     status = null, location = null, body = null
-  where held.expires_at <= now()
-    or (held.status is null and (
-      held.claimed_at <= now() - $8 * interval '1 ms'
-      or exists (select from credit_entries entry
-        where entry.account_id = held.account_id and entry.op_key = held.op_key
-          and entry.kind = 'refund')))
+  where ${freeAfter('$8')}
   returning op_key`
+
+/** Whether a call with this key is answered or runs, so that another one would do no work. */
+export async function isKeyHeld(
+  db: Db,
+  { accountId, mode, path, key }: IdempotencyScope,
+  times: { runMs: number },
+): Promise<boolean> {
+  const held = await db.pool.query({
+    name: 'idempotency_held',
+    text: HELD,
+    values: [accountId, mode, path, key, times.runMs],
+  })
+  return held.rows.length > 0
+}
+
+const HELD = `
+  select from idempotency_keys held
+  where account_id = $1 and mode = $2 and path = $3 and key = $4 and not (${freeAfter('$5')})`
 
 async function heldBy(db: Db, call: IdempotentCall): Promise<Claim | undefined> {
   const row = await db.kysely

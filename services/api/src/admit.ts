@@ -1,8 +1,10 @@
 import { PLANS } from '@plumbline/contract/plans'
 import { MESSAGES, Problem } from '@plumbline/contract/problem'
+import type { IdempotencyScope } from '@plumbline/db/idempotency'
 import type { Request, Response } from 'express'
 import type { Balances } from './balances.ts'
 import { exchangeOf, type Caller } from './exchange.ts'
+import { idempotencyKeyOf } from './idempotency-key.ts'
 import type { Keyring } from './keyring.ts'
 import type { Rate } from './rate.ts'
 
@@ -10,6 +12,8 @@ import type { Rate } from './rate.ts'
 export interface Gate {
   readonly keyring: Keyring
   readonly balances: Balances
+  /** Whether a call under this idempotency key would be a repeat. */
+  readonly isRepeat: (scope: IdempotencyScope) => Promise<boolean>
   /** Calls of an account. */
   readonly calls: Rate
   /** Keys that failed, by address. */
@@ -18,7 +22,8 @@ export interface Gate {
 
 /**
  * Lets a request in, in the order of decision 9: key (401, and 403 for test keys of the Free plan),
- * rate (429), and for calls that spend, a balance of zero (402). Reads nothing of the body.
+ * rate (429), and for calls that spend, a balance of zero (402), which repeats pass (decision 16). Reads
+ * nothing of the body.
  */
 export async function admit(
   gate: Gate,
@@ -53,9 +58,17 @@ export async function admit(
     const recent = gate.balances.recent(caller.accountId)
     const available = recent instanceof Promise ? await recent : recent
     exchange.creditsRemaining = available
-    if (available <= 0) throw insufficientCredits()
+    if (available <= 0) {
+      if (!(await isRepeat(gate, req, caller))) throw insufficientCredits()
+      exchange.lacksCredits = true
+    }
   }
   return caller
+}
+
+async function isRepeat(gate: Gate, req: Request, { accountId, mode }: Caller): Promise<boolean> {
+  const key = idempotencyKeyOf(req)
+  return key !== undefined && (await gate.isRepeat({ accountId, mode, path: req.path, key }))
 }
 
 /** Whether the key of a request that was let in is still good, by what the keyring knows. */

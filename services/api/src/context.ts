@@ -1,6 +1,7 @@
 import type { Memory } from '@plumbline/contract/engine'
 import type { FraudScorer } from '@plumbline/contract/score'
 import type { Db } from '@plumbline/db/database'
+import { isKeyHeld } from '@plumbline/db/idempotency'
 import { createFraudScorer } from '@plumbline/engines/score/score'
 import { loadWeights } from '@plumbline/engines/score/weights'
 import { createMetering, type Metering } from '@plumbline/metering/metering'
@@ -69,9 +70,10 @@ export async function openContext(
   stack.use(keepSwept(scratchDir, onError))
   const metering = stack.use(createMetering(db))
   const live = stack.use(await createLiveCaller(queue, { onError }))
-  const gate = openGate(settings, connections, metering, stack, onError)
+  const runMs = settings.DEBIT_TIMEOUT_SECONDS * 1_000
+  const gate = openGate(settings, connections, metering, stack, { runMs, onError })
+  const once = { db, runMs, balances: gate.balances, onError }
   const pipeline = { db, queue, storage, scoreFraud, scratchDir, limits: limitsOf(settings), log }
-  const once = { db, runMs: settings.DEBIT_TIMEOUT_SECONDS * 1_000, onError }
   const metrics = createMetrics()
   const owned = stack.move()
   return {
@@ -97,7 +99,7 @@ function openGate(
   connections: Connections,
   metering: Metering,
   stack: AsyncDisposableStack,
-  onError: (error: unknown) => void,
+  { runMs, onError }: Pick<OnceStore, 'runMs' | 'onError'>,
 ): Gate {
   // On Postgres a take would cost each call a transaction, so each process keeps the limit by itself.
   const own = createLocalLimiter()
@@ -109,6 +111,7 @@ function openGate(
   return {
     keyring,
     balances: createBalances(async (accountId) => (await metering.remaining(accountId)) ?? 0),
+    isRepeat: (scope) => isKeyHeld(connections.db, scope, { runMs }),
     calls: createRate({
       name: 'calls',
       perSecond: settings.RATE_LIMIT_PER_SECOND,

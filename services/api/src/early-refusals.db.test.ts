@@ -57,7 +57,11 @@ describe('a body of 64 MiB that is refused early: the answer is heard', () => {
     await expectHeard(start('/v1/batches', FORM, FILE), 429)
   })
 
-  test('402', () => expectHeard(start('/v1/batches', withKey(poor, FORM), FILE), 402))
+  test('402, also under an Idempotency-Key that is not known', async () => {
+    await expectHeard(start('/v1/batches', withKey(poor, FORM), FILE), 402)
+    const keyed = withKey(poor, `${FORM}Idempotency-Key: new\r\n`)
+    await expectHeard(start('/v1/batches', keyed, FILE), 402)
+  })
 
   test('404 and 405', async () => {
     await expectHeard(start('/v1/nowhere', FORM, FILE), 404)

@@ -18,6 +18,8 @@ export interface Exchange {
   readonly startedAt: number
   caller: Caller | undefined
   rate: RateState | undefined
+  /** It was let in with a balance of zero, to be told the answer of the call that it repeats. */
+  lacksCredits: boolean
   creditsCharged: number
   /** What the account can spend after this call; read anew where a known account's answer lacks it. */
   creditsRemaining: number | undefined
@@ -37,6 +39,7 @@ export function openExchange(res: Response): Exchange {
     startedAt: performance.now(),
     caller: undefined,
     rate: undefined,
+    lacksCredits: false,
     creditsCharged: 0,
     creditsRemaining: undefined,
     refusal: undefined,

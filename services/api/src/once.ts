@@ -3,6 +3,8 @@ import type { Db, Tx } from '@plumbline/db/database'
 import { claimKey, freeKey, keepAnswer, type IdempotentCall } from '@plumbline/db/idempotency'
 import type { Request, Response } from 'express'
 import { hash } from 'node:crypto'
+import { insufficientCredits } from './admit.ts'
+import type { Balances } from './balances.ts'
 import { callerOf, exchangeOf } from './exchange.ts'
 import type { Reply } from './reply.ts'
 
@@ -22,11 +24,9 @@ export interface OnceStore {
   readonly db: Db
   /** After this long a run that has not ended is taken for dead, and its key is free. */
   readonly runMs: number
+  readonly balances: Balances
   readonly onError: (error: unknown) => void
 }
-
-/** Characters of an idempotency key at most. Source: decision 16. */
-const KEY_MAX_CHARS = 255
 
 /**
  * Does the work of a POST once for each `Idempotency-Key` (decision 16): a repeat gets the first 2xx answer,
@@ -40,7 +40,8 @@ export async function once(
   request: () => object,
   work: (run: Run) => Promise<Reply>,
 ): Promise<Reply> {
-  const opKey = `call:${exchangeOf(res).requestId}`
+  const { requestId, lacksCredits } = exchangeOf(res)
+  const opKey = `call:${requestId}`
   const key = req.headers['idempotency-key']
   if (key === undefined) return await work({ opKey, keep: undefined })
 
@@ -65,7 +66,11 @@ export async function once(
       return { status, body, replayed: true, ...(location === null ? {} : { location }) }
     }
     case 'claimed':
-      return await workAndKeep(store, call, work)
+      return await workAndKeep(store, call, async (run) => {
+        // The call that it was to repeat has failed since, and may have given its credits back.
+        if (lacksCredits) await refuseEmpty(store, call.accountId)
+        return await work(run)
+      })
   }
 }
 
@@ -98,13 +103,8 @@ async function workAndKeep(
   }
 }
 
-/** Refuses keys that are none; belongs to the judgement of the request, before anything is claimed. */
-export function refuseKeyShape(req: Request): void {
-  const key = req.headers['idempotency-key']
-  if (key === undefined) return
-  if (typeof key !== 'string' || key.length < 1 || key.length > KEY_MAX_CHARS) {
-    throw new Problem('bad_request', `Send an Idempotency-Key of 1 to ${KEY_MAX_CHARS} characters.`)
-  }
+async function refuseEmpty({ balances }: OnceStore, accountId: string): Promise<void> {
+  if ((await balances.now(accountId)) <= 0) throw insufficientCredits()
 }
 
 function callOf(

@@ -400,6 +400,39 @@ describe('moving batches', () => {
     expect(batch.json).toMatchObject({ status: 'ready' })
   })
 
+  test('a repeat without credits left: create and start are told the first answer, new work is 402', async () => {
+    const last = await stage.account({ credits: 3 })
+    const call = (path: string, key: string, body?: FormData): Promise<Answered> =>
+      stage.call(path, {
+        method: 'POST',
+        key: last.live,
+        headers: { 'idempotency-key': key },
+        body,
+      })
+    const list = (): FormData => form({ product: 'email', start: 'false' })
+    const created = await call('/v1/batches', 'list', list())
+    const { id } = batchView.parse(created.json)
+    await moveTo(id, 'ready')
+    await stage.db.pool.query('update batches set credits_estimate = 3 where id = $1', [id])
+    const started = await call(`/v1/batches/${id}/start`, 'go')
+    expect([created.status, started.status]).toEqual([202, 200])
+    expect(started.headers.get('x-credits-remaining')).toBe('0')
+
+    const startedAgain = await call(`/v1/batches/${id}/start`, 'go')
+    expect([startedAgain.status, startedAgain.text]).toEqual([200, started.text])
+    const createdAgain = await call('/v1/batches', 'list', list())
+    expect([createdAgain.status, createdAgain.text]).toEqual([202, created.text])
+    expect(createdAgain.headers.get('location')).toBe(created.headers.get('location'))
+    for (const { headers } of [startedAgain, createdAgain]) {
+      expect(headers.get('idempotent-replayed')).toBe('true')
+      expect(headers.get('x-credits-remaining')).toBe('0')
+    }
+    expect((await call('/v1/batches', 'list', form({ product: 'ip' }))).status).toBe(422)
+    expect((await call('/v1/batches', 'other', list())).status).toBe(402)
+    expect((await call(`/v1/batches/${id}/start`, 'other')).status).toBe(402)
+    expect(await stage.scratch()).toEqual([])
+  })
+
   test('cancel: 200, again 200; 409 once it has ended', async () => {
     const id = await submit()
     const cancel = (): Promise<Answered> =>

@@ -1,6 +1,8 @@
 import { explainShape } from '@plumbline/contract/explain'
 import { PRODUCTS, type Check } from '@plumbline/contract/products'
 import { RESULTS } from '@plumbline/contract/results'
+import { once as onceEvent } from 'node:events'
+import { request, type IncomingMessage } from 'node:http'
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
 import { outcomeFor } from '../../../../test/support/instant-engines.ts'
 import { PRICES } from '../../../../test/support/prices.ts'
@@ -466,6 +468,50 @@ describe('Idempotency-Key', () => {
     expect((await stage.call('/v1/email', init)).headers.get('idempotent-replayed')).toBe('true')
   })
 
+  test('a repeat of the call that took the last credit is told its answer', async () => {
+    const account = await stage.account({ credits: 1 })
+    const call = (body: object, headers: Record<string, string> = first, path = '/v1/email') =>
+      stage.call(path, { key: account.live, body, headers })
+    const once = await call(bodyOf('email'))
+    const again = await call(bodyOf('email'))
+    expect([once.status, again.status, again.text]).toEqual([200, 200, once.text])
+    expect(again.headers.get('idempotent-replayed')).toBe('true')
+    expect(again.headers.get('x-credits-charged')).toBe('0')
+    expect(again.headers.get('x-credits-remaining')).toBe('0')
+    expect((await call({ email: 'c@d.example' })).status).toBe(422)
+    // New work is refused as ever.
+    expect((await call(bodyOf('email'), {})).status).toBe(402)
+    expect((await call(bodyOf('email'), { 'idempotency-key': 'order-2' })).status).toBe(402)
+    expect((await call(bodyOf('email'), { 'idempotency-key': 'x'.repeat(256) })).status).toBe(402)
+    expect((await call(bodyOf('email'), first, '/v1/deliverability')).status).toBe(402)
+    expect(await ledgerOf(account)).toEqual({ left: 0, unanswered: 0 })
+    expect(stage.asked).toHaveLength(1)
+  })
+
+  test('a repeat that was let in without credits pays for itself where the first has failed', async () => {
+    for (const [key, spent, status] of [
+      ['paid', false, 200],
+      ['unpaid', true, 402],
+    ] as const) {
+      const { promise: fail, reject } = Promise.withResolvers<never>()
+      const account = await stage.account({ credits: 1 })
+      const headers = { 'idempotency-key': key }
+      const init = { key: account.live, body: bodyOf('email'), headers }
+      const asked = stage.asked.length
+      stage.answer = () => fail
+      const failing = stage.call('/v1/email', init)
+      await expect.poll(() => stage.asked.length).toBe(asked + 1)
+      const repeat = await holdBack('/v1/email', init)
+      reject(new Error('broken'))
+      expect((await failing).status).toBe(500)
+      stage.answer = undefined
+      if (spent) await stage.call('/v1/email', { key: account.live, body: bodyOf('email') })
+      expect(await repeat.send()).toBe(status)
+      await settled(account)
+      expect(await ledgerOf(account)).toEqual({ left: 0, unanswered: 0 })
+    }
+  })
+
   test('refusals and failures are not kept', async () => {
     const { id, live } = await stage.account({ credits: 1 })
     const init = { key: live, body: bodyOf('phone'), headers: first }
@@ -566,3 +612,31 @@ describe('test keys', () => {
     expect((await stage.call('/v1/account', { key: account.live })).status).toBe(200)
   })
 })
+
+/** Sends the head of a call; resolves when the API asks for its body, which `send` then sends. */
+async function holdBack(
+  path: string,
+  { key, body, headers }: { key: string; body: object; headers: Record<string, string> },
+): Promise<{ send(): Promise<number | undefined> }> {
+  const text = JSON.stringify(body)
+  const req = request(`${stage.url}${path}`, {
+    method: 'POST',
+    headers: {
+      ...headers,
+      authorization: `Bearer ${key}`,
+      'content-type': 'application/json',
+      'content-length': Buffer.byteLength(text),
+      expect: '100-continue',
+    },
+  })
+  req.flushHeaders()
+  await onceEvent(req, 'continue')
+  return {
+    async send() {
+      req.end(text)
+      const [response] = (await onceEvent(req, 'response')) as [IncomingMessage]
+      response.resume()
+      return response.statusCode
+    },
+  }
+}
