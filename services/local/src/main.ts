@@ -10,6 +10,7 @@ import { runUntilStopped, tellReady } from '@plumbline/runtime/shutdown'
 import { startOrExit } from '@plumbline/runtime/start'
 import { PROGRAMS, supervise } from './children.ts'
 import { createFirstAccount, type FirstAccount } from './first-account.ts'
+import { ownDataDir } from './owner.ts'
 import { writeServiceFile } from './service-file.ts'
 import { localSettings, type LocalSettings } from './settings.ts'
 
@@ -33,6 +34,8 @@ async function startEverything(
   const dataDir = resolve(DATA_DIR)
   await mkdir(dataDir, { recursive: true })
   await using stack = new AsyncDisposableStack()
+  // Before anything of the directory is touched.
+  stack.use(await ownDataDir(dataDir))
   const databaseUrl = DATABASE_URL ?? (await startPostgres(dataDir, stack, out))
   const firstAccount = await prepareDatabase(databaseUrl, KEY_PREFIX)
 

@@ -1,0 +1,66 @@
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { ownDataDir } from './owner.ts'
+
+let dir: string
+beforeEach(async () => {
+  dir = await mkdtemp(join(tmpdir(), 'plumbline-local-'))
+})
+afterEach(() => rm(dir, { recursive: true, force: true }))
+
+async function note(text: string): Promise<void> {
+  await writeFile(join(dir, 'owner.json'), text)
+}
+
+async function noted(): Promise<unknown> {
+  return JSON.parse(await readFile(join(dir, 'owner.json'), 'utf8')) as unknown
+}
+
+test('a directory is owned once, and free again when its owner lets go', async () => {
+  const owned = await ownDataDir(dir)
+  await expect(ownDataDir(dir)).rejects.toThrow(
+    `process ${process.pid} already runs the service on ${dir}; to run another beside it, set another DATA_DIR and PORT`,
+  )
+  expect(await noted()).toMatchObject({ pid: process.pid })
+  await owned[Symbol.asyncDispose]()
+  expect(await readdir(dir)).toEqual([])
+  await using again = await ownDataDir(dir)
+  expect(again).toBeDefined()
+})
+
+test('of many that start at once one owns the directory', async () => {
+  const started = await Promise.allSettled(Array.from({ length: 20 }, () => ownDataDir(dir)))
+  expect(started.filter(({ status }) => status === 'fulfilled')).toHaveLength(1)
+})
+
+test('a process that lives keeps its directory, also where nothing tells when it began', async () => {
+  const other = spawn(process.execPath, ['-e', 'setTimeout(() => {}, 60_000)'])
+  await once(other, 'spawn')
+  try {
+    await note(JSON.stringify({ pid: other.pid, began: null }))
+    await expect(ownDataDir(dir)).rejects.toThrow(`process ${other.pid} already runs`)
+    expect(await noted()).toMatchObject({ pid: other.pid })
+  } finally {
+    other.kill()
+    await once(other, 'exit')
+  }
+})
+
+test.each([
+  [
+    'of a process that is gone',
+    () => ({ pid: spawnSync(process.execPath, ['-v']).pid, began: '1' }),
+  ],
+  ['whose number another process has by now', () => ({ pid: process.ppid, began: 'long ago' })],
+  ['whose number is our own by now', () => ({ pid: process.pid, began: null })],
+  ['that is broken', () => 'half a no'],
+])('a note %s keeps nobody from starting', async (_what, left) => {
+  await note(JSON.stringify(left()))
+  await using owned = await ownDataDir(dir)
+  expect(owned).toBeDefined()
+  expect(await noted()).toMatchObject({ pid: process.pid })
+})
