@@ -198,6 +198,31 @@ describe('lookup', () => {
     )
   })
 
+  test('asks for all of several subjects, and tells each answer or refusal in order', async () => {
+    const { live_key } = await makeAccount('pro')
+    const words = ['lookup', 'ip', '8.8.8.8', 'bad', '1.1.1.1', '--key', live_key]
+    const run = await cli([...words, '--json'])
+    expect([run.status, run.err]).toEqual([1, '1 of 3 could not be answered.\n'])
+    const lines = run.out.trimEnd().split('\n')
+    expect(lines.map((line) => JSON.parse(line) as unknown)).toMatchObject([
+      { ip: '8.8.8.8', credits_used: 1 },
+      { ip: 'bad', error: 'Bad Request', message: expect.stringContaining('ip') },
+      { ip: '1.1.1.1', credits_used: 1 },
+    ])
+    expect((await credits(live_key)).allowance).toBe(24_998)
+    const shown = await cli(words)
+    expect([shown.status, shown.err]).toEqual([1, '1 of 3 could not be answered.\n'])
+    expect(shown.out.split('\n\n').map((block) => /^ip +(\S+)$/m.exec(block)?.[1])).toEqual([
+      '8.8.8.8',
+      'bad',
+      '1.1.1.1',
+    ])
+    // What is about the key is about them all.
+    const wrong = await cli([...words.slice(0, 6), 'svc_live_wrong', '--json'])
+    expect(wrong).toMatchObject({ status: 1, out: '' })
+    expect(wrong.err.trimEnd().split('\n')).toHaveLength(1)
+  })
+
   test('says what is missing or refused in one sentence', async () => {
     const none = await cli(['lookup', 'email', 'a@b.example', '--json'])
     expect(none).toMatchObject({ status: 1, out: '' })

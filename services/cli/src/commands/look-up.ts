@@ -1,3 +1,4 @@
+import { RefusedError } from '@plumbline/client/refused'
 import type { Command } from 'commander'
 import {
   checksOf,
@@ -52,11 +53,32 @@ async function run(
 ): Promise<void> {
   const requests = requestsOf(product, subjects, options)
   const client = await openServiceClient(cliSettings(shell.environment), options.key)
+  let failed = 0
   for (const [index, request] of requests.entries()) {
-    const result = await client.lookUp(product, request, { signal: shell.stop })
+    const result = await client
+      .lookUp(product, request, { signal: shell.stop })
+      .catch((error: unknown) => {
+        if (subjects.length === 1) throw error
+        failed++
+        return refusalOf(product, subjects[index] ?? '', error)
+      })
     if (options.json) writeJson(shell, result)
     else shell.write(`${index === 0 ? '' : '\n'}${facts(result)}`)
   }
+  if (failed === 0) return
+  shell.tell(`${failed} of ${subjects.length} could not be answered.\n`)
+  shell.fail()
+}
+
+/** Refusals of the key: the next subject would meet them too. */
+const OF_THE_KEY: readonly number[] = [401, 403]
+
+/** What stands in the place of a result. @throws what is not about this subject alone */
+function refusalOf(product: Product, subject: string, error: unknown): object {
+  if (!(error instanceof RefusedError) || OF_THE_KEY.includes(error.status)) throw error
+  const { required } = PRODUCT_PLANS[product]
+  const { message, requestId } = error
+  return { [required]: subject, error: error.error, message, request_id: requestId }
 }
 
 /** The bodies of the calls. @throws UsageError where companions come with several subjects */
