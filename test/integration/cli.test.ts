@@ -274,6 +274,25 @@ describe('batch', () => {
     expect(await readdir(folder)).not.toContain('gone.csv')
   })
 
+  test('results are those asked for: by verdict, behind a row, with cells as they came', async () => {
+    const { live_key: key } = await makeAccount('pro')
+    await writeFile(join(folder, 'mixed.csv'), `${listOf(3)}=1+1,Formula\nlast@b.example,Last\n`)
+    const words = ['batch', 'run', 'mixed.csv', '--product', 'email', '--out', 'mixed-out.csv']
+    const { id } = await json<BatchView>([...words, '--key', key])
+    const rowsOf = async (name: string, ...more: readonly string[]): Promise<readonly string[]> => {
+      await json(['batch', 'results', id, '--out', name, '--key', key, ...more])
+      return (await readFile(join(folder, name), 'utf8')).trimEnd().split(/\r?\n/)
+    }
+    expect(await rowsOf('all.csv')).toHaveLength(6)
+    const rest = await rowsOf('rest.ndjson', '--after', '3')
+    expect(rest.map((line) => (JSON.parse(line) as { row: number }).row)).toEqual([4, 5])
+    expect(await rowsOf('none.ndjson', '--only', 'refused,blank')).toEqual([''])
+    expect(await rowsOf('done.ndjson', '--only', 'done', '--after', '4')).toHaveLength(1)
+    // Without its header, so that it can be put behind the rows before.
+    expect((await rowsOf('safe.csv', '--after', '3'))[0]).toMatch(/^"?'=1\+1/)
+    expect((await rowsOf('raw.csv', '--after', '3', '--raw'))[0]).toMatch(/^=1\+1,/)
+  })
+
   test('run of a list that may cost too much leaves no file and says how to go on', async () => {
     const { live_key: key } = await makeAccount('pro')
     await writeFile(join(folder, 'dear.csv'), listOf(10))

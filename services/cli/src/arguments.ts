@@ -1,3 +1,4 @@
+import { RESULT_FILTERS } from '@plumbline/contract/batch-request'
 import { InvalidArgumentError, Option } from 'commander'
 
 /** Reads a whole number of an option or argument; commander names the option in the refusal. */
@@ -40,6 +41,14 @@ export function columnMapping(text: string): Readonly<Record<string, string | nu
     mapping[field] = column
   }
   return mapping
+}
+
+/** Reads which results are wanted: verdicts or row statuses, parted by commas. */
+export function resultFilters(text: string): readonly string[] {
+  const filters = text.split(',')
+  const known: readonly string[] = RESULT_FILTERS
+  if (filters.every((filter) => known.includes(filter))) return filters
+  throw new InvalidArgumentError(`Expected some of ${known.join(', ')}, parted by commas.`)
 }
 
 /** `--json`, the same for every command. */

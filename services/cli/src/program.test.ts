@@ -49,6 +49,8 @@ describe('the program', () => {
     ['an unknown product', ['lookup', 'fax', '1']],
     ['a companion that the product has not', ['lookup', 'email', 'a@b.example', '--ip', '8.8.8.8']],
     ['a list without output', ['batch', 'run', 'x.csv', '--product', 'email']],
+    ['an unknown verdict', ['batch', 'results', 'bat_1', '--out', 'y', '--only', 'risky,odd']],
+    ['a row that is none', ['batch', 'results', 'bat_1', '--out', 'y', '--after', '-1']],
     [
       'an unknown format',
       ['batch', 'run', 'x', '--product', 'ip', '--out', 'y', '--format', 'pdf'],

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { Option } from 'commander'
-import { jsonOption, keyOption } from '../arguments.ts'
+import { jsonOption, keyOption, resultFilters, wholeNumber } from '../arguments.ts'
 import { formatOf, openResultFile, RESULT_FORMATS, type ResultFormat } from '../result-file.ts'
 import { openServiceClient } from '../service.ts'
 import { cliSettings } from '../settings.ts'
@@ -9,6 +9,9 @@ import { writeJson, type Shell } from '../shell.ts'
 interface Options {
   readonly out: string
   readonly format?: ResultFormat
+  readonly only?: readonly string[]
+  readonly after?: number
+  readonly raw: boolean
   readonly key?: string
   readonly json: boolean
 }
@@ -26,17 +29,27 @@ export function addBatchResults(parent: Command, shell: Shell): void {
         'form of the results (default: by the name of --out)',
       ).choices(RESULT_FORMATS),
     )
+    .option('--only <words>', 'verdicts or row statuses, such as risky,unknown', resultFilters)
+    .option(
+      '--after <row>',
+      'rows behind this number; 0 for all',
+      wholeNumber({ min: 0, max: Number.MAX_SAFE_INTEGER }),
+    )
+    .option('--raw', 'cells as they came, also those that a spreadsheet would run', false)
     .addOption(keyOption())
     .addOption(jsonOption())
     .action((id: string, options: Options) => run(shell, id, options))
 }
 
 async function run(shell: Shell, id: string, options: Options): Promise<void> {
-  const { out, format, key, json } = options
+  const { out, format, only, after, raw, key, json } = options
   const client = await openServiceClient(cliSettings(shell.environment), key)
   await using file = await openResultFile(out)
   const results = await client.batches.results(id, {
     format: formatOf(out, format),
+    raw,
+    ...(only === undefined ? {} : { only }),
+    ...(after === undefined ? {} : { after }),
     signal: shell.stop,
   })
   await file.keep(results.body, shell.stop)
