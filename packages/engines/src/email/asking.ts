@@ -48,7 +48,10 @@ async function startSlowly(run: Run, subject: Subject, known: Finding | undefine
   const route = await tools.directory.route(domain)
   if (run.answers[subject.index] !== undefined) return
   if (route.kind === 'hosts') await askHosts(run, subject, heldPlace(run, domain, route), known)
-  else conclude(run, subject, routeFinding(route.kind), false)
+  else if (route.kind === 'failed') {
+    const finding = routeFinding(route.kind)
+    takeVerdict(run, subject, domain, { kind: 'wait', cause: 'silence', afterMs: 0, finding })
+  } else conclude(run, subject, routeFinding(route.kind), false)
 }
 
 function heldPlace(run: Run, domain: string, route: HostsRoute): Place {
@@ -78,7 +81,7 @@ async function askHosts(
   if (place.off === 'probing_off') return end(await namesFinding(tools, place.route))
   if (known !== undefined && isDoubtful(known) && subject.state.first === null) {
     // What another asker met a moment ago is a first look as good as any.
-    return takeVerdict(run, subject, place, doubtOf(known))
+    return takeVerdict(run, subject, place.to.group, doubtOf(known))
   }
   if (tools.way.isShut()) {
     return end(afterTwoLooks(subject.state.first, unknownFinding('smtp_unavailable')))
@@ -86,7 +89,7 @@ async function askHosts(
   const stops = tools.dictionary.stops(place.pair)
   if (stops === true || (stops !== false && (await stops))) {
     const finding = unknownFinding('probe_limit')
-    return takeVerdict(run, subject, place, {
+    return takeVerdict(run, subject, place.to.group, {
       kind: 'wait',
       cause: 'guard',
       afterMs: GUARD_MS,
@@ -104,7 +107,7 @@ function join(run: Run, subject: Subject, place: Place): void {
     // A second look is no second name that was tried.
     const isNew = subject.state.first === null && mailbox !== 'unknown'
     if (isNew) tools.dictionary.note(place.pair, mailbox === 'missing')
-    takeVerdict(run, subject, place, verdict)
+    takeVerdict(run, subject, place.to.group, verdict)
   }
   const { ticket, isNew } = tools.flights.join(subject, request, listener)
   subject.waits = { ticket, listener }
@@ -114,7 +117,7 @@ function join(run: Run, subject: Subject, place: Place): void {
   tools.scheduler.submit(ticket, { ...place.to, route })
 }
 
-function takeVerdict(run: Run, subject: Subject, place: Place, verdict: Verdict): void {
+function takeVerdict(run: Run, subject: Subject, group: string, verdict: Verdict): void {
   const { tools, request } = run
   const { first } = subject.state
   if (verdict.kind === 'finding') {
@@ -125,7 +128,7 @@ function takeVerdict(run: Run, subject: Subject, place: Place, verdict: Verdict)
     verdict,
     state: subject.state,
     domain: subject.mailbox.domain,
-    group: place.to.group,
+    group,
     lane: request.lane,
     scheduleSeconds: tools.scheduleSeconds,
     limits: tools.limits,

@@ -181,11 +181,13 @@ function judge(
       ...(implicit ? { implicit_mx: true } : {}),
     }
     const reason = phase === 'connect' ? 'connect_failed' : faultReason(fault)
-    return unheard(unknownFinding(reason, evidence), phase === 'connect')
+    return phase === 'connect'
+      ? silent(unknownFinding(reason, evidence), true)
+      : unheard(unknownFinding(reason, evidence))
   }
   const names = { provider, ...(met[0] === undefined ? {} : { mx_host: met[0].host }) }
   if (met.some((attempt) => attempt.kind === 'failed'))
-    return unheard(unknownFinding('dns_failed', names))
+    return silent(unknownFinding('dns_failed', names), false)
   if (met.some((attempt) => attempt.kind === 'unsafe'))
     return unheard(unknownFinding('unsafe_host', names))
   // Every host that the records name does not exist: there is nobody to take mail.
@@ -202,8 +204,13 @@ export function faultReason(fault: WireFault | 'unreachable' | null): 'timeout' 
   return fault === 'timeout' || fault === 'aborted' ? 'timeout' : 'protocol_error'
 }
 
-function unheard(finding: Finding, unreachable = false): Reached & { kind: 'none' } {
+function unheard(finding: Finding): Reached & { kind: 'none' } {
   const verdict: Verdict = { kind: 'finding', finding }
+  return { kind: 'none', verdict, refusedUs: false, pressed: false, unreachable: false }
+}
+
+function silent(finding: Finding, unreachable: boolean): Reached & { kind: 'none' } {
+  const verdict: Verdict = { kind: 'wait', cause: 'silence', afterMs: 0, finding }
   return { kind: 'none', verdict, refusedUs: false, pressed: false, unreachable }
 }
 

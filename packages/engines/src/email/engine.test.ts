@@ -332,6 +332,37 @@ describe('waiting', () => {
     )
   })
 
+  test.each([
+    ['a host that is out of reach', 'ok@dead.test', 'connect_failed'],
+    ['a host whose address is not told', 'ok@hidden.test', 'dns_failed'],
+    ['a domain whose hosts are not told', 'ok@lost.test', 'dns_failed'],
+  ])('in a list %s gets another try, and only one', async (_, subject, reason) => {
+    await using smtp = await startSmtp(ORDINARY)
+    await using engine = testEngine(smtp.port, {
+      ...zone,
+      ...zoneOf({ 'dead.test': '127.9.9.9' }),
+      'hidden.test MX': [{ preference: 10, exchange: 'mx.hidden.test' }],
+      'mx.hidden.test A': 'failed',
+      'mx.hidden.test AAAA': 'failed',
+      'lost.test MX': 'failed',
+    })
+    const subjects = [subject, 'ok@a.test']
+    const [first, other] = await ask(engine, subjects, { lane: 'bulk' })
+    expect(brief(other)).toBe('deliverable accepted')
+    const domain = subject.slice(3)
+    const waits = { afterMs: 300_000, group: `silence:${domain}`, isOwnWait: true, reason }
+    expect(later(first)).toMatchObject(waits)
+    const states = [later(first).state]
+    const second = await ask(engine, [subject], { lane: 'bulk', states })
+    expect(second.map(brief)).toEqual([`unknown ${reason}`])
+  })
+
+  test('a single call hears when a host out of reach may be asked again', async () => {
+    await using engine = testEngine(1, zoneOf({ 'dead.test': '127.9.9.9' }))
+    const outcome = outcomeOf((await ask(engine, ['ok@dead.test']))[0])
+    expect([outcome.reason, outcome.evidence['retry_after']]).toEqual(['connect_failed', 300])
+  })
+
   test('a server that is busy before it hears a recipient is asked again, too', async () => {
     await using smtp = await startSmtp({
       greeting: '421 4.3.2 Service not available, try again in 60 seconds',

@@ -45,9 +45,10 @@ export type Verdict =
 /**
  * Why a subject waits: `greylist` for the server's own delay, `room` for its group's limits, `guard`
  * for a guard against too many probes, `breaker` while the group refuses us, `doubt` for a second look
- * at a refusal that one reply does not prove.
+ * at a refusal that one reply does not prove, `silence` for another try at hosts or names that nothing
+ * was heard of, which may be a fault of the network between.
  */
-export type WaitCause = 'greylist' | 'room' | 'guard' | 'breaker' | 'doubt'
+export type WaitCause = 'greylist' | 'room' | 'guard' | 'breaker' | 'doubt' | 'silence'
 
 /** A finding of unknown with its reason. */
 export function unknownFinding(

@@ -7,6 +7,8 @@ import type { EmailLimits } from './limits.ts'
 export interface WaitState {
   /** Retries after temporary refusals. */
   readonly tries: number
+  /** Whether nothing was heard at a first try. */
+  readonly silent: boolean
   /** Since when it waits at all, milliseconds since the epoch; 0 for not yet. */
   readonly sinceMs: number
   /** The doubtful refusal that it was sent back for; null where there was none. */
@@ -42,6 +44,20 @@ export function laterOf(waiting: Waiting): LaterAnswer | null {
       const next = stateJson({ ...state, tries: state.tries + 1, sinceMs })
       const own = `greylist:${domain}`
       return { kind: 'later', afterMs, group: own, isOwnWait: true, reason, state: next }
+    }
+    case 'silence': {
+      const [seconds] = waiting.scheduleSeconds
+      if (seconds === undefined || state.silent) return null
+      const next = stateJson({ ...state, silent: true, sinceMs })
+      const own = `silence:${domain}`
+      return {
+        kind: 'later',
+        afterMs: seconds * 1000,
+        group: own,
+        isOwnWait: true,
+        reason,
+        state: next,
+      }
     }
     case 'doubt': {
       if (limits.secondLookMs === 0 || state.first !== null) return null
@@ -93,8 +109,13 @@ function withRetry(finding: Finding, afterMs: number): Finding {
   }
 }
 
-function stateJson({ tries, sinceMs, first }: WaitState): Json {
-  return { tries, since_ms: sinceMs, ...(first === null ? {} : { first: jsonOf(first) }) }
+function stateJson({ tries, silent, sinceMs, first }: WaitState): Json {
+  return {
+    tries,
+    since_ms: sinceMs,
+    ...(silent ? { silent } : {}),
+    ...(first === null ? {} : { first: jsonOf(first) }),
+  }
 }
 
 /** Reads what `laterOf` wrote; anything else is a first try. */
@@ -104,10 +125,11 @@ export function waitStateOf(value: Json | undefined): WaitState {
   const { tries, since_ms: sinceMs } = held
   return {
     tries: typeof tries === 'number' && tries >= 0 ? tries : 0,
+    silent: held['silent'] === true,
     sinceMs: typeof sinceMs === 'number' && sinceMs >= 0 ? sinceMs : 0,
     first: readFinding(held['first']) ?? null,
   }
 }
 
 /** The state of a subject that has not waited. */
-const FIRST_TRY: WaitState = { tries: 0, sinceMs: 0, first: null }
+const FIRST_TRY: WaitState = { tries: 0, silent: false, sinceMs: 0, first: null }
