@@ -44,7 +44,7 @@ const TARGETS: readonly Target[] = [
   'mail.ru',
 ].map(targetOf)
 
-/** Providers with names so short or so common that only their suffix is told to be mistyped. */
+/** Providers with names so short or so common that only a suffix that does not exist is told to be mistyped. */
 const EXACT_TARGETS: readonly Target[] = [
   'ymail.com',
   'rocketmail.com',
@@ -138,6 +138,7 @@ export function suggestFor(domain: string): string | null {
   }
   for (const target of EXACT_TARGETS) {
     if (met.name !== target.name) continue
+    if (met.suffix !== target.suffix && isSuffix(met.suffix)) continue
     const cost = slipCost(met, target)
     if (cost < bestCost) {
       best = target
