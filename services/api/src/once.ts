@@ -1,4 +1,4 @@
-import { Problem } from '@plumbline/contract/problem'
+import { MESSAGES, Problem } from '@plumbline/contract/problem'
 import type { Db, Tx } from '@plumbline/db/database'
 import { claimKey, freeKey, keepAnswer, type IdempotentCall } from '@plumbline/db/idempotency'
 import type { Request, Response } from 'express'
@@ -83,13 +83,9 @@ async function workAndKeep(
   const keep = async (tx: Tx, reply: Reply): Promise<void> => {
     const { status, body, location = null } = reply
     if (!(await keepAnswer(tx, call, { status, body, location }))) {
-      throw new Problem(
-        'unavailable',
-        'The call took too long and was not charged; send it again.',
-        {
-          retryAfterSeconds: 1,
-        },
-      )
+      throw new Problem('unavailable', MESSAGES.timeout, {
+        retryAfterSeconds: 1,
+      })
     }
     kept = true
   }

@@ -1,6 +1,6 @@
 import { magicAnswer } from '@plumbline/contract/magic'
 import type { Outcome } from '@plumbline/contract/outcome'
-import { Problem } from '@plumbline/contract/problem'
+import { MESSAGES, Problem } from '@plumbline/contract/problem'
 import {
   CHECKS,
   priceCredits,
@@ -131,13 +131,9 @@ async function standBy(
     await keep(tx, reply)
     const ended = await ctx.metering.answer(tx, answered)
     if (ended.state !== 'answered') {
-      throw new Problem(
-        'unavailable',
-        'The call took too long and was not charged; send it again.',
-        {
-          retryAfterSeconds: 1,
-        },
-      )
+      throw new Problem('unavailable', MESSAGES.timeout, {
+        retryAfterSeconds: 1,
+      })
     }
   })
 }
