@@ -1,4 +1,4 @@
-import type { CorpusCase, Prediction } from './predictors.ts'
+import type { CorpusCase, Prediction } from './prediction.ts'
 
 /** How one key of a prediction is scored: undefined where the case has nothing to score. */
 export type Judge = (expected: CorpusCase, prediction: Prediction) => boolean | undefined

@@ -3,7 +3,7 @@ import { listLimits } from '@plumbline/pipeline/intake/limits'
 import { ListError } from '@plumbline/pipeline/intake/list-error'
 import { openList, type OpenedList } from '@plumbline/pipeline/intake/open-list'
 import { readRows } from '@plumbline/pipeline/intake/read-rows'
-import type { Prediction } from './predictors.ts'
+import type { Prediction } from './prediction.ts'
 
 /** Columns less sure than this are not named as holding anything. */
 const MIN_CONFIDENCE = 0.32

@@ -3,7 +3,8 @@ import { once } from 'node:events'
 import process from 'node:process'
 import { parseArgs } from 'node:util'
 import { processEnvironment, type Environment } from '@plumbline/runtime/settings'
-import { PREDICTORS, type CorpusCase, type Prediction, type Predictor } from './predictors.ts'
+import type { CorpusCase, Prediction } from './prediction.ts'
+import { PREDICTORS, type Predictor } from './predictors.ts'
 import { predictorSettings } from './settings.ts'
 
 /** Reads cases from standard input and writes a prediction for each, in order. Answers the exit status. */

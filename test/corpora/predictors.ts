@@ -22,12 +22,7 @@ import { packagedWeights } from '@plumbline/engines/score/weights'
 import { assembleResult } from '@plumbline/pipeline/assemble'
 import { readPhone } from '@plumbline/pipeline/intake/subject'
 import { predictCsv } from './predict-csv.ts'
-
-/** A case of a corpus: its input, and what else the line tells of it. */
-export type CorpusCase = Readonly<Record<string, unknown>>
-
-/** What is predicted for a case; plain JSON. */
-export type Prediction = Readonly<Record<string, unknown>>
+import type { CorpusCase, Prediction } from './prediction.ts'
 
 /** Predicts one case; never throws on odd input. */
 export type Predictor = (input: unknown, about: CorpusCase) => Prediction | Promise<Prediction>

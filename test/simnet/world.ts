@@ -1,7 +1,6 @@
 import { createBulkRule } from './world/bulk.ts'
-import type { BulkDomains, BulkRule } from './world/bulk.ts'
+import type { BulkDomains } from './world/bulk.ts'
 import { createBuilder, loopback } from './world/builder.ts'
-import type { Domain, MailHost } from './world/domain.ts'
 import type { Depth } from '@plumbline/contract/products'
 import { expectDomain, expectPhone } from './world/expect.ts'
 import type { ExpectedDomain, ExpectedPhone } from './world/expect.ts'
@@ -12,6 +11,7 @@ import { addMail } from './world/ordinary.ts'
 import { addRegistrations } from './world/registrations.ts'
 import { REGISTRAR_WHOIS, REGISTRIES } from './world/registries.ts'
 import type { Registry } from './world/registries.ts'
+import type { WorldTable } from './world/table.ts'
 import type { Limits } from './smtp/profile.ts'
 
 /** What a world is made of; the same options make the same world. */
@@ -28,22 +28,9 @@ export interface WorldOptions {
   readonly nameServerBlock?: number
 }
 
-/** A description of an internet: pure data and pure questions about it. */
-export interface World {
-  readonly seed: number
-  /** Start of the UTC day. */
-  readonly todayMs: number
-  readonly domains: ReadonlyMap<string, Domain>
-  readonly hosts: ReadonlyMap<string, MailHost>
-  readonly registries: readonly Registry[]
-  /** Loopback addresses of name servers, registries and the like, by host name. */
-  readonly services: ReadonlyMap<string, string>
-  readonly bulk: BulkRule | undefined
-  /** The domain of exactly this name, from the table or by the bulk rule. */
-  findDomain(name: string): Domain | undefined
-  /** Where a mail host or service listens; undefined for a name that is neither. */
-  addressOf(host: string): string | undefined
-  /** The oracle: what a perfect verifier would find out; `depth` defaults to `extended`. */
+/** An internet with its oracle: what a perfect verifier would find out. */
+export interface World extends WorldTable {
+  /** `depth` defaults to `extended`. */
   expectEmail(address: string, depth?: Depth): ExpectedEmail
   expectPhone(number: string): ExpectedPhone
   expectDomain(name: string): ExpectedDomain
@@ -87,7 +74,7 @@ export function makeWorld(options: WorldOptions): World {
     options.bulkDomains === undefined
       ? undefined
       : createBulkRule(options.bulkDomains, builder.todayMs)
-  const world: World = {
+  const table: WorldTable = {
     seed: options.seed,
     todayMs: builder.todayMs,
     domains,
@@ -97,11 +84,13 @@ export function makeWorld(options: WorldOptions): World {
     bulk,
     findDomain: (name) => domains.get(name) ?? bulk?.domain(name),
     addressOf: (host) => hosts.get(host)?.address ?? services.get(host) ?? bulk?.address(host),
-    expectEmail: (address, depth) => expectEmail(world, address, depth),
-    expectPhone: (number) => expectPhone(world, number),
-    expectDomain: (name) => expectDomain(world, name),
   }
-  return world
+  return {
+    ...table,
+    expectEmail: (address, depth) => expectEmail(table, address, depth),
+    expectPhone: (number) => expectPhone(table, number),
+    expectDomain: (name) => expectDomain(table, name),
+  }
 }
 
 /** The domains that name servers and the prober itself stand under. */

@@ -1,5 +1,5 @@
 import { domainToASCII } from 'node:url'
-import type { World } from '../world.ts'
+import type { WorldTable } from '../world/table.ts'
 import type { MailHost } from '../world/domain.ts'
 import { mailboxState } from '../world/mailbox.ts'
 import type { Profile } from './profile.ts'
@@ -9,7 +9,7 @@ export type Verdict = 'accepted' | 'missing' | 'full' | 'disabled' | 'busy' | 'r
 
 /** The verdict of one host: relaying is refused for domains that have their mail elsewhere. */
 export function verdictAt(
-  world: World,
+  world: WorldTable,
   host: MailHost,
   profile: Profile,
   address: string,

@@ -1,13 +1,13 @@
 import type { Counters, HostCounters } from '../counters.ts'
 import { createTimes } from '../counters.ts'
 import type { Times } from '../counters.ts'
-import type { World } from '../world.ts'
+import type { WorldTable } from '../world/table.ts'
 import type { MailHost } from '../world/domain.ts'
 import type { Profile } from './profile.ts'
 
 /** A mail host at work: its profile, its texts as they go on the wire, and what it remembers. */
 export interface ServedHost extends MailHost {
-  readonly world: World
+  readonly world: WorldTable
   readonly profile: Profile
   readonly texts: Texts
   readonly counters: { readonly all: Counters; readonly host: HostCounters }
@@ -75,7 +75,7 @@ const TRIPLETS = 200_000
 
 /** Puts a host to work. */
 export function createServedHost(
-  world: World,
+  world: WorldTable,
   host: MailHost,
   profile: Profile,
   counters: { readonly all: Counters; readonly host: HostCounters },

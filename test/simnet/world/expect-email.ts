@@ -3,7 +3,7 @@ import type { EmailStatus } from '@plumbline/contract/outcome'
 import type { Depth } from '@plumbline/contract/products'
 import type { Reason } from '@plumbline/contract/reasons'
 import { UNSAFE_HOSTS } from '../dns/faults.ts'
-import type { World } from '../world.ts'
+import type { WorldTable } from './table.ts'
 import type { Domain, MailHost } from './domain.ts'
 import { mailboxState } from './mailbox.ts'
 import { ROLE_NAMES } from './names.ts'
@@ -47,7 +47,7 @@ const MAYBE_ACCEPTED =
 
 /** What an address comes to in a world; `basic` asks for the one recipient, `extended` for an invented one too. */
 export function expectEmail(
-  world: World,
+  world: WorldTable,
   address: string,
   depth: Depth = 'extended',
 ): ExpectedEmail {
@@ -105,7 +105,7 @@ function expectDnsFault(domain: Domain): Part | undefined {
 }
 
 function expectDialogue(
-  world: World,
+  world: WorldTable,
   domain: Domain,
   host: MailHost,
   local: string,
@@ -168,7 +168,7 @@ function expectAcceptAll(profileName: string, depth: Depth): Part {
   return { status: 'deliverable', orElse: ['risky'], smtpValid: true }
 }
 
-function firstAlive(world: World, domain: Domain): MailHost | undefined {
+function firstAlive(world: WorldTable, domain: Domain): MailHost | undefined {
   const { mail } = domain
   if (mail.kind === 'implicit') return world.hosts.get(mail.host)
   if (mail.kind !== 'mx') return undefined
@@ -179,7 +179,7 @@ function firstAlive(world: World, domain: Domain): MailHost | undefined {
   return undefined
 }
 
-function bulkHost(world: World, name: string): MailHost | undefined {
+function bulkHost(world: WorldTable, name: string): MailHost | undefined {
   const address = world.bulk?.address(name)
   return world.bulk?.hosts.find((host) => host.address === address)
 }

@@ -1,4 +1,4 @@
-import type { World } from '../world.ts'
+import type { WorldTable } from './table.ts'
 import { DAY_MS } from './builder.ts'
 import type { Domain } from './domain.ts'
 import { phoneOf } from './phones.ts'
@@ -19,7 +19,7 @@ export interface ExpectedPhone {
 }
 
 /** What the HLR of a world says of an E.164 number. */
-export function expectPhone(world: World, number: string): ExpectedPhone {
+export function expectPhone(world: WorldTable, number: string): ExpectedPhone {
   const phone = phoneOf(world.seed, number)
   const known = phone.state === 'connected' || phone.state === 'absent'
   return {
@@ -52,7 +52,7 @@ export interface ExpectedDomain {
 }
 
 /** What a name comes to in a world: registration of the name it stands under, DNS of its own. */
-export function expectDomain(world: World, name: string): ExpectedDomain {
+export function expectDomain(world: WorldTable, name: string): ExpectedDomain {
   const own = world.findDomain(name)
   const holder = own ?? above(world, name)
   const registry = world.registries.find(({ tlds }) =>
@@ -67,7 +67,7 @@ export function expectDomain(world: World, name: string): ExpectedDomain {
 }
 
 function registrationFacts(
-  world: World,
+  world: WorldTable,
   registry: Registry | undefined,
   holder: Domain | undefined,
 ): Pick<ExpectedDomain, 'registered' | 'registrar' | 'createdDate' | 'expiryDate' | 'ageDays'> {
@@ -95,7 +95,7 @@ function registrationFacts(
 const NOTHING = { dnsHealthy: false, mxFound: false, spfFound: false, dmarcFound: false } as const
 
 function dnsFacts(
-  world: World,
+  world: WorldTable,
   name: string,
   own: Domain | undefined,
 ): Pick<ExpectedDomain, 'dnsHealthy' | 'mxFound' | 'spfFound' | 'dmarcFound'> {
@@ -117,7 +117,7 @@ function dnsFacts(
   }
 }
 
-function above(world: World, name: string): Domain | undefined {
+function above(world: WorldTable, name: string): Domain | undefined {
   for (let dot = name.indexOf('.'); dot >= 0; dot = name.indexOf('.', dot + 1)) {
     const found = world.findDomain(name.slice(dot + 1))
     if (found !== undefined) return found

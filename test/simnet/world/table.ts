@@ -1,0 +1,20 @@
+import type { BulkRule } from './bulk.ts'
+import type { Domain, MailHost } from './domain.ts'
+import type { Registry } from './registries.ts'
+
+/** A description of an internet: pure data, and what can be looked up in it. */
+export interface WorldTable {
+  readonly seed: number
+  /** Start of the UTC day. */
+  readonly todayMs: number
+  readonly domains: ReadonlyMap<string, Domain>
+  readonly hosts: ReadonlyMap<string, MailHost>
+  readonly registries: readonly Registry[]
+  /** Loopback addresses of name servers, registries and the like, by host name. */
+  readonly services: ReadonlyMap<string, string>
+  readonly bulk: BulkRule | undefined
+  /** The domain of exactly this name, from the table or by the bulk rule. */
+  findDomain(name: string): Domain | undefined
+  /** Where a mail host or service listens; undefined for a name that is neither. */
+  addressOf(host: string): string | undefined
+}
