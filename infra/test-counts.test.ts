@@ -1,7 +1,13 @@
 import { expect, test } from 'vitest'
-import { countsOf } from './test-counts.ts'
+import { countsOf, failedTests } from './test-counts.ts'
 
-const REPORT = { numPassedTests: 10, numFailedTests: 0, numPendingTests: 2, numTodoTests: 1 }
+const REPORT = {
+  numPassedTests: 10,
+  numFailedTests: 0,
+  numPendingTests: 2,
+  numTodoTests: 1,
+  testResults: [],
+}
 const CHECKS = { count: 4, failed: 0 }
 
 test('checks count as tests, and what is left out as skipped', () => {
@@ -17,4 +23,24 @@ test('a run that ends badly fails, whether or not a test did', () => {
   expect(countsOf(REPORT, 1, CHECKS)).toMatchObject({ failed: 1 })
   expect(countsOf({ ...REPORT, numFailedTests: 2 }, 1, CHECKS)).toMatchObject({ failed: 2 })
   expect(countsOf(null, 0, CHECKS)).toEqual({ passed: 4, failed: 1, skipped: 0 })
+})
+
+test('what failed is named in a line each, also a file that could not be run', () => {
+  const failing = { fullName: 'debit refuses', status: 'failed', failureMessages: ['402\nat x.ts'] }
+  const report = {
+    ...REPORT,
+    testResults: [
+      {
+        name: '/house/a.test.ts',
+        message: '',
+        assertionResults: [{ fullName: 'holds', status: 'passed', failureMessages: [] }, failing],
+      },
+      { name: '/house/b.test.ts', message: 'no such module\nat b.ts', assertionResults: [] },
+    ],
+  }
+  expect(failedTests(report, '/house')).toEqual([
+    'a.test.ts > debit refuses: 402',
+    'b.test.ts: no such module',
+  ])
+  expect(failedTests(null, '/house')).toEqual([])
 })

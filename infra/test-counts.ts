@@ -4,6 +4,17 @@ export interface TestReport {
   readonly numFailedTests: number
   readonly numPendingTests: number
   readonly numTodoTests: number
+  readonly testResults: readonly {
+    /** Path of the test file. */
+    readonly name: string
+    /** Why the file could not be run; empty where it was. */
+    readonly message: string
+    readonly assertionResults: readonly {
+      readonly fullName: string
+      readonly status: string
+      readonly failureMessages: readonly string[] | null
+    }[]
+  }[]
 }
 
 export interface TestCounts {
@@ -30,4 +41,25 @@ export function countsOf(
     failed: failedTests + checks.failed + (brokeOff ? 1 : 0),
     skipped: (report?.numPendingTests ?? 0) + (report?.numTodoTests ?? 0),
   }
+}
+
+/**
+ * One line for each test that failed and each file that could not be run: its file, its name, and the
+ * first line of why.
+ * @param root folder that the paths are shown from
+ */
+export function failedTests(report: TestReport | null, root: string): readonly string[] {
+  return (report?.testResults ?? []).flatMap(({ name, message, assertionResults }) => {
+    const file = name.startsWith(`${root}/`) ? name.slice(root.length + 1) : name
+    const failed = assertionResults.filter(({ status }) => status === 'failed')
+    if (failed.length === 0) return message === '' ? [] : [`${file}: ${firstLine(message)}`]
+    return failed.map(
+      ({ fullName, failureMessages }) =>
+        `${file} > ${fullName}: ${firstLine(failureMessages?.[0] ?? '')}`,
+    )
+  })
+}
+
+function firstLine(text: string): string {
+  return (text.split('\n', 1)[0] ?? '').slice(0, 300)
 }

@@ -1,21 +1,22 @@
 import { spawnSync } from 'node:child_process'
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { mkdir, readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { processEnvironment } from '@plumbline/runtime/settings'
-import { runTool } from './run.ts'
+import { ROOT, runTool } from './run.ts'
 import { STATIC_CHECKS, staticFaults } from './static-checks.ts'
-import { countsOf, type TestReport } from './test-counts.ts'
+import { countsOf, failedTests, type TestReport } from './test-counts.ts'
 
 // Everything: the static checks, then unit, database and whole-process tests on both backends.
-// Ends with one plain line of counts, the static checks among them.
+// A run that fails names what failed last, and its report stays in `.reports`; all end with one plain
+// line of counts, the static checks among them.
 
 /** Servers that some tests run against; where one is missing, those are left out. */
 const SERVERS = ['redis-server', 'named', 'nsd', 'knotd', 'unbound', 'postfix', 'postgrey', 'ip']
 
 const faults = await staticFaults()
-const folder = await mkdtemp(join(tmpdir(), 'tests-'))
-const report = join(folder, 'report.json')
+const report = join(ROOT, '.reports', 'tests.json')
+await mkdir(join(ROOT, '.reports'), { recursive: true })
+await rm(report, { force: true })
 process.stdout.write('\n== tests\n')
 const exitCode = await runTool('vitest', [
   'run',
@@ -24,15 +25,16 @@ const exitCode = await runTool('vitest', [
   `--outputFile.json=${report}`,
   ...process.argv.slice(2),
 ])
-const counts = countsOf(await readReport(report), exitCode, {
-  count: STATIC_CHECKS.length,
-  failed: faults.length,
-})
-await rm(folder, { recursive: true, force: true })
+const met = await readReport(report)
+const counts = countsOf(met, exitCode, { count: STATIC_CHECKS.length, failed: faults.length })
 
 const missing = SERVERS.filter((name) => !isInstalled(name))
 if (missing.length > 0) {
   process.stdout.write(`\nnot installed, and their tests left out: ${missing.join(', ')}\n`)
+}
+const failures = failedTests(met, ROOT)
+if (failures.length > 0) {
+  process.stdout.write(`\nfailed tests (report in .reports/tests.json):\n${failures.join('\n')}\n`)
 }
 if (faults.length > 0) process.stdout.write(`\nfailed checks: ${faults.join(', ')}\n`)
 const { passed, failed, skipped } = counts
