@@ -37,4 +37,8 @@ const STATEMENTS = [
   `delete from budgets where ctid = any(array(
      select ctid from budgets where day < (now() at time zone 'utc')::date - 2
       limit $1 for update skip locked))`,
+  // Gone from the store by another way; one that is still there is noted anew.
+  `delete from stray_files where ctid = any(array(
+     select ctid from stray_files where seen_at < now() - interval '400 days'
+      limit $1 for update skip locked))`,
 ] as const

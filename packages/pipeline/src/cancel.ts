@@ -11,8 +11,10 @@ import {
 import { release } from '@plumbline/metering/hold'
 import { deleteChunks } from '@plumbline/db/batches/chunks'
 import { dropTasks } from '@plumbline/db/batches/tasks'
+import { noteRemovals } from '@plumbline/db/file-store'
 import { lockOwned } from './owned.ts'
 import type { Pipeline } from './pipeline.ts'
+import { removeNoted } from './remove-files.ts'
 import type { Alongside } from './submit.ts'
 import { batchViewOf } from './view.ts'
 
@@ -78,10 +80,12 @@ export async function failBatch(
     if (row === undefined || row.lease !== lease) return undefined
     await deleteChunks(tx, id)
     const released = await releaseRest(tx, row)
-    return await moveBatch(tx, id, 'failed', {
+    const moved = await moveBatch(tx, id, 'failed', {
       error: JSON.stringify(error),
       credits_released: released,
     })
+    if (moved !== undefined) await noteRemovals(tx, [moved.source_key])
+    return moved
   })
-  if (failed !== undefined) await pipeline.storage.remove([failed.source_key])
+  if (failed !== undefined) await removeNoted(pipeline, [failed.source_key])
 }

@@ -1,8 +1,10 @@
 import { expect, test } from 'vitest'
 import { openTestPipeline, type TestPipeline } from '../../../test/support/pipeline.ts'
+import { readOpenRemovals } from '@plumbline/db/file-store'
 import { cancelBatch } from './cancel.ts'
 import { deleteBatch, expireBatches } from './erase.ts'
 import { getBatch } from './read.ts'
+import { retryRemovals } from './remove-files.ts'
 
 /** More chunks than one statement erases, and not a whole number of statements; the last row repeats the first. */
 const ROWS = 450
@@ -81,10 +83,11 @@ test('a list whose file cannot be removed does not keep another from being erase
       if (key.endsWith(ids[1] ?? '')) throw new Error('the store is away')
     },
   }
-  expect(await expireBatches({ ...pipeline, storage })).toBe(2)
+  expect(await expireBatches({ ...pipeline, storage })).toBe(3)
   const views = await Promise.all(ids.map((id) => getBatch(pipeline, owner, id)))
-  expect(views.map(({ status }) => status)).toEqual(['expired', 'completed', 'expired'])
-  expect(await expireBatches(pipeline)).toBe(1)
+  expect(views.map(({ status }) => status)).toEqual(['expired', 'expired', 'expired'])
+  const { rows } = await pipeline.db.pool.query('select key from file_removals')
+  expect(rows).toEqual([{ key: `uploads/${ids[1]}` }])
 })
 
 test('a list that waits to be started is kept for a day, however short its results are kept', async () => {
@@ -94,4 +97,39 @@ test('a list that waits to be started is kept for a day, however short its resul
   const { status, expires_at } = await getBatch(place.pipeline, place.owner, id)
   expect(status).toBe('ready')
   expect(Date.parse(expires_at ?? '') - Date.now()).toBeGreaterThan(23 * 3_600_000)
+})
+
+test('what the store does not remove stands in a table until it does', async () => {
+  await using place = await openPlace()
+  const { pipeline, owner } = place
+  const { id } = await place.read('email\na@b.example\n')
+  await pipeline.db.pool.query(`update batches set status = 'completed'`)
+  let asked = 0
+  const broken = {
+    ...pipeline.storage,
+    remove: async () => {
+      asked += 1
+      throw new Error('SlowDown')
+    },
+  }
+  await deleteBatch({ ...pipeline, storage: broken }, owner, id)
+  expect(asked).toBe(1)
+  expect(await readOpenRemovals(pipeline.db)).toMatchObject({ count: 1 })
+  // Not at once again: the store is given time.
+  expect(await retryRemovals({ ...pipeline, storage: broken })).toBe(0)
+  expect(asked).toBe(1)
+  for (let tries = 1; tries <= 30; tries += 1) {
+    const { rowCount } = await pipeline.db.pool.query(
+      `select from file_removals where next_at > clock_timestamp() + interval '61 minutes'`,
+    )
+    expect(rowCount).toBe(0)
+    await pipeline.db.pool.query('update file_removals set next_at = clock_timestamp()')
+    expect(await retryRemovals({ ...pipeline, storage: broken })).toBe(0)
+  }
+  expect(asked).toBe(31)
+  await pipeline.db.pool.query('update file_removals set next_at = clock_timestamp()')
+  await pipeline.storage.open(`uploads/${id}`).then((file) => file.destroy())
+  expect(await retryRemovals(pipeline)).toBe(1)
+  await expect(pipeline.storage.open(`uploads/${id}`)).rejects.toThrow('ENOENT')
+  expect(await readOpenRemovals(pipeline.db)).toEqual({ count: 0, oldestSeconds: 0 })
 })

@@ -10,8 +10,10 @@ import {
   type BatchOwner,
   type BatchRow,
 } from '@plumbline/db/batches/rows'
+import { noteRemovals } from '@plumbline/db/file-store'
 import { lockOwned } from './owned.ts'
 import type { Pipeline } from './pipeline.ts'
+import { removeNoted } from './remove-files.ts'
 
 /**
  * Deletes an ended or not yet started list with its file, chunks and results.
@@ -29,9 +31,10 @@ export async function deleteBatch(
     }
     await deleteChunks(tx, id)
     await deleteBatchRow(tx, id)
+    await noteRemovals(tx, filesOf(found))
     return found
   })
-  await pipeline.storage.remove(filesOf(row))
+  await removeNoted(pipeline, filesOf(row))
 }
 
 /**
@@ -52,12 +55,11 @@ export async function expireBatches(pipeline: Pipeline): Promise<number> {
 }
 
 async function expireBatch(pipeline: Pipeline, row: BatchRow): Promise<void> {
-  await pipeline.db.kysely.transaction().execute(async (tx) => {
+  const given = await pipeline.db.kysely.transaction().execute(async (tx) => {
     // It may have been started meanwhile.
     const still = await lockBatch(tx, row.id)
-    if (still === undefined || still.expires_at?.getTime() !== row.expires_at?.getTime()) return
-    // Files first: a failure in between leaves the row to be tried again.
-    await pipeline.storage.remove(filesOf(still))
+    if (still === undefined || still.expires_at?.getTime() !== row.expires_at?.getTime()) return []
+    await noteRemovals(tx, filesOf(still))
     const sums = (await sumsOf(tx, [row.id])).get(row.id)
     await deleteChunks(tx, row.id)
     await moveBatch(tx, row.id, 'expired', {
@@ -68,7 +70,9 @@ async function expireBatch(pipeline: Pipeline, row: BatchRow): Promise<void> {
       requested: '{}',
       sums: sums === undefined ? null : JSON.stringify(sums),
     })
+    return filesOf(still)
   })
+  await removeNoted(pipeline, given)
 }
 
 function filesOf(row: BatchRow): readonly string[] {

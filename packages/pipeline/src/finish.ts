@@ -4,9 +4,11 @@ import { join } from 'node:path'
 import type { StoredChunk } from '@plumbline/db/batches/chunks'
 import { readRepeatedRows } from '@plumbline/db/batches/repeated-rows'
 import { lockBatch, moveBatch, readBatch, type BatchRow } from '@plumbline/db/batches/rows'
+import { noteRemovals } from '@plumbline/db/file-store'
 import { releaseRest } from './cancel.ts'
 import { pagesOfChunks } from './chunk-pages.ts'
 import type { Pipeline } from './pipeline.ts'
+import { removeNoted } from './remove-files.ts'
 import { openRepeats } from './repeats.ts'
 import { createResultFile } from './result-file.ts'
 import { rowWriter } from './result-rows.ts'
@@ -57,7 +59,8 @@ export async function finish(
     const key = `results/${batch.id}-${lease}.csv`
     await pipeline.storage.put(key, path)
     if (!(await endBatch(pipeline, batch, lease, { ...written, key }))) {
-      await pipeline.storage.remove([key])
+      await noteRemovals(pipeline.db.kysely, [key])
+      await removeNoted(pipeline, [key])
     }
   } finally {
     await rm(path, { force: true })

@@ -7,9 +7,11 @@ import { Problem } from '@plumbline/contract/problem'
 import { lockAccount } from '@plumbline/db/accounts'
 import { batchLoad, insertBatch, readBatch } from '@plumbline/db/batches/rows'
 import type { Db, Tx } from '@plumbline/db/database'
+import { noteRemovals } from '@plumbline/db/file-store'
 import type { BatchRequest } from '@plumbline/db/tables/batches'
 import { enqueue } from '@plumbline/queue/jobs'
 import type { Pipeline } from './pipeline.ts'
+import { removeNoted } from './remove-files.ts'
 import { batchViewOf } from './view.ts'
 
 /** A list as it came in; the file lies in the scratch directory and is taken over. */
@@ -68,7 +70,10 @@ export async function submitBatch(
   } catch (error) {
     // The reply to the commit may be what was lost: then the list is there, and keeps its file.
     const stored = await readBatch(pipeline.db.kysely, id)
-    if (stored === undefined) await pipeline.storage.remove([sourceKey])
+    if (stored === undefined) {
+      await noteRemovals(pipeline.db.kysely, [sourceKey])
+      await removeNoted(pipeline, [sourceKey])
+    }
     throw error
   }
 }

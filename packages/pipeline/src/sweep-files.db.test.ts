@@ -4,11 +4,15 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { createAccount } from '@plumbline/db/accounts'
 import { insertBatch } from '@plumbline/db/batches/rows'
-import { openDatabase } from '@plumbline/db/database'
+import { openDatabase, type Db } from '@plumbline/db/database'
+import { readStoreOwner } from '@plumbline/db/file-store'
 import { openStorage } from '@plumbline/storage/open'
 import { expect, test } from 'vitest'
 import { createTestDatabase } from '../../../test/support/postgres.ts'
 import { sweepFiles } from './sweep-files.ts'
+import { ForeignStoreError, refuseForeignStore } from './sweep-store.ts'
+
+const SILENT = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} }
 
 async function openPlace() {
   await using stack = new AsyncDisposableStack()
@@ -61,24 +65,120 @@ async function openPlace() {
   }
 }
 
-test('uploads and results that no batch names are removed, all others stay', async () => {
-  await using place = await openPlace()
-  await place.insert('bat_running', 'running', null)
-  await place.insert('bat_done', 'completed', 'results/bat_done-3.csv')
-  await place.insert('bat_failed', 'failed', null)
-  for (const id of ['bat_running', 'bat_done', 'bat_failed', 'bat_none', 'bat_none.part']) {
+/** A name of a batch as the service gives it. */
+function named(word: string): string {
+  return `bat_${word.padEnd(20, 'x')}`
+}
+
+const DONE = named('done')
+const NONE = named('none')
+
+async function fill(place: Awaited<ReturnType<typeof openPlace>>): Promise<void> {
+  await place.insert(named('running'), 'running', null)
+  await place.insert(DONE, 'completed', `results/${DONE}-3.csv`)
+  await place.insert(named('failed'), 'failed', null)
+  for (const id of [named('running'), DONE, named('failed'), NONE, `${NONE}.part`]) {
     await place.put(`uploads/${id}`)
   }
-  for (const name of ['bat_done-2.csv', 'bat_done-3.csv', 'bat_none-1.csv']) {
+  for (const name of [`${DONE}-2.csv`, `${DONE}-3.csv`, `${NONE}-1.csv`]) {
     await place.put(`results/${name}`)
   }
+}
+
+async function agedBy(db: Db, days: number): Promise<void> {
+  await db.pool.query(`update stray_files set seen_at = seen_at - $1 * interval '1 day'`, [days])
+}
+
+test('uploads and results that no batch names are removed seven days after they were met', async () => {
+  await using place = await openPlace()
+  const { db } = place.pipeline
+  await fill(place)
   expect(await sweepFiles(place.pipeline)).toBe(0)
-  expect(await sweepFiles(place.pipeline, { olderThanMs: -1_000 })).toBe(5)
-  expect((await readdir(join(place.files, 'uploads'))).toSorted()).toEqual([
-    'bat_done',
-    'bat_running',
-  ])
-  expect(await readdir(join(place.files, 'results'))).toEqual(['bat_done-3.csv'])
+  await agedBy(db, 6.9)
+  expect(await sweepFiles(place.pipeline)).toBe(0)
+  await agedBy(db, 0.2)
+  expect(await sweepFiles(place.pipeline)).toBe(5)
+  expect((await readdir(join(place.files, 'uploads'))).toSorted()).toEqual([DONE, named('running')])
+  expect(await readdir(join(place.files, 'results'))).toEqual([`${DONE}-3.csv`])
+  expect((await db.pool.query('select from stray_files')).rowCount).toBe(0)
+})
+
+test('what a batch names by now is no stray any more, however long it was one', async () => {
+  await using place = await openPlace()
+  const { db } = place.pipeline
+  await place.put(`uploads/${NONE}`)
+  await sweepFiles(place.pipeline)
+  await agedBy(db, 8)
+  await place.insert(NONE, 'analyzing', null)
+  expect(await sweepFiles(place.pipeline)).toBe(0)
+  await db.pool.query('delete from batches')
+  expect(await sweepFiles(place.pipeline)).toBe(0)
+  expect(await readdir(join(place.files, 'uploads'))).toEqual([NONE])
+})
+
+test('what is newer than a restored backup has its seven days from the restore on', async () => {
+  await using place = await openPlace()
+  await fill(place)
+  // The backup knows of no file that came after it, whatever the age of these files.
+  const old = new Date(Date.now() - 30 * 86_400_000)
+  for (const id of [NONE, DONE]) await utimes(join(place.files, 'uploads', id), old, old)
+  await place.pipeline.db.pool.query('delete from batches')
+  expect(await sweepFiles(place.pipeline)).toBe(0)
+  expect(await readdir(join(place.files, 'uploads'))).toHaveLength(5)
+})
+
+test('names that are not of our form are never touched', async () => {
+  await using place = await openPlace()
+  const strange = [
+    'report.csv',
+    'bat_short',
+    `${NONE}-1.csv`,
+    `${NONE}.bak`,
+    `bat_${'y'.repeat(21)}`,
+  ]
+  for (const name of strange) await place.put(`uploads/${name}`)
+  for (const name of ['2026.csv', NONE, `${NONE}.csv`]) await place.put(`results/${name}`)
+  await sweepFiles(place.pipeline)
+  await agedBy(place.pipeline.db, 100)
+  expect(await sweepFiles(place.pipeline)).toBe(0)
+  expect(await readdir(join(place.files, 'uploads'))).toHaveLength(strange.length)
+  expect((await place.pipeline.db.pool.query('select from stray_files')).rowCount).toBe(0)
+})
+
+test('a store of another installation is refused, and nothing in it is swept', async () => {
+  await using place = await openPlace()
+  await using other = await openPlace()
+  await fill(place)
+  await sweepFiles(place.pipeline)
+  const guest = { ...other.pipeline, storage: place.pipeline.storage }
+  const warned: string[] = []
+  const log = { ...SILENT, warn: (_: object, message: string) => warned.push(message) }
+  await expect(sweepFiles(guest)).rejects.toThrow(ForeignStoreError)
+  await agedBy(place.pipeline.db, 8)
+  const owner = await readStoreOwner(place.pipeline.db)
+  await expect(sweepFiles(guest)).rejects.toThrow(
+    `the store of files is marked as that of ${owner}`,
+  )
+  await expect(refuseForeignStore({ ...guest, log })).rejects.toThrow(ForeignStoreError)
+  await refuseForeignStore({ ...place.pipeline, log })
+  expect(warned).toEqual([])
+  expect(await readdir(join(place.files, 'uploads'))).toHaveLength(5)
+})
+
+test('a store that cannot be asked keeps no program from starting, and nothing from being kept', async () => {
+  await using place = await openPlace()
+  const storage = {
+    ...place.pipeline.storage,
+    open: async () => {
+      throw new Error('AccessDenied')
+    },
+  }
+  const warned: string[] = []
+  const log = { ...SILENT, warn: (_: object, message: string) => warned.push(message) }
+  await fill(place)
+  await refuseForeignStore({ ...place.pipeline, storage, log })
+  expect(warned).toEqual(['the store of files does not say whose it is'])
+  await expect(sweepFiles({ ...place.pipeline, storage })).rejects.toThrow('AccessDenied')
 })
 
 test('scratch files are removed once nothing has written to them for hours', async () => {

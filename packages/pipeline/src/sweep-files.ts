@@ -1,41 +1,28 @@
 import { opendir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { namedFiles } from '@plumbline/db/batches/files'
-import type { Pipeline } from './pipeline.ts'
+import { sweepStore, type StoreParts } from './sweep-store.ts'
 
 const HOUR_MS = 3_600_000
 
-/** How old a file must be before it counts as left behind. */
+/** Longer than it takes to notice that a backup was restored, or that two installations share a store. */
+const STRAY_FILES_DAYS = 7
+
+/** When a file counts as left behind. */
 export interface FileAges {
-  /** Files of the store that no batch names; default an hour, their batch is written within seconds. */
-  readonly olderThanMs?: number
+  /** Files of the store that no batch names, since that is known; default seven days. */
+  readonly graceDays?: number
   /** Files in the making, since they were last written to; default six hours, longer than any run. */
   readonly scratchOlderThanMs?: number
 }
 
 /**
- * Removes what a killed process left: scratch files, and uploads and results that no batch names. Lists
- * the whole store, so it is for once in many minutes; safe to run in several processes at once.
+ * Removes what a killed process left: scratch files, and uploads and results that no batch names.
  * @returns how many files went
  */
-export async function sweepFiles(
-  pipeline: Pick<Pipeline, 'db' | 'storage' | 'scratchDir'>,
-  ages: FileAges = {},
-): Promise<number> {
-  const { olderThanMs = HOUR_MS, scratchOlderThanMs } = ages
-  let count = await sweepScratch(pipeline.scratchDir, scratchOlderThanMs)
-  for (const folder of ['uploads', 'results']) {
-    for await (const page of pipeline.storage.list(folder)) {
-      const before = Date.now() - olderThanMs
-      const old = page.filter(({ storedAt }) => storedAt.getTime() < before).map(({ key }) => key)
-      const ids = new Set(old.flatMap((key) => batchOf(key) ?? []))
-      const named = await namedFiles(pipeline.db.kysely, [...ids])
-      const orphans = old.filter((key) => !named.has(key))
-      await pipeline.storage.remove(orphans)
-      count += orphans.length
-    }
-  }
-  return count
+export async function sweepFiles(parts: StoreParts, ages: FileAges = {}): Promise<number> {
+  const { graceDays = STRAY_FILES_DAYS, scratchOlderThanMs } = ages
+  const scratch = await sweepScratch(parts.scratchDir, scratchOlderThanMs)
+  return scratch + (await sweepStore(parts, graceDays))
 }
 
 /**
@@ -59,8 +46,3 @@ export async function sweepScratch(dir: string, olderThanMs = 6 * HOUR_MS): Prom
 
 /** Names that are given to files in the making; others in the directory are not ours. */
 const SCRATCH = /^(upload|records|result|repeats|fetch)-/
-
-/** The batch of `uploads/<id>` and `results/<id>-<lease>.csv`, with what a cut copy adds. */
-function batchOf(key: string): string | undefined {
-  return /^(?:uploads|results)\/(bat_[A-Za-z0-9]+)/.exec(key)?.[1]
-}

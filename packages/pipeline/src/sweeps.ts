@@ -4,6 +4,7 @@ import { sweepExpired } from '@plumbline/db/sweep-expired'
 import { rollDue, sweepUnanswered } from '@plumbline/metering/sweep'
 import { expireBatches } from './erase.ts'
 import type { Pipeline } from './pipeline.ts'
+import { retryRemovals } from './remove-files.ts'
 import { sweepFiles } from './sweep-files.ts'
 
 const FILES_EVERY_MS = 30 * 60_000
@@ -13,6 +14,8 @@ export interface SweepOptions {
   readonly everyMs: number
   /** A debit without an answer for so long is given back (decision 12: within two minutes). */
   readonly debitTimeoutSeconds: number
+  /** Files of the store that no batch names are removed so long after they were met. */
+  readonly strayFilesDays: number
 }
 
 /**
@@ -36,10 +39,16 @@ export async function runSweeps(
     ['what ran out', () => sweepExpired(db, signal)],
     ['groups', () => sweepGroups(db.kysely)],
   ]
+  // By themselves, too: a store that hangs holds up nothing but its own.
+  const removals: readonly Sweep[] = [['removals of files', () => retryRemovals(pipeline, signal)]]
+  const files: readonly Sweep[] = [
+    ['files', () => sweepFiles(pipeline, { graceDays: options.strayFilesDays })],
+  ]
   await Promise.all([
     repeat(pipeline, debits, options.everyMs, signal),
     repeat(pipeline, others, options.everyMs, signal),
-    repeat(pipeline, [['files', () => sweepFiles(pipeline)]], FILES_EVERY_MS, signal),
+    repeat(pipeline, removals, options.everyMs, signal),
+    repeat(pipeline, files, FILES_EVERY_MS, signal),
   ])
 }
 

@@ -1,10 +1,11 @@
 import { createHash, randomBytes } from 'node:crypto'
-import { access, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { access, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { buffer, text } from 'node:stream/consumers'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { startS3, type S3Server } from '../../../test/simnet/s3/server.ts'
+import { claimStore } from './marker.ts'
 import { openStorage } from './open.ts'
 import type { Storage } from './storage.ts'
 
@@ -113,6 +114,19 @@ test('a download that breaks off is an error and leaves no file', async () => {
   server.objects.set('plumb/line/uploads/bat_1', randomBytes(300_000))
   server.cuts = 1
   await expect(storage.local('uploads/bat_1')).rejects.toThrow('aborted')
+  expect(await readdir(join(dir, 'scratch'))).toEqual([])
+})
+
+test('a store is of the installation that marks it first, and says so to others', async () => {
+  await using storage = await open()
+  await mkdir(join(dir, 'scratch'), { recursive: true })
+  const claim = (id: string) => claimStore(storage, { id, scratchDir: join(dir, 'scratch') })
+  expect(await claim('ins_first')).toEqual({ kind: 'ours' })
+  expect(server.objects.get('plumb/line/installation')?.toString()).toBe('ins_first\n')
+  expect(await claim('ins_second')).toEqual({ kind: 'foreign', owner: 'ins_first' })
+  expect(await claim('ins_first')).toEqual({ kind: 'ours' })
+  server.objects.set('plumb/line/installation', randomBytes(1_000_000))
+  expect(await claim('ins_first')).toMatchObject({ kind: 'foreign' })
   expect(await readdir(join(dir, 'scratch'))).toEqual([])
 })
 

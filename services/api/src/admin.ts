@@ -1,4 +1,5 @@
 import { readSpending } from '@plumbline/db/budget'
+import { readOpenRemovals } from '@plumbline/db/file-store'
 import { readWorkers, WORKER_KINDS, type SeenWorker } from '@plumbline/db/workers'
 import { readStandings } from '@plumbline/engines/phone/standing'
 import { depth } from '@plumbline/queue/jobs'
@@ -13,6 +14,7 @@ export function adminPages(ctx: Context): (req: IncomingMessage, res: ServerResp
   observeQueues(ctx)
   observeProviders(ctx)
   observeWorkers(ctx)
+  observeFiles(ctx)
   return (req, res) => {
     answer(ctx, req, res).catch((error: unknown) => {
       ctx.onError(error)
@@ -87,6 +89,21 @@ function observeProviders(ctx: Context): void {
       const spending = await readSpending(ctx.db)
       return [...spending].map(([budget, value]) => ({ labels: { budget }, value }))
     },
+  )
+}
+
+function observeFiles(ctx: Context): void {
+  ctx.metrics.observed(
+    'file_removals_open',
+    'Removals that the store has not confirmed.',
+    [],
+    async () => [{ labels: {}, value: (await readOpenRemovals(ctx.db)).count }],
+  )
+  ctx.metrics.observed(
+    'file_removals_oldest_seconds',
+    'Age of the oldest of them.',
+    [],
+    async () => [{ labels: {}, value: (await readOpenRemovals(ctx.db)).oldestSeconds }],
   )
 }
 

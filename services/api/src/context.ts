@@ -8,6 +8,7 @@ import { createMetering, type Metering } from '@plumbline/metering/metering'
 import { openConnections, type Connections } from '@plumbline/pipeline/connections'
 import { listLimits } from '@plumbline/pipeline/intake/limits'
 import { DEFAULT_LIMITS, type Pipeline } from '@plumbline/pipeline/pipeline'
+import { refuseForeignStore } from '@plumbline/pipeline/sweep-store'
 import { createLiveCaller, type LiveCaller } from '@plumbline/queue/live'
 import { createLocalLimiter } from '@plumbline/queue/local-limiter'
 import type { Log } from '@plumbline/runtime/log'
@@ -67,6 +68,7 @@ export async function openContext(
     dataDir: settings.DATA_DIR,
   })
   stack.use(storage)
+  await refuseForeignStore({ db, storage, scratchDir, log })
   stack.use(keepSwept(scratchDir, onError))
   const metering = stack.use(createMetering(db))
   const live = stack.use(await createLiveCaller(queue, { onError }))

@@ -25,6 +25,7 @@ export async function serveBatches(context: WorkerContext): Promise<AsyncDisposa
       {
         everyMs: settings.SWEEP_SECONDS * 1000,
         debitTimeoutSeconds: settings.DEBIT_TIMEOUT_SECONDS,
+        strayFilesDays: settings.STRAY_FILES_DAYS,
       },
       stop.signal,
     ),

@@ -3,6 +3,7 @@ import { createFraudScorer } from '@plumbline/engines/score/score'
 import { openConnections, type Connections } from '@plumbline/pipeline/connections'
 import { listLimits } from '@plumbline/pipeline/intake/limits'
 import { DEFAULT_LIMITS, type Pipeline } from '@plumbline/pipeline/pipeline'
+import { refuseForeignStore } from '@plumbline/pipeline/sweep-store'
 import type { Log } from '@plumbline/runtime/log'
 import { openFiles } from '@plumbline/storage/open'
 import { slotsOf, type WorkerSettings } from './settings.ts'
@@ -46,6 +47,7 @@ export async function openContext(
     limits: limitsOf(settings),
     log,
   }
+  await refuseForeignStore(pipeline)
   const owned = stack.move()
   return { connections, pipeline, settings, log, [Symbol.asyncDispose]: () => owned.disposeAsync() }
 }

@@ -25,6 +25,8 @@ const eachSetting = z.object({
   /** Tasks of lists of one check under way; unset: 16 of email and phone, 8 of ip, 64 of domain. */
   BULK_SLOTS: wholeNumber({ min: 1 }).optional(),
   LEASE_SECONDS: wholeNumber({ min: 2 }).default(30),
+  /** Files of the store that no batch names are removed so long after they were met. */
+  STRAY_FILES_DAYS: wholeNumber({ min: 1, max: 365 }).default(7),
 })
 
 /** When a debit without an answer is given back at the latest. Source: decision 12. */

@@ -1,0 +1,42 @@
+import { confirmRemovals, takeRemovals } from '@plumbline/db/file-store'
+import type { Pipeline } from './pipeline.ts'
+
+type Stores = Pick<Pipeline, 'db' | 'storage' | 'log'>
+
+/** Files of one try. */
+const MOST_FILES = 100
+
+/**
+ * Removes files whose removal was noted with what gave them up. Where the store fails, the note stays and
+ * the sweep tries again: to whoever asked they are gone.
+ */
+export async function removeNoted(stores: Stores, keys: readonly string[]): Promise<void> {
+  try {
+    await stores.storage.remove(keys)
+    await confirmRemovals(stores.db, keys)
+  } catch (error) {
+    stores.log.warn({ err: error, files: keys.length }, 'files not removed yet; it is tried again')
+  }
+}
+
+/**
+ * Tries again what the store has not confirmed. One file that cannot be removed does not hold up the others.
+ * @returns how many files went
+ */
+export async function retryRemovals(stores: Stores, signal?: AbortSignal): Promise<number> {
+  let count = 0
+  for (;;) {
+    const keys = await takeRemovals(stores.db, MOST_FILES)
+    for (const key of keys) {
+      if (signal?.aborted === true) return count
+      try {
+        await stores.storage.remove([key])
+        await confirmRemovals(stores.db, [key])
+        count += 1
+      } catch (error) {
+        stores.log.warn({ err: error }, 'a file is not removed yet; it is tried again')
+      }
+    }
+    if (keys.length < MOST_FILES) return count
+  }
+}

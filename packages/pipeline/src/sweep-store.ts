@@ -1,0 +1,78 @@
+import { namedFiles } from '@plumbline/db/batches/files'
+import { forgetStrays, judgeStrays, readStoreOwner } from '@plumbline/db/file-store'
+import { claimStore } from '@plumbline/storage/marker'
+import type { Pipeline } from './pipeline.ts'
+
+/** What the store is worked on with. */
+export type StoreParts = Pick<Pipeline, 'db' | 'storage' | 'scratchDir'>
+
+/** What an operator reads of a store that is another installation's, and what to do. */
+export class ForeignStoreError extends Error {
+  override readonly name = 'ForeignStoreError'
+  constructor(owner: string) {
+    super(
+      `the store of files is marked as that of ${owner}, and this database is another installation's: ` +
+        'set FILES_URL (or DATA_DIR) to a place of its own, or, where that installation is gone, ' +
+        'remove the file "installation" there',
+    )
+  }
+}
+
+/**
+ * Makes sure that the store is this installation's, and marks it where nobody has.
+ * @throws ForeignStoreError; whatever the store fails with
+ */
+export async function requireOwnStore({ db, storage, scratchDir }: StoreParts): Promise<void> {
+  const claim = await claimStore(storage, { id: await readStoreOwner(db), scratchDir })
+  if (claim.kind === 'foreign') throw new ForeignStoreError(claim.owner)
+}
+
+/**
+ * Refuses a store of another installation at the start of a program. A store that cannot be asked is told
+ * of only: it is asked again before anything in it is swept.
+ * @throws ForeignStoreError
+ */
+export async function refuseForeignStore(parts: StoreParts & Pick<Pipeline, 'log'>): Promise<void> {
+  try {
+    await requireOwnStore(parts)
+  } catch (error) {
+    if (error instanceof ForeignStoreError) throw error
+    parts.log.warn({ err: error }, 'the store of files does not say whose it is')
+  }
+}
+
+/**
+ * Removes uploads and results that no batch names, once they have been known for `graceDays`: what a killed
+ * process left. Touches only names of our own form, in a store that our marker says is ours. Lists the
+ * whole store, so it is for once in many minutes; safe to run in several processes at once.
+ * @returns how many files went
+ * @throws ForeignStoreError
+ */
+export async function sweepStore(parts: StoreParts, graceDays: number): Promise<number> {
+  await requireOwnStore(parts)
+  let count = 0
+  for (const folder of ['uploads', 'results']) {
+    for await (const page of parts.storage.list(folder)) {
+      const ours = page.map(({ key }) => key).filter((key) => batchOf(key) !== undefined)
+      const ids = new Set(ours.map((key) => batchOf(key) ?? ''))
+      const known = await namedFiles(parts.db.kysely, [...ids])
+      const named = ours.filter((key) => known.has(key))
+      const strays = ours.filter((key) => !known.has(key))
+      const due = await judgeStrays(parts.db, { strays, named }, graceDays)
+      if (due.length === 0) continue
+      await parts.storage.remove(due)
+      await forgetStrays(parts.db, due)
+      count += due.length
+    }
+  }
+  return count
+}
+
+/** The batch of a name that we give: an upload or a result, and the same with what a cut copy adds. */
+function batchOf(key: string): string | undefined {
+  const found =
+    /^(?:uploads\/(bat_[A-Za-z0-9]{20})|results\/(bat_[A-Za-z0-9]{20})-\d{1,10}\.csv)(?:\.part)?$/.exec(
+      key,
+    )
+  return found?.[1] ?? found?.[2]
+}

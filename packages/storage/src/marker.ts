@@ -1,0 +1,63 @@
+import { randomUUID } from 'node:crypto'
+import { rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Storage } from './storage.ts'
+
+/** The file of a store that says whose it is. */
+export const MARKER = 'installation'
+
+/** A marker is one short line; what is longer is none of ours. */
+const MARKER_BYTES = 256
+
+/** Whose a store is: ours, or what its marker says instead. */
+export type StoreClaim =
+  | { readonly kind: 'ours' }
+  | { readonly kind: 'foreign'; readonly owner: string }
+
+/**
+ * Reads whose a store is, and makes it ours where nobody has marked it. Of two that do so at the same
+ * moment one finds the other's mark, now or the next time.
+ * @param id what our installation is called; one word
+ * @throws where the store cannot be asked
+ */
+export async function claimStore(
+  storage: Storage,
+  { id, scratchDir }: { readonly id: string; readonly scratchDir: string },
+): Promise<StoreClaim> {
+  const met = await readMarker(storage)
+  if (met === undefined) await writeMarker(storage, id, scratchDir)
+  const owner = met ?? (await readMarker(storage))
+  return owner === id ? { kind: 'ours' } : { kind: 'foreign', owner: owner ?? 'nobody' }
+}
+
+async function readMarker(storage: Storage): Promise<string | undefined> {
+  let content = Buffer.alloc(0)
+  try {
+    for await (const piece of await storage.open(MARKER)) {
+      content = Buffer.concat([content, Buffer.from(piece as Uint8Array)])
+      if (content.length > MARKER_BYTES) break
+    }
+  } catch (error) {
+    if (isAbsent(error)) return undefined
+    throw error
+  }
+  const word = /^([\w.:-]{1,100})\s*$/.exec(content.toString('utf8'))?.[1]
+  return word ?? 'a file that is not a marker of ours'
+}
+
+async function writeMarker(storage: Storage, id: string, scratchDir: string): Promise<void> {
+  const path = join(scratchDir, `fetch-${randomUUID()}`)
+  try {
+    await writeFile(path, `${id}\n`, { flag: 'wx', mode: 0o600 })
+    await storage.put(MARKER, path)
+  } finally {
+    await rm(path, { force: true })
+  }
+}
+
+/** A local disk and an S3 store each have their own word for it. */
+function isAbsent(error: unknown): boolean {
+  if (!(error instanceof Error)) return false
+  const code = 'code' in error ? String(error.code) : ''
+  return [code, error.name, error.message].some((text) => /\b(ENOENT|NoSuchKey)\b/.test(text))
+}
