@@ -5,8 +5,9 @@ import { join } from 'node:path'
 import { openDatabase } from '@plumbline/db/database'
 import { startEmbeddedPostgres } from '@plumbline/db/embedded'
 import { migrate } from '@plumbline/db/migrate'
+import { grantServing } from '@plumbline/db/serving-role'
 import type { TestProject } from 'vitest/node'
-import { databaseUrl, onServer, TEMPLATE } from './postgres.ts'
+import { databaseUrl, onServer, servingUrlOf, TEMPLATE } from './postgres.ts'
 
 /** What a server started for the run is to the set-up. */
 interface TestServer {
@@ -49,6 +50,7 @@ async function makeTemplate(server: string): Promise<void> {
       applicationName: 'template',
     })
     await migrate(db)
+    await grantServing(db, servingUrlOf(server))
   }
   // A database that somebody is connected to cannot be copied.
   await onServer(server, `alter database ${TEMPLATE} with allow_connections false`)

@@ -1,5 +1,8 @@
+import { openDatabase } from '@plumbline/db/database'
+import { grantServing } from '@plumbline/db/serving-role'
 import { migrateQueue } from '@plumbline/queue/postgres-queues'
 import pg from 'pg'
+import { servingUrlOf } from './postgres.ts'
 
 const ATTEMPTS = 50
 const DEADLOCK_DETECTED = '40P01'
@@ -21,6 +24,8 @@ export async function losePostgresQueue(databaseUrl: string): Promise<void> {
     await client.end()
   }
   await migrateQueue(databaseUrl)
+  await using db = openDatabase({ url: databaseUrl, poolSize: 1, applicationName: 'test' })
+  await grantServing(db, servingUrlOf(databaseUrl))
 }
 
 async function dropped(client: pg.Client): Promise<boolean> {

@@ -41,6 +41,14 @@ export async function onServer(server: string, statement: string): Promise<void>
   }
 }
 
+/** The same database as a role that serves, which `grantServing` makes where it is missing. */
+export function servingUrlOf(ownerUrl: string): string {
+  const url = new URL(ownerUrl)
+  url.username = 'test_serving'
+  url.password = 'a password of tests'
+  return url.href
+}
+
 /** The URL of another database of the same server. */
 export function databaseUrl(server: string, name: string): string {
   const url = new URL(server)

@@ -10,7 +10,9 @@ import { openDatabase, type Db } from '@plumbline/db/database'
 import { createKey } from '@plumbline/db/keys'
 import { migrate } from '@plumbline/db/migrate'
 import { grantGoodwill } from '@plumbline/metering/grant'
+import { grantServing } from '@plumbline/db/serving-role'
 import { migrateQueue } from '@plumbline/queue/postgres-queues'
+import { servingUrlOf } from './postgres.ts'
 
 /** How a service of a test or benchmark is set up. */
 export interface ServiceOptions {
@@ -70,13 +72,17 @@ export async function startService(options: ServiceOptions): Promise<TestService
   )
   await migrate(db)
   await migrateQueue(options.databaseUrl)
+  const servingUrl = servingUrlOf(options.databaseUrl)
+  await grantServing(db, servingUrl)
   const env = {
     ...process.env,
     LOG_LEVEL: process.env['TEST_LOG_LEVEL'] ?? 'fatal',
     PORT: '0',
     ADMIN_PORT: '0',
     DATA_DIR: dataDir,
-    DATABASE_URL: options.databaseUrl,
+    // As in production: no program owns a table.
+    DATABASE_URL: servingUrl,
+    WORKERS_WAIT_SECONDS: '0',
     ...(options.redisUrl === undefined ? {} : { REDIS_URL: options.redisUrl }),
     // Tests and benchmarks call faster than an account should.
     RATE_LIMIT_PER_SECOND: '1000000',

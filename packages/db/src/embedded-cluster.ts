@@ -8,6 +8,9 @@ import { randomBase62 } from './ids.ts'
 /** Name of the cluster's user and of its database. */
 export const NAME = 'plumbline'
 
+/** The role that the service works as: what it may do, a migration grants. */
+export const SERVING_NAME = 'plumbline_serving'
+
 /** What `postmaster.pid` says of the server that has the data open. */
 export interface PidFile {
   readonly pid: number
@@ -15,9 +18,12 @@ export interface PidFile {
   readonly ready: boolean
 }
 
-/** The password of the cluster's user; chosen the first time. */
-export async function readPassword(home: string): Promise<string> {
-  const path = join(home, 'password')
+/** A password of the cluster, of its user or of the role that serves; chosen the first time. */
+export async function readPassword(
+  home: string,
+  file: 'password' | 'serving-password',
+): Promise<string> {
+  const path = join(home, file)
   try {
     // Whoever comes second reads what the first wrote.
     await writeFile(path, randomBase62(32), { flag: 'wx', mode: 0o600 })

@@ -12,6 +12,7 @@ import {
   NAME,
   readPassword,
   readPidFile,
+  SERVING_NAME,
   signal,
 } from './embedded-cluster.ts'
 import { preparePlace, type Place } from './embedded-place.ts'
@@ -29,7 +30,10 @@ export interface EmbeddedOptions {
 
 /** The packaged Postgres while it runs. */
 export interface EmbeddedPostgres {
+  /** As the user that made the cluster: for migrations alone. */
   readonly url: string
+  /** As the role that the service works as, which the first migration makes. */
+  readonly servingUrl: string
   /** Whether the server was started by another process, which ends it. */
   readonly joined: boolean
   /** Ends the server where it is ours; waits until its files are closed. */
@@ -74,14 +78,19 @@ export async function startEmbeddedPostgres(options: EmbeddedOptions): Promise<E
   const home = resolve(options.dataDir, 'postgres')
   const place = await preparePlace(home, options.warn ?? (() => undefined))
   const data = join(place.base, 'data')
-  const password = await readPassword(home)
+  const password = await readPassword(home, 'password')
+  const servingPassword = await readPassword(home, 'serving-password')
+  const withServing = (server: Omit<EmbeddedPostgres, 'servingUrl'>): EmbeddedPostgres => ({
+    ...server,
+    servingUrl: servingUrlOf(server.url, servingPassword),
+  })
   await makeCluster(place, data, password)
   const deadline = Date.now() + START_MS
   for (;;) {
     const running = await runningServer(data, password)
-    if (running !== undefined) return running
+    if (running !== undefined) return withServing(running)
     const started = await startServer(options, { home, place, data, password })
-    if (started !== undefined) return started
+    if (started !== undefined) return withServing(started)
     if (Date.now() > deadline) throw new Error(`Postgres did not start: ${await logTail(home)}`)
     await delay(200)
   }
@@ -98,7 +107,7 @@ interface Cluster {
 async function runningServer(
   data: string,
   password: string,
-): Promise<EmbeddedPostgres | undefined> {
+): Promise<Omit<EmbeddedPostgres, 'servingUrl'> | undefined> {
   const deadline = Date.now() + STOP_MS
   for (let unowned = 0; Date.now() < deadline;) {
     const file = await readPidFile(data)
@@ -147,7 +156,7 @@ const PASSING =
 async function startServer(
   options: EmbeddedOptions,
   cluster: Cluster,
-): Promise<EmbeddedPostgres | undefined> {
+): Promise<Omit<EmbeddedPostgres, 'servingUrl'> | undefined> {
   const port = options.port ?? (await freePort())
   const child = await spawnServer(cluster, { ...SETTINGS, ...options.settings, port: String(port) })
   const exited = exitOf(child)
@@ -257,6 +266,13 @@ async function ownServer(url: string): Promise<pg.Pool> {
 
 function urlOf(port: number, password: string): string {
   return `postgres://${NAME}:${password}@127.0.0.1:${port}/${NAME}`
+}
+
+function servingUrlOf(owner: string, password: string): string {
+  const url = new URL(owner)
+  url.username = SERVING_NAME
+  url.password = password
+  return url.href
 }
 
 async function logTail(home: string): Promise<string> {

@@ -10,7 +10,7 @@ import pg from 'pg'
 import type { Consumer, ConsumerOptions, Producer, QueueBackend } from './backend.ts'
 import { openConsumer, openProducer } from './bullmq.ts'
 import { openServerClock } from './clock.ts'
-import type { QueueName } from './names.ts'
+import { QUEUE_NAMES, type QueueName } from './names.ts'
 import { createShelf } from './shelf.ts'
 
 /** What queues on Postgres need. */
@@ -32,14 +32,36 @@ const SCHEMA = 'bullmq'
  */
 const UNSYNCED = '-c synchronous_commit=off'
 
-/** Brings BullMQ's own schema to its newest form; any number of processes may call it at once. */
+/**
+ * Brings BullMQ's own schema to its newest form, with a sequence of ids for each queue, which it would
+ * make with the first job: who adds jobs need not be let make anything. Any number of processes may call it
+ * at once.
+ */
 export async function migrateQueue(databaseUrl: string): Promise<void> {
   const client = new pg.Client({ connectionString: databaseUrl, application_name: 'plumbline' })
   await client.connect()
   try {
     await runMigrations(client, SCHEMA)
+    const { rows } = await client.query<{ name: string }>(
+      `select format('%I.%I', $1::text, ${SCHEMA}.job_id_seq_name(queue)) as name
+       from unnest($2::text[]) as queue`,
+      [SCHEMA, QUEUE_NAMES],
+    )
+    for (const { name } of rows) await makeSequence(client, name)
   } finally {
     await client.end()
+  }
+}
+
+/** Two that make one at the same moment are told so by the server, whatever `if not exists` says. */
+const MADE_MEANWHILE = ['42P07', '23505']
+
+async function makeSequence(client: pg.Client, name: string): Promise<void> {
+  try {
+    await client.query(`create sequence if not exists ${name}`)
+  } catch (error) {
+    if (!(error instanceof pg.DatabaseError)) throw error
+    if (!MADE_MEANWHILE.includes(error.code ?? '')) throw error
   }
 }
 

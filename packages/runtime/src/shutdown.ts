@@ -42,3 +42,12 @@ export async function runUntilStopped(
 export function tellReady(facts: Readonly<Record<string, string | number>> = {}): void {
   if (process.send !== undefined) process.send({ ready: true, ...facts })
 }
+
+/** Settles once the parent process has said a word to this program. */
+export async function parentSays(word: string): Promise<void> {
+  await new Promise<void>((resolve) => {
+    process.on('message', (said) => {
+      if (said === word) resolve()
+    })
+  })
+}

@@ -17,6 +17,11 @@ export const storeSettings = {
   DEBIT_TIMEOUT_SECONDS: wholeNumber({ min: 1 }).default(60),
 }
 
+/** The database as the role that owns its tables, for migrations alone; unset: `DATABASE_URL`. */
+export function migrateDatabaseUrl(): z.ZodOptional<z.ZodString> {
+  return z.string('expected a postgres:// address').optional()
+}
+
 /** What keys start with: `svc` gives `svc_live_...`. */
 export function keyPrefix(): z.ZodDefault<z.ZodString> {
   return z

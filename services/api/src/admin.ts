@@ -8,6 +8,7 @@ import { countOpenChunks } from '@plumbline/db/batches/open-chunks'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Context } from './context.ts'
 import { checkReadiness } from './readiness.ts'
+import { kindsAway } from './start-up.ts'
 
 /** Answers the operator: `/metrics` in the Prometheus text format and `/readyz` with its detail. */
 export function adminPages(ctx: Context): (req: IncomingMessage, res: ServerResponse) => void {
@@ -34,7 +35,8 @@ async function answer(ctx: Context, req: IncomingMessage, res: ServerResponse): 
     case '/readyz': {
       const checks = await checkReadiness(ctx)
       const ready = checks.every(({ ok }) => ok)
-      const body = JSON.stringify({ ready, checks, workers: await workersOf(ctx) })
+      const away = await kindsAway(ctx.db).catch(() => [])
+      const body = JSON.stringify({ ready, checks, away, workers: await workersOf(ctx) })
       return send(res, ready ? 200 : 503, 'application/json; charset=utf-8', body)
     }
     default:

@@ -22,6 +22,7 @@ import { createRate, orOwn } from './rate.ts'
 import { grantAhead } from './rate-share.ts'
 import { keepSwept } from './scratch.ts'
 import type { ApiSettings } from './settings.ts'
+import { createStartUp, type StartUp } from './start-up.ts'
 
 /** What the routes work with; built once, closed in reverse. */
 export interface Context extends AsyncDisposable {
@@ -37,6 +38,7 @@ export interface Context extends AsyncDisposable {
   readonly scoreFraud: FraudScorer
   readonly gate: Gate
   readonly once: OnceStore
+  readonly startUp: StartUp
   /** Aborted when the program stops: event streams end, and readiness says no. */
   readonly stopping: AbortSignal
   /** Notes a fault that no caller waits for. */
@@ -47,7 +49,7 @@ export interface Context extends AsyncDisposable {
 export async function openContext(
   settings: ApiSettings,
   log: Log,
-  stopping: AbortSignal,
+  { stopping, found }: { readonly stopping: AbortSignal; readonly found: Promise<void> },
 ): Promise<Context> {
   await using stack = new AsyncDisposableStack()
   const onError = (error: unknown): void => log.error({ err: error }, 'fault in the background')
@@ -77,6 +79,11 @@ export async function openContext(
   const once = { db, runMs, balances: gate.balances, onError }
   const pipeline = { db, queue, storage, scoreFraud, scratchDir, limits: limitsOf(settings), log }
   const metrics = createMetrics()
+  const startUp = createStartUp({
+    db,
+    found,
+    workersWaitMs: settings.WORKERS_WAIT_SECONDS * 1_000,
+  })
   const owned = stack.move()
   return {
     settings,
@@ -90,6 +97,7 @@ export async function openContext(
     scoreFraud,
     gate,
     once,
+    startUp,
     stopping,
     onError,
     [Symbol.asyncDispose]: () => owned.disposeAsync(),

@@ -1,6 +1,6 @@
 import { createLog } from '@plumbline/runtime/log'
 import { readSettings } from '@plumbline/runtime/settings'
-import { runUntilStopped, tellReady } from '@plumbline/runtime/shutdown'
+import { parentSays, runUntilStopped, tellReady } from '@plumbline/runtime/shutdown'
 import { startOrExit } from '@plumbline/runtime/start'
 import { serve } from './serve.ts'
 import { apiSettings } from './settings.ts'
@@ -9,9 +9,12 @@ const program = 'api'
 const settings = await startOrExit(program, () => readSettings(apiSettings))
 const log = createLog({ name: program, level: settings.LOG_LEVEL })
 
+/** Whoever starts the service on one machine says when the command line finds it. */
+const found = process.argv.includes('--found-later') ? parentSays('found') : undefined
+
 const graceMs = settings.DRAIN_SECONDS * 1_000 + 10_000
 await runUntilStopped({ program, log, graceMs }, async (stop) => {
-  const api = await serve(settings, log, stop)
+  const api = await serve(settings, log, stop, found)
   log.info({ address: api.address, port: api.port, admin_port: api.adminPort }, 'api ready')
   tellReady({ port: api.port, adminPort: api.adminPort })
   return api

@@ -12,13 +12,17 @@ export interface Check {
 /** How long a check may take. */
 const CHECK_MS = 2_000
 
-/** Looks at everything that a call needs: the database, the queue, and that the program is not stopping. */
+/**
+ * Looks at everything that a call needs: the database, the queue, that the service has come up once, and
+ * that the program is not stopping.
+ */
 export async function checkReadiness(ctx: Context): Promise<readonly Check[]> {
   return await Promise.all([
     check('database', () => pingDatabase(ctx.db)),
     check('queue', () => ctx.pipeline.queue.ping()),
     check('running', async () => {
       if (ctx.stopping.aborted) throw new Error('the program is stopping')
+      await ctx.startUp.check()
     }),
   ])
 }

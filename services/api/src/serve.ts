@@ -13,10 +13,18 @@ export interface Api extends AsyncDisposable {
   readonly adminPort: number
 }
 
-/** Opens everything and takes calls; closes in reverse: calls first, then what they worked with. */
-export async function serve(settings: ApiSettings, log: Log, stop: AbortSignal): Promise<Api> {
+/**
+ * Opens everything and takes calls; closes in reverse: calls first, then what they worked with.
+ * @param found settles once the service can be found by those who look for it; at once where absent
+ */
+export async function serve(
+  settings: ApiSettings,
+  log: Log,
+  stop: AbortSignal,
+  found: Promise<void> = Promise.resolve(),
+): Promise<Api> {
   await using stack = new AsyncDisposableStack()
-  const ctx = stack.use(await openContext(settings, log, stop))
+  const ctx = stack.use(await openContext(settings, log, { stopping: stop, found }))
   const admin = stack.use(await listenForAdmin(adminPages(ctx), settings.ADMIN_PORT))
   const server = stack.use(
     await listen(ctx, createApp(ctx), {

@@ -30,6 +30,8 @@ const eachSetting = z.object({
   /** Streams of events that one account may have open on this process. */
   EVENT_STREAMS_LIMIT: count(20),
   MAX_CONNECTIONS: count(10_000),
+  /** How long after its start `/readyz` waits for a worker of each kind. */
+  WORKERS_WAIT_SECONDS: count(60, { min: 0, max: 3_600 }),
   /** How long a stop says so on `/readyz` before no more calls are taken. */
   STOP_DELAY_SECONDS: count(1, { min: 0, max: 600 }),
   /** What a stop waits for calls that are under way. */

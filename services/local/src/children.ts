@@ -17,7 +17,7 @@ export interface Program {
 
 /** Everything that a machine runs: the API, a worker for the four checks, one for lists. */
 export const PROGRAMS: readonly Program[] = [
-  { name: 'api', main: 'api/src/main.ts', args: [], heapMegabytes: 256 },
+  { name: 'api', main: 'api/src/main.ts', args: ['--found-later'], heapMegabytes: 256 },
   {
     name: 'worker',
     main: 'worker/src/main.ts',
@@ -45,24 +45,33 @@ export interface Supervised extends AsyncDisposable {
   readonly pid: number | undefined
 }
 
+/** How a program is run. */
+export interface SuperviseOptions {
+  readonly env: Environment
+  readonly log: Log
+  readonly graceMs: number
+  /** Called whenever the program takes work, the first time and after each new start; `tell` says a word to it. */
+  readonly onReady?: (facts: ReadyFacts, tell: (word: string) => void) => void
+}
+
 /** Starts a program and keeps it running until disposed. */
-export function supervise(
-  program: Program,
-  options: { env: Environment; log: Log; graceMs: number },
-): Supervised {
+export function supervise(program: Program, options: SuperviseOptions): Supervised {
   let child: ChildProcess | undefined
   let wasReady = false
   const stopping = new AbortController()
   const { promise: ready, resolve, reject } = Promise.withResolvers<ReadyFacts>()
   const run = async (): Promise<void> => {
     while (!stopping.signal.aborted) {
-      child = start(program, options.env)
-      child.on('message', (message) => {
+      const started = start(program, options.env)
+      child = started
+      started.on('message', (message) => {
         if (!isReady(message)) return
         wasReady = true
         resolve(message)
+        // One that has ended meanwhile hears no more, and is started again.
+        options.onReady?.(message, (word) => started.send(word, () => undefined))
       })
-      const [code, signal]: unknown[] = await once(child, 'exit')
+      const [code, signal]: unknown[] = await once(started, 'exit')
       if (stopping.signal.aborted) return
       // What keeps it from starting the first time stays; it has said what.
       if (!wasReady) {

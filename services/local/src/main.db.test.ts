@@ -1,14 +1,19 @@
-import { spawn, type ChildProcess } from 'node:child_process'
+import { execFile, spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { createServer } from 'node:net'
 import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { openDatabase } from '@plumbline/db/database'
+import { readWorkers, WORKER_KINDS } from '@plumbline/db/workers'
 import { processEnvironment } from '@plumbline/runtime/settings'
 import { expect, test } from 'vitest'
-import { createTestDatabase } from '../../../test/support/postgres.ts'
+import { createTestDatabase, servingUrlOf } from '../../../test/support/postgres.ts'
 
 const MAIN = fileURLToPath(new URL('main.ts', import.meta.url))
+const CLI = fileURLToPath(new URL('../../cli/src/main.ts', import.meta.url))
 const START_MS = 60_000
 
 test(
@@ -53,3 +58,81 @@ test(
   },
   START_MS,
 )
+
+test(
+  'who waits for /readyz to say yes then finds the service by the command line, and a worker of each kind',
+  async () => {
+    await using stack = new AsyncDisposableStack()
+    const database = stack.use(await createTestDatabase())
+    const dataDir = await mkdtemp(join(tmpdir(), 'plumbline-local-'))
+    stack.defer(() => rm(dataDir, { recursive: true, force: true }))
+    const port = await freePort()
+    const env = {
+      ...processEnvironment(),
+      DATABASE_URL: servingUrlOf(database.url),
+      MIGRATE_DATABASE_URL: database.url,
+      DATA_DIR: dataDir,
+      REDIS_URL: '',
+      PORT: String(port),
+      ADMIN_PORT: '0',
+      DRAIN_SECONDS: '1',
+    }
+    const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', MAIN], {
+      env,
+      stdio: ['ignore', 'ignore', 'inherit'],
+    })
+    const ended = once(child, 'exit')
+    stack.defer(async () => {
+      child.kill('SIGTERM')
+      await ended
+    })
+    const statuses = await untilReady(`http://127.0.0.1:${port}/readyz`, child)
+    const facts = JSON.parse(await readFile(join(dataDir, 'service.json'), 'utf8')) as {
+      readonly databaseUrl: string
+      readonly adminUrl: string
+    }
+    expect(facts.databaseUrl).toBe(servingUrlOf(database.url))
+    await using db = openDatabase({
+      url: facts.databaseUrl,
+      poolSize: 1,
+      applicationName: 'test',
+    })
+    expect(new Set((await readWorkers(db)).map(({ kind }) => kind))).toEqual(new Set(WORKER_KINDS))
+    // Without what tells a command where the service is, but the data directory.
+    const { stdout } = await promisify(execFile)(process.execPath, [CLI, 'account', 'list'], {
+      env: { PATH: processEnvironment()['PATH'], DATA_DIR: dataDir },
+    })
+    expect(stdout).toContain('owner@localhost')
+    expect(statuses.every((status) => status === 503)).toBe(true)
+
+    // A kind that goes away later shows to the operator alone.
+    await db.pool.query(`delete from workers where kind = 'phone'`)
+    const detail = (await (await fetch(new URL('/readyz', facts.adminUrl))).json()) as object
+    expect(detail).toMatchObject({ ready: true, away: ['phone'] })
+    expect((await fetch(`http://127.0.0.1:${port}/readyz`)).status).toBe(200)
+  },
+  START_MS,
+)
+
+/** Asks until the answer is 200; the statuses before that. */
+async function untilReady(url: string, child: ChildProcess): Promise<readonly number[]> {
+  const statuses: number[] = []
+  for (;;) {
+    if (child.exitCode !== null) throw new Error(`the service ended with ${child.exitCode}`)
+    const answer = await fetch(url).catch(() => undefined)
+    if (answer?.status === 200) return statuses
+    if (answer !== undefined) statuses.push(answer.status)
+    await new Promise((resolve) => setTimeout(resolve, 5))
+  }
+}
+
+async function freePort(): Promise<number> {
+  const probe = createServer()
+  probe.listen(0, '127.0.0.1')
+  await once(probe, 'listening')
+  const address = probe.address()
+  probe.close()
+  await once(probe, 'close')
+  if (address === null || typeof address === 'string') throw new Error('no free port')
+  return address.port
+}

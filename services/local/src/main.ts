@@ -1,17 +1,18 @@
 import { mkdir } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { openDatabase } from '@plumbline/db/database'
-import { startEmbeddedPostgres } from '@plumbline/db/embedded'
+import { startEmbeddedPostgres, type EmbeddedPostgres } from '@plumbline/db/embedded'
 import { migrate } from '@plumbline/db/migrate'
+import { grantServing } from '@plumbline/db/serving-role'
 import { migrateQueue } from '@plumbline/queue/postgres-queues'
 import { createLog, type Log } from '@plumbline/runtime/log'
-import { processEnvironment, readSettings } from '@plumbline/runtime/settings'
+import { processEnvironment, readSettings, type Environment } from '@plumbline/runtime/settings'
 import { runUntilStopped, tellReady } from '@plumbline/runtime/shutdown'
 import { startOrExit } from '@plumbline/runtime/start'
-import { PROGRAMS, supervise } from './children.ts'
+import { PROGRAMS, supervise, type ReadyFacts } from './children.ts'
 import { createFirstAccount, type FirstAccount } from './first-account.ts'
 import { ownDataDir } from './owner.ts'
-import { writeServiceFile } from './service-file.ts'
+import { removeServiceFile, writeServiceFile } from './service-file.ts'
 import { localSettings, type LocalSettings } from './settings.ts'
 
 // Everything on one machine: Postgres where none is given, the API, a worker for the checks and one
@@ -28,7 +29,7 @@ const stopMs = 2 * (settings.DRAIN_SECONDS * 1000 + GRACE_BEYOND_DRAIN_MS) + 30_
 await runUntilStopped({ program, log, graceMs: stopMs }, () => startEverything(settings, log))
 
 async function startEverything(
-  { DATA_DIR, DATABASE_URL, REDIS_URL, KEY_PREFIX, HOST, DRAIN_SECONDS }: LocalSettings,
+  { DATA_DIR, REDIS_URL, KEY_PREFIX, HOST, DRAIN_SECONDS, ...given }: LocalSettings,
   out: Log,
 ): Promise<AsyncDisposable> {
   const dataDir = resolve(DATA_DIR)
@@ -36,58 +37,107 @@ async function startEverything(
   await using stack = new AsyncDisposableStack()
   // Before anything of the directory is touched.
   stack.use(await ownDataDir(dataDir))
-  const databaseUrl = DATABASE_URL ?? (await startPostgres(dataDir, stack, out))
-  const firstAccount = await prepareDatabase(databaseUrl, KEY_PREFIX)
+  const urls = await databaseUrls(given, dataDir, stack, out)
+  const firstAccount = await prepareDatabase(urls, KEY_PREFIX)
 
-  const env = { ...processEnvironment(), DATA_DIR: dataDir, DATABASE_URL: databaseUrl }
+  const announced = Promise.withResolvers<string>()
+  const announce = async (facts: ReadyFacts, tell: (word: string) => void): Promise<void> => {
+    const url = `http://${HOST.includes(':') ? `[${HOST}]` : HOST}:${String(facts['port'])}`
+    const adminUrl = `http://127.0.0.1:${String(facts['adminPort'])}`
+    await writeServiceFile(dataDir, {
+      pid: process.pid,
+      url,
+      adminUrl,
+      databaseUrl: urls.serving,
+      redisUrl: REDIS_URL ?? null,
+      keyPrefix: KEY_PREFIX,
+    })
+    tell('found')
+    announced.resolve(url)
+  }
+  const unannounced = (error: unknown): void => {
+    out.error({ err: error }, 'the command line does not find the service')
+    announced.reject(error)
+  }
   const graceMs = DRAIN_SECONDS * 1000 + GRACE_BEYOND_DRAIN_MS
+  const shared = { env: environmentOfChildren(dataDir, urls.serving), log: out, graceMs }
   const [api, ...workers] = PROGRAMS.map((program) =>
-    supervise(program, { env, log: out, graceMs }),
+    supervise(program, {
+      ...shared,
+      ...(program.name === 'api' && {
+        onReady: (facts, tell) => void announce(facts, tell).catch(unannounced),
+      }),
+    }),
   )
   // The API first: what it still answers needs the workers.
   stack.defer(async () => {
     await api?.[Symbol.asyncDispose]()
     await Promise.all(workers.map((worker) => worker[Symbol.asyncDispose]()))
   })
-  const [facts] = await Promise.all([api?.ready, ...workers.map((worker) => worker.ready)])
-  const url = `http://${HOST.includes(':') ? `[${HOST}]` : HOST}:${String(facts?.['port'])}`
-  const adminUrl = `http://127.0.0.1:${String(facts?.['adminPort'])}`
-  stack.use(
-    await writeServiceFile(dataDir, {
-      pid: process.pid,
-      url,
-      adminUrl,
-      databaseUrl,
-      redisUrl: REDIS_URL ?? null,
-      keyPrefix: KEY_PREFIX,
-    }),
-  )
+  stack.defer(() => removeServiceFile(dataDir))
+  const [url] = await Promise.all([
+    announced.promise,
+    api?.ready,
+    ...workers.map((worker) => worker.ready),
+  ])
   greet(url, firstAccount)
   tellReady({ url })
   const owned = stack.move()
   return { [Symbol.asyncDispose]: () => owned.disposeAsync() }
 }
 
+/** The database as the role that migrates, and as the one that serves. */
+interface DatabaseUrls {
+  readonly owner: string
+  readonly serving: string
+}
+
+async function databaseUrls(
+  {
+    DATABASE_URL: serving,
+    MIGRATE_DATABASE_URL: owner = serving,
+  }: Pick<LocalSettings, 'DATABASE_URL' | 'MIGRATE_DATABASE_URL'>,
+  dataDir: string,
+  stack: AsyncDisposableStack,
+  out: Log,
+): Promise<DatabaseUrls> {
+  if (serving !== undefined && owner !== undefined) return { owner, serving }
+  const { url, servingUrl } = await startPostgres(dataDir, stack, out)
+  return { owner: url, serving: servingUrl }
+}
+
+/** What the programs read, without what is for migrations alone; secrets of files they read by themselves. */
+function environmentOfChildren(dataDir: string, databaseUrl: string): Environment {
+  const {
+    MIGRATE_DATABASE_URL: _owner,
+    MIGRATE_DATABASE_URL_FILE: _ownerFile,
+    DATABASE_URL_FILE: _servingFile,
+    ...passed
+  } = processEnvironment()
+  return { ...passed, DATA_DIR: dataDir, DATABASE_URL: databaseUrl }
+}
+
 async function startPostgres(
   dataDir: string,
   stack: AsyncDisposableStack,
   out: Log,
-): Promise<string> {
+): Promise<EmbeddedPostgres> {
   const postgres = await startEmbeddedPostgres({
     dataDir,
     warn: (message) => out.warn({}, message),
   })
   stack.defer(() => postgres.stop())
-  return postgres.url
+  return postgres
 }
 
 async function prepareDatabase(
-  databaseUrl: string,
+  { owner, serving }: DatabaseUrls,
   service: string,
 ): Promise<FirstAccount | undefined> {
-  await using db = openDatabase({ url: databaseUrl, poolSize: 2, applicationName: 'local' })
+  await using db = openDatabase({ url: owner, poolSize: 2, applicationName: 'local' })
   await migrate(db)
-  await migrateQueue(databaseUrl)
+  await migrateQueue(owner)
+  if (owner !== serving) await grantServing(db, serving)
   return await createFirstAccount(db, service)
 }
 

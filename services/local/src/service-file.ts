@@ -1,5 +1,7 @@
-import { rm, writeFile } from 'node:fs/promises'
+import { rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+
+const FILE = 'service.json'
 
 /** What the command line needs to find the service that runs on a data directory. */
 export interface ServiceFacts {
@@ -11,12 +13,17 @@ export interface ServiceFacts {
   readonly keyPrefix: string
 }
 
-/** Writes `service.json`, readable by its owner only: it holds the way into the database. */
-export async function writeServiceFile(
-  dataDir: string,
-  facts: ServiceFacts,
-): Promise<AsyncDisposable> {
-  const path = join(dataDir, 'service.json')
-  await writeFile(path, `${JSON.stringify(facts, null, 2)}\n`, { mode: 0o600 })
-  return { [Symbol.asyncDispose]: async () => await rm(path, { force: true }) }
+/**
+ * Writes `service.json`, whole or not at all, readable by its owner only: it holds the way into the
+ * database.
+ */
+export async function writeServiceFile(dataDir: string, facts: ServiceFacts): Promise<void> {
+  const path = join(dataDir, FILE)
+  await writeFile(`${path}.new`, `${JSON.stringify(facts, null, 2)}\n`, { mode: 0o600 })
+  await rename(`${path}.new`, path)
+}
+
+/** Removes it: the service has ended. */
+export async function removeServiceFile(dataDir: string): Promise<void> {
+  await rm(join(dataDir, FILE), { force: true })
 }

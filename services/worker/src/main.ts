@@ -1,6 +1,7 @@
 import { CHECKS } from '@plumbline/contract/products'
 import { openDatabase } from '@plumbline/db/database'
 import { migrate } from '@plumbline/db/migrate'
+import { grantServing } from '@plumbline/db/serving-role'
 import { WORKER_KINDS } from '@plumbline/db/workers'
 import { migrateQueue } from '@plumbline/queue/postgres-queues'
 import { createLog } from '@plumbline/runtime/log'
@@ -41,10 +42,14 @@ async function startWorker(): Promise<AsyncDisposable> {
   return { [Symbol.asyncDispose]: () => owned.disposeAsync() }
 }
 
-async function runMigrations({ DATABASE_URL }: WorkerSettings): Promise<void> {
-  await using db = openDatabase({ url: DATABASE_URL, poolSize: 1, applicationName: 'migrate' })
+async function runMigrations({
+  DATABASE_URL,
+  MIGRATE_DATABASE_URL: url = DATABASE_URL,
+}: WorkerSettings): Promise<void> {
+  await using db = openDatabase({ url, poolSize: 1, applicationName: 'migrate' })
   await migrate(db)
-  await migrateQueue(DATABASE_URL)
+  await migrateQueue(url)
+  if (url !== DATABASE_URL) await grantServing(db, DATABASE_URL)
 }
 
 function readKinds(words: readonly string[]): readonly Kind[] {

@@ -31,6 +31,15 @@ export function reportHealth(
     }
     if (!stop.signal.aborted) await reportWorker(connections.db, { name, kind, health: rows })
   }
+  /** That it lives is told before what it leans on is looked at, which may take long. */
+  async function reportLife(): Promise<void> {
+    const rows = reporters.map(({ kind }) =>
+      reportWorker(connections.db, { name, kind, health: [] }),
+    )
+    for (const row of await Promise.allSettled(rows)) {
+      if (row.status === 'rejected') log.warn({ err: row.reason as unknown }, 'no report made')
+    }
+  }
   async function reportAll(): Promise<void> {
     const rounds = await Promise.allSettled(reporters.map(report))
     for (const round of rounds) {
@@ -44,7 +53,7 @@ export function reportHealth(
     await reportAll()
     busy = false
   }
-  void tick()
+  void reportLife().then(tick)
   const timer = setInterval(() => void tick(), REPORT_MS)
   timer.unref()
   return {

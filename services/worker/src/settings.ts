@@ -4,11 +4,12 @@ import { findListsDir, updatedListsDir as updatedDir } from '@plumbline/engines/
 import { DEFAULT_SLOTS, type Slots } from '@plumbline/pipeline/pipeline'
 import { engineSettings } from '@plumbline/runtime/engine-settings'
 import { wholeNumber, wholeNumbers } from '@plumbline/runtime/settings'
-import { logLevel, storeSettings } from '@plumbline/runtime/store-settings'
+import { logLevel, migrateDatabaseUrl, storeSettings } from '@plumbline/runtime/store-settings'
 import { z } from 'zod'
 
 const eachSetting = z.object({
   ...storeSettings,
+  MIGRATE_DATABASE_URL: migrateDatabaseUrl(),
   ...engineSettings,
   ...wholeNumbers(LIST_LIMITS),
   ...wholeNumbers({

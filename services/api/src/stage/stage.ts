@@ -4,6 +4,7 @@ import { CHECKS, type Check } from '@plumbline/contract/products'
 import { createAccount } from '@plumbline/db/accounts'
 import { openDatabase, type Db } from '@plumbline/db/database'
 import { createKey } from '@plumbline/db/keys'
+import { grantServing } from '@plumbline/db/serving-role'
 import { createMetering, type Metering } from '@plumbline/metering/metering'
 import { serveLive } from '@plumbline/queue/live-server'
 import { migrateQueue } from '@plumbline/queue/postgres-queues'
@@ -14,7 +15,7 @@ import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { outcomeFor } from '../../../../test/support/instant-engines.ts'
-import { createTestDatabase } from '../../../../test/support/postgres.ts'
+import { createTestDatabase, servingUrlOf } from '../../../../test/support/postgres.ts'
 import {
   openPostgresTestQueue,
   openRedisTestQueue,
@@ -81,8 +82,11 @@ export async function openStage(env: Readonly<Record<string, string>> = {}): Pro
   stack.defer(() => rm(dataDir, { recursive: true, force: true }))
   const db = stack.use(openDatabase({ url: database.url, poolSize: 4, applicationName: 'test' }))
   const metering = stack.use(createMetering(db))
+  const servingUrl = servingUrlOf(database.url)
+  await grantServing(db, servingUrl)
   const settings = readSettings(apiSettings, {
-    DATABASE_URL: database.url,
+    DATABASE_URL: servingUrl,
+    WORKERS_WAIT_SECONDS: '0',
     DATA_DIR: dataDir,
     PORT: '0',
     ADMIN_PORT: '0',

@@ -1,0 +1,211 @@
+import { migrateQueue } from '@plumbline/queue/postgres-queues'
+import type pg from 'pg'
+import { expect, test } from 'vitest'
+import { createTestDatabase, servingUrlOf } from '../../../test/support/postgres.ts'
+import { openDatabase } from './database.ts'
+import { scramVerifier } from './scram.ts'
+import { grantServing } from './serving-role.ts'
+
+async function openPlace() {
+  await using stack = new AsyncDisposableStack()
+  const database = stack.use(await createTestDatabase())
+  await migrateQueue(database.url)
+  const owner = stack.use(openDatabase({ url: database.url, poolSize: 4, applicationName: 'test' }))
+  const servingUrl = servingUrlOf(database.url)
+  await grantServing(owner, servingUrl)
+  const serving = stack.use(openDatabase({ url: servingUrl, poolSize: 2, applicationName: 'test' }))
+  const owned = stack.move()
+  return { owner, serving, servingUrl, [Symbol.asyncDispose]: () => owned.disposeAsync() }
+}
+
+const SERVING = 'test_serving'
+
+/** What a role may do, one line for all things of a schema with the same rights. */
+async function rightsOf(db: pg.Pool, schema: string): Promise<Readonly<Record<string, string[]>>> {
+  const { rows } = await db.query<{ rights: string; names: string[] }>(
+    `select rights, array_agg(name order by name) as names from (
+       select c.relname::text as name,
+         coalesce((select string_agg(a.privilege_type, ' ' order by a.privilege_type)
+           from aclexplode(c.relacl) a where a.grantee in (0, $2::regrole)), 'nothing') as rights
+       from pg_class c
+       where c.relnamespace = $1::regnamespace and c.relkind in ('r', 'p', 'v', 'm', 'f')) each
+     group by rights order by rights`,
+    [schema, SERVING],
+  )
+  return Object.fromEntries(rows.map(({ rights, names }) => [rights, names]))
+}
+
+test('the role that serves has these rights and no others', async () => {
+  await using place = await openPlace()
+  expect(await rightsOf(place.owner.pool, 'public')).toMatchInlineSnapshot(`
+    {
+      "DELETE INSERT SELECT UPDATE": [
+        "accounts",
+        "api_keys",
+        "batches",
+        "budgets",
+        "chunks",
+        "credit_accounts",
+        "credit_holds",
+        "credit_unanswered",
+        "durable_entries",
+        "file_removals",
+        "file_store_owner",
+        "idempotency_keys",
+        "leases",
+        "letters",
+        "memory_entries",
+        "parts",
+        "rate_buckets",
+        "repeated_rows",
+        "stray_files",
+        "task_groups",
+        "tasks",
+        "workers",
+      ],
+      "INSERT SELECT": [
+        "credit_entries",
+      ],
+      "SELECT": [
+        "migrations",
+        "plans",
+      ],
+    }
+  `)
+  expect(await rightsOf(place.owner.pool, 'bullmq')).toMatchInlineSnapshot(`
+    {
+      "DELETE INSERT SELECT UPDATE": [
+        "dedup",
+        "dedup_next",
+        "event",
+        "job",
+        "job_dependency",
+        "job_log",
+        "meta",
+        "metrics",
+        "rate_limit",
+        "relay_inbox",
+        "relay_node",
+        "relay_retained",
+        "relay_subscription",
+        "scheduler",
+      ],
+      "SELECT": [
+        "migration",
+      ],
+    }
+  `)
+  const { rows } = await place.owner.pool.query(
+    `select rolsuper, rolcreaterole, rolcreatedb, rolbypassrls, rolreplication,
+       has_schema_privilege(oid, 'public', 'create') as makes,
+       has_schema_privilege(oid, 'bullmq', 'create') as makes_queues,
+       has_database_privilege(oid, current_database(), 'create') as makes_schemas,
+       (select count(*)::int from pg_auth_members m where m.member = r.oid) as memberships,
+       (select count(*)::int from pg_class c where c.relowner = r.oid) as owned
+     from pg_roles r where rolname = $1`,
+    [SERVING],
+  )
+  expect(rows).toEqual([
+    {
+      rolsuper: false,
+      rolcreaterole: false,
+      rolcreatedb: false,
+      rolbypassrls: false,
+      rolreplication: false,
+      makes: false,
+      makes_queues: false,
+      makes_schemas: false,
+      memberships: 0,
+      owned: 0,
+    },
+  ])
+})
+
+test.each([
+  'update credit_entries set packs_delta = 1000000',
+  'delete from credit_entries',
+  'truncate credit_entries',
+  'alter table credit_entries disable trigger append_only',
+  'drop trigger append_only on credit_entries',
+  'drop table credit_entries',
+  'alter table credit_entries owner to test_serving',
+  'create trigger mine before insert on credit_entries for each row execute function suppress_redundant_updates_trigger()',
+  `set session_replication_role = 'replica'`,
+  'create or replace function credit_entries_append_only() returns trigger language plpgsql as $$ begin return new; end $$',
+  'create function public.now() returns timestamptz language sql as $$ select clock_timestamp() $$',
+  'create schema mine',
+  'set role plumbline',
+  `update plans set monthly_credits = 1000000000`,
+  `delete from migrations`,
+  `copy (select 1) to program 'true'`,
+])('the role that serves cannot: %s', async (statement) => {
+  await using place = await openPlace()
+  await expect(place.serving.pool.query(statement)).rejects.toMatchObject({ code: '42501' })
+})
+
+test('rights that were added by hand are taken away by the next migration, and nothing is written without need', async () => {
+  await using place = await openPlace()
+  const { owner, serving, servingUrl } = place
+  await owner.pool.query(`grant all on credit_entries, accounts to ${SERVING}`)
+  await owner.pool.query(`revoke select on batches from ${SERVING}`)
+  await grantServing(owner, servingUrl)
+  await expect(serving.pool.query('delete from credit_entries')).rejects.toThrow('denied')
+  await expect(serving.pool.query('truncate accounts cascade')).rejects.toThrow('denied')
+  await serving.pool.query('select from batches')
+  const version = 'select sum(xmin::text::bigint)::text as sum from pg_class'
+  const before = await owner.pool.query(version)
+  await grantServing(owner, servingUrl)
+  expect((await owner.pool.query(version)).rows).toEqual(before.rows)
+})
+
+test('migrations at the same moment grant alike', async () => {
+  await using place = await openPlace()
+  await place.owner.pool.query(`revoke all on all tables in schema public from ${SERVING}`)
+  await Promise.all(Array.from({ length: 4 }, () => grantServing(place.owner, place.servingUrl)))
+  await place.serving.pool.query('select from batches')
+})
+
+test('a role that is a superuser or has the rights of the owner is refused', async () => {
+  await using place = await openPlace()
+  const name = `mighty_${process.pid}`
+  await place.owner.pool.query(`create role ${name} login superuser`)
+  try {
+    const url = new URL(place.servingUrl)
+    url.username = name
+    await expect(grantServing(place.owner, url.href)).rejects.toThrow(
+      `the role "${name}" of DATABASE_URL is a superuser`,
+    )
+  } finally {
+    await place.owner.pool.query(`drop role ${name}`)
+  }
+})
+
+test('a missing role is made with a password that stands in no statement', async () => {
+  await using place = await openPlace()
+  const name = `made_${process.pid}`
+  const url = new URL(place.servingUrl)
+  url.username = name
+  url.password = encodeURIComponent('Grüße & mehr: 50 %')
+  try {
+    await grantServing(place.owner, url.href)
+    await using db = openDatabase({ url: url.href, poolSize: 1, applicationName: 'test' })
+    await db.pool.query('select from batches')
+    const { rows } = await place.owner.pool.query<{ kept: string }>(
+      'select rolpassword as kept from pg_authid where rolname = $1',
+      [name],
+    )
+    const [, salt = ''] = /^SCRAM-SHA-256\$4096:([^$]+)\$/.exec(rows[0]?.kept ?? '') ?? []
+    expect(rows[0]?.kept).toBe(scramVerifier('Grüße & mehr: 50 %', Buffer.from(salt, 'base64')))
+  } finally {
+    await place.owner.pool.query(`drop owned by ${name}; drop role ${name}`)
+  }
+})
+
+test('a role that may make no other says what to do where the one that serves is missing', async () => {
+  await using place = await openPlace()
+  const url = new URL(place.servingUrl)
+  url.username = `missing_${process.pid}`
+  await expect(grantServing(place.serving, url.href)).rejects.toThrow(
+    `make it with "create role missing_${process.pid} login password '...'"`,
+  )
+})

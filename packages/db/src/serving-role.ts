@@ -1,0 +1,146 @@
+import pg from 'pg'
+import type { Db } from './database.ts'
+import { scramVerifier } from './scram.ts'
+
+/** Schemas that the product keeps: its own, and the queue's. */
+const SCHEMAS = ['public', 'bullmq'] as const
+
+/** What only a migration writes: what was run, and the plans of the contract. */
+const READ_ONLY = ['migrations', 'migration', 'plans']
+
+/** A table with a trigger of this name is never changed, only added to. */
+const APPEND_ONLY = 'append_only'
+
+/** Any number that no other advisory lock of the product uses. */
+const LOCK = 7_586_205_102
+
+/**
+ * Lets the role of `servingUrl` do what the service needs, and nothing else: it owns nothing, and can add to
+ * the ledger but not change, empty or alter it. The role is made where it is missing, with the password of
+ * the URL. For the end of every migration; nothing is done where the role is that of `db` itself.
+ *
+ * @param db a session of the role that migrates, which owns the tables
+ * @throws with what to do where the role is missing and cannot be made, or has rights of its own
+ */
+export async function grantServing(db: Db, servingUrl: string): Promise<void> {
+  const client = await db.pool.connect()
+  try {
+    const role = await servingRole(client, servingUrl)
+    if (role !== undefined) {
+      await client.query('begin')
+      await client.query('select pg_advisory_xact_lock($1)', [LOCK])
+      await refuseMighty(client, role)
+      for (const statement of await missingGrants(client, role)) await client.query(statement)
+      await client.query('commit')
+    }
+    client.release()
+  } catch (error) {
+    client.release(true)
+    throw error
+  }
+}
+
+async function servingRole(client: pg.PoolClient, servingUrl: string): Promise<string | undefined> {
+  const url = new URL(servingUrl)
+  const name = decodeURIComponent(url.username)
+  if (name === '') throw new Error('DATABASE_URL names no user; expected that of the service')
+  const { rows } = await client.query<{ own: boolean; known: boolean }>(
+    `select current_user = $1 as own, exists (select from pg_roles where rolname = $1) as known`,
+    [name],
+  )
+  if (rows[0]?.own === true) return undefined
+  if (rows[0]?.known !== true) await makeRole(client, name, decodeURIComponent(url.password))
+  return name
+}
+
+/** Roles are of the whole server: another database's migration may make it at the same moment. */
+const MADE_MEANWHILE = ['42710', '23505']
+
+async function makeRole(client: pg.PoolClient, name: string, password: string): Promise<void> {
+  const secret = password === '' ? '' : ` password ${pg.escapeLiteral(scramVerifier(password))}`
+  try {
+    await client.query(`create role ${pg.escapeIdentifier(name)} login${secret}`)
+  } catch (cause) {
+    if (!(cause instanceof pg.DatabaseError)) throw cause
+    if (MADE_MEANWHILE.includes(cause.code ?? '')) return
+    throw new Error(
+      `the role "${name}" of DATABASE_URL is missing and could not be made; make it with ` +
+        `"create role ${name} login password '...'" and migrate again`,
+      { cause },
+    )
+  }
+}
+
+/** A role with all rights anyway would be taken for one without. */
+async function refuseMighty(client: pg.PoolClient, role: string): Promise<void> {
+  const { rowCount } = await client.query(
+    `select from pg_roles where rolname = $1
+       and (rolsuper or rolcreaterole or rolbypassrls or pg_has_role(oid, current_user::regrole, 'member'))`,
+    [role],
+  )
+  if (rowCount === 0) return
+  throw new Error(
+    `the role "${role}" of DATABASE_URL is a superuser, makes roles or has the rights of the one that ` +
+      'migrates; take these away, or leave MIGRATE_DATABASE_URL unset',
+  )
+}
+
+interface Kept {
+  readonly name: string
+  readonly has: readonly string[]
+  readonly wanted: readonly string[]
+}
+
+/** Only what differs: a grant writes to the catalogue, which every session would have to read anew. */
+async function missingGrants(client: pg.PoolClient, role: string): Promise<readonly string[]> {
+  const grantee = pg.escapeIdentifier(role)
+  const { rows: schemas } = await client.query<{ name: string; used: boolean; filled: boolean }>(
+    `select nspname as name, has_schema_privilege($2, oid, 'usage') as used,
+       has_schema_privilege($2, oid, 'create') as filled
+     from pg_namespace where nspname = any($1) order by nspname`,
+    [SCHEMAS, role],
+  )
+  const statements = schemas.flatMap(({ name, used, filled }) => [
+    ...(used ? [] : [`grant usage on schema ${name} to ${grantee}`]),
+    // As servers before 15 come, and databases that were brought over from them.
+    ...(filled ? [`revoke create on schema ${name} from public, ${grantee}`] : []),
+  ])
+  for (const { name, has, wanted } of await keptThings(client, role)) {
+    if (has.toSorted().join() === wanted.toSorted().join()) continue
+    if (has.length > 0) statements.push(`revoke all on ${name} from ${grantee}`)
+    statements.push(`grant ${wanted.join(', ')} on ${name} to ${grantee}`)
+  }
+  return statements
+}
+
+/** Tables and sequences that the migrating role may give rights to, with those the role has and should have. */
+async function keptThings(client: pg.PoolClient, role: string): Promise<readonly Kept[]> {
+  const { rows } = await client.query<{
+    relname: string
+    name: string
+    kind: string
+    appended: boolean
+    has: string[]
+  }>(
+    `select c.relname, format('%I.%I', n.nspname, c.relname) as name, c.relkind::text as kind,
+       exists (select from pg_trigger t where t.tgrelid = c.oid and t.tgname = $3) as appended,
+       array(select a.privilege_type from aclexplode(c.relacl) a
+         where a.grantee = $2::regrole) as has
+     from pg_class c join pg_namespace n on n.oid = c.relnamespace
+     where n.nspname = any($1) and c.relkind in ('r', 'p', 'v', 'S')
+       and pg_has_role(c.relowner, 'usage')
+     order by n.nspname, c.relname`,
+    [SCHEMAS, pg.escapeIdentifier(role), APPEND_ONLY],
+  )
+  return rows.map(({ relname, name, kind, appended, has }) => ({
+    name: kind === 'S' ? `sequence ${name}` : name,
+    has,
+    wanted: wantedOn(relname, kind, appended),
+  }))
+}
+
+function wantedOn(name: string, kind: string, appended: boolean): readonly string[] {
+  if (kind === 'S') return ['USAGE', 'SELECT']
+  if (READ_ONLY.includes(name)) return ['SELECT']
+  return appended ? ['SELECT', 'INSERT'] : ['SELECT', 'INSERT', 'UPDATE', 'DELETE']
+}

@@ -1,0 +1,44 @@
+import { openDatabase } from '@plumbline/db/database'
+import { forgetWorker, reportWorker, WORKER_KINDS, type WorkerKind } from '@plumbline/db/workers'
+import { expect, test } from 'vitest'
+import { createTestDatabase } from '../../../test/support/postgres.ts'
+import { createStartUp } from './start-up.ts'
+
+async function openPlace(workersWaitMs: number) {
+  await using stack = new AsyncDisposableStack()
+  const database = stack.use(await createTestDatabase())
+  const db = stack.use(openDatabase({ url: database.url, poolSize: 2, applicationName: 'test' }))
+  const found = Promise.withResolvers<void>()
+  const startUp = createStartUp({ db, found: found.promise, workersWaitMs })
+  const owned = stack.move()
+  return {
+    startUp,
+    found: async () => {
+      found.resolve()
+      await found.promise
+    },
+    lives: (kind: WorkerKind) => reportWorker(db, { name: `w-${kind}`, kind, health: [] }),
+    leaves: (kind: WorkerKind) => forgetWorker(db, `w-${kind}`),
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  }
+}
+
+test('a start is over once the service is found and each kind lives, and stays so', async () => {
+  await using place = await openPlace(60_000)
+  await expect(place.startUp.check()).rejects.toThrow('the service is starting')
+  await place.found()
+  for (const kind of WORKER_KINDS) {
+    await expect(place.startUp.check()).rejects.toThrow(`no worker lives yet for ${kind}`)
+    await place.lives(kind)
+  }
+  await expect(place.startUp.check()).resolves.toBeUndefined()
+  await place.leaves('phone')
+  await expect(place.startUp.check()).resolves.toBeUndefined()
+})
+
+test('a start that no command line finds is not over, however long ago it was', async () => {
+  await using place = await openPlace(0)
+  await expect(place.startUp.check()).rejects.toThrow('the service is starting')
+  await place.found()
+  await expect(place.startUp.check()).resolves.toBeUndefined()
+})
