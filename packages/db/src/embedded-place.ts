@@ -45,15 +45,15 @@ const SHARED_PLACE = '/var/lib/plumbline'
  */
 export async function preparePlace(home: string, warn: (message: string) => void): Promise<Place> {
   const user = process.getuid?.() === 0 ? await unprivilegedUser() : undefined
-  await makeHome(home)
+  await makeHome(home, user)
   const base = await reachableBase(home, user, warn)
   return { base, user, programs: await preparePrograms(base, user) }
 }
 
-/** Directories of our own making let others through, whatever the mask, but not look. */
-async function makeHome(home: string): Promise<void> {
-  const made = await mkdir(home, { recursive: true })
-  if (made === undefined) return
+/** Directories of our own making let a user of the server's own through, whatever the mask, but not look. */
+async function makeHome(home: string, user: ServerUser | undefined): Promise<void> {
+  const made = await mkdir(home, { recursive: true, mode: 0o700 })
+  if (made === undefined || user === undefined) return
   for (let path = home; path.startsWith(made); path = dirname(path)) await chmod(path, 0o711)
 }
 
@@ -81,14 +81,16 @@ async function reachableBase(
   const linked = await readlink(elsewhere).catch(() => undefined)
   if (linked !== undefined) return linked
   const inside = join(home, 'server')
-  await mkdir(inside, { recursive: true })
+  await mkdir(inside, { recursive: true, mode: 0o700 })
   await chown(inside, user.uid, user.gid)
   if (canWrite(inside, user)) return inside
   // The data directory is given to us, so we may let others through it; the way there is not ours.
   const dataDir = dirname(home)
   await chmod(dataDir, ((await stat(dataDir)).mode & 0o7777) | 0o011)
   if (canWrite(inside, user)) return inside
-  await mkdir(SHARED_PLACE, { recursive: true, mode: 0o755 })
+  if ((await mkdir(SHARED_PLACE, { recursive: true })) !== undefined) {
+    await chmod(SHARED_PLACE, 0o711)
+  }
   const outside = await mkdtemp(join(SHARED_PLACE, 'db-'))
   await chown(outside, user.uid, user.gid)
   if (!canWrite(outside, user)) {

@@ -33,7 +33,7 @@ export function openRepeats(bits: Buffer | null, path: string): Repeats {
   // Start and end of each kept text, by rank among the repeated rows; 0 is "not kept".
   const ends = new Float64Array(ranks.count)
   const sizes = new Uint32Array(ranks.count)
-  const file = openSync(path, 'w+')
+  const file = openSync(path, 'w+', 0o600)
   let pending: Buffer[] = []
   let pendingBytes = 0
   let end = 0

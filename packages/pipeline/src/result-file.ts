@@ -11,7 +11,7 @@ export interface ResultFile extends AsyncDisposable {
 
 /** Makes an empty file; closed, not removed, when disposed. */
 export async function createResultFile(path: string): Promise<ResultFile> {
-  const file = await open(path, 'w')
+  const file = await open(path, 'w', 0o600)
   const hash = createHash('sha256')
   let bytes = 0
   return {

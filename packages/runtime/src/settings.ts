@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { fileVariable, isSecret, readSecretFile } from './secret-files.ts'
 
 /** The environment as a program sees it. */
 export type Environment = Readonly<Record<string, string | undefined>>
@@ -15,29 +16,58 @@ export function processEnvironment(): Environment {
 
 /**
  * Reads a program's settings from the environment. An empty variable counts as unset; a malformed
- * one is an error that lists every fault, never a default.
+ * one is an error that lists every fault, never a default. A secret may stand in a file instead, which
+ * the variable with `_FILE` behind its name points to.
  */
 export function readSettings<S extends z.ZodObject>(
   schema: S,
   environment: Environment = processEnvironment(),
 ): Readonly<z.infer<S>> {
-  const given: Record<string, string> = {}
-  for (const name of Object.keys(schema.shape)) {
-    const value = environment[name]
-    if (value !== undefined && value !== '') given[name] = value
-  }
+  const { given, faults } = gather(Object.keys(schema.shape), environment)
   const parsed = schema.safeParse(given)
-  if (parsed.success) return Object.freeze(parsed.data)
-  const faults = parsed.error.issues.map(
-    (issue) => `  ${issue.path.join('.')}: ${issue.message} (got ${shown(given, issue.path[0])})`,
-  )
-  const count = faults.length === 1 ? 'a fault' : `${faults.length} faults`
-  throw new SettingsError(`The settings have ${count}:\n${faults.join('\n')}`)
+  if (parsed.success && faults.length === 0) return Object.freeze(parsed.data)
+  const unread = new Set<PropertyKey | undefined>(faults.map(({ name }) => name))
+  const malformed = (parsed.error?.issues ?? []).filter(({ path }) => !unread.has(path[0]))
+  const lines = [
+    ...faults.map(({ name, fault }) => `  ${fileVariable(name)}: ${fault}`),
+    ...malformed.map(
+      ({ path, message }) => `  ${path.join('.')}: ${message} (got ${shown(given, path[0])})`,
+    ),
+  ]
+  const count = lines.length === 1 ? 'a fault' : `${lines.length} faults`
+  throw new SettingsError(`The settings have ${count}:\n${lines.join('\n')}`)
+}
+
+interface Gathered {
+  readonly given: Readonly<Record<string, string>>
+  /** Secrets whose files cannot be used. */
+  readonly faults: readonly { readonly name: string; readonly fault: string }[]
+}
+
+function gather(names: readonly string[], environment: Environment): Gathered {
+  const given: Record<string, string> = {}
+  const faults: { name: string; fault: string }[] = []
+  for (const name of names) {
+    const value = environment[name] ?? ''
+    const path = isSecret(name) ? (environment[fileVariable(name)] ?? '') : ''
+    if (value !== '' && path !== '') {
+      faults.push({ name, fault: `expected one of it and ${name}, met both` })
+    } else if (path !== '') {
+      try {
+        given[name] = readSecretFile(path)
+      } catch (error) {
+        faults.push({ name, fault: error instanceof Error ? error.message : String(error) })
+      }
+    } else if (value !== '') given[name] = value
+  }
+  return { given, faults }
 }
 
 function shown(given: Record<string, string>, name: PropertyKey | undefined): string {
   if (typeof name !== 'string' || given[name] === undefined) return 'nothing'
-  return /KEY|SECRET|PASSWORD|URL/.test(name) ? 'a value that is not shown' : `"${given[name]}"`
+  return isSecret(name) || /KEY|SECRET|PASSWORD|URL/.test(name)
+    ? 'a value that is not shown'
+    : `"${given[name]}"`
 }
 
 /** A whole number with bounds. */

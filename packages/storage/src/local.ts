@@ -1,19 +1,23 @@
 import { createReadStream } from 'node:fs'
-import { copyFile, mkdir, open, opendir, rename, rm, stat } from 'node:fs/promises'
+import { copyFile, lchown, mkdir, open, opendir, rename, rm, stat } from 'node:fs/promises'
 import { dirname, join, normalize, sep } from 'node:path'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import { LIST_PAGE, type Storage, type StoredFile } from './storage.ts'
 
+/** Folders and files are for the user of the service alone. */
+const FOLDER_MODE = 0o700
+const FILE_MODE = 0o600
+
 /** Files below one directory of this machine. */
 export async function openLocalStorage(url: URL): Promise<Storage> {
   const root = fileURLToPath(url)
-  await mkdir(root, { recursive: true })
+  await makeFolder(root)
   return {
     put: async (key, path) => {
       const target = within(root, key)
-      await mkdir(dirname(target), { recursive: true })
-      await flush(path)
+      await makeFolder(dirname(target))
+      await settle(path, dirname(target))
       await move(path, target)
       await flush(dirname(target))
     },
@@ -66,6 +70,32 @@ function within(root: string, key: string): string {
   return path
 }
 
+/**
+ * Makes a folder where it is missing, as the owner of the one above it: a program that runs as root beside
+ * others that do not leaves nothing that they cannot use.
+ */
+async function makeFolder(path: string): Promise<void> {
+  const made = await mkdir(path, { recursive: true, mode: FOLDER_MODE })
+  if (made === undefined || process.getuid?.() !== 0) return
+  const { uid, gid } = await stat(dirname(path))
+  await lchown(path, uid, gid)
+}
+
+/** Puts a file on the disk as it is to lie in a folder: for the folder's owner alone. */
+async function settle(path: string, folder: string): Promise<void> {
+  const file = await open(path, 'r')
+  try {
+    await file.chmod(FILE_MODE)
+    if (process.getuid?.() === 0) {
+      const { uid, gid } = await stat(folder)
+      await file.chown(uid, gid)
+    }
+    await file.sync()
+  } finally {
+    await file.close()
+  }
+}
+
 async function flush(path: string): Promise<void> {
   const file = await open(path, 'r')
   try {
@@ -83,7 +113,7 @@ async function move(from: string, to: string): Promise<void> {
     // Another file system: copy beside the target first, so that the rename stays atomic.
     const beside = `${to}.part`
     await copyFile(from, beside)
-    await flush(beside)
+    await settle(beside, dirname(to))
     await rename(beside, to)
     await rm(from, { force: true })
   }

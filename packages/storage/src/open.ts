@@ -1,6 +1,6 @@
-import { mkdir } from 'node:fs/promises'
+import { chmod, mkdir } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
-import { pathToFileURL } from 'node:url'
+import { fileURLToPath, pathToFileURL } from 'node:url'
 import { openLocalStorage } from './local.ts'
 import { openS3Storage } from './s3.ts'
 import type { Storage } from './storage.ts'
@@ -35,7 +35,10 @@ export async function openFiles(options: {
   dataDir: string
 }): Promise<{ storage: Storage; scratchDir: string }> {
   const scratchDir = join(resolve(options.dataDir), 'scratch')
-  await mkdir(scratchDir, { recursive: true })
+  await mkdir(scratchDir, { recursive: true, mode: 0o700 })
   const url = filesUrl(options.url, options.dataDir)
+  const usual = options.url === undefined ? [fileURLToPath(url)] : []
+  // Made by an older version, they may be open to others.
+  for (const folder of [scratchDir, ...usual]) await chmod(folder, 0o700).catch(() => undefined)
   return { storage: await openStorage({ url, scratchDir }), scratchDir }
 }

@@ -75,7 +75,7 @@ export function openS3Storage(url: URL, scratchDir: string): Storage {
       const path = join(scratchDir, `fetch-${randomUUID()}`)
       const release = async (): Promise<void> => await rm(path, { force: true })
       try {
-        await pipeline(await open(key), createWriteStream(path))
+        await pipeline(await open(key), createWriteStream(path, { mode: 0o600 }))
       } catch (error) {
         await release()
         throw error

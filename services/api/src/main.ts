@@ -1,4 +1,7 @@
+import { readAwsSecrets } from '@plumbline/runtime/aws-secrets'
+import { leaveRoot } from '@plumbline/runtime/leave-root'
 import { createLog } from '@plumbline/runtime/log'
+import { keepFilesPrivate } from '@plumbline/runtime/private-files'
 import { readSettings } from '@plumbline/runtime/settings'
 import { parentSays, runUntilStopped, tellReady } from '@plumbline/runtime/shutdown'
 import { startOrExit } from '@plumbline/runtime/start'
@@ -6,8 +9,14 @@ import { serve } from './serve.ts'
 import { apiSettings } from './settings.ts'
 
 const program = 'api'
-const settings = await startOrExit(program, () => readSettings(apiSettings))
+keepFilesPrivate()
+const settings = await startOrExit(program, () => {
+  readAwsSecrets()
+  return readSettings(apiSettings)
+})
 const log = createLog({ name: program, level: settings.LOG_LEVEL })
+const needs = { ...settings, reads: [settings.SCORE_WEIGHTS_FILE], port: settings.PORT }
+await startOrExit(program, () => leaveRoot(needs, (message) => log.warn({}, message)))
 
 /** Whoever starts the service on one machine says when the command line finds it. */
 const found = process.argv.includes('--found-later') ? parentSays('found') : undefined

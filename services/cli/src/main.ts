@@ -1,3 +1,4 @@
+import { keepFilesPrivate } from '@plumbline/runtime/private-files'
 import { processEnvironment } from '@plumbline/runtime/settings'
 import { runCli } from './program.ts'
 
@@ -8,6 +9,7 @@ const SAME_SIGNAL_MS = 1_000
 /** What is left open by then does not keep the program. */
 const LINGER_MS = 2_000
 
+keepFilesPrivate()
 const stop = new AbortController()
 let firstSignalAt: number | undefined
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {

@@ -1,4 +1,4 @@
-import { mkdir } from 'node:fs/promises'
+import { chmod, mkdir, stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { openDatabase } from '@plumbline/db/database'
 import { startEmbeddedPostgres, type EmbeddedPostgres } from '@plumbline/db/embedded'
@@ -6,6 +6,7 @@ import { migrate } from '@plumbline/db/migrate'
 import { grantServing } from '@plumbline/db/serving-role'
 import { migrateQueue } from '@plumbline/queue/postgres-queues'
 import { createLog, type Log } from '@plumbline/runtime/log'
+import { keepFilesPrivate } from '@plumbline/runtime/private-files'
 import { processEnvironment, readSettings, type Environment } from '@plumbline/runtime/settings'
 import { runUntilStopped, tellReady } from '@plumbline/runtime/shutdown'
 import { startOrExit } from '@plumbline/runtime/start'
@@ -22,6 +23,7 @@ import { localSettings, type LocalSettings } from './settings.ts'
 const GRACE_BEYOND_DRAIN_MS = 10_000
 
 const program = 'Plumbline'
+keepFilesPrivate()
 const settings = await startOrExit(program, () => readSettings(localSettings))
 const log = createLog({ name: 'local', level: settings.LOG_LEVEL, destination: 2 })
 // The API and then the workers each have their drain and what goes beyond it.
@@ -34,6 +36,7 @@ async function startEverything(
 ): Promise<AsyncDisposable> {
   const dataDir = resolve(DATA_DIR)
   await mkdir(dataDir, { recursive: true })
+  await closeToOthers(dataDir)
   await using stack = new AsyncDisposableStack()
   // Before anything of the directory is touched.
   stack.use(await ownDataDir(dataDir))
@@ -84,6 +87,14 @@ async function startEverything(
   tellReady({ url })
   const owned = stack.move()
   return { [Symbol.asyncDispose]: () => owned.disposeAsync() }
+}
+
+/** An older version left it open. Under root others are let through to what is theirs, but may not look. */
+async function closeToOthers(dataDir: string): Promise<void> {
+  const others = process.getuid?.() === 0 ? 0o066 : 0o077
+  const { mode } = await stat(dataDir)
+  // Of somebody else it stays as that one wants it.
+  await chmod(dataDir, mode & 0o7777 & ~others).catch(() => undefined)
 }
 
 /** The database as the role that migrates, and as the one that serves. */

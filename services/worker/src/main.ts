@@ -4,7 +4,10 @@ import { migrate } from '@plumbline/db/migrate'
 import { grantServing } from '@plumbline/db/serving-role'
 import { WORKER_KINDS } from '@plumbline/db/workers'
 import { migrateQueue } from '@plumbline/queue/postgres-queues'
+import { readAwsSecrets } from '@plumbline/runtime/aws-secrets'
+import { leaveRoot } from '@plumbline/runtime/leave-root'
 import { createLog } from '@plumbline/runtime/log'
+import { keepFilesPrivate } from '@plumbline/runtime/private-files'
 import { readSettings } from '@plumbline/runtime/settings'
 import { runUntilStopped, tellReady } from '@plumbline/runtime/shutdown'
 import { startOrExit } from '@plumbline/runtime/start'
@@ -20,8 +23,15 @@ type Kind = (typeof KINDS)[number]
 
 const kinds = readKinds(process.argv.slice(2))
 const program = `worker ${kinds.join(' ')}`
-const settings = await startOrExit(program, () => readSettings(workerSettings))
+keepFilesPrivate()
+const settings = await startOrExit(program, () => {
+  readAwsSecrets()
+  return readSettings(workerSettings)
+})
 const log = createLog({ name: program, level: settings.LOG_LEVEL })
+const { SCORE_WEIGHTS_FILE, LISTS_DIR, IP_CITY_DB, IP_ASN_DB } = settings
+const needs = { ...settings, reads: [SCORE_WEIGHTS_FILE, LISTS_DIR, IP_CITY_DB, IP_ASN_DB] }
+await startOrExit(program, () => leaveRoot(needs, (message) => log.warn({}, message)))
 
 if (kinds.includes('migrate')) {
   await startOrExit(program, () => runMigrations(settings))

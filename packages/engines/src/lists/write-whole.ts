@@ -1,7 +1,10 @@
-import { open, rename, rm } from 'node:fs/promises'
+import { open, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 
-/** Writes a file so that it is there whole or as it was before, after a crash too. */
+/**
+ * Writes a file so that it is there whole or as it was before, after a crash too. It is its folder's owner's,
+ * and as readable as the folder: whoever updates need not be who reads.
+ */
 export async function writeWhole(
   dir: string,
   name: string,
@@ -9,9 +12,12 @@ export async function writeWhole(
 ): Promise<void> {
   const temporary = join(dir, `.${name}.${process.pid}.part`)
   try {
-    const file = await open(temporary, 'w', 0o644)
+    const { mode, uid, gid } = await stat(dir)
+    const file = await open(temporary, 'wx', 0o600)
     try {
       await file.writeFile(content)
+      await file.chmod((mode & 0o666) | 0o600)
+      if (process.getuid?.() === 0) await file.chown(uid, gid)
       await file.sync()
     } finally {
       await file.close()

@@ -1,7 +1,6 @@
-import { Problem } from '@plumbline/contract/problem'
 import type { Context } from '../context.ts'
 import { checkReadiness } from '../readiness.ts'
-import { jsonReply, sendReply } from '../reply.ts'
+import { jsonReply, sendProblem, sendReply } from '../reply.ts'
 import type { Handler } from './handler.ts'
 
 /** How long one look at the things behind it serves all who ask. */
@@ -19,9 +18,10 @@ export function readReadiness(ctx: Context): Handler {
   }
   return async (_req, res) => {
     if (ctx.stopping.aborted || !(await look())) {
-      throw new Problem('unavailable', 'The service takes no calls at the moment; ask again.', {
-        retryAfterSeconds: 5,
-      })
+      // Whoever waits for a start asks again and again: no fault to be noted.
+      const message = 'The service takes no calls at the moment; ask again.'
+      sendProblem(res, { code: 'unavailable', message, retryAfterSeconds: 5 })
+      return
     }
     sendReply(res, jsonReply(200, { status: 'ready' }))
   }

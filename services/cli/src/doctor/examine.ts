@@ -1,3 +1,4 @@
+import { readAwsSecrets } from '@plumbline/runtime/aws-secrets'
 import type { Environment } from '@plumbline/runtime/settings'
 import { openOutside } from '../outside.ts'
 import { findService } from '../service.ts'
@@ -21,6 +22,7 @@ export async function examine(
   stop: AbortSignal,
 ): Promise<readonly Finding[]> {
   return await attempt('settings', 'Correct the variables that are named.', async () => {
+    readAwsSecrets(environment)
     const cli = cliSettings(environment)
     const settings = doctorSettings(environment)
     const outside = openOutside(environment)

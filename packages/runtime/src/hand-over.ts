@@ -1,0 +1,33 @@
+import { chmodSync, chownSync, lchownSync, lstatSync, mkdirSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
+
+/** A user of the machine. */
+export interface User {
+  readonly name: string
+  readonly uid: number
+  readonly gid: number
+}
+
+/** Makes a folder where it is missing, and gives it to a user with all that root has left in it. */
+export function handOverFolder(path: string, user: User): void {
+  if (mkdirSync(path, { recursive: true, mode: 0o700 }) !== undefined) {
+    chownSync(path, user.uid, user.gid)
+    return
+  }
+  handOver(path, user)
+}
+
+/**
+ * Gives a file, or a folder with all that is in it, from root to a user. What is inside goes first and the
+ * folder last, so that nobody can put a link in the way meanwhile; what root does not own is left alone,
+ * and so is a file that has another name elsewhere.
+ */
+export function handOver(path: string, user: User): void {
+  const facts = lstatSync(path, { throwIfNoEntry: false })
+  if (facts === undefined || facts.uid !== 0) return
+  if (facts.isDirectory()) {
+    for (const name of readdirSync(path)) handOver(join(path, name), user)
+    chmodSync(path, 0o700)
+    chownSync(path, user.uid, user.gid)
+  } else if (facts.isFile() && facts.nlink === 1) lchownSync(path, user.uid, user.gid)
+}

@@ -1,0 +1,144 @@
+import { spawnSync } from 'node:child_process'
+import { chmodSync, existsSync, mkdirSync, readFileSync, statSync } from 'node:fs'
+import { flushCompileCache } from 'node:module'
+import { dirname, join, resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { handOver, handOverFolder, type User } from './hand-over.ts'
+import { processEnvironment } from './settings.ts'
+
+/** Users that the service runs as under root, the first that there is. */
+const USERS = ['plumbline', 'nobody']
+
+/** What a program reads and writes once it is no longer root. */
+export interface RootlessNeeds {
+  readonly DATA_DIR: string
+  readonly FILES_URL?: string | undefined
+  readonly DATABASE_URL?: string | undefined
+  /** Other files and folders of the operator that it reads; those that are undefined are not set. */
+  readonly reads: readonly (string | undefined)[]
+  /** The port it listens on; 0 or absent for one that anybody may have. */
+  readonly port?: number
+}
+
+/**
+ * Started as root, goes on as another user who owns nothing else: what a fault of a program gives away is
+ * then that user's, not the machine. Hands over what root has left in the folders that the service writes.
+ * Where that user cannot reach what the program needs, it runs on as root and says why.
+ */
+export function leaveRoot(needs: RootlessNeeds, warn: (message: string) => void): void {
+  if (process.getuid?.() !== 0) return
+  const user = firstUser()
+  const hindrance = user === undefined ? 'there is no user "nobody"' : prepare(needs, user)
+  if (user === undefined || hindrance !== undefined) {
+    warn(`runs on as root: ${hindrance}`)
+    return
+  }
+  // What was compiled so far is kept beside the project, which the user cannot write to.
+  flushCompileCache()
+  process.setgroups?.([user.gid])
+  process.setgid?.(user.gid)
+  process.setuid?.(user.uid)
+  if (process.getuid() === 0) throw new Error(`the user could not be changed to "${user.name}"`)
+}
+
+function firstUser(): User | undefined {
+  const lines = readFileSync('/etc/passwd', 'utf8').split('\n')
+  const users = lines.map((line) => line.split(':'))
+  for (const name of USERS) {
+    const fields = users.find(([first]) => first === name)
+    const [uid, gid] = [Number(fields?.[2]), Number(fields?.[3])]
+    if (uid > 0 && gid > 0) return { name, uid, gid }
+  }
+  return undefined
+}
+
+/** Prepares the folders; says what is in the way, undefined where nothing is. */
+function prepare(needs: RootlessNeeds, user: User): string | undefined {
+  if (isReserved(needs.port ?? 0)) {
+    return `only root may listen on port ${needs.port}; set PORT to 1024 or more, behind a proxy`
+  }
+  // Asked before anything is changed: not every root may become somebody else.
+  const reads = [projectRoot(), ...needs.reads, ...filesBehind(needs)]
+  const closed = unreachable(user, 'r', reads)
+  if (closed !== undefined) return `the user "${user.name}" cannot read ${closed}`
+  try {
+    return unwritable(needs, user)
+  } catch (error) {
+    return `the folders cannot be handed to "${user.name}": ${String(error)}`
+  }
+}
+
+function unwritable({ DATA_DIR, FILES_URL }: RootlessNeeds, user: User): string | undefined {
+  const dataDir = resolve(DATA_DIR)
+  mkdirSync(dataDir, { recursive: true, mode: 0o711 })
+  // Ours to let others through, but not to look: the folder itself stays root's.
+  chmodSync(dataDir, (statSync(dataDir).mode & 0o7777 & ~0o066) | 0o011)
+  const own = ['scratch', 'lists'].map((name) => join(dataDir, name))
+  const files = folderOfFiles(dataDir, FILES_URL)
+  if (FILES_URL === undefined && files !== undefined) own.push(files)
+  for (const folder of own) handOverFolder(folder, user)
+  if (FILES_URL !== undefined && files !== undefined) {
+    if (!existsSync(files)) handOverFolder(files, user)
+    // The operator's folder is as the operator wants it; these are ours by name.
+    for (const name of ['uploads', 'results', 'installation']) handOver(join(files, name), user)
+  }
+  const closed = unreachable(user, 'w', files === undefined ? own : [...own, files])
+  return closed === undefined
+    ? undefined
+    : `the user "${user.name}" cannot write to ${closed}; open the way (chmod o+x on the closed folders) ` +
+        'or set DATA_DIR and FILES_URL elsewhere'
+}
+
+function folderOfFiles(dataDir: string, filesUrl: string | undefined): string | undefined {
+  if (filesUrl === undefined) return join(dataDir, 'files')
+  return filesUrl.startsWith('file:') ? fileURLToPath(filesUrl) : undefined
+}
+
+/** Root of the project: programs are read from it as they go. */
+function projectRoot(): string {
+  return resolve(dirname(fileURLToPath(import.meta.url)), '../../..')
+}
+
+/** Files that drivers read by themselves, later: certificates of the database, keys of the store. */
+function filesBehind({ DATABASE_URL = '', FILES_URL = '' }: RootlessNeeds): readonly string[] {
+  const named = [...DATABASE_URL.matchAll(/[?&]ssl(?:cert|key|rootcert)=([^&]+)/g)]
+  const certificates = named.map(([, path = '']) => decodeURIComponent(path))
+  if (!FILES_URL.startsWith('s3:')) return certificates
+  const environment = processEnvironment()
+  const home = join(environment['HOME'] ?? '/root', '.aws')
+  const keys = [
+    environment['AWS_SHARED_CREDENTIALS_FILE'] ?? join(home, 'credentials'),
+    environment['AWS_CONFIG_FILE'] ?? join(home, 'config'),
+    environment['AWS_WEB_IDENTITY_TOKEN_FILE'],
+  ]
+  return [...certificates, ...keys.filter((path) => path !== undefined && existsSync(path))].filter(
+    (path) => path !== undefined,
+  )
+}
+
+/** The first of these that the user cannot reach. Asks the system itself: only it knows of all its rules. */
+function unreachable(
+  user: User,
+  access: 'r' | 'w',
+  paths: readonly (string | undefined)[],
+): string | undefined {
+  const asked = paths.filter((path) => path !== undefined)
+  const script = `for path do test -${access} "$path" || { printf %s "$path"; exit 1; }; done`
+  const { status, stdout } = spawnSync('/bin/sh', ['-c', script, 'sh', ...asked], {
+    uid: user.uid,
+    gid: user.gid,
+    cwd: '/',
+    encoding: 'utf8',
+    timeout: 10_000,
+    env: {},
+  })
+  if (status === 0) return undefined
+  return stdout === '' || stdout === null ? `anything: it cannot be become` : stdout
+}
+
+function isReserved(port: number): boolean {
+  if (port === 0) return false
+  const place = '/proc/sys/net/ipv4/ip_unprivileged_port_start'
+  const first = existsSync(place) ? Number(readFileSync(place, 'utf8')) : 1024
+  return port < first
+}

@@ -1,0 +1,41 @@
+import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs'
+
+/** Settings that hold a secret, by their names: keys, passwords, and addresses with a password in them. */
+const SECRET =
+  /(?:^|_)(?:KEY|KEY_ID|SECRET|PASSWORD|TOKEN)$|^(?:(?:\w+_)?DATABASE(?:_\w+)?|REDIS|SMTP_PROXY|MAIL)_URL$/
+
+/** What a file of a secret may hold. */
+const SECRET_BYTES = 64 * 1024
+
+/** Whether a setting holds a secret: it may be read from a file, and is never shown. */
+export function isSecret(name: string): boolean {
+  return SECRET.test(name)
+}
+
+/** The variable that names the file of a secret. */
+export function fileVariable(name: string): string {
+  return `${name}_FILE`
+}
+
+/**
+ * The secret that a file holds, without the line break at its end.
+ * @throws with what is wrong with the file; never with what is in it
+ */
+export function readSecretFile(path: string): string {
+  // A pipe that nobody writes to would keep the start for ever.
+  const file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK)
+  try {
+    if (!fstatSync(file).isFile()) throw new Error(`${path} is not a file`)
+    const buffer = Buffer.alloc(SECRET_BYTES + 1)
+    let length = 0
+    for (let read = -1; read !== 0 && length < buffer.length; length += read) {
+      read = readSync(file, buffer, length, buffer.length - length, null)
+    }
+    if (length > SECRET_BYTES) throw new Error(`${path} is longer than ${SECRET_BYTES} bytes`)
+    const secret = buffer.toString('utf8', 0, length).replace(/\r?\n$/, '')
+    if (secret === '') throw new Error(`${path} is empty`)
+    return secret
+  } finally {
+    closeSync(file)
+  }
+}

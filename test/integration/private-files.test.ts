@@ -1,0 +1,31 @@
+import { readdir, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { formOf, readCells, submitList, untilList } from '../support/lists.ts'
+import { createTestDatabase } from '../support/postgres.ts'
+import { startService } from '../support/service.ts'
+
+test('what the service keeps on a disk is for its own user alone', async () => {
+  await using database = await createTestDatabase()
+  await using service = await startService({
+    databaseUrl: database.url,
+    workers: [['email', 'batch']],
+  })
+  const account = await service.account({ credits: 1_000 })
+  const caller = { service, account, key: account.liveKey }
+  const { id } = await submitList(caller, formOf({ product: 'email' }, 'email\na@example.com\n'))
+  await untilList(caller, id)
+  // Written by one program, read by another, whichever user each runs as.
+  expect(await readCells(caller, id)).toHaveLength(2)
+  const open: string[] = []
+  let files = 0
+  for (const name of await readdir(service.dataDir, { recursive: true })) {
+    const { mode, uid } = await stat(join(service.dataDir, name))
+    if ((mode & 0o077) !== 0) open.push(`${name} ${(mode & 0o777).toString(8)}`)
+    if (process.getuid?.() === 0 && name.startsWith('files/') && uid === 0)
+      open.push(`${name} root`)
+    files += 1
+  }
+  expect(open).toEqual([])
+  expect(files).toBeGreaterThanOrEqual(7)
+})
