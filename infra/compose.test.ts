@@ -1,5 +1,9 @@
-import { existsSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { execFileSync } from 'node:child_process'
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { fileVariable, isSecret } from '@plumbline/runtime/secret-files'
+import { readSettings } from '@plumbline/runtime/settings'
 import { describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
 import { apiSettings } from '../services/api/src/settings.ts'
@@ -7,6 +11,11 @@ import { workerSettings } from '../services/worker/src/settings.ts'
 import { ROOT } from './run.ts'
 
 interface ComposeService {
+  readonly image?: string
+  readonly secrets?: readonly string[]
+  readonly mem_limit?: string
+  readonly pids_limit?: number
+  readonly security_opt?: readonly string[]
   readonly command?: readonly string[]
   readonly environment?: Readonly<Record<string, string>>
   readonly stop_grace_period?: string
@@ -19,6 +28,7 @@ const CLOSING_SECONDS = 10
 /** Safe because the tests below look at each member they use. */
 const compose = parse(readFileSync(join(ROOT, 'docker-compose.yml'), 'utf8'), { merge: true }) as {
   services: Readonly<Record<string, ComposeService>>
+  secrets: Readonly<Record<string, { readonly file: string }>>
 }
 const programs = Object.entries(compose.services).filter(
   ([, { command }]) => command?.[0] === 'node',
@@ -44,9 +54,72 @@ describe('docker-compose.yml', () => {
 
   test.each(programs)('%s sets only variables that its program reads', (_, service) => {
     const schema = service.command?.[1]?.includes('/api/') ? apiSettings : workerSettings
+    const settings = Object.keys(schema.shape)
+    const files = settings.filter(isSecret).map(fileVariable)
     for (const name of Object.keys(service.environment ?? {})) {
-      expect([...Object.keys(schema.shape), 'NODE_OPTIONS']).toContain(name)
+      expect([...settings, ...files, 'NODE_OPTIONS']).toContain(name)
     }
+  })
+
+  test.each(Object.entries(compose.services))('%s has bounds and gains no rights', (_, service) => {
+    expect(service).toMatchObject({
+      mem_limit: expect.stringMatching(/^\d+[gm]$/),
+      pids_limit: expect.any(Number),
+      security_opt: ['no-new-privileges:true'],
+    })
+  })
+
+  test.each(Object.entries(compose.services))(
+    '%s reads each of its secrets from a file',
+    (_, service) => {
+      const text = JSON.stringify(service)
+      for (const [, name = ''] of text.matchAll(/\/run\/secrets\/([\w-]+)/g)) {
+        expect(service.secrets).toContain(name)
+      }
+      for (const name of service.secrets ?? []) {
+        expect(compose.secrets[name]).toEqual({ file: `./secrets/${name}` })
+      }
+      expect(text).not.toMatch(/:\/\/[^"]*:[^"]*@|PASSWORD":/)
+    },
+  )
+
+  test('only the migration is given the way in as the owner', () => {
+    const given = Object.entries(compose.services).flatMap(([name, { secrets = [] }]) =>
+      secrets.includes('owner-database-url') ? [name] : [],
+    )
+    expect(given).toEqual(['migrate'])
+  })
+
+  test('the passwords are made once, for two roles, and the programs read them', () => {
+    const folder = join(mkdtempSync(join(tmpdir(), 'plumbline-compose-')), 'secrets')
+    const make = () => execFileSync('sh', [join(ROOT, 'infra/compose-secrets.sh'), folder])
+    const read = (name: string): string => readFileSync(join(folder, name), 'utf8')
+    make()
+    const environment = {
+      DATABASE_URL_FILE: join(folder, 'database-url'),
+      MIGRATE_DATABASE_URL_FILE: join(folder, 'owner-database-url'),
+      REDIS_URL_FILE: join(folder, 'redis-url'),
+    }
+    const {
+      DATABASE_URL,
+      MIGRATE_DATABASE_URL = '',
+      REDIS_URL = '',
+    } = readSettings(workerSettings, environment)
+    expect(new URL(DATABASE_URL).username).toBe('plumbline_serving')
+    expect(new URL(MIGRATE_DATABASE_URL).username).toBe('plumbline')
+    expect(new URL(REDIS_URL).password).toBe(read('valkey-password').trim())
+    const passwords = [DATABASE_URL, MIGRATE_DATABASE_URL, REDIS_URL].map(
+      (url) => new URL(url).password,
+    )
+    expect(new Set(passwords).size).toBe(3)
+    expect(passwords.every((password) => /^[0-9a-f]{48}$/.test(password))).toBe(true)
+    expect(statSync(folder).mode & 0o777).toBe(0o700)
+    expect(readdirSync(folder).toSorted()).toEqual(
+      [...Object.keys(compose.secrets), 'serving-password'].toSorted(),
+    )
+    make()
+    expect(readSettings(workerSettings, environment).DATABASE_URL).toBe(DATABASE_URL)
+    rmSync(dirname(folder), { recursive: true })
   })
 
   test.each(programs)('%s is given the time that its stop may take', (_, service) => {
