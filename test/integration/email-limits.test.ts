@@ -1,4 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises'
+import { createInstallationKey } from '@plumbline/pipeline/installation-key'
+import { groupNameOf } from '@plumbline/pipeline/keyed-stores'
 import { expect, test } from 'vitest'
 import { spawnSimnet } from '../simnet/child.ts'
 import type { SimnetProcess } from '../simnet/child.ts'
@@ -18,6 +20,7 @@ const WINDOW_MS = 60_000
 const OTHERS = 40
 const PER_DOMAIN = 10
 const QUICK = { CHUNK_RECORDS: '100', LEASE_SECONDS: '3', SAVE_SECONDS: '1', SWEEP_SECONDS: '1' }
+const INSTALLATION_KEY = 'the key of a test, which hides nothing'
 
 test('rate and connection caps hold in every 60-second window with three workers', async () => {
   const [perMinute, connections] = [120, 2]
@@ -139,7 +142,7 @@ async function openScene(
       redisUrl,
       engines: 'real',
       workers: [...Array.from({ length: emailWorkers }, () => ['email']), ['batch']],
-      env: { ...QUICK, ...simnet.settings, ...env },
+      env: { ...QUICK, INSTALLATION_KEY, ...simnet.settings, ...env },
     }),
   )
   const account = await service.account({ credits: 20_000 })
@@ -183,11 +186,13 @@ async function othersMs(
   const beganMs = Date.now()
   const id = await submit(caller, addresses)
   const hosts = Array.from({ length: OTHERS }, (_, at) => `mx.side${first + at}.example`)
+  const heldGroup = groupNameOf('mx:side0.example', createInstallationKey(INSTALLATION_KEY))
   const signal = AbortSignal.timeout(60_000)
   for (;;) {
     signal.throwIfAborted()
     const { rows } = await service.db.pool.query<{ open: number }>(
-      `select count(*)::int as open from tasks where group_key is distinct from 'mx:side0.example'`,
+      'select count(*)::int as open from tasks where group_key is distinct from $1',
+      [heldGroup],
     )
     const { smtp } = await simnet.counters()
     const asked = hosts.flatMap((host) => smtp[host]?.rcptTimes ?? [])

@@ -10,6 +10,7 @@ import { leaseTasks } from '@plumbline/db/batches/tasks'
 import { openDatabase } from '@plumbline/db/database'
 import { createFraudScorer } from '@plumbline/engines/score/score'
 import { loadWeights } from '@plumbline/engines/score/weights'
+import { createInstallationKey } from '@plumbline/pipeline/installation-key'
 import { createHolder } from '@plumbline/pipeline/hold-lease'
 import { runIntake } from '@plumbline/pipeline/intake-stage'
 import { DEFAULT_LIMITS, type Pipeline } from '@plumbline/pipeline/pipeline'
@@ -63,6 +64,7 @@ export async function openTestPipeline(
     db,
     queue: queue.backend,
     storage: stack.use(storage),
+    installationKey: createInstallationKey('the key of a test, which hides nothing'),
     scoreFraud: createFraudScorer(await loadWeights(undefined)),
     scratchDir: dir,
     limits: { ...DEFAULT_LIMITS, ...limits },

@@ -10,12 +10,13 @@ export interface IdempotencyScope {
   readonly accountId: string
   readonly mode: KeyMode
   readonly path: string
+  /** HMAC of what the client sent. */
   readonly key: string
 }
 
 /** A call that claims an idempotency key. */
 export interface IdempotentCall extends IdempotencyScope {
-  /** SHA-256 of the request. */
+  /** HMAC-SHA-256 of the request. */
   readonly fingerprint: Buffer
   /** Names this run; the same as its debit's, so that a debit that was refunded frees the key. */
   readonly opKey: string

@@ -4,11 +4,14 @@ import { openPostgresChannel } from '@plumbline/db/channel'
 import { readClockMs } from '@plumbline/db/channel-clock'
 import { createPostgresMailbox } from '@plumbline/db/channel-mailbox'
 import { openDatabase, type Db } from '@plumbline/db/database'
+import { noteInstallationKey } from '@plumbline/db/installation-key'
 import { createPostgresLimiter } from '@plumbline/db/limiter'
 import { createPostgresMemory } from '@plumbline/db/memory'
 import { openQueueBackend, type QueueBackend } from '@plumbline/queue/backend'
 import { createRedisLimiter } from '@plumbline/queue/redis-limiter'
 import { createRedisMemory } from '@plumbline/queue/redis-memory'
+import type { InstallationKey } from './installation-key.ts'
+import { keyedLimiter, keyedMemory } from './keyed-stores.ts'
 import type { PipelineLog } from './pipeline.ts'
 
 /** What every program of the service is connected to. */
@@ -27,17 +30,22 @@ export interface Connections extends AsyncDisposable {
 /** How often the clock that all processes share is read again: computers' clocks drift apart. */
 const ADJUST_MS = 60_000
 
-/** Opens Postgres and the queue: on Redis where `redisUrl` is set, else on the same Postgres. */
+/**
+ * Opens Postgres and the queue: on Redis where `redisUrl` is set, else on the same Postgres.
+ * @throws Error where the other processes of the installation use another key
+ */
 export async function openConnections(options: {
   databaseUrl: string
   redisUrl: string | undefined
   /** Begins every key in Redis: two services on one Redis need two. */
   redisPrefix?: string
+  /** Without it, of memory and limiter only what names no subject can be reached. */
+  installationKey?: InstallationKey
   poolSize: number
   name: string
   log: PipelineLog
 }): Promise<Connections> {
-  const { databaseUrl, log } = options
+  const { databaseUrl, log, installationKey: key = null } = options
   const onError = (error: unknown): void => log.warn({ err: error }, 'connection trouble')
   await using stack = new AsyncDisposableStack()
   const db = stack.use(
@@ -49,24 +57,32 @@ export async function openConnections(options: {
     }),
   )
   const queue = stack.use(await openQueue(db, options, onError, stack))
+  if (key !== null && !(await noteInstallationKey(db, key.fingerprint))) throw otherKey()
   const timer = setInterval(() => void queue.clock.adjust().catch(onError), ADJUST_MS)
   timer.unref()
   stack.defer(() => clearInterval(timer))
   const { redis } = queue
-  const memory = redis === null ? createPostgresMemory(db) : createRedisMemory(redis)
-  const limiter = redis === null ? createPostgresLimiter(db) : createRedisLimiter(redis)
-  const durable = createPostgresMemory(db, { durable: true })
+  const facts = redis === null ? createPostgresMemory(db) : createRedisMemory(redis)
+  const limits = redis === null ? createPostgresLimiter(db) : createRedisLimiter(redis)
+  const purchases = createPostgresMemory(db, { durable: true })
   const budget = createPostgresBudget(db)
   const owned = stack.move()
   return {
     db,
     queue,
-    memory,
-    durable,
-    limiter,
+    memory: keyedMemory(facts, key),
+    durable: keyedMemory(purchases, key),
+    limiter: keyedLimiter(limits, key),
     budget,
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   }
+}
+
+function otherKey(): Error {
+  return new Error(
+    'the key of this installation is not the one that its database was first used with; ' +
+      'give every process the same INSTALLATION_KEY, or the same DATA_DIR',
+  )
 }
 
 async function openQueue(

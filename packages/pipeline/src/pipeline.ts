@@ -4,6 +4,7 @@ import type { FraudScorer } from '@plumbline/contract/score'
 import type { Db } from '@plumbline/db/database'
 import type { QueueBackend } from '@plumbline/queue/backend'
 import type { Storage } from '@plumbline/storage/storage'
+import type { InstallationKey } from './installation-key.ts'
 import { listLimits, type ListLimits } from './intake/limits.ts'
 
 /** The live things that the steps of a batch work on; built by a program, passed to each step. */
@@ -11,6 +12,8 @@ export interface Pipeline {
   readonly db: Db
   readonly queue: QueueBackend
   readonly storage: Storage
+  /** Hides what subjects wait for from who reads the database. */
+  readonly installationKey: InstallationKey
   readonly scoreFraud: FraudScorer
   /** Directory for files in the making. */
   readonly scratchDir: string

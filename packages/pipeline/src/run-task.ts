@@ -13,6 +13,7 @@ import type { Tx } from '@plumbline/db/database'
 import { retryStatement } from '@plumbline/db/retry'
 import { packOutcomes, unpackSubjects, type ChunkSubjects, type StoredOutcome } from './codec.ts'
 import type { Holder } from './hold-lease.ts'
+import { groupNameOf } from './keyed-stores.ts'
 import type { Pipeline } from './pipeline.ts'
 import { settleChunk } from './settle.ts'
 
@@ -197,7 +198,7 @@ async function save(
     indexes: everything ? null : fresh.map((at) => work.indexes[at] ?? -1),
     count: fresh.length,
     outcomes: await packOutcomes(outcomes, task.explain),
-    waiting: groupWaiting(work, later),
+    waiting: groupWaiting(pipeline, work, later),
     stays:
       then === 'end' || open.length === 0
         ? null
@@ -241,7 +242,11 @@ async function storeOutcomes(
 }
 
 /** Subjects that wait, one entry for each group; a group waits as long as its longest subject. */
-function groupWaiting(work: Work, later: readonly number[]): readonly WaitingSubjects[] {
+function groupWaiting(
+  { installationKey }: Pipeline,
+  work: Work,
+  later: readonly number[],
+): readonly WaitingSubjects[] {
   const groups = new Map<
     string,
     { afterMs: number; holdsGroup: boolean; indexes: number[]; states: (Json | null)[] }
@@ -261,7 +266,10 @@ function groupWaiting(work: Work, later: readonly number[]): readonly WaitingSub
     group.states.push(answer.state ?? null)
     groups.set(answer.group, group)
   }
-  return [...groups].map(([group, waiting]) => ({ group, ...waiting }))
+  return [...groups].map(([group, waiting]) => ({
+    group: groupNameOf(group, installationKey),
+    ...waiting,
+  }))
 }
 
 /** Halves what is open of a task that keeps failing; a single subject is an error, uncharged. */

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { INSTALLATION_KEY_CHARS } from './installation-key.ts'
 import { wholeNumber } from './settings.ts'
 
 /** Where a program finds database, queue and files, and what else all programs must read alike. */
@@ -9,6 +10,11 @@ export const storeSettings = {
   /** Begins every key in Redis: two services on one Redis need two. */
   REDIS_PREFIX: z.string().default('plumbline'),
   DATA_DIR: z.string().default('.data'),
+  /** Unset: a file in `DATA_DIR`. All processes of an installation need the same. */
+  INSTALLATION_KEY: z
+    .string()
+    .min(INSTALLATION_KEY_CHARS, `expected ${INSTALLATION_KEY_CHARS} characters or more`)
+    .optional(),
   /** `file:///dir` or `s3://bucket/prefix`; unset: below `DATA_DIR`. */
   FILES_URL: z.string().optional(),
   /** File of operator's weights laid over the packaged ones. */

@@ -6,18 +6,20 @@ import { createFraudScorer } from '@plumbline/engines/score/score'
 import { loadWeights } from '@plumbline/engines/score/weights'
 import { createMetering, type Metering } from '@plumbline/metering/metering'
 import { openConnections, type Connections } from '@plumbline/pipeline/connections'
+import { createInstallationKey } from '@plumbline/pipeline/installation-key'
 import { listLimits } from '@plumbline/pipeline/intake/limits'
 import { DEFAULT_LIMITS, type Pipeline } from '@plumbline/pipeline/pipeline'
 import { refuseForeignStore } from '@plumbline/pipeline/sweep-store'
 import { createLiveCaller, type LiveCaller } from '@plumbline/queue/live'
 import { createLocalLimiter } from '@plumbline/queue/local-limiter'
+import { readInstallationKey } from '@plumbline/runtime/installation-key'
 import type { Log } from '@plumbline/runtime/log'
 import { createMetrics, type Metrics } from '@plumbline/runtime/metrics'
 import { openFiles } from '@plumbline/storage/open'
 import type { Gate } from './admit.ts'
 import { createBalances } from './balances.ts'
 import { createKeyring } from './keyring.ts'
-import type { OnceStore } from './once.ts'
+import { keptKey, type OnceStore } from './once.ts'
 import { createRate, orOwn } from './rate.ts'
 import { grantAhead } from './rate-share.ts'
 import { keepSwept } from './scratch.ts'
@@ -53,11 +55,13 @@ export async function openContext(
 ): Promise<Context> {
   await using stack = new AsyncDisposableStack()
   const onError = (error: unknown): void => log.error({ err: error }, 'fault in the background')
+  const installationKey = createInstallationKey(await readInstallationKey(settings))
   const connections = stack.use(
     await openConnections({
       databaseUrl: settings.DATABASE_URL,
       redisUrl: settings.REDIS_URL,
       redisPrefix: settings.REDIS_PREFIX,
+      installationKey,
       poolSize: settings.DATABASE_POOL_SIZE,
       name: 'api',
       log,
@@ -75,9 +79,22 @@ export async function openContext(
   const metering = stack.use(createMetering(db))
   const live = stack.use(await createLiveCaller(queue, { onError }))
   const runMs = settings.DEBIT_TIMEOUT_SECONDS * 1_000
-  const gate = openGate(settings, connections, metering, stack, { runMs, onError })
-  const once = { db, runMs, balances: gate.balances, onError }
-  const pipeline = { db, queue, storage, scoreFraud, scratchDir, limits: limitsOf(settings), log }
+  const gate = openGate(settings, connections, metering, stack, {
+    runMs,
+    installationKey,
+    onError,
+  })
+  const once = { db, runMs, installationKey, balances: gate.balances, onError }
+  const pipeline: Pipeline = {
+    db,
+    queue,
+    storage,
+    installationKey,
+    scoreFraud,
+    scratchDir,
+    limits: limitsOf(settings),
+    log,
+  }
   const metrics = createMetrics()
   const startUp = createStartUp({
     db,
@@ -109,7 +126,7 @@ function openGate(
   connections: Connections,
   metering: Metering,
   stack: AsyncDisposableStack,
-  { runMs, onError }: Pick<OnceStore, 'runMs' | 'onError'>,
+  { runMs, installationKey, onError }: Pick<OnceStore, 'runMs' | 'installationKey' | 'onError'>,
 ): Gate {
   // On Postgres a take would cost each call a transaction, so each process keeps the limit by itself.
   const own = createLocalLimiter()
@@ -121,7 +138,10 @@ function openGate(
   return {
     keyring,
     balances: createBalances(async (accountId) => (await metering.remaining(accountId)) ?? 0),
-    isRepeat: (scope) => isKeyHeld(connections.db, scope, { runMs }),
+    isRepeat: (scope) => {
+      const key = keptKey(installationKey, scope.key)
+      return isKeyHeld(connections.db, { ...scope, key }, { runMs })
+    },
     calls: createRate({
       name: 'calls',
       perSecond: settings.RATE_LIMIT_PER_SECOND,

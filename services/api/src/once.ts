@@ -1,8 +1,8 @@
 import { MESSAGES, Problem } from '@plumbline/contract/problem'
 import type { Db, Tx } from '@plumbline/db/database'
 import { claimKey, freeKey, keepAnswer, type IdempotentCall } from '@plumbline/db/idempotency'
+import type { InstallationKey } from '@plumbline/pipeline/installation-key'
 import type { Request, Response } from 'express'
-import { hash } from 'node:crypto'
 import { insufficientCredits } from './admit.ts'
 import type { Balances } from './balances.ts'
 import { callerOf, exchangeOf } from './exchange.ts'
@@ -24,6 +24,8 @@ export interface OnceStore {
   readonly db: Db
   /** After this long a run that has not ended is taken for dead, and its key is free. */
   readonly runMs: number
+  /** Hides keys and requests, of which only whether they are the same is to be known. */
+  readonly installationKey: InstallationKey
   readonly balances: Balances
   readonly onError: (error: unknown) => void
 }
@@ -45,7 +47,7 @@ export async function once(
   const key = req.headers['idempotency-key']
   if (key === undefined) return await work({ opKey, keep: undefined })
 
-  const call = callOf(req, res, String(key), request(), opKey)
+  const call = callOf(store, req, res, { key: String(key), request: request(), opKey })
   const claim = await claimKey(store.db, call, { runMs: store.runMs })
   switch (claim.kind) {
     case 'mismatch':
@@ -104,13 +106,24 @@ async function refuseEmpty({ balances }: OnceStore, accountId: string): Promise<
 }
 
 function callOf(
+  { installationKey }: OnceStore,
   req: Request,
   res: Response,
-  key: string,
-  request: object,
-  opKey: string,
+  { key, request, opKey }: { key: string; request: object; opKey: string },
 ): IdempotentCall {
   const { accountId, mode } = callerOf(res)
-  const fingerprint = hash('sha256', JSON.stringify(request), 'buffer')
-  return { accountId, mode, path: req.path, key, fingerprint, opKey }
+  const said = installationKey.digest(JSON.stringify(request))
+  return {
+    accountId,
+    mode,
+    path: req.path,
+    key: keptKey(installationKey, key),
+    fingerprint: Buffer.from(said, 'base64url'),
+    opKey,
+  }
+}
+
+/** The form in which an idempotency key is kept: clients make them of what their records hold. */
+export function keptKey(installationKey: InstallationKey, key: string): string {
+  return installationKey.digest(`idempotency-key:${key}`)
 }

@@ -1,9 +1,11 @@
 import { loadWeights } from '@plumbline/engines/score/weights'
 import { createFraudScorer } from '@plumbline/engines/score/score'
 import { openConnections, type Connections } from '@plumbline/pipeline/connections'
+import { createInstallationKey } from '@plumbline/pipeline/installation-key'
 import { listLimits } from '@plumbline/pipeline/intake/limits'
 import { DEFAULT_LIMITS, type Pipeline } from '@plumbline/pipeline/pipeline'
 import { refuseForeignStore } from '@plumbline/pipeline/sweep-store'
+import { readInstallationKey } from '@plumbline/runtime/installation-key'
 import type { Log } from '@plumbline/runtime/log'
 import { openFiles } from '@plumbline/storage/open'
 import { slotsOf, type WorkerSettings } from './settings.ts'
@@ -23,11 +25,13 @@ export async function openContext(
   name: string,
 ): Promise<WorkerContext> {
   await using stack = new AsyncDisposableStack()
+  const installationKey = createInstallationKey(await readInstallationKey(settings))
   const connections = stack.use(
     await openConnections({
       databaseUrl: settings.DATABASE_URL,
       redisUrl: settings.REDIS_URL,
       redisPrefix: settings.REDIS_PREFIX,
+      installationKey,
       poolSize: settings.DATABASE_POOL_SIZE,
       name,
       log,
@@ -42,6 +46,7 @@ export async function openContext(
     db: connections.db,
     queue: connections.queue,
     storage,
+    installationKey,
     scoreFraud: createFraudScorer(await loadWeights(settings.SCORE_WEIGHTS_FILE)),
     scratchDir,
     limits: limitsOf(settings),

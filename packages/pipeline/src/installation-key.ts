@@ -1,0 +1,51 @@
+import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes } from 'node:crypto'
+
+/** What the installation's key makes of subjects that a shared store is not to show (decision 47). */
+export interface InstallationKey {
+  /** Tells two keys apart and says nothing of either. */
+  readonly fingerprint: string
+  /** HMAC-SHA-256 in base64url, 43 characters: equal for equal texts, and no way back to one. */
+  digest(text: string): string
+  /** The value for the store, readable only with this key and the name it is kept under. */
+  encrypt(value: string, name: string): string
+  /** What `encrypt` was given; undefined for any other text. */
+  decrypt(text: string, name: string): string | undefined
+}
+
+/** AES-256-GCM, with the sizes of NIST SP 800-38D. */
+const CIPHER = 'aes-256-gcm'
+const NONCE_BYTES = 12
+const TAG_BYTES = 16
+
+/** Makes the three uses of the key; each has a key of its own (RFC 5869), so that none tells of another. */
+export function createInstallationKey(secret: string): InstallationKey {
+  const keyFor = (use: string): Buffer => Buffer.from(hkdfSync('sha256', secret, '', use, 32))
+  const names = keyFor('names')
+  const values = keyFor('values')
+  // A key for each name, since one key must not see more than 2^32 random nonces.
+  const valueKey = (name: string): Buffer => createHmac('sha256', values).update(name).digest()
+  return {
+    fingerprint: keyFor('fingerprint').toString('hex', 0, 16),
+    digest: (text) => createHmac('sha256', names).update(text).digest('base64url'),
+    encrypt(value, name) {
+      const nonce = randomBytes(NONCE_BYTES)
+      const cipher = createCipheriv(CIPHER, valueKey(name), nonce)
+      const hidden = [cipher.update(value, 'utf8'), cipher.final()]
+      return Buffer.concat([nonce, cipher.getAuthTag(), ...hidden]).toString('base64url')
+    },
+    decrypt(text, name) {
+      const bytes = Buffer.from(text, 'base64url')
+      const start = NONCE_BYTES + TAG_BYTES
+      if (bytes.length < start) return undefined
+      const decipher = createDecipheriv(CIPHER, valueKey(name), bytes.subarray(0, NONCE_BYTES), {
+        authTagLength: TAG_BYTES,
+      })
+      decipher.setAuthTag(bytes.subarray(NONCE_BYTES, start))
+      try {
+        return decipher.update(bytes.subarray(start), undefined, 'utf8') + decipher.final('utf8')
+      } catch {
+        return undefined
+      }
+    },
+  }
+}

@@ -1,0 +1,81 @@
+import { randomBytes } from 'node:crypto'
+import { link, mkdir, open, stat, unlink } from 'node:fs/promises'
+import { join } from 'node:path'
+
+/** Characters of a key at least: so many of base64 hold 192 bits. */
+export const INSTALLATION_KEY_CHARS = 32
+
+/** The file of the key in `DATA_DIR`. */
+export const INSTALLATION_KEY_FILE = 'installation.key'
+
+/** Read at most, so that a wrong file is told and not swallowed. */
+const FILE_BYTES_MAX = 4_096
+
+const KEY_BYTES = 32
+
+/**
+ * The key of this installation: `INSTALLATION_KEY`, else what a file in `DATA_DIR` holds, which the
+ * first process makes. Processes that start at once agree on one: the file appears whole or not at all.
+ * @throws Error where the file cannot be made or read, is damaged, or is open to every user
+ */
+export async function readInstallationKey(settings: {
+  readonly INSTALLATION_KEY?: string | undefined
+  readonly DATA_DIR: string
+}): Promise<string> {
+  if (settings.INSTALLATION_KEY !== undefined) return settings.INSTALLATION_KEY
+  const path = join(settings.DATA_DIR, INSTALLATION_KEY_FILE)
+  try {
+    return (await readKeyFile(path)) ?? (await makeKeyFile(settings.DATA_DIR, path))
+  } catch (cause) {
+    throw new Error('the key of the installation cannot be had; set INSTALLATION_KEY', { cause })
+  }
+}
+
+async function readKeyFile(path: string): Promise<string | undefined> {
+  const found = await stat(path).catch((error: unknown) => {
+    if (isCode(error, 'ENOENT')) return undefined
+    throw error
+  })
+  if (found === undefined) return undefined
+  // A group may be what an orchestrator gives a volume; every user of the machine is nobody's wish.
+  if ((found.mode & 0o007) !== 0) {
+    throw new Error(`${path} is open to every user of the machine; make it 0600`)
+  }
+  await using file = await open(path, 'r')
+  const { bytesRead, buffer } = await file.read(Buffer.alloc(FILE_BYTES_MAX + 1))
+  const key = buffer.toString('utf8', 0, bytesRead).trim()
+  if (bytesRead > FILE_BYTES_MAX || key.length < INSTALLATION_KEY_CHARS) {
+    throw new Error(`${path} is damaged; restore it, or remove it to begin anew`)
+  }
+  return key
+}
+
+async function makeKeyFile(dataDir: string, path: string): Promise<string> {
+  await mkdir(dataDir, { recursive: true })
+  const draft = `${path}.${process.pid}.${randomBytes(6).toString('hex')}`
+  const key = randomBytes(KEY_BYTES).toString('base64url')
+  try {
+    await using file = await open(draft, 'wx', 0o600)
+    await file.writeFile(`${key}\n`)
+    await file.sync()
+    // A link never replaces a file that another process made first.
+    await link(draft, path)
+    await syncFolder(dataDir)
+    return key
+  } catch (error) {
+    const theirs = isCode(error, 'EEXIST') ? await readKeyFile(path) : undefined
+    if (theirs === undefined) throw error
+    return theirs
+  } finally {
+    await unlink(draft).catch(() => undefined)
+  }
+}
+
+async function syncFolder(path: string): Promise<void> {
+  await using folder = await open(path, 'r')
+  await folder.sync()
+}
+
+function isCode(error: unknown, code: string): boolean {
+  return error instanceof Error && 'code' in error && error.code === code
+}
