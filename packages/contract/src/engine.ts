@@ -10,7 +10,7 @@ export interface EngineRequest<C extends Check> {
   readonly depth: Depth
   /** `live` must end within its deadline and never answers `later`; `bulk` may. */
   readonly lane: 'live' | 'bulk'
-  /** Opaque name of who asks, for abuse guards; never shown or logged. */
+  /** Opaque name of the account that asks: guards count by it, and findings are told apart by it. Never shown or logged. */
   readonly tenant: string
   /** Ends the run: what is unanswered by then is unknown with reason `timeout`. */
   readonly signal: AbortSignal

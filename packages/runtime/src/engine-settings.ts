@@ -57,6 +57,9 @@ export const engineSettings = {
     })
     .default([]),
 
+  /** Whether what one account has found out answers another, too. */
+  SHARE_FINDINGS: flag().default(true),
+
   ...wholeNumbers({
     /** To one registry server, over all workers. */
     REGISTRY_QUERIES_PER_SECOND: 2,

@@ -102,6 +102,7 @@ async function openEmail(
   return createEmailEngine({
     ...outside,
     memory: connections.memory,
+    shareFindings: settings.SHARE_FINDINGS,
     limiter: connections.limiter,
     lists: lists.current,
     smtp: {
@@ -150,6 +151,7 @@ async function openPhone(
       cacheMs: settings.HLR_CACHE_HOURS * 3_600_000,
     },
     memory: connections.memory,
+    shareFindings: settings.SHARE_FINDINGS,
     purchases: connections.durable,
     budget: connections.budget,
     limiter: connections.limiter,
@@ -184,6 +186,7 @@ async function openDomain(
   return createDomainEngine({
     ...outside,
     memory: connections.memory,
+    shareFindings: settings.SHARE_FINDINGS,
     limiter: connections.limiter,
     ...followedDomainLists(lists),
     rdapBootstrapUrl: settings.RDAP_BOOTSTRAP_URL,

@@ -9,6 +9,7 @@ import { createRdapBootstrap } from './rdap-bootstrap.ts'
 import type { RdapBootstrap } from './rdap-bootstrap.ts'
 import { createRegistry } from './registry.ts'
 import { createRun } from './run.ts'
+import type { Sharing } from '../sharing.ts'
 
 /** What the engine writes to its log; never a name in clear. */
 export interface EngineLog {
@@ -19,7 +20,7 @@ export interface EngineLog {
 }
 
 /** Settings and live things of the domain engine. */
-export interface DomainEngineOptions {
+export interface DomainEngineOptions extends Sharing {
   readonly resolver: Resolver
   readonly egress: Egress
   readonly memory: Memory
@@ -88,6 +89,7 @@ export function createDomainEngine(options: DomainEngineOptions): Engine<'domain
     bootstrap,
     manners,
     memory,
+    shareFindings: options.shareFindings ?? true,
     clock,
     rdap: { ...net, timeoutMs: options.rdapTimeoutMs ?? 8_000 },
     whois: {

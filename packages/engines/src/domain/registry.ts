@@ -12,14 +12,16 @@ import type { Finding, Registration } from './registration.ts'
 import type { Mood } from './registry-server.ts'
 import { createWhoisLookup } from './whois-lookup.ts'
 import type { WhoisNet } from './whois.ts'
+import { momentFor, nameFor, type Sharing } from '../sharing.ts'
 
 /** Tells registrations. */
 export interface Registry {
-  lookUp(name: DomainName, turn: Turn): Promise<Finding>
+  /** The account is told what another found out by the day, or not at all where accounts are apart. */
+  lookUp(name: DomainName, turn: Turn, account: string): Promise<Finding>
 }
 
 /** What the lookup of registrations needs. */
-export interface RegistryOptions {
+export interface RegistryOptions extends Sharing {
   readonly bootstrap: RdapBootstrap
   readonly manners: Manners
   readonly memory: Memory
@@ -40,9 +42,9 @@ export function createRegistry(options: RegistryOptions): Registry {
   const whois = createWhoisLookup(options)
   const flights = createFlights<Finding>()
   return {
-    async lookUp(name, turn) {
-      const key = `domain:registration:${name.registrable}`
-      const lookUp = (): Promise<Finding> => lookUpOne(options, whois, key, name, turn)
+    async lookUp(name, turn, account) {
+      const key = nameFor(`domain:registration:${name.registrable}`, account, options)
+      const lookUp = (): Promise<Finding> => lookUpOne(options, whois, { key, account }, name, turn)
       // A single call does not stand where a list stands in the queue, and settles for less than a list.
       return turn.lane === 'live' ? lookUp() : flights(key, turn.signal, lookUp)
     },
@@ -52,17 +54,18 @@ export function createRegistry(options: RegistryOptions): Registry {
 async function lookUpOne(
   options: RegistryOptions,
   whois: Whois,
-  key: string,
+  { key, account }: { readonly key: string; readonly account: string },
   name: DomainName,
   turn: Turn,
 ): Promise<Finding> {
   const [held] = await options.memory.get([key])
-  const kept = held === undefined ? null : fromMemory(held)
+  const kept = held === undefined ? null : fromMemory(held, account)
   if (kept !== null) return kept
   const finding = await overRdap(options, name, turn, whois)
   if (finding.kind === 'registration' && finding.registration.registered !== null) {
     const ttlMs = finding.registration.registered ? POSITIVE_TTL_MS : NEGATIVE_TTL_MS
-    const value = { ...finding.registration, atMs: options.clock().getTime() }
+    const atMs = options.clock().getTime()
+    const value = { ...finding.registration, atMs, by: account }
     await options.memory.set([{ key, value, ttlMs }])
   }
   return finding
@@ -138,15 +141,16 @@ function fromRdap(
 }
 
 /** Safe: only this module writes under its keys, and the fields it judges by are checked. */
-function fromMemory(held: Json): Finding | null {
+function fromMemory(held: Json, account: string): Finding | null {
   if (typeof held !== 'object' || held === null || Array.isArray(held)) return null
   if (!('registered' in held) || typeof held['registered'] !== 'boolean') return null
-  const { atMs, ...registration } = held
+  const { atMs, by, ...registration } = held
+  const finder = typeof by === 'string' ? by : undefined
   return {
     kind: 'registration',
     registration: { ...UNKNOWN, ...registration },
     cached: true,
     // What an earlier version kept has none.
-    ...(typeof atMs === 'number' ? { atMs } : {}),
+    ...(typeof atMs === 'number' ? { atMs: momentFor(atMs, finder, account) } : {}),
   }
 }

@@ -107,7 +107,7 @@ async function answerOne(
   const throttles = throttlesOf(request.states?.[index])
   const turn: Turn = { lane: request.lane, signal: request.signal }
   const found = await once(shared.names, name.ascii, () => {
-    const lookUp = (): Promise<Finding> => work.registry.lookUp(name, turn)
+    const lookUp = (): Promise<Finding> => work.registry.lookUp(name, turn, request.tenant)
     const registering = once(shared.registrations, name.registrable, lookUp)
     return findOut(work, name, registering, turn, throttles >= MAX_THROTTLES)
   })

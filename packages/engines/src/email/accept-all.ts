@@ -48,7 +48,7 @@ export function invent(
     })
     const reply = asked.recipients[0]
     const value = reply === undefined ? 'unknown' : acceptAllOf(reply, provider.id)
-    tools.knowledge.learn({ findings: [], acceptAll: { domain, value } })
+    tools.knowledge.learn({ findings: [], acceptAll: { domain, value, by: askerOf(batch) } })
     return { value }
   })().finally(() => tools.inventions.delete(domain))
   tools.inventions.set(domain, flight)
@@ -77,6 +77,12 @@ export async function acceptAllFrom(
     !isBlanket && met.some((each) => each.mailbox === 'missing' && each.confidence === 'high')
   if (!proves || known.value === 'no') return known
   const value = known.value === 'yes' ? 'unknown' : 'no'
-  tools.knowledge.learn({ findings: [], acceptAll: { domain, value } })
+  tools.knowledge.learn({ findings: [], acceptAll: { domain, value, by: askerOf(batch) } })
   return { value }
+}
+
+/** Whose question taught something of a domain; where several ask at once it is nobody's. */
+function askerOf({ tickets }: Batch): string {
+  const [first, ...more] = new Set(tickets.map(({ account }) => account))
+  return first === undefined || more.length > 0 ? '' : first
 }

@@ -10,6 +10,7 @@ import type { WaitState } from './later.ts'
 import type { EmailLimits } from './limits.ts'
 import { mailboxOutcome } from './outcome.ts'
 import type { Circumstances } from './outcome.ts'
+import type { Sharing } from '../sharing.ts'
 import { evidenceAt } from './place.ts'
 import type { Place, PlaceTools } from './place.ts'
 import type { Ticket } from './queue.ts'
@@ -17,7 +18,7 @@ import type { Scheduler } from './scheduler.ts'
 import type { WayOut } from './way-out.ts'
 
 /** What runs work with. */
-export interface RunTools extends PlaceTools {
+export interface RunTools extends PlaceTools, Sharing {
   readonly resolver: Resolver
   readonly egress: Egress
   readonly knowledge: Knowledge

@@ -136,7 +136,8 @@ function takeVerdict(run: Run, subject: Subject, group: string, verdict: Verdict
   }
   if (verdict.cause === 'doubt') {
     const finding = afterTwoLooks(first, verdict.finding)
-    tools.knowledge.learn({ findings: [{ key: subject.memoryKey, finding }] })
+    const { memoryKey: key, account: by } = subject
+    tools.knowledge.learn({ findings: [{ key, finding, by }] })
   }
   const later = laterOf(waiting)
   if (later !== null) put(run, subject.index, later)
@@ -161,11 +162,11 @@ function inTheLightOf(known: Finding, run: Run, acceptAll: AcceptAllFact | undef
   if (known.mailbox !== 'accepted' || acceptAll === undefined || acceptAll.value === 'unknown')
     return known
   if (acceptAll.value === 'yes') {
-    const both = restingOn(known, acceptAll)
+    const both = restingOn(known, acceptAll, run.request.tenant)
     return { ...both, status: 'risky', reason: 'accept_all', catchAll: true, confidence: 'low' }
   }
   return known.catchAll === null && known.reason === 'accepted'
-    ? { ...restingOn(known, acceptAll), catchAll: false, confidence: 'high' }
+    ? { ...restingOn(known, acceptAll, run.request.tenant), catchAll: false, confidence: 'high' }
     : known
 }
 

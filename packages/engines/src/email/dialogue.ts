@@ -7,8 +7,9 @@ import type { Classified } from './classify.ts'
 import { faultReason } from './dial.ts'
 import type { Line } from './dial.ts'
 import { findingOf, maskedText, restingOn, unknownFinding, verdictOf } from './finding.ts'
-import type { AcceptAllFact, Finding } from './finding.ts'
+import type { AcceptAllFact } from './finding.ts'
 import type { Provider } from './providers.ts'
+import type { Lesson } from './knowledge.ts'
 import type { Batch, Ticket } from './queue.ts'
 import type { Reply } from './reply.ts'
 
@@ -185,7 +186,7 @@ async function settleAll(
   tools: DialogueTools,
 ): Promise<void> {
   const acceptAll = await acceptAllFrom(batch, learnt, met, isBlanket, tools)
-  const lessons: { key: string; finding: Finding }[] = []
+  const lessons: Lesson[] = []
   replies.forEach((reply, at) => {
     const ticket = batch.tickets[at]
     const said = met[at]
@@ -200,8 +201,8 @@ async function settleAll(
     const verdict = verdictOf(said, finding)
     if (verdict.kind === 'finding') {
       const isBoth = finding.mailbox === 'accepted' && acceptAll.value !== 'unknown'
-      const kept = isBoth ? restingOn(finding, acceptAll) : finding
-      lessons.push({ key: ticket.memoryKey, finding: kept })
+      const { memoryKey: key, account: by } = ticket
+      lessons.push({ key, finding: isBoth ? restingOn(finding, acceptAll, by) : finding, by })
     }
     ticket.settle(verdict)
   })

@@ -258,7 +258,7 @@ describe('memory', () => {
     }
     const ttlMs = DAY_MS
     await memory.set([
-      { key: findingKey('ok@a.test'), value: finding, ttlMs },
+      { key: findingKey('ok@a.test', 'tenant', {}), value: finding, ttlMs },
       { key: 'email:accept-all:a.test', value: 'no', ttlMs },
     ])
     await using engine = testEngine(smtp.port, zone, { memory, clock: () => nowMs })

@@ -26,6 +26,7 @@ import type { SelfTest } from './selftest.ts'
 import { DEFAULT_TIMES } from './session.ts'
 import type { SessionTimes } from './session.ts'
 import { parseMailbox } from './syntax.ts'
+import type { Sharing } from '../sharing.ts'
 import { createWayOut } from './way-out.ts'
 
 /** The part of a logger that the engine uses; no subject is ever logged in clear. */
@@ -50,7 +51,7 @@ export interface EmailLists extends MailDomainLists {
 }
 
 /** Everything the engine works with. */
-export interface EmailEngineOptions {
+export interface EmailEngineOptions extends Sharing {
   readonly resolver: Resolver
   readonly egress: Egress
   readonly memory: Memory
@@ -130,6 +131,7 @@ export function createEmailEngine(options: EmailEngineOptions): Engine<'email'> 
     probingOff: options.probingOff ?? [],
     scheduleSeconds: options.greylistScheduleSeconds,
     metrics: options.metrics,
+    shareFindings: options.shareFindings ?? true,
     now,
   }
   return {

@@ -2,6 +2,7 @@ import type { EmailStatus, Json } from '@plumbline/contract/outcome'
 import type { Reason } from '@plumbline/contract/reasons'
 import type { Classified } from './classify.ts'
 import { maskLocals } from './mask.ts'
+import { momentFor } from '../sharing.ts'
 import { isDoubtful } from './second-look.ts'
 
 /** What asking about one mailbox came to, apart from what lists say of it. Held in memory as it is. */
@@ -15,6 +16,8 @@ export interface Finding {
   readonly evidence: { readonly [key: string]: Json }
   /** When the oldest fact behind it was found out, milliseconds since the epoch; absent: just now. */
   readonly atMs?: number
+  /** The account that it was found out for; in memory alone. */
+  readonly by?: string
 }
 
 /** What is known of a domain's way with unknown names. */
@@ -24,12 +27,30 @@ export type AcceptAll = 'yes' | 'no' | 'unknown'
 export interface AcceptAllFact {
   readonly value: AcceptAll
   readonly atMs?: number
+  readonly by?: string
 }
 
-/** A finding that also rests on a fact of that moment: of the two the older counts. */
-export function restingOn(finding: Finding, { atMs }: AcceptAllFact): Finding {
-  if (atMs === undefined || (finding.atMs !== undefined && finding.atMs <= atMs)) return finding
+/**
+ * A finding that also rests on a fact of that moment, as an account may know it: of the two the older
+ * counts.
+ */
+export function restingOn(finding: Finding, fact: AcceptAllFact, account: string): Finding {
+  if (fact.atMs === undefined) return finding
+  const atMs = momentFor(fact.atMs, fact.by, account)
+  if (finding.atMs !== undefined && finding.atMs <= atMs) return finding
   return { ...finding, atMs }
+}
+
+/**
+ * A finding of memory as it is told to an account. Of another's the day is told, and not the words of
+ * the server, which often hold the time and an id of that very question.
+ */
+export function findingFor({ by, ...finding }: Finding, account: string): Finding {
+  if (by === account) return finding
+  const { reply_text: _, ...evidence } = finding.evidence
+  const { atMs } = finding
+  if (atMs === undefined) return { ...finding, evidence }
+  return { ...finding, evidence, atMs: momentFor(atMs, by, account) }
 }
 
 /** An answer about a mailbox, or what it waits for. */

@@ -11,6 +11,8 @@ export interface Wanted {
   readonly mailbox: ParsedMailbox
   readonly address: string
   readonly memoryKey: string
+  /** Who asks: what is found out is noted as theirs. */
+  readonly account: string
 }
 
 /** Tickets under way, so that all who ask the same at the same time share one. */
@@ -39,34 +41,34 @@ export function createFlights(now: () => number): Flights {
   return {
     join(wanted, { lane, depth }, listener) {
       const flights = tables[lane][depth]
-      const held = flights.get(wanted.address)
+      const held = flights.get(wanted.memoryKey)
       if (held !== undefined) {
         held.listeners.push(listener)
         return { ticket: held.ticket, isNew: false }
       }
       const listeners = [listener]
       const ticket = newTicket(wanted, lane, depth, now(), (verdict) => {
-        flights.delete(wanted.address)
+        flights.delete(wanted.memoryKey)
         for (const listen of listeners) listen(verdict)
       })
-      flights.set(wanted.address, { ticket, listeners })
+      flights.set(wanted.memoryKey, { ticket, listeners })
       return { ticket, isNew: true }
     },
     leave(ticket, listener) {
       const flights = tables[ticket.lane][ticket.depth]
-      const flight = flights.get(ticket.address)
+      const flight = flights.get(ticket.memoryKey)
       if (ticket.settled || flight?.ticket !== ticket) return
       const place = flight.listeners.indexOf(listener)
       if (place >= 0) flight.listeners.splice(place, 1)
       if (flight.listeners.length > 0) return
       ticket.settled = true
-      flights.delete(ticket.address)
+      flights.delete(ticket.memoryKey)
     },
   }
 }
 
 function newTicket(
-  { mailbox, address, memoryKey }: Wanted,
+  { mailbox, address, memoryKey, account }: Wanted,
   lane: Ticket['lane'],
   depth: Ticket['depth'],
   queuedMs: number,
@@ -75,6 +77,7 @@ function newTicket(
   const ticket: Ticket = {
     address,
     memoryKey,
+    account,
     local: mailbox.local,
     domain: mailbox.domain,
     utf8: mailbox.utf8,

@@ -1,6 +1,7 @@
-import { hash } from 'node:crypto'
 import type { Memory, MemoryEntry } from '@plumbline/contract/engine'
 import type { Json } from '@plumbline/contract/outcome'
+import { nameFor, type Sharing } from '../sharing.ts'
+import { findingFor } from './finding.ts'
 import type { AcceptAll, AcceptAllFact, Finding } from './finding.ts'
 import { isDoubtful } from './second-look.ts'
 
@@ -27,16 +28,27 @@ const ACCEPT_ALL_TTL_MS: Readonly<Record<AcceptAll, number>> = {
 
 /** Verdicts shared between workers. A fault of the memory is a miss, never a failed check. */
 export interface Knowledge {
-  /** What is remembered under the keys of `findingKey`. */
-  findings(keys: readonly string[]): Promise<readonly (Finding | undefined)[]>
+  /** What is remembered under the keys of `findingKey`, as it is told to an account. */
+  findings(keys: readonly string[], account: string): Promise<readonly (Finding | undefined)[]>
   acceptAll(domain: string): Promise<AcceptAllFact | undefined>
-  /** Keeps what one transaction taught, and when it was found out. */
+  /** Keeps what one transaction taught, when it was found out and for which account. */
   learn(lessons: {
-    readonly findings: readonly { readonly key: string; readonly finding: Finding }[]
-    readonly acceptAll?: { readonly domain: string; readonly value: AcceptAll }
+    readonly findings: readonly Lesson[]
+    readonly acceptAll?: {
+      readonly domain: string
+      readonly value: AcceptAll
+      readonly by: string
+    }
   }): void
   /** Waits until all that was learnt is kept. */
   flush(): Promise<void>
+}
+
+/** What was found out of one address. */
+export interface Lesson {
+  readonly key: string
+  readonly finding: Finding
+  readonly by: string
 }
 
 /** Domains whose way with unknown names is held in this process. */
@@ -45,7 +57,7 @@ const DOMAINS_HELD_MAX = 20_000
 /** How long a fact of memory is trusted in this process without another look. */
 const LOCAL_TTL_MS = 60_000
 
-/** Makes the store; addresses are held by their SHA-256 alone. */
+/** Makes the store. */
 export function createKnowledge(
   memory: Memory,
   now: () => number,
@@ -75,10 +87,13 @@ export function createKnowledge(
   }
 
   return {
-    async findings(keys) {
+    async findings(keys, account) {
       try {
         const values = await memory.get(keys)
-        return values.map(readFinding)
+        return values.map((value) => {
+          const finding = readFinding(value)
+          return finding === undefined ? undefined : findingFor(finding, account)
+        })
       } catch (error) {
         warn(error)
         return keys.map(() => undefined)
@@ -98,16 +113,11 @@ export function createKnowledge(
       }
     },
     learn({ findings, acceptAll }) {
-      const entries: MemoryEntry[] = []
       const atMs = now()
-      for (const { key, finding } of findings) {
-        if (finding.mailbox === 'unknown') continue
-        const ttlMs = isDoubtful(finding) ? DOUBT_TTL_MS : FINDING_TTL_MS[finding.mailbox]
-        entries.push({ key, value: jsonOf({ ...finding, atMs: finding.atMs ?? atMs }), ttlMs })
-      }
+      const entries = findings.flatMap((lesson) => entryOf(lesson, atMs) ?? [])
       if (acceptAll !== undefined) {
-        const { domain, value } = acceptAll
-        const fact = { value, atMs }
+        const { domain, value, by } = acceptAll
+        const fact = { value, atMs, by }
         hold(domain, fact)
         entries.push({ key: acceptAllKey(domain), value: fact, ttlMs: ACCEPT_ALL_TTL_MS[value] })
       }
@@ -119,9 +129,16 @@ export function createKnowledge(
   }
 }
 
-/** Where memory holds the finding of an address, without the address itself. */
-export function findingKey(address: string): string {
-  return `email:finding:${hash('sha256', address, 'base64url')}`
+/** What memory is to keep of a lesson; null where nothing was found out. */
+function entryOf({ key, finding, by }: Lesson, nowMs: number): MemoryEntry | null {
+  if (finding.mailbox === 'unknown') return null
+  const ttlMs = isDoubtful(finding) ? DOUBT_TTL_MS : FINDING_TTL_MS[finding.mailbox]
+  return { key, value: jsonOf({ ...finding, atMs: finding.atMs ?? nowMs, by }), ttlMs }
+}
+
+/** Where memory holds the finding of an address for an account. */
+export function findingKey(address: string, account: string, sharing: Sharing): string {
+  return nameFor(`email:finding:${address}`, account, sharing)
 }
 
 function acceptAllKey(domain: string): string {
@@ -149,9 +166,13 @@ export function readFinding(value: Json | undefined): Finding | undefined {
 function readAcceptAll(held: Json | undefined): AcceptAllFact | undefined {
   if (isAcceptAll(held)) return { value: held }
   if (typeof held !== 'object' || held === null || !('value' in held)) return undefined
-  const { value, atMs } = held
+  const { value, atMs, by } = held
   if (!isAcceptAll(value)) return undefined
-  return typeof atMs === 'number' ? { value, atMs } : { value }
+  return {
+    value,
+    ...(typeof atMs === 'number' ? { atMs } : {}),
+    ...(typeof by === 'string' ? { by } : {}),
+  }
 }
 
 function isAcceptAll(value: Json | undefined): value is AcceptAll {

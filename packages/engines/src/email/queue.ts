@@ -8,6 +8,8 @@ export interface Ticket {
   readonly address: string
   /** Where memory holds what is found out. */
   readonly memoryKey: string
+  /** Who asked first. */
+  readonly account: string
   readonly local: string
   readonly domain: string
   readonly utf8: boolean

@@ -53,7 +53,10 @@ async function readSubjects(run: Run): Promise<void> {
         run.answers[from + offset] === undefined ? begin(run, from + offset, text) : null
       if (subject !== null) batch.push(subject)
     })
-    const known = await tools.knowledge.findings(batch.map(({ memoryKey }) => memoryKey))
+    const known = await tools.knowledge.findings(
+      batch.map(({ memoryKey }) => memoryKey),
+      request.tenant,
+    )
     batch.forEach((subject, at) => start(run, subject, known[at]))
     while (run.open.size >= tools.limits.window && run.left > 0) {
       const room = Promise.withResolvers<void>()
@@ -75,12 +78,14 @@ function begin(run: Run, index: number, text: string): Subject | null {
     return null
   }
   const address = `${mailbox.local}@${mailbox.domain}`
+  const account = run.request.tenant
   const subject: Subject = {
     index,
     text,
     mailbox,
     address,
-    memoryKey: findingKey(address),
+    memoryKey: findingKey(address, account, run.tools),
+    account,
     state,
     beganMs,
     place: null,

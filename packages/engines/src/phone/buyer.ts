@@ -19,6 +19,8 @@ import {
 export interface BuyerOptions extends AllowanceOptions {
   /** Keeps intents and verdicts; must outlive a crash of its server. */
   readonly purchases: Memory
+  /** The account that asks. */
+  readonly account: string
   readonly fetch: HlrFetch
 }
 
@@ -150,7 +152,8 @@ async function store(
     if (answer?.kind !== 'verdict') return []
     const ttlMs =
       answer.connectivity === 'undetermined' ? policy.undeterminedCacheMs : policy.cacheMs
-    const bought = { provider: provider.name, verdict: answer, atMs: clock.now() }
+    const by = options.account
+    const bought = { provider: provider.name, verdict: answer, atMs: clock.now(), by }
     return [{ key: KEYS.verdict(number), value: verdictJson(bought), ttlMs }]
   })
   const settled = outcomes.flatMap(([number, answer]) =>
@@ -169,7 +172,8 @@ function purchaseOf(
     return { kind: 'in_doubt', provider: provider.name, detail: 'no answer for a number' }
   }
   if (answer.kind === 'verdict') {
-    const bought = { provider: provider.name, verdict: answer, atMs: options.clock.now() }
+    const { account: by, clock } = options
+    const bought = { provider: provider.name, verdict: answer, atMs: clock.now(), by }
     return { kind: 'bought', bought, cached: false }
   }
   if (answer.maybeBought) {

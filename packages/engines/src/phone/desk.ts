@@ -1,8 +1,9 @@
 import type { EngineHealth, Memory } from '@plumbline/contract/engine'
 import { buy, type BuyerOptions, keptVerdicts, type Purchase } from './buyer.ts'
 import { HLR_CAPABILITIES } from './hlr/provider.ts'
-import type { HlrProviderSettings, Lane } from './policy.ts'
+import type { Asker, HlrProviderSettings } from './policy.ts'
 import { type BoughtVerdict, KEYS } from './purchase.ts'
+import { memoryFor, nameFor, type Sharing } from '../sharing.ts'
 import { pauseWords, readStandings } from './standing.ts'
 
 /** What is known of a number after asking the network, or why it is not. */
@@ -20,7 +21,7 @@ export type NetworkAnswer =
 /** Buys network verdicts, each at most once, from the first provider that gives one. */
 export interface HlrDesk {
   /** The answers by number. Repeats of a number, here or in another call, share one purchase. */
-  ask(numbers: readonly string[], lane: Lane): ReadonlyMap<string, Promise<NetworkAnswer>>
+  ask(numbers: readonly string[], asker: Asker): ReadonlyMap<string, Promise<NetworkAnswer>>
   health(): Promise<readonly EngineHealth[]>
   /** Waits for what is being bought. */
   idle(): Promise<void>
@@ -34,7 +35,7 @@ const BACKOFF_MS = 400
 const BACKOFF_MAX_MS = 2_000
 
 /** What a desk needs. */
-export interface DeskOptions extends BuyerOptions {
+export interface DeskOptions extends Omit<BuyerOptions, 'account'>, Sharing {
   /** Keeps which providers rest. */
   readonly memory: Memory
   readonly providers: readonly HlrProviderSettings[]
@@ -45,18 +46,19 @@ export interface DeskOptions extends BuyerOptions {
 export function createHlrDesk(options: DeskOptions): HlrDesk {
   const inFlight = new Map<string, Promise<NetworkAnswer>>()
   return {
-    ask(numbers, lane) {
+    ask(numbers, asker) {
       const answers = new Map<string, Promise<NetworkAnswer>>()
       const fresh: string[] = []
       for (const number of new Set(numbers)) {
-        const running = inFlight.get(number)
+        const running = inFlight.get(nameFor(number, asker.tenant, options))
         if (running === undefined) fresh.push(number)
         else answers.set(number, running)
       }
-      for (const [number, answer] of begin(options, fresh, lane)) {
-        inFlight.set(number, answer)
+      for (const [number, answer] of begin(options, fresh, asker)) {
+        const name = nameFor(number, asker.tenant, options)
+        inFlight.set(name, answer)
         answers.set(number, answer)
-        const done = (): unknown => inFlight.delete(number)
+        const done = (): unknown => inFlight.delete(name)
         void answer.then(done, done)
       }
       return answers
@@ -72,13 +74,14 @@ export function createHlrDesk(options: DeskOptions): HlrDesk {
 function begin(
   options: DeskOptions,
   numbers: readonly string[],
-  lane: Lane,
+  { lane, tenant: account }: Asker,
 ): ReadonlyMap<string, Promise<NetworkAnswer>> {
   const open = new Map(numbers.map((number) => [number, Promise.withResolvers<NetworkAnswer>()]))
   const answered = (number: string, answer: NetworkAnswer): void =>
     open.get(number)?.resolve(answer)
   if (numbers.length > 0) {
-    round({ ...options, lane }, numbers, answered).catch((error: unknown) => {
+    const purchases = memoryFor(options.purchases, account, options)
+    round({ ...options, purchases, account, lane }, numbers, answered).catch((error: unknown) => {
       for (const { reject } of open.values()) reject(error)
     })
   }
@@ -87,8 +90,8 @@ function begin(
 
 type Answered = (number: string, answer: NetworkAnswer) => void
 
-interface RoundOptions extends DeskOptions {
-  readonly lane: Lane
+interface RoundOptions extends DeskOptions, BuyerOptions {
+  readonly lane: Asker['lane']
 }
 
 async function round(

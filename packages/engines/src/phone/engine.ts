@@ -8,9 +8,10 @@ import type { HlrFetch, HlrVerdict } from './hlr/provider.ts'
 import { type NumberingTables, type PhoneNumbering, readNumbering } from './numbering.ts'
 import { HLR_POLICY, type HlrClock, type HlrPolicy, type HlrProviderSettings } from './policy.ts'
 import { loadPhonePrefixes } from './prefixes.ts'
+import { momentFor, type Sharing } from '../sharing.ts'
 
 /** Settings and live things of the phone engine. */
-export interface PhoneEngineOptions {
+export interface PhoneEngineOptions extends Sharing {
   /** In order of choice; none: the numbering plan alone answers. */
   readonly providers: readonly HlrProviderSettings[]
   readonly policy?: Partial<HlrPolicy>
@@ -46,6 +47,7 @@ export async function createPhoneEngine(options: PhoneEngineOptions): Promise<En
     providers: options.providers,
     policy: { ...HLR_POLICY, ...options.policy },
     memory: options.memory,
+    shareFindings: options.shareFindings ?? true,
     purchases: options.purchases ?? options.memory,
     limiter: options.limiter,
     budget: options.budget,
@@ -103,7 +105,7 @@ async function run(
   }
   const asked = context.desk.ask(
     open.map(({ numbering }) => numbering.facts.number),
-    request.lane,
+    request,
   )
   const aborted = whenAborted(request.signal)
   await Promise.all(
@@ -134,7 +136,7 @@ function settle(
   network: NetworkAnswer | null,
 ): Answer<'phone'> {
   if (network === null) return outcome(context, read, 'timeout', {})
-  if (network.kind === 'verdict') return fromNetwork(context, read, network)
+  if (network.kind === 'verdict') return fromNetwork(context, request, read, network)
   const tries = triesOf(request.states?.[read.index])
   const isBegun = network.reason === 'hlr_in_doubt' && network.retryMs !== null
   const waits = isBegun || network.reason === 'hlr_throttled'
@@ -155,11 +157,15 @@ function settle(
 
 function fromNetwork(
   context: RunContext,
+  { tenant }: EngineRequest<'phone'>,
   read: Read,
   { bought, cached }: Extract<NetworkAnswer, { kind: 'verdict' }>,
 ): Outcome<'phone'> {
-  const { verdict, provider, atMs } = bought
-  const hlr = { provider, status: verdict.status, id: verdict.id, at: new Date(atMs).toISOString() }
+  const { verdict, provider, by } = bought
+  const at = new Date(momentFor(bought.atMs, by, tenant)).toISOString()
+  // The provider's id of the query belongs to who paid for it.
+  const id = by === tenant ? verdict.id : null
+  const hlr = { provider, status: verdict.status, id, at }
   const reason = REASON_OF[verdict.connectivity]
   const base = outcome(context, read, reason, {
     hlr,

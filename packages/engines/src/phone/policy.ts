@@ -44,3 +44,10 @@ export interface HlrClock {
 
 /** Who waits for the answer: a caller, or a list. */
 export type Lane = 'live' | 'bulk'
+
+/** Who asks about numbers. */
+export interface Asker {
+  readonly lane: Lane
+  /** Opaque name of the account. */
+  readonly tenant: string
+}

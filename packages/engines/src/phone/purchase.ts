@@ -7,6 +7,8 @@ export interface BoughtVerdict {
   readonly verdict: HlrVerdict
   /** When it was bought, Unix time. */
   readonly atMs: number
+  /** The account that it was bought for; absent where that is not known. */
+  readonly by?: string
 }
 
 /** A purchase begun: written before the query is sent, gone once its outcome is stored. */
@@ -25,8 +27,8 @@ export const KEYS = {
 } as const
 
 /** A verdict as JSON. */
-export function verdictJson({ provider, verdict, atMs }: BoughtVerdict): Json {
-  return { provider, atMs, verdict: { ...verdict } }
+export function verdictJson({ verdict, ...bought }: BoughtVerdict): Json {
+  return { ...bought, verdict: { ...verdict } }
 }
 
 /** Reads what `verdictJson` wrote; null for anything else. */
@@ -34,12 +36,13 @@ export function readVerdict(value: Json | undefined): BoughtVerdict | null {
   const fields = fieldsOf(value)
   const verdict = fieldsOf(fields['verdict'])
   const connectivity = verdict['connectivity']
-  const { provider, atMs } = fields
+  const { provider, atMs, by } = fields
   if (typeof provider !== 'string' || typeof atMs !== 'number') return null
   if (!isConnectivity(connectivity)) return null
   return {
     provider,
     atMs,
+    ...(typeof by === 'string' ? { by } : {}),
     verdict: {
       kind: 'verdict',
       connectivity,
