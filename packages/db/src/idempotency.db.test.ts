@@ -1,7 +1,14 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createTestDatabase, type TestDatabase } from '../../../test/support/postgres.ts'
 import { openDatabase, type Db } from './database.ts'
-import { claimKey, freeKey, isKeyHeld, keepAnswer, type IdempotentCall } from './idempotency.ts'
+import {
+  claimKey,
+  eraseAnswers,
+  freeKey,
+  isKeyHeld,
+  keepAnswer,
+  type IdempotentCall,
+} from './idempotency.ts'
 
 let database: TestDatabase
 let db: Db
@@ -93,4 +100,32 @@ test('a key is held while its call runs and its answer is kept, in its account, 
   }
   await db.pool.query(`update idempotency_keys set expires_at = now() where key = 'h'`)
   expect(await held()).toBe(false)
+})
+
+test('an answer that shows a batch is emptied with it, and its key stays taken until it runs out', async () => {
+  const batchId = 'bat_1'
+  const shows = (key: string, id: string | undefined): Promise<boolean> =>
+    db.kysely
+      .transaction()
+      .execute((tx) => keepAnswer(tx, callOf(key, 1), { ...answer, batchId: id }))
+  for (const key of ['of-it', 'of-another', 'of-none']) await claimKey(db, callOf(key, 1), times)
+  await claimKey(db, callOf('runs', 1), times)
+  await shows('of-it', batchId)
+  await shows('of-another', 'bat_2')
+  await shows('of-none', undefined)
+  await db.kysely.transaction().execute((tx) => eraseAnswers(tx, batchId))
+  expect(await claimKey(db, callOf('of-it', 2), times)).toEqual({ kind: 'erased' })
+  expect(await isKeyHeld(db, callOf('of-it', 2), times)).toBe(true)
+  expect(await claimKey(db, callOf('of-it', 2, 'other'), times)).toEqual({ kind: 'mismatch' })
+  for (const key of ['of-another', 'of-none']) {
+    expect(await claimKey(db, callOf(key, 2), times)).toEqual({ kind: 'answered', answer })
+  }
+  expect(await claimKey(db, callOf('runs', 2), times)).toEqual({ kind: 'running' })
+  await db.pool.query(`update idempotency_keys set expires_at = now() where batch_id = $1`, [
+    batchId,
+  ])
+  expect(await claimKey(db, callOf('of-it', 3), times)).toEqual({ kind: 'claimed' })
+  // The new run has nothing to do with the batch that is gone.
+  await shows('of-it', undefined)
+  await db.kysely.transaction().execute((tx) => eraseAnswers(tx, batchId))
 })

@@ -26,13 +26,19 @@ export interface IdempotentCall extends IdempotencyScope {
 export interface KeptAnswer {
   readonly status: number
   readonly location: string | null
+  /** Encrypted by who keeps it. */
   readonly body: string
 }
+
+/** An answer with the batch that it shows, with which it is to be erased. */
+export type AnswerToKeep = KeptAnswer & { readonly batchId?: string | undefined }
 
 /** What came of asking for a key: it is ours to work on, or why not. */
 export type Claim =
   | { readonly kind: 'claimed' }
   | { readonly kind: 'answered'; readonly answer: KeptAnswer }
+  /** It was answered, and what the answer showed is no more. */
+  | { readonly kind: 'erased' }
   | { readonly kind: 'running' }
   | { readonly kind: 'mismatch' }
 
@@ -85,7 +91,7 @@ const CLAIM = `
   on conflict (account_id, mode, path, key) do update
   set fingerprint = excluded.fingerprint, op_key = excluded.op_key,
     claimed_at = excluded.claimed_at, expires_at = excluded.expires_at,
-    status = null, location = null, body = null
+    status = null, location = null, body = null, batch_id = null
   where ${freeAfter('$8')}
   returning op_key`
 
@@ -120,6 +126,7 @@ async function heldBy(db: Db, call: IdempotentCall): Promise<Claim | undefined> 
   if (!row.fingerprint.equals(call.fingerprint)) return { kind: 'mismatch' }
   const { status, location, body } = row
   if (status === null || body === null) return { kind: 'running' }
+  if (body === ERASED) return { kind: 'erased' }
   return { kind: 'answered', answer: { status, location, body } }
 }
 
@@ -127,12 +134,13 @@ async function heldBy(db: Db, call: IdempotentCall): Promise<Claim | undefined> 
 export async function keepAnswer(
   tx: Tx,
   call: IdempotentCall,
-  answer: KeptAnswer,
+  { batchId, ...answer }: AnswerToKeep,
 ): Promise<boolean> {
   const kept = await tx
     .updateTable('idempotency_keys')
     .set({
       ...answer,
+      batch_id: batchId ?? null,
       expires_at: sql<Date>`now() + ${KEPT_HOURS} * interval '1 hour'`,
     })
     .where('account_id', '=', call.accountId)
@@ -143,6 +151,19 @@ export async function keepAnswer(
     .where('status', 'is', null)
     .executeTakeFirst()
   return kept.numUpdatedRows === 1n
+}
+
+/** No answer is empty. */
+const ERASED = ''
+
+/** Empties the kept answers that show a batch; their keys stay taken, so that no repeat does the work again. */
+export async function eraseAnswers(tx: Tx, batchId: string): Promise<void> {
+  await tx
+    .updateTable('idempotency_keys')
+    .set({ body: ERASED, location: null })
+    .where('batch_id', '=', batchId)
+    .where('body', 'is not', null)
+    .execute()
 }
 
 /** Frees the key of a run that ended in a refusal or a failure. */

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { claimKey, keepAnswer } from '@plumbline/db/idempotency'
 import { openTestPipeline, type TestPipeline } from '../../../test/support/pipeline.ts'
 import { readOpenRemovals } from '@plumbline/db/file-store'
 import { cancelBatch } from './cancel.ts'
@@ -132,4 +133,27 @@ test('what the store does not remove stands in a table until it does', async () 
   expect(await retryRemovals(pipeline)).toBe(1)
   await expect(pipeline.storage.open(`uploads/${id}`)).rejects.toThrow('ENOENT')
   expect(await readOpenRemovals(pipeline.db)).toEqual({ count: 0, oldestSeconds: 0 })
+})
+
+test('what retention ends takes the kept answers that show it along', async () => {
+  await using place = await openPlace()
+  const { db } = place.pipeline
+  const { id } = await place.submit('email\nada@example.com\n')
+  const call = {
+    ...place.owner,
+    path: '/v1/batches',
+    key: 'k',
+    fingerprint: Buffer.from('same'),
+    opKey: 'call:1',
+  }
+  await claimKey(db, call, { runMs: 60_000 })
+  const answer = { status: 202, location: `/v1/batches/${id}`, body: '{"name":"Spring"}' }
+  await db.kysely.transaction().execute((tx) => keepAnswer(tx, call, { ...answer, batchId: id }))
+  await db.pool.query(
+    `update batches set status = 'completed', expires_at = clock_timestamp() - interval '1 s'`,
+  )
+  expect(await expireBatches(place.pipeline)).toBe(1)
+  expect(await claimKey(db, { ...call, opKey: 'call:2' }, { runMs: 60_000 })).toEqual({
+    kind: 'erased',
+  })
 })

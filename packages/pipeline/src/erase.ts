@@ -11,12 +11,13 @@ import {
   type BatchRow,
 } from '@plumbline/db/batches/rows'
 import { noteRemovals } from '@plumbline/db/file-store'
+import { eraseAnswers } from '@plumbline/db/idempotency'
 import { lockOwned } from './owned.ts'
 import type { Pipeline } from './pipeline.ts'
 import { removeNoted } from './remove-files.ts'
 
 /**
- * Deletes an ended or not yet started list with its file, chunks and results.
+ * Deletes an ended or not yet started list with its file, chunks, results and the kept answers that show it.
  * @throws Problem `not_found`; `conflict` while it is being worked on
  */
 export async function deleteBatch(
@@ -30,6 +31,7 @@ export async function deleteBatch(
       throw new Problem('conflict', `The batch is ${found.status}; cancel it before deleting it.`)
     }
     await deleteChunks(tx, id)
+    await eraseAnswers(tx, id)
     await deleteBatchRow(tx, id)
     await noteRemovals(tx, filesOf(found))
     return found
@@ -62,6 +64,7 @@ async function expireBatch(pipeline: Pipeline, row: BatchRow): Promise<void> {
     await noteRemovals(tx, filesOf(still))
     const sums = (await sumsOf(tx, [row.id])).get(row.id)
     await deleteChunks(tx, row.id)
+    await eraseAnswers(tx, row.id)
     await moveBatch(tx, row.id, 'expired', {
       result_key: null,
       file_name: null,

@@ -13,10 +13,10 @@ export interface Run {
   /** Names the run and its debit; new for each run. */
   readonly opKey: string
   /**
-   * Keeps the answer for repeats, in the transaction in which the call takes effect; undefined without
-   * an idempotency key. Throws `Problem('unavailable')` where the key was lost to a later run.
+   * Keeps the answer for repeats, in the transaction in which the call takes effect, until the batch is
+   * erased that it shows; undefined without an idempotency key. Throws `Problem('unavailable')` where the key was lost to a later run.
    */
-  readonly keep: ((tx: Tx, reply: Reply) => Promise<void>) | undefined
+  readonly keep: ((tx: Tx, reply: Reply, batchId?: string) => Promise<void>) | undefined
 }
 
 /** What keeps the answers of calls with an idempotency key. */
@@ -63,8 +63,14 @@ export async function once(
           retryAfterSeconds: 1,
         },
       )
+    case 'erased':
+      throw new Problem(
+        'conflict',
+        'What this Idempotency-Key was first answered with has been erased with its batch; use a new key to send it again.',
+      )
     case 'answered': {
-      const { status, body, location } = claim.answer
+      const { status, location } = claim.answer
+      const body = readBody(store, call, claim.answer.body)
       return { status, body, replayed: true, ...(location === null ? {} : { location }) }
     }
     case 'claimed':
@@ -82,9 +88,10 @@ async function workAndKeep(
   work: (run: Run) => Promise<Reply>,
 ): Promise<Reply> {
   let kept = false
-  const keep = async (tx: Tx, reply: Reply): Promise<void> => {
-    const { status, body, location = null } = reply
-    if (!(await keepAnswer(tx, call, { status, body, location }))) {
+  const keep = async (tx: Tx, reply: Reply, batchId?: string): Promise<void> => {
+    const { status, location = null } = reply
+    const body = store.installationKey.encrypt(reply.body, bodyName(call))
+    if (!(await keepAnswer(tx, call, { status, body, location, batchId }))) {
       throw new Problem('unavailable', MESSAGES.timeout, {
         retryAfterSeconds: 1,
       })
@@ -99,6 +106,17 @@ async function workAndKeep(
     await freeKey(store.db, call).catch(store.onError)
     throw error
   }
+}
+
+function readBody({ installationKey }: OnceStore, call: IdempotentCall, kept: string): string {
+  const body = installationKey.decrypt(kept, bodyName(call))
+  if (body === undefined) throw new Error('a kept answer cannot be read')
+  return body
+}
+
+/** What a kept body is bound to: it can be read in its own place alone. */
+function bodyName({ accountId, mode, path, key }: IdempotentCall): string {
+  return `answer ${accountId} ${mode} ${path} ${key}`
 }
 
 async function refuseEmpty({ balances }: OnceStore, accountId: string): Promise<void> {

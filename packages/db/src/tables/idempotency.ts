@@ -11,8 +11,9 @@ export interface IdempotencyKeyRow {
   mode: KeyMode
   /** The path as it was asked, without query. */
   path: string
+  /** HMAC of what the client sent. */
   key: string
-  /** SHA-256 of the request. */
+  /** HMAC-SHA-256 of the request. */
   fingerprint: Buffer
   /** The run that holds the key. */
   op_key: string
@@ -20,5 +21,8 @@ export interface IdempotencyKeyRow {
   expires_at: Date
   status: number | null
   location: string | null
+  /** Empty once what it showed was erased. */
   body: string | null
+  /** The batch that the answer shows. */
+  batch_id: string | null
 }

@@ -99,7 +99,7 @@ async function submit(ctx: Context, res: Response, list: List, run: Run): Promis
     },
     async (tx, view) => {
       reply = jsonReply(202, view, `/v1/batches/${view.id}`)
-      await keep?.(tx, reply)
+      await keep?.(tx, reply, view.id)
     },
   )
   if (reply === undefined) throw new Error('a submitted batch was not shown')

@@ -39,7 +39,7 @@ export async function moveBatch(
       let shown: Reply | undefined
       await move(ctx.pipeline, callerOf(res), id, async (tx, view) => {
         shown = jsonReply(200, view)
-        await keep?.(tx, shown)
+        await keep?.(tx, shown, id)
       })
       if (shown === undefined) throw new Error('a moved batch was not shown')
       return shown
