@@ -82,6 +82,9 @@ export async function startSimnet(options: SimnetOptions): Promise<Simnet> {
       WHOIS_SERVER: 'whois.iana.org',
       WHOIS_PORT: String(whois.port),
       HLR_PROVIDER: provider,
+      // What is sold here costs nothing.
+      HLR_DAILY_CAP: '1000000',
+      HLR_ACCOUNT_DAILY_CAP: '1000000',
       HLR_URL: `http://127.0.0.1:${hlr.port}${provider === 'hlr-lookups' ? '/api/v2' : ''}`,
       HLR_KEY,
       HLR_SECRET:

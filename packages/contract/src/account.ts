@@ -27,6 +27,9 @@ export const accountView = z.strictObject({
     line_bytes: count,
     unfinished_batches: count,
     stored_bytes: count,
+    hlr_numbers_per_day: count.meta({
+      description: 'Numbers that a network is asked about for money, in a UTC day.',
+    }),
   }),
 })
 

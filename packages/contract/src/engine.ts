@@ -14,6 +14,11 @@ export interface EngineRequest<C extends Check> {
   readonly tenant: string
   /** Ends the run: what is unanswered by then is unknown with reason `timeout`. */
   readonly signal: AbortSignal
+  /**
+   * Once it fires nothing new is begun: what is being bought is awaited and answered, the rest comes back
+   * as `later`. Fires for checks whose answers are bought (`PURCHASED_CHECKS`); others are aborted.
+   */
+  readonly drain?: AbortSignal
   /** Called once for each subject as soon as its answer is known, in any order. */
   readonly answered?: (index: number, answer: Answer<C>) => void
 }

@@ -3,6 +3,12 @@ export const CHECKS = ['email', 'phone', 'ip', 'domain'] as const
 /** One of the questions. */
 export type Check = (typeof CHECKS)[number]
 
+/**
+ * Checks whose answers may be bought from a provider outside, for money: what is begun of them is awaited
+ * and charged when a batch is canceled.
+ */
+export const PURCHASED_CHECKS: readonly Check[] = ['phone']
+
 /** The seven products, one for each endpoint under `/v1`. */
 export const PRODUCTS = [
   'email',

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test, vi } from 'vitest'
 import { createTestDatabase } from '../../../test/support/postgres.ts'
-import { createPostgresBudget, readSpending } from './budget.ts'
+import { countSpenders, createPostgresBudget, readSpending } from './budget.ts'
 import { openDatabase } from './database.ts'
 import { startEmbeddedPostgres } from './embedded.ts'
 import { migrate } from './migrate.ts'
@@ -22,6 +22,22 @@ test('a day is never overspent, however many take at once, and what was not spen
   expect(await readSpending(db)).toEqual(new Map([['busy', 100]]))
   expect((await budget.take('busy', 50, 60)).count).toBe(0)
   expect((await budget.take('other', 3, 0)).count).toBe(0)
+})
+
+test('accounts are counted, and how many of them have spent all, without a name of any', async () => {
+  await using database = await createTestDatabase()
+  await using db = openDatabase({ url: database.url, poolSize: 2, applicationName: 'test' })
+  const budget = createPostgresBudget(db)
+  for (const [name, count] of [
+    ['a:1', 4],
+    ['a:2', 10],
+    ['a:3', 0],
+    ['b', 7],
+  ] as const) {
+    await budget.take(name, count, 10)
+  }
+  expect(await countSpenders(db, 'a:', 10)).toEqual({ spending: 2, spent: 1 })
+  expect(await readSpending(db, 'a:')).toEqual(new Map([['b', 7]]))
 })
 
 test('each day has its own budget', async () => {

@@ -26,12 +26,32 @@ export function createPostgresBudget(db: Db): Budget {
   }
 }
 
-/** What was spent of each budget today, by the day of the database's clock. */
-export async function readSpending(db: Db): Promise<ReadonlyMap<string, number>> {
+/**
+ * What was spent of each budget today, by the day of the database's clock.
+ * @param except beginning of the names that are left out, such as those of single accounts
+ */
+export async function readSpending(db: Db, except?: string): Promise<ReadonlyMap<string, number>> {
   const { rows } = await db.pool.query<{ name: string; spent: number }>(
-    `select name, spent::float8 from budgets where day = (now() at time zone 'utc')::date`,
+    `select name, spent::float8 from budgets
+     where day = (now() at time zone 'utc')::date and not coalesce(starts_with(name, $1), false)`,
+    [except ?? null],
   )
   return new Map(rows.map(({ name, spent }) => [name, spent]))
+}
+
+/** How many budgets whose names begin so were spent from today, and how many have reached `most`. */
+export async function countSpenders(
+  db: Db,
+  beginning: string,
+  most: number,
+): Promise<{ readonly spending: number; readonly spent: number }> {
+  const { rows } = await db.pool.query<{ spending: number; spent: number }>(
+    `select count(*)::int as spending, count(*) filter (where spent >= $2)::int as spent
+     from budgets
+     where day = (now() at time zone 'utc')::date and starts_with(name, $1) and spent > 0`,
+    [beginning, most],
+  )
+  return rows[0] ?? { spending: 0, spent: 0 }
 }
 
 async function giveBack(

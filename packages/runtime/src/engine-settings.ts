@@ -46,7 +46,8 @@ export const engineSettings = {
   HLR_KEY: z.string().optional(),
   HLR_SECRET: z.string().optional(),
   /** Numbers bought of a provider in a UTC day at most. */
-  HLR_DAILY_CAP: wholeNumber({ min: 0 }).optional(),
+  HLR_DAILY_CAP: wholeNumber({ min: 0 }).default(10_000),
+  HLR_ACCOUNT_DAILY_CAP: accountDailyCap(),
 
   IP_CITY_DB: z.string().optional(),
   IP_ASN_DB: z.string().optional(),
@@ -68,6 +69,11 @@ export const engineSettings = {
     HLR_CONNECTIONS: 10,
     HLR_CACHE_HOURS: 24,
   }),
+}
+
+/** Numbers bought for one account in a UTC day at most, of all providers together. */
+export function accountDailyCap(): z.ZodDefault<ReturnType<typeof wholeNumber>> {
+  return wholeNumber({ min: 0 }).default(1_000)
 }
 
 function port(fallback: number): z.ZodDefault<ReturnType<typeof wholeNumber>> {

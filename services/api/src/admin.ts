@@ -1,7 +1,7 @@
-import { readSpending } from '@plumbline/db/budget'
+import { countSpenders, readSpending } from '@plumbline/db/budget'
 import { readOpenRemovals } from '@plumbline/db/file-store'
 import { readWorkers, WORKER_KINDS, type SeenWorker } from '@plumbline/db/workers'
-import { readStandings } from '@plumbline/engines/phone/standing'
+import { ACCOUNT_BUDGETS, readStandings } from '@plumbline/engines/phone/standing'
 import { depth } from '@plumbline/queue/jobs'
 import { QUEUE_NAMES } from '@plumbline/queue/names'
 import { countOpenChunks } from '@plumbline/db/batches/open-chunks'
@@ -14,6 +14,7 @@ import { kindsAway } from './start-up.ts'
 export function adminPages(ctx: Context): (req: IncomingMessage, res: ServerResponse) => void {
   observeQueues(ctx)
   observeProviders(ctx)
+  observeAccountCaps(ctx)
   observeWorkers(ctx)
   observeFiles(ctx)
   return (req, res) => {
@@ -88,7 +89,7 @@ function observeProviders(ctx: Context): void {
     'What was spent of each capped budget on this UTC day.',
     ['budget'],
     async () => {
-      const spending = await readSpending(ctx.db)
+      const spending = await readSpending(ctx.db, ACCOUNT_BUDGETS)
       return [...spending].map(([budget, value]) => ({ labels: { budget }, value }))
     },
   )
@@ -106,6 +107,22 @@ function observeFiles(ctx: Context): void {
     'Age of the oldest of them.',
     [],
     async () => [{ labels: {}, value: (await readOpenRemovals(ctx.db)).oldestSeconds }],
+  )
+}
+
+function observeAccountCaps(ctx: Context): void {
+  ctx.metrics.observed(
+    'hlr_accounts_today',
+    'Accounts for which numbers were bought on this UTC day, and those of them at their cap.',
+    ['state'],
+    async () => {
+      const most = ctx.settings.HLR_ACCOUNT_DAILY_CAP
+      const { spending, spent } = await countSpenders(ctx.db, ACCOUNT_BUDGETS, most)
+      return [
+        { labels: { state: 'buying' }, value: spending },
+        { labels: { state: 'capped' }, value: spent },
+      ]
+    },
   )
 }
 

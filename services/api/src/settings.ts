@@ -1,4 +1,5 @@
 import { CALL_LIMITS, LIST_LIMITS } from '@plumbline/contract/limits'
+import { accountDailyCap } from '@plumbline/runtime/engine-settings'
 import { flag, wholeNumber, wholeNumbers, wordList } from '@plumbline/runtime/settings'
 import { keyPrefix, logLevel, storeSettings } from '@plumbline/runtime/store-settings'
 import { z } from 'zod'
@@ -29,6 +30,8 @@ const eachSetting = z.object({
   EVENTS_EVERY_MS: count(500, { min: 50, max: 60_000 }),
   /** Streams of events that one account may have open on this process. */
   EVENT_STREAMS_LIMIT: count(20),
+  /** As the workers hold it; shown to the account. */
+  HLR_ACCOUNT_DAILY_CAP: accountDailyCap(),
   MAX_CONNECTIONS: count(10_000),
   /** How long after its start `/readyz` waits for a worker of each kind. */
   WORKERS_WAIT_SECONDS: count(60, { min: 0, max: 3_600 }),

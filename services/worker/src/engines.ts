@@ -147,7 +147,8 @@ async function openPhone(
     policy: {
       perSecond: settings.HLR_QUERIES_PER_SECOND,
       concurrency: settings.HLR_CONNECTIONS,
-      dailyCap: settings.HLR_DAILY_CAP ?? null,
+      dailyCap: settings.HLR_DAILY_CAP,
+      accountDailyCap: settings.HLR_ACCOUNT_DAILY_CAP,
       cacheMs: settings.HLR_CACHE_HOURS * 3_600_000,
     },
     memory: connections.memory,

@@ -1,8 +1,14 @@
-import type { Memory, Spending } from '@plumbline/contract/engine'
-import { type AllowanceOptions, takeDay, takeRate, takeSlot } from './allowance.ts'
+import type { Memory } from '@plumbline/contract/engine'
+import {
+  type AllowanceOptions,
+  type DaySpending,
+  takeDay,
+  takeRate,
+  takeSlot,
+} from './allowance.ts'
 import { HLR_ADAPTERS } from './hlr/adapters.ts'
 import { failure, type HlrAnswer, type HlrFailure, type HlrFetch } from './hlr/provider.ts'
-import type { HlrProviderSettings, Lane } from './policy.ts'
+import type { Asker, HlrProviderSettings } from './policy.ts'
 import {
   type BoughtVerdict,
   intentJson,
@@ -22,6 +28,8 @@ export interface BuyerOptions extends AllowanceOptions {
   /** The account that asks. */
   readonly account: string
   readonly fetch: HlrFetch
+  /** Ends with the engine. */
+  readonly signal: AbortSignal
 }
 
 /** What came of one number at one provider. */
@@ -34,6 +42,8 @@ export type Purchase =
   | { readonly kind: 'begun'; readonly provider: string; readonly retryMs: number }
   /** The provider rests, or the day's cap is reached. */
   | { readonly kind: 'paused'; readonly detail: string }
+  /** Nothing was begun, since who asked wants nothing new. */
+  | { readonly kind: 'stopped' }
 
 /** Beyond a request's own time: what storing an outcome may take. */
 const STORE_MS = 10_000
@@ -51,23 +61,23 @@ export async function buy(
   options: BuyerOptions,
   provider: HlrProviderSettings,
   numbers: readonly string[],
-  lane: Lane,
+  asker: Asker,
 ): Promise<ReadonlyMap<string, Purchase>> {
   const results = new Map<string, Purchase>()
-  const slot = await takeSlot(options, provider, lane)
-  if (slot === null) return new Map(numbers.map((number) => [number, crowded()]))
+  const slot = await takeSlot(options, provider, asker)
+  if (slot === null) return new Map(numbers.map((number) => [number, unbought(asker)]))
   let foreign: readonly string[] = []
   try {
     const claimed = await claimAll(options, provider, numbers)
     foreign = numbers.filter((number) => !claimed.has(number))
-    for (const [number, purchase] of await spend(options, provider, [...claimed])) {
+    for (const [number, purchase] of await spend(options, provider, [...claimed], asker)) {
       results.set(number, purchase)
     }
   } finally {
     await slot.release()
   }
   const watched = foreign.map(
-    async (number) => [number, await watch(options, number, lane)] as const,
+    async (number) => [number, await watch(options, number, asker)] as const,
   )
   for (const [number, purchase] of await Promise.all(watched)) results.set(number, purchase)
   return results
@@ -92,8 +102,9 @@ async function spend(
   options: BuyerOptions,
   provider: HlrProviderSettings,
   claimed: readonly string[],
+  asker: Asker,
 ): Promise<ReadonlyMap<string, Purchase>> {
-  const { results, allowed, spending } = await admit(options, provider, claimed).catch(
+  const { results, allowed, spending } = await admit(options, provider, claimed, asker).catch(
     async (error: unknown) => {
       // Nothing was sent yet: whoever comes next may buy them.
       await letGo(options, claimed)
@@ -125,18 +136,23 @@ async function admit(
   options: BuyerOptions,
   provider: HlrProviderSettings,
   claimed: readonly string[],
-): Promise<{ results: Map<string, Purchase>; allowed: readonly string[]; spending: Spending }> {
+  asker: Asker,
+): Promise<{ results: Map<string, Purchase>; allowed: readonly string[]; spending: DaySpending }> {
   const results = new Map<string, Purchase>()
   // Another worker may have bought between our look and our claim.
   const kept = await keptVerdicts(options.purchases, claimed)
   for (const [number, bought] of kept) results.set(number, { kind: 'bought', bought, cached: true })
   const wanted = claimed.filter((number) => !kept.has(number))
-  const spending = await takeDay(options, provider, wanted.length)
+  const spending = await takeDay(options, provider, asker, wanted.length)
   const allowed = wanted.slice(0, spending.count)
-  for (const number of wanted.slice(allowed.length)) results.set(number, capped())
-  if (allowed.length > 0 && !(await takeRate(options, provider))) {
+  const { reached } = spending
+  for (const number of wanted.slice(allowed.length)) {
+    results.set(number, { kind: 'paused', detail: reached })
+  }
+  const inTurn = allowed.length > 0 && (await takeRate(options, provider, asker))
+  if (!inTurn || asker.stop.aborted) {
     await spending.giveBack(allowed.length)
-    for (const number of allowed.splice(0)) results.set(number, crowded())
+    for (const number of allowed.splice(0)) results.set(number, unbought(asker))
   }
   return { results, allowed, spending }
 }
@@ -217,8 +233,27 @@ async function letGo({ purchases }: BuyerOptions, numbers: readonly string[]): P
   await purchases.delete(numbers.map(KEYS.intent)).catch(() => undefined)
 }
 
+/** What others have begun to buy of these numbers, waited for; absent where nobody has. */
+export async function begunPurchases(
+  options: BuyerOptions,
+  numbers: readonly string[],
+  asker: Asker,
+): Promise<ReadonlyMap<string, Purchase>> {
+  if (numbers.length === 0) return new Map()
+  const intents = await options.purchases.get(numbers.map(KEYS.intent))
+  const begun = numbers.filter((_, at) => intents[at] !== undefined)
+  const watched = begun.map(
+    async (number) => [number, await watch(options, number, { ...asker, lane: 'live' })] as const,
+  )
+  return new Map(await Promise.all(watched))
+}
+
 /** What another worker is buying: a caller waits for it, a list comes back; in doubt once its time has passed. */
-async function watch(options: BuyerOptions, number: string, lane: Lane): Promise<Purchase> {
+async function watch(
+  options: BuyerOptions,
+  number: string,
+  { lane, gone }: Asker,
+): Promise<Purchase> {
   const { purchases, clock, signal } = options
   for (;;) {
     const [verdict, intent] = await purchases.get([KEYS.verdict(number), KEYS.intent(number)])
@@ -226,16 +261,17 @@ async function watch(options: BuyerOptions, number: string, lane: Lane): Promise
     if (bought !== null) return { kind: 'bought', bought, cached: true }
     if (intent === undefined) return crowded()
     const { provider, untilMs } = readIntent(intent)
+    if (gone.aborted) return { kind: 'stopped' }
     if (clock.now() >= untilMs || signal.aborted) {
       return { kind: 'in_doubt', provider, detail: 'a query was begun and its outcome was lost' }
     }
     if (lane === 'bulk') return { kind: 'begun', provider, retryMs: untilMs - clock.now() }
-    await clock.wait(LOOK_MS, signal)
+    await clock.wait(LOOK_MS, gone)
   }
 }
 
-function capped(): Purchase {
-  return { kind: 'paused', detail: 'the spending cap of the day is reached' }
+function unbought(asker: Asker): Purchase {
+  return asker.stop.aborted ? { kind: 'stopped' } : crowded()
 }
 
 function crowded(): Purchase {

@@ -1,5 +1,5 @@
 import type { EngineHealth, Memory } from '@plumbline/contract/engine'
-import { buy, type BuyerOptions, keptVerdicts, type Purchase } from './buyer.ts'
+import { begunPurchases, buy, type BuyerOptions, keptVerdicts, type Purchase } from './buyer.ts'
 import { HLR_CAPABILITIES } from './hlr/provider.ts'
 import type { Asker, HlrProviderSettings } from './policy.ts'
 import { type BoughtVerdict, KEYS } from './purchase.ts'
@@ -17,6 +17,8 @@ export type NetworkAnswer =
       /** When asking again may bring more; null where nothing says so. */
       readonly retryMs: number | null
     }
+  /** Nothing was begun: whoever asked wants nothing new. */
+  | { readonly kind: 'stopped' }
 
 /** Buys network verdicts, each at most once, from the first provider that gives one. */
 export interface HlrDesk {
@@ -45,24 +47,35 @@ export interface DeskOptions extends Omit<BuyerOptions, 'account'>, Sharing {
 /** A desk over providers in order of choice. */
 export function createHlrDesk(options: DeskOptions): HlrDesk {
   const inFlight = new Map<string, Promise<NetworkAnswer>>()
+  const ask: HlrDesk['ask'] = (numbers, asker) => {
+    const answers = new Map<string, Promise<NetworkAnswer>>()
+    const fresh: string[] = []
+    for (const number of new Set(numbers)) {
+      const running = inFlight.get(nameFor(number, asker.tenant, options))
+      if (running === undefined) fresh.push(number)
+      else answers.set(number, orOwn(running, number, asker))
+    }
+    for (const [number, answer] of begin(options, fresh, asker)) {
+      const name = nameFor(number, asker.tenant, options)
+      inFlight.set(name, answer)
+      answers.set(number, answer)
+      const done = (): unknown => inFlight.delete(name)
+      void answer.then(done, done)
+    }
+    return answers
+  }
+  /** The answer that another run asks for, or this one's own where that run stopped before it bought. */
+  const orOwn = async (
+    running: Promise<NetworkAnswer>,
+    number: string,
+    asker: Asker,
+  ): Promise<NetworkAnswer> => {
+    const answer = await running
+    if (answer.kind !== 'stopped' || asker.stop.aborted) return answer
+    return (await ask([number], asker).get(number)) ?? answer
+  }
   return {
-    ask(numbers, asker) {
-      const answers = new Map<string, Promise<NetworkAnswer>>()
-      const fresh: string[] = []
-      for (const number of new Set(numbers)) {
-        const running = inFlight.get(nameFor(number, asker.tenant, options))
-        if (running === undefined) fresh.push(number)
-        else answers.set(number, running)
-      }
-      for (const [number, answer] of begin(options, fresh, asker)) {
-        const name = nameFor(number, asker.tenant, options)
-        inFlight.set(name, answer)
-        answers.set(number, answer)
-        const done = (): unknown => inFlight.delete(name)
-        void answer.then(done, done)
-      }
-      return answers
-    },
+    ask,
     health: () => healthOf(options),
     async idle() {
       await Promise.allSettled(inFlight.values())
@@ -74,16 +87,18 @@ export function createHlrDesk(options: DeskOptions): HlrDesk {
 function begin(
   options: DeskOptions,
   numbers: readonly string[],
-  { lane, tenant: account }: Asker,
+  asker: Asker,
 ): ReadonlyMap<string, Promise<NetworkAnswer>> {
   const open = new Map(numbers.map((number) => [number, Promise.withResolvers<NetworkAnswer>()]))
   const answered = (number: string, answer: NetworkAnswer): void =>
     open.get(number)?.resolve(answer)
   if (numbers.length > 0) {
-    const purchases = memoryFor(options.purchases, account, options)
-    round({ ...options, purchases, account, lane }, numbers, answered).catch((error: unknown) => {
-      for (const { reject } of open.values()) reject(error)
-    })
+    const purchases = memoryFor(options.purchases, asker.tenant, options)
+    round({ ...options, purchases, account: asker.tenant, asker }, numbers, answered).catch(
+      (error: unknown) => {
+        for (const { reject } of open.values()) reject(error)
+      },
+    )
   }
   return new Map([...open].map(([number, { promise }]) => [number, promise]))
 }
@@ -91,7 +106,7 @@ function begin(
 type Answered = (number: string, answer: NetworkAnswer) => void
 
 interface RoundOptions extends DeskOptions, BuyerOptions {
-  readonly lane: Asker['lane']
+  readonly asker: Asker
 }
 
 async function round(
@@ -101,15 +116,36 @@ async function round(
 ): Promise<void> {
   const kept = await keptVerdicts(options.purchases, numbers)
   for (const [number, bought] of kept) answered(number, { kind: 'verdict', bought, cached: true })
+  const unkept = numbers.filter((number) => !kept.has(number))
+  const { stop } = options.asker
+  if (stop.aborted) return await tellBegun(options, unkept, answered)
   let open: ReadonlyMap<string, NetworkAnswer> = new Map(
-    numbers.filter((number) => !kept.has(number)).map((number) => [number, nobodyAsked()]),
+    unkept.map((number) => [number, nobodyAsked()]),
   )
   for (const provider of options.providers) {
-    if (open.size === 0) return
+    if (open.size === 0 || stop.aborted) break
     open = await askProvider(options, provider, [...open.keys()], answered)
   }
-  for (const [number, answer] of open) answered(number, answer)
+  // What one provider refused and the next was not asked about any more is not known to be unknown.
+  const isCut = stop.aborted && options.providers.length > 1
+  for (const [number, answer] of open) answered(number, isCut ? STOPPED : answer)
 }
+
+/** What was begun before this run: a purchase under way is waited for, and nothing is bought. */
+async function tellBegun(
+  options: RoundOptions,
+  numbers: readonly string[],
+  answered: Answered,
+): Promise<void> {
+  const begun = await begunPurchases(options, numbers, options.asker)
+  for (const number of numbers) {
+    const purchase = begun.get(number)
+    const isKnown = purchase?.kind === 'bought' || purchase?.kind === 'in_doubt'
+    answered(number, isKnown ? answerOf('', purchase) : STOPPED)
+  }
+}
+
+const STOPPED: NetworkAnswer = { kind: 'stopped' }
 
 /** Answers what it can; what is left comes back with the reason. */
 async function askProvider(
@@ -144,6 +180,10 @@ async function askBatch(
   const left = new Map<string, NetworkAnswer>()
   let wanted = batch
   for (let tries = 1; wanted.length > 0; tries++) {
+    if (options.asker.stop.aborted) {
+      for (const number of wanted) left.set(number, STOPPED)
+      return left
+    }
     const [paused] = await options.memory.get([KEYS.pause(provider.name)])
     if (paused !== undefined) {
       for (const number of wanted) left.set(number, resting(provider, pauseWords(paused)))
@@ -151,9 +191,11 @@ async function askBatch(
     }
     const busy: string[] = []
     let waitMs = BACKOFF_MS * 2 ** (tries - 1)
-    for (const [number, purchase] of await buy(options, provider, wanted, options.lane)) {
-      const answer = answerOf(provider, purchase)
-      if (answer.kind === 'verdict' || answer.reason === 'hlr_in_doubt') answered(number, answer)
+    for (const [number, purchase] of await buy(options, provider, wanted, options.asker)) {
+      const answer = answerOf(provider.name, purchase)
+      const isFinal =
+        answer.kind === 'verdict' || (answer.kind === 'unknown' && answer.reason === 'hlr_in_doubt')
+      if (isFinal) answered(number, answer)
       else left.set(number, answer)
       if (purchase.kind !== 'refused') continue
       const { cause, retryMs, detail } = purchase.failure
@@ -162,9 +204,9 @@ async function askBatch(
         await pause(options, provider, cause, detail)
       waitMs = Math.max(waitMs, retryMs ?? 0)
     }
-    if (tries >= TRIES || waitMs > BACKOFF_MAX_MS || options.signal.aborted) return left
+    if (tries >= TRIES || waitMs > BACKOFF_MAX_MS) return left
     wanted = busy
-    if (wanted.length > 0) await options.clock.wait(waitMs, options.signal)
+    if (wanted.length > 0) await options.clock.wait(waitMs, options.asker.stop)
     for (const number of wanted) left.delete(number)
   }
   return left
@@ -183,7 +225,7 @@ async function pause(
   }
 }
 
-function answerOf(provider: HlrProviderSettings, purchase: Purchase): NetworkAnswer {
+function answerOf(provider: string, purchase: Purchase): NetworkAnswer {
   switch (purchase.kind) {
     case 'bought':
       return { kind: 'verdict', bought: purchase.bought, cached: purchase.cached }
@@ -194,7 +236,9 @@ function answerOf(provider: HlrProviderSettings, purchase: Purchase): NetworkAns
       return unknown('hlr_in_doubt', begunAt, 'another worker may be asking', retryMs)
     }
     case 'paused':
-      return unknown('hlr_paused', provider.name, purchase.detail)
+      return unknown('hlr_paused', provider, purchase.detail)
+    case 'stopped':
+      return STOPPED
     case 'refused': {
       const { cause, detail, retryMs } = purchase.failure
       const reason =
@@ -203,7 +247,7 @@ function answerOf(provider: HlrProviderSettings, purchase: Purchase): NetworkAns
           : cause === 'credit' || cause === 'credentials'
             ? 'hlr_paused'
             : 'hlr_failed'
-      return unknown(reason, provider.name, detail, retryMs)
+      return unknown(reason, provider, detail, retryMs)
     }
   }
 }

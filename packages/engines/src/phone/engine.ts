@@ -6,7 +6,13 @@ import { type CountryNames, createCountryNames } from '../ip/country.ts'
 import { createHlrDesk, type HlrDesk, type NetworkAnswer } from './desk.ts'
 import type { HlrFetch, HlrVerdict } from './hlr/provider.ts'
 import { type NumberingTables, type PhoneNumbering, readNumbering } from './numbering.ts'
-import { HLR_POLICY, type HlrClock, type HlrPolicy, type HlrProviderSettings } from './policy.ts'
+import {
+  type Asker,
+  HLR_POLICY,
+  type HlrClock,
+  type HlrPolicy,
+  type HlrProviderSettings,
+} from './policy.ts'
 import { loadPhonePrefixes } from './prefixes.ts'
 import { momentFor, type Sharing } from '../sharing.ts'
 
@@ -56,7 +62,13 @@ export async function createPhoneEngine(options: PhoneEngineOptions): Promise<En
     signal: closing.signal,
     onPause: (provider, detail) => options.log.warn({ provider }, `HLR provider paused: ${detail}`),
   })
-  const context: RunContext = { tables, desk, clock, asks: options.providers.length > 0 }
+  const context: RunContext = {
+    tables,
+    desk,
+    clock,
+    asks: options.providers.length > 0,
+    closing: closing.signal,
+  }
   return {
     check: 'phone',
     run: (request) => run(context, request),
@@ -74,6 +86,8 @@ interface RunContext {
   readonly desk: HlrDesk
   readonly clock: HlrClock
   readonly asks: boolean
+  /** Fires when the engine is closed. */
+  readonly closing: AbortSignal
 }
 
 interface Read {
@@ -105,7 +119,7 @@ async function run(
   }
   const asked = context.desk.ask(
     open.map(({ numbering }) => numbering.facts.number),
-    request,
+    askerOf(context, request),
   )
   const aborted = whenAborted(request.signal)
   await Promise.all(
@@ -117,6 +131,13 @@ async function run(
   )
   aborted.stop()
   return answers
+}
+
+function askerOf({ closing }: RunContext, request: EngineRequest<'phone'>): Asker {
+  const { lane, tenant, signal, drain } = request
+  const gone = AbortSignal.any([signal, closing])
+  const stop = drain === undefined ? gone : AbortSignal.any([gone, drain])
+  return { lane, tenant, stop, gone }
 }
 
 /** Why no network is asked; null where one is. */
@@ -135,7 +156,18 @@ function settle(
   read: Read,
   network: NetworkAnswer | null,
 ): Answer<'phone'> {
-  if (network === null) return outcome(context, read, 'timeout', {})
+  // In a run that ended (`signal`) nobody hears it; one that is drained comes back as it went.
+  if (network?.kind === 'stopped' && request.drain?.aborted === true) {
+    const state = request.states?.[read.index]
+    return {
+      kind: 'later',
+      afterMs: 0,
+      group: 'hlr:stopped',
+      reason: 'stopped',
+      ...(state === undefined ? {} : { state }),
+    }
+  }
+  if (network === null || network.kind === 'stopped') return outcome(context, read, 'timeout', {})
   if (network.kind === 'verdict') return fromNetwork(context, request, read, network)
   const tries = triesOf(request.states?.[read.index])
   const isBegun = network.reason === 'hlr_in_doubt' && network.retryMs !== null

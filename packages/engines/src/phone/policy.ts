@@ -19,6 +19,8 @@ export interface HlrPolicy {
   readonly perSecond: number
   /** Numbers bought of one provider in a UTC day; null: no cap. */
   readonly dailyCap: number | null
+  /** Numbers bought for one account in a UTC day, of all providers together; null: no cap. */
+  readonly accountDailyCap: number | null
   /** How long a provider rests that refused the account. */
   readonly pauseMs: number
 }
@@ -31,6 +33,7 @@ export const HLR_POLICY: HlrPolicy = {
   concurrency: 10,
   perSecond: 15,
   dailyCap: null,
+  accountDailyCap: null,
   pauseMs: 600_000,
 }
 
@@ -45,9 +48,13 @@ export interface HlrClock {
 /** Who waits for the answer: a caller, or a list. */
 export type Lane = 'live' | 'bulk'
 
-/** Who asks about numbers. */
+/** One run that asks for numbers. */
 export interface Asker {
   readonly lane: Lane
-  /** Opaque name of the account. */
+  /** Opaque name of the account that the numbers are counted for. */
   readonly tenant: string
+  /** Once it fires nothing new is bought for this run. */
+  readonly stop: AbortSignal
+  /** Once it fires nobody waits for the answers any more. */
+  readonly gone: AbortSignal
 }

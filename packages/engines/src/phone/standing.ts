@@ -31,3 +31,11 @@ export function pauseWords(cause: Json): string {
 export function budgetName(provider: HlrProviderName): string {
   return `hlr:${provider}`
 }
+
+/** How the names of all accounts' budgets begin. */
+export const ACCOUNT_BUDGETS = 'hlr:account:'
+
+/** The budget of an account, as it is counted. */
+export function accountBudgetName(tenant: string): string {
+  return `${ACCOUNT_BUDGETS}${tenant}`
+}

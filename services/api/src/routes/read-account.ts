@@ -43,5 +43,6 @@ function limitsOf(settings: ApiSettings): AccountView['limits'] {
     line_bytes: settings.LINE_LIMIT_BYTES,
     unfinished_batches: settings.UNFINISHED_BATCHES_LIMIT,
     stored_bytes: settings.STORED_LIMIT_BYTES,
+    hlr_numbers_per_day: settings.HLR_ACCOUNT_DAILY_CAP,
   }
 }
