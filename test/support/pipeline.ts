@@ -6,11 +6,13 @@ import type { BatchView } from '@plumbline/contract/batch-view'
 import type { Check } from '@plumbline/contract/products'
 import { createAccount } from '@plumbline/db/accounts'
 import type { BatchOwner } from '@plumbline/db/batches/rows'
+import { leaseStages } from '@plumbline/db/batches/stages'
 import { leaseTasks } from '@plumbline/db/batches/tasks'
 import { openDatabase } from '@plumbline/db/database'
 import { createFraudScorer } from '@plumbline/engines/score/score'
 import { loadWeights } from '@plumbline/engines/score/weights'
 import { createInstallationKey } from '@plumbline/pipeline/installation-key'
+import { runFinish } from '@plumbline/pipeline/finish'
 import { createHolder } from '@plumbline/pipeline/hold-lease'
 import { runIntake } from '@plumbline/pipeline/intake-stage'
 import { DEFAULT_LIMITS, type Pipeline } from '@plumbline/pipeline/pipeline'
@@ -35,6 +37,8 @@ export interface TestPipeline extends AsyncDisposable {
   read(content: string, options?: Partial<Submission>): Promise<BatchView>
   /** Has at most so many tasks of running lists answered, by engines that know all. */
   answer(mostTasks?: number): Promise<void>
+  /** Has the open stages of all lists worked once. */
+  workStages(): Promise<void>
 }
 
 const log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} }
@@ -102,6 +106,13 @@ export async function openTestPipeline(
           await runTask(pipeline, holder, (check) => instantEngine<Check>(check), task, signal)
         }
         left -= tasks.length
+      }
+    },
+    workStages: async () => {
+      const { signal } = new AbortController()
+      for (const { batchId, stage, lease } of await leaseStages(db.kysely, 60_000)) {
+        const run = stage === 'intake' ? runIntake : runFinish
+        await run(pipeline, { batchId, lease }, signal)
       }
     },
     [Symbol.asyncDispose]: () => owned.disposeAsync(),

@@ -41,7 +41,10 @@ export const batchView = z.strictObject({
     })
     .nullable(),
   mapping: z.partialRecord(z.enum(MAPPED_FIELDS), mappedColumn),
-  /** `total` = `blank` + `refused` + `duplicate` + `billable`; `done` counts settled rows of all kinds. */
+  /**
+   * `total` = `blank` + `refused` + `duplicate` + `billable`; `done` counts settled rows of all kinds, and of
+   * chunks that a cancel cut short the records answered whole.
+   */
   rows: z.strictObject({
     total: count,
     blank: count,

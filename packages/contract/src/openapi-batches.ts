@@ -95,7 +95,7 @@ function movePaths(parameters: readonly Part[]): Part {
       post: {
         tags,
         operationId: 'cancelBatch',
-        summary: 'Cancel a batch',
+        summary: 'Cancel a batch: nothing new is begun, what is known of each record is charged',
         parameters,
         responses: {
           200: answer('The batch, canceling.', 'Batch', ['IdempotentReplayed']),

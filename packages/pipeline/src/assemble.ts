@@ -8,6 +8,17 @@ import type {
 import { CHECKS, priceCredits, type Product } from '@plumbline/contract/products'
 import { riskLevel, type ResultOf } from '@plumbline/contract/results'
 import type { BareOutcomes, FraudScorer, Outcomes, Score } from '@plumbline/contract/score'
+import {
+  confirmed,
+  deliverableEmail,
+  intelEmail,
+  intelParts,
+  intelPhone,
+  signalsEmail,
+  signalsParts,
+  takesMail,
+  yes,
+} from './bundle-parts.ts'
 import { explainParts, explainScore } from './explain.ts'
 
 /** A result and what it rests on. */
@@ -45,6 +56,46 @@ export function assembleResult(
     : plainResult(product, outcomes, credits_used)
 }
 
+/** A result of which parts are missing. */
+export interface PartialResult {
+  readonly credits_used: number
+  readonly [field: string]: unknown
+}
+
+/**
+ * What is known of a bundle whose other parts were never answered, each field as in the whole result; a score
+ * is of the whole record and left out. `credits_used` is the price of what is known.
+ */
+export function assembleKnown(product: Product, outcomes: BareOutcomes): PartialResult {
+  const credits_used = priceOf(product, outcomes)
+  const { email, phone } = outcomes
+  switch (product) {
+    case 'deliverability':
+      return {
+        ...(email === undefined ? {} : deliverableEmail(email.facts)),
+        ...(phone === undefined ? {} : { phone: intelPhone(phone) }),
+        credits_used,
+      }
+    case 'contact-intel':
+      return {
+        ...(email === undefined ? {} : { email: intelEmail(email.facts) }),
+        ...intelParts(outcomes),
+        credits_used,
+      }
+    case 'fraud-signals':
+      return {
+        ...(email === undefined ? {} : { email: signalsEmail(email.facts) }),
+        ...signalsParts(outcomes),
+        credits_used,
+      }
+    case 'email':
+    case 'phone':
+    case 'ip':
+    case 'domain':
+      throw new Error(`a record of ${product} has one part: it is known whole or not at all`)
+  }
+}
+
 function priceOf(product: Product, outcomes: BareOutcomes): number {
   return priceCredits(
     product,
@@ -78,22 +129,9 @@ function factsOf<F>(outcome: { readonly facts: F } | undefined): F {
   return outcome.facts
 }
 
-// What could not be found out is false (decision 1).
-const yes = (fact: boolean | null): boolean => fact === true
-
-/** Decision 22: accepted, and the domain is not known to accept everything. */
-function confirmed(email: EmailFacts): boolean {
-  return yes(email.smtpValid) && !yes(email.catchAll)
-}
-
 /** Decision 23, the single result: nothing proven against the mailbox. */
 function validMailbox(email: EmailFacts): boolean {
   return takesMail(email) && email.mailbox !== 'missing' && email.mailbox !== 'disabled'
-}
-
-/** Decision 23, the bundles: good syntax and a host that takes mail. */
-function takesMail(email: EmailFacts): boolean {
-  return email.syntaxValid && yes(email.acceptsMail)
 }
 
 function emailResult(email: EmailFacts, credits_used: number): ResultOf<'email'> {
@@ -171,77 +209,19 @@ function domainResult(domain: DomainFacts, credits_used: number): ResultOf<'doma
   }
 }
 
-type IntelPhone = NonNullable<ResultOf<'contact-intel'>['phone']>
-
-function intelPhone(phone: PhoneFacts): IntelPhone {
-  return {
-    number: phone.number,
-    valid: phone.valid,
-    reachable: yes(phone.reachable),
-    line_type: phone.lineType,
-    carrier: phone.carrier,
-    country_code: phone.countryCode,
-  }
-}
-
 function deliverability(outcomes: BareOutcomes, credits_used: number): ResultOf<'deliverability'> {
-  const email = factsOf(outcomes.email)
+  const { phone } = outcomes
   return {
-    email: email.address,
-    deliverable: yes(email.smtpValid),
-    confidence: yes(email.catchAll) ? 'low' : email.confidence,
-    syntax_valid: email.syntaxValid,
-    mx_found: yes(email.mxFound),
-    smtp_valid: yes(email.smtpValid),
-    spam_trap: email.spamTrap,
-    disposable: email.disposable,
-    catch_all: yes(email.catchAll),
-    role_account: email.roleAccount,
-    free_provider: email.freeProvider,
-    domain: email.domain,
-    ...(outcomes.phone === undefined ? {} : { phone: intelPhone(outcomes.phone.facts) }),
+    ...deliverableEmail(factsOf(outcomes.email)),
+    ...(phone === undefined ? {} : { phone: intelPhone(phone) }),
     credits_used,
   }
 }
 
 function contactIntel(outcomes: BareOutcomes, credits_used: number): ResultOf<'contact-intel'> {
-  const email = factsOf(outcomes.email)
-  const { phone, ip, domain } = outcomes
   return {
-    email: {
-      address: email.normalized,
-      valid: takesMail(email),
-      deliverable: confirmed(email),
-      disposable: email.disposable,
-      role_account: email.roleAccount,
-      mx_found: yes(email.mxFound),
-    },
-    ...(phone === undefined ? {} : { phone: intelPhone(phone.facts) }),
-    ...(ip === undefined
-      ? {}
-      : {
-          ip: {
-            address: ip.facts.ip,
-            country_code: ip.facts.countryCode,
-            city: ip.facts.city,
-            is_vpn: yes(ip.facts.isVpn),
-            is_proxy: yes(ip.facts.isProxy),
-            is_tor: yes(ip.facts.isTor),
-            threat_score: ip.facts.threatScore,
-          },
-        }),
-    ...(domain === undefined
-      ? {}
-      : {
-          domain: {
-            domain: domain.facts.domain,
-            registered: yes(domain.facts.registered),
-            age_days: domain.facts.ageDays ?? -1,
-            dns_healthy: yes(domain.facts.dnsHealthy),
-            disposable: domain.facts.disposable,
-            safety_score: domain.facts.safetyScore,
-          },
-        }),
+    email: intelEmail(factsOf(outcomes.email)),
+    ...intelParts(outcomes),
     credits_used,
   }
 }
@@ -251,55 +231,11 @@ function fraudSignals(
   score: Score,
   credits_used: number,
 ): ResultOf<'fraud-signals'> {
-  const email = factsOf(outcomes.email)
-  const { phone, ip, domain } = outcomes
   return {
     fraud_score: score.score,
     risk_level: riskLevel(score.score),
-    email: {
-      address: email.normalized,
-      valid: takesMail(email),
-      deliverable: confirmed(email),
-      disposable: email.disposable,
-      spam_trap: email.spamTrap,
-      role_account: email.roleAccount,
-    },
-    ...(phone === undefined
-      ? {}
-      : {
-          phone: {
-            number: phone.facts.number,
-            valid: phone.facts.valid,
-            reachable: yes(phone.facts.reachable),
-            line_type: phone.facts.lineType,
-            carrier: phone.facts.carrier,
-            ported: yes(phone.facts.ported),
-          },
-        }),
-    ...(ip === undefined
-      ? {}
-      : {
-          ip: {
-            address: ip.facts.ip,
-            country_code: ip.facts.countryCode,
-            is_vpn: yes(ip.facts.isVpn),
-            is_proxy: yes(ip.facts.isProxy),
-            is_tor: yes(ip.facts.isTor),
-            is_datacenter: yes(ip.facts.isDatacenter),
-            threat_score: ip.facts.threatScore,
-          },
-        }),
-    ...(domain === undefined
-      ? {}
-      : {
-          domain: {
-            domain: domain.facts.domain,
-            registered: yes(domain.facts.registered),
-            age_days: domain.facts.ageDays ?? -1,
-            disposable: domain.facts.disposable,
-            safety_score: domain.facts.safetyScore,
-          },
-        }),
+    email: signalsEmail(factsOf(outcomes.email)),
+    ...signalsParts(outcomes),
     credits_used,
   }
 }

@@ -10,7 +10,6 @@ import {
 } from '@plumbline/db/batches/rows'
 import { release } from '@plumbline/metering/hold'
 import { deleteChunks } from '@plumbline/db/batches/chunks'
-import { dropTasks } from '@plumbline/db/batches/tasks'
 import { noteRemovals } from '@plumbline/db/file-store'
 import { lockOwned } from './owned.ts'
 import type { Pipeline } from './pipeline.ts'
@@ -19,8 +18,9 @@ import type { Alongside } from './submit.ts'
 import { batchViewOf } from './view.ts'
 
 /**
- * Cancels a list: settled chunks stay charged, the rest of the hold is released at once, and the
- * result file will hold every record. Canceling again is no error.
+ * Cancels a batch: nothing new is begun for it from here on. The finish stage awaits what is being bought,
+ * charges what is known of each record, releases the rest of the hold and writes every record into the
+ * result file. Canceling again is no error.
  * @throws Problem `not_found`; `conflict` where the list has ended
  */
 export async function cancelBatch(
@@ -36,11 +36,7 @@ export async function cancelBatch(
       await alongside?.(tx, view)
       return view
     }
-    await dropTasks(tx, id)
-    const released = await releaseRest(tx, row)
-    const canceling = await moveBatch(tx, id, 'canceling', {
-      credits_released: released,
-    })
+    const canceling = await moveBatch(tx, id, 'canceling')
     if (canceling === undefined) {
       throw new Problem('conflict', `The batch is ${row.status}; it cannot be canceled any more.`)
     }

@@ -61,6 +61,11 @@ test('a canceled list has no task left, however many there were', async () => {
   const { id } = await place.read(LIST)
   await place.answer(100)
   await cancelBatch(place.pipeline, place.owner, id)
+  await place.workStages()
+  expect(await getBatch(place.pipeline, place.owner, id)).toMatchObject({
+    status: 'canceled',
+    credits: { used: 100, released: ROWS - 1 - 100 },
+  })
   expect(await rowsLeft(place)).toEqual({
     batches: 1,
     chunks: ROWS,

@@ -7,6 +7,7 @@ import { lockBatch, moveBatch, readBatch, type BatchRow } from '@plumbline/db/ba
 import { noteRemovals } from '@plumbline/db/file-store'
 import { releaseRest } from './cancel.ts'
 import { pagesOfChunks } from './chunk-pages.ts'
+import { drainBatch } from './drain.ts'
 import type { Pipeline } from './pipeline.ts'
 import { removeNoted } from './remove-files.ts'
 import { openRepeats } from './repeats.ts'
@@ -26,9 +27,11 @@ export async function runFinish(
   job: { batchId: string; lease: number },
   signal: AbortSignal,
 ): Promise<void> {
-  await workStage(pipeline, job, signal, (stage) =>
-    finish(pipeline, stage, pagesOfChunks(pipeline, stage.batchId)),
-  )
+  await workStage(pipeline, job, signal, async (stage) => {
+    const batch = await readBatch(pipeline.db.kysely, stage.batchId)
+    if (batch?.status === 'canceling' && !(await drainBatch(pipeline, stage, batch))) return
+    await finish(pipeline, stage, pagesOfChunks(pipeline, stage.batchId))
+  })
 }
 
 /**

@@ -2,6 +2,7 @@ import type { BareOutcome, EmailStatus } from '@plumbline/contract/outcome'
 import { CHECKS, priceCredits, type Check, type Product } from '@plumbline/contract/products'
 import { riskLevel } from '@plumbline/contract/results'
 import type { BareOutcomes, FraudScorer } from '@plumbline/contract/score'
+import type { Part } from '@plumbline/db/batches/chunks'
 import { unpackOutcomes, type ChunkSubjects, type StoredOutcome } from './codec.ts'
 
 /** A billable record of a chunk with what its checks came back with. */
@@ -10,6 +11,8 @@ export interface AnsweredRecord {
   readonly outcomes: BareOutcomes
   /** Whether our own fault kept a part from being answered: an error, uncharged. */
   readonly failed: boolean
+  /** Whether a cancel left a part open; the others stay. */
+  readonly canceled?: boolean
 }
 
 /** Outcomes of a chunk as parts hold them. */
@@ -58,6 +61,36 @@ export function recordsOfChunk(
   return records
 }
 
+/**
+ * Gathers what is known of a chunk that a cancel left half answered: a record of which a part is open is
+ * marked so, one of which nothing is known is absent.
+ */
+export function recordsOfCanceled(
+  subjects: ChunkSubjects,
+  parts: readonly OutcomePart[],
+): Map<number, AnsweredRecord> {
+  const records: Map<number, AnsweredRecord> = recordsOfChunk(subjects, parts)
+  for (const check of CHECKS) {
+    for (const place of subjects[check]?.places ?? []) {
+      const record = records.get(place)
+      if (record === undefined || record.failed || record.outcomes[check] !== undefined) continue
+      records.set(place, { ...record, canceled: true })
+    }
+  }
+  return records
+}
+
+/** What is known of a chunk's records, by row place. */
+export function recordsOf(
+  chunk: { readonly settled: boolean; readonly partly: boolean; readonly parts: readonly Part[] },
+  subjects: ChunkSubjects,
+): Map<number, AnsweredRecord> {
+  if (!chunk.settled) return new Map()
+  return chunk.partly
+    ? recordsOfCanceled(subjects, chunk.parts)
+    : recordsOfChunk(subjects, chunk.parts)
+}
+
 function addOutcome(
   records: Map<number, { outcomes: Record<string, BareOutcome>; failed: boolean }>,
   place: number,
@@ -84,7 +117,7 @@ export function recordAsAsked(
   const { email, phone, ip, domain } = record.outcomes
   const { email: address, ip: host, domain: name } = asked
   return {
-    failed: record.failed,
+    ...record,
     outcomes: {
       ...(email === undefined
         ? {}
@@ -133,7 +166,7 @@ export function verdictOf(
   record: AnsweredRecord,
   scoreFraud: FraudScorer,
 ): string | undefined {
-  if (record.failed) return undefined
+  if (record.failed || record.canceled === true) return undefined
   if (product === 'fraud-signals') return riskLevel(scoreFraud(record.outcomes).score)
   return verdictNames(product).length === 0 ? undefined : record.outcomes.email?.status
 }

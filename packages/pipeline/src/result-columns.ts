@@ -3,6 +3,7 @@ import type { Check, Product } from '@plumbline/contract/products'
 import { checksOf } from '@plumbline/contract/products'
 import { RESULTS, type ResultOf } from '@plumbline/contract/results'
 import type { BareOutcomes } from '@plumbline/contract/score'
+import type { PartialResult } from './assemble.ts'
 import { csvCell } from './intake/csv-cell.ts'
 
 /** The columns that a CSV result adds, and how a record fills them. Source: decision 35. */
@@ -10,7 +11,7 @@ export interface ResultColumns {
   /** `result.<field>`, `result.<part>.status`, `result.<part>.reason`, `result.credits_used`. */
   readonly names: readonly string[]
   /** The cells of an answered record, joined by commas. */
-  cells(result: ResultOf, outcomes: BareOutcomes, raw: boolean): string
+  cells(result: ResultOf | PartialResult, outcomes: BareOutcomes, raw: boolean): string
   /** The same number of empty cells. */
   readonly emptyCells: string
 }
@@ -54,7 +55,7 @@ function fieldPaths(schema: z.ZodObject): readonly FieldPath[] {
   })
 }
 
-function valueAt(result: ResultOf, first: string, second: string | undefined): unknown {
+function valueAt(result: object, first: string, second: string | undefined): unknown {
   const value = fieldsOf(result)[first]
   if (second === undefined) return value
   return typeof value === 'object' && value !== null ? fieldsOf(value)[second] : undefined

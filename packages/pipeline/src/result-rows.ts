@@ -2,16 +2,18 @@ import type { RowKind } from '@plumbline/contract/batch'
 import type { Check, Product } from '@plumbline/contract/products'
 import { checksOf } from '@plumbline/contract/products'
 import type { FraudScorer, Outcomes } from '@plumbline/contract/score'
+import type { ResultOf } from '@plumbline/contract/results'
 import type { BatchRow } from '@plumbline/db/batches/rows'
 import type { StoredChunk } from '@plumbline/db/batches/chunks'
-import { assemble, assembleResult } from './assemble.ts'
+import { assemble, assembleKnown, assembleResult, type PartialResult } from './assemble.ts'
 import { unpackCells, unpackSubjects, type ChunkCells } from './codec.ts'
+import { explainParts } from './explain.ts'
 import { csvCell } from './intake/csv-cell.ts'
 import { jsonCells } from './intake/json-row.ts'
 import {
   chargedCredits,
   recordAsAsked,
-  recordsOfChunk,
+  recordsOf,
   verdictOf,
   type AnsweredRecord,
 } from './record.ts'
@@ -67,9 +69,7 @@ export function rowWriter(
   }
   const lines: RowWriter['lines'] = (chunk, afterRow) => {
     const cells = unpackCells(chunk.cells)
-    const records = chunk.settled
-      ? recordsOfChunk(unpackSubjects(chunk.subjects), chunk.parts)
-      : new Map<number, AnsweredRecord>()
+    const records = recordsOf(chunk, unpackSubjects(chunk.subjects))
     let text = ''
     let count = 0
     for (const [place, kind] of cells.kinds.entries()) {
@@ -85,7 +85,7 @@ export function rowWriter(
       text += skin.line(cells, place, {
         row,
         status,
-        text: status === 'done' && record !== undefined ? skin.result(record) : skin.noResult,
+        text: textOf(skin, status, record),
         charged: chargedFor(batch, own),
         error: errorOf(status, cells.errors[place]),
       })
@@ -94,6 +94,11 @@ export function rowWriter(
     return { text, count }
   }
   return { header: skin.header, lines, rowsRepeatedBy }
+}
+
+/** A canceled row shows the parts that are known; one that failed shows nothing. */
+function textOf(skin: Skin, status: RowStatus, record: AnsweredRecord | undefined): string {
+  return record === undefined || status === 'error' ? skin.noResult : skin.result(record)
 }
 
 function rowsRepeatedBy(chunk: StoredChunk, repeats: Repeats): readonly number[] {
@@ -108,7 +113,7 @@ function statusOf(kind: RowKind, record: AnsweredRecord | undefined): RowStatus 
       return kind
     case 'billable':
     case 'duplicate':
-      if (record === undefined) return 'canceled'
+      if (record === undefined || record.canceled === true) return 'canceled'
       return record.failed ? 'error' : 'done'
   }
 }
@@ -164,12 +169,7 @@ function csvSkin(batch: BatchRow, raw: boolean, scoreFraud: FraudScorer): Skin {
   return {
     header: `${[...own.map((name) => csvCell(name, raw)), ...names].join(',')}\r\n`,
     noResult: columns.emptyCells,
-    result: (record) =>
-      columns.cells(
-        assembleResult(batch.product, record.outcomes, scoreFraud),
-        record.outcomes,
-        raw,
-      ),
+    result: (record) => columns.cells(resultOf(batch, record, scoreFraud), record.outcomes, raw),
     line: (cells, place, row) => {
       const given = cells.rows[place] ?? []
       const { cells: shown, rest } = isJson(batch)
@@ -198,8 +198,10 @@ function jsonSkin(batch: BatchRow, scoreFraud: FraudScorer): Skin {
     header: '',
     noResult: 'null',
     result: (record) => {
-      if (!batch.explain) {
-        return JSON.stringify(assembleResult(batch.product, record.outcomes, scoreFraud))
+      if (!batch.explain) return JSON.stringify(resultOf(batch, record, scoreFraud))
+      if (record.canceled === true) {
+        const known = assembleKnown(batch.product, record.outcomes)
+        return JSON.stringify({ ...known, explain: explainParts(explained(record)) })
       }
       const { result, explain } = assemble(batch.product, explained(record), scoreFraud)
       return JSON.stringify({ ...result, explain })
@@ -214,6 +216,16 @@ function jsonSkin(batch: BatchRow, scoreFraud: FraudScorer): Skin {
       )
     },
   }
+}
+
+function resultOf(
+  batch: BatchRow,
+  record: AnsweredRecord,
+  scoreFraud: FraudScorer,
+): ResultOf | PartialResult {
+  return record.canceled === true
+    ? assembleKnown(batch.product, record.outcomes)
+    : assembleResult(batch.product, record.outcomes, scoreFraud)
 }
 
 /** Safe because a list that explains keeps its outcomes whole. */

@@ -65,6 +65,7 @@ test.each(['csv', 'ndjson'] as const)(
     await place.pipeline.db.pool.query('delete from tasks where chunk_no > 0')
     await place.answer()
     await cancelBatch(place.pipeline, place.owner, id)
+    await place.workStages()
     const text = await textOf(place, id, { format })
     const errors =
       format === 'csv'

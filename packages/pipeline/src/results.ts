@@ -11,7 +11,7 @@ import { pagesOfChunks } from './chunk-pages.ts'
 import { unpackSubjects } from './codec.ts'
 import { noSuchBatch } from './owned.ts'
 import type { Pipeline } from './pipeline.ts'
-import { recordsOfChunk, type AnsweredRecord } from './record.ts'
+import { recordsOf } from './record.ts'
 import { openRepeats, type Repeats } from './repeats.ts'
 import { rowWriter, type RowFormat, type RowWriter } from './result-rows.ts'
 
@@ -100,7 +100,7 @@ async function* rowsOf(
   if (request.after === 0 && writer.header !== '') yield Buffer.from(writer.header)
   let lastRow = request.after
   const starts = await firstRowsOf(pipeline.db.kysely, batch.id)
-  const open = batch.status === 'running' || batch.status === 'finalizing'
+  const open = !hasResults(batch)
   const from = request.after < batch.rows_total ? chunkOf(starts, request.after) : undefined
   for await (const page of from === undefined
     ? []
@@ -166,9 +166,7 @@ async function keepAnswers(
     for (const chunk of await readAnswers(pipeline.db.pool, batch.id, page)) {
       settled &&= chunk.settled
       const subjects = unpackSubjects(chunk.subjects)
-      const records = chunk.settled
-        ? recordsOfChunk(subjects, chunk.parts)
-        : new Map<number, AnsweredRecord>()
+      const records = recordsOf(chunk, subjects)
       for (const place of new Set(CHECKS.flatMap((check) => subjects[check]?.places ?? []))) {
         const row = chunk.firstRow + place
         if (repeats.repeated(row)) repeats.keep(row, records.get(place))

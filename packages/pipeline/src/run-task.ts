@@ -1,6 +1,6 @@
 import type { Answer, Json } from '@plumbline/contract/outcome'
 import type { EngineRequest } from '@plumbline/contract/engine'
-import type { Check } from '@plumbline/contract/products'
+import { PURCHASED_CHECKS, type Check } from '@plumbline/contract/products'
 import { storeArrival, type Arrival, type WaitingSubjects } from '@plumbline/db/batches/settle'
 import {
   claimTask,
@@ -43,7 +43,8 @@ const REST_MS = 200
 /**
  * Works one task: claims it, asks the engine, saves what is known now and then, and stores the rest
  * at the end. The call that brings in a chunk's last outcome settles the chunk.
- * Does nothing where the lease is lost: another worker has the task.
+ * Does nothing where the lease is lost: another worker has the task. Where its batch is canceled, what is
+ * being bought is awaited, what is known is stored, and the rest is dropped.
  */
 export async function runTask(
   pipeline: Pipeline,
@@ -55,33 +56,46 @@ export async function runTask(
   const task = await claimTask(pipeline.db.pool, job, pipeline.limits.leaseMs)
   if (task === undefined) return
   const work = openWork(task)
+  const buys = task.mode === 'live' && PURCHASED_CHECKS.includes(task.check)
+  if (task.canceling && !(buys && wasInHand(task))) {
+    await save(pipeline, task, work, 'drop')
+    return
+  }
   if (task.attempts > (work.subjects.length === 1 ? MAX_ATTEMPTS_ALONE : MAX_ATTEMPTS)) {
-    await findPoison(pipeline, task, work)
+    await giveUp(pipeline, task, work)
     return
   }
   using held = holder.hold(task)
-  const ended = AbortSignal.any([signal, held.lost])
+  const ended = AbortSignal.any([signal, held.lost, ...(buys ? [] : [held.canceled])])
   const saver = startSaver(pipeline, task, work, ended)
   try {
     const engine = engineOf(task.check, task.mode)
-    const answers = await engine.run(requestOf(task, work, ended))
+    const answers = await engine.run(requestOf(task, work, { signal: ended, drain: held.canceled }))
     // What an aborted run says is no answer: the task is asked again.
     if (!ended.aborted) for (const [at, answer] of answers.entries()) work.answers[at] ??= answer
   } catch (error) {
     pipeline.log.error({ err: error, task: task.taskId, check: task.check }, 'engine failed')
     await saver.stop()
     await save(pipeline, task, work, 'stay')
-    if (task.attempts >= MAX_ATTEMPTS) await findPoison(pipeline, task, work)
+    if (task.attempts >= MAX_ATTEMPTS) await giveUp(pipeline, task, work)
     else await restTask(pipeline.db.pool, task, REST_MS * 2 ** (task.attempts - 1))
     return
   }
   await saver.stop()
-  if (ended.aborted) {
+  if (held.lost.aborted) return
+  if (held.canceled.aborted && !(buys && signal.aborted)) {
+    await save(pipeline, task, work, 'drop')
+  } else if (ended.aborted) {
     // What a stopping worker was told in time is kept; the rest goes to another at once.
-    if (!held.lost.aborted) await giveBack(pipeline, task, work)
-    return
+    await giveBack(pipeline, task, work)
+  } else {
+    await save(pipeline, task, work, 'end')
   }
-  await save(pipeline, task, work, 'end')
+}
+
+/** Whether a task may have been with an engine before this claim: each lease and each claim counts one. */
+function wasInHand(task: ClaimedTask): boolean {
+  return task.lease > 2 || task.indexes !== null
 }
 
 /** A task's subjects and what is known of them. Places count within the task. */
@@ -118,7 +132,11 @@ function openWork(task: ClaimedTask): Work {
   }
 }
 
-function requestOf(task: ClaimedTask, work: Work, signal: AbortSignal): EngineRequest<Check> {
+function requestOf(
+  task: ClaimedTask,
+  work: Work,
+  { signal, drain }: { signal: AbortSignal; drain: AbortSignal },
+): EngineRequest<Check> {
   return {
     subjects: work.subjects,
     ...(work.states === null ? {} : { states: work.states.map((state) => state ?? undefined) }),
@@ -126,6 +144,7 @@ function requestOf(task: ClaimedTask, work: Work, signal: AbortSignal): EngineRe
     lane: 'bulk',
     tenant: task.accountId,
     signal,
+    drain,
     answered: (index, answer) => {
       if (!signal.aborted) work.answers[index] ??= answer
     },
@@ -166,13 +185,14 @@ async function giveBack(pipeline: Pipeline, task: ClaimedTask, work: Work): Prom
 
 /**
  * Stores the outcomes that are not stored yet. `stay` keeps the task for what is left, `end` closes
- * it and puts back what must wait. A chunk that is full thereby is settled in the same transaction.
+ * it and puts back what must wait, `drop` closes it and lets go of what is left. A chunk that is full
+ * thereby is settled in the same transaction.
  */
 async function save(
   pipeline: Pipeline,
   task: ClaimedTask,
   work: Work,
-  then: 'stay' | 'end',
+  then: 'stay' | 'end' | 'drop',
 ): Promise<void> {
   const fresh: number[] = []
   const open: number[] = []
@@ -200,7 +220,7 @@ async function save(
     outcomes: await packOutcomes(outcomes, task.explain),
     waiting: groupWaiting(pipeline, work, later),
     stays:
-      then === 'end' || open.length === 0
+      then !== 'stay' || open.length === 0
         ? null
         : {
             indexes: open.map((at) => work.indexes[at] ?? -1),
@@ -270,6 +290,12 @@ function groupWaiting(
     group: groupNameOf(group, installationKey),
     ...waiting,
   }))
+}
+
+/** What becomes of a task that keeps failing. */
+async function giveUp(pipeline: Pipeline, task: ClaimedTask, work: Work): Promise<void> {
+  if (task.canceling) await save(pipeline, task, work, 'drop')
+  else await findPoison(pipeline, task, work)
 }
 
 /** Halves what is open of a task that keeps failing; a single subject is an error, uncharged. */

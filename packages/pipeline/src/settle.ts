@@ -7,9 +7,11 @@ import type { ChunkSubjects } from './codec.ts'
 import type { Pipeline } from './pipeline.ts'
 import {
   chargedCredits,
+  recordsOfCanceled,
   recordsOfChunk,
   verdictNames,
   verdictOf,
+  type AnsweredRecord,
   type OutcomePart,
 } from './record.ts'
 
@@ -29,10 +31,34 @@ export interface FullChunk {
 /** Charges a full chunk and counts its verdicts, in the transaction that stored its last outcome. */
 export async function settleChunk(pipeline: Pipeline, tx: Tx, chunk: FullChunk): Promise<void> {
   const parts = chunk.onlyPart === undefined ? await partsOfChunk(tx, chunk) : [chunk.onlyPart]
+  await settleRecords(pipeline, tx, chunk, recordsOfChunk(chunk.subjects, parts), null)
+}
+
+/**
+ * Charges what is known of a chunk that a cancel left half answered, part by part and at most the product's
+ * price. Verdicts are counted of the records that were answered whole.
+ */
+export async function settleCanceledChunk(
+  pipeline: Pipeline,
+  tx: Tx,
+  chunk: FullChunk,
+): Promise<void> {
+  const records = recordsOfCanceled(chunk.subjects, await partsOfChunk(tx, chunk))
+  const whole = [...records.values()].filter((record) => record.canceled !== true)
+  await settleRecords(pipeline, tx, chunk, records, whole.length)
+}
+
+async function settleRecords(
+  pipeline: Pipeline,
+  tx: Tx,
+  chunk: FullChunk,
+  records: ReadonlyMap<number, AnsweredRecord>,
+  doneCount: number | null,
+): Promise<void> {
   const names = verdictNames(chunk.product)
   const verdicts = names.map(() => 0)
   let charged = 0
-  for (const record of recordsOfChunk(chunk.subjects, parts).values()) {
+  for (const record of records.values()) {
     charged += chargedCredits(chunk.product, record, chunk.chargeUnknown)
     const verdict = verdictOf(chunk.product, record, pipeline.scoreFraud)
     const place = verdict === undefined ? -1 : names.indexOf(verdict)
@@ -47,5 +73,5 @@ export async function settleChunk(pipeline: Pipeline, tx: Tx, chunk: FullChunk):
       credits: charged,
     })
   }
-  await markSettled(tx, { batchId: chunk.batchId, no: chunk.no }, { charged, verdicts })
+  await markSettled(tx, { batchId: chunk.batchId, no: chunk.no }, { charged, verdicts, doneCount })
 }

@@ -12,7 +12,7 @@ const NOTHING: BatchSums = {
 }
 
 // States in which the hold is open.
-const HOLDING: readonly BatchState[] = ['running', 'finalizing']
+const HOLDING: readonly BatchState[] = ['running', 'finalizing', 'canceling']
 
 /** The batch object of decision 33 from its row and what its settled chunks add up to. */
 export function batchViewOf(
@@ -52,7 +52,9 @@ export function batchViewOf(
     ),
     credits: {
       estimate: row.credits_estimate,
-      held: HOLDING.includes(row.status) ? row.credits_held - sums.creditsUsed : 0,
+      held: HOLDING.includes(row.status)
+        ? row.credits_held - sums.creditsUsed - row.credits_released
+        : 0,
       used: sums.creditsUsed,
       released: row.credits_released,
     },
@@ -85,7 +87,7 @@ function progressOf(row: BatchRow, sums: BatchSums): number {
     case 'canceling':
     case 'canceled':
     case 'expired':
-      // What was answered of a chunk that did not settle is not in the results.
+      // A record counts when it was answered whole.
       return row.rows_total === 0 ? 0 : Math.min(1, sums.rowsDone / row.rows_total)
   }
 }

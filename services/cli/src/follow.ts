@@ -9,8 +9,10 @@ import type { Shell } from './shell.ts'
 /** How long a service may be out of reach before a list is no longer followed. */
 const OUTAGE_MS = 60_000
 const ASK_AGAIN_MS = 1_000
-/** How long a canceled list is waited for. */
+/** How long the service has to take a cancel in. */
 const CANCEL_MS = 30_000
+/** How long a canceled list is waited for: what is being bought for it comes to its end. */
+const CANCELING_MS = 150_000
 
 /**
  * Follows a list to its end, over short outages of the service; ctrl-C cancels it.
@@ -81,17 +83,18 @@ function requireCompleted(batch: BatchView): BatchView {
 }
 
 async function cancelBatch(client: Client, id: string): Promise<Interrupted | Refusal> {
-  const signal = AbortSignal.timeout(CANCEL_MS)
+  let status = 'running'
   try {
-    await client.batches.cancel(id, { signal })
+    ;({ status } = await client.batches.cancel(id, { signal: AbortSignal.timeout(CANCEL_MS) }))
+    const signal = AbortSignal.timeout(CANCELING_MS)
     const { credits } = await client.batches.wait(id, { signal })
     return new Interrupted(
       `Canceled ${id}, ${credits.used} credits used; "batch results ${id}" gives what was done.`,
     )
   } catch (error) {
     const fault = socketFault(error) ?? (error instanceof Error ? error.message : String(error))
-    return new Refusal(
-      `${id} could not be canceled and may go on (${fault}); see "batch show ${id}".`,
-    )
+    const state =
+      status === 'canceling' ? 'is being canceled' : 'could not be canceled and may go on'
+    return new Refusal(`${id} ${state} (${fault}); see "batch show ${id}".`)
   }
 }

@@ -96,6 +96,8 @@ export interface AnsweredChunk {
   readonly no: number
   readonly firstRow: number
   readonly settled: boolean
+  /** Settled by a cancel while parts of it were open. */
+  readonly partly: boolean
   readonly subjects: Buffer
   readonly parts: readonly Part[]
 }
@@ -116,7 +118,8 @@ export async function readChunks(
   const { rows } = await pool.query<ChunkRow & { row_count: number; cells: Buffer }>({
     name: 'chunks.page',
     text: `
-      select no, first_row, row_count, settled_at is not null as settled, subjects, cells
+      select no, first_row, row_count, settled_at is not null as settled,
+        done_count is not null as partly, subjects, cells
       from chunks where batch_id = $1 and no = any($2) order by no`,
     values: [batchId, nos],
   })
@@ -158,7 +161,8 @@ export async function readAnswers(
   const { rows } = await pool.query<ChunkRow>({
     name: 'chunks.answers',
     text: `
-      select no, first_row, settled_at is not null as settled, subjects
+      select no, first_row, settled_at is not null as settled,
+        done_count is not null as partly, subjects
       from chunks where batch_id = $1 and no = any($2) order by no`,
     values: [batchId, nos],
   })
@@ -170,12 +174,13 @@ interface ChunkRow {
   readonly no: number
   readonly first_row: number
   readonly settled: boolean
+  readonly partly: boolean
   readonly subjects: Buffer
 }
 
 function answeredChunk(row: ChunkRow, parts: ReadonlyMap<number, readonly Part[]>): AnsweredChunk {
-  const { no, first_row, settled, subjects } = row
-  return { no, firstRow: first_row, settled, subjects, parts: parts.get(no) ?? [] }
+  const { no, first_row, settled, partly, subjects } = row
+  return { no, firstRow: first_row, settled, partly, subjects, parts: parts.get(no) ?? [] }
 }
 
 /** Parts by chunk. Read after the chunks, so that the parts of every chunk seen as settled are there. */

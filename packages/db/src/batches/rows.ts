@@ -117,7 +117,7 @@ export async function sumsOf(
     .selectFrom('chunks')
     .select([
       'batch_id',
-      sql<number>`coalesce(sum(row_count) filter (where settled_at is not null), 0)::bigint`.as(
+      sql<number>`coalesce(sum(coalesce(done_count, row_count)) filter (where settled_at is not null), 0)::bigint`.as(
         'rows_done',
       ),
       sql<number>`coalesce(sum(charged), 0)::bigint`.as('credits_used'),

@@ -100,15 +100,18 @@ export async function partsOfChunk(
   }))
 }
 
-/** Marks a chunk as settled with what it cost and its verdict counts. */
+/**
+ * Marks a chunk as settled with what it cost and its verdict counts.
+ * @param sums `doneCount`: records answered whole, where a cancel left others open; else null
+ */
 export async function markSettled(
   tx: Kysely<Tables>,
   chunk: { batchId: string; no: number },
-  sums: { charged: number; verdicts: readonly number[] },
+  sums: { charged: number; verdicts: readonly number[]; doneCount: number | null },
 ): Promise<void> {
   await sql`
     update chunks set settled_at = clock_timestamp(), charged = ${sums.charged},
-      verdicts = ${[...sums.verdicts]}
+      verdicts = ${[...sums.verdicts]}, done_count = ${sums.doneCount}
     where batch_id = ${chunk.batchId} and no = ${chunk.no} and settled_at is null
   `.execute(tx)
 }

@@ -109,6 +109,23 @@ export async function letGoOf(
   `.execute(db)
 }
 
+/**
+ * Puts a stage in hand aside until it is looked at again, its attempt not spent. The lease is given up, so that
+ * a renewal under way finds it gone.
+ */
+export async function restStage(
+  db: Kysely<Tables>,
+  stage: { batchId: string; lease: number },
+  restMs: number,
+): Promise<void> {
+  await sql`
+    update batches
+    set lease = lease + 1, stage_attempts = greatest(0, stage_attempts - 1),
+      lease_until = clock_timestamp() + ${restMs} * interval '1 ms'
+    where id = ${stage.batchId} and lease = ${stage.lease}
+  `.execute(db)
+}
+
 /** Extends a stage's lease; false where it was lost. */
 export async function renewStage(
   db: Kysely<Tables>,

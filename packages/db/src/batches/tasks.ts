@@ -2,7 +2,12 @@ import { sql, type Kysely } from 'kysely'
 import type pg from 'pg'
 import type { Json } from '@plumbline/contract/outcome'
 import type { KeyMode } from '@plumbline/contract/plans'
-import type { Check, Depth, Product } from '@plumbline/contract/products'
+import {
+  PURCHASED_CHECKS,
+  type Check,
+  type Depth,
+  type Product,
+} from '@plumbline/contract/products'
 import { jsonbText } from '../jsonb.ts'
 import type { Tables } from '../tables.ts'
 
@@ -56,6 +61,7 @@ export async function leaseTasks(
       Object.values(options.slots),
       options.reserve,
       options.leaseMs,
+      PURCHASED_CHECKS,
     ],
   })
   return rows.map((row) => ({
@@ -97,11 +103,15 @@ const LEASE_TASKS = `
   ), fresh as (
     select t.id, t.check_kind, t.account_id, b.created_at as since, t.chunk_no
     from kinds k
-      cross join (select id, created_at from batches where status = 'running') b
+      cross join (select id, created_at, status from batches
+        where status in ('running', 'canceling')) b
       cross join lateral (
         select id, check_kind, account_id, chunk_no from tasks
         where check_kind = k.check_kind and batch_id = b.id
           and lease_until is null and group_key is null
+          -- Of a canceled batch only what may have been bought, as a look at what came of it.
+          and (b.status = 'running' or (check_kind = any($5::text[])
+            and (lease > 0 or indexes is not null)))
           and (due_at is null or due_at <= clock_timestamp())
         order by chunk_no limit greatest(k.free, 0) + $3) t
   ), waiting as (
@@ -165,6 +175,8 @@ export interface ClaimedTask {
   readonly indexes: readonly number[] | null
   readonly states: readonly (Json | null)[] | null
   readonly attempts: number
+  /** Whether the batch is being canceled: nothing new is begun for it. */
+  readonly canceling: boolean
   readonly product: Product
   readonly chargeUnknown: boolean
   /** Whether the results tell how answers are known. */
@@ -193,6 +205,7 @@ export async function claimTask(
     indexes: number[] | null
     states: (Json | null)[] | null
     attempts: number
+    canceling: boolean
     product: Product
     charge_unknown: boolean
     explain: boolean
@@ -204,10 +217,10 @@ export async function claimTask(
       set lease = t.lease + 1, attempts = t.attempts + 1, lease_until = clock_timestamp() + $3::int * interval '1 ms'
       from chunks c, batches b
       where t.id = $1 and t.lease = $2 and t.lease_until is not null
-        and b.id = t.batch_id and b.status = 'running'
+        and b.id = t.batch_id and b.status in ('running', 'canceling')
         and c.batch_id = t.batch_id and c.no = t.chunk_no
       returning t.lease, t.batch_id, t.account_id, t.mode, t.check_kind, t.depth, t.chunk_no,
-        t.indexes, t.states, t.attempts, b.product, b.charge_unknown,
+        t.indexes, t.states, t.attempts, b.status = 'canceling' as canceling, b.product, b.charge_unknown,
         b.explain, c.subjects`,
     values: [task.taskId, task.lease, leaseMs],
   })
@@ -225,6 +238,7 @@ export async function claimTask(
     indexes: row.indexes,
     states: row.states,
     attempts: row.attempts,
+    canceling: row.canceling,
     product: row.product,
     chargeUnknown: row.charge_unknown,
     explain: row.explain,

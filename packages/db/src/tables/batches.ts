@@ -100,6 +100,7 @@ export interface ChunksTable {
   settled_at: ColumnType<Date | null, Date | null | undefined, Date | null>
   charged: Generated<number>
   verdicts: Generated<number[]>
+  done_count: Generated<number | null>
 }
 
 /** `repeated_rows`: which rows of a list later ones repeat, one bit a row. */

@@ -4,7 +4,7 @@ import type { Context } from '../context.ts'
 import type { Handler } from './handler.ts'
 import { moveBatch } from './move-batch.ts'
 
-/** `POST /v1/batches/{id}/cancel`: what is settled stays charged, the rest is released (decision 32). */
+/** `POST /v1/batches/{id}/cancel`: nothing new is begun, what is known is charged, the rest released (decision 13). */
 export function cancelBatch(ctx: Context): Handler {
   return async (req, res) => {
     await admit(ctx.gate, req, res, { spends: false })

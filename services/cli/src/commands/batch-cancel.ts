@@ -14,7 +14,7 @@ interface Options {
 export function addBatchCancel(parent: Command, shell: Shell): void {
   parent
     .command('cancel')
-    .description('cancel a list; what is done stays charged, the rest is released')
+    .description('cancel a list; what is known by then is charged, the rest is released')
     .argument('<id>', 'list')
     .addOption(keyOption())
     .addOption(jsonOption())

@@ -1,0 +1,113 @@
+import type { Check } from '@plumbline/contract/products'
+import { sql, type Kysely } from 'kysely'
+import type pg from 'pg'
+import type { Tables } from '../tables.ts'
+import type { Tx } from '../database.ts'
+
+/** Which of these tasks in hand belong to a batch that is being canceled. */
+export async function canceledTasks(
+  pool: pg.Pool,
+  taskIds: readonly number[],
+): Promise<ReadonlySet<number>> {
+  const { rows } = await pool.query<{ id: number }>({
+    name: 'tasks.canceled',
+    text: `
+      select t.id from tasks t join batches b on b.id = t.batch_id
+      where t.id = any($1::bigint[]) and b.status = 'canceling'`,
+    values: [taskIds],
+  })
+  return new Set(rows.map((row) => row.id))
+}
+
+/** Chunks whose tasks one statement drops: a hundred thousand where every subject waits by itself. */
+const CHUNKS_A_DROP = 50
+
+/**
+ * Drops the tasks of a canceled batch that nobody has in hand, in statements of bounded size; answers how many
+ * tasks are left. Tasks of the checks to be drained that were in hand before stay and go out once more, as
+ * something may have been bought for them; `patienceMs` after the cancel they are dropped as well.
+ */
+export async function dropIdleTasks(
+  db: Kysely<Tables>,
+  batchId: string,
+  drained: { readonly checks: readonly Check[]; readonly patienceMs: number },
+): Promise<number> {
+  for (let from: number | undefined = 0; from !== undefined;) {
+    from = await dropSome(db, batchId, from, drained)
+  }
+  const { left } = await db
+    .selectFrom('tasks')
+    .select(sql<number>`count(*)`.as('left'))
+    .where('batch_id', '=', batchId)
+    .executeTakeFirstOrThrow()
+  return left
+}
+
+/** Answers the chunk that the next statement begins with; undefined where all were looked at. */
+async function dropSome(
+  db: Kysely<Tables>,
+  batchId: string,
+  from: number,
+  { checks, patienceMs }: { readonly checks: readonly Check[]; readonly patienceMs: number },
+): Promise<number | undefined> {
+  const next = await db
+    .selectFrom('tasks')
+    .select('chunk_no')
+    .where('batch_id', '=', batchId)
+    .where('chunk_no', '>=', from)
+    .orderBy('chunk_no')
+    .limit(1)
+    .executeTakeFirst()
+  if (next === undefined) return undefined
+  const until = next.chunk_no + CHUNKS_A_DROP
+  // What an arrival has in hand is not waited for: it is looked at again.
+  await sql`
+    with idle as (
+      select t.id, t.check_kind = any(${[...checks]}::text[])
+          -- A task that never went out asks a whole check and has no lease yet.
+          and (t.lease > 0 or t.indexes is not null)
+          and (b.ats->>'canceling')::timestamptz
+            > clock_timestamp() - ${patienceMs} * interval '1 ms' as drains
+      from tasks t join batches b on b.id = t.batch_id
+      where t.batch_id = ${batchId} and t.chunk_no >= ${next.chunk_no} and t.chunk_no < ${until}
+        and t.lease_until is null
+      for no key update of t skip locked
+    ), dropped as (
+      delete from tasks t using idle where t.id = idle.id and not idle.drains
+    )
+    update tasks t set group_key = null, due_at = null
+    from idle where t.id = idle.id and idle.drains and t.group_key is not null
+  `.execute(db)
+  return until
+}
+
+/** A chunk of a canceled batch that has outcomes and is not settled. */
+export interface PartlyAnsweredChunk {
+  readonly no: number
+  readonly subjects: Buffer
+}
+
+/**
+ * Locks the next such chunk from `fromNo` on for the rest of the transaction; one of which a task is left is
+ * passed over.
+ */
+export async function lockPartlyAnswered(
+  tx: Tx,
+  batchId: string,
+  fromNo: number,
+): Promise<PartlyAnsweredChunk | undefined> {
+  return await tx
+    .selectFrom('chunks')
+    .select(['no', 'subjects'])
+    .where('batch_id', '=', batchId)
+    .where('no', '>=', fromNo)
+    .where('settled_at', 'is', null)
+    .where(sql<boolean>`exists (select from parts p
+      where p.batch_id = chunks.batch_id and p.chunk_no = chunks.no)`)
+    .where(sql<boolean>`not exists (select from tasks t
+      where t.batch_id = chunks.batch_id and t.chunk_no = chunks.no)`)
+    .orderBy('no')
+    .limit(1)
+    .forNoKeyUpdate()
+    .executeTakeFirst()
+}

@@ -1,0 +1,166 @@
+import type { EmailFacts } from '@plumbline/contract/outcome'
+import type { ResultOf } from '@plumbline/contract/results'
+import type { BareOutcomes } from '@plumbline/contract/score'
+
+// The parts that bundles are made of, each from its own outcome.
+
+/** What could not be found out is false (decision 1). */
+export function yes(fact: boolean | null): boolean {
+  return fact === true
+}
+
+/** Decision 22: accepted, and the domain is not known to accept everything. */
+export function confirmed(email: EmailFacts): boolean {
+  return yes(email.smtpValid) && !yes(email.catchAll)
+}
+
+/** Decision 23, the bundles: good syntax and a host that takes mail. */
+export function takesMail(email: EmailFacts): boolean {
+  return email.syntaxValid && yes(email.acceptsMail)
+}
+
+/** The fields of the email in `deliverability`. */
+export function deliverableEmail(
+  email: EmailFacts,
+): Omit<ResultOf<'deliverability'>, 'phone' | 'credits_used'> {
+  return {
+    email: email.address,
+    deliverable: yes(email.smtpValid),
+    confidence: yes(email.catchAll) ? 'low' : email.confidence,
+    syntax_valid: email.syntaxValid,
+    mx_found: yes(email.mxFound),
+    smtp_valid: yes(email.smtpValid),
+    spam_trap: email.spamTrap,
+    disposable: email.disposable,
+    catch_all: yes(email.catchAll),
+    role_account: email.roleAccount,
+    free_provider: email.freeProvider,
+    domain: email.domain,
+  }
+}
+
+/** The email of contact intelligence. */
+export function intelEmail(email: EmailFacts): ResultOf<'contact-intel'>['email'] {
+  return {
+    address: email.normalized,
+    valid: takesMail(email),
+    deliverable: confirmed(email),
+    disposable: email.disposable,
+    role_account: email.roleAccount,
+    mx_found: yes(email.mxFound),
+  }
+}
+
+type PhoneOutcome = NonNullable<BareOutcomes['phone']>
+
+/** The phone of contact intelligence, and of `deliverability` (decision 29). */
+export function intelPhone(phone: PhoneOutcome): NonNullable<ResultOf<'contact-intel'>['phone']> {
+  const { facts } = phone
+  return {
+    number: facts.number,
+    valid: dialable(phone),
+    reachable: yes(facts.reachable),
+    line_type: facts.lineType,
+    carrier: facts.carrier,
+    country_code: facts.countryCode,
+  }
+}
+
+/** Decision 26: valid by the numbering plan, and no network says that it has no such subscriber. */
+function dialable({ facts, reason }: PhoneOutcome): boolean {
+  return facts.valid && reason !== 'hlr_unknown_subscriber'
+}
+
+/** The optional parts of contact intelligence, as far as their outcomes are there. */
+export function intelParts({
+  phone,
+  ip,
+  domain,
+}: BareOutcomes): Pick<ResultOf<'contact-intel'>, 'phone' | 'ip' | 'domain'> {
+  return {
+    ...(phone === undefined ? {} : { phone: intelPhone(phone) }),
+    ...(ip === undefined
+      ? {}
+      : {
+          ip: {
+            address: ip.facts.ip,
+            country_code: ip.facts.countryCode,
+            city: ip.facts.city,
+            is_vpn: yes(ip.facts.isVpn),
+            is_proxy: yes(ip.facts.isProxy),
+            is_tor: yes(ip.facts.isTor),
+            threat_score: ip.facts.threatScore,
+          },
+        }),
+    ...(domain === undefined
+      ? {}
+      : {
+          domain: {
+            domain: domain.facts.domain,
+            registered: yes(domain.facts.registered),
+            age_days: domain.facts.ageDays ?? -1,
+            dns_healthy: yes(domain.facts.dnsHealthy),
+            disposable: domain.facts.disposable,
+            safety_score: domain.facts.safetyScore,
+          },
+        }),
+  }
+}
+
+/** The email of fraud signals. */
+export function signalsEmail(email: EmailFacts): ResultOf<'fraud-signals'>['email'] {
+  return {
+    address: email.normalized,
+    valid: takesMail(email),
+    deliverable: confirmed(email),
+    disposable: email.disposable,
+    spam_trap: email.spamTrap,
+    role_account: email.roleAccount,
+  }
+}
+
+/** The optional parts of fraud signals, as far as their outcomes are there. */
+export function signalsParts({
+  phone,
+  ip,
+  domain,
+}: BareOutcomes): Pick<ResultOf<'fraud-signals'>, 'phone' | 'ip' | 'domain'> {
+  return {
+    ...(phone === undefined
+      ? {}
+      : {
+          phone: {
+            number: phone.facts.number,
+            valid: dialable(phone),
+            reachable: yes(phone.facts.reachable),
+            line_type: phone.facts.lineType,
+            carrier: phone.facts.carrier,
+            ported: yes(phone.facts.ported),
+          },
+        }),
+    ...(ip === undefined
+      ? {}
+      : {
+          ip: {
+            address: ip.facts.ip,
+            country_code: ip.facts.countryCode,
+            is_vpn: yes(ip.facts.isVpn),
+            is_proxy: yes(ip.facts.isProxy),
+            is_tor: yes(ip.facts.isTor),
+            is_datacenter: yes(ip.facts.isDatacenter),
+            threat_score: ip.facts.threatScore,
+          },
+        }),
+    ...(domain === undefined
+      ? {}
+      : {
+          domain: {
+            domain: domain.facts.domain,
+            registered: yes(domain.facts.registered),
+            age_days: domain.facts.ageDays ?? -1,
+            disposable: domain.facts.disposable,
+            safety_score: domain.facts.safetyScore,
+          },
+        }),
+  }
+}

@@ -1,0 +1,389 @@
+import { text } from 'node:stream/consumers'
+import type { EngineRequest } from '@plumbline/contract/engine'
+import { PURCHASED_CHECKS, type Check } from '@plumbline/contract/products'
+import type { BatchView } from '@plumbline/contract/batch-view'
+import { leaseStages } from '@plumbline/db/batches/stages'
+import { leaseTasks } from '@plumbline/db/batches/tasks'
+import { auditLedger } from '@plumbline/metering/audit'
+import Papa from 'papaparse'
+import { expect, test, vi } from 'vitest'
+import { instantEngine, outcomeFor } from '../../../test/support/instant-engines.ts'
+import { openTestPipeline, type TestPipeline } from '../../../test/support/pipeline.ts'
+import { cancelBatch } from './cancel.ts'
+import { runFinish } from './finish.ts'
+import { createHolder } from './hold-lease.ts'
+import { getBatch } from './read.ts'
+import { openResults } from './results.ts'
+import { runTask, type CheckRunner } from './run-task.ts'
+
+const ROWS = 12
+const CHUNK = 4
+/** An email and a phone: 3 credits. */
+const PRICE = 3
+const NOTHING = { email: 0, phone: 0, ip: 0, domain: 0 }
+const never = new AbortController().signal
+
+/** A list of contact intelligence of which each record asks an email and a phone. */
+function listOf(rows: number): string {
+  const lines = Array.from(
+    { length: rows },
+    (_, no) => `u${no}@grey.example,+1415555${String(1000 + no)}`,
+  )
+  return `email,phone\n${lines.join('\n')}\n`
+}
+
+async function openPlace(): Promise<TestPipeline & { id: string }> {
+  const place = await openTestPipeline({ limits: { chunkRecords: CHUNK, saveMs: 20 } })
+  const { id } = await place.read(listOf(ROWS), { product: 'contact-intel' })
+  return { ...place, id }
+}
+
+/** Hands out the tasks of one check and runs them; what is not awaited is under way when this returns. */
+async function runTasks(
+  place: TestPipeline,
+  check: Check,
+  engine: CheckRunner,
+  signal: AbortSignal = never,
+): Promise<void> {
+  const { db, limits } = place.pipeline
+  const slots = { ...NOTHING, [check]: 100 }
+  using holder = createHolder(place.pipeline)
+  const tasks = await leaseTasks(db.pool, { slots, reserve: 0, leaseMs: limits.leaseMs })
+  await Promise.all(
+    tasks.map((task) => runTask(place.pipeline, holder, () => engine, task, signal)),
+  )
+}
+
+const phones = instantEngine<Check>('phone')
+
+/** Puts every subject off, as a greylisting host does. */
+const greylisting: CheckRunner = {
+  run: async ({ subjects }) =>
+    subjects.map(() => ({
+      kind: 'later',
+      afterMs: 600_000,
+      group: 'mx:grey',
+      isOwnWait: true,
+      reason: 'greylisted',
+    })),
+}
+
+/** A provider that is asked for one number after the other; `sell` lets one purchase end. */
+function slowProvider(): CheckRunner & { readonly begun: string[]; sell(): void } {
+  const begun: string[] = []
+  const gates: (() => void)[] = []
+  return {
+    begun,
+    sell: () => gates.shift()?.(),
+    run: async (request: EngineRequest<Check>) => {
+      const answers = []
+      for (const [at, subject] of request.subjects.entries()) {
+        if (request.drain?.aborted === true) {
+          answers.push({ kind: 'later', afterMs: 0, group: 'stopped', reason: 'stopped' } as const)
+          continue
+        }
+        begun.push(subject)
+        await new Promise<void>((resolve) => gates.push(resolve))
+        const outcome = outcomeFor('phone', subject)
+        request.answered?.(at, outcome)
+        answers.push(outcome)
+      }
+      return answers
+    },
+  }
+}
+
+async function finishOnce(place: TestPipeline, signal: AbortSignal = never): Promise<void> {
+  const { db } = place.pipeline
+  for (const { batchId, lease } of await leaseStages(db.kysely, 60_000)) {
+    await runFinish(place.pipeline, { batchId, lease }, signal)
+  }
+}
+
+async function untilCanceled(place: TestPipeline & { id: string }): Promise<BatchView> {
+  return await vi.waitFor(async () => {
+    await finishOnce(place)
+    const view = await getBatch(place.pipeline, place.owner, place.id)
+    expect(view.status).toBe('canceled')
+    return view
+  }, 10_000)
+}
+
+async function textOf(place: TestPipeline & { id: string }, format: 'csv' | 'ndjson') {
+  const request = { format, only: [], raw: false, after: 0 } as const
+  return await text((await openResults(place.pipeline, place.owner, place.id, request)).stream)
+}
+
+interface Line {
+  readonly status: string
+  readonly result: Readonly<Record<string, unknown>> | null
+  readonly credits_charged: number
+}
+
+async function linesOf(place: TestPipeline & { id: string }): Promise<readonly Line[]> {
+  // Safe because the test compares each line with what it must be.
+  return (await textOf(place, 'ndjson'))
+    .split('\n')
+    .slice(0, -1)
+    .map((line) => JSON.parse(line) as Line)
+}
+
+/** The ledger adds up, and what was charged is what the rows, the batch and the ledger say. */
+async function expectExplained(place: TestPipeline & { id: string }): Promise<void> {
+  const { db } = place.pipeline
+  expect(await auditLedger(db)).toEqual([])
+  const view = await getBatch(place.pipeline, place.owner, place.id)
+  const lines = await linesOf(place)
+  const charged = lines.reduce((sum, line) => sum + line.credits_charged, 0)
+  expect(lines.every((line) => line.credits_charged <= PRICE)).toBe(true)
+  const { rows } = await db.pool.query(
+    `select credits::int, settled::int, released::int, closed_at is not null as closed
+      from credit_holds`,
+  )
+  const held = ROWS * PRICE
+  expect(rows).toEqual([
+    { credits: held, settled: charged, released: held - charged, closed: true },
+  ])
+  expect(view.credits).toEqual({ estimate: held, held: 0, used: charged, released: held - charged })
+  expect(view.rows.done).toBe(lines.filter((line) => line.status === 'done').length)
+}
+
+test('a cancel charges the parts that are known, fills them in and releases the rest', async () => {
+  await using place = await openPlace()
+  await runTasks(place, 'email', greylisting)
+  await runTasks(place, 'phone', phones)
+  const canceling = await cancelBatch(place.pipeline, place.owner, place.id)
+  expect(canceling.credits).toMatchObject({ held: ROWS * PRICE, used: 0, released: 0 })
+  const view = await untilCanceled(place)
+  expect(view.credits).toMatchObject({ used: ROWS * 2, released: ROWS })
+  await expectExplained(place)
+  for (const line of await linesOf(place)) {
+    expect(line).toMatchObject({ status: 'canceled', credits_charged: 2 })
+    expect(Object.keys(line.result ?? {})).toEqual(['phone', 'credits_used'])
+    expect(line.result).toMatchObject({ credits_used: 2, phone: { valid: true } })
+  }
+  const { data } = Papa.parse<Record<string, string>>(await textOf(place, 'csv'), {
+    header: true,
+    skipEmptyLines: true,
+  })
+  expect(data).toHaveLength(ROWS)
+  for (const row of data) {
+    expect(row).toMatchObject({
+      'result.email.address': '',
+      'result.email.status': '',
+      'result.phone.number': row['phone'],
+      'result.phone.status': 'answered',
+      'result.credits_used': '2',
+      'result.credits_charged': '2',
+      'result.error': expect.stringMatching(/^canceled/),
+    })
+  }
+})
+
+test('a purchase under way is awaited and charged, and none is begun after the cancel', async () => {
+  await using place = await openPlace()
+  await runTasks(place, 'email', greylisting)
+  const provider = slowProvider()
+  const running = runTasks(place, 'phone', provider)
+  await vi.waitFor(() => expect(provider.begun).toHaveLength(ROWS / CHUNK))
+  await cancelBatch(place.pipeline, place.owner, place.id)
+  await finishOnce(place)
+  expect(await getBatch(place.pipeline, place.owner, place.id)).toMatchObject({
+    status: 'canceling',
+    credits: { held: ROWS * PRICE, used: 0 },
+  })
+  // Longer than it takes a worker to hear of it.
+  await vi.waitFor(async () => {
+    const { rows } = await place.pipeline.db.pool.query(
+      `select from batches where (ats->>'canceling')::timestamptz < now() - interval '0.6 s'`,
+    )
+    expect(rows).toHaveLength(1)
+  }, 5_000)
+  for (let sold = 0; sold < ROWS / CHUNK; sold++) provider.sell()
+  await running
+  const view = await untilCanceled(place)
+  expect(provider.begun).toHaveLength(ROWS / CHUNK)
+  expect(view.credits.used).toBe((ROWS / CHUNK) * 2)
+  await expectExplained(place)
+})
+
+test('what was saved of a half done task, and what its group waits for, is known and charged', async () => {
+  await using place = await openPlace()
+  // Half of each chunk is answered, the other half waits.
+  const half: CheckRunner = {
+    run: async ({ subjects }) =>
+      subjects.map((subject, at) =>
+        at < CHUNK / 2
+          ? outcomeFor('phone', subject)
+          : { kind: 'later', afterMs: 600_000, group: 'hlr:full', reason: 'hlr_throttled' },
+      ),
+  }
+  await runTasks(place, 'phone', half)
+  await runTasks(place, 'email', instantEngine<Check>('email'))
+  await cancelBatch(place.pipeline, place.owner, place.id)
+  // What waits was in hand: it is looked at once more, by an engine that begins nothing.
+  await finishOnce(place)
+  const looks: EngineRequest<Check>[] = []
+  const provider = slowProvider()
+  await runTasks(place, 'phone', {
+    run: (request) => {
+      looks.push(request)
+      return provider.run(request)
+    },
+  })
+  expect(looks.map(({ drain, subjects }) => [drain?.aborted, subjects.length])).toEqual(
+    Array.from({ length: ROWS / CHUNK }, () => [true, CHUNK / 2]),
+  )
+  expect(provider.begun).toEqual([])
+  const view = await untilCanceled(place)
+  expect(view).toMatchObject({ rows: { done: ROWS / 2 }, credits: { used: ROWS + (ROWS / 2) * 2 } })
+  await expectExplained(place)
+})
+
+test('a worker that is killed with purchases in hand: another tells what came of them', async () => {
+  await using place = await openPlace()
+  const killed = slowProvider()
+  void runTasks(place, 'phone', killed)
+  await vi.waitFor(() => expect(killed.begun).toHaveLength(ROWS / CHUNK))
+  await cancelBatch(place.pipeline, place.owner, place.id)
+  await finishOnce(place)
+  const { pool } = place.pipeline.db
+  // Time passes: the lease of the worker that is gone runs out.
+  await pool.query(`update tasks set lease_until = 'epoch', lease = lease + 1`)
+  await leaseTasks(pool, { slots: NOTHING, reserve: 0, leaseMs: 1_000 })
+  await finishOnce(place)
+  await runTasks(place, 'phone', {
+    run: async ({ subjects, drain }) =>
+      subjects.map((subject) =>
+        killed.begun.includes(subject) && drain?.aborted === true
+          ? outcomeFor('phone', subject)
+          : { kind: 'later', afterMs: 0, group: 'stopped', reason: 'stopped' },
+      ),
+  })
+  const view = await untilCanceled(place)
+  expect(view.credits.used).toBe((ROWS / CHUNK) * 2)
+  await expectExplained(place)
+})
+
+test('a batch does not wait for ever for workers that are away', async () => {
+  await using place = await openPlace()
+  await runTasks(place, 'phone', phones, AbortSignal.abort())
+  const { pool } = place.pipeline.db
+  expect((await pool.query(`select from tasks where check_kind = 'phone'`)).rowCount).toBe(3)
+  await cancelBatch(place.pipeline, place.owner, place.id)
+  await finishOnce(place)
+  expect((await pool.query(`select from tasks`)).rowCount).toBe(3)
+  await pool.query(`update batches set ats = ats || '{"canceling": "2026-01-01T00:00:00Z"}'`)
+  expect((await untilCanceled(place)).credits.used).toBe(0)
+})
+
+test('the charging is broken off and goes on, and each credit is taken once', async () => {
+  await using place = await openPlace()
+  await runTasks(place, 'phone', phones)
+  await cancelBatch(place.pipeline, place.owner, place.id)
+  const { db } = place.pipeline
+  for (let settled = 1; settled <= ROWS / CHUNK; settled++) {
+    const stop = new AbortController()
+    const finishing = finishOnce(
+      { ...place, pipeline: stoppedAfterSettle(place, stop) },
+      stop.signal,
+    )
+    await finishing.catch(() => undefined)
+    const { rowCount } = await db.pool.query(`select from credit_entries where kind = 'settle'`)
+    expect(rowCount).toBe(settled)
+    expect(await auditLedger(db)).toEqual([])
+    const { credits } = await getBatch(place.pipeline, place.owner, place.id)
+    expect(credits).toMatchObject({ used: settled * CHUNK * 2, released: 0 })
+    expect(credits.held + credits.used).toBe(ROWS * PRICE)
+    await db.pool.query(`update batches set lease_until = null`)
+  }
+  await untilCanceled(place)
+  await expectExplained(place)
+})
+
+/** A pipeline whose worker stops as soon as it has settled one chunk more. */
+function stoppedAfterSettle(place: TestPipeline, stop: AbortController): TestPipeline['pipeline'] {
+  return {
+    ...place.pipeline,
+    db: new Proxy(place.pipeline.db, {
+      get: (db, key) =>
+        key === 'kysely' ? countingTransactions(place, stop) : Reflect.get(db, key),
+    }),
+  }
+}
+
+function countingTransactions(
+  { pipeline }: TestPipeline,
+  stop: AbortController,
+): TestPipeline['pipeline']['db']['kysely'] {
+  return new Proxy(pipeline.db.kysely, {
+    get: (kysely, key) => {
+      const value: unknown = Reflect.get(kysely, key)
+      if (key !== 'transaction') return typeof value === 'function' ? value.bind(kysely) : value
+      return () => ({
+        execute: async (work: Parameters<ReturnType<typeof kysely.transaction>['execute']>[0]) => {
+          const result = await kysely.transaction().execute(work)
+          stop.abort(new Error('stopping'))
+          return result
+        },
+      })
+    },
+  })
+}
+
+test.each([1, 2, 3, 4, 5, 6, 7, 8])(
+  'whenever it is canceled, each credit is explained (run %i)',
+  async (seed) => {
+    await using place = await openPlace()
+    const random = seeded(seed)
+    const { db } = place.pipeline
+    const engineOf = (check: Check): CheckRunner => ({
+      run: async ({ subjects, drain }) =>
+        subjects.map((subject) => {
+          const stopped = drain?.aborted === true && PURCHASED_CHECKS.includes(check)
+          return random() < 0.5 && !stopped
+            ? outcomeFor(check, subject)
+            : { kind: 'later', afterMs: 0, group: `g${random() < 0.5}`, reason: 'no_room' }
+        }),
+    })
+    const steps: (() => Promise<void>)[] = [
+      () => runTasks(place, 'email', engineOf('email')),
+      () => runTasks(place, 'phone', engineOf('phone')),
+      // A worker that is gone.
+      async () => void (await leaseTasks(db.pool, { slots: ALL, reserve: 0, leaseMs: 1 })),
+    ]
+    const rounds = Math.floor(random() * 8)
+    for (let round = 0; round < rounds; round++) {
+      await steps[Math.floor(random() * steps.length)]?.()
+      expect(await auditLedger(db)).toEqual([])
+    }
+    const running = Promise.all([
+      runTasks(place, 'phone', engineOf('phone')),
+      runTasks(place, 'email', engineOf('email')),
+      cancelBatch(place.pipeline, place.owner, place.id).catch(() => undefined),
+      finishOnce(place),
+    ])
+    await running
+    const { status } = await getBatch(place.pipeline, place.owner, place.id)
+    if (status !== 'running') {
+      await vi.waitFor(async () => {
+        await runTasks(place, 'phone', engineOf('phone'))
+        await finishOnce(place)
+        expect(await auditLedger(db)).toEqual([])
+        const view = await getBatch(place.pipeline, place.owner, place.id)
+        expect(['canceled', 'completed']).toContain(view.status)
+      }, 10_000)
+      await expectExplained(place)
+    }
+  },
+)
+
+const ALL = { email: 100, phone: 100, ip: 0, domain: 0 }
+
+function seeded(seed: number): () => number {
+  let state = seed * 7919
+  return () => {
+    state = (state * 1_103_515_245 + 12_345) % 2_147_483_648
+    return state / 2_147_483_648
+  }
+}

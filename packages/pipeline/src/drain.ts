@@ -1,0 +1,87 @@
+import { PURCHASED_CHECKS } from '@plumbline/contract/products'
+import { dropIdleTasks, lockPartlyAnswered } from '@plumbline/db/batches/drain'
+import { lockBatch, updateBatch, type BatchRow } from '@plumbline/db/batches/rows'
+import { restStage } from '@plumbline/db/batches/stages'
+import type { Tx } from '@plumbline/db/database'
+import { releaseRest } from './cancel.ts'
+import { unpackSubjects } from './codec.ts'
+import type { Pipeline } from './pipeline.ts'
+import { settleCanceledChunk } from './settle.ts'
+import type { StageInHand } from './stage-lease.ts'
+
+/** Until a canceled batch is looked at again of which tasks are in hand. */
+const LOOK_MS = 100
+
+/** How long it is waited for a worker to tell what came of what was bought; longer than any lease and purchase. */
+const PATIENCE_MS = 120_000
+
+/**
+ * Brings a canceled batch to rest, in transactions of one chunk each that can be broken off anywhere: tasks that
+ * nobody has in hand are dropped, what is in hand is awaited, chunks that are half answered are charged for what
+ * is known, and the rest of the hold is released.
+ * @returns false where tasks are in hand still: the stage was put aside and comes again
+ */
+export async function drainBatch(
+  pipeline: Pipeline,
+  stage: StageInHand,
+  batch: BatchRow,
+): Promise<boolean> {
+  // One that never ran has no tasks, no outcomes and no hold.
+  if (batch.ats.running === undefined) return true
+  const { kysely } = pipeline.db
+  const left = await dropIdleTasks(kysely, batch.id, {
+    checks: PURCHASED_CHECKS,
+    patienceMs: PATIENCE_MS,
+  })
+  if (left > 0) {
+    await restStage(kysely, stage, LOOK_MS)
+    return false
+  }
+  await settleChunks(pipeline, stage, batch)
+  await kysely.transaction().execute((tx) => releaseOnce(tx, stage))
+  return true
+}
+
+async function settleChunks(
+  pipeline: Pipeline,
+  { signal }: StageInHand,
+  batch: BatchRow,
+): Promise<void> {
+  for (let from = 0; ;) {
+    signal.throwIfAborted()
+    const no = await pipeline.db.kysely
+      .transaction()
+      .execute((tx) => settleNext(pipeline, tx, batch, from))
+    if (no === undefined) return
+    from = no + 1
+  }
+}
+
+/** Settles the next half answered chunk from a number on; answers its own. */
+async function settleNext(
+  pipeline: Pipeline,
+  tx: Tx,
+  batch: BatchRow,
+  from: number,
+): Promise<number | undefined> {
+  const chunk = await lockPartlyAnswered(tx, batch.id, from)
+  if (chunk === undefined) return undefined
+  await settleCanceledChunk(pipeline, tx, {
+    batchId: batch.id,
+    no: chunk.no,
+    accountId: batch.account_id,
+    mode: batch.mode,
+    product: batch.product,
+    chargeUnknown: batch.charge_unknown,
+    subjects: unpackSubjects(chunk.subjects),
+    onlyPart: undefined,
+  })
+  return chunk.no
+}
+
+async function releaseOnce(tx: Tx, { batchId, lease }: StageInHand): Promise<void> {
+  const row = await lockBatch(tx, batchId)
+  if (row === undefined || row.lease !== lease) return
+  const released = await releaseRest(tx, row)
+  await updateBatch(tx, batchId, { credits_released: released })
+}

@@ -1,0 +1,136 @@
+import { describe, expect, test } from 'vitest'
+import { spawnSimnet, type SimnetProcess } from '../simnet/child.ts'
+import { backends } from '../support/backends.ts'
+import {
+  call,
+  expectSettled,
+  formOf,
+  readCells,
+  readLines,
+  submitList,
+  untilList,
+  type Caller,
+} from '../support/lists.ts'
+import { createTestDatabase } from '../support/postgres.ts'
+import { startService, type TestService } from '../support/service.ts'
+
+// Numbers are bought at once while the emails of the same records wait: a cancel must not give back what was bought.
+
+const RECORDS = 180
+/** An email and a phone. */
+const PRICE = 3
+const PHONE_CREDITS = 2
+const CREDITS = RECORDS * PRICE
+const SETTINGS = {
+  CHUNK_RECORDS: '60',
+  LEASE_SECONDS: '2',
+  SWEEP_SECONDS: '1',
+  HLR_QUERIES_PER_SECOND: '1000',
+} as const
+
+describe.each(backends())('on $name', ({ redisUrl }) => {
+  async function open(stack: AsyncDisposableStack): Promise<[Caller, SimnetProcess]> {
+    const simnet = stack.use(await spawnSimnet({ hlrFaults: { delayMs: 150 } }))
+    const database = stack.use(await createTestDatabase())
+    const service: TestService = stack.use(
+      await startService({
+        databaseUrl: database.url,
+        redisUrl,
+        engines: 'real',
+        // Nobody answers the emails.
+        workers: [['phone'], ['batch']],
+        env: { ...simnet.settings, ...SETTINGS },
+      }),
+    )
+    const account = await service.account({ credits: CREDITS })
+    return [{ service, account, key: account.liveKey }, simnet]
+  }
+
+  test('what was bought by a cancel, or was being bought, is charged and shown; nothing is bought after it', async () => {
+    await using stack = new AsyncDisposableStack()
+    const [caller, simnet] = await open(stack)
+    const { id } = await submitList(caller, listOf())
+    await untilBought(simnet, 40)
+    expect((await call(caller, 'POST', `/v1/batches/${id}/cancel`)).status).toBe(200)
+    const atCancel = await boughtCount(simnet)
+    const batch = await untilList(caller, id)
+    const bought = await boughtCount(simnet)
+    // Those under way, and what began before the worker heard of it.
+    expect(bought).toBeLessThan(atCancel + 60)
+    expect(bought).toBeLessThan(RECORDS)
+    const used = bought * PHONE_CREDITS
+    expect(batch).toMatchObject({
+      status: 'canceled',
+      rows: { total: RECORDS, done: 0 },
+      credits: { estimate: CREDITS, held: 0, used, released: CREDITS - used },
+    })
+    await expectSettled(caller, await leftOf(caller, used))
+    await expectRows(caller, id, bought)
+    expect((await call(caller, 'DELETE', `/v1/batches/${id}`)).status).toBe(204)
+    await expectSettled(caller, await leftOf(caller, used))
+    expect(await boughtCount(simnet)).toBe(bought)
+  })
+
+  test('a phone worker that is killed after the cancel: another tells what was bought', async () => {
+    await using stack = new AsyncDisposableStack()
+    const [caller, simnet] = await open(stack)
+    const [phones, batches] = caller.service.workers
+    const { id } = await submitList(caller, listOf())
+    await untilBought(simnet, 40)
+    await call(caller, 'POST', `/v1/batches/${id}/cancel`)
+    await Promise.all([phones?.kill('SIGKILL'), batches?.kill('SIGKILL')])
+    await Promise.all([phones?.restart(), batches?.restart()])
+    const batch = await untilList(caller, id)
+    const bought = await boughtCount(simnet)
+    // Those of which the kill lost the outcome are in doubt, and known to be that.
+    const used = bought * PHONE_CREDITS
+    expect(batch).toMatchObject({ status: 'canceled', credits: { held: 0, used } })
+    await expectSettled(caller, await leftOf(caller, used))
+    await expectRows(caller, id, bought)
+  })
+})
+
+function listOf(): FormData {
+  const lines = Array.from(
+    { length: RECORDS },
+    (_, at) => `person${at}@grey.example,+4179${4_000_000 + at * 7}`,
+  )
+  return formOf({ product: 'contact-intel' }, `email,phone\n${lines.join('\n')}\n`)
+}
+
+async function untilBought(simnet: SimnetProcess, count: number): Promise<void> {
+  await expect.poll(() => boughtCount(simnet), { timeout: 30_000 }).toBeGreaterThanOrEqual(count)
+}
+
+async function boughtCount(simnet: SimnetProcess): Promise<number> {
+  return Object.keys((await simnet.counters()).hlr.perNumber).length
+}
+
+/** What an account of the test has left: the allowance of its plan is used before what it was given. */
+async function leftOf(caller: Caller, used: number): Promise<number> {
+  const { rows } = await caller.service.db.pool.query<{ granted: number }>(
+    `select sum(allowance_delta + packs_delta)::int as granted from credit_entries
+     where account_id = $1 and kind in ('grant', 'pack', 'goodwill')`,
+    [caller.account.id],
+  )
+  return (rows[0]?.granted ?? 0) - used
+}
+
+/** Every row is canceled; those whose number was bought have its part, and are charged for it. */
+async function expectRows(caller: Caller, id: string, bought: number): Promise<void> {
+  const lines = await readLines(caller, id)
+  expect(lines).toHaveLength(RECORDS)
+  expect(new Set(lines.map(({ status }) => status))).toEqual(new Set(['canceled']))
+  const known = lines.filter(({ result }) => result !== null)
+  expect(known).toHaveLength(bought)
+  for (const line of known) {
+    expect(line.credits_charged).toBe(PHONE_CREDITS)
+    expect(Object.keys(line.result ?? {})).toEqual(['phone', 'credits_used'])
+  }
+  const [names = [], ...rows] = await readCells(caller, id)
+  const at = (name: string): number => names.indexOf(name)
+  expect(rows).toHaveLength(RECORDS)
+  expect(rows.every((row) => row[at('result.error')]?.startsWith('canceled'))).toBe(true)
+  expect(rows.filter((row) => row[at('result.phone.status')] !== '')).toHaveLength(bought)
+  expect(rows.filter((row) => row[at('result.credits_charged')] === '2')).toHaveLength(bought)
+}
