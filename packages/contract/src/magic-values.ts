@@ -127,7 +127,7 @@ export const MAGIC_PHONES: readonly MagicVerdict<'phone', PhoneFacts>[] = [
   {
     value: '+12025550105',
     reason: 'hlr_unknown_subscriber',
-    facts: { valid: false, reachable: false },
+    facts: { reachable: false },
   },
   { value: '+12025550106', reason: 'hlr_undetermined', facts: unasked },
   { value: '+12025550107', reason: 'hlr_in_doubt', facts: unasked },

@@ -5,7 +5,7 @@ import type { BareOutcomes, Score } from '@plumbline/contract/score'
 import { describe, expect, test } from 'vitest'
 import { outcomeFor } from '../../../test/support/instant-engines.ts'
 import { PRICES } from '../../../test/support/prices.ts'
-import { assembleResult } from './assemble.ts'
+import { assembleKnown, assembleResult } from './assemble.ts'
 
 const SUBJECTS = {
   email: 'ada@example.com',
@@ -59,6 +59,38 @@ describe('a result', () => {
     expect(Object.values(result)).not.toContain(true)
     if ('age_days' in result) expect(result.age_days).toBe(-1)
   })
+
+  // Decision 26: the numbering plan's word in `phone`, whether it can be dialled in the bundles.
+  test.each([
+    [true, 'hlr_connected', true, true],
+    [true, 'hlr_absent', true, true],
+    [true, 'hlr_undetermined', true, true],
+    [true, 'hlr_unknown_subscriber', true, false],
+    [false, 'invalid_number', false, false],
+  ] as const)('of a number that is valid: %s, %s says so', (valid, reason, plan, dialable) => {
+    const { facts, ...around } = outcomeFor('phone', SUBJECTS.phone)
+    const phone: BareOutcome<'phone'> = { ...around, reason, facts: { ...facts, valid } }
+    const score = scoreOf(0)
+    expect(assembleResult('phone', { phone }, score)).toMatchObject({ valid: plan })
+    for (const product of ['deliverability', 'contact-intel', 'fraud-signals'] as const) {
+      const outcomes = { ...outcomesOf(['email']), phone }
+      expect(assembleResult(product, outcomes, score)).toMatchObject({ phone: { valid: dialable } })
+    }
+  })
+
+  test.each(PRICES)(
+    'of %s of which only parts of %j are known has these alone',
+    (product, checks) => {
+      for (const known of CHECKS.filter((check) => checks.includes(check) && checks.length > 1)) {
+        const whole = assembleResult(product, outcomesOf(checks), scoreOf(40))
+        const { credits_used, ...fields } = assembleKnown(product, outcomesOf([known]))
+        expect(whole).toMatchObject(fields)
+        expect(fields).not.toHaveProperty('fraud_score')
+        expect(Object.keys(fields).length).toBeGreaterThan(0)
+        expect(credits_used).toBeLessThan(whole.credits_used)
+      }
+    },
+  )
 
   test('without the outcome of its required check is a bug', () => {
     expect(() => assembleResult('email', {}, scoreOf(0))).toThrow('missing')

@@ -41,7 +41,7 @@ test.each([
     'risky, `accept_means_nothing` | `deliverable: false` | `confidence: "low"`, `catch_all: true`',
   ],
   ['invalid-name.magic.test', '`safety_score: 20`'],
-  ['+12025550105', 'answered, `hlr_unknown_subscriber` | `valid: false`, `reachable: false` |'],
+  ['+12025550105', 'answered, `hlr_unknown_subscriber` | `reachable: false` |'],
   ['192.0.2.4', '`is_tor: true`, `threat_score: 70`'],
   ['status-402@magic.test', '402 Payment Required'],
   ['slow.magic.test', 'after 3 seconds'],

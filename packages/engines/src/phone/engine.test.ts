@@ -83,7 +83,7 @@ test('what the network says goes before the numbering plan', async () => {
 
 test.each([
   ['ABSENT', 'hlr_absent', 'answered', true, false],
-  ['INVALID_MSISDN', 'hlr_unknown_subscriber', 'answered', false, false],
+  ['INVALID_MSISDN', 'hlr_unknown_subscriber', 'answered', true, false],
   ['UNDETERMINED', 'hlr_undetermined', 'unknown', true, null],
 ])('%s is %s', async (status, reason, told, valid, reachable) => {
   const world = createWorld(() => json({ ...connected(), connectivity_status: status }))

@@ -215,9 +215,8 @@ const REASON_OF = {
 } as const satisfies Record<HlrVerdict['connectivity'], Reason<'phone'>>
 
 /**
- * What the network says goes before what the numbering plan says; what it does not say stays. A number of a
- * range in use that no subscriber has cannot be dialled, so it is not valid; one that is merely absent is
- * (decision 26).
+ * What the network says goes before what the numbering plan says; what it does not say stays. Whether a number
+ * is valid is for the numbering plan alone to say (decision 26).
  */
 function overlay(facts: PhoneFacts, verdict: HlrVerdict, countries: CountryNames): PhoneFacts {
   const { connectivity } = verdict
@@ -228,7 +227,6 @@ function overlay(facts: PhoneFacts, verdict: HlrVerdict, countries: CountryNames
   const country = verdict.carrierCountry
   return {
     ...facts,
-    valid: connectivity === 'unknown_subscriber' ? false : facts.valid,
     reachable: connectivity === 'undetermined' ? null : connectivity === 'connected',
     lineType,
     carrier: verdict.carrier ?? facts.carrier,
