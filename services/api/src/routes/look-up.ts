@@ -10,6 +10,7 @@ import {
 } from '@plumbline/contract/products'
 import { readRequest, type ProductRequest } from '@plumbline/contract/requests'
 import type { Outcomes } from '@plumbline/contract/score'
+import type { Ended } from '@plumbline/metering/answer'
 import { assemble } from '@plumbline/pipeline/assemble'
 import { chargedCredits } from '@plumbline/pipeline/record'
 import type { Response } from 'express'
@@ -20,6 +21,7 @@ import type { Context } from '../context.ts'
 import { startDeadline, type Deadline } from '../deadline.ts'
 import { callerOf, exchangeOf, type Caller } from '../exchange.ts'
 import { refuseKeyShape } from '../idempotency-key.ts'
+import { noteAnswered } from '../note-answered.ts'
 import { once, type Run } from '../once.ts'
 import { refuseQuery } from '../query.ts'
 import { jsonReply, sendReply, type Reply } from '../reply.ts'
@@ -74,7 +76,7 @@ async function answerAndCharge(
       { outcomes, failed: false },
       ctx.settings.CHARGE_UNKNOWN,
     )
-    await standBy(ctx, res, run, reply, { ...operation, giveBack: credits - charged })
+    await standBy(ctx, run, reply, { ...operation, giveBack: credits - charged })
     move(ctx, res, { charged, back: credits - charged })
     return reply
   } catch (error) {
@@ -109,33 +111,38 @@ async function take(
   exchange.creditsCharged = credits
 }
 
-/** Makes the debit final: with the kept answer in one transaction, or behind the answer where none is kept. */
+/**
+ * Makes the debit final: with the kept answer in one transaction, or behind the answer where none is kept.
+ * Nothing can fail between that and the sending, and how slowly a client reads is no matter of its price.
+ */
 async function standBy(
   ctx: Context,
-  res: Response,
   run: Run,
   reply: Reply,
   answered: { accountId: string; opKey: string; giveBack: number },
 ): Promise<void> {
   const { keep } = run
-  if (keep === undefined) {
-    const note = (): void => void ctx.metering.answered(answered).catch(ctx.onError)
-    if (answered.giveBack > 0) await ctx.metering.answered(answered)
-    // The client is gone, but its question was worked on.
-    else if (res.destroyed) note()
-    // A stop between answer and note gives the credits back, and nobody pays for what was not delivered.
-    else res.once('close', note)
-    return
+  if (keep !== undefined) {
+    await ctx.db.kysely.transaction().execute(async (tx) => {
+      await keep(tx, reply)
+      refuseRefunded(await ctx.metering.answer(tx, answered))
+    })
+  } else if (answered.giveBack > 0) {
+    refuseRefunded(await ctx.metering.answered(answered))
+  } else {
+    const { metering, onError } = ctx
+    // A process that dies before the note is written gives the credits back, for an answer that few have got.
+    void noteAnswered(
+      { metering, timeoutMs: ctx.settings.DEBIT_TIMEOUT_SECONDS * 1_000, onError },
+      answered,
+    )
   }
-  await ctx.db.kysely.transaction().execute(async (tx) => {
-    await keep(tx, reply)
-    const ended = await ctx.metering.answer(tx, answered)
-    if (ended.state !== 'answered') {
-      throw new Problem('unavailable', MESSAGES.timeout, {
-        retryAfterSeconds: 1,
-      })
-    }
-  })
+}
+
+/** What was given back for its age must not be answered any more. */
+function refuseRefunded({ state }: Ended): void {
+  if (state === 'answered') return
+  throw new Problem('unavailable', MESSAGES.timeout, { retryAfterSeconds: 1 })
 }
 
 function move(ctx: Context, res: Response, credits: { charged: number; back: number }): void {

@@ -1,0 +1,60 @@
+import { connect, type Socket } from 'node:net'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { openStage, type Stage, type StageAccount } from '../stage/stage.ts'
+
+let stage: Stage
+beforeAll(async () => {
+  stage = await openStage({ RATE_LIMIT_PER_SECOND: '1000', RATE_LIMIT_BURST: '1000' })
+})
+afterAll(() => stage[Symbol.asyncDispose]())
+
+/** More than a connection holds beside its two ends, so that what follows waits in the API. */
+const FREE_COUNT = 400
+const PAID_COUNT = 60
+
+/** A client that asks for much that is free and then for what is paid, and reads nothing. */
+function askWithoutReading(key: string): Socket {
+  const { port } = new URL(stage.url)
+  const socket = connect({ port: Number(port), host: '127.0.0.1' })
+  socket.on('error', () => undefined).pause()
+  const body = JSON.stringify({ ip: '8.8.8.8' })
+  const free = 'GET /openapi.json HTTP/1.1\r\nHost: x\r\n\r\n'
+  const paid =
+    `POST /v1/ip HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\n` +
+    `Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`
+  socket.write(free.repeat(FREE_COUNT) + paid.repeat(PAID_COUNT))
+  return socket
+}
+
+async function unansweredOf(account: StageAccount): Promise<number> {
+  const { rows } = await stage.db.pool.query<{ count: number }>(
+    'select count(*)::int from credit_unanswered where account_id = $1',
+    [account.id],
+  )
+  return rows[0]?.count ?? -1
+}
+
+async function callsTakenFrom(account: StageAccount): Promise<number> {
+  const { rows } = await stage.db.pool.query<{ count: number }>(
+    `select count(*)::int from credit_entries where account_id = $1 and kind = 'debit'`,
+    [account.id],
+  )
+  return rows[0]?.count ?? -1
+}
+
+test('answers that wait for a client who does not read are paid, whatever it reads later', async () => {
+  const account = await stage.account({ credits: 1_000 })
+  const before = await callsTakenFrom(account)
+  const socket = askWithoutReading(account.live)
+  await vi.waitFor(async () => expect((await callsTakenFrom(account)) - before).toBe(PAID_COUNT), {
+    timeout: 20_000,
+  })
+  // Nobody has read a byte, and yet nothing is left for the sweep to give back.
+  await expect.poll(() => unansweredOf(account)).toBe(0)
+  expect(await stage.metering.sweepUnanswered(0)).toEqual([])
+  let read = ''
+  socket.on('data', (chunk: Buffer) => (read += chunk.toString('latin1'))).resume()
+  await expect.poll(() => read.match(/x-credits-charged: 1\r/gi)?.length ?? 0).toBe(PAID_COUNT)
+  socket.destroy()
+  expect(await stage.metering.remaining(account.id)).toBe(1_000 - PAID_COUNT)
+})
