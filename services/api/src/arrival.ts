@@ -6,8 +6,10 @@ import { Transform } from 'node:stream'
 /** A body on its way in, apart from the connection that it comes by. */
 export type Arrival = Transform & { readonly headers: IncomingHttpHeaders }
 
-/** Bytes a second that a sender must keep up, and how often that is looked at. */
-const MIN_BYTES_PER_SECOND = 16 * 1_024
+/** Bytes a second that a sender, and a reader, must keep up. */
+export const MIN_BYTES_PER_SECOND = 16 * 1_024
+
+/** How often that is looked at in a sender. */
 const LOOK_MS = 5_000
 
 /**

@@ -8,7 +8,7 @@ import { FIXED_HEADERS } from './reply.ts'
 export type Malformed = 400 | 408 | 413 | 417 | 431
 
 const MESSAGES: Readonly<Record<Malformed, string>> = {
-  400: 'This is not a well-formed HTTP/1.1 request with a `Host` header; see RFC 9112.',
+  400: 'This is not a well-formed HTTP/1.1 request with one `Host` header; see RFC 9112.',
   408: 'The request did not come in time; send its head and body without pauses.',
   413: 'The chunk extensions of the body are too large; leave them out.',
   417: 'Of the header `Expect`, only `100-continue` is understood.',

@@ -1,4 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises'
+import type { Express } from 'express'
 import type { Log } from '@plumbline/runtime/log'
 import { adminPages } from './admin.ts'
 import { createApp } from './app.ts'
@@ -26,11 +27,15 @@ export async function serve(
   await using stack = new AsyncDisposableStack()
   const ctx = stack.use(await openContext(settings, log, { stopping: stop, found }))
   const admin = stack.use(await listenForAdmin(adminPages(ctx), settings.ADMIN_PORT))
+  const app = createApp(ctx)
   const server = stack.use(
-    await listen(ctx, createApp(ctx), {
+    await listen(ctx, app, {
       host: settings.HOST,
       port: settings.PORT,
       maxConnections: settings.MAX_CONNECTIONS,
+      connectionsPerAddress: settings.CONNECTIONS_PER_ADDRESS,
+      isProxy: (address) => proxiesOf(app)(address, 0),
+      sendTimeoutMs: settings.SEND_TIMEOUT_SECONDS * 1_000,
       drainMs: settings.DRAIN_SECONDS * 1_000,
     }),
   )
@@ -43,4 +48,10 @@ export async function serve(
     adminPort: admin.port,
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   }
+}
+
+/** Which addresses express takes for proxies: it reads the setting, and so is the one to ask. */
+function proxiesOf(app: Express): (address: string, hop: number) => boolean {
+  // Safe because express makes it of the setting `trust proxy`. Source: express 5, lib/application.js.
+  return app.get('trust proxy fn') as (address: string, hop: number) => boolean
 }

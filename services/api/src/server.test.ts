@@ -1,4 +1,5 @@
 import { createLog } from '@plumbline/runtime/log'
+import { createMetrics } from '@plumbline/runtime/metrics'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { connect } from 'node:net'
 import { afterEach, describe, expect, test } from 'vitest'
@@ -26,6 +27,7 @@ async function refusing(
   const server = await listen(
     {
       log: createLog({ name: 'test', level: 'silent' }),
+      metrics: createMetrics(),
       stopping: new AbortController().signal,
       settings: apiSettings.parse({ DATABASE_URL: 'postgres://unused' }),
     },
@@ -33,7 +35,15 @@ async function refusing(
       count += 1
       listener(req, res)
     },
-    { host: '127.0.0.1', port: 0, maxConnections: 100, drainMs: 0, ...options },
+    {
+      host: '127.0.0.1',
+      port: 0,
+      maxConnections: 100,
+      connectionsPerAddress: 100,
+      sendTimeoutMs: 30_000,
+      drainMs: 0,
+      ...options,
+    },
   )
   opened.use(server)
   return { server, port: server.port, asked: () => count }

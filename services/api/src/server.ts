@@ -1,8 +1,11 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { Socket, type AddressInfo } from 'node:net'
+import { limitConnections } from './connection-limit.ts'
 import type { Context } from './context.ts'
+import { hasOneHost, namesLoopback } from './host-header.ts'
 import { closeIfEarly, LINGER, lingerOn, type LingerBounds } from './linger.ts'
 import { malformedOf, refuseOnResponse, refuseOnSocket } from './malformed.ts'
+import { endSlowReaders, type SlowReaders } from './slow-readers.ts'
 
 /** A server that listens. */
 export interface Listening extends AsyncDisposable {
@@ -13,7 +16,7 @@ export interface Listening extends AsyncDisposable {
 type Listener = (req: IncomingMessage, res: ServerResponse) => void
 
 /** What of the context the server needs. */
-type Surroundings = Pick<Context, 'log' | 'stopping' | 'settings'>
+type Surroundings = Pick<Context, 'log' | 'metrics' | 'stopping' | 'settings'>
 
 /** Times of the HTTP server. A slow sender may hold a connection no longer than these. */
 interface Times {
@@ -36,6 +39,12 @@ export interface ListenOptions {
   readonly host: string
   readonly port: number
   readonly maxConnections: number
+  /** Connections of one address at most. */
+  readonly connectionsPerAddress: number
+  /** Whether an address is that of a proxy, and exempt; none is by default. */
+  readonly isProxy?: (address: string) => boolean
+  /** How long a client may read too slowly. */
+  readonly sendTimeoutMs: number
   /** What disposing of the server waits for calls that are under way. */
   readonly drainMs: number
   readonly times?: Partial<Times>
@@ -61,12 +70,52 @@ export async function listen(
     // Looked at below, for an answer of our own.
     requireHostHeader: false,
   })
-  answerAll(server, ctx, listener, options.linger ?? {})
+  const slowReaders = guardConnections(server, ctx, options)
+  answerAll(server, ctx, listener, slowReaders, options.linger ?? {})
   server.setTimeout(ctx.settings.CALL_TIMEOUT_SECONDS * 1_000 + times.idleMs)
   server.maxConnections = options.maxConnections
   await bind(server, options.host, options.port)
   const { address, port } = addressOf(server)
-  return { address, port, [Symbol.asyncDispose]: () => close(server, options.drainMs) }
+  return {
+    address,
+    port,
+    [Symbol.asyncDispose]: async () => {
+      // Also while calls end: a client that does not read them must not use up the time.
+      using _ = slowReaders
+      await close(server, options.drainMs)
+    },
+  }
+}
+
+/** Keeps each address, and each client that does not read, from holding more than its share. */
+function guardConnections(
+  server: Server,
+  { log, metrics }: Surroundings,
+  options: ListenOptions,
+): SlowReaders {
+  const ended = metrics.counter(
+    'connections_ended_total',
+    'Connections that were ended: an address had too many, or a client read too slowly.',
+    ['reason'],
+  )
+  const limit = limitConnections({
+    most: options.connectionsPerAddress,
+    isProxy: options.isProxy ?? (() => false),
+    onFull: (address) => log.warn({ address }, 'an address has as many connections as it may'),
+  })
+  const slowReaders = endSlowReaders({
+    timeoutMs: options.sendTimeoutMs,
+    onSlow: () => ended.inc({ reason: 'slow_reader' }),
+  })
+  server.on('connection', (socket) => {
+    if (limit.admit(socket)) {
+      slowReaders.watch(socket)
+      return
+    }
+    ended.inc({ reason: 'address_full' })
+    socket.resetAndDestroy()
+  })
+  return slowReaders
 }
 
 /**
@@ -78,6 +127,7 @@ function answerAll(
   server: Server,
   { log, stopping, settings }: Surroundings,
   listener: Listener,
+  slowReaders: SlowReaders,
   bounds: Partial<LingerBounds>,
 ): void {
   const answering = new WeakMap<object, ServerResponse>()
@@ -91,14 +141,14 @@ function answerAll(
     (answer: Listener): Listener =>
     (req, res) => {
       answering.set(req.socket, res)
+      slowReaders.expect(res)
       if (stopping.aborted) res.setHeader('Connection', 'close')
       closeIfEarly(req, res, linger)
       answer(req, res)
     }
   const judged = opened((req, res) => {
-    const nameless = req.headers.host === undefined && req.httpVersion === '1.1'
-    if (nameless) refuseOnResponse(log, res, 400)
-    else listener(req, res)
+    if (hasOneHost(req)) listener(req, res)
+    else refuseOnResponse(log, res, 400)
   })
   server.on('request', judged)
   // Asked before the body is sent, so that a refusal spares the client the sending.
@@ -134,13 +184,18 @@ function whenItsTurn(last: ServerResponse | undefined, socket: Socket, refuse: (
   else if (!last.writableEnded) socket.destroy()
 }
 
-/** Listens on 127.0.0.1 for the operator. */
+/** Listens on 127.0.0.1 for the operator, who calls it by a name of loopback; others get 421. */
 export async function listenForAdmin(listener: Listener, port: number): Promise<Listening> {
-  const server = createServer({ headersTimeout: TIMES.headersMs }, listener)
+  const server = createServer({ headersTimeout: TIMES.headersMs }, (req, res) => {
+    if (namesLoopback(req)) listener(req, res)
+    else res.writeHead(421, { 'Content-Type': 'text/plain; charset=utf-8' }).end(MISDIRECTED)
+  })
   await bind(server, '127.0.0.1', port)
   const bound = addressOf(server)
   return { ...bound, [Symbol.asyncDispose]: () => close(server, 0) }
 }
+
+const MISDIRECTED = 'call this port by localhost, 127.0.0.1 or [::1]\n'
 
 async function bind(server: Server, host: string, port: number): Promise<void> {
   await new Promise<void>((resolve, reject) => {

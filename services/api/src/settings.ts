@@ -35,6 +35,10 @@ const eachSetting = z.object({
   MAX_CONNECTIONS: count(10_000),
   /** How long after its start `/readyz` waits for a worker of each kind. */
   WORKERS_WAIT_SECONDS: count(60, { min: 0, max: 3_600 }),
+  /** Of one IPv4 address, or one IPv6 /64; proxies that are trusted are exempt. */
+  CONNECTIONS_PER_ADDRESS: count(256),
+  /** Over so long a client must take 16 KiB a second of what waits for it. */
+  SEND_TIMEOUT_SECONDS: count(30, { max: 3_600 }),
   /** How long a stop says so on `/readyz` before no more calls are taken. */
   STOP_DELAY_SECONDS: count(1, { min: 0, max: 600 }),
   /** What a stop waits for calls that are under way. */

@@ -1,0 +1,51 @@
+import type { Socket } from 'node:net'
+import { networkOf } from './admit.ts'
+
+/** Lets so many connections in from each address. */
+export interface ConnectionLimit {
+  /** Counts a connection until it closes; false where its address has no more. */
+  admit(socket: Socket): boolean
+}
+
+/** How many, and who is exempt. */
+export interface ConnectionLimitOptions {
+  /** Of one IPv4 address, or one IPv6 /64. */
+  readonly most: number
+  /** Whether an address speaks for many clients. */
+  readonly isProxy: (address: string) => boolean
+  /** Called once with an address that has come to its limit, until it has no connection left. */
+  readonly onFull: (address: string) => void
+}
+
+interface Counted {
+  open: number
+  told: boolean
+}
+
+/** Makes the limit of connections for each address. */
+export function limitConnections(options: ConnectionLimitOptions): ConnectionLimit {
+  const { most, isProxy, onFull } = options
+  const counts = new Map<string, Counted>()
+  return {
+    admit: (socket) => {
+      const { remoteAddress } = socket
+      // It was gone before it was looked at.
+      if (remoteAddress === undefined) return false
+      if (isProxy(remoteAddress)) return true
+      const network = networkOf(remoteAddress)
+      const counted = counts.get(network) ?? { open: 0, told: false }
+      if (counted.open >= most) {
+        if (!counted.told) onFull(network)
+        counted.told = true
+        return false
+      }
+      counted.open += 1
+      counts.set(network, counted)
+      socket.once('close', () => {
+        counted.open -= 1
+        if (counted.open === 0) counts.delete(network)
+      })
+      return true
+    },
+  }
+}
