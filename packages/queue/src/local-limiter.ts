@@ -7,11 +7,16 @@ export function createLocalLimiter({
 }: { nowMs?: () => number } = {}): Limiter {
   const full = new Map<string, number>()
   const leases = new Map<string, Map<symbol, number>>()
+  let sweepAt = SWEEP_AT
   return {
     async take(key, count, rate) {
       checkTake(count, rate)
       const now = nowMs()
-      if (full.size > SWEEP_AT) sweep(full, now)
+      if (full.size > sweepAt) {
+        sweep(full, now)
+        // Where most are in use, the next look at all of them is as far away again.
+        sweepAt = Math.max(SWEEP_AT, full.size * 2)
+      }
       const interval = 1_000 / rate.perSecond
       const before = Math.max(now, full.get(key) ?? 0)
       const after = before + count * interval

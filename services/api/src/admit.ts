@@ -4,6 +4,7 @@ import type { IdempotencyScope } from '@plumbline/db/idempotency'
 import type { Request, Response } from 'express'
 import type { Balances } from './balances.ts'
 import { exchangeOf, type Caller } from './exchange.ts'
+import type { FailedKeys } from './failed-keys.ts'
 import { idempotencyKeyOf } from './idempotency-key.ts'
 import type { Keyring } from './keyring.ts'
 import type { Rate } from './rate.ts'
@@ -17,7 +18,7 @@ export interface Gate {
   /** Calls of an account. */
   readonly calls: Rate
   /** Keys that failed, by address. */
-  readonly failedKeys: Rate
+  readonly failedKeys: FailedKeys
 }
 
 /**
@@ -34,9 +35,8 @@ export async function admit(
   const exchange = exchangeOf(res)
   const key = bearer(req.headers.authorization)
   // Awaiting only what is a promise keeps the calls of a busy key within one turn of the loop.
-  const found = key === undefined ? undefined : gate.keyring.find(key)
-  const caller = found instanceof Promise ? await found : found
-  if (caller === undefined) throw await unauthorized(gate, req)
+  const known = key === undefined ? undefined : gate.keyring.known(key)
+  const caller = known ?? (await findCaller(gate, networkOf(req.ip ?? ''), key))
   exchange.caller = caller
 
   const taken = gate.calls.take(caller.accountId)
@@ -104,10 +104,33 @@ function bearer(header: string | undefined): string | undefined {
   return /^Bearer +([\x21-\x7e]{1,200})$/i.exec(header ?? '')?.[1]
 }
 
-/** One answer for keys that are missing, malformed, unknown or revoked, so that nothing can be told from it. */
-async function unauthorized(gate: Gate, req: Request): Promise<Problem> {
-  const { granted, retryMs } = await gate.failedKeys.take(networkOf(req.ip ?? ''))
-  if (granted) return invalidKey()
+/**
+ * Finds who a key speaks for. Where an address has used up its failures, only a key that was good, or is
+ * among those that exist, is still worth a question to the database.
+ * Throws one `Problem` for keys that are missing, malformed, unknown or revoked, so that nothing can be told
+ * from it: 401, or 429 where the address had too many of them.
+ */
+export async function findCaller(
+  { keyring, failedKeys }: Pick<Gate, 'keyring' | 'failedKeys'>,
+  network: string,
+  key: string | undefined,
+): Promise<Caller> {
+  if (key === undefined || !keyring.isWellFormed(key)) throw await failed(failedKeys, network)
+  using ahead = failedKeys.expect(network)
+  if (ahead === undefined && !keyring.wasGood(key) && !(await keyring.mayExist(key))) {
+    throw tooManyFailures(failedKeys.retryMs)
+  }
+  const caller = await keyring.find(key)
+  if (caller === undefined) throw await failed(failedKeys, network)
+  return caller
+}
+
+async function failed(failedKeys: FailedKeys, network: string): Promise<Problem> {
+  const { granted, retryMs } = await failedKeys.take(network)
+  return granted ? invalidKey() : tooManyFailures(retryMs)
+}
+
+function tooManyFailures(retryMs: number): Problem {
   return new Problem(
     'too_many_requests',
     'Too many calls without a valid API key; check the key and come again later.',

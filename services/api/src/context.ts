@@ -18,6 +18,7 @@ import { createMetrics, type Metrics } from '@plumbline/runtime/metrics'
 import { openFiles } from '@plumbline/storage/open'
 import type { Gate } from './admit.ts'
 import { createBalances } from './balances.ts'
+import { createFailedKeys } from './failed-keys.ts'
 import { createKeyring } from './keyring.ts'
 import { keptKey, type OnceStore } from './once.ts'
 import { createRate, orOwn } from './rate.ts'
@@ -148,11 +149,14 @@ function openGate(
       burst: settings.RATE_LIMIT_BURST,
       limiter: onRedis ? grantAhead(limiter, onError) : limiter,
     }),
-    failedKeys: createRate({
-      name: 'failed-keys',
-      perSecond: settings.FAILED_KEYS_PER_MINUTE / 60,
-      burst: settings.FAILED_KEYS_PER_MINUTE,
-      limiter,
+    failedKeys: createFailedKeys({
+      perMinute: settings.FAILED_KEYS_PER_MINUTE,
+      rate: createRate({
+        name: 'failed-keys',
+        perSecond: settings.FAILED_KEYS_PER_MINUTE / 60,
+        burst: settings.FAILED_KEYS_PER_MINUTE,
+        limiter,
+      }),
     }),
   }
 }

@@ -1,0 +1,55 @@
+import { createLocalLimiter } from '@plumbline/queue/local-limiter'
+import { expect, test } from 'vitest'
+import { createFailedKeys, type FailedKeys } from './failed-keys.ts'
+import { createRate } from './rate.ts'
+
+/** Three failures a minute, of a clock that stands until it is set. */
+function failures(): { failedKeys: FailedKeys; pass: (ms: number) => void } {
+  let time = 0
+  const now = (): number => time
+  const limiter = createLocalLimiter({ nowMs: now })
+  const rate = createRate({ name: 'failed', perSecond: 3 / 60, burst: 3, limiter })
+  return {
+    failedKeys: createFailedKeys({ rate, perMinute: 3, now }),
+    pass: (ms) => {
+      time += ms
+    },
+  }
+}
+
+test('as many keys are asked for at once as may fail', () => {
+  const { failedKeys } = failures()
+  const ahead = [1, 2, 3].map(() => failedKeys.expect('a'))
+  expect(ahead.every((look) => look !== undefined)).toBe(true)
+  expect(failedKeys.expect('a')).toBeUndefined()
+  expect(failedKeys.expect('b')).toBeDefined()
+  // One of them was good.
+  ahead[0]?.[Symbol.dispose]()
+  expect(failedKeys.expect('a')).toBeDefined()
+})
+
+test('what failed is gone until its time has come again', async () => {
+  const { failedKeys, pass } = failures()
+  for (let no = 0; no < 3; no += 1) {
+    using _ = failedKeys.expect('a')
+    await failedKeys.take('a')
+  }
+  expect(failedKeys.expect('a')).toBeUndefined()
+  pass(failedKeys.retryMs - 1)
+  expect(failedKeys.expect('a')).toBeUndefined()
+  pass(1)
+  expect(failedKeys.expect('a')).toBeDefined()
+})
+
+test('failures that another process counted are known once one more is refused', async () => {
+  let time = 0
+  const now = (): number => time
+  const limiter = createLocalLimiter({ nowMs: now })
+  const rate = createRate({ name: 'failed', perSecond: 3 / 60, burst: 3, limiter })
+  const [one, other] = [1, 2].map(() => createFailedKeys({ rate, perMinute: 3, now }))
+  for (let no = 0; no < 3; no += 1) await one?.take('a')
+  expect(other?.expect('a')).toBeDefined()
+  expect(await other?.take('a')).toMatchObject({ granted: false })
+  time += 1
+  expect(other?.expect('a')).toBeUndefined()
+})
