@@ -30,6 +30,7 @@ export const accountView = z.strictObject({
     hlr_numbers_per_day: count.meta({
       description: 'Numbers that a network is asked about for money, in a UTC day.',
     }),
+    downloads_at_once: count,
   }),
 })
 

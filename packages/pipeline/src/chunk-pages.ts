@@ -5,26 +5,26 @@ import type { Pipeline } from './pipeline.ts'
 /** Chunks read at a time, while the page before is being written. */
 const PAGE_CHUNKS = 8
 
-/** The chunks of a batch in order, a page at a time, the next page being read meanwhile. */
+/** The chunks of a batch in order, a page of `atOnce` at a time, the next page being read meanwhile. */
 export async function* pagesOfChunks(
   pipeline: Pick<Pipeline, 'db'>,
   batchId: string,
-  range: { readonly fromNo?: number; readonly endNo?: number } = {},
+  range: { readonly fromNo?: number; readonly endNo?: number; readonly atOnce?: number } = {},
 ): AsyncGenerator<readonly StoredChunk[], void, undefined> {
-  const { fromNo = 0, endNo = Infinity } = range
+  const { fromNo = 0, endNo = Infinity, atOnce = PAGE_CHUNKS } = range
   const read = async (no: number): Promise<readonly StoredChunk[]> =>
     no >= endNo
       ? []
       : await readChunks(pipeline.db.pool, batchId, {
           fromNo: no,
-          most: Math.min(PAGE_CHUNKS, endNo - no),
+          most: Math.min(atOnce, endNo - no),
         })
   let no = fromNo
   let next = read(no)
   for (;;) {
     const page = await next
     if (page.length === 0) return
-    no += PAGE_CHUNKS
+    no += atOnce
     next = read(no)
     // A consumer that stops early leaves this one behind; its failure is then nobody's.
     next.catch(() => {})

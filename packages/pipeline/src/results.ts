@@ -36,9 +36,16 @@ export interface Results {
   readonly stream: Readable
 }
 
+/** Chunks of which a download holds as many twice: a client that reads slowly holds them for long. */
+const CHUNKS_AT_ONCE = 2
+
+/** What is sent at once of a chunk's text. */
+const SLICE_BYTES = 64 * 1_024
+
 /**
  * Opens the results of a batch. While it runs, the rows of all chunks settled so far without a gap
  * are there, in order; the client asks on with the number of the last row it has.
+ * @param turn waited for before each chunk is written out, which takes the process a while
  * @throws Problem `not_found` (also once erased), `conflict` where there are none (not started, failed)
  */
 export async function openResults(
@@ -46,6 +53,7 @@ export async function openResults(
   owner: BatchOwner,
   id: string,
   request: ResultsRequest,
+  turn: () => Promise<void> = nextTurn,
 ): Promise<Results> {
   const batch = await findBatch(pipeline.db.kysely, owner, id)
   if (batch === undefined) throw noSuchBatch()
@@ -65,6 +73,7 @@ export async function openResults(
   const rows = rowsOf(pipeline, batch, {
     ...request,
     only: request.only.length === 0 ? null : new Set(request.only),
+    turn,
   })
   return { ...facts, bytes: undefined, stream: Readable.from(rows, { objectMode: false }) }
 }
@@ -92,7 +101,7 @@ function hasResults(batch: BatchRow): boolean {
 async function* rowsOf(
   pipeline: Pipeline,
   batch: BatchRow,
-  request: RowFormat & { after: number },
+  request: RowFormat & { after: number; turn: () => Promise<void> },
 ): AsyncGenerator<Buffer, void, undefined> {
   const repeated = await readRepeatedRows(pipeline.db.kysely, batch.id)
   using repeats = openRepeats(repeated, join(pipeline.scratchDir, `repeats-${randomUUID()}`))
@@ -104,9 +113,10 @@ async function* rowsOf(
   const from = request.after < batch.rows_total ? chunkOf(starts, request.after) : undefined
   for await (const page of from === undefined
     ? []
-    : pagesOfChunks(pipeline, batch.id, { fromNo: from })) {
+    : pagesOfChunks(pipeline, batch.id, { fromNo: from, atOnce: CHUNKS_AT_ONCE })) {
     for (const chunk of page) {
       if (!chunk.settled && open) return
+      await request.turn()
       const missing = new Set(
         writer.rowsRepeatedBy(chunk, repeats).map((row) => chunkOf(starts, row)),
       )
@@ -115,8 +125,6 @@ async function* rowsOf(
       if (kept === 'unsettled' && open) return
       yield* linesOf(writer, chunk, request.after)
       lastRow = chunk.firstRow + chunk.rowCount
-      // A large file must not hold up the calls of others in this process.
-      await nextTurn()
     }
   }
   // Deleted or expired meanwhile: a stream that ends like any other would pass for whole.
@@ -130,8 +138,9 @@ function* linesOf(
   chunk: Parameters<RowWriter['lines']>[0],
   after: number,
 ): Generator<Buffer, void, undefined> {
-  const { text } = writer.lines(chunk, after)
-  if (text !== '') yield Buffer.from(text)
+  const lines = Buffer.from(writer.lines(chunk, after).text)
+  // In slices, so that the next chunk is not written out before this one is nearly sent.
+  for (let at = 0; at < lines.length; at += SLICE_BYTES) yield lines.subarray(at, at + SLICE_BYTES)
 }
 
 /** Number of the chunk that holds a row; undefined where there are no chunks any more. */

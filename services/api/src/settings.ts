@@ -32,6 +32,8 @@ const eachSetting = z.object({
   EVENT_STREAMS_LIMIT: count(20),
   /** As the workers hold it; shown to the account. */
   HLR_ACCOUNT_DAILY_CAP: accountDailyCap(),
+  /** Downloads of results that one account may have under way on this process. */
+  DOWNLOADS_LIMIT: count(4),
   MAX_CONNECTIONS: count(10_000),
   /** How long after its start `/readyz` waits for a worker of each kind. */
   WORKERS_WAIT_SECONDS: count(60, { min: 0, max: 3_600 }),

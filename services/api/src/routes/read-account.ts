@@ -44,5 +44,6 @@ function limitsOf(settings: ApiSettings): AccountView['limits'] {
     unfinished_batches: settings.UNFINISHED_BATCHES_LIMIT,
     stored_bytes: settings.STORED_LIMIT_BYTES,
     hlr_numbers_per_day: settings.HLR_ACCOUNT_DAILY_CAP,
+    downloads_at_once: settings.DOWNLOADS_LIMIT,
   }
 }

@@ -1,48 +1,81 @@
 import { RESULT_FILTERS, RESULT_FORMATS } from '@plumbline/contract/batch-request'
-import { openResults } from '@plumbline/pipeline/results'
-import type { Response } from 'express'
+import { Problem } from '@plumbline/contract/problem'
+import { openResults, type Results } from '@plumbline/pipeline/results'
+import type { Request, Response } from 'express'
 import { pipeline } from 'node:stream/promises'
 import { admit, showBalance } from '../admit.ts'
 import type { Context } from '../context.ts'
 import { exchangeOf } from '../exchange.ts'
+import { guardKey } from '../key-guard.ts'
+import { createPlaces } from '../places.ts'
 import { readQuery } from '../query.ts'
 import { headersWith } from '../reply.ts'
+import { createTurns } from '../turns.ts'
 import { batchIdOf } from './batch-id.ts'
 import type { Handler } from './handler.ts'
 
-/** `GET /v1/batches/{id}/results`: the result file, or what is done so far (decisions 34 and 35). */
+/**
+ * `GET /v1/batches/{id}/results`: the result file, or what is done so far (decisions 34 and 35). An account
+ * has so many downloads at once, and all of them together leave the process free for other calls.
+ */
 export function readResults(ctx: Context): Handler {
+  const downloads = createPlaces(ctx.settings.DOWNLOADS_LIMIT, tooManyDownloads)
+  const turn = createTurns()
   return async (req, res) => {
     const owner = await admit(ctx.gate, req, res, { spends: false })
     const id = batchIdOf(req)
     const query = readQuery(req, ['format', 'only', 'after', 'raw'])
+    using stack = new DisposableStack()
+    stack.use(downloads.enter(owner.accountId))
     // Before the file is opened, which a fault in between would leave open.
     await showBalance(ctx.gate, res)
-    const results = await openResults(ctx.pipeline, owner, id, {
+    const request = {
       format: query.oneOf('format', RESULT_FORMATS, 'csv'),
       only: query.words('only', RESULT_FILTERS),
       raw: query.oneOf('raw', ['0', '1'], '0') === '1',
       after: query.wholeNumber('after', { fallback: 0, min: 0, max: Number.MAX_SAFE_INTEGER }),
-    })
-    const headers = headersWith(exchangeOf(res), {
-      'Content-Type': results.contentType,
-      'Content-Disposition': `attachment; filename="${results.fileName}"`,
-      'X-Results-Complete': String(results.complete),
-      'Cache-Control': 'no-store',
-      'X-Content-Type-Options': 'nosniff',
-      ...(results.bytes === undefined ? {} : { 'Content-Length': String(results.bytes) }),
-    })
-    res.writeHead(200, headers)
+    }
+    const results = await openResults(ctx.pipeline, owner, id, request, turn)
+    res.writeHead(200, headersOf(res, results))
     if (req.method === 'HEAD') {
       results.stream.destroy()
       res.end()
       return
     }
-    try {
-      await pipeline(results.stream, res)
-    } catch (error) {
-      if (!isGone(error, res)) throw error
-    }
+    await send(ctx, req, res, results)
+  }
+}
+
+/** Seconds after which a client may see whether a download of its account has ended. */
+const RETRY_SECONDS = 5
+
+function tooManyDownloads(taken: number): Problem {
+  return new Problem(
+    'too_many_requests',
+    `The account has ${taken} downloads of results under way; wait until one ends.`,
+    { retryAfterSeconds: RETRY_SECONDS },
+  )
+}
+
+function headersOf(res: Response, results: Results): string[] {
+  return headersWith(exchangeOf(res), {
+    'Content-Type': results.contentType,
+    'Content-Disposition': `attachment; filename="${results.fileName}"`,
+    'X-Results-Complete': String(results.complete),
+    'Cache-Control': 'no-store',
+    'X-Content-Type-Options': 'nosniff',
+    ...(results.bytes === undefined ? {} : { 'Content-Length': String(results.bytes) }),
+  })
+}
+
+/** Sends the file as fast as the client reads; it is cut where the key is revoked. */
+async function send(ctx: Context, req: Request, res: Response, results: Results): Promise<void> {
+  const revoked = new AbortController()
+  using _ = guardKey(ctx, req, revoked)
+  try {
+    await pipeline(results.stream, res, { signal: revoked.signal })
+  } catch (error) {
+    if (!revoked.signal.aborted && !isGone(error, res)) throw error
   }
 }
 

@@ -1,9 +1,10 @@
 import { Problem } from '@plumbline/contract/problem'
 import { shareLooks, watchBatch as changesOf } from '@plumbline/pipeline/read'
-import type { Request, Response } from 'express'
-import { admit, isStillLetIn, showBalance } from '../admit.ts'
+import type { Response } from 'express'
+import { admit, showBalance } from '../admit.ts'
 import type { Context } from '../context.ts'
 import { exchangeOf } from '../exchange.ts'
+import { guardKey } from '../key-guard.ts'
 import { createPlaces } from '../places.ts'
 import { headersWith } from '../reply.ts'
 import { batchIdOf } from './batch-id.ts'
@@ -12,9 +13,6 @@ import type { Handler } from './handler.ts'
 /** A line that only says that the stream lives; proxies close what is silent for a minute. */
 const ALIVE = ': alive\n\n'
 const ALIVE_EVERY_MS = 15_000
-
-/** How often a stream asks for its key: with what a keyring knows for 0.9 s, it ends within a second. */
-const KEY_EVERY_MS = 50
 
 /**
  * `GET /v1/batches/{id}/events`: the batch as an event `batch` each time it changes, and `end` when it
@@ -40,7 +38,7 @@ export function watchBatch(ctx: Context): Handler {
       return
     }
     const heart = setInterval(() => res.write(ALIVE), ALIVE_EVERY_MS)
-    const guard = guardKey(ctx, req, gone)
+    stack.use(guardKey(ctx, req, gone))
     try {
       let number = 0
       while (next.done !== true) {
@@ -51,7 +49,6 @@ export function watchBatch(ctx: Context): Handler {
       if (!signal.aborted) await write(res, 'event: end\ndata: {}\n\n')
     } finally {
       clearInterval(heart)
-      clearInterval(guard)
       res.end()
     }
   }
@@ -66,23 +63,6 @@ function tooManyStreams(taken: number): Problem {
     `The account has ${taken} streams of events open; close one first.`,
     { retryAfterSeconds: RETRY_SECONDS },
   )
-}
-
-/** Ends the stream of a key that is revoked; one that comes again is refused like any other call. */
-function guardKey(ctx: Context, req: Request, gone: AbortController): NodeJS.Timeout {
-  let asking = false
-  return setInterval(() => {
-    if (asking) return
-    asking = true
-    isStillLetIn(ctx.gate, req)
-      .then((still) => {
-        if (!still) gone.abort()
-      })
-      .catch(ctx.onError)
-      .finally(() => {
-        asking = false
-      })
-  }, KEY_EVERY_MS)
 }
 
 async function openStream(ctx: Context, res: Response): Promise<void> {

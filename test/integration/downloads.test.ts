@@ -1,0 +1,97 @@
+import { revokeKey } from '@plumbline/db/keys'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { call, formOf, runList, type Caller } from '../support/lists.ts'
+import { createTestDatabase } from '../support/postgres.ts'
+import { startService, type TestService } from '../support/service.ts'
+import { openSlowReader, requestResults, type SlowReader } from '../support/slow-readers.ts'
+
+// Downloads of results that are read slowly, or not at all. Where the queue is makes no difference to them.
+
+/** More rows than a connection holds beside its two ends, ten times over. */
+const ROWS = 60_000
+const MOST = 4
+
+let stack: AsyncDisposableStack
+let service: TestService
+
+beforeAll(async () => {
+  stack = new AsyncDisposableStack()
+  const database = stack.use(await createTestDatabase())
+  service = stack.use(
+    await startService({
+      databaseUrl: database.url,
+      workers: [['email', 'batch']],
+      env: { SEND_TIMEOUT_SECONDS: '3' },
+    }),
+  )
+})
+afterAll(() => stack.disposeAsync())
+
+async function openAccount(): Promise<Caller & { id: string }> {
+  const account = await service.account({ credits: ROWS })
+  const caller: Caller = { service, account, key: account.liveKey }
+  const lines = Array.from({ length: ROWS }, (_, at) => `person${at}@company${at % 999}.example`)
+  const { id } = await runList(caller, formOf({ product: 'email' }, `email\n${lines.join('\n')}\n`))
+  return { ...caller, id }
+}
+
+/** Starts a download and stops reading as soon as it has begun. */
+async function startDownload({ key, id }: { key: string; id: string }): Promise<SlowReader> {
+  const reader = openSlowReader({ url: service.url, requests: requestResults(key, id), bytes: 1 })
+  stack.defer(() => void reader.socket.destroy())
+  await expect.poll(() => reader.status()).toBeDefined()
+  return reader
+}
+
+/** Answers of downloads, by status, as the API has counted them. */
+async function downloadsEnded(status: number): Promise<number> {
+  const text = await (await fetch(`${service.adminUrl}/metrics`)).text()
+  const route = 'route="/v1/batches/:id/results"'
+  const line = text
+    .split('\n')
+    .find((one) => one.startsWith(`http_requests_total{method="GET",${route},status="${status}"`))
+  return Number(line?.split(' ').at(-1) ?? 0)
+}
+
+test('an account has so many downloads at once; a reader that stops reading is ended and makes room', async () => {
+  const caller = await openAccount()
+  const path = `/v1/batches/${caller.id}/results?format=ndjson`
+  const readers = await Promise.all(
+    Array.from({ length: MOST }, async () => await startDownload(caller)),
+  )
+  expect(readers.map((reader) => reader.status())).toEqual(readers.map(() => 200))
+  for (const method of ['GET', 'HEAD']) {
+    const refused = await call(caller, method, path)
+    expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '5'])
+    await refused.text()
+  }
+  const other = await openAccount()
+  const whole = await call(other, 'GET', `/v1/batches/${other.id}/results?format=ndjson`)
+  expect((await whole.text()).trimEnd().split('\n')).toHaveLength(ROWS)
+  // The time of those that do not read is over.
+  await expect
+    .poll(async () => {
+      const again = await call(caller, 'HEAD', path)
+      return again.status
+    })
+    .toBe(200)
+  await expect.poll(() => downloadsEnded(499)).toBe(MOST)
+  // They can tell that what they have is not all.
+  for (const reader of readers) reader.readOn()
+  await Promise.all(readers.map(({ closed }) => closed))
+  for (const reader of readers) expect(reader.text()).not.toMatch(/\r\n0\r\n\r\n$/)
+})
+
+test('the download of a revoked key is cut within a second', async () => {
+  const caller = await openAccount()
+  const before = await downloadsEnded(499)
+  const reader = await startDownload(caller)
+  await revokeKey(service.db, { accountId: caller.account.id, mode: 'live' })
+  const began = performance.now()
+  await expect.poll(() => downloadsEnded(499)).toBe(before + 1)
+  // A second by decision 18, and what a busy machine adds; the reader's own time is three.
+  expect(performance.now() - began).toBeLessThan(2_000)
+  reader.readOn()
+  await reader.closed
+  expect(reader.text()).not.toMatch(/\r\n0\r\n\r\n$/)
+})
