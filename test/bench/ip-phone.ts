@@ -8,8 +8,6 @@ import { packagedAsn, packagedCityFiles } from '@plumbline/engines/ip/databases'
 import { lookupIp } from '@plumbline/engines/ip/lookup'
 import { readNumbering } from '@plumbline/engines/phone/numbering'
 import { loadPhonePrefixes } from '@plumbline/engines/phone/prefixes'
-import { riskOf } from '@plumbline/engines/score/score'
-import { packagedWeights } from '@plumbline/engines/score/weights'
 import { getExampleNumber, parsePhoneNumberFromString, getCountries } from 'libphonenumber-js/max'
 import examples from 'libphonenumber-js/mobile/examples'
 import { Reader } from 'mmdb-lib'
@@ -32,11 +30,7 @@ const PAUSE_MS_MOST = 20
 /** IP lookups against the bare readers, phones against the bare library, start, memory and pauses of an update. */
 export async function run(): Promise<readonly Figure[]> {
   await using lists = await makeIpLists()
-  const weights = packagedWeights()
-  const { current } = await loadIpData({
-    listsDir: lists.dir,
-    riskOf: (signals) => riskOf(signals, weights),
-  })
+  const { current } = await loadIpData({ listsDir: lists.dir })
   const ip = await compareIp((text) => lookupIp(current, text))
   const phone = await comparePhone()
   const start = await startApart(lists.dir)

@@ -11,7 +11,7 @@ const [listsDir] = process.argv.slice(2)
 if (listsDir === undefined) throw new Error('expected a folder of lists')
 
 const startedMs = performance.now()
-const [store] = await Promise.all([loadIpData({ listsDir, riskOf: () => 0 }), loadPhonePrefixes()])
+const [store] = await Promise.all([loadIpData({ listsDir }), loadPhonePrefixes()])
 const startMs = performance.now() - startedMs
 
 const now = new Date()

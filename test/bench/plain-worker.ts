@@ -8,9 +8,10 @@ const [redisUrl = '', queue = ''] = process.argv.slice(2)
 const noScore = (): never => {
   throw new Error('an email result has no score')
 }
+const scorer = { version: 'none', fraud: noScore, risk: noScore }
 const worker = new Worker<{ email: string }>(
   queue,
-  async ({ data }) => assembleResult('email', { email: outcomeFor('email', data.email) }, noScore),
+  async ({ data }) => assembleResult('email', { email: outcomeFor('email', data.email) }, scorer),
   { connection: connectionOf(redisUrl), concurrency: 50 },
 )
 await worker.waitUntilReady()

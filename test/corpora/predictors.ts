@@ -17,7 +17,7 @@ import { createRoutabilityJudge } from '@plumbline/engines/ip/validity'
 import { loadMailDomainLists } from '@plumbline/engines/lists/mail-domains'
 import { readNumbering } from '@plumbline/engines/phone/numbering'
 import { loadPhonePrefixes } from '@plumbline/engines/phone/prefixes'
-import { createFraudScorer, createRiskScorer } from '@plumbline/engines/score/score'
+import { createScorer } from '@plumbline/engines/score/score'
 import { packagedWeights } from '@plumbline/engines/score/weights'
 import { assembleResult } from '@plumbline/pipeline/assemble'
 import { readPhone } from '@plumbline/pipeline/intake/subject'
@@ -97,19 +97,18 @@ async function createIpPredictor(settings: PredictorSettings): Promise<Predictor
     cityDb: settings.cityDb,
     asnDb: settings.asnDb,
     listsDir: settings.listsDir,
-    riskOf: createRiskScorer(packagedWeights()),
   })
-  const scoreFraud = createFraudScorer(packagedWeights())
+  const scorer = createScorer(packagedWeights())
   return (input) => {
     const ip = textOf(input)
     if (parseAddress(ip) === null) return { ip, valid: false }
-    return assembleResult('ip', { ip: outcomeOf<'ip'>(lookupIp(current, ip)) }, scoreFraud)
+    return assembleResult('ip', { ip: outcomeOf<'ip'>(lookupIp(current, ip)) }, scorer)
   }
 }
 
 async function createPhonePredictor(): Promise<Predictor> {
   const tables = { prefixes: await loadPhonePrefixes(), countries: createCountryNames() }
-  const scoreFraud = createFraudScorer(packagedWeights())
+  const scorer = createScorer(packagedWeights())
   return (input) => {
     const { number, region } = typeof input === 'string' ? { number: input } : recordOf(input)
     const text = textOf(number)
@@ -118,7 +117,7 @@ async function createPhonePredictor(): Promise<Predictor> {
     if (e164 === undefined) return { phone: text, valid: false, line_type: 'unknown', e164: null }
     const { facts } = readNumbering(tables, e164)
     const phone = outcomeOf<'phone'>({ reason: 'no_hlr_provider', facts, evidence: {} })
-    return { ...assembleResult('phone', { phone }, scoreFraud), e164 }
+    return { ...assembleResult('phone', { phone }, scorer), e164 }
   }
 }
 

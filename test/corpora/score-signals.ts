@@ -1,7 +1,7 @@
 import type { Signal } from '@plumbline/contract/outcome'
 import { riskLevel } from '@plumbline/contract/results'
 import { riskOf } from '@plumbline/engines/score/score'
-import type { Weights } from '@plumbline/engines/score/weights'
+import type { Weights } from '@plumbline/contract/score'
 import { listLimits } from '@plumbline/pipeline/intake/limits'
 import { ListError } from '@plumbline/pipeline/intake/list-error'
 import { openList } from '@plumbline/pipeline/intake/open-list'

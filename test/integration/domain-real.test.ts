@@ -96,7 +96,6 @@ describe.skipIf(missing !== null)('against BIND, NSD, Knot and Unbound', () => {
       resolver,
       memory: createLocalMemory(),
       limiter: createLocalLimiter(),
-      riskOf: (signals) => Math.min(100, signals.length),
       log: { debug: nothing, info: nothing, warn: nothing, error: nothing },
       disposable: nobody,
       parkingNs: nobody,

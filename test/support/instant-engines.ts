@@ -109,7 +109,6 @@ function ipOutcome(ip: string): Outcome<'ip'> {
     isTor: false,
     isDatacenter: false,
     isRelay: false,
-    threatScore: vpn ? 45 : 0,
     signals: vpn ? [{ group: 'ip.anonymity', code: 'vpn' }] : [],
   })
 }
@@ -130,8 +129,7 @@ function domainOutcome(domain: string): Outcome<'domain'> {
     dmarcFound: null,
     disposable: false,
     parked: false,
-    safetyScore: known ? 94 : 80,
-    signals: [],
+    signals: known ? [{ group: 'domain.dns', code: 'no_dmarc' }] : [],
   })
 }
 

@@ -273,7 +273,6 @@ async function askEngines(
     resolver,
     memory: createLocalMemory(),
     limiter: createLocalLimiter(),
-    riskOf: () => 0,
     log: { debug: silent, info: silent, warn: silent, error: silent },
     disposable: nobody,
     parkingNs: nobody,

@@ -4,20 +4,22 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { BatchView } from '@plumbline/contract/batch-view'
 import type { Check } from '@plumbline/contract/products'
+import type { Weights } from '@plumbline/contract/score'
 import { createAccount } from '@plumbline/db/accounts'
 import type { BatchOwner } from '@plumbline/db/batches/rows'
 import { leaseStages } from '@plumbline/db/batches/stages'
 import { leaseTasks } from '@plumbline/db/batches/tasks'
 import { openDatabase } from '@plumbline/db/database'
-import { createFraudScorer } from '@plumbline/engines/score/score'
-import { loadWeights } from '@plumbline/engines/score/weights'
 import { createInstallationKey } from '@plumbline/pipeline/installation-key'
 import { runFinish } from '@plumbline/pipeline/finish'
+import { createScorer } from '@plumbline/engines/score/score'
+import { packagedWeights } from '@plumbline/engines/score/weights'
 import { createHolder } from '@plumbline/pipeline/hold-lease'
 import { runIntake } from '@plumbline/pipeline/intake-stage'
 import { DEFAULT_LIMITS, type Pipeline } from '@plumbline/pipeline/pipeline'
 import { getBatch } from '@plumbline/pipeline/read'
 import { runTask } from '@plumbline/pipeline/run-task'
+import { openScorers } from '@plumbline/pipeline/scorers'
 import { submitBatch, type Submission } from '@plumbline/pipeline/submit'
 import { migrateQueue } from '@plumbline/queue/postgres-queues'
 import { openStorage } from '@plumbline/storage/open'
@@ -48,6 +50,7 @@ export async function openTestPipeline(
   options: {
     limits?: Partial<Pipeline['limits']>
     redis?: { url: string; prefix: string }
+    weights?: Weights
   } = {},
 ): Promise<TestPipeline> {
   const { limits = {}, redis } = options
@@ -69,7 +72,7 @@ export async function openTestPipeline(
     queue: queue.backend,
     storage: stack.use(storage),
     installationKey: createInstallationKey('the key of a test, which hides nothing'),
-    scoreFraud: createFraudScorer(await loadWeights(undefined)),
+    scorers: await openScorers(db, options.weights ?? packagedWeights(), createScorer),
     scratchDir: dir,
     limits: { ...DEFAULT_LIMITS, ...limits },
     log,

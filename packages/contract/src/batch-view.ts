@@ -55,6 +55,8 @@ export const batchView = z.strictObject({
   }),
   /** Counts of billable records by email status, or by risk level for fraud signals. */
   verdicts: z.record(z.string(), count),
+  /** Version of the weights that all scores of the batch are made by; null until it starts. */
+  weights: z.string().nullable(),
   credits: z.strictObject({ estimate: count, held: count, used: count, released: count }),
   /** The share that was answered; 1 for a list that was worked on to its end. */
   progress: z.number().min(0).max(1),

@@ -198,32 +198,32 @@ export const MAGIC_IPS: readonly MagicVerdict<'ip', IpFacts>[] = [
   {
     value: '192.0.2.2',
     reason: 'located',
-    facts: { isVpn: true, threatScore: 45, signals: flagged('ip.anonymity', 'vpn') },
+    facts: { isVpn: true, signals: flagged('ip.anonymity', 'vpn') },
   },
   {
     value: '192.0.2.3',
     reason: 'located',
-    facts: { isProxy: true, threatScore: 62, signals: flagged('ip.anonymity', 'public_proxy') },
+    facts: { isProxy: true, signals: flagged('ip.anonymity', 'public_proxy') },
   },
   {
     value: '192.0.2.4',
     reason: 'located',
-    facts: { isTor: true, threatScore: 70, signals: flagged('ip.anonymity', 'tor') },
+    facts: { isTor: true, signals: flagged('ip.anonymity', 'tor') },
   },
   {
     value: '192.0.2.5',
     reason: 'located',
-    facts: { isDatacenter: true, threatScore: 35, signals: flagged('ip.anonymity', 'datacenter') },
+    facts: { isDatacenter: true, signals: flagged('ip.anonymity', 'datacenter') },
   },
   {
     value: '192.0.2.6',
     reason: 'located',
-    facts: { isRelay: true, threatScore: 5, signals: flagged('ip.anonymity', 'private_relay') },
+    facts: { isRelay: true, signals: flagged('ip.anonymity', 'private_relay') },
   },
   {
     value: '192.0.2.7',
     reason: 'not_routable',
-    facts: { ...nowhere, valid: false, threatScore: 35, signals: flagged('ip.anonymity', 'bogon') },
+    facts: { ...nowhere, valid: false, signals: flagged('ip.anonymity', 'bogon') },
   },
   { value: '192.0.2.8', reason: 'no_data', facts: nowhere },
   { value: '192.0.2.9', reason: 'timeout', facts: { ...nowhere, ...unflagged, valid: false } },
@@ -254,7 +254,6 @@ const absent = {
   spfFound: false,
   dmarcFound: false,
   parked: false,
-  safetyScore: 20,
   signals: flagged('domain.registration', 'unregistered'),
 } as const
 
@@ -267,7 +266,6 @@ export const MAGIC_DOMAINS: readonly MagicVerdict<'domain', DomainFacts>[] = [
     facts: {
       createdDate: '2025-12-29T00:00:00Z',
       ageDays: 3,
-      safetyScore: 40,
       signals: flagged('domain.age', 'under_7_days'),
     },
   },
@@ -276,14 +274,13 @@ export const MAGIC_DOMAINS: readonly MagicVerdict<'domain', DomainFacts>[] = [
     reason: 'registered',
     facts: {
       disposable: true,
-      safetyScore: 28,
       signals: flagged('domain.disposable', 'disposable'),
     },
   },
   {
     value: `parked.${MAGIC_DOMAIN}`,
     reason: 'registered',
-    facts: { parked: true, safetyScore: 55, signals: flagged('domain.parked', 'parked') },
+    facts: { parked: true, signals: flagged('domain.parked', 'parked') },
   },
   {
     value: `unhealthy.${MAGIC_DOMAIN}`,
@@ -293,7 +290,6 @@ export const MAGIC_DOMAINS: readonly MagicVerdict<'domain', DomainFacts>[] = [
       mxFound: false,
       spfFound: false,
       dmarcFound: false,
-      safetyScore: 60,
       signals: flagged('domain.dns', 'broken', 'no_mx', 'no_spf_no_dmarc'),
     },
   },

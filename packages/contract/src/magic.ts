@@ -251,7 +251,6 @@ function ipOutcome(subject: string): Outcome<'ip'> {
     isTor: false,
     isDatacenter: false,
     isRelay: false,
-    threatScore: 0,
     signals: [],
     ...row?.facts,
   }
@@ -284,7 +283,6 @@ function domainOutcome(subject: string): Outcome<'domain'> {
     dmarcFound: true,
     disposable: false,
     parked: false,
-    safetyScore: 100,
     signals: [],
     ...row?.facts,
   }

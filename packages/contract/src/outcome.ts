@@ -77,9 +77,7 @@ export interface IpFacts {
   readonly isDatacenter: boolean | null
   /** A benign relay such as iCloud Private Relay; never also VPN. */
   readonly isRelay: boolean | null
-  /** 0 to 100. */
-  readonly threatScore: number
-  /** Signals behind the score, for the composite fraud score. */
+  /** Evidence for risk; what it weighs is the business of the score. */
   readonly signals: readonly Signal[]
 }
 
@@ -101,8 +99,7 @@ export interface DomainFacts {
   readonly dmarcFound: boolean | null
   readonly disposable: boolean
   readonly parked: boolean | null
-  /** 0 to 100, 100 is safe. */
-  readonly safetyScore: number
+  /** Evidence for risk, as with an address. */
   readonly signals: readonly Signal[]
 }
 

@@ -35,3 +35,25 @@ export type FraudScorer = (outcomes: BareOutcomes) => Score
 
 /** A risk of 0 to 100 from signals of one subject: pure. */
 export type RiskScorer = (signals: readonly Signal[]) => number
+
+/** One row of a table of weights: the weight is the score if this were the only evidence. */
+export interface WeightRow {
+  /** 0 to 99; 0 switches the signal off. */
+  readonly weight: number
+  readonly reason: string
+}
+
+/** A table of weights: by group of signals, then by code. */
+export interface Weights {
+  /** Names the content: two tables that differ in anything have two versions. */
+  readonly version: string
+  readonly groups: Readonly<Record<string, Readonly<Record<string, WeightRow>>>>
+}
+
+/** Every score by one table of weights, so that scores beside each other agree. */
+export interface Scorer {
+  /** Version of the table. */
+  readonly version: string
+  readonly fraud: FraudScorer
+  readonly risk: RiskScorer
+}

@@ -2,6 +2,8 @@ import type { AccountTables } from './tables/accounts.ts'
 import type { BatchTables } from './tables/batches.ts'
 import type { CreditTables } from './tables/credits.ts'
 import type { IdempotencyTables } from './tables/idempotency.ts'
+import type { ScoreTables } from './tables/score-weights.ts'
 
 /** Every table as kysely knows it; each area declares its own in `tables/`. */
-export interface Tables extends AccountTables, CreditTables, BatchTables, IdempotencyTables {}
+export interface Tables
+  extends AccountTables, CreditTables, BatchTables, IdempotencyTables, ScoreTables {}

@@ -22,12 +22,9 @@ import { parseMailbox } from './email/syntax.ts'
 import { createIpEngine } from './ip/engine.ts'
 import { buildMmdb } from './ip/mmdb-fixture.ts'
 import * as market from './phone/market-fixture.ts'
-import { createRiskScorer } from './score/score.ts'
-import { packagedWeights } from './score/weights.ts'
 
-// Each magic value against the outcome of its reason as the engines make it, weights as packaged.
+// Each magic value against the outcome of its reason as the engines make it.
 
-const riskOf = createRiskScorer(packagedWeights())
 const NOW = new Date('2026-01-01T00:00:00Z')
 
 function magicOutcome<C extends Check>(check: C, value: string, depth: Depth): Outcome<C> {
@@ -199,7 +196,6 @@ test.each(MAGIC_IPS)(
       cityDb,
       asnDb: cityDb,
       listsDir: dir,
-      riskOf,
       refreshMs: 0,
       log: { debug: silent, info: silent, warn: silent, error: silent },
     })
@@ -241,10 +237,10 @@ function liveDomain(
 ): Outcome<'domain'> {
   const stamp = { now: NOW, durationMs: 0 }
   if (reason === 'invalid_name') {
-    return badNameOutcome(value, { kind: 'bad', fault: 'empty' }, riskOf, stamp)
+    return badNameOutcome(value, { kind: 'bad', fault: 'empty' }, stamp)
   }
   if (reason === 'public_suffix') {
-    return badNameOutcome(value, { kind: 'bad', fault: 'public_suffix' }, riskOf, stamp)
+    return badNameOutcome(value, { kind: 'bad', fault: 'public_suffix' }, stamp)
   }
   const registered = REGISTERED[reason]
   const told = { registrar: facts.registrar, created: facts.createdDate, expires: facts.expiryDate }
@@ -264,7 +260,7 @@ function liveDomain(
     disposable: facts.disposable,
     parked: { parked: facts.parked, signs: [] },
   } as const
-  return domainOutcome(value, found, riskOf, stamp)
+  return domainOutcome(value, found, stamp)
 }
 
 test.each(MAGIC_DOMAINS)('$value is what $reason is in earnest', ({ value, reason }) => {

@@ -1,7 +1,7 @@
 import type { BareOutcome, EmailFacts, FactsOf } from '@plumbline/contract/outcome'
 import { CHECKS, type Check } from '@plumbline/contract/products'
 import { RESULTS } from '@plumbline/contract/results'
-import type { BareOutcomes, Score } from '@plumbline/contract/score'
+import type { BareOutcomes, Scorer } from '@plumbline/contract/score'
 import { describe, expect, test } from 'vitest'
 import { outcomeFor } from '../../../test/support/instant-engines.ts'
 import { PRICES } from '../../../test/support/prices.ts'
@@ -14,11 +14,15 @@ const SUBJECTS = {
   domain: 'example.com',
 } as const
 
-const scoreOf = (score: number) => (): Score => ({
-  score,
-  reasons: [],
-  coverage: { supplied: [], resolved: [], unknown: [] },
-  modelVersion: 'test',
+const scoreOf = (score: number): Scorer => ({
+  version: 'test',
+  fraud: () => ({
+    score,
+    reasons: [],
+    coverage: { supplied: [], resolved: [], unknown: [] },
+    modelVersion: 'test',
+  }),
+  risk: () => score,
 })
 
 function outcomesOf(checks: readonly Check[]): BareOutcomes {
@@ -54,6 +58,22 @@ describe('a result', () => {
     },
   )
 
+  test.each([
+    ['ip', ['ip'], { threat_score: 37 }],
+    ['domain', ['domain'], { safety_score: 63 }],
+    ['contact-intel', CHECKS, { ip: { threat_score: 37 }, domain: { safety_score: 63 } }],
+    [
+      'fraud-signals',
+      CHECKS,
+      { fraud_score: 37, ip: { threat_score: 37 }, domain: { safety_score: 63 } },
+    ],
+  ] as const)(
+    'of %s has every score by the weights that it is made with',
+    (product, checks, scores) => {
+      expect(assembleResult(product, outcomesOf(checks), scoreOf(37))).toMatchObject(scores)
+    },
+  )
+
   test.each(CHECKS)('of %s says false for flags that could not be found out', (check) => {
     const result = assembleResult(check, { [check]: unknown(check) }, scoreOf(0))
     expect(Object.values(result)).not.toContain(true)
@@ -83,7 +103,7 @@ describe('a result', () => {
     (product, checks) => {
       for (const known of CHECKS.filter((check) => checks.includes(check) && checks.length > 1)) {
         const whole = assembleResult(product, outcomesOf(checks), scoreOf(40))
-        const { credits_used, ...fields } = assembleKnown(product, outcomesOf([known]))
+        const { credits_used, ...fields } = assembleKnown(product, outcomesOf([known]), scoreOf(40))
         expect(whole).toMatchObject(fields)
         expect(fields).not.toHaveProperty('fraud_score')
         expect(Object.keys(fields).length).toBeGreaterThan(0)

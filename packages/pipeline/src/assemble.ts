@@ -7,13 +7,14 @@ import type {
 } from '@plumbline/contract/outcome'
 import { CHECKS, priceCredits, type Product } from '@plumbline/contract/products'
 import { riskLevel, type ResultOf } from '@plumbline/contract/results'
-import type { BareOutcomes, FraudScorer, Outcomes, Score } from '@plumbline/contract/score'
+import type { BareOutcomes, Outcomes, Score, Scorer } from '@plumbline/contract/score'
 import {
   confirmed,
   deliverableEmail,
   intelEmail,
   intelParts,
   intelPhone,
+  safetyScore,
   signalsEmail,
   signalsParts,
   takesMail,
@@ -32,28 +33,27 @@ export interface Assembled {
  * A check is part of the product exactly when its outcome is there.
  * @throws where the outcome of the product's required check is missing: a bug of the caller
  */
-export function assemble(product: Product, outcomes: Outcomes, scoreFraud: FraudScorer): Assembled {
+export function assemble(product: Product, outcomes: Outcomes, scorer: Scorer): Assembled {
   const credits_used = priceOf(product, outcomes)
   if (product !== 'fraud-signals') {
-    return { result: plainResult(product, outcomes, credits_used), explain: explainParts(outcomes) }
+    return {
+      result: plainResult(product, outcomes, scorer, credits_used),
+      explain: explainParts(outcomes),
+    }
   }
-  const score = scoreFraud(outcomes)
+  const score = scorer.fraud(outcomes)
   return {
-    result: fraudSignals(outcomes, score, credits_used),
+    result: fraudSignals(outcomes, scorer, score, credits_used),
     explain: { ...explainParts(outcomes), fraud_score: explainScore(score) },
   }
 }
 
 /** The result alone, for the many rows of a list. */
-export function assembleResult(
-  product: Product,
-  outcomes: BareOutcomes,
-  scoreFraud: FraudScorer,
-): ResultOf {
+export function assembleResult(product: Product, outcomes: BareOutcomes, scorer: Scorer): ResultOf {
   const credits_used = priceOf(product, outcomes)
   return product === 'fraud-signals'
-    ? fraudSignals(outcomes, scoreFraud(outcomes), credits_used)
-    : plainResult(product, outcomes, credits_used)
+    ? fraudSignals(outcomes, scorer, scorer.fraud(outcomes), credits_used)
+    : plainResult(product, outcomes, scorer, credits_used)
 }
 
 /** A result of which parts are missing. */
@@ -66,7 +66,11 @@ export interface PartialResult {
  * What is known of a bundle whose other parts were never answered, each field as in the whole result; a score
  * is of the whole record and left out. `credits_used` is the price of what is known.
  */
-export function assembleKnown(product: Product, outcomes: BareOutcomes): PartialResult {
+export function assembleKnown(
+  product: Product,
+  outcomes: BareOutcomes,
+  scorer: Scorer,
+): PartialResult {
   const credits_used = priceOf(product, outcomes)
   const { email, phone } = outcomes
   switch (product) {
@@ -79,13 +83,13 @@ export function assembleKnown(product: Product, outcomes: BareOutcomes): Partial
     case 'contact-intel':
       return {
         ...(email === undefined ? {} : { email: intelEmail(email.facts) }),
-        ...intelParts(outcomes),
+        ...intelParts(outcomes, scorer),
         credits_used,
       }
     case 'fraud-signals':
       return {
         ...(email === undefined ? {} : { email: signalsEmail(email.facts) }),
-        ...signalsParts(outcomes),
+        ...signalsParts(outcomes, scorer),
         credits_used,
       }
     case 'email':
@@ -106,6 +110,7 @@ function priceOf(product: Product, outcomes: BareOutcomes): number {
 function plainResult(
   product: Exclude<Product, 'fraud-signals'>,
   outcomes: BareOutcomes,
+  scorer: Scorer,
   credits_used: number,
 ): ResultOf {
   switch (product) {
@@ -114,13 +119,13 @@ function plainResult(
     case 'phone':
       return phoneResult(factsOf(outcomes.phone), credits_used)
     case 'ip':
-      return ipResult(factsOf(outcomes.ip), credits_used)
+      return ipResult(factsOf(outcomes.ip), scorer, credits_used)
     case 'domain':
-      return domainResult(factsOf(outcomes.domain), credits_used)
+      return domainResult(factsOf(outcomes.domain), scorer, credits_used)
     case 'deliverability':
       return deliverability(outcomes, credits_used)
     case 'contact-intel':
-      return contactIntel(outcomes, credits_used)
+      return contactIntel(outcomes, scorer, credits_used)
   }
 }
 
@@ -167,7 +172,7 @@ function phoneResult(phone: PhoneFacts, credits_used: number): ResultOf<'phone'>
   }
 }
 
-function ipResult(ip: IpFacts, credits_used: number): ResultOf<'ip'> {
+function ipResult(ip: IpFacts, scorer: Scorer, credits_used: number): ResultOf<'ip'> {
   return {
     ip: ip.ip,
     valid: ip.valid,
@@ -184,12 +189,16 @@ function ipResult(ip: IpFacts, credits_used: number): ResultOf<'ip'> {
     is_proxy: yes(ip.isProxy),
     is_tor: yes(ip.isTor),
     is_datacenter: yes(ip.isDatacenter),
-    threat_score: ip.threatScore,
+    threat_score: scorer.risk(ip.signals),
     credits_used,
   }
 }
 
-function domainResult(domain: DomainFacts, credits_used: number): ResultOf<'domain'> {
+function domainResult(
+  domain: DomainFacts,
+  scorer: Scorer,
+  credits_used: number,
+): ResultOf<'domain'> {
   return {
     domain: domain.domain,
     valid: domain.valid,
@@ -204,7 +213,7 @@ function domainResult(domain: DomainFacts, credits_used: number): ResultOf<'doma
     dmarc_found: yes(domain.dmarcFound),
     disposable: domain.disposable,
     parked: yes(domain.parked),
-    safety_score: domain.safetyScore,
+    safety_score: safetyScore(domain, scorer),
     credits_used,
   }
 }
@@ -218,16 +227,21 @@ function deliverability(outcomes: BareOutcomes, credits_used: number): ResultOf<
   }
 }
 
-function contactIntel(outcomes: BareOutcomes, credits_used: number): ResultOf<'contact-intel'> {
+function contactIntel(
+  outcomes: BareOutcomes,
+  scorer: Scorer,
+  credits_used: number,
+): ResultOf<'contact-intel'> {
   return {
     email: intelEmail(factsOf(outcomes.email)),
-    ...intelParts(outcomes),
+    ...intelParts(outcomes, scorer),
     credits_used,
   }
 }
 
 function fraudSignals(
   outcomes: BareOutcomes,
+  scorer: Scorer,
   score: Score,
   credits_used: number,
 ): ResultOf<'fraud-signals'> {
@@ -235,7 +249,7 @@ function fraudSignals(
     fraud_score: score.score,
     risk_level: riskLevel(score.score),
     email: signalsEmail(factsOf(outcomes.email)),
-    ...signalsParts(outcomes),
+    ...signalsParts(outcomes, scorer),
     credits_used,
   }
 }

@@ -1,6 +1,6 @@
-import type { EmailFacts } from '@plumbline/contract/outcome'
+import type { DomainFacts, EmailFacts } from '@plumbline/contract/outcome'
 import type { ResultOf } from '@plumbline/contract/results'
-import type { BareOutcomes } from '@plumbline/contract/score'
+import type { BareOutcomes, Scorer } from '@plumbline/contract/score'
 
 // The parts that bundles are made of, each from its own outcome.
 
@@ -17,6 +17,11 @@ export function confirmed(email: EmailFacts): boolean {
 /** Decision 23, the bundles: good syntax and a host that takes mail. */
 export function takesMail(email: EmailFacts): boolean {
   return email.syntaxValid && yes(email.acceptsMail)
+}
+
+/** Decision 30: the formula of risk, turned round. */
+export function safetyScore(domain: DomainFacts, scorer: Scorer): number {
+  return 100 - scorer.risk(domain.signals)
 }
 
 /** The fields of the email in `deliverability`. */
@@ -72,11 +77,10 @@ function dialable({ facts, reason }: PhoneOutcome): boolean {
 }
 
 /** The optional parts of contact intelligence, as far as their outcomes are there. */
-export function intelParts({
-  phone,
-  ip,
-  domain,
-}: BareOutcomes): Pick<ResultOf<'contact-intel'>, 'phone' | 'ip' | 'domain'> {
+export function intelParts(
+  { phone, ip, domain }: BareOutcomes,
+  scorer: Scorer,
+): Pick<ResultOf<'contact-intel'>, 'phone' | 'ip' | 'domain'> {
   return {
     ...(phone === undefined ? {} : { phone: intelPhone(phone) }),
     ...(ip === undefined
@@ -89,7 +93,7 @@ export function intelParts({
             is_vpn: yes(ip.facts.isVpn),
             is_proxy: yes(ip.facts.isProxy),
             is_tor: yes(ip.facts.isTor),
-            threat_score: ip.facts.threatScore,
+            threat_score: scorer.risk(ip.facts.signals),
           },
         }),
     ...(domain === undefined
@@ -101,7 +105,7 @@ export function intelParts({
             age_days: domain.facts.ageDays ?? -1,
             dns_healthy: yes(domain.facts.dnsHealthy),
             disposable: domain.facts.disposable,
-            safety_score: domain.facts.safetyScore,
+            safety_score: safetyScore(domain.facts, scorer),
           },
         }),
   }
@@ -120,11 +124,10 @@ export function signalsEmail(email: EmailFacts): ResultOf<'fraud-signals'>['emai
 }
 
 /** The optional parts of fraud signals, as far as their outcomes are there. */
-export function signalsParts({
-  phone,
-  ip,
-  domain,
-}: BareOutcomes): Pick<ResultOf<'fraud-signals'>, 'phone' | 'ip' | 'domain'> {
+export function signalsParts(
+  { phone, ip, domain }: BareOutcomes,
+  scorer: Scorer,
+): Pick<ResultOf<'fraud-signals'>, 'phone' | 'ip' | 'domain'> {
   return {
     ...(phone === undefined
       ? {}
@@ -148,7 +151,7 @@ export function signalsParts({
             is_proxy: yes(ip.facts.isProxy),
             is_tor: yes(ip.facts.isTor),
             is_datacenter: yes(ip.facts.isDatacenter),
-            threat_score: ip.facts.threatScore,
+            threat_score: scorer.risk(ip.facts.signals),
           },
         }),
     ...(domain === undefined
@@ -159,7 +162,7 @@ export function signalsParts({
             registered: yes(domain.facts.registered),
             age_days: domain.facts.ageDays ?? -1,
             disposable: domain.facts.disposable,
-            safety_score: domain.facts.safetyScore,
+            safety_score: safetyScore(domain.facts, scorer),
           },
         }),
   }

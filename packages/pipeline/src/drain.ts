@@ -1,4 +1,5 @@
 import { PURCHASED_CHECKS } from '@plumbline/contract/products'
+import type { Scorer } from '@plumbline/contract/score'
 import { dropIdleTasks, lockPartlyAnswered } from '@plumbline/db/batches/drain'
 import { lockBatch, updateBatch, type BatchRow } from '@plumbline/db/batches/rows'
 import { restStage } from '@plumbline/db/batches/stages'
@@ -47,11 +48,12 @@ async function settleChunks(
   { signal }: StageInHand,
   batch: BatchRow,
 ): Promise<void> {
+  const scorer = await pipeline.scorers.of(batch.weights)
   for (let from = 0; ;) {
     signal.throwIfAborted()
     const no = await pipeline.db.kysely
       .transaction()
-      .execute((tx) => settleNext(pipeline, tx, batch, from))
+      .execute((tx) => settleNext(tx, batch, scorer, from))
     if (no === undefined) return
     from = no + 1
   }
@@ -59,20 +61,21 @@ async function settleChunks(
 
 /** Settles the next half answered chunk from a number on; answers its own. */
 async function settleNext(
-  pipeline: Pipeline,
   tx: Tx,
   batch: BatchRow,
+  scorer: Scorer,
   from: number,
 ): Promise<number | undefined> {
   const chunk = await lockPartlyAnswered(tx, batch.id, from)
   if (chunk === undefined) return undefined
-  await settleCanceledChunk(pipeline, tx, {
+  await settleCanceledChunk(tx, {
     batchId: batch.id,
     no: chunk.no,
     accountId: batch.account_id,
     mode: batch.mode,
     product: batch.product,
     chargeUnknown: batch.charge_unknown,
+    scorer,
     subjects: unpackSubjects(chunk.subjects),
     onlyPart: undefined,
   })

@@ -116,7 +116,7 @@ async function writeResult(
   const writer = rowWriter(
     batch,
     { format: 'csv', raw: false, only: null },
-    { scoreFraud: pipeline.scoreFraud, repeats },
+    { scorer: await pipeline.scorers.of(batch.weights), repeats },
   )
   await using file = await createResultFile(path)
   let rows = 0

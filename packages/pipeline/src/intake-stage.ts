@@ -200,7 +200,7 @@ async function startOrStop(pipeline: Pipeline, id: string, lease: number): Promi
       await stopAtReady(tx, id, message)
       return
     }
-    const started = await holdAndRun(tx, row)
+    const started = await holdAndRun(tx, row, pipeline.scorers.current.version)
     if (started.kind === 'short') {
       const message = `The list needs ${row.credits_estimate} credits and ${started.available} are left; top up the account and start the list.`
       await stopAtReady(tx, id, message)

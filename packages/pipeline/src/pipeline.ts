@@ -1,11 +1,11 @@
 import { CALL_LIMITS } from '@plumbline/contract/limits'
 import type { Check } from '@plumbline/contract/products'
-import type { FraudScorer } from '@plumbline/contract/score'
 import type { Db } from '@plumbline/db/database'
 import type { QueueBackend } from '@plumbline/queue/backend'
 import type { Storage } from '@plumbline/storage/storage'
 import type { InstallationKey } from './installation-key.ts'
 import { listLimits, type ListLimits } from './intake/limits.ts'
+import type { Scorers } from './scorers.ts'
 
 /** The live things that the steps of a batch work on; built by a program, passed to each step. */
 export interface Pipeline {
@@ -14,7 +14,7 @@ export interface Pipeline {
   readonly storage: Storage
   /** Hides what subjects wait for from who reads the database. */
   readonly installationKey: InstallationKey
-  readonly scoreFraud: FraudScorer
+  readonly scorers: Scorers
   /** Directory for files in the making. */
   readonly scratchDir: string
   readonly limits: PipelineLimits

@@ -1,6 +1,6 @@
 import type { Outcome } from '@plumbline/contract/outcome'
 import { CHECKS, type Check, type Product } from '@plumbline/contract/products'
-import type { BareOutcomes, Score } from '@plumbline/contract/score'
+import type { BareOutcomes, Scorer } from '@plumbline/contract/score'
 import { describe, expect, test } from 'vitest'
 import { outcomeFor } from '../../../test/support/instant-engines.ts'
 import { packOutcomes } from './codec.ts'
@@ -110,11 +110,15 @@ describe('a repeat', () => {
 })
 
 describe('the verdict that a list counts', () => {
-  const score = (value: number) => (): Score => ({
-    score: value,
-    reasons: [],
-    coverage: { supplied: [], resolved: [], unknown: [] },
-    modelVersion: 'test',
+  const score = (value: number): Scorer => ({
+    version: 'test',
+    fraud: () => ({
+      score: value,
+      reasons: [],
+      coverage: { supplied: [], resolved: [], unknown: [] },
+      modelVersion: 'test',
+    }),
+    risk: () => value,
   })
 
   test('is the status of the email, or the level of the risk, and one of the names counted', () => {

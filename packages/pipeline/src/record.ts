@@ -1,7 +1,7 @@
 import type { BareOutcome, EmailStatus } from '@plumbline/contract/outcome'
 import { CHECKS, priceCredits, type Check, type Product } from '@plumbline/contract/products'
 import { riskLevel } from '@plumbline/contract/results'
-import type { BareOutcomes, FraudScorer } from '@plumbline/contract/score'
+import type { BareOutcomes, Scorer } from '@plumbline/contract/score'
 import type { Part } from '@plumbline/db/batches/chunks'
 import { unpackOutcomes, type ChunkSubjects, type StoredOutcome } from './codec.ts'
 
@@ -164,9 +164,9 @@ export function chargedCredits(
 export function verdictOf(
   product: Product,
   record: AnsweredRecord,
-  scoreFraud: FraudScorer,
+  scorer: Scorer,
 ): string | undefined {
   if (record.failed || record.canceled === true) return undefined
-  if (product === 'fraud-signals') return riskLevel(scoreFraud(record.outcomes).score)
+  if (product === 'fraud-signals') return riskLevel(scorer.fraud(record.outcomes).score)
   return verdictNames(product).length === 0 ? undefined : record.outcomes.email?.status
 }

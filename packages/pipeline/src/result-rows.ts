@@ -1,7 +1,7 @@
 import type { RowKind } from '@plumbline/contract/batch'
 import type { Check, Product } from '@plumbline/contract/products'
 import { checksOf } from '@plumbline/contract/products'
-import type { FraudScorer, Outcomes } from '@plumbline/contract/score'
+import type { Outcomes, Scorer } from '@plumbline/contract/score'
 import type { ResultOf } from '@plumbline/contract/results'
 import type { BatchRow } from '@plumbline/db/batches/rows'
 import type { StoredChunk } from '@plumbline/db/batches/chunks'
@@ -54,18 +54,19 @@ export function rowWriter(
   batch: BatchRow,
   format: RowFormat,
   tools: {
-    readonly scoreFraud: FraudScorer
+    /** By the weights that the batch keeps. */
+    readonly scorer: Scorer
     readonly repeats: Repeats
   },
 ): RowWriter {
   const skin =
     format.format === 'csv'
-      ? csvSkin(batch, format.raw, tools.scoreFraud)
-      : jsonSkin(batch, tools.scoreFraud)
+      ? csvSkin(batch, format.raw, tools.scorer)
+      : jsonSkin(batch, tools.scorer)
   const shown = (status: RowStatus, record: AnsweredRecord | undefined): boolean => {
     if (format.only === null || format.only.has(status)) return true
     const done = status === 'done' && record !== undefined
-    return done && format.only.has(verdictOf(batch.product, record, tools.scoreFraud) ?? '')
+    return done && format.only.has(verdictOf(batch.product, record, tools.scorer) ?? '')
   }
   const lines: RowWriter['lines'] = (chunk, afterRow) => {
     const cells = unpackCells(chunk.cells)
@@ -157,7 +158,7 @@ interface Skin {
   ): string
 }
 
-function csvSkin(batch: BatchRow, raw: boolean, scoreFraud: FraudScorer): Skin {
+function csvSkin(batch: BatchRow, raw: boolean, scorer: Scorer): Skin {
   const columns = resultColumns(batch.product, mappedChecks(batch))
   const width = batch.column_count
   const own = Array.from(
@@ -169,7 +170,7 @@ function csvSkin(batch: BatchRow, raw: boolean, scoreFraud: FraudScorer): Skin {
   return {
     header: `${[...own.map((name) => csvCell(name, raw)), ...names].join(',')}\r\n`,
     noResult: columns.emptyCells,
-    result: (record) => columns.cells(resultOf(batch, record, scoreFraud), record.outcomes, raw),
+    result: (record) => columns.cells(resultOf(batch, record, scorer), record.outcomes, raw),
     line: (cells, place, row) => {
       const given = cells.rows[place] ?? []
       const { cells: shown, rest } = isJson(batch)
@@ -183,7 +184,7 @@ function csvSkin(batch: BatchRow, raw: boolean, scoreFraud: FraudScorer): Skin {
   }
 }
 
-function jsonSkin(batch: BatchRow, scoreFraud: FraudScorer): Skin {
+function jsonSkin(batch: BatchRow, scorer: Scorer): Skin {
   const named = batch.header !== null && new Set(batch.header).size === batch.header.length
   const inputOf = (cells: readonly string[]): string => {
     // A line that was too long to keep has no cells, not even an empty one.
@@ -198,12 +199,12 @@ function jsonSkin(batch: BatchRow, scoreFraud: FraudScorer): Skin {
     header: '',
     noResult: 'null',
     result: (record) => {
-      if (!batch.explain) return JSON.stringify(resultOf(batch, record, scoreFraud))
+      if (!batch.explain) return JSON.stringify(resultOf(batch, record, scorer))
       if (record.canceled === true) {
-        const known = assembleKnown(batch.product, record.outcomes)
+        const known = assembleKnown(batch.product, record.outcomes, scorer)
         return JSON.stringify({ ...known, explain: explainParts(explained(record)) })
       }
-      const { result, explain } = assemble(batch.product, explained(record), scoreFraud)
+      const { result, explain } = assemble(batch.product, explained(record), scorer)
       return JSON.stringify({ ...result, explain })
     },
     line: (cells, place, row) => {
@@ -221,11 +222,11 @@ function jsonSkin(batch: BatchRow, scoreFraud: FraudScorer): Skin {
 function resultOf(
   batch: BatchRow,
   record: AnsweredRecord,
-  scoreFraud: FraudScorer,
+  scorer: Scorer,
 ): ResultOf | PartialResult {
   return record.canceled === true
-    ? assembleKnown(batch.product, record.outcomes)
-    : assembleResult(batch.product, record.outcomes, scoreFraud)
+    ? assembleKnown(batch.product, record.outcomes, scorer)
+    : assembleResult(batch.product, record.outcomes, scorer)
 }
 
 /** Safe because a list that explains keeps its outcomes whole. */

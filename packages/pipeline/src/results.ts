@@ -105,7 +105,8 @@ async function* rowsOf(
 ): AsyncGenerator<Buffer, void, undefined> {
   const repeated = await readRepeatedRows(pipeline.db.kysely, batch.id)
   using repeats = openRepeats(repeated, join(pipeline.scratchDir, `repeats-${randomUUID()}`))
-  const writer = rowWriter(batch, request, { scoreFraud: pipeline.scoreFraud, repeats })
+  const scorer = await pipeline.scorers.of(batch.weights)
+  const writer = rowWriter(batch, request, { scorer, repeats })
   if (request.after === 0 && writer.header !== '') yield Buffer.from(writer.header)
   let lastRow = request.after
   const starts = await firstRowsOf(pipeline.db.kysely, batch.id)

@@ -238,6 +238,7 @@ async function storeOutcomes(
   arrival: Arrival,
 ): Promise<void> {
   const { check } = task
+  const scorer = await pipeline.scorers.of(task.weights)
   const store = async (tx: Tx): Promise<void> => {
     const remaining = await storeArrival(tx, arrival)
     if (remaining === undefined) {
@@ -246,13 +247,14 @@ async function storeOutcomes(
     }
     if (remaining > 0) return
     const onlyCheck = Object.keys(work.all).length === 1
-    await settleChunk(pipeline, tx, {
+    await settleChunk(tx, {
       batchId: task.batchId,
       no: task.chunkNo,
       accountId: task.accountId,
       mode: task.mode,
       product: task.product,
       chargeUnknown: task.chargeUnknown,
+      scorer,
       subjects: work.all,
       onlyPart:
         onlyCheck && arrival.indexes === null ? { check, indexes: null, outcomes } : undefined,

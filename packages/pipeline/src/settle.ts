@@ -1,10 +1,10 @@
 import type { Product } from '@plumbline/contract/products'
 import type { KeyMode } from '@plumbline/contract/plans'
+import type { Scorer } from '@plumbline/contract/score'
 import type { Tx } from '@plumbline/db/database'
 import { settle } from '@plumbline/metering/hold'
 import { markSettled, partsOfChunk } from '@plumbline/db/batches/settle'
 import type { ChunkSubjects } from './codec.ts'
-import type { Pipeline } from './pipeline.ts'
 import {
   chargedCredits,
   recordsOfCanceled,
@@ -23,33 +23,30 @@ export interface FullChunk {
   readonly mode: KeyMode
   readonly product: Product
   readonly chargeUnknown: boolean
+  /** By the weights that the batch keeps. */
+  readonly scorer: Scorer
   readonly subjects: ChunkSubjects
   /** The only part, where one brought in the whole chunk; else all are read. */
   readonly onlyPart: OutcomePart | undefined
 }
 
 /** Charges a full chunk and counts its verdicts, in the transaction that stored its last outcome. */
-export async function settleChunk(pipeline: Pipeline, tx: Tx, chunk: FullChunk): Promise<void> {
+export async function settleChunk(tx: Tx, chunk: FullChunk): Promise<void> {
   const parts = chunk.onlyPart === undefined ? await partsOfChunk(tx, chunk) : [chunk.onlyPart]
-  await settleRecords(pipeline, tx, chunk, recordsOfChunk(chunk.subjects, parts), null)
+  await settleRecords(tx, chunk, recordsOfChunk(chunk.subjects, parts), null)
 }
 
 /**
  * Charges what is known of a chunk that a cancel left half answered, part by part and at most the product's
  * price. Verdicts are counted of the records that were answered whole.
  */
-export async function settleCanceledChunk(
-  pipeline: Pipeline,
-  tx: Tx,
-  chunk: FullChunk,
-): Promise<void> {
+export async function settleCanceledChunk(tx: Tx, chunk: FullChunk): Promise<void> {
   const records = recordsOfCanceled(chunk.subjects, await partsOfChunk(tx, chunk))
   const whole = [...records.values()].filter((record) => record.canceled !== true)
-  await settleRecords(pipeline, tx, chunk, records, whole.length)
+  await settleRecords(tx, chunk, records, whole.length)
 }
 
 async function settleRecords(
-  pipeline: Pipeline,
   tx: Tx,
   chunk: FullChunk,
   records: ReadonlyMap<number, AnsweredRecord>,
@@ -60,7 +57,7 @@ async function settleRecords(
   let charged = 0
   for (const record of records.values()) {
     charged += chargedCredits(chunk.product, record, chunk.chargeUnknown)
-    const verdict = verdictOf(chunk.product, record, pipeline.scoreFraud)
+    const verdict = verdictOf(chunk.product, record, chunk.scorer)
     const place = verdict === undefined ? -1 : names.indexOf(verdict)
     if (place >= 0) verdicts[place] = (verdicts[place] ?? 0) + 1
   }

@@ -28,7 +28,7 @@ export async function startBatch(
         `The batch is ${row.status}; only a ready batch can be started.`,
       )
     }
-    const started = await holdAndRun(tx, row)
+    const started = await holdAndRun(tx, row, pipeline.scorers.current.version)
     if (started.kind === 'short') {
       throw new Problem(
         'payment_required',
@@ -50,8 +50,9 @@ export type Started =
 /**
  * Holds a list's credits, makes its tasks and moves it to `running`, all in the caller's transaction: the
  * one hold of decision 13, of which each chunk settles its own and the end releases the rest.
+ * @param weights version of the weights that every score of the batch is made by from now on
  */
-export async function holdAndRun(tx: Tx, row: BatchRow): Promise<Started> {
+export async function holdAndRun(tx: Tx, row: BatchRow, weights: string): Promise<Started> {
   const live = row.mode === 'live'
   if (live && row.credits_estimate > 0) {
     const held = await hold(tx, {
@@ -69,6 +70,7 @@ export async function holdAndRun(tx: Tx, row: BatchRow): Promise<Started> {
   })
   const running = await moveBatch(tx, row.id, 'running', {
     credits_held: live ? row.credits_estimate : 0,
+    weights,
     error: null,
   })
   if (running === undefined) throw new Error(`batch ${row.id} left ${row.status} under its lock`)

@@ -50,6 +50,7 @@ export function batchViewOf(
     verdicts: Object.fromEntries(
       verdictNames(row.product).map((name, at) => [name, sums.verdicts[at] ?? 0]),
     ),
+    weights: row.weights,
     credits: {
       estimate: row.credits_estimate,
       held: HOLDING.includes(row.status)

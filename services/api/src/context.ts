@@ -1,14 +1,15 @@
 import type { Memory } from '@plumbline/contract/engine'
-import type { FraudScorer } from '@plumbline/contract/score'
+import type { Scorer } from '@plumbline/contract/score'
 import type { Db } from '@plumbline/db/database'
 import { isKeyHeld } from '@plumbline/db/idempotency'
-import { createFraudScorer } from '@plumbline/engines/score/score'
+import { createScorer } from '@plumbline/engines/score/score'
 import { loadWeights } from '@plumbline/engines/score/weights'
 import { createMetering, type Metering } from '@plumbline/metering/metering'
 import { openConnections, type Connections } from '@plumbline/pipeline/connections'
 import { createInstallationKey } from '@plumbline/pipeline/installation-key'
 import { listLimits } from '@plumbline/pipeline/intake/limits'
 import { DEFAULT_LIMITS, type Pipeline } from '@plumbline/pipeline/pipeline'
+import { openScorers } from '@plumbline/pipeline/scorers'
 import { refuseForeignStore } from '@plumbline/pipeline/sweep-store'
 import { createLiveCaller, type LiveCaller } from '@plumbline/queue/live'
 import { createLocalLimiter } from '@plumbline/queue/local-limiter'
@@ -38,7 +39,8 @@ export interface Context extends AsyncDisposable {
   readonly pipeline: Pipeline
   /** What the workers know together. */
   readonly memory: Memory
-  readonly scoreFraud: FraudScorer
+  /** By the weights of this process, for single calls. */
+  readonly scorer: Scorer
   readonly gate: Gate
   readonly once: OnceStore
   readonly startUp: StartUp
@@ -69,7 +71,8 @@ export async function openContext(
     }),
   )
   const { db, queue } = connections
-  const scoreFraud = createFraudScorer(await loadWeights(settings.SCORE_WEIGHTS_FILE))
+  const weights = await loadWeights(settings.SCORE_WEIGHTS_FILE)
+  const scorers = await openScorers(db, weights, createScorer)
   const { storage, scratchDir } = await openFiles({
     url: settings.FILES_URL,
     dataDir: settings.DATA_DIR,
@@ -91,7 +94,7 @@ export async function openContext(
     queue,
     storage,
     installationKey,
-    scoreFraud,
+    scorers,
     scratchDir,
     limits: limitsOf(settings),
     log,
@@ -112,7 +115,7 @@ export async function openContext(
     live,
     pipeline,
     memory: connections.memory,
-    scoreFraud,
+    scorer: scorers.current,
     gate,
     once,
     startUp,

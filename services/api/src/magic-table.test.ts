@@ -1,12 +1,12 @@
 import { magicValues } from '@plumbline/contract/magic'
 import { CHECKS } from '@plumbline/contract/products'
 import { RESULTS } from '@plumbline/contract/results'
-import { createFraudScorer } from '@plumbline/engines/score/score'
+import { createScorer } from '@plumbline/engines/score/score'
 import { packagedWeights } from '@plumbline/engines/score/weights'
 import { expect, test } from 'vitest'
 import { testKeysText } from './magic-table.ts'
 
-const text = testKeysText(createFraudScorer(packagedWeights()))
+const text = testKeysText(createScorer(packagedWeights()))
 
 function rowOf(value: string): string {
   return text.split('\n').find((line) => line.startsWith(`| \`${value}\` `)) ?? ''

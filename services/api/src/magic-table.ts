@@ -3,19 +3,19 @@ import { MAGIC_FAULTS, type MagicFault } from '@plumbline/contract/magic-values'
 import type { Outcome } from '@plumbline/contract/outcome'
 import { PROBLEMS } from '@plumbline/contract/problem'
 import { CHECKS, PRODUCT_PLANS, type Check, type Product } from '@plumbline/contract/products'
-import type { FraudScorer } from '@plumbline/contract/score'
+import type { Scorer } from '@plumbline/contract/score'
 import { assembleResult } from '@plumbline/pipeline/assemble'
 
 /**
  * What the reference says of test keys: every magic value with what it answers, read off the answers
  * themselves. Markdown.
  */
-export function testKeysText(scoreFraud: FraudScorer): string {
+export function testKeysText(scorer: Scorer): string {
   return [
     'A test key answers from the values below, asks nobody and takes no credits; any other value gets the good verdict, that of the first row (an email that is no address at all that of `invalid_syntax`).',
     'A row has the status and reason that `explain` gives, and the fields of the answer that differ from the first row; a field that names what was sent is as it was sent. In a bundle each part answers by its own value.',
     'A value that stands for a refusal refuses the whole call; in a list its row, also in a bundle, ends with status `error` and is not charged.',
-    ...CHECKS.map((check) => tableOf(check, scoreFraud)),
+    ...CHECKS.map((check) => tableOf(check, scorer)),
   ].join('\n\n')
 }
 
@@ -27,13 +27,13 @@ const SHOWN: Readonly<Record<Check, readonly Product[]>> = {
   domain: ['domain'],
 }
 
-function tableOf(check: Check, scoreFraud: FraudScorer): string {
+function tableOf(check: Check, scorer: Scorer): string {
   const products = SHOWN[check]
   const values = magicValues(check)
   const [good] = values
   if (good === undefined) throw new Error(`no magic value for ${check}`)
   const fieldsOf = (product: Product, { value }: MagicValue): Fields =>
-    fieldsIn(product, check, value, scoreFraud)
+    fieldsIn(product, check, value, scorer)
   const line = (row: MagicValue): string => {
     const cells = products.map((product) => {
       if (row.fault !== null) return ''
@@ -65,10 +65,10 @@ const ECHOES: ReadonlySet<string> = new Set([
   'credits_used',
 ])
 
-function fieldsIn(product: Product, check: Check, value: string, scoreFraud: FraudScorer): Fields {
+function fieldsIn(product: Product, check: Check, value: string, scorer: Scorer): Fields {
   const outcomes = { [check]: outcomeOf(check, value, product) }
   const entries: readonly [string, unknown][] = Object.entries(
-    assembleResult(product, outcomes, scoreFraud),
+    assembleResult(product, outcomes, scorer),
   )
   return new Map(entries.filter(([name, field]) => !ECHOES.has(name) || field === null))
 }

@@ -29,6 +29,7 @@ function batchAt(status: BatchView['status'], done: number): BatchView {
     mapping: {},
     rows: { ...none, done },
     verdicts: {},
+    weights: null,
     credits: { estimate: 4, held: 4, used: done, released: 0 },
     progress: done / 4,
     eta_seconds: null,

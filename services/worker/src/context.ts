@@ -1,11 +1,12 @@
 import { loadWeights } from '@plumbline/engines/score/weights'
-import { createFraudScorer } from '@plumbline/engines/score/score'
+import { createScorer } from '@plumbline/engines/score/score'
 import { openConnections, type Connections } from '@plumbline/pipeline/connections'
 import { createInstallationKey } from '@plumbline/pipeline/installation-key'
 import { listLimits } from '@plumbline/pipeline/intake/limits'
 import { DEFAULT_LIMITS, type Pipeline } from '@plumbline/pipeline/pipeline'
 import { refuseForeignStore } from '@plumbline/pipeline/sweep-store'
 import { readInstallationKey } from '@plumbline/runtime/installation-key'
+import { openScorers } from '@plumbline/pipeline/scorers'
 import type { Log } from '@plumbline/runtime/log'
 import { openFiles } from '@plumbline/storage/open'
 import { slotsOf, type WorkerSettings } from './settings.ts'
@@ -42,12 +43,13 @@ export async function openContext(
     dataDir: settings.DATA_DIR,
   })
   stack.use(storage)
+  const weights = await loadWeights(settings.SCORE_WEIGHTS_FILE)
   const pipeline: Pipeline = {
     db: connections.db,
     queue: connections.queue,
     storage,
     installationKey,
-    scoreFraud: createFraudScorer(await loadWeights(settings.SCORE_WEIGHTS_FILE)),
+    scorers: await openScorers(connections.db, weights, createScorer),
     scratchDir,
     limits: limitsOf(settings),
     log,

@@ -14,8 +14,6 @@ import { fetchBounded } from '@plumbline/engines/net/http'
 import { createResolver, type Resolver } from '@plumbline/engines/net/resolver'
 import { rootFault } from '@plumbline/engines/net/root'
 import { createPhoneEngine } from '@plumbline/engines/phone/engine'
-import { riskOf } from '@plumbline/engines/score/score'
-import { loadWeights } from '@plumbline/engines/score/weights'
 import type { WorkerContext } from './context.ts'
 import {
   followedDomainLists,
@@ -165,13 +163,11 @@ async function openIp(
   { settings, log }: WorkerContext,
   { resolver }: Outside,
 ): Promise<Engine<'ip'>> {
-  const weights = await loadWeights(settings.SCORE_WEIGHTS_FILE)
   const zones = settings.IP_DNS_LISTS
   return await createIpEngine({
     cityDb: settings.IP_CITY_DB,
     asnDb: settings.IP_ASN_DB,
     listsDir: await listsDir(settings),
-    riskOf: (signals) => riskOf(signals, weights),
     ...(zones.length === 0 ? {} : { dnsLists: { ...dnsListsIn(zones), resolver } }),
     log,
   })
@@ -183,7 +179,6 @@ async function openDomain(
   stack: AsyncDisposableStack,
 ): Promise<Engine<'domain'>> {
   const lists = stack.use(await followLists(await listsDir(settings), loadDomainLists, log))
-  const weights = await loadWeights(settings.SCORE_WEIGHTS_FILE)
   return createDomainEngine({
     ...outside,
     memory: connections.memory,
@@ -197,7 +192,6 @@ async function openDomain(
     nameServerPort: settings.NAME_SERVER_PORT,
     registryPerSecond: settings.REGISTRY_QUERIES_PER_SECOND,
     readPages: settings.PARKED_PAGES,
-    riskOf: (signals) => riskOf(signals, weights),
     log,
   })
 }

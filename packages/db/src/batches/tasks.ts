@@ -181,6 +181,8 @@ export interface ClaimedTask {
   readonly chargeUnknown: boolean
   /** Whether the results tell how answers are known. */
   readonly explain: boolean
+  /** Version of the weights that the batch is scored by. */
+  readonly weights: string | null
   /** The chunk's subjects of every check, compressed. */
   readonly subjects: Buffer
 }
@@ -209,6 +211,7 @@ export async function claimTask(
     product: Product
     charge_unknown: boolean
     explain: boolean
+    weights: string | null
     subjects: Buffer
   }>({
     name: 'tasks.claim',
@@ -221,7 +224,7 @@ export async function claimTask(
         and c.batch_id = t.batch_id and c.no = t.chunk_no
       returning t.lease, t.batch_id, t.account_id, t.mode, t.check_kind, t.depth, t.chunk_no,
         t.indexes, t.states, t.attempts, b.status = 'canceling' as canceling, b.product, b.charge_unknown,
-        b.explain, c.subjects`,
+        b.explain, b.weights, c.subjects`,
     values: [task.taskId, task.lease, leaseMs],
   })
   const row = rows[0]
@@ -242,6 +245,7 @@ export async function claimTask(
     product: row.product,
     chargeUnknown: row.charge_unknown,
     explain: row.explain,
+    weights: row.weights,
     subjects: row.subjects,
   }
 }

@@ -45,6 +45,7 @@ export interface BatchesTable {
   rows_refused: Generated<number>
   rows_duplicate: Generated<number>
   rows_billable: Generated<number>
+  weights: Generated<string | null>
   credits_estimate: Generated<number>
   credits_held: Generated<number>
   credits_released: Generated<number>

@@ -80,7 +80,6 @@ export async function startWorld(world: World): Promise<Fixture> {
       }),
       memory,
       limiter: createOpenLimiter(),
-      riskOf: (signals) => Math.min(100, signals.length),
       log: SILENT,
       disposable: { has: (name) => name === 'throwaway.com' },
       parkingNs: { has: (name) => name.endsWith('parking.test') },

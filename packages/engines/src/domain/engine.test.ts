@@ -27,7 +27,6 @@ test('a registered, healthy name is answered with every fact', async () => {
     dmarcFound: true,
     disposable: false,
     parked: false,
-    safetyScore: 100,
     signals: [],
   })
   expect(evidence).toMatchObject({

@@ -1,5 +1,4 @@
 import type { Engine, EngineHealth, Limiter, Memory } from '@plumbline/contract/engine'
-import type { RiskScorer } from '@plumbline/contract/score'
 import type { Egress } from '../net/egress.ts'
 import type { Resolver } from '../net/resolver.ts'
 import { createManners } from './manners.ts'
@@ -25,7 +24,6 @@ export interface DomainEngineOptions extends Sharing {
   readonly egress: Egress
   readonly memory: Memory
   readonly limiter: Limiter
-  readonly riskOf: RiskScorer
   readonly log: EngineLog
   readonly disposable: { has(domain: string): boolean }
   readonly parkingNs: ParkingLists['names']
@@ -103,7 +101,6 @@ export function createDomainEngine(options: DomainEngineOptions): Engine<'domain
     ...net,
     registry,
     clock,
-    riskOf: options.riskOf,
     disposable: options.disposable,
     parking: { names: options.parkingNs, addresses: options.parkingIp },
     nameServerPort: options.nameServerPort ?? 53,

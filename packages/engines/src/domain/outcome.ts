@@ -1,5 +1,4 @@
 import type { DomainFacts, Json, Outcome } from '@plumbline/contract/outcome'
-import type { RiskScorer } from '@plumbline/contract/score'
 import type { DnsFacts } from './dns-facts.ts'
 import type { MailPolicy } from './mail-policy.ts'
 import type { BadName, DomainName } from './name.ts'
@@ -54,7 +53,6 @@ const DAY_MS = 86_400_000
 export function domainOutcome(
   subject: string,
   found: DomainFindings,
-  riskOf: RiskScorer,
   stamp: Stamp,
 ): Outcome<'domain'> {
   const { registration, dns, mail } = found
@@ -82,7 +80,6 @@ export function domainOutcome(
     dmarcFound: mail.dmarcFound,
     disposable: found.disposable,
     parked: found.parked.parked,
-    safetyScore: 100 - riskOf(signals),
     signals,
   }
   return {
@@ -98,13 +95,7 @@ export function domainOutcome(
 }
 
 /** The outcome of a text that is no name to be registered: answered, with the fault as evidence. */
-export function badNameOutcome(
-  subject: string,
-  bad: BadName,
-  riskOf: RiskScorer,
-  stamp: Stamp,
-): Outcome<'domain'> {
-  const signals = [unregisteredSignal()]
+export function badNameOutcome(subject: string, bad: BadName, stamp: Stamp): Outcome<'domain'> {
   return {
     kind: 'outcome',
     status: 'answered',
@@ -123,8 +114,7 @@ export function badNameOutcome(
       dmarcFound: false,
       disposable: false,
       parked: false,
-      safetyScore: 100 - riskOf(signals),
-      signals,
+      signals: [unregisteredSignal()],
     },
     evidence: { fault: bad.fault },
     cached: false,

@@ -1,6 +1,5 @@
 import type { EngineRequest } from '@plumbline/contract/engine'
 import type { Answer, Json, Later } from '@plumbline/contract/outcome'
-import type { RiskScorer } from '@plumbline/contract/score'
 import type { Egress } from '../net/egress.ts'
 import type { Resolver } from '../net/resolver.ts'
 import { lookUpDns } from './dns-facts.ts'
@@ -24,7 +23,6 @@ export interface RunContext {
   readonly resolver: Resolver
   readonly egress: Egress
   readonly clock: () => Date
-  readonly riskOf: RiskScorer
   readonly disposable: { has(domain: string): boolean }
   readonly parking: ParkingLists
   readonly nameServerPort: number
@@ -103,7 +101,7 @@ async function answerOne(
 ): Promise<Answer<'domain'>> {
   const subject = request.subjects[index] ?? ''
   const name = readName(subject)
-  if (name.kind === 'bad') return badNameOutcome(subject, name, work.riskOf, stamp())
+  if (name.kind === 'bad') return badNameOutcome(subject, name, stamp())
   const throttles = throttlesOf(request.states?.[index])
   const turn: Turn = { lane: request.lane, signal: request.signal }
   const found = await once(shared.names, name.ascii, () => {
@@ -112,7 +110,7 @@ async function answerOne(
     return findOut(work, name, registering, turn, throttles >= MAX_THROTTLES)
   })
   if (found.kind === 'later') return laterOf(found, throttles)
-  return domainOutcome(subject, found.findings, work.riskOf, stamp())
+  return domainOutcome(subject, found.findings, stamp())
 }
 
 async function findOut(

@@ -1,7 +1,6 @@
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { EngineHealth } from '@plumbline/contract/engine'
-import type { RiskScorer } from '@plumbline/contract/score'
 import { loadAsns, loadRanges, stampOf } from '../lists/load.ts'
 import { loadRangesApart } from '../lists/load-apart.ts'
 import { buildRanges, type RangeList } from '../lists/ranges.ts'
@@ -27,7 +26,6 @@ export interface IpDataOptions {
   readonly asnDb?: string | undefined
   /** Folder of lists and databases over the packaged ones; null: packaged alone. */
   readonly listsDir: string | null
-  readonly riskOf: RiskScorer
 }
 
 /** IP data that follows its files. */
@@ -44,7 +42,7 @@ export interface IpDataStore {
  * installed is only missing.
  */
 export async function loadIpData(options: IpDataOptions): Promise<IpDataStore> {
-  const { listsDir, riskOf } = options
+  const { listsDir } = options
   const [lists, city, ...set] = await Promise.all([
     follow(
       () => stampOf(listsDir),
@@ -69,7 +67,6 @@ export async function loadIpData(options: IpDataOptions): Promise<IpDataStore> {
   const fixed = {
     judge: createRoutabilityJudge(),
     countries: createCountryNames(),
-    riskOf,
   }
   const assemble = (): IpData => ({
     ...fixed,

@@ -73,7 +73,6 @@ test('an engine asks the zones that the operator names, and never about private 
     cityDb: '',
     asnDb: '',
     listsDir: null,
-    riskOf: (signals) => signals.length,
     dnsLists: {
       ...dnsListsIn(['zen.example.', 'DNSEL.torproject.org']),
       resolver: resolverOf(zones, asked),
@@ -90,7 +89,7 @@ test('an engine asks the zones that the operator names, and never about private 
     signal: new AbortController().signal,
   })
   expect(answers).toMatchObject([
-    { facts: { ip: '5.2.3.4', isTor: true, threatScore: 1 } },
+    { facts: { ip: '5.2.3.4', isTor: true, signals: [{ code: 'tor' }] } },
     { facts: { ip: '5.2.3.5', isTor: false, signals: [{ code: 'dnsbl' }] } },
     { facts: { ip: '10.0.0.1', valid: false } },
     { facts: { ip: '8.8.8.8', signals: [] } },

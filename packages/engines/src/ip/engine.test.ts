@@ -1,7 +1,6 @@
 import { mkdtemp, readFile, rename, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { Signal } from '@plumbline/contract/outcome'
 import { expect, test } from 'vitest'
 import { loadIpData } from './data.ts'
 import { createIpEngine } from './engine.ts'
@@ -13,9 +12,6 @@ const OSLO = {
   city: { names: { en: 'Oslo' } },
   location: { latitude: 59.9, longitude: 10.7 },
 }
-
-/** A scorer that can be read back: tens by the number of signals. */
-const countSignals = (signals: readonly Signal[]): number => Math.min(100, signals.length * 10)
 
 async function folder(files: Readonly<Record<string, string | Buffer>>): Promise<string> {
   const dir = await mkdtemp(join(tmpdir(), 'ip-'))
@@ -29,7 +25,7 @@ async function dataOf(
 ): Promise<Awaited<ReturnType<typeof loadIpData>>> {
   const dir = await folder({ ...lists, 'city.mmdb': buildMmdb(records) })
   const cityDb = join(dir, 'city.mmdb')
-  return loadIpData({ cityDb, asnDb: cityDb, listsDir: dir, riskOf: countSignals })
+  return loadIpData({ cityDb, asnDb: cityDb, listsDir: dir })
 }
 
 test('a located address has its place, and the time zone of its coordinates', async () => {
@@ -43,7 +39,6 @@ test('a located address has its place, and the time zone of its coordinates', as
       countryCode: 'NO',
       city: 'Oslo',
       timezone: 'Europe/Oslo',
-      threatScore: 0,
       signals: [],
     },
     evidence: {
@@ -89,7 +84,7 @@ test('each flag names its list and the age of the list', async () => {
       ],
     },
   })
-  expect(lookupIp(current, '5.2.2.3').facts).toMatchObject({ isVpn: false, threatScore: 0 })
+  expect(lookupIp(current, '5.2.2.3').facts).toMatchObject({ isVpn: false, signals: [] })
 })
 
 test('a private relay is neither VPN, proxy nor data centre', async () => {
@@ -178,7 +173,7 @@ test('whatever way a database breaks, the old one answers and health says so', a
 test('a database that was set and is broken stops the start, and says which', async () => {
   const dir = await folder({ 'broken.mmdb': 'nothing' })
   const cityDb = join(dir, 'broken.mmdb')
-  await expect(loadIpData({ cityDb, listsDir: null, riskOf: countSignals })).rejects.toThrow(cityDb)
+  await expect(loadIpData({ cityDb, listsDir: null })).rejects.toThrow(cityDb)
 })
 
 test('answers stand in the order of the subjects, and an ended run answers timeout', async () => {
@@ -189,7 +184,6 @@ test('answers stand in the order of the subjects, and an ended run answers timeo
     cityDb,
     asnDb: cityDb,
     listsDir: null,
-    riskOf: countSignals,
     log,
   })
   const subjects = ['5.1.2.3', '10.0.0.1', '6.6.6.6']

@@ -153,7 +153,6 @@ function timedOut(subject: string): Outcome<'ip'> {
       isTor: null,
       isDatacenter: null,
       isRelay: null,
-      threatScore: 0,
       signals: [],
     },
     evidence: {},

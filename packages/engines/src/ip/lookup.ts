@@ -1,6 +1,5 @@
 import type { IpFacts, Json, Signal } from '@plumbline/contract/outcome'
 import type { Reason } from '@plumbline/contract/reasons'
-import type { RiskScorer } from '@plumbline/contract/score'
 import timezoneAt from 'tz-lookup'
 import { type AddressBytes, formatAddress, parseAddress } from './address.ts'
 import type { AsnEntry } from './asn-table.ts'
@@ -20,7 +19,6 @@ export interface IpData {
   readonly lists: IpLists
   readonly judge: RoutabilityJudge
   readonly countries: CountryNames
-  readonly riskOf: RiskScorer
 }
 
 /** What a lookup came to: the parts of an outcome that do not depend on the clock. */
@@ -145,7 +143,6 @@ function factsOf(
     isTor: flags.isTor,
     isDatacenter: flags.isDatacenter,
     isRelay: flags.isRelay,
-    threatScore: data.riskOf(signals),
     signals,
   }
 }

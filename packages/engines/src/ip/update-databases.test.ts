@@ -104,7 +104,7 @@ async function listening(server: Server): Promise<number> {
 }
 
 async function cityOf(dir: string, text: string): Promise<string | null | undefined> {
-  const store = await loadIpData({ listsDir: dir, asnDb: '', riskOf: () => 0 })
+  const store = await loadIpData({ listsDir: dir, asnDb: '' })
   const address = parseAddress(text)
   return address === null ? null : store.current.databases[0]?.find(address)?.city
 }
@@ -126,7 +126,7 @@ test('the files of the month are put in place, and lookups read them instead of 
   expect(await readVersions(mirror.dir)).toMatchObject({
     [UPDATED_FILES.city]: { date: '2026-05-28', count: 15 },
   })
-  const store = await loadIpData({ listsDir: mirror.dir, riskOf: () => 0 })
+  const store = await loadIpData({ listsDir: mirror.dir })
   expect(store.current.databases.map(({ path }) => path)).toEqual([
     join(mirror.dir, UPDATED_FILES.city),
     join(mirror.dir, UPDATED_FILES.asn),
@@ -192,7 +192,7 @@ test('a file that broke on disk or is gone is fetched again', async () => {
 test('a worker reads the packaged data where the updated file broke on disk, and says so', async () => {
   const dir = await mkdtemp(join(tmpdir(), 'databases-'))
   await writeFile(join(dir, UPDATED_FILES.city), GOOD.subarray(0, 400))
-  const store = await loadIpData({ listsDir: dir, asnDb: '', riskOf: () => 0 })
+  const store = await loadIpData({ listsDir: dir, asnDb: '' })
   expect(store.current.databases.some(({ path }) => path.startsWith(dir))).toBe(false)
   expect(store.health()).toMatchObject([
     {},

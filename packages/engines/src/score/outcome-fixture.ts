@@ -6,10 +6,6 @@ import type {
   PhoneFacts,
   Signal,
 } from '@plumbline/contract/outcome'
-import { riskOf } from './score.ts'
-import { packagedWeights } from './weights.ts'
-
-const weights = packagedWeights()
 
 const around = {
   kind: 'outcome',
@@ -96,7 +92,6 @@ export function ip(signals: readonly Signal[] = [], facts: Partial<IpFacts> = {}
     isTor: signals.some(({ code }) => code === 'tor'),
     isDatacenter: signals.some(({ code }) => code === 'datacenter'),
     isRelay: false,
-    threatScore: riskOf(signals, weights),
     signals,
   }
   return { ...around, status: 'answered', reason: 'located', facts: { ...plain, ...facts } }
@@ -121,7 +116,6 @@ export function domain(
     dmarcFound: true,
     disposable: false,
     parked: false,
-    safetyScore: 100 - riskOf(signals, weights),
     signals,
   }
   return { ...around, status: 'answered', reason: 'registered', facts: { ...plain, ...facts } }

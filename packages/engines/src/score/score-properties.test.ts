@@ -1,12 +1,12 @@
 import type { Outcomes } from '@plumbline/contract/score'
 import { describe, expect, it } from 'vitest'
 import { domain, email, ip, phone } from './outcome-fixture.ts'
-import { createFraudScorer } from './score.ts'
+import { createScorer } from './score.ts'
 import { ageSignal, riskSignal, threatSignal } from './signal.ts'
 import { packagedWeights } from './weights.ts'
 
 const weights = packagedWeights()
-const scorer = createFraudScorer(weights)
+const scorer = createScorer(weights).fraud
 
 const vpn = riskSignal('ip.anonymity', 'vpn')
 const tor = riskSignal('ip.anonymity', 'tor')
@@ -69,7 +69,7 @@ describe('100,000 random records', { timeout: 60_000 }, () => {
         const levels = draw(random)
         const place = Math.floor(random() * levels.length)
         const worse = levels.with(place, (levels[place] ?? 0) + 1)
-        const score = createFraudScorer(own)
+        const score = createScorer(own).fraud
         expect(score(build(worse)).score).toBeGreaterThanOrEqual(score(build(levels)).score)
       }
     }

@@ -4,12 +4,12 @@ import type { Outcomes } from '@plumbline/contract/score'
 import { describe, expect, it } from 'vitest'
 import { domain, email, ip, phone } from './outcome-fixture.ts'
 import { looksRandom } from './random-local.ts'
-import { createFraudScorer, riskOf } from './score.ts'
+import { createScorer, riskOf } from './score.ts'
 import { ageSignal, riskSignal, threatSignal } from './signal.ts'
 import { overlayWeights, packagedWeights } from './weights.ts'
 
 const weights = packagedWeights()
-const scorer = createFraudScorer(weights)
+const scorer = createScorer(weights).fraud
 
 function aged(days: number, name = 'firm.example'): Outcome<'domain'> {
   const signal = ageSignal(days)
@@ -115,11 +115,30 @@ it('an unknown part is neutral and stands in the coverage', () => {
   expect(modelVersion).toBe(weights.version)
 })
 
-it('a signal that the table does not have is a bug', () => {
-  expect(() => riskOf([{ group: 'ip.anonymity', code: 'toString' }], weights)).toThrow(
-    'the weights table has no row ip.anonymity.toString',
-  )
-  expect(() => riskOf([{ group: '__proto__', code: 'x' }], weights)).toThrow('no row')
+it('a signal of another version of the program weighs nothing where the table does not have it', () => {
+  const newer = { group: 'ip.anonymity', code: 'toString' }
+  expect(riskOf([newer, { group: '__proto__', code: 'x' }], weights)).toBe(0)
+  const { score, reasons } = scorer({ ip: ip([vpn, newer]) })
+  expect([score, reasons.map(({ code }) => code)]).toEqual([45, ['vpn']])
+})
+
+describe('the version of a table', () => {
+  const own = (rows: string): string =>
+    overlayWeights(`{"version":"acme-1","groups":{"ip.anonymity":${rows}}}`, 'own.json').version
+
+  it('is another one where anything of it is, though its name is the same', () => {
+    const versions = [
+      '{}',
+      '{"vpn":10}',
+      '{"vpn":11}',
+      '{"vpn":{"weight":11,"reason":"ours"}}',
+    ].map(own)
+    expect(new Set(versions).size).toBe(4)
+  })
+
+  it('does not depend on the order of its rows', () => {
+    expect(own('{"vpn":10,"tor":9}')).toBe(own('{"tor":9,"vpn":10}'))
+  })
 })
 
 it('every code stands once for a part, so that a reason names one row', () => {
@@ -180,7 +199,7 @@ describe('an operator file', () => {
     expect(riskOf([tor], own)).toBe(80)
     expect(riskOf([proxy], own)).toBe(62)
     expect(riskOf([vpn], weights)).toBe(45)
-    expect(createFraudScorer(own)({}).modelVersion).toBe('acme-1')
+    expect(createScorer(own).fraud({}).modelVersion).toMatch(/^acme-1\+[0-9a-f]{12}$/)
   })
 
   it('is refused with every fault at once', () => {

@@ -1,20 +1,14 @@
 import type { Signal } from '@plumbline/contract/outcome'
 import { CHECKS } from '@plumbline/contract/products'
-import type {
-  BareOutcomes,
-  FraudScorer,
-  RiskScorer,
-  Score,
-  ScoreReason,
-} from '@plumbline/contract/score'
+import type { BareOutcomes, Score, Scorer, ScoreReason, Weights } from '@plumbline/contract/score'
 import { gatherEvidence, type Evidence } from './evidence.ts'
-import type { Weights } from './weights.ts'
 
 /**
  * The risk of one subject, 0 to 100: 100 x (1 - product over groups of (1 - strongest weight)).
  *
- * Does not depend on the order of the signals, and another signal never lowers it. Throws on a
- * signal that the table does not have. Source: decision 30.
+ * Does not depend on the order of the signals, and another signal never lowers it. A signal that the
+ * table does not have weighs nothing: it was found out by a program of another version than the table
+ * is of. Source: decision 30.
  */
 export function riskOf(signals: readonly Signal[], weights: Weights): number {
   const strongest = new Map<string, number>()
@@ -25,16 +19,16 @@ export function riskOf(signals: readonly Signal[], weights: Weights): number {
   return scoreOf([...strongest])
 }
 
-/** `riskOf` with its weights, as the engines take it. */
-export function createRiskScorer(weights: Weights): RiskScorer {
-  return (signals) => riskOf(signals, weights)
+/** Every score by these weights. */
+export function createScorer(weights: Weights): Scorer {
+  return {
+    version: weights.version,
+    fraud: (outcomes) => fraudScore(outcomes, weights),
+    risk: (signals) => riskOf(signals, weights),
+  }
 }
 
 /** The composite score over the parts of a record, with reasons that add up to it. */
-export function createFraudScorer(weights: Weights): FraudScorer {
-  return (outcomes) => fraudScore(outcomes, weights)
-}
-
 function fraudScore(outcomes: BareOutcomes, weights: Weights): Score {
   const weighed = gatherEvidence(outcomes)
     .map((evidence) => ({ ...evidence, weight: weightOf(evidence.signal, weights) }))
@@ -106,8 +100,7 @@ function shareOut(
 function weightOf({ group, code }: Signal, weights: Weights): number {
   const rows = Object.hasOwn(weights.groups, group) ? weights.groups[group] : undefined
   const row = rows !== undefined && Object.hasOwn(rows, code) ? rows[code] : undefined
-  if (row === undefined) throw new Error(`the weights table has no row ${group}.${code}`)
-  return row.weight
+  return row?.weight ?? 0
 }
 
 function compareNames(a: Evidence, b: Evidence): number {

@@ -1,4 +1,6 @@
+import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
+import type { WeightRow, Weights } from '@plumbline/contract/score'
 import packaged from './weights.json' with { type: 'json' }
 
 type Packaged = (typeof packaged)['groups']
@@ -9,20 +11,6 @@ export type SignalGroup = keyof Packaged
 /** The codes of a group. */
 export type SignalCode<G extends SignalGroup> = keyof Packaged[G] & string
 
-/** One row of the table: the weight is the score if this were the only evidence. */
-export interface WeightRow {
-  /** 0 to 99; 0 switches the signal off. */
-  readonly weight: number
-  readonly reason: string
-}
-
-/** The published weights: by group, then by code. */
-export interface Weights {
-  /** Goes into every score, so that a score can be explained later. */
-  readonly version: string
-  readonly groups: Readonly<Record<string, Readonly<Record<string, WeightRow>>>>
-}
-
 /** A weight of 100 would make certainty of one signal and hide all others. */
 const MAX_WEIGHT = 99
 
@@ -30,7 +18,26 @@ const MAX_FILE_BYTES = 1_048_576
 
 /** The weights that come with the product. They are priors from published systems, not fitted. */
 export function packagedWeights(): Weights {
-  return packaged
+  return versioned(packaged.version, packaged.groups)
+}
+
+/** Digits of a digest in a version: enough that no two tables of one name meet by chance. */
+const DIGEST_DIGITS = 12
+
+/**
+ * A table under the version that its content gives: a name, which people give and may give twice, and a
+ * digest of the rows in a fixed order.
+ */
+function versioned(name: string, groups: Weights['groups']): Weights {
+  const rows = Object.entries(groups)
+    .flatMap(([group, codes]) =>
+      Object.entries(codes).map(([code, { weight, reason }]) =>
+        JSON.stringify([group, code, weight, reason]),
+      ),
+    )
+    .toSorted()
+  const digest = createHash('sha256').update(rows.join('\n')).digest('hex')
+  return { version: `${name}+${digest.slice(0, DIGEST_DIGITS)}`, groups }
 }
 
 /**
@@ -40,7 +47,7 @@ export function packagedWeights(): Weights {
  * row may be a number alone. Throws one error that names every fault of the file.
  */
 export async function loadWeights(path: string | undefined): Promise<Weights> {
-  if (path === undefined) return packaged
+  if (path === undefined) return packagedWeights()
   const text = await readFile(path, 'utf8')
   return overlayWeights(text, path)
 }
@@ -70,7 +77,7 @@ export function overlayWeights(text: string, name: string): Weights {
   if (faults.length > 0) {
     throw new Error(`the weights file ${name} has ${faults.length} faults: ${faults.join('; ')}`)
   }
-  return { version: file.version, groups }
+  return versioned(file.version, groups)
 }
 
 function parseFile(
@@ -99,8 +106,8 @@ function parseFile(
     }
   }
   const version = file['version']
-  if (typeof version !== 'string' || version === '' || version.length > 64) {
-    faults.push('version is not a text of 1 to 64 characters')
+  if (typeof version !== 'string' || !/^[\x20-\x7e]{1,64}$/.test(version)) {
+    faults.push('version is not a text of 1 to 64 ASCII characters')
   } else if (version === packaged.version) {
     faults.push(`version is ${version}, which names the packaged weights`)
   }

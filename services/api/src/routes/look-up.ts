@@ -197,7 +197,7 @@ function replyOf(
   request: ProductRequest,
   outcomes: Outcomes,
 ): Reply {
-  const { result, explain } = assemble(product, outcomes, ctx.scoreFraud)
+  const { result, explain } = assemble(product, outcomes, ctx.scorer)
   return jsonReply(200, request.explain ? { ...result, explain } : result)
 }
 

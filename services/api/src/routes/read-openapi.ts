@@ -6,6 +6,6 @@ import type { Handler } from './handler.ts'
 
 /** `GET /openapi.json`: the description of every path, made from the shapes that the service reads and writes. */
 export function readOpenApi(ctx: Context): Handler {
-  const reply = jsonReply(200, openApiDocument(testKeysText(ctx.scoreFraud)))
+  const reply = jsonReply(200, openApiDocument(testKeysText(ctx.scorer)))
   return async (_req, res) => sendReply(res, reply)
 }

@@ -3,7 +3,6 @@ import { loadNames, loadRanges } from '@plumbline/engines/lists/load'
 import { findListsDir } from '@plumbline/engines/lists/place'
 import { NAME_LISTS, RANGE_LISTS } from '@plumbline/engines/lists/source'
 import { PUBLIC_SOURCES } from '@plumbline/engines/lists/sources'
-import { riskOf } from '@plumbline/engines/score/score'
 import { loadWeights } from '@plumbline/engines/score/weights'
 import type { ServicePlace } from '../service.ts'
 import { attempt, ok, trouble, type Finding } from './finding.ts'
@@ -53,15 +52,9 @@ async function lists(dir: string | null): Promise<readonly Finding[]> {
 
 async function ipData(
   dir: string | null,
-  { IP_CITY_DB, IP_ASN_DB, SCORE_WEIGHTS_FILE }: DoctorSettings,
+  { IP_CITY_DB, IP_ASN_DB }: DoctorSettings,
 ): Promise<readonly Finding[]> {
-  const table = await loadWeights(SCORE_WEIGHTS_FILE)
-  const store = await loadIpData({
-    cityDb: IP_CITY_DB,
-    asnDb: IP_ASN_DB,
-    listsDir: dir,
-    riskOf: (signals) => riskOf(signals, table),
-  })
+  const store = await loadIpData({ cityDb: IP_CITY_DB, asnDb: IP_ASN_DB, listsDir: dir })
   const rows = store.health().map((row): Finding => ({
     ...row,
     advice: row.name === 'ip lists' ? 'Run "data update".' : IP_ADVICE,

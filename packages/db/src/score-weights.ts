@@ -1,0 +1,25 @@
+import type { Weights } from '@plumbline/contract/score'
+import { sql, type Kysely } from 'kysely'
+import { jsonbText } from './jsonb.ts'
+import type { Tables } from './tables.ts'
+
+/** Keeps a table of weights for as long as a batch may name it; one that is kept already stays as it is. */
+export async function keepWeights(db: Kysely<Tables>, weights: Weights): Promise<void> {
+  await sql`
+    insert into score_weights (version, groups)
+    values (${weights.version}, ${jsonbText(weights.groups)}::jsonb)
+    on conflict (version) do nothing
+  `.execute(db)
+}
+
+/** The table of a version; undefined where no process ever had it. */
+export async function readWeights(
+  db: Kysely<Tables>,
+  version: string,
+): Promise<Weights | undefined> {
+  return await db
+    .selectFrom('score_weights')
+    .select(['version', 'groups'])
+    .where('version', '=', version)
+    .executeTakeFirst()
+}

@@ -1,0 +1,147 @@
+import { text } from 'node:stream/consumers'
+import type { Weights } from '@plumbline/contract/score'
+import { closeFinishedBatches, leaseStages } from '@plumbline/db/batches/stages'
+import { createScorer } from '@plumbline/engines/score/score'
+import { overlayWeights } from '@plumbline/engines/score/weights'
+import Papa from 'papaparse'
+import { expect, test } from 'vitest'
+import { outcomeFor } from '../../../test/support/instant-engines.ts'
+import { openTestPipeline, type TestPipeline } from '../../../test/support/pipeline.ts'
+import { runFinish } from './finish.ts'
+import { runIntake } from './intake-stage.ts'
+import type { Pipeline } from './pipeline.ts'
+import { getBatch } from './read.ts'
+import { openResults, type ResultsRequest } from './results.ts'
+import { openScorers } from './scorers.ts'
+import { startBatch } from './start.ts'
+
+const never = new AbortController().signal
+
+function weightsOf(name: string, vpn: number, noDmarc: number): Weights {
+  const groups = { 'ip.anonymity': { vpn }, 'domain.dns': { no_dmarc: noDmarc } }
+  return overlayWeights(JSON.stringify({ version: name, groups }), 'the test')
+}
+
+// An operator's two tables of one name, between two starts.
+const FIRST = weightsOf('acme', 80, 20)
+const SECOND = weightsOf('acme', 10, 1)
+
+/** Addresses that are a VPN to the instant engine, and some that are not. */
+const ADDRESSES = Array.from({ length: 40 }, (_, no) => `203.0.113.${no}`)
+const HIDDEN = ADDRESSES.filter((ip) => outcomeFor('ip', ip).facts.isVpn === true)
+const LIST = `email,ip,domain\n${ADDRESSES.map((ip) => `bob@example.com,${ip},example.com\n`).join('')}`
+
+async function withWeights(place: TestPipeline, weights: Weights): Promise<Pipeline> {
+  return {
+    ...place.pipeline,
+    scorers: await openScorers(place.pipeline.db, weights, createScorer),
+  }
+}
+
+async function resultsOf(
+  place: TestPipeline,
+  id: string,
+  wanted: Partial<ResultsRequest>,
+): Promise<string> {
+  const request = { format: 'csv', only: [], raw: false, after: 0, ...wanted } as const
+  return await text((await openResults(place.pipeline, place.owner, id, request)).stream)
+}
+
+/** The three scores and the level of every row of a CSV result. */
+function scoresIn(csv: string): unknown[] {
+  const { data } = Papa.parse<Record<string, string>>(csv, { header: true, skipEmptyLines: true })
+  return data.map((row) => ({
+    fraud: row['result.fraud_score'],
+    level: row['result.risk_level'],
+    threat: row['result.ip.threat_score'],
+    safety: row['result.domain.safety_score'],
+  }))
+}
+
+interface JsonLine {
+  result: {
+    fraud_score: number
+    risk_level: string
+    ip: { threat_score: number }
+    domain: { safety_score: number }
+    explain: { fraud_score: { model_version: string } }
+  }
+}
+
+function jsonLines(text: string): readonly JsonLine['result'][] {
+  return text
+    .split('\n')
+    .slice(0, -1)
+    .map((line) => (JSON.parse(line) as JsonLine).result)
+}
+
+function scoresInJson(lines: readonly JsonLine['result'][]): unknown[] {
+  return lines.map((result) => ({
+    fraud: String(result.fraud_score),
+    level: result.risk_level,
+    threat: String(result.ip.threat_score),
+    safety: String(result.domain.safety_score),
+  }))
+}
+
+test('every form of a result has the scores of the weights that its batch started with', async () => {
+  await using place = await openTestPipeline({ weights: SECOND, limits: { chunkRecords: 10 } })
+  const { id } = await place.submit(LIST, { product: 'fraud-signals', explain: true })
+  expect((await getBatch(place.pipeline, place.owner, id)).weights).toBeNull()
+  // Started by a process with the first weights; answered, counted, written and read with the second.
+  await runIntake(await withWeights(place, FIRST), { batchId: id, lease: 1 }, never)
+  await place.answer()
+  const running = await getBatch(place.pipeline, place.owner, id)
+  expect(running.weights).toBe(FIRST.version)
+  expect(running.verdicts).toMatchObject({ high: HIDDEN.length })
+  const whileRunning = await resultsOf(place, id, {})
+  await closeFinishedBatches(place.pipeline.db.kysely)
+  for (const stage of await leaseStages(place.pipeline.db.kysely, 1_000)) {
+    await runFinish(place.pipeline, stage, never)
+  }
+  const stored = await resultsOf(place, id, {})
+  expect(stored).toBe(whileRunning)
+  const scores = scoresIn(stored)
+  expect(HIDDEN.length).toBeGreaterThan(0)
+  expect(new Set(scores.map((row) => (row as { safety: string }).safety))).toEqual(new Set(['80']))
+  expect(scores.filter((row) => (row as { threat: string }).threat === '80')).toHaveLength(
+    HIDDEN.length,
+  )
+  expect(scoresIn(await resultsOf(place, id, { raw: true }))).toEqual(scores)
+  const high = scoresIn(await resultsOf(place, id, { only: ['high'] }))
+  expect(high).toEqual(scores.filter((row) => (row as { level: string }).level === 'high'))
+  expect(high).toHaveLength(HIDDEN.length)
+  const lines = jsonLines(await resultsOf(place, id, { format: 'ndjson' }))
+  expect(scoresInJson(lines)).toEqual(scores)
+  expect(new Set(lines.map(({ explain }) => explain.fraud_score.model_version))).toEqual(
+    new Set([FIRST.version]),
+  )
+  const rest = jsonLines(await resultsOf(place, id, { format: 'ndjson', after: 30 }))
+  expect(scoresInJson(rest)).toEqual(scores.slice(30))
+  const { verdicts, weights } = await getBatch(place.pipeline, place.owner, id)
+  expect(verdicts).toEqual({ medium: 0, ...countsOf(scores) })
+  expect(weights).toBe(FIRST.version)
+})
+
+function countsOf(scores: readonly unknown[]): Record<string, number> {
+  const counts: Record<string, number> = {}
+  for (const row of scores) {
+    const { level } = row as { level: string }
+    counts[level] = (counts[level] ?? 0) + 1
+  }
+  return counts
+}
+
+test('a batch that waits is scored by the weights of its start, not by those of its upload', async () => {
+  await using place = await openTestPipeline({ weights: FIRST })
+  const ready = await place.read(LIST, { product: 'fraud-signals', autoStart: false })
+  expect([ready.status, ready.weights]).toEqual(['ready', null])
+  const later = await withWeights(place, SECOND)
+  const started = await startBatch(later, place.owner, ready.id)
+  expect(started.weights).toBe(SECOND.version)
+})
+
+test('a version that no process ever had is not scored by another one', async () => {
+  await using place = await openTestPipeline()
+  await expect(place.pipeline.scorers.of('acme+0')).rejects.toThrow('acme+0')
+})

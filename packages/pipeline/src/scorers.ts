@@ -1,0 +1,43 @@
+import type { Scorer, Weights } from '@plumbline/contract/score'
+import type { Db } from '@plumbline/db/database'
+import { keepWeights, readWeights } from '@plumbline/db/score-weights'
+
+/** Who scores what: what begins now by the weights of this process, a batch by those that it began with. */
+export interface Scorers {
+  /** For single calls, and for batches that start now. */
+  readonly current: Scorer
+  /**
+   * That of a batch, by its row's `weights`; the current one for a batch that has none, since it never
+   * started. Never ask it within a transaction: it may take another connection.
+   */
+  of(version: string | null): Promise<Scorer>
+}
+
+/** Scorers kept at hand: versions come with operators' changes, so few are asked for at a time. */
+const MOST_KEPT = 16
+
+/** Keeps the weights of this process in the database, so that every other can score by them too. */
+export async function openScorers(
+  db: Db,
+  weights: Weights,
+  createScorer: (weights: Weights) => Scorer,
+): Promise<Scorers> {
+  await keepWeights(db.kysely, weights)
+  const current = createScorer(weights)
+  const kept = new Map<string, Scorer>()
+  return {
+    current,
+    of: async (version) => {
+      if (version === null || version === current.version) return current
+      const known = kept.get(version)
+      if (known !== undefined) return known
+      const table = await readWeights(db.kysely, version)
+      if (table === undefined) throw new Error(`no weights of version ${version} are kept`)
+      const scorer = createScorer(table)
+      const [oldest] = kept.keys()
+      if (kept.size >= MOST_KEPT && oldest !== undefined) kept.delete(oldest)
+      kept.set(version, scorer)
+      return scorer
+    },
+  }
+}
