@@ -11,6 +11,9 @@ export interface Db extends AsyncDisposable {
   readonly pool: pg.Pool
 }
 
+/** One connection of the pool, taken for several statements. */
+export type Session = pg.PoolClient
+
 /** Which database, and by how many connections. */
 export interface DatabaseOptions {
   /** `postgres://user:password@host:port/database`. */

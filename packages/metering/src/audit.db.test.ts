@@ -1,8 +1,15 @@
+import type { Tx } from '@plumbline/db/database'
 import { expect, test } from 'vitest'
-import { openMeteringContext } from '../../../test/support/metering.ts'
-import { auditLedger } from './audit.ts'
+import { openMeteringContext, type MeteringContext } from '../../../test/support/metering.ts'
+import { auditLedger, auditWhenDue } from './audit.ts'
+import { AuditLost, beginAudit, finishAudit, readLastAudit, takeOverAudit } from './audit-run.ts'
 
-test.for<[what: string, damage: string, rules: readonly string[]]>([
+const never = new AbortController().signal
+
+const LEDGER_OPEN = 'alter table credit_entries disable trigger append_only'
+
+/** What can be done to a ledger, and the rules that it breaks. */
+const DAMAGES: readonly (readonly [what: string, damage: string, rules: readonly string[]])[] = [
   [
     'a balance that was written by hand',
     'update credit_accounts set packs = packs + 1',
@@ -12,7 +19,14 @@ test.for<[what: string, damage: string, rules: readonly string[]]>([
     'an entry that took more than there was',
     `insert into credit_entries (account_id, op_key, kind, allowance_delta, packs_delta, held_delta,
        period_no) select id, 'x', 'debit', 0, -51, 0, 0 from accounts`,
-    ['balance is the sum of its entries', 'no balance was ever below zero'],
+    ['no balance was ever below zero', 'balance is the sum of its entries'],
+  ],
+  [
+    'a balance that was below zero for one entry',
+    `insert into credit_entries (account_id, op_key, kind, allowance_delta, packs_delta, held_delta,
+       period_no) select id, kind, kind, 0, delta, 0, 0 from accounts,
+       (values (1, 'debit', -51), (2, 'goodwill', 51)) as moves (no, kind, delta) order by no`,
+    ['no balance was ever below zero'],
   ],
   [
     'a hold that lost credits',
@@ -35,16 +49,192 @@ test.for<[what: string, damage: string, rules: readonly string[]]>([
     "insert into credit_unanswered (account_id, op_key) select id, 'x' from accounts",
     ['a waiting debit is in the ledger'],
   ],
-])('the audit finds %s', async ([, damage, rules]) => {
-  await using context = await openMeteringContext()
+]
+
+/** An account with a balance and an open hold. */
+async function account(context: MeteringContext): Promise<string> {
   const id = await context.account()
   await context.metering.grantGoodwill(id, 50, 'gift')
   await context.db.kysely
     .transaction()
     .execute((tx) => context.metering.hold(tx, { accountId: id, ref: 'b', credits: 20 }))
+  return id
+}
+
+/** Moves all audits back in time, as if `days` had passed since. */
+async function pass(context: MeteringContext, days: number): Promise<void> {
+  await context.db.pool.query(
+    `update ledger_audits set started_at = started_at - make_interval(days => $1),
+      finished_at = finished_at - make_interval(days => $1)`,
+    [days],
+  )
+}
+
+test.for(DAMAGES)('a whole audit finds %s', async ([, damage, rules]) => {
+  await using context = await openMeteringContext()
+  const id = await account(context)
   expect(await auditLedger(context.db)).toEqual([])
   await context.db.pool.query(damage)
   const faults = await auditLedger(context.db)
   expect(faults.map((fault) => fault.rule)).toEqual(rules)
   expect(faults.every((fault) => fault.accountId === id)).toBe(true)
+})
+
+test.for(DAMAGES)('the audit of the next day finds %s', async ([, damage, rules]) => {
+  await using context = await openMeteringContext()
+  await account(context)
+  expect(await auditWhenDue(context.db, never)).toMatchObject({ whole: true, faultCount: 0 })
+  await context.db.pool.query(damage)
+  await pass(context, 1)
+  const result = await auditWhenDue(context.db, never)
+  expect(result).toMatchObject({ whole: false, faultCount: rules.length })
+  expect(result?.examples.map((fault) => fault.rule)).toEqual(rules)
+})
+
+test('an entry that is gone is found the next day, and one that was audited by the whole audit', async () => {
+  await using context = await openMeteringContext()
+  const id = await account(context)
+  const rules = ['balance is the sum of its entries']
+  await auditWhenDue(context.db, never)
+  await context.metering.grantGoodwill(id, 7, 'late')
+  await context.db.pool.query(LEDGER_OPEN)
+  await context.db.pool.query("delete from credit_entries where op_key = 'late'")
+  await pass(context, 1)
+  const next = await auditWhenDue(context.db, never)
+  expect(next?.examples.map(({ rule }) => rule)).toEqual(rules)
+  await context.db.pool.query('update credit_accounts set packs = packs - 7')
+  expect(await auditLedger(context.db)).toEqual([])
+  await context.db.pool.query("delete from credit_entries where op_key = 'gift'")
+  await pass(context, 1)
+  expect(await auditWhenDue(context.db, never)).toMatchObject({ whole: false, faultCount: 0 })
+  await pass(context, 31)
+  const whole = await auditWhenDue(context.db, never)
+  expect(whole).toMatchObject({ whole: true })
+  expect(whole?.examples.map(({ rule }) => rule)).toContain(rules[0])
+})
+
+test('an audit is due once a day, goes on from the last audited entry, and is whole once a month', async () => {
+  await using context = await openMeteringContext()
+  const id = await account(context)
+  const first = await auditWhenDue(context.db, never)
+  expect(first).toMatchObject({ whole: true, entryCount: 3 })
+  expect(await auditWhenDue(context.db, never)).toBeUndefined()
+  await context.metering.grantGoodwill(id, 5, 'more')
+  await pass(context, 1)
+  const second = await auditWhenDue(context.db, never)
+  expect(second).toMatchObject({ whole: false, entryCount: 1, faultCount: 0 })
+  await pass(context, 31)
+  expect(await auditWhenDue(context.db, never)).toMatchObject({ whole: true, entryCount: 4 })
+})
+
+test('a fault of an entry is told until a whole audit no longer finds it', async () => {
+  await using context = await openMeteringContext()
+  await account(context)
+  await auditWhenDue(context.db, never)
+  await context.db.pool.query(DAMAGES[2]?.[1] ?? '')
+  for (let day = 0; day < 2; day++) {
+    await pass(context, 1)
+    expect(await auditWhenDue(context.db, never)).toMatchObject({ whole: false, faultCount: 1 })
+  }
+  await context.db.pool.query(LEDGER_OPEN)
+  await context.db.pool.query("delete from credit_entries where op_key in ('debit', 'goodwill')")
+  expect(await auditLedger(context.db)).toEqual([])
+  expect(await readLastAudit(context.db)).toMatchObject({ whole: true, faultCount: 0 })
+})
+
+test('sums that were damaged are made anew by a whole audit the day after', async () => {
+  await using context = await openMeteringContext()
+  await account(context)
+  await auditWhenDue(context.db, never)
+  await context.db.pool.query('update ledger_account_sums set packs = packs + 1')
+  await pass(context, 1)
+  expect(await auditWhenDue(context.db, never)).toMatchObject({ whole: false, faultCount: 1 })
+  await pass(context, 1)
+  expect(await auditWhenDue(context.db, never)).toMatchObject({ whole: true, faultCount: 0 })
+})
+
+test('an entry whose transaction ends after one with a higher number is not passed over', async () => {
+  await using context = await openMeteringContext()
+  const id = await account(context)
+  await auditWhenDue(context.db, never)
+  await pass(context, 1)
+  const late = await context.db.pool.connect()
+  await late.query('begin')
+  await late.query(`select credit_settle($1, 'b', 'b:1', 3)`, [id])
+  await context.metering.grantGoodwill(id, 5, 'after')
+  const audit = auditWhenDue(context.db, never)
+  // Not before it waits for what is open may that end.
+  await expect
+    .poll(async () => (await context.db.pool.query('select from ledger_audits')).rowCount)
+    .toBe(2)
+  await late.query('commit')
+  late.release()
+  expect(await audit).toMatchObject({ entryCount: 2, faultCount: 0 })
+  await pass(context, 1)
+  expect(await auditWhenDue(context.db, never)).toMatchObject({ entryCount: 0, faultCount: 0 })
+})
+
+test('of all processes that look, one audits', async () => {
+  await using context = await openMeteringContext()
+  await account(context)
+  const results = await Promise.all(
+    Array.from({ length: 8 }, () => auditWhenDue(context.db, never)),
+  )
+  expect(results.filter((result) => result !== undefined)).toHaveLength(1)
+})
+
+test('an audit that was broken off goes on in another process, at once where it was left', async () => {
+  await using context = await openMeteringContext()
+  await account(context)
+  await expect(auditWhenDue(context.db, AbortSignal.abort())).rejects.toThrow('abort')
+  expect(await readLastAudit(context.db)).toBeUndefined()
+  expect(await auditWhenDue(context.db, never)).toMatchObject({ id: 1, entryCount: 3 })
+})
+
+test('whoever lost an audit writes nothing of it any more', async () => {
+  await using context = await openMeteringContext()
+  const lost = await beginAudit(context.db, false)
+  if (lost === undefined) throw new Error('no audit was due')
+  expect(await takeOverAudit(context.db)).toBeUndefined()
+  await context.db.pool.query("update ledger_audits set lease_until = now() - interval '1 second'")
+  const taken = await takeOverAudit(context.db)
+  expect(taken).toMatchObject({ id: lost.id, lease: lost.lease + 1 })
+  const none = { count: 0, examples: [] }
+  await expect(finishAudit(context.db, lost, none)).rejects.toThrow(AuditLost)
+  expect(await readLastAudit(context.db)).toBeUndefined()
+})
+
+test('audits beside all moves of credits find nothing', async () => {
+  await using context = await openMeteringContext(20)
+  const { db, metering } = context
+  const ids = [await account(context), await account(context)]
+  const ended = new AbortController()
+  const atomic = <T>(move: (tx: Tx) => Promise<T>): Promise<T> =>
+    db.kysely.transaction().execute(move)
+  const move = async (accountId: string, no: number): Promise<void> => {
+    const opKey = `op-${no}`
+    const debit = await metering.debit({ accountId, opKey, credits: 1 })
+    if (debit.granted && no % 3 === 0) await metering.refund({ accountId, opKey, reason: 'x' })
+    else if (debit.granted) await metering.answered({ accountId, opKey, giveBack: 0 })
+    const ref = `hold-${no}`
+    const held = await atomic((tx) => metering.hold(tx, { accountId, ref, credits: 4 }))
+    if (!held.granted) return
+    await atomic((tx) => metering.settle(tx, { accountId, ref, opKey: `${ref}:1`, credits: 2 }))
+    await atomic((tx) => metering.release(tx, { accountId, ref, opKey: `${ref}:release` }))
+  }
+  const moves = Promise.all(
+    ids.map(async (accountId, at) => {
+      for (let no = 0; no < 60; no++) await move(accountId, at * 1_000 + no)
+    }),
+  ).finally(() => ended.abort())
+  const results: unknown[] = []
+  while (!ended.signal.aborted) {
+    results.push((await auditWhenDue(db, never))?.examples)
+    await pass(context, 1)
+  }
+  await moves
+  expect(results.flat()).toEqual([])
+  expect(await auditLedger(db)).toEqual([])
+  const { rows } = await db.pool.query('select ref from ledger_hold_sums')
+  expect(rows.map((row: { ref: string }) => row.ref)).toEqual(['b', 'b'])
 })

@@ -1,6 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { sweepGroups } from '@plumbline/db/batches/groups'
 import { sweepExpired } from '@plumbline/db/sweep-expired'
+import { auditWhenDue } from '@plumbline/metering/audit'
 import { rollDue, sweepUnanswered } from '@plumbline/metering/sweep'
 import { expireBatches } from './erase.ts'
 import type { Pipeline } from './pipeline.ts'
@@ -8,6 +9,9 @@ import { retryRemovals } from './remove-files.ts'
 import { sweepFiles } from './sweep-files.ts'
 
 const FILES_EVERY_MS = 30 * 60_000
+
+/** How often it is looked whether an audit of the ledger is due. */
+const AUDIT_LOOK_MS = 60_000
 
 /** Times of the sweeps. */
 export interface SweepOptions {
@@ -20,7 +24,7 @@ export interface SweepOptions {
 
 /**
  * Puts right what nobody asks for, until the signal aborts: debits that were never answered,
- * billing cycles that are over, lists past their retention, memory that has run out.
+ * billing cycles that are over, lists past their retention, memory that has run out; and audits the ledger.
  * Each is safe to run in several processes at once.
  */
 export async function runSweeps(
@@ -49,7 +53,22 @@ export async function runSweeps(
     repeat(pipeline, others, options.everyMs, signal),
     repeat(pipeline, removals, options.everyMs, signal),
     repeat(pipeline, files, FILES_EVERY_MS, signal),
+    repeat(
+      pipeline,
+      [['ledger audit', () => auditAndTell(pipeline, signal)]],
+      AUDIT_LOOK_MS,
+      signal,
+    ),
   ])
+}
+
+async function auditAndTell({ db, log }: Pipeline, signal: AbortSignal): Promise<void> {
+  const result = await auditWhenDue(db, signal)
+  if (result === undefined) return
+  const { whole, entryCount, faultCount, examples } = result
+  const fields = { whole, entries: entryCount, faults: faultCount }
+  if (faultCount === 0) log.info(fields, 'the ledger is right')
+  else log.error({ ...fields, examples }, 'the ledger has faults')
 }
 
 type Sweep = readonly [name: string, sweep: () => Promise<unknown>]

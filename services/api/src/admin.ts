@@ -2,6 +2,7 @@ import { countSpenders, readSpending } from '@plumbline/db/budget'
 import { readOpenRemovals } from '@plumbline/db/file-store'
 import { readWorkers, WORKER_KINDS, type SeenWorker } from '@plumbline/db/workers'
 import { ACCOUNT_BUDGETS, readStandings } from '@plumbline/engines/phone/standing'
+import { readLastAudit } from '@plumbline/metering/audit-run'
 import { depth } from '@plumbline/queue/jobs'
 import { QUEUE_NAMES } from '@plumbline/queue/names'
 import { countOpenChunks } from '@plumbline/db/batches/open-chunks'
@@ -17,6 +18,7 @@ export function adminPages(ctx: Context): (req: IncomingMessage, res: ServerResp
   observeAccountCaps(ctx)
   observeWorkers(ctx)
   observeFiles(ctx)
+  observeLedger(ctx)
   return (req, res) => {
     answer(ctx, req, res).catch((error: unknown) => {
       ctx.onError(error)
@@ -144,6 +146,30 @@ function observeWorkers(ctx: Context): void {
           return { labels: { worker, kind, name }, value: HEALTH_VALUES[status] }
         }),
       )
+    },
+  )
+}
+
+function observeLedger(ctx: Context): void {
+  ctx.metrics.observed(
+    'ledger_audit_faults',
+    'Faults that the last audit of the ledger found; it has no value before the first has ended.',
+    [],
+    async () => {
+      const last = await readLastAudit(ctx.db)
+      return last === undefined ? [] : [{ labels: {}, value: last.faultCount }]
+    },
+  )
+  ctx.metrics.observed(
+    'ledger_audit_age_seconds',
+    'Time since the last audit of the ledger ended, and since the last from its first entry on.',
+    ['audit'],
+    async () => {
+      const last = await readLastAudit(ctx.db)
+      if (last === undefined) return []
+      const { ageSeconds, wholeAgeSeconds } = last
+      const whole = { labels: { audit: 'whole' }, value: wholeAgeSeconds ?? Infinity }
+      return [{ labels: { audit: 'last' }, value: ageSeconds }, whole]
     },
   )
 }

@@ -1,6 +1,7 @@
 import { accountView } from '@plumbline/contract/account'
 import { openApiDocument } from '@plumbline/contract/openapi'
 import { listKeys } from '@plumbline/db/keys'
+import { auditLedger } from '@plumbline/metering/audit'
 import { reportWorker } from '@plumbline/db/workers'
 import { connect } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -132,6 +133,7 @@ describe('the service itself', () => {
   test('the admin port shows metrics and the detail of readiness, the public port does not', async () => {
     const shut = { name: 'smtp port 25', status: 'failed', detail: 'shut' } as const
     await reportWorker(stage.db, { name: 'host:7', kind: 'email', health: [shut] })
+    expect(await auditLedger(stage.db)).toEqual([])
     const metrics = await (await fetch(`${stage.adminUrl}/metrics`)).text()
     for (const name of [
       'http_requests_total',
@@ -142,6 +144,9 @@ describe('the service itself', () => {
       'workers{kind="email"} 1',
       'workers{kind="batch"} 0',
       'worker_health{worker="host:7",kind="email",name="smtp port 25"} 0',
+      'ledger_audit_faults 0',
+      'ledger_audit_age_seconds{audit="last"}',
+      'ledger_audit_age_seconds{audit="whole"}',
     ]) {
       expect(metrics).toContain(name)
     }

@@ -7,6 +7,7 @@ import { examineData } from './data.ts'
 import { examineDns } from './dns.ts'
 import { attempt, ok, type Finding } from './finding.ts'
 import { examineHlr } from './hlr.ts'
+import { examineLedger } from './ledger.ts'
 import { examineMail } from './mail.ts'
 import { examineRegistries } from './registries.ts'
 import { doctorSettings } from './settings.ts'
@@ -31,6 +32,7 @@ export async function examine(
     const parts = await Promise.all([
       examineStores(place, settings),
       examineWorkers(place),
+      examineLedger(place),
       examineData(place, settings),
       examineDns(outside, signal),
       examineMail(outside, settings, signal),

@@ -1,0 +1,185 @@
+import { jsonbText } from '@plumbline/db/jsonb'
+import type { Db, Session } from '@plumbline/db/database'
+
+/** One thing that must never be, as a sentence with the figures met. */
+export interface Fault {
+  readonly rule: string
+  readonly accountId: string
+  readonly detail: string
+}
+
+/** Faults that a step met: how many, and the first of them. */
+export interface Faults {
+  readonly count: number
+  readonly examples: readonly Fault[]
+}
+
+/** Faults that are kept with their figures; of the others it is known how many they are. */
+export const MOST_EXAMPLES = 20
+
+/** An audit in hand. `lease` is the fencing number that all its writes carry. */
+export interface AuditRun {
+  readonly id: number
+  readonly lease: number
+  readonly whole: boolean
+  /** Number of the whole audit that the sums began with. */
+  readonly generation: number
+  /** Entries up to this one are in the sums. */
+  readonly auditedTo: number
+}
+
+/** Longer than any step, and any wait for transactions that are open, may take. */
+const LEASE = "interval '15 minutes'"
+
+const RUN = `id, lease, whole, coalesce(generation, id) as generation, audited_to as "auditedTo"`
+
+/** Takes over the open audit where whoever worked on it is gone. */
+export async function takeOverAudit(db: Db): Promise<AuditRun | undefined> {
+  const { rows } = await db.pool.query<AuditRun>(`
+    update ledger_audits set lease = lease + 1, lease_until = clock_timestamp() + ${LEASE}
+    where finished_at is null and lease_until < clock_timestamp()
+    returning ${RUN}`)
+  return rows[0]
+}
+
+/**
+ * Begins an audit where none is open and one is due by database time: each day, and a whole one each
+ * month, and after one that was not whole and found a balance wrong, since its sums may be what is wrong.
+ * `always` begins a whole one whenever.
+ */
+export async function beginAudit(db: Db, always: boolean): Promise<AuditRun | undefined> {
+  const { rows } = await db.pool.query<AuditRun>(
+    `with last as (
+      select * from ledger_audits where finished_at is not null order by id desc limit 1
+    ), due as (
+      select $1 or not exists (select from ledger_audits where finished_at is not null and whole
+          and started_at > clock_timestamp() - interval '1 month')
+          or exists (select from last where not whole and balance_faults > 0) as whole,
+        $1 or not exists (select from last where started_at > clock_timestamp() - interval '1 day')
+          as any
+    )
+    insert into ledger_audits
+      (whole, generation, audited_to, entry_faults, examples, lease_until)
+    select d.whole, case when not d.whole then coalesce(l.generation, l.id) end,
+      case when d.whole then 0 else l.audited_to end,
+      case when d.whole then 0 else l.entry_faults end,
+      case when d.whole then '[]' else coalesce(
+        (select jsonb_agg(e) from jsonb_array_elements(l.examples) e where e->>'of' = 'entries'), '[]')
+        end,
+      clock_timestamp() + ${LEASE}
+    from due d left join last l on true
+    where d.any
+    on conflict do nothing
+    returning ${RUN}`,
+    [always],
+  )
+  return rows[0]
+}
+
+/** Another process has the audit: what this one would write may be wrong by now. */
+export class AuditLost extends Error {}
+
+/**
+ * Notes that entries up to `to` are in the sums, first in the transaction that puts them there, so that
+ * nobody else does.
+ * @throws AuditLost
+ */
+export async function advanceAudit(session: Session, run: AuditRun, to: number): Promise<AuditRun> {
+  const { rowCount } = await session.query(
+    `update ledger_audits set audited_to = $4, lease_until = clock_timestamp() + ${LEASE}
+    where id = $1 and lease = $2 and audited_to = $3 and finished_at is null`,
+    [run.id, run.lease, run.auditedTo, to],
+  )
+  if (rowCount !== 1) throw new AuditLost(`audit ${run.id} is in other hands`)
+  return { ...run, auditedTo: to }
+}
+
+/** Keeps the lease of an audit in hand. @throws AuditLost */
+export async function renewAudit(db: Db, run: AuditRun): Promise<void> {
+  const { rowCount } = await db.pool.query(
+    `update ledger_audits set lease_until = clock_timestamp() + ${LEASE}
+    where id = $1 and lease = $2 and finished_at is null`,
+    [run.id, run.lease],
+  )
+  if (rowCount !== 1) throw new AuditLost(`audit ${run.id} is in other hands`)
+}
+
+/** Adds what the entries of a step showed. */
+export async function noteEntries(
+  session: Session,
+  run: AuditRun,
+  entryCount: number,
+  faults: Faults,
+): Promise<void> {
+  await session.query(
+    `update ledger_audits set entry_count = entry_count + $2, entry_faults = entry_faults + $3,
+      examples = case when jsonb_array_length(examples) < ${MOST_EXAMPLES}
+        then examples || $4::jsonb else examples end
+    where id = $1`,
+    [run.id, entryCount, faults.count, examplesText(faults, 'entries')],
+  )
+}
+
+/** Ends an audit with what the balances showed. @throws AuditLost */
+export async function finishAudit(db: Db, run: AuditRun, faults: Faults): Promise<void> {
+  const { rowCount } = await db.pool.query(
+    `with ended as (
+      update ledger_audits set balance_faults = $3, examples = examples || $4::jsonb,
+        finished_at = clock_timestamp()
+      where id = $1 and lease = $2 and finished_at is null
+      returning id
+    ), forgotten as (
+      delete from ledger_audits where finished_at < clock_timestamp() - interval '400 days'
+    ), accounts as (
+      delete from ledger_account_sums where generation <> $5 and exists (select from ended)
+    ), holds as (
+      delete from ledger_hold_sums where generation <> $5 and exists (select from ended)
+    )
+    select id from ended`,
+    [run.id, run.lease, faults.count, examplesText(faults, 'balances'), run.generation],
+  )
+  if (rowCount !== 1) throw new AuditLost(`audit ${run.id} is in other hands`)
+}
+
+/** Leaves an audit to whoever looks next; it goes on from where it was. */
+export async function leaveAudit(db: Db, run: AuditRun): Promise<void> {
+  await db.pool.query(
+    `update ledger_audits set lease_until = '-infinity'
+    where id = $1 and lease = $2 and finished_at is null`,
+    [run.id, run.lease],
+  )
+}
+
+function examplesText({ examples }: Faults, of: 'entries' | 'balances'): string {
+  return jsonbText(examples.map((fault) => ({ ...fault, of })))
+}
+
+/** How an audit ended, and how long ago by the database's clock. */
+export interface AuditResult {
+  readonly id: number
+  readonly whole: boolean
+  readonly ageSeconds: number
+  /** Since the last whole audit ended; null before the first. */
+  readonly wholeAgeSeconds: number | null
+  /** Entries that this audit read. */
+  readonly entryCount: number
+  readonly faultCount: number
+  /** The first faults. */
+  readonly examples: readonly Fault[]
+}
+
+/** How the last audit ended; undefined before the first has. */
+export async function readLastAudit(db: Db): Promise<AuditResult | undefined> {
+  const { rows } = await db.pool.query<AuditResult>(`
+    select id, whole, entry_count as "entryCount",
+      entry_faults + balance_faults as "faultCount", examples,
+      extract(epoch from clock_timestamp() - finished_at)::float8 as "ageSeconds",
+      (select extract(epoch from clock_timestamp() - max(w.finished_at))::float8
+        from ledger_audits w where w.whole and w.finished_at is not null) as "wholeAgeSeconds"
+    from ledger_audits where finished_at is not null
+    order by id desc limit 1`)
+  const [row] = rows
+  if (row === undefined) return undefined
+  const examples = row.examples.map(({ rule, accountId, detail }) => ({ rule, accountId, detail }))
+  return { ...row, examples }
+}
