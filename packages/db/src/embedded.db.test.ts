@@ -150,7 +150,11 @@ test('a process file that names another living program does not stop the start',
     `${process.ppid}\n${directory.path}\n1\n1\n\n127.0.0.1\n0 0\nready\n`,
   )
   const second = await startEmbeddedPostgres({ dataDir: directory.path })
-  await second.stop()
+  try {
+    expect(await ask(second.url, 'select 42 as answer')).toEqual([{ answer: 42 }])
+  } finally {
+    await second.stop()
+  }
 })
 
 test.runIf(process.getuid?.() === 0)(

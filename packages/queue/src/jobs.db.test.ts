@@ -132,20 +132,20 @@ function testJobs(stage: () => Promise<QueueStage>): void {
     await using place = await stage()
     await using queue = await place.open()
     const began = Promise.withResolvers<void>()
-    const ended = Promise.withResolvers<void>()
+    const ended = Promise.withResolvers<string>()
     await using _ = await work(
       queue.backend,
       'intake',
-      async ({ signal }) => {
+      async ({ id, signal }) => {
         began.resolve()
         await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }))
-        ended.resolve()
+        ended.resolve(id)
       },
       { concurrency: 1, lockMs: 400, onError: () => {} },
     )
     await enqueue(queue.backend, 'intake', [{ id: 'robbed', data: {} }])
     await began.promise
     await place.empty()
-    await ended.promise
+    expect(await ended.promise).toBe('robbed')
   })
 }

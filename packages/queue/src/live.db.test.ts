@@ -21,7 +21,7 @@ describe.skipIf(WITHOUT_REDIS)('live calls on Redis', () => {
     await using queue = await place.open()
     const { redis, channel } = queue.backend
     if (redis === null) throw new Error('a queue on Redis has a server')
-    await testMute(queue.backend, createRedisMailbox(redis, mute(channel)))
+    await expectFoundAllTheSame(queue.backend, createRedisMailbox(redis, mute(channel)))
   })
 })
 
@@ -33,7 +33,10 @@ describe('live calls on Postgres', () => {
     await using queue = await place.open()
     await using database = await createTestDatabase()
     await using db = openDatabase({ url: database.url, poolSize: 2, applicationName: 'test' })
-    await testMute(queue.backend, createPostgresMailbox(db, mute(queue.backend.channel)))
+    await expectFoundAllTheSame(
+      queue.backend,
+      createPostgresMailbox(db, mute(queue.backend.channel)),
+    )
   })
 })
 
@@ -291,7 +294,7 @@ function mute(channel: Channel): Channel {
   }
 }
 
-async function testMute(backend: QueueBackend, mailbox: Mailbox): Promise<void> {
+async function expectFoundAllTheSame(backend: QueueBackend, mailbox: Mailbox): Promise<void> {
   const muted = { ...backend, mailbox }
   await using caller = await createLiveCaller(muted, { onError: fail })
   let runs = 0

@@ -131,6 +131,7 @@ describe('a client that never stops is cut', () => {
     const drip = setInterval(() => socket.write('x'), 20)
     await closed
     clearInterval(drip)
+    expect(socket.destroyed).toBe(true)
   })
 
   test('when the server stops, after the time that calls under way have', async () => {
