@@ -10,8 +10,18 @@ import { countsOf, failedTests, type TestReport } from './test-counts.ts'
 // A run that fails names what failed last, and its report stays in `.reports`; all end with one plain
 // line of counts, the static checks among them.
 
-/** Servers that some tests run against; where one is missing, those are left out. */
-const SERVERS = ['redis-server', 'named', 'nsd', 'knotd', 'unbound', 'postfix', 'postgrey', 'ip']
+/** Programs that some tests run against; where one is missing, those are left out. */
+const SERVERS = [
+  'redis-server',
+  'named',
+  'nsd',
+  'knotd',
+  'unbound',
+  'postfix',
+  'postgrey',
+  'ip',
+  'soffice',
+]
 
 const faults = await staticFaults()
 const report = join(ROOT, '.reports', 'tests.json')

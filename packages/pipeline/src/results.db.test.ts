@@ -113,7 +113,7 @@ test('cells beyond the most columns stand in one of their own', async () => {
   expect(csv.slice(0, 3).map((cells) => [...cells.slice(0, 3), cells.at(-1)])).toEqual([
     ['email', 'name', 'input.rest', 'result.error'],
     ['a@b.example', 'Ann', '', ''],
-    ['c@d.example', 'Cy', '"x,y",=1', 'the record has 4 columns; the most is 2'],
+    ['c@d.example', 'Cy', `"x,y",'=1`, 'the record has 4 columns; the most is 2'],
   ])
   const [, wide] = (await textOf(place, id, {})).split('\n').map(inputIn)
   expect(wide).toEqual(['c@d.example', 'Cy', '"x,y",=1'])

@@ -1,36 +1,86 @@
-/** A cell that a spreadsheet would run, behind any number of blanks and marks. Source: OWASP, CSV Injection. */
-const RUNS = /^'*(?:[\0\t\r\n]|[\s\p{Cc}\p{Cf}]*[=+\-@＝＋－＠])/u
+/** Blanks, invisible characters and quotes: what a reader may drop before it looks for a formula. */
+const SKIPPED = String.raw`['"\s\p{Cc}\p{Cf}]`
+
+/** A character that begins a formula, with all that is skipped before it. Source: OWASP, CSV Injection. */
+const SIGN = String.raw`[=+\-@＝＋－＠﹦﹢﹣﹫]`
+const FORMULA = `${SKIPPED}*${SIGN}`
+
+const HAS_SIGN = new RegExp(SIGN, 'u')
+const STARTS_FORMULA = new RegExp(`^${FORMULA}`, 'u')
+const FORMULAS = new RegExp(`(?<!${SKIPPED})${FORMULA}`, 'gu')
+
+/** Where a tab or a line break lets a field begin. */
+const BREAK = /\r\n|[\t\r\n\v\f\u0085\u2028\u2029]/g
+const GUARDED_BREAK = /(\r\n|[\t\r\n\v\f\u0085\u2028\u2029])'/g
+
+/**
+ * First characters that make a cell suspect without a formula behind them (OWASP), and the line by
+ * which a file tells Excel its delimiter.
+ */
+const SUSPECT_START = /^(?:'*[\0\t\r\n]|['"\s]*sep=)/i
 
 /** Whole cells that begin like a formula and are none: a phone number or a plain number. */
 const HARMLESS = /^(?:\+\d{1,15}|[+-]?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)$/
 
-/** Semicolon and tab too, for programs that split by those. */
-const NEEDS_QUOTES = /[",;\t\r\n]/
+/** Whatever some reader takes for the end of a field or of a line. */
+const NEEDS_QUOTES = /[",;\t\r\n\v\f\u0085\u2028\u2029]/
 
 /**
  * A text as a cell of a CSV line, quoted where needed (RFC 4180).
  *
- * Unless `raw`, a cell that a spreadsheet would run as a formula gets one `'` in front, except when
- * the whole cell is an E.164 number or a plain number; `unguarded` takes it off again.
+ * Unless `raw`, a `'` is put wherever a formula would begin for a reader that splits at commas,
+ * semicolons, tabs or line breaks, whether it honours quotes or not: at the start of the cell and
+ * behind each of those characters. A whole cell that is an E.164 number or a plain number stays.
+ * `unguarded` gives the text back.
  */
 export function csvCell(text: string, raw: boolean): string {
   if (text === '') return ''
-  const cell = !raw && mayRun(text.charCodeAt(0)) && isRun(text) ? `'${text}` : text
-  return NEEDS_QUOTES.test(cell) || isBlankEdged(cell) ? `"${cell.replaceAll('"', '""')}"` : cell
+  const isDivided = NEEDS_QUOTES.test(text)
+  const cell = !raw && (mayRun(text) || (isDivided && HAS_SIGN.test(text))) ? guarded(text) : text
+  return isDivided || isBlankEdged(cell) ? `"${cell.replaceAll('"', '""')}"` : cell
 }
 
 /** The text that a guarded cell was made from. */
 export function unguarded(cell: string): string {
-  return cell.startsWith("'") && isRun(cell.slice(1)) ? cell.slice(1) : cell
+  if (HARMLESS.test(cell)) return cell
+  const text = cell.replace(FORMULAS, (run, at: number) => {
+    const own = beginsField(cell, at) ? run.slice(1) : run
+    return own.replace(GUARDED_BREAK, '$1')
+  })
+  return cell.startsWith("'") && isSuspectOnly(cell) ? text.slice(1) : text
 }
 
-function isRun(text: string): boolean {
-  return RUNS.test(text) && !HARMLESS.test(text)
+function guarded(text: string): string {
+  if (HARMLESS.test(text)) return text
+  const cell = text.replace(FORMULAS, (run, at: number) => {
+    const guard = beginsField(text, at) ? "'" : ''
+    return guard + run.replace(BREAK, "$&'")
+  })
+  return isSuspectOnly(text) ? `'${cell}` : cell
 }
 
-/** Letters, digits and most signs cannot begin what runs: nearly every cell ends here. */
-function mayRun(first: number): boolean {
-  return !((first >= 48 && first <= 57) || (first >= 65 && first <= 122)) && first !== 34
+function isSuspectOnly(text: string): boolean {
+  return SUSPECT_START.test(text) && !STARTS_FORMULA.test(text)
+}
+
+/** Whether a field begins here for a reader that splits at commas or at semicolons. */
+function beginsField(text: string, at: number): boolean {
+  const before = text.charCodeAt(at - 1)
+  return at === 0 || before === COMMA || before === SEMICOLON
+}
+
+const COMMA = 44
+const SEMICOLON = 59
+const EQUALS = 61
+
+/**
+ * Letters, digits and most signs cannot begin what runs, and what names a delimiter has its `=` in
+ * the fourth place or behind a blank: nearly every cell ends here.
+ */
+function mayRun(text: string): boolean {
+  const first = text.charCodeAt(0)
+  const isPlain = (first >= 48 && first <= 57) || (first >= 65 && first <= 122)
+  return !isPlain || text.charCodeAt(3) === EQUALS
 }
 
 function isBlankEdged(cell: string): boolean {

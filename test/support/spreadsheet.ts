@@ -1,0 +1,56 @@
+import { execFile, spawnSync } from 'node:child_process'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { promisify } from 'node:util'
+
+/** No LibreOffice is installed; the summary of the run names it, and with CI=true the tests fail. */
+export const WITHOUT_SPREADSHEET =
+  process.env['CI'] !== 'true' && spawnSync('soffice', ['--version']).status !== 0
+
+const OPEN_WITHIN_MS = 60_000
+
+/** How a CSV file is opened: its delimiters, and whether quotes are honoured. */
+export interface OpenedAs {
+  readonly delimiters: readonly string[]
+  readonly quotes: boolean
+}
+
+/** A spreadsheet program with a profile of its own. */
+export interface Spreadsheet extends AsyncDisposable {
+  /** The formulas that the program makes of a CSV text. */
+  formulasOf(csv: string, openedAs: OpenedAs): Promise<readonly string[]>
+}
+
+/** Starts nothing yet; each file is opened by a process of its own. */
+export async function openSpreadsheet(): Promise<Spreadsheet> {
+  const folder = await mkdtemp(join(tmpdir(), 'plumbline-spreadsheet-'))
+  const run = promisify(execFile)
+  return {
+    async formulasOf(csv, { delimiters, quotes }) {
+      const path = join(folder, 'opened.csv')
+      await writeFile(path, csv)
+      const codes = delimiters.map((delimiter) => delimiter.charCodeAt(0)).join('/')
+      const profile = pathToFileURL(join(folder, 'profile')).href
+      await run(
+        'soffice',
+        [
+          `-env:UserInstallation=${profile}`,
+          '--headless',
+          // UTF-8, from line 1. Source: LibreOffice help, "Filter Options for CSV".
+          `--infilter=CSV:${codes},${quotes ? '34' : ''},76,1`,
+          '--convert-to',
+          'fods',
+          '--outdir',
+          folder,
+          path,
+        ],
+        { timeout: OPEN_WITHIN_MS },
+      )
+      const opened = await readFile(join(folder, 'opened.fods'), 'utf8')
+      return [...opened.matchAll(/table:formula="([^"]*)"/g)].map(([, formula = '']) => formula)
+    },
+    [Symbol.asyncDispose]: async () => await rm(folder, { recursive: true, force: true }),
+  }
+}
