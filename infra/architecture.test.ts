@@ -10,7 +10,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   db: ['contract'],
   metering: ['contract', 'db'],
   queue: ['contract'],
-  storage: [],
+  storage: ['runtime'],
   pipeline: ['contract', 'db', 'metering', 'queue', 'storage'],
   runtime: [],
   client: ['contract'],

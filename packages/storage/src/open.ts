@@ -15,7 +15,7 @@ export async function openStorage(options: { url: string; scratchDir: string }):
     case 'file:':
       return await openLocalStorage(url)
     case 's3:':
-      return openS3Storage(url, options.scratchDir)
+      return await openS3Storage(url, options.scratchDir)
     default:
       throw new Error(`FILES_URL is ${url.protocol}; expected file: or s3:`)
   }

@@ -1,5 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto'
+import { once } from 'node:events'
 import { access, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { buffer, text } from 'node:stream/consumers'
@@ -7,6 +9,7 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { startS3, type S3Server } from '../../../test/simnet/s3/server.ts'
 import { claimStore } from './marker.ts'
 import { openStorage } from './open.ts'
+import { openConnections } from './s3-request.ts'
 import type { Storage } from './storage.ts'
 
 const KEYS = {
@@ -61,6 +64,23 @@ test('a large file goes in parts and comes back whole', async () => {
   const back = await buffer(await storage.open('uploads/bat_1'))
   expect(sha256(back)).toBe(sha256(content))
   expect(server.openUploads.size).toBe(0)
+})
+
+test('an upload in parts that fails leaves no part behind, and its file where it is', async () => {
+  await using storage = await open('s3://lists')
+  const path = await fileOf(randomBytes(20 * 1_048_576))
+  server.brokenParts = Infinity
+  await expect(storage.put('uploads/bat_1', path)).rejects.toThrow('InternalError')
+  expect(server.openUploads.size).toBe(0)
+  expect(server.objects.size).toBe(0)
+  await access(path)
+})
+
+test('a store whose clock is ahead is signed for by its clock', async () => {
+  await using storage = await open()
+  server.aheadMs = 3_600_000
+  await storage.put('uploads/bat_1', await fileOf('x'))
+  expect(server.objects.size).toBe(1)
 })
 
 test('an empty file is a file', async () => {
@@ -128,6 +148,20 @@ test('a store is of the installation that marks it first, and says so to others'
   server.objects.set('plumb/line/installation', randomBytes(1_000_000))
   expect(await claim('ins_first')).toMatchObject({ kind: 'foreign' })
   expect(await readdir(join(dir, 'scratch'))).toEqual([])
+})
+
+test('a store that takes a connection and says nothing is given up', async () => {
+  const silent = createServer(() => {})
+  silent.listen(0, '127.0.0.1')
+  await once(silent, 'listening')
+  const address = silent.address()
+  if (address === null || typeof address === 'string') throw new Error('no port was given')
+  using connections = openConnections({ connectMs: 5_000, replyMs: 50, idleMs: 50 })
+  const url = new URL(`http://127.0.0.1:${address.port}/`)
+  const sent = connections.send({ method: 'GET', url, headers: {}, body: Buffer.alloc(0) })
+  await expect(sent).rejects.toThrow('did not reply within')
+  silent.closeAllConnections()
+  silent.close()
 })
 
 const EMPTY = Buffer.alloc(0)

@@ -1,72 +1,55 @@
-import { createReadStream, createWriteStream } from 'node:fs'
+import { createWriteStream } from 'node:fs'
 import { mkdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { randomUUID } from 'node:crypto'
-import { Readable } from 'node:stream'
+import type { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import {
-  DeleteObjectCommand,
-  GetObjectCommand,
-  ListObjectsV2Command,
-  S3Client,
-} from '@aws-sdk/client-s3'
-import { Upload } from '@aws-sdk/lib-storage'
+import { processEnvironment, type Environment } from '@plumbline/runtime/settings'
+import { openS3Client, type S3Client } from './s3-client.ts'
+import { credentialSource, suffixOf } from './s3-credentials.ts'
+import { readProfile } from './s3-profile.ts'
+import { uploadFile } from './s3-upload.ts'
+import { elements, textOf } from './s3-xml.ts'
 import { LIST_PAGE, type Storage, type StoredFile } from './storage.ts'
 
-/** What a store may take to be reached, to begin its answer, and between two bytes of it. */
-const TIMES = {
-  connectionTimeout: 10_000,
-  requestTimeout: 120_000,
-  throwOnRequestTimeout: true,
-  socketTimeout: 120_000,
-} as const
-
-/**
- * Objects of an S3 bucket; credentials, region and endpoint as the AWS SDK finds them.
- * Checksums are sent only where required: S3-compatible stores refuse the default trailers.
- */
-export function openS3Storage(url: URL, scratchDir: string): Storage {
-  const client = new S3Client({
-    requestChecksumCalculation: 'WHEN_REQUIRED',
-    responseChecksumValidation: 'WHEN_REQUIRED',
-    forcePathStyle: true,
-    requestHandler: TIMES,
-  })
-  const Bucket = url.hostname
+/** Objects of an S3 bucket; credentials, region and endpoint as the AWS tools find them. */
+export async function openS3Storage(
+  url: URL,
+  scratchDir: string,
+  environment: Environment = processEnvironment(),
+): Promise<Storage> {
+  const client = await openBucket(url.hostname, environment)
   const prefix = url.pathname.replace(/^\/|\/$/g, '')
-  const at = (key: string): { Bucket: string; Key: string } => ({
-    Bucket,
-    Key: prefix === '' ? key : `${prefix}/${key}`,
-  })
-  const open = async (key: string): Promise<Readable> => {
-    const { Body } = await client.send(new GetObjectCommand(at(key)))
-    if (!(Body instanceof Readable)) throw new Error(`the store gave no body for ${key}`)
-    return Body
-  }
+  const at = (key: string): string => (prefix === '' ? key : `${prefix}/${key}`)
+  const open = async (key: string): Promise<Readable> =>
+    await client.open({ method: 'GET', key: at(key) })
   async function* list(folder: string): AsyncGenerator<readonly StoredFile[], void, undefined> {
-    const base = at('').Key
+    const base = at('')
     let from: string | undefined
     do {
-      const page = await client.send(
-        new ListObjectsV2Command({
-          Bucket,
-          Prefix: at(`${folder}/`).Key,
-          MaxKeys: LIST_PAGE,
-          ContinuationToken: from,
-        }),
-      )
-      yield (page.Contents ?? []).flatMap(({ Key, LastModified }) =>
-        Key === undefined || LastModified === undefined
+      const { text } = await client.send({
+        method: 'GET',
+        key: '',
+        query: {
+          'list-type': '2',
+          prefix: at(`${folder}/`),
+          'max-keys': String(LIST_PAGE),
+          'continuation-token': from,
+        },
+      })
+      yield elements(text, 'Contents').flatMap((entry) => {
+        const key = textOf(entry, 'Key')
+        const modified = textOf(entry, 'LastModified')
+        return key === undefined || modified === undefined
           ? []
-          : [{ key: Key.slice(base.length), storedAt: LastModified }],
-      )
-      from = page.NextContinuationToken
+          : [{ key: key.slice(base.length), storedAt: new Date(modified) }]
+      })
+      from = textOf(text, 'NextContinuationToken')
     } while (from !== undefined)
   }
   return {
     put: async (key, path) => {
-      const params = { ...at(key), Body: createReadStream(path) }
-      await new Upload({ client, params }).done()
+      await uploadFile(client, at(key), path)
       await rm(path, { force: true })
     },
     open,
@@ -83,9 +66,27 @@ export function openS3Storage(url: URL, scratchDir: string): Storage {
       return { path, release }
     },
     remove: async (keys) => {
-      for (const key of keys) await client.send(new DeleteObjectCommand(at(key)))
+      for (const key of keys) await client.send({ method: 'DELETE', key: at(key) })
     },
     list,
-    [Symbol.asyncDispose]: async () => client.destroy(),
+    [Symbol.asyncDispose]: async () => client[Symbol.dispose](),
   }
+}
+
+async function openBucket(bucket: string, environment: Environment): Promise<S3Client> {
+  const region = await regionOf(environment)
+  const told = environment['AWS_ENDPOINT_URL_S3'] || environment['AWS_ENDPOINT_URL']
+  return openS3Client({
+    endpoint: new URL(told || `https://s3.${region}.${suffixOf(region)}`),
+    region,
+    bucket,
+    credentials: credentialSource(environment, region),
+  })
+}
+
+async function regionOf(environment: Environment): Promise<string> {
+  const told = environment['AWS_REGION'] || environment['AWS_DEFAULT_REGION']
+  const region = told || (await readProfile(environment)).get('region')
+  if (region === undefined) throw new Error('FILES_URL is on S3; set AWS_REGION')
+  return region
 }

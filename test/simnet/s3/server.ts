@@ -2,7 +2,7 @@ import { createHash, randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { buffer } from 'node:stream/consumers'
-import { signatureFault, type S3Credentials } from './signature.ts'
+import { signatureFault, signedAt, type S3Credentials } from './signature.ts'
 
 /** A store of objects in memory that speaks as much of S3 as a client needs, and as strictly. */
 export interface S3Server extends AsyncDisposable {
@@ -15,7 +15,14 @@ export interface S3Server extends AsyncDisposable {
   busy: number
   /** Bodies to come that are cut in their middle. */
   cuts: number
+  /** Parts to come that are answered 500 `InternalError`. */
+  brokenParts: number
+  /** How far its clock is ahead; it refuses what is signed more than 15 minutes away from that. */
+  aheadMs: number
 }
+
+/** Source: AWS, "RequestTimeTooSkewed". */
+const SIGNED_WITHIN_MS = 15 * 60_000
 
 interface Reply {
   readonly status: number
@@ -33,7 +40,7 @@ export async function startS3(
   options: S3Credentials & { readonly bucket: string },
 ): Promise<S3Server> {
   const store: Store = { objects: new Map(), uploads: new Map() }
-  const faults = { busy: 0, cuts: 0 }
+  const faults = { busy: 0, cuts: 0, brokenParts: 0, aheadMs: 0 }
   const server = createServer((req, res) => {
     void answer(req, store, options, faults).then(
       (reply) => send(res, reply, req.method === 'GET' && isCut(faults)),
@@ -59,6 +66,18 @@ export async function startS3(
     },
     set cuts(count) {
       faults.cuts = count
+    },
+    get brokenParts() {
+      return faults.brokenParts
+    },
+    set brokenParts(count) {
+      faults.brokenParts = count
+    },
+    get aheadMs() {
+      return faults.aheadMs
+    },
+    set aheadMs(ms) {
+      faults.aheadMs = ms
     },
     [Symbol.asyncDispose]: async () => {
       server.close()
@@ -87,11 +106,18 @@ async function answer(
   req: IncomingMessage,
   store: Store,
   options: S3Credentials & { readonly bucket: string },
-  faults: { busy: number },
+  faults: { busy: number; brokenParts: number; readonly aheadMs: number },
 ): Promise<Reply> {
   const body = await buffer(req)
   const fault = signatureFault(req, body, options)
   if (fault !== undefined) return refusal(403, fault)
+  const now = Date.now() + faults.aheadMs
+  if (Math.abs(now - signedAt(req)) > SIGNED_WITHIN_MS) {
+    return {
+      ...refusal(403, 'RequestTimeTooSkewed'),
+      headers: { Date: new Date(now).toUTCString() },
+    }
+  }
   if (faults.busy > 0) {
     faults.busy -= 1
     return refusal(503, 'SlowDown')
@@ -103,6 +129,10 @@ async function answer(
   if (key === '') return list(store, url.searchParams)
   const uploadId = url.searchParams.get('uploadId')
   if (url.searchParams.has('uploads') && req.method === 'POST') return begin(store, key)
+  if (uploadId !== null && req.method === 'PUT' && faults.brokenParts > 0) {
+    faults.brokenParts -= 1
+    return refusal(500, 'InternalError')
+  }
   if (uploadId !== null) return part(req.method, store, { key, uploadId, url, body })
   return object(req.method, store, key, body)
 }

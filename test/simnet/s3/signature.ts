@@ -52,6 +52,13 @@ export function signatureFault(
   return isRight ? undefined : 'SignatureDoesNotMatch'
 }
 
+/** When a request says that it was signed. */
+export function signedAt(req: IncomingMessage): number {
+  const [, day = '', time = ''] = /^(\d{8})T(\d{6})Z$/.exec(headerOf(req, 'x-amz-date')) ?? []
+  const date = `${day.slice(0, 4)}-${day.slice(4, 6)}-${day.slice(6)}`
+  return Date.parse(`${date}T${time.slice(0, 2)}:${time.slice(2, 4)}:${time.slice(4)}Z`)
+}
+
 function withEquals(pair: string): string {
   return pair === '' || pair.includes('=') ? pair : `${pair}=`
 }

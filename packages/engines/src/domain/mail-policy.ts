@@ -1,5 +1,5 @@
-import getDmarcRecord from 'mailauth/lib/dmarc/get-dmarc-record.js'
 import type { Resolver } from '../net/resolver.ts'
+import { findDmarc } from './dmarc.ts'
 
 /** What a name says about who may send in its name; null where the DNS did not answer. */
 export interface MailPolicy {
@@ -39,33 +39,17 @@ async function lookUpSpf(resolver: Resolver, name: string, signal: AbortSignal):
 }
 
 async function lookUpDmarc(resolver: Resolver, name: string, signal: AbortSignal): Promise<Dmarc> {
-  const ask = async (asked: string): Promise<readonly (readonly string[])[]> => {
-    const answer = await resolver.resolve(asked, 'TXT', { signal })
-    if (answer.kind === 'records') return answer.records.map((text) => [text])
-    throw new DnsError(CODES[answer.kind])
-  }
-  try {
-    const record = await getDmarcRecord(name, ask)
-    if (record === false) return { dmarcFound: false, dmarcPolicy: null, dmarcDomain: null }
-    return {
-      dmarcFound: true,
-      dmarcPolicy: record.p ?? null,
-      dmarcDomain: record.recordDomain,
-    }
-  } catch (error) {
-    if (!(error instanceof DnsError)) throw error
-    return { dmarcFound: null, dmarcPolicy: null, dmarcDomain: null }
-  }
-}
-
-/** The words of Node's own resolver, which the walk knows. */
-const CODES = { nodata: 'ENODATA', nxdomain: 'ENOTFOUND', failed: 'ESERVFAIL' } as const
-
-class DnsError extends Error {
-  readonly code: string
-
-  constructor(code: string) {
-    super(code)
-    this.code = code
+  const answer = await findDmarc(resolver, name, signal)
+  switch (answer.kind) {
+    case 'failed':
+      return { dmarcFound: null, dmarcPolicy: null, dmarcDomain: null }
+    case 'none':
+      return { dmarcFound: false, dmarcPolicy: null, dmarcDomain: null }
+    case 'record':
+      return {
+        dmarcFound: true,
+        dmarcPolicy: answer.record.policy,
+        dmarcDomain: answer.record.domain,
+      }
   }
 }

@@ -1,10 +1,9 @@
-import { spf } from 'mailauth/lib/spf/index.js'
-import type { DNSResolver } from 'mailauth'
 import type { EngineHealth } from '@plumbline/contract/engine'
 import type { Egress } from '../net/egress.ts'
 import type { Resolver } from '../net/resolver.ts'
 import { parseAddress } from '../net/address.ts'
 import { findAddresses, findRoute } from './mx.ts'
+import { checkSpf } from './spf.ts'
 
 /** What the self-test looks at. */
 export interface SelfTestOptions {
@@ -144,13 +143,7 @@ async function testSpf(options: SelfTestOptions, ours: readonly string[]): Promi
   }
   const ip = ours[0]
   if (ip === undefined) return { name, status: 'ok', detail: `${domain} has an SPF record` }
-  const judged = await spf({
-    sender: mailFrom,
-    ip,
-    helo: heloName,
-    resolver: spfResolver(resolver, signal),
-  })
-  const result = judged.status.result
+  const result = await checkSpf(resolver, { sender: mailFrom, ip, helo: heloName }, signal)
   return result === 'pass'
     ? { name, status: 'ok', detail: `${domain} permits ${ip}` }
     : { name, status: 'degraded', detail: `${domain} says ${result} to ${ip}` }
@@ -184,52 +177,4 @@ export function reverseName(text: string): string | null {
   if (address.version === 4) return `${text.split('.').toReversed().join('.')}.in-addr.arpa`
   const nibbles = address.value.toString(16).padStart(32, '0')
   return `${[...nibbles].toReversed().join('.')}.ip6.arpa`
-}
-
-/** The library's type names the results of every record type; it reads those of the type it asked for. */
-function spfResolver(resolver: Resolver, signal: AbortSignal): DNSResolver {
-  const resolve = (name: string, type: string): Promise<unknown> =>
-    resolveLikeNode(resolver, name, type, signal)
-  return resolve as DNSResolver
-}
-
-/** Answers in the shape of `dns.promises.resolve`, which the SPF library expects. */
-async function resolveLikeNode(
-  resolver: Resolver,
-  name: string,
-  type: string,
-  signal: AbortSignal,
-): Promise<unknown[]> {
-  const options = { signal }
-  switch (type) {
-    case 'TXT': {
-      const answer = await resolver.resolve(name, 'TXT', options)
-      if (answer.kind === 'records') return answer.records.map((text) => [text])
-      throw nodeError(answer.kind)
-    }
-    case 'MX': {
-      const answer = await resolver.resolve(name, 'MX', options)
-      if (answer.kind === 'records') {
-        return answer.records.map((record) => ({
-          priority: record.preference,
-          exchange: record.exchange,
-        }))
-      }
-      throw nodeError(answer.kind)
-    }
-    case 'A':
-    case 'AAAA':
-    case 'PTR': {
-      const answer = await resolver.resolve(name, type, options)
-      if (answer.kind === 'records') return [...answer.records]
-      throw nodeError(answer.kind)
-    }
-    default:
-      throw nodeError('nodata')
-  }
-}
-
-function nodeError(kind: 'nodata' | 'nxdomain' | 'failed'): Error {
-  const code = { nodata: 'ENODATA', nxdomain: 'ENOTFOUND', failed: 'ETIMEOUT' }[kind]
-  return Object.assign(new Error(code), { code })
 }

@@ -1,6 +1,6 @@
 import type { IpFacts, Json, Signal } from '@plumbline/contract/outcome'
 import type { Reason } from '@plumbline/contract/reasons'
-import timezoneAt from 'tz-lookup'
+import timezoneAt from '@photostructure/tz-lookup'
 import { type AddressBytes, formatAddress, parseAddress } from './address.ts'
 import type { AsnEntry } from './asn-table.ts'
 import type { CountryNames } from './country.ts'

@@ -1,0 +1,153 @@
+import { setTimeout as wait } from 'node:timers/promises'
+import type { IncomingMessage } from 'node:http'
+import type { CredentialSource } from './s3-credentials.ts'
+import { openConnections } from './s3-request.ts'
+import { canonicalQuery, encodedKey, sha256, signedHeaders } from './s3-signature.ts'
+import { textOf } from './s3-xml.ts'
+
+/** What a store may take to be reached, to begin its reply, and between two bytes of it. */
+const TIMES = { connectMs: 10_000, replyMs: 120_000, idleMs: 120_000 } as const
+
+/** How often a request is sent whose failure may pass, and how long the first pause is. */
+const ATTEMPTS = 3
+const PAUSE_MS = 100
+
+/** Bytes of a reply that is read whole: a page of 1,000 keys of 1,024 characters is smaller. */
+const REPLY_MAX_BYTES = 16 * 1_048_576
+
+/** A store's refusal; `code` is of its list of error codes. */
+export class S3Error extends Error {
+  override readonly name = 'S3Error'
+  readonly code: string
+  readonly status: number
+
+  constructor(status: number, code: string, message: string) {
+    super(`${code}: ${message} (status ${status})`)
+    this.code = code
+    this.status = status
+  }
+}
+
+/** A request to one bucket. */
+export interface S3Request {
+  readonly method: 'GET' | 'PUT' | 'POST' | 'DELETE'
+  /** Empty for the bucket itself. */
+  readonly key: string
+  readonly query?: Readonly<Record<string, string | undefined>>
+  readonly headers?: Readonly<Record<string, string>>
+  readonly body?: Uint8Array
+}
+
+/** A bucket as its HTTP interface shows it. */
+export interface S3Client extends Disposable {
+  /** Sends a request and leaves the reply's body to be read. @throws S3Error where it is refused */
+  open(request: S3Request): Promise<IncomingMessage>
+  /** Sends a request and reads its reply. @throws S3Error where it is refused */
+  send(request: S3Request): Promise<{
+    readonly text: string
+    readonly headers: IncomingMessage['headers']
+  }>
+}
+
+/** Opens no connection yet. */
+export function openS3Client(options: {
+  readonly endpoint: URL
+  readonly region: string
+  readonly bucket: string
+  readonly credentials: CredentialSource
+}): S3Client {
+  const connections = openConnections(TIMES)
+  const base = `${options.endpoint.pathname.replace(/\/$/, '')}/${encodedKey(options.bucket)}`
+  /** How far the store's clock is ahead of ours. */
+  let skewMs = 0
+
+  async function attempt(request: S3Request): Promise<IncomingMessage> {
+    const body = request.body ?? EMPTY
+    const url = new URL(options.endpoint)
+    url.pathname = request.key === '' ? base : `${base}/${encodedKey(request.key)}`
+    url.search = canonicalQuery(request.query ?? {})
+    const { method } = request
+    const unsigned = { method, url, headers: request.headers ?? {}, bodySha256: sha256(body) }
+    const signed = signedHeaders(unsigned, await options.credentials(), {
+      region: options.region,
+      now: new Date(Date.now() + skewMs),
+    })
+    const headers =
+      method === 'GET' ? signed : { ...signed, 'content-length': String(body.byteLength) }
+    const reply = await connections.send({ method, url, headers, body })
+    if (reply.statusCode !== undefined && reply.statusCode < 300) return reply
+    throw await refusalOf(reply)
+  }
+
+  async function refusalOf(reply: IncomingMessage): Promise<S3Error> {
+    const status = reply.statusCode ?? 0
+    const error = errorIn(status, await readText(reply))
+    if (error.code === 'RequestTimeTooSkewed') {
+      const theirs = Date.parse(reply.headers.date ?? '')
+      if (!Number.isNaN(theirs)) skewMs = theirs - Date.now()
+    }
+    return error
+  }
+
+  async function insist<T>(once: () => Promise<T>): Promise<T> {
+    for (let attempts = 1; ; attempts += 1) {
+      try {
+        return await once()
+      } catch (error) {
+        if (attempts >= ATTEMPTS || !mayPass(error)) throw error
+        await wait(PAUSE_MS * 2 ** (attempts - 1) * (1 + Math.random()))
+      }
+    }
+  }
+
+  return {
+    open: async (request) => await insist(() => attempt(request)),
+    send: async (request) =>
+      await insist(async () => {
+        const reply = await attempt(request)
+        const text = await readText(reply)
+        // A multipart upload is completed by a reply that begins with 200 and may end in an error.
+        if (/^(?:<\?xml[^>]*\?>)?\s*<Error>/.test(text)) throw errorIn(500, text)
+        return { text, headers: reply.headers }
+      }),
+    [Symbol.dispose]: () => connections[Symbol.dispose](),
+  }
+}
+
+const EMPTY = new Uint8Array()
+
+function errorIn(status: number, xml: string): S3Error {
+  const code = textOf(xml, 'Code') ?? 'UnknownError'
+  return new S3Error(status, code, textOf(xml, 'Message') ?? 'the store gave no reason')
+}
+
+async function readText(reply: IncomingMessage): Promise<string> {
+  const parts: Buffer[] = []
+  let bytes = 0
+  for await (const part of reply) {
+    // Safe because a reply without an encoding is read as buffers.
+    const chunk = part as Buffer
+    bytes += chunk.length
+    if (bytes > REPLY_MAX_BYTES)
+      throw new Error(`the store's reply is over ${REPLY_MAX_BYTES} bytes`)
+    parts.push(chunk)
+  }
+  return Buffer.concat(parts).toString('utf8')
+}
+
+const PASSING_CODES = new Set([
+  'RequestTimeout',
+  'RequestTimeTooSkewed',
+  'SlowDown',
+  'Throttling',
+  'ThrottlingException',
+  'InternalError',
+  'ServiceUnavailable',
+  'OperationAborted',
+])
+
+/** Whether the same request may succeed a moment later; what broke on the way may. */
+function mayPass(error: unknown): boolean {
+  if (!(error instanceof S3Error)) return error instanceof Error && 'code' in error
+  return error.status >= 500 || error.status === 429 || PASSING_CODES.has(error.code)
+}

@@ -1,0 +1,169 @@
+import { readFile } from 'node:fs/promises'
+import type { Environment } from '@plumbline/runtime/settings'
+import { readProfile } from './s3-profile.ts'
+import type { Credentials } from './s3-signature.ts'
+import { textOf } from './s3-xml.ts'
+
+/** Gives credentials that are good for some minutes more. */
+export type CredentialSource = () => Promise<Credentials>
+
+/** Lent credentials are fetched anew this long before they end. */
+const RENEW_BEFORE_MS = 5 * 60_000
+
+/** A machine that lends nothing has no such service: it must not hold up a start. */
+const ASK_WITHIN_MS = 5_000
+
+const ANSWER_MAX_BYTES = 64 * 1_024
+
+interface Lent extends Credentials {
+  /** Milliseconds since 1970; absent where they do not end. */
+  readonly endsAt?: number
+}
+
+/**
+ * Credentials as the AWS tools find them, the first of: environment, a profile's keys, a web identity,
+ * a container's role, a machine's role (IMDSv2). Single sign-on and programs of a profile are not asked.
+ * Source: AWS, "Standardized credential providers". @throws where there are none
+ */
+export function credentialSource(environment: Environment, region: string): CredentialSource {
+  let kept: Lent | undefined
+  let asking: Promise<Lent> | undefined
+  return async () => {
+    if (kept !== undefined && (kept.endsAt ?? Infinity) - Date.now() > RENEW_BEFORE_MS) return kept
+    asking ??= findCredentials(environment, region).finally(() => (asking = undefined))
+    try {
+      kept = await asking
+    } catch (error) {
+      // What is lent is good until it ends, even where its renewal fails.
+      if (kept === undefined || (kept.endsAt ?? Infinity) <= Date.now()) throw error
+    }
+    return kept
+  }
+}
+
+async function findCredentials(environment: Environment, region: string): Promise<Lent> {
+  const found =
+    keysOf(environment) ??
+    (await keysOfProfile(environment)) ??
+    (await webIdentity(environment, region)) ??
+    (await containerRole(environment)) ??
+    (await machineRole(environment))
+  if (found === undefined) {
+    throw new Error(
+      'no credentials for S3 were found: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or give the machine a role',
+    )
+  }
+  return found
+}
+
+function keysOf(environment: Environment): Lent | undefined {
+  const accessKeyId = environment['AWS_ACCESS_KEY_ID']
+  const secretAccessKey = environment['AWS_SECRET_ACCESS_KEY']
+  if (!accessKeyId || !secretAccessKey) return undefined
+  return { accessKeyId, secretAccessKey, token: environment['AWS_SESSION_TOKEN'] || undefined }
+}
+
+async function keysOfProfile(environment: Environment): Promise<Lent | undefined> {
+  const profile = await readProfile(environment)
+  const accessKeyId = profile.get('aws_access_key_id')
+  const secretAccessKey = profile.get('aws_secret_access_key')
+  if (accessKeyId === undefined || secretAccessKey === undefined) return undefined
+  return { accessKeyId, secretAccessKey, token: profile.get('aws_session_token') }
+}
+
+/** Source: AWS STS, AssumeRoleWithWebIdentity, which is not signed. */
+async function webIdentity(environment: Environment, region: string): Promise<Lent | undefined> {
+  const tokenFile = environment['AWS_WEB_IDENTITY_TOKEN_FILE']
+  const role = environment['AWS_ROLE_ARN']
+  if (!tokenFile || !role) return undefined
+  const endpoint =
+    environment['AWS_ENDPOINT_URL_STS'] || `https://sts.${region}.${suffixOf(region)}`
+  const form = new URLSearchParams({
+    Action: 'AssumeRoleWithWebIdentity',
+    Version: '2011-06-15',
+    RoleArn: role,
+    RoleSessionName: environment['AWS_ROLE_SESSION_NAME'] || 'plumbline',
+    WebIdentityToken: (await readFile(tokenFile, 'utf8')).trim(),
+  })
+  const xml = await ask(endpoint, { method: 'POST', body: form })
+  return lentFrom({
+    AccessKeyId: textOf(xml, 'AccessKeyId'),
+    SecretAccessKey: textOf(xml, 'SecretAccessKey'),
+    Token: textOf(xml, 'SessionToken'),
+    Expiration: textOf(xml, 'Expiration'),
+  })
+}
+
+/** Source: AWS, "Container credential provider" (ECS, EKS Pod Identity). */
+async function containerRole(environment: Environment): Promise<Lent | undefined> {
+  const relative = environment['AWS_CONTAINER_CREDENTIALS_RELATIVE_URI']
+  const full = environment['AWS_CONTAINER_CREDENTIALS_FULL_URI']
+  if (!relative && !full) return undefined
+  const tokenFile = environment['AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE']
+  const token = tokenFile
+    ? (await readFile(tokenFile, 'utf8')).trim()
+    : environment['AWS_CONTAINER_AUTHORIZATION_TOKEN']
+  const url = relative ? `http://169.254.170.2${relative}` : (full ?? '')
+  return lentFrom(
+    JSON.parse(await ask(url, { headers: token ? { Authorization: token } : {} })) as unknown,
+  )
+}
+
+/** Source: AWS, "Use the Instance Metadata Service", version 2. */
+async function machineRole(environment: Environment): Promise<Lent | undefined> {
+  if (environment['AWS_EC2_METADATA_DISABLED']?.toLowerCase() === 'true') return undefined
+  const base = environment['AWS_EC2_METADATA_SERVICE_ENDPOINT'] || 'http://169.254.169.254'
+  let token: string
+  try {
+    token = await ask(new URL('/latest/api/token', base).href, {
+      method: 'PUT',
+      headers: { 'X-aws-ec2-metadata-token-ttl-seconds': '300' },
+    })
+  } catch {
+    // Most machines are none of AWS.
+    return undefined
+  }
+  const headers = { 'X-aws-ec2-metadata-token': token }
+  const roles = new URL('/latest/meta-data/iam/security-credentials/', base).href
+  const [role = ''] = (await ask(roles, { headers })).trim().split('\n')
+  return lentFrom(JSON.parse(await ask(`${roles}${role}`, { headers })) as unknown)
+}
+
+function lentFrom(reply: unknown): Lent {
+  // Safe because each member is looked at before it is used.
+  const fields = reply as Readonly<Record<string, unknown>>
+  const { AccessKeyId, SecretAccessKey, Token, Expiration } = fields
+  if (typeof AccessKeyId !== 'string' || typeof SecretAccessKey !== 'string') {
+    throw new Error('the service that lends S3 credentials gave none')
+  }
+  const endsAt = typeof Expiration === 'string' ? Date.parse(Expiration) : Number.NaN
+  return {
+    accessKeyId: AccessKeyId,
+    secretAccessKey: SecretAccessKey,
+    token: typeof Token === 'string' ? Token : undefined,
+    ...(Number.isNaN(endsAt) ? {} : { endsAt }),
+  }
+}
+
+async function ask(url: string, init: RequestInit): Promise<string> {
+  const response = await fetch(url, {
+    ...init,
+    redirect: 'error',
+    signal: AbortSignal.timeout(ASK_WITHIN_MS),
+  })
+  const parts: string[] = []
+  let length = 0
+  for await (const part of response.body?.pipeThrough(new TextDecoderStream()) ?? []) {
+    length += part.length
+    if (length > ANSWER_MAX_BYTES) throw new Error(`the reply of ${new URL(url).host} is too long`)
+    parts.push(part)
+  }
+  // The reply itself may hold secrets.
+  if (!response.ok) throw new Error(`${new URL(url).host} replied ${response.status}`)
+  return parts.join('')
+}
+
+/** The domain that the services of a region are under. */
+export function suffixOf(region: string): string {
+  return region.startsWith('cn-') ? 'amazonaws.com.cn' : 'amazonaws.com'
+}

@@ -1,0 +1,79 @@
+import { Agent as PlainAgent, request as plainRequest, type IncomingMessage } from 'node:http'
+import { Agent as SecureAgent, request as secureRequest } from 'node:https'
+
+/** What a store may take to be reached, to begin its reply, and between two bytes of it. */
+export interface RequestTimes {
+  readonly connectMs: number
+  readonly replyMs: number
+  readonly idleMs: number
+}
+
+/** Connections to one store. */
+export interface Connections extends Disposable {
+  /** Sends one request and answers once the head of the reply is here. @throws where none comes in time */
+  send(request: OutgoingRequest): Promise<IncomingMessage>
+}
+
+/** One request, its headers as they are sent. */
+export interface OutgoingRequest {
+  readonly method: string
+  readonly url: URL
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: Uint8Array
+}
+
+/** Opens nothing yet; connections are kept for the next request. */
+export function openConnections(times: RequestTimes): Connections {
+  const plain = new PlainAgent({ keepAlive: true, maxSockets: 50 })
+  const secure = new SecureAgent({ keepAlive: true, maxSockets: 50 })
+  return {
+    send: async ({ method, url, headers, body }) => {
+      const sent =
+        url.protocol === 'https:'
+          ? secureRequest(url, { method, headers, agent: secure })
+          : plainRequest(url, { method, headers, agent: plain })
+      return await new Promise((resolve, reject) => {
+        const giveUp = (what: string, ms: number): void => {
+          sent.destroy(new Error(`the store ${what} within ${ms / 1000} s`))
+        }
+        let timer = setTimeout(giveUp, times.connectMs, 'was not reached', times.connectMs)
+        const awaitReply = (): void => {
+          clearTimeout(timer)
+          timer = setTimeout(giveUp, times.replyMs, 'did not reply', times.replyMs)
+        }
+        sent.on('socket', (socket) => {
+          if (!socket.connecting) awaitReply()
+          else socket.once(url.protocol === 'https:' ? 'secureConnect' : 'connect', awaitReply)
+        })
+        sent.once('response', (reply) => {
+          clearTimeout(timer)
+          endWhenIdle(reply, times.idleMs)
+          resolve(reply)
+        })
+        sent.once('error', (error) => {
+          clearTimeout(timer)
+          reject(error)
+        })
+        sent.end(body)
+      })
+    },
+    [Symbol.dispose]: () => {
+      plain.destroy()
+      secure.destroy()
+    },
+  }
+}
+
+/** Ends a body whose sender is silent; one whose reader is slow goes on. */
+function endWhenIdle(reply: IncomingMessage, idleMs: number): void {
+  const { socket } = reply
+  const onIdle = (): void => {
+    if (reply.readableLength > 0) socket.setTimeout(idleMs)
+    else reply.destroy(new Error(`the store sent nothing for ${idleMs / 1000} s`))
+  }
+  socket.setTimeout(idleMs, onIdle)
+  reply.once('close', () => {
+    socket.setTimeout(0)
+    socket.off('timeout', onIdle)
+  })
+}
