@@ -3,9 +3,14 @@ import type { Check } from '@plumbline/contract/products'
 
 const EMAIL = /^[^\s@,;<>]+@[^\s@,;<>]+\.[^\s@,;<>]{2,}$/
 const PHONE =
-  /^'?(?:tel:)?(?:\+|00)?\(?\d[\d\s().\-/\u00a0]{5,20}\d(?:\s*(?:x|ext\.?)\s*\d{1,6})?$/i
+  /^'?(?:tel:|p:)?(?:\+|00)?\(?\d[\d\s().\-/\u00a0]{5,20}\d(?:\s*(?:x|ext\.?)\s*\d{1,6})?$/i
 const DOMAIN =
   /^(?:https?:\/\/)?(?:[\p{L}\p{N}](?:[\p{L}\p{N}-]{0,61}[\p{L}\p{N}])?\.)+(?:\p{L}{2,24}|xn--[a-z0-9-]{2,59})\.?(?:[/?#].*)?$/iu
+/** A page of somebody on a site that is not theirs. */
+const PROFILE =
+  /^(?:https?:\/\/)?(?:[a-z-]+\.)*(?:linkedin|facebook|fb|instagram|twitter|x|xing|github|youtube|tiktok|pinterest|threads|gravatar)\.(?:com|net)\/./i
+/** Degrees, and other numbers with a point that a phone number has not. */
+const DECIMAL = /^-?\d{1,3}\.\d{3,}$/
 const NUMBER = /^[+-]?\d+(?:[.,]\d+)*(?:e[+-]?\d+)?%?$/i
 const DATE = /^\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}(?:[ T]\d{1,2}:\d{2}.*)?$/
 
@@ -19,10 +24,11 @@ export function cellKind(cell: string): CellKind {
   if (EMAIL.test(cell)) return 'email'
   if (isIP(cell) !== 0) return 'ip'
   if (DATE.test(cell)) return 'date'
+  if (DECIMAL.test(cell)) return 'number'
   const digits = cell.replaceAll(/\D/g, '').length
   if (digits >= 7 && digits <= 15 && PHONE.test(cell)) {
-    return digits === cell.length ? 'digits' : 'phone'
+    return digits === cell.replace(/^'/, '').length ? 'digits' : 'phone'
   }
   if (NUMBER.test(cell)) return 'number'
-  return DOMAIN.test(cell) ? 'domain' : 'text'
+  return DOMAIN.test(cell) && !PROFILE.test(cell) ? 'domain' : 'text'
 }

@@ -1,16 +1,54 @@
 import { CHECKS, type Check } from '@plumbline/contract/products'
+import { NAMES } from './column-name-rules.ts'
 
 /** How well a column name says that a column holds subjects of a check: 0 (not) to 1 (surely). */
 export function nameScore(check: Check, name: string): number {
-  const words = wordsOf(name)
+  const words = nameWords(name)
   if (words === '') return 0
   const rules = NAMES[check]
-  const score = rules.ranks.find(([pattern]) => pattern.test(words))?.[1] ?? 0
+  const whole = rules.ranks.find(([pattern]) => pattern.test(words))?.[1] ?? 0
   // Whole names stand above the words that speak against a part of one: "email id".
-  return score < WHOLE_NAME && rules.not.test(words) ? 0 : score
+  if (whole >= WHOLE_NAME && !asideIsAbout(check, name)) return whole
+  if (!rules.subject.test(words) || isAbout(check, name)) return whole < WHOLE_NAME ? whole : 0
+  const others = words.replaceAll(new RegExp(rules.subject, 'g'), ' ').split(' ').filter(Boolean)
+  return others.every((word) => QUALIFIERS.has(word) || /^\d$/.test(word)) ? QUALIFIED : UNCERTAIN
+}
+
+/** Whether a name speaks of subjects of a check without being theirs: "email status", "IP country". */
+export function speaksAbout(check: Check, name: string): boolean {
+  return NAMES[check].subject.test(nameWords(name)) && isAbout(check, name)
 }
 
 const WHOLE_NAME = 0.7
+
+/** "Work email", "email of the buyer": the subject under words that only say whose it is. */
+const QUALIFIED = 0.65
+
+/** The subject among words that nobody foresaw: the cells decide. */
+const UNCERTAIN = 0.55
+
+function isAbout(check: Check, name: string): boolean {
+  return NAMES[check].not.test(nameWords(name)) || asideIsAbout(check, name)
+}
+
+/** What stands in brackets says whose it is ("billing") or how to write it, unless it says "verified". */
+function asideIsAbout(check: Check, name: string): boolean {
+  const [, aside = ''] = /\(([^()]*)\)/.exec(name) ?? []
+  return (
+    /\b(?:status|valid|verified|confirmed|opt|consent|date|time|type|count|yes|no|flag)\b/.test(
+      wordsOf(aside),
+    ) && !NAMES[check].subject.test(wordsOf(aside))
+  )
+}
+
+/** The words of a name without asides, and a question without its phrase. */
+function nameWords(name: string): string {
+  const words = wordsOf(name.replaceAll(/\([^()]*\)/g, ' '))
+  return words.replace(
+    /^(?:what (?:is|s)|whats|please (?:enter|give|provide|type|tell us)|enter|provide|confirm)? ?(?:us )?(?:your|my|the) /,
+    '',
+  )
+}
 
 /** Whether a name is one that columns of contact lists have. */
 export function isKnownName(name: string): boolean {
@@ -23,6 +61,7 @@ export function isKnownName(name: string): boolean {
 export function wordsOf(name: string): string {
   return name
     .slice(0, 120)
+    .replaceAll(/(?<=\S\s*)\[[^\][]*\]/g, ' ')
     .normalize('NFKD')
     .replaceAll(/[\u0300-\u036f]/g, '')
     .normalize('NFC')
@@ -31,111 +70,26 @@ export function wordsOf(name: string): string {
     .replaceAll(/[^\p{L}\p{N}]+/gu, ' ')
     .replaceAll(/(\p{L})(\d)/gu, '$1 $2')
     .trim()
-    .replaceAll(/\be mail(s?)\b/g, 'email$1')
+    .replaceAll(/\be mail/g, 'email')
+    .replaceAll(/(?<=[a-z]{2})(?=emails?\b)|(?<=\bemail)(?=(?!s\b)[a-z]{3})/g, ' ')
+    .replaceAll(/\b(mobile|cell|home|work|other|business|office|assistant)(?=phone)/g, '$1 ')
+    .replaceAll(/\b((?:mobile|tele)?phone)(?=number|no\b|type)/g, '$1 ')
 }
 
-interface NameRules {
-  /** Words that make a column one about the subject instead of the subject itself. */
-  readonly not: RegExp
-  /** The first pattern that fits decides. */
-  readonly ranks: readonly (readonly [RegExp, number])[]
-}
-
-const ABOUT =
-  'type|label|status|valid|verified|opt|opted|optin|optout|consent|permission|preference|subscribed|unsubscribed|count|score|rating|source|date|time|timestamp|created|updated|changed|last sent|id|format|reason|bounced|bounce|opened|clicked|sent|replied|frequency|subject|template|body|display|is|has|do not|dnc|allowed|allow|quality|confidence|result|hash|md 5|sha 256'
-
-/**
- * Names of columns as contact exports have them: Google Contacts, Outlook (English, German, French, Spanish),
- * HubSpot, Mailchimp, Salesforce, and what people write by hand.
- */
-const NAMES: Readonly<Record<Check, NameRules>> = {
-  email: {
-    not: new RegExp(
-      `\\b(?:${ABOUT}|domain|name|owner|quarantined|marketing|campaign|newsletter|receives?|accepts?|list|server|host)\\b`,
-    ),
-    ranks: [
-      [
-        /^(?:email|email address|email adresse|mail|mail address|adresse email|primary email|main email|email primary|contact email|user email|customer email|subscriber email|email id|emails)$/,
-        1,
-      ],
-      [/^email 1 (?:value|address)$|^email(?: address)? 1$|^email value$/, 0.98],
-      [
-        /^(?:work|business|company|personal|home|private|professional|office) email(?: address)?$/,
-        0.9,
-      ],
-      [
-        /^(?:correo(?: electronico)?|direccion de correo(?: electronico)?|courriel|adresse (?:de )?(?:messagerie|courriel|mail|electronique)|mailadresse|emailadresse|indirizzo (?:email|di posta elettronica)|posta elettronica|epost(?: ?adresse)?|e post(?:adress)?|sahkoposti|endereco de email|adres email|メール(?:アドレス)?|电子邮件|邮箱|電子メール|почта|эл почта|электронная почта)$/,
-        0.95,
-      ],
-      [/^email (?:address )?[2-9]( value| address)?$/, 0.7],
-      [/\bemails?\b|\bcourriel\b|\bcorreo\b/, 0.65],
-      [/\bmail\b/, 0.5],
-    ],
-  },
-  phone: {
-    not: new RegExp(
-      `\\b(?:${ABOUT}|fax|telefax|faxnummer|pager|telex|isdn|tty|radio|extension|ext|country|code|carrier|owner|network|email|os|app|model|device|brand)\\b`,
-    ),
-    ranks: [
-      [
-        /^(?:mobile|mobile no|mob|mob no|cell no|mobile phone|mobile phone number|mobile number|cell|cell phone|cell number|cellphone|msisdn|mobiltelefon|mobilnummer|handy|handynummer|handy nummer|telefono movil|movil|celular|telefone celular|telephone mobile|mobile telephone|portable|gsm|whatsapp(?: (?:number|phone number))?|sms|sms phone|sms number)$/,
-        1,
-      ],
-      [
-        /^(?:phone|phone number|telephone|telephone number|tel|tel no|tel number|phone no|ph|ph no|contact no|primary phone|main phone|contact phone|contact number|telefon|telefonnummer|telefono|telefone|numero de telephone|numero de telefono|puhelin|telefoon|telefoonnummer|電話(?:番号)?|电话|手机(?:号码?)?|телефон|number e 164|e 164)$/,
-        0.98,
-      ],
-      [/^phone 1 (?:value|number)$|^(?:phone|telephone|tel)(?: number)? 1$|^phone value$/, 0.97],
-      [
-        /^(?:home|business|work|office|personal|private|daytime|evening) (?:phone|telephone|mobile|tel)(?: number)?$|^telefon (?:geschaftlich|privat)$|^telephone (?:bureau|domicile)$|^telefono (?:del trabajo|particular)$/,
-        0.85,
-      ],
-      [/^phone (?:number )?[2-9]( value| number)?$/, 0.7],
-      [
-        /^(?:other|secondary|company main|company|home|business|callback|car|alternate)\b.*\b(?:phone|telephone|tel)\b/,
-        0.6,
-      ],
-      [/\bassistant/, 0.3],
-      [/\b(?:phone|telephone|mobile|cell|telefon|telefono|whatsapp|msisdn)\b/, 0.65],
-    ],
-  },
-  ip: {
-    not: new RegExp(
-      `\\b(?:${ABOUT.replace('optin|', '').replace('opt|', '').replace('created|', '').replace('updated|', '').replace('last sent|', '')}|country|city|state|region|zip|zipcode|latitude|longitude|location|timezone|time zone|address 2|organi[sz]ation|asn|isp)\\b`,
-    ),
-    ranks: [
-      [
-        /^(?:ip|ip address|ip addr|ip adresse|adresse ip|direccion ip|indirizzo ip|client ip|remote ip|remote addr|user ip|ipv [46](?: address)?|ip v [46]|ip 4|ip 6)$/,
-        1,
-      ],
-      [
-        /^(?:confirm|confirmation|signup|sign up|registration|register|login|last login|order|session|source|customer|visitor|x forwarded for) ip(?: address)?$/,
-        0.9,
-      ],
-      [/^(?:optin|opt in|last|first|created|updated) ip(?: address)?$/, 0.85],
-      [/\bip\b/, 0.6],
-    ],
-  },
-  domain: {
-    not: new RegExp(
-      `\\b(?:${ABOUT}|linkedin|facebook|twitter|instagram|youtube|xing|github|avatar|photo|image|picture|logo|authority|referrer|referring|referer|profile|landing|path|traffic|visits|views|first|last|original|analytics|page views|password)\\b`,
-    ),
-    ranks: [
-      [
-        /^(?:domain|domain name|company domain|company domain name|email domain|web domain|hostname|host name|host|fqdn|dominio|domaine|domane|domain name company)$/,
-        1,
-      ],
-      [
-        /^(?:website|web site|website url|web page|webpage|website address|homepage|home page|company website|site|site web|site internet|webseite|sitio web|pagina web|sito web|web|web address|internetseite)$/,
-        0.85,
-      ],
-      [/^(?:website|web page|url) 1 ?(?:value)?$|^website value$/, 0.8],
-      [/^(?:url|company url|business home page|personal web page)$/, 0.75],
-      [/\bdomain\b/, 0.65],
-      [/\b(?:website|homepage)\b/, 0.6],
-    ],
-  },
-}
+/** Words that say whose a subject is, or which of several, in the languages of the names below. */
+const QUALIFIERS: ReadonlySet<string> = new Set(
+  (
+    'address addresses value number no work home personal private business company corporate office ' +
+    'professional official direct main primary secondary alternate alternative other another additional ' +
+    'supplemental backup recovery emergency default preferred best current new first second third ' +
+    'contact contacts customer client user subscriber lead person people member student parent guardian guest ' +
+    'attendee participant registrant invitee buyer purchaser payer recipient employee candidate applicant ' +
+    'patient donor owner billing shipping delivery invoice account accounts school university hq from to of the ' +
+    'de la le du del di da do za und and or a mobile cell portable fixe fijo fixo fisso stacjonarny komorkowy ' +
+    'geschaftlich privat beruflich dienstlich bureau domicile travail trabajo casa particular ufficio adres ' +
+    'adresse adresa direccion indirizzo endereco nummer numero numer your my'
+  ).split(' '),
+)
 
 /** Names that tell a header line, though no check reads their columns. */
 const OTHER_NAMES =

@@ -1,6 +1,6 @@
 import { CHECKS, type Check } from '@plumbline/contract/products'
 import { cellKind, type CellKind } from './cell-kinds.ts'
-import { nameScore, wordsOf } from './column-names.ts'
+import { nameScore, speaksAbout, wordsOf } from './column-names.ts'
 import { firstValue } from './subject.ts'
 
 /** A column that may hold subjects of a check. */
@@ -74,13 +74,21 @@ function confidenceOf(check: Check, name: string | null, shares: Shares): number
   if (byName > 0) {
     // Fuller columns go first among those with names alike; a good name keeps most of its word.
     const fullness = 0.9 + 0.1 * shares.filled
-    return round(byName * fullness * (0.6 + 0.4 * Math.min(1, looks * 1.25)))
+    const least = looks > 0 || byName >= SURE_NAME ? 0.6 : UNLIKE_ITS_NAME
+    return round(byName * fullness * (least + (1 - least) * Math.min(1, looks * 1.25)))
   }
   const alone = check === 'email' || check === 'ip' ? 0.8 : 0.6
   if (name === null || wordsOf(name) === '') return round(looks * alone)
-  if (isAboutAnother(check, name)) return check === 'email' ? round(looks * LAST_RESORT) : 0
+  if (speaksAbout(check, name) || isAboutAnother(check, name))
+    return check === 'email' ? round(looks * LAST_RESORT) : 0
   return round(looks * alone * UNKNOWN_NAME)
 }
+
+/** A name that stands above cells that look otherwise. */
+const SURE_NAME = 0.9
+
+/** What is left of a lesser name where none of its cells looks like it. */
+const UNLIKE_ITS_NAME = 0.3
 
 /** A name that says nothing of the check takes away from what its cells say. */
 const UNKNOWN_NAME = 0.75
@@ -104,15 +112,15 @@ function looksLike(check: Check, shares: Shares, oddName: boolean): number {
 function isAboutAnother(check: Check, name: string): boolean {
   const words = wordsOf(name)
   if (check === 'email')
-    return /\b(?:owner|sender|assigned|assignee|created|modified|reply|agent|manager|rep)\b/.test(
+    return /\b(?:owner|owned|by|sender|assigned|assignee|created|modified|reply|agent|manager|rep|name|login|username|nickname|nom|nome|nombre|naam|vorname|nachname|host|organi[sz]er)\b/.test(
       words,
     )
   if (check === 'phone')
-    return /\b(?:fax|telefax|id|no|number|zip|code|account|iban|amount|pager|ssn|date|time)\b/.test(
+    return /\b(?:fax|telefax|telecopie|id|no|number|zip|code|account|iban|amount|pager|ssn|date|time|latitude|longitude|lat|lng|price|total|tax|vat|sku|ean|isbn|reference|score)\b/.test(
       words,
     )
   if (check === 'domain')
-    return /\b(?:linkedin|facebook|twitter|photo|avatar|image|file|name|company|url|link|profile|id)\b/.test(
+    return /\b(?:linkedin|facebook|twitter|photo|picture|avatar|image|file|name|company|url|link|profile|id|referr?er|landing|path|source|agent|version|pattern)\b/.test(
       words,
     )
   return false

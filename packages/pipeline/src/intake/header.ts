@@ -3,6 +3,29 @@ import { isKnownName } from './column-names.ts'
 
 const SAMPLE_ROWS = 50
 
+/** Records of a sample above its header, titles and notes: how far down one is looked for. */
+const PREAMBLE_ROWS = 20
+
+/**
+ * How many records stand above the header: 0 unless titles or notes of few cells come before a record
+ * of several known names, as reports and the exports of LinkedIn have them.
+ */
+export function findPreamble(rows: readonly (readonly string[])[]): number {
+  let widest = 0
+  for (const [at, row] of rows.slice(0, PREAMBLE_ROWS).entries()) {
+    const cells = row.map((cell) => cell.trim()).filter((cell) => cell !== '')
+    if (cells.length === 0) continue
+    const known = cells.filter(isKnownName).length
+    const isHeader =
+      known >= 2 && known * 3 >= cells.length && !cells.map(cellKind).some((kind) => DATA.has(kind))
+    if (isHeader) return cells.length >= 2 * widest && widest > 0 ? at : 0
+    // What may be a record must not be lost.
+    if (cells.map(cellKind).some((kind) => DATA.has(kind))) return 0
+    widest = Math.max(widest, cells.length)
+  }
+  return 0
+}
+
 /**
  * Whether the first record names the columns.
  *

@@ -1,7 +1,7 @@
 import { createCsvReader, TOO_LONG } from './csv-records.ts'
 import { findDelimiter, separatorLine } from './delimiter.ts'
 import { formatOfText, refuseMarkup, type ListFormat } from './file-kind.ts'
-import { findHeader } from './header.ts'
+import { findHeader, findPreamble } from './header.ts'
 import { createLineReader } from './line-reader.ts'
 import { isLongLine } from './list-row.ts'
 import { ListError } from './list-error.ts'
@@ -30,9 +30,11 @@ export function layOutText(
           dialect: { delimiter: delimiter ?? ',', newline },
           firstLine: separator === undefined ? 1 : 2,
         }
-  const records = recordsOf(body, cut, layout, limits.lineBytes).map((record) =>
+  const all = recordsOf(body, cut, layout, limits.lineBytes).map((record) =>
     isLongLine(record, limits) ? TOO_LONG : record,
   )
+  const preamble = askedHeader === undefined && layout.kind === 'csv' ? findPreamble(all) : 0
+  const records = all.slice(preamble)
   const whole = records.filter((record) => record !== TOO_LONG)
   const hasHeader = askedHeader ?? findHeader(whole)
   const first = records.findIndex((record) => record === TOO_LONG || !isBlank(record))
@@ -46,8 +48,8 @@ export function layOutText(
     )
   }
   const header = hasHeader ? (records[first] ?? []) : null
-  const skipRecords = hasHeader ? first + 1 : 0
-  const rows = records
+  const skipRecords = preamble + (hasHeader ? first + 1 : 0)
+  const rows = all
     .slice(skipRecords)
     .filter((record) => record.length <= limits.columns && !isBlank(record))
   return {

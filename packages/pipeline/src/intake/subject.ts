@@ -101,11 +101,11 @@ export function readPhone(text: string, defaultCountry: string | undefined): Rea
   }
 }
 
-/** Takes off what spreadsheets put around a number to keep it a text: `'+44...`, `="+44..."`. */
+/** Takes off what stands around a number to keep it a text: `'+44...`, `="+44..."`, `tel:`, Facebook's `p:`. */
 function unmarked(text: string): string {
   const [, formula] = /^="([^"]*)"$/.exec(text) ?? []
   if (formula !== undefined) return formula.trim()
-  return text.startsWith("'") ? text.slice(1).trim() : text.replace(/^tel:/i, '')
+  return text.startsWith("'") ? text.slice(1).trim() : text.replace(/^(?:tel|p):/i, '')
 }
 
 /** An IPv4 or IPv6 literal in strict notation; IPv6 is compared in the form of RFC 5952. */

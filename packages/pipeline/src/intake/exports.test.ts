@@ -1,0 +1,63 @@
+import { describe, expect, it } from 'vitest'
+import { CHECKS } from '@plumbline/contract/products'
+import { CRM_EXPORTS } from './exports-crm-fixture.ts'
+import { MAILING_EXPORTS } from './exports-mailing-fixture.ts'
+import { SHOP_EXPORTS } from './exports-shop-fixture.ts'
+import { readBytes } from './list-fixture.ts'
+
+/** A column less sure than this is not named as holding anything. */
+const MIN_CONFIDENCE = 0.32
+
+describe('lines above a header', () => {
+  const below = 'First name,Last name,Email,City\nAnn,Lee,a@b.example,Rome\n'
+
+  it.each([
+    ['a title', 'Our contacts\n'],
+    ['a title padded to the width', 'Our contacts,,,\n,,,\n'],
+    ['notes over two lines', '"Notes:\nof ours"\n\n'],
+    ['pairs of name and value', 'Exported on,2026-01-01\nBy,Bo Ek\n'],
+  ])('%s: are passed over', async (_, above) => {
+    const { list, rows } = await readBytes(`${above}${below}`)
+    expect(list.header).toEqual(['First name', 'Last name', 'Email', 'City'])
+    expect(rows.map(({ subjects }) => subjects.email)).toEqual(['a@b.example'])
+  })
+
+  it.each([
+    ['an address', 'c@d.example\n'],
+    ['a number', 'Ann,+442079460958\n'],
+    ['a line as wide as the header', 'Ann,Lee,x,Rome\n'],
+  ])('%s: may be a record, and stays', async (_, above) => {
+    const { rows } = await readBytes(`${above}${below}`, { mapping: { email: 2 } })
+    expect(rows.length).toBeGreaterThanOrEqual(2)
+  })
+
+  it('stay where the client says that there is no header', async () => {
+    const { rows } = await readBytes(`Our contacts\n${below}`, {
+      header: false,
+      mapping: { email: 2 },
+    })
+    expect(rows).toHaveLength(3)
+  })
+})
+
+describe('columns of exports', () => {
+  it.each([...CRM_EXPORTS, ...MAILING_EXPORTS, ...SHOP_EXPORTS])('$name', async (known) => {
+    const { list, rows } = await readBytes(`${known.header}\n${known.row}\n`, {
+      product: 'email',
+      mapping: { email: 0 },
+    })
+    const found = CHECKS.map((check) => [
+      check,
+      list.roles[check]
+        .filter(({ confidence }) => confidence >= MIN_CONFIDENCE)
+        .map(({ header }) => header)
+        .toSorted(),
+    ])
+    const expected = CHECKS.map((check) => [
+      check,
+      (known[check] ?? '').split('|').filter(Boolean).toSorted(),
+    ])
+    expect(Object.fromEntries(found)).toEqual(Object.fromEntries(expected))
+    expect(rows).toHaveLength(1)
+  })
+})
