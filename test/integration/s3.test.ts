@@ -1,3 +1,6 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import {
   call,
@@ -17,6 +20,11 @@ const KEYS = { accessKeyId: 'AKIAEXAMPLE', secretAccessKey: 'secret', region: 'e
 test('a list whose files are on S3 is read, answered, downloaded and erased there', async () => {
   await using database = await createTestDatabase()
   await using store = await startS3({ ...KEYS, bucket: 'lists' })
+  const folder = await mkdtemp(join(tmpdir(), 'plumbline-s3-secret-'))
+  await using cleaning = new AsyncDisposableStack()
+  cleaning.defer(() => rm(folder, { recursive: true, force: true }))
+  const secret = join(folder, 'secret')
+  await writeFile(secret, `${KEYS.secretAccessKey}\n`, { mode: 0o600 })
   await using service = await startService({
     databaseUrl: database.url,
     workers: [['email', 'phone', 'ip', 'domain', 'batch']],
@@ -24,7 +32,7 @@ test('a list whose files are on S3 is read, answered, downloaded and erased ther
       FILES_URL: 's3://lists/plumbline',
       AWS_ENDPOINT_URL_S3: store.url,
       AWS_ACCESS_KEY_ID: KEYS.accessKeyId,
-      AWS_SECRET_ACCESS_KEY: KEYS.secretAccessKey,
+      AWS_SECRET_ACCESS_KEY_FILE: secret,
       AWS_REGION: KEYS.region,
     },
   })

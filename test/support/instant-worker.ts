@@ -1,5 +1,7 @@
 import { CHECKS } from '@plumbline/contract/products'
+import { readAwsSecrets } from '@plumbline/runtime/aws-secrets'
 import { createLog } from '@plumbline/runtime/log'
+import { keepFilesPrivate } from '@plumbline/runtime/private-files'
 import { readSettings } from '@plumbline/runtime/settings'
 import { runUntilStopped, tellReady } from '@plumbline/runtime/shutdown'
 import { openContext } from '@plumbline/worker/context'
@@ -21,6 +23,8 @@ const engineOptions = {
   later: words.includes('--later'),
 }
 
+keepFilesPrivate()
+readAwsSecrets()
 const settings = readSettings(workerSettings)
 const program = 'instant-worker'
 const log = createLog({ name: program, level: settings.LOG_LEVEL, destination: 2 })

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { createTestDatabase, servingUrlOf } from '../../../test/support/postgres.ts'
 import { openDatabase } from './database.ts'
 import { scramVerifier } from './scram.ts'
-import { grantServing } from './serving-role.ts'
+import { grantServing, mayChangeLedger } from './serving-role.ts'
 
 async function openPlace() {
   await using stack = new AsyncDisposableStack()
@@ -156,6 +156,17 @@ test('rights that were added by hand are taken away by the next migration, and n
   const before = await owner.pool.query(version)
   await grantServing(owner, servingUrl)
   expect((await owner.pool.query(version)).rows).toEqual(before.rows)
+})
+
+test('a role that could change the ledger is told from one that could not', async () => {
+  await using place = await openPlace()
+  const { owner, serving, servingUrl } = place
+  expect(await mayChangeLedger(owner)).toBe(true)
+  expect(await mayChangeLedger(serving)).toBe(false)
+  await owner.pool.query(`grant truncate on credit_entries to ${SERVING}`)
+  expect(await mayChangeLedger(serving)).toBe(true)
+  await grantServing(owner, servingUrl)
+  expect(await mayChangeLedger(serving)).toBe(false)
 })
 
 test('migrations at the same moment grant alike', async () => {

@@ -40,6 +40,15 @@ export async function grantServing(db: Db, servingUrl: string): Promise<void> {
   }
 }
 
+/** Whether the role of this session could change the ledger: it owns it, or was given more than it needs. */
+export async function mayChangeLedger(db: Db): Promise<boolean> {
+  const { rows } = await db.pool.query<{ may: boolean }>(
+    `select has_table_privilege(c.oid, 'update, delete, truncate') or pg_has_role(c.relowner, 'usage') as may
+     from pg_class c where c.oid = 'credit_entries'::regclass`,
+  )
+  return rows[0]?.may ?? false
+}
+
 async function servingRole(client: pg.PoolClient, servingUrl: string): Promise<string | undefined> {
   const url = new URL(servingUrl)
   const name = decodeURIComponent(url.username)

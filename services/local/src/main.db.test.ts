@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createServer } from 'node:net'
 import { fileURLToPath } from 'node:url'
+import { setTimeout as wait } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { openDatabase } from '@plumbline/db/database'
 import { readWorkers, WORKER_KINDS } from '@plumbline/db/workers'
@@ -111,7 +112,7 @@ test(
     expect(detail).toMatchObject({ ready: true, away: ['phone'] })
     expect((await fetch(`http://127.0.0.1:${port}/readyz`)).status).toBe(200)
   },
-  START_MS,
+  3 * START_MS,
 )
 
 /** Asks until the answer is 200; the statuses before that. */
@@ -122,7 +123,7 @@ async function untilReady(url: string, child: ChildProcess): Promise<readonly nu
     const answer = await fetch(url).catch(() => undefined)
     if (answer?.status === 200) return statuses
     if (answer !== undefined) statuses.push(answer.status)
-    await new Promise((resolve) => setTimeout(resolve, 5))
+    await wait(20)
   }
 }
 

@@ -44,8 +44,11 @@ async function startEverything(
   const firstAccount = await prepareDatabase(urls, KEY_PREFIX)
 
   const announced = Promise.withResolvers<string>()
+  const workersUp = Promise.withResolvers<void>()
   const announce = async (facts: ReadyFacts, tell: (word: string) => void): Promise<void> => {
     const url = `http://${HOST.includes(':') ? `[${HOST}]` : HOST}:${String(facts['port'])}`
+    // The first time; an API that comes back is found at once.
+    await workersUp.promise
     const adminUrl = `http://127.0.0.1:${String(facts['adminPort'])}`
     await writeServiceFile(dataDir, {
       pid: process.pid,
@@ -78,11 +81,9 @@ async function startEverything(
     await Promise.all(workers.map((worker) => worker[Symbol.asyncDispose]()))
   })
   stack.defer(() => removeServiceFile(dataDir))
-  const [url] = await Promise.all([
-    announced.promise,
-    api?.ready,
-    ...workers.map((worker) => worker.ready),
-  ])
+  await Promise.all([api?.ready, ...workers.map((worker) => worker.ready)])
+  workersUp.resolve()
+  const url = await announced.promise
   greet(url, firstAccount)
   tellReady({ url })
   const owned = stack.move()

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { buffer } from 'node:stream/consumers'
 import { listAccounts } from '@plumbline/db/accounts'
 import { openDatabase } from '@plumbline/db/database'
+import { mayChangeLedger } from '@plumbline/db/serving-role'
 import { readStandings } from '@plumbline/engines/phone/standing'
 import { openConnections, type Connections } from '@plumbline/pipeline/connections'
 import { depth } from '@plumbline/queue/jobs'
@@ -17,6 +18,8 @@ import type { DoctorSettings } from './settings.ts'
 
 const SILENT = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} }
 const READY_MS = 5_000
+const ROLE_ADVICE =
+  'Migrate as MIGRATE_DATABASE_URL, the owner of the tables, and set DATABASE_URL to a role of its own.'
 const MIB = 1024 * 1024
 /** Free space below which lists of the usual limits no longer fit, and below which nothing does. */
 const LITTLE_MIB = 5 * 1024
@@ -69,7 +72,10 @@ async function database({ databaseUrl }: ServicePlace): Promise<readonly Finding
   } catch (error) {
     throw new Error(socketFault(error) ?? String(error), { cause: error })
   }
-  return [ok('database', `answers in ${Math.round(performance.now() - startedAt)} ms`)]
+  const answers = ok('database', `answers in ${Math.round(performance.now() - startedAt)} ms`)
+  if (!(await mayChangeLedger(db))) return [answers]
+  const detail = 'the service works as a role that could change the ledger'
+  return [answers, trouble('database role', 'degraded', detail, ROLE_ADVICE)]
 }
 
 async function queue(place: ServicePlace, settings: DoctorSettings): Promise<readonly Finding[]> {
