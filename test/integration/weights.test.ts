@@ -1,0 +1,116 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { backends } from '../support/backends.ts'
+import { formOf, readCells, readLines, submitList, untilList, call } from '../support/lists.ts'
+import { outcomeFor } from '../support/instant-engines.ts'
+import { PATIENT } from '../support/patience.ts'
+import { createTestDatabase } from '../support/postgres.ts'
+import { startService } from '../support/service.ts'
+
+// An operator changes the weights while a batch runs.
+
+const ADDRESSES = Array.from({ length: 40 }, (_, no) => `203.0.113.${no}`)
+const HIDDEN = ADDRESSES.find((ip) => outcomeFor('ip', ip).facts.isVpn === true) ?? ''
+const LIST = `email,ip,domain\n${ADDRESSES.map((ip) => `bob@example.com,${ip},example.com\n`).join('')}`
+
+/** Tables of one name, as an operator leaves them who forgets to change it. */
+async function writeWeights(path: string, vpn: number, noDmarc: number): Promise<void> {
+  const groups = { 'ip.anonymity': { vpn }, 'domain.dns': { no_dmarc: noDmarc } }
+  await writeFile(path, JSON.stringify({ version: 'acme', groups }))
+}
+
+/** The score, threat and safety of a row, from its cells or its JSON. */
+type Scores = readonly [fraud: number, threat: number, safety: number]
+
+function scoresOfCells([names = [], ...rows]: readonly (readonly string[])[]): readonly Scores[] {
+  const cell = (row: readonly string[], name: string): number =>
+    Number(row[names.indexOf(`result.${name}`)])
+  return rows.map((row) => [
+    cell(row, 'fraud_score'),
+    cell(row, 'ip.threat_score'),
+    cell(row, 'domain.safety_score'),
+  ])
+}
+
+function scoresOf(result: unknown): Scores {
+  // Safe because a test compares what it reads with what it must be.
+  const { fraud_score, ip, domain } = result as {
+    fraud_score: number
+    ip: { threat_score: number }
+    domain: { safety_score: number }
+  }
+  return [fraud_score, ip.threat_score, domain.safety_score]
+}
+
+describe.each(backends())('on $name', ({ redisUrl }) => {
+  test(
+    'a batch is scored by the weights that it started with, a call by those of the moment',
+    PATIENT,
+    async () => {
+      await using stack = new AsyncDisposableStack()
+      const dir = await mkdtemp(join(tmpdir(), 'plumbline-weights-'))
+      stack.defer(() => rm(dir, { recursive: true, force: true }))
+      const path = join(dir, 'weights.json')
+      await writeWeights(path, 80, 20)
+      const database = stack.use(await createTestDatabase())
+      const service = stack.use(
+        await startService({
+          databaseUrl: database.url,
+          redisUrl,
+          workers: [['email', 'ip', 'domain', 'batch']],
+          env: { SCORE_WEIGHTS_FILE: path, CHUNK_RECORDS: '10' },
+        }),
+      )
+      const account = await service.account({ credits: 1_000 })
+      const caller = { service, account, key: account.liveKey }
+      const fields = { product: 'fraud-signals', start: 'false', explain: 'true' }
+      const { id } = await submitList(caller, formOf(fields, LIST))
+      expect((await untilList(caller, id, ['ready'])).weights).toBeNull()
+      // It starts, and every process that works on it later has other weights.
+      const [worker] = service.workers
+      await worker?.kill('SIGTERM')
+      expect((await call(caller, 'POST', `/v1/batches/${id}/start`)).status).toBe(200)
+      await writeWeights(path, 10, 1)
+      await service.api.kill('SIGTERM')
+      await service.api.restart()
+      await worker?.restart()
+      const batch = await untilList(caller, id)
+      expect(batch).toMatchObject({ status: 'completed', verdicts: { medium: 0 } })
+      expect(batch.verdicts['high']).toBeGreaterThan(0)
+
+      const scores = scoresOfCells(await readCells(caller, id))
+      const hidden: Scores = [84, 80, 80]
+      const open: Scores = [20, 0, 80]
+      expect(scores[ADDRESSES.indexOf(HIDDEN)]).toEqual(hidden)
+      expect(new Set(scores.map(String))).toEqual(new Set([String(hidden), String(open)]))
+      expect(scoresOfCells(await readCells(caller, id, '&raw=1'))).toEqual(scores)
+      const high = scoresOfCells(await readCells(caller, id, '&only=high'))
+      expect(high).toHaveLength(batch.verdicts['high'] ?? 0)
+      expect(new Set(high.map(String))).toEqual(new Set([String(hidden)]))
+      const lines = await readLines(caller, id)
+      expect(lines.map(({ result }) => scoresOf(result))).toEqual(scores)
+      expect(lines.map(({ result }) => result?.['explain'])).toEqual(
+        lines.map(() =>
+          expect.objectContaining({
+            fraud_score: expect.objectContaining({ model_version: batch.weights }),
+          }),
+        ),
+      )
+      const rest = await readLines(caller, id, '&after=25')
+      expect(rest.map(({ result }) => scoresOf(result))).toEqual(scores.slice(25))
+      const listed = await call(caller, 'GET', '/v1/batches')
+      expect(await listed.json()).toMatchObject({ data: [{ id, weights: batch.weights }] })
+
+      const asked = { email: 'bob@example.com', ip: HIDDEN, domain: 'example.com' }
+      const single = await call(caller, 'POST', '/v1/fraud-signals', asked)
+      expect(scoresOf(await single.json())).toEqual([11, 10, 99])
+      const { rows } = await service.db.pool.query<{ version: string }>(
+        'select version from score_weights',
+      )
+      expect(rows.map(({ version }) => version)).toContain(batch.weights)
+      expect(rows).toHaveLength(2)
+    },
+  )
+})
