@@ -61,6 +61,8 @@ export const REASONS = {
   },
   domain: {
     registered: 'The registry has it.',
+    registration_lapsed:
+      'The registration has run out: the name is in redemption or about to be deleted.',
     unregistered: 'An authoritative server says that it is not registered.',
     invalid_name: 'Not a well-formed domain name.',
     public_suffix: 'A public suffix itself, not a registrable name.',

@@ -221,6 +221,7 @@ function addressless({ facts, ...outcome }: BareOutcome<'ip'>): object {
 
 const REGISTERED: Readonly<Record<Reason<'domain'>, boolean | null>> = {
   registered: true,
+  registration_lapsed: false,
   unregistered: false,
   invalid_name: false,
   public_suffix: false,
@@ -244,6 +245,8 @@ function liveDomain(
   }
   const registered = REGISTERED[reason]
   const told = { registrar: facts.registrar, created: facts.createdDate, expires: facts.expiryDate }
+  const lapsed = { ...told, statuses: ['redemption period', 'pending delete'] }
+  const kept = registered === true ? told : reason === 'registration_lapsed' ? lapsed : {}
   const found = {
     name: {
       kind: 'name',
@@ -253,7 +256,7 @@ function liveDomain(
       suffix: 'test',
       tld: 'test',
     },
-    registration: { ...UNKNOWN, ...(registered === true ? told : {}), registered, reason },
+    registration: { ...UNKNOWN, ...kept, registered, reason },
     cached: false,
     dns: { ...NO_DNS, mxFound: facts.mxFound, resolves: facts.dnsHealthy },
     mail: { ...NO_MAIL, spfFound: facts.spfFound, dmarcFound: facts.dmarcFound },

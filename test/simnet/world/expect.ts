@@ -81,7 +81,7 @@ function registrationFacts(
   const createdMs = Date.parse(registration.createdAt)
   const hidden = hides.includes('created')
   return {
-    registered: true,
+    registered: !registration.statuses.some((status) => LAPSED.has(status)),
     registrar: hides.includes('registrar') ? null : registration.registrar,
     createdDate: hidden ? null : registration.createdAt,
     expiryDate: hides.includes('expires') ? null : registration.expiresAt,
@@ -90,6 +90,9 @@ function registrationFacts(
       : Math.floor((world.todayMs - (createdMs - (createdMs % DAY_MS))) / DAY_MS),
   }
 }
+
+/** Statuses of names whose registration is not active any more. */
+const LAPSED: ReadonlySet<string> = new Set(['redemption period', 'pending delete'])
 
 /** What is true of a name that does not exist. */
 const NOTHING = { dnsHealthy: false, mxFound: false, spfFound: false, dmarcFound: false } as const

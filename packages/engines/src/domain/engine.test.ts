@@ -296,6 +296,57 @@ test('a silent DNS leaves facts unknown, a failing one is unhealthy', async () =
   expect((await askOne(world, 'failing.com')).facts).toMatchObject({ dnsHealthy: false })
 })
 
+test.each([
+  [['redemption period', 'pending delete'], false],
+  [['pendingDelete'], false],
+  [['pending delete', 'pending restore'], false],
+  [['auto renew period'], true],
+  [['client hold'], true],
+  [['client delete prohibited', 'pending transfer'], true],
+])('a name of the statuses %j is registered: %s, delegated or not', async (status, registered) => {
+  const events = [
+    { eventAction: 'registration', eventDate: '2001-01-01T00:00:00Z' },
+    { eventAction: 'expiration', eventDate: '2026-11-01T00:00:00Z' },
+  ]
+  await using world = await startWorld({
+    zone: healthyZone('x.com'),
+    rdap: (_req, res) => sendJson(res, 200, rdapBody('x.com', { status, events })),
+  })
+  const first = await askOne(world, 'x.com')
+  const again = await askOne(world, 'x.com')
+  expect(again.cached).toBe(true)
+  for (const { status: told, reason, facts } of [first, again]) {
+    expect([told, reason]).toEqual(['answered', registered ? 'registered' : 'registration_lapsed'])
+    expect(facts).toMatchObject({
+      registered,
+      valid: registered,
+      createdDate: '2001-01-01T00:00:00Z',
+      expiryDate: '2026-11-01T00:00:00Z',
+    })
+    expect(facts.signals.map(({ code }) => code)).not.toContain('unregistered')
+  }
+})
+
+test.each([
+  ['QUARANTINE', false],
+  ['pendingDelete / redemptionPeriod', false],
+  ['ok / autoRenewPeriod', true],
+])('a name whose WHOIS status is %s is registered: %s', async (status, registered) => {
+  await using world = await startWorld({
+    whois: (line, socket) =>
+      socket.end(
+        line === 'lk'
+          ? 'refer: registry.test'
+          : `domain: x.lk\nstatus: ${status}\nregistrar: Some Names\ncreated: 2020-01-02\n`,
+      ),
+  })
+  expect((await askOne(world, 'x.lk')).facts).toMatchObject({
+    registered,
+    valid: registered,
+    registrar: 'Some Names',
+  })
+})
+
 test('statuses, age and expiry give the signals of the weights table', async () => {
   await using world = await startWorld({
     zone: healthyZone('x.com'),
@@ -312,7 +363,8 @@ test('statuses, age and expiry give the signals of the weights table', async () 
         }),
       ),
   })
-  const { facts } = await askOne(world, 'x.com')
+  const { facts, reason } = await askOne(world, 'x.com')
+  expect(reason).toBe('registration_lapsed')
   expect(facts.ageDays).toBe(1)
   expect(facts.signals.map((signal) => signal.code).toSorted()).toEqual([
     'expired',

@@ -36,6 +36,19 @@ export type Finding =
       readonly reason: string
     }
 
+/**
+ * Statuses of a name that nobody can use any more: its holder may redeem it, or it is about to be free. A name
+ * in its grace after expiry has none of them (RFC 3915, section 3.1; `quarantine` is how SIDN and EURid say it).
+ */
+const LAPSED = /redemption|quarantine|^pending delete/
+
+/** A registration as it counts: one that has lapsed is no active one, though the registry has its record yet. */
+export function asActive(registration: Registration): Registration {
+  const { registered, statuses } = registration
+  if (registered !== true || !statuses.some((status) => LAPSED.test(status))) return registration
+  return { ...registration, registered: false, reason: 'registration_lapsed' }
+}
+
 /** What a lookup is when nothing is known. */
 export const UNKNOWN: Registration = {
   registered: null,
@@ -69,5 +82,5 @@ export function throttledLater(server: string, retryMs: number | null): Finding 
 
 /** A finding fresh from a server. */
 export function known(registration: Registration): Finding {
-  return { kind: 'registration', registration, cached: false }
+  return { kind: 'registration', registration: asActive(registration), cached: false }
 }

@@ -17,10 +17,11 @@ export interface DomainEvidence {
 
 /**
  * The risk evidence of a name, by the names of the weights table. What is unknown gives none. A name that
- * is not registered has no DNS, mail or age to be judged: that it is free says all of that.
+ * is free has no DNS, mail or age to be judged: that says all of it. One that has lapsed has a record yet.
  */
 export function domainSignals(evidence: DomainEvidence): Signal[] {
-  const free = evidence.registration.registered === false
+  const { registered, reason } = evidence.registration
+  const free = registered === false && reason !== 'registration_lapsed'
   const signals = free
     ? [unregisteredSignal(evidence.registration.server ?? 'unknown')]
     : registeredSignals(evidence)

@@ -184,6 +184,7 @@ function judged(registration: Registration, dns: DnsFacts, signal: AbortSignal):
   if (registration.registered === null) {
     return signal.aborted ? { ...registration, reason: 'timeout' } : registration
   }
+  if (registration.reason === 'registration_lapsed') return registration
   const delegated = ['ok', 'partly_lame', 'broken'].includes(dns.delegation.state)
   if (registration.registered || registration.exact || !delegated) return registration
   const fault = `${registration.server ?? 'a server'} denies a name that is delegated`
