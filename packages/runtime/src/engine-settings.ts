@@ -13,6 +13,8 @@ export const engineSettings = {
   LISTS_DIR: z.string().optional(),
 
   SMTP_PORT: port(25),
+  /** Zones of block lists that are asked about our own addresses, which no result depends on. */
+  SMTP_DNS_LISTS: zones(),
   SMTP_HELO_NAME: z.string().optional(),
   SMTP_MAIL_FROM: z.string().optional(),
   SMTP_PROXY_URL: z.string().optional(),
@@ -52,11 +54,7 @@ export const engineSettings = {
   IP_CITY_DB: z.string().optional(),
   IP_ASN_DB: z.string().optional(),
   /** Zones of lists that are asked over DNS about each address. */
-  IP_DNS_LISTS: wordList()
-    .refine((zones) => zones.every((zone) => ZONE.test(zone)), {
-      message: 'expected names of zones, comma-separated',
-    })
-    .default([]),
+  IP_DNS_LISTS: zones(),
 
   /** Whether what one account has found out answers another, too. */
   SHARE_FINDINGS: flag().default(true),
@@ -74,6 +72,15 @@ export const engineSettings = {
 /** Numbers bought for one account in a UTC day at most, of all providers together. */
 export function accountDailyCap(): z.ZodDefault<ReturnType<typeof wholeNumber>> {
   return wholeNumber({ min: 0 }).default(1_000)
+}
+
+/** Names of DNS zones; none by default. */
+function zones(): z.ZodDefault<ReturnType<typeof wordList>> {
+  return wordList()
+    .refine((names) => names.every((name) => ZONE.test(name)), {
+      message: 'expected names of zones, comma-separated',
+    })
+    .default([])
 }
 
 function port(fallback: number): z.ZodDefault<ReturnType<typeof wholeNumber>> {

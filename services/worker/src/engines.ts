@@ -112,6 +112,7 @@ async function openEmail(
     },
     probing: settings.SMTP_PROBING ? 'smtp' : 'dns_only',
     probingOff: settings.SMTP_PROBING_OFF,
+    selfTest: { dnsbl: settings.SMTP_DNS_LISTS },
     greylistScheduleSeconds: settings.GREYLIST_SCHEDULE_SECONDS,
     limits: emailLimits(settings),
     log,

@@ -6,7 +6,7 @@ import type { DoctorSettings } from './settings.ts'
 
 const TIMEOUT_MS = 10_000
 
-/** The way to mail hosts: port, HELO name, reverse name and SPF of the sender. */
+/** The way to mail hosts: port, HELO name, reverse name, SPF of the sender and block lists. */
 export async function examineMail(
   { egress, resolver }: Outside,
   settings: DoctorSettings,
@@ -24,7 +24,7 @@ export async function examineMail(
       heloName: settings.heloName,
       mailFrom: settings.SMTP_MAIL_FROM ?? `verify@${settings.heloName}`,
       sourceAddresses: settings.SMTP_SOURCE_ADDRESSES,
-      dnsbl: [],
+      dnsbl: settings.SMTP_DNS_LISTS,
       targets: SELF_TEST_TARGETS,
       timeoutMs: TIMEOUT_MS,
       signal,
