@@ -2,7 +2,7 @@ import { PURCHASED_CHECKS } from '@plumbline/contract/products'
 import type { Scorer } from '@plumbline/contract/score'
 import { dropIdleTasks, lockPartlyAnswered } from '@plumbline/db/batches/drain'
 import { lockBatch, updateBatch, type BatchRow } from '@plumbline/db/batches/rows'
-import { restStage } from '@plumbline/db/batches/stages'
+import { restCanceled } from '@plumbline/db/batches/stages'
 import type { Tx } from '@plumbline/db/database'
 import { releaseRest } from './cancel.ts'
 import { unpackSubjects } from './codec.ts'
@@ -11,10 +11,13 @@ import { settleCanceledChunk } from './settle.ts'
 import type { StageInHand } from './stage-lease.ts'
 
 /** Until a canceled batch is looked at again of which tasks are in hand. */
-const LOOK_MS = 100
+const LOOKS = { leastMs: 100, mostMs: 2_000 }
 
-/** How long it is waited for a worker to tell what came of what was bought; longer than any lease and purchase. */
-const PATIENCE_MS = 120_000
+/**
+ * How long it is waited, beside two leases, for a worker to tell what came of what was bought: longer than a purchase
+ * may take. With the lease by default two minutes.
+ */
+const PATIENCE_MS = 60_000
 
 /**
  * Brings a canceled batch to rest, in transactions of one chunk each that can be broken off anywhere: tasks that
@@ -32,10 +35,10 @@ export async function drainBatch(
   const { kysely } = pipeline.db
   const left = await dropIdleTasks(kysely, batch.id, {
     checks: PURCHASED_CHECKS,
-    patienceMs: PATIENCE_MS,
+    patienceMs: PATIENCE_MS + 2 * pipeline.limits.leaseMs,
   })
   if (left > 0) {
-    await restStage(kysely, stage, LOOK_MS)
+    await restCanceled(kysely, stage, LOOKS)
     return false
   }
   await settleChunks(pipeline, stage, batch)

@@ -76,7 +76,8 @@ async function dropSome(
       delete from tasks t using idle where t.id = idle.id and not idle.drains
     )
     update tasks t set group_key = null, due_at = null
-    from idle where t.id = idle.id and idle.drains and t.group_key is not null
+    from idle where t.id = idle.id and idle.drains
+      and (t.group_key is not null or t.due_at is not null)
   `.execute(db)
   return until
 }

@@ -110,18 +110,20 @@ export async function letGoOf(
 }
 
 /**
- * Puts a stage in hand aside until it is looked at again, its attempt not spent. The lease is given up, so that
- * a renewal under way finds it gone.
+ * Puts the stage of a canceled batch aside until it is looked at again, its attempt not spent: for a tenth of the
+ * time since the cancel, within bounds, so that those that take long do not crowd out others. The lease is given
+ * up, so that a renewal under way finds it gone.
  */
-export async function restStage(
+export async function restCanceled(
   db: Kysely<Tables>,
   stage: { batchId: string; lease: number },
-  restMs: number,
+  { leastMs, mostMs }: { readonly leastMs: number; readonly mostMs: number },
 ): Promise<void> {
   await sql`
     update batches
     set lease = lease + 1, stage_attempts = greatest(0, stage_attempts - 1),
-      lease_until = clock_timestamp() + ${restMs} * interval '1 ms'
+      lease_until = clock_timestamp() + least(${mostMs} * interval '1 ms', greatest(
+        ${leastMs} * interval '1 ms', (clock_timestamp() - (ats->>'canceling')::timestamptz) / 10))
     where id = ${stage.batchId} and lease = ${stage.lease}
   `.execute(db)
 }
