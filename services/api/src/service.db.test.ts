@@ -42,7 +42,13 @@ describe('GET /v1/account', () => {
     expect(view).toMatchObject({
       plan: 'starter',
       credits: { allowance: 4_000, packs: 0, held: 0 },
-      limits: { calls_per_second: 50, calls_burst: 100, body_bytes: 102_400, call_seconds: 15 },
+      limits: {
+        calls_per_second: 50,
+        calls_burst: 100,
+        body_bytes: 102_400,
+        call_seconds: 15,
+        hlr_numbers_per_day: 1000,
+      },
     })
     expect(Date.parse(view.credits.resets_at)).toBeGreaterThan(Date.now())
     expect(answer.headers.get('x-credits-remaining')).toBe('4000')
@@ -134,13 +140,21 @@ describe('the service itself', () => {
     const shut = { name: 'smtp port 25', status: 'failed', detail: 'shut' } as const
     await reportWorker(stage.db, { name: 'host:7', kind: 'email', health: [shut] })
     expect(await auditLedger(stage.db)).toEqual([])
+    await stage.db.pool.query(
+      `insert into budgets (name, day, spent)
+       select name, (now() at time zone 'utc')::date, spent from (values ('hlr:infobip', 7),
+         ('hlr:account:one', 1000), ('hlr:account:two', 3)) as b(name, spent)`,
+    )
     const metrics = await (await fetch(`${stage.adminUrl}/metrics`)).text()
+    expect(metrics).not.toContain('hlr:account:')
     for (const name of [
       'http_requests_total',
       'queue_jobs{queue="live-email"',
       'batch_open_chunks',
       'hlr_provider_paused{provider="infobip"} 0',
-      'budget_spent_today',
+      'budget_spent_today{budget="hlr:infobip"} 7',
+      'hlr_accounts_today{state="buying"} 2',
+      'hlr_accounts_today{state="capped"} 1',
       'workers{kind="email"} 1',
       'workers{kind="batch"} 0',
       'worker_health{worker="host:7",kind="email",name="smtp port 25"} 0',
