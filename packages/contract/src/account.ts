@@ -31,6 +31,9 @@ export const accountView = z.strictObject({
       description: 'Numbers that a network is asked about for money, in a UTC day.',
     }),
     downloads_at_once: count,
+    unpaid_rows_per_day: count.meta({
+      description: 'Rows of lists by test keys, repeats, blank and refused rows; by the UTC day.',
+    }),
   }),
 })
 

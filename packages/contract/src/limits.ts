@@ -13,6 +13,12 @@ export const LIST_LIMITS = {
   LINE_LIMIT_BYTES: 64 * KIB,
 } as const
 
+/** What lists of one account may take together: settings with their defaults. Source: decision 37. */
+export const ACCOUNT_LIMITS = {
+  /** Rows that nobody pays for, in a UTC day: those of test keys, repeats, blank and refused rows. */
+  UNPAID_ROWS_PER_DAY: 1_000_000,
+} as const
+
 /** What one account and one call may take: settings with their defaults. Source: decisions 31 and 37. */
 export const CALL_LIMITS = {
   RATE_LIMIT_PER_SECOND: 50,

@@ -304,7 +304,6 @@ export const MAGIC_DOMAINS: readonly MagicVerdict<'domain', DomainFacts>[] = [
       mxFound: false,
       spfFound: false,
       dmarcFound: false,
-      safetyScore: 30,
       signals: [
         ...flagged('domain.registration', 'redemption', 'pending_delete', 'expired'),
         ...flagged('domain.dns', 'broken', 'no_mx', 'no_spf_no_dmarc'),

@@ -18,6 +18,7 @@ import { readRows, type ListSummary } from './intake/read-rows.ts'
 import type { Pipeline } from './pipeline.ts'
 import { workStage, type StageInHand } from './stage-lease.ts'
 import { holdAndRun } from './start.ts'
+import { countUnpaidRows } from './unpaid-rows.ts'
 
 /** Chunks stored by one statement at most, and bytes from which on they are enough. */
 const CHUNKS_AN_INSERT = 8
@@ -135,15 +136,19 @@ async function storeList(
     return true
   }
   const rows = readRows(list, signal)
+  const unpaid = countUnpaidRows(pipeline, batch, lease)
   for await (const block of rows) {
     for (const row of block) {
+      unpaid.meet(row.kind)
       if (row.kind === 'billable') estimate += priceOf(batch, row)
       open.push(row)
       openChars += charsOf(row)
       const full = open.length >= pipeline.limits.chunkRecords || openChars >= CHUNK_CHARS
       if (full && !(await closeChunk())) return 'lost'
     }
+    if (!(await unpaid.count())) return 'lost'
   }
+  if (!(await unpaid.count(1))) return 'lost'
   if (open.length > 0) await closeChunk()
   if (!(await flush()) || !(await inserting)) return 'lost'
   return await storeFacts(pipeline, batch, list, { ...rows.summary(), lease, estimate })

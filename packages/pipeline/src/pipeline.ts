@@ -1,4 +1,4 @@
-import { CALL_LIMITS } from '@plumbline/contract/limits'
+import { ACCOUNT_LIMITS, CALL_LIMITS } from '@plumbline/contract/limits'
 import type { Check } from '@plumbline/contract/products'
 import type { Db } from '@plumbline/db/database'
 import type { QueueBackend } from '@plumbline/queue/backend'
@@ -26,6 +26,8 @@ export interface PipelineLimits extends ListLimits {
   /** Unfinished lists and bytes of files of one account. */
   readonly unfinishedLists: number
   readonly accountFileBytes: number
+  /** Rows of one account that nobody pays for, in a UTC day. */
+  readonly unpaidRowsPerDay: number
   /** Records in a chunk. */
   readonly chunkRecords: number
   /** How long a task or stage may go without a sign of life. */
@@ -51,6 +53,7 @@ export const DEFAULT_LIMITS: PipelineLimits = {
   ...listLimits(),
   unfinishedLists: CALL_LIMITS.UNFINISHED_BATCHES_LIMIT,
   accountFileBytes: CALL_LIMITS.STORED_LIMIT_BYTES,
+  unpaidRowsPerDay: ACCOUNT_LIMITS.UNPAID_ROWS_PER_DAY,
   chunkRecords: 1000,
   leaseMs: 30_000,
   saveMs: 5_000,

@@ -12,6 +12,7 @@ import type { BatchRequest } from '@plumbline/db/tables/batches'
 import { enqueue } from '@plumbline/queue/jobs'
 import type { Pipeline } from './pipeline.ts'
 import { removeNoted } from './remove-files.ts'
+import { refuseUnpaid } from './unpaid-rows.ts'
 import { batchViewOf } from './view.ts'
 
 /** A list as it came in; the file lies in the scratch directory and is taken over. */
@@ -41,13 +42,14 @@ export type Alongside = (tx: Tx, view: BatchView) => Promise<void>
 /**
  * Takes a list in: moves its file into the store, writes the batch, and wakes the intake.
  * From here on nothing depends on the wake-up: a lease that runs out is handed out again.
- * @throws Problem `too_many_requests` beyond the account's limits of lists and bytes
+ * @throws Problem `too_many_requests` beyond the account's limits of lists, bytes and unpaid rows
  */
 export async function submitBatch(
   pipeline: Pipeline,
   submission: Submission,
   alongside?: Alongside,
 ): Promise<BatchView> {
+  await refuseUnpaid(pipeline, submission)
   const { size } = await stat(submission.path)
   // Here without the lock, to spare a refused list the way into the store.
   await refuseBeyondLimits(pipeline.db.kysely, pipeline.limits, submission.accountId, size)

@@ -170,5 +170,6 @@ function limitsOf(settings: ApiSettings): Pipeline['limits'] {
     ...listLimits(settings),
     unfinishedLists: settings.UNFINISHED_BATCHES_LIMIT,
     accountFileBytes: settings.STORED_LIMIT_BYTES,
+    unpaidRowsPerDay: settings.UNPAID_ROWS_PER_DAY,
   }
 }

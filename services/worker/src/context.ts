@@ -63,6 +63,7 @@ function limitsOf(settings: WorkerSettings): Pipeline['limits'] {
   return {
     ...DEFAULT_LIMITS,
     ...listLimits(settings),
+    unpaidRowsPerDay: settings.UNPAID_ROWS_PER_DAY,
     chunkRecords: settings.CHUNK_RECORDS,
     leaseMs: settings.LEASE_SECONDS * 1000,
     saveMs: settings.SAVE_SECONDS * 1000,

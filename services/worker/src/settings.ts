@@ -1,5 +1,5 @@
 import { mkdir } from 'node:fs/promises'
-import { LIST_LIMITS } from '@plumbline/contract/limits'
+import { ACCOUNT_LIMITS, LIST_LIMITS } from '@plumbline/contract/limits'
 import { findListsDir, updatedListsDir as updatedDir } from '@plumbline/engines/lists/place'
 import { DEFAULT_SLOTS, type Slots } from '@plumbline/pipeline/pipeline'
 import { engineSettings } from '@plumbline/runtime/engine-settings'
@@ -12,6 +12,7 @@ const eachSetting = z.object({
   MIGRATE_DATABASE_URL: migrateDatabaseUrl(),
   ...engineSettings,
   ...wholeNumbers(LIST_LIMITS),
+  ...wholeNumbers(ACCOUNT_LIMITS),
   ...wholeNumbers({
     DATABASE_POOL_SIZE: 12,
     /** Single calls that a worker of one check has under way. */

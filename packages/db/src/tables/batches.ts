@@ -46,6 +46,7 @@ export interface BatchesTable {
   rows_duplicate: Generated<number>
   rows_billable: Generated<number>
   weights: Generated<string | null>
+  rows_unpaid: Generated<number>
   credits_estimate: Generated<number>
   credits_held: Generated<number>
   credits_released: Generated<number>

@@ -3,7 +3,11 @@ import { Problem, type ProblemCode } from '@plumbline/contract/problem'
 /** Codes that an unreadable list can be refused with. */
 export type ListErrorCode = Extract<
   ProblemCode,
-  'bad_request' | 'payload_too_large' | 'unsupported_media_type' | 'unprocessable'
+  | 'bad_request'
+  | 'payload_too_large'
+  | 'unsupported_media_type'
+  | 'unprocessable'
+  | 'too_many_requests'
 >
 
 /** A list that cannot be read as a whole; the message is public and names the line where there is one. */

@@ -45,5 +45,6 @@ function limitsOf(settings: ApiSettings): AccountView['limits'] {
     stored_bytes: settings.STORED_LIMIT_BYTES,
     hlr_numbers_per_day: settings.HLR_ACCOUNT_DAILY_CAP,
     downloads_at_once: settings.DOWNLOADS_LIMIT,
+    unpaid_rows_per_day: settings.UNPAID_ROWS_PER_DAY,
   }
 }

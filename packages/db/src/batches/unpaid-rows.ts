@@ -1,0 +1,39 @@
+import type pg from 'pg'
+
+/** What became of rows that were to be counted. */
+export type UnpaidRowsTaken = 'taken' | 'over' | 'lost'
+
+/**
+ * Counts the rows of a list that nobody pays for, of which `met` were met so far, however often it is
+ * read. `over` where its account has no more left today, up to what it had; `lost` where the fencing number
+ * does not own the list any more.
+ */
+export async function takeUnpaidRows(
+  pool: pg.Pool,
+  stage: { batchId: string; lease: number },
+  rows: { met: number; mostPerDay: number },
+): Promise<UnpaidRowsTaken> {
+  const found = await pool.query<{ taken: UnpaidRowsTaken }>({
+    name: 'unpaid-rows.take',
+    text: 'select take_unpaid_rows($1, $2, $3, $4) as taken',
+    values: [stage.batchId, stage.lease, rows.met, rows.mostPerDay],
+  })
+  return found.rows[0]?.taken ?? 'lost'
+}
+
+/** Unpaid rows of an account on this UTC day, and how long that lasts, by the clock of the database. */
+export async function readUnpaidRows(
+  pool: pg.Pool,
+  accountId: string,
+): Promise<{ readonly count: number; readonly dayLeftSeconds: number }> {
+  const { rows } = await pool.query<{ count: number; left: number }>({
+    name: 'unpaid-rows.today',
+    text: `
+      select coalesce((select row_count from unpaid_rows
+          where account_id = $1 and day = (clock_timestamp() at time zone 'utc')::date), 0)::float8 as count,
+        ceil(extract(epoch from date_trunc('day', clock_timestamp() at time zone 'utc')
+          + interval '1 day' - (clock_timestamp() at time zone 'utc')))::int as left`,
+    values: [accountId],
+  })
+  return { count: rows[0]?.count ?? 0, dayLeftSeconds: rows[0]?.left ?? 1 }
+}

@@ -1,0 +1,73 @@
+import type { RowKind } from '@plumbline/contract/batch'
+import { Problem } from '@plumbline/contract/problem'
+import type { BatchRow } from '@plumbline/db/batches/rows'
+import { readUnpaidRows, takeUnpaidRows } from '@plumbline/db/batches/unpaid-rows'
+import { ListError } from './intake/list-error.ts'
+import type { Pipeline } from './pipeline.ts'
+
+/** What is counted at once: beyond its rows of a day, an account has so many more read at most. */
+const STEP_ROWS = 10_000
+
+/** Counts the rows of a list that nobody pays for while it is read. */
+export interface UnpaidRows {
+  /** Tells of a row. */
+  meet(kind: RowKind): void
+  /**
+   * Counts what was met since, where that is `least` rows or more. False where another worker has the list.
+   * @throws ListError where the account has no more of them left today
+   */
+  count(least?: number): Promise<boolean>
+}
+
+/** Makes the count of a list's unpaid rows: all of a test key's, else those that are not billable. */
+export function countUnpaidRows(
+  { db, limits }: Pick<Pipeline, 'db' | 'limits'>,
+  batch: Pick<BatchRow, 'id' | 'mode'>,
+  lease: number,
+): UnpaidRows {
+  const mostPerDay = limits.unpaidRowsPerDay
+  let met = 0
+  let counted = 0
+  return {
+    meet: (kind) => {
+      if (batch.mode === 'test' || kind !== 'billable') met += 1
+    },
+    count: async (least = STEP_ROWS) => {
+      if (met - counted < least) return true
+      counted = met
+      switch (await takeUnpaidRows(db.pool, { batchId: batch.id, lease }, { met, mostPerDay })) {
+        case 'taken':
+          return true
+        case 'lost':
+          return false
+        case 'over':
+          throw new ListError('too_many_requests', `${usedUp(mostPerDay)} ${ADVICE}`)
+      }
+    },
+  }
+}
+
+const ADVICE = 'Send it without those rows, or after midnight UTC.'
+
+/**
+ * Refuses a list of a test key where its account has no more unpaid rows left today, to spare it the reading.
+ * Of a live key's list it is not known before it is read.
+ * @throws Problem `too_many_requests`
+ */
+export async function refuseUnpaid(
+  { db, limits }: Pick<Pipeline, 'db' | 'limits'>,
+  { accountId, mode }: { accountId: string; mode: BatchRow['mode'] },
+): Promise<void> {
+  if (mode !== 'test') return
+  const { count, dayLeftSeconds } = await readUnpaidRows(db.pool, accountId)
+  if (count < limits.unpaidRowsPerDay) return
+  throw new Problem(
+    'too_many_requests',
+    `${usedUp(limits.unpaidRowsPerDay)} Use a live key, or send the list after midnight UTC.`,
+    { retryAfterSeconds: dayLeftSeconds },
+  )
+}
+
+function usedUp(mostPerDay: number): string {
+  return `The account has used up its ${mostPerDay} rows a day that nobody pays for: those of test keys, repeats, blank and refused rows.`
+}
