@@ -2,9 +2,11 @@ import type { EmailStatus } from '@plumbline/contract/outcome'
 import type { Reason } from '@plumbline/contract/reasons'
 import { maskLocals } from './mask.ts'
 import { providerOf } from './providers.ts'
+import { quotedReply } from './quoted-reply.ts'
 import type { Reply } from './reply.ts'
 import { REPLY_RULES } from './reply-rules.ts'
 import type { ReplyKind, ReplyRule } from './reply-rules.ts'
+import { spelled } from './spelling.ts'
 
 /** Where in the dialogue a reply came. */
 export type Phase = 'connect' | 'greeting' | 'ehlo' | 'starttls' | 'mail' | 'rcpt' | 'rset' | 'quit'
@@ -60,6 +62,25 @@ export function classifyReply(facts: ReplyFacts): Classified {
   if (severity === 5 && namesUs(text, facts.own ?? []))
     return outcome('blocked', 'own-name', text, severity)
   const provider = providerOf(facts.provider).id
+  const quoted = severity === 5 ? quotedReply(text) : null
+  if (quoted !== null) {
+    const met = byRules(
+      provider,
+      Math.floor(quoted.code / 100),
+      enhancedOf(quoted.text),
+      quoted.text,
+    )
+    if (met.reason !== 'unclassified_reply') return met
+  }
+  return byRules(provider, severity, enhanced, text)
+}
+
+function byRules(
+  provider: string,
+  severity: number,
+  enhanced: string | null,
+  text: string,
+): Classified {
   const rule = REPLY_RULES.find((each) => matches(each, provider, severity, enhanced, text))
   if (rule !== undefined) return outcome(rule.kind, rule.id, text, severity)
   return outcome(severity === 4 ? 'server' : 'unclassified', 'code', text, severity)
@@ -127,6 +148,7 @@ const MEANINGS: Readonly<Record<ReplyKind, Meaning>> = {
     mailbox: 'disabled',
     confidence: 'high',
   },
+  held: { reason: 'server_error', party: 'server', retry: true },
   full: {
     reason: 'mailbox_full',
     party: 'mailbox',
@@ -220,7 +242,7 @@ function readable(text: string): string {
     ? folded(lower).replaceAll(/[’`]/g, "'").replaceAll(/\s+/g, ' ')
     : lower
   const own = plain.replaceAll(RELAY_WORDS, '')
-  return own.includes('  ') ? own.replaceAll(/ +/g, ' ') : own
+  return spelled(own.includes('  ') ? own.replaceAll(/ +/g, ' ') : own)
 }
 
 /** Letters without accents, so that a word has one spelling. Hangul is put together again. */

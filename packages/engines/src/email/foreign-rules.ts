@@ -19,21 +19,21 @@ const TONGUES: Readonly<Record<string, Tongue>> = {
   german: {
     who: 'empfanger|empfaenger|benutzer|nutzer|adressat|adresse|postfach|mailbox|konto|anwender',
     missing:
-      'unbekannt|existiert nicht|nicht (?:gefunden|vorhanden|bekannt|existent|gultig|gueltig|zustellbar)|ungultig|ungueltig|gibt es nicht|kein gultige',
+      'unbekannt|existiert nicht|nicht (?:gefunden|vorhanden|bekannt|existent|gultig|gueltig|zustellbar)|ungultig|ungueltig|gibt es nicht|kein gultige|keine?[nmr]? (?:solche|derartige|entsprechende)',
     full: '(?:postfach|mailbox|speicher|kontingent|quota)[^.;]{0,40}(?:\\bvoll\\b|uberschritten|ueberschritten|erschopft|uberfullt)',
     sender: 'absender|\\bihre? (?:ip|server|mailserver|domain|rechner)',
   },
   french: {
     who: 'destinataire|utilisateur|adresse|boite|compte',
     missing:
-      'inconnue?|n.?existe (?:pas|plus)|introuvable|inexistante?|non trouvee?|n.est (?:pas|plus) valide|invalide',
+      'inconnue?|n.?existe (?:pas|plus)|introuvable|inexistante?|non trouvee?|n.est (?:pas|plus) valide|invalide|pas (?:d.|de |d.une )(?=utilisateur|boite|compte|destinataire|adresse)|n.a pas de',
     full: '(?:boite|quota|espace|messagerie)[^.;]{0,50}(?:pleine?|depasse|sature|atteint)',
     sender: 'expediteur|emetteur|\\bvotre (?:adresse ip|ip|serveur|domaine)|adresse ip',
   },
   spanish: {
     who: 'destinatari[oa]|usuari[oa]|buzon|cuenta|direccion|casilla',
     missing:
-      'desconocid[oa]|no (?:existe|encontrad[oa]|se encuentra|fue encontrad[oa]|es valid[oa])|inexistente|invalid[oa]',
+      'desconocid[oa]|no (?:existe|encontrad[oa]|se encuentra|fue encontrad[oa]|(?:es )?valid[oa])|inexistente|invalid[oa]',
     full: '(?:buzon|casilla|cuota|cuenta)[^.;]{0,40}(?:llen[oa]|excedid[oa]|superad[oa]|agotad[oa])',
     sender: 'remitente|\\bsu (?:ip|servidor|dominio|direccion ip)',
   },
@@ -98,7 +98,7 @@ const TONGUES: Readonly<Record<string, Tongue>> = {
   russian: {
     who: 'пользовател|получател|адресат|ящик|адрес|учетная запись|учетной записи|користувач|одержувач|скриньк',
     missing:
-      'не (?:наиден|существует|зареги|знаидено|існує)|неизвест|несуществ|нет такого|такого нет|отсутствует|невідом',
+      'не (?:наиден|существует|зареги|знаидено|існує)|неизвест|несуществ|нет такого|такого(?= \\S{1,20} нет)|отсутствует|невідом',
     full: '(?:ящик|квот|скриньк)[^.;]{0,40}(?:переполнен|превышен|заполнен|переповнен)',
     sender: 'отправител|ваш (?:ip|сервер|адрес|домен)|відправник',
   },

@@ -50,7 +50,8 @@ export const PROVIDER_RULES: readonly ReplyRule[] = [
     kind: 'likely_missing',
     provider: 'google',
     severity: 5,
-    text: /not a valid rfc ?-?\d{4} address/,
+    // The same words about the sender's address have a code of the sender, or none.
+    text: /recipient address .{0,200}not a valid rfc ?-?\d{4} address/,
     source: GOOGLE,
   },
   {
@@ -244,6 +245,13 @@ export const PROVIDER_RULES: readonly ReplyRule[] = [
     severity: 5,
     text: /^5?(?:4[0-9] )?(?:542 )?\S+ rejected\.?$/,
     source: SISIMAI,
+  },
+  {
+    id: 'cyrus-missing',
+    kind: 'missing',
+    severity: 5,
+    text: /mailbox unknown\. either there is no mailbox associated/,
+    source: 'Cyrus IMAP: lmtpd convert_lmtp',
   },
   {
     id: 'facebook-exists',

@@ -1,5 +1,6 @@
 import { FOREIGN_RULES } from './foreign-rules.ts'
 import { PROVIDER_RULES } from './provider-rules.ts'
+import { TEMPORARY_RULES } from './temporary-rules.ts'
 
 /** What a reply to RCPT says. */
 export type ReplyKind =
@@ -8,6 +9,8 @@ export type ReplyKind =
   /** The same by a code or words that the source uses for little else. */
   | 'likely_missing'
   | 'disabled'
+  /** The mailbox is locked or held back for a time. */
+  | 'held'
   | 'full'
   /** A refusal that proves the mailbox: a rate or a restriction of its own. */
   | 'exists'
@@ -47,6 +50,11 @@ const QMAIL = 'qmail 1.03 and netqmail: qmail-smtpd, vpopmail vdelivermail'
 const RFC3463 = 'RFC 3463 3 and the IANA registry of enhanced status codes'
 const RFC5321 = 'RFC 5321 4.2.2, 4.2.3'
 
+/** Codes that speak of the sender whatever the words beside them are. */
+const SENDER_CODE_RULES: readonly ReplyRule[] = [
+  { id: 'sender-code', kind: 'blocked', enhanced: /^[45]\.1\.[789]$/, source: RFC3463 },
+]
+
 /** A rate or restriction that is the mailbox's own. */
 const EXISTS_RULES: readonly ReplyRule[] = [
   {
@@ -77,11 +85,10 @@ const SENDER_RULES: readonly ReplyRule[] = [
     text: /smtputf8|non-ascii addresses? (?:not|isn)|internationali[sz]ed (?:addresses|mailbox)/,
     source: 'RFC 6531 3.2 and 3.5; enhanced code 5.6.7',
   },
-  { id: 'sender-code', kind: 'blocked', enhanced: /^[45]\.1\.[789]$/, source: RFC3463 },
   {
     id: 'sender-address',
     kind: 'blocked',
-    text: /sender(?:'s)?(?: e-?mail)? (?:address|domain|verif|is (?:block|reject|not)|rejected|denied|refused|not |blocked|ip\b|id\b|host|policy|hostname|has been|was )|envelope sender|invalid (?:sender|sending)|unverified sender|originator|reverse[- ]path|sending address|(?:mailbox|address) of (?:the )?sender|(?:mail|message)s? from (?:an? )?(?:unknown|invalid|unverified|non-?exist)|(?:user|address|domain) in mail ?from|(?:allowed|permitted|authori[sz]ed) to send|(?:dns mx|mx) or a(?:\/aaaa)? resource|(?:block|reject)(?:ed|ing)? (?:the )?sender|(?:domain|part) of (?:the )?sender|sender.{0,80}(?:does not exist|do(?:es)? not resolve|couldn't be|cannot be|could not be|not found)|unroutable sender|bad sender|callout verification|(?:from|return)[ -]?(?:path|address)|mail from:? ?(?:domain|address|command)|null sender|empty envelope|does not accept bounce|mailfrom|sending domain|from domain|your domain|your e-?mail (?:address|account)|your address|sending account|you are sending from|your account/,
+    text: /sender(?:'?s)?(?: e-?mail| mail)? (?:address|domain|mail ?box|account|verif|call-?(?:out|back|ahead)|is (?:block|reject|not)|rejected|denied|refused|not |blocked|ip\b|id\b|host|policy|hostname|has been|was )|envelope sender|invalid (?:sender|sending)|unverified sender|originator|reverse[- ]path|sending address|(?:mailbox|address) of (?:the )?sender|(?:mail|message)s? from (?:an? )?(?:unknown|invalid|unverified|non-?exist)|(?:user|address|domain|mail ?box|syntax) in (?:the )?(?:mail ?from|mail|from)\b|(?:unknown|no such|nonexistent|unrecogni[sz]ed) sender|(?:allowed|permitted|authori[sz]ed) to send|(?:dns mx|mx) or a(?:\/aaaa)? resource|(?:block|reject)(?:ed|ing)? (?:the )?sender|(?:domain|part) of (?:the )?sender|sender.{0,80}(?:does not exist|do(?:es)? not resolve|couldn't be|cannot be|could not be|not found)|unroutable sender|bad sender|call-?back (?:to|of) (?:the )?sender|(?:from|return)[ -]?(?:path|address)|mail from:? ?(?:domain|address|command)|null sender|empty envelope|does not accept bounce|mailfrom|sending domain|from domain|your domain|your e-?mail (?:address|account)|your address|sending account|you are sending from|your account/,
     source: `${POSTFIX}; ${EXIM}`,
   },
   {
@@ -105,7 +112,7 @@ const SENDER_RULES: readonly ReplyRule[] = [
   {
     id: 'reverse-dns',
     kind: 'blocked',
-    text: /reverse[ -](?:dns|lookup|record|name|address|mapping|hostname)|\brdns\b|\bptrs?\b|(?:cannot|can't|could not|unable to) (?:find|resolve|verify|lookup|look up) your|lookup failed|name (?:service|server) error for name|dynamic(?:ally)?[ -](?:ip|address|assigned|looking|host|range)|generic (?:host|rdns|ptr)|dial-?up|residential|host ?name (?:lookup|does not|not found|mismatch|verif)|ip (?:address )?(?:not resolv|does not resolve|has no)|no dns entry|unverifyable sending|unresolvable|fix (?:your )?(?:reverse|dns)|host rejected|client host|unable to resolve/,
+    text: /reverse[ -](?:dns|lookup|record|name|address|mapping|hostname)|\brdns\b|\bptrs?\b|(?:cannot|can't|could not|unable to) (?:find|resolve|verify|lookup|look up) your|(?<!user |mailbox |account |recipient |email address |alias )lookup failed|name (?:service|server) error for name|dynamic(?:ally)?[ -](?:ip|address|assigned|looking|host|range)|generic (?:host|rdns|ptr)|dial-?up|residential|host ?name (?:lookup|does not|not found|mismatch|verif)|ip (?:address )?(?:not resolv|does not resolve|has no)|no dns entry|unverifyable sending|unresolvable|fix (?:your )?(?:reverse|dns)|host rejected|client host|unable to resolve/,
     source: `${POSTFIX}; ${SISIMAI}`,
   },
   {
@@ -148,7 +155,7 @@ const SENDER_RULES: readonly ReplyRule[] = [
   {
     id: 'relay',
     kind: 'relay',
-    text: /relay(?:ing)?(?: access| attempt| mail| not|ing)? ?(?:was |is )?(?:denied|not (?:allowed|permitted|accepted|supported)|prohibited|rejected|refused|blocked|restricted|disallowed|forbidden|no[nt])|(?:unable|cannot|not|can't|won't|no|denied|unauthori[sz]ed|don'?t|open|prohibited|proper|permitted to|allowed to) (?:to )?relay|rcpthosts|not (?:a )?local (?:host|domain|address|to this)|relay(?:ing)? (?:is )?(?:from|to|through|for|by)|not (?:an? )?(?:open|mail) relay|not a gateway|local delivery only|(?:domain|host) (?:is )?not (?:hosted|local|served|accepted|handled|configured|found here|in my|allowed|listed|supported|in our|one of)|does not (?:accept|handle|host|serve|receive) (?:e-?mail|mail|messages) for|that domain isn't|no such domain (?:here|at this location)|don't (?:handle|accept|host) mail for|insecure mail relay|must be (?:sent|delivered) (?:to|through|via)|through this server/,
+    text: /relay(?:ing)?(?: access| attempt| mail| not|ing)? ?(?:was |is )?(?:denied|not (?:allowed|permitted|accepted|supported)|prohibited|rejected|refused|blocked|restricted|disallowed|forbidden|no[nt])|(?:unable|cannot|not|can't|won't|no|denied|unauthori[sz]ed|don'?t|open|prohibited|proper|permitted to|allowed to) (?:to )?relay|rcpthosts|not (?:a )?local (?:host|domain|address|to this)|relay(?:ing)? (?:is )?(?:from|to|through|for|by)|not (?:an? )?(?:open|mail) relay|not a gateway|local delivery only|(?:domain|host) (?:is )?not (?:hosted|local|served|accepted|handled|configured|found here|in my|allowed|listed|supported|in our|one of)|does not (?:accept|handle|host|serve|receive) (?:e-?mail|mail|messages) for(?! (?:that|this|the|such an?) (?:user|mail ?box|recipient|account|add?ress))|that domain isn't|no such domain (?:here|at this location)|don't (?:handle|accept|host) mail for|insecure mail relay|must be (?:sent|delivered) (?:to|through|via)|through this server/,
     source: `${POSTFIX}; ${SENDMAIL}; ${QMAIL}`,
   },
 ]
@@ -169,6 +176,7 @@ const MAILBOX_RULES: readonly ReplyRule[] = [
     source: RFC5321,
   },
   { id: 'full-code', kind: 'full', enhanced: /^[45]\.2\.2$/, source: RFC3463 },
+  ...TEMPORARY_RULES,
   {
     id: 'storage-of-server',
     kind: 'server',
@@ -186,14 +194,14 @@ const MAILBOX_RULES: readonly ReplyRule[] = [
     id: 'missing-text',
     kind: 'missing',
     severity: 5,
-    text: /(?:someone@\S{1,100}|user|recipient|mailbox|account|address|alias|addressee|customer|subscriber|person|name|login|e-?mail|rcpt|destinataire|employee|mail ?box name|id|username|local[ -]part|destination)(?:\(s\)|s)?(?: e-?mail| mail| name| address| account| box| id| is| was| are| not| has| has been|:|,| -)*[ :]*\(?(?:<[^>]{0,80}>|\[[^\]]{0,80}\]|someone@\S{1,80})?\)?[ :,-]*(?:is |was |are )?(?:unknow|not[ -]?found|not exist|do(?:es)? no exist|don'?t exist|doesn'?t exist|does ?n[o']t exists?|do(?:es)? not exist|not exists|nonexistent|non-existent|not present|not known|not recogni[sz]ed|isn'?t recogni[sz]ed|could not be found|couldn'?t be found|can(?:'t|not) be found|was not found|not listed|not in (?:directory|our|the|this)|unallocated|inconnu|no longer (?:exists?|valid|available|in use|on server|here|works|with|employed)|never existed|not registered|unrecogni[sz]ed|no such|not (?:a )?valid\b|not our|desconhecid|inexistente|no existe|nicht (?:gefunden|bekannt|vorhanden)|unbekannt|existiert nicht|removed|deleted)/,
+    text: /(?:someone@\S{1,100}|user|recipient|mail ?box|account|add?ress?|alias|addressee|customer|subscriber|person|name|login|e-?mail|rcpt|destinataire|employee|mail ?box name|id|username|local[ -]part|destination)(?:\(s\)|s)?(?: e-?mail| mail| name| address| account| box| id| is| was| are| not| has| has been|:|,| -)*[ :]*\(?(?:<[^>]{0,80}>|\[[^\]]{0,80}\]|someone@\S{1,80})?\)?[ :,-]*(?:is |was |are )?(?:unknow|not[ -]?found|not exist|do(?:es)? no exist|don'?t exist|doesn'?t exist|does ?n[o']t exists?|do(?:es)? not exist|not exists|nonexistent|non-existent|not present|not known|not recogni[sz]ed|isn'?t recogni[sz]ed|could not be found|couldn'?t be found|can(?:'t|not) be found|was not found|not listed|not in (?:directory|our|the|this)|unallocated|inconnu|no longer (?:exists?|valid|available|in use|on server|here|works|with|employed)|never existed|not registered|unrecogni[sz]ed|no such|not (?:a )?valid\b|not our|desconhecid|inexistente|no existe|nicht (?:gefunden|bekannt|vorhanden)|unbekannt|existiert nicht|removed|deleted)/,
     source: `${POSTFIX}; ${EXIM}; ${SENDMAIL}; ${SISIMAI}`,
   },
   {
     id: 'missing-unknown',
     kind: 'missing',
     severity: 5,
-    text: /(?:unknown|no[- ]such|invalid|no valid(?! recipients)|nonexistent|non-existent|undefined|not a (?:known|valid|registered|recogni[sz]ed|current)|isn'?t a (?:known|valid)|no matching|unrecogni[sz]ed|unrouteable|unroutable|no longer a (?:valid|current)|not an? active|bad|incorrect|wrong|unable to (?:find|locate)|can(?:'t|not) find|couldn'?t find|could not find|did not find|no record of|never heard of|illegal)(?: or (?:invalid|unknown|illegal|inactive|non-existent))? (?:the |a |an |any |such |local |virtual |internet |destination |envelope |final |target |gateway |remote |this |of |that |e-?mail |mail |smtp |rcpt |pop |active )*(?:user|recipient|mail ?box|account|address(?!es? list)|alias|addressee|person|local[ -]?part|rcpt|customer|subscriber|login|name here|people|e-?mail|id\b|destination(?! (?:host|domain)))/,
+    text: /(?:unknown|no[- ]such|invalid|no valid(?! recipients)|nonexistent|non-existent|undefined|not a (?:known|valid|registered|recogni[sz]ed|current)|isn'?t a (?:known|valid)|no matching|unrecogni[sz]ed|unrouteable|unroutable|no longer a (?:valid|current)|not an? active|bad|incorrect|wrong|unable to (?:find|locate)|can(?:'t|not) find|couldn'?t find|could not find|did not find|no record of|never heard of|illegal)(?: or (?:invalid|unknown|illegal|inactive|non-existent))? (?:the |a |an |any |such |local |virtual |internet |destination |envelope |final |target |gateway |remote |this |of |that |e-?mail |mail |smtp |rcpt |pop |active )*(?:user|recipient|mail ?box|account|add?ress?(?!es? list)|alias|addressee|person|local[ -]?part|rcpt|customer|subscriber|login|mail ?drop|name here|people|e-?mail|id\b|destination(?! (?:host|domain)))/,
     source: `${POSTFIX}; ${EXIM}; ${SENDMAIL}; ${SISIMAI}`,
   },
   {
@@ -202,6 +210,20 @@ const MAILBOX_RULES: readonly ReplyRule[] = [
     severity: 5,
     text: /(?:nobody|no one|no-one|no user|no account|no mail ?box|no recipient|no address|no person|nobody by|no-one by)[^.;]{0,30}(?:by that name|of that name|with (?:that|this) name|by this name|here|at this|found|available for this user|matching|exists)|isn'?t in my (?:list of )?(?:valid)?(?:rcptto|recipients)|validrcptto|badrcptto|not in (?:my |our |the )?(?:recipients?|users?)(?: list| table| map|\b)|(?:doesn'?t|does not|not) have an? (?:e-?mail |\S{1,40} )?account|not (?:an? )?(?:\S{1,20} )?(?:user|address|mailbox|account|customer|recipient)s? (?:here|at this|on this|in this|of this)|(?:we have|there is|there's) no (?:such|account|user|mailbox|one)|(?:user|mailbox|account|recipient)[^.;]{0,20} lookup failed|recipient verify failed|(?:user|recipient)(?: \S{1,100}){0,3} not listed in|is not (?:a )?(?:known|valid|registered|active|deliverable|defined) ?(?:user|e-?mail|mailbox|address|recipient|account|here|at this|on this)?|bad destination (?:mailbox|email|e-mail)|can't accept (?:user|recipient)|cannot accept mail for this (?:user|recipient)|destination server rejected recipients|rejected recipients|verify the (?:recipient|email) address|the (?:address|user) you (?:are trying|tried|entered)[^.;]{0,40}(?:not|invalid|wrong)|wrong or no longer|5\.1\.1 bad address|nessun utente|utente sconosciuto|usuario (?:desconocido|no existe)|utilisateur inconnu|adresse (?:inconnue|invalide)|unknown_?user|nosuchuser|no such object|don'?t exists? that user|user not local|not known at this|account not (?:found|local)|name is not found|name not found|envelope recipient has been denied|is no longer (?:valid|in use|available|with|employed)|has left the (?:company|organi)|in virtual mailbox table|in local recipient table|in relay recipient table|in virtual alias table/,
     source: `${QMAIL}; ${SISIMAI}`,
+  },
+  {
+    id: 'missing-served',
+    kind: 'missing',
+    severity: 5,
+    text: /(?:someone@\S{1,100}|user|recipient|mail ?box|account|add?ress?|alias|addressee|customer|subscriber|person|login)>?(?: name)?[ :,]{0,2}(?:(?:is|was) ?n(?:ot|'t) |not )(?:being )?(?:handled|served|serviced|managed|administ(?:e|ra)red|hosted|housed|processed|local|known|defined|recogni[sz]ed)(?: (?:by|at|on|in|here|to)\b|$)|(?:not|don't|doesn't) (?:handle|serve|host|manage|have|know)(?: mail for)? (?:that|this|any such|such an?|such) (?:user|mail ?box|recipient|account|add?ress?)|(?:user|recipient|mail ?box|account|add?ress?|addressee)>? (?:is )?not (?:here|on (?:this|our|my) (?:server|system|host|machine|site))\b|not (?:one of )?our (?:users?|mail ?box(?:es)?|recipients?|accounts?)\b/,
+    source: 'small servers that are not of the big families, in their own English',
+  },
+  {
+    id: 'missing-name',
+    kind: 'missing',
+    severity: 5,
+    text: /(?:user|recipient|mail ?box|account|addressee|alias) (?!(?:domain|host|server|name|dns|mx|table|list|directory|database)\b)["'<[(]?[a-z0-9._+-]{1,64}["'>\])]? (?:does not exist|(?:is |was )?(?:unknown|not (?:found|known)))|inexist[ae]nt (?:user|mail ?box|recipient|account|add?ress?)|(?:user|mail ?box|recipient|account|add?ress?)[^.;]{0,40} inexist[ae]nt|add?ress? you (?:have )?(?:entered|gave|typed|sent to|tried)[^.;]{0,30} (?:be|not) found|\bno (?:local )?(?:user|mail ?box|account|recipient) (?:for|named|called|with|matching|by) |(?:user|mail ?box|account) (?:was |has )never (?:been )?created|(?:not|don't) have an account (?:by|with|for|named)/,
+    source: 'small servers that are not of the big families, in their own English',
   },
   {
     id: 'missing-code-and-text',
@@ -269,7 +291,7 @@ const DOMAIN_RULES: readonly ReplyRule[] = [
     id: 'domain-text',
     kind: 'no_domain',
     severity: 5,
-    text: /(?:host|domain)(?: name)?[^.;]{0,30}(?:unknown|not found|does ?n[o']t exist|invalid)|(?:unknown|invalid|no such|nonexistent|unrouteable|unroutable) (?:recipient |destination |mail |remote )?(?:host|domain)|couldn'?t find (?:any host|a mail exchanger)|(?:weren'?t|wasn'?t) able to find the recipient domain|no mail (?:exchanger|server|host) for|all relevant mx records point to non-existent|unrouteable (?:mail )?domain|(?:^|data: )(?:\d{3} )?(?:[245]\.\d{1,3}\.\d{1,3} )?[a-z0-9-]{1,63}(?:\.[a-z0-9-]{1,63}){1,8} does not exist$/,
+    text: /(?:host|domain)(?: name)?[^.;]{0,30}(?:unknown|not found|does ?n[o']t exist|invalid)|(?:unknown|invalid|no such|nonexistent|unrouteable|unroutable) (?:recipient |destination |mail |remote )?(?:host|domain)|couldn'?t find (?:any host|a mail exchanger)|(?:weren'?t|wasn'?t) able to find the recipient domain|no mail (?:exchanger|server|host) for|all relevant mx records point to non-existent|unrouteable (?:mail )?domain|(?:^|data: )(?:\d{3} )?(?:[245]\.\d{1,3}\.\d{1,3} )?[a-z0-9-]{1,63}(?:\.[a-z0-9-]{1,63}){0,7}\.[a-z][a-z0-9-]{1,62} does not exist$/,
     source: `${SENDMAIL}; ${SISIMAI}`,
   },
   {
@@ -302,8 +324,15 @@ const CODE_RULES: readonly ReplyRule[] = [
     severity: 5,
     // A policy that refuses the recipient to us says nothing of the mailbox.
     notEnhanced: /^5\.7\./,
-    text: /(?:recipient|address|rcpt|user)(?: address)? (?:was |is |has been )?(?:rejected|refused|not accepted)[.!]?(?: *\(in reply to rcpt to command\)| <?someone@\S{1,100})?$|invalid (?:recipients?|mail ?box|address)\b|(?:address|mailbox) (?:is )?invalid|rejected recipient|recipient invalid|possibly incorrect|recipient[^.;]{0,20} (?:cannot|can't|could not) be verified/,
+    text: /(?:recipient|address|rcpt|user)(?: address)? (?:was |is |has been )?(?:rejected|refused|not accepted)[.!]?(?: *\(in reply to rcpt to command\)| <?someone@\S{1,100})?$|invalid (?:recipients?|mail ?box|address)\b|(?:address|mailbox|recipient|user)s? (?:is |are )?invalid|rejected recipient|recipient invalid|possibly incorrect|recipient[^.;]{0,20} (?:cannot|can't|could not) be verified/,
     source: `${POSTFIX}; ${SISIMAI}`,
+  },
+  {
+    id: 'bare-words',
+    kind: 'likely_missing',
+    severity: 5,
+    text: /^(?:\d{3}[ -])?(?:[245]\.\d{1,3}\.\d{1,3} )?(?:sorry[,:]? )?(?:(?:does not exist|nonexistent|unknown|not found)[.!]?$|not (?:handled|served|serviced|managed) (?:by|on|at|in) (?:this|our|the) (?:mail )?(?:system|server|host|site|machine)\b)/,
+    source: 'a refusal of a recipient without another word, by a host that its domain names',
   },
   {
     id: 'code-missing',
@@ -345,6 +374,7 @@ const CODE_RULES: readonly ReplyRule[] = [
 
 /** All rules in the order they are asked. */
 export const REPLY_RULES: readonly ReplyRule[] = [
+  ...SENDER_CODE_RULES,
   ...PROVIDER_RULES,
   ...EXISTS_RULES,
   ...SENDER_RULES,

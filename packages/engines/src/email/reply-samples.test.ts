@@ -661,6 +661,18 @@ const REPLY_SAMPLES: Readonly<Record<string, readonly ReplySample[]>> = {
       'only-members',
     ],
   ],
+  'https://www.exim.org/exim-html-current/doc/html/spec_html/ch-the_dnslookup_router.html': [
+    ['other', 550, 'host lookup did not complete', 'server_error', 'name-server'],
+  ],
+  'https://github.com/cyrusimap/cyrus-imapd/blob/master/imap/lmtpd.c': [
+    [
+      'other',
+      550,
+      'Mailbox unknown.  Either there is no mailbox associated with this name or you do not have authorization to see it. 5.1.1 User unknown',
+      'mailbox_not_found',
+      'cyrus-missing',
+    ],
+  ],
   'https://github.com/2called-chaos/bouncefetch': [
     [
       'other',
@@ -711,6 +723,14 @@ const SAMPLES = Object.values(REPLY_SAMPLES).flat()
 /** Rows that no server's own text was found for, and why they stand all the same. */
 const JUSTIFIED: Readonly<Record<string, string>> = {
   'your-own': 'in a reply to us "your server" is ours, whatever is said of it',
+  'directory-fault': 'operators write what their tables say; wordings in reply-variants.test.ts',
+  'locked-for-now': 'hosters write such texts themselves; wordings in reply-variants.test.ts',
+  'missing-served': 'small servers, each in its own English; wordings in reply-variants.test.ts',
+  'missing-name': 'small servers, each in its own English; wordings in reply-variants.test.ts',
+  'not-now': 'operators write such texts themselves; wordings in reply-variants.test.ts',
+  'routing-code': 'a code whose meaning RFC 3463 fixes; wordings in reply-variants.test.ts',
+  'bare-words': 'small servers, each in its own English; wordings in reply-variants.test.ts',
+  'on-hold': 'hosters write such texts themselves; wordings in reply-variants.test.ts',
   'foreign-sender': 'operators write such texts themselves; the sentences below are ours',
 }
 
