@@ -85,6 +85,7 @@ export const MAGIC_EMAILS: readonly MagicVerdict<'email', EmailFacts>[] = [
   { value: at('probe-limit'), reason: 'probe_limit' },
   { value: at('opted-out'), reason: 'opted_out' },
   { value: at('dns-failed'), reason: 'dns_failed', facts: unrouted },
+  { value: at('dns-unavailable'), reason: 'dns_unavailable', facts: unrouted },
   { value: at('unsafe-host'), reason: 'unsafe_host' },
   { value: at('timeout'), reason: 'timeout', facts: unrouted },
 ]
@@ -327,6 +328,20 @@ export const MAGIC_DOMAINS: readonly MagicVerdict<'domain', DomainFacts>[] = [
     value: `registry-failed.${MAGIC_DOMAIN}`,
     reason: 'registry_failed',
     facts: { ...unseen, valid: false, registered: null },
+  },
+  {
+    value: `dns-unavailable.${MAGIC_DOMAIN}`,
+    reason: 'dns_unavailable',
+    facts: {
+      ...unseen,
+      valid: false,
+      registered: null,
+      dnsHealthy: null,
+      mxFound: null,
+      spfFound: null,
+      dmarcFound: null,
+      parked: null,
+    },
   },
   {
     value: `timeout.${MAGIC_DOMAIN}`,

@@ -263,6 +263,7 @@ const DOMAIN_UNKNOWN: readonly Reason<'domain'>[] = [
   'no_registry_data',
   'registry_throttled',
   'registry_failed',
+  'dns_unavailable',
   'timeout',
 ]
 

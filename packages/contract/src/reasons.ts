@@ -34,6 +34,8 @@ export const REASONS = {
     probe_limit: 'A guard against too many probes held this one back.',
     opted_out: 'The domain asked not to be probed.',
     dns_failed: 'The domain name servers gave no usable answer.',
+    dns_unavailable:
+      'The DNS resolver in use cannot vouch for the root of the DNS: what it denies is unknown.',
     unsafe_host: 'Every mail host has a special-purpose address.',
     timeout: 'Time ran out before there was an answer.',
   },
@@ -69,6 +71,8 @@ export const REASONS = {
     no_registry_data: 'No RDAP or WHOIS server gives data for this zone.',
     registry_throttled: 'The registry limits how fast it is asked.',
     registry_failed: 'The registry gave no usable answer.',
+    dns_unavailable:
+      'The DNS resolver in use cannot vouch for the root of the DNS, and led to no registry.',
     timeout: 'Time ran out before there was an answer.',
   },
 } as const satisfies Record<Check, Record<string, string>>

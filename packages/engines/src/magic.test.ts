@@ -228,6 +228,7 @@ const REGISTERED: Readonly<Record<Reason<'domain'>, boolean | null>> = {
   no_registry_data: null,
   registry_throttled: null,
   registry_failed: null,
+  dns_unavailable: null,
   timeout: null,
 }
 

@@ -41,7 +41,11 @@ export async function openEngines(
   await using stack = new AsyncDisposableStack()
   const egress = createEgress({ allow: settings.EGRESS_ALLOW, log })
   const servers = settings.DNS_SERVERS ?? getServers()
-  const resolver = createResolver({ servers, egress })
+  const resolver = createResolver({
+    servers,
+    egress,
+    onRootChange: (server, vouches) => tellRootChange(server, vouches, log),
+  })
   // Looked at beside the start: a resolver that is slow keeps no worker from it.
   if (checks.length > 0) void tellRootFault(resolver, servers, log)
   const outside = { egress, resolver }
@@ -60,6 +64,11 @@ async function tellRootFault(
 ): Promise<void> {
   const fault = await rootFault(resolver, AbortSignal.timeout(ROOT_MS))
   if (fault !== null) log.warn({ servers }, `the resolver ${fault}; "cli doctor" tells more`)
+}
+
+function tellRootChange(server: string, vouches: boolean, log: WorkerContext['log']): void {
+  if (vouches) log.info({ server }, 'the resolver knows the root of the DNS again')
+  else log.warn({ server }, 'the resolver no longer knows the root: what it denies is unknown')
 }
 
 interface Outside {

@@ -20,6 +20,8 @@ export interface DnsFacts {
   readonly bogus: boolean
   /** A label nobody made resolves too. */
   readonly wildcard: boolean | null
+  /** Our own resolver could not vouch for the root: what it denied, or failed at, is unknown. */
+  readonly unavailable: boolean
   /** Of the registrable name. */
   readonly delegation: Delegation
 }
@@ -54,6 +56,7 @@ export async function lookUpDns(name: DomainName, options: DnsFactsOptions): Pro
     resolves: resolvesOf(answers, addresses.length + usable.length, delegation),
     bogus: await isBogus(name.ascii, answers, resolver, signal),
     wildcard,
+    unavailable: answers.some((each) => each.kind === 'failed' && each.reason === 'unvouched'),
     delegation,
   }
 }

@@ -17,6 +17,10 @@ export interface World {
   /** Records by `NAME TYPE`; a name without any does not exist. */
   readonly zone?: Readonly<Record<string, DnsRecord[]>>
   readonly dns?: (name: string, type: string) => Reply | undefined
+  /** The reply to questions for the root; default: it is known. */
+  readonly root?: () => Reply
+  /** The clock of the resolver; default the process's. */
+  readonly now?: () => number
   readonly rdap?: (req: IncomingMessage, res: ServerResponse) => void
   /** Gets the line and the socket, and the port that servers are asked at. */
   readonly whois?: (line: string, socket: Socket) => void
@@ -51,7 +55,11 @@ export async function startWorld(world: World): Promise<Fixture> {
   const started = new AsyncDisposableStack()
   const rdapPaths: string[] = []
   const whoisLines: string[] = []
-  const dns = started.use(await startDns((name, type) => answerDns(world, name, type)))
+  const dns = started.use(
+    await startDns((name, type) => answerDns(world, name, type), {
+      ...(world.root === undefined ? {} : { root: world.root }),
+    }),
+  )
   const rdapPort = await startHttp(started, (req, res) => {
     if (req.url === '/dns.json') {
       const services = [[['com', 'uk'], [`http://rdap.test:${rdapPort}/`]]]
@@ -77,6 +85,7 @@ export async function startWorld(world: World): Promise<Fixture> {
         egress,
         timeoutMs: 400,
         tryMs: 150,
+        ...(world.now === undefined ? {} : { now: world.now }),
       }),
       memory,
       limiter: createOpenLimiter(),

@@ -1,5 +1,6 @@
 import type { Json } from '@plumbline/contract/outcome'
 import { expect, test, vi } from 'vitest'
+import { RA } from '../net/dns-fixture.ts'
 import { ask, askOne, healthyZone, rdapBody, sendJson, startWorld } from './engine-fixture.ts'
 
 test('a registered, healthy name is answered with every fact', async () => {
@@ -399,4 +400,41 @@ test('parked and disposable names are told, and own mail speaks against parking'
     evidence: { parked: ['name_servers', 'takes_mail'] },
   })
   expect((await askOne(world, 'throwaway.com')).facts.disposable).toBe(true)
+})
+
+test('behind a resolver without the root nothing is told of a name, and no registry is left alone', async () => {
+  let isClosed = true
+  let nowMs = 0
+  await using world = await startWorld({
+    zone: healthyZone('good.com'),
+    dns: () => (isClosed ? { flags: RA | 3 } : undefined),
+    root: () => (isClosed ? { flags: RA | 3 } : { answers: [] }),
+    rdap: (_req, res) => sendJson(res, 200, rdapBody('good.com')),
+    now: () => nowMs,
+    options: { clock: () => new Date(Date.UTC(2026, 10, 21) + nowMs) },
+  })
+  // As often as would make a silent server be left alone.
+  for (let asked = 0; asked < 7; asked++) {
+    const { status, reason, facts, evidence } = await askOne(world, `a${asked}.good.com`)
+    expect([status, reason]).toEqual(['unknown', 'dns_unavailable'])
+    expect(facts).toMatchObject({
+      registered: null,
+      dnsHealthy: null,
+      mxFound: null,
+      spfFound: null,
+      dmarcFound: null,
+      parked: null,
+      signals: [],
+    })
+    expect(evidence).toMatchObject({ dns: { unavailable: true, delegation: 'unknown' } })
+  }
+  expect([...world.memory.keys()]).toEqual([])
+  isClosed = false
+  // By then the list of RDAP servers is read once more, too.
+  nowMs = 3_600_000
+  expect(await askOne(world, 'good.com')).toMatchObject({
+    status: 'answered',
+    reason: 'registered',
+    facts: { registered: true, dnsHealthy: true, spfFound: true, dmarcFound: true },
+  })
 })

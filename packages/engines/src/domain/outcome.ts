@@ -35,6 +35,7 @@ export const NO_DNS: DnsFacts = {
   resolves: null,
   bogus: false,
   wildcard: null,
+  unavailable: false,
   delegation: { state: 'unknown', nameServers: [], checks: [] },
 }
 
@@ -150,6 +151,7 @@ function evidenceOf(found: DomainFindings): { readonly [key: string]: Json } {
       null_mx: dns.nullMx,
       dnssec_bogus: dns.bogus,
       wildcard: dns.wildcard,
+      ...(dns.unavailable ? { unavailable: true } : {}),
       delegation: dns.delegation.state,
       name_servers: dns.delegation.nameServers.slice(0, 13),
       name_server_checks: dns.delegation.checks.map(

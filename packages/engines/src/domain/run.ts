@@ -182,7 +182,10 @@ function askDns(
 // a name that the DNS delegates is no denial.
 function judged(registration: Registration, dns: DnsFacts, signal: AbortSignal): Registration {
   if (registration.registered === null) {
-    return signal.aborted ? { ...registration, reason: 'timeout' } : registration
+    if (signal.aborted) return { ...registration, reason: 'timeout' }
+    // Without names no registry was found: that is no failure of the registry's.
+    const isOurs = dns.unavailable && registration.reason === 'registry_failed'
+    return isOurs ? { ...registration, reason: 'dns_unavailable' } : registration
   }
   if (registration.reason === 'registration_lapsed') return registration
   const delegated = ['ok', 'partly_lame', 'broken'].includes(dns.delegation.state)

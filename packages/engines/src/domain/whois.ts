@@ -1,4 +1,4 @@
-import { resolveAddresses } from '../net/addresses.ts'
+import { type HostAddresses, resolveAddresses } from '../net/addresses.ts'
 import { DialError } from '../net/egress.ts'
 import type { Egress } from '../net/egress.ts'
 import type { Resolver } from '../net/resolver.ts'
@@ -35,14 +35,18 @@ export async function askWhois(
   if (!isHost(host)) return failed('not a host name')
   const limit = AbortSignal.any([signal, AbortSignal.timeout(net.timeoutMs)])
   const found = await resolveAddresses(net.resolver, host, { signal: limit })
-  if (found.kind !== 'addresses')
-    return failed('the server has no address', found.kind === 'failed')
+  if (found.kind !== 'addresses') return failed('the server has no address', isSilent(found))
   let answer = failed('the server has no usable address')
   for (const address of found.addresses.slice(0, MAX_ADDRESSES)) {
     answer = await converse(address, query, net, limit)
     if (answer.kind === 'reply') break
   }
   return answer
+}
+
+// Where our own resolver cannot vouch for the root, nothing was heard of the server, be it up or down.
+function isSilent(found: HostAddresses): boolean {
+  return found.kind === 'failed' && found.reason !== 'unvouched'
 }
 
 /** Whether a text from a referral can be the name of a server: nothing else is ever resolved. */

@@ -49,7 +49,7 @@ async function startSlowly(run: Run, subject: Subject, known: Finding | undefine
   if (run.answers[subject.index] !== undefined) return
   if (route.kind === 'hosts') await askHosts(run, subject, heldPlace(run, domain, route), known)
   else if (route.kind === 'failed') {
-    const finding = routeFinding(route.kind)
+    const finding = unknownFinding(route.why)
     takeVerdict(run, subject, domain, { kind: 'wait', cause: 'silence', afterMs: 0, finding })
   } else conclude(run, subject, routeFinding(route.kind), false)
 }
@@ -171,8 +171,7 @@ function inTheLightOf(known: Finding, run: Run, acceptAll: AcceptAllFact | undef
 }
 
 /** The finding of a domain that has no mail host to be asked. */
-export function routeFinding(kind: 'null_mx' | 'no_domain' | 'no_mail_host' | 'failed'): Finding {
-  if (kind === 'failed') return unknownFinding('dns_failed')
+export function routeFinding(kind: 'null_mx' | 'no_domain' | 'no_mail_host'): Finding {
   return { ...unknownFinding(kind), status: 'undeliverable', smtpValid: false, confidence: 'high' }
 }
 

@@ -6,7 +6,7 @@ import { classifyReply, factsOf } from './classify.ts'
 import type { Phase } from './classify.ts'
 import { maskedText, unknownFinding, verdictOf } from './finding.ts'
 import type { Finding, Verdict } from './finding.ts'
-import { findAddresses } from './mx.ts'
+import { findAddresses, type HostAddresses } from './mx.ts'
 import type { HostsRoute } from './queue.ts'
 import { openSession } from './session.ts'
 import type { Opened, Session, SessionTimes } from './session.ts'
@@ -108,7 +108,7 @@ export function createDialler(
         dialling.signal,
       )
       if (found.kind !== 'addresses') {
-        met.push({ kind: found.kind, host })
+        met.push({ ...found, host })
         continue
       }
       for (const address of found.addresses) {
@@ -129,7 +129,7 @@ export function createDialler(
 }
 
 type Attempt =
-  | { readonly kind: 'none' | 'unsafe' | 'failed'; readonly host: string }
+  | (Exclude<HostAddresses, { kind: 'addresses' }> & { readonly host: string })
   | (Opened & { readonly kind: 'refused' } & { readonly host: string; readonly address: string })
   | {
       readonly kind: 'failed_open'
@@ -186,8 +186,8 @@ function judge(
       : unheard(unknownFinding(reason, evidence))
   }
   const names = { provider, ...(met[0] === undefined ? {} : { mx_host: met[0].host }) }
-  if (met.some((attempt) => attempt.kind === 'failed'))
-    return silent(unknownFinding('dns_failed', names), false)
+  const unnamed = met.find((attempt) => attempt.kind === 'failed')
+  if (unnamed !== undefined) return silent(unknownFinding(unnamed.why, names), false)
   if (met.some((attempt) => attempt.kind === 'unsafe'))
     return unheard(unknownFinding('unsafe_host', names))
   // Every host that the records name does not exist: there is nobody to take mail.

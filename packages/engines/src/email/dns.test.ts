@@ -20,6 +20,14 @@ const CASES: readonly (readonly [string, Zone, string, string, boolean | null])[
   ],
   ['neither MX nor address', { 'd.test TXT': ['x'] }, 'undeliverable', 'no_mail_host', false],
   ['MX servfail', { 'd.test MX': 'failed' }, 'unknown', 'dns_failed', null],
+  ['MX unvouched', { 'd.test MX': 'unvouched' }, 'unknown', 'dns_unavailable', null],
+  [
+    'MX nodata, A unvouched',
+    { 'd.test MX': 'nodata', 'd.test A': 'unvouched' },
+    'unknown',
+    'dns_unavailable',
+    null,
+  ],
   [
     'no MX, address servfail',
     { 'd.test MX': 'nodata', 'd.test A': 'failed' },

@@ -12,6 +12,7 @@ const zone = {
   'null.test MX': [{ preference: 0, exchange: '' }],
   'bare.test MX': 'nodata',
   'sick.test MX': 'failed',
+  'closed.test MX': 'unvouched',
   'inside.test MX': [{ preference: 5, exchange: 'mx.inside.test' }],
   'mx.inside.test A': ['10.0.0.1'],
   'yahoo.com MX': [{ preference: 1, exchange: 'mta5.am0.yahoodns.net' }],
@@ -160,6 +161,7 @@ const TABLE: Readonly<Record<Reason<'email'>, Row>> = {
     evidence: { mx_host: 'mx.optout.test' },
   },
   dns_failed: { status: 'unknown', subjects: ['ada@sick.test'], evidence: {} },
+  dns_unavailable: { status: 'unknown', subjects: ['ada@closed.test'], evidence: {} },
   unsafe_host: {
     status: 'unknown',
     subjects: ['ada@inside.test'],

@@ -1,3 +1,4 @@
+import { dnsFault, type DnsFault } from '../net/dns-pool.ts'
 import type { Resolver } from '../net/resolver.ts'
 import { readDomain } from './syntax.ts'
 
@@ -14,12 +15,14 @@ export type MailRoute =
       /** An address whose word is in doubt: it is asked again only where there is no other. */
       readonly avoid?: string
     }
-  | { readonly kind: 'null_mx' | 'no_domain' | 'no_mail_host' | 'failed' }
+  | { readonly kind: 'null_mx' | 'no_domain' | 'no_mail_host' }
+  | { readonly kind: 'failed'; readonly why: DnsFault }
 
 /** Addresses of one mail host. */
 export type HostAddresses =
   | { readonly kind: 'addresses'; readonly addresses: readonly string[] }
-  | { readonly kind: 'none' | 'unsafe' | 'failed' }
+  | { readonly kind: 'none' | 'unsafe' }
+  | { readonly kind: 'failed'; readonly why: DnsFault }
 
 /** Hosts of a domain, and addresses of a host, that are tried. */
 const HOSTS_MAX = 3
@@ -40,7 +43,7 @@ export async function findRoute(
 ): Promise<MailRoute> {
   const options = signal === undefined ? {} : { signal }
   const answer = await resolver.resolve(domain, 'MX', options)
-  if (answer.kind === 'failed') return { kind: 'failed' }
+  if (answer.kind === 'failed') return { kind: 'failed', why: dnsFault(answer.reason) }
   if (answer.kind === 'nxdomain') return { kind: 'no_domain' }
   if (answer.kind === 'records') {
     if (answer.records.every((record) => record.exchange === '.' || record.exchange === '')) {
@@ -56,7 +59,7 @@ export async function findRoute(
     return { kind: 'hosts', hosts: exchanges.slice(0, HOSTS_MAX), implicit: false, exchanges }
   }
   const own = await domainAddresses(resolver, domain, signal)
-  if (own === 'failed') return { kind: 'failed' }
+  if (own !== 'some' && own !== 'none') return { kind: 'failed', why: own }
   if (own === 'none') return { kind: 'no_mail_host' }
   return { kind: 'hosts', hosts: [domain], implicit: true, exchanges: [] }
 }
@@ -75,31 +78,33 @@ export async function findAddresses(
   const v4 = await resolver.resolve(host, 'A', options)
   const met: string[] = v4.kind === 'records' ? [...v4.records] : []
   const safe = met.filter(permits)
-  let failed = v4.kind === 'failed'
+  const failures = v4.kind === 'failed' ? [v4.reason] : []
   if (safe.length < ADDRESSES_MAX && v4.kind !== 'nxdomain') {
     const v6 = await resolver.resolve(host, 'AAAA', options)
     if (v6.kind === 'records') {
       met.push(...v6.records)
       safe.push(...v6.records.filter(permits))
     }
-    failed ||= v6.kind === 'failed'
+    if (v6.kind === 'failed') failures.push(v6.reason)
   }
   if (safe.length > 0) return { kind: 'addresses', addresses: safe.slice(0, ADDRESSES_MAX) }
   if (met.length > 0) return { kind: 'unsafe' }
-  return { kind: failed ? 'failed' : 'none' }
+  const [failure] = failures
+  return failure === undefined ? { kind: 'none' } : { kind: 'failed', why: dnsFault(failure) }
 }
 
 async function domainAddresses(
   resolver: Resolver,
   domain: string,
   signal: AbortSignal | undefined,
-): Promise<'some' | 'none' | 'failed'> {
+): Promise<'some' | 'none' | DnsFault> {
   const options = signal === undefined ? {} : { signal }
   const v4 = await resolver.resolve(domain, 'A', options)
   if (v4.kind === 'records' && v4.records.length > 0) return 'some'
   const v6 = await resolver.resolve(domain, 'AAAA', options)
   if (v6.kind === 'records' && v6.records.length > 0) return 'some'
-  return v4.kind === 'failed' || v6.kind === 'failed' ? 'failed' : 'none'
+  if (v4.kind === 'failed') return dnsFault(v4.reason)
+  return v6.kind === 'failed' ? dnsFault(v6.reason) : 'none'
 }
 
 /** An exchange must be a host name: an address or an odd label in its place is no mail host. */

@@ -106,6 +106,7 @@ function hostFacts(finding: Finding): Pick<EmailFacts, 'mxFound' | 'acceptsMail'
         ? { mxFound: false, acceptsMail: false }
         : { mxFound: finding.evidence['implicit_mx'] !== true, acceptsMail: false }
     case 'dns_failed':
+    case 'dns_unavailable':
     case 'domain_literal':
       return { mxFound: null, acceptsMail: null }
     case 'timeout':

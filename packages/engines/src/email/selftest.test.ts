@@ -56,6 +56,16 @@ test.each([
     { [`${REVERSE} PTR`]: ['host.isp.test'], 'host.isp.test A': ['9.9.9.9'] },
     'host.isp.test does not resolve back to it',
   ],
+  [
+    'whose name cannot be asked for',
+    { [`${REVERSE} PTR`]: 'unvouched' as const },
+    'could not be asked for',
+  ],
+  [
+    'with a name that cannot be asked for',
+    { [`${REVERSE} PTR`]: ['host.isp.test'], 'host.isp.test A': 'failed' as const },
+    'host.isp.test could not be asked for',
+  ],
 ])('an address %s is degraded', async (_what, zone, detail) => {
   const { health } = await selfTest({ ...GOOD, [`${REVERSE} PTR`]: 'nxdomain', ...zone })
   expect(rowsOf(health)[`reverse name of ${OURS}`]).toBe(`degraded: ${detail}`)
@@ -63,6 +73,7 @@ test.each([
 
 test.each([
   ['does not exist', 'nxdomain', 'verifier.sender.test does not resolve; servers may refuse it'],
+  ['cannot be asked for', 'unvouched', 'verifier.sender.test could not be asked for'],
   ['is another', ['9.9.9.9'], 'verifier.sender.test resolves to another address than ours'],
 ] as const)('a HELO name that %s is degraded', async (_what, records, detail) => {
   const { health } = await selfTest({ ...GOOD, 'verifier.sender.test A': records })

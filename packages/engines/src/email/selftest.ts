@@ -103,6 +103,9 @@ async function testHelo(options: SelfTestOptions, ours: readonly string[]): Prom
   const { resolver, heloName, signal } = options
   const name = 'smtp helo name'
   const found = await findAddresses(resolver, () => true, heloName, signal)
+  if (found.kind === 'failed') {
+    return { name, status: 'degraded', detail: `${heloName} could not be asked for` }
+  }
   if (found.kind !== 'addresses') {
     return {
       name,
@@ -121,10 +124,16 @@ async function testReverse(options: SelfTestOptions, address: string): Promise<E
   const name = `reverse name of ${address}`
   const reverse = reverseName(address)
   const answer = reverse === null ? null : await resolver.resolve(reverse, 'PTR', { signal })
+  if (answer?.kind === 'failed') {
+    return { name, status: 'degraded', detail: 'could not be asked for' }
+  }
   const host = answer?.kind === 'records' ? answer.records[0] : undefined
   if (host === undefined)
     return { name, status: 'degraded', detail: 'no PTR record; large providers refuse' }
   const back = await findAddresses(resolver, () => true, host, signal)
+  if (back.kind === 'failed') {
+    return { name, status: 'degraded', detail: `${host} could not be asked for` }
+  }
   return back.kind === 'addresses' && back.addresses.includes(address)
     ? { name, status: 'ok', detail: `${host}, confirmed` }
     : { name, status: 'degraded', detail: `${host} does not resolve back to it` }

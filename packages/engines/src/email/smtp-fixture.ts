@@ -123,7 +123,7 @@ function replyTo(line: string, script: SmtpScript, session: SmtpSession): string
 
 /** A resolver over a fixed zone: `name TYPE` to records; what is not there does not exist. */
 export function fakeResolver(
-  zone: Readonly<Record<string, readonly unknown[] | DnsAnswer['kind'] | 'hang'>>,
+  zone: Readonly<Record<string, readonly unknown[] | DnsAnswer['kind'] | 'unvouched' | 'hang'>>,
 ): Resolver & { readonly asked: string[] } {
   const asked: string[] = []
   const names = new Set(Object.keys(zone).map((key) => key.split(' ')[0]))
@@ -140,6 +140,7 @@ export function fakeResolver(
         })
       }
       if (met === 'failed') return answer({ kind: 'failed', reason: 'servfail' })
+      if (met === 'unvouched') return answer({ kind: 'failed', reason: met })
       if (met === 'nodata' || met === 'nxdomain') return answer({ kind: met, ttlSeconds: 60 })
       if (Array.isArray(met)) return answer({ kind: 'records', records: met, ttlSeconds: 60 })
       return answer({ kind: names.has(name) ? 'nodata' : 'nxdomain', ttlSeconds: 60 })

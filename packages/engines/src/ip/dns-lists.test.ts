@@ -63,6 +63,14 @@ test('no answer tells nothing, no such name tells no', async () => {
   expect((await ask('2001:db8::1', {})).isTor).toBeNull()
 })
 
+test('a list that gave no answer is named in the evidence', async () => {
+  const found = await ask('1.2.3.4', { '4.3.2.1.zen.example': 'failed' })
+  expect(found).toMatchObject({
+    signals: [],
+    evidence: [{ list: 'zen.example', unanswered: 'dns_failed' }],
+  })
+})
+
 test('an engine asks the zones that the operator names, and never about private or allowed addresses', async () => {
   const asked: string[] = []
   const zones = {

@@ -1,4 +1,5 @@
 import type { Json, Signal } from '@plumbline/contract/outcome'
+import { dnsFault, type DnsFault } from '../net/dns-pool.ts'
 import type { Resolver } from '../net/resolver.ts'
 import { riskSignal } from '../score/signal.ts'
 import { type AddressBytes, formatAddress } from './address.ts'
@@ -52,13 +53,16 @@ export async function askDnsLists(
   ])
   const signals: Signal[] = []
   const evidence: Json[] = []
-  const isTor = exit === null ? null : exit.includes(TOR_EXIT)
+  const isTor = exit === null || typeof exit === 'string' ? null : exit.includes(TOR_EXIT)
+  if (typeof exit === 'string') evidence.push({ list: TOR_ZONE, unanswered: exit })
   if (isTor === true) {
     signals.push(riskSignal('ip.anonymity', 'tor', { source: TOR_ZONE }))
     evidence.push({ flag: 'tor', list: TOR_ZONE })
   }
   settings.blockZones.forEach((zone, index) => {
-    const codes = (listings[index] ?? []).filter(isListing)
+    const listing = listings[index] ?? []
+    if (typeof listing === 'string') evidence.push({ list: zone, unanswered: listing })
+    const codes = typeof listing === 'string' ? [] : listing.filter(isListing)
     if (codes.length === 0) return
     signals.push(riskSignal('ip.reputation', 'dnsbl', { value: [...codes], source: zone }))
     evidence.push({ flag: 'threat', list: zone, codes: [...codes] })
@@ -83,14 +87,14 @@ function isListing(code: string): boolean {
   return code.startsWith('127.') && !code.startsWith('127.255.255.') && !POLICY_CODES.has(code)
 }
 
-/** The codes of a listing; none for an address that is not listed, null where there was no answer. */
+/** The codes of a listing; none for an address that is not listed, and why where there was no answer. */
 async function codesIn(
   resolver: Resolver,
   zone: string,
   address: AddressBytes,
   signal: AbortSignal,
-): Promise<readonly string[] | null> {
+): Promise<readonly string[] | DnsFault> {
   const answer = await resolver.resolve(reversedName(address, zone), 'A', { signal })
   if (answer.kind === 'records') return answer.records
-  return answer.kind === 'failed' ? null : []
+  return answer.kind === 'failed' ? dnsFault(answer.reason) : []
 }

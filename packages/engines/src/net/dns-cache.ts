@@ -4,6 +4,8 @@ import type { DnsAnswer } from './resolver.ts'
 export interface AnswerCache {
   get(key: string): DnsAnswer | undefined
   put(key: string, answer: DnsAnswer): void
+  /** Drops every denial. */
+  forgetDenials(): void
 }
 
 /**
@@ -36,6 +38,11 @@ export function createAnswerCache(options: { size: number; now: () => number }):
       for (const oldest of entries.keys()) {
         if (entries.size <= options.size) break
         entries.delete(oldest)
+      }
+    },
+    forgetDenials() {
+      for (const [key, { answer }] of entries) {
+        if (answer.kind === 'nxdomain' || answer.kind === 'nodata') entries.delete(key)
       }
     },
   }

@@ -26,10 +26,13 @@ export interface DnsFixture extends AsyncDisposable {
 export const RA = 0x80
 export const AA = 0x400
 
-/** Starts a name server for tests; `reply` sees each question. */
+/**
+ * Starts a name server for tests; `reply` sees each question but those for the root, which it knows. With
+ * `root` these are replied to as it says.
+ */
 export async function startDns(
   reply: (name: string, type: string, tcp: boolean) => Reply,
-  bind: { address?: string; port?: number } = {},
+  bind: { address?: string; port?: number; root?: (type: string) => Reply } = {},
 ): Promise<DnsFixture> {
   const address = bind.address ?? '127.0.0.1'
   const asked: DnsFixture['asked'] = []
@@ -37,8 +40,11 @@ export async function startDns(
     const packet = decode(query)
     const question = packet.questions?.[0]
     if (question === undefined) return null
-    asked.push({ name: question.name, type: question.type, tcp })
-    const given = reply(question.name, question.type, tcp)
+    const isRoot = question.name === '.'
+    if (!isRoot) asked.push({ name: question.name, type: question.type, tcp })
+    const given = isRoot
+      ? (bind.root ?? knownRoot)(question.type)
+      : reply(question.name, question.type, tcp)
     if (given === null) return null
     if ('raw' in given) return given.raw(query)
     const out: Packet = {
@@ -81,4 +87,8 @@ export async function startDns(
       await new Promise((resolve) => tcp.close(resolve))
     },
   }
+}
+
+function knownRoot(): Reply {
+  return { answers: [{ name: '.', type: 'NS', ttl: 60, data: 'a.root-servers.test' }] }
 }

@@ -1,11 +1,31 @@
 import { isIP } from 'node:net'
+import { denies } from './dns-chain.ts'
 import { exchange } from './dns-exchange.ts'
 import type { DnsServer } from './dns-exchange.ts'
 import type { DnsReply, Question } from './dns-message.ts'
 import type { Egress } from './egress.ts'
+import { createRootWatch, type RootWatch, type RootWord } from './root.ts'
 
-/** Why a question has no answer; never to be taken for "no such record". */
-export type DnsFailure = 'servfail' | 'refused' | 'timeout' | 'malformed' | 'loop' | 'network'
+/**
+ * Why a question has no answer; never to be taken for "no such record". `unvouched`: a server denied it,
+ * or failed at it, that cannot vouch for the root of the DNS.
+ */
+export type DnsFailure =
+  | 'servfail'
+  | 'refused'
+  | 'timeout'
+  | 'malformed'
+  | 'loop'
+  | 'network'
+  | 'unvouched'
+
+/** Whose fault a failure is: the name servers' of the name, or that of our own resolver. */
+export type DnsFault = 'dns_failed' | 'dns_unavailable'
+
+/** The fault that a failure is told as. */
+export function dnsFault(failure: DnsFailure): DnsFault {
+  return failure === 'unvouched' ? 'dns_unavailable' : 'dns_failed'
+}
 
 /** When a question must have ended, by the pool's clock, and what ends it sooner. */
 export interface Deadline {
@@ -29,15 +49,31 @@ export interface ServerPoolOptions {
   readonly egress: Egress
   readonly tryMs: number
   readonly now: () => number
+  /** Told when a server begins to vouch for the root of the DNS, or no longer does. */
+  readonly onRootChange?: (server: string, vouches: boolean) => void
 }
 
 interface Member {
   readonly server: DnsServer
+  readonly root: RootWatch
   losses: number
   lastUntil: number
 }
 
 const MAX_ROUNDS = 2
+
+/** A server's own word says more than the silence of another. */
+const WEIGHT: Readonly<Record<DnsFailure, number>> = {
+  servfail: 2,
+  unvouched: 1,
+  refused: 0,
+  timeout: 0,
+  malformed: 0,
+  loop: 0,
+  network: 0,
+}
+
+const ROOT = '.'
 
 /** A server that lost this many tries in a row is asked last for a while. */
 const LOSSES_UNTIL_LAST = 3
@@ -46,11 +82,15 @@ const LAST_FOR_MS = 10_000
 /** Makes a pool that asks in the given order. Throws where `servers` is empty or malformed. */
 export function createServerPool(options: ServerPoolOptions): ServerPool {
   const { now, egress } = options
-  const members: Member[] = options.servers.map((text) => ({
-    server: parseServer(text),
-    losses: 0,
-    lastUntil: 0,
-  }))
+  const members: Member[] = options.servers.map((text) => {
+    const server = parseServer(text)
+    const root = createRootWatch({
+      ask: () => askForRoot(server, options),
+      now,
+      changed: (vouches) => options.onRootChange?.(text, vouches),
+    })
+    return { server, root, losses: 0, lastUntil: 0 }
+  })
   if (members.length === 0) throw new Error('resolver: no DNS server is configured')
 
   async function tryOne(
@@ -74,7 +114,11 @@ export function createServerPool(options: ServerPoolOptions): ServerPool {
       if (member.losses >= LOSSES_UNTIL_LAST) member.lastUntil = now() + LAST_FOR_MS
     }
     if (result.kind === 'failed') return result.reason
-    return faultOf(result.reply) ?? result.reply
+    const met = faultOf(result.reply) ?? result.reply
+    // Without the root a server can no more fail at a name by the name's own fault than deny it.
+    const isNegative = met === 'servfail' || (typeof met !== 'string' && denies(met, question))
+    if (!isNegative || question.name === ROOT || (await member.root.vouches())) return met
+    return 'unvouched'
   }
 
   return {
@@ -85,16 +129,33 @@ export function createServerPool(options: ServerPoolOptions): ServerPool {
           if (end.at <= now() || end.signal.aborted) return failure
           const result = await tryOne(member, question, checkingDisabled, round, end)
           if (typeof result !== 'string') return result
-          // A server's own word says more than the silence of another.
-          if (failure !== 'servfail') failure = result
+          if (WEIGHT[result] >= WEIGHT[failure]) failure = result
         }
         // Only loss is worth a second round.
-        if (failure === 'servfail' || failure === 'refused') return failure
+        if (WEIGHT[failure] > 0 || failure === 'refused') return failure
       }
       return failure
     },
   }
 }
+
+/** Asks for the name servers of the root, and where nothing comes for its SOA: some filters drop the one. */
+async function askForRoot(server: DnsServer, options: ServerPoolOptions): Promise<RootWord> {
+  for (const type of ['NS', 'SOA'] as const) {
+    const flags = { recursionDesired: true, checkingDisabled: false }
+    const result = await exchange(server, { name: ROOT, type }, flags, {
+      egress: options.egress,
+      timeoutMs: options.tryMs,
+      signal: NEVER,
+    })
+    if (result.kind === 'failed' || faultOf(result.reply) !== null) continue
+    return result.reply.code === 3 ? 'denies' : 'knows'
+  }
+  return 'silent'
+}
+
+/** The question for the root is bounded by its time alone: whoever began it may not be the last to need it. */
+const NEVER = new AbortController().signal
 
 function inOrder(members: readonly Member[], now: number): readonly Member[] {
   return members.toSorted((a, b) => Number(a.lastUntil > now) - Number(b.lastUntil > now))

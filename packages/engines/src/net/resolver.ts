@@ -1,7 +1,8 @@
 import { createAnswerCache } from './dns-cache.ts'
+import { linksFrom, MAX_LINKS, negativeTtlSeconds } from './dns-chain.ts'
 import { exchange } from './dns-exchange.ts'
 import { questionName } from './dns-message.ts'
-import type { DnsRecord, DnsReply, Question, RecordOf, RecordType } from './dns-message.ts'
+import type { DnsReply, Question, RecordOf, RecordType } from './dns-message.ts'
 import { createServerPool } from './dns-pool.ts'
 import type { Deadline, DnsFailure, ServerPool } from './dns-pool.ts'
 import type { Egress } from './egress.ts'
@@ -68,20 +69,29 @@ export interface ResolverOptions {
   readonly cacheSize?: number
   /** Milliseconds, monotonic. */
   readonly now?: () => number
+  /** Told when a server begins to vouch for the root of the DNS, or no longer does. */
+  readonly onRootChange?: (server: string, vouches: boolean) => void
 }
-
-/** Links of one CNAME chain. Source: the `max-query-restarts` default of Unbound (11). */
-const MAX_LINKS = 11
 
 /**
  * Makes a resolver over recursive servers: one flight for each open question, a bounded cache, the
- * next server on any failure, TCP where a reply is cut. Throws where `servers` is empty or malformed.
+ * next server on any failure, TCP where a reply is cut. What is denied by a server that cannot vouch
+ * for the root of the DNS is a failure, `unvouched`. Throws where `servers` is empty or malformed.
  */
 export function createResolver(options: ResolverOptions): Resolver {
   const now = options.now ?? (() => performance.now())
-  const pool = createServerPool({ ...options, tryMs: options.tryMs ?? 1_200, now })
-  const gate = createGate(options.concurrency ?? 256)
   const cache = createAnswerCache({ size: options.cacheSize ?? 50_000, now })
+  const pool = createServerPool({
+    ...options,
+    tryMs: options.tryMs ?? 1_200,
+    now,
+    onRootChange(server, vouches) {
+      // What was denied since the last good word about the root may have been denied by mistake.
+      if (!vouches) cache.forgetDenials()
+      options.onRootChange?.(server, vouches)
+    },
+  })
+  const gate = createGate(options.concurrency ?? 256)
   const timeoutMs = options.timeoutMs ?? 5_000
   const flights = new Map<string, Flight>()
 
@@ -189,29 +199,6 @@ async function follow(
     const kind = reply.code === 3 ? 'nxdomain' : 'nodata'
     return { kind, ttlSeconds: Math.min(ttlSeconds, negative ?? 0), ...cname }
   }
-}
-
-type Link = Extract<DnsRecord, { type: 'CNAME' }>
-
-function linksFrom(start: string, type: RecordType, answers: readonly DnsRecord[]): Link[] {
-  const links: Link[] = []
-  if (type === 'CNAME') return links
-  let target = start
-  while (links.length <= MAX_LINKS) {
-    const link = answers.find((r) => r.type === 'CNAME' && r.name === target)
-    if (link?.type !== 'CNAME') break
-    links.push(link)
-    target = link.data
-  }
-  return links
-}
-
-// RFC 2308 section 5: the smaller of the SOA's own lifetime and its last field.
-function negativeTtlSeconds(reply: DnsReply): number | null {
-  for (const record of reply.authorities) {
-    if (record.type === 'SOA') return Math.min(record.ttlSeconds, record.data.minimum)
-  }
-  return null
 }
 
 /** Safe: a flight is keyed by its type, and keeps only the records of that type. */

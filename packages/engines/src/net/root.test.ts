@@ -1,13 +1,17 @@
-import { expect, test } from 'vitest'
-import { RA, startDns, type Reply } from './dns-fixture.ts'
+import type { Answer } from 'dns-packet'
+import { describe, expect, test } from 'vitest'
+import { RA, startDns, type DnsFixture, type Reply } from './dns-fixture.ts'
 import { createEgress } from './egress.ts'
-import { createResolver } from './resolver.ts'
-import { rootFault } from './root.ts'
+import { createResolver, type Resolver } from './resolver.ts'
+import { createRootWatch, rootFault, type RootWord } from './root.ts'
 
 const NXDOMAIN = 3
+const SERVFAIL = 2
+const DENIED: Reply = { flags: RA | NXDOMAIN }
+const MINUTE_MS = 60_000
 
 async function faultWith(reply: Reply): Promise<string | null> {
-  await using server = await startDns((name) => (name === '.' ? reply : null))
+  await using server = await startDns(() => null, { root: () => reply })
   const servers = [`127.0.0.1:${server.port}`]
   const resolver = createResolver({
     servers,
@@ -24,9 +28,157 @@ test('a resolver of the public DNS knows the root', async () => {
 })
 
 test('one of a closed network denies it', async () => {
-  expect(await faultWith({ flags: RA | NXDOMAIN })).toMatch(/^denies the root/)
+  expect(await faultWith(DENIED)).toMatch(/^denies the root/)
 })
 
 test('silence is told apart from a denial', async () => {
   expect(await faultWith(null)).toMatch(/^says nothing .*\(timeout\)$/)
+})
+
+describe('a watch over the root', () => {
+  test('asks once a minute, and once for all who ask at the same time', async () => {
+    let nowMs = 0
+    let asked = 0
+    const watch = createRootWatch({
+      now: () => nowMs,
+      async ask() {
+        asked++
+        return 'knows'
+      },
+    })
+    expect(await Promise.all([watch.vouches(), watch.vouches()])).toEqual([true, true])
+    nowMs = MINUTE_MS - 1
+    await watch.vouches()
+    expect(asked).toBe(1)
+    nowMs = MINUTE_MS
+    await watch.vouches()
+    expect(asked).toBe(2)
+  })
+
+  test('tells each change, and takes silence for none', async () => {
+    const words: RootWord[] = ['silent', 'knows', 'silent', 'denies', 'silent', 'knows']
+    const changes: boolean[] = []
+    let nowMs = 0
+    const watch = createRootWatch({
+      now: () => nowMs,
+      ask: async () => words.shift() ?? 'silent',
+      changed: (vouches) => changes.push(vouches),
+    })
+    const vouched: boolean[] = []
+    while (words.length > 0) {
+      vouched.push(await watch.vouches())
+      nowMs += MINUTE_MS
+    }
+    expect(vouched).toEqual([false, true, true, false, false, true])
+    expect(changes).toEqual([false, true])
+  })
+
+  test('asks a silent server again after seconds', async () => {
+    let nowMs = 0
+    const words: RootWord[] = ['silent', 'knows']
+    const watch = createRootWatch({ now: () => nowMs, ask: async () => words.shift() ?? 'silent' })
+    expect(await watch.vouches()).toBe(false)
+    nowMs = 5_000
+    expect(await watch.vouches()).toBe(true)
+  })
+})
+
+/** A server whose word about the root changes, and a resolver over it whose clock is set by hand. */
+interface Closable extends AsyncDisposable {
+  readonly dns: DnsFixture
+  readonly resolver: Resolver
+  readonly changes: boolean[]
+  root: Reply
+  nowMs: number
+}
+
+async function startClosable(root: Reply, others: readonly DnsFixture[] = []): Promise<Closable> {
+  const changes: boolean[] = []
+  const dns = await startDns(replyTo, { root: () => closable.root })
+  const closable: Closable = {
+    dns,
+    changes,
+    root,
+    nowMs: 0,
+    resolver: createResolver({
+      servers: [dns, ...others].map(({ port }) => `127.0.0.1:${port}`),
+      egress: createEgress({ allow: [] }),
+      timeoutMs: 600,
+      tryMs: 100,
+      now: () => closable.nowMs,
+      onRootChange: (_, vouches) => changes.push(vouches),
+    }),
+    [Symbol.asyncDispose]: () => dns[Symbol.asyncDispose](),
+  }
+  return closable
+}
+
+/** `there.test` has an address, `alias.test` leads nowhere, `sick.test` fails; all else does not exist. */
+function replyTo(name: string, type: string): Reply {
+  if (name === 'there.test') {
+    return { answers: type === 'A' ? [{ name, type, ttl: 900, data: '192.0.2.1' }] : [] }
+  }
+  if (name === 'alias.test') {
+    return { flags: RA | NXDOMAIN, answers: [{ name, type: 'CNAME', ttl: 60, data: 'gone.test' }] }
+  }
+  return { flags: RA | (name === 'sick.test' ? SERVFAIL : NXDOMAIN), authorities: [SOA] }
+}
+
+/** Lets what is denied be held for longer than a word about the root. */
+const SOA: Answer = {
+  name: 'test',
+  type: 'SOA',
+  ttl: 900,
+  data: { mname: 'ns.test', rname: 'host.test', serial: 1, minimum: 900 },
+}
+
+const KNOWN: Reply = { answers: [{ name: '.', type: 'NS', ttl: 60, data: 'a.root-servers.net' }] }
+const UNVOUCHED = { kind: 'failed', reason: 'unvouched' }
+
+describe('a server that cannot vouch for the root', () => {
+  test.each([
+    ['denies it', DENIED],
+    ['says nothing of it', null],
+    ['refuses it', { flags: RA | 5 }],
+  ])('that %s proves nothing by what it denies, or fails at', async (_, root) => {
+    await using closed = await startClosable(root)
+    const { resolver } = closed
+    expect(await resolver.resolve('gmail.test', 'MX')).toEqual(UNVOUCHED)
+    expect(await resolver.resolve('there.test', 'MX')).toEqual(UNVOUCHED)
+    expect(await resolver.resolve('alias.test', 'A')).toEqual(UNVOUCHED)
+    expect(await resolver.resolve('sick.test', 'A')).toEqual(UNVOUCHED)
+    expect(await resolver.resolve('there.test', 'A')).toMatchObject({ kind: 'records' })
+  })
+
+  test('is believed once it knows the root, and nothing that it denied before is kept', async () => {
+    await using closed = await startClosable(DENIED)
+    const { resolver } = closed
+    expect(await resolver.resolve('gmail.test', 'MX')).toEqual(UNVOUCHED)
+    closed.root = KNOWN
+    closed.nowMs = MINUTE_MS
+    expect(await resolver.resolve('gmail.test', 'MX')).toMatchObject({ kind: 'nxdomain' })
+    expect(closed.changes).toEqual([true])
+  })
+
+  test('is found out within a minute, and its late denials are dropped', async () => {
+    await using closed = await startClosable(KNOWN)
+    const { resolver } = closed
+    expect(await resolver.resolve('there.test', 'A')).toMatchObject({ kind: 'records' })
+    expect(await resolver.resolve('gmail.test', 'MX')).toMatchObject({ kind: 'nxdomain' })
+    closed.root = DENIED
+    closed.nowMs = MINUTE_MS
+    expect(await resolver.resolve('other.test', 'A')).toEqual(UNVOUCHED)
+    expect(await resolver.resolve('gmail.test', 'MX')).toEqual(UNVOUCHED)
+    expect(closed.changes).toEqual([false])
+    const before = closed.dns.asked.length
+    expect(await resolver.resolve('there.test', 'A')).toMatchObject({ kind: 'records' })
+    expect(closed.dns.asked.length).toBe(before)
+  })
+
+  test('leaves the word to the next server, which knows it', async () => {
+    await using open = await startDns(replyTo)
+    await using closed = await startClosable(DENIED, [open])
+    expect(await closed.resolver.resolve('gmail.test', 'MX')).toMatchObject({ kind: 'nxdomain' })
+    expect(await closed.resolver.resolve('sick.test', 'A')).toMatchObject({ reason: 'servfail' })
+  })
 })

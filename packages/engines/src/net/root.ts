@@ -1,8 +1,65 @@
 import type { Resolver } from './resolver.ts'
 
+/** What a server says of the root of the DNS. */
+export type RootWord = 'knows' | 'denies' | 'silent'
+
+/** Watches whether one server can vouch for the root of the DNS. */
+export interface RootWatch {
+  /**
+   * Whether what the server denies can be believed: it knew the root within the last minute. Asks where
+   * the last word is older; askers at the same time share one question. Never throws.
+   */
+  vouches(): Promise<boolean>
+}
+
+/** What a watch needs. */
+export interface RootWatchOptions {
+  /** Asks the server for the root; bounded, never throws. */
+  readonly ask: () => Promise<RootWord>
+  /** Milliseconds, monotonic. */
+  readonly now: () => number
+  /** Told when the server begins to vouch, or no longer does; not of its first word. */
+  readonly changed?: (vouches: boolean) => void
+}
+
+/** How long a word about the root holds. */
+const WORD_MS = 60_000
+
+/** How long silence holds: a lost packet is no word. Source: RFC 9520 3.2 allows one second to five minutes. */
+const SILENCE_MS = 5_000
+
+/**
+ * Makes a watch. A resolver of a closed network denies the root, and with it every public name that it
+ * was never told of. Silence changes nothing: who never knew the root does not vouch for it.
+ */
+export function createRootWatch(options: RootWatchOptions): RootWatch {
+  let vouched: boolean | null = null
+  let untilMs = -Infinity
+  let asking: Promise<void> | null = null
+
+  const ask = async (): Promise<void> => {
+    const word = await options.ask()
+    untilMs = options.now() + (word === 'silent' ? SILENCE_MS : WORD_MS)
+    if (word === 'silent') return
+    const vouches = word === 'knows'
+    if (vouched !== null && vouched !== vouches) options.changed?.(vouches)
+    vouched = vouches
+  }
+
+  return {
+    async vouches() {
+      if (options.now() >= untilMs) {
+        asking ??= ask().finally(() => (asking = null))
+        await asking
+      }
+      return vouched === true
+    },
+  }
+}
+
 /**
  * What is wrong with a resolver that does not know the root of the DNS; null where it knows it. One of a
- * closed network denies every public name, and what is denied counts as not there.
+ * closed network denies every public name.
  */
 export async function rootFault(resolver: Resolver, signal: AbortSignal): Promise<string | null> {
   const answer = await resolver.resolve('.', 'NS', { signal })
@@ -11,7 +68,7 @@ export async function rootFault(resolver: Resolver, signal: AbortSignal): Promis
     case 'nodata':
       return null
     case 'nxdomain':
-      return 'denies the root of the DNS: it serves a closed network, and every public name counts as not there'
+      return 'denies the root of the DNS: it serves a closed network, and what it denies is unknown'
     case 'failed':
       return `says nothing about the root of the DNS (${answer.reason})`
   }

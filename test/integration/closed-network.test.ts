@@ -1,0 +1,106 @@
+import { expect, test } from 'vitest'
+import { spawnSimnet } from '../simnet/child.ts'
+import { backends } from '../support/backends.ts'
+import { createTestDatabase } from '../support/postgres.ts'
+import { startService, type TestService } from '../support/service.ts'
+import { canRunUnbound, startUnbound } from '../support/unbound.ts'
+
+// Whole processes behind a resolver that serves a closed network, until it knows the public DNS.
+
+/** Over the minute after which the root is asked for again. */
+const HEALED = { timeout: 100_000, interval: 2_000 }
+
+interface Told {
+  readonly charged: string | null
+  readonly body: {
+    readonly [field: string]: unknown
+    readonly explain: {
+      readonly [part: string]: { readonly status: string; readonly reason: string }
+    }
+  }
+}
+
+test.runIf(process.env['CI'] === 'true')('Unbound is installed where it is required', () => {
+  expect(canRunUnbound()).toBe(true)
+})
+
+// Unbound is Debian's; without it there is no closed network.
+// Side by side, since each waits for the minute to pass.
+test.skipIf(!canRunUnbound()).concurrent.each(backends())(
+  'what a resolver without a root denies is unknown and given back, and right once it heals, on $name',
+  async ({ redisUrl }) => {
+    await using simnet = await spawnSimnet({})
+    await using unbound = await startUnbound()
+    await using database = await createTestDatabase()
+    await using service = await startService({
+      databaseUrl: database.url,
+      redisUrl,
+      engines: 'real',
+      workers: [['email', 'domain', 'ip', 'phone']],
+      env: {
+        ...simnet.settings,
+        DNS_SERVERS: unbound.server,
+        CHARGE_UNKNOWN: 'false',
+        IP_DNS_LISTS: 'zen.spamhaus.org',
+      },
+    })
+    const { liveKey } = await service.account({ plan: 'pro' })
+    const email = { email: 'postmaster@gmail.com' }
+    const domain = { domain: 'gmail.com' }
+
+    for (let asked = 0; asked < 7; asked++) {
+      const mailbox = await ask(service, liveKey, 'email', email)
+      expect(mailbox.charged).toBe('0')
+      expect(mailbox.body.explain['email']).toMatchObject({
+        status: 'unknown',
+        reason: 'dns_unavailable',
+      })
+      const name = await ask(service, liveKey, 'domain', domain)
+      expect(name.charged).toBe('0')
+      expect(name.body['safety_score']).toBe(100)
+      expect(name.body.explain['domain']).toMatchObject({
+        status: 'unknown',
+        reason: 'dns_unavailable',
+        evidence: { dns: { unavailable: true } },
+      })
+    }
+    const fraud = await ask(service, liveKey, 'fraud-signals', { ...email, ...domain })
+    expect(fraud.body['risk_level']).toBe('low')
+    expect(JSON.stringify(fraud.body.explain)).not.toMatch(/no_domain|unregistered|no_mx|broken/)
+    const address = await ask(service, liveKey, 'ip', { ip: '5.2.3.4' })
+    expect(JSON.stringify(address.body.explain['ip'])).toContain(
+      '{"list":"zen.spamhaus.org","unanswered":"dns_unavailable"}',
+    )
+
+    await unbound.forwardTo(simnet.settings['DNS_SERVERS'] ?? '')
+    await expect
+      .poll(() => reasonOf(service, liveKey, 'email', { email: 'ada@nobody-has-it.com' }), HEALED)
+      .toBe('undeliverable no_domain')
+    expect(await reasonOf(service, liveKey, 'email', email)).toBe('deliverable accepted')
+    expect(await reasonOf(service, liveKey, 'domain', domain)).toBe('answered registered')
+  },
+)
+
+async function ask(
+  service: TestService,
+  key: string,
+  product: string,
+  body: object,
+): Promise<Told> {
+  const response = await service.call(key, 'POST', `/v1/${product}`, { ...body, explain: true })
+  expect(response.status).toBe(200)
+  return {
+    charged: response.headers.get('x-credits-charged'),
+    body: (await response.json()) as Told['body'],
+  }
+}
+
+async function reasonOf(
+  service: TestService,
+  key: string,
+  product: 'email' | 'domain',
+  body: object,
+): Promise<string> {
+  const part = (await ask(service, key, product, body)).body.explain[product]
+  return `${part?.status} ${part?.reason}`
+}
