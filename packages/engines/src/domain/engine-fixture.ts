@@ -56,9 +56,10 @@ export async function startWorld(world: World): Promise<Fixture> {
   const rdapPaths: string[] = []
   const whoisLines: string[] = []
   const dns = started.use(
-    await startDns((name, type) => answerDns(world, name, type), {
-      ...(world.root === undefined ? {} : { root: world.root }),
-    }),
+    await startDns(
+      (name, type) => answerDns(world, name, type),
+      world.root === undefined ? {} : { root: world.root },
+    ),
   )
   const rdapPort = await startHttp(started, (req, res) => {
     if (req.url === '/dns.json') {

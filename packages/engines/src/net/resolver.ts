@@ -1,4 +1,4 @@
-import { createAnswerCache } from './dns-cache.ts'
+import { createAnswerCache, type AnswerCache } from './dns-cache.ts'
 import { linksFrom, MAX_LINKS, negativeTtlSeconds } from './dns-chain.ts'
 import { exchange } from './dns-exchange.ts'
 import { questionName } from './dns-message.ts'
@@ -85,11 +85,7 @@ export function createResolver(options: ResolverOptions): Resolver {
     ...options,
     tryMs: options.tryMs ?? 1_200,
     now,
-    onRootChange(server, vouches) {
-      // What was denied since the last good word about the root may have been denied by mistake.
-      if (!vouches) cache.forgetDenials()
-      options.onRootChange?.(server, vouches)
-    },
+    onRootChange: (server, vouches) => takeRootChange(options, cache, server, vouches),
   })
   const gate = createGate(options.concurrency ?? 256)
   const timeoutMs = options.timeoutMs ?? 5_000
@@ -147,16 +143,33 @@ export function createResolver(options: ResolverOptions): Resolver {
       if (!options.egress.permits(server.address)) return { kind: 'failed', reason: 'forbidden' }
       const leave = await gate.enter()
       try {
-        const target = { address: server.address, port: server.port ?? 53, trusted: false }
-        const timeoutMs = given.timeoutMs ?? 3_000
-        const signal = given.signal ?? new AbortController().signal
-        const limits = { egress: options.egress, timeoutMs, signal }
-        return await exchange(target, { name: asked, type }, DIRECT, limits)
+        return await askServer(server, { name: asked, type }, options.egress, given)
       } finally {
         leave()
       }
     },
   }
+}
+
+function takeRootChange(
+  options: ResolverOptions,
+  cache: AnswerCache,
+  server: string,
+  vouches: boolean,
+): void {
+  // What was denied since the last good word about the root may have been denied by mistake.
+  if (!vouches) cache.forgetDenials()
+  options.onRootChange?.(server, vouches)
+}
+
+function askServer(
+  server: { readonly address: string; readonly port?: number },
+  question: Question,
+  egress: Egress,
+  { timeoutMs = 3_000, signal = new AbortController().signal }: AskOptions,
+): Promise<DirectAnswer> {
+  const target = { address: server.address, port: server.port ?? 53, trusted: false }
+  return exchange(target, question, DIRECT, { egress, timeoutMs, signal })
 }
 
 /** A name server is asked for what it holds itself. */
