@@ -5,9 +5,9 @@ import { createDomainEngine } from '@plumbline/engines/domain/engine'
 import { createEgress } from '@plumbline/engines/net/egress'
 import { createResolver } from '@plumbline/engines/net/resolver'
 import { createLocalLimiter } from '@plumbline/queue/local-limiter'
-import { createLocalMemory } from '@plumbline/queue/local-memory'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { AT, missingServers, startDnsServers } from '../support/dns-servers.ts'
+import { createLocalMemory } from '../support/local-memory.ts'
 
 const missing = missingServers()
 

@@ -13,7 +13,7 @@ import { fetchBounded } from '@plumbline/engines/net/http'
 import { createResolver, type Resolver } from '@plumbline/engines/net/resolver'
 import { SPECIAL_BLOCKS } from '@plumbline/engines/net/special-addresses'
 import { createLocalLimiter } from '@plumbline/queue/local-limiter'
-import { createLocalMemory } from '@plumbline/queue/local-memory'
+import { createLocalMemory } from './local-memory.ts'
 
 // Runs inside a network namespace of its own, in which every address of the internet is this process.
 // Asks the engines about names that lead to special addresses, with the guard as it is in production,

@@ -13,7 +13,7 @@ export const BATCH_STATES = [
 /** One of the states. */
 export type BatchState = (typeof BATCH_STATES)[number]
 
-/** The legal moves; the database refuses every other. */
+/** The legal moves. A batch is moved by a statement that finds it only in a state it may come from. */
 export const BATCH_MOVES: Readonly<Record<BatchState, readonly BatchState[]>> = {
   analyzing: ['ready', 'running', 'canceling', 'failed'],
   ready: ['running', 'canceling', 'failed', 'expired'],

@@ -21,7 +21,7 @@ export interface QueueBackend extends AsyncDisposable {
   consumer(options: ConsumerOptions): Promise<Consumer>
 }
 
-/** Plain data of a job: ids, not records. */
+/** Plain data of a job: the ids of what a list asks for, and what single calls ask itself. */
 export type JobData = { readonly [key: string]: unknown }
 
 /** What there is of a job: `lost` where the queue knows nothing of it. */

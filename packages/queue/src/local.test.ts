@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { testLimiter } from '../../../test/support/limiter-conformance.ts'
+import { createLocalMemory } from '../../../test/support/local-memory.ts'
 import { testMemory } from '../../../test/support/memory-conformance.ts'
 import { createLocalLimiter } from './local-limiter.ts'
-import { createLocalMemory } from './local-memory.ts'
 
 describe('local memory', () => {
   testMemory(() => createLocalMemory())

@@ -13,15 +13,14 @@ export interface Stage {
  * Moves every running batch without an open chunk on to `finalizing`. One whose result is written early
  * stays in the hands that write it.
  */
-export async function closeFinishedBatches(db: Kysely<Tables>): Promise<number> {
-  const { numAffectedRows } = await sql`
+export async function closeFinishedBatches(db: Kysely<Tables>): Promise<void> {
+  await sql`
     update batches b
     set status = 'finalizing', stage_attempts = 0,
         ats = ats || jsonb_build_object('finalizing', ${NOW_TEXT})
     where b.status = 'running'
       and not exists (select 1 from chunks c where c.batch_id = b.id and c.settled_at is null)
   `.execute(db)
-  return Number(numAffectedRows ?? 0)
 }
 
 /** The longest that a stage which keeps failing rests between two tries: an hour. */

@@ -42,8 +42,6 @@ export interface DomainEngineOptions extends Sharing {
   readonly nameServerPort?: number
   /** Questions a second that a registry server allows; default 2. */
   readonly registryPerSecond?: number
-  /** The same for single servers, by host. */
-  readonly registryRates?: Readonly<Record<string, number>>
   /** Questions at once to one registry server; default 2. */
   readonly registryConcurrency?: number
   /** One RDAP query, redirects included; default 8,000. */
@@ -54,8 +52,6 @@ export interface DomainEngineOptions extends Sharing {
   readonly holdMs?: number
   /** Whether front pages are read to tell parked names; default false. */
   readonly readPages?: boolean
-  /** Names whose DNS is asked at once; default 64. */
-  readonly dnsConcurrency?: number
   readonly clock?: () => Date
 }
 
@@ -70,7 +66,6 @@ export function createDomainEngine(options: DomainEngineOptions): Engine<'domain
     now: () => clock().getTime(),
     log: options.log,
     ...(options.registryPerSecond === undefined ? {} : { perSecond: options.registryPerSecond }),
-    ...(options.registryRates === undefined ? {} : { rates: options.registryRates }),
     ...(options.registryConcurrency === undefined
       ? {}
       : { concurrency: options.registryConcurrency }),
@@ -105,7 +100,6 @@ export function createDomainEngine(options: DomainEngineOptions): Engine<'domain
     parking: { names: options.parkingNs, addresses: options.parkingIp },
     nameServerPort: options.nameServerPort ?? 53,
     readPages: options.readPages ?? false,
-    dnsConcurrency: options.dnsConcurrency ?? 64,
   })
   return {
     check: 'domain',

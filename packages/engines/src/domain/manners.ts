@@ -44,8 +44,6 @@ export interface MannersOptions {
   readonly memory: Memory
   /** Questions a second that a server allows, a fraction for fewer; default 2. */
   readonly perSecond?: number
-  /** The same for single servers, by host. */
-  readonly rates?: Readonly<Record<string, number>>
   /** Questions at once to one server; default 2. */
   readonly concurrency?: number
   /** How long a list waits for a turn before it is told "later"; default 10,000. */
@@ -85,9 +83,7 @@ export function createManners(options: MannersOptions): Manners {
   const serverOf = (name: string): Server => {
     const known = servers.get(name)
     if (known !== undefined) return known
-    const host = name.slice(name.indexOf(':') + 1)
-    const allowed = options.rates?.[host] ?? options.perSecond ?? DEFAULT_PER_SECOND
-    const server = createServer(name, allowed)
+    const server = createServer(name, options.perSecond ?? DEFAULT_PER_SECOND)
     servers.set(name, server)
     return server
   }

@@ -27,12 +27,14 @@ export interface RunContext {
   readonly parking: ParkingLists
   readonly nameServerPort: number
   readonly readPages: boolean
-  readonly dnsConcurrency: number
 }
 
 /** Times that a name comes back because its registry asked for peace, until it is unknown. */
 const MAX_THROTTLES = 10
 const LEAST_LATER_MS = 250
+
+/** Names of lists whose DNS is asked at once. */
+const DNS_AT_ONCE = 64
 
 /**
  * Makes the run: every name is asked once however often it stands in the request, every registration
@@ -41,7 +43,7 @@ const LEAST_LATER_MS = 250
 export function createRun(
   context: RunContext,
 ): (request: EngineRequest<'domain'>) => Promise<readonly Answer<'domain'>[]> {
-  const work: Work = { ...context, gate: createGate(context.dnsConcurrency) }
+  const work: Work = { ...context, gate: createGate(DNS_AT_ONCE) }
   return async (request) => {
     const startedMs = performance.now()
     const stamp = (): Stamp => ({

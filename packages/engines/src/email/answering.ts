@@ -2,7 +2,6 @@ import type { EngineRequest } from '@plumbline/contract/engine'
 import type { Answer } from '@plumbline/contract/outcome'
 import type { Egress } from '../net/egress.ts'
 import type { Resolver } from '../net/resolver.ts'
-import type { EmailMetrics } from './engine.ts'
 import type { Finding } from './finding.ts'
 import type { Flights, Listener, Wanted } from './flights.ts'
 import type { Knowledge } from './knowledge.ts'
@@ -27,7 +26,6 @@ export interface RunTools extends PlaceTools, Sharing {
   readonly way: WayOut
   readonly limits: EmailLimits
   readonly scheduleSeconds: readonly number[]
-  readonly metrics: EmailMetrics | undefined
   readonly now: () => number
 }
 
@@ -69,8 +67,6 @@ export function conclude(run: Run, subject: Subject, finding: Finding, cached: b
   const evidence = evidenceAt(subject.place, finding)
   const flags = tools.directory.flags(subject.mailbox, subject.hosts)
   const when = circumstances(run, subject, cached, finding.atMs)
-  const provider = evidence['provider']
-  tools.metrics?.verdict(typeof provider === 'string' ? provider : 'none', told.status, told.reason)
   const { index, text, mailbox } = subject
   put(run, index, mailboxOutcome(text, mailbox, { ...told, evidence }, flags, when))
 }

@@ -18,8 +18,10 @@ export interface DialogueTools extends InventionTools {
   readonly blanket: BlanketGuard
   /** Our own names, and the sender's domain after an at sign: a refusal that holds one is about us. */
   readonly own: readonly string[]
-  /** Told of each reply that no rule knows, for the operator's log and count. */
+  /** Told of each reply that no rule knows, for the operator's log. */
   readonly unclassified: (provider: string, reply: Reply) => void
+  /** Told of what went wrong while verdicts were settled beside the session. */
+  readonly failed: (error: unknown) => void
 }
 
 /** What a transaction told beside its verdicts. */
@@ -94,8 +96,12 @@ export async function converse(
   if (isInventing) await learnt
   const isBlanket = await blanketOf(line, batch, group, asked.recipients, met, tools)
   const told = tell(tickets, asked.recipients, met)
+  const open = new Set([...told.later, ...told.lost])
+  const answered = tickets.filter((ticket) => !open.has(ticket))
   // The session goes on while another dialogue finds out about the domain.
-  void settleAll(line, batch, provider, asked.recipients, met, learnt, isBlanket, tools)
+  settleAll(line, batch, provider, asked.recipients, met, learnt, isBlanket, tools).catch(
+    (error: unknown) => giveUp(answered, provider, error, tools),
+  )
   for (const ticket of told.lost) {
     if (++ticket.attempts < ATTEMPTS_MAX) continue
     const finding = unknownFinding(
@@ -104,7 +110,7 @@ export async function converse(
     )
     ticket.settle({ kind: 'finding', finding })
   }
-  return { ...told, again: [...told.later, ...told.lost].filter((ticket) => !ticket.settled) }
+  return { ...told, again: [...open].filter((ticket) => !ticket.settled) }
 }
 
 /** Our own names; where the sender's domain itself is asked about, a reply that names it is not about us. */
@@ -207,6 +213,18 @@ async function settleAll(
     ticket.settle(verdict)
   })
   tools.knowledge.learn({ findings: lessons })
+}
+
+/** Nobody else holds these tickets, and whoever waits for them must not wait for ever. */
+function giveUp(
+  tickets: readonly Ticket[],
+  provider: Provider,
+  error: unknown,
+  tools: DialogueTools,
+): void {
+  tools.failed(error)
+  const finding = unknownFinding('protocol_error', { provider: provider.id })
+  for (const ticket of tickets) ticket.settle({ kind: 'finding', finding })
 }
 
 function senderRefused(

@@ -70,9 +70,9 @@ export function createDirectory(options: DirectoryOptions): Directory {
       if (held !== undefined && held.untilMs > now()) return held.route
       const route = findRoute(options.resolver, domain, options.random)
       holdNewest(routes, domain, { route, untilMs: now() + ROUTE_MS })
-      void route.then((met) => {
-        if (met.kind === 'failed') routes.delete(domain)
-      })
+      const forget = (): unknown => routes.delete(domain)
+      // Whoever asked is told of a rejection; only what is held is looked after here.
+      void route.then((met) => met.kind === 'failed' && forget(), forget)
       return route
     },
     destination(domain, route) {

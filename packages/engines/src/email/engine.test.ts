@@ -293,6 +293,31 @@ describe('memory', () => {
     })
     expect(brief((await ask(engine, ['ok@a.test']))[0])).toBe('deliverable accepted')
   })
+
+  test('a fault while verdicts are settled ends the wait for them, and no process', async () => {
+    await using smtp = await startSmtp(ORDINARY)
+    const memory = processMemory()
+    const errors: unknown[] = []
+    await using engine = testEngine(smtp.port, zone, {
+      memory: {
+        ...memory,
+        set(entries) {
+          if (entries.some(({ key }) => key.startsWith('email:accept-all:'))) {
+            throw new Error('a bug of the store')
+          }
+          return memory.set(entries)
+        },
+      },
+      log: {
+        debug() {},
+        info() {},
+        warn() {},
+        error: (fields) => errors.push(fields),
+      },
+    })
+    expect(brief((await ask(engine, ['gone@a.test']))[0])).toBe('unknown protocol_error')
+    expect(errors).toMatchObject([{ err: { message: 'a bug of the store' } }])
+  })
 })
 
 describe('waiting', () => {

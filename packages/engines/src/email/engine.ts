@@ -37,12 +37,6 @@ export interface EmailLog {
   error(fields: object, message: string): void
 }
 
-/** Counters that the operator sees. */
-export interface EmailMetrics {
-  verdict(provider: string, status: string, reason: string): void
-  unclassified(provider: string, code: number): void
-}
-
 /** The lists by which addresses are flagged. */
 export interface EmailLists extends MailDomainLists {
   readonly role: NameList
@@ -85,7 +79,6 @@ export interface EmailEngineOptions extends Sharing {
   /** 0 up to 1, for choices that need no secrecy. */
   readonly random?: () => number
   readonly log: EmailLog
-  readonly metrics?: EmailMetrics
 }
 
 /** Makes the email engine. Throws where the sender, the HELO name or the proxy is malformed. */
@@ -130,7 +123,6 @@ export function createEmailEngine(options: EmailEngineOptions): Engine<'email'> 
     probing: options.probing,
     probingOff: options.probingOff ?? [],
     scheduleSeconds: options.greylistScheduleSeconds,
-    metrics: options.metrics,
     shareFindings: options.shareFindings ?? true,
     now,
   }
@@ -164,7 +156,7 @@ function dialogueTools(
   knowledge: Knowledge,
   blanket: BlanketGuard,
 ): DialogueTools {
-  const { smtp, log, metrics } = options
+  const { smtp, log } = options
   const sender = smtp.mailFrom.slice(smtp.mailFrom.lastIndexOf('@') + 1).toLowerCase()
   return {
     knowledge,
@@ -176,8 +168,8 @@ function dialogueTools(
       (name) => name.length > 6,
     ),
     inventLocal,
+    failed: (error) => log.error({ err: error }, 'email engine: verdicts could not be settled'),
     unclassified(provider, reply) {
-      metrics?.unclassified(provider, reply.code)
       const fields = { provider, code: reply.code, enhanced: reply.enhanced }
       log.info(fields, 'a reply that no rule knows')
     },

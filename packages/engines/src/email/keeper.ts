@@ -57,7 +57,7 @@ export function createKeeper(now: () => number, warn: (error: unknown) => void):
       const holding: Holding = { lease, onLost, renewedMs: now() }
       holdings.add(holding)
       timer ??= setInterval(() => {
-        for (const each of holdings) void renew(each)
+        for (const each of holdings) renew(each).catch(warn)
       }, RENEW_MS)
       return {
         async giveBack() {
