@@ -1,5 +1,8 @@
+import { readFile, writeFile } from 'node:fs/promises'
 import { memoryFlags } from '@plumbline/local/children'
 import { expect, test } from 'vitest'
+import { sendHostile } from '../support/hostile-send.ts'
+import { HOSTILE_UPLOADS } from '../support/hostile-uploads.ts'
 import { call, type Caller } from '../support/lists.ts'
 import { createTestDatabase } from '../support/postgres.ts'
 import { startService } from '../support/service.ts'
@@ -26,3 +29,46 @@ test('an account that sends as many JSON lists at once as it may, each as large 
   expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 202))
   expect((await call(caller, 'GET', '/v1/account')).status).toBe(200)
 })
+
+const MOST_SECONDS = 3
+const MOST_MEGABYTES = 64
+const JSON_UPLOADS = HOSTILE_UPLOADS.filter(({ name }) =>
+  /JSON|record|beside|whose name/.test(name),
+)
+
+test.runIf(process.platform === 'linux')(
+  'no JSON of 16 MiB takes the API more than 64 MB or 3 seconds, and it lives on',
+  async () => {
+    await using database = await createTestDatabase()
+    await using service = await startService({
+      databaseUrl: database.url,
+      redisUrl: undefined,
+      workers: [['email', 'batch']],
+      execArgv: memoryFlags(HEAP_MEGABYTES),
+    })
+    const account = await service.account()
+    const caller: Caller = { service, account, key: account.liveKey }
+    const { pid } = service.api.process
+    const records = Array.from({ length: 10_000 }, (_, at) => ({ email: `a${at}@example.com` }))
+    const list = { product: 'email', start: false, records }
+    for (let round = 0; round < 3; round += 1) await call(caller, 'POST', '/v1/batches', list)
+    for (const hostile of JSON_UPLOADS) {
+      // Source: proc_pid_clear_refs(5), value 5: the high-water mark is set back to what is resident.
+      await writeFile(`/proc/${pid}/clear_refs`, '5')
+      const before = await peakMegabytes(pid)
+      const { answeredMs, verdict } = await sendHostile(caller, hostile)
+      const grown = Math.round((await peakMegabytes(pid)) - before)
+      const refused = typeof verdict === 'object' && 'status' in verdict
+      const seconds = refused ? Math.round(answeredMs / 100) / 10 : 0
+      expect.soft([hostile.name, grown < MOST_MEGABYTES]).toEqual([hostile.name, true])
+      expect.soft([hostile.name, seconds < MOST_SECONDS]).toEqual([hostile.name, true])
+      expect.soft(verdict).not.toBe('gone')
+    }
+    expect((await call(caller, 'GET', '/v1/account')).status).toBe(200)
+  },
+)
+
+async function peakMegabytes(pid: number | undefined): Promise<number> {
+  const status = await readFile(`/proc/${pid}/status`, 'utf8')
+  return Number(/^VmHWM:\s+(\d+) kB$/m.exec(status)?.[1]) / 1024
+}

@@ -238,6 +238,32 @@ const REQUESTS: readonly HostileUpload[] = [
   raw('JSON nested 50,000 deep', refused(BAD, ''), () =>
     json(`{"product":"email","records":${'['.repeat(50_000)}${']'.repeat(50_000)}}`),
   ),
+  raw('JSON of 16 MiB that does nothing but nest', refused(BAD, ''), () =>
+    json('['.repeat(16 * MIB)),
+  ),
+  raw('records of 16 MiB that do nothing but nest', refused(BAD, 'nests deeper'), () =>
+    json(`{"product":"email","records":${'['.repeat(16 * MIB - 100)}`),
+  ),
+  raw('5.6 million empty records', refused(BAD, 'at most 10000'), () =>
+    json(`{"product":"email","records":[${'{},'.repeat(5_592_000)}{}]}`),
+  ),
+  raw('a record of 2 million keys', refused(BAD, 'more than 100 keys'), () =>
+    json(`{"product":"email","records":[{${'"email":"",'.repeat(1_500_000)}"ref":""}]}`),
+  ),
+  raw('a record of 8 million items', refused(BAD, 'more than 100 keys'), () =>
+    json(`{"product":"email","records":[{"email":[${'0,'.repeat(8_000_000)}0]}]}`),
+  ),
+  raw('a field of 16 MiB beside the records', refused(BAD, '`name` is longer'), () =>
+    json(`{"product":"email","name":"${'x'.repeat(15 * MIB)}","records":[{}]}`),
+  ),
+  raw('a field whose name is 15 MiB long', refused(BAD, 'name of a field'), () =>
+    json(`{"product":"email","${'x'.repeat(15 * MIB)}":1,"records":[{}]}`),
+  ),
+  raw('records of 15 MiB in one', rows(2, 1), () =>
+    json(
+      `{"product":"email","records":[{"email":"${'x'.repeat(15 * MIB)}"},{"email":"a@example.com"}]}`,
+    ),
+  ),
   raw('10,001 records', refused(BAD, 'at most 10000'), () =>
     json(`{"product":"email","records":[${'{},'.repeat(10_000)}{}]}`),
   ),

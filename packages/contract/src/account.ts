@@ -20,6 +20,8 @@ export const accountView = z.strictObject({
     body_bytes: count,
     json_records: count,
     json_records_bytes: count,
+    json_depth: count,
+    json_keys: count,
     upload_bytes: count,
     upload_rows: count,
     upload_columns: count,

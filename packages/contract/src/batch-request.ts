@@ -1,17 +1,21 @@
 import { z } from 'zod'
 import { isCountry } from './countries.ts'
+import { faultOfJson } from './json-scanner.ts'
 import { Problem } from './problem.ts'
 import { CHECKS, checksOf, PRODUCTS, type Product } from './products.ts'
 import { unknownFields, VALUE_MAX_CHARS } from './requests.ts'
 
-/** Days after which a list is erased, by default and at most. Source: decision 31. */
-const RETENTION_DAYS = { default: 30, max: 365 } as const
+/** Days after which a batch is erased, by default and at most. Source: decision 31. */
+export const RETENTION_DAYS = { default: 30, max: 365 } as const
 
 /** Characters of a list's name at most. */
 const NAME_MAX_CHARS = 200
 
 /** Columns of a list that a mapping can name. */
 export const MAPPED_FIELDS = [...CHECKS, 'ref'] as const
+
+/** A mapping is one flat object; a few keys more than fields, so that a wrong one is named. */
+const MAPPING_BOUNDS = { depth: 1, keys: 20 } as const
 
 /** What the columns of a product's list can be mapped to. */
 export function fieldsOf(product: Product): readonly string[] {
@@ -131,27 +135,41 @@ export interface BatchOptions {
   readonly header: boolean | undefined
 }
 
+/** Fields that a batch sent as JSON may have, in the order in which they are told. */
+export const JSON_FIELDS: readonly string[] = Object.keys(batchBody.shape)
+
+const jsonOptions = z.strictObject(options)
+
 /**
- * Reads a list sent as JSON.
- * Throws `Problem('bad_request')` that names the first fault, with the number of its record from 0.
+ * Reads the fields of a batch sent as JSON beside its records.
+ * Throws `Problem('bad_request')` that names the first fault.
  */
-export function readBatchBody(
-  body: unknown,
-  limits: { records: number },
-): { options: BatchOptions; records: readonly BatchRecord[] } {
-  if (typeof body !== 'object' || body === null || Array.isArray(body)) {
-    throw new Problem('bad_request', 'The body must be a JSON object with `product` and `records`.')
+export function readJsonOptions(fields: object): BatchOptions {
+  const read = jsonOptions.safeParse(fields)
+  if (!read.success) throw refusal(fields, read.error, JSON_FIELDS)
+  return optionsOf(read.data)
+}
+
+/**
+ * Reads one record of a batch sent as JSON.
+ * @param at its number, from 0; the refusal names it
+ * @throws Problem `bad_request`
+ */
+export function readBatchRecord(value: unknown, at: number): BatchRecord {
+  const read = batchRecord.safeParse(value)
+  if (read.success) return read.data
+  const place = `records[${at}]: `
+  const issue = read.error.issues[0]
+  if (issue?.code === 'unrecognized_keys') {
+    throw new Problem('bad_request', `${place}${unknownFields(issue.keys, MAPPED_FIELDS)}`)
   }
-  if ('records' in body && Array.isArray(body.records) && body.records.length > limits.records) {
-    throw new Problem(
-      'bad_request',
-      `\`records\` holds ${body.records.length}; at most ${limits.records} may be sent as JSON, more as a file.`,
-    )
-  }
-  const read = batchBody.safeParse(body)
-  if (!read.success) throw refusal(body, read.error, Object.keys(batchBody.shape))
-  const { records, ...fields } = read.data
-  return { options: optionsOf(fields), records }
+  const [part] = issue?.path ?? []
+  throw new Problem(
+    'bad_request',
+    typeof part === 'string'
+      ? `${place}\`${part}\` must be text or null.`
+      : `${place}each record must be an object.`,
+  )
 }
 
 /**
@@ -180,11 +198,7 @@ function typedField(field: string, text: string): unknown {
     case 'retention_days':
       return /^\d{1,15}$/.test(text) ? Number(text) : text
     case 'mapping':
-      try {
-        return JSON.parse(text)
-      } catch {
-        return text
-      }
+      return faultOfJson(text, MAPPING_BOUNDS) === undefined ? JSON.parse(text) : text
     default:
       return text
   }
@@ -206,7 +220,7 @@ function optionsOf(fields: z.infer<typeof uploadFields>): BatchOptions {
 
 function refusal(body: object, error: z.ZodError, known: readonly string[]): Problem {
   const issue = error.issues[0]
-  const [field, row, part] = issue?.path ?? []
+  const [field] = issue?.path ?? []
   if (typeof field === 'string' && !Object.hasOwn(body, field)) {
     return new Problem(
       'bad_request',
@@ -214,17 +228,8 @@ function refusal(body: object, error: z.ZodError, known: readonly string[]): Pro
     )
   }
   if (field === 'mapping') return new Problem('bad_request', mappingWanted)
-  const place = typeof row === 'number' ? `records[${row}]: ` : ''
   if (issue?.code === 'unrecognized_keys') {
-    const taken = typeof row === 'number' ? MAPPED_FIELDS : known
-    return new Problem('bad_request', `${place}${unknownFields(issue.keys, taken)}`)
-  }
-  if (typeof row === 'number') {
-    const what =
-      typeof part === 'string'
-        ? `\`${part}\` must be text or null.`
-        : 'each record must be an object.'
-    return new Problem('bad_request', `${place}${what}`)
+    return new Problem('bad_request', unknownFields(issue.keys, known))
   }
   return new Problem(
     'bad_request',

@@ -29,6 +29,10 @@ export const CALL_LIMITS = {
   /** A list that is sent as JSON records. */
   RECORDS_BODY_LIMIT_BYTES: 16 * MIB,
   RECORDS_LIMIT: 10_000,
+  /** Arrays and objects within each other in a JSON body. */
+  JSON_DEPTH_LIMIT: 16,
+  /** Keys of objects and items of arrays in a JSON body, of a batch in each of its records. */
+  JSON_KEYS_LIMIT: 100,
   UNFINISHED_BATCHES_LIMIT: 10,
   /** Uploads and results together. */
   STORED_LIMIT_BYTES: 5 * GIB,

@@ -32,6 +32,8 @@ export function batchPaths(): Part {
         tags,
         operationId: 'createBatch',
         summary: 'Submit a list, as a file or as records',
+        description:
+          'Without credits, send `start` as `false` before the file or `records`: a dry run is free.',
         parameters: [ref('parameters', 'IdempotencyKey')],
         requestBody: {
           required: true,

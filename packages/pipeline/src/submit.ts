@@ -127,11 +127,16 @@ async function refuseBeyondLimits(
     )
   }
   if (load.fileBytes + size > accountFileBytes) {
-    throw new Problem(
-      'payload_too_large',
-      'The files of the account would exceed its space; delete batches that are no longer needed.',
-    )
+    throw noSpaceLeft()
   }
+}
+
+/** The refusal of a file that the account has no space for. */
+export function noSpaceLeft(): Problem {
+  return new Problem(
+    'payload_too_large',
+    'The files of the account would exceed its space; delete batches that are no longer needed.',
+  )
 }
 
 async function wakeIntake(pipeline: Pipeline, id: string): Promise<void> {

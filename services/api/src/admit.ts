@@ -24,13 +24,13 @@ export interface Gate {
 /**
  * Lets a request in, in the order of decision 9: key (401, and 403 for test keys of the Free plan),
  * rate (429), and for calls that spend, a balance of zero (402), which repeats pass (decision 16). Reads
- * nothing of the body.
+ * nothing of the body. Where `mayBeFree`, an empty account is let in, too: the body says whether the call spends.
  */
 export async function admit(
   gate: Gate,
   req: Request,
   res: Response,
-  options: { spends: boolean },
+  options: { spends: boolean; mayBeFree?: boolean },
 ): Promise<Caller> {
   const exchange = exchangeOf(res)
   const key = bearer(req.headers.authorization)
@@ -59,7 +59,8 @@ export async function admit(
     const available = recent instanceof Promise ? await recent : recent
     exchange.creditsRemaining = available
     if (available <= 0) {
-      if (!(await isRepeat(gate, req, caller))) throw insufficientCredits()
+      exchange.isRepeat = await isRepeat(gate, req, caller)
+      if (!exchange.isRepeat && options.mayBeFree !== true) throw insufficientCredits()
       exchange.lacksCredits = true
     }
   }

@@ -13,18 +13,22 @@ export const MIN_BYTES_PER_SECOND = 16 * 1_024
 const LOOK_MS = 5_000
 
 /**
- * Opens a body of at most `limitBytes`. It fails with `tooLarge` where more comes, and with `Problem` 400
+ * Opens a body of at most `limitBytes`, which is asked for with each piece. It fails with `tooLarge` where more comes, and with `Problem` 400
  * where it is cut off or slower than the least rate, so that slow bodies cannot hold connections.
  * Whoever has judged it destroys it, and the connection stays whole for the answer.
  */
-export function openArrival(req: Request, limitBytes: number, tooLarge: () => Problem): Arrival {
+export function openArrival(
+  req: Request,
+  limitBytes: () => number,
+  tooLarge: () => Problem,
+): Arrival {
   let total = 0
   let lately = 0
   const counted = new Transform({
     transform: (chunk: Buffer, _encoding, next) => {
       total += chunk.length
       lately += chunk.length
-      if (total > limitBytes) next(tooLarge())
+      if (total > limitBytes()) next(tooLarge())
       else next(null, chunk)
     },
   })

@@ -1,3 +1,6 @@
+import { faulty } from '@plumbline/contract/batch-body'
+import { faultOfJson, isSurelyWithin, type JsonBounds } from '@plumbline/contract/json-scanner'
+import type { CALL_LIMITS, LimitsOf } from '@plumbline/contract/limits'
 import { Problem } from '@plumbline/contract/problem'
 import type { Request, Response } from 'express'
 import { isUtf8 } from 'node:buffer'
@@ -6,14 +9,23 @@ import { isUtf8 } from 'node:buffer'
 const BODY_ARRIVAL_MS = 30_000
 
 /**
- * Reads a JSON body of at most `limitBytes`, in the order 413, 415, 400 (decision 9).
- * Throws `Problem` for a body that is too large, of another type, cut, or not JSON.
+ * Reads a JSON body of at most `BODY_LIMIT_BYTES`, in the order 413, 415, 400 (decision 9).
+ * Throws `Problem` for a body that is too large, of another type, cut, not JSON, too deep or of too many keys.
  */
-export async function readJson(req: Request, res: Response, limitBytes: number): Promise<unknown> {
-  refuseLength(req, limitBytes)
+export async function readJson(
+  req: Request,
+  res: Response,
+  settings: LimitsOf<typeof CALL_LIMITS>,
+): Promise<unknown> {
+  refuseLength(req, settings.BODY_LIMIT_BYTES)
   refuseType(req)
-  const bytes = await readBytes(req, res, limitBytes)
-  return parseJson(bytes)
+  const bytes = await readBytes(req, res, settings.BODY_LIMIT_BYTES)
+  return parseJson(bytes, jsonBounds(settings))
+}
+
+/** What settings say of the depth and keys of JSON bodies. */
+export function jsonBounds(settings: LimitsOf<typeof CALL_LIMITS>): JsonBounds {
+  return { depth: settings.JSON_DEPTH_LIMIT, keys: settings.JSON_KEYS_LIMIT }
 }
 
 /** Refuses what the header already says is too large, before a byte of it is read. */
@@ -98,13 +110,22 @@ async function readBytes(req: Request, res: Response, limitBytes: number): Promi
   })
 }
 
-/** Reads JSON. Throws `Problem('bad_request')` for what is none, without a word of what it was. */
-export function parseJson(bytes: Buffer): unknown {
-  if (!isUtf8(bytes)) throw new Problem('bad_request', 'The body is not UTF-8; send JSON in UTF-8.')
+function parseJson(bytes: Buffer, bounds: JsonBounds): unknown {
+  if (!isUtf8(bytes)) throw notUtf8()
+  const text = bytes.toString('utf8')
+  if (!isSurelyWithin(text, bounds)) {
+    const fault = faultOfJson(text, bounds)
+    if (fault !== undefined) throw faulty(fault, bounds)
+  }
   try {
-    return JSON.parse(bytes.toString('utf8'))
+    return JSON.parse(text)
   } catch {
     // The cause would quote the body, and with it a subject, in the log.
-    throw new Problem('bad_request', 'The body is not JSON; send one JSON object.')
+    throw faulty('malformed', bounds)
   }
+}
+
+/** The refusal of a body that is broken as text. */
+export function notUtf8(): Problem {
+  return new Problem('bad_request', 'The body is not UTF-8; send JSON in UTF-8.')
 }

@@ -73,15 +73,25 @@ describe('a body of 64 MiB that is refused early: the answer is heard', () => {
     await expectHeard(head, 413)
   })
 
-  test('413 by what comes, of a file and of JSON', async () => {
+  test('413 by what comes of a file', async () => {
     const chunked = 'Transfer-Encoding: chunked\r\n'
     const more = LIMIT + 8 * MIB
     const chunk = `${(FILE.length + more).toString(16)}\r\n${FILE}`
     const path = 'POST /v1/batches HTTP/1.1\r\nHost: x\r\n'
     await expectHeard(`${path}${withKey(rich, FORM + chunked)}\r\n${chunk}`, 413, more)
-    const json = 'Content-Type: application/json\r\n'
-    const body = `${MANY.toString(16)}\r\n`
-    await expectHeard(`${path}${withKey(rich, json + chunked)}\r\n${body}`, 413)
+  })
+
+  test('400 for JSON that is none, nests deep, or holds too many records, as soon as it is seen', async () => {
+    const json = withKey(rich, 'Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n')
+    const path = 'POST /v1/batches HTTP/1.1\r\nHost: x\r\n'
+    for (const body of [
+      '',
+      `{"records":${'['.repeat(100)}`,
+      `{"records":[${'{},'.repeat(20_000)}`,
+    ]) {
+      const size = (body.length + MANY).toString(16)
+      await expectHeard(`${path}${json}\r\n${size}\r\n${body}`, 400)
+    }
   })
 
   test('415 of the body, its packing and its file', async () => {
@@ -138,6 +148,30 @@ test('an account sends as many lists at once as it may have unfinished, and othe
   for (const socket of held) socket.destroy()
   await expect.poll(() => narrow.scratch()).toEqual([])
   expect((await narrow.call('/v1/batches', { key: busy.live, body: form })).status).toBe(202)
+})
+
+test('files on their way in count as files of the account, whichever way they come', async () => {
+  await using narrow = await openStage({ STORED_LIMIT_BYTES: '300000' })
+  const { live } = await narrow.account()
+  const port = Number(new URL(narrow.url).port)
+  const slow = connect({ port, host: '127.0.0.1' }).on('error', () => {})
+  const body = `${FILE}${'a@example.com\n'.repeat(15_000)}`
+  slow.write(start('/v1/batches', withKey(live, FORM), body, MIB))
+  await expect.poll(async () => (await narrow.scratchBytes()) > 200_000).toBe(true)
+
+  const rows = 'b@example.com\n'.repeat(10_000)
+  const form = new FormData()
+  form.set('product', 'email')
+  form.set('file', new Blob([rows]), 'more.csv')
+  const records = Array.from({ length: 4_000 }, () => ({ email: 'c'.repeat(30) }))
+  const send = [form, { product: 'email', records }] as const
+  for (const more of send) {
+    const refused = await narrow.call('/v1/batches', { key: live, body: more })
+    expect([refused.status, refused.text]).toEqual([413, expect.stringContaining('space')])
+  }
+  slow.destroy()
+  await expect.poll(() => narrow.scratch()).toEqual([])
+  expect((await narrow.call('/v1/batches', { key: live, body: form })).status).toBe(202)
 })
 
 test('a list whose key is revoked while it is sent is not taken', async () => {

@@ -18,8 +18,10 @@ export interface Exchange {
   readonly startedAt: number
   caller: Caller | undefined
   rate: RateState | undefined
-  /** It was let in with a balance of zero, to be told the answer of the call that it repeats. */
+  /** It was let in with a balance of zero: to be told the answer of the call that it repeats, or for what is free. */
   lacksCredits: boolean
+  /** It was let in with a balance of zero as a repeat; else only what is free may be done. */
+  isRepeat: boolean
   creditsCharged: number
   /** What the account can spend after this call; read anew where a known account's answer lacks it. */
   creditsRemaining: number | undefined
@@ -40,6 +42,7 @@ export function openExchange(res: Response): Exchange {
     caller: undefined,
     rate: undefined,
     lacksCredits: false,
+    isRepeat: false,
     creditsCharged: 0,
     creditsRemaining: undefined,
     refusal: undefined,

@@ -34,6 +34,7 @@ export interface OnceStore {
  * Does the work of a POST once for each `Idempotency-Key` (decision 16): a repeat gets the first 2xx answer,
  * another request under the same key 422, a repeat while the first runs 409. Refusals and failures are not kept.
  * @param request what makes two requests the same, apart from key, account, mode and path
+ * @param isFree whether a balance of zero does not matter to the work
  */
 export async function once(
   store: OnceStore,
@@ -41,6 +42,7 @@ export async function once(
   res: Response,
   request: () => object,
   work: (run: Run) => Promise<Reply>,
+  isFree = false,
 ): Promise<Reply> {
   const { requestId, lacksCredits } = exchangeOf(res)
   const opKey = `call:${requestId}`
@@ -76,7 +78,7 @@ export async function once(
     case 'claimed':
       return await workAndKeep(store, call, async (run) => {
         // The call that it was to repeat has failed since, and may have given its credits back.
-        if (lacksCredits) await refuseEmpty(store, call.accountId)
+        if (lacksCredits && !isFree) await refuseEmpty(store, call.accountId)
         return await work(run)
       })
   }

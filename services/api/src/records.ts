@@ -1,16 +1,16 @@
-import {
-  readBatchBody,
-  type BatchOptions,
-  type BatchRecord,
-} from '@plumbline/contract/batch-request'
+import { createBatchBodyReader } from '@plumbline/contract/batch-body'
+import type { BatchOptions } from '@plumbline/contract/batch-request'
 import type { Request, Response } from 'express'
-import { createHash, randomUUID } from 'node:crypto'
+import { createHash, randomUUID, type Hash } from 'node:crypto'
 import { createWriteStream } from 'node:fs'
-import { readFile, rm } from 'node:fs/promises'
+import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { openArrival } from './arrival.ts'
-import { parseJson, refuseLength, refuseType, tooLarge, wantBody } from './body.ts'
+import { jsonBounds, notUtf8, refuseLength, refuseType, tooLarge, wantBody } from './body.ts'
+import type { DryRunGuard } from './dry-run.ts'
+import type { IncomingFile } from './file-space.ts'
+import type { ApiSettings } from './settings.ts'
 
 /** Records as they lie in the scratch directory; `discard` erases them where nobody took them over. */
 export interface Records {
@@ -22,72 +22,101 @@ export interface Records {
   discard(): Promise<void>
 }
 
-export interface RecordsOptions {
+/** How a body is read. */
+export interface BodyIntake {
   readonly scratchDir: string
-  readonly limitBytes: number
-  /** Records at most. */
-  readonly records: number
+  readonly settings: ApiSettings
+  readonly file: IncomingFile
+  readonly guard: DryRunGuard
 }
 
 /** Files are ours alone, and under names of our own. */
 const NEW_FILE = { flags: 'wx', mode: 0o600 } as const
 
+/** Characters that a byte of a line may be sent as: `\u0041`. */
+const ESCAPED_CHARS = 6
+
 /**
- * Makes a reader of lists that are sent as JSON. Bodies come to disk, any number at once, and are read
- * from there one at a time: what a body of some MiB becomes in memory is many times as large.
- * The reader throws `Problem` 413, 415 or 400; whatever came of a file by then is erased.
+ * Reads a batch that is sent as JSON to disk, record by record as it comes, so that its memory is bounded
+ * whatever it holds. Throws `Problem` 413, 415, 402 or 400; whatever came of a file by then is erased.
  */
-export function createRecordsReader(
-  options: RecordsOptions,
-): (req: Request, res: Response) => Promise<Records> {
-  const { scratchDir, limitBytes } = options
-  let last: Promise<unknown> = Promise.resolve()
-  function inTurn<T>(work: () => Promise<T>): Promise<T> {
-    const turn = last.then(work)
-    last = turn.catch(() => undefined)
-    return turn
-  }
-  return async (req, res) => {
-    refuseLength(req, limitBytes)
-    refuseType(req)
-    wantBody(req, res)
-    const path = join(scratchDir, `records-${randomUUID()}`)
-    const sent = `${path}.json`
-    try {
-      const body = openArrival(req, limitBytes, () => tooLarge(limitBytes))
-      await pipeline(body, createWriteStream(sent, NEW_FILE))
-      const read = await inTurn(() => layOut(sent, path, options))
-      return { path, ...read, discard: () => rm(path, { force: true }) }
-    } catch (error) {
-      await rm(path, { force: true })
-      throw error
-    } finally {
-      await rm(sent, { force: true })
-    }
-  }
-}
-
-async function layOut(
-  sent: string,
-  path: string,
-  limits: Pick<RecordsOptions, 'records'>,
-): Promise<Pick<Records, 'options' | 'digest'>> {
-  const { options, records } = readBatchBody(parseJson(await readFile(sent)), limits)
+export async function readRecords(
+  req: Request,
+  res: Response,
+  intake: BodyIntake,
+): Promise<Records> {
+  const { RECORDS_BODY_LIMIT_BYTES: limitBytes } = intake.settings
+  refuseLength(req, limitBytes)
+  refuseType(req)
+  wantBody(req, res)
+  const path = join(intake.scratchDir, `records-${randomUUID()}`)
+  const discard = async (): Promise<void> => await rm(path, { force: true })
   const sum = createHash('sha256')
-  await pipeline(
-    linesOf(records, (line) => sum.update(line)),
-    createWriteStream(path, NEW_FILE),
-  )
-  return { options, digest: sum.digest('hex') }
+  const read: { options?: BatchOptions } = {}
+  try {
+    const body = openArrival(
+      req,
+      () => intake.guard.within(limitBytes),
+      () => tooLarge(limitBytes),
+    )
+    await pipeline(
+      body,
+      (source: AsyncIterable<Buffer>) => linesOf(source, intake, sum, read),
+      createWriteStream(path, NEW_FILE),
+    )
+    if (read.options === undefined) throw new Error('a body was read without its end')
+    return { path, options: read.options, digest: sum.digest('hex'), discard }
+  } catch (error) {
+    await discard()
+    throw error
+  }
 }
 
-function* linesOf(
-  records: readonly BatchRecord[],
-  passed: (line: string) => void,
-): Generator<string> {
-  for (const record of records) {
-    const line = `${JSON.stringify(record)}\n`
-    passed(line)
-    yield line
+/** The lines of a body's records, about as many bytes at once as come at once. */
+async function* linesOf(
+  source: AsyncIterable<Buffer>,
+  { settings, file, guard }: BodyIntake,
+  sum: Hash,
+  read: { options?: BatchOptions },
+): AsyncGenerator<Buffer> {
+  let lines = ''
+  const reader = createBatchBodyReader(
+    {
+      records: settings.RECORDS_LIMIT,
+      recordChars: settings.LINE_LIMIT_BYTES * ESCAPED_CHARS,
+      json: jsonBounds(settings),
+    },
+    {
+      records: (start) => guard.begin(start),
+      record: (record) => {
+        lines += `${JSON.stringify(record)}\n`
+      },
+      longRecord: (piece) => {
+        // As a line that is over its limit, which refuses the record where the batch is read.
+        lines += piece === undefined ? '\n' : piece.replaceAll(/[\r\n]/g, ' ')
+      },
+    },
+  )
+  const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+  for await (const chunk of source) {
+    reader.push(decoded(() => decoder.decode(chunk, { stream: true })))
+    const bytes = Buffer.from(lines)
+    lines = ''
+    if (bytes.length === 0) continue
+    sum.update(bytes)
+    await file.take(bytes.length)
+    yield bytes
+  }
+  reader.push(decoded(() => decoder.decode()))
+  read.options = reader.end()
+}
+
+function decoded(decode: () => string): string {
+  try {
+    return decode()
+  } catch (error) {
+    // The only fault that a fatal decoder has. Source: WHATWG Encoding, section 7.1.
+    if (error instanceof TypeError) throw notUtf8()
+    throw error
   }
 }

@@ -7,10 +7,12 @@ import { createHash, randomUUID } from 'node:crypto'
 import { createWriteStream } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { Transform, type Writable } from 'node:stream'
+import { Transform, type TransformCallback, type Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { openArrival, type Arrival } from './arrival.ts'
 import { refuseEncoding, refuseLength, wantBody } from './body.ts'
+import type { IncomingFile } from './file-space.ts'
+import type { BodyIntake } from './records.ts'
 
 /** A list as it lies in the scratch directory; `discard` erases it where nobody took it over. */
 export interface Upload {
@@ -21,12 +23,6 @@ export interface Upload {
   readonly digest: string
   readonly fields: ReadonlyMap<string, string>
   discard(): Promise<void>
-}
-
-/** What an upload may be. */
-export interface UploadOptions {
-  readonly scratchDir: string
-  readonly limitBytes: number
 }
 
 /** Room that boundaries, part headers and fields take beside the file. */
@@ -53,25 +49,22 @@ const KIND_BYTES = 512
 /**
  * Reads a multipart body with one file in the part `file` to disk, under a name of our own, and judges the
  * form as it comes: the rest of what is refused is not waited for.
- * Throws `Problem` 413, 415 for files that are no lists by their name or first bytes, or 400; whatever
+ * Throws `Problem` 402, 413, 415 for files that are no lists by their name or first bytes, or 400; whatever
  * came of a file by then is erased.
  */
-export async function readUpload(
-  req: Request,
-  res: Response,
-  options: UploadOptions,
-): Promise<Upload> {
-  const bodyLimit = options.limitBytes + FRAME_BYTES
+export async function readUpload(req: Request, res: Response, intake: BodyIntake): Promise<Upload> {
+  const { UPLOAD_LIMIT_BYTES: limitBytes } = intake.settings
+  const bodyLimit = limitBytes + FRAME_BYTES
   refuseLength(req, bodyLimit)
   refuseEncoding(req)
   const parts: Stored[] = []
   const writing = new AbortController()
   wantBody(req, res)
-  const body = openArrival(req, bodyLimit, tooLarge)
+  const body = openArrival(req, () => intake.guard.within(bodyLimit), tooLarge)
   const form = asRequest(body)
   const settings: StreamedOptions = {
-    storage: diskStorage(options.scratchDir, parts, writing.signal),
-    limits: { ...LIMITS, fileSize: options.limitBytes },
+    storage: diskStorage(intake, parts, writing.signal),
+    limits: { ...LIMITS, fileSize: limitBytes },
     defParamCharset: 'utf8',
     streamHandler: (_form, parser) => {
       // The parser is left where the form is judged; multer would then wait for the rest of the body.
@@ -134,14 +127,16 @@ interface Stored {
 
 /** A multer storage that writes the file and its digest in one pass, and remembers what it wrote. */
 function diskStorage(
-  scratchDir: string,
+  { scratchDir, file: incoming, guard }: BodyIntake,
   parts: Stored[],
   signal: AbortSignal,
 ): multer.StorageEngine {
   return {
-    _handleFile: (_req, file, done) => {
-      const misnamed = faultOf(() => formatOfName(file.originalname))
-      if (misnamed !== undefined) return done(misnamed)
+    _handleFile: (form, file, done) => {
+      const refused =
+        faultOf(() => guard.begin(saidOf(form.body, 'start'))) ??
+        faultOf(() => formatOfName(file.originalname))
+      if (refused !== undefined) return done(refused)
       const path = join(scratchDir, `upload-${randomUUID()}`)
       const sum = createHash('sha256')
       const judgeStart = startJudge()
@@ -149,7 +144,7 @@ function diskStorage(
         transform: (chunk: Buffer, _encoding, next) => {
           sum.update(chunk)
           const fault = judgeStart(chunk)
-          if (fault === undefined) next(null, chunk)
+          if (fault === undefined) passWithin(incoming, chunk, next)
           else next(fault)
         },
       })
@@ -169,6 +164,21 @@ function diskStorage(
       rm(file.path, { force: true }).then(() => done(null), done)
     },
   }
+}
+
+/** Passes bytes on where the account has space for them. */
+function passWithin(incoming: IncomingFile, chunk: Buffer, next: TransformCallback): void {
+  incoming.take(chunk.length).then(
+    () => next(null, chunk),
+    (error: unknown) => next(error instanceof Error ? error : new Error(String(error))),
+  )
+}
+
+/** What the fields before a file said; undefined where they did not. */
+function saidOf(body: unknown, field: string): unknown {
+  return typeof body === 'object' && body !== null
+    ? Object.entries(body).find(([name]) => name === field)?.[1]
+    : undefined
 }
 
 /** Judges a file by its first bytes, as they come; what is packed is judged when it is unpacked. */

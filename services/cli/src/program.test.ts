@@ -49,6 +49,10 @@ describe('the program', () => {
     ['an unknown product', ['lookup', 'fax', '1']],
     ['a companion that the product has not', ['lookup', 'email', 'a@b.example', '--ip', '8.8.8.8']],
     ['a list without output', ['batch', 'run', 'x.csv', '--product', 'email']],
+    [
+      'more days than the service keeps a batch',
+      ['batch', 'run', 'x', '--product', 'ip', '--out', 'y', '--retention-days', '366'],
+    ],
     ['an unknown verdict', ['batch', 'results', 'bat_1', '--out', 'y', '--only', 'risky,odd']],
     ['a row that is none', ['batch', 'results', 'bat_1', '--out', 'y', '--after', '-1']],
     [

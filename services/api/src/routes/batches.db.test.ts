@@ -409,7 +409,7 @@ describe('moving batches', () => {
         headers: { 'idempotency-key': key },
         body,
       })
-    const list = (): FormData => form({ product: 'email', start: 'false' })
+    const list = (): FormData => form({ product: 'email' })
     const created = await call('/v1/batches', 'list', list())
     const { id } = batchView.parse(created.json)
     await moveTo(id, 'ready')
@@ -428,7 +428,7 @@ describe('moving batches', () => {
       expect(headers.get('x-credits-remaining')).toBe('0')
     }
     expect((await call('/v1/batches', 'list', form({ product: 'ip' }))).status).toBe(422)
-    expect((await call('/v1/batches', 'other', list())).status).toBe(402)
+    expect((await call('/v1/batches', 'other', form({ product: 'email' }))).status).toBe(402)
     expect((await call(`/v1/batches/${id}/start`, 'other')).status).toBe(402)
     expect(await stage.scratch()).toEqual([])
   })

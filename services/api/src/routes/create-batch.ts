@@ -5,12 +5,14 @@ import type { Request, Response } from 'express'
 import { admit, refuseRevoked, showBalance } from '../admit.ts'
 import { mediaType } from '../body.ts'
 import type { Context } from '../context.ts'
-import { callerOf } from '../exchange.ts'
+import { createDryRunGuard } from '../dry-run.ts'
+import { callerOf, exchangeOf } from '../exchange.ts'
+import { createFileSpace, storedBytes, type IncomingFile } from '../file-space.ts'
 import { refuseKeyShape } from '../idempotency-key.ts'
 import { once, type Run } from '../once.ts'
 import { createPlaces } from '../places.ts'
 import { refuseQuery } from '../query.ts'
-import { createRecordsReader } from '../records.ts'
+import { readRecords, type BodyIntake } from '../records.ts'
 import { jsonReply, sendReply, type Reply } from '../reply.ts'
 import { readUpload } from '../upload.ts'
 import type { Handler } from './handler.ts'
@@ -30,35 +32,56 @@ interface List {
  * many at once as it may have unfinished: more could only fill disk and memory, to be refused in the end.
  */
 export function createBatch(ctx: Context): Handler {
-  const readRecords = createRecordsReader({
-    scratchDir: ctx.pipeline.scratchDir,
-    limitBytes: ctx.settings.RECORDS_BODY_LIMIT_BYTES,
-    records: ctx.settings.RECORDS_LIMIT,
-  })
-  const arrivals = createPlaces(ctx.settings.UNFINISHED_BATCHES_LIMIT, tooManyArrivals)
+  const { settings } = ctx
+  const arrivals = createPlaces(settings.UNFINISHED_BATCHES_LIMIT, tooManyArrivals)
+  const space = createFileSpace(settings.STORED_LIMIT_BYTES, (accountId) =>
+    storedBytes(ctx.db, accountId),
+  )
   return async (req, res) => {
-    const { accountId } = await admit(ctx.gate, req, res, { spends: true })
-    refuseQuery(req)
+    const { accountId } = await admit(ctx.gate, req, res, { spends: true, mayBeFree: true })
+    const guard = createDryRunGuard(exchangeOf(res))
     using stack = new DisposableStack()
-    stack.use(arrivals.enter(accountId))
-    // A header, so that what is wrong with it is said before a large file is sent.
-    refuseKeyShape(req)
-    const list = await readList(ctx, req, res, readRecords)
     try {
-      await refuseRevoked(ctx.gate, req)
-      const reply = await once(
-        ctx.once,
-        req,
-        res,
-        () => list.sameAs,
-        (run) => submit(ctx, res, list, run),
-      )
-      await showBalance(ctx.gate, res)
-      sendReply(res, reply)
-    } finally {
-      // Taken over by the store where it was submitted; else nobody wants it.
-      await list.discard()
+      refuseQuery(req)
+      stack.use(arrivals.enter(accountId))
+      // A header, so that what is wrong with it is said before a large file is sent.
+      refuseKeyShape(req)
+      const file = stack.use(space.open(accountId))
+      const { scratchDir } = ctx.pipeline
+      const list = await readList(req, res, { scratchDir, settings, file, guard })
+      await answer(ctx, req, res, list, file)
+    } catch (error) {
+      throw guard.refusalOf(error)
     }
+  }
+}
+
+async function answer(
+  ctx: Context,
+  req: Request,
+  res: Response,
+  list: List,
+  file: IncomingFile,
+): Promise<void> {
+  try {
+    await refuseRevoked(ctx.gate, req)
+    const reply = await once(
+      ctx.once,
+      req,
+      res,
+      () => list.sameAs,
+      async (run) => {
+        const submitted = await submit(ctx, res, list, run)
+        file.stored()
+        return submitted
+      },
+      !list.options.start,
+    )
+    await showBalance(ctx.gate, res)
+    sendReply(res, reply)
+  } finally {
+    // Taken over by the store where it was submitted; else nobody wants it.
+    await list.discard()
   }
 }
 
@@ -106,17 +129,12 @@ async function submit(ctx: Context, res: Response, list: List, run: Run): Promis
   return reply
 }
 
-async function readList(
-  ctx: Context,
-  req: Request,
-  res: Response,
-  readRecords: ReturnType<typeof createRecordsReader>,
-): Promise<List> {
+async function readList(req: Request, res: Response, intake: BodyIntake): Promise<List> {
   switch (mediaType(req)) {
     case 'multipart/form-data':
-      return await readFile(ctx, req, res)
+      return await readFile(req, res, intake)
     case 'application/json': {
-      const records = await readRecords(req, res)
+      const records = await readRecords(req, res, intake)
       const sameAs = ['records', records.options, records.digest]
       return { ...records, fileName: null, format: 'records', sameAs }
     }
@@ -128,11 +146,8 @@ async function readList(
   }
 }
 
-async function readFile(ctx: Context, req: Request, res: Response): Promise<List> {
-  const upload = await readUpload(req, res, {
-    scratchDir: ctx.pipeline.scratchDir,
-    limitBytes: ctx.settings.UPLOAD_LIMIT_BYTES,
-  })
+async function readFile(req: Request, res: Response, intake: BodyIntake): Promise<List> {
+  const upload = await readUpload(req, res, intake)
   try {
     const options = readUploadFields(upload.fields)
     return {

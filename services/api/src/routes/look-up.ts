@@ -32,7 +32,7 @@ export function lookUp(ctx: Context, product: Product): Handler {
   return async (req, res) => {
     const caller = await admit(ctx.gate, req, res, { spends: true })
     refuseQuery(req)
-    const body = await readJson(req, res, ctx.settings.BODY_LIMIT_BYTES)
+    const body = await readJson(req, res, ctx.settings)
     const request = readRequest(product, body)
     refuseKeyShape(req)
     const reply = await once(

@@ -36,6 +36,8 @@ function limitsOf(settings: ApiSettings): AccountView['limits'] {
     body_bytes: settings.BODY_LIMIT_BYTES,
     json_records: settings.RECORDS_LIMIT,
     json_records_bytes: settings.RECORDS_BODY_LIMIT_BYTES,
+    json_depth: settings.JSON_DEPTH_LIMIT,
+    json_keys: settings.JSON_KEYS_LIMIT,
     upload_bytes: settings.UPLOAD_LIMIT_BYTES,
     upload_rows: settings.UPLOAD_LIMIT_ROWS,
     upload_columns: settings.UPLOAD_LIMIT_COLUMNS,

@@ -10,8 +10,8 @@ import { serveLive } from '@plumbline/queue/live-server'
 import { migrateQueue } from '@plumbline/queue/postgres-queues'
 import { createLog } from '@plumbline/runtime/log'
 import { readSettings } from '@plumbline/runtime/settings'
-import { openSync } from 'node:fs'
-import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
+import { openSync, type Dirent } from 'node:fs'
+import { mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { outcomeFor } from '../../../../test/support/instant-engines.ts'
@@ -41,6 +41,8 @@ export interface Stage extends AsyncDisposable {
   call(path: string, init?: CallInit): Promise<Answered>
   /** Names of files that lie in the scratch directory. */
   scratch(): Promise<readonly string[]>
+  /** Bytes of the files that lie in the scratch directory. */
+  scratchBytes(): Promise<number>
   /** What the API has written to its log. */
   log(): Promise<string>
   /** Tells the API to stop, as SIGTERM does. */
@@ -123,7 +125,14 @@ export async function openStage(env: Readonly<Record<string, string>> = {}): Pro
     answer: undefined,
     account: (options) => makeAccount(db, metering, options),
     call: (path, init) => call(`http://127.0.0.1:${api.port}${path}`, init),
-    scratch: () => readdir(join(dataDir, 'scratch')),
+    scratch: async () => (await scratchFiles(dataDir)).map(({ name }) => name),
+    scratchBytes: async () => {
+      const files = await scratchFiles(dataDir)
+      const sizes = files.map(
+        async ({ parentPath, name }) => (await stat(join(parentPath, name))).size,
+      )
+      return (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0)
+    },
     log: () => readFile(logPath, 'utf8'),
     stop: () => stopping.abort(),
     close: async () => {
@@ -134,6 +143,12 @@ export async function openStage(env: Readonly<Record<string, string>> = {}): Pro
   for (const check of CHECKS) stack.use(await startWorker(stage, queue, check))
   const closing = stack.move()
   return stage
+}
+
+/** Files in the making, without the notes of who owns them. */
+async function scratchFiles(dataDir: string): Promise<readonly Dirent[]> {
+  const found = await readdir(join(dataDir, 'scratch'), { recursive: true, withFileTypes: true })
+  return found.filter((entry) => entry.isFile() && !entry.name.endsWith('.owner'))
 }
 
 /** A worker of a check that does as the stage is told. */

@@ -6,6 +6,7 @@ import type { Command } from 'commander'
 import { Option } from 'commander'
 import type { BatchFile } from '@plumbline/client/batches'
 import type { Client } from '@plumbline/client/client'
+import { RETENTION_DAYS } from '@plumbline/contract/batch-request'
 import type { BatchView } from '@plumbline/contract/batch-view'
 import { PRODUCTS, type Product } from '@plumbline/contract/products'
 import { columnMapping, CREDITS_MAX, jsonOption, keyOption, wholeNumber } from '../arguments.ts'
@@ -66,7 +67,8 @@ export function addBatchRun(parent: Command, shell: Shell): void {
     .option(
       '--retention-days <days>',
       'when the service erases it',
-      wholeNumber({ min: 1, max: 3_650 }),
+      // Of 0 days the results could be erased before they are fetched.
+      wholeNumber({ min: 1, max: RETENTION_DAYS.max }),
     )
     .option('--name <text>', 'name of the list')
     .option('--explain', 'keep how each part of the answers is known', false)

@@ -1,0 +1,247 @@
+import {
+  JSON_FIELDS,
+  readBatchRecord,
+  readJsonOptions,
+  type BatchOptions,
+  type BatchRecord,
+} from './batch-request.ts'
+import {
+  createJsonScanner,
+  type JsonBounds,
+  type JsonFault,
+  type JsonPart,
+  type JsonWatch,
+} from './json-scanner.ts'
+import { Problem } from './problem.ts'
+import { unknownFields } from './requests.ts'
+
+/** What a batch sent as JSON may be. */
+export interface BatchBodyBounds {
+  readonly records: number
+  /** Characters of one record, as sent; a longer one is passed on unread. */
+  readonly recordChars: number
+  /** Arrays and objects within each other in the whole body, keys and items in one record. */
+  readonly json: JsonBounds
+}
+
+/** What comes of a body, piece by piece. */
+export interface BatchBodyListener {
+  /** The records begin; `start` is what the body has said of it before them. */
+  records(start: unknown): void
+  record(record: BatchRecord): void
+  /** A piece of a record that is too long to be read; undefined where it ends. */
+  longRecord(piece: string | undefined): void
+}
+
+/** Reads a batch sent as JSON whose text comes in pieces. */
+export interface BatchBodyReader {
+  /** @throws Problem `bad_request` that names the first fault */
+  push(text: string): void
+  /** @throws Problem `bad_request` */
+  end(): BatchOptions
+}
+
+/** Characters of the value of a field other than `records`. */
+const FIELD_MAX_CHARS = 16_384
+
+/** What of the text is being kept until its end. */
+type Kept = 'nothing' | 'key' | 'field' | 'record' | 'long record'
+
+/**
+ * Makes a reader of the body of `POST /v1/batches` as JSON (decision 31). Its memory is bounded by one piece
+ * of text and one record, however large the body is.
+ */
+export function createBatchBodyReader(
+  bounds: BatchBodyBounds,
+  listener: BatchBodyListener,
+): BatchBodyReader {
+  const members = createMembers(bounds, listener, () => scanner.recount())
+  const scanner = createJsonScanner(bounds.json, members.watch)
+  return {
+    push: (text) => {
+      members.next(text)
+      const fault = scanner.push(text)
+      if (fault !== undefined) throw faulty(fault, bounds.json)
+      members.holdRest()
+    },
+    end: () => {
+      const fault = scanner.end()
+      if (fault !== undefined) throw faulty(fault, bounds.json)
+      return members.options()
+    },
+  }
+}
+
+/** What is read of the members of a body. */
+interface Members {
+  readonly watch: JsonWatch
+  /** A piece of text comes. */
+  next(text: string): void
+  /** The piece is over: a value that goes on in the next one is kept up to its bound. */
+  holdRest(): void
+  /** What the whole body said. @throws Problem `bad_request` */
+  options(): BatchOptions
+}
+
+function createMembers(
+  bounds: BatchBodyBounds,
+  listener: BatchBodyListener,
+  recount: () => void,
+): Members {
+  const fields = new Map<string, unknown>()
+  const held = createHeldText()
+  let field = ''
+  let kept: Kept = 'nothing'
+  let count = 0
+
+  function keep(what: Kept, at: number): void {
+    kept = what
+    held.begin(at)
+  }
+
+  function beginMember(part: JsonPart, at: number): void {
+    if (part === 'key') return keep('key', at)
+    if (field !== 'records') return keep('field', at)
+    if (part !== 'array') throw refused('`records` must be a list of objects.')
+    fields.set(field, true)
+    listener.records(fields.get('start'))
+  }
+
+  function endMember(at: number): void {
+    if (kept === 'key') field = newField(held.take(at), fields)
+    else if (kept === 'field') fields.set(field, JSON.parse(held.take(at)))
+    kept = 'nothing'
+  }
+
+  function beginRecord(at: number): void {
+    if (count === bounds.records) throw tooManyRecords(bounds.records)
+    recount()
+    keep('record', at)
+  }
+
+  function endRecord(at: number): void {
+    const text = held.take(at)
+    // By its length alone, so that the same body comes to the same however it is cut into pieces.
+    if (kept === 'long record' || text.length > bounds.recordChars) {
+      listener.longRecord(text)
+      listener.longRecord(undefined)
+    } else {
+      listener.record(readBatchRecord(JSON.parse(text), count))
+    }
+    count += 1
+    kept = 'nothing'
+  }
+
+  return {
+    watch: {
+      depth: 2,
+      begin: (part, depth, at) => {
+        if (depth === 0) refuseOther(part)
+        else if (depth === 1) beginMember(part, at)
+        else if (field === 'records') beginRecord(at)
+      },
+      end: (_part, depth, at) => {
+        if (depth === 1) endMember(at)
+        else if (depth === 2 && field === 'records') endRecord(at)
+      },
+    },
+    next: held.next,
+    holdRest: () => {
+      if (kept === 'nothing') return
+      const length = held.hold()
+      if (kept === 'record' && length > bounds.recordChars) kept = 'long record'
+      if (kept === 'long record') listener.longRecord(held.drain())
+      else if (kept !== 'record' && length > FIELD_MAX_CHARS) throw longField(kept, field)
+    },
+    options: () => optionsIn(fields, count),
+  }
+}
+
+/** The name of the next field. @throws Problem where no field is called so, or it came before */
+function newField(text: string, fields: ReadonlyMap<string, unknown>): string {
+  const name: unknown = JSON.parse(text)
+  const field = typeof name === 'string' ? name : ''
+  if (!JSON_FIELDS.includes(field)) throw refused(unknownFields([field], JSON_FIELDS))
+  if (fields.has(field)) throw refused(`\`${field}\` came more than once; send it once.`)
+  return field
+}
+
+function optionsIn(fields: ReadonlyMap<string, unknown>, count: number): BatchOptions {
+  const { records, ...rest } = Object.fromEntries(fields)
+  const options = readJsonOptions(rest)
+  if (records === undefined) {
+    throw refused(`\`records\` is missing; the fields taken here are ${JSON_FIELDS.join(', ')}.`)
+  }
+  if (count === 0) throw refused('`records` must hold at least one record.')
+  return options
+}
+
+/** Text from where something began, over the pieces that it comes in. */
+interface HeldText {
+  next(piece: string): void
+  begin(at: number): void
+  /** Takes what was held, up to a place in the piece pushed last. */
+  take(at: number): string
+  /** Holds the rest of the piece; answers how much is held. */
+  hold(): number
+  /** Takes what was held by `hold`. */
+  drain(): string
+}
+
+function createHeldText(): HeldText {
+  let piece = ''
+  let from = 0
+  let before = ''
+  const drain = (): string => {
+    const text = before
+    before = ''
+    return text
+  }
+  return {
+    next: (text) => {
+      piece = text
+      from = 0
+    },
+    begin: (at) => {
+      before = ''
+      from = at
+    },
+    take: (at) => drain() + piece.slice(from, at),
+    hold: () => {
+      before += piece.slice(from)
+      from = piece.length
+      return before.length
+    },
+    drain,
+  }
+}
+
+function tooManyRecords(most: number): Problem {
+  return refused(`\`records\` holds more; at most ${most} may be sent as JSON, more as a file.`)
+}
+
+function refuseOther(part: JsonPart): void {
+  if (part === 'object') return
+  throw refused('The body must be a JSON object with `product` and `records`.')
+}
+
+function longField(kept: 'key' | 'field', field: string): Problem {
+  const named = kept === 'key' ? 'The name of a field' : `\`${field}\``
+  return refused(`${named} is longer than ${FIELD_MAX_CHARS} characters; send less.`)
+}
+
+/** The refusal of a JSON body that cannot be read within bounds. */
+export function faulty(fault: JsonFault, { depth, keys }: JsonBounds): Problem {
+  switch (fault) {
+    case 'malformed':
+      return refused('The body is not JSON; send one JSON object.')
+    case 'too_deep':
+      return refused(`The body nests deeper than ${depth} levels; send flat JSON.`)
+    case 'too_many_keys':
+      return refused(`The body has more than ${keys} keys and items in one place; send fewer.`)
+  }
+}
+
+function refused(message: string): Problem {
+  return new Problem('bad_request', message)
+}

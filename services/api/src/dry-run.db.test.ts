@@ -1,0 +1,94 @@
+import { batchView } from '@plumbline/contract/batch-view'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { openStage, type Answered, type CallInit, type Stage } from './stage/stage.ts'
+import { callRaw } from './stage/raw-client.ts'
+
+let stage: Stage
+let empty: string
+beforeAll(async () => {
+  stage = await openStage({ RATE_LIMIT_PER_SECOND: '1000', RATE_LIMIT_BURST: '1000' })
+  empty = (await stage.account({ credits: 0 })).live
+})
+afterAll(() => stage[Symbol.asyncDispose]())
+
+const FILE = 'email\nada@example.com\n'
+
+function form(...parts: readonly (readonly [name: string, value: string])[]): FormData {
+  const data = new FormData()
+  for (const [name, value] of parts) {
+    if (name === 'file') data.append(name, new Blob([value]), 'contacts.csv')
+    else data.append(name, value)
+  }
+  return data
+}
+
+const send = async (body: unknown, init: CallInit = {}): Promise<Answered> =>
+  await stage.call('/v1/batches', { key: empty, body, ...init })
+
+const PRODUCT = ['product', 'email'] as const
+const DRY = ['start', 'false'] as const
+const LIST = ['file', FILE] as const
+
+test('without credits a dry run is let in, as a file and as records', async () => {
+  for (const body of [
+    form(PRODUCT, DRY, LIST),
+    form(DRY, LIST, PRODUCT),
+    { start: false, product: 'email', records: [{ email: 'ada@example.com' }] },
+    '{"start":false,"records":[{"email":"ada@example.com"}],"product":"email"}',
+  ]) {
+    const answer = await send(body)
+    expect([answer.status, answer.headers.get('x-credits-remaining')]).toEqual([202, '0'])
+    expect(batchView.parse(answer.json)).toMatchObject({ status: 'analyzing' })
+  }
+})
+
+test('without credits a dry run is let in under an Idempotency-Key, and its repeat is told the same', async () => {
+  const headers = { 'idempotency-key': 'dry' }
+  const first = await send(form(PRODUCT, DRY, LIST), { headers })
+  const again = await send(form(PRODUCT, DRY, LIST), { headers })
+  expect([first.status, again.status, again.text]).toEqual([202, 202, first.text])
+  expect((await send(form(PRODUCT, LIST), { headers })).status).toBe(422)
+})
+
+test.each<[string, () => unknown]>([
+  ['a list that is to start', () => form(PRODUCT, LIST)],
+  ['a list that says so', () => form(PRODUCT, ['start', 'true'], LIST)],
+  ['a dry run that says so behind its file', () => form(PRODUCT, LIST, DRY)],
+  ['a dry run that says so in two minds', () => form(DRY, ['start', 'true'], PRODUCT, LIST)],
+  ['fields that are none', () => form(['colour', 'red'])],
+  ['records that are to start', () => ({ product: 'email', records: [{}] })],
+  ['records before the word', () => '{"product":"email","records":[{}],"start":false}'],
+  ['text that is no JSON', () => '{"start":fal'],
+  ['a field that is not known', () => '{"colour":"red"}'],
+])('402 without credits for %s', async (_what, body) => {
+  expect((await send(body())).status).toBe(402)
+  expect(await stage.scratch()).toEqual([])
+})
+
+test('what is wrong with a dry run is told, once it has said that it is one', async () => {
+  const refused = [
+    await send(form(DRY, LIST)),
+    await send(form(DRY, PRODUCT, LIST, ['start', 'true'])),
+    await send('{"start":false,"records":[{"mail":"x"}]}'),
+    await send('{"start":false,"records":[{}],"start":true,"product":"email"}'),
+  ]
+  expect(refused.map(({ status }) => status)).toEqual([400, 400, 400, 400])
+  expect(await stage.scratch()).toEqual([])
+})
+
+test('an account without credits sends no more than a head before it says that it is a dry run', async () => {
+  const MANY = 8 * 1_048_576
+  const start = (type: string, body: string): string =>
+    `POST /v1/batches HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${empty}\r\n` +
+    `Content-Type: ${type}\r\nContent-Length: ${body.length + MANY}\r\n\r\n${body}`
+  const port = Number(new URL(stage.url).port)
+  for (const head of [
+    start('multipart/form-data; boundary=b', 'a preamble without end'),
+    start(
+      'multipart/form-data; boundary=b',
+      '--b\r\nContent-Disposition: form-data; name="x"; filename=""\r\n\r\n',
+    ),
+  ]) {
+    expect(await callRaw({ port, head, bytes: MANY })).toMatchObject({ status: 402 })
+  }
+})
