@@ -1,5 +1,5 @@
 import { readdir, stat } from 'node:fs/promises'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { describe, expect, test, vi } from 'vitest'
 import { backends } from '../support/backends.ts'
 import {
@@ -146,7 +146,8 @@ async function expectHeld({ service }: Scene, id: string): Promise<void> {
 /** Bytes of result files in the making. */
 async function bytesWritten({ service }: Scene): Promise<number> {
   const dir = join(service.dataDir, 'scratch')
-  const names = (await readdir(dir)).filter((name) => name.startsWith('result-'))
+  const found = await readdir(dir, { recursive: true })
+  const names = found.filter((name) => basename(name).startsWith('result-'))
   const files = await Promise.all(names.map((name) => stat(join(dir, name))))
   return files.reduce((sum, { size }) => sum + size, 0)
 }

@@ -3,6 +3,9 @@ import { forgetStrays, judgeStrays, readStoreOwner } from '@plumbline/db/file-st
 import { claimStore } from '@plumbline/storage/marker'
 import type { Pipeline } from './pipeline.ts'
 
+/** Longer than it takes to notice that a backup was restored, or that two installations share a store. */
+const STRAY_FILES_DAYS = 7
+
 /** What the store is worked on with. */
 export type StoreParts = Pick<Pipeline, 'db' | 'storage' | 'scratchDir'>
 
@@ -48,7 +51,7 @@ export async function refuseForeignStore(parts: StoreParts & Pick<Pipeline, 'log
  * @returns how many files went
  * @throws ForeignStoreError
  */
-export async function sweepStore(parts: StoreParts, graceDays: number): Promise<number> {
+export async function sweepStore(parts: StoreParts, graceDays = STRAY_FILES_DAYS): Promise<number> {
   await requireOwnStore(parts)
   let count = 0
   for (const folder of ['uploads', 'results']) {

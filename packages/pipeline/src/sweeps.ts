@@ -6,7 +6,7 @@ import { rollDue, sweepUnanswered } from '@plumbline/metering/sweep'
 import { expireBatches } from './erase.ts'
 import type { Pipeline } from './pipeline.ts'
 import { retryRemovals } from './remove-files.ts'
-import { sweepFiles } from './sweep-files.ts'
+import { sweepStore } from './sweep-store.ts'
 
 const FILES_EVERY_MS = 30 * 60_000
 
@@ -45,9 +45,7 @@ export async function runSweeps(
   ]
   // By themselves, too: a store that hangs holds up nothing but its own.
   const removals: readonly Sweep[] = [['removals of files', () => retryRemovals(pipeline, signal)]]
-  const files: readonly Sweep[] = [
-    ['files', () => sweepFiles(pipeline, { graceDays: options.strayFilesDays })],
-  ]
+  const files: readonly Sweep[] = [['files', () => sweepStore(pipeline, options.strayFilesDays)]]
   await Promise.all([
     repeat(pipeline, debits, options.everyMs, signal),
     repeat(pipeline, others, options.everyMs, signal),

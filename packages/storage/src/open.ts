@@ -1,4 +1,4 @@
-import { chmod, mkdir } from 'node:fs/promises'
+import { chmod } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { openLocalStorage } from './local.ts'
@@ -27,18 +27,16 @@ export function filesUrl(told: string | undefined, dataDir: string): string {
 }
 
 /**
- * Opens the store of a program that works on files, and makes the directory for those in the making.
+ * Opens the store of a program that works on files.
  * @param url as for `openStorage`; undefined for the usual place
  */
 export async function openFiles(options: {
   url: string | undefined
   dataDir: string
-}): Promise<{ storage: Storage; scratchDir: string }> {
-  const scratchDir = join(resolve(options.dataDir), 'scratch')
-  await mkdir(scratchDir, { recursive: true, mode: 0o700 })
+  scratchDir: string
+}): Promise<Storage> {
   const url = filesUrl(options.url, options.dataDir)
-  const usual = options.url === undefined ? [fileURLToPath(url)] : []
-  // Made by an older version, they may be open to others.
-  for (const folder of [scratchDir, ...usual]) await chmod(folder, 0o700).catch(() => undefined)
-  return { storage: await openStorage({ url, scratchDir }), scratchDir }
+  // Made by an older version, it may be open to others.
+  if (options.url === undefined) await chmod(fileURLToPath(url), 0o700).catch(() => undefined)
+  return await openStorage({ url, scratchDir: options.scratchDir })
 }

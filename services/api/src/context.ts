@@ -16,6 +16,7 @@ import { createLocalLimiter } from '@plumbline/queue/local-limiter'
 import { readInstallationKey } from '@plumbline/runtime/installation-key'
 import type { Log } from '@plumbline/runtime/log'
 import { createMetrics, type Metrics } from '@plumbline/runtime/metrics'
+import { openScratch } from '@plumbline/runtime/scratch'
 import { openFiles } from '@plumbline/storage/open'
 import type { Gate } from './admit.ts'
 import { createBalances } from './balances.ts'
@@ -24,7 +25,6 @@ import { createKeyring } from './keyring.ts'
 import { keptKey, type OnceStore } from './once.ts'
 import { createRate, orOwn } from './rate.ts'
 import { grantAhead } from './rate-share.ts'
-import { keepSwept } from './scratch.ts'
 import type { ApiSettings } from './settings.ts'
 import { createStartUp, type StartUp } from './start-up.ts'
 
@@ -73,13 +73,10 @@ export async function openContext(
   const { db, queue } = connections
   const weights = await loadWeights(settings.SCORE_WEIGHTS_FILE)
   const scorers = await openScorers(db, weights, createScorer)
-  const { storage, scratchDir } = await openFiles({
-    url: settings.FILES_URL,
-    dataDir: settings.DATA_DIR,
-  })
-  stack.use(storage)
+  const { DATA_DIR: dataDir, FILES_URL: url } = settings
+  const { dir: scratchDir } = stack.use(await openScratch(dataDir, onError))
+  const storage = stack.use(await openFiles({ url, dataDir, scratchDir }))
   await refuseForeignStore({ db, storage, scratchDir, log })
-  stack.use(keepSwept(scratchDir, onError))
   const metering = stack.use(createMetering(db))
   const live = stack.use(await createLiveCaller(queue, { onError }))
   const runMs = settings.DEBIT_TIMEOUT_SECONDS * 1_000

@@ -1,18 +1,17 @@
-import { execFile } from 'node:child_process'
 import { readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
-import { promisify } from 'node:util'
-import { z } from 'zod'
+import {
+  livenessOf,
+  ownIdentity,
+  processIdentity,
+  type ProcessIdentity,
+} from '@plumbline/runtime/process-identity'
 
 /** The process that a data directory belongs to. */
-const owner = z.object({
-  pid: z.int().min(1),
-  /** When it began, in the system's own words; null where the system does not tell. */
-  began: z.string().nullable(),
-})
+const owner = processIdentity.omit({ place: true })
 
-type Owner = z.infer<typeof owner>
+type Owner = Omit<ProcessIdentity, 'place'>
 
 /** Looks at a note, and the pause between two: one that another process is writing is not whole yet. */
 const LOOKS = 5
@@ -26,7 +25,8 @@ const LOOK_MS = 100
  */
 export async function ownDataDir(dataDir: string): Promise<AsyncDisposable> {
   const path = join(dataDir, 'owner.json')
-  const me: Owner = { pid: process.pid, began: await beginOf(process.pid) }
+  const { pid, began } = await ownIdentity()
+  const me: Owner = { pid, began }
   for (;;) {
     if (await write(path, me)) {
       return { [Symbol.asyncDispose]: async () => await rm(path, { force: true }) }
@@ -66,31 +66,9 @@ async function read(path: string): Promise<Owner | null> {
 }
 
 /** Whether the process is still there: its number may be another's by now, in a new container even ours. */
-async function lives({ pid, began }: Owner): Promise<boolean> {
-  try {
-    process.kill(pid, 0)
-  } catch (error) {
-    // A process of somebody else's may be seen and not signalled.
-    if (codeOf(error) !== 'EPERM') return false
-  }
-  const now = await beginOf(pid)
-  return began === null || now === null ? pid !== process.pid : began === now
-}
-
-/** When a process began: on Linux in ticks since the system's start (proc(5), field 22), else as `ps` says. */
-async function beginOf(pid: number): Promise<string | null> {
-  try {
-    if (process.platform !== 'linux') {
-      return (await promisify(execFile)('ps', ['-o', 'lstart=', '-p', String(pid)])).stdout.trim()
-    }
-    const stat = await readFile(`/proc/${pid}/stat`, 'utf8')
-    // The name, in brackets, may hold anything.
-    const facts = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
-    // One that has ended stays so until its parent looks at it.
-    return facts[0] === 'Z' ? 'ended' : (facts[19] ?? null)
-  } catch {
-    return null
-  }
+async function lives(noted: Owner): Promise<boolean> {
+  const own = await ownIdentity()
+  return (await livenessOf({ ...noted, place: own.place }, own)) === 'lives'
 }
 
 function codeOf(error: unknown): string | undefined {

@@ -8,6 +8,7 @@ import { refuseForeignStore } from '@plumbline/pipeline/sweep-store'
 import { readInstallationKey } from '@plumbline/runtime/installation-key'
 import { openScorers } from '@plumbline/pipeline/scorers'
 import type { Log } from '@plumbline/runtime/log'
+import { openScratch } from '@plumbline/runtime/scratch'
 import { openFiles } from '@plumbline/storage/open'
 import { slotsOf, type WorkerSettings } from './settings.ts'
 
@@ -38,11 +39,10 @@ export async function openContext(
       log,
     }),
   )
-  const { storage, scratchDir } = await openFiles({
-    url: settings.FILES_URL,
-    dataDir: settings.DATA_DIR,
-  })
-  stack.use(storage)
+  const { DATA_DIR: dataDir, FILES_URL: url } = settings
+  const onError = (error: unknown): void => log.warn({ err: error }, 'scratch files stay')
+  const { dir: scratchDir } = stack.use(await openScratch(dataDir, onError))
+  const storage = stack.use(await openFiles({ url, dataDir, scratchDir }))
   const weights = await loadWeights(settings.SCORE_WEIGHTS_FILE)
   const pipeline: Pipeline = {
     db: connections.db,

@@ -9,8 +9,7 @@ import { readStoreOwner } from '@plumbline/db/file-store'
 import { openStorage } from '@plumbline/storage/open'
 import { expect, test } from 'vitest'
 import { createTestDatabase } from '../../../test/support/postgres.ts'
-import { sweepFiles } from './sweep-files.ts'
-import { ForeignStoreError, refuseForeignStore } from './sweep-store.ts'
+import { ForeignStoreError, refuseForeignStore, sweepStore } from './sweep-store.ts'
 
 const SILENT = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} }
 
@@ -93,11 +92,11 @@ test('uploads and results that no batch names are removed seven days after they 
   await using place = await openPlace()
   const { db } = place.pipeline
   await fill(place)
-  expect(await sweepFiles(place.pipeline)).toBe(0)
+  expect(await sweepStore(place.pipeline)).toBe(0)
   await agedBy(db, 6.9)
-  expect(await sweepFiles(place.pipeline)).toBe(0)
+  expect(await sweepStore(place.pipeline)).toBe(0)
   await agedBy(db, 0.2)
-  expect(await sweepFiles(place.pipeline)).toBe(5)
+  expect(await sweepStore(place.pipeline)).toBe(5)
   expect((await readdir(join(place.files, 'uploads'))).toSorted()).toEqual([DONE, named('running')])
   expect(await readdir(join(place.files, 'results'))).toEqual([`${DONE}-3.csv`])
   expect((await db.pool.query('select from stray_files')).rowCount).toBe(0)
@@ -107,12 +106,12 @@ test('what a batch names by now is no stray any more, however long it was one', 
   await using place = await openPlace()
   const { db } = place.pipeline
   await place.put(`uploads/${NONE}`)
-  await sweepFiles(place.pipeline)
+  await sweepStore(place.pipeline)
   await agedBy(db, 8)
   await place.insert(NONE, 'analyzing', null)
-  expect(await sweepFiles(place.pipeline)).toBe(0)
+  expect(await sweepStore(place.pipeline)).toBe(0)
   await db.pool.query('delete from batches')
-  expect(await sweepFiles(place.pipeline)).toBe(0)
+  expect(await sweepStore(place.pipeline)).toBe(0)
   expect(await readdir(join(place.files, 'uploads'))).toEqual([NONE])
 })
 
@@ -123,7 +122,7 @@ test('what is newer than a restored backup has its seven days from the restore o
   const old = new Date(Date.now() - 30 * 86_400_000)
   for (const id of [NONE, DONE]) await utimes(join(place.files, 'uploads', id), old, old)
   await place.pipeline.db.pool.query('delete from batches')
-  expect(await sweepFiles(place.pipeline)).toBe(0)
+  expect(await sweepStore(place.pipeline)).toBe(0)
   expect(await readdir(join(place.files, 'uploads'))).toHaveLength(5)
 })
 
@@ -138,9 +137,9 @@ test('names that are not of our form are never touched', async () => {
   ]
   for (const name of strange) await place.put(`uploads/${name}`)
   for (const name of ['2026.csv', NONE, `${NONE}.csv`]) await place.put(`results/${name}`)
-  await sweepFiles(place.pipeline)
+  await sweepStore(place.pipeline)
   await agedBy(place.pipeline.db, 100)
-  expect(await sweepFiles(place.pipeline)).toBe(0)
+  expect(await sweepStore(place.pipeline)).toBe(0)
   expect(await readdir(join(place.files, 'uploads'))).toHaveLength(strange.length)
   expect((await place.pipeline.db.pool.query('select from stray_files')).rowCount).toBe(0)
 })
@@ -149,14 +148,14 @@ test('a store of another installation is refused, and nothing in it is swept', a
   await using place = await openPlace()
   await using other = await openPlace()
   await fill(place)
-  await sweepFiles(place.pipeline)
+  await sweepStore(place.pipeline)
   const guest = { ...other.pipeline, storage: place.pipeline.storage }
   const warned: string[] = []
   const log = { ...SILENT, warn: (_: object, message: string) => warned.push(message) }
-  await expect(sweepFiles(guest)).rejects.toThrow(ForeignStoreError)
+  await expect(sweepStore(guest)).rejects.toThrow(ForeignStoreError)
   await agedBy(place.pipeline.db, 8)
   const owner = await readStoreOwner(place.pipeline.db)
-  await expect(sweepFiles(guest)).rejects.toThrow(
+  await expect(sweepStore(guest)).rejects.toThrow(
     `the store of files is marked as that of ${owner}`,
   )
   await expect(refuseForeignStore({ ...guest, log })).rejects.toThrow(ForeignStoreError)
@@ -178,25 +177,5 @@ test('a store that cannot be asked keeps no program from starting, and nothing f
   await fill(place)
   await refuseForeignStore({ ...place.pipeline, storage, log })
   expect(warned).toEqual(['the store of files does not say whose it is'])
-  await expect(sweepFiles({ ...place.pipeline, storage })).rejects.toThrow('AccessDenied')
-})
-
-test('scratch files are removed once nothing has written to them for hours', async () => {
-  await using place = await openPlace()
-  const { scratchDir } = place.pipeline
-  const old = new Date(Date.now() - 7 * 3_600_000)
-  for (const name of [
-    'upload-a',
-    'records-a',
-    'result-a-repeats',
-    'repeats-a',
-    'fetch-a',
-    'notes',
-  ]) {
-    await writeFile(join(scratchDir, name), 'x')
-    await utimes(join(scratchDir, name), old, old)
-  }
-  await writeFile(join(scratchDir, 'upload-b'), 'x')
-  expect(await sweepFiles(place.pipeline)).toBe(5)
-  expect((await readdir(scratchDir)).toSorted()).toEqual(['notes', 'upload-b'])
+  await expect(sweepStore({ ...place.pipeline, storage })).rejects.toThrow('AccessDenied')
 })

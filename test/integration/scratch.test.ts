@@ -1,0 +1,59 @@
+import { readdir } from 'node:fs/promises'
+import { connect } from 'node:net'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { createTestDatabase } from '../support/postgres.ts'
+import { startService, type TestService } from '../support/service.ts'
+
+const FORM =
+  '--b\r\nContent-Disposition: form-data; name="file"; filename="a.csv"\r\n\r\nemail\na@example.com\n'
+const RECORDS = '{"product":"email","records":[{"email":"a@example.com"},'
+
+test('what a killed API was receiving goes when it starts again, and what another one receives stays', async () => {
+  await using database = await createTestDatabase()
+  await using service = await startService({
+    databaseUrl: database.url,
+    redisUrl: undefined,
+    workers: [],
+  })
+  await using other = await startService({
+    databaseUrl: database.url,
+    redisUrl: undefined,
+    workers: [],
+    env: { DATA_DIR: service.dataDir },
+  })
+  const { liveKey } = await service.account()
+  using sent = new DisposableStack()
+  sent.use(send(service, liveKey, 'multipart/form-data; boundary=b', FORM))
+  sent.use(send(service, liveKey, 'application/json', RECORDS))
+  sent.use(send(other, liveKey, 'multipart/form-data; boundary=b', FORM))
+  await expect.poll(() => filesIn(service)).toHaveLength(3)
+
+  await service.api.kill('SIGKILL')
+  expect(await filesIn(service)).toHaveLength(3)
+  await service.api.restart()
+  expect(await filesIn(service)).toEqual([expect.stringMatching(/^upload-/)])
+
+  await other.api.kill('SIGKILL')
+  await service.api.kill('SIGTERM')
+  await service.api.restart()
+  expect(await filesIn(service)).toEqual([])
+})
+
+/** Begins a body that does not end. */
+function send(service: TestService, key: string, type: string, body: string): Disposable {
+  const { port } = new URL(service.url)
+  const socket = connect({ port: Number(port), host: '127.0.0.1' }).on('error', () => {})
+  socket.write(
+    `POST /v1/batches HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\n` +
+      `Content-Type: ${type}\r\nContent-Length: 1000000\r\n\r\n${body}`,
+  )
+  return { [Symbol.dispose]: () => socket.destroy() }
+}
+
+async function filesIn({ dataDir }: TestService): Promise<readonly string[]> {
+  const found = await readdir(join(dataDir, 'scratch'), { recursive: true, withFileTypes: true })
+  return found
+    .filter((entry) => entry.isFile() && !entry.name.endsWith('.owner'))
+    .map(({ name }) => name)
+}
