@@ -85,9 +85,11 @@ async function startService(settings: Readonly<Record<string, string>>): Promise
     }),
   ])
   const url = /listens on (\S+)/.exec(greeting)?.[1]
-  const liveKey = /live key: (\S+)/.exec(greeting)?.[1]
-  if (url === undefined || liveKey === undefined)
+  const keysFile = /its keys: (.+)$/m.exec(greeting)?.[1]
+  if (url === undefined || keysFile === undefined)
     throw new Error(`unexpected greeting: ${greeting}`)
+  // Safe because the service that has just started wrote it.
+  const { live_key: liveKey } = JSON.parse(await readFile(keysFile, 'utf8')) as { live_key: string }
   return { url, liveKey, process: child, stop: () => child.kill('SIGTERM') }
 }
 

@@ -1,7 +1,7 @@
 import { execFile, spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { tmpdir, userInfo } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { AccountView } from '@plumbline/contract/account'
@@ -90,6 +90,15 @@ interface Made {
   readonly test_key: string | null
 }
 
+interface AuditView {
+  readonly at: string
+  readonly account_id: string
+  readonly actor: string
+  readonly action: string
+  readonly before: object | null
+  readonly after: object | null
+}
+
 async function makeAccount(plan: string): Promise<Made> {
   return await json<Made>(['account', 'create', '--email', 'a@b.example', '--plan', plan])
 }
@@ -154,6 +163,41 @@ describe('accounts and keys', () => {
     expect(keys.map(({ revoked_at }) => revoked_at === null)).toEqual([true, true, false])
     expect(await json(['key', 'revoke', id, '--mode', 'live'])).toMatchObject({ revoked: true })
     expect((await cli(['key', 'revoke', id, '--mode', 'live'])).status).toBe(1)
+  })
+
+  test('each act on accounts and keys is in the audit log, with who did it and what it changed', async () => {
+    const { account_id: id } = await makeAccount('starter')
+    const as = ['--as', 'Ada, support']
+    await json(['account', 'plan', id, '--plan', 'pro', ...as])
+    await json(['account', 'pack', id, '--pack', 'growth'])
+    const grant = ['account', 'grant', id, '--credits', '70', '--ref', 'ticket 2', ...as]
+    for (const granted of [70, 0]) expect(await json(grant)).toMatchObject({ granted })
+    await json(['key', 'create', id, '--mode', 'live', ...as])
+    await json(['key', 'revoke', id, '--mode', 'live'])
+    expect((await cli(['key', 'revoke', id, '--mode', 'live'])).status).toBe(1)
+
+    const key_id = expect.stringMatching(/^key_/)
+    const me = userInfo().username
+    const log = await json<readonly AuditView[]>(['audit', 'list', '--account', id])
+    expect(log.every(({ at, account_id }) => at.startsWith('2') && account_id === id)).toBe(true)
+    const live = { mode: 'live', key_id }
+    const ada = 'Ada, support'
+    const before = { plan: 'starter', next_plan: null }
+    const pack = { packs: 5_000, granted: 5_000, ref: expect.stringMatching(/^cli:/) }
+    const ticket = { packs: 5_070, granted: 70, ref: 'cli:ticket 2' }
+    const plan = { plan: 'pro', next_plan: null, granted: 20_000 }
+    expect(log.map((act) => [act.actor, act.action, act.before, act.after])).toEqual([
+      [me, 'key.revoke', live, null],
+      [ada, 'key.create', live, live],
+      [ada, 'account.grant', { packs: 5_000 }, ticket],
+      [me, 'account.pack', { packs: 0 }, pack],
+      [ada, 'account.plan', before, plan],
+      [me, 'key.create', null, { mode: 'test', key_id }],
+      [me, 'key.create', null, live],
+      [me, 'account.create', null, { plan: 'starter', time_zone: 'UTC' }],
+    ])
+    expect(JSON.stringify(log)).not.toContain('a@b.example')
+    expect((await cli(['audit', 'list', '--limit', '1'])).out).toMatch(/^when +who +what +account/)
   })
 
   test('an account that is not there is named', async () => {

@@ -1,8 +1,10 @@
 import { PLANS, type KeyMode, type Plan } from '@plumbline/contract/plans'
 import { Problem } from '@plumbline/contract/problem'
-import type { Db } from './database.ts'
+import type { Kysely } from 'kysely'
+import { inTransaction, type Db, type Tx } from './database.ts'
 import { newId } from './ids.ts'
 import { digestOf, newKey, parseKey } from './keys-format.ts'
+import type { Tables } from './tables.ts'
 
 /** A key as it is shown: never the key itself. */
 export interface KeyRecord {
@@ -29,15 +31,15 @@ export interface KeyOwner {
  * Makes the account's key of a mode and revokes the older one in the same transaction.
  *
  * @param service - the prefix of the installation, for example `svc`
- * @returns the key, which cannot be shown again, and its record
+ * @returns the key, which cannot be shown again, its record, and the id of the older one where there was one
  * @throws Problem `forbidden` where the plan has no test keys, `not_found` where there is no account
  */
 export async function createKey(
-  db: Db,
+  db: Db | Tx,
   wanted: { accountId: string; mode: KeyMode; service: string },
-): Promise<{ readonly key: string; readonly record: KeyRecord }> {
+): Promise<{ readonly key: string; readonly record: KeyRecord; readonly replaced: string | null }> {
   const key = newKey(wanted.service, wanted.mode)
-  return db.kysely.transaction().execute(async (tx) => {
+  return await inTransaction(db, async (tx) => {
     // The lock lets one creation at a time through, so that neither meets the other's active key.
     const account = await tx
       .selectFrom('accounts')
@@ -52,13 +54,7 @@ export async function createKey(
         'Test keys come with the Starter and Pro plans; upgrade to create one.',
       )
     }
-    await tx
-      .updateTable('api_keys')
-      .set((eb) => ({ revoked_at: eb.fn<Date>('now') }))
-      .where('account_id', '=', wanted.accountId)
-      .where('mode', '=', wanted.mode)
-      .where('revoked_at', 'is', null)
-      .execute()
+    const replaced = await revokeActive(tx, wanted)
     const row = await tx
       .insertInto('api_keys')
       .values({
@@ -73,7 +69,7 @@ export async function createKey(
       })
       .returningAll()
       .executeTakeFirstOrThrow()
-    return { key, record: recordOf(row) }
+    return { key, record: recordOf(row), replaced }
   })
 }
 
@@ -138,14 +134,23 @@ export async function revokeKey(
   db: Db,
   which: { accountId: string; mode: KeyMode },
 ): Promise<boolean> {
-  const result = await db.kysely
+  return (await revokeActive(db.kysely, which)) !== null
+}
+
+/** Revokes the account's active key of a mode; answers its id, null where there was none. */
+export async function revokeActive(
+  db: Kysely<Tables>,
+  which: { accountId: string; mode: KeyMode },
+): Promise<string | null> {
+  const revoked = await db
     .updateTable('api_keys')
     .set((eb) => ({ revoked_at: eb.fn<Date>('now') }))
     .where('account_id', '=', which.accountId)
     .where('mode', '=', which.mode)
     .where('revoked_at', 'is', null)
+    .returning('id')
     .executeTakeFirst()
-  return result.numUpdatedRows > 0n
+  return revoked?.id ?? null
 }
 
 /** Notes when keys were last used, to the minute, so that a busy key is written once a minute. */

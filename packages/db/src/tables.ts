@@ -1,4 +1,5 @@
 import type { AccountTables } from './tables/accounts.ts'
+import type { AuditTables } from './tables/audit.ts'
 import type { BatchTables } from './tables/batches.ts'
 import type { CreditTables } from './tables/credits.ts'
 import type { IdempotencyTables } from './tables/idempotency.ts'
@@ -6,4 +7,4 @@ import type { ScoreTables } from './tables/score-weights.ts'
 
 /** Every table as kysely knows it; each area declares its own in `tables/`. */
 export interface Tables
-  extends AccountTables, CreditTables, BatchTables, IdempotencyTables, ScoreTables {}
+  extends AccountTables, AuditTables, CreditTables, BatchTables, IdempotencyTables, ScoreTables {}

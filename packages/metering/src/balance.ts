@@ -1,5 +1,5 @@
 import type { Plan } from '@plumbline/contract/plans'
-import type { Db } from '@plumbline/db/database'
+import type { Db, Tx } from '@plumbline/db/database'
 import { runStatement } from './statement.ts'
 
 /** What an account has and when its allowance comes anew. */
@@ -29,7 +29,7 @@ interface BalanceRow {
 }
 
 /** The balance by database time, turning the cycle first where it is over; undefined without account. */
-export async function readBalance(db: Db, accountId: string): Promise<Balance | undefined> {
+export async function readBalance(db: Db | Tx, accountId: string): Promise<Balance | undefined> {
   let row = await selectBalance(db, accountId)
   if (row?.due === true) {
     await roll(db, accountId)
@@ -46,6 +46,16 @@ export async function readBalance(db: Db, accountId: string): Promise<Balance | 
       resetsAt: row.resets_at,
     }
   )
+}
+
+/** The balance as above, locked for the rest of the transaction: what is done next to it meets it so. */
+export async function lockBalance(tx: Tx, accountId: string): Promise<Balance | undefined> {
+  await runStatement(tx, {
+    name: 'metering.lock',
+    text: 'select from credit_accounts where account_id = $1 for no key update',
+    values: [accountId],
+  })
+  return await readBalance(tx, accountId)
 }
 
 /** What can be spent now, by one read of one row; undefined without account. */
@@ -107,7 +117,7 @@ export async function readPacks(db: Db, accountId: string): Promise<readonly Pac
   }))
 }
 
-async function roll(db: Db, accountId: string): Promise<void> {
+async function roll(db: Db | Tx, accountId: string): Promise<void> {
   await runStatement(db, {
     name: 'metering.roll',
     text: 'select credit_roll($1)',
@@ -115,7 +125,7 @@ async function roll(db: Db, accountId: string): Promise<void> {
   })
 }
 
-async function selectBalance(db: Db, accountId: string): Promise<BalanceRow | undefined> {
+async function selectBalance(db: Db | Tx, accountId: string): Promise<BalanceRow | undefined> {
   const rows = await runStatement<BalanceRow>(db, {
     name: 'metering.balance',
     text: `

@@ -1,5 +1,5 @@
 import { PACKS, type Pack, type Plan } from '@plumbline/contract/plans'
-import type { Db } from '@plumbline/db/database'
+import type { Db, Tx } from '@plumbline/db/database'
 import { assertCredits, assertKey } from './operation.ts'
 import { runStatement } from './statement.ts'
 
@@ -10,7 +10,7 @@ import { runStatement } from './statement.ts'
  * @returns false where that payment was credited before
  */
 export async function grantPack(
-  db: Db,
+  db: Db | Tx,
   accountId: string,
   pack: Pack,
   sourceRef: string,
@@ -26,7 +26,7 @@ export async function grantPack(
 
 /** Adds credits of the operator's choice, counted with the packs; once for each source. */
 export async function grantGoodwill(
-  db: Db,
+  db: Db | Tx,
   accountId: string,
   credits: number,
   sourceRef: string,
@@ -36,7 +36,7 @@ export async function grantGoodwill(
 }
 
 async function grant(
-  db: Db,
+  db: Db | Tx,
   wanted: {
     accountId: string
     sourceRef: string
@@ -67,7 +67,7 @@ export interface PlanChange {
  * Moves an account to a plan: one with more credits at once, with the difference; one with fewer with
  * the next cycle. Asking for the plan it is on calls off what was waiting.
  */
-export async function changePlan(db: Db, accountId: string, plan: Plan): Promise<PlanChange> {
+export async function changePlan(db: Db | Tx, accountId: string, plan: Plan): Promise<PlanChange> {
   const rows = await runStatement<{ plan_now: Plan; plan_next: Plan | null; granted: number }>(db, {
     name: 'metering.plan',
     text: 'select plan_now, plan_next, granted from credit_change_plan($1, $2)',

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { Option } from 'commander'
-import type { Db } from '@plumbline/db/database'
-import { readRemaining } from '@plumbline/metering/balance'
+import { inRetriedTransaction, writeAudit, type AuditAction } from '@plumbline/db/audit-log'
+import type { Db, Tx } from '@plumbline/db/database'
+import { lockBalance, readRemaining } from '@plumbline/metering/balance'
 import { writeJson, type Shell } from './shell.ts'
 
 /** `--ref`, for grants that must not be made twice. */
@@ -12,6 +13,37 @@ export function refOption(): Option {
 /** Where a grant comes from: what was said, else this run of the command. */
 export function sourceRef(ref: string | undefined): string {
   return `cli:${ref ?? randomUUID()}`
+}
+
+/** A grant as the audit log tells it. */
+interface AuditedGrant {
+  readonly actor: string
+  readonly action: Extract<AuditAction, 'account.pack' | 'account.grant'>
+  readonly accountId: string
+  readonly credits: number
+  readonly sourceRef: string
+}
+
+/** Makes a grant and notes who made it; one that was made before changes nothing, and is noted once. */
+export async function grantAudited(
+  db: Db,
+  { actor, action, accountId, credits, sourceRef }: AuditedGrant,
+  grant: (tx: Tx) => Promise<boolean>,
+): Promise<boolean> {
+  return await inRetriedTransaction(db, async (tx) => {
+    const before = (await lockBalance(tx, accountId))?.packs ?? 0
+    const granted = await grant(tx)
+    if (granted) {
+      await writeAudit(tx, {
+        actor,
+        action,
+        accountId,
+        before: { packs: before },
+        after: { packs: before + credits, granted: credits, ref: sourceRef },
+      })
+    }
+    return granted
+  })
 }
 
 /** Shows what a grant came to; one that was made before is told apart. */

@@ -45,6 +45,11 @@ describe('the program', () => {
     ['an unknown plan', ['account', 'plan', 'acc_1', '--plan', 'gold']],
     ['an unknown pack', ['account', 'pack', 'acc_1', '--pack', 'huge']],
     ['no credits', ['account', 'grant', 'acc_1', '--credits', '0']],
+    ['an actor without a name', ['key', 'create', 'acc_1', '--mode', 'live', '--as', ' ']],
+    [
+      'an actor who turns text around',
+      ['account', 'plan', 'a', '--plan', 'pro', '--as', '\u202eadA'],
+    ],
     ['an unknown mode', ['key', 'create', 'acc_1', '--mode', 'dry']],
     ['an unknown product', ['lookup', 'fax', '1']],
     ['a companion that the product has not', ['lookup', 'email', 'a@b.example', '--ip', '8.8.8.8']],

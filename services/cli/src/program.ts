@@ -5,6 +5,7 @@ import { addAccountList } from './commands/account-list.ts'
 import { addAccountPack } from './commands/account-pack.ts'
 import { addAccountPlan } from './commands/account-plan.ts'
 import { addAccountShow } from './commands/account-show.ts'
+import { addAuditList } from './commands/audit-list.ts'
 import { addBatchCancel } from './commands/batch-cancel.ts'
 import { addBatchDelete } from './commands/batch-delete.ts'
 import { addBatchList } from './commands/batch-list.ts'
@@ -60,6 +61,7 @@ function createProgram(shell: Shell): Command {
   }
   const key = program.command('key').description('API keys, one of each mode for an account')
   for (const add of [addKeyCreate, addKeyList, addKeyRevoke]) add(key, shell)
+  addAuditList(program.command('audit').description('what was done to accounts and keys'), shell)
   addLookUp(program, shell)
   const batch = program.command('batch').description('lists of many records')
   for (const add of [

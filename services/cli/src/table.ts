@@ -1,3 +1,5 @@
+import { withoutBidiControls } from '@plumbline/contract/bidi-controls'
+
 const SEGMENTER = new Intl.Segmenter('en')
 
 /** Cells under headings, columns as wide as their widest cell, two blanks between. */
@@ -43,7 +45,7 @@ function widthOf(text: string): number {
   return [...SEGMENTER.segment(text)].length
 }
 
-/** Words of strangers must not steer the terminal. */
+/** Words of strangers must not steer the terminal, nor turn the line around. */
 function shown(text = ''): string {
-  return text.replace(/\p{Cc}/gu, '?')
+  return withoutBidiControls(text).replace(/\p{Cc}/gu, '?')
 }

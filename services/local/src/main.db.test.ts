@@ -1,6 +1,6 @@
 import { execFile, spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
+import { mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createServer } from 'node:net'
@@ -18,7 +18,7 @@ const CLI = fileURLToPath(new URL('../../cli/src/main.ts', import.meta.url))
 const START_MS = 60_000
 
 test(
-  'a second start on a data directory is refused in one sentence, and the first runs on',
+  'a first start that nobody looks on keeps its keys in a file, and a second one on its directory is refused',
   async () => {
     await using stack = new AsyncDisposableStack()
     const database = stack.use(await createTestDatabase())
@@ -28,7 +28,7 @@ test(
       const env = { ...processEnvironment(), DATABASE_URL: database.url, DATA_DIR: dataDir }
       const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', MAIN], {
         env: { ...env, REDIS_URL: '', PORT: '0', ADMIN_PORT: '0', DRAIN_SECONDS: '1' },
-        stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+        stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
       })
       stack.defer(async () => {
         if (child.exitCode !== null || child.signalCode !== null) return
@@ -38,10 +38,22 @@ test(
       return child
     }
     const first = start()
+    let printed = ''
+    first.stdout?.setEncoding('utf8').on('data', (text: string) => (printed += text))
     const [ready] = (await once(first, 'message')) as [{ readonly url: string }]
+    const keys = JSON.parse(await readFile(join(dataDir, 'first-keys.json'), 'utf8'))
+    expect(keys).toEqual({
+      account_id: expect.stringMatching(/^acc_/),
+      live_key: expect.stringMatching(/^svc_live_/),
+      test_key: expect.stringMatching(/^svc_test_/),
+    })
+    expect((await stat(join(dataDir, 'first-keys.json'))).mode & 0o777).toBe(0o600)
+    await expect.poll(() => printed).toContain(`its keys: ${join(dataDir, 'first-keys.json')}`)
+    expect(printed).not.toMatch(/svc_(live|test)_/)
     const noted = await readFile(join(dataDir, 'service.json'), 'utf8')
 
     const second = start()
+    second.stdout?.resume()
     let said = ''
     second.stderr?.setEncoding('utf8').on('data', (text: string) => (said += text))
     const [status]: unknown[] = await once(second, 'close')

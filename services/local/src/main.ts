@@ -12,12 +12,14 @@ import { runUntilStopped, tellReady } from '@plumbline/runtime/shutdown'
 import { startOrExit } from '@plumbline/runtime/start'
 import { PROGRAMS, supervise, type ReadyFacts } from './children.ts'
 import { createFirstAccount, type FirstAccount } from './first-account.ts'
+import { writeFirstKeys } from './first-keys.ts'
 import { ownDataDir } from './owner.ts'
 import { removeServiceFile, writeServiceFile } from './service-file.ts'
 import { localSettings, type LocalSettings } from './settings.ts'
 
 // Everything on one machine: Postgres where none is given, the API, a worker for the checks and one
-// for lists. Prints where it listens and, the first time, the keys of a first account.
+// for lists. Prints where it listens and, the first time, the keys of a first account; where nobody looks on,
+// they go to a file.
 
 /** What a program may take to stop beside its drain: its delay of readiness, and closing. */
 const GRACE_BEYOND_DRAIN_MS = 10_000
@@ -42,6 +44,10 @@ async function startEverything(
   stack.use(await ownDataDir(dataDir))
   const urls = await databaseUrls(given, dataDir, stack, out)
   const firstAccount = await prepareDatabase(urls, KEY_PREFIX)
+  const keysFile =
+    firstAccount === undefined || process.stdout.isTTY
+      ? undefined
+      : await writeFirstKeys(dataDir, firstAccount)
 
   const announced = Promise.withResolvers<string>()
   const workersUp = Promise.withResolvers<void>()
@@ -84,7 +90,7 @@ async function startEverything(
   await Promise.all([api?.ready, ...workers.map((worker) => worker.ready)])
   workersUp.resolve()
   const url = await announced.promise
-  greet(url, firstAccount)
+  greet(url, firstAccount, keysFile)
   tellReady({ url })
   const owned = stack.move()
   return { [Symbol.asyncDispose]: () => owned.disposeAsync() }
@@ -153,16 +159,20 @@ async function prepareDatabase(
   return await createFirstAccount(db, service)
 }
 
-function greet(url: string, account: FirstAccount | undefined): void {
+function greet(url: string, account: FirstAccount | undefined, keysFile: string | undefined): void {
   const lines = [`Plumbline listens on ${url}  (reference: ${url}/docs)`]
   if (account !== undefined) {
-    lines.push(
-      '',
-      `A first account was made: ${account.accountId} (plan pro)`,
-      `  live key: ${account.liveKey}`,
-      `  test key: ${account.testKey}`,
-      `They are not shown again; "npm run -s cli -- key create ${account.accountId} --mode live" makes a new one.`,
-    )
+    const another = `"npm run -s cli -- key create ${account.accountId} --mode live" makes a new one.`
+    lines.push('', `A first account was made: ${account.accountId} (plan pro)`)
+    if (keysFile === undefined) {
+      lines.push(`  live key: ${account.liveKey}`, `  test key: ${account.testKey}`)
+      lines.push(`They are not shown again; ${another}`)
+    } else {
+      lines.push(
+        `  its keys: ${keysFile}`,
+        `Remove that file once they are kept elsewhere; ${another}`,
+      )
+    }
   }
   process.stdout.write(`${lines.join('\n')}\n`)
 }

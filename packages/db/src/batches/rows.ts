@@ -86,24 +86,31 @@ export async function readBatch(db: Kysely<Tables>, id: string): Promise<BatchRo
   return await db.selectFrom('batches').selectAll().where('id', '=', id).executeTakeFirst()
 }
 
-/** Newest first, after a batch of the same owner. */
+/** Where in the order of a listing a batch stands; `createdUs` in microseconds of the epoch. */
+export interface BatchPlace {
+  readonly createdUs: number
+  readonly id: string
+}
+
+/** Newest first, after a place. */
 export async function pageOfBatches(
   db: Kysely<Tables>,
   owner: BatchOwner,
-  page: { limit: number; afterId: string | undefined },
-): Promise<readonly BatchRow[]> {
+  page: { limit: number; after: BatchPlace | undefined },
+): Promise<readonly (BatchRow & BatchPlace)[]> {
   let query = db
     .selectFrom('batches')
     .selectAll()
+    .select(sql<number>`(extract(epoch from created_at) * 1000000)::bigint`.as('createdUs'))
     .where('account_id', '=', owner.accountId)
     .where('mode', '=', owner.mode)
     .orderBy('created_at', 'desc')
     .orderBy('id', 'desc')
     .limit(page.limit)
-  if (page.afterId !== undefined) {
-    query = query.where(
-      sql<boolean>`(created_at, id) < (select created_at, id from batches where id = ${page.afterId})`,
-    )
+  if (page.after !== undefined) {
+    const { createdUs, id } = page.after
+    const createdAt = sql`timestamptz 'epoch' + ${createdUs}::bigint * interval '1 microsecond'`
+    query = query.where(sql<boolean>`(created_at, id) < (${createdAt}, ${id})`)
   }
   return await query.execute()
 }

@@ -2,14 +2,17 @@ import type { Command } from 'commander'
 import { Option } from 'commander'
 import { PLANS, type Plan } from '@plumbline/contract/plans'
 import { createAccount } from '@plumbline/db/accounts'
-import { createKey } from '@plumbline/db/keys'
+import { writeAudit } from '@plumbline/db/audit-log'
+import { inTransaction } from '@plumbline/db/database'
+import { createAuditedKey } from '../accounts.ts'
+import { actorOf, asOption, type Acting } from '../actor.ts'
 import { jsonOption, mailAddress } from '../arguments.ts'
 import { findService, openServiceDatabase } from '../service.ts'
 import { cliSettings } from '../settings.ts'
 import { writeJson, type Shell } from '../shell.ts'
 import { facts } from '../table.ts'
 
-interface Options {
+interface Options extends Acting {
   readonly email: string
   readonly plan: Plan
   readonly timeZone?: string
@@ -28,23 +31,33 @@ export function addAccountCreate(parent: Command, shell: Shell): void {
         .default('free'),
     )
     .option('--time-zone <name>', 'IANA name, for when billing cycles turn (default: UTC)')
+    .addOption(asOption())
     .addOption(jsonOption())
     .action((options: Options) => run(shell, options))
 }
 
-async function run(shell: Shell, { email, plan, timeZone, json }: Options): Promise<void> {
+async function run(shell: Shell, options: Options): Promise<void> {
+  const { email, plan, timeZone, json } = options
   const settings = cliSettings(shell.environment)
   const { keyPrefix } = await findService(settings)
   await using db = await openServiceDatabase(settings)
   const wanted = { email, plan, ...(timeZone === undefined ? {} : { timeZone }) }
-  const { id } = await createAccount(db.kysely, wanted)
-  const keyOf = async (mode: 'live' | 'test'): Promise<string> => {
-    const made = await createKey(db, { accountId: id, mode, service: keyPrefix })
-    return made.key
-  }
-  const live = await keyOf('live')
-  const test = PLANS[plan].testKeys ? await keyOf('test') : null
-  const made = { account_id: id, live_key: live, test_key: test }
+  const actor = actorOf(options)
+  const made = await inTransaction(db, async (tx) => {
+    const { id, timeZone: zone } = await createAccount(tx, wanted)
+    await writeAudit(tx, {
+      actor,
+      action: 'account.create',
+      accountId: id,
+      before: null,
+      after: { plan, time_zone: zone },
+    })
+    const keyOf = async (mode: 'live' | 'test'): Promise<string> =>
+      await createAuditedKey(tx, { accountId: id, mode, service: keyPrefix }, actor)
+    const live = await keyOf('live')
+    const test = PLANS[plan].testKeys ? await keyOf('test') : null
+    return { account_id: id, live_key: live, test_key: test }
+  })
   if (json) writeJson(shell, made)
   else shell.write(facts(made))
 }

@@ -1,13 +1,14 @@
 import type { Command } from 'commander'
 import { grantGoodwill } from '@plumbline/metering/grant'
 import { requireAccount } from '../accounts.ts'
+import { actorOf, asOption, type Acting } from '../actor.ts'
 import { CREDITS_MAX, jsonOption, wholeNumber } from '../arguments.ts'
-import { refOption, showGrant, sourceRef } from '../grant.ts'
+import { grantAudited, refOption, showGrant, sourceRef } from '../grant.ts'
 import { openServiceDatabase } from '../service.ts'
 import { cliSettings } from '../settings.ts'
 import type { Shell } from '../shell.ts'
 
-interface Options {
+interface Options extends Acting {
   readonly credits: number
   readonly ref?: string
   readonly json: boolean
@@ -21,13 +22,20 @@ export function addAccountGrant(parent: Command, shell: Shell): void {
     .argument('<id>', 'account')
     .requiredOption('--credits <count>', 'how many', wholeNumber({ min: 1, max: CREDITS_MAX }))
     .addOption(refOption())
+    .addOption(asOption())
     .addOption(jsonOption())
     .action((id: string, options: Options) => run(shell, id, options))
 }
 
-async function run(shell: Shell, id: string, { credits, ref, json }: Options): Promise<void> {
+async function run(shell: Shell, id: string, options: Options): Promise<void> {
+  const { credits, ref, json } = options
   await using db = await openServiceDatabase(cliSettings(shell.environment))
   await requireAccount(db, id)
-  const granted = await grantGoodwill(db, id, credits, sourceRef(ref))
+  const source = sourceRef(ref)
+  const granted = await grantAudited(
+    db,
+    { actor: actorOf(options), action: 'account.grant', accountId: id, credits, sourceRef: source },
+    (tx) => grantGoodwill(tx, id, credits, source),
+  )
   await showGrant(shell, db, id, { credits, granted, json })
 }

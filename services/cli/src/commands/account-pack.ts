@@ -3,13 +3,14 @@ import { Option } from 'commander'
 import { PACKS, type Pack } from '@plumbline/contract/plans'
 import { grantPack } from '@plumbline/metering/grant'
 import { requireAccount } from '../accounts.ts'
+import { actorOf, asOption, type Acting } from '../actor.ts'
 import { jsonOption } from '../arguments.ts'
-import { refOption, showGrant, sourceRef } from '../grant.ts'
+import { grantAudited, refOption, showGrant, sourceRef } from '../grant.ts'
 import { openServiceDatabase } from '../service.ts'
 import { cliSettings } from '../settings.ts'
 import type { Shell } from '../shell.ts'
 
-interface Options {
+interface Options extends Acting {
   readonly pack: Pack
   readonly ref?: string
   readonly json: boolean
@@ -25,13 +26,21 @@ export function addAccountPack(parent: Command, shell: Shell): void {
       new Option('--pack <pack>', 'which pack').choices(Object.keys(PACKS)).makeOptionMandatory(),
     )
     .addOption(refOption())
+    .addOption(asOption())
     .addOption(jsonOption())
     .action((id: string, options: Options) => run(shell, id, options))
 }
 
-async function run(shell: Shell, id: string, { pack, ref, json }: Options): Promise<void> {
+async function run(shell: Shell, id: string, options: Options): Promise<void> {
+  const { pack, ref, json } = options
   await using db = await openServiceDatabase(cliSettings(shell.environment))
   await requireAccount(db, id)
-  const granted = await grantPack(db, id, pack, sourceRef(ref))
-  await showGrant(shell, db, id, { credits: PACKS[pack].credits, granted, json })
+  const source = sourceRef(ref)
+  const { credits } = PACKS[pack]
+  const granted = await grantAudited(
+    db,
+    { actor: actorOf(options), action: 'account.pack', accountId: id, credits, sourceRef: source },
+    (tx) => grantPack(tx, id, pack, source),
+  )
+  await showGrant(shell, db, id, { credits, granted, json })
 }

@@ -1,13 +1,14 @@
 import type { Command } from 'commander'
 import type { KeyMode } from '@plumbline/contract/plans'
-import { createKey } from '@plumbline/db/keys'
-import { requireAccount } from '../accounts.ts'
+import { inTransaction } from '@plumbline/db/database'
+import { createAuditedKey, requireAccount } from '../accounts.ts'
+import { actorOf, asOption, type Acting } from '../actor.ts'
 import { jsonOption, modeOption } from '../arguments.ts'
 import { findService, openServiceDatabase } from '../service.ts'
 import { cliSettings } from '../settings.ts'
 import { writeJson, type Shell } from '../shell.ts'
 
-interface Options {
+interface Options extends Acting {
   readonly mode: KeyMode
   readonly json: boolean
 }
@@ -19,16 +20,19 @@ export function addKeyCreate(parent: Command, shell: Shell): void {
     .description('make a key, shown only now; the older one of that mode is revoked')
     .argument('<id>', 'account')
     .addOption(modeOption())
+    .addOption(asOption())
     .addOption(jsonOption())
     .action((id: string, options: Options) => run(shell, id, options))
 }
 
-async function run(shell: Shell, id: string, { mode, json }: Options): Promise<void> {
+async function run(shell: Shell, id: string, options: Options): Promise<void> {
+  const { mode, json } = options
   const settings = cliSettings(shell.environment)
   const { keyPrefix } = await findService(settings)
   await using db = await openServiceDatabase(settings)
   await requireAccount(db, id)
-  const { key } = await createKey(db, { accountId: id, mode, service: keyPrefix })
+  const wanted = { accountId: id, mode, service: keyPrefix }
+  const key = await inTransaction(db, (tx) => createAuditedKey(tx, wanted, actorOf(options)))
   if (json) writeJson(shell, { key })
   else shell.write(`${key}\n`)
 }

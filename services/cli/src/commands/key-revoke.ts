@@ -1,14 +1,17 @@
 import type { Command } from 'commander'
 import type { KeyMode } from '@plumbline/contract/plans'
-import { revokeKey } from '@plumbline/db/keys'
+import { writeAudit } from '@plumbline/db/audit-log'
+import { inTransaction, type Db } from '@plumbline/db/database'
+import { revokeActive } from '@plumbline/db/keys'
 import { requireAccount } from '../accounts.ts'
+import { actorOf, asOption, type Acting } from '../actor.ts'
 import { jsonOption, modeOption } from '../arguments.ts'
 import { Refusal } from '../refusal.ts'
 import { openServiceDatabase } from '../service.ts'
 import { cliSettings } from '../settings.ts'
 import { writeJson, type Shell } from '../shell.ts'
 
-interface Options {
+interface Options extends Acting {
   readonly mode: KeyMode
   readonly json: boolean
 }
@@ -20,18 +23,35 @@ export function addKeyRevoke(parent: Command, shell: Shell): void {
     .description('revoke the active key of a mode; it is refused within a second')
     .argument('<id>', 'account')
     .addOption(modeOption())
+    .addOption(asOption())
     .addOption(jsonOption())
     .action((id: string, options: Options) => run(shell, id, options))
 }
 
-async function run(shell: Shell, id: string, { mode, json }: Options): Promise<void> {
+async function run(shell: Shell, id: string, options: Options): Promise<void> {
+  const { mode, json } = options
   await using db = await openServiceDatabase(cliSettings(shell.environment))
   await requireAccount(db, id)
-  if (!(await revokeKey(db, { accountId: id, mode }))) {
+  if (!(await revokeAudited(db, { accountId: id, mode }, actorOf(options)))) {
     throw new Refusal(
       `The account ${id} has no active ${mode} key; "key list ${id}" shows its keys.`,
     )
   }
   if (json) writeJson(shell, { account_id: id, mode, revoked: true })
   else shell.write(`The ${mode} key of ${id} is revoked.\n`)
+}
+
+async function revokeAudited(
+  db: Db,
+  which: { accountId: string; mode: KeyMode },
+  actor: string,
+): Promise<boolean> {
+  return await inTransaction(db, async (tx) => {
+    const revoked = await revokeActive(tx, which)
+    if (revoked === null) return false
+    const { accountId, mode } = which
+    const before = { mode, key_id: revoked }
+    await writeAudit(tx, { actor, action: 'key.revoke', accountId, before, after: null })
+    return true
+  })
 }

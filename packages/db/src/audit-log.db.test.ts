@@ -1,0 +1,87 @@
+import { expect, test } from 'vitest'
+import { createTestDatabase } from '../../../test/support/postgres.ts'
+import { listAudit, writeAudit, type AuditedAct } from './audit-log.ts'
+import { inTransaction, openDatabase } from './database.ts'
+
+async function openContext() {
+  await using stack = new AsyncDisposableStack()
+  const database = stack.use(await createTestDatabase())
+  const db = stack.use(openDatabase({ url: database.url, poolSize: 4, applicationName: 'test' }))
+  const owned = stack.move()
+  return { db, [Symbol.asyncDispose]: () => owned.disposeAsync() }
+}
+
+const ACT: AuditedAct = {
+  actor: 'ada',
+  action: 'account.plan',
+  accountId: 'acc_1',
+  before: { plan: 'free' },
+  after: { plan: 'pro' },
+}
+
+test('an act says who, when, what, before and after, and is listed newest first', async () => {
+  await using context = await openContext()
+  const { db } = context
+  const start = Date.now()
+  await inTransaction(db, (tx) => writeAudit(tx, ACT))
+  await inTransaction(db, (tx) =>
+    writeAudit(tx, { ...ACT, accountId: 'acc_2', action: 'key.revoke', after: null }),
+  )
+  const all = await listAudit(db.kysely, { accountId: undefined, limit: 10 })
+  expect(all).toMatchObject([{ accountId: 'acc_2', action: 'key.revoke', after: null }, ACT])
+  expect(all[1]?.actedAt.getTime()).toBeGreaterThan(start - 60_000)
+  expect(await listAudit(db.kysely, { accountId: 'acc_1', limit: 10 })).toMatchObject([ACT])
+  expect(await listAudit(db.kysely, { accountId: undefined, limit: 1 })).toHaveLength(1)
+})
+
+test('an act that is rolled back leaves nothing', async () => {
+  await using context = await openContext()
+  const { db } = context
+  const failing = inTransaction(db, async (tx) => {
+    await writeAudit(tx, ACT)
+    throw new Error('no')
+  })
+  await expect(failing).rejects.toThrow('no')
+  expect(await listAudit(db.kysely, { accountId: undefined, limit: 10 })).toEqual([])
+})
+
+test.each([
+  "update audit_log set actor = 'x'",
+  'delete from audit_log',
+  'delete from audit_log where false',
+  'truncate audit_log',
+])('nothing changes or removes a row: %s', async (statement) => {
+  await using context = await openContext()
+  const { db } = context
+  await inTransaction(db, (tx) => writeAudit(tx, ACT))
+  await expect(db.pool.query(statement)).rejects.toThrow('append-only')
+  expect(await listAudit(db.kysely, { accountId: undefined, limit: 10 })).toMatchObject([ACT])
+})
+
+test('a role that may only read and add can do no more', async () => {
+  await using context = await openContext()
+  const client = await context.db.pool.connect()
+  try {
+    // Rolled back, as roles are the server's and not the database's.
+    await client.query('begin')
+    await client.query('create role audit_log_test')
+    await client.query('grant select, insert on audit_log to audit_log_test')
+    await client.query('set local role audit_log_test')
+    await client.query(
+      "insert into audit_log (actor, action, account_id) values ('ada', 'key.create', 'acc_1')",
+    )
+    await client.query('savepoint before')
+    for (const statement of [
+      "update audit_log set actor = 'x'",
+      'delete from audit_log',
+      'truncate audit_log',
+      'alter table audit_log disable trigger append_only',
+    ]) {
+      await expect(client.query(statement)).rejects.toThrow(/permission denied|must be owner/)
+      await client.query('rollback to savepoint before')
+    }
+  } finally {
+    await client.query('rollback')
+    client.release()
+  }
+})

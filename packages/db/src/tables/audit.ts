@@ -1,0 +1,18 @@
+import type { Json } from '@plumbline/contract/outcome'
+import type { ColumnType, Generated } from 'kysely'
+
+/** What was done to the installation and its accounts. */
+export interface AuditTables {
+  audit_log: AuditRow
+}
+
+/** A row of `audit_log`; none is ever changed or removed. */
+export interface AuditRow {
+  id: Generated<number>
+  acted_at: Generated<Date>
+  actor: string
+  action: string
+  account_id: string | null
+  before: ColumnType<Json | null, string | null, never>
+  after: ColumnType<Json | null, string | null, never>
+}

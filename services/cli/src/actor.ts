@@ -1,0 +1,30 @@
+import { withoutBidiControls } from '@plumbline/contract/bidi-controls'
+import { systemUser } from '@plumbline/runtime/system-user'
+import { InvalidArgumentError, Option } from 'commander'
+
+/** Who does an administrative act. */
+export interface Acting {
+  readonly as?: string
+}
+
+/** Characters of a name in the audit log at most. */
+const NAME_MAX_CHARS = 200
+
+/** `--as`, for acts that the audit log keeps. */
+export function asOption(): Option {
+  return new Option(
+    '--as <name>',
+    'who does it, for the audit log (default: your user name)',
+  ).argParser(actorName)
+}
+
+/** Who acts: as they say, else the user of the machine. */
+export function actorOf({ as }: Acting): string {
+  return as ?? systemUser()
+}
+
+function actorName(text: string): string {
+  const plain = /^[^\p{Cc}\p{Cs}]+$/u.test(text) && withoutBidiControls(text) === text
+  if (plain && text.trim() !== '' && text.length <= NAME_MAX_CHARS) return text
+  throw new InvalidArgumentError(`Expected a name of 1 to ${NAME_MAX_CHARS} characters.`)
+}

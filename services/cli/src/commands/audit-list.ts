@@ -1,0 +1,50 @@
+import type { Command } from 'commander'
+import { listAudit } from '@plumbline/db/audit-log'
+import { jsonOption, wholeNumber } from '../arguments.ts'
+import { openServiceDatabase } from '../service.ts'
+import { cliSettings } from '../settings.ts'
+import { writeJson, type Shell } from '../shell.ts'
+import { table } from '../table.ts'
+
+interface Options {
+  readonly account?: string
+  readonly limit: number
+  readonly json: boolean
+}
+
+/** `audit list`: what was done to accounts and keys, newest first. */
+export function addAuditList(parent: Command, shell: Shell): void {
+  parent
+    .command('list')
+    .description('list administrative acts, newest first')
+    .option('--account <id>', 'of this account only')
+    .option('--limit <count>', 'at most so many', wholeNumber({ min: 1, max: 100_000 }), 100)
+    .addOption(jsonOption())
+    .action((options: Options) => run(shell, options))
+}
+
+async function run(shell: Shell, { account, limit, json }: Options): Promise<void> {
+  await using db = await openServiceDatabase(cliSettings(shell.environment))
+  const entries = await listAudit(db.kysely, { accountId: account, limit })
+  if (json) {
+    const views = entries.map(({ actedAt, actor, action, accountId, before, after }) => ({
+      at: actedAt.toISOString(),
+      actor,
+      action,
+      account_id: accountId,
+      before,
+      after,
+    }))
+    writeJson(shell, views)
+    return
+  }
+  const rows = entries.map(({ actedAt, actor, action, accountId, before, after }) => [
+    actedAt.toISOString(),
+    actor,
+    action,
+    accountId ?? '-',
+    before === null ? '-' : JSON.stringify(before),
+    after === null ? '-' : JSON.stringify(after),
+  ])
+  shell.write(table(['when', 'who', 'what', 'account', 'before', 'after'], rows))
+}
