@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { withoutBidiControls } from './bidi-controls.ts'
 import { isCountry } from './countries.ts'
 import { faultOfJson } from './json-scanner.ts'
 import { Problem } from './problem.ts'
@@ -58,6 +59,7 @@ const name = z
   .string('`name` must be text.')
   .max(NAME_MAX_CHARS, `\`name\` must be at most ${NAME_MAX_CHARS} characters long.`)
   .regex(PLAIN, '`name` must be plain text without control characters.')
+  .overwrite(withoutBidiControls)
 const countryWanted = '`default_country` must be an ISO 3166-1 alpha-2 code such as DE.'
 const country = z
   .string('`default_country` must be text.')

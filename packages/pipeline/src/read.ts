@@ -2,6 +2,7 @@ import type { BatchPage, BatchView } from '@plumbline/contract/batch-view'
 import { UNFINISHED_STATES } from '@plumbline/contract/batch'
 import { findBatch, pageOfBatches, sumsOf, type BatchOwner } from '@plumbline/db/batches/rows'
 import { noSuchBatch } from './owned.ts'
+import { cursorOf, placeOf } from './page-cursor.ts'
 import type { Pipeline } from './pipeline.ts'
 import { batchViewOf } from './view.ts'
 import { setTimeout as wait } from 'node:timers/promises'
@@ -17,7 +18,7 @@ export async function getBatch(
   return batchViewOf(row, (await sumsOf(pipeline.db.kysely, [id])).get(id))
 }
 
-/** Batches of an account, newest first. */
+/** Batches of an account, newest first. @throws Problem `bad_request` for a cursor of another account */
 export async function listBatches(
   pipeline: Pipeline,
   owner: BatchOwner,
@@ -25,16 +26,17 @@ export async function listBatches(
 ): Promise<BatchPage> {
   const rows = await pageOfBatches(pipeline.db.kysely, owner, {
     limit: page.limit + 1,
-    afterId: page.cursor,
+    after: page.cursor === undefined ? undefined : placeOf(owner, page.cursor),
   })
   const shown = rows.slice(0, page.limit)
+  const last = shown.at(-1)
   const sums = await sumsOf(
     pipeline.db.kysely,
     shown.map((row) => row.id),
   )
   return {
     data: shown.map((row) => batchViewOf(row, sums.get(row.id))),
-    next_cursor: rows.length > page.limit ? (shown.at(-1)?.id ?? null) : null,
+    next_cursor: last !== undefined && rows.length > page.limit ? cursorOf(owner, last) : null,
   }
 }
 

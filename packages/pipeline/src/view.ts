@@ -1,3 +1,4 @@
+import { withoutBidiControls } from '@plumbline/contract/bidi-controls'
 import { BATCH_STATES, type BatchState } from '@plumbline/contract/batch'
 import type { BatchView } from '@plumbline/contract/batch-view'
 import type { BatchRow, BatchSums } from '@plumbline/db/batches/rows'
@@ -24,7 +25,7 @@ export function batchViewOf(
   return {
     id: row.id,
     product: row.product,
-    name: row.name,
+    name: shown(row.name),
     status: row.status,
     created_at: row.created_at.toISOString(),
     ...reachedAt(row),
@@ -33,7 +34,7 @@ export function batchViewOf(
       row.file_format === 'records'
         ? null
         : {
-            name: row.file_name,
+            name: shown(row.file_name),
             bytes: row.file_bytes,
             encoding: row.encoding,
             delimiter: row.delimiter,
@@ -63,6 +64,11 @@ export function batchViewOf(
     eta_seconds: etaSeconds(row, progress, sums.waitMs, now),
     error: row.error,
   }
+}
+
+/** A client's word as its readers may see it. */
+function shown(name: string | null): string | null {
+  return name === null ? null : withoutBidiControls(name)
 }
 
 function reachedAt(row: BatchRow): Partial<BatchView> {

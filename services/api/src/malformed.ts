@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { STATUS_CODES, type ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Log } from '@plumbline/runtime/log'
+import { loggable } from './observe.ts'
 import { FIXED_HEADERS } from './reply.ts'
 
 /** What the HTTP server itself refuses, before there is a request that the app could judge. */
@@ -35,7 +36,7 @@ export function malformedOf(error: Error): Malformed | undefined {
 
 /** Refuses in the shape of all refusals (decision 8) on a bare connection, and closes it. */
 export function refuseOnSocket(log: Log, socket: Socket, status: Malformed): void {
-  const { headers, body } = refusal(log, status)
+  const { headers, body } = refusal(log, socket, status)
   const lines: string[] = [`HTTP/1.1 ${status} ${STATUS_CODES[status]}`]
   for (let at = 0; at < headers.length; at += 2) lines.push(`${headers[at]}: ${headers[at + 1]}`)
   socket.end(`${lines.join('\r\n')}\r\n\r\n${body}`)
@@ -43,15 +44,20 @@ export function refuseOnSocket(log: Log, socket: Socket, status: Malformed): voi
 
 /** The same where there is a response to refuse with. */
 export function refuseOnResponse(log: Log, res: ServerResponse, status: Malformed): void {
-  const { headers, body } = refusal(log, status)
+  const { headers, body } = refusal(log, res.socket, status)
   res.writeHead(status, headers)
   res.end(body)
 }
 
-function refusal(log: Log, status: Malformed): { headers: string[]; body: string } {
+function refusal(
+  log: Log,
+  socket: Socket | null,
+  status: Malformed,
+): { headers: string[]; body: string } {
   const requestId = randomUUID()
   const body = JSON.stringify({ error: STATUS_CODES[status], message: MESSAGES[status] })
-  log.info({ request_id: requestId, status }, 'malformed request')
+  const address = loggable(socket?.remoteAddress)
+  log.info({ request_id: requestId, status, address }, 'malformed request')
   const headers = [
     'X-Request-Id',
     requestId,

@@ -5,7 +5,10 @@ import { exchangeOf, routeOf } from './exchange.ts'
 /** Upper bounds of the time buckets, in seconds. */
 const BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15]
 
-/** Writes one line of the log and the figures of each request when it is over; no subject, no key. */
+/** Characters of an address or user agent in the log at most. */
+const LOGGED_CHARS = 200
+
+/** Writes one line of the log and the figures of each request when it is over; no subject, no key but its id. */
 export function watchExchanges(ctx: Context): (req: Request, res: Response) => void {
   const calls = ctx.metrics.counter('http_requests_total', 'Requests answered.', [
     'method',
@@ -19,6 +22,8 @@ export function watchExchanges(ctx: Context): (req: Request, res: Response) => v
     BUCKETS,
   )
   return (req, res) => {
+    // Asked now: a connection that has ended tells no address.
+    const address = loggable(req.ip)
     res.once('close', () => {
       const exchange = exchangeOf(res)
       const route = routeOf(req)
@@ -35,6 +40,9 @@ export function watchExchanges(ctx: Context): (req: Request, res: Response) => v
           ms: Math.round(elapsedMs * 10) / 10,
           account: exchange.caller?.accountId,
           mode: exchange.caller?.mode,
+          key_id: exchange.caller?.keyId,
+          address,
+          user_agent: loggable(req.headers['user-agent']),
           charged: exchange.creditsCharged,
           refusal: exchange.refusal,
         },
@@ -42,4 +50,11 @@ export function watchExchanges(ctx: Context): (req: Request, res: Response) => v
       )
     })
   }
+}
+
+/** A client's words for the log: bounded, and what is not printable ASCII as `\u....`. */
+export function loggable(text: string | undefined): string | undefined {
+  return text
+    ?.slice(0, LOGGED_CHARS)
+    .replaceAll(/[^\x20-\x7e]/g, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`)
 }

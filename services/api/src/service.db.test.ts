@@ -180,7 +180,8 @@ describe('the log', () => {
     const planted = 'planted-ada@example.com'
     const account = await watched.account()
     const body = { email: planted }
-    const headers = { 'idempotency-key': 'planted-key' }
+    const agent = `curl/8 \u00ff"${'y'.repeat(300)}`
+    const headers = { 'idempotency-key': 'planted-key', 'user-agent': agent }
     const answer = await watched.call('/v1/email', { key: account.live, body, headers })
     await watched.call(`/v1/email?x=${planted}`, { key: account.live, body })
     await watched.call('/v1/email', { key: account.live, body: `{"e": "${planted}"` })
@@ -194,11 +195,27 @@ describe('the log', () => {
     const log = await watched.log()
     expect(log).toContain(`"request_id":"${id}","method":"POST","route":"/v1/email","status":200`)
     expect(log).toContain('"refusal":"internal"')
+    const { record } = lineOf(log, id)
+    const [key] = (await listKeys(watched.db, account.id)).filter(({ mode }) => mode === 'live')
+    expect(record).toMatchObject({
+      account: account.id,
+      key_id: key?.id,
+      address: '127.0.0.1',
+      user_agent: `curl/8 \\u00ff"${'y'.repeat(191)}`,
+    })
     for (const secret of ['planted', account.live, account.test, account.live.slice(0, 20)]) {
       expect(log).not.toContain(secret)
     }
   })
 })
+
+/** The line of the log that tells of a request. */
+function lineOf(log: string, id: string | null): { record: unknown } {
+  const line = log
+    .split('\n')
+    .find((text) => text.includes(`"request_id":"${id}"`) && text.includes('"msg":"request"'))
+  return { record: JSON.parse(line ?? 'null') }
+}
 
 describe('HTTP', () => {
   test('several keys in one header, and smuggled lengths, are refused', async () => {

@@ -1,3 +1,4 @@
+import { withoutBidiControls } from '@plumbline/contract/bidi-controls'
 import { Problem } from '@plumbline/contract/problem'
 import { isGzip } from '@plumbline/pipeline/intake/bytes'
 import { formatOfName, refuseBinary } from '@plumbline/pipeline/intake/file-kind'
@@ -112,7 +113,7 @@ function asRequest(body: Arrival): Request {
 
 /** The client's name of the file as text that can be kept and shown. */
 function plainName(name: string): string {
-  return name
+  return withoutBidiControls(name)
     .slice(0, FILE_NAME_MAX_CHARS)
     .toWellFormed()
     .replaceAll(/\p{Cc}/gu, '\ufffd')

@@ -222,7 +222,9 @@ describe('POST /v1/batches', () => {
 
   test('file names are data', async () => {
     const kept: (string | null)[] = []
-    for (const name of ['../../etc/passwd', 'a\tb', 'Größe.csv', 'x'.repeat(1_000), 'CON']) {
+    const long = 'x'.repeat(1_000)
+    const turned = '\u202ea\u2066gpj.\u200fexe.csv'
+    for (const name of ['../../etc/passwd', 'a\tb', 'Größe.csv', long, 'CON', turned]) {
       const body = new FormData()
       body.set('product', 'email')
       body.set('file', new Blob([CSV]), name)
@@ -230,7 +232,26 @@ describe('POST /v1/batches', () => {
       expect([name, answer.status]).toEqual([name, 202])
       kept.push(batchView.parse(answer.json).file?.name ?? null)
     }
-    expect(kept).toEqual(['passwd', 'a\ufffdb', 'Größe.csv', 'x'.repeat(255), 'CON'])
+    expect(kept).toEqual([
+      'passwd',
+      'a\ufffdb',
+      'Größe.csv',
+      'x'.repeat(255),
+      'CON',
+      'agpj.exe.csv',
+    ])
+  })
+
+  test('names turn no text around, whenever they came', async () => {
+    const id = await submit({ name: 'Q1 \u202egpj.exe\u2069' })
+    const read = async (): Promise<unknown> =>
+      (await stage.call(`/v1/batches/${id}`, { key: account.live })).json
+    expect(await read()).toMatchObject({ name: 'Q1 gpj.exe' })
+    await stage.db.pool.query(`update batches set name = $2, file_name = $2 where id = $1`, [
+      id,
+      'old\u202ename',
+    ])
+    expect(await read()).toMatchObject({ name: 'oldname', file: { name: 'oldname' } })
   })
 
   test('429 beyond the unfinished lists of an account', async () => {
@@ -281,6 +302,37 @@ describe('reading batches', () => {
     )
     expect([...first.data, ...rest.data].map(({ id }) => id)).toEqual(ids)
     expect(rest.next_cursor).toBeNull()
+  })
+
+  test('a cursor is taken from its own account and mode alone, and outlives its batch', async () => {
+    const owner = await stage.account()
+    const other = await stage.account()
+    const ids: string[] = []
+    for (const { live } of [owner, owner, owner, other]) {
+      const body = { product: 'email', records: [{ email: 'a@example.com' }] }
+      const answer = await stage.call('/v1/batches', { key: live, body })
+      ids.unshift(batchView.parse(answer.json).id)
+    }
+    // Made in one transaction, batches share their time.
+    await stage.db.pool.query(
+      "update batches set created_at = '2026-11-22 10:00:00.123457+00' where id = any ($1)",
+      [ids],
+    )
+    const sorted = ids.slice(1).toSorted().toReversed()
+    const list = (query: string, key = owner.live): Promise<Answered> =>
+      stage.call(`/v1/batches?limit=1${query}`, { key })
+    const first = batchPage.parse((await list('')).json)
+    const cursor = `&cursor=${first.next_cursor}`
+    for (const key of [other.live, owner.test]) {
+      expect((await list(cursor, key)).status).toBe(400)
+    }
+    expect((await list(`&cursor=${ids[0]}`)).status).toBe(400)
+    expect((await list(`&cursor=${sorted[0]}`)).status).toBe(400)
+    await stage.db.pool.query('delete from batches where id = $1', [first.data[0]?.id])
+    const second = batchPage.parse((await list(cursor)).json)
+    const third = batchPage.parse((await list(`&cursor=${second.next_cursor}`)).json)
+    const read = [first, second, third].map(({ data }) => data[0]?.id)
+    expect([read, third.next_cursor]).toEqual([sorted, null])
   })
 
   test.each(['limit=0', 'limit=101', 'limit=x', 'cursor=x', 'limit=1&limit=2', 'page=2'])(

@@ -15,7 +15,7 @@ export function listBatches(ctx: Context): Handler {
     const query = readQuery(req, ['limit', 'cursor'])
     const page = await pageOf(ctx.pipeline, owner, {
       limit: query.wholeNumber('limit', { fallback: PAGE.default, min: 1, max: PAGE.max }),
-      cursor: query.text('cursor', /^bat_[A-Za-z0-9]{1,60}$/),
+      cursor: query.text('cursor', /^[A-Za-z0-9_-]{1,200}$/),
     })
     await showBalance(ctx.gate, res)
     sendReply(res, jsonReply(200, page))
