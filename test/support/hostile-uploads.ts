@@ -127,6 +127,22 @@ const FILES: readonly HostileUpload[] = [
     { fileName: 'list.ndjson' },
   ),
   file(
+    'NDJSON of 12 MiB that does nothing but nest',
+    rows(201, 200),
+    () =>
+      `{"email":"a@example.com"}\n${`{"email":${'['.repeat(30_000)}${']'.repeat(30_000)}}\n`.repeat(200)}`,
+    { fileName: 'list.ndjson' },
+  ),
+  file(
+    'NDJSON of 12 MiB that is nothing but keys',
+    rows(201, 200),
+    () => {
+      const keys = Array.from({ length: 6_000 }, (_, at) => `"${at}":""`).join()
+      return `{"email":"a@example.com"}\n${`{"email":"b@example.com",${keys}}\n`.repeat(200)}`
+    },
+    { fileName: 'list.ndjson' },
+  ),
+  file(
     'NDJSON with `__proto__` keys',
     rows(1),
     () => '{"email":"a@example.com","__proto__":{"x":1},"constructor":1,"toString":"y"}\n',
@@ -229,6 +245,9 @@ const REQUESTS: readonly HostileUpload[] = [
   ),
   raw('a mapping that is no JSON', refused(BAD, '`mapping`'), () =>
     upload(Buffer.from(GOOD), { fields: { product: 'email', mapping: '{"email"' } }),
+  ),
+  raw('a mapping that does nothing but nest', refused(BAD, '`mapping`'), () =>
+    upload(Buffer.from(GOOD), { fields: { product: 'email', mapping: '['.repeat(16_000) } }),
   ),
   raw('a length over the limit', refused(TOO_LARGE, ''), () => ({
     headers: { ...upload(Buffer.from(GOOD)).headers, 'content-length': String(1024 * 1024 * MIB) },

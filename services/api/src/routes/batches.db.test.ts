@@ -452,6 +452,26 @@ describe('moving batches', () => {
     expect(batch.json).toMatchObject({ status: 'ready' })
   })
 
+  test('start: an account without credits starts what costs nothing, and is told 402 of all else', async () => {
+    const empty = await stage.account({ credits: 0 })
+    const body = form({ product: 'email', start: 'false' })
+    const created = await stage.call('/v1/batches', { key: empty.live, body })
+    const { id } = batchView.parse(created.json)
+    const start = async (of: string, key?: string): Promise<number> => {
+      const headers: Record<string, string> = key === undefined ? {} : { 'idempotency-key': key }
+      const init = { method: 'POST', key: empty.live, headers }
+      return (await stage.call(`/v1/batches/${of}/start`, init)).status
+    }
+    expect(await start(id)).toBe(402)
+    await moveTo(id, 'ready')
+    await stage.db.pool.query('update batches set credits_estimate = 1 where id = $1', [id])
+    expect([await start(id), await start('bat_none'), await start(await submit())]).toEqual([
+      402, 402, 402,
+    ])
+    await stage.db.pool.query('update batches set credits_estimate = 0 where id = $1', [id])
+    expect([await start(id, 'go'), await start(id, 'go'), await start(id)]).toEqual([200, 200, 402])
+  })
+
   test('a repeat without credits left: create and start are told the first answer, new work is 402', async () => {
     const last = await stage.account({ credits: 3 })
     const call = (path: string, key: string, body?: FormData): Promise<Answered> =>

@@ -20,12 +20,16 @@ export type Move = (
   alongside: Alongside,
 ) => Promise<BatchView>
 
-/** Moves a batch once for each idempotency key, and answers with the batch as it then is. */
+/**
+ * Moves a batch once for each idempotency key, and answers with the batch as it then is.
+ * @param isFree whether a balance of zero does not matter to the move
+ */
 export async function moveBatch(
   ctx: Context,
   req: Request,
   res: Response,
   move: Move,
+  isFree = false,
 ): Promise<void> {
   refuseKeyShape(req)
   const id = batchIdOf(req)
@@ -44,6 +48,7 @@ export async function moveBatch(
       if (shown === undefined) throw new Error('a moved batch was not shown')
       return shown
     },
+    isFree,
   )
   await showBalance(ctx.gate, res)
   sendReply(res, reply)
