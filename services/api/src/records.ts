@@ -17,7 +17,7 @@ export interface Records {
   /** One JSON object a line. */
   readonly path: string
   readonly options: BatchOptions
-  /** SHA-256 of the lines, in hex. */
+  /** SHA-256 of the records, in hex. */
   readonly digest: string
   discard(): Promise<void>
 }
@@ -80,6 +80,7 @@ async function* linesOf(
   read: { options?: BatchOptions },
 ): AsyncGenerator<Buffer> {
   let lines = ''
+  let longChars = 0
   const reader = createBatchBodyReader(
     {
       records: settings.RECORDS_LIMIT,
@@ -89,11 +90,21 @@ async function* linesOf(
     {
       records: (start) => guard.begin(start),
       record: (record) => {
-        lines += `${JSON.stringify(record)}\n`
+        const line = `${JSON.stringify(record)}\n`
+        sum.update(line)
+        lines += line
       },
       longRecord: (piece) => {
-        // As a line that is over its limit, which refuses the record where the batch is read.
-        lines += piece === undefined ? '\n' : piece.replaceAll(/[\r\n]/g, ' ')
+        sum.update(piece ?? '\n')
+        if (piece === undefined) {
+          lines += '\n'
+          longChars = 0
+          return
+        }
+        // Just enough for a line over its limit, which refuses the record where the batch is read.
+        const room = Math.max(0, settings.LINE_LIMIT_BYTES + 1 - longChars)
+        lines += piece.slice(0, room).replaceAll(/[\r\n]/g, ' ')
+        longChars += piece.length
       },
     },
   )
@@ -103,7 +114,6 @@ async function* linesOf(
     const bytes = Buffer.from(lines)
     lines = ''
     if (bytes.length === 0) continue
-    sum.update(bytes)
     await file.take(bytes.length)
     yield bytes
   }
