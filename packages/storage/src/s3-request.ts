@@ -22,10 +22,13 @@ export interface OutgoingRequest {
   readonly body: Uint8Array
 }
 
+/** Downloads hold theirs for as long as they are read. */
+const MOST_CONNECTIONS = 200
+
 /** Opens nothing yet; connections are kept for the next request. */
 export function openConnections(times: RequestTimes): Connections {
-  const plain = new PlainAgent({ keepAlive: true, maxSockets: 50 })
-  const secure = new SecureAgent({ keepAlive: true, maxSockets: 50 })
+  const plain = new PlainAgent({ keepAlive: true, maxSockets: MOST_CONNECTIONS })
+  const secure = new SecureAgent({ keepAlive: true, maxSockets: MOST_CONNECTIONS })
   return {
     send: async ({ method, url, headers, body }) => {
       const sent =
@@ -34,16 +37,23 @@ export function openConnections(times: RequestTimes): Connections {
           : plainRequest(url, { method, headers, agent: plain })
       return await new Promise((resolve, reject) => {
         const giveUp = (what: string, ms: number): void => {
-          sent.destroy(new Error(`the store ${what} within ${ms / 1000} s`))
+          const error = new Error(`the store ${what} within ${ms / 1000} s`)
+          sent.destroy(Object.assign(error, { code: 'ETIMEDOUT' }))
         }
-        let timer = setTimeout(giveUp, times.connectMs, 'was not reached', times.connectMs)
+        const { connectMs, replyMs } = times
+        let timer = setTimeout(giveUp, replyMs, 'had no connection free', replyMs)
         const awaitReply = (): void => {
           clearTimeout(timer)
-          timer = setTimeout(giveUp, times.replyMs, 'did not reply', times.replyMs)
+          timer = setTimeout(giveUp, replyMs, 'did not reply', replyMs)
         }
         sent.on('socket', (socket) => {
-          if (!socket.connecting) awaitReply()
-          else socket.once(url.protocol === 'https:' ? 'secureConnect' : 'connect', awaitReply)
+          if (!socket.connecting) {
+            awaitReply()
+            return
+          }
+          clearTimeout(timer)
+          timer = setTimeout(giveUp, connectMs, 'was not reached', connectMs)
+          socket.once(url.protocol === 'https:' ? 'secureConnect' : 'connect', awaitReply)
         })
         sent.once('response', (reply) => {
           clearTimeout(timer)
