@@ -5,6 +5,7 @@ import { HOSTILE_UPLOADS } from '../support/hostile-uploads.ts'
 import { call, formOf, runList, type Caller } from '../support/lists.ts'
 import { startService, type Member } from '../support/service.ts'
 import { bounded, type Figure } from './figure.ts'
+import { measureClients } from './hostile-clients.ts'
 import { startServers } from './servers.ts'
 
 const MOST_SECONDS = 2
@@ -13,7 +14,7 @@ const MOST_MEGABYTES = 64
 const HEAP_MEGABYTES = 160
 
 /**
- * Every hostile upload of the tests: the longest time from its last byte to its verdict, and how much
+ * Clients that ask and do not read, or do not ask at all, and every hostile upload of the tests: the longest time from its last byte to its verdict, and how much
  * larger the API and the worker of lists are at their largest meanwhile (resident memory, by the kernel's
  * own high-water mark) than after ordinary lists before.
  */
@@ -21,6 +22,7 @@ export async function run(): Promise<readonly Figure[]> {
   await using servers = await startServers()
   const figures: Figure[] = []
   for (const backend of ['redis', 'embedded'] as const) {
+    figures.push(...(await measureClients(servers, backend)))
     await using service = await startService({
       databaseUrl: servers.databaseUrl,
       redisUrl: backend === 'redis' ? servers.redisUrl : undefined,

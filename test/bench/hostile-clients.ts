@@ -1,0 +1,234 @@
+import { once } from 'node:events'
+import { readFile, writeFile } from 'node:fs/promises'
+import { connect, type Socket } from 'node:net'
+import { setTimeout as wait } from 'node:timers/promises'
+import { memoryFlags } from '@plumbline/local/children'
+import { call, formOf, runList, type Caller } from '../support/lists.ts'
+import { startService, type TestService } from '../support/service.ts'
+import { openSlowReader, requestResults } from '../support/slow-readers.ts'
+import { bounded, type Figure } from './figure.ts'
+import type { BenchServers } from './servers.ts'
+
+/** Heaps as `npm start` gives them. */
+const HEAP_MEGABYTES = 160
+const HEALTH_SECONDS = 1
+
+/** Downloads at once, what each may leave the API larger by together, and how often they read a little. */
+const READERS = 150
+const READERS_MEGABYTES = 128
+const READERS_MS = 10_000
+const TRICKLE_EVERY_MS = 100
+const DOWNLOADS_OF_ACCOUNT = 4
+
+const SILENT = 10_000
+/** What one address may hold, on loopback another one than that of everybody else. */
+const SILENT_ADDRESS = '127.0.0.2'
+const CONNECTIONS_OF_ADDRESS = 256
+
+const FREE_CALLS = 400
+const PAID_CALLS = 90
+
+/**
+ * What clients do to the API that ask and do not read, or do not ask at all: how much larger it gets, how
+ * long `/healthz` takes meanwhile at most, and what answers are had for nothing. Each measure has a service of its own.
+ */
+export async function measureClients(
+  servers: BenchServers,
+  backend: 'redis' | 'embedded',
+): Promise<readonly Figure[]> {
+  const figures: Figure[] = []
+  const measures = [measureReaders, measureReadersOfMany, measureSilent, measureTrickle]
+  for (const measure of measures) {
+    await using service = await startService({
+      databaseUrl: servers.databaseUrl,
+      redisUrl: backend === 'redis' ? servers.redisUrl : undefined,
+      workers: [['email', 'phone', 'ip', 'domain', 'batch']],
+      execArgv: memoryFlags(HEAP_MEGABYTES),
+      // So that what is given back is given back soon.
+      env: { CALL_TIMEOUT_SECONDS: '2', DEBIT_TIMEOUT_SECONDS: '3', SWEEP_SECONDS: '1' },
+    })
+    figures.push(...(await measure(service, backend)))
+  }
+  return figures
+}
+
+/** 150 slow readers of one batch. */
+async function measureReaders(service: TestService, backend: string): Promise<readonly Figure[]> {
+  const caller = await openCaller(service, 60_000)
+  const met = await readSlowly(
+    service,
+    Array.from({ length: READERS }, () => caller),
+  )
+  return readersFigures('hostile-readers', backend, met)
+}
+
+/** As many of as few accounts as it takes to have them all let in. */
+async function measureReadersOfMany(
+  service: TestService,
+  backend: string,
+): Promise<readonly Figure[]> {
+  const callers: (Caller & { id: string })[] = []
+  for (let no = 0; no * DOWNLOADS_OF_ACCOUNT < READERS; no += 1) {
+    callers.push(await openCaller(service, 12_000))
+  }
+  const readers = callers.flatMap((caller) =>
+    Array.from({ length: DOWNLOADS_OF_ACCOUNT }, () => caller),
+  )
+  const met = await readSlowly(service, readers.slice(0, READERS))
+  return readersFigures('hostile-readers-accounts', backend, met)
+}
+
+interface Met {
+  readonly megabytes: number
+  readonly healthMs: number
+}
+
+function readersFigures(name: string, backend: string, met: Met): readonly Figure[] {
+  return [
+    bounded({ name, backend, unit: 'MB' }, met.megabytes, READERS_MEGABYTES),
+    bounded({ name: `${name}-health`, backend, unit: 's' }, met.healthMs / 1_000, HEALTH_SECONDS),
+  ]
+}
+
+/** An account with a batch of so many rows, once read as an ordinary client reads it. */
+async function openCaller(service: TestService, rows: number): Promise<Caller & { id: string }> {
+  const account = await service.account({ credits: rows })
+  const caller: Caller = { service, account, key: account.liveKey }
+  const lines = Array.from({ length: rows }, (_, at) => `person${at}@company${at % 999}.example`)
+  const { id } = await runList(caller, formOf({ product: 'email' }, `email\n${lines.join('\n')}\n`))
+  await (await call(caller, 'GET', `/v1/batches/${id}/results?format=ndjson`)).arrayBuffer()
+  return { ...caller, id }
+}
+
+async function readSlowly(
+  service: TestService,
+  callers: readonly { key: string; id: string }[],
+): Promise<Met> {
+  const before = await startMark(service)
+  const health = watchHealth(service)
+  const readers = callers.map(({ key, id }) =>
+    openSlowReader({ url: service.url, requests: requestResults(key, id), bytes: 1 }),
+  )
+  const trickle = setInterval(() => {
+    for (const { socket } of readers) socket.resume()
+  }, TRICKLE_EVERY_MS)
+  await wait(READERS_MS)
+  clearInterval(trickle)
+  for (const { socket } of readers) socket.destroy()
+  const healthMs = await health.slowestMs()
+  return { megabytes: (await peakMegabytes(service)) - before, healthMs }
+}
+
+/** 10,000 connections that say nothing, all from one address. */
+async function measureSilent(service: TestService, backend: string): Promise<readonly Figure[]> {
+  const health = watchHealth(service)
+  const port = Number(new URL(service.url).port)
+  const open = new Set<Socket>()
+  for (let no = 0; no < SILENT; no += 200) {
+    await Promise.all(Array.from({ length: 200 }, async () => await openSilent(port, open)))
+  }
+  const healthMs = await health.slowestMs()
+  const held = open.size
+  for (const socket of open) socket.destroy()
+  const head = { backend, unit: 's' }
+  return [
+    bounded({ ...head, name: 'hostile-silent-health' }, healthMs / 1_000, HEALTH_SECONDS),
+    bounded({ ...head, name: 'hostile-silent-held', unit: '' }, held, CONNECTIONS_OF_ADDRESS),
+  ]
+}
+
+async function openSilent(port: number, open: Set<Socket>): Promise<void> {
+  const socket = connect({ port, host: '127.0.0.1', localAddress: SILENT_ADDRESS })
+  socket.on('error', () => undefined).on('close', () => open.delete(socket))
+  open.add(socket)
+  await once(socket, 'connect').catch(() => undefined)
+}
+
+/**
+ * Calls that are paid, behind answers that are free and not read: how many answers the client has in the
+ * end for nothing.
+ */
+async function measureTrickle(service: TestService, backend: string): Promise<readonly Figure[]> {
+  const account = await service.account({ credits: 1_000 })
+  const caller: Caller = { service, account, key: account.liveKey }
+  const left = await leftOf(caller)
+  const body = JSON.stringify({ ip: '8.8.8.8' })
+  const free = 'GET /openapi.json HTTP/1.1\r\nHost: x\r\n\r\n'
+  const paid =
+    `POST /v1/ip HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${account.liveKey}\r\n` +
+    `Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`
+  const requests = free.repeat(FREE_CALLS) + paid.repeat(PAID_CALLS)
+  const reader = openSlowReader({ url: service.url, requests, bytes: 1 })
+  await until(async () => (await operationsOf(caller)).debits === PAID_CALLS)
+  // Noted, or given back by the sweep: one or the other comes.
+  await until(async () => (await operationsOf(caller)).unanswered === 0)
+  reader.readOn()
+  const had = (): number => reader.text().match(/x-credits-charged: 1\r/gi)?.length ?? 0
+  await until(async () => had() === PAID_CALLS || reader.socket.closed)
+  reader.socket.destroy()
+  const unpaid = had() - (left - (await leftOf(caller)))
+  return [bounded({ name: 'hostile-trickle-unpaid', backend, unit: 'answers' }, unpaid, 0)]
+}
+
+async function leftOf(caller: Caller): Promise<number> {
+  const { rows } = await caller.service.db.pool.query<{ left: number }>(
+    'select (allowance + packs)::int as left from credit_accounts where account_id = $1',
+    [caller.account.id],
+  )
+  return rows[0]?.left ?? Number.NaN
+}
+
+async function operationsOf(caller: Caller): Promise<{ debits: number; unanswered: number }> {
+  const { rows } = await caller.service.db.pool.query<{ debits: number; unanswered: number }>(
+    `select (select count(*)::int from credit_entries where account_id = $1 and kind = 'debit') as debits,
+      (select count(*)::int from credit_unanswered where account_id = $1) as unanswered`,
+    [caller.account.id],
+  )
+  return rows[0] ?? { debits: 0, unanswered: 0 }
+}
+
+/** Looks until it is so; a minute at most. */
+async function until(isSo: () => Promise<boolean>): Promise<void> {
+  const endMs = performance.now() + 60_000
+  while (!(await isSo())) {
+    if (performance.now() > endMs) throw new Error('what was to come did not come within a minute')
+    await wait(20)
+  }
+}
+
+/** Asks for `/healthz` again and again; answers the longest wait when it is told to stop. */
+function watchHealth({ url }: TestService): { slowestMs: () => Promise<number> } {
+  const over = new AbortController()
+  const watching = (async (): Promise<number> => {
+    let slowest = 0
+    while (!over.signal.aborted) {
+      const began = performance.now()
+      await (await fetch(new URL('/healthz', url), { headers: { connection: 'close' } })).text()
+      slowest = Math.max(slowest, performance.now() - began)
+      await wait(20)
+    }
+    return slowest
+  })()
+  // Awaited at the end; what fails before that must not go unheard there.
+  watching.catch(() => undefined)
+  return {
+    slowestMs: async () => {
+      over.abort()
+      return await watching
+    },
+  }
+}
+
+/**
+ * Sets the high-water mark of the API back to what is resident now, and answers that.
+ * Source: proc_pid_clear_refs(5), value 5.
+ */
+async function startMark(service: TestService): Promise<number> {
+  await writeFile(`/proc/${service.api.process.pid}/clear_refs`, '5')
+  return await peakMegabytes(service)
+}
+
+async function peakMegabytes({ api }: TestService): Promise<number> {
+  const status = await readFile(`/proc/${api.process.pid}/status`, 'utf8')
+  return Number(/^VmHWM:\s+(\d+) kB$/m.exec(status)?.[1]) / 1024
+}
