@@ -37,7 +37,7 @@ function leave(needs: RootlessNeeds, began = ''): Left {
     import { leaveRoot } from ${JSON.stringify(new URL('./leave-root.ts', import.meta.url).href)}
     ${began}
     const warnings = []
-    leaveRoot(${JSON.stringify(needs)}, (message) => warnings.push(message))
+    await leaveRoot(${JSON.stringify(needs)}, (message) => warnings.push(message))
     let back = 'root'
     try { process.setuid(0) } catch (error) { back = error.code }
     console.log(JSON.stringify({ uid: process.getuid(), groups: process.getgroups(), warnings, back }))`
@@ -66,6 +66,8 @@ describe.runIf(process.getuid?.() === 0)('a program that was started as root', (
     expect(left.groups).toHaveLength(1)
     expect(await ownerOf('data')).toBe(0)
     expect(await modeOf('data')).toBe('711')
+    expect(await ownerOf('data/installation.key')).toBe(left.uid)
+    expect(await modeOf('data/installation.key')).toBe('600')
     for (const folder of ['files', 'scratch', 'lists']) {
       expect(await ownerOf('data', folder)).toBe(left.uid)
       expect(await modeOf('data', folder)).toBe('700')

@@ -1,9 +1,10 @@
 import { spawnSync } from 'node:child_process'
-import { chmodSync, existsSync, mkdirSync, readFileSync, statSync } from 'node:fs'
+import { chmodSync, existsSync, lchownSync, mkdirSync, readFileSync, statSync } from 'node:fs'
 import { flushCompileCache } from 'node:module'
 import { dirname, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { handOver, handOverFolder, type User } from './hand-over.ts'
+import { INSTALLATION_KEY_FILE, readInstallationKey } from './installation-key.ts'
 import { processEnvironment } from './settings.ts'
 
 /** Users that the service runs as under root, the first that there is. */
@@ -12,6 +13,8 @@ const USERS = ['plumbline', 'nobody']
 /** What a program reads and writes once it is no longer root. */
 export interface RootlessNeeds {
   readonly DATA_DIR: string
+  /** Unset: the file of it is made while root still may, and handed over. */
+  readonly INSTALLATION_KEY?: string | undefined
   readonly FILES_URL?: string | undefined
   readonly DATABASE_URL?: string | undefined
   /** Other files and folders of the operator that it reads; those that are undefined are not set. */
@@ -25,10 +28,13 @@ export interface RootlessNeeds {
  * then that user's, not the machine. Hands over what root has left in the folders that the service writes.
  * Where that user cannot reach what the program needs, it runs on as root and says why.
  */
-export function leaveRoot(needs: RootlessNeeds, warn: (message: string) => void): void {
+export async function leaveRoot(
+  needs: RootlessNeeds,
+  warn: (message: string) => void,
+): Promise<void> {
   if (process.getuid?.() !== 0) return
   const user = firstUser()
-  const hindrance = user === undefined ? 'there is no user "nobody"' : prepare(needs, user)
+  const hindrance = user === undefined ? 'there is no user "nobody"' : await prepare(needs, user)
   if (user === undefined || hindrance !== undefined) {
     warn(`runs on as root: ${hindrance}`)
     return
@@ -53,7 +59,7 @@ function firstUser(): User | undefined {
 }
 
 /** Prepares the folders; says what is in the way, undefined where nothing is. */
-function prepare(needs: RootlessNeeds, user: User): string | undefined {
+async function prepare(needs: RootlessNeeds, user: User): Promise<string | undefined> {
   if (isReserved(needs.port ?? 0)) {
     return `only root may listen on port ${needs.port}; set PORT to 1024 or more, behind a proxy`
   }
@@ -62,7 +68,9 @@ function prepare(needs: RootlessNeeds, user: User): string | undefined {
   const closed = unreachable(user, 'r', reads)
   if (closed !== undefined) return `the user "${user.name}" cannot read ${closed}`
   try {
-    return unwritable(needs, user)
+    const closed = unwritable(needs, user)
+    if (closed === undefined) await handOverKey(needs, user)
+    return closed
   } catch (error) {
     return `the folders cannot be handed to "${user.name}": ${String(error)}`
   }
@@ -87,6 +95,14 @@ function unwritable({ DATA_DIR, FILES_URL }: RootlessNeeds, user: User): string 
     ? undefined
     : `the user "${user.name}" cannot write to ${closed}; open the way (chmod o+x on the closed folders) ` +
         'or set DATA_DIR and FILES_URL elsewhere'
+}
+
+/** The key lies in the data directory, where only root may make a file. */
+async function handOverKey(needs: RootlessNeeds, user: User): Promise<void> {
+  if (needs.INSTALLATION_KEY !== undefined) return
+  await readInstallationKey(needs)
+  // That folder is root's, so that nobody else has put something in the way.
+  lchownSync(join(resolve(needs.DATA_DIR), INSTALLATION_KEY_FILE), user.uid, user.gid)
 }
 
 function folderOfFiles(dataDir: string, filesUrl: string | undefined): string | undefined {
