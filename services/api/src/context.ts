@@ -97,11 +97,7 @@ export async function openContext(
     log,
   }
   const metrics = createMetrics()
-  const startUp = createStartUp({
-    db,
-    found,
-    workersWaitMs: settings.WORKERS_WAIT_SECONDS * 1_000,
-  })
+  const startUp = createStartUp({ db, found, waitSeconds: settings.WORKERS_WAIT_SECONDS })
   const owned = stack.move()
   return {
     settings,

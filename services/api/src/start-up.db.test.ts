@@ -4,12 +4,12 @@ import { expect, test } from 'vitest'
 import { createTestDatabase } from '../../../test/support/postgres.ts'
 import { createStartUp } from './start-up.ts'
 
-async function openPlace(workersWaitMs: number) {
+async function openPlace(waitSeconds: number) {
   await using stack = new AsyncDisposableStack()
   const database = stack.use(await createTestDatabase())
   const db = stack.use(openDatabase({ url: database.url, poolSize: 2, applicationName: 'test' }))
   const found = Promise.withResolvers<void>()
-  const startUp = createStartUp({ db, found: found.promise, workersWaitMs })
+  const startUp = createStartUp({ db, found: found.promise, waitSeconds })
   const owned = stack.move()
   return {
     startUp,
@@ -24,7 +24,7 @@ async function openPlace(workersWaitMs: number) {
 }
 
 test('a start is over once the service is found and each kind lives, and stays so', async () => {
-  await using place = await openPlace(60_000)
+  await using place = await openPlace(60)
   await expect(place.startUp.check()).rejects.toThrow('the service is starting')
   await place.found()
   for (const kind of WORKER_KINDS) {

@@ -13,14 +13,14 @@ export interface StartUpOptions {
   /** Settles once whoever started this program has made the service findable. */
   readonly found: Promise<void>
   /** Kinds of workers that have not come by then are no longer waited for: the others serve. */
-  readonly workersWaitMs: number
+  readonly waitSeconds: number
 }
 
 /**
  * A start is over once the command line finds the service and a worker of each kind lives. A kind that goes
  * away later keeps no caller from the others, and shows on the admin port alone.
  */
-export function createStartUp({ db, found, workersWaitMs }: StartUpOptions): StartUp {
+export function createStartUp({ db, found, waitSeconds }: StartUpOptions): StartUp {
   const startedAt = performance.now()
   let isFound = false
   let isOver = false
@@ -32,7 +32,7 @@ export function createStartUp({ db, found, workersWaitMs }: StartUpOptions): Sta
       if (isOver) return
       if (!isFound) throw new Error('the service is starting')
       const missing = await kindsAway(db)
-      if (missing.length > 0 && performance.now() - startedAt < workersWaitMs) {
+      if (missing.length > 0 && performance.now() - startedAt < waitSeconds * 1_000) {
         throw new Error(`no worker lives yet for ${missing.join(', ')}`)
       }
       isOver = true
