@@ -92,7 +92,8 @@ test(
     }
     const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', MAIN], {
       env,
-      stdio: ['ignore', 'ignore', 'inherit'],
+      // It leaves with this process, should a failure keep it from being told.
+      stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
     })
     const ended = once(child, 'exit')
     stack.defer(async () => {
