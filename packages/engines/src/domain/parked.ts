@@ -45,13 +45,13 @@ export function judgeParked(
   return { parked: known ? parked : null, signs }
 }
 
-/** Words of parking pages, each a phrase or a host that no other page has. */
+/** Words of parking pages, each a phrase or a host that no other page has. No repeat is unbounded: the page is a stranger's. */
 const PAGE_SIGNS: readonly RegExp[] = [
   /\bth(?:is|e) domain(?: name)?(?: \S{1,260})? (?:is|may be) (?:for sale|available for purchase)\b/i,
   /\bbuy this domain\b/i,
   /\bdomain(?: name)? is parked\b|\bparked (?:free|domain|page)\b/i,
-  /\b(?:sedoparking|parkingcrew|bodis|above|afternic|dan|hugedomains)\.(?:com|net)\/(?:\S*lander|\S*park|\S*sale)/i,
-  /window\.location(?:\.href)?\s*=\s*["']\/lander["']/i,
+  /\b(?:sedoparking|parkingcrew|bodis|above|afternic|dan|hugedomains)\.(?:com|net)\/\S{0,200}?(?:lander|park|sale)/i,
+  /window\.location(?:\.href)?\s{0,20}=\s{0,20}["']\/lander["']/i,
 ]
 
 const PAGE_BYTES = 65_536
@@ -73,7 +73,11 @@ export async function readParkingPage(
     ...net,
   })
   if (answer.kind === 'failed') return null
-  const text = Buffer.from(answer.body).toString('utf8')
+  return saysParked(Buffer.from(answer.body).toString('utf8'))
+}
+
+/** Whether the text of a page says that its name is parked. */
+export function saysParked(text: string): boolean {
   return PAGE_SIGNS.some((pattern) => pattern.test(text))
 }
 

@@ -191,12 +191,12 @@ export const DENIALS: readonly LineRule[] = [
   },
   {
     pattern:
-      /\b(?:domain|domein|eintrag|objekt)\w*\b.{0,260}\b(?:nicht (?:gefunden|registriert|vergeben|vorhanden)|niet (?:gevonden|geregistreerd)|ist frei|is vrij|verf[uü]gbar|beschikbaar)\b|^keine?n? (?:eintrag|eintr[aä]ge|domain|daten|treffer|objekt)/i,
+      /\b(?:domain|domein|eintrag|objekt)\w{0,12}\b.{0,260}\b(?:nicht (?:gefunden|registriert|vergeben|vorhanden)|niet (?:gevonden|geregistreerd)|ist frei|is vrij|verf[uü]gbar|beschikbaar)\b|^keine?n? (?:eintrag|eintr[aä]ge|domain|daten|treffer|objekt)/i,
     source: 'registries that answer in German or Dutch',
   },
   {
     pattern:
-      /(?:домен|об[ъ'’]?[єе]кт|им[яе]|запис)\p{L}*.{0,260}(?:не (?:найден|зарегистрирован|существует|занят|знайден|зареєстрован|існує|е регистриран|съществува)|свобод[ея]н|вільн)|^(?:записей|записи|ничего|нічого) не /iu,
+      /(?:домен|об[ъ'’]?[єе]кт|им[яе]|запис)\p{L}{0,12}.{0,260}(?:не (?:найден|зарегистрирован|существует|занят|знайден|зареєстрован|існує|е регистриран|съществува)|свобод[ея]н|вільн)|^(?:записей|записи|ничего|нічого) не /iu,
     source: 'registries that answer in Russian, Ukrainian or Bulgarian',
   },
   {

@@ -180,7 +180,7 @@ async function askRegistrar(
 // `clientTransferProhibited https://icann.org/epp#...` and `CLIENT-XFER-PROHIBITED` alike.
 function plainStatus(status: string): string {
   return status
-    .replace(/\s*\(?https?:.*$/, '')
+    .replace(/(?<!\s)\s*\(?https?:.*$/, '')
     .replace(/([a-z])([A-Z])/g, '$1 $2')
     .replace(/[-_\s]+/g, ' ')
     .trim()

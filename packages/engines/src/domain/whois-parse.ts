@@ -165,13 +165,13 @@ function nameOfHandle(handle: string, entries: readonly WhoisEntry[]): string | 
   return null
 }
 
-// Handles and tags that a registry puts behind the name are not part of it.
+// Handles and tags that a registry puts behind the name are not part of it. White space is tried from its beginning alone.
 function cleanRegistrar(value: string): string | null {
   const name = value
-    .replace(/\s*\[tag = .*$/i, '')
-    .replace(/\s*\((?:R\d+-\w+|\d{6})\)\s*$/, '')
-    .replace(/\s+\(https?:[^)]*\)$/, '')
-    .replace(/\s+R\d+-[A-Z]+\s*$/, '')
+    .replace(/(?<!\s)\s*\[tag = .*$/i, '')
+    .replace(/(?<!\s)\s*\((?:R\d+-\w+|\d{6})\)\s*$/, '')
+    .replace(/(?<!\s)\s+\(https?:[^()]*\)$/, '')
+    .replace(/(?<!\s)\s+R\d+-[A-Z]+\s*$/, '')
     .trim()
   return name === '' || /^(?:-|none|n\/a|not\.defined\.?)$/i.test(name) ? null : name
 }

@@ -21,7 +21,8 @@ const MAX_LINES = 2_000
 const MAX_LINE_LENGTH = 1_000
 
 const COMMENT = /^\s*(?:[%#;]+|-{2,}(?=\s|$))/
-const DECORATION = /^[\s%#*;>-]+|[\s<]+$/g
+/** The end is looked for from the beginning of a run alone: else a long run inside a line is tried at each of its places. */
+const DECORATION = /^[\s%#*;>-]+|(?<![\s<])[\s<]+$/g
 const BRACKETS = /^\s*(?:[a-z0-9]{1,2}\s*\.?\s*)?\[([^\]\n]{1,80})\]\s*(.*)$/i
 const COLON = /^\s*(?:\*\*\s*)?([\p{L}\p{N}][^:：]{0,80}?)[.\s]*[:：](?!\/\/)\s*(.*)$/u
 const COLUMNS =
@@ -84,7 +85,9 @@ function statements(raw: readonly string[]): string[] {
 
 // The end of a sentence that began a line before says nothing by itself: "... or you will be\nblacklisted."
 function goesOn(before: string, line: string): boolean {
-  const open = before.length >= PROSE.meanLength && !/[.!?:;>]$|https?:\S+$/.test(before)
+  const lastWord = before.slice(before.lastIndexOf(' ') + 1)
+  const ended = /[.!?:;>]$/.test(before) || /https?:\S/.test(lastWord)
+  const open = before.length >= PROSE.meanLength && !ended
   return open && /^[a-z(]/.test(line) && !SHORT_KEY.test(line)
 }
 

@@ -125,7 +125,7 @@ export function readIp(text: string): Reading {
 export function readDomain(text: string): Reading {
   const host =
     /^(?:[a-z][a-z0-9+.-]*:)?\/\//i.test(text) || /[/?#:]/.test(text) ? hostOf(text) : text
-  const name = (host ?? '').replace(/\.+$/, '').toLowerCase()
+  const name = (host ?? '').replace(/(?<!\.)\.+$/, '').toLowerCase()
   if (host === undefined || name === '') return { fault: 'is not a domain name' }
   if (/[@\s/\\:?#]/.test(name)) return { fault: 'is not a domain name' }
   // Numbers that a browser would read as an address are no names either.
