@@ -5,6 +5,8 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
+const BINARY = 'unbound'
+
 /** A recursive resolver of Debian's make on loopback, whose view of the DNS can be changed. */
 export interface Unbound extends AsyncDisposable {
   /** `127.0.0.1:port`, the same for its life. */
@@ -17,7 +19,7 @@ export interface Unbound extends AsyncDisposable {
 
 /** Whether the binary is here. */
 export function canRunUnbound(): boolean {
-  return spawnSync('unbound', ['-V']).status === 0
+  return spawnSync(BINARY, ['-V']).status === 0
 }
 
 /** Starts one that serves a closed network. */
@@ -38,7 +40,7 @@ export async function startUnbound(): Promise<Unbound> {
     await stop()
     const file = join(dir, 'unbound.conf')
     await writeFile(file, configOf(dir, port, view))
-    running = spawn('unbound', ['-d', '-c', file], { stdio: 'ignore' })
+    running = spawn(BINARY, ['-d', '-c', file], { stdio: 'ignore' })
     await untilAnswered(port)
   }
   const close = (): Promise<void> => restart(['server:', '  local-zone: "." static'])

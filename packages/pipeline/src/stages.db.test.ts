@@ -91,3 +91,12 @@ test('a list that kills whoever reads it is given up after six times', async () 
   expect(reads).toBe(6)
   expect(await getBatch(pipeline, owner, id)).toMatchObject({ status: 'failed' })
 })
+
+test('the database refuses a state that no stage knows', async () => {
+  await using place = await openTestPipeline()
+  const { db } = place.pipeline
+  const { id } = await place.read('email\na@b.example\n')
+  await expect(
+    db.pool.query("update batches set status = 'asleep' where id = $1", [id]),
+  ).rejects.toThrow('batches_known_status')
+})
