@@ -127,18 +127,18 @@ const FILES: readonly HostileUpload[] = [
     { fileName: 'list.ndjson' },
   ),
   file(
-    'NDJSON of 12 MiB that does nothing but nest',
-    rows(201, 200),
+    'NDJSON lines that do nothing but nest',
+    rows(21, 20),
     () =>
-      `{"email":"a@example.com"}\n${`{"email":${'['.repeat(30_000)}${']'.repeat(30_000)}}\n`.repeat(200)}`,
+      `{"email":"a@example.com"}\n${`{"email":${'['.repeat(30_000)}${']'.repeat(30_000)}}\n`.repeat(20)}`,
     { fileName: 'list.ndjson' },
   ),
   file(
-    'NDJSON of 12 MiB that is nothing but keys',
-    rows(201, 200),
+    'NDJSON lines that are nothing but keys',
+    rows(21, 20),
     () => {
       const keys = Array.from({ length: 6_000 }, (_, at) => `"${at}":""`).join()
-      return `{"email":"a@example.com"}\n${`{"email":"b@example.com",${keys}}\n`.repeat(200)}`
+      return `{"email":"a@example.com"}\n${`{"email":"b@example.com",${keys}}\n`.repeat(20)}`
     },
     { fileName: 'list.ndjson' },
   ),

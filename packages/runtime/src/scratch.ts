@@ -1,7 +1,6 @@
-import { randomUUID } from 'node:crypto'
-import type { Dirent } from 'node:fs'
-import { mkdir, open, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
-import { join, resolve } from 'node:path'
+import { createHash, randomUUID } from 'node:crypto'
+import { mkdir, readdir, rm, rmdir, stat } from 'node:fs/promises'
+import { basename, join, resolve } from 'node:path'
 import {
   livenessOf,
   ownIdentity,
@@ -26,9 +25,8 @@ export interface ScratchTimes {
 
 const TIMES: ScratchTimes = { beatMs: 5_000, silentMs: 60_000, sweepMs: 30_000 }
 
-/** A folder of a process, and beside it the note that says whose it is. */
-const FOLDER = /^process-[0-9a-f-]{36}$/
-const NOTE = /^(process-[0-9a-f-]{36})\.owner$/
+/** Begins the name of a process's folder, which goes on with whose it is. */
+const FOLDER = 'process-'
 
 /** Files in the making that lie beside the folders: nobody writes there any more. */
 const LOOSE = /^(upload|records|result|repeats|fetch)-/
@@ -44,27 +42,19 @@ export async function openScratch(
 ): Promise<Scratch> {
   const root = join(resolve(dataDir), 'scratch')
   await mkdir(root, { recursive: true, mode: 0o700 })
-  const name = `process-${randomUUID()}`
-  const dir = join(root, name)
-  const note = `${dir}.owner`
-  const own = await ownIdentity()
-  const claim = async (): Promise<void> => {
-    // The note first: a folder without one belongs to nobody.
-    await writeFile(note, JSON.stringify(own), { mode: 0o600 })
-    await mkdir(dir, { recursive: true, mode: 0o700 })
-  }
-  await claim()
+  const own = await scratchOwner()
+  const dir = join(root, folderOf(own))
+  await mkdir(dir, { mode: 0o700 })
   const sweep = async (): Promise<void> =>
-    await sweepScratch(root, { note, own, silentMs: times.silentMs }, onError)
+    await sweepScratch(root, { dir, own, silentMs: times.silentMs }, onError)
   await sweep().catch(onError)
-  const beating = keepDoing(times.beatMs, onError, () => touch(note, claim))
+  const beating = keepDoing(times.beatMs, onError, () => touch(dir))
   const sweeping = keepDoing(times.sweepMs, onError, sweep)
   return {
     dir,
     [Symbol.asyncDispose]: async () => {
       await Promise.all([beating.stop(), sweeping.stop()])
       await rm(dir, { recursive: true, force: true })
-      await rm(note, { force: true })
     },
   }
 }
@@ -92,25 +82,43 @@ function keepDoing(
   }
 }
 
-/** Writes to a note what it holds: the time of it is then the file system's, and the same for all who share it. */
-async function touch(note: string, claim: () => Promise<void>): Promise<void> {
+/** This process; where its number counts is told by a hash, as it stands in a name. */
+async function scratchOwner(): Promise<ProcessIdentity> {
+  const own = await ownIdentity()
+  const place = createHash('sha256').update(own.place).digest('hex').slice(0, PLACE_CHARS)
+  return { ...own, place }
+}
+
+const PLACE_CHARS = 16
+
+/** A new name for a folder of a process. In the name, so that no folder is ever without its owner. */
+export function folderOf(owner: ProcessIdentity): string {
+  const whose = Buffer.from(JSON.stringify(owner)).toString('base64url')
+  return `${FOLDER}${whose}.${randomUUID()}`
+}
+
+function ownerOf(folder: string): ProcessIdentity | undefined {
+  const [whose = ''] = folder.slice(FOLDER.length).split('.')
   try {
-    const file = await open(note, 'r+')
-    try {
-      await file.write('{', 0)
-    } finally {
-      await file.close()
-    }
-  } catch (error) {
-    if (codeOf(error) !== 'ENOENT') throw error
-    // Taken for gone, as after a sleep of the machine.
-    await claim()
+    return processIdentity.parse(JSON.parse(Buffer.from(whose, 'base64url').toString('utf8')))
+  } catch {
+    return undefined
   }
+}
+
+/**
+ * Sets the time of a folder: by what is made in it, so that it is the file system's time, the same for all
+ * who share it.
+ */
+async function touch(dir: string): Promise<void> {
+  // It is gone where its owner was taken for gone, as after a sleep of the machine.
+  await mkdir(join(dir, 'beat'), { recursive: true, mode: 0o700 })
+  await rmdir(join(dir, 'beat'))
 }
 
 /** Who sweeps. */
 interface Sweeper {
-  readonly note: string
+  readonly dir: string
   readonly own: ProcessIdentity
   readonly silentMs: number
 }
@@ -118,74 +126,44 @@ interface Sweeper {
 /** Removes what belongs to no living process; one thing that cannot be removed keeps no other. */
 async function sweepScratch(
   root: string,
-  { note, own, silentMs }: Sweeper,
+  { dir, own, silentMs }: Sweeper,
   onError: (error: unknown) => void,
 ): Promise<void> {
-  const silentSinceMs = (await stat(note)).mtimeMs - silentMs
+  const now = await orAbsent(stat(dir))
+  if (now === undefined) return
   for (const entry of await readdir(root, { withFileTypes: true })) {
+    const path = join(root, entry.name)
     try {
-      await sweepEntry(root, entry, (path) => isGone(path, own, silentSinceMs))
+      const left = entry.isDirectory()
+        ? entry.name.startsWith(FOLDER) && (await isGone(path, own, now.mtimeMs - silentMs))
+        : LOOSE.test(entry.name)
+      if (left) await rm(path, { recursive: true, force: true })
     } catch (error) {
       onError(error)
     }
   }
 }
 
-async function sweepEntry(
-  root: string,
-  entry: Dirent,
-  isGone: (note: string) => Promise<boolean>,
-): Promise<void> {
-  const path = join(root, entry.name)
-  const owned = NOTE.exec(entry.name)?.[1]
-  if (entry.isFile() && LOOSE.test(entry.name)) {
-    await rm(path, { force: true })
-  } else if (owned !== undefined) {
-    if (!(await isGone(path))) return
-    await rm(join(root, owned), { recursive: true, force: true })
-    await rm(path, { force: true })
-  } else if (entry.isDirectory() && FOLDER.test(entry.name)) {
-    if (!(await exists(`${path}.owner`))) await rm(path, { recursive: true, force: true })
-  }
-}
-
-async function isGone(note: string, own: ProcessIdentity, silentSinceMs: number): Promise<boolean> {
-  const facts = await orAbsent(stat(note))
-  if (facts === undefined) return false
-  const identity = identityIn(await orAbsent(readFile(note, 'utf8')))
-  // One that is being written is not whole yet.
-  const liveness = identity === undefined ? 'elsewhere' : await livenessOf(identity, own)
+async function isGone(path: string, own: ProcessIdentity, silentSinceMs: number): Promise<boolean> {
+  const owner = ownerOf(basename(path))
+  const liveness = owner === undefined ? 'gone' : await livenessOf(owner, own)
   switch (liveness) {
     case 'lives':
       return false
     case 'gone':
       return true
-    case 'elsewhere':
-      return facts.mtimeMs < silentSinceMs
+    case 'elsewhere': {
+      const facts = await orAbsent(stat(path))
+      return facts !== undefined && facts.mtimeMs < silentSinceMs
+    }
   }
-}
-
-function identityIn(text: string | undefined): ProcessIdentity | undefined {
-  try {
-    return processIdentity.parse(JSON.parse(text ?? ''))
-  } catch {
-    return undefined
-  }
-}
-
-async function exists(path: string): Promise<boolean> {
-  return (await orAbsent(stat(path))) !== undefined
 }
 
 async function orAbsent<T>(found: Promise<T>): Promise<T | undefined> {
   try {
     return await found
   } catch (error) {
-    if (codeOf(error) === 'ENOENT') return undefined
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined
     throw error
   }
-}
-
-function codeOf(error: unknown): string | undefined {
-  return error instanceof Error && 'code' in error ? String(error.code) : undefined
 }

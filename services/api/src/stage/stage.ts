@@ -145,10 +145,10 @@ export async function openStage(env: Readonly<Record<string, string>> = {}): Pro
   return stage
 }
 
-/** Files in the making, without the notes of who owns them. */
+/** Files in the making. */
 async function scratchFiles(dataDir: string): Promise<readonly Dirent[]> {
   const found = await readdir(join(dataDir, 'scratch'), { recursive: true, withFileTypes: true })
-  return found.filter((entry) => entry.isFile() && !entry.name.endsWith('.owner'))
+  return found.filter((entry) => entry.isFile())
 }
 
 /** A worker of a check that does as the stage is told. */
