@@ -26,6 +26,8 @@ export interface ServiceOptions {
   readonly env?: Readonly<Record<string, string>>
   /** V8 flags for all processes. */
   readonly execArgv?: readonly string[]
+  /** Descriptor of a file that takes what all processes print; absent: this one's output. */
+  readonly output?: number
 }
 
 /** One process of a service, started again by hand. */
@@ -90,7 +92,7 @@ export async function startService(options: ServiceOptions): Promise<TestService
     ...options.env,
   }
   const start = async (name: string, main: URL, args: readonly string[]): Promise<Running> => {
-    const running = await startMember(name, main, args, env, options.execArgv ?? [])
+    const running = await startMember(name, main, args, env, options)
     stack.defer(() => running.member.kill('SIGTERM'))
     return running
   }
@@ -166,14 +168,14 @@ async function startMember(
   main: URL,
   args: readonly string[],
   env: NodeJS.ProcessEnv,
-  execArgv: readonly string[],
+  { execArgv = [], output }: Pick<ServiceOptions, 'execArgv' | 'output'>,
 ): Promise<Running> {
   let facts: Readonly<Record<string, unknown>> = {}
   const launch = async (extra: NodeJS.ProcessEnv): Promise<ChildProcess> => {
     const child = fork(fileURLToPath(main), [...args], {
       env: { ...env, ...extra },
       execArgv: ['--disable-warning=ExperimentalWarning', ...execArgv],
-      stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+      stdio: ['ignore', output ?? 'inherit', output ?? 'inherit', 'ipc'],
     })
     const [message]: unknown[] = await Promise.race([
       once(child, 'message'),

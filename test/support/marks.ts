@@ -1,0 +1,115 @@
+import { hash } from 'node:crypto'
+import { readdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Db } from '@plumbline/db/database'
+import type { Redis } from 'ioredis'
+
+/** A place where something was met that must not be there. */
+export interface Met {
+  readonly place: string
+  readonly mark: string
+  /** What stands around it. */
+  readonly text: string
+}
+
+/** Looks for marks in a text, plain, in base64 and in hexadecimal, and for the bare hash of each. */
+export type Finder = (place: string, text: string) => readonly Met[]
+
+/** Makes a finder; `plain` are words in any case, `whole` subjects whose unsalted hash tells them too. */
+export function findMarks(plain: readonly string[], whole: readonly string[]): Finder {
+  const needles = plain.flatMap((mark) => [
+    { mark, word: mark.toLowerCase(), folds: true },
+    { mark, word: Buffer.from(mark).toString('hex'), folds: true },
+    ...base64Of(mark).map((word) => ({ mark, word, folds: false })),
+  ])
+  const hashes = whole.flatMap((mark) =>
+    (['hex', 'base64', 'base64url'] as const).map((form) => {
+      return { mark, word: hash('sha256', mark, form), folds: false }
+    }),
+  )
+  return (place, text) => {
+    const folded = text.toLowerCase()
+    return [...needles, ...hashes].flatMap(({ mark, word, folds }) => {
+      const at = (folds ? folded : text).indexOf(word)
+      return at < 0 ? [] : [{ place, mark, text: text.slice(Math.max(0, at - 120), at + 120) }]
+    })
+  }
+}
+
+/** What base64 makes of a word at each of the three places that it may begin at, without the edges. */
+function base64Of(word: string): readonly string[] {
+  return [0, 1, 2].flatMap((shift) => {
+    const bytes = Buffer.concat([Buffer.alloc(shift), Buffer.from(word)])
+    const text = bytes.toString('base64').replace(/=+$/, '')
+    const whole = Math.floor((bytes.length * 8) / 6)
+    return [text.slice(Math.ceil((shift * 8) / 6), whole)]
+  })
+}
+
+/** Every row of every table of the database but those named, as text. */
+export async function readTables(
+  db: Db,
+  except: readonly string[] = [],
+): Promise<readonly { readonly place: string; readonly text: string }[]> {
+  const { rows: tables } = await db.pool.query<{ name: string; plain: string }>(
+    `select format('%I.%I', schemaname, tablename) as name, tablename as plain from pg_tables
+      where schemaname not in ('pg_catalog', 'information_schema')`,
+  )
+  const wanted = tables.filter(({ plain }) => !except.includes(plain))
+  const texts = await Promise.all(
+    wanted.map(async ({ name }) => {
+      const { rows } = await db.pool.query<{ text: string }>(
+        `select string_agg(t::text, chr(10)) as text from ${name} t`,
+      )
+      return { place: name, text: rows[0]?.text ?? '' }
+    }),
+  )
+  return texts
+}
+
+/** Every key of a Redis server with what it holds. */
+export async function readRedis(
+  redis: Redis,
+): Promise<readonly { readonly place: string; readonly text: string }[]> {
+  const names = await redis.keys('*')
+  const texts = await Promise.all(
+    names.map(async (name) => ({
+      place: `redis ${name}`,
+      text: `${name} ${await held(redis, name)}`,
+    })),
+  )
+  return texts
+}
+
+async function held(redis: Redis, name: string): Promise<string> {
+  switch (await redis.type(name)) {
+    case 'string':
+      return (await redis.get(name)) ?? ''
+    case 'hash':
+      return JSON.stringify(await redis.hgetall(name))
+    case 'list':
+      return JSON.stringify(await redis.lrange(name, 0, -1))
+    case 'set':
+      return JSON.stringify(await redis.smembers(name))
+    case 'zset':
+      return JSON.stringify(await redis.zrange(name, 0, '-1'))
+    case 'stream':
+      return JSON.stringify(await redis.xrange(name, '-', '+'))
+    default:
+      return ''
+  }
+}
+
+/** Every file of a folder with its name and what it holds. */
+export async function readFolder(
+  folder: string,
+): Promise<readonly { readonly place: string; readonly name: string; readonly text: string }[]> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true })
+  return await Promise.all(
+    entries.map(async (entry) => {
+      const path = join(entry.parentPath, entry.name)
+      const text = entry.isFile() ? await readFile(path, 'latin1').catch(() => '') : ''
+      return { place: path, name: path.slice(folder.length), text }
+    }),
+  )
+}
