@@ -18,6 +18,7 @@ import { createKnowledge } from './knowledge.ts'
 import type { Knowledge } from './knowledge.ts'
 import { DEFAULT_LIMITS } from './limits.ts'
 import type { EmailLimits } from './limits.ts'
+import { ORDINARY_PROVIDER } from './providers.ts'
 import { runRequest } from './run.ts'
 import { createScheduler } from './scheduler.ts'
 import type { SchedulerOptions } from './scheduler.ts'
@@ -220,9 +221,12 @@ function selfTestOf(
 function probingHealth(probing: 'smtp' | 'dns_only', broken: readonly string[]): EngineHealth {
   const name = 'smtp probing'
   if (probing === 'dns_only') return { name, status: 'off', detail: 'only names are looked up' }
-  return broken.length === 0
-    ? { name, status: 'ok', detail: 'no provider refuses us' }
-    : { name, status: 'degraded', detail: `refused by ${broken.slice(0, 10).join(', ')}` }
+  if (broken.length === 0) return { name, status: 'ok', detail: 'no provider refuses us' }
+  // The host of a single domain is named nowhere: its name tells who was asked about.
+  const others = broken.filter((id) => id === ORDINARY_PROVIDER.id).length
+  const known = [...new Set(broken)].filter((id) => id !== ORDINARY_PROVIDER.id).slice(0, 10)
+  const hosts = others === 0 ? [] : [`${others} mail ${others === 1 ? 'host' : 'hosts'} of others`]
+  return { name, status: 'degraded', detail: `refused by ${[...known, ...hosts].join(', ')}` }
 }
 
 /** Twenty characters that nobody is called by, a letter first. */

@@ -20,7 +20,7 @@ export interface SchedulerOptions extends Pick<
 /** Gathers the tickets of all runs by group and asks them over few, well-used connections. */
 export interface Scheduler extends AsyncDisposable {
   submit(ticket: Ticket, destination: Destination): void
-  /** Groups that refuse us now. */
+  /** Provider ids of the groups that refuse us now. */
   broken(): readonly string[]
 }
 
@@ -71,7 +71,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     broken: () =>
       [...floor.groups.values()]
         .filter((group) => group.breaker.openMs() > 0)
-        .map((group) => group.name),
+        .map((group) => group.provider.id),
     [Symbol.asyncDispose]: () => close(floor),
   }
 }

@@ -57,6 +57,8 @@ function read(number: string, body: Fields): HlrAnswer {
   }
   const status = numberOf(body['status'])
   const words = textOf(body['status_message']) ?? textOf(body['error_text']) ?? `status ${status}`
+  // Why an account is refused is told to every asker and logged: their words may hold key or number.
+  const refused = `status ${status}`
   switch (status) {
     // 43 to 45: the live query failed, the rest of the reply stands.
     case 0:
@@ -69,11 +71,11 @@ function read(number: string, body: Fields): HlrAnswer {
     case 3:
       return verdict('undetermined', words)
     case 4:
-      return failure('credentials', false, words)
+      return failure('credentials', false, refused)
     case 9:
-      return failure('credit', false, words)
+      return failure('credit', false, refused)
     case 19:
-      return failure('credentials', false, words)
+      return failure('credentials', false, refused)
     case 5:
     case 999:
       return failure('server', true, words)
