@@ -57,6 +57,8 @@ const SETTINGS: Readonly<Record<string, string>> = {
   max_wal_size: '2GB',
   checkpoint_timeout: '15min',
   log_checkpoints: 'off',
+  // The detail of an error holds the values of a row.
+  log_error_verbosity: 'terse',
   random_page_cost: '1.1',
   autovacuum_naptime: '15s',
   jit: 'off',
