@@ -25,5 +25,5 @@ test('turns come again after all have had theirs', async () => {
   await round()
   await round()
   await turn()
-  await Promise.all([turn(), turn()])
+  expect(await Promise.all([turn(), turn()])).toHaveLength(2)
 })
