@@ -61,7 +61,7 @@ const ips = [IPV4, IPV6, '192.0.2.1']
 const VALUES = { email: emails, phone: phones, ip: ips, domain: domains } as const
 
 const HEADERS = {
-  'x-forwarded-for': `203.0.113.9, ${WORD}`,
+  'x-forwarded-for': `${WORD}, 203.0.113.9`,
   referer: `https://${WORD}.example/`,
   cookie: `${WORD}=1`,
   'x-request-id': `${WORD}-request`,
