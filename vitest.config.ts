@@ -28,7 +28,7 @@ export default defineConfig({
         test: {
           name: 'db',
           include: ['packages/*/src/**/*.db.test.ts', 'services/*/src/**/*.db.test.ts'],
-          globalSetup: ['test/support/global-servers.ts'],
+          globalSetup: ['packages/testkit/src/global-servers.ts'],
           ...PATIENCE,
         },
       },
@@ -36,7 +36,7 @@ export default defineConfig({
         test: {
           name: 'integration',
           include: ['test/integration/**/*.test.ts'],
-          globalSetup: ['test/support/global-servers.ts'],
+          globalSetup: ['packages/testkit/src/global-servers.ts'],
           ...PATIENCE,
           testTimeout: 180_000,
           hookTimeout: 120_000,

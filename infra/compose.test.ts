@@ -6,8 +6,8 @@ import { fileVariable, isSecret } from '@plumbline/runtime/secret-files'
 import { readSettings } from '@plumbline/runtime/settings'
 import { describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
-import { apiSettings } from '../services/api/src/settings.ts'
-import { workerSettings } from '../services/worker/src/settings.ts'
+import { apiSettings } from '@plumbline/api/settings'
+import { workerSettings } from '@plumbline/worker/settings'
 import { ROOT } from './run.ts'
 
 interface ComposeService {

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { expect, test } from 'vitest'
-import { findMarks } from './support/marks.ts'
+import { findMarks } from '@plumbline/testkit/marks'
 
 const find = findMarks(['MarkedWord', '4179481623'], ['ada@marked.example'])
 

@@ -1,5 +1,5 @@
 import { Queue, QueueEvents, Worker } from 'bullmq'
-import { outcomeFor } from '../support/instant-engines.ts'
+import { outcomeFor } from '@plumbline/testkit/instant-engines'
 
 /** Jobs that a worker of the bare program has under way together. */
 const CONCURRENCY = 50

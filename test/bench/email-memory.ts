@@ -1,6 +1,6 @@
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
-import type { Engine, Limiter, Memory } from '@plumbline/contract/engine'
+import type { Engine, Limiter, Memory } from '@plumbline/ports/engine'
 import { addressAt, askAll, openBench } from './email-scene.ts'
 import { bounded } from './figure.ts'
 import type { Figure } from './figure.ts'

@@ -1,7 +1,7 @@
 import dns from 'node:dns'
 import { syncBuiltinESMExports } from 'node:module'
 import { validate } from 'deep-email-validator'
-import type { Resolver } from '@plumbline/engines/net/resolver'
+import type { Resolver } from '@plumbline/net/resolver'
 
 /**
  * Asks deep-email-validator about each address, so many at once; true where it says valid. It knows only

@@ -1,8 +1,8 @@
 import { utimes } from 'node:fs/promises'
 import { join } from 'node:path'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
-import { loadIpData } from '@plumbline/engines/ip/data'
-import { loadPhonePrefixes } from '@plumbline/engines/phone/prefixes'
+import { loadIpData } from '@plumbline/ip/data'
+import { loadPhonePrefixes } from '@plumbline/phone/prefixes'
 import type { StartMeasured } from './ip-phone.ts'
 
 // node ip-start.ts LISTS_DIR: loads all IP and phone data, then its lists again, and prints what that took.

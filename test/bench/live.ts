@@ -1,5 +1,5 @@
 import { openDatabase } from '@plumbline/db/database'
-import { startService } from '../support/service.ts'
+import { startService } from '@plumbline/testkit/service'
 import { openBareCalls } from './bare-calls.ts'
 import { drive, type Drive } from './drive.ts'
 import { atLeast, atMost, median, type Figure } from './figure.ts'

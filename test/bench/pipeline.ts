@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { startService } from '../support/service.ts'
+import { startService } from '@plumbline/testkit/service'
 import { atLeast, median, type Figure } from './figure.ts'
 import { runPlain } from './plain-bullmq.ts'
 import { startServers } from './servers.ts'

@@ -1,6 +1,6 @@
 import { Worker } from 'bullmq'
 import { assembleResult } from '@plumbline/pipeline/assemble'
-import { outcomeFor } from '../support/instant-engines.ts'
+import { outcomeFor } from '@plumbline/testkit/instant-engines'
 import { connectionOf } from './plain-bullmq.ts'
 
 // One process of the plain program: answers a job a record, at concurrency 50.

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { startEmbeddedPostgres } from '@plumbline/db/embedded'
-import { startRedis } from '../support/redis.ts'
+import { startRedis } from '@plumbline/testkit/redis'
 
 /** Real servers of a benchmark: durable as in production. */
 export interface BenchServers extends AsyncDisposable {

@@ -2,7 +2,7 @@ import { createWriteStream, openAsBlob } from 'node:fs'
 import { once } from 'node:events'
 import type { BatchView } from '@plumbline/contract/batch-view'
 import { setTimeout as wait } from 'node:timers/promises'
-import type { Account, TestService } from '../support/service.ts'
+import type { Account, TestService } from '@plumbline/testkit/service'
 
 /** Writes a contact list of distinct addresses. */
 export async function writeList(path: string, count: number): Promise<void> {

@@ -1,7 +1,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { packagedWeights } from '@plumbline/engines/score/weights'
+import { packagedWeights } from '@plumbline/scoring/weights'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { CORPORA, tierOf } from './judge.ts'

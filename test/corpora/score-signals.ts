@@ -1,6 +1,6 @@
 import type { Signal } from '@plumbline/contract/outcome'
 import { riskLevel } from '@plumbline/contract/results'
-import { riskOf } from '@plumbline/engines/score/score'
+import { riskOf } from '@plumbline/scoring/score'
 import type { Weights } from '@plumbline/contract/score'
 import { listLimits } from '@plumbline/pipeline/intake/limits'
 import { ListError } from '@plumbline/pipeline/intake/list-error'

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { spawnSimnet, type SimnetProcess } from '../simnet/child.ts'
-import { backends } from '../support/backends.ts'
+import { backends } from '@plumbline/testkit/backends'
 import {
   call,
   expectSettled,
@@ -10,9 +10,9 @@ import {
   submitList,
   untilList,
   type Caller,
-} from '../support/lists.ts'
-import { createTestDatabase } from '../support/postgres.ts'
-import { startService, type TestService } from '../support/service.ts'
+} from '@plumbline/testkit/lists'
+import { createTestDatabase } from '@plumbline/testkit/postgres'
+import { startService, type TestService } from '@plumbline/testkit/service'
 
 // Numbers are bought at once while the emails of the same records wait: a cancel must not give back what was bought.
 

@@ -8,9 +8,9 @@ import type { AccountView } from '@plumbline/contract/account'
 import type { BatchPage, BatchView } from '@plumbline/contract/batch-view'
 import { openConnections } from '@plumbline/pipeline/connections'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { backends } from '../support/backends.ts'
-import { createTestDatabase } from '../support/postgres.ts'
-import { startService, type TestService } from '../support/service.ts'
+import { backends } from '@plumbline/testkit/backends'
+import { createTestDatabase } from '@plumbline/testkit/postgres'
+import { startService, type TestService } from '@plumbline/testkit/service'
 
 // The real program as a child process, against a real service found by its service.json.
 

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
 import { spawnSimnet } from '../simnet/child.ts'
-import { backends } from '../support/backends.ts'
-import { createTestDatabase } from '../support/postgres.ts'
-import { startService, type TestService } from '../support/service.ts'
-import { canRunUnbound, startUnbound } from '../support/unbound.ts'
+import { backends } from '@plumbline/testkit/backends'
+import { createTestDatabase } from '@plumbline/testkit/postgres'
+import { startService, type TestService } from '@plumbline/testkit/service'
+import { canRunUnbound, startUnbound } from '@plumbline/testkit/unbound'
 
 // Whole processes behind a resolver that serves a closed network, until it knows the public DNS.
 

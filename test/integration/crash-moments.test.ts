@@ -1,7 +1,7 @@
 import { readdir, stat } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { describe, expect, test, vi } from 'vitest'
-import { backends } from '../support/backends.ts'
+import { backends } from '@plumbline/testkit/backends'
 import {
   callStatus,
   creditsOf,
@@ -15,10 +15,10 @@ import {
   untilStopped,
   untilUnanswered,
   type Scene,
-} from '../support/crash-scene.ts'
-import { holdBack, type HeldChange } from '../support/hold-back.ts'
-import { expectIntact, expectLedgerIntact } from '../support/invariants.ts'
-import { PATIENT } from '../support/patience.ts'
+} from '@plumbline/testkit/crash-scene'
+import { holdBack, type HeldChange } from '@plumbline/testkit/hold-back'
+import { expectIntact, expectLedgerIntact } from '@plumbline/testkit/invariants'
+import { PATIENT } from '@plumbline/testkit/patience'
 
 // Real processes, killed at exactly the moment that a test is about: the database makes the change
 // that comes next wait until the process is dead.

@@ -7,7 +7,7 @@ import { enqueue } from '@plumbline/queue/jobs'
 import { openConnections } from '@plumbline/pipeline/connections'
 import { Redis } from 'ioredis'
 import { describe, expect, test } from 'vitest'
-import { backends } from '../support/backends.ts'
+import { backends } from '@plumbline/testkit/backends'
 import {
   callStatus,
   CHUNK_RECORDS,
@@ -21,11 +21,11 @@ import {
   untilNothingIsOwed,
   untilStopped,
   type Scene,
-} from '../support/crash-scene.ts'
-import { expectIntact, expectLedgerIntact } from '../support/invariants.ts'
-import { losePostgresQueue } from '../support/lose-queue.ts'
-import { startRedis } from '../support/redis.ts'
-import { startService, type TestService } from '../support/service.ts'
+} from '@plumbline/testkit/crash-scene'
+import { expectIntact, expectLedgerIntact } from '@plumbline/testkit/invariants'
+import { losePostgresQueue } from '@plumbline/testkit/lose-queue'
+import { startRedis } from '@plumbline/testkit/redis'
+import { startService, type TestService } from '@plumbline/testkit/service'
 
 // Real processes, killed for real; after each fault the list ends by itself, intact.
 

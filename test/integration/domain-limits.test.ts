@@ -8,10 +8,10 @@ import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import { spawnSimnet } from '../simnet/child.ts'
 import type { Registry } from '../simnet/world/registries.ts'
-import { backends } from '../support/backends.ts'
-import { formOf, readLines, submitList, untilList, type Caller } from '../support/lists.ts'
-import { createTestDatabase } from '../support/postgres.ts'
-import { startService, type TestService } from '../support/service.ts'
+import { backends } from '@plumbline/testkit/backends'
+import { formOf, readLines, submitList, untilList, type Caller } from '@plumbline/testkit/lists'
+import { createTestDatabase } from '@plumbline/testkit/postgres'
+import { startService, type TestService } from '@plumbline/testkit/service'
 
 // Real workers against registries that keep a log of their own.
 

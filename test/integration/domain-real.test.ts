@@ -1,13 +1,13 @@
 import { setTimeout as wait } from 'node:timers/promises'
-import type { Engine } from '@plumbline/contract/engine'
+import type { Engine } from '@plumbline/ports/engine'
 import type { Outcome } from '@plumbline/contract/outcome'
-import { createDomainEngine } from '@plumbline/engines/domain/engine'
-import { createEgress } from '@plumbline/engines/net/egress'
-import { createResolver } from '@plumbline/engines/net/resolver'
+import { createDomainEngine } from '@plumbline/domain/engine'
+import { createEgress } from '@plumbline/net/egress'
+import { createResolver } from '@plumbline/net/resolver'
 import { createLocalLimiter } from '@plumbline/queue/local-limiter'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { AT, missingServers, startDnsServers } from '../support/dns-servers.ts'
-import { createLocalMemory } from '../support/local-memory.ts'
+import { AT, missingServers, startDnsServers } from '@plumbline/testkit/dns-servers'
+import { createLocalMemory } from '@plumbline/testkit/local-memory'
 
 const missing = missingServers()
 

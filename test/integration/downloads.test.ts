@@ -1,9 +1,9 @@
 import { revokeKey } from '@plumbline/db/keys'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { call, formOf, runList, type Caller } from '../support/lists.ts'
-import { createTestDatabase } from '../support/postgres.ts'
-import { startService, type TestService } from '../support/service.ts'
-import { openSlowReader, requestResults, type SlowReader } from '../support/slow-readers.ts'
+import { call, formOf, runList, type Caller } from '@plumbline/testkit/lists'
+import { createTestDatabase } from '@plumbline/testkit/postgres'
+import { startService, type TestService } from '@plumbline/testkit/service'
+import { openSlowReader, requestResults, type SlowReader } from '@plumbline/testkit/slow-readers'
 
 // Downloads of results that are read slowly, or not at all. Where the queue is makes no difference to them.
 

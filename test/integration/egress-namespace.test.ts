@@ -2,11 +2,13 @@ import { fork, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
-import type { NamespaceReport } from '../support/namespace-child.ts'
+import type { NamespaceReport } from '@plumbline/testkit/namespace-child'
 
 // Every address of the internet is a listener of the test's own: whatever goes out is heard.
 
-const CHILD = fileURLToPath(new URL('../support/namespace-child.ts', import.meta.url))
+const CHILD = fileURLToPath(
+  new URL('../../packages/testkit/src/namespace-child.ts', import.meta.url),
+)
 const NEEDED = 'network namespaces: root, unshare (util-linux) and ip (iproute2)'
 const canUnshare = spawnSync('unshare', ['-n', 'ip', 'link', 'set', 'lo', 'up']).status === 0
 const isRequired = process.env['CI'] === 'true'

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { ask, brief, outcomeOf, testEngine, zoneOf } from '@plumbline/engines/email/engine-fixture'
-import { canRunPostfix, canRunPostgrey, startPostfix } from '../support/postfix.ts'
+import { ask, brief, outcomeOf, testEngine, zoneOf } from '@plumbline/email/engine-fixture'
+import { canRunPostfix, canRunPostgrey, startPostfix } from '@plumbline/testkit/postfix'
 
 const USERS = {
   ada: 'mailbox',

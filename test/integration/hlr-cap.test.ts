@@ -5,12 +5,12 @@ import { startEmbeddedPostgres } from '@plumbline/db/embedded'
 import { Redis } from 'ioredis'
 import { describe, expect, test } from 'vitest'
 import { spawnSimnet, type SimnetProcess } from '../simnet/child.ts'
-import { expectLedgerIntact } from '../support/invariants.ts'
-import { formOf, readLines, submitList, untilList, type Caller } from '../support/lists.ts'
-import { createTestDatabase } from '../support/postgres.ts'
-import { startRedis } from '../support/redis.ts'
-import { startService } from '../support/service.ts'
-import { WITHOUT_REDIS } from '../support/without-redis.ts'
+import { expectLedgerIntact } from '@plumbline/testkit/invariants'
+import { formOf, readLines, submitList, untilList, type Caller } from '@plumbline/testkit/lists'
+import { createTestDatabase } from '@plumbline/testkit/postgres'
+import { startRedis } from '@plumbline/testkit/redis'
+import { startService } from '@plumbline/testkit/service'
+import { WITHOUT_REDIS } from '@plumbline/testkit/without-redis'
 
 // What may be spent in a day is money: no server that goes down or is emptied makes room for more.
 

@@ -3,10 +3,15 @@ import type { BatchView } from '@plumbline/contract/batch-view'
 import Papa from 'papaparse'
 import { describe, expect, test } from 'vitest'
 import { spawnSimnet } from '../simnet/child.ts'
-import { backends } from '../support/backends.ts'
-import { expectLedgerIntact } from '../support/invariants.ts'
-import { createTestDatabase } from '../support/postgres.ts'
-import { startService, type Account, type Member, type TestService } from '../support/service.ts'
+import { backends } from '@plumbline/testkit/backends'
+import { expectLedgerIntact } from '@plumbline/testkit/invariants'
+import { createTestDatabase } from '@plumbline/testkit/postgres'
+import {
+  startService,
+  type Account,
+  type Member,
+  type TestService,
+} from '@plumbline/testkit/service'
 
 // Real workers, a provider in a process of its own that counts what it sells, and SIGKILL.
 

@@ -1,11 +1,11 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { memoryFlags } from '@plumbline/local/children'
 import { expect, test } from 'vitest'
-import { sendHostile } from '../support/hostile-send.ts'
-import { HOSTILE_UPLOADS } from '../support/hostile-uploads.ts'
-import { call, type Caller } from '../support/lists.ts'
-import { createTestDatabase } from '../support/postgres.ts'
-import { startService } from '../support/service.ts'
+import { sendHostile } from '@plumbline/testkit/hostile-send'
+import { HOSTILE_UPLOADS } from '@plumbline/testkit/hostile-uploads'
+import { call, type Caller } from '@plumbline/testkit/lists'
+import { createTestDatabase } from '@plumbline/testkit/postgres'
+import { startService } from '@plumbline/testkit/service'
 
 /** Less than `npm start` gives the API. */
 const HEAP_MEGABYTES = 160

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { backends } from '../support/backends.ts'
-import { sendHostile, type Verdict } from '../support/hostile-send.ts'
-import { HOSTILE_UPLOADS } from '../support/hostile-uploads.ts'
-import { call, creditsOf, expectSettled, filesOf, type Caller } from '../support/lists.ts'
-import { PATIENT } from '../support/patience.ts'
-import { createTestDatabase } from '../support/postgres.ts'
-import { startService, type TestService } from '../support/service.ts'
+import { backends } from '@plumbline/testkit/backends'
+import { sendHostile, type Verdict } from '@plumbline/testkit/hostile-send'
+import { HOSTILE_UPLOADS } from '@plumbline/testkit/hostile-uploads'
+import { call, creditsOf, expectSettled, filesOf, type Caller } from '@plumbline/testkit/lists'
+import { PATIENT } from '@plumbline/testkit/patience'
+import { createTestDatabase } from '@plumbline/testkit/postgres'
+import { startService, type TestService } from '@plumbline/testkit/service'
 
 // Uploads that no list should be: each gets its error, and nothing of it stays.
 

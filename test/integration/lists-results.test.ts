@@ -1,6 +1,6 @@
 import type { BatchView } from '@plumbline/contract/batch-view'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { backends } from '../support/backends.ts'
+import { backends } from '@plumbline/testkit/backends'
 import {
   call,
   expectSettled,
@@ -12,10 +12,10 @@ import {
   untilList,
   viewList,
   type Caller,
-} from '../support/lists.ts'
-import { PATIENT } from '../support/patience.ts'
-import { createTestDatabase } from '../support/postgres.ts'
-import { startService, type TestService } from '../support/service.ts'
+} from '@plumbline/testkit/lists'
+import { PATIENT } from '@plumbline/testkit/patience'
+import { createTestDatabase } from '@plumbline/testkit/postgres'
+import { startService, type TestService } from '@plumbline/testkit/service'
 
 // How a list and its results are read, while it runs and afterwards.
 

@@ -5,7 +5,7 @@ import { openConnections } from '@plumbline/pipeline/connections'
 import { dispatchOnce } from '@plumbline/pipeline/dispatch'
 import { DEFAULT_LIMITS } from '@plumbline/pipeline/pipeline'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { backends } from '../support/backends.ts'
+import { backends } from '@plumbline/testkit/backends'
 import {
   call,
   creditsOf,
@@ -18,10 +18,10 @@ import {
   untilList,
   viewList,
   type Caller,
-} from '../support/lists.ts'
-import { PATIENT } from '../support/patience.ts'
-import { createTestDatabase } from '../support/postgres.ts'
-import { startService, type Member, type TestService } from '../support/service.ts'
+} from '@plumbline/testkit/lists'
+import { PATIENT } from '@plumbline/testkit/patience'
+import { createTestDatabase } from '@plumbline/testkit/postgres'
+import { startService, type Member, type TestService } from '@plumbline/testkit/service'
 
 // The life of a list from upload to erasure, and what each of its moves does to the credits.
 

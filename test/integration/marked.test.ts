@@ -17,12 +17,12 @@ import {
   untilList,
   viewList,
   type Caller,
-} from '../support/lists.ts'
-import { findMarks, readFolder, readRedis, readTables, type Met } from '../support/marks.ts'
-import { createTestDatabase } from '../support/postgres.ts'
-import { startRedis } from '../support/redis.ts'
-import { startService, type TestService } from '../support/service.ts'
-import { WITHOUT_REDIS } from '../support/without-redis.ts'
+} from '@plumbline/testkit/lists'
+import { findMarks, readFolder, readRedis, readTables, type Met } from '@plumbline/testkit/marks'
+import { createTestDatabase } from '@plumbline/testkit/postgres'
+import { startRedis } from '@plumbline/testkit/redis'
+import { startService, type TestService } from '@plumbline/testkit/service'
+import { WITHOUT_REDIS } from '@plumbline/testkit/without-redis'
 
 // Values that can be told from all others go through every route, refusal and engine; then whatever the
 // service has written anywhere is read.

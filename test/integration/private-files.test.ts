@@ -1,9 +1,9 @@
 import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { formOf, readCells, submitList, untilList } from '../support/lists.ts'
-import { createTestDatabase } from '../support/postgres.ts'
-import { startService } from '../support/service.ts'
+import { formOf, readCells, submitList, untilList } from '@plumbline/testkit/lists'
+import { createTestDatabase } from '@plumbline/testkit/postgres'
+import { startService } from '@plumbline/testkit/service'
 
 test('what the service keeps on a disk is for its own user alone', async () => {
   await using database = await createTestDatabase()

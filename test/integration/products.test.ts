@@ -2,7 +2,7 @@ import { gzipSync } from 'node:zlib'
 import { checksOf, type Check, type Product } from '@plumbline/contract/products'
 import { RESULTS } from '@plumbline/contract/results'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { backends } from '../support/backends.ts'
+import { backends } from '@plumbline/testkit/backends'
 import {
   call,
   creditsOf,
@@ -12,11 +12,11 @@ import {
   readLines,
   runList,
   type Caller,
-} from '../support/lists.ts'
-import { PATIENT } from '../support/patience.ts'
-import { createTestDatabase } from '../support/postgres.ts'
-import { PRICES } from '../support/prices.ts'
-import { startService, type TestService } from '../support/service.ts'
+} from '@plumbline/testkit/lists'
+import { PATIENT } from '@plumbline/testkit/patience'
+import { createTestDatabase } from '@plumbline/testkit/postgres'
+import { PRICES } from '@plumbline/testkit/prices'
+import { startService, type TestService } from '@plumbline/testkit/service'
 
 // The seven products over HTTP, and as lines of lists: one answer, whatever way it is asked for.
 

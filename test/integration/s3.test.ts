@@ -10,9 +10,9 @@ import {
   readLines,
   submitList,
   untilList,
-} from '../support/lists.ts'
-import { createTestDatabase } from '../support/postgres.ts'
-import { startService } from '../support/service.ts'
+} from '@plumbline/testkit/lists'
+import { createTestDatabase } from '@plumbline/testkit/postgres'
+import { startService } from '@plumbline/testkit/service'
 import { startS3 } from '../simnet/s3/server.ts'
 
 const KEYS = { accessKeyId: 'AKIAEXAMPLE', secretAccessKey: 'secret', region: 'eu-test-1' }

@@ -2,8 +2,8 @@ import { readdir } from 'node:fs/promises'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { createTestDatabase } from '../support/postgres.ts'
-import { startService, type TestService } from '../support/service.ts'
+import { createTestDatabase } from '@plumbline/testkit/postgres'
+import { startService, type TestService } from '@plumbline/testkit/service'
 
 const FORM =
   '--b\r\nContent-Disposition: form-data; name="file"; filename="a.csv"\r\n\r\nemail\na@example.com\n'

@@ -1,15 +1,15 @@
 import fc from 'fast-check'
 import Papa from 'papaparse'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { call, formOf, runList, type Caller } from '../support/lists.ts'
-import { createTestDatabase } from '../support/postgres.ts'
-import { startService } from '../support/service.ts'
+import { call, formOf, runList, type Caller } from '@plumbline/testkit/lists'
+import { createTestDatabase } from '@plumbline/testkit/postgres'
+import { startService } from '@plumbline/testkit/service'
 import {
   openSpreadsheet,
   WITHOUT_SPREADSHEET,
   type OpenedAs,
   type Spreadsheet,
-} from '../support/spreadsheet.ts'
+} from '@plumbline/testkit/spreadsheet'
 
 // The result file of a hostile upload, opened by a real spreadsheet program.
 

@@ -2,12 +2,12 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { backends } from '../support/backends.ts'
-import { formOf, readCells, readLines, submitList, untilList, call } from '../support/lists.ts'
-import { outcomeFor } from '../support/instant-engines.ts'
-import { PATIENT } from '../support/patience.ts'
-import { createTestDatabase } from '../support/postgres.ts'
-import { startService } from '../support/service.ts'
+import { backends } from '@plumbline/testkit/backends'
+import { formOf, readCells, readLines, submitList, untilList, call } from '@plumbline/testkit/lists'
+import { outcomeFor } from '@plumbline/testkit/instant-engines'
+import { PATIENT } from '@plumbline/testkit/patience'
+import { createTestDatabase } from '@plumbline/testkit/postgres'
+import { startService } from '@plumbline/testkit/service'
 
 // An operator changes the weights while a batch runs.
 

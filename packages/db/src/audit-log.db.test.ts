@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { createTestDatabase } from '../../../test/support/postgres.ts'
+import { createTestDatabase } from '@plumbline/testkit/postgres'
 import { listAudit, writeAudit, type AuditedAct } from './audit-log.ts'
 import { inTransaction, openDatabase } from './database.ts'
 

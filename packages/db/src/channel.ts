@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { setTimeout as delay } from 'node:timers/promises'
-import type { Channel } from '@plumbline/contract/channel'
-import { gather } from '@plumbline/contract/gather'
+import type { Channel } from '@plumbline/ports/channel'
+import { gather } from '@plumbline/concurrency/batcher'
 import pg from 'pg'
 import type { Db } from './database.ts'
 

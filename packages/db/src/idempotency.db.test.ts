@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { createTestDatabase, type TestDatabase } from '../../../test/support/postgres.ts'
+import { createTestDatabase, type TestDatabase } from '@plumbline/testkit/postgres'
 import { openDatabase, type Db } from './database.ts'
 import {
   claimKey,

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { createTestDatabase } from '../../../test/support/postgres.ts'
+import { createTestDatabase } from '@plumbline/testkit/postgres'
 import { createAccount, getAccount, listAccounts } from './accounts.ts'
 import { openDatabase } from './database.ts'
 import { createKey, findKey, listKeys, noteKeysUsed, revokeKey } from './keys.ts'

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
-import type { Grant, Limiter } from '@plumbline/contract/engine'
-import { gather } from '@plumbline/contract/gather'
-import { checkLease, checkTake, grantOf, leaseRetryMs } from '@plumbline/contract/limiter'
+import type { Grant, Limiter } from '@plumbline/ports/engine'
+import { gather } from '@plumbline/concurrency/batcher'
+import { checkLease, checkTake, grantOf, leaseRetryMs } from '@plumbline/ports/limiter'
 import type { Db } from './database.ts'
 
 /** Takes in one statement at most: each holds its row until the statement ends. */

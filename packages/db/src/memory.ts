@@ -1,6 +1,6 @@
-import { gather } from '@plumbline/contract/gather'
-import type { Memory, MemoryEntry } from '@plumbline/contract/engine'
-import { checkLifetime } from '@plumbline/contract/limiter'
+import { gather } from '@plumbline/concurrency/batcher'
+import type { Memory, MemoryEntry } from '@plumbline/ports/engine'
+import { checkLifetime } from '@plumbline/ports/limiter'
 import type { Json } from '@plumbline/contract/outcome'
 import type { Db } from './database.ts'
 

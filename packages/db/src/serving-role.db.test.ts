@@ -1,7 +1,7 @@
 import { migrateQueue } from '@plumbline/queue/postgres-queues'
 import type pg from 'pg'
 import { expect, test } from 'vitest'
-import { createTestDatabase, servingUrlOf } from '../../../test/support/postgres.ts'
+import { createTestDatabase, servingUrlOf } from '@plumbline/testkit/postgres'
 import { openDatabase } from './database.ts'
 import { scramVerifier } from './scram.ts'
 import { grantServing, mayChangeLedger } from './serving-role.ts'

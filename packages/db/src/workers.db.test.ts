@@ -1,6 +1,6 @@
-import type { EngineHealth } from '@plumbline/contract/engine'
+import type { EngineHealth } from '@plumbline/ports/engine'
 import { expect, test } from 'vitest'
-import { createTestDatabase } from '../../../test/support/postgres.ts'
+import { createTestDatabase } from '@plumbline/testkit/postgres'
 import { openDatabase } from './database.ts'
 import { forgetWorker, readWorkers, reportWorker } from './workers.ts'
 

@@ -1,4 +1,4 @@
-import type { EngineHealth } from '@plumbline/contract/engine'
+import type { EngineHealth } from '@plumbline/ports/engine'
 import { CHECKS } from '@plumbline/contract/products'
 import type { Db } from './database.ts'
 import { jsonbText } from './jsonb.ts'

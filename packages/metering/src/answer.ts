@@ -1,6 +1,6 @@
 import type { Db, Tx } from '@plumbline/db/database'
 import { sql } from 'kysely'
-import { AGAIN, openLanes, type Lanes } from './lanes.ts'
+import { AGAIN, openLanes, type Lanes } from './group-commit.ts'
 import { assertCredits, assertKey, repeatsIn, type Operation } from './operation.ts'
 import { runStatement } from './statement.ts'
 

@@ -1,6 +1,6 @@
 import type { Tx } from '@plumbline/db/database'
 import { expect, test } from 'vitest'
-import { openMeteringContext, type MeteringContext } from '../../../test/support/metering.ts'
+import { openMeteringContext, type MeteringContext } from '@plumbline/testkit/metering'
 import { auditLedger, auditWhenDue } from './audit.ts'
 import { AuditLost, beginAudit, finishAudit, readLastAudit, takeOverAudit } from './audit-run.ts'
 

@@ -1,7 +1,7 @@
 import { openDatabase } from '@plumbline/db/database'
 import { expect, test } from 'vitest'
-import { openLossyProxy } from '../../../test/support/lossy-proxy.ts'
-import { openMeteringContext } from '../../../test/support/metering.ts'
+import { openLossyProxy } from '@plumbline/testkit/lossy-proxy'
+import { openMeteringContext } from '@plumbline/testkit/metering'
 import { auditLedger } from './audit.ts'
 import { createMetering, type Metering } from './metering.ts'
 

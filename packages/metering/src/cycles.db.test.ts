@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { openMeteringContext } from '../../../test/support/metering.ts'
+import { openMeteringContext } from '@plumbline/testkit/metering'
 import { auditLedger } from './audit.ts'
 
 test.for<[anchor: string, zone: string, starts: readonly string[]]>([

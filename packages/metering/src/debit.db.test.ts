@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { openMeteringContext, type MeteringContext } from '../../../test/support/metering.ts'
+import { openMeteringContext, type MeteringContext } from '@plumbline/testkit/metering'
 
 /** A purse, what it was asked for before, and a group of asks, some of them asked before. */
 const scene = fc.record({

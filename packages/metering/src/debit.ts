@@ -1,5 +1,5 @@
 import type { Db } from '@plumbline/db/database'
-import { AGAIN, openLanes, type Lanes } from './lanes.ts'
+import { AGAIN, openLanes, type Lanes } from './group-commit.ts'
 import { assertCredits, assertKey, repeatsIn, type Operation } from './operation.ts'
 import { runStatement } from './statement.ts'
 

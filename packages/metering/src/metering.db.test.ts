@@ -1,7 +1,7 @@
 import { getAccount } from '@plumbline/db/accounts'
 import { openDatabase } from '@plumbline/db/database'
 import { expect, test } from 'vitest'
-import { openMeteringContext } from '../../../test/support/metering.ts'
+import { openMeteringContext } from '@plumbline/testkit/metering'
 import { auditLedger } from './audit.ts'
 import { createMetering } from './metering.ts'
 

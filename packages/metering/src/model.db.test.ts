@@ -1,7 +1,7 @@
 import { PACKS, PLANS, type Plan } from '@plumbline/contract/plans'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { openMeteringContext, type MeteringContext } from '../../../test/support/metering.ts'
+import { openMeteringContext, type MeteringContext } from '@plumbline/testkit/metering'
 import { auditLedger } from './audit.ts'
 
 /** What an account should have, by the rules alone. */

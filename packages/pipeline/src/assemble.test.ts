@@ -3,8 +3,8 @@ import { CHECKS, type Check } from '@plumbline/contract/products'
 import { RESULTS } from '@plumbline/contract/results'
 import type { BareOutcomes, Scorer } from '@plumbline/contract/score'
 import { describe, expect, test } from 'vitest'
-import { outcomeFor } from '../../../test/support/instant-engines.ts'
-import { PRICES } from '../../../test/support/prices.ts'
+import { outcomeFor } from '@plumbline/testkit/instant-engines'
+import { PRICES } from '@plumbline/testkit/prices'
 import { assembleKnown, assembleResult } from './assemble.ts'
 
 const SUBJECTS = {

@@ -11,7 +11,7 @@ import {
 import { release } from '@plumbline/metering/hold'
 import { deleteChunks } from '@plumbline/db/batches/chunks'
 import { noteRemovals } from '@plumbline/db/file-store'
-import { lockOwned } from './owned.ts'
+import { lockOwned } from './batch-access.ts'
 import type { Pipeline } from './pipeline.ts'
 import { removeNoted } from './remove-files.ts'
 import type { Alongside } from './submit.ts'

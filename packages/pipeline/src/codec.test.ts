@@ -1,7 +1,7 @@
 import type { Outcome } from '@plumbline/contract/outcome'
 import type { Check } from '@plumbline/contract/products'
 import { describe, expect, test } from 'vitest'
-import { outcomeFor } from '../../../test/support/instant-engines.ts'
+import { outcomeFor } from '@plumbline/testkit/instant-engines'
 import { packOutcomes, unpackOutcomes } from './codec.ts'
 
 const SUBJECTS: readonly (readonly [Check, readonly string[]])[] = [

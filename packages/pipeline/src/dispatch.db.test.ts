@@ -2,9 +2,9 @@ import { randomBytes } from 'node:crypto'
 import { leaseTasks } from '@plumbline/db/batches/tasks'
 import { depth } from '@plumbline/queue/jobs'
 import { expect, inject, test } from 'vitest'
-import { openTestPipeline } from '../../../test/support/pipeline.ts'
+import { openTestPipeline } from '@plumbline/testkit/pipeline'
 import { dispatchOnce } from './dispatch.ts'
-import { WITHOUT_REDIS } from '../../../test/support/without-redis.ts'
+import { WITHOUT_REDIS } from '@plumbline/testkit/without-redis'
 
 const redisUrl = inject('TEST_REDIS_URL')
 

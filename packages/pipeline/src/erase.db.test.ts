@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { claimKey, keepAnswer } from '@plumbline/db/idempotency'
-import { openTestPipeline, type TestPipeline } from '../../../test/support/pipeline.ts'
+import { openTestPipeline, type TestPipeline } from '@plumbline/testkit/pipeline'
 import { readOpenRemovals } from '@plumbline/db/file-store'
 import { cancelBatch } from './cancel.ts'
 import { deleteBatch, expireBatches } from './erase.ts'

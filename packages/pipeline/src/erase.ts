@@ -12,7 +12,7 @@ import {
 } from '@plumbline/db/batches/rows'
 import { noteRemovals } from '@plumbline/db/file-store'
 import { eraseAnswers } from '@plumbline/db/idempotency'
-import { lockOwned } from './owned.ts'
+import { lockOwned } from './batch-access.ts'
 import type { Pipeline } from './pipeline.ts'
 import { removeNoted } from './remove-files.ts'
 

@@ -3,7 +3,7 @@ import { storeArrival } from '@plumbline/db/batches/settle'
 import { leaseTasks, type LeasedTask } from '@plumbline/db/batches/tasks'
 import type { Tx } from '@plumbline/db/database'
 import { expect, test } from 'vitest'
-import { openTestPipeline, type TestPipeline } from '../../../test/support/pipeline.ts'
+import { openTestPipeline, type TestPipeline } from '@plumbline/testkit/pipeline'
 
 const GROUP = 'mx:a'
 const OPTIONS = { slots: { email: 10, phone: 0, ip: 0, domain: 0 }, reserve: 0, leaseMs: 60_000 }

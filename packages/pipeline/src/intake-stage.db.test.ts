@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { openTestPipeline } from '../../../test/support/pipeline.ts'
+import { openTestPipeline } from '@plumbline/testkit/pipeline'
 
 test('rows of 60 KiB make chunks of a megabyte, so that no worker holds more than a few', async () => {
   await using place = await openTestPipeline()

@@ -1,4 +1,4 @@
-import type { Limiter, Memory, MemoryEntry } from '@plumbline/contract/engine'
+import type { Limiter, Memory, MemoryEntry } from '@plumbline/ports/engine'
 import type { Json } from '@plumbline/contract/outcome'
 import type { InstallationKey } from './installation-key.ts'
 

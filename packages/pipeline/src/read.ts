@@ -1,7 +1,7 @@
 import type { BatchPage, BatchView } from '@plumbline/contract/batch-view'
 import { UNFINISHED_STATES } from '@plumbline/contract/batch'
 import { findBatch, pageOfBatches, sumsOf, type BatchOwner } from '@plumbline/db/batches/rows'
-import { noSuchBatch } from './owned.ts'
+import { noSuchBatch } from './batch-access.ts'
 import { cursorOf, placeOf } from './page-cursor.ts'
 import type { Pipeline } from './pipeline.ts'
 import { batchViewOf } from './view.ts'

@@ -2,7 +2,7 @@ import type { Outcome } from '@plumbline/contract/outcome'
 import { CHECKS, type Check, type Product } from '@plumbline/contract/products'
 import type { BareOutcomes, Scorer } from '@plumbline/contract/score'
 import { describe, expect, test } from 'vitest'
-import { outcomeFor } from '../../../test/support/instant-engines.ts'
+import { outcomeFor } from '@plumbline/testkit/instant-engines'
 import { packOutcomes } from './codec.ts'
 import { chargedCredits, recordAsAsked, recordsOfChunk, verdictNames, verdictOf } from './record.ts'
 

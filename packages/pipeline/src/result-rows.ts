@@ -17,7 +17,7 @@ import {
   verdictOf,
   type AnsweredRecord,
 } from './record.ts'
-import type { Repeats } from './repeats.ts'
+import type { Repeats } from './duplicate-answers.ts'
 import { resultColumns } from './result-columns.ts'
 
 /** What became of a row. */

@@ -9,10 +9,10 @@ import { readRepeatedRows } from '@plumbline/db/batches/repeated-rows'
 import { findBatch, type BatchOwner, type BatchRow } from '@plumbline/db/batches/rows'
 import { pagesOfChunks } from './chunk-pages.ts'
 import { unpackSubjects } from './codec.ts'
-import { noSuchBatch } from './owned.ts'
+import { noSuchBatch } from './batch-access.ts'
 import type { Pipeline } from './pipeline.ts'
 import { recordsOf } from './record.ts'
-import { openRepeats, type Repeats } from './repeats.ts'
+import { openRepeats, type Repeats } from './duplicate-answers.ts'
 import { rowWriter, type RowFormat, type RowWriter } from './result-rows.ts'
 
 /** What of the results is asked for. */

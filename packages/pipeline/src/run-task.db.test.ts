@@ -1,10 +1,10 @@
 import type { Check } from '@plumbline/contract/products'
 import { leaseTasks, type LeasedTask } from '@plumbline/db/batches/tasks'
 import { expect, test } from 'vitest'
-import { instantEngine } from '../../../test/support/instant-engines.ts'
-import { openTestPipeline, type TestPipeline } from '../../../test/support/pipeline.ts'
+import { instantEngine } from '@plumbline/testkit/instant-engines'
+import { openTestPipeline, type TestPipeline } from '@plumbline/testkit/pipeline'
 import { unpackOutcomes } from './codec.ts'
-import { createHolder } from './hold-lease.ts'
+import { createHolder } from './task-lease.ts'
 import { runTask, type CheckRunner } from './run-task.ts'
 
 const SLOTS = { email: 100, phone: 0, ip: 0, domain: 0 }

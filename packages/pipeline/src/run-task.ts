@@ -1,5 +1,5 @@
 import type { Answer, Json } from '@plumbline/contract/outcome'
-import type { EngineRequest } from '@plumbline/contract/engine'
+import type { EngineRequest } from '@plumbline/ports/engine'
 import { PURCHASED_CHECKS, type Check } from '@plumbline/contract/products'
 import { storeArrival, type Arrival, type WaitingSubjects } from '@plumbline/db/batches/settle'
 import {
@@ -12,7 +12,7 @@ import {
 import type { Tx } from '@plumbline/db/database'
 import { retryStatement } from '@plumbline/db/retry'
 import { packOutcomes, unpackSubjects, type ChunkSubjects, type StoredOutcome } from './codec.ts'
-import type { Holder } from './hold-lease.ts'
+import type { Holder } from './task-lease.ts'
 import { groupNameOf } from './keyed-stores.ts'
 import type { Pipeline } from './pipeline.ts'
 import { settleChunk } from './settle.ts'

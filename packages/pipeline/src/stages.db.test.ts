@@ -1,6 +1,6 @@
 import { closeFinishedBatches, leaseStages } from '@plumbline/db/batches/stages'
 import { expect, test } from 'vitest'
-import { openTestPipeline, type TestPipeline } from '../../../test/support/pipeline.ts'
+import { openTestPipeline, type TestPipeline } from '@plumbline/testkit/pipeline'
 import { runFinish } from './finish.ts'
 import { runIntake } from './intake-stage.ts'
 import { getBatch } from './read.ts'

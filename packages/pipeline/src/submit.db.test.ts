@@ -2,7 +2,7 @@ import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Problem } from '@plumbline/contract/problem'
 import { expect, test } from 'vitest'
-import { openTestPipeline } from '../../../test/support/pipeline.ts'
+import { openTestPipeline } from '@plumbline/testkit/pipeline'
 
 test('lists that come at once are taken up to the limit and no further', async () => {
   await using place = await openTestPipeline({ limits: { unfinishedLists: 3 } })

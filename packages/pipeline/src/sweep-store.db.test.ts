@@ -8,7 +8,7 @@ import { openDatabase, type Db } from '@plumbline/db/database'
 import { readStoreOwner } from '@plumbline/db/file-store'
 import { openStorage } from '@plumbline/storage/open'
 import { expect, test } from 'vitest'
-import { createTestDatabase } from '../../../test/support/postgres.ts'
+import { createTestDatabase } from '@plumbline/testkit/postgres'
 import { ForeignStoreError, refuseForeignStore, sweepStore } from './sweep-store.ts'
 
 const SILENT = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} }

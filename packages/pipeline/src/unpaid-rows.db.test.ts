@@ -1,6 +1,6 @@
 import { takeUnpaidRows } from '@plumbline/db/batches/unpaid-rows'
 import { expect, test } from 'vitest'
-import { openTestPipeline, type TestPipeline } from '../../../test/support/pipeline.ts'
+import { openTestPipeline, type TestPipeline } from '@plumbline/testkit/pipeline'
 import { runIntake } from './intake-stage.ts'
 import { getBatch } from './read.ts'
 

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { expect, test } from 'vitest'
-import { openTestPipeline } from '../../../test/support/pipeline.ts'
+import { openTestPipeline } from '@plumbline/testkit/pipeline'
 import { cancelBatch } from './cancel.ts'
 import { expireBatches } from './erase.ts'
 import { runFinish } from './finish.ts'

@@ -1,4 +1,4 @@
-import type { Channel, Mailbox } from '@plumbline/contract/channel'
+import type { Channel, Mailbox } from '@plumbline/ports/channel'
 import type { ServerClock } from './clock.ts'
 import type { QueueName } from './names.ts'
 import { openPostgresQueues, type PostgresQueueOptions } from './postgres-queues.ts'

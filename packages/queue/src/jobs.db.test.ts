@@ -1,8 +1,8 @@
 import { describe, expect, test, vi } from 'vitest'
-import { PATIENT } from '../../../test/support/patience.ts'
-import { stagePostgres, stageRedis, type QueueStage } from '../../../test/support/queue-stage.ts'
+import { PATIENT } from '@plumbline/testkit/patience'
+import { stagePostgres, stageRedis, type QueueStage } from '@plumbline/testkit/queue-stage'
 import { depth, enqueue, work } from './jobs.ts'
-import { WITHOUT_REDIS } from '../../../test/support/without-redis.ts'
+import { WITHOUT_REDIS } from '@plumbline/testkit/without-redis'
 
 describe.skipIf(WITHOUT_REDIS)('jobs on Redis', () => {
   testJobs(stageRedis)

@@ -1,4 +1,4 @@
-import { gather } from '@plumbline/contract/gather'
+import { gather } from '@plumbline/concurrency/batcher'
 import type { Outcome } from '@plumbline/contract/outcome'
 import type { Check } from '@plumbline/contract/products'
 import type { QueueBackend } from './backend.ts'
@@ -11,7 +11,7 @@ import {
   writeWorking,
   type LiveJob,
   type Question,
-} from './live-letter.ts'
+} from './live-protocol.ts'
 import { liveQueueOf } from './names.ts'
 
 /** Questions that came in one job. */

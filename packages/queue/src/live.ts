@@ -1,12 +1,12 @@
 import { randomBytes } from 'node:crypto'
-import { gather } from '@plumbline/contract/gather'
+import { gather } from '@plumbline/concurrency/batcher'
 import type { Outcome } from '@plumbline/contract/outcome'
 import { Problem } from '@plumbline/contract/problem'
 import { CHECKS, type Check } from '@plumbline/contract/products'
 import type { QueueBackend } from './backend.ts'
 import { enqueue } from './jobs.ts'
-import { outcomeOf, readLetter, writeJob, type Question } from './live-letter.ts'
-import { findLost, type Waiting } from './live-lost.ts'
+import { outcomeOf, readLetter, writeJob, type Question } from './live-protocol.ts'
+import { findLost, type Waiting } from './lost-questions.ts'
 import { liveQueueOf } from './names.ts'
 
 /** Asks workers the questions of single calls. */

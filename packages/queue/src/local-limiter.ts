@@ -1,5 +1,5 @@
-import type { Limiter } from '@plumbline/contract/engine'
-import { checkLease, checkTake, grantOf, leaseRetryMs } from '@plumbline/contract/limiter'
+import type { Limiter } from '@plumbline/ports/engine'
+import { checkLease, checkTake, grantOf, leaseRetryMs } from '@plumbline/ports/limiter'
 
 /** Limits of one process: the same buckets and leases as the shared limiters. */
 export function createLocalLimiter({

@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { testLimiter } from '../../../test/support/limiter-conformance.ts'
-import { createLocalMemory } from '../../../test/support/local-memory.ts'
-import { testMemory } from '../../../test/support/memory-conformance.ts'
+import { testLimiter } from '@plumbline/testkit/limiter-conformance'
+import { createLocalMemory } from '@plumbline/testkit/local-memory'
+import { testMemory } from '@plumbline/testkit/memory-conformance'
 import { createLocalLimiter } from './local-limiter.ts'
 
 describe('local memory', () => {

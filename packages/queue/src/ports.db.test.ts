@@ -1,19 +1,15 @@
 import { randomBytes } from 'node:crypto'
-import type { Limiter, Memory } from '@plumbline/contract/engine'
+import type { Limiter, Memory } from '@plumbline/ports/engine'
 import { openDatabase, type Db } from '@plumbline/db/database'
 import { createPostgresMemory } from '@plumbline/db/memory'
 import { sweepExpired } from '@plumbline/db/sweep-expired'
 import { afterAll, beforeAll, describe, expect, inject, test, vi } from 'vitest'
-import { testLimiter } from '../../../test/support/limiter-conformance.ts'
-import { testMemory } from '../../../test/support/memory-conformance.ts'
-import { PATIENT } from '../../../test/support/patience.ts'
-import { createTestDatabase, type TestDatabase } from '../../../test/support/postgres.ts'
-import {
-  openPostgresTestQueue,
-  openRedisTestQueue,
-  type TestQueue,
-} from '../../../test/support/queue.ts'
-import { WITHOUT_REDIS } from '../../../test/support/without-redis.ts'
+import { testLimiter } from '@plumbline/testkit/limiter-conformance'
+import { testMemory } from '@plumbline/testkit/memory-conformance'
+import { PATIENT } from '@plumbline/testkit/patience'
+import { createTestDatabase, type TestDatabase } from '@plumbline/testkit/postgres'
+import { openPostgresTestQueue, openRedisTestQueue, type TestQueue } from '@plumbline/testkit/queue'
+import { WITHOUT_REDIS } from '@plumbline/testkit/without-redis'
 
 const redisUrl = inject('TEST_REDIS_URL')
 

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import type { Channel, Mailbox } from '@plumbline/contract/channel'
+import type { Channel, Mailbox } from '@plumbline/ports/channel'
 import {
   assertSchemaCompatibility,
   createPostgresBackend,
@@ -11,7 +11,7 @@ import type { Consumer, ConsumerOptions, Producer, QueueBackend } from './backen
 import { openConsumer, openProducer } from './bullmq.ts'
 import { openServerClock } from './clock.ts'
 import { QUEUE_NAMES, type QueueName } from './names.ts'
-import { createShelf } from './shelf.ts'
+import { createShelf } from './lazy-resources.ts'
 
 /** What queues on Postgres need. */
 export interface PostgresQueueOptions {

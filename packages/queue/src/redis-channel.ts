@@ -1,4 +1,4 @@
-import type { Channel } from '@plumbline/contract/channel'
+import type { Channel } from '@plumbline/ports/channel'
 import { closeRedis, type RedisServer } from './redis.ts'
 
 /** The name of a topic's channel. */

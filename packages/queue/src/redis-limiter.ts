@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import type { Limiter } from '@plumbline/contract/engine'
-import { checkLease, checkTake, grantOf, leaseRetryMs } from '@plumbline/contract/limiter'
+import type { Limiter } from '@plumbline/ports/engine'
+import { checkLease, checkTake, grantOf, leaseRetryMs } from '@plumbline/ports/limiter'
 import { runScript, scriptOf } from './redis-script.ts'
 import type { RedisServer } from './redis.ts'
 

@@ -1,6 +1,6 @@
-import type { Memory } from '@plumbline/contract/engine'
+import type { Memory } from '@plumbline/ports/engine'
 import type { Json } from '@plumbline/contract/outcome'
-import { checkLifetime } from '@plumbline/contract/limiter'
+import { checkLifetime } from '@plumbline/ports/limiter'
 import type { RedisServer } from './redis.ts'
 
 /** A key for each fact; commands of one moment travel together, also in a cluster. */

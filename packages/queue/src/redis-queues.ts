@@ -4,9 +4,9 @@ import { openConsumer, openProducer } from './bullmq.ts'
 import { openServerClock } from './clock.ts'
 import type { QueueName } from './names.ts'
 import { createRedisChannel } from './redis-channel.ts'
-import { createRedisMailbox } from './redis-mailbox.ts'
+import { createRedisMailbox } from './redis-reply-channel.ts'
 import { closeRedis, GOODBYE_MS, openRedis, within, type RedisServer } from './redis.ts'
-import { createShelf } from './shelf.ts'
+import { createShelf } from './lazy-resources.ts'
 
 /** What queues on Redis need. */
 export interface RedisQueueOptions {

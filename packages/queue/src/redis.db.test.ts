@@ -1,14 +1,14 @@
 import { describe, expect, test, vi } from 'vitest'
-import { emailOutcome } from '../../../test/support/outcomes.ts'
-import { PATIENT } from '../../../test/support/patience.ts'
-import { openRedisTestQueue } from '../../../test/support/queue.ts'
-import { startRedis } from '../../../test/support/redis.ts'
+import { emailOutcome } from '@plumbline/testkit/outcomes'
+import { PATIENT } from '@plumbline/testkit/patience'
+import { openRedisTestQueue } from '@plumbline/testkit/queue'
+import { startRedis } from '@plumbline/testkit/redis'
 import { openQueueBackend } from './backend.ts'
 import { work } from './jobs.ts'
 import { serveLive } from './live-server.ts'
 import { createLiveCaller } from './live.ts'
 import { openRedis } from './redis.ts'
-import { WITHOUT_REDIS } from '../../../test/support/without-redis.ts'
+import { WITHOUT_REDIS } from '@plumbline/testkit/without-redis'
 
 const fail = (error: unknown): never => {
   throw error

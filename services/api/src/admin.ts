@@ -1,7 +1,7 @@
 import { countSpenders, readSpending } from '@plumbline/db/budget'
 import { readOpenRemovals } from '@plumbline/db/file-store'
 import { readWorkers, WORKER_KINDS, type SeenWorker } from '@plumbline/db/workers'
-import { ACCOUNT_BUDGETS, readStandings } from '@plumbline/engines/phone/standing'
+import { ACCOUNT_BUDGETS, readStandings } from '@plumbline/phone/provider-status'
 import { readLastAudit } from '@plumbline/metering/audit-run'
 import { depth } from '@plumbline/queue/jobs'
 import { QUEUE_NAMES } from '@plumbline/queue/names'

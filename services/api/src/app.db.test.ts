@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { openStage, type Stage } from './stage/stage.ts'
+import { openStage, type Stage } from '@plumbline/testkit/api/stage'
 
 let stage: Stage
 beforeAll(async () => {

@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net'
-import { networkOf } from './admit.ts'
+import { networkOf } from './access.ts'
 
 /** Lets so many connections in from each address. */
 export interface ConnectionLimit {

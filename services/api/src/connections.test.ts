@@ -6,7 +6,7 @@ import { connect, type Socket } from 'node:net'
 import { afterEach, describe, expect, test } from 'vitest'
 import { listen, listenForAdmin, type ListenOptions } from './server.ts'
 import { apiSettings } from './settings.ts'
-import { callRaw } from './stage/raw-client.ts'
+import { callRaw } from '@plumbline/testkit/api/raw-client'
 
 let opened = new AsyncDisposableStack()
 afterEach(async () => {

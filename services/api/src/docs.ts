@@ -2,7 +2,7 @@ import express, { Router } from 'express'
 import helmet from 'helmet'
 import { dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { exchangeOf } from './exchange.ts'
+import { exchangeOf } from './request-context.ts'
 import { sendNotAllowed } from './reply.ts'
 
 /** Files of the packaged reference that the page loads; nothing else of the package is served. */

@@ -1,7 +1,7 @@
 import { batchView } from '@plumbline/contract/batch-view'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { openStage, type Answered, type CallInit, type Stage } from './stage/stage.ts'
-import { callRaw } from './stage/raw-client.ts'
+import { openStage, type Answered, type CallInit, type Stage } from '@plumbline/testkit/api/stage'
+import { callRaw } from '@plumbline/testkit/api/raw-client'
 
 let stage: Stage
 let empty: string

@@ -1,6 +1,6 @@
 import { Problem } from '@plumbline/contract/problem'
-import { insufficientCredits } from './admit.ts'
-import type { Exchange } from './exchange.ts'
+import { insufficientCredits } from './access.ts'
+import type { Exchange } from './request-context.ts'
 
 /** Bytes of a body that are read of an account without credits before it says that it is a dry run. */
 const HEAD_BYTES = 512 * 1_024

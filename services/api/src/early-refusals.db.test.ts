@@ -2,8 +2,8 @@ import { revokeKey } from '@plumbline/db/keys'
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { openStage, type Stage } from './stage/stage.ts'
-import { callRaw } from './stage/raw-client.ts'
+import { openStage, type Stage } from '@plumbline/testkit/api/stage'
+import { callRaw } from '@plumbline/testkit/api/raw-client'
 
 const MIB = 1_048_576
 /** More than any socket holds. */

@@ -1,5 +1,5 @@
 import type { Request } from 'express'
-import { isStillLetIn } from './admit.ts'
+import { isStillLetIn } from './access.ts'
 import type { Context } from './context.ts'
 
 /** How often an answer asks for its key: with what a keyring knows for 0.9 s, it ends within a second. */

@@ -1,8 +1,8 @@
 import { magicValues } from '@plumbline/contract/magic'
 import { CHECKS } from '@plumbline/contract/products'
 import { RESULTS } from '@plumbline/contract/results'
-import { createScorer } from '@plumbline/engines/score/score'
-import { packagedWeights } from '@plumbline/engines/score/weights'
+import { createScorer } from '@plumbline/scoring/score'
+import { packagedWeights } from '@plumbline/scoring/weights'
 import { expect, test } from 'vitest'
 import { testKeysText } from './magic-table.ts'
 

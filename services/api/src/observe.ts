@@ -1,6 +1,6 @@
 import type { Request, Response } from 'express'
 import type { Context } from './context.ts'
-import { exchangeOf, routeOf } from './exchange.ts'
+import { exchangeOf, routeOf } from './request-context.ts'
 
 /** Upper bounds of the time buckets, in seconds. */
 const BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15]

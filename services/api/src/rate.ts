@@ -1,4 +1,4 @@
-import type { Limiter } from '@plumbline/contract/engine'
+import type { Limiter } from '@plumbline/ports/engine'
 
 /** How a caller stands with its limit. */
 export interface RateState {

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { tmpdir } from 'node:os'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { openStage, type Stage } from './stage/stage.ts'
+import { openStage, type Stage } from '@plumbline/testkit/api/stage'
 
 let stack: AsyncDisposableStack
 let stage: Stage

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { startRedis } from '../../../test/support/redis.ts'
-import { openStage } from './stage/stage.ts'
-import { WITHOUT_REDIS } from '../../../test/support/without-redis.ts'
+import { startRedis } from '@plumbline/testkit/redis'
+import { openStage } from '@plumbline/testkit/api/stage'
+import { WITHOUT_REDIS } from '@plumbline/testkit/without-redis'
 
 const body = { email: 'ada@example.com' }
 

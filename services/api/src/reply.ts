@@ -1,6 +1,6 @@
 import { MESSAGES, PROBLEMS, Problem, type ProblemCode } from '@plumbline/contract/problem'
 import type { Response } from 'express'
-import { exchangeOf, type Exchange } from './exchange.ts'
+import { exchangeOf, type Exchange } from './request-context.ts'
 
 /** An answer in JSON, already written out: what is sent, kept for repeats and sent again are the same text. */
 export interface Reply {

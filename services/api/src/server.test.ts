@@ -5,7 +5,7 @@ import { connect } from 'node:net'
 import { afterEach, describe, expect, test } from 'vitest'
 import { listen, type Listening, type ListenOptions } from './server.ts'
 import { apiSettings } from './settings.ts'
-import { callRaw } from './stage/raw-client.ts'
+import { callRaw } from '@plumbline/testkit/api/raw-client'
 
 const MIB = 1_048_576
 /** More than any socket holds. */

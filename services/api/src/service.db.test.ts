@@ -5,8 +5,8 @@ import { auditLedger } from '@plumbline/metering/audit'
 import { reportWorker } from '@plumbline/db/workers'
 import { connect } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { outcomeFor } from '../../../test/support/instant-engines.ts'
-import { openStage, type Stage } from './stage/stage.ts'
+import { outcomeFor } from '@plumbline/testkit/instant-engines'
+import { openStage, type Stage } from '@plumbline/testkit/api/stage'
 
 let stage: Stage
 beforeAll(async () => {

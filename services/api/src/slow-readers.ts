@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import { MIN_BYTES_PER_SECOND } from './arrival.ts'
+import { MIN_BYTES_PER_SECOND } from './body-stream.ts'
 
 /** Ends connections whose clients do not take what they asked for. */
 export interface SlowReaders extends Disposable {

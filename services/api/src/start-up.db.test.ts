@@ -1,7 +1,7 @@
 import { openDatabase } from '@plumbline/db/database'
 import { forgetWorker, reportWorker, WORKER_KINDS, type WorkerKind } from '@plumbline/db/workers'
 import { expect, test } from 'vitest'
-import { createTestDatabase } from '../../../test/support/postgres.ts'
+import { createTestDatabase } from '@plumbline/testkit/postgres'
 import { createStartUp } from './start-up.ts'
 
 async function openPlace(waitSeconds: number) {

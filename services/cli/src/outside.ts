@@ -1,6 +1,6 @@
 import { getServers } from 'node:dns'
-import { createEgress, type Egress } from '@plumbline/engines/net/egress'
-import { createResolver, type Resolver } from '@plumbline/engines/net/resolver'
+import { createEgress, type Egress } from '@plumbline/net/egress'
+import { createResolver, type Resolver } from '@plumbline/net/resolver'
 import { engineSettings } from '@plumbline/runtime/engine-settings'
 import { readSettings, type Environment } from '@plumbline/runtime/settings'
 import { z } from 'zod'

@@ -11,7 +11,7 @@ import { openDatabase } from '@plumbline/db/database'
 import { readWorkers, WORKER_KINDS } from '@plumbline/db/workers'
 import { processEnvironment } from '@plumbline/runtime/settings'
 import { expect, test } from 'vitest'
-import { createTestDatabase, servingUrlOf } from '../../../test/support/postgres.ts'
+import { createTestDatabase, servingUrlOf } from '@plumbline/testkit/postgres'
 
 const MAIN = fileURLToPath(new URL('main.ts', import.meta.url))
 const CLI = fileURLToPath(new URL('../../cli/src/main.ts', import.meta.url))

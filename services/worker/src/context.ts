@@ -1,5 +1,5 @@
-import { loadWeights } from '@plumbline/engines/score/weights'
-import { createScorer } from '@plumbline/engines/score/score'
+import { loadWeights } from '@plumbline/scoring/weights'
+import { createScorer } from '@plumbline/scoring/score'
 import { openConnections, type Connections } from '@plumbline/pipeline/connections'
 import { createInstallationKey } from '@plumbline/pipeline/installation-key'
 import { listLimits } from '@plumbline/pipeline/intake/limits'

@@ -1,19 +1,19 @@
 import { getServers } from 'node:dns'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
-import type { Engine } from '@plumbline/contract/engine'
+import type { Engine } from '@plumbline/ports/engine'
 import type { Check } from '@plumbline/contract/products'
-import { createDomainEngine } from '@plumbline/engines/domain/engine'
-import { RDAP_LIST_FILE } from '@plumbline/engines/domain/rdap-list'
-import { createEmailEngine } from '@plumbline/engines/email/engine'
-import type { EmailLimits } from '@plumbline/engines/email/limits'
-import { dnsListsIn } from '@plumbline/engines/ip/dns-lists'
-import { createIpEngine } from '@plumbline/engines/ip/engine'
-import { createEgress, type Egress } from '@plumbline/engines/net/egress'
-import { fetchBounded } from '@plumbline/engines/net/http'
-import { createResolver, type Resolver } from '@plumbline/engines/net/resolver'
-import { rootFault } from '@plumbline/engines/net/root'
-import { createPhoneEngine } from '@plumbline/engines/phone/engine'
+import { createDomainEngine } from '@plumbline/domain/engine'
+import { RDAP_LIST_FILE } from '@plumbline/datasets/rdap-list'
+import { createEmailEngine } from '@plumbline/email/engine'
+import type { EmailLimits } from '@plumbline/email/limits'
+import { dnsListsIn } from '@plumbline/ip/dns-lists'
+import { createIpEngine } from '@plumbline/ip/engine'
+import { createEgress, type Egress } from '@plumbline/net/egress'
+import { fetchBounded } from '@plumbline/net/http'
+import { createResolver, type Resolver } from '@plumbline/net/resolver'
+import { rootFault } from '@plumbline/net/root'
+import { createPhoneEngine } from '@plumbline/phone/engine'
 import type { WorkerContext } from './context.ts'
 import {
   followedDomainLists,
@@ -21,7 +21,7 @@ import {
   loadDomainLists,
   loadEmailLists,
 } from './followed-lists.ts'
-import { readHlrAccounts } from '@plumbline/engines/phone/hlr/accounts'
+import { readHlrAccounts } from '@plumbline/phone/hlr/accounts'
 import { listsDir, updatedListsDir, type WorkerSettings } from './settings.ts'
 
 /** The engines of a worker, closed together. */

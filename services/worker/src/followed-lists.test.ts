@@ -2,7 +2,7 @@ import { expect, onTestFinished, test, vi } from 'vitest'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { loadNames } from '@plumbline/engines/lists/load'
+import { loadNames } from '@plumbline/datasets/load'
 import { createLog } from '@plumbline/runtime/log'
 import { followLists } from './followed-lists.ts'
 

@@ -1,8 +1,8 @@
-import type { EmailLists } from '@plumbline/engines/email/engine'
-import type { DomainEngineOptions } from '@plumbline/engines/domain/engine'
-import { follow } from '@plumbline/engines/lists/follow'
-import { loadNames, loadRanges, stampOf } from '@plumbline/engines/lists/load'
-import { disposableDomains, loadMailDomainLists } from '@plumbline/engines/lists/mail-domains'
+import type { EmailLists } from '@plumbline/email/engine'
+import type { DomainEngineOptions } from '@plumbline/domain/engine'
+import { follow } from '@plumbline/datasets/follow'
+import { loadNames, loadRanges, stampOf } from '@plumbline/datasets/load'
+import { disposableDomains, loadMailDomainLists } from '@plumbline/datasets/mail-domains'
 import type { Log } from '@plumbline/runtime/log'
 
 /** How often the folder is looked at for a change. */

@@ -1,5 +1,5 @@
 import { hostname } from 'node:os'
-import type { EngineHealth } from '@plumbline/contract/engine'
+import type { EngineHealth } from '@plumbline/ports/engine'
 import { forgetWorker, REPORT_MS, reportWorker, type WorkerKind } from '@plumbline/db/workers'
 import type { WorkerContext } from './context.ts'
 

@@ -1,8 +1,8 @@
-import type { Engine } from '@plumbline/contract/engine'
+import type { Engine } from '@plumbline/ports/engine'
 import type { Check } from '@plumbline/contract/products'
-import { serveBatches } from './batch.ts'
+import { serveBatches } from './batch-worker.ts'
 import type { WorkerContext } from './context.ts'
-import { serveCheck } from './entity.ts'
+import { serveCheck } from './check-worker.ts'
 import { reportHealth, type Reporter } from './report.ts'
 
 /** Serves the checks of the engines, and lists where `lists` is set, and reports how it does until disposed. */

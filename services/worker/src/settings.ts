@@ -1,6 +1,6 @@
 import { mkdir } from 'node:fs/promises'
 import { ACCOUNT_LIMITS, LIST_LIMITS } from '@plumbline/contract/limits'
-import { findListsDir, updatedListsDir as updatedDir } from '@plumbline/engines/lists/place'
+import { findListsDir, updatedListsDir as updatedDir } from '@plumbline/datasets/place'
 import { DEFAULT_SLOTS, type Slots } from '@plumbline/pipeline/pipeline'
 import { engineSettings } from '@plumbline/runtime/engine-settings'
 import { wholeNumber, wholeNumbers } from '@plumbline/runtime/settings'

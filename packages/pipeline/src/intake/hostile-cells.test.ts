@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { pumped, slowdown } from '../../../../test/support/hostile-text.ts'
+import { pumped, slowdown } from '@plumbline/testkit/hostile-text'
 import { readDomain, readEmail, readPhone } from './subject.ts'
 
 const CELL_CHARS = 8_192

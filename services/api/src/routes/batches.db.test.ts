@@ -1,6 +1,11 @@
 import { batchPage, batchView } from '@plumbline/contract/batch-view'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { openStage, type Answered, type Stage, type StageAccount } from '../stage/stage.ts'
+import {
+  openStage,
+  type Answered,
+  type Stage,
+  type StageAccount,
+} from '@plumbline/testkit/api/stage'
 
 let stage: Stage
 let account: StageAccount

@@ -1,5 +1,5 @@
 import { cancelBatch as cancel } from '@plumbline/pipeline/cancel'
-import { admit } from '../admit.ts'
+import { admit } from '../access.ts'
 import type { Context } from '../context.ts'
 import type { Handler } from './handler.ts'
 import { moveBatch } from './move-batch.ts'

@@ -1,5 +1,5 @@
 import { deleteBatch as erase } from '@plumbline/pipeline/erase'
-import { admit, showBalance } from '../admit.ts'
+import { admit, showBalance } from '../access.ts'
 import type { Context } from '../context.ts'
 import { sendEmpty } from '../reply.ts'
 import { batchIdOf } from './batch-id.ts'

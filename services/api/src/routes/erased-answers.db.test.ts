@@ -1,7 +1,12 @@
 import { randomBytes } from 'node:crypto'
 import { batchView } from '@plumbline/contract/batch-view'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { openStage, type Answered, type Stage, type StageAccount } from '../stage/stage.ts'
+import {
+  openStage,
+  type Answered,
+  type Stage,
+  type StageAccount,
+} from '@plumbline/testkit/api/stage'
 
 let stage: Stage
 let account: StageAccount

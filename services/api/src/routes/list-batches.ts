@@ -1,5 +1,5 @@
 import { listBatches as pageOf } from '@plumbline/pipeline/read'
-import { admit, showBalance } from '../admit.ts'
+import { admit, showBalance } from '../access.ts'
 import type { Context } from '../context.ts'
 import { readQuery } from '../query.ts'
 import { jsonReply, sendReply } from '../reply.ts'

@@ -4,9 +4,9 @@ import { RESULTS } from '@plumbline/contract/results'
 import { once as onceEvent } from 'node:events'
 import { request, type IncomingMessage } from 'node:http'
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
-import { outcomeFor } from '../../../../test/support/instant-engines.ts'
-import { PRICES } from '../../../../test/support/prices.ts'
-import { openStage, type Stage, type StageAccount } from '../stage/stage.ts'
+import { outcomeFor } from '@plumbline/testkit/instant-engines'
+import { PRICES } from '@plumbline/testkit/prices'
+import { openStage, type Stage, type StageAccount } from '@plumbline/testkit/api/stage'
 
 const VALUES: Readonly<Record<Check, string>> = {
   email: 'ada@example.com',

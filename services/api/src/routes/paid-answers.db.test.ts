@@ -1,6 +1,6 @@
 import { connect, type Socket } from 'node:net'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
-import { openStage, type Stage, type StageAccount } from '../stage/stage.ts'
+import { openStage, type Stage, type StageAccount } from '@plumbline/testkit/api/stage'
 
 let stage: Stage
 beforeAll(async () => {

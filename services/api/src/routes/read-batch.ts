@@ -1,5 +1,5 @@
 import { getBatch } from '@plumbline/pipeline/read'
-import { admit, showBalance } from '../admit.ts'
+import { admit, showBalance } from '../access.ts'
 import type { Context } from '../context.ts'
 import { jsonReply, sendReply } from '../reply.ts'
 import { batchIdOf } from './batch-id.ts'

@@ -1,7 +1,7 @@
 import { batchView } from '@plumbline/contract/batch-view'
 import { revokeKey } from '@plumbline/db/keys'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { openStage, type Stage, type StageAccount } from '../stage/stage.ts'
+import { openStage, type Stage, type StageAccount } from '@plumbline/testkit/api/stage'
 
 let stage: Stage
 beforeAll(async () => {

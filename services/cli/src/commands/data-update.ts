@@ -1,7 +1,7 @@
 import { resolve } from 'node:path'
 import type { Command } from 'commander'
-import { updatedListsDir } from '@plumbline/engines/lists/place'
-import { fetchBounded, type FetchRequest } from '@plumbline/engines/net/http'
+import { updatedListsDir } from '@plumbline/datasets/place'
+import { fetchBounded, type FetchRequest } from '@plumbline/net/http'
 import { engineSettings } from '@plumbline/runtime/engine-settings'
 import { readSettings } from '@plumbline/runtime/settings'
 import { storeSettings } from '@plumbline/runtime/store-settings'
@@ -42,11 +42,11 @@ async function run(shell: Shell, { json, mirror }: UpdateChoice): Promise<void> 
     shell.tell(`${file}${detail}\n`)
   }
   // The lists take longer to load than other commands take to run.
-  const { updateLists } = await import('@plumbline/engines/lists/update')
-  const { mirrorAt } = await import('@plumbline/engines/lists/sources')
+  const { updateLists } = await import('@plumbline/datasets/update')
+  const { mirrorAt } = await import('@plumbline/datasets/sources')
   const { DATABASE_SOURCES, UPDATED_FILES, updateDatabases } =
-    await import('@plumbline/engines/ip/update-databases')
-  const { updateRdapList } = await import('@plumbline/engines/domain/rdap-update')
+    await import('@plumbline/datasets/update-databases')
+  const { updateRdapList } = await import('@plumbline/datasets/rdap-update')
   const standsAt = mirror === undefined ? (url: string): string => url : mirrorAt(mirror)
   const options = {
     dir,

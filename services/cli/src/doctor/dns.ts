@@ -1,5 +1,5 @@
-import { createResolver } from '@plumbline/engines/net/resolver'
-import { rootFault } from '@plumbline/engines/net/root'
+import { createResolver } from '@plumbline/net/resolver'
+import { rootFault } from '@plumbline/net/root'
 import type { Outside } from '../outside.ts'
 import { attempt, ok, trouble, type Finding } from './finding.ts'
 

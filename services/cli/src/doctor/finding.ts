@@ -1,4 +1,4 @@
-import type { EngineHealth } from '@plumbline/contract/engine'
+import type { EngineHealth } from '@plumbline/ports/engine'
 
 /** One line of the doctor. */
 export interface Finding extends EngineHealth {

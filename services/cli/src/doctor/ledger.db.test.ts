@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { auditLedger } from '@plumbline/metering/audit'
-import { openMeteringContext } from '../../../../test/support/metering.ts'
+import { openMeteringContext } from '@plumbline/testkit/metering'
 import { examineLedger } from './ledger.ts'
 
 test('the doctor tells what the last audit of the ledger found, and how old it is', async () => {

@@ -1,5 +1,5 @@
-import { fakeResolver } from '@plumbline/engines/email/smtp-fixture'
-import { createEgress } from '@plumbline/engines/net/egress'
+import { fakeResolver } from '@plumbline/email/smtp-fixture'
+import { createEgress } from '@plumbline/net/egress'
 import { expect, test } from 'vitest'
 import { examineMail } from './mail.ts'
 import { doctorSettings } from './settings.ts'

@@ -1,5 +1,5 @@
-import type { EngineHealth } from '@plumbline/contract/engine'
-import { runSelfTest, SELF_TEST_TARGETS } from '@plumbline/engines/email/selftest'
+import type { EngineHealth } from '@plumbline/ports/engine'
+import { runSelfTest, SELF_TEST_TARGETS } from '@plumbline/email/selftest'
 import type { Outside } from '../outside.ts'
 import { attempt, trouble, type Finding } from './finding.ts'
 import type { DoctorSettings } from './settings.ts'

@@ -1,5 +1,5 @@
 import { isIP } from 'node:net'
-import { fetchBounded } from '@plumbline/engines/net/http'
+import { fetchBounded } from '@plumbline/net/http'
 import type { Outside } from '../outside.ts'
 import { attempt, ok, trouble, type Finding } from './finding.ts'
 import type { DoctorSettings } from './settings.ts'

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { openDatabase } from '@plumbline/db/database'
 import { reportWorker } from '@plumbline/db/workers'
-import { createTestDatabase } from '../../../../test/support/postgres.ts'
+import { createTestDatabase } from '@plumbline/testkit/postgres'
 import { examineWorkers } from './workers.ts'
 
 test('each worker says what is wrong where it runs, but a paused provider, which is all of theirs', async () => {

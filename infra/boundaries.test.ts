@@ -1,0 +1,76 @@
+import { describe, expect, test } from 'vitest'
+import { boundaryFaults } from './boundaries.ts'
+import { circlesIn, importsOf, readSource, sourceFiles, targetOf } from './import-graph.ts'
+
+const FILES = sourceFiles()
+const IMPORTS = new Map(FILES.map((file) => [file, importsOf(file, readSource(file))] as const))
+
+describe('the sources', () => {
+  test('import only what the table lets them', () => {
+    expect(FILES.flatMap((file) => boundaryFaults(file, IMPORTS.get(file) ?? []))).toEqual([])
+  })
+
+  test('lead to files that exist', () => {
+    const known = new Set(FILES)
+    const lost = FILES.flatMap((file) =>
+      (IMPORTS.get(file) ?? [])
+        .map(({ specifier }) => targetOf(file, specifier))
+        .filter((target) => target !== null && target.endsWith('.ts') && !known.has(target)),
+    )
+    expect(lost).toEqual([])
+  })
+
+  test('import each other in no circle, types counted', () => {
+    const graph = new Map(
+      FILES.map((file) => [
+        file,
+        (IMPORTS.get(file) ?? []).flatMap(({ specifier }) => targetOf(file, specifier) ?? []),
+      ]),
+    )
+    expect(circlesIn(graph)).toEqual([])
+  })
+})
+
+describe('the rules fail', () => {
+  test.each([
+    ['packages/ip/src/x.ts', "import { connect } from 'node:net'"],
+    ['packages/ip/src/x.ts', "import { connect } from 'net'"],
+    ['packages/ip/src/x.ts', "import * as net from 'node:net'"],
+    ['packages/ip/src/x.ts', "const { connect } = await import('node:tls')"],
+    ['packages/ip/src/x.ts', "const name = 'x'; await import(name)"],
+    ['packages/ip/src/x.ts', "import { parseMailbox } from '@plumbline/email/syntax'"],
+    ['packages/ip/src/x.ts', "import { parseMailbox } from '../../email/src/syntax.ts'"],
+    ['packages/ip/src/x.ts', "export { parseMailbox } from '@plumbline/email/syntax'"],
+    ['packages/ip/src/x.ts', "import type { Mailbox } from '@plumbline/email/syntax'"],
+    ['packages/ip/src/x.ts', "type M = import('@plumbline/email/syntax').Mailbox"],
+    ['packages/ip/src/x.ts', "import pg from 'pg'"],
+    ['packages/contract/src/x.ts', "import { z } from '@plumbline/ports/engine'"],
+    ['packages/new/src/x.ts', "import { z } from 'zod'"],
+    ['services/api/src/x.ts', "import { serve } from '@plumbline/worker/serve'"],
+    ['services/api/src/x.ts', "import { serve } from '../../worker/src/serve.ts'"],
+    ['services/api/src/x.ts', "import { openRedis } from '@plumbline/testkit/redis'"],
+    ['packages/ip/src/deep/x.test.ts', "import { a } from '../../../net/src/a.ts'"],
+  ])('on %s with %s', (file, text) => {
+    expect(boundaryFaults(file, importsOf(file, text))).not.toEqual([])
+  })
+
+  test('on a circle, also one of types', () => {
+    const graph = new Map([
+      ['a.ts', ['b.ts']],
+      ['b.ts', ['c.ts']],
+      ['c.ts', ['a.ts', 'd.ts']],
+      ['d.ts', []],
+    ])
+    expect(circlesIn(graph)).toEqual([['a.ts', 'b.ts', 'c.ts']])
+    expect(
+      importsOf('a.ts', "import type { B } from './b.ts'").map((met) => met.specifier),
+    ).toEqual(['./b.ts'])
+  })
+})
+
+describe('what is let through', () => {
+  test('reading an address is no socket', () => {
+    const imports = importsOf('packages/ip/src/x.ts', "import { isIP } from 'node:net'")
+    expect(boundaryFaults('packages/ip/src/x.ts', imports)).toEqual([])
+  })
+})

@@ -1,0 +1,50 @@
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { createLeaseRenewal } from './lease-renewal.ts'
+
+beforeEach(() => {
+  vi.useFakeTimers()
+})
+afterEach(() => {
+  vi.useRealTimers()
+})
+
+const LEASE_MS = 20_000
+const now = (): number => Date.now()
+
+test('a kept lease is renewed four times in its life, until it is let go of', async () => {
+  const renewal = createLeaseRenewal({ leaseMs: LEASE_MS, now, warn: () => undefined })
+  const renew = vi.fn<() => Promise<boolean>>(async () => true)
+  const onLost = vi.fn<() => void>()
+  const drop = renewal.keep({ renew }, onLost)
+  await vi.advanceTimersByTimeAsync(LEASE_MS)
+  expect(renew).toHaveBeenCalledTimes(4)
+  drop()
+  await vi.advanceTimersByTimeAsync(LEASE_MS)
+  expect(renew).toHaveBeenCalledTimes(4)
+  expect(onLost).not.toHaveBeenCalled()
+  expect(vi.getTimerCount()).toBe(0)
+})
+
+test('a lease that another holds is lost, once', async () => {
+  const renewal = createLeaseRenewal({ leaseMs: LEASE_MS, now, warn: () => undefined })
+  const onLost = vi.fn<() => void>()
+  renewal.keep({ renew: async () => false }, onLost)
+  await vi.advanceTimersByTimeAsync(3 * LEASE_MS)
+  expect(onLost).toHaveBeenCalledOnce()
+})
+
+test('a store that is away costs the lease only once its time is over', async () => {
+  const warned: unknown[] = []
+  const renewal = createLeaseRenewal({
+    leaseMs: LEASE_MS,
+    now,
+    warn: (error) => warned.push(error),
+  })
+  const onLost = vi.fn<() => void>()
+  renewal.keep({ renew: () => Promise.reject(new Error('away')) }, onLost)
+  await vi.advanceTimersByTimeAsync(LEASE_MS - 1)
+  expect(onLost).not.toHaveBeenCalled()
+  await vi.advanceTimersByTimeAsync(1)
+  expect(onLost).toHaveBeenCalledOnce()
+  expect(warned).toHaveLength(4)
+})

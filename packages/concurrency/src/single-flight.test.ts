@@ -1,0 +1,43 @@
+import { expect, test } from 'vitest'
+import { createSingleFlight } from './single-flight.ts'
+
+const open = new AbortController().signal
+
+test('callers of the same key share one run, others have their own', async () => {
+  const flight = createSingleFlight<string>()
+  let runs = 0
+  const make = async (): Promise<string> => `run ${++runs}`
+  const answers = await Promise.all([
+    flight('a', open, make),
+    flight('a', open, make),
+    flight('b', open, make),
+  ])
+  expect(answers).toEqual(['run 1', 'run 1', 'run 2'])
+})
+
+test('a run that has ended serves nobody who comes later', async () => {
+  const flight = createSingleFlight<number>()
+  let runs = 0
+  await flight('a', open, async () => ++runs)
+  await expect(flight('a', open, async () => ++runs)).resolves.toBe(2)
+})
+
+test('what came of a run whose caller gave up is made anew for the next', async () => {
+  const flight = createSingleFlight<string>()
+  const first = new AbortController()
+  const { promise, resolve } = Promise.withResolvers<string>()
+  const given = flight('a', first.signal, () => promise)
+  const waiting = flight('a', open, async () => 'anew')
+  first.abort()
+  resolve('cut short')
+  await expect(given).resolves.toBe('cut short')
+  await expect(waiting).resolves.toBe('anew')
+})
+
+test('a fault reaches all who waited for it, and the next begins anew', async () => {
+  const flight = createSingleFlight<string>()
+  const fail = (): Promise<string> => Promise.reject(new Error('broken'))
+  const both = await Promise.allSettled([flight('a', open, fail), flight('a', open, fail)])
+  expect(both.map(({ status }) => status)).toEqual(['rejected', 'rejected'])
+  await expect(flight('a', open, async () => 'well')).resolves.toBe('well')
+})

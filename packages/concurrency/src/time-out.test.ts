@@ -1,0 +1,41 @@
+import { getEventListeners } from 'node:events'
+import { afterEach, expect, test, vi } from 'vitest'
+import { orOnAbort, TimeOutError, withTimeOut } from './time-out.ts'
+
+afterEach(() => {
+  vi.useRealTimers()
+})
+
+test('what comes in time is the value, and no timer is left', async () => {
+  vi.useFakeTimers()
+  await expect(withTimeOut(50, Promise.resolve(7))).resolves.toBe(7)
+  expect(vi.getTimerCount()).toBe(0)
+})
+
+test('what comes too late is a time-out that says how long it waited', async () => {
+  vi.useFakeTimers()
+  const waiting = withTimeOut(50, new Promise(() => undefined))
+  const both = Promise.allSettled([waiting])
+  await vi.advanceTimersByTimeAsync(50)
+  const [{ status, reason }] = (await both) as [PromiseRejectedResult]
+  expect({ status, reason }).toEqual({
+    status: 'rejected',
+    reason: new TimeOutError('no answer in 50 ms'),
+  })
+})
+
+test('a signal that ends, or has ended, gives the fallback and leaves no listener', async () => {
+  const before = new AbortController()
+  const never = new Promise<string>(() => undefined)
+  const waiting = orOnAbort(never, before.signal, null)
+  before.abort()
+  await expect(waiting).resolves.toBeNull()
+  await expect(orOnAbort(never, before.signal, 'late')).resolves.toBe('late')
+  expect(getEventListeners(before.signal, 'abort')).toEqual([])
+})
+
+test('a value that comes first stays, and leaves no listener', async () => {
+  const { signal } = new AbortController()
+  await expect(orOnAbort(Promise.resolve('in time'), signal, null)).resolves.toBe('in time')
+  expect(getEventListeners(signal, 'abort')).toEqual([])
+})

@@ -1,0 +1,39 @@
+/** Nothing came within the time that was given. */
+export class TimeOutError extends Error {
+  override readonly name = 'TimeOutError'
+}
+
+/**
+ * The promise's value; what it stands for goes on where it comes too late.
+ * @throws TimeOutError when nothing has come within `limitMs`
+ */
+export async function withTimeOut<T>(
+  limitMs: number,
+  promise: PromiseLike<T>,
+  message = `no answer in ${limitMs} ms`,
+): Promise<T> {
+  const late = Promise.withResolvers<never>()
+  const timer = setTimeout(() => late.reject(new TimeOutError(message)), limitMs)
+  try {
+    return await Promise.race([promise, late.promise])
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+/** The promise's value, or `fallback` once the signal ends, whichever is first; leaves no listener behind. */
+export async function orOnAbort<T, F>(
+  promise: PromiseLike<T>,
+  signal: AbortSignal,
+  fallback: F,
+): Promise<T | F> {
+  const ended = Promise.withResolvers<F>()
+  const onAbort = (): void => ended.resolve(fallback)
+  signal.addEventListener('abort', onAbort, { once: true })
+  if (signal.aborted) onAbort()
+  try {
+    return await Promise.race([promise, ended.promise])
+  } finally {
+    signal.removeEventListener('abort', onAbort)
+  }
+}

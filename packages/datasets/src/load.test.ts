@@ -1,0 +1,189 @@
+import { mkdtemp, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { parseAddress } from '@plumbline/net/address-bytes'
+import { loadRangesApart } from './load-apart.ts'
+import { loadAsns, loadNames, loadRanges } from './load.ts'
+import { judgeMailDomain, loadMailDomainLists } from './mail-domains.ts'
+
+async function folder(files: Readonly<Record<string, string>>): Promise<string> {
+  const dir = await mkdtemp(join(tmpdir(), 'lists-'))
+  for (const [name, text] of Object.entries(files)) await writeFile(join(dir, name), text)
+  return dir
+}
+
+function address(text: string): Uint8Array {
+  const bytes = parseAddress(text)
+  if (bytes === null) throw new Error(`expected an address, met ${text}`)
+  return bytes
+}
+
+test('a name is found by itself and below a listed parent, and not beside one', async () => {
+  const dir = await folder({ 'free.txt': '# date: 2026-11-01\nMail.Example.\nbücher.example\n' })
+  const list = await loadNames(dir, 'free')
+  expect(list.match('mail.example')).toBe('mail.example')
+  expect(list.match('a.b.mail.example')).toBe('mail.example')
+  expect(list.has('xmail.example')).toBe(false)
+  expect(list.exact('a.mail.example')).toBe(false)
+  expect(list.has('xn--bcher-kva.example')).toBe(true)
+  expect([list.count, list.date]).toEqual([2, '2026-11-01'])
+})
+
+test('a domain that asked not to be probed is found in any spelling of its name', async () => {
+  const dir = await folder({ 'opt-out.txt': 'Bücher.example\nxn--fhren-jua.example\n' })
+  const list = await loadNames(dir, 'opt-out')
+  expect(list.has('xn--bcher-kva.example')).toBe(true)
+  expect(list.has('xn--fhren-jua.example')).toBe(true)
+})
+
+test('a file of the list stands in for the packaged ones, a file of a source is added to them', async () => {
+  const replaced = await loadNames(
+    await folder({ 'disposable.txt': 'throw.example\n' }),
+    'disposable',
+  )
+  expect([replaced.has('throw.example'), replaced.has('mailinator.com')]).toEqual([true, false])
+  const added = await loadNames(
+    await folder({ 'disposable.mine.txt': 'throw.example\n' }),
+    'disposable',
+  )
+  expect([added.has('throw.example'), added.has('mailinator.com')]).toEqual([true, true])
+  expect(added.sourceOf('throw.example')?.name).toBe('mine')
+})
+
+test('a fetched source stands in for the packaged one of its name', async () => {
+  const dir = await folder({ 'disposable.disposable-email-domains-js.txt': 'throw.example\n' })
+  const list = await loadNames(dir, 'disposable')
+  const named = list.sources.filter((source) => source.name === 'disposable-email-domains-js')
+  expect(named).toMatchObject([{ count: 1 }])
+})
+
+test('ranges agree with a plain scan, whatever order and overlap they come in', async () => {
+  let state = 11
+  const random = (below: number): number => {
+    state = (state * 1_103_515_245 + 12_345) % 2_147_483_648
+    return Math.floor((state / 2_147_483_648) * below)
+  }
+  const blocks = Array.from({ length: 400 }, () => {
+    const prefix = 20 + random(13)
+    const base = (random(65_536) >>> (32 - prefix)) << (32 - prefix)
+    return { base, prefix, level: 1 + random(9) }
+  })
+  const text = blocks.map(
+    ({ base, prefix, level }) => `10.0.${base >> 8}.${base & 255}/${prefix}\t${level}`,
+  )
+  const list = await loadRanges(await folder({ 'threat.txt': text.join('\n') }), 'threat')
+  for (let round = 0; round < 5_000; round++) {
+    const value = random(65_536)
+    const held = blocks.filter(
+      ({ base, prefix }) => value >= base && value < base + 2 ** (32 - prefix),
+    )
+    const expected = held.length === 0 ? null : Math.max(...held.map(({ level }) => level))
+    expect(list.level(Uint8Array.from([10, 0, value >> 8, value & 255]))).toBe(expected)
+  }
+})
+
+test('ranges reach the ends of both address spaces', async () => {
+  const dir = await folder({ 'vpn.txt': '0.0.0.0/1\n128.0.0.0/1\n::/1\n8000::/1\n' })
+  const list = await loadRanges(dir, 'vpn')
+  for (const text of [
+    '0.0.0.0',
+    '255.255.255.255',
+    '::',
+    'ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff',
+  ]) {
+    expect(list.has(address(text))).toBe(true)
+  }
+})
+
+test('a list read in a thread of its own is the list read here', async () => {
+  const dir = await folder({ 'tor.txt': '1.2.3.4\n2001:db8::/32\n', 'vpn.txt': '' })
+  const [tor, vpn] = await loadRangesApart(dir, ['tor', 'vpn'])
+  expect(tor?.matches(address('2001:db8::5'))).toMatchObject([
+    { source: { name: 'own', count: 2 } },
+  ])
+  expect(vpn?.count).toBe(0)
+})
+
+test('a line that is no block is named with its file and number', async () => {
+  const dir = await folder({ 'vpn.txt': '# a comment\n1.2.3.0/24\n1.2.3.4/40\n' })
+  await expect(loadRanges(dir, 'vpn')).rejects.toThrow(/vpn\.txt line 3.*1\.2\.3\.4\/40/)
+  await expect(loadRangesApart(dir, ['vpn'])).rejects.toThrow(/vpn\.txt line 3/)
+})
+
+test('networks are read with their remarks', async () => {
+  const list = await loadAsns(
+    await folder({ 'threat-asn.txt': 'AS64500 Example\n64501\n' }),
+    'threat-asn',
+  )
+  expect([list.match(64_500)?.name, list.match(64_501)?.name, list.match(1)]).toEqual([
+    'own',
+    'own',
+    null,
+  ])
+})
+
+test('well-known throwaway services are disposable, at any host below', async () => {
+  const lists = await loadMailDomainLists(null)
+  const names = [
+    'mailinator.com',
+    'guerrillamail.com',
+    '10minutemail.com',
+    'yopmail.com',
+    'temp-mail.org',
+    'trashmail.com',
+    'maildrop.cc',
+    'sharklasers.com',
+    'getnada.com',
+    'x.mailinator.com',
+  ]
+  for (const name of names)
+    expect([name, judgeMailDomain(lists, name).disposable]).toEqual([name, true])
+})
+
+test('free providers are free and never disposable, relays are neither', async () => {
+  const lists = await loadMailDomainLists(null)
+  for (const name of [
+    'gmail.com',
+    'outlook.com',
+    'proton.me',
+    'gmx.de',
+    'dr.com',
+    'hushmail.com',
+  ]) {
+    expect([name, judgeMailDomain(lists, name)]).toMatchObject([
+      name,
+      { disposable: false, freeProvider: true },
+    ])
+  }
+  for (const name of ['duck.com', 'mozmail.com', 'privaterelay.appleid.com', 'simplelogin.com']) {
+    expect([name, judgeMailDomain(lists, name)]).toMatchObject([
+      name,
+      { disposable: false, freeProvider: false, privacyRelay: true },
+    ])
+  }
+  expect(judgeMailDomain(lists, 'iana.org')).toMatchObject({
+    disposable: false,
+    freeProvider: false,
+  })
+})
+
+test("a name of documentation is nobody's mail service", async () => {
+  const lists = await loadMailDomainLists(null)
+  for (const name of ['example.com', 'example.net', 'example.org']) {
+    expect([name, judgeMailDomain(lists, name)]).toMatchObject([
+      name,
+      { disposable: false, freeProvider: false },
+    ])
+  }
+})
+
+test('a public suffix below which strangers register is no mail service', async () => {
+  const lists = await loadMailDomainLists(null)
+  for (const name of ['ddns.net', 'someone.ddns.net', 'za.com', 'firm.za.com', 'pp.ua', 'web.id']) {
+    expect([name, judgeMailDomain(lists, name)]).toMatchObject([
+      name,
+      { disposable: false, freeProvider: false },
+    ])
+  }
+})

@@ -1,0 +1,68 @@
+import { mkdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { SHRINK_MIN, type SourceUpdate, type UpdateOptions } from './update.ts'
+import { writeWhole } from './write-whole.ts'
+import { RDAP_LIST_FILE, RDAP_LIST_MAX_BYTES, parseRdapList } from './rdap-list.ts'
+
+/** What an update of the list of RDAP servers needs. */
+export interface RdapUpdateOptions extends Pick<UpdateOptions, 'dir' | 'fetch' | 'log' | 'signal'> {
+  readonly url: string
+}
+
+/** Fewer zones are a fault of the source: half of what IANA's list had in September 2026. */
+const LEAST_OF_IANA = 600
+const TIMEOUT_MS = 30_000
+const REDIRECTS_MAX = 3
+
+/**
+ * Fetches the list of RDAP servers into the folder of lists.
+ *
+ * It is checked for size, form and age, written beside its place, flushed and renamed; a list that
+ * cannot be fetched or believed leaves the file as it was.
+ */
+export async function updateRdapList(options: RdapUpdateOptions): Promise<SourceUpdate> {
+  await mkdir(options.dir, { recursive: true })
+  const update = await updateOne(options)
+  const fields = { file: update.file, status: update.status, count: update.count }
+  const bad = update.status === 'failed' || update.status === 'refused'
+  if (bad) options.log.warn(fields, update.detail)
+  else options.log.info(fields, update.detail)
+  return update
+}
+
+async function updateOne({ dir, fetch, url, signal }: RdapUpdateOptions): Promise<SourceUpdate> {
+  const before = await readFile(join(dir, RDAP_LIST_FILE), 'utf8').catch(() => '')
+  const old = parseRdapList(before)
+  const done = (
+    status: SourceUpdate['status'],
+    detail: string,
+    count = old?.zones.size ?? 0,
+  ): SourceUpdate => ({ file: RDAP_LIST_FILE, status, count, detail })
+  const answer = await fetch({
+    url,
+    maxBytes: RDAP_LIST_MAX_BYTES,
+    maxRedirects: REDIRECTS_MAX,
+    timeoutMs: TIMEOUT_MS,
+    signal,
+  })
+  if (answer.kind === 'failed') return done('failed', `${url}: ${answer.reason} ${answer.detail}`)
+  if (answer.status !== 200) {
+    return done('failed', `${url}: status ${answer.status}, expected 200`)
+  }
+  const text = new TextDecoder().decode(answer.body)
+  const list = parseRdapList(text)
+  if (list === null) return done('refused', 'expected a list of RDAP servers (RFC 9224)')
+  // An operator's own list may be as short as it likes.
+  const floor = new URL(url).hostname === 'data.iana.org' ? LEAST_OF_IANA : 1
+  const least = Math.max(floor, (old?.zones.size ?? 0) * SHRINK_MIN)
+  if (list.zones.size < least) {
+    return done('refused', `expected at least ${least} zones, met ${list.zones.size}`)
+  }
+  if ((list.publication ?? '') < (old?.publication ?? '')) {
+    return done('refused', `published ${list.publication}, before ${old?.publication}`)
+  }
+  if (text === before) return done('unchanged', 'the same list as before')
+  await writeWhole(dir, RDAP_LIST_FILE, text)
+  const published = list.publication ?? 'an unknown day'
+  return done('updated', `${list.zones.size} zones, published ${published}`, list.zones.size)
+}

@@ -1,0 +1,204 @@
+import { createHash } from 'node:crypto'
+import { mkdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { gunzip } from 'node:zlib'
+import { type ListVersion, readVersions, writeVersions } from './versions.ts'
+import { SHRINK_MIN, type SourceUpdate, type UpdateOptions } from './update.ts'
+import { writeWhole } from './write-whole.ts'
+import { parseAddress } from '@plumbline/net/address-bytes'
+import { type IpDatabase, readIpDatabase } from './ip-databases.ts'
+import type { IpRecord } from './ip-record.ts'
+
+/** A public source of a database that is published anew each month. */
+export interface DatabaseSource {
+  /** Name of the file in the folder of lists. */
+  readonly file: string
+  /** Where the file of a month is, gzipped; `month` as `2026-11`. */
+  readonly urlOf: (month: string) => string
+  /** What a record must tell for the file to be the one that is meant. */
+  readonly tells: 'countryCode' | 'asn'
+  /** A smaller file is a fault of the source. */
+  readonly leastBytes: number
+  /** Bytes as they come, and unpacked. */
+  readonly maxGzipBytes: number
+  readonly maxBytes: number
+}
+
+const MIB = 1024 * 1024
+const DB_IP = 'https://download.db-ip.com/free'
+
+/** Files that `updateDatabases` writes into the folder of lists, and that IP lookups read there. */
+export const UPDATED_FILES = { city: 'dbip-city-lite.mmdb', asn: 'dbip-asn-lite.mmdb' } as const
+
+/**
+ * DB-IP's own monthly files, both families in each, CC BY 4.0 (db-ip.com/db/lite.php, November 2026). Not the npm
+ * packages that come with the product: their makers stopped publishing there in June 2026.
+ */
+export const DATABASE_SOURCES: readonly DatabaseSource[] = [
+  {
+    file: UPDATED_FILES.city,
+    urlOf: (month) => `${DB_IP}/dbip-city-lite-${month}.mmdb.gz`,
+    tells: 'countryCode',
+    leastBytes: 40 * MIB,
+    maxGzipBytes: 256 * MIB,
+    maxBytes: 512 * MIB,
+  },
+  {
+    file: UPDATED_FILES.asn,
+    urlOf: (month) => `${DB_IP}/dbip-asn-lite-${month}.mmdb.gz`,
+    tells: 'asn',
+    leastBytes: 3 * MIB,
+    maxGzipBytes: 64 * MIB,
+    maxBytes: 128 * MIB,
+  },
+]
+
+/** Time for one file: 100 MB over a slow line. */
+const TIMEOUT_MS = 20 * 60_000
+const REDIRECTS_MAX = 3
+/** Public resolvers, which every such database knows; all but one must be told of. */
+const KNOWN = ['1.1.1.1', '8.8.8.8', '9.9.9.9', '208.67.222.222', '2001:4860:4860::8888'] as const
+
+const unzip = promisify(gunzip)
+
+/**
+ * Fetches the databases of this month, or of the month before where this one's is not out yet.
+ *
+ * A file is checked for size, opened as a MaxMind DB (every node of its tree), asked about well-known addresses, and
+ * only then renamed into its place. What cannot be fetched or believed leaves the file as it was.
+ */
+export async function updateDatabases(
+  options: Omit<UpdateOptions, 'sources'> & { readonly sources?: readonly DatabaseSource[] },
+): Promise<readonly SourceUpdate[]> {
+  await mkdir(options.dir, { recursive: true })
+  const updates: SourceUpdate[] = []
+  for (const source of options.sources ?? DATABASE_SOURCES) {
+    const update = await updateOne(options, source)
+    updates.push(update)
+    const { detail, ...fields } = update
+    if (update.status === 'failed' || update.status === 'refused') options.log.warn(fields, detail)
+    else options.log.info(fields, detail)
+  }
+  return updates
+}
+
+async function updateOne(
+  options: Omit<UpdateOptions, 'sources'>,
+  source: DatabaseSource,
+): Promise<SourceUpdate> {
+  const versions = await readVersions(options.dir)
+  const before = await soundVersion(join(options.dir, source.file), versions[source.file])
+  const done = (
+    status: SourceUpdate['status'],
+    detail: string,
+    count = before?.count ?? 0,
+  ): SourceUpdate => ({ file: source.file, status, count, detail })
+  const now = (options.now ?? (() => new Date()))()
+  for (const month of monthsOf(now)) {
+    const url = source.urlOf(month)
+    // A month's file does not change.
+    if (before?.source.includes(url) === true) return done('unchanged', `the file of ${month}`)
+    const fetched = await fetchFile(options, source, url)
+    if (fetched === 'not out yet') continue
+    if (!Buffer.isBuffer(fetched)) return done(fetched.status, fetched.fault)
+    const judged = await judge(source, fetched, before)
+    if (typeof judged === 'string') return done('refused', judged)
+    await writeWhole(options.dir, source.file, fetched)
+    const version: ListVersion = {
+      source: [url],
+      date: judged.date ?? month,
+      fetchedAt: now.toISOString(),
+      count: judged.networkCount,
+      sha256: sha256Of(fetched),
+      sizeBytes: fetched.length,
+    }
+    await writeVersions(options.dir, { ...versions, [source.file]: version })
+    return done('updated', `${judged.networkCount} networks, of ${version.date}`, version.count)
+  }
+  return done('failed', `neither this month's file nor the one before is at ${DB_IP}`)
+}
+
+/** The version of a file, unless the file is no longer what was fetched. */
+async function soundVersion(
+  path: string,
+  version: ListVersion | undefined,
+): Promise<ListVersion | undefined> {
+  if (version === undefined) return undefined
+  return sha256Of(await readFile(path)) === version.sha256 ? version : undefined
+}
+
+function sha256Of(bytes: Buffer): string {
+  return createHash('sha256').update(bytes).digest('hex')
+}
+
+/** This month and the one before, by UTC. */
+function monthsOf(now: Date): readonly string[] {
+  return [0, 1].map((back) =>
+    new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() - back, 1)).toISOString().slice(0, 7),
+  )
+}
+
+type Fetched =
+  | Buffer
+  | 'not out yet'
+  | { readonly status: 'failed' | 'refused'; readonly fault: string }
+
+async function fetchFile(
+  options: Omit<UpdateOptions, 'sources'>,
+  source: DatabaseSource,
+  url: string,
+): Promise<Fetched> {
+  const answer = await options.fetch({
+    url,
+    maxBytes: source.maxGzipBytes,
+    maxRedirects: REDIRECTS_MAX,
+    timeoutMs: TIMEOUT_MS,
+    signal: options.signal,
+  })
+  if (answer.kind === 'failed') {
+    return { status: 'failed', fault: `${url}: ${answer.reason} ${answer.detail}` }
+  }
+  if (answer.status === 404) return 'not out yet'
+  if (answer.status !== 200) {
+    return { status: 'failed', fault: `${url}: status ${answer.status}, expected 200` }
+  }
+  if (answer.cut) {
+    return { status: 'refused', fault: `${url}: over ${source.maxGzipBytes} bytes` }
+  }
+  try {
+    return await unzip(answer.body, { maxOutputLength: source.maxBytes })
+  } catch (error) {
+    const fault = `${url}: not gzip of at most ${source.maxBytes} bytes: ${messageOf(error)}`
+    return { status: 'refused', fault }
+  }
+}
+
+/** The database, or why it is not believed. */
+async function judge(
+  source: DatabaseSource,
+  bytes: Buffer,
+  before: ListVersion | undefined,
+): Promise<IpDatabase | string> {
+  const least = Math.max(source.leastBytes, (before?.sizeBytes ?? 0) * SHRINK_MIN)
+  if (bytes.length < least) return `expected at least ${least} bytes, met ${bytes.length}`
+  const database = await readIpDatabase(source.file, bytes).catch(messageOf)
+  if (typeof database === 'string') return database
+  const told = KNOWN.filter((text) => recordOf(database, text)?.[source.tells] != null)
+  if (told.length < KNOWN.length - 1) {
+    return `expected ${source.tells} of ${KNOWN.join(', ')}, met it of ${told.length} of them`
+  }
+  if (before !== undefined && (database.date ?? '') < before.date.slice(0, 10)) {
+    return `of ${database.date}, before ${before.date}`
+  }
+  return database
+}
+
+function recordOf(database: IpDatabase, text: string): IpRecord | null {
+  const address = parseAddress(text)
+  return address === null ? null : database.find(address)
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}

@@ -1,0 +1,226 @@
+import { createHash } from 'node:crypto'
+import { mkdir } from 'node:fs/promises'
+import { parseBlock, type AddressBytes } from '@plumbline/net/address-bytes'
+import type { FetchRequest, HttpAnswer } from '@plumbline/net/http'
+import { readFormat } from './formats.ts'
+import { ASN_LISTS, RANGE_LISTS } from './source.ts'
+import { PUBLIC_SOURCES, type PublicSource } from './sources.ts'
+import { type ListVersion, readVersions, writeVersions } from './versions.ts'
+import { writeWhole } from './write-whole.ts'
+
+/** What an update needs. */
+export interface UpdateOptions {
+  /** Folder of lists; made where it is missing. */
+  readonly dir: string
+  readonly sources?: readonly PublicSource[]
+  readonly fetch: (request: Omit<FetchRequest, 'egress' | 'resolver'>) => Promise<HttpAnswer>
+  readonly log: {
+    info(fields: object, message: string): void
+    warn(fields: object, message: string): void
+  }
+  readonly signal: AbortSignal
+  readonly now?: () => Date
+}
+
+/** What came of one source. `refused`: it came, and does not look like the list it should be. */
+export interface SourceUpdate {
+  readonly file: string
+  readonly status: 'updated' | 'unchanged' | 'refused' | 'failed'
+  readonly count: number
+  readonly detail: string
+}
+
+const TIMEOUT_MS = 60_000
+const REDIRECTS_MAX = 3
+/** Share of a list that may be unreadable before all of it is refused. */
+const BAD_SHARE_MAX = 0.01
+/** Share of what was there before (entries, zones, bytes) that an update must keep: what lost more is broken, not shorter. */
+export const SHRINK_MIN = 0.5
+/** Widest blocks that are believed: a list with 0.0.0.0/0 would flag everybody. */
+const WIDEST_BITS = { 4: 8, 16: 19 } as const
+
+/**
+ * Fetches all public sources into list files.
+ *
+ * Each is checked for size and shape, written beside its place, flushed and renamed, so that a reader sees the old file
+ * or the new one. A source that fails leaves its file as it was. Versions go into `versions.json`.
+ */
+export async function updateLists(options: UpdateOptions): Promise<readonly SourceUpdate[]> {
+  await mkdir(options.dir, { recursive: true })
+  const versions = new Map(Object.entries(await readVersions(options.dir)))
+  const updates: SourceUpdate[] = []
+  for (const source of options.sources ?? PUBLIC_SOURCES) {
+    const file = `${source.list}.${source.name}.txt`
+    const update = await updateOne(options, source, file, versions)
+    updates.push(update)
+    const fields = { file, status: update.status, count: update.count }
+    if (update.status === 'failed' || update.status === 'refused')
+      options.log.warn(fields, update.detail)
+    else options.log.info(fields, update.detail)
+  }
+  await writeVersions(options.dir, Object.fromEntries(versions))
+  return updates
+}
+
+async function updateOne(
+  options: UpdateOptions,
+  source: PublicSource,
+  file: string,
+  versions: Map<string, ListVersion>,
+): Promise<SourceUpdate> {
+  const before = versions.get(file)
+  const done = (
+    status: SourceUpdate['status'],
+    detail: string,
+    count = before?.count ?? 0,
+  ): SourceUpdate => ({
+    file,
+    status,
+    count,
+    detail,
+  })
+  const fetched = await fetchAll(options, source)
+  if ('fault' in fetched) return done('failed', fetched.fault)
+  let entries: readonly string[]
+  try {
+    entries = fetched.texts.flatMap((text) => readFormat(source.format, text))
+  } catch (error) {
+    return done('refused', `not in the form ${source.format}: ${messageOf(error)}`)
+  }
+  const sound = entries.flatMap((entry) => soundEntry(source, entry))
+  const good = [...new Set(sound)].toSorted()
+  const badShare = entries.length === 0 ? 0 : 1 - sound.length / entries.length
+  const fault = shapeFault(source, badShare, good.length, before)
+  if (fault !== null) return done('refused', fault)
+  const body = `${good.join('\n')}\n`
+  const sha256 = createHash('sha256').update(body).digest('hex')
+  const now = (options.now ?? (() => new Date()))()
+  const date = fetched.date ?? now.toISOString().slice(0, 10)
+  const version = {
+    source: source.urls,
+    date,
+    fetchedAt: now.toISOString(),
+    count: good.length,
+    sha256,
+  }
+  if (before?.sha256 === sha256) {
+    versions.set(file, { ...version, date: before.date })
+    return done('unchanged', 'the same entries as before')
+  }
+  await writeWhole(options.dir, file, `${headerOf(source, date)}${body}`)
+  versions.set(file, version)
+  return done('updated', `${good.length} entries`, good.length)
+}
+
+async function fetchAll(
+  options: UpdateOptions,
+  source: PublicSource,
+): Promise<
+  { readonly texts: readonly string[]; readonly date: string | null } | { readonly fault: string }
+> {
+  const texts: string[] = []
+  let date: string | null = null
+  for (const address of source.urls) {
+    const fetched =
+      source.link === undefined
+        ? await fetchText(options, source, address)
+        : await fetchLinked(options, source, address, source.link)
+    if ('fault' in fetched) return fetched
+    texts.push(fetched.text)
+    date ??= fetched.date
+  }
+  return { texts, date }
+}
+
+type Text = { readonly text: string; readonly date: string | null } | { readonly fault: string }
+
+async function fetchText(options: UpdateOptions, source: PublicSource, url: string): Promise<Text> {
+  const answer = await options.fetch({
+    url,
+    maxBytes: source.maxBytes,
+    maxRedirects: REDIRECTS_MAX,
+    timeoutMs: TIMEOUT_MS,
+    signal: options.signal,
+  })
+  if (answer.kind === 'failed') return { fault: `${url}: ${answer.reason} ${answer.detail}` }
+  if (answer.status !== 200) return { fault: `${url}: status ${answer.status}, expected 200` }
+  const text = new TextDecoder().decode(answer.body)
+  return { text, date: dayOf(answer.headers['last-modified']) }
+}
+
+/** Fetches what a page links to: for a publisher that gives each edition an address of its own. */
+async function fetchLinked(
+  options: UpdateOptions,
+  source: PublicSource,
+  page: string,
+  pattern: RegExp,
+): Promise<Text> {
+  const fetched = await fetchText(options, source, page)
+  if ('fault' in fetched) return fetched
+  const [link] = pattern.exec(fetched.text) ?? []
+  if (link === undefined) return { fault: `${page}: expected a link ${pattern.source}` }
+  return await fetchText(options, source, link)
+}
+
+/** The entry as it is written, or nothing where it is none. */
+function soundEntry({ list }: PublicSource, entry: string): readonly string[] {
+  if (isOneOf(RANGE_LISTS, list)) {
+    const [text = ''] = entry.split('\t')
+    const block = parseBlock(text)
+    return block !== null && narrowEnough(block) ? [entry] : []
+  }
+  if (isOneOf(ASN_LISTS, list)) return /^AS\d{1,10}$/.test(entry) ? [entry] : []
+  return /^[a-z0-9_-]+(\.[a-z0-9_-]+)+\.?$/i.test(entry)
+    ? [entry.toLowerCase().replace(/\.$/, '')]
+    : []
+}
+
+function narrowEnough({ first, last }: { first: AddressBytes; last: AddressBytes }): boolean {
+  let fixedBits = 0
+  for (let index = 0; index < first.length; index++) {
+    const differing = (first[index] ?? 0) ^ (last[index] ?? 0)
+    fixedBits += Math.clz32(differing) - 24
+    if (differing !== 0) break
+  }
+  return fixedBits >= (first.length === 4 ? WIDEST_BITS[4] : WIDEST_BITS[16])
+}
+
+function shapeFault(
+  source: PublicSource,
+  badShare: number,
+  goodCount: number,
+  before: ListVersion | undefined,
+): string | null {
+  if (badShare > BAD_SHARE_MAX) {
+    return `expected entries of ${source.list}, met ${(badShare * 100).toFixed(1)} % others`
+  }
+  if (goodCount < source.leastEntries) {
+    return `expected at least ${source.leastEntries} entries, met ${goodCount}`
+  }
+  if (before !== undefined && goodCount < before.count * SHRINK_MIN) {
+    return `expected about ${before.count} entries, met ${goodCount}`
+  }
+  return null
+}
+
+function headerOf(source: PublicSource, date: string): string {
+  const lines = [
+    `# source: ${source.urls.join(' ')}`,
+    `# licence: ${source.licence}`,
+    `# date: ${date}`,
+  ]
+  return `${lines.join('\n')}\n`
+}
+
+function dayOf(header: string | undefined): string | null {
+  const time = header === undefined ? Number.NaN : Date.parse(header)
+  return Number.isNaN(time) ? null : new Date(time).toISOString().slice(0, 10)
+}
+
+function isOneOf<T extends string>(names: readonly T[], name: string): name is T {
+  return names.some((known) => known === name)
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}

@@ -1,0 +1,136 @@
+import type { DnsRecord, DnsReply } from '@plumbline/net/dns-message'
+import { resolveAddresses } from '@plumbline/net/addresses'
+import type { Resolver } from '@plumbline/net/resolver'
+
+/** How one name server of a zone answered for its SOA. */
+export interface NameServerCheck {
+  readonly server: string
+  /** `lame`: it answers and does not know the zone. */
+  readonly verdict: 'authoritative' | 'lame' | 'silent' | 'no_address' | 'forbidden'
+}
+
+/** How a zone is delegated. */
+export interface Delegation {
+  /**
+   * `ok`: every server that was asked knows the zone. `partly_lame`: some do. `broken`: it is delegated
+   * and none does. `absent`: not delegated. `unknown`: the DNS did not tell.
+   */
+  readonly state: 'ok' | 'partly_lame' | 'broken' | 'absent' | 'unknown'
+  readonly nameServers: readonly string[]
+  readonly checks: readonly NameServerCheck[]
+}
+
+/** What a look at the delegation needs. */
+export interface DelegationOptions {
+  readonly resolver: Resolver
+  readonly signal: AbortSignal
+  /** Port of name servers; 53 but for tests. */
+  readonly port: number
+}
+
+/** Servers that are asked of one zone. RFC 2182 section 5 advises three, seldom more than seven. */
+const MAX_SERVERS = 4
+const ASK_TIMEOUT_MS = 2_500
+
+/**
+ * Finds the name servers of a zone and asks each for its SOA. Where the resolver cannot say who they
+ * are, a server of the zone above is asked: so a broken delegation is told from none.
+ */
+export async function checkDelegation(
+  zone: string,
+  options: DelegationOptions,
+): Promise<Delegation> {
+  const { resolver, signal } = options
+  const answer = await resolver.resolve(zone, 'NS', { signal })
+  if (answer.kind === 'nxdomain' || answer.kind === 'nodata') return nobody('absent')
+  const names = answer.kind === 'records' ? answer.records : await namesFromAbove(zone, options)
+  if (names === null) return nobody('unknown')
+  if (names.length === 0) return nobody('absent')
+  const nameServers = [...new Set(names)].toSorted()
+  const asked = nameServers.slice(0, MAX_SERVERS)
+  const checks = await Promise.all(asked.map((server) => checkServer(zone, server, options)))
+  return { state: stateOf(checks, answer.kind === 'records'), nameServers, checks }
+}
+
+function stateOf(checks: readonly NameServerCheck[], resolves: boolean): Delegation['state'] {
+  const good = checks.filter((check) => check.verdict === 'authoritative').length
+  if (good === checks.length) return 'ok'
+  if (good > 0) return 'partly_lame'
+  // Silence alone may be ours: a network that lets no questions out but those to its own resolver.
+  const answered = checks.some(
+    (check) => check.verdict === 'lame' || check.verdict === 'no_address',
+  )
+  return resolves && !answered ? 'unknown' : 'broken'
+}
+
+async function checkServer(
+  zone: string,
+  server: string,
+  options: DelegationOptions,
+): Promise<NameServerCheck> {
+  const { resolver, signal, port } = options
+  const found = await resolveAddresses(resolver, server, { signal })
+  if (found.kind === 'failed') return { server, verdict: 'silent' }
+  if (found.kind !== 'addresses') return { server, verdict: 'no_address' }
+  let verdict: NameServerCheck['verdict'] = 'silent'
+  // One address of each family: a server counts as good when it answers on either.
+  for (const address of firstOfEach(found.addresses)) {
+    const limits = { signal, timeoutMs: ASK_TIMEOUT_MS }
+    const answer = await resolver.ask({ address, port }, zone, 'SOA', limits)
+    if (answer.kind === 'failed') {
+      if (answer.reason === 'forbidden') verdict = 'forbidden'
+    } else if (knowsZone(answer.reply, zone)) {
+      return { server, verdict: 'authoritative' }
+    } else {
+      verdict = 'lame'
+    }
+  }
+  return { server, verdict }
+}
+
+function knowsZone(reply: DnsReply, zone: string): boolean {
+  return reply.code === 0 && reply.authoritative && reply.answers.some(isSoaOf(zone))
+}
+
+function isSoaOf(zone: string): (record: DnsRecord) => boolean {
+  return (record) => record.type === 'SOA' && record.name === zone
+}
+
+function firstOfEach(addresses: readonly string[]): string[] {
+  const v4 = addresses.find((address) => !address.includes(':'))
+  const v6 = addresses.find((address) => address.includes(':'))
+  return [v4, v6].filter((address) => address !== undefined)
+}
+
+/** Names in the referral of the zone above; empty where it denies the zone, null where it is silent. */
+async function namesFromAbove(
+  zone: string,
+  options: DelegationOptions,
+): Promise<readonly string[] | null> {
+  const { resolver, signal, port } = options
+  const parent = zone.slice(zone.indexOf('.') + 1)
+  const servers = await resolver.resolve(parent, 'NS', { signal })
+  if (servers.kind !== 'records') return null
+  for (const server of servers.records.slice(0, 2)) {
+    const found = await resolveAddresses(resolver, server, { signal })
+    const address = found.kind === 'addresses' ? found.addresses[0] : undefined
+    if (address === undefined) continue
+    const answer = await resolver.ask({ address, port }, zone, 'NS', {
+      signal,
+      timeoutMs: ASK_TIMEOUT_MS,
+    })
+    if (answer.kind === 'failed') continue
+    const { code, authoritative, answers, authorities } = answer.reply
+    if (code === 3) return []
+    const names = [...authorities, ...answers].flatMap((record) =>
+      record.type === 'NS' && record.name === zone ? [record.data] : [],
+    )
+    if (names.length > 0) return names
+    if (code === 0 && authoritative) return []
+  }
+  return null
+}
+
+function nobody(state: 'absent' | 'unknown'): Delegation {
+  return { state, nameServers: [], checks: [] }
+}

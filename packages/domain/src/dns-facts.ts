@@ -1,0 +1,103 @@
+import { randomBytes } from 'node:crypto'
+import type { MxRecord } from '@plumbline/net/dns-message'
+import type { DnsAnswer, Resolver } from '@plumbline/net/resolver'
+import { checkDelegation } from './delegation.ts'
+import type { Delegation } from './delegation.ts'
+import type { DomainName } from './name.ts'
+
+/** What the DNS says of a name; null where it did not answer. */
+export interface DnsFacts {
+  readonly addresses: readonly string[]
+  /** Last name of a CNAME chain. */
+  readonly cname: string | null
+  readonly mx: readonly MxRecord[]
+  /** The name says that it takes no mail (RFC 7505). */
+  readonly nullMx: boolean
+  readonly mxFound: boolean | null
+  /** An A, AAAA or MX record resolves. */
+  readonly resolves: boolean | null
+  /** The name's records are there and fail DNSSEC validation. */
+  readonly bogus: boolean
+  /** A label nobody made resolves too. */
+  readonly wildcard: boolean | null
+  /** Our own resolver could not vouch for the root: what it denied, or failed at, is unknown. */
+  readonly unavailable: boolean
+  /** Of the registrable name. */
+  readonly delegation: Delegation
+}
+
+/** What the questions need. */
+export interface DnsFactsOptions {
+  readonly resolver: Resolver
+  readonly signal: AbortSignal
+  readonly nameServerPort: number
+}
+
+/** Asks all that the verdicts need, side by side. */
+export async function lookUpDns(name: DomainName, options: DnsFactsOptions): Promise<DnsFacts> {
+  const { resolver, signal } = options
+  const [a, aaaa, mx, delegation, wildcard] = await Promise.all([
+    resolver.resolve(name.ascii, 'A', { signal }),
+    resolver.resolve(name.ascii, 'AAAA', { signal }),
+    resolver.resolve(name.ascii, 'MX', { signal }),
+    checkDelegation(name.registrable, { resolver, signal, port: options.nameServerPort }),
+    hasWildcard(name.ascii, resolver, signal),
+  ])
+  const exchanges = mx.kind === 'records' ? mx.records : []
+  const usable = exchanges.filter((record) => record.exchange !== '.')
+  const addresses = [a, aaaa].flatMap((answer) => (answer.kind === 'records' ? answer.records : []))
+  const answers = [a, aaaa, mx]
+  return {
+    addresses,
+    cname: cnameOf(a) ?? cnameOf(aaaa),
+    mx: usable.toSorted((one, other) => one.preference - other.preference),
+    nullMx: exchanges.length > 0 && usable.length === 0,
+    mxFound: mx.kind === 'failed' ? null : usable.length > 0,
+    resolves: resolvesOf(answers, addresses.length + usable.length, delegation),
+    bogus: await isBogus(name.ascii, answers, resolver, signal),
+    wildcard,
+    unavailable: answers.some((each) => each.kind === 'failed' && each.reason === 'unvouched'),
+    delegation,
+  }
+}
+
+// A server failure is the zone's own fault and an answer to the question whether it is healthy;
+// silence of our resolver is not.
+function resolvesOf(
+  answers: readonly DnsAnswer[],
+  count: number,
+  delegation: Delegation,
+): boolean | null {
+  if (count > 0) return true
+  // The zone above names servers of which none answers: the silence is not ours.
+  if (delegation.state === 'broken') return false
+  const failures = answers.flatMap((answer) => (answer.kind === 'failed' ? [answer.reason] : []))
+  return failures.every((reason) => reason === 'servfail' || reason === 'loop') ? false : null
+}
+
+async function isBogus(
+  name: string,
+  answers: readonly DnsAnswer[],
+  resolver: Resolver,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const failing = answers.some((answer) => answer.kind === 'failed' && answer.reason === 'servfail')
+  if (!failing) return false
+  const unchecked = await resolver.resolve(name, 'A', { signal, checkingDisabled: true })
+  return unchecked.kind !== 'failed'
+}
+
+async function hasWildcard(
+  name: string,
+  resolver: Resolver,
+  signal: AbortSignal,
+): Promise<boolean | null> {
+  const label = `x${randomBytes(8).toString('hex')}`
+  const answer = await resolver.resolve(`${label}.${name}`, 'A', { signal })
+  if (answer.kind === 'failed') return null
+  return answer.kind === 'records'
+}
+
+function cnameOf(answer: DnsAnswer): string | null {
+  return answer.kind === 'failed' ? null : (answer.cname ?? null)
+}

@@ -1,0 +1,183 @@
+import { connect } from 'node:net'
+import { createSocket } from 'node:dgram'
+import { expect, test } from 'vitest'
+import { testEngine } from '@plumbline/email/engine-fixture'
+import { formatAddress, parseAddress } from '@plumbline/net/address'
+import type { Reply } from '@plumbline/net/dns-fixture'
+import { createEgress } from '@plumbline/net/egress'
+import type { Connectors, Egress, Target } from '@plumbline/net/egress'
+import { createResolver } from '@plumbline/net/resolver'
+import { SPECIAL_BLOCKS } from '@plumbline/net/special-addresses'
+import { SILENT, ask, startWorld } from './engine-fixture.ts'
+
+/** An ordinary address in the place of the special ones: every path must lead there. */
+const CONTROL = '9.9.9.9'
+const OWN = '127.0.0.1'
+const PORTS = { smtp: 25, page: 80, redirect: 443 } as const
+
+/**
+ * First, last and scattered addresses of every special block, but for the one that the test lives on;
+ * those of IPv4 also in the forms in which an AAAA record can hold them.
+ */
+function specialAddresses(): string[] {
+  const texts = new Set<string>()
+  for (const { block, cidr } of SPECIAL_BLOCKS) {
+    // The rows of IPv4 are written mapped below.
+    if (cidr === '::ffff:0:0/96') continue
+    const size = block.last - block.first + 1n
+    const values = [block.first, block.last]
+    for (let seed = 1n; seed <= 10n; seed++) {
+      values.push(block.first + ((seed * 0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c834n) % size))
+    }
+    for (const value of values) {
+      const address = { version: block.version, value }
+      texts.add(formatAddress(address))
+      if (address.version === 6) continue
+      texts.add(formatAddress({ version: 6, value: (0xffffn << 32n) | value }))
+      texts.add(formatAddress({ version: 6, value: (0x64_ff9bn << 96n) | value }))
+      texts.add(formatAddress({ version: 6, value: (0x2002n << 112n) | (value << 80n) | 1n }))
+    }
+  }
+  return [...texts].filter((text) => !/^(?:::ffff:)?127\.0\.0\.1$/.test(text))
+}
+
+/** Every name under a number leads to the address of that number: mail, name server, page, referral. */
+function zoneOf(addresses: readonly string[]): (name: string, type: string) => Reply | undefined {
+  return (name, type) => {
+    const number = /^(?:h|m|ns\.n|n)(\d+)\./.exec(name)?.[1]
+    if (number === undefined) return undefined
+    if (type === 'NS' && name.startsWith('n') && !name.startsWith('ns.')) {
+      return { answers: [{ name, type, ttl: 60, data: `ns.${name}` }] }
+    }
+    // Every other domain has no MX: its own address is the mail host then.
+    if (type === 'MX' && name.startsWith('n') && Number(number) % 2 === 0) {
+      const data = { preference: 10, exchange: `m${number}.test` }
+      return { answers: [{ name, type, ttl: 60, data }] }
+    }
+    const data = addresses[Number(number)] ?? ''
+    const wanted = parseAddress(data)?.version === 4 ? 'A' : 'AAAA'
+    return { answers: type === wanted ? [{ name, type: wanted, ttl: 60, data }] : [] }
+  }
+}
+
+/** Where an RDAP server sends for a number: a name, or the address itself as a URL may spell it. */
+function redirectOf(number: number, addresses: readonly string[]): string {
+  const text = addresses[number] ?? ''
+  const address = parseAddress(text)
+  const literals =
+    address?.version === 4
+      ? [text, String(address.value), `0x${address.value.toString(16)}`, `[::ffff:${text}]`]
+      : [`[${text}]`, `[${text.toUpperCase()}]`]
+  const host = number % 2 === 0 ? `h${number}.test` : literals[(number >> 1) % literals.length]
+  return `http://${host}:${PORTS.redirect}/`
+}
+
+interface Counted {
+  attempts: number
+  /** Special addresses that the functions that open sockets were asked for. */
+  readonly dialled: string[]
+  /** How the control was reached. */
+  readonly reached: Set<string>
+}
+
+/** Opens sockets to the test's own servers alone, and notes what else is asked for. */
+function notingConnectors({ dialled, reached }: Counted): Connectors {
+  const note = ({ transport, address, port }: Target): boolean => {
+    if (address === OWN) return true
+    if (address === CONTROL) reached.add(`${transport} ${port}`)
+    else dialled.push(address)
+    return false
+  }
+  return {
+    tcp: (target) => connect(note(target) ? target.port : 1, OWN),
+    udp(target) {
+      const socket = createSocket('udp4')
+      socket.connect(note(target) ? target.port : 1, OWN)
+      return socket
+    },
+  }
+}
+
+/** Counts what reaches the guard. */
+function countingEgress(guard: Egress, counted: Counted): Egress {
+  const count = (address: string): void => {
+    if (address !== OWN && address !== CONTROL) counted.attempts++
+  }
+  return {
+    ...guard,
+    permits(address) {
+      count(address)
+      return guard.permits(address)
+    },
+    dial(request) {
+      count(request.address)
+      return guard.dial(request)
+    },
+    datagram(target) {
+      count(target.address)
+      return guard.datagram(target)
+    },
+  }
+}
+
+test('no path dials a special address: mail, redirect, referral, name server, page', async () => {
+  const addresses = [...specialAddresses(), CONTROL, CONTROL]
+  const counted: Counted = { attempts: 0, dialled: [], reached: new Set() }
+  const guard = createEgress({ allow: [OWN], connect: notingConnectors(counted) })
+  const egress = countingEgress(guard, counted)
+  await using world = await startWorld({
+    dns: zoneOf(addresses),
+    rdap(req, res) {
+      const number = Number(/n(\d+)\./.exec(req.url ?? '')?.[1])
+      res.writeHead(302, { location: redirectOf(number, addresses) }).end()
+    },
+    whois(line, socket) {
+      socket.end(`refer: h${/\d+/.exec(line)?.[0]}.test\n`)
+    },
+  })
+  const resolver = createResolver({
+    servers: [`${OWN}:${world.dns.port}`],
+    egress,
+    concurrency: 100,
+  })
+  await using guarded = await startWorld({
+    options: {
+      egress,
+      resolver,
+      readPages: true,
+      registryPerSecond: 1_000_000,
+      registryConcurrency: 50,
+      whoisPort: world.whoisPort,
+      nameServerPort: 53,
+      rdapBootstrapUrl: `http://${OWN}:${world.rdapPort}/dns.json`,
+      rdapOverrides: Object.fromEntries(
+        addresses.map((_, number) => [`t${number}`, `http://rdap.test:${world.rdapPort}/`]),
+      ),
+    },
+  })
+  await using mail = testEngine(PORTS.smtp, {}, { egress, resolver, log: SILENT })
+  const names = addresses.map((_, number) => `n${number}.t${number}`)
+  const signal = AbortSignal.timeout(50_000)
+  const domains = await ask(guarded, names, { lane: 'bulk', signal })
+  const emails = await mail.run({
+    subjects: names.map((name) => `someone@${name}`),
+    depth: 'basic',
+    lane: 'bulk',
+    tenant: 't',
+    signal,
+  })
+  expect(domains.every(({ kind }) => kind === 'outcome')).toBe(true)
+  expect(emails).toHaveLength(names.length)
+  expect(counted.attempts).toBeGreaterThan(5_000)
+  expect(counted.dialled).toEqual([])
+  const { smtp, page, redirect } = PORTS
+  expect([...counted.reached].toSorted()).toEqual(
+    [
+      `tcp ${smtp}`,
+      `tcp ${page}`,
+      `tcp ${redirect}`,
+      `tcp ${world.whoisPort}`,
+      'udp 53',
+    ].toSorted(),
+  )
+}, 60_000)

@@ -1,0 +1,144 @@
+import type { Engine, EngineHealth, Limiter, Memory } from '@plumbline/ports/engine'
+import type { Egress } from '@plumbline/net/egress'
+import type { Resolver } from '@plumbline/net/resolver'
+import { createManners } from './registry-rate-limiter.ts'
+import type { Manners } from './registry-rate-limiter.ts'
+import type { ParkingLists } from './parked.ts'
+import { createRdapBootstrap } from './rdap-bootstrap.ts'
+import type { RdapBootstrap } from './rdap-bootstrap.ts'
+import { createRegistry } from './registry.ts'
+import { createRun } from './run.ts'
+import type { Sharing } from '@plumbline/ports/sharing'
+
+/** What the engine writes to its log; never a name in clear. */
+export interface EngineLog {
+  debug(fields: object, message: string): void
+  info(fields: object, message: string): void
+  warn(fields: object, message: string): void
+  error(fields: object, message: string): void
+}
+
+/** Settings and live things of the domain engine. */
+export interface DomainEngineOptions extends Sharing {
+  readonly resolver: Resolver
+  readonly egress: Egress
+  readonly memory: Memory
+  readonly limiter: Limiter
+  readonly log: EngineLog
+  readonly disposable: { has(domain: string): boolean }
+  readonly parkingNs: ParkingLists['names']
+  readonly parkingIp: ParkingLists['addresses']
+  /** Default: IANA's list. */
+  readonly rdapBootstrapUrl?: string
+  /** Where an update puts that list; followed while the engine runs. */
+  readonly rdapListFile?: string | null
+  /** Zone to base URL; they go before IANA's list. */
+  readonly rdapOverrides?: Readonly<Record<string, string>>
+  /** Root of WHOIS referrals; default `whois.iana.org`. */
+  readonly whoisServer?: string
+  /** Port of every WHOIS query; default 43. */
+  readonly whoisPort?: number
+  /** Port of name servers that are asked themselves; default 53. */
+  readonly nameServerPort?: number
+  /** Questions a second that a registry server allows; default 2. */
+  readonly registryPerSecond?: number
+  /** Questions at once to one registry server; default 2. */
+  readonly registryConcurrency?: number
+  /** One RDAP query, redirects included; default 8,000. */
+  readonly rdapTimeoutMs?: number
+  /** One WHOIS query; default 10,000. */
+  readonly whoisTimeoutMs?: number
+  /** How long a list waits for a registry before a name is answered later; default 10,000. */
+  readonly holdMs?: number
+  /** Whether front pages are read to tell parked names; default false. */
+  readonly readPages?: boolean
+  readonly clock?: () => Date
+}
+
+/** Makes the engine of domain checks. */
+export function createDomainEngine(options: DomainEngineOptions): Engine<'domain'> {
+  const clock = options.clock ?? (() => new Date())
+  const net = { egress: options.egress, resolver: options.resolver }
+  const memory = forgiving(options.memory, options.log)
+  const manners = createManners({
+    limiter: options.limiter,
+    memory,
+    now: () => clock().getTime(),
+    log: options.log,
+    ...(options.registryPerSecond === undefined ? {} : { perSecond: options.registryPerSecond }),
+    ...(options.registryConcurrency === undefined
+      ? {}
+      : { concurrency: options.registryConcurrency }),
+    ...(options.holdMs === undefined ? {} : { holdMs: options.holdMs }),
+  })
+  const bootstrap = createRdapBootstrap({
+    ...net,
+    url: options.rdapBootstrapUrl ?? 'https://data.iana.org/rdap/dns.json',
+    file: options.rdapListFile ?? null,
+    clock,
+    ...(options.rdapOverrides === undefined ? {} : { overrides: options.rdapOverrides }),
+  })
+  const registry = createRegistry({
+    bootstrap,
+    manners,
+    memory,
+    shareFindings: options.shareFindings ?? true,
+    clock,
+    rdap: { ...net, timeoutMs: options.rdapTimeoutMs ?? 8_000 },
+    whois: {
+      ...net,
+      timeoutMs: options.whoisTimeoutMs ?? 10_000,
+      root: options.whoisServer ?? 'whois.iana.org',
+      port: options.whoisPort ?? 43,
+    },
+  })
+  const run = createRun({
+    ...net,
+    registry,
+    clock,
+    disposable: options.disposable,
+    parking: { names: options.parkingNs, addresses: options.parkingIp },
+    nameServerPort: options.nameServerPort ?? 53,
+    readPages: options.readPages ?? false,
+  })
+  return {
+    check: 'domain',
+    run,
+    health: async () => healthOf(bootstrap, manners),
+    [Symbol.asyncDispose]: () => manners[Symbol.asyncDispose](),
+  }
+}
+
+// What is remembered only saves questions: without it the engine asks more and answers the same.
+function forgiving(memory: Memory, log: EngineLog): Memory {
+  const forgive = (error: unknown): void =>
+    log.warn({ err: error }, 'the shared memory is out of reach')
+  return {
+    claim: (entry) => memory.claim(entry),
+    delete: (keys) => memory.delete(keys),
+    get: (keys) =>
+      memory.get(keys).catch((error: unknown) => {
+        forgive(error)
+        return keys.map(() => undefined)
+      }),
+    set: (entries) => memory.set(entries).catch(forgive),
+  }
+}
+
+function healthOf(bootstrap: RdapBootstrap, manners: Manners): EngineHealth[] {
+  const { from, publication } = bootstrap.current
+  const published = `list of RDAP servers of ${publication ?? 'an unknown day'}`
+  const health: EngineHealth[] = [
+    from === 'package'
+      ? { name: 'domain.rdap_list', status: 'degraded', detail: `packaged ${published}` }
+      : { name: 'domain.rdap_list', status: 'ok', detail: published },
+  ]
+  for (const { server, retryMs } of manners.paused()) {
+    health.push({
+      name: `domain.${server}`,
+      status: 'degraded',
+      detail: `left alone for ${Math.ceil(retryMs / 1000)} s`,
+    })
+  }
+  return health
+}

@@ -1,0 +1,123 @@
+import { parse as parseSuffix } from 'tldts'
+import { toASCII, toUnicode } from 'tr46'
+import { parseAddress } from '@plumbline/net/address'
+
+/** Why a text is not a domain name that can be asked about. */
+export type NameFault =
+  | 'empty'
+  | 'too_long'
+  | 'label_too_long'
+  | 'empty_label'
+  | 'address'
+  | 'forbidden_character'
+  | 'hyphen'
+  | 'not_idna'
+  | 'single_label'
+  | 'public_suffix'
+  | 'reserved_suffix'
+
+/** A well-formed name in its forms. */
+export interface DomainName {
+  readonly kind: 'name'
+  /** A-labels, lower case, without a last dot. */
+  readonly ascii: string
+  readonly unicode: string
+  /** What is registered: the public suffix of the registry and one label. */
+  readonly registrable: string
+  /** The public suffix of the registry (private rows of the list left aside). */
+  readonly suffix: string
+  readonly tld: string
+}
+
+/** A text that is no name to ask about. */
+export interface BadName {
+  readonly kind: 'bad'
+  readonly fault: NameFault
+}
+
+const MAX_NAME_LENGTH = 253
+const MAX_LABEL_LENGTH = 63
+
+/** Suffixes that are never in the public DNS. Source: RFC 6761, RFC 6762, RFC 7686, RFC 9476. */
+const RESERVED_SUFFIXES: ReadonlySet<string> = new Set([
+  'alt',
+  'invalid',
+  'local',
+  'localhost',
+  'onion',
+])
+
+/**
+ * The A-label form of a name by UTS 46, non-transitional, strict (bidi, joiners, hyphens, lengths, and
+ * letters, digits and hyphens only). Null where it has none.
+ */
+export function toAscii(name: string): string | null {
+  if (name.length > MAX_INPUT_LENGTH) return null
+  return toASCII(name, {
+    checkBidi: true,
+    checkHyphens: true,
+    checkJoiners: true,
+    useSTD3ASCIIRules: true,
+    verifyDNSLength: true,
+    transitionalProcessing: false,
+    ignoreInvalidPunycode: false,
+  })
+}
+
+/** A name in Unicode is never longer than this in its A-label form's limits. */
+const MAX_INPUT_LENGTH = 1_000
+
+/**
+ * Reads a bare domain name: its A-label form and what of it is registered, or why it is no name.
+ * One last dot is let go. Names of plain letters, digits and hyphens may hold hyphens in the third and
+ * fourth place, which UTS 46 forbids and registries have sold.
+ */
+export function readName(text: string): DomainName | BadName {
+  const bare = text.trim().replace(/[.。．｡]$/u, '')
+  if (bare === '') return bad('empty')
+  if (parseAddress(bare.replace(/^\[|\]$/g, '')) !== null) return bad('address')
+  const ascii = asciiOf(bare)
+  if (typeof ascii !== 'string') return ascii
+  const labels = ascii.split('.')
+  const tld = labels.at(-1) ?? ''
+  if (/^\d+$/.test(tld)) return bad('address')
+  if (RESERVED_SUFFIXES.has(tld)) return bad('reserved_suffix')
+  const parsed = parseSuffix(ascii, { allowPrivateDomains: false, extractHostname: false })
+  if (labels.length === 1) return bad(parsed.isIcann === true ? 'public_suffix' : 'single_label')
+  if (parsed.domain === null || parsed.publicSuffix === null) return bad('public_suffix')
+  return {
+    kind: 'name',
+    ascii,
+    unicode: toUnicode(ascii).domain,
+    registrable: parsed.domain,
+    suffix: parsed.publicSuffix,
+    tld,
+  }
+}
+
+function asciiOf(bare: string): string | BadName {
+  const plain = bare.toLowerCase()
+  if (/^[\x21-\x7e]+$/.test(plain) && !/(?:^|\.)xn--/.test(plain)) {
+    const fault = plainFault(plain)
+    return fault === null ? plain : bad(fault)
+  }
+  const ascii = toAscii(bare)
+  if (ascii !== null) return ascii
+  if (bare.split(/[.。．｡]/u).some((label) => label === '')) return bad('empty_label')
+  return bad('not_idna')
+}
+
+function plainFault(name: string): NameFault | null {
+  if (name.length > MAX_NAME_LENGTH) return 'too_long'
+  for (const label of name.split('.')) {
+    if (label === '') return 'empty_label'
+    if (label.length > MAX_LABEL_LENGTH) return 'label_too_long'
+    if (!/^[a-z0-9-]+$/.test(label)) return 'forbidden_character'
+    if (label.startsWith('-') || label.endsWith('-')) return 'hyphen'
+  }
+  return null
+}
+
+function bad(fault: NameFault): BadName {
+  return { kind: 'bad', fault }
+}

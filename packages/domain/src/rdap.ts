@@ -1,0 +1,131 @@
+import { fetchBounded } from '@plumbline/net/http'
+import type { HttpAnswer } from '@plumbline/net/http'
+import type { Egress } from '@plumbline/net/egress'
+import type { Resolver } from '@plumbline/net/resolver'
+import { parseRdap } from './rdap-parse.ts'
+import type { RdapRecord } from './rdap-parse.ts'
+import type { RdapBase } from './rdap-bootstrap.ts'
+
+/** What one RDAP server says of one name. */
+export type RdapAnswer =
+  | { readonly kind: 'found'; readonly record: RdapRecord; readonly server: string }
+  /** An authoritative server denies the name. */
+  | { readonly kind: 'absent'; readonly server: string }
+  /** The server limits the asker; not `isSure`: it refuses, be it for that or for this name. */
+  | {
+      readonly kind: 'throttled'
+      readonly server: string
+      readonly retryMs: number | null
+      readonly isSure: boolean
+    }
+  /** No word about the name: it may be asked elsewhere. `fault` is for evidence. */
+  | {
+      readonly kind: 'failed'
+      readonly server: string
+      readonly fault: string
+      readonly busy: boolean
+    }
+
+/** The way to RDAP servers. */
+export interface RdapNet {
+  readonly egress: Egress
+  readonly resolver: Resolver
+  readonly timeoutMs: number
+}
+
+/** Bounds of one query. An answer is a few kilobytes; redirects lead from a list to its registry. */
+const MAX_BYTES = 512_000
+const MAX_REDIRECTS = 5
+/** A server that asks for more patience than this is as good as down. */
+const MAX_RETRY_MS = 3_600_000
+
+/**
+ * Asks one server about one name (RFC 9082 section 3.1.3). A 404 counts as a denial only from the very
+ * server that the zone is listed with, in the form of RDAP: pages of proxies say 404 too. Never throws.
+ */
+export async function askRdap(
+  base: RdapBase,
+  name: string,
+  net: RdapNet,
+  signal: AbortSignal,
+): Promise<RdapAnswer> {
+  const answer = await fetchBounded({
+    url: `${base.url}domain/${name}`,
+    headers: { accept: 'application/rdap+json, application/json;q=0.9' },
+    maxBytes: MAX_BYTES,
+    maxRedirects: MAX_REDIRECTS,
+    timeoutMs: net.timeoutMs,
+    signal,
+    egress: net.egress,
+    resolver: net.resolver,
+  })
+  const server = new URL(base.url).hostname
+  if (answer.kind === 'failed') {
+    const busy = answer.reason === 'network' || answer.reason === 'timeout'
+    return { kind: 'failed', server, fault: `http ${answer.reason}`, busy }
+  }
+  return judge(answer, name, server)
+}
+
+function judge(
+  answer: Extract<HttpAnswer, { kind: 'response' }>,
+  name: string,
+  server: string,
+): RdapAnswer {
+  const { status } = answer
+  if (status === 429 || (status === 503 && answer.headers['retry-after'] !== undefined)) {
+    const retryMs = retryAfterMs(answer.headers['retry-after'])
+    return { kind: 'throttled', server, retryMs, isSure: true }
+  }
+  if (status === 403 || status === 451)
+    return { kind: 'throttled', server, retryMs: null, isSure: false }
+  const body = parseBody(answer.body)
+  if (status === 404) {
+    const own = new URL(answer.url).hostname === server
+    if (own && (isRdapError(body) || isBareDenial(answer))) return { kind: 'absent', server }
+    return { kind: 'failed', server, fault: 'a 404 without authority', busy: false }
+  }
+  if (status !== 200)
+    return { kind: 'failed', server, fault: `status ${status}`, busy: status >= 500 }
+  if (body === undefined) return { kind: 'failed', server, fault: 'not JSON', busy: false }
+  const record = parseRdap(body)
+  if (record.name === null)
+    return { kind: 'failed', server, fault: 'no domain object', busy: false }
+  // A server that answers about another name answers nothing about this one.
+  if (record.name !== name && !isUnicode(record.name)) {
+    return { kind: 'failed', server, fault: 'an object of another name', busy: false }
+  }
+  return { kind: 'found', record, server }
+}
+
+function parseBody(body: Uint8Array): unknown {
+  try {
+    return JSON.parse(Buffer.from(body).toString('utf8'))
+  } catch {
+    return undefined
+  }
+}
+
+// A body is optional (RFC 7480 section 5.3); without one the content type tells an RDAP server from a proxy.
+function isBareDenial({ body, headers }: Extract<HttpAnswer, { kind: 'response' }>): boolean {
+  return body.length === 0 && /^application\/rdap\+json\b/i.test(headers['content-type'] ?? '')
+}
+
+// RFC 9083 section 6 asks for an error code; registries also send an empty object.
+function isRdapError(body: unknown): boolean {
+  if (typeof body !== 'object' || body === null || Array.isArray(body)) return false
+  if (!('errorCode' in body)) return Object.keys(body).length === 0 || 'rdapConformance' in body
+  return Number(body.errorCode) === 404
+}
+
+function isUnicode(name: string): boolean {
+  return /[^\x20-\x7e]/.test(name)
+}
+
+/** The wait that a `Retry-After` asks for, in seconds or as a date; null without a usable one. */
+function retryAfterMs(value: string | undefined, nowMs = Date.now()): number | null {
+  if (value === undefined) return null
+  const text = value.trim()
+  const ms = /^\d{1,9}$/.test(text) ? Number(text) * 1000 : Date.parse(text) - nowMs
+  return Number.isNaN(ms) ? null : Math.min(MAX_RETRY_MS, Math.max(0, ms))
+}

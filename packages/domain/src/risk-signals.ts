@@ -1,0 +1,82 @@
+import type { Signal } from '@plumbline/contract/outcome'
+import { ageSignal, riskSignal } from '@plumbline/scoring/signal'
+import type { DnsFacts } from './dns-facts.ts'
+import type { MailPolicy } from './mail-policy.ts'
+import type { Registration } from './registration.ts'
+
+/** What the signals of a name rest on. */
+export interface DomainEvidence {
+  readonly registration: Registration
+  readonly ageDays: number | null
+  readonly dns: DnsFacts
+  readonly mail: MailPolicy
+  readonly disposable: boolean
+  readonly parked: boolean | null
+  readonly now: Date
+}
+
+/**
+ * The risk evidence of a name, by the names of the weights table. What is unknown gives none. A name that
+ * is free has no DNS, mail or age to be judged: that says all of it. One that has lapsed has a record yet.
+ */
+export function domainSignals(evidence: DomainEvidence): Signal[] {
+  const { registered, reason } = evidence.registration
+  const free = registered === false && reason !== 'registration_lapsed'
+  const signals = free
+    ? [unregisteredSignal(evidence.registration.server ?? 'unknown')]
+    : registeredSignals(evidence)
+  if (evidence.disposable) signals.push(riskSignal('domain.disposable', 'disposable'))
+  return signals
+}
+
+/** The signal of a name that is not one, or that is not registered. */
+export function unregisteredSignal(source?: string): Signal {
+  return riskSignal('domain.registration', 'unregistered', source === undefined ? {} : { source })
+}
+
+function registeredSignals(evidence: DomainEvidence): Signal[] {
+  const signals = [
+    ...registrationSignals(evidence.registration, evidence.now),
+    ...dnsSignals(evidence.dns, evidence.mail),
+  ]
+  const age = ageSignal(evidence.ageDays, evidence.registration.server ?? undefined)
+  if (age !== undefined) signals.push(age)
+  if (evidence.parked === true) signals.push(riskSignal('domain.parked', 'parked'))
+  return signals
+}
+
+function registrationSignals(registration: Registration, now: Date): Signal[] {
+  const source = registration.server ?? 'unknown'
+  const { statuses, expires } = registration
+  const signals: Signal[] = []
+  const has = (pattern: RegExp): string | undefined => statuses.find((text) => pattern.test(text))
+  const hold = has(/^(?:client|server) hold\b/)
+  if (hold !== undefined)
+    signals.push(riskSignal('domain.registration', 'hold', { value: hold, source }))
+  const redemption = has(/redemption|quarantine/)
+  if (redemption !== undefined) {
+    signals.push(riskSignal('domain.registration', 'redemption', { value: redemption, source }))
+  }
+  const deletion = has(/^pending delete/)
+  if (deletion !== undefined) {
+    signals.push(riskSignal('domain.registration', 'pending_delete', { value: deletion, source }))
+  }
+  if (expires !== null && Date.parse(expires) < now.getTime()) {
+    signals.push(riskSignal('domain.registration', 'expired', { value: expires, source }))
+  }
+  return signals
+}
+
+function dnsSignals(dns: DnsFacts, mail: MailPolicy): Signal[] {
+  const signals: Signal[] = []
+  if (dns.resolves === false || dns.delegation.state === 'broken') {
+    signals.push(riskSignal('domain.dns', 'broken', { value: dns.delegation.state }))
+  }
+  if (dns.mxFound === false) signals.push(riskSignal('domain.dns', 'no_mx'))
+  const spf = mail.spfFound === false
+  const dmarc = mail.dmarcFound === false
+  if (spf && dmarc) signals.push(riskSignal('domain.dns', 'no_spf_no_dmarc'))
+  else if (spf) signals.push(riskSignal('domain.dns', 'no_spf'))
+  else if (dmarc) signals.push(riskSignal('domain.dns', 'no_dmarc'))
+  return signals
+}

@@ -1,0 +1,110 @@
+import { type HostAddresses, resolveAddresses } from '@plumbline/net/addresses'
+import { DialError } from '@plumbline/net/egress'
+import type { Egress } from '@plumbline/net/egress'
+import type { Resolver } from '@plumbline/net/resolver'
+import { readName } from './name.ts'
+
+/** The way to WHOIS servers. */
+export interface WhoisNet {
+  readonly egress: Egress
+  readonly resolver: Resolver
+  readonly port: number
+  /** Connection and reply together. */
+  readonly timeoutMs: number
+}
+
+/** The reply of one server, or why there is none. */
+export type WhoisAnswer =
+  | { readonly kind: 'reply'; readonly text: string }
+  | { readonly kind: 'failed'; readonly fault: string; readonly busy: boolean }
+
+const MAX_BYTES = 256_000
+const MAX_ADDRESSES = 2
+
+/**
+ * Asks one server one line (RFC 3912) and reads until it closes. A reply that goes on beyond its bound
+ * is cut there; one that ends by the clock is no reply. The text is UTF-8 where it can be, else Latin-1.
+ * Never throws.
+ */
+export async function askWhois(
+  host: string,
+  query: string,
+  net: WhoisNet,
+  signal: AbortSignal,
+): Promise<WhoisAnswer> {
+  if (!isHost(host)) return failed('not a host name')
+  const limit = AbortSignal.any([signal, AbortSignal.timeout(net.timeoutMs)])
+  const found = await resolveAddresses(net.resolver, host, { signal: limit })
+  if (found.kind !== 'addresses') return failed('the server has no address', isSilent(found))
+  let answer = failed('the server has no usable address')
+  for (const address of found.addresses.slice(0, MAX_ADDRESSES)) {
+    answer = await converse(address, query, net, limit)
+    if (answer.kind === 'reply') break
+  }
+  return answer
+}
+
+// Where our own resolver cannot vouch for the root, nothing was heard of the server, be it up or down.
+function isSilent(found: HostAddresses): boolean {
+  return found.kind === 'failed' && found.reason !== 'unvouched'
+}
+
+/** Whether a text from a referral can be the name of a server: nothing else is ever resolved. */
+export function isHost(text: string): boolean {
+  return text.length <= 253 && readName(text).kind === 'name'
+}
+
+async function converse(
+  address: string,
+  query: string,
+  net: WhoisNet,
+  signal: AbortSignal,
+): Promise<WhoisAnswer> {
+  let socket
+  try {
+    socket = await net.egress.dial({
+      address,
+      port: net.port,
+      timeoutMs: net.timeoutMs,
+      signal,
+    })
+  } catch (error) {
+    const reason = error instanceof DialError ? error.reason : 'network'
+    return failed(`connection: ${reason}`, reason !== 'forbidden')
+  }
+  const { promise, resolve } = Promise.withResolvers<WhoisAnswer>()
+  const chunks: Buffer[] = []
+  let size = 0
+  const reply = (): void => resolve({ kind: 'reply', text: decode(Buffer.concat(chunks)) })
+  const onAbort = (): void => resolve(failed('time ran out', true))
+  signal.addEventListener('abort', onAbort, { once: true })
+  if (signal.aborted) onAbort()
+  socket.on('data', (chunk: Buffer) => {
+    chunks.push(chunk.subarray(0, MAX_BYTES - size))
+    size += chunk.length
+    if (size >= MAX_BYTES) reply()
+  })
+  socket.on('end', reply)
+  // Many servers reset the connection behind their last byte.
+  socket.on('error', () => (size > 0 ? reply() : resolve(failed('connection reset', true))))
+  socket.on('close', () => (size > 0 ? reply() : resolve(failed('connection closed', true))))
+  socket.write(`${query}\r\n`)
+  try {
+    return await promise
+  } finally {
+    signal.removeEventListener('abort', onAbort)
+    socket.destroy()
+  }
+}
+
+function decode(bytes: Buffer): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+  } catch {
+    return bytes.toString('latin1')
+  }
+}
+
+function failed(fault: string, busy = false): WhoisAnswer {
+  return { kind: 'failed', fault, busy }
+}

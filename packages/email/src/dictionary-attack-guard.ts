@@ -1,0 +1,105 @@
+import type { Memory } from '@plumbline/ports/engine'
+
+/** Notices an asker that tries names on a domain until some exist. */
+export interface DictionaryGuard {
+  /** The count of an asker on a domain. */
+  pair(tenant: string, domain: string): Pair
+  /** Whether the asker is kept from the domain now. */
+  stops(pair: Pair): boolean | Promise<boolean>
+  /** What one of the recipients came to. */
+  note(pair: Pair, isMissing: boolean): void
+}
+
+/** An asker and a domain, with what was asked since when. */
+export interface Pair {
+  /** Where the shared memory holds its end. */
+  readonly key: string
+  asked: number
+  missing: number
+  sinceMs: number
+  stoppedUntilMs: number
+  /** The look at the shared memory under way; all who ask meanwhile wait for it. */
+  look: Promise<boolean> | null
+  lookedMs: number
+}
+
+/** Pairs of asker and domain that are counted; the count starts anew after an hour. */
+const PAIRS_MAX = 10_000
+const COUNT_MS = 3_600_000
+const STOP_MS = 3_600_000
+const LOOK_MS = 30_000
+
+/**
+ * Makes the guard: from `asked` recipients on, a share of missing ones above `share` stops the asker
+ * on that domain for an hour, in every worker. A list that is merely old stays below it.
+ */
+export function createDictionaryGuard(
+  limits: { readonly dictionaryAsked: number; readonly dictionaryShare: number },
+  memory: Memory,
+  now: () => number,
+  warn: (error: unknown) => void,
+): DictionaryGuard {
+  const pairs = new Map<string, Pair>()
+  const renewed = (pair: Pair): void => {
+    if (now() - pair.sinceMs <= COUNT_MS) return
+    pair.asked = 0
+    pair.missing = 0
+    pair.sinceMs = now()
+  }
+  const look = async (pair: Pair): Promise<boolean> => {
+    try {
+      const [until] = await memory.get([pair.key])
+      if (typeof until === 'number') pair.stoppedUntilMs = until
+    } catch (error) {
+      warn(error)
+    }
+    pair.lookedMs = now()
+    return pair.stoppedUntilMs > now()
+  }
+  return {
+    pair(tenant, domain) {
+      const name = `${tenant} ${domain}`
+      let pair = pairs.get(name)
+      if (pair === undefined) {
+        pair = {
+          key: keyOf(tenant, domain),
+          asked: 0,
+          missing: 0,
+          sinceMs: now(),
+          stoppedUntilMs: 0,
+          look: null,
+          lookedMs: Number.NEGATIVE_INFINITY,
+        }
+        pairs.set(name, pair)
+        if (pairs.size > PAIRS_MAX) {
+          const oldest = pairs.keys().next()
+          if (oldest.done !== true) pairs.delete(oldest.value)
+        }
+      }
+      return pair
+    },
+    stops(pair) {
+      if (pair.stoppedUntilMs > now()) return true
+      // Most subjects are answered here, without a promise for each.
+      if (now() - pair.lookedMs < LOOK_MS) return false
+      pair.look ??= look(pair).finally(() => (pair.look = null))
+      return pair.look
+    },
+    note(pair, isMissing) {
+      renewed(pair)
+      pair.asked++
+      if (isMissing) pair.missing++
+      if (pair.asked < limits.dictionaryAsked || pair.stoppedUntilMs > now()) return
+      if (pair.missing / pair.asked <= limits.dictionaryShare) return
+      pair.stoppedUntilMs = now() + STOP_MS
+      pair.asked = 0
+      pair.missing = 0
+      const { key, stoppedUntilMs } = pair
+      memory.set([{ key, value: stoppedUntilMs, ttlMs: STOP_MS }]).catch(warn)
+    },
+  }
+}
+
+function keyOf(tenant: string, domain: string): string {
+  return `email:dictionary:${tenant} ${domain}`
+}

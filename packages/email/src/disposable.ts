@@ -1,0 +1,54 @@
+import { judgeMailDomain } from '@plumbline/datasets/mail-domains'
+import type { MailDomainLists } from '@plumbline/datasets/mail-domains'
+
+/** What the lists say of a domain with its mail hosts. */
+export interface DomainJudgement {
+  readonly disposable: boolean
+  readonly free: boolean
+  readonly relay: boolean
+  /** Entry and source that said so; null where no list did. */
+  readonly source: {
+    readonly entry: string
+    readonly list: string
+    readonly date: string | null
+  } | null
+}
+
+/**
+ * Judges a domain by itself and its parents, then by its mail hosts: throw-away services put many
+ * names on one host. A free or allowed name is not disposable because of a host it shares.
+ */
+export function judgeDomain(
+  domain: string,
+  mxHosts: readonly string[],
+  lists: MailDomainLists,
+): DomainJudgement {
+  const own = judgeMailDomain(lists, domain)
+  const source =
+    own.evidence === null
+      ? null
+      : {
+          entry: own.evidence.entry,
+          list: own.evidence.source.name,
+          date: own.evidence.source.date,
+        }
+  const base = {
+    disposable: own.disposable,
+    free: own.freeProvider,
+    relay: own.privacyRelay,
+    source,
+  }
+  if (own.disposable || own.freeProvider || own.privacyRelay) return base
+  if (lists.disposableAllow.has(domain)) return base
+  for (const host of mxHosts) {
+    const byHost = judgeMailDomain(lists, host)
+    if (!byHost.disposable || byHost.evidence === null) continue
+    const { entry, source: met } = byHost.evidence
+    return {
+      ...base,
+      disposable: true,
+      source: { entry: `mx:${entry}`, list: met.name, date: met.date },
+    }
+  }
+  return base
+}

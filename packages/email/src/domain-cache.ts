@@ -1,0 +1,143 @@
+import type { Resolver } from '@plumbline/net/resolver'
+import { judgeDomain } from './disposable.ts'
+import type { EmailLists } from './engine.ts'
+import { findRoute } from './mx.ts'
+import type { MailRoute } from './mx.ts'
+import type { Flags } from './outcome.ts'
+import { providerOf } from './providers.ts'
+import type { HostsRoute } from './queue.ts'
+import type { Destination } from './group.ts'
+import type { ParsedMailbox } from './syntax.ts'
+import { compileTraps } from './traps.ts'
+import type { TrapMatcher } from './traps.ts'
+import { suggestFor } from './typo.ts'
+
+/** What is known of domains, held for a short while. */
+export interface Directory {
+  route(domain: string): Promise<MailRoute>
+  destination(domain: string, route: HostsRoute): Destination
+  flags(mailbox: ParsedMailbox, hosts: readonly string[]): Flags
+  readonly lists: EmailLists
+}
+
+/** What finding mail hosts needs. */
+export interface DirectoryOptions {
+  readonly resolver: Resolver
+  readonly lists: () => EmailLists
+  readonly sourceAddresses: readonly string[]
+  /** The group of a mail host of no known provider. */
+  readonly groupOf: (host: string) => string
+  readonly random: () => number
+  readonly now: () => number
+}
+
+/** Domains held in this process, and how long a route is; the resolver keeps its own lifetimes. */
+const DOMAINS_MAX = 5_000
+const ROUTE_MS = 60_000
+
+interface DomainFlags extends Pick<Flags, 'judgement' | 'didYouMean' | 'listVersion'> {
+  /** The first mail host, by which they were judged beside the name. */
+  readonly host: string | undefined
+}
+
+/** Makes the directory of one engine. */
+export function createDirectory(options: DirectoryOptions): Directory {
+  const { now } = options
+  const routes = new Map<string, { readonly route: Promise<MailRoute>; readonly untilMs: number }>()
+  const destinations = new WeakMap<HostsRoute, Destination>()
+  const domainFlags = new Map<string, DomainFlags>()
+  const traps = new WeakMap<object, TrapMatcher>()
+  let flaggedBy: EmailLists | null = null
+
+  const domainFlagsOf = (domain: string, hosts: readonly string[], lists: EmailLists) => {
+    if (flaggedBy !== lists) {
+      flaggedBy = lists
+      domainFlags.clear()
+    }
+    let flags = domainFlags.get(domain)
+    if (flags === undefined || flags.host !== hosts[0]) {
+      const judgement = judgeDomain(domain, hosts, lists)
+      const known = judgement.free || judgement.disposable || judgement.relay
+      const didYouMean = known ? null : suggestFor(domain)
+      flags = { host: hosts[0], judgement, didYouMean, listVersion: lists.disposable.date }
+      holdNewest(domainFlags, domain, flags)
+    }
+    return flags
+  }
+  return {
+    route(domain) {
+      const held = routes.get(domain)
+      if (held !== undefined && held.untilMs > now()) return held.route
+      const route = findRoute(options.resolver, domain, options.random)
+      holdNewest(routes, domain, { route, untilMs: now() + ROUTE_MS })
+      const forget = (): unknown => routes.delete(domain)
+      // Whoever asked is told of a rejection; only what is held is looked after here.
+      void route.then((met) => met.kind === 'failed' && forget(), forget)
+      return route
+    },
+    destination(domain, route) {
+      let to = destinations.get(route)
+      if (to === undefined) {
+        to = destinationOf(domain, route, options)
+        destinations.set(route, to)
+      }
+      return to
+    },
+    flags(mailbox, hosts) {
+      const lists = options.lists()
+      let matcher = traps.get(lists.spamTrap)
+      if (matcher === undefined) {
+        matcher = compileTraps(lists.spamTrap)
+        traps.set(lists.spamTrap, matcher)
+      }
+      const { judgement, didYouMean, listVersion } = domainFlagsOf(mailbox.domain, hosts, lists)
+      return {
+        judgement,
+        didYouMean,
+        listVersion,
+        role: lists.role.exact(untagged(mailbox.local)),
+        trap: matcher.match(mailbox.local, mailbox.domain),
+      }
+    },
+    get lists() {
+      return options.lists()
+    },
+  }
+}
+
+function destinationOf(domain: string, route: HostsRoute, options: DirectoryOptions): Destination {
+  const first = route.hosts[0] ?? domain
+  const provider = providerOf(first)
+  const sources = options.sourceAddresses
+  return {
+    route,
+    provider,
+    group: provider.id === 'other' ? options.groupOf(first) : provider.id,
+    // Greylisting knows a sender by its address, so a domain always sees the same one.
+    source: sources.length === 0 ? undefined : sources[spread(domain) % sources.length],
+  }
+}
+
+function holdNewest<V>(held: Map<string, V>, key: string, value: V): void {
+  held.delete(key)
+  held.set(key, value)
+  if (held.size <= DOMAINS_MAX) return
+  const oldest = held.keys().next()
+  if (oldest.done !== true) held.delete(oldest.value)
+}
+
+/** The local part in lower case without a tag. */
+function untagged(local: string): string {
+  const lower = local.toLowerCase()
+  const plus = lower.indexOf('+')
+  return plus > 0 ? lower.slice(0, plus) : lower
+}
+
+/** A number that a name always gives (FNV-1a). */
+function spread(name: string): number {
+  let sum = 0x811c9dc5
+  for (let at = 0; at < name.length; at++) {
+    sum = Math.imul(sum ^ name.charCodeAt(at), 0x01000193) >>> 0
+  }
+  return sum
+}

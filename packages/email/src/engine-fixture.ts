@@ -1,0 +1,80 @@
+import { createEgress } from '@plumbline/net/egress'
+import type { Answer, Json } from '@plumbline/contract/outcome'
+import type { Engine, EngineRequest } from '@plumbline/ports/engine'
+import { createEmailEngine } from './engine.ts'
+import type { EmailEngineOptions } from './engine.ts'
+import { fakeResolver, nameList, processLimiter, processMemory } from './smtp-fixture.ts'
+
+/** An engine over loopback with everything in this process; single options may be set. */
+export function testEngine(
+  port: number,
+  zone: Parameters<typeof fakeResolver>[0],
+  options: Partial<EmailEngineOptions> = {},
+): Engine<'email'> {
+  const silent = (): void => undefined
+  return createEmailEngine({
+    resolver: fakeResolver(zone),
+    egress: createEgress({ allow: ['127.0.0.0/8'] }),
+    memory: processMemory(),
+    limiter: processLimiter(),
+    lists: {
+      disposable: nameList('disposable', ['throwaway.test']),
+      disposableAllow: nameList('disposable-allow', []),
+      privacyRelay: nameList('privacy-relay', ['relay.test']),
+      free: nameList('free', ['free.test']),
+      role: nameList('role', ['info', 'support']),
+      spamTrap: nameList('spam-trap', ['spamtrap@', 'known@trap.test', 'honey*@']),
+      optOut: nameList('opt-out', ['optout.test']),
+    },
+    smtp: { port, heloName: 'verifier.sender.test', mailFrom: 'verify@sender.test' },
+    probing: 'smtp',
+    greylistScheduleSeconds: [300, 900],
+    selfTest: false,
+    times: { connectMs: 300, greetingMs: 300, commandMs: 300, recipientMs: 300, sessionMs: 2_000 },
+    log: { debug: silent, info: silent, warn: silent, error: silent },
+    ...options,
+  })
+}
+
+/** A zone in which each domain has one mail host on loopback. */
+export function zoneOf(
+  hosts: Readonly<Record<string, string>>,
+): Record<string, readonly unknown[]> {
+  const zone: Record<string, readonly unknown[]> = {}
+  for (const [domain, address] of Object.entries(hosts)) {
+    zone[`${domain} MX`] = [{ preference: 10, exchange: `mx.${domain}` }]
+    zone[`mx.${domain} A`] = [address]
+  }
+  return zone
+}
+
+/** Asks an engine about some subjects. */
+export function ask(
+  engine: Engine<'email'>,
+  subjects: readonly string[],
+  request: Partial<EngineRequest<'email'>> = {},
+): Promise<readonly Answer<'email'>[]> {
+  return engine.run({
+    subjects,
+    depth: 'basic',
+    lane: 'live',
+    tenant: 'tenant',
+    signal: AbortSignal.timeout(4_000),
+    ...request,
+  })
+}
+
+/** The outcome of an answer; throws where it is `later`. */
+export function outcomeOf(
+  answer: Answer<'email'> | undefined,
+): Extract<Answer<'email'>, { kind: 'outcome' }> {
+  if (answer?.kind !== 'outcome')
+    throw new Error(`expected an outcome, met ${JSON.stringify(answer)}`)
+  return answer
+}
+
+/** Status, reason and what is kept for a retry, for tables. */
+export function brief(answer: Answer<'email'> | undefined): Json {
+  if (answer === undefined) return null
+  return answer.kind === 'later' ? `later ${answer.reason}` : `${answer.status} ${answer.reason}`
+}

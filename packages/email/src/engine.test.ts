@@ -1,0 +1,792 @@
+import { describe, expect, test } from 'vitest'
+import type { Answer } from '@plumbline/contract/outcome'
+import { ask, brief, outcomeOf, testEngine, zoneOf } from './engine-fixture.ts'
+import { findingKey } from './verdict-cache.ts'
+import { processLimiter, processMemory, startSmtp } from './smtp-fixture.ts'
+import type { SmtpScript } from './smtp-fixture.ts'
+
+const DAY_MS = 86_400_000
+
+/** A server where the first letters of a name say what its mailbox is. */
+const ORDINARY: SmtpScript = {
+  recipient(address) {
+    if (address.startsWith('ok') || address.startsWith('postmaster')) return '250 2.1.5 ok'
+    if (address.startsWith('full')) return '552 5.2.2 mailbox is full'
+    if (address.startsWith('off')) return '550 5.2.1 this account has been disabled'
+    if (address.startsWith('grey')) return '450 4.2.0 Greylisted, try again in 60 seconds'
+    if (address.startsWith('odd')) return '550 Requested action not taken'
+    return `550 5.1.1 <${address}>: Recipient address rejected: User unknown in local recipient table`
+  },
+}
+
+const zone = zoneOf({
+  'a.test': '127.0.0.1',
+  'throwaway.test': '127.0.0.1',
+  'relay.test': '127.0.0.1',
+  'free.test': '127.0.0.1',
+  'optout.test': '127.0.0.1',
+  'trap.test': '127.0.0.1',
+})
+
+const count = (lines: readonly string[], verb: string): number =>
+  lines.filter((line) => line.startsWith(verb)).length
+
+function later(answer: Answer<'email'> | undefined): Extract<Answer<'email'>, { kind: 'later' }> {
+  if (answer?.kind !== 'later')
+    throw new Error(`expected later, met ${JSON.stringify(brief(answer))}`)
+  return answer
+}
+
+describe('verdicts and their evidence', () => {
+  test.each([
+    ['ok@a.test', 'deliverable', 'accepted', 'accepted', true],
+    ['nobody@a.test', 'undeliverable', 'mailbox_not_found', 'missing', false],
+    ['full@a.test', 'risky', 'mailbox_full', 'full', false],
+    ['off@a.test', 'undeliverable', 'mailbox_disabled', 'disabled', false],
+    ['grey@a.test', 'unknown', 'greylisted', 'unknown', null],
+    ['odd@a.test', 'unknown', 'unclassified_reply', 'unknown', null],
+    ['ada@[192.0.2.1]', 'unknown', 'domain_literal', 'unknown', null],
+    ['zoë@a.test', 'unknown', 'smtputf8_unsupported', 'unknown', null],
+    ['ok@optout.test', 'unknown', 'opted_out', 'unknown', null],
+    ['no mailbox', 'undeliverable', 'invalid_syntax', 'unknown', null],
+    ['ok@nowhere.test', 'undeliverable', 'no_domain', 'unknown', false],
+  ])('%s is %s, %s', async (subject, status, reason, mailbox, smtpValid) => {
+    await using smtp = await startSmtp(ORDINARY)
+    await using engine = testEngine(smtp.port, zone)
+    const { facts, ...outcome } = outcomeOf((await ask(engine, [subject]))[0])
+    expect([outcome.status, outcome.reason, facts.mailbox, facts.smtpValid]).toEqual([
+      status,
+      reason,
+      mailbox,
+      smtpValid,
+    ])
+    expect(facts.address).toBe(subject)
+  })
+
+  test('a refusal shows phase, codes, host and the masked text', async () => {
+    await using smtp = await startSmtp(ORDINARY)
+    await using engine = testEngine(smtp.port, zone)
+    const outcome = outcomeOf((await ask(engine, ['nobody@a.test']))[0])
+    expect(outcome.evidence).toEqual({
+      mx_host: 'mx.a.test',
+      mx_address: '127.0.0.1',
+      provider: 'other',
+      phase: 'rcpt',
+      reply_code: 550,
+      enhanced_code: '5.1.1',
+      reply_text: '<***@a.test>: Recipient address rejected: User unknown in local recipient table',
+      tls: false,
+    })
+  })
+
+  test('flags of the lists never change the verdict', async () => {
+    await using smtp = await startSmtp(ORDINARY)
+    await using engine = testEngine(smtp.port, zone)
+    const subjects = [
+      'ok@throwaway.test',
+      'ok@relay.test',
+      'ok@free.test',
+      'info+x@a.test',
+      'honeybee@a.test',
+      'known@trap.test',
+    ]
+    const met = (await ask(engine, subjects)).map((answer) => {
+      const { facts } = outcomeOf(answer)
+      return [facts.disposable, facts.freeProvider, facts.roleAccount, facts.spamTrap]
+    })
+    expect(met).toEqual([
+      [true, false, false, false],
+      [false, false, false, false],
+      [false, true, false, false],
+      [false, false, true, false],
+      [false, false, false, true],
+      [false, false, false, true],
+    ])
+  })
+
+  test('a typo of a large provider is suggested', async () => {
+    await using smtp = await startSmtp(ORDINARY)
+    await using engine = testEngine(smtp.port, zone)
+    const outcome = outcomeOf((await ask(engine, ['ada@gamil.com']))[0])
+    expect(outcome.evidence['did_you_mean']).toBe('gmail.com')
+  })
+
+  test('answers stand in the order of the subjects and are told one by one', async () => {
+    await using smtp = await startSmtp(ORDINARY)
+    await using engine = testEngine(smtp.port, zone, { limits: { recipientsPerMinute: 1e6 } })
+    const subjects = Array.from({ length: 300 }, (_, n) =>
+      n % 3 === 0 ? `bad ${n}` : `${n % 3 === 1 ? 'ok' : 'no'}${n}@a.test`,
+    )
+    const told = new Map<number, string>()
+    const answers = await ask(engine, subjects, {
+      lane: 'bulk',
+      answered: (index, answer) => told.set(index, outcomeOf(answer).facts.address),
+    })
+    expect(answers.map((answer) => outcomeOf(answer).facts.address)).toEqual(subjects)
+    expect([...told].toSorted((a, b) => a[0] - b[0]).map(([, text]) => text)).toEqual(subjects)
+  })
+})
+
+describe('accept-all', () => {
+  const acceptsAll: SmtpScript = {}
+
+  test('basic asks for the one recipient only', async () => {
+    await using smtp = await startSmtp(acceptsAll)
+    await using engine = testEngine(smtp.port, zone)
+    const outcome = outcomeOf((await ask(engine, ['ok@a.test']))[0])
+    expect([outcome.status, outcome.facts.catchAll, outcome.facts.confidence]).toEqual([
+      'deliverable',
+      null,
+      'medium',
+    ])
+    expect(count(smtp.lines, 'RCPT')).toBe(1)
+  })
+
+  test('extended asks once for an invented mailbox, last, and remembers it for basic', async () => {
+    await using smtp = await startSmtp(acceptsAll)
+    await using engine = testEngine(smtp.port, zone)
+    const first = outcomeOf((await ask(engine, ['ok1@a.test'], { depth: 'extended' }))[0])
+    expect([first.status, first.reason, first.facts.catchAll]).toEqual([
+      'risky',
+      'accept_all',
+      true,
+    ])
+    expect(smtp.lines.filter((line) => line.startsWith('RCPT'))[1]).toMatch(
+      /^RCPT TO:<[a-z][a-z0-9]{19}@a\.test>$/,
+    )
+    const second = outcomeOf((await ask(engine, ['ok2@a.test']))[0])
+    expect([second.reason, second.facts.catchAll]).toEqual(['accept_all', true])
+    expect(count(smtp.lines, 'RCPT')).toBe(3)
+  })
+
+  test('many connections to one domain ask for one invented mailbox', async () => {
+    await using smtp = await startSmtp(ORDINARY)
+    await using engine = testEngine(smtp.port, zone, {
+      limits: { startConnections: 4, recipientsPerMinute: 1e6 },
+    })
+    const subjects = Array.from({ length: 200 }, (_, n) => `ok${n}@a.test`)
+    const answers = await ask(engine, subjects, { depth: 'extended', lane: 'bulk' })
+    expect(new Set(answers.map(brief))).toEqual(new Set(['deliverable accepted']))
+    expect(new Set(answers.map((answer) => outcomeOf(answer).facts.catchAll))).toEqual(
+      new Set([false]),
+    )
+    expect(count(smtp.lines, 'RCPT')).toBe(201)
+  })
+
+  test('no invented mailbox is asked for where the real one was refused', async () => {
+    await using smtp = await startSmtp(ORDINARY)
+    await using engine = testEngine(smtp.port, zone)
+    const outcome = outcomeOf((await ask(engine, ['nobody@a.test'], { depth: 'extended' }))[0])
+    expect([outcome.facts.catchAll, count(smtp.lines, 'RCPT')]).toEqual([false, 1])
+  })
+
+  test('a provider that accepts unknown names proves nothing', async () => {
+    await using smtp = await startSmtp(acceptsAll)
+    const yahoo = {
+      'yahoo.com MX': [{ preference: 1, exchange: 'mta5.am0.yahoodns.net' }],
+      'mta5.am0.yahoodns.net A': ['127.0.0.1'],
+    }
+    await using engine = testEngine(smtp.port, yahoo)
+    const outcome = outcomeOf((await ask(engine, ['ok@yahoo.com'], { depth: 'extended' }))[0])
+    expect([outcome.reason, outcome.facts.confidence, count(smtp.lines, 'RCPT')]).toEqual([
+      'accept_means_nothing',
+      'low',
+      1,
+    ])
+  })
+})
+
+describe('memory', () => {
+  test('a verdict is asked for once, by any worker', async () => {
+    await using smtp = await startSmtp(ORDINARY)
+    const memory = processMemory()
+    await using one = testEngine(smtp.port, zone, { memory })
+    await using two = testEngine(smtp.port, zone, { memory })
+    await ask(one, ['ok@a.test', 'nobody@a.test'])
+    const answers = await ask(two, ['ok@a.test', 'nobody@a.test'])
+    expect(answers.map((answer) => outcomeOf(answer).cached)).toEqual([true, true])
+    expect(answers.map(brief)).toEqual(['deliverable accepted', 'undeliverable mailbox_not_found'])
+    expect(count(smtp.lines, 'RCPT')).toBe(2)
+  })
+
+  test('what is remembered was checked when the host was asked, not when it is told', async () => {
+    await using smtp = await startSmtp(ORDINARY)
+    let nowMs = Date.parse('2026-11-01T12:00:00Z')
+    const memory = processMemory(() => nowMs)
+    await using one = testEngine(smtp.port, zone, { memory, clock: () => nowMs })
+    const [fresh] = await ask(one, ['ok@a.test'])
+    const checkedAt = '2026-11-01T12:00:00.000Z'
+    expect(outcomeOf(fresh)).toMatchObject({ cached: false, checkedAt })
+    nowMs += 3 * DAY_MS
+    await using two = testEngine(smtp.port, zone, { memory, clock: () => nowMs })
+    const [told] = await ask(two, ['ok@a.test'])
+    expect(outcomeOf(told)).toMatchObject({ cached: true, checkedAt })
+  })
+
+  test('of a mailbox and its domain, both remembered, the older was checked when it was', async () => {
+    await using smtp = await startSmtp({})
+    let nowMs = Date.parse('2026-11-01T12:00:00Z')
+    const memory = processMemory(() => nowMs)
+    const options = { memory, clock: () => nowMs }
+    const extended = { depth: 'extended' } as const
+    await using engine = testEngine(smtp.port, zone, options)
+    await ask(engine, ['first@a.test'], extended)
+    nowMs += 2 * DAY_MS
+    const fresh = outcomeOf((await ask(engine, ['second@a.test'], extended))[0])
+    expect(fresh).toMatchObject({ cached: false, checkedAt: '2026-11-03T12:00:00.000Z' })
+    nowMs += DAY_MS
+    const both = { cached: true, reason: 'accept_all', checkedAt: '2026-11-01T12:00:00.000Z' }
+    expect(outcomeOf((await ask(engine, ['second@a.test'], extended))[0])).toMatchObject(both)
+    // Also when the domain's own entry has run out.
+    nowMs = Date.parse('2026-11-09T12:00:00Z')
+    expect(outcomeOf((await ask(engine, ['second@a.test']))[0])).toMatchObject(both)
+    expect(count(smtp.lines, 'RCPT')).toBe(3)
+  })
+
+  test('what was kept without its moment is still told', async () => {
+    const nowMs = Date.parse('2026-11-01T12:00:00Z')
+    await using smtp = await startSmtp(ORDINARY)
+    const memory = processMemory(() => nowMs)
+    const finding = {
+      status: 'deliverable',
+      reason: 'accepted',
+      mailbox: 'accepted',
+      smtpValid: true,
+      catchAll: null,
+      confidence: 'medium',
+      evidence: {},
+    }
+    const ttlMs = DAY_MS
+    await memory.set([
+      { key: findingKey('ok@a.test', 'tenant', {}), value: finding, ttlMs },
+      { key: 'email:accept-all:a.test', value: 'no', ttlMs },
+    ])
+    await using engine = testEngine(smtp.port, zone, { memory, clock: () => nowMs })
+    const told = outcomeOf((await ask(engine, ['ok@a.test'], { depth: 'extended' }))[0])
+    const checkedAt = '2026-11-01T12:00:00.000Z'
+    expect(told).toMatchObject({ cached: true, facts: { confidence: 'high' }, checkedAt })
+    expect(smtp.lines).toEqual([])
+  })
+
+  test('an unknown is not remembered', async () => {
+    await using smtp = await startSmtp(ORDINARY)
+    await using engine = testEngine(smtp.port, zone)
+    await ask(engine, ['odd@a.test'])
+    expect(outcomeOf((await ask(engine, ['odd@a.test']))[0]).cached).toBe(false)
+  })
+
+  test('the same address at the same time is asked for once', async () => {
+    await using smtp = await startSmtp(ORDINARY)
+    await using engine = testEngine(smtp.port, zone)
+    const runs = await Promise.all(
+      Array.from({ length: 20 }, () => ask(engine, ['ok@a.test', 'ok@a.test'])),
+    )
+    expect(runs.flat().map(brief)).toEqual(Array.from({ length: 40 }, () => 'deliverable accepted'))
+    expect(count(smtp.lines, 'RCPT')).toBe(1)
+  })
+
+  test('a failing memory costs no verdict', async () => {
+    await using smtp = await startSmtp(ORDINARY)
+    const fail = (): Promise<never> => Promise.reject(new Error('store is away'))
+    await using engine = testEngine(smtp.port, zone, {
+      memory: { get: fail, set: fail, claim: fail, delete: fail },
+    })
+    expect(brief((await ask(engine, ['ok@a.test']))[0])).toBe('deliverable accepted')
+  })
+
+  test('a fault while verdicts are settled ends the wait for them, and no process', async () => {
+    await using smtp = await startSmtp(ORDINARY)
+    const memory = processMemory()
+    const errors: unknown[] = []
+    await using engine = testEngine(smtp.port, zone, {
+      memory: {
+        ...memory,
+        set(entries) {
+          if (entries.some(({ key }) => key.startsWith('email:accept-all:'))) {
+            throw new Error('a bug of the store')
+          }
+          return memory.set(entries)
+        },
+      },
+      log: {
+        debug() {},
+        info() {},
+        warn() {},
+        error: (fields) => errors.push(fields),
+      },
+    })
+    expect(brief((await ask(engine, ['gone@a.test']))[0])).toBe('unknown protocol_error')
+    expect(errors).toMatchObject([{ err: { message: 'a bug of the store' } }])
+  })
+})
+
+describe('waiting', () => {
+  test('greylisting in a list: later with the wait of the reply, then the answer', async () => {
+    let greylists = true
+    await using smtp = await startSmtp({
+      recipient: () => (greylists ? '450 4.2.0 Greylisted, try again in 60 seconds' : '250 ok'),
+    })
+    await using engine = testEngine(smtp.port, zone)
+    const first = later((await ask(engine, ['ok@a.test'], { lane: 'bulk' }))[0])
+    expect(first).toMatchObject({
+      afterMs: 75_000,
+      group: 'greylist:a.test',
+      reason: 'greylisted',
+      state: { tries: 1 },
+    })
+    greylists = false
+    const states = [first.state]
+    const second = outcomeOf((await ask(engine, ['ok@a.test'], { lane: 'bulk', states }))[0])
+    expect([second.status, second.evidence['tries']]).toEqual(['deliverable', 2])
+  })
+
+  test('greylisting without an end is unknown after the schedule, never invalid', async () => {
+    await using smtp = await startSmtp({ recipient: () => '451 4.7.1 Greylisting in action' })
+    await using engine = testEngine(smtp.port, zone)
+    let states: Answer<'email'>[] = []
+    const waits: number[] = []
+    for (let round = 0; round < 2; round++) {
+      const state = states.map((answer) => later(answer).state)
+      states = [...(await ask(engine, ['ok@a.test'], { lane: 'bulk', states: state }))]
+      waits.push(later(states[0]).afterMs)
+    }
+    expect(waits).toEqual([300_000, 900_000])
+    const state = states.map((answer) => later(answer).state)
+    expect(brief((await ask(engine, ['ok@a.test'], { lane: 'bulk', states: state }))[0])).toBe(
+      'unknown greylisted',
+    )
+  })
+
+  test.each([
+    ['a host that is out of reach', 'ok@dead.test', 'connect_failed'],
+    ['a host whose address is not told', 'ok@hidden.test', 'dns_failed'],
+    ['a domain whose hosts are not told', 'ok@lost.test', 'dns_failed'],
+  ])('in a list %s gets another try, and only one', async (_, subject, reason) => {
+    await using smtp = await startSmtp(ORDINARY)
+    await using engine = testEngine(smtp.port, {
+      ...zone,
+      ...zoneOf({ 'dead.test': '127.9.9.9' }),
+      'hidden.test MX': [{ preference: 10, exchange: 'mx.hidden.test' }],
+      'mx.hidden.test A': 'failed',
+      'mx.hidden.test AAAA': 'failed',
+      'lost.test MX': 'failed',
+    })
+    const subjects = [subject, 'ok@a.test']
+    const [first, other] = await ask(engine, subjects, { lane: 'bulk' })
+    expect(brief(other)).toBe('deliverable accepted')
+    const domain = subject.slice(3)
+    const waits = { afterMs: 300_000, group: `silence:${domain}`, isOwnWait: true, reason }
+    expect(later(first)).toMatchObject(waits)
+    const states = [later(first).state]
+    const second = await ask(engine, [subject], { lane: 'bulk', states })
+    expect(second.map(brief)).toEqual([`unknown ${reason}`])
+  })
+
+  test('a single call hears when a host out of reach may be asked again', async () => {
+    await using engine = testEngine(1, zoneOf({ 'dead.test': '127.9.9.9' }))
+    const outcome = outcomeOf((await ask(engine, ['ok@dead.test']))[0])
+    expect([outcome.reason, outcome.evidence['retry_after']]).toEqual(['connect_failed', 300])
+  })
+
+  test('a server that is busy before it hears a recipient is asked again, too', async () => {
+    await using smtp = await startSmtp({
+      greeting: '421 4.3.2 Service not available, try again in 60 seconds',
+    })
+    await using engine = testEngine(smtp.port, zone)
+    const subjects = ['ok1@a.test', 'ok2@a.test']
+    const waits = (await ask(engine, subjects, { lane: 'bulk' })).map(later)
+    expect(waits.map(({ group, afterMs }) => [group, afterMs])).toEqual([
+      ['greylist:a.test', 75_000],
+      ['greylist:a.test', 75_000],
+    ])
+    const states = subjects.map(() => ({ tries: 2, since_ms: 1 }))
+    const ends = await ask(engine, subjects, { lane: 'bulk', states })
+    expect(ends.map(brief)).toEqual(['unknown server_error', 'unknown server_error'])
+  })
+
+  test('a server that lets in one connection at a time costs no address its answer', async () => {
+    let open = 0
+    await using smtp = await startSmtp({
+      greeting: (socket) => {
+        if (open > 0) return '421 4.7.0 Too many connections from your address'
+        open++
+        socket.once('close', () => open--)
+        return '220 mx.test ESMTP'
+      },
+    })
+    let nowMs = Date.now()
+    await using engine = testEngine(smtp.port, zone, {
+      limits: { recipientsPerMinute: 1e6 },
+      clock: () => nowMs,
+    })
+    let left = Array.from({ length: 120 }, (_, n) => `ok${n}@a.test`)
+    const met: unknown[] = []
+    for (let round = 0; round < 20 && left.length > 0; round++) {
+      const answers = await ask(engine, left, { lane: 'bulk' })
+      met.push(...answers.map(brief).filter((answer) => answer !== 'later rate_limited'))
+      left = left.filter((_, at) => answers[at]?.kind === 'later')
+      nowMs += 10_000
+    }
+    expect(met).toHaveLength(120)
+    expect(new Set(met)).toEqual(new Set(['deliverable accepted']))
+  })
+
+  test('a live call never waits: greylisted, and when to ask again', async () => {
+    await using smtp = await startSmtp(ORDINARY)
+    await using engine = testEngine(smtp.port, zone)
+    const outcome = outcomeOf((await ask(engine, ['grey@a.test']))[0])
+    expect([outcome.reason, outcome.evidence['retry_after']]).toEqual(['greylisted', 75])
+  })
+
+  test('an end of time is unknown with the reason timeout, and what was known stays', async () => {
+    await using smtp = await startSmtp({ recipient: () => null })
+    await using engine = testEngine(smtp.port, zone, {
+      times: { recipientMs: 5_000, sessionMs: 5_000 },
+    })
+    const subjects = ['ok@a.test', 'no mailbox']
+    const answers = await ask(engine, subjects, { signal: AbortSignal.timeout(200) })
+    expect(answers.map(brief)).toEqual(['unknown timeout', 'undeliverable invalid_syntax'])
+    expect(outcomeOf(answers[0]).facts.mxFound).toBe(true)
+  })
+
+  test('the end of the engine is the end of a dialogue and of what waits for it', async () => {
+    const { promise: asked, resolve } = Promise.withResolvers<void>()
+    await using smtp = await startSmtp({
+      command: (line) => (line.startsWith('MAIL') ? (resolve(), null) : undefined),
+    })
+    const engine = testEngine(smtp.port, zone, { times: { recipientMs: 60_000 } })
+    const run = ask(engine, ['ok@a.test'], { signal: new AbortController().signal })
+    await asked
+    await engine[Symbol.asyncDispose]()
+    expect((await run).map(brief)).toEqual(['unknown timeout'])
+  })
+
+  test('a run that is over before it begins answers everything', async () => {
+    await using smtp = await startSmtp(ORDINARY)
+    await using engine = testEngine(smtp.port, zone)
+    const answers = await ask(engine, ['ok@a.test', 'x'], { signal: AbortSignal.abort() })
+    expect(answers.map(brief)).toEqual(['unknown timeout', 'undeliverable invalid_syntax'])
+  })
+})
+
+describe('our own way out', () => {
+  test('dns_only never connects', async () => {
+    await using smtp = await startSmtp(ORDINARY)
+    await using engine = testEngine(smtp.port, zone, { probing: 'dns_only' })
+    const outcome = outcomeOf((await ask(engine, ['ok@a.test']))[0])
+    expect([
+      outcome.status,
+      outcome.reason,
+      outcome.facts.confidence,
+      outcome.facts.acceptsMail,
+    ]).toEqual(['unknown', 'probing_off', 'low', true])
+    expect(smtp.sessions.all).toBe(0)
+    expect((await engine.health())[0]).toMatchObject({ status: 'off' })
+  })
+
+  test('probing can be off for one group', async () => {
+    await using smtp = await startSmtp(ORDINARY)
+    await using engine = testEngine(smtp.port, zone, { probingOff: ['a.test'] })
+    expect((await ask(engine, ['ok@a.test', 'ok@free.test'])).map(brief)).toEqual([
+      'unknown probing_off',
+      'deliverable accepted',
+    ])
+  })
+
+  test('with the port shut results say smtp_unavailable, never invalid', async () => {
+    const dead = { ...zoneOf({ 'a.test': '127.9.9.9', 'gmail.com': '127.9.9.8' }) }
+    await using engine = testEngine(1, dead, { selfTest: { targets: ['gmail.com'] } })
+    const health = await engine.health()
+    expect(health.find((row) => row.name.startsWith('smtp port'))).toMatchObject({
+      status: 'failed',
+    })
+    const answers = await ask(engine, ['ok@a.test'])
+    expect(answers.map(brief)).toEqual(['unknown smtp_unavailable'])
+    expect((await ask(engine, ['nobody@a.test'])).map(brief)).toEqual(['unknown smtp_unavailable'])
+  })
+
+  test('one dead host is connect_failed while others are reached', async () => {
+    await using smtp = await startSmtp(ORDINARY)
+    await using engine = testEngine(smtp.port, { ...zone, ...zoneOf({ 'dead.test': '127.9.9.9' }) })
+    expect((await ask(engine, ['ok@dead.test', 'ok@a.test'])).map(brief)).toEqual([
+      'unknown connect_failed',
+      'deliverable accepted',
+    ])
+  })
+
+  test('the envelope sender and HELO name are fixed, and no message is ever sent', async () => {
+    await using smtp = await startSmtp(ORDINARY)
+    await using engine = testEngine(smtp.port, zone)
+    await ask(engine, ['ok@a.test', 'no@free.test'], { depth: 'extended' })
+    const verbs = new Set(smtp.lines.map((line) => line.split(/[ :]/)[0]))
+    expect([...verbs].toSorted()).toEqual(['EHLO', 'MAIL', 'RCPT', 'RSET'])
+    expect(new Set(smtp.lines.filter((line) => line.startsWith('MAIL')))).toEqual(
+      new Set(['MAIL FROM:<verify@sender.test>']),
+    )
+  })
+
+  test('a malformed sender or proxy is refused at once', () => {
+    const make = (smtp: object) => () =>
+      testEngine(25, {}, { smtp: { port: 25, heloName: 'a.test', mailFrom: 'a@a.test', ...smtp } })
+    expect(make({ mailFrom: 'nobody' })).toThrow('mail from')
+    expect(make({ heloName: 'a b' })).toThrow('helo name')
+    expect(make({ proxyUrl: 'http://192.0.2.1:1' })).toThrow('proxy')
+  })
+})
+
+describe('guards', () => {
+  test('three mailboxes refused alike with nobody accepted are about us', async () => {
+    await using smtp = await startSmtp({
+      recipient: (address) => `550 5.1.1 <${address}> User unknown`,
+    })
+    await using engine = testEngine(smtp.port, zone)
+    const answers = await ask(engine, ['ok1@a.test', 'ok2@a.test', 'ok3@a.test'], { lane: 'bulk' })
+    expect(answers.map(brief)).toEqual(Array.from({ length: 3 }, () => 'unknown blanket_reject'))
+  })
+
+  test('a strict server that takes postmaster is believed', async () => {
+    await using smtp = await startSmtp(ORDINARY)
+    await using engine = testEngine(smtp.port, zone)
+    const answers = await ask(engine, ['x1@a.test', 'x2@a.test', 'x3@a.test', 'x4@a.test'], {
+      lane: 'bulk',
+    })
+    expect(new Set(answers.map(brief))).toEqual(new Set(['undeliverable mailbox_not_found']))
+  })
+
+  test('a group that refuses us three times is left alone, and its list waits', async () => {
+    await using smtp = await startSmtp({
+      recipient: () => '554 5.7.1 Client host blocked using zen.spamhaus.org',
+    })
+    await using engine = testEngine(smtp.port, zone, { limits: { recipientsPerTransaction: 1 } })
+    for (let n = 0; n < 3; n++)
+      expect(brief((await ask(engine, [`ok${n}@a.test`]))[0])).toBe('unknown blocked')
+    const before = count(smtp.lines, 'RCPT')
+    const waits = later((await ask(engine, ['ok9@a.test'], { lane: 'bulk' }))[0])
+    expect([waits.group, waits.reason]).toEqual(['mx:a.test', 'blocked'])
+    expect(waits.afterMs).toBeGreaterThan(800_000)
+    expect(brief((await ask(engine, ['ok8@a.test']))[0])).toBe('unknown blocked')
+    expect(count(smtp.lines, 'RCPT')).toBe(before)
+    expect((await engine.health())[0]).toMatchObject({ status: 'degraded' })
+  })
+
+  test('one asker that tries names on a domain is stopped; another is not', async () => {
+    await using smtp = await startSmtp(ORDINARY)
+    await using engine = testEngine(smtp.port, zone, {
+      limits: { dictionaryAsked: 20, recipientsPerMinute: 1e6 },
+    })
+    await ask(
+      engine,
+      Array.from({ length: 30 }, (_, n) => `guess${n}@a.test`),
+      { lane: 'bulk' },
+    )
+    expect(brief((await ask(engine, ['guess99@a.test'], { lane: 'bulk' }))[0])).toBe(
+      'later probe_limit',
+    )
+    expect(brief((await ask(engine, ['guess98@a.test']))[0])).toBe('unknown probe_limit')
+    expect(brief((await ask(engine, ['guess97@a.test'], { tenant: 'other' }))[0])).toBe(
+      'undeliverable mailbox_not_found',
+    )
+  })
+
+  test('an asker whom one worker stopped is stopped in another from the first subject on', async () => {
+    await using smtp = await startSmtp(ORDINARY)
+    const memory = processMemory()
+    const distant: typeof memory = {
+      ...memory,
+      get: async (keys) => {
+        await new Promise(setImmediate)
+        return await memory.get(keys)
+      },
+    }
+    const limits = { dictionaryAsked: 20, recipientsPerMinute: 1e6 }
+    const guesses = Array.from({ length: 30 }, (_, n) => `guess${n}@a.test`)
+    await using first = testEngine(smtp.port, zone, { memory: distant, limits })
+    await ask(first, guesses, { lane: 'bulk' })
+    const before = count(smtp.lines, 'RCPT')
+    await using second = testEngine(smtp.port, zone, { memory: distant, limits })
+    const others = guesses.map((guess) => `other-${guess}`)
+    const answers = await ask(second, others, { lane: 'bulk' })
+    expect(new Set(answers.map(brief))).toEqual(new Set(['later probe_limit']))
+    expect(count(smtp.lines, 'RCPT')).toBe(before)
+  })
+
+  test('what a guard keeps back ends as unknown when its time is up', async () => {
+    await using smtp = await startSmtp(ORDINARY)
+    await using engine = testEngine(smtp.port, zone, {
+      limits: { recipientsPerDomainPerHour: 4, recipientsPerMinute: 1e6 },
+    })
+    const subjects = ['ok1@a.test', 'ok2@a.test']
+    const first = await ask(engine, subjects, { lane: 'bulk' })
+    expect(first.map(brief)).toEqual(['later probe_limit', 'later probe_limit'])
+    const states = subjects.map(() => ({ tries: 0, since_ms: Date.now() - 3 * 3_600_000 }))
+    expect((await ask(engine, subjects, { lane: 'bulk', states })).map(brief)).toEqual([
+      'unknown probe_limit',
+      'unknown probe_limit',
+    ])
+  })
+})
+
+describe('manners', () => {
+  test('one recipient a transaction where the provider demands it', async () => {
+    let most = 0
+    await using smtp = await startSmtp({
+      recipient(_address, session) {
+        most = Math.max(most, session.recipients)
+        return session.recipients > 1
+          ? '451 4.5.3 Recipients belong to multiple regions ATTR38'
+          : '250 ok'
+      },
+    })
+    const host = 'hotmail-com.olc.protection.outlook.com'
+    await using engine = testEngine(smtp.port, {
+      'hotmail.test MX': [{ preference: 1, exchange: host }],
+      [`${host} A`]: ['127.0.0.1'],
+    })
+    const answers = await ask(
+      engine,
+      ['ok1@hotmail.test', 'ok2@hotmail.test', 'ok3@hotmail.test'],
+      { lane: 'bulk', depth: 'extended' },
+    )
+    expect(new Set(answers.map(brief))).toEqual(new Set(['risky accept_all']))
+    expect(most).toBe(1)
+  })
+
+  test('fewer recipients at once where the server takes no more', async () => {
+    await using smtp = await startSmtp({
+      recipient: (_address, session) =>
+        session.recipients > 3 ? '452 4.5.3 Too many recipients' : '250 ok',
+    })
+    await using engine = testEngine(smtp.port, zone, { limits: { recipientsPerMinute: 1e6 } })
+    const subjects = Array.from({ length: 12 }, (_, n) => `ok${n}@a.test`)
+    const answers = await ask(engine, subjects, { lane: 'bulk' })
+    expect(new Set(answers.map(brief))).toEqual(new Set(['deliverable accepted']))
+  })
+
+  test('HELO where EHLO is unknown, no pipelining where it is not offered', async () => {
+    await using smtp = await startSmtp({
+      ...ORDINARY,
+      command: (line) => (line.startsWith('EHLO') ? '502 5.5.1 unknown' : undefined),
+    })
+    await using engine = testEngine(smtp.port, zone)
+    const answers = await ask(engine, ['ok@a.test', 'no@a.test'], { depth: 'extended' })
+    expect(answers.map(brief)).toEqual(['deliverable accepted', 'undeliverable mailbox_not_found'])
+    expect(smtp.lines).toContain('HELO verifier.sender.test')
+  })
+
+  test('SMTPUTF8 is used where it is offered', async () => {
+    await using smtp = await startSmtp({ offers: ['PIPELINING', 'SMTPUTF8'] })
+    await using engine = testEngine(smtp.port, zone)
+    expect((await ask(engine, ['zoë@a.test', 'ok@a.test'])).map(brief)).toEqual([
+      'deliverable accepted',
+      'deliverable accepted',
+    ])
+    expect(smtp.lines.filter((line) => line.includes('SMTPUTF8'))).toHaveLength(1)
+    expect(smtp.lines).toContain('RCPT TO:<zoë@a.test>')
+  })
+
+  test('a lost session is opened once more', async () => {
+    let sessions = 0
+    await using smtp = await startSmtp({
+      command(line, session) {
+        if (line.startsWith('EHLO')) sessions++
+        if (!line.startsWith('RCPT') || sessions > 1) return undefined
+        session.socket.destroy()
+        return null
+      },
+    })
+    await using engine = testEngine(smtp.port, zone)
+    expect(brief((await ask(engine, ['ok@a.test']))[0])).toBe('deliverable accepted')
+  })
+
+  test('a session serves many transactions', async () => {
+    await using smtp = await startSmtp(ORDINARY)
+    await using engine = testEngine(smtp.port, zone)
+    for (let n = 0; n < 5; n++) await ask(engine, [`ok${n}@a.test`])
+    expect(smtp.sessions.all).toBe(1)
+  })
+})
+
+describe('shares', () => {
+  test('a group held to a trickle delays nobody else and stays in its limits', async () => {
+    await using smtp = await startSmtp(ORDINARY)
+    const google = 'aspmx.l.google.com'
+    const all = {
+      ...zone,
+      'big.test MX': [{ preference: 1, exchange: google }],
+      [`${google} A`]: ['127.0.0.1'],
+    }
+    const limits = {
+      groups: { google: { connections: 1, recipientsPerMinute: 60 } },
+      recipientsPerMinute: 1e6,
+    }
+    await using engine = testEngine(smtp.port, all, { limits })
+    const subjects = Array.from(
+      { length: 500 },
+      (_, n) => `ok${n}@${n % 5 < 3 ? 'big.test' : 'a.test'}`,
+    )
+    const beganMs = performance.now()
+    const answers = await ask(engine, subjects, { lane: 'bulk' })
+    expect(performance.now() - beganMs).toBeLessThan(1_500)
+    const others = answers.filter((_answer, at) => at % 5 >= 3)
+    expect(new Set(others.map(brief))).toEqual(new Set(['deliverable accepted']))
+    const waits = answers.filter((answer) => answer.kind === 'later')
+    expect(waits.length).toBeGreaterThanOrEqual(300 - 15)
+    expect(new Set(waits.map((answer) => later(answer).group))).toEqual(new Set(['mx:google']))
+    expect(
+      smtp.lines.filter((line) => line.startsWith('RCPT') && line.includes('@big.test')).length,
+    ).toBeLessThanOrEqual(15)
+  })
+
+  test('three workers together keep to the connections and recipients of a group', async () => {
+    let open = 0
+    let most = 0
+    await using smtp = await startSmtp({
+      recipient: () => '250 ok',
+      command(line, session) {
+        if (!line.startsWith('EHLO')) return undefined
+        most = Math.max(most, ++open)
+        session.socket.on('close', () => open--)
+        return undefined
+      },
+    })
+    const shared = { memory: processMemory(), limiter: processLimiter() }
+    const limits = { groups: { 'a.test': { connections: 2, recipientsPerMinute: 120 } } }
+    await using one = testEngine(smtp.port, zone, { ...shared, limits })
+    await using two = testEngine(smtp.port, zone, { ...shared, limits })
+    await using three = testEngine(smtp.port, zone, { ...shared, limits })
+    await Promise.all(
+      [one, two, three].map((engine, worker) =>
+        ask(
+          engine,
+          Array.from({ length: 100 }, (_, n) => `ok${worker}x${n}@a.test`),
+          { lane: 'bulk' },
+        ),
+      ),
+    )
+    expect(most).toBeLessThanOrEqual(2)
+    expect(count(smtp.lines, 'RCPT')).toBeLessThanOrEqual(120)
+    expect(count(smtp.lines, 'RCPT')).toBeGreaterThan(0)
+  })
+
+  test('a live call goes before the list of its group', async () => {
+    const order: string[] = []
+    await using smtp = await startSmtp({
+      recipient(address) {
+        order.push(address)
+        return '250 ok'
+      },
+    })
+    const limits = { connectionsPerGroup: 1, recipientsPerTransaction: 1, recipientsPerMinute: 1e6 }
+    await using engine = testEngine(smtp.port, zone, { limits })
+    const list = ask(
+      engine,
+      Array.from({ length: 200 }, (_, n) => `ok${n}@a.test`),
+      { lane: 'bulk' },
+    )
+    await expect.poll(() => order.length, { interval: 1 }).toBeGreaterThan(3)
+    await ask(engine, ['oklive@a.test'])
+    expect(order.indexOf('oklive@a.test')).toBeLessThan(150)
+    expect(order.length).toBeLessThan(200)
+    await list
+  })
+})

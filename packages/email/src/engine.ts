@@ -1,0 +1,258 @@
+import { randomBytes } from 'node:crypto'
+import type { Engine, EngineHealth, Limiter, Memory } from '@plumbline/ports/engine'
+import { getDomain } from 'tldts'
+import type { MailDomainLists } from '@plumbline/datasets/mail-domains'
+import type { NameList } from '@plumbline/datasets/names'
+import type { Egress } from '@plumbline/net/egress'
+import type { Resolver } from '@plumbline/net/resolver'
+import type { RunTools } from './answering.ts'
+import { createBlanketGuard } from './uniform-rejection.ts'
+import type { BlanketGuard } from './uniform-rejection.ts'
+import { createDialler } from './dial.ts'
+import type { ProxyTarget } from './dial.ts'
+import type { DialogueTools } from './dialogue.ts'
+import { createDirectory } from './domain-cache.ts'
+import { createFlights } from './in-flight-probes.ts'
+import { createDictionaryGuard } from './dictionary-attack-guard.ts'
+import { createKnowledge } from './verdict-cache.ts'
+import type { Knowledge } from './verdict-cache.ts'
+import { DEFAULT_LIMITS } from './limits.ts'
+import type { EmailLimits } from './limits.ts'
+import { ORDINARY_PROVIDER } from './providers.ts'
+import { runRequest } from './run.ts'
+import { createScheduler } from './scheduler.ts'
+import type { SchedulerOptions } from './scheduler.ts'
+import { SELF_TEST_TARGETS, runSelfTest } from './selftest.ts'
+import type { SelfTest } from './selftest.ts'
+import { DEFAULT_TIMES } from './session.ts'
+import type { SessionTimes } from './session.ts'
+import { parseMailbox } from './syntax.ts'
+import type { Sharing } from '@plumbline/ports/sharing'
+import { createWayOut } from './port-25-health.ts'
+
+/** The part of a logger that the engine uses; no subject is ever logged in clear. */
+export interface EmailLog {
+  debug(fields: object, message: string): void
+  info(fields: object, message: string): void
+  warn(fields: object, message: string): void
+  error(fields: object, message: string): void
+}
+
+/** The lists by which addresses are flagged. */
+export interface EmailLists extends MailDomainLists {
+  readonly role: NameList
+  readonly spamTrap: NameList
+  readonly optOut: NameList
+}
+
+/** Everything the engine works with. */
+export interface EmailEngineOptions extends Sharing {
+  readonly resolver: Resolver
+  readonly egress: Egress
+  readonly memory: Memory
+  readonly limiter: Limiter
+  /** Lists, or a function that gives the newest ones. */
+  readonly lists: EmailLists | (() => EmailLists)
+  readonly smtp: {
+    readonly port: number
+    /** A name that resolves to our address and back. */
+    readonly heloName: string
+    /** The fixed envelope sender; its domain should be ours. */
+    readonly mailFrom: string
+    /** `socks5://user:password@address:port`; the host must be an address literal. */
+    readonly proxyUrl?: string
+    readonly sourceAddresses?: readonly string[]
+  }
+  /** `dns_only` never connects to a mail host. */
+  readonly probing: 'smtp' | 'dns_only'
+  /** Provider ids or registrable domains of mail hosts that are never connected to. */
+  readonly probingOff?: readonly string[]
+  /** Waits after a temporary refusal; one retry for each. */
+  readonly greylistScheduleSeconds: readonly number[]
+  readonly limits?: Partial<EmailLimits>
+  readonly times?: Partial<SessionTimes>
+  /** The hourly test of the way out; false switches it off. */
+  readonly selfTest?:
+    | false
+    | { readonly targets?: readonly string[]; readonly dnsbl?: readonly string[] }
+  /** Milliseconds since the epoch. */
+  readonly clock?: () => number
+  /** 0 up to 1, for choices that need no secrecy. */
+  readonly random?: () => number
+  readonly log: EmailLog
+}
+
+/** Makes the email engine. Throws where the sender, the HELO name or the proxy is malformed. */
+export function createEmailEngine(options: EmailEngineOptions): Engine<'email'> {
+  assertSender(options.smtp)
+  const now = options.clock ?? Date.now
+  const limits: EmailLimits = { ...DEFAULT_LIMITS, ...options.limits }
+  const stop = new AbortController()
+  const warn = (error: unknown): void =>
+    options.log.warn({ err: error }, 'email engine: a shared store failed')
+  const way = createWayOut(selfTestOf(options, stop.signal), now)
+  const knowledge = createKnowledge(options.memory, now, warn)
+  const scheduler = createScheduler({
+    limits,
+    limiter: options.limiter,
+    memory: options.memory,
+    now,
+    warn,
+    reached: way.reached,
+    dialogue: dialogueTools(options, knowledge, createBlanketGuard(now)),
+    reach: diallerOf(options, stop.signal, now),
+  })
+  const { lists } = options
+  const directory = createDirectory({
+    resolver: options.resolver,
+    lists: typeof lists === 'function' ? lists : () => lists,
+    sourceAddresses: options.smtp.sourceAddresses ?? [],
+    groupOf,
+    random: options.random ?? Math.random,
+    now,
+  })
+  const tools: RunTools = {
+    resolver: options.resolver,
+    egress: options.egress,
+    directory,
+    knowledge,
+    flights: createFlights(now),
+    scheduler,
+    dictionary: createDictionaryGuard(limits, options.memory, now, warn),
+    way,
+    limits,
+    probing: options.probing,
+    probingOff: options.probingOff ?? [],
+    scheduleSeconds: options.greylistScheduleSeconds,
+    shareFindings: options.shareFindings ?? true,
+    now,
+  }
+  return {
+    check: 'email',
+    run: (request) => runRequest(tools, request),
+    health: async () => [
+      probingHealth(options.probing, scheduler.broken()),
+      ...(await way.health()),
+    ],
+    async [Symbol.asyncDispose]() {
+      stop.abort()
+      way.close()
+      await scheduler[Symbol.asyncDispose]()
+      await knowledge.flush()
+    },
+  }
+}
+
+function assertSender(smtp: EmailEngineOptions['smtp']): void {
+  if (!parseMailbox(smtp.mailFrom).ok) {
+    throw new Error(`mail from: expected a mailbox, met ${smtp.mailFrom}`)
+  }
+  if (!/^[A-Za-z0-9.[\]:-]{1,253}$/.test(smtp.heloName)) {
+    throw new Error(`helo name: expected a host name, met ${smtp.heloName}`)
+  }
+}
+
+function dialogueTools(
+  options: EmailEngineOptions,
+  knowledge: Knowledge,
+  blanket: BlanketGuard,
+): DialogueTools {
+  const { smtp, log } = options
+  const sender = smtp.mailFrom.slice(smtp.mailFrom.lastIndexOf('@') + 1).toLowerCase()
+  return {
+    knowledge,
+    blanket,
+    inventions: new Map(),
+    sender: smtp.mailFrom,
+    // A very short name would be met inside other words.
+    own: [smtp.heloName, ...(smtp.sourceAddresses ?? []), `@${sender}`].filter(
+      (name) => name.length > 6,
+    ),
+    inventLocal,
+    failed: (error) => log.error({ err: error }, 'email engine: verdicts could not be settled'),
+    unclassified(provider, reply) {
+      const fields = { provider, code: reply.code, enhanced: reply.enhanced }
+      log.info(fields, 'a reply that no rule knows')
+    },
+  }
+}
+
+function diallerOf(
+  options: EmailEngineOptions,
+  signal: AbortSignal,
+  now: () => number,
+): SchedulerOptions['reach'] {
+  const { smtp } = options
+  return createDialler({
+    egress: options.egress,
+    resolver: options.resolver,
+    port: smtp.port,
+    heloName: smtp.heloName,
+    times: { ...DEFAULT_TIMES, ...options.times },
+    proxy: smtp.proxyUrl === undefined ? null : proxyOf(smtp.proxyUrl),
+    signal,
+    now,
+  })
+}
+
+/** The self-test with its settings; null where it is off, or would test another way than the proxy's. */
+function selfTestOf(
+  options: EmailEngineOptions,
+  signal: AbortSignal,
+): (() => Promise<SelfTest>) | null {
+  const { selfTest, smtp } = options
+  if (selfTest === false || options.probing === 'dns_only' || smtp.proxyUrl !== undefined)
+    return null
+  return () =>
+    runSelfTest({
+      egress: options.egress,
+      resolver: options.resolver,
+      port: smtp.port,
+      heloName: smtp.heloName,
+      mailFrom: smtp.mailFrom,
+      sourceAddresses: smtp.sourceAddresses ?? [],
+      dnsbl: selfTest?.dnsbl ?? [],
+      targets: selfTest?.targets ?? SELF_TEST_TARGETS,
+      timeoutMs: 5_000,
+      signal,
+    })
+}
+
+function probingHealth(probing: 'smtp' | 'dns_only', broken: readonly string[]): EngineHealth {
+  const name = 'smtp probing'
+  if (probing === 'dns_only') return { name, status: 'off', detail: 'only names are looked up' }
+  if (broken.length === 0) return { name, status: 'ok', detail: 'no provider refuses us' }
+  // The host of a single domain is named nowhere: its name tells who was asked about.
+  const others = broken.filter((id) => id === ORDINARY_PROVIDER.id).length
+  const known = [...new Set(broken)].filter((id) => id !== ORDINARY_PROVIDER.id).slice(0, 10)
+  const hosts = others === 0 ? [] : [`${others} mail ${others === 1 ? 'host' : 'hosts'} of others`]
+  return { name, status: 'degraded', detail: `refused by ${[...known, ...hosts].join(', ')}` }
+}
+
+/** Twenty characters that nobody is called by, a letter first. */
+function inventLocal(): string {
+  const alphabet = 'abcdefghijklmnopqrstuvwxyz0123456789'
+  const bytes = randomBytes(20)
+  let local = alphabet[(bytes[0] ?? 0) % 26] ?? 'x'
+  for (const byte of bytes.subarray(1)) local += alphabet[byte % 36] ?? 'x'
+  return local
+}
+
+/** The group of a mail host of no known provider: its registrable domain. */
+function groupOf(host: string): string {
+  return getDomain(host, { allowPrivateDomains: true, validateHostname: false }) ?? host
+}
+
+function proxyOf(text: string): ProxyTarget {
+  const url = URL.canParse(text) ? new URL(text) : null
+  const address = url?.hostname.replace(/^\[|\]$/g, '') ?? ''
+  if (url === null || !/^socks5h?:$/.test(url.protocol) || !/^[\d.]+$|:/.test(address)) {
+    throw new Error('proxy: expected socks5://user:password@address:port with an address literal')
+  }
+  return {
+    address,
+    port: url.port === '' ? 1080 : Number(url.port),
+    ...(url.username === '' ? {} : { username: decodeURIComponent(url.username) }),
+    ...(url.password === '' ? {} : { password: decodeURIComponent(url.password) }),
+  }
+}

@@ -1,0 +1,114 @@
+import { dnsFault, type DnsFault } from '@plumbline/net/dns-pool'
+import type { Resolver } from '@plumbline/net/resolver'
+import { readDomain } from './syntax.ts'
+
+/** Where mail for a domain goes. */
+export type MailRoute =
+  | {
+      readonly kind: 'hosts'
+      /** Best preference first, equals in random order; at most `HOSTS_MAX`. */
+      readonly hosts: readonly string[]
+      /** No MX record: the domain itself, by its address (RFC 5321 5.1). */
+      readonly implicit: boolean
+      /** Every exchange the MX records name, for the lists. */
+      readonly exchanges: readonly string[]
+      /** An address whose word is in doubt: it is asked again only where there is no other. */
+      readonly avoid?: string
+    }
+  | { readonly kind: 'null_mx' | 'no_domain' | 'no_mail_host' }
+  | { readonly kind: 'failed'; readonly why: DnsFault }
+
+/** Addresses of one mail host. */
+export type HostAddresses =
+  | { readonly kind: 'addresses'; readonly addresses: readonly string[] }
+  | { readonly kind: 'none' | 'unsafe' }
+  | { readonly kind: 'failed'; readonly why: DnsFault }
+
+/** Hosts of a domain, and addresses of a host, that are tried. */
+const HOSTS_MAX = 3
+const ADDRESSES_MAX = 2
+
+/** Exchanges of one domain that are read at all. */
+const EXCHANGES_MAX = 20
+
+/**
+ * Finds the mail hosts of a domain (A-labels). A null MX (RFC 7505) and a name that does not exist are
+ * definitive; a failure to answer is never one.
+ */
+export async function findRoute(
+  resolver: Resolver,
+  domain: string,
+  random: () => number,
+  signal?: AbortSignal,
+): Promise<MailRoute> {
+  const options = signal === undefined ? {} : { signal }
+  const answer = await resolver.resolve(domain, 'MX', options)
+  if (answer.kind === 'failed') return { kind: 'failed', why: dnsFault(answer.reason) }
+  if (answer.kind === 'nxdomain') return { kind: 'no_domain' }
+  if (answer.kind === 'records') {
+    if (answer.records.every((record) => record.exchange === '.' || record.exchange === '')) {
+      return answer.records.length === 0 ? { kind: 'no_mail_host' } : { kind: 'null_mx' }
+    }
+    const ordered = answer.records
+      .slice(0, EXCHANGES_MAX)
+      .filter((record) => isHostName(record.exchange))
+      .map((record) => ({ ...record, exchange: record.exchange.toLowerCase(), lot: random() }))
+      .toSorted((a, b) => a.preference - b.preference || a.lot - b.lot)
+    const exchanges = [...new Set(ordered.map((record) => record.exchange))]
+    if (exchanges.length === 0) return { kind: 'no_mail_host' }
+    return { kind: 'hosts', hosts: exchanges.slice(0, HOSTS_MAX), implicit: false, exchanges }
+  }
+  const own = await domainAddresses(resolver, domain, signal)
+  if (own !== 'some' && own !== 'none') return { kind: 'failed', why: own }
+  if (own === 'none') return { kind: 'no_mail_host' }
+  return { kind: 'hosts', hosts: [domain], implicit: true, exchanges: [] }
+}
+
+/**
+ * Addresses of a mail host that may be dialled, IPv4 first: senders over IPv6 need reverse names at
+ * the large providers. `unsafe` where all of them are special-purpose addresses.
+ */
+export async function findAddresses(
+  resolver: Resolver,
+  permits: (address: string) => boolean,
+  host: string,
+  signal?: AbortSignal,
+): Promise<HostAddresses> {
+  const options = signal === undefined ? {} : { signal }
+  const v4 = await resolver.resolve(host, 'A', options)
+  const met: string[] = v4.kind === 'records' ? [...v4.records] : []
+  const safe = met.filter(permits)
+  const failures = v4.kind === 'failed' ? [v4.reason] : []
+  if (safe.length < ADDRESSES_MAX && v4.kind !== 'nxdomain') {
+    const v6 = await resolver.resolve(host, 'AAAA', options)
+    if (v6.kind === 'records') {
+      met.push(...v6.records)
+      safe.push(...v6.records.filter(permits))
+    }
+    if (v6.kind === 'failed') failures.push(v6.reason)
+  }
+  if (safe.length > 0) return { kind: 'addresses', addresses: safe.slice(0, ADDRESSES_MAX) }
+  if (met.length > 0) return { kind: 'unsafe' }
+  const [failure] = failures
+  return failure === undefined ? { kind: 'none' } : { kind: 'failed', why: dnsFault(failure) }
+}
+
+async function domainAddresses(
+  resolver: Resolver,
+  domain: string,
+  signal: AbortSignal | undefined,
+): Promise<'some' | 'none' | DnsFault> {
+  const options = signal === undefined ? {} : { signal }
+  const v4 = await resolver.resolve(domain, 'A', options)
+  if (v4.kind === 'records' && v4.records.length > 0) return 'some'
+  const v6 = await resolver.resolve(domain, 'AAAA', options)
+  if (v6.kind === 'records' && v6.records.length > 0) return 'some'
+  if (v4.kind === 'failed') return dnsFault(v4.reason)
+  return v6.kind === 'failed' ? dnsFault(v6.reason) : 'none'
+}
+
+/** An exchange must be a host name: an address or an odd label in its place is no mail host. */
+function isHostName(exchange: string): boolean {
+  const read = readDomain(exchange)
+  return read.ok && !/(?:^|\.)\d+$/.test(read.name)
+}

@@ -1,0 +1,57 @@
+import type { EngineHealth } from '@plumbline/ports/engine'
+import type { SelfTest } from './selftest.ts'
+
+/** What is known of our own way to mail hosts. */
+export interface WayOut {
+  /** Whether no mail host can be reached: then nothing is said of those that were not. */
+  isShut(): boolean
+  /** Told of each host that could be connected to, or could not. */
+  reached(ok: boolean): void
+  /** The rows of the last self-test, waiting for one under way. */
+  health(): Promise<readonly EngineHealth[]>
+  close(): void
+}
+
+/** How long a self-test, and a connection once made, count. */
+const HOUR_MS = 3_600_000
+
+/**
+ * Watches the way out. It is shut where the self-test reached none of the large providers and no
+ * connection was made for an hour, while at least one failed. `test` null: never tested, never shut.
+ */
+export function createWayOut(test: (() => Promise<SelfTest>) | null, now: () => number): WayOut {
+  let last: { readonly test: Promise<SelfTest>; readonly atMs: number } | null = null
+  let isOpen: boolean | null = null
+  let lastReachedMs = Number.NEGATIVE_INFINITY
+  let failures = 0
+  const latest = (run: () => Promise<SelfTest>): Promise<SelfTest> => {
+    if (last !== null && now() - last.atMs < HOUR_MS) return last.test
+    const running = run().then((result) => {
+      isOpen = result.portOpen
+      return result
+    })
+    last = { test: running, atMs: now() }
+    return running
+  }
+  const refresh = (): void => {
+    // A test that fails leaves what is known as it was.
+    if (test !== null) latest(test).catch(() => undefined)
+  }
+  const timer = test === null ? null : setInterval(refresh, HOUR_MS).unref()
+  refresh()
+  return {
+    isShut: () => isOpen === false && failures > 0 && now() - lastReachedMs > HOUR_MS,
+    reached(ok) {
+      if (ok) {
+        lastReachedMs = now()
+        failures = 0
+      } else failures++
+    },
+    async health() {
+      return test === null ? [] : (await latest(test)).health
+    },
+    close() {
+      if (timer !== null) clearInterval(timer)
+    },
+  }
+}

@@ -1,0 +1,57 @@
+import type { Json } from '@plumbline/contract/outcome'
+import type { Directory } from './domain-cache.ts'
+import type { Finding } from './finding.ts'
+import type { Destination } from './group.ts'
+import type { DictionaryGuard, Pair } from './dictionary-attack-guard.ts'
+import type { HostsRoute } from './queue.ts'
+
+/** A domain with hosts, as all subjects of one run see it. */
+export interface Place {
+  readonly route: HostsRoute
+  readonly to: Destination
+  readonly pair: Pair
+  /** Why nobody is asked there; null where they are. */
+  readonly off: 'opted_out' | 'probing_off' | null
+  readonly evidence: { readonly [key: string]: Json }
+}
+
+/** What decides about a place. */
+export interface PlaceTools {
+  readonly directory: Directory
+  readonly dictionary: DictionaryGuard
+  readonly probing: 'smtp' | 'dns_only'
+  /** Provider ids or registrable domains of mail hosts that are never connected to. */
+  readonly probingOff: readonly string[]
+}
+
+/** The place of a domain for one asker. */
+export function placeOf(
+  tools: PlaceTools,
+  tenant: string,
+  domain: string,
+  route: HostsRoute,
+): Place {
+  const to = tools.directory.destination(domain, route)
+  const isOff =
+    tools.probing === 'dns_only' ||
+    tools.probingOff.includes(to.provider.id) ||
+    tools.probingOff.includes(to.group)
+  const isOptedOut = tools.directory.lists.optOut.has(domain)
+  return {
+    route,
+    to,
+    pair: tools.dictionary.pair(tenant, domain),
+    off: isOptedOut ? 'opted_out' : isOff ? 'probing_off' : null,
+    evidence: {
+      mx_host: route.hosts[0] ?? domain,
+      provider: to.provider.id,
+      ...(route.implicit ? { implicit_mx: true } : {}),
+    },
+  }
+}
+
+/** The evidence of a finding with its place; what a host said holds all that its place says. */
+export function evidenceAt(place: Place | null, { evidence }: Finding): Finding['evidence'] {
+  const isWhole = place === null || evidence['mx_address'] !== undefined
+  return isWhole ? evidence : { ...place.evidence, ...evidence }
+}

@@ -1,0 +1,115 @@
+import type { EngineRequest } from '@plumbline/ports/engine'
+import type { Answer } from '@plumbline/contract/outcome'
+import { circumstances, conclude, put } from './answering.ts'
+import type { Run, RunTools, Subject } from './answering.ts'
+import { start } from './asking.ts'
+import { unknownFinding } from './finding.ts'
+import { findingKey } from './verdict-cache.ts'
+import { waitStateOf } from './later.ts'
+import { syntaxOutcome } from './outcome.ts'
+import { afterTwoLooks } from './recheck.ts'
+import { parseMailbox } from './syntax.ts'
+import { suggestDomain } from './typo.ts'
+
+/** Subjects looked up in memory at once. */
+const LOOKUP_COUNT = 250
+
+/** Answers the subjects of one request, at most `limits.window` of them in work at once. */
+export async function runRequest(
+  tools: RunTools,
+  request: EngineRequest<'email'>,
+): Promise<readonly Answer<'email'>[]> {
+  const run: Run = {
+    tools,
+    request,
+    answers: Array.from({ length: request.subjects.length }),
+    open: new Map(),
+    places: new Map(),
+    done: Promise.withResolvers(),
+    wake: null,
+    clock: { atMs: Number.NaN, iso: '' },
+    left: request.subjects.length,
+  }
+  if (run.left === 0) return []
+  const onAbort = (): void => expire(run)
+  request.signal.addEventListener('abort', onAbort, { once: true })
+  if (request.signal.aborted) onAbort()
+  try {
+    await readSubjects(run)
+    await run.done.promise
+  } finally {
+    request.signal.removeEventListener('abort', onAbort)
+    leaveAll(run)
+  }
+  return run.answers.filter((answer) => answer !== undefined)
+}
+
+async function readSubjects(run: Run): Promise<void> {
+  const { tools, request } = run
+  for (let from = 0; from < request.subjects.length && run.left > 0; from += LOOKUP_COUNT) {
+    const batch: Subject[] = []
+    request.subjects.slice(from, from + LOOKUP_COUNT).forEach((text, offset) => {
+      const subject =
+        run.answers[from + offset] === undefined ? begin(run, from + offset, text) : null
+      if (subject !== null) batch.push(subject)
+    })
+    const known = await tools.knowledge.findings(
+      batch.map(({ memoryKey }) => memoryKey),
+      request.tenant,
+    )
+    batch.forEach((subject, at) => start(run, subject, known[at]))
+    while (run.open.size >= tools.limits.window && run.left > 0) {
+      const room = Promise.withResolvers<void>()
+      run.wake = room.resolve
+      await Promise.race([room.promise, run.done.promise])
+      run.wake = null
+    }
+  }
+}
+
+/** Parses a text; one that is no mailbox is answered at once. */
+function begin(run: Run, index: number, text: string): Subject | null {
+  const beganMs = run.tools.now()
+  const mailbox = parseMailbox(text)
+  const state = waitStateOf(run.request.states?.[index])
+  if (!mailbox.ok) {
+    const when = circumstances(run, { beganMs, state }, false)
+    put(run, index, syntaxOutcome(text, mailbox, suggestDomain(text), when))
+    return null
+  }
+  const address = `${mailbox.local}@${mailbox.domain}`
+  const account = run.request.tenant
+  const subject: Subject = {
+    index,
+    text,
+    mailbox,
+    address,
+    memoryKey: findingKey(address, account, run.tools),
+    account,
+    state,
+    beganMs,
+    place: null,
+    hosts: [],
+    waits: null,
+  }
+  run.open.set(index, subject)
+  return subject
+}
+
+/** Time is up: what is open, or was not even begun, is unknown. */
+function expire(run: Run): void {
+  leaveAll(run)
+  run.request.subjects.forEach((text, index) => {
+    if (run.answers[index] !== undefined) return
+    const subject = run.open.get(index) ?? begin(run, index, text)
+    if (subject === null) return
+    const finding = afterTwoLooks(subject.state.first, unknownFinding('timeout'))
+    conclude(run, subject, finding, false)
+  })
+}
+
+function leaveAll(run: Run): void {
+  for (const { waits } of run.open.values()) {
+    if (waits !== null) run.tools.flights.leave(waits.ticket, waits.listener)
+  }
+}

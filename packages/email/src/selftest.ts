@@ -1,0 +1,189 @@
+import type { EngineHealth } from '@plumbline/ports/engine'
+import type { Egress } from '@plumbline/net/egress'
+import type { Resolver } from '@plumbline/net/resolver'
+import { parseAddress } from '@plumbline/net/address'
+import { findAddresses, findRoute } from './mx.ts'
+import { checkSpf } from './spf.ts'
+
+/** What the self-test looks at. */
+export interface SelfTestOptions {
+  readonly egress: Egress
+  readonly resolver: Resolver
+  readonly port: number
+  readonly heloName: string
+  readonly mailFrom: string
+  readonly sourceAddresses: readonly string[]
+  /** Zones of DNS blocklists to ask for our addresses; none by default, as most want a contract. */
+  readonly dnsbl: readonly string[]
+  /** Domains whose mail hosts show whether the port is open. */
+  readonly targets: readonly string[]
+  readonly timeoutMs: number
+  readonly signal: AbortSignal
+}
+
+/** Domains of three large providers: all of them shut at once means that our own way out is shut. */
+export const SELF_TEST_TARGETS: readonly string[] = ['gmail.com', 'outlook.com', 'yahoo.com']
+
+/** What it found. */
+export interface SelfTest {
+  /** Whether mail hosts can be reached at all; null where names could not be asked. */
+  readonly portOpen: boolean | null
+  readonly health: readonly EngineHealth[]
+}
+
+/**
+ * Tests the way out: mail port, HELO name, reverse name, SPF of the sender and blocklists. Rows that
+ * need our public address are left out where no source address is set and the socket shows a private one.
+ */
+export async function runSelfTest(options: SelfTestOptions): Promise<SelfTest> {
+  const port = await testPort(options)
+  const ours = [...new Set([...options.sourceAddresses, ...port.localAddresses])].filter(isPublic)
+  const rows = await Promise.all([
+    testHelo(options, ours),
+    testSpf(options, ours),
+    ...ours.map((address) => testReverse(options, address)),
+    ...ours.flatMap((address) =>
+      options.dnsbl.map((zone) => testBlocklist(options, address, zone)),
+    ),
+  ])
+  return { portOpen: port.open, health: [port.row, ...rows] }
+
+  function isPublic(address: string): boolean {
+    return options.egress.permits(address) && !options.egress.allowed(address)
+  }
+}
+
+async function testPort(
+  options: SelfTestOptions,
+): Promise<{ open: boolean | null; row: EngineHealth; localAddresses: readonly string[] }> {
+  const { resolver, egress, port, signal, timeoutMs } = options
+  const name = `smtp port ${port}`
+  const localAddresses: string[] = []
+  let tried = 0
+  let reached = 0
+  await Promise.all(
+    options.targets.map(async (domain) => {
+      const route = await findRoute(resolver, domain, Math.random, signal)
+      const host = route.kind === 'hosts' ? route.hosts[0] : undefined
+      if (host === undefined) return
+      const found = await findAddresses(resolver, egress.permits, host, signal)
+      const address = found.kind === 'addresses' ? found.addresses[0] : undefined
+      if (address === undefined) return
+      tried++
+      try {
+        const socket = await egress.dial({ address, port, timeoutMs, signal })
+        reached++
+        if (socket.localAddress !== undefined) localAddresses.push(socket.localAddress)
+        socket.destroy()
+      } catch {
+        // Counted by what is missing in `reached`.
+      }
+    }),
+  )
+  if (tried === 0) {
+    const row: EngineHealth = {
+      name,
+      status: 'degraded',
+      detail: 'no mail host of the test domains could be found',
+    }
+    return { open: null, row, localAddresses }
+  }
+  const row: EngineHealth =
+    reached > 0
+      ? { name, status: 'ok', detail: `${reached} of ${tried} large providers reached` }
+      : {
+          name,
+          status: 'failed',
+          detail: `none of ${tried} large providers reached; results say smtp_unavailable`,
+        }
+  return { open: reached > 0, row, localAddresses }
+}
+
+async function testHelo(options: SelfTestOptions, ours: readonly string[]): Promise<EngineHealth> {
+  const { resolver, heloName, signal } = options
+  const name = 'smtp helo name'
+  const found = await findAddresses(resolver, () => true, heloName, signal)
+  if (found.kind === 'failed') {
+    return { name, status: 'degraded', detail: `${heloName} could not be asked for` }
+  }
+  if (found.kind !== 'addresses') {
+    return {
+      name,
+      status: 'degraded',
+      detail: `${heloName} does not resolve; servers may refuse it`,
+    }
+  }
+  const fits = ours.length === 0 || ours.some((address) => found.addresses.includes(address))
+  return fits
+    ? { name, status: 'ok', detail: `${heloName} resolves` }
+    : { name, status: 'degraded', detail: `${heloName} resolves to another address than ours` }
+}
+
+async function testReverse(options: SelfTestOptions, address: string): Promise<EngineHealth> {
+  const { resolver, signal } = options
+  const name = `reverse name of ${address}`
+  const reverse = reverseName(address)
+  const answer = reverse === null ? null : await resolver.resolve(reverse, 'PTR', { signal })
+  if (answer?.kind === 'failed') {
+    return { name, status: 'degraded', detail: 'could not be asked for' }
+  }
+  const host = answer?.kind === 'records' ? answer.records[0] : undefined
+  if (host === undefined)
+    return { name, status: 'degraded', detail: 'no PTR record; large providers refuse' }
+  const back = await findAddresses(resolver, () => true, host, signal)
+  if (back.kind === 'failed') {
+    return { name, status: 'degraded', detail: `${host} could not be asked for` }
+  }
+  return back.kind === 'addresses' && back.addresses.includes(address)
+    ? { name, status: 'ok', detail: `${host}, confirmed` }
+    : { name, status: 'degraded', detail: `${host} does not resolve back to it` }
+}
+
+async function testSpf(options: SelfTestOptions, ours: readonly string[]): Promise<EngineHealth> {
+  const { resolver, mailFrom, heloName, signal } = options
+  const name = 'spf of the sender'
+  const domain = mailFrom.slice(mailFrom.lastIndexOf('@') + 1)
+  const answer = await resolver.resolve(domain, 'TXT', { signal })
+  if (answer.kind === 'failed')
+    return { name, status: 'degraded', detail: `${domain} could not be asked` }
+  const records = answer.kind === 'records' ? answer.records : []
+  if (!records.some((record) => /^v=spf1(?: |$)/i.test(record))) {
+    return { name, status: 'degraded', detail: `${domain} has no SPF record` }
+  }
+  const ip = ours[0]
+  if (ip === undefined) return { name, status: 'ok', detail: `${domain} has an SPF record` }
+  const result = await checkSpf(resolver, { sender: mailFrom, ip, helo: heloName }, signal)
+  return result === 'pass'
+    ? { name, status: 'ok', detail: `${domain} permits ${ip}` }
+    : { name, status: 'degraded', detail: `${domain} says ${result} to ${ip}` }
+}
+
+async function testBlocklist(
+  options: SelfTestOptions,
+  address: string,
+  zone: string,
+): Promise<EngineHealth> {
+  const name = `blocklist ${zone}`
+  const reverse = reverseName(address)
+  if (reverse === null) return { name, status: 'off', detail: 'no name for this address' }
+  const asked = `${reverse.replace(/\.(?:in-addr|ip6)\.arpa$/, '')}.${zone}`
+  const answer = await options.resolver.resolve(asked, 'A', { signal: options.signal })
+  if (answer.kind === 'failed') return { name, status: 'degraded', detail: 'gave no answer' }
+  // Answers of 127.255.255.x mean that the list refuses our resolver (spamhaus.org, return codes).
+  const codes = answer.kind === 'records' ? answer.records : []
+  if (codes.some((code) => code.startsWith('127.255.255.'))) {
+    return { name, status: 'degraded', detail: 'refuses questions from this resolver' }
+  }
+  return codes.some((code) => code.startsWith('127.'))
+    ? { name, status: 'failed', detail: `${address} is listed (${codes.join(', ')})` }
+    : { name, status: 'ok', detail: `${address} is not listed` }
+}
+
+/** `4.3.2.1.in-addr.arpa`, or the nibbles under `ip6.arpa`; null for what is no address. */
+export function reverseName(text: string): string | null {
+  const address = parseAddress(text)
+  if (address === null) return null
+  if (address.version === 4) return `${text.split('.').toReversed().join('.')}.in-addr.arpa`
+  const nibbles = address.value.toString(16).padStart(32, '0')
+  return `${[...nibbles].toReversed().join('.')}.ip6.arpa`
+}

@@ -1,0 +1,278 @@
+import type { Socket } from 'node:net'
+import { secure } from '@plumbline/net/egress'
+import type { Phase } from './classify.ts'
+import type { Reply } from './reply.ts'
+import { createWire } from './wire.ts'
+import type { Wire, WireFault } from './wire.ts'
+
+/** How long each phase may take, and a session as a whole. */
+export interface SessionTimes {
+  readonly connectMs: number
+  readonly greetingMs: number
+  readonly commandMs: number
+  readonly recipientMs: number
+  readonly sessionMs: number
+}
+
+/**
+ * Ten seconds to connect; greetings are held back on purpose for some seconds (postscreen), and some
+ * servers take 30 s over a recipient. RFC 5321 4.5.3.2 allows minutes, which no asker waits for.
+ */
+export const DEFAULT_TIMES: SessionTimes = {
+  connectMs: 10_000,
+  greetingMs: 30_000,
+  commandMs: 20_000,
+  recipientMs: 35_000,
+  sessionMs: 120_000,
+}
+
+/** What a session needs. */
+export interface SessionOptions {
+  /** Opens the connection; throws where it cannot. */
+  readonly dial: () => Promise<Socket>
+  readonly host: string
+  readonly heloName: string
+  readonly times: SessionTimes
+  readonly signal: AbortSignal
+}
+
+/** An open dialogue, ready for a transaction. */
+export interface Session {
+  readonly host: string
+  readonly tls: boolean
+  readonly pipelining: boolean
+  readonly smtputf8: boolean
+  /** Whether another transaction may begin. */
+  readonly usable: boolean
+  /** Names the recipients of one transaction, in order. Never throws. */
+  ask(transaction: Transaction): Promise<Asked>
+  /** Ends the transaction and begins none. */
+  reset(): Promise<void>
+  /** Says QUIT where that is still possible, and closes. */
+  close(): void
+}
+
+/** Recipients that are asked for in one mail transaction. */
+export interface Transaction {
+  readonly sender: string
+  readonly recipients: readonly string[]
+  /** Begins with MAIL; false to name more recipients in the one that is open. */
+  readonly begin: boolean
+  /** Ends with RSET. */
+  readonly end: boolean
+  readonly smtputf8: boolean
+}
+
+/** What a transaction came to. */
+export interface Asked {
+  /** The refusal of MAIL; null where it was accepted or not sent. */
+  readonly sender: Reply | null
+  /** Replies in the order of the recipients; shorter where the dialogue broke. */
+  readonly recipients: readonly Reply[]
+  readonly fault: WireFault | null
+}
+
+/** How opening a session ended. */
+export type Opened =
+  | { readonly kind: 'open'; readonly session: Session }
+  | { readonly kind: 'refused'; readonly phase: Phase; readonly reply: Reply }
+  | { readonly kind: 'failed'; readonly phase: Phase; readonly fault: WireFault | 'unreachable' }
+
+/**
+ * Opens a dialogue: greeting, EHLO (HELO where that is unknown), STARTTLS where it is offered with any
+ * certificate, and once more without it where TLS breaks.
+ */
+export async function openSession(options: SessionOptions): Promise<Opened> {
+  const first = await openOnce(options, true)
+  return first.kind === 'failed' && first.phase === 'starttls' ? openOnce(options, false) : first
+}
+
+async function openOnce(options: SessionOptions, tryTls: boolean): Promise<Opened> {
+  let socket: Socket
+  try {
+    socket = await options.dial()
+  } catch {
+    const fault = options.signal.aborted ? 'aborted' : 'unreachable'
+    return { kind: 'failed', phase: 'connect', fault }
+  }
+  const { times, signal } = options
+  const wire = createWire(socket, times.sessionMs, signal)
+  const greeting = await wire.exchange('', 1, times.greetingMs)
+  const hello = greeting.replies[0]
+  if (hello === undefined) return failed(wire, 'greeting', greeting.fault)
+  if (hello.code !== 220) return refused(wire, 'greeting', hello)
+  const plain = await greet(wire, options)
+  if (plain.kind !== 'greeted') return plain
+  if (!tryTls || !plain.offers.has('STARTTLS')) return opened(wire, options, plain.offers, false)
+  return upgrade(wire, options, times, signal)
+}
+
+async function upgrade(
+  wire: Wire,
+  options: SessionOptions,
+  times: SessionTimes,
+  signal: AbortSignal,
+): Promise<Opened> {
+  const go = await wire.exchange('STARTTLS\r\n', 1, times.commandMs)
+  const bare = go.replies[0]?.code === 220 ? wire.release() : null
+  if (bare === null) return failed(wire, 'starttls', go.fault ?? 'malformed')
+  let encrypted: Socket
+  try {
+    encrypted = await secure(bare, {
+      servername: options.host,
+      verify: false,
+      timeoutMs: times.commandMs,
+      signal,
+    })
+  } catch {
+    bare.destroy()
+    return { kind: 'failed', phase: 'starttls', fault: signal.aborted ? 'aborted' : 'malformed' }
+  }
+  const inner = createWire(encrypted, times.sessionMs, signal)
+  const again = await greet(inner, options)
+  // What was said inside broken TLS proves nothing about the server, so it is asked in the clear.
+  if (again.kind !== 'greeted') {
+    inner.destroy()
+    return { kind: 'failed', phase: 'starttls', fault: 'malformed' }
+  }
+  return opened(inner, options, again.offers, true)
+}
+
+type Greeted = { readonly kind: 'greeted'; readonly offers: ReadonlySet<string> }
+
+/** EHLO, or HELO where the server knows only that (RFC 5321 3.2, 4.1.1.1). */
+async function greet(
+  wire: Wire,
+  options: SessionOptions,
+): Promise<Greeted | Exclude<Opened, { kind: 'open' }>> {
+  const { commandMs } = options.times
+  const extended = await wire.exchange(command('EHLO', options.heloName), 1, commandMs)
+  const reply = extended.replies[0]
+  if (reply === undefined) return failed(wire, 'ehlo', extended.fault)
+  if (reply.code === 250) return { kind: 'greeted', offers: offersOf(reply) }
+  if (reply.code !== 500 && reply.code !== 501 && reply.code !== 502 && reply.code !== 504) {
+    return refused(wire, 'ehlo', reply)
+  }
+  const simple = await wire.exchange(command('HELO', options.heloName), 1, commandMs)
+  const second = simple.replies[0]
+  if (second === undefined) return failed(wire, 'ehlo', simple.fault)
+  if (second.code !== 250) return refused(wire, 'ehlo', second)
+  return { kind: 'greeted', offers: new Set() }
+}
+
+function opened(
+  wire: Wire,
+  options: SessionOptions,
+  offers: ReadonlySet<string>,
+  tls: boolean,
+): Opened {
+  const pipelining = offers.has('PIPELINING')
+  const { times } = options
+  let stopped = false
+  const session: Session = {
+    host: options.host,
+    tls,
+    pipelining,
+    smtputf8: offers.has('SMTPUTF8'),
+    get usable() {
+      return wire.fault === null && !stopped
+    },
+    async ask(transaction) {
+      const asked = await (pipelining ? askAtOnce : askInTurn)(wire, transaction, times)
+      const last = asked.recipients.at(-1) ?? asked.sender
+      if (asked.fault !== null || last?.code === 421) stopped = true
+      return asked
+    },
+    async reset() {
+      const done = await wire.exchange('RSET\r\n', 1, times.commandMs)
+      if (done.replies[0]?.code !== 250) stopped = true
+    },
+    close() {
+      stopped = true
+      wire.send('QUIT\r\n')
+      wire.destroy()
+    },
+  }
+  return { kind: 'open', session }
+}
+
+/** RFC 2920: MAIL, every RCPT and RSET in one write; replies come in order. */
+async function askAtOnce(wire: Wire, asked: Transaction, times: SessionTimes): Promise<Asked> {
+  const parts = asked.begin ? [mailCommand(asked)] : []
+  for (const recipient of asked.recipients) parts.push(recipientCommand(recipient))
+  if (asked.end) parts.push('RSET\r\n')
+  const { replies, fault } = await wire.exchange(parts.join(''), parts.length, times.recipientMs)
+  const from = asked.begin ? 1 : 0
+  const sender = asked.begin ? (replies[0] ?? null) : null
+  const isRefused = sender !== null && sender.code !== 250
+  return {
+    sender: isRefused ? sender : null,
+    recipients: isRefused ? [] : replies.slice(from, from + asked.recipients.length),
+    fault,
+  }
+}
+
+async function askInTurn(wire: Wire, asked: Transaction, times: SessionTimes): Promise<Asked> {
+  if (asked.begin) {
+    const mail = await wire.exchange(mailCommand(asked), 1, times.commandMs)
+    const reply = mail.replies[0]
+    if (reply === undefined) return { sender: null, recipients: [], fault: mail.fault }
+    if (reply.code !== 250) {
+      // A server that refused MAIL may still count the transaction as open.
+      const reset = asked.end ? await wire.exchange('RSET\r\n', 1, times.commandMs) : null
+      return { sender: reply, recipients: [], fault: reset?.fault ?? null }
+    }
+  }
+  const replies: Reply[] = []
+  for (const recipient of asked.recipients) {
+    const met = await wire.exchange(recipientCommand(recipient), 1, times.recipientMs)
+    const reply = met.replies[0]
+    if (reply === undefined) return { sender: null, recipients: replies, fault: met.fault }
+    replies.push(reply)
+    if (reply.code === 421) return { sender: null, recipients: replies, fault: 'closed' }
+  }
+  const reset = asked.end ? await wire.exchange('RSET\r\n', 1, times.commandMs) : null
+  return { sender: null, recipients: replies, fault: reset?.fault ?? null }
+}
+
+function mailCommand(asked: Transaction): string {
+  return command('MAIL', `FROM:<${asked.sender}>${asked.smtputf8 ? ' SMTPUTF8' : ''}`)
+}
+
+function recipientCommand(recipient: string): string {
+  return command('RCPT', `TO:<${recipient}>`)
+}
+
+/**
+ * One command line. A control character in an argument would begin another command, so it is a bug
+ * of the caller; the mailbox grammar lets none through. Throws on one.
+ */
+export function command(verb: string, argument: string): string {
+  for (let at = 0; at < argument.length; at++) {
+    const code = argument.charCodeAt(at)
+    if (code < 0x20 || code === 0x7f)
+      throw new Error(`control character in the argument of ${verb}`)
+  }
+  return `${verb} ${argument}\r\n`
+}
+
+function offersOf(reply: Reply): ReadonlySet<string> {
+  const offers = new Set<string>()
+  for (const line of reply.lines.slice(1)) {
+    const end = line.search(/[ =]/)
+    offers.add((end < 0 ? line : line.slice(0, end)).toUpperCase())
+  }
+  return offers
+}
+
+function failed(wire: Wire, phase: Phase, fault: WireFault | null): Opened & { kind: 'failed' } {
+  const why = fault ?? wire.fault ?? 'closed'
+  wire.destroy()
+  return { kind: 'failed', phase, fault: why }
+}
+
+function refused(wire: Wire, phase: Phase, reply: Reply): Opened & { kind: 'refused' } {
+  wire.send('QUIT\r\n')
+  wire.destroy()
+  return { kind: 'refused', phase, reply }
+}

@@ -1,0 +1,100 @@
+import { expect, test } from 'vitest'
+import type { Outcome } from '@plumbline/contract/outcome'
+import type { Engine } from '@plumbline/ports/engine'
+import { ask, outcomeOf, testEngine, zoneOf } from './engine-fixture.ts'
+import { processMemory, startSmtp } from './smtp-fixture.ts'
+
+const NOON = Date.parse('2026-11-01T12:34:56.789Z')
+const NEXT_DAY = NOON + 86_400_000
+const EXTENDED = { depth: 'extended' } as const
+const zone = zoneOf({ 'a.test': '127.0.0.1' })
+
+// As some servers do: with the time and an id of the very question.
+const script = {
+  recipient: (address: string) =>
+    address === 'ok@a.test'
+      ? '250 2.1.5 OK'
+      : '550 5.1.1 User unknown [mx1.a.test 2026-11-01T12:34:56.789Z 08DE28F5F7]',
+}
+
+async function told(
+  engine: Engine<'email'>,
+  subject: string,
+  tenant: string,
+  more: { depth?: 'extended'; lane?: 'bulk' } = {},
+): Promise<Outcome<'email'>> {
+  const [answer] = await ask(engine, [subject], { tenant, ...more })
+  return outcomeOf(answer)
+}
+
+test('a finding is told to its own account by the millisecond, to another by the day alone', async () => {
+  await using smtp = await startSmtp(script)
+  let nowMs = NOON
+  const memory = processMemory(() => nowMs)
+  await using one = testEngine(smtp.port, zone, { memory, clock: () => nowMs })
+  await told(one, 'gone@a.test', 'first')
+  nowMs = NEXT_DAY
+  await using two = testEngine(smtp.port, zone, { memory, clock: () => nowMs })
+  const own = await told(two, 'gone@a.test', 'first')
+  expect(own).toMatchObject({ cached: true, checkedAt: '2026-11-01T12:34:56.789Z' })
+  expect(own.evidence).toHaveProperty('reply_text')
+  const anothers = await told(two, 'gone@a.test', 'second')
+  expect(anothers).toMatchObject({
+    cached: true,
+    checkedAt: '2026-11-01T00:00:00.000Z',
+    status: own.status,
+    reason: own.reason,
+    facts: own.facts,
+    evidence: { reply_code: 550, enhanced_code: '5.1.1' },
+  })
+  expect(JSON.stringify(anothers)).not.toMatch(/12:34|08DE28F5F7|first/)
+})
+
+test('what rests on how another found its domain to be is told by the day, kept or fresh', async () => {
+  await using smtp = await startSmtp({})
+  let nowMs = NOON
+  const memory = processMemory(() => nowMs)
+  await using engine = testEngine(smtp.port, zone, { memory, clock: () => nowMs })
+  await told(engine, 'one@a.test', 'first', EXTENDED)
+  nowMs += 60_000
+  await told(engine, 'two@a.test', 'second', EXTENDED)
+  const again = await told(engine, 'two@a.test', 'second', EXTENDED)
+  expect(again).toMatchObject({ cached: true, checkedAt: '2026-11-01T00:00:00.000Z' })
+  const own = await told(engine, 'one@a.test', 'first', EXTENDED)
+  expect(own).toMatchObject({ cached: true, checkedAt: '2026-11-01T12:34:56.789Z' })
+})
+
+test('a doubtful refusal that another met serves as a first look, and is told by the day', async () => {
+  await using smtp = await startSmtp({ recipient: () => '550 5.4.1 Recipient address rejected' })
+  let nowMs = NOON
+  const memory = processMemory(() => nowMs)
+  await using engine = testEngine(smtp.port, zone, { memory, clock: () => nowMs })
+  await told(engine, 'ada@a.test', 'first')
+  nowMs += 60_000
+  const anothers = await told(engine, 'ada@a.test', 'second')
+  const [waits] = await ask(engine, ['ada@a.test'], { tenant: 'second', lane: 'bulk' })
+  expect(JSON.stringify([anothers, waits])).not.toContain(String(NOON))
+  expect(JSON.stringify(anothers)).not.toContain('12:34:56')
+})
+
+test('with accounts apart each asks for itself, at the same moment too, and keeps its own', async () => {
+  await using smtp = await startSmtp(script)
+  const memory = processMemory()
+  await using engine = testEngine(smtp.port, zone, { memory, shareFindings: false })
+  const both = ['first', 'second'].map((tenant) => told(engine, 'ok@a.test', tenant))
+  for (const outcome of await Promise.all(both)) {
+    expect(outcome).toMatchObject({ cached: false, reason: 'accepted' })
+  }
+  expect(smtp.lines.filter((line) => line.startsWith('RCPT'))).toHaveLength(2)
+  expect((await told(engine, 'ok@a.test', 'first')).cached).toBe(true)
+  expect((await told(engine, 'ok@a.test', 'third')).cached).toBe(false)
+})
+
+test('with accounts apart how a domain takes unknown names is still known to all', async () => {
+  await using smtp = await startSmtp({})
+  const memory = processMemory()
+  await using engine = testEngine(smtp.port, zone, { memory, shareFindings: false })
+  await told(engine, 'one@a.test', 'first', EXTENDED)
+  await told(engine, 'two@a.test', 'second', EXTENDED)
+  expect(smtp.lines.filter((line) => line.startsWith('RCPT'))).toHaveLength(3)
+})

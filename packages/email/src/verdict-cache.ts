@@ -1,0 +1,180 @@
+import type { Memory, MemoryEntry } from '@plumbline/ports/engine'
+import type { Json } from '@plumbline/contract/outcome'
+import { nameFor, type Sharing } from '@plumbline/ports/sharing'
+import { findingFor } from './finding.ts'
+import type { AcceptAll, AcceptAllFact, Finding } from './finding.ts'
+import { isDoubtful } from './recheck.ts'
+
+const HOUR_MS = 3_600_000
+const DAY_MS = 24 * HOUR_MS
+
+/** How long each finding stays true: mailboxes are made and closed in days, emptied in hours. */
+const FINDING_TTL_MS = {
+  accepted: 7 * DAY_MS,
+  missing: 3 * DAY_MS,
+  disabled: 3 * DAY_MS,
+  full: 6 * HOUR_MS,
+} as const
+
+/** A refusal that one reply does not prove is asked again soon. */
+const DOUBT_TTL_MS = 10 * 60_000
+
+/** How long a domain's way with unknown names stays true. */
+const ACCEPT_ALL_TTL_MS: Readonly<Record<AcceptAll, number>> = {
+  yes: 7 * DAY_MS,
+  no: DAY_MS,
+  unknown: 10 * 60_000,
+}
+
+/** Verdicts shared between workers. A fault of the memory is a miss, never a failed check. */
+export interface Knowledge {
+  /** What is remembered under the keys of `findingKey`, as it is told to an account. */
+  findings(keys: readonly string[], account: string): Promise<readonly (Finding | undefined)[]>
+  acceptAll(domain: string): Promise<AcceptAllFact | undefined>
+  /** Keeps what one transaction taught, when it was found out and for which account. */
+  learn(lessons: {
+    readonly findings: readonly Lesson[]
+    readonly acceptAll?: {
+      readonly domain: string
+      readonly value: AcceptAll
+      readonly by: string
+    }
+  }): void
+  /** Waits until all that was learnt is kept. */
+  flush(): Promise<void>
+}
+
+/** What was found out of one address. */
+export interface Lesson {
+  readonly key: string
+  readonly finding: Finding
+  readonly by: string
+}
+
+/** Domains whose way with unknown names is held in this process. */
+const DOMAINS_HELD_MAX = 20_000
+
+/** How long a fact of memory is trusted in this process without another look. */
+const LOCAL_TTL_MS = 60_000
+
+/** Makes the store. */
+export function createKnowledge(
+  memory: Memory,
+  now: () => number,
+  warn: (error: unknown) => void,
+): Knowledge {
+  const held = new Map<
+    string,
+    { readonly fact: AcceptAllFact | undefined; readonly untilMs: number }
+  >()
+  const writes = new Set<Promise<void>>()
+
+  const hold = (domain: string, fact: AcceptAllFact | undefined): void => {
+    held.delete(domain)
+    held.set(domain, { fact, untilMs: now() + LOCAL_TTL_MS })
+    if (held.size <= DOMAINS_HELD_MAX) return
+    const oldest = held.keys().next()
+    if (oldest.done !== true) held.delete(oldest.value)
+  }
+
+  const write = (entries: readonly MemoryEntry[]): void => {
+    if (entries.length === 0) return
+    const done = memory
+      .set(entries)
+      .catch(warn)
+      .finally(() => writes.delete(done))
+    writes.add(done)
+  }
+
+  return {
+    async findings(keys, account) {
+      try {
+        const values = await memory.get(keys)
+        return values.map((value) => {
+          const finding = readFinding(value)
+          return finding === undefined ? undefined : findingFor(finding, account)
+        })
+      } catch (error) {
+        warn(error)
+        return keys.map(() => undefined)
+      }
+    },
+    async acceptAll(domain) {
+      const local = held.get(domain)
+      if (local !== undefined && local.untilMs > now()) return local.fact
+      try {
+        const [value] = await memory.get([acceptAllKey(domain)])
+        const read = readAcceptAll(value)
+        hold(domain, read)
+        return read
+      } catch (error) {
+        warn(error)
+        return undefined
+      }
+    },
+    learn({ findings, acceptAll }) {
+      const atMs = now()
+      const entries = findings.flatMap((lesson) => entryOf(lesson, atMs) ?? [])
+      if (acceptAll !== undefined) {
+        const { domain, value, by } = acceptAll
+        const fact = { value, atMs, by }
+        hold(domain, fact)
+        entries.push({ key: acceptAllKey(domain), value: fact, ttlMs: ACCEPT_ALL_TTL_MS[value] })
+      }
+      write(entries)
+    },
+    async flush() {
+      await Promise.all(writes)
+    },
+  }
+}
+
+/** What memory is to keep of a lesson; null where nothing was found out. */
+function entryOf({ key, finding, by }: Lesson, nowMs: number): MemoryEntry | null {
+  if (finding.mailbox === 'unknown') return null
+  const ttlMs = isDoubtful(finding) ? DOUBT_TTL_MS : FINDING_TTL_MS[finding.mailbox]
+  return { key, value: jsonOf({ ...finding, atMs: finding.atMs ?? nowMs, by }), ttlMs }
+}
+
+/** Where memory holds the finding of an address for an account. */
+export function findingKey(address: string, account: string, sharing: Sharing): string {
+  return nameFor(`email:finding:${address}`, account, sharing)
+}
+
+function acceptAllKey(domain: string): string {
+  return `email:accept-all:${domain}`
+}
+
+/** A finding as memory and the state of a waiting subject hold it. */
+export function jsonOf(finding: Finding): Json {
+  return { ...finding }
+}
+
+/** A finding as `jsonOf` wrote it. The cast is safe once the fields that decide are of their kind. */
+export function readFinding(value: Json | undefined): Finding | undefined {
+  if (typeof value !== 'object' || value === null || !('status' in value)) return undefined
+  const good =
+    typeof value['status'] === 'string' &&
+    typeof value['reason'] === 'string' &&
+    typeof value['mailbox'] === 'string' &&
+    typeof value['evidence'] === 'object' &&
+    (value['atMs'] === undefined || typeof value['atMs'] === 'number')
+  return good ? (value as unknown as Finding) : undefined
+}
+
+/** A domain's way as `learn` wrote it; what an earlier version kept is the value alone. */
+function readAcceptAll(held: Json | undefined): AcceptAllFact | undefined {
+  if (isAcceptAll(held)) return { value: held }
+  if (typeof held !== 'object' || held === null || !('value' in held)) return undefined
+  const { value, atMs, by } = held
+  if (!isAcceptAll(value)) return undefined
+  return {
+    value,
+    ...(typeof atMs === 'number' ? { atMs } : {}),
+    ...(typeof by === 'string' ? { by } : {}),
+  }
+}
+
+function isAcceptAll(value: Json | undefined): value is AcceptAll {
+  return value === 'yes' || value === 'no' || value === 'unknown'
+}

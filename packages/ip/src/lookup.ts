@@ -1,0 +1,190 @@
+import type { IpFacts, Json, Signal } from '@plumbline/contract/outcome'
+import type { Reason } from '@plumbline/contract/reasons'
+import timezoneAt from '@photostructure/tz-lookup'
+import { type AddressBytes, formatAddress, parseAddress } from '@plumbline/net/address-bytes'
+import type { AsnEntry } from '@plumbline/datasets/asn-table'
+import type { CountryNames } from '@plumbline/datasets/country-names'
+import type { IpDatabase, PackagedAsn } from '@plumbline/datasets/ip-databases'
+import { type DnsFindings, NO_FINDINGS } from './dns-lists.ts'
+import { flagAddress, type IpFlags, type IpLists } from './flags.ts'
+import type { IpRecord } from '@plumbline/datasets/ip-record'
+import type { RoutabilityJudge } from './validity.ts'
+import { riskSignal } from '@plumbline/scoring/signal'
+
+/** Everything that an IP lookup reads: all of it in memory. */
+export interface IpData {
+  /** Databases in order of trust; the first that tells a field is believed. */
+  readonly databases: readonly IpDatabase[]
+  readonly asnTable: PackagedAsn | null
+  readonly lists: IpLists
+  readonly judge: RoutabilityJudge
+  readonly countries: CountryNames
+}
+
+/** What a lookup came to: the parts of an outcome that do not depend on the clock. */
+export interface IpLookup {
+  readonly reason: Reason<'ip'>
+  readonly facts: IpFacts
+  readonly evidence: { readonly [key: string]: Json }
+}
+
+/**
+ * Looks an address up: pure, no network. `found` is what lists over DNS said of it before.
+ * Throws where the text is no address literal: the request's shape was to be checked before.
+ */
+export function lookupIp(data: IpData, text: string, found: DnsFindings = NO_FINDINGS): IpLookup {
+  const address = parseAddress(text)
+  if (address === null)
+    throw new Error(`expected an IPv4 or IPv6 literal, met ${text.length} characters`)
+  const { reachable, judged, form } = data.judge(address)
+  const place = placeOf(data, judged)
+  const carried = form === null ? {} : { carried_ipv4: formatAddress(judged), carried_as: form }
+  if (!reachable) return unroutable(data, text, place, carried)
+  const flags = flagAddress(data.lists, judged, place.asn?.asn ?? null, place.record)
+  const allowed = flags.evidence.some((row) => row.flag === 'allow')
+  const more = allowed ? NO_FINDINGS : found
+  const signals = [...flags.signals, ...more.signals]
+  const isTor = more.isTor === true ? true : (flags.isTor ?? more.isTor)
+  return {
+    reason: place.databases.length === 0 && flags.evidence.length === 0 ? 'no_data' : 'located',
+    facts: factsOf(data, text, true, place, { ...flags, isTor }, signals),
+    evidence: {
+      ...carried,
+      ...evidenceOf(place, [...flags.evidence, ...more.evidence]),
+      ...unknownFlags({ ...flags, isTor }),
+    },
+  }
+}
+
+interface Place {
+  readonly record: IpRecord | null
+  readonly asn: AsnEntry | null
+  readonly timezone: { readonly name: string; readonly from: 'database' | 'coordinates' } | null
+  /** Which databases told something. */
+  readonly databases: readonly { readonly source: string; readonly date: string | null }[]
+}
+
+function placeOf(data: IpData, address: AddressBytes): Place {
+  const told: IpRecord[] = []
+  const databases: { source: string; date: string | null }[] = []
+  for (const database of data.databases) {
+    const record = database.find(address)
+    if (record === null) continue
+    told.push(record)
+    databases.push({ source: database.type, date: database.date })
+  }
+  const record = told.length > 1 ? told.reduce(overlay) : (told[0] ?? null)
+  const asn = asnOf(data, record, address)
+  if (asn !== null && asn.asn !== record?.asn && data.asnTable !== null) {
+    databases.push({ source: data.asnTable.source, date: data.asnTable.date })
+  }
+  return { record, asn, timezone: timezoneOf(record), databases }
+}
+
+function asnOf(data: IpData, record: IpRecord | null, address: AddressBytes): AsnEntry | null {
+  if (record !== null && record.asn !== null) return { asn: record.asn, organization: null }
+  return data.asnTable?.table.find(address) ?? null
+}
+
+/** The first record with the gaps filled from the second. */
+function overlay(first: IpRecord, second: IpRecord): IpRecord {
+  const country = first.countryCode === null && first.country === null ? second : first
+  const located = first.latitude === null || first.longitude === null ? second : first
+  return {
+    country: country.country,
+    countryCode: country.countryCode,
+    region: first.region ?? second.region,
+    city: first.city ?? second.city,
+    latitude: located.latitude,
+    longitude: located.longitude,
+    timezone: first.timezone ?? second.timezone,
+    isp: first.isp ?? second.isp,
+    asn: first.asn ?? second.asn,
+    isVpn: first.isVpn ?? second.isVpn,
+    isProxy: first.isProxy ?? second.isProxy,
+    isTor: first.isTor ?? second.isTor,
+    isDatacenter: first.isDatacenter ?? second.isDatacenter,
+  }
+}
+
+/** Without a city or region the coordinates are the middle of a country, which tells no time zone. */
+function timezoneOf(record: IpRecord | null): Place['timezone'] {
+  if (record === null) return null
+  if (record.timezone !== null) return { name: record.timezone, from: 'database' }
+  if (record.city === null && record.region === null) return null
+  if (record.latitude === null || record.longitude === null) return null
+  return { name: timezoneAt(record.latitude, record.longitude), from: 'coordinates' }
+}
+
+function factsOf(
+  data: IpData,
+  text: string,
+  valid: boolean,
+  place: Place,
+  flags: Omit<IpFlags, 'evidence'>,
+  signals: readonly Signal[],
+): IpFacts {
+  const { record, asn } = place
+  const code = record?.countryCode ?? null
+  return {
+    ip: text,
+    valid,
+    country: record?.country ?? (code === null ? null : data.countries.of(code)),
+    countryCode: code,
+    region: record?.region ?? null,
+    city: record?.city ?? null,
+    latitude: record?.latitude ?? null,
+    longitude: record?.longitude ?? null,
+    timezone: place.timezone?.name ?? null,
+    isp: record?.isp ?? asn?.organization ?? null,
+    asn: asn === null ? null : `AS${asn.asn}`,
+    isVpn: flags.isVpn,
+    isProxy: flags.isProxy,
+    isTor: flags.isTor,
+    isDatacenter: flags.isDatacenter,
+    isRelay: flags.isRelay,
+    signals,
+  }
+}
+
+/** Not routed: nobody's exit, relay or data centre; the place is told where the operator's own database has it. */
+function unroutable(
+  data: IpData,
+  text: string,
+  place: Place,
+  carried: { readonly [key: string]: Json },
+): IpLookup {
+  const signals = [riskSignal('ip.anonymity', 'bogon')]
+  const flags = {
+    isVpn: false,
+    isProxy: false,
+    isTor: false,
+    isDatacenter: false,
+    isRelay: false,
+    signals,
+  }
+  return {
+    reason: 'not_routable',
+    facts: factsOf(data, text, false, place, flags, signals),
+    evidence: { ...carried, ...evidenceOf(place, []) },
+  }
+}
+
+/** Flags that nothing installed could tell. */
+function unknownFlags(flags: IpFlags): { readonly unknown_flags?: readonly string[] } {
+  const names: string[] = []
+  if (flags.isVpn === null) names.push('vpn')
+  if (flags.isProxy === null) names.push('proxy')
+  if (flags.isTor === null) names.push('tor')
+  if (flags.isDatacenter === null) names.push('datacenter')
+  if (flags.isRelay === null) names.push('relay')
+  return names.length === 0 ? {} : { unknown_flags: names }
+}
+
+function evidenceOf(place: Place, flags: readonly Json[]): { readonly [key: string]: Json } {
+  return {
+    databases: place.databases,
+    ...(place.timezone === null ? {} : { timezone_from: place.timezone.from }),
+    ...(flags.length === 0 ? {} : { flags }),
+  }
+}

@@ -1,0 +1,298 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Budget, Engine, EngineRequest, Limiter, Memory } from '@plumbline/ports/engine'
+import type { Answer, Json, Outcome, PhoneFacts } from '@plumbline/contract/outcome'
+import type { Reason } from '@plumbline/contract/reasons'
+import { type CountryNames, createCountryNames } from '@plumbline/datasets/country-names'
+import { createHlrDesk, type HlrDesk, type NetworkAnswer } from './hlr-lookup.ts'
+import type { HlrFetch, HlrVerdict } from './hlr/provider.ts'
+import { type NumberingTables, type PhoneNumbering, readNumbering } from './numbering.ts'
+import {
+  type Asker,
+  HLR_POLICY,
+  type HlrClock,
+  type HlrPolicy,
+  type HlrProviderSettings,
+} from './policy.ts'
+import { loadPhonePrefixes } from './prefixes.ts'
+import { momentFor, type Sharing } from '@plumbline/ports/sharing'
+
+/** Settings and live things of the phone engine. */
+export interface PhoneEngineOptions extends Sharing {
+  /** In order of choice; none: the numbering plan alone answers. */
+  readonly providers: readonly HlrProviderSettings[]
+  readonly policy?: Partial<HlrPolicy>
+  readonly memory: Memory
+  /** Where purchases begun and made are kept: forgetting one costs money. Default: `memory`. */
+  readonly purchases?: Memory
+  readonly limiter: Limiter
+  /** What may be bought in a day; forgetting it costs money too. */
+  readonly budget: Budget
+  readonly fetch: HlrFetch
+  readonly log: { warn(fields: object, message: string): void }
+  readonly clock?: HlrClock
+}
+
+/** Numbers read between two turns of the event loop: about 5 ms of work. */
+const READS_A_TURN = 250
+/** Pause before a number that its provider had no room for goes out again. */
+const LATER_MS = 5_000
+/** Pause before a list asks again for what another worker is buying; doubled each time. */
+const BEGUN_MS = 500
+/** Times that a number of a list is put off before it is answered as throttled. */
+const LATER_MAX = 8
+
+/** The engine of phone checks: the numbering plan first, then the network where it is asked about such numbers. */
+export async function createPhoneEngine(options: PhoneEngineOptions): Promise<Engine<'phone'>> {
+  const closing = new AbortController()
+  const clock = options.clock ?? systemClock
+  const tables: NumberingTables = {
+    prefixes: await loadPhonePrefixes(),
+    countries: createCountryNames(),
+  }
+  const desk = createHlrDesk({
+    providers: options.providers,
+    policy: { ...HLR_POLICY, ...options.policy },
+    memory: options.memory,
+    shareFindings: options.shareFindings ?? true,
+    purchases: options.purchases ?? options.memory,
+    limiter: options.limiter,
+    budget: options.budget,
+    fetch: options.fetch,
+    clock,
+    signal: closing.signal,
+    onPause: (provider, detail) => options.log.warn({ provider }, `HLR provider paused: ${detail}`),
+  })
+  const context: RunContext = {
+    tables,
+    desk,
+    clock,
+    asks: options.providers.length > 0,
+    closing: closing.signal,
+  }
+  return {
+    check: 'phone',
+    run: (request) => run(context, request),
+    health: () => desk.health(),
+    async [Symbol.asyncDispose]() {
+      // What is being bought is waited for, so that its outcome is kept.
+      await desk.idle()
+      closing.abort()
+    },
+  }
+}
+
+interface RunContext {
+  readonly tables: NumberingTables
+  readonly desk: HlrDesk
+  readonly clock: HlrClock
+  readonly asks: boolean
+  /** Fires when the engine is closed. */
+  readonly closing: AbortSignal
+}
+
+interface Read {
+  readonly index: number
+  readonly numbering: PhoneNumbering
+  readonly startedMs: number
+}
+
+async function run(
+  context: RunContext,
+  request: EngineRequest<'phone'>,
+): Promise<readonly Answer<'phone'>[]> {
+  const answers: Answer<'phone'>[] = []
+  const answer = (index: number, value: Answer<'phone'>): void => {
+    answers[index] = value
+    request.answered?.(index, value)
+  }
+  const open: Read[] = []
+  for (const [index, subject] of request.subjects.entries()) {
+    if (index % READS_A_TURN === READS_A_TURN - 1) await new Promise(setImmediate)
+    const read = {
+      index,
+      numbering: readNumbering(context.tables, subject),
+      startedMs: performance.now(),
+    }
+    const reason = offlineReason(read.numbering, context.asks)
+    if (reason === null) open.push(read)
+    else answer(index, outcome(context, read, reason, {}))
+  }
+  const asked = context.desk.ask(
+    open.map(({ numbering }) => numbering.facts.number),
+    askerOf(context, request),
+  )
+  const aborted = whenAborted(request.signal)
+  await Promise.all(
+    open.map(async (read) => {
+      const promise = asked.get(read.numbering.facts.number)
+      const network = await Promise.race([promise ?? null, aborted.promise])
+      answer(read.index, settle(context, request, read, network))
+    }),
+  )
+  aborted.stop()
+  return answers
+}
+
+function askerOf({ closing }: RunContext, request: EngineRequest<'phone'>): Asker {
+  const { lane, tenant, signal, drain } = request
+  const gone = AbortSignal.any([signal, closing])
+  const stop = drain === undefined ? gone : AbortSignal.any([gone, drain])
+  return { lane, tenant, stop, gone }
+}
+
+/** Why no network is asked; null where one is. */
+function offlineReason(numbering: PhoneNumbering, asks: boolean): Reason<'phone'> | null {
+  if (numbering.standing === 'impossible') return 'impossible_number'
+  if (numbering.standing === 'unused') return 'invalid_number'
+  if (!asks) return 'no_hlr_provider'
+  const { numberType } = numbering.facts
+  const mobile = numberType === 'mobile' || numberType === 'fixed_line_or_mobile'
+  return mobile && !numbering.fictional ? null : 'hlr_not_applicable'
+}
+
+function settle(
+  context: RunContext,
+  request: EngineRequest<'phone'>,
+  read: Read,
+  network: NetworkAnswer | null,
+): Answer<'phone'> {
+  // In a run that ended (`signal`) nobody hears it; one that is drained comes back as it went.
+  if (network?.kind === 'stopped' && request.drain?.aborted === true) {
+    const state = request.states?.[read.index]
+    return {
+      kind: 'later',
+      afterMs: 0,
+      group: 'hlr:stopped',
+      reason: 'stopped',
+      ...(state === undefined ? {} : { state }),
+    }
+  }
+  if (network === null || network.kind === 'stopped') return outcome(context, read, 'timeout', {})
+  if (network.kind === 'verdict') return fromNetwork(context, request, read, network)
+  const tries = triesOf(request.states?.[read.index])
+  const isBegun = network.reason === 'hlr_in_doubt' && network.retryMs !== null
+  const waits = isBegun || network.reason === 'hlr_throttled'
+  if (waits && request.lane === 'bulk' && tries < LATER_MAX) {
+    return {
+      kind: 'later',
+      // Most queries end long before their time is up.
+      afterMs: Math.min(network.retryMs ?? LATER_MS, isBegun ? BEGUN_MS * 2 ** tries : Infinity),
+      group: `hlr:${isBegun ? 'begun:' : ''}${network.provider ?? 'any'}`,
+      isOwnWait: isBegun,
+      reason: network.reason,
+      state: { tries: tries + 1 },
+    }
+  }
+  const { provider, detail } = network
+  return outcome(context, read, network.reason, { hlr: { provider, detail } })
+}
+
+function fromNetwork(
+  context: RunContext,
+  { tenant }: EngineRequest<'phone'>,
+  read: Read,
+  { bought, cached }: Extract<NetworkAnswer, { kind: 'verdict' }>,
+): Outcome<'phone'> {
+  const { verdict, provider, by } = bought
+  const at = new Date(momentFor(bought.atMs, by, tenant)).toISOString()
+  // The provider's id of the query belongs to who paid for it.
+  const id = by === tenant ? verdict.id : null
+  const hlr = { provider, status: verdict.status, id, at }
+  const reason = REASON_OF[verdict.connectivity]
+  const base = outcome(context, read, reason, {
+    hlr,
+    ...(verdict.carrier === null ? {} : { carrier_source: 'network' }),
+  })
+  const facts = overlay(read.numbering.facts, verdict, context.tables.countries)
+  return { ...base, facts, cached, checkedAt: cached ? hlr.at : base.checkedAt }
+}
+
+const REASON_OF = {
+  connected: 'hlr_connected',
+  absent: 'hlr_absent',
+  unknown_subscriber: 'hlr_unknown_subscriber',
+  undetermined: 'hlr_undetermined',
+} as const satisfies Record<HlrVerdict['connectivity'], Reason<'phone'>>
+
+/**
+ * What the network says goes before what the numbering plan says; what it does not say stays. Whether a number
+ * is valid is for the numbering plan alone to say (decision 26).
+ */
+function overlay(facts: PhoneFacts, verdict: HlrVerdict, countries: CountryNames): PhoneFacts {
+  const { connectivity } = verdict
+  const alive = connectivity === 'connected' || connectivity === 'absent'
+  // Only mobile subscribers have a place in an HLR.
+  const lineType =
+    verdict.lineType ?? (alive && facts.lineType === 'unknown' ? 'mobile' : facts.lineType)
+  const country = verdict.carrierCountry
+  return {
+    ...facts,
+    reachable: connectivity === 'undetermined' ? null : connectivity === 'connected',
+    lineType,
+    carrier: verdict.carrier ?? facts.carrier,
+    carrierCountry:
+      country === null ? facts.carrierCountry : (countries.of(country.toUpperCase()) ?? country),
+    ported: verdict.ported,
+    roaming: verdict.roaming,
+  }
+}
+
+/** Reasons that leave the question of the network open although it was to be asked. */
+const OPEN: ReadonlySet<Reason<'phone'>> = new Set([
+  'hlr_undetermined',
+  'hlr_in_doubt',
+  'hlr_paused',
+  'hlr_failed',
+  'hlr_throttled',
+  'timeout',
+])
+
+function outcome(
+  context: RunContext,
+  { numbering, startedMs }: Read,
+  reason: Reason<'phone'>,
+  evidence: { readonly [key: string]: Json },
+): Outcome<'phone'> {
+  const { facts, timezones, callingCode, fictional } = numbering
+  return {
+    kind: 'outcome',
+    status: OPEN.has(reason) ? 'unknown' : 'answered',
+    reason,
+    facts,
+    evidence: {
+      number_type: facts.numberType,
+      calling_code: callingCode,
+      timezones: [...timezones],
+      ...(facts.carrier === null ? {} : { carrier_source: 'prefix' }),
+      ...(fictional ? { fictional } : {}),
+      ...evidence,
+    },
+    cached: false,
+    checkedAt: new Date(context.clock.now()).toISOString(),
+    durationMs: Math.round(performance.now() - startedMs),
+  }
+}
+
+function triesOf(state: Json | undefined): number {
+  if (typeof state !== 'object' || state === null || !('tries' in state)) return 0
+  const { tries } = state
+  return typeof tries === 'number' ? tries : 0
+}
+
+/** Null once the signal aborts; `stop` takes the listener off. */
+function whenAborted(signal: AbortSignal): { promise: Promise<null>; stop(): void } {
+  const { promise, resolve } = Promise.withResolvers<null>()
+  const listener = (): void => resolve(null)
+  if (signal.aborted) resolve(null)
+  else signal.addEventListener('abort', listener, { once: true })
+  return { promise, stop: () => signal.removeEventListener('abort', listener) }
+}
+
+const systemClock: HlrClock = {
+  now: () => Date.now(),
+  wait: (ms, signal) => delay(ms, undefined, { signal }).catch(() => undefined),
+  every(ms, work) {
+    const timer = setInterval(work, ms)
+    return { [Symbol.dispose]: () => clearInterval(timer) }
+  },
+}

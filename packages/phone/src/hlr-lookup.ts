@@ -1,0 +1,292 @@
+import type { EngineHealth, Memory } from '@plumbline/ports/engine'
+import {
+  begunPurchases,
+  buy,
+  type BuyerOptions,
+  keptVerdicts,
+  type Purchase,
+} from './hlr-purchase.ts'
+import { HLR_CAPABILITIES } from './hlr/provider.ts'
+import type { Asker, HlrProviderSettings } from './policy.ts'
+import { type BoughtVerdict, KEYS } from './purchase-records.ts'
+import { memoryFor, nameFor, type Sharing } from '@plumbline/ports/sharing'
+import { pauseWords, readStandings } from './provider-status.ts'
+
+/** What is known of a number after asking the network, or why it is not. */
+export type NetworkAnswer =
+  | { readonly kind: 'verdict'; readonly bought: BoughtVerdict; readonly cached: boolean }
+  | {
+      readonly kind: 'unknown'
+      readonly reason: 'hlr_in_doubt' | 'hlr_paused' | 'hlr_failed' | 'hlr_throttled'
+      readonly provider: string | null
+      readonly detail: string
+      /** When asking again may bring more; null where nothing says so. */
+      readonly retryMs: number | null
+    }
+  /** Nothing was begun: whoever asked wants nothing new. */
+  | { readonly kind: 'stopped' }
+
+/** Buys network verdicts, each at most once, from the first provider that gives one. */
+export interface HlrDesk {
+  /** The answers by number. Repeats of a number, here or in another call, share one purchase. */
+  ask(numbers: readonly string[], asker: Asker): ReadonlyMap<string, Promise<NetworkAnswer>>
+  health(): Promise<readonly EngineHealth[]>
+  /** Waits for what is being bought. */
+  idle(): Promise<void>
+}
+
+/** Tries at one provider that says it is too busy. */
+const TRIES = 3
+/** First pause after such a refusal; doubled each time. */
+const BACKOFF_MS = 400
+/** Longest pause within a call; a longer one is for the caller to wait. */
+const BACKOFF_MAX_MS = 2_000
+
+/** What a desk needs. */
+export interface DeskOptions extends Omit<BuyerOptions, 'account'>, Sharing {
+  /** Keeps which providers rest. */
+  readonly memory: Memory
+  readonly providers: readonly HlrProviderSettings[]
+  readonly onPause: (provider: string, detail: string) => void
+}
+
+/** A desk over providers in order of choice. */
+export function createHlrDesk(options: DeskOptions): HlrDesk {
+  const inFlight = new Map<string, Promise<NetworkAnswer>>()
+  const ask: HlrDesk['ask'] = (numbers, asker) => {
+    const answers = new Map<string, Promise<NetworkAnswer>>()
+    const fresh: string[] = []
+    for (const number of new Set(numbers)) {
+      const running = inFlight.get(nameFor(number, asker.tenant, options))
+      if (running === undefined) fresh.push(number)
+      else answers.set(number, orOwn(running, number, asker))
+    }
+    for (const [number, answer] of begin(options, fresh, asker)) {
+      const name = nameFor(number, asker.tenant, options)
+      inFlight.set(name, answer)
+      answers.set(number, answer)
+      const done = (): unknown => inFlight.delete(name)
+      void answer.then(done, done)
+    }
+    return answers
+  }
+  /** The answer that another run asks for, or this one's own where that run stopped before it bought. */
+  const orOwn = async (
+    running: Promise<NetworkAnswer>,
+    number: string,
+    asker: Asker,
+  ): Promise<NetworkAnswer> => {
+    const answer = await running
+    if (answer.kind !== 'stopped' || asker.stop.aborted) return answer
+    return (await ask([number], asker).get(number)) ?? answer
+  }
+  return {
+    ask,
+    health: () => healthOf(options),
+    async idle() {
+      await Promise.allSettled(inFlight.values())
+    },
+  }
+}
+
+/** Starts a round and splits its outcome into one promise a number. */
+function begin(
+  options: DeskOptions,
+  numbers: readonly string[],
+  asker: Asker,
+): ReadonlyMap<string, Promise<NetworkAnswer>> {
+  const open = new Map(numbers.map((number) => [number, Promise.withResolvers<NetworkAnswer>()]))
+  const answered = (number: string, answer: NetworkAnswer): void =>
+    open.get(number)?.resolve(answer)
+  if (numbers.length > 0) {
+    const purchases = memoryFor(options.purchases, asker.tenant, options)
+    round({ ...options, purchases, account: asker.tenant, asker }, numbers, answered).catch(
+      (error: unknown) => {
+        for (const { reject } of open.values()) reject(error)
+      },
+    )
+  }
+  return new Map([...open].map(([number, { promise }]) => [number, promise]))
+}
+
+type Answered = (number: string, answer: NetworkAnswer) => void
+
+interface RoundOptions extends DeskOptions, BuyerOptions {
+  readonly asker: Asker
+}
+
+async function round(
+  options: RoundOptions,
+  numbers: readonly string[],
+  answered: Answered,
+): Promise<void> {
+  const kept = await keptVerdicts(options.purchases, numbers)
+  for (const [number, bought] of kept) answered(number, { kind: 'verdict', bought, cached: true })
+  const unkept = numbers.filter((number) => !kept.has(number))
+  const { stop } = options.asker
+  if (stop.aborted) return await tellBegun(options, unkept, answered)
+  let open: ReadonlyMap<string, NetworkAnswer> = new Map(
+    unkept.map((number) => [number, nobodyAsked()]),
+  )
+  for (const provider of options.providers) {
+    if (open.size === 0 || stop.aborted) break
+    open = await askProvider(options, provider, [...open.keys()], answered)
+  }
+  // What one provider refused and the next was not asked about any more is not known to be unknown.
+  const isCut = stop.aborted && options.providers.length > 1
+  for (const [number, answer] of open) answered(number, isCut ? STOPPED : answer)
+}
+
+/** What was begun before this run: a purchase under way is waited for, and nothing is bought. */
+async function tellBegun(
+  options: RoundOptions,
+  numbers: readonly string[],
+  answered: Answered,
+): Promise<void> {
+  const begun = await begunPurchases(options, numbers, options.asker)
+  for (const number of numbers) {
+    const purchase = begun.get(number)
+    const isKnown = purchase?.kind === 'bought' || purchase?.kind === 'in_doubt'
+    answered(number, isKnown ? answerOf('', purchase) : STOPPED)
+  }
+}
+
+const STOPPED: NetworkAnswer = { kind: 'stopped' }
+
+/** Answers what it can; what is left comes back with the reason. */
+async function askProvider(
+  options: RoundOptions,
+  provider: HlrProviderSettings,
+  numbers: readonly string[],
+  answered: Answered,
+): Promise<ReadonlyMap<string, NetworkAnswer>> {
+  const left = new Map<string, NetworkAnswer>()
+  const { maxBatch } = HLR_CAPABILITIES[provider.name]
+  const batches: string[][] = []
+  for (let at = 0; at < numbers.length; at += maxBatch) {
+    batches.push(numbers.slice(at, at + maxBatch))
+  }
+  const work = async (): Promise<void> => {
+    for (let batch = batches.shift(); batch !== undefined; batch = batches.shift()) {
+      for (const [number, answer] of await askBatch(options, provider, batch, answered)) {
+        left.set(number, answer)
+      }
+    }
+  }
+  await Promise.all(Array.from({ length: options.policy.concurrency }, work))
+  return left
+}
+
+async function askBatch(
+  options: RoundOptions,
+  provider: HlrProviderSettings,
+  batch: readonly string[],
+  answered: Answered,
+): Promise<ReadonlyMap<string, NetworkAnswer>> {
+  const left = new Map<string, NetworkAnswer>()
+  let wanted = batch
+  for (let tries = 1; wanted.length > 0; tries++) {
+    if (options.asker.stop.aborted) {
+      for (const number of wanted) left.set(number, STOPPED)
+      return left
+    }
+    const [paused] = await options.memory.get([KEYS.pause(provider.name)])
+    if (paused !== undefined) {
+      for (const number of wanted) left.set(number, resting(provider, pauseWords(paused)))
+      return left
+    }
+    const busy: string[] = []
+    let waitMs = BACKOFF_MS * 2 ** (tries - 1)
+    for (const [number, purchase] of await buy(options, provider, wanted, options.asker)) {
+      const answer = answerOf(provider.name, purchase)
+      const isFinal =
+        answer.kind === 'verdict' || (answer.kind === 'unknown' && answer.reason === 'hlr_in_doubt')
+      if (isFinal) answered(number, answer)
+      else left.set(number, answer)
+      if (purchase.kind !== 'refused') continue
+      const { cause, retryMs, detail } = purchase.failure
+      if (cause === 'throttled') busy.push(number)
+      if (cause === 'credentials' || cause === 'credit')
+        await pause(options, provider, cause, detail)
+      waitMs = Math.max(waitMs, retryMs ?? 0)
+    }
+    if (tries >= TRIES || waitMs > BACKOFF_MAX_MS) return left
+    wanted = busy
+    if (wanted.length > 0) await options.clock.wait(waitMs, options.asker.stop)
+    for (const number of wanted) left.delete(number)
+  }
+  return left
+}
+
+async function pause(
+  options: DeskOptions,
+  provider: HlrProviderSettings,
+  cause: 'credentials' | 'credit',
+  detail: string,
+): Promise<void> {
+  const value = cause === 'credit' ? `out of credit (${detail})` : `keys refused (${detail})`
+  const key = KEYS.pause(provider.name)
+  if (await options.memory.claim({ key, value, ttlMs: options.policy.pauseMs })) {
+    options.onPause(provider.name, value)
+  }
+}
+
+function answerOf(provider: string, purchase: Purchase): NetworkAnswer {
+  switch (purchase.kind) {
+    case 'bought':
+      return { kind: 'verdict', bought: purchase.bought, cached: purchase.cached }
+    case 'in_doubt':
+      return unknown('hlr_in_doubt', purchase.provider, purchase.detail)
+    case 'begun': {
+      const { provider: begunAt, retryMs } = purchase
+      return unknown('hlr_in_doubt', begunAt, 'another worker may be asking', retryMs)
+    }
+    case 'paused':
+      return unknown('hlr_paused', provider, purchase.detail)
+    case 'stopped':
+      return STOPPED
+    case 'refused': {
+      const { cause, detail, retryMs } = purchase.failure
+      const reason =
+        cause === 'throttled'
+          ? 'hlr_throttled'
+          : cause === 'credit' || cause === 'credentials'
+            ? 'hlr_paused'
+            : 'hlr_failed'
+      return unknown(reason, provider, detail, retryMs)
+    }
+  }
+}
+
+function resting(provider: HlrProviderSettings, detail: string): NetworkAnswer {
+  return unknown('hlr_paused', provider.name, detail)
+}
+
+function nobodyAsked(): NetworkAnswer {
+  return unknown('hlr_failed', null, 'no provider was asked')
+}
+
+function unknown(
+  reason: Extract<NetworkAnswer, { kind: 'unknown' }>['reason'],
+  provider: string | null,
+  detail: string,
+  retryMs: number | null = null,
+): NetworkAnswer {
+  return { kind: 'unknown', reason, provider, detail, retryMs }
+}
+
+async function healthOf({ providers, memory }: DeskOptions): Promise<readonly EngineHealth[]> {
+  if (providers.length === 0) {
+    const detail = 'no HLR provider is set: phones are answered by the numbering plan alone'
+    return [{ name: 'hlr', status: 'off', detail }]
+  }
+  const standings = await readStandings(
+    memory,
+    providers.map(({ name }) => name),
+  )
+  return standings.map(({ provider, paused }): EngineHealth =>
+    paused === null
+      ? { name: `hlr ${provider}`, status: 'ok', detail: 'asked' }
+      : { name: `hlr ${provider}`, status: 'failed', detail: `paused: ${paused}` },
+  )
+}

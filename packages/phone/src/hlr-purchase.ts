@@ -1,0 +1,280 @@
+import type { Memory } from '@plumbline/ports/engine'
+import {
+  type AllowanceOptions,
+  type DaySpending,
+  takeDay,
+  takeRate,
+  takeSlot,
+} from './allowance.ts'
+import { HLR_ADAPTERS } from './hlr/adapters.ts'
+import { failure, type HlrAnswer, type HlrFailure, type HlrFetch } from './hlr/provider.ts'
+import type { Asker, HlrProviderSettings } from './policy.ts'
+import {
+  type BoughtVerdict,
+  intentJson,
+  KEYS,
+  readIntent,
+  readVerdict,
+  verdictJson,
+} from './purchase-records.ts'
+
+/**
+ * What a purchase needs. The signal ends with the engine: a caller that gives up does not end a query
+ * that is paid for.
+ */
+export interface BuyerOptions extends AllowanceOptions {
+  /** Keeps intents and verdicts; must outlive a crash of its server. */
+  readonly purchases: Memory
+  /** The account that asks. */
+  readonly account: string
+  readonly fetch: HlrFetch
+  /** Ends with the engine. */
+  readonly signal: AbortSignal
+}
+
+/** What came of one number at one provider. */
+export type Purchase =
+  | { readonly kind: 'bought'; readonly bought: BoughtVerdict; readonly cached: boolean }
+  | { readonly kind: 'in_doubt'; readonly provider: string; readonly detail: string }
+  /** Nothing was bought: another provider may be asked. */
+  | { readonly kind: 'refused'; readonly failure: HlrFailure }
+  /** Another worker may still be buying it; its time runs out in `retryMs`. */
+  | { readonly kind: 'begun'; readonly provider: string; readonly retryMs: number }
+  /** The provider rests, or the day's cap is reached. */
+  | { readonly kind: 'paused'; readonly detail: string }
+  /** Nothing was begun, since who asked wants nothing new. */
+  | { readonly kind: 'stopped' }
+
+/** Beyond a request's own time: what storing an outcome may take. */
+const STORE_MS = 10_000
+/** Pause between two looks at what another worker is buying. */
+const LOOK_MS = 250
+
+/**
+ * Buys verdicts of one provider for at most `maxBatch` numbers.
+ *
+ * The intent is claimed before the query is sent, and goes only after its outcome is stored or the provider is known to
+ * have taken nothing. So whoever is killed in between leaves the number in doubt, and nobody buys it again until the
+ * intent runs out with what would have been the verdict's life.
+ */
+export async function buy(
+  options: BuyerOptions,
+  provider: HlrProviderSettings,
+  numbers: readonly string[],
+  asker: Asker,
+): Promise<ReadonlyMap<string, Purchase>> {
+  const results = new Map<string, Purchase>()
+  const slot = await takeSlot(options, provider, asker)
+  if (slot === null) return new Map(numbers.map((number) => [number, unbought(asker)]))
+  let foreign: readonly string[] = []
+  try {
+    const claimed = await claimAll(options, provider, numbers)
+    foreign = numbers.filter((number) => !claimed.has(number))
+    for (const [number, purchase] of await spend(options, provider, [...claimed], asker)) {
+      results.set(number, purchase)
+    }
+  } finally {
+    await slot.release()
+  }
+  const watched = foreign.map(
+    async (number) => [number, await watch(options, number, asker)] as const,
+  )
+  for (const [number, purchase] of await Promise.all(watched)) results.set(number, purchase)
+  return results
+}
+
+/** Kept verdicts of numbers; absent where there is none. */
+export async function keptVerdicts(
+  purchases: Memory,
+  numbers: readonly string[],
+): Promise<ReadonlyMap<string, BoughtVerdict>> {
+  const kept = new Map<string, BoughtVerdict>()
+  if (numbers.length === 0) return kept
+  const values = await purchases.get(numbers.map(KEYS.verdict))
+  numbers.forEach((number, index) => {
+    const verdict = readVerdict(values[index])
+    if (verdict !== null) kept.set(number, verdict)
+  })
+  return kept
+}
+
+async function spend(
+  options: BuyerOptions,
+  provider: HlrProviderSettings,
+  claimed: readonly string[],
+  asker: Asker,
+): Promise<ReadonlyMap<string, Purchase>> {
+  const { results, allowed, spending } = await admit(options, provider, claimed, asker).catch(
+    async (error: unknown) => {
+      // Nothing was sent yet: whoever comes next may buy them.
+      await letGo(options, claimed)
+      throw error
+    },
+  )
+  await options.purchases.delete([...results.keys()].map(KEYS.intent))
+  if (allowed.length === 0) return results
+  const answers = await HLR_ADAPTERS[provider.name]({
+    numbers: allowed,
+    account: provider,
+    fetch: options.fetch,
+    timeoutMs: options.policy.timeoutMs,
+    signal: options.signal,
+    nowMs: options.clock.now(),
+  })
+  const outcomes = allowed.map((number, index) => [number, answers[index]] as const)
+  await store(options, provider, outcomes)
+  for (const [number, answer] of outcomes) {
+    results.set(number, purchaseOf(options, provider, answer))
+  }
+  const unsold = allowed.filter((number) => results.get(number)?.kind === 'refused')
+  if (unsold.length > 0) await spending.giveBack(unsold.length)
+  return results
+}
+
+/** Which of the claimed numbers may be bought now, and what came of the others. */
+async function admit(
+  options: BuyerOptions,
+  provider: HlrProviderSettings,
+  claimed: readonly string[],
+  asker: Asker,
+): Promise<{ results: Map<string, Purchase>; allowed: readonly string[]; spending: DaySpending }> {
+  const results = new Map<string, Purchase>()
+  // Another worker may have bought between our look and our claim.
+  const kept = await keptVerdicts(options.purchases, claimed)
+  for (const [number, bought] of kept) results.set(number, { kind: 'bought', bought, cached: true })
+  const wanted = claimed.filter((number) => !kept.has(number))
+  const spending = await takeDay(options, provider, asker, wanted.length)
+  const allowed = wanted.slice(0, spending.count)
+  const { reached } = spending
+  for (const number of wanted.slice(allowed.length)) {
+    results.set(number, { kind: 'paused', detail: reached })
+  }
+  const inTurn = allowed.length > 0 && (await takeRate(options, provider, asker))
+  if (!inTurn || asker.stop.aborted) {
+    await spending.giveBack(allowed.length)
+    for (const number of allowed.splice(0)) results.set(number, unbought(asker))
+  }
+  return { results, allowed, spending }
+}
+
+/** Keeps what was bought, then lets go of the intents of all that are settled. */
+async function store(
+  options: BuyerOptions,
+  provider: HlrProviderSettings,
+  outcomes: readonly (readonly [string, HlrAnswer | undefined])[],
+): Promise<void> {
+  const { purchases, policy, clock } = options
+  const entries = outcomes.flatMap(([number, answer]) => {
+    if (answer?.kind !== 'verdict') return []
+    const ttlMs =
+      answer.connectivity === 'undetermined' ? policy.undeterminedCacheMs : policy.cacheMs
+    const by = options.account
+    const bought = { provider: provider.name, verdict: answer, atMs: clock.now(), by }
+    return [{ key: KEYS.verdict(number), value: verdictJson(bought), ttlMs }]
+  })
+  const settled = outcomes.flatMap(([number, answer]) =>
+    answer === undefined || (answer.kind === 'failed' && answer.maybeBought) ? [] : [number],
+  )
+  if (entries.length > 0) await purchases.set(entries)
+  if (settled.length > 0) await purchases.delete(settled.map(KEYS.intent))
+}
+
+function purchaseOf(
+  options: BuyerOptions,
+  provider: HlrProviderSettings,
+  answer: HlrAnswer | undefined,
+): Purchase {
+  if (answer === undefined) {
+    return { kind: 'in_doubt', provider: provider.name, detail: 'no answer for a number' }
+  }
+  if (answer.kind === 'verdict') {
+    const { account: by, clock } = options
+    const bought = { provider: provider.name, verdict: answer, atMs: clock.now(), by }
+    return { kind: 'bought', bought, cached: false }
+  }
+  if (answer.maybeBought) {
+    return { kind: 'in_doubt', provider: provider.name, detail: answer.detail }
+  }
+  return { kind: 'refused', failure: answer }
+}
+
+/** The numbers of which nobody else has begun a purchase, claimed. Throws with none of them claimed. */
+async function claimAll(
+  options: BuyerOptions,
+  provider: HlrProviderSettings,
+  numbers: readonly string[],
+): Promise<ReadonlySet<string>> {
+  const { purchases, policy, clock } = options
+  const atMs = clock.now()
+  const untilMs = atMs + policy.timeoutMs * 2 + STORE_MS
+  const value = intentJson({ provider: provider.name, atMs, untilMs })
+  const claims = await Promise.allSettled(
+    numbers.map((number) =>
+      purchases.claim({ key: KEYS.intent(number), value, ttlMs: policy.cacheMs }),
+    ),
+  )
+  const claimed = numbers.filter((_, at) => {
+    const claim = claims[at]
+    return claim?.status === 'fulfilled' && claim.value
+  })
+  for (const claim of claims) {
+    if (claim.status === 'fulfilled') continue
+    await letGo(options, claimed)
+    throw claim.reason
+  }
+  return new Set(claimed)
+}
+
+/**
+ * Drops claims that are surely ours and of which nothing was sent; where that fails too they stay in doubt, and cost
+ * nothing.
+ */
+async function letGo({ purchases }: BuyerOptions, numbers: readonly string[]): Promise<void> {
+  await purchases.delete(numbers.map(KEYS.intent)).catch(() => undefined)
+}
+
+/** What others have begun to buy of these numbers, waited for; absent where nobody has. */
+export async function begunPurchases(
+  options: BuyerOptions,
+  numbers: readonly string[],
+  asker: Asker,
+): Promise<ReadonlyMap<string, Purchase>> {
+  if (numbers.length === 0) return new Map()
+  const intents = await options.purchases.get(numbers.map(KEYS.intent))
+  const begun = numbers.filter((_, at) => intents[at] !== undefined)
+  const watched = begun.map(
+    async (number) => [number, await watch(options, number, { ...asker, lane: 'live' })] as const,
+  )
+  return new Map(await Promise.all(watched))
+}
+
+/** What another worker is buying: a caller waits for it, a list comes back; in doubt once its time has passed. */
+async function watch(
+  options: BuyerOptions,
+  number: string,
+  { lane, gone }: Asker,
+): Promise<Purchase> {
+  const { purchases, clock, signal } = options
+  for (;;) {
+    const [verdict, intent] = await purchases.get([KEYS.verdict(number), KEYS.intent(number)])
+    const bought = readVerdict(verdict)
+    if (bought !== null) return { kind: 'bought', bought, cached: true }
+    if (intent === undefined) return crowded()
+    const { provider, untilMs } = readIntent(intent)
+    if (gone.aborted) return { kind: 'stopped' }
+    if (clock.now() >= untilMs || signal.aborted) {
+      return { kind: 'in_doubt', provider, detail: 'a query was begun and its outcome was lost' }
+    }
+    if (lane === 'bulk') return { kind: 'begun', provider, retryMs: untilMs - clock.now() }
+    await clock.wait(LOOK_MS, gone)
+  }
+}
+
+function unbought(asker: Asker): Purchase {
+  return asker.stop.aborted ? { kind: 'stopped' } : crowded()
+}
+
+function crowded(): Purchase {
+  const detail = 'no room at the provider within the time of a request'
+  return { kind: 'refused', failure: failure('throttled', false, detail) }
+}

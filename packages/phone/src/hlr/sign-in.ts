@@ -1,0 +1,129 @@
+import { createHmac } from 'node:crypto'
+import type { HttpAnswer } from '@plumbline/net/http'
+import type { HlrAccount, HlrFetch, HlrProviderName } from './provider.ts'
+import { basicAuth, urlOf } from './request.ts'
+
+/** What a test of credentials needs. */
+export interface SignInQuery {
+  readonly provider: HlrProviderName
+  readonly account: HlrAccount
+  readonly fetch: HlrFetch
+  readonly timeoutMs: number
+  readonly signal: AbortSignal
+  /** Unix time, for signatures. */
+  readonly nowMs: number
+}
+
+/** What a provider says to credentials; `unclear` where nothing that is free tells. */
+export interface SignIn {
+  readonly kind: 'accepted' | 'refused' | 'unclear' | 'unreachable'
+  readonly detail: string
+}
+
+interface FreeCall {
+  readonly url: string
+  readonly method: 'GET' | 'POST'
+  readonly headers: Readonly<Record<string, string>>
+  readonly body?: string
+  /** Statuses that only signed-in callers see. */
+  readonly accepted: readonly number[]
+}
+
+const ANSWER_MAX_BYTES = 64 * 1024
+
+/** A number of the range set aside for fiction, for a formatting request that is free. */
+const FICTIONAL_NUMBER = '+12125550100'
+
+/** Signs in at a provider by a call that buys nothing. Never throws but for a malformed address. */
+export async function signIn(query: SignInQuery): Promise<SignIn> {
+  const call = CALLS[query.provider]?.(query) ?? null
+  if (call === null) {
+    return { kind: 'unclear', detail: 'set; this provider has no free call that tests it' }
+  }
+  const { url, method, headers, body } = call
+  const answer = await query.fetch({
+    url,
+    method,
+    headers: { accept: 'application/json', ...headers },
+    ...(body === undefined ? {} : { body }),
+    maxBytes: ANSWER_MAX_BYTES,
+    overflow: 'cut',
+    maxRedirects: 0,
+    timeoutMs: query.timeoutMs,
+    signal: query.signal,
+  })
+  return judged(answer, call.accepted)
+}
+
+function judged(answer: HttpAnswer, accepted: readonly number[]): SignIn {
+  if (answer.kind === 'failed') {
+    return { kind: 'unreachable', detail: `${answer.reason}: ${answer.detail}` }
+  }
+  const { status } = answer
+  if (accepted.includes(status)) return { kind: 'accepted', detail: 'credentials accepted' }
+  if (status === 401 || status === 403) {
+    return { kind: 'refused', detail: `credentials refused, status ${status}` }
+  }
+  return { kind: 'unclear', detail: `answers ${status}, which says nothing of the credentials` }
+}
+
+/**
+ * Source: hlr-lookups.com API documentation (`GET /auth-test`), Infobip account balance, Twilio Lookup v2,
+ * Vonage Account API 1.0.4 (secret management), Messente OpenAPI file.
+ */
+const CALLS: Readonly<Partial<Record<HlrProviderName, (query: SignInQuery) => FreeCall>>> = {
+  'hlr-lookups': ({ account, nowMs }) => {
+    const path = '/auth-test'
+    const timestamp = String(Math.floor(nowMs / 1_000))
+    const signature = createHmac('sha256', account.secret ?? '')
+      .update(`${path}${timestamp}GET`)
+      .digest('hex')
+    return {
+      url: urlOf(account.url, 'https://www.hlr-lookups.com/api/v2', path),
+      method: 'GET',
+      headers: {
+        'x-digest-key': account.key,
+        'x-digest-timestamp': timestamp,
+        'x-digest-signature': signature,
+      },
+      accepted: [200],
+    }
+  },
+  infobip: ({ account }) => ({
+    url: urlOf(account.url, 'https://api.infobip.com', '/account/1/balance'),
+    method: 'GET',
+    headers: {
+      authorization:
+        account.secret === null ? `App ${account.key}` : basicAuth(account.key, account.secret),
+    },
+    accepted: [200],
+  }),
+  // Formatting without data packages is free.
+  twilio: ({ account }) => ({
+    url: urlOf(account.url, 'https://lookups.twilio.com', `/v2/PhoneNumbers/${FICTIONAL_NUMBER}`),
+    method: 'GET',
+    headers: { authorization: basicAuth(account.key, account.secret ?? '') },
+    accepted: [200, 404],
+  }),
+  vonage: ({ account }) => ({
+    url: urlOf(
+      account.url,
+      'https://api.nexmo.com',
+      `/accounts/${encodeURIComponent(account.key)}/secrets`,
+    ),
+    method: 'GET',
+    headers: { authorization: basicAuth(account.key, account.secret ?? '') },
+    accepted: [200],
+  }),
+  // Without numbers there is nothing to buy, and only a signed-in caller is told so.
+  messente: ({ account }) => ({
+    url: urlOf(account.url, 'https://api.messente.com/v1', '/hlr/sync'),
+    method: 'POST',
+    headers: {
+      'content-type': 'application/json',
+      authorization: basicAuth(account.key, account.secret ?? ''),
+    },
+    body: JSON.stringify({ numbers: [] }),
+    accepted: [200, 400, 422],
+  }),
+}

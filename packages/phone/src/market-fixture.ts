@@ -1,0 +1,131 @@
+import type { Budget, Engine, EngineRequest, Memory } from '@plumbline/ports/engine'
+import type { Answer } from '@plumbline/contract/outcome'
+import type { HttpAnswer } from '@plumbline/net/http'
+import { createPhoneEngine } from './engine.ts'
+import type { HlrFetch } from './hlr/provider.ts'
+import type { HlrPolicy, HlrProviderSettings } from './policy.ts'
+import {
+  createTestBudget,
+  createTestClock,
+  createTestLimiter,
+  createTestMemory,
+  type TestClock,
+} from './shared-fixture.ts'
+
+/** The provider asked first, one number a request. */
+export const FIRST: HlrProviderSettings = { name: 'hlr-lookups', url: null, key: 'k', secret: 's' }
+/** Another, that takes ten numbers a request. */
+export const SECOND: HlrProviderSettings = { name: 'messente', url: null, key: 'k', secret: 's' }
+/** A mobile number of Switzerland. */
+export const MOBILE = '+41791234567'
+
+/** What a provider replies about a number. */
+export type Reply = (
+  number: string,
+  provider: 'hlr-lookups' | 'messente',
+) => HttpAnswer | Promise<HttpAnswer>
+
+/** One market of providers, and the servers that workers share. */
+export interface World {
+  readonly clock: TestClock
+  readonly memory: Memory
+  readonly limiter: ReturnType<typeof createTestLimiter>
+  readonly budget: Budget
+  readonly bought: string[]
+  readonly fetch: HlrFetch
+}
+
+/** A market where every number answers as `reply` says. */
+export function createWorld(reply: Reply = () => json(connected())): World {
+  const clock = createTestClock()
+  const bought: string[] = []
+  const fetch: HlrFetch = async ({ url, body }) => {
+    await new Promise(setImmediate)
+    const numbers = String(body).match(/\+\d+/g) ?? []
+    bought.push(...numbers)
+    const [number = ''] = numbers
+    return reply(number, url.includes('messente') ? 'messente' : 'hlr-lookups')
+  }
+  return {
+    clock,
+    memory: createTestMemory(clock),
+    limiter: createTestLimiter(clock),
+    budget: createTestBudget(clock),
+    bought,
+    fetch,
+  }
+}
+
+/** An engine in this market. */
+export async function engineOf(
+  world: World,
+  providers: readonly HlrProviderSettings[] = [FIRST],
+  policy: Partial<HlrPolicy> = {},
+): Promise<Engine<'phone'>> {
+  return createPhoneEngine({ ...world, providers, policy, log: { warn: () => undefined } })
+}
+
+/** Asks an engine as a caller does, unless told otherwise. */
+export function ask(
+  engine: Engine<'phone'>,
+  subjects: readonly string[],
+  more: Partial<EngineRequest<'phone'>> = {},
+): Promise<readonly Answer<'phone'>[]> {
+  return engine.run({
+    subjects,
+    depth: 'basic',
+    lane: 'live',
+    tenant: 't',
+    signal: new AbortController().signal,
+    ...more,
+  })
+}
+
+/** What hlr-lookups says of a number that is connected. */
+export function connected(): object {
+  return {
+    id: 'a1',
+    connectivity_status: 'CONNECTED',
+    original_network_name: 'Swisscom',
+    original_country_code: 'CH',
+    is_ported: false,
+    is_roaming: false,
+  }
+}
+
+/** What Messente says of one number. */
+export function messente(word: string): object {
+  return { result: [{ number: MOBILE, status: word, ported: false, roaming: false }] }
+}
+
+/** A reply with a body. */
+export function json(body: object): HttpAnswer {
+  const bytes = Buffer.from(JSON.stringify(body))
+  return {
+    kind: 'response',
+    status: 200,
+    headers: {},
+    body: bytes,
+    cut: false,
+    url: '',
+    redirects: 0,
+  }
+}
+
+/** A reply with a status and nothing in it. */
+export function status(code: number): HttpAnswer {
+  return {
+    kind: 'response',
+    status: code,
+    headers: {},
+    body: Buffer.from('{}'),
+    cut: false,
+    url: '',
+    redirects: 0,
+  }
+}
+
+/** A request that came to nothing. */
+export function failed(reason: 'timeout', sent: boolean): HttpAnswer {
+  return { kind: 'failed', reason, detail: 'no answer', url: '', sent }
+}

@@ -1,0 +1,24 @@
+import { expect, test } from 'vitest'
+import { ask, createWorld, json, MOBILE } from './market-fixture.ts'
+import { createPhoneEngine } from './engine.ts'
+import { KEYS } from './purchase-records.ts'
+
+test.each([4, 9, 19])(
+  'why Vonage refuses the account (%i) is told without its words, which may hold key and number',
+  async (status) => {
+    const world = createWorld()
+    const warned: string[] = []
+    const words = `Bad credentials: operator-key for ${MOBILE}`
+    await using engine = await createPhoneEngine({
+      ...world,
+      providers: [{ name: 'vonage', url: null, key: 'operator-key', secret: 's' }],
+      fetch: async () => json({ status, status_message: words, error_text: words }),
+      log: { warn: (_, message) => void warned.push(message) },
+    })
+    const answers = await ask(engine, [MOBILE])
+    expect(answers).toMatchObject([{ reason: 'hlr_paused' }])
+    const told = [warned, await world.memory.get([KEYS.pause('vonage')]), await engine.health()]
+    expect(JSON.stringify(told)).toContain(`status ${status}`)
+    expect(JSON.stringify([told, answers])).not.toMatch(/operator-key|Bad cred/)
+  },
+)

@@ -1,0 +1,66 @@
+import { expect, test } from 'vitest'
+import type { Outcome } from '@plumbline/contract/outcome'
+import type { Engine } from '@plumbline/ports/engine'
+import { ask, connected, createWorld, json, MOBILE, type World } from './market-fixture.ts'
+import { FIRST } from './market-fixture.ts'
+import { createPhoneEngine } from './engine.ts'
+
+async function told(engine: Engine<'phone'>, tenant: string): Promise<Outcome<'phone'>> {
+  const [answer] = await ask(engine, [MOBILE], { tenant })
+  if (answer?.kind !== 'outcome') throw new Error('no outcome')
+  return answer
+}
+
+function open(world: World, shareFindings?: boolean): Promise<Engine<'phone'>> {
+  const log = { warn: () => undefined }
+  const more = shareFindings === undefined ? {} : { shareFindings }
+  return createPhoneEngine({ ...world, providers: [FIRST], log, ...more })
+}
+
+function dayOf(moment: string): string {
+  return `${moment.slice(0, 10)}T00:00:00.000Z`
+}
+
+test('who did not buy a verdict is told the day of it, and no id of the purchase', async () => {
+  const world = createWorld(() => json({ ...connected(), id: 'purchase-4711' }))
+  await using engine = await open(world)
+  const first = await told(engine, 'buyer')
+  expect(first.evidence['hlr']).toMatchObject({ id: 'purchase-4711' })
+  world.clock.advance(1_234)
+  const own = await told(engine, 'buyer')
+  expect(own).toMatchObject({ cached: true, checkedAt: first.checkedAt })
+  expect(own.evidence['hlr']).toEqual(first.evidence['hlr'])
+  const anothers = await told(engine, 'neighbour')
+  expect(anothers).toMatchObject({ cached: true, checkedAt: dayOf(first.checkedAt) })
+  expect(anothers.facts).toEqual(own.facts)
+  expect(anothers.evidence['hlr']).toEqual({
+    provider: 'hlr-lookups',
+    status: 'CONNECTED',
+    id: null,
+    at: dayOf(first.checkedAt),
+  })
+  expect(JSON.stringify(anothers)).not.toMatch(/purchase-4711|buyer/)
+  expect(world.bought).toEqual([MOBILE])
+})
+
+test('who asks while another buys gets the verdict without the id of the purchase', async () => {
+  const world = createWorld(() => json({ ...connected(), id: 'purchase-4711' }))
+  await using engine = await open(world)
+  const [buyer, neighbour] = await Promise.all([told(engine, 'buyer'), told(engine, 'neighbour')])
+  expect(world.bought).toEqual([MOBILE])
+  expect(buyer.evidence['hlr']).toMatchObject({ id: 'purchase-4711' })
+  expect(neighbour.evidence['hlr']).toMatchObject({ id: null, at: dayOf(buyer.checkedAt) })
+  expect(neighbour.facts).toEqual(buyer.facts)
+})
+
+test('with accounts apart each buys for itself, at the same moment too', async () => {
+  const world = createWorld()
+  await using engine = await open(world, false)
+  const asked = ['buyer', 'neighbour'].map((tenant) => told(engine, tenant))
+  for (const outcome of await Promise.all(asked)) {
+    expect(outcome).toMatchObject({ cached: false, evidence: { hlr: { id: 'a1' } } })
+  }
+  expect(world.bought).toEqual([MOBILE, MOBILE])
+  expect((await told(engine, 'buyer')).cached).toBe(true)
+  expect(world.bought).toHaveLength(2)
+})

@@ -1,0 +1,228 @@
+import type { Plan } from '@plumbline/contract/plans'
+import type { Outcome } from '@plumbline/contract/outcome'
+import { CHECKS, type Check } from '@plumbline/contract/products'
+import { createAccount } from '@plumbline/db/accounts'
+import { openDatabase, type Db } from '@plumbline/db/database'
+import { createKey } from '@plumbline/db/keys'
+import { grantServing } from '@plumbline/db/serving-role'
+import { createMetering, type Metering } from '@plumbline/metering/metering'
+import { serveLive } from '@plumbline/queue/live-server'
+import { migrateQueue } from '@plumbline/queue/postgres-queues'
+import { createLog } from '@plumbline/runtime/log'
+import { readSettings } from '@plumbline/runtime/settings'
+import { openSync, type Dirent } from 'node:fs'
+import { mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { outcomeFor } from '../instant-engines.ts'
+import { createTestDatabase, servingUrlOf } from '../postgres.ts'
+import { openPostgresTestQueue, openRedisTestQueue, type TestQueue } from '../queue.ts'
+import { serve, type Api } from '@plumbline/api/serve'
+import { apiSettings } from '@plumbline/api/settings'
+
+/** What the workers of a stage do with a question; by default they answer from the subject alone. */
+export type AnswerQuestion = (check: Check, subject: string) => Promise<Outcome | undefined>
+
+/** The API in this process on a database and a queue of its own, with workers that do as they are told. */
+export interface Stage extends AsyncDisposable {
+  readonly url: string
+  readonly adminUrl: string
+  readonly db: Db
+  readonly metering: Metering
+  /** Subjects that workers were asked about, in order. */
+  readonly asked: string[]
+  /** Stands in for the workers until it is set back. */
+  answer: AnswerQuestion | undefined
+  account(options?: { plan?: Plan; credits?: number }): Promise<StageAccount>
+  call(path: string, init?: CallInit): Promise<Answered>
+  /** Names of files that lie in the scratch directory. */
+  scratch(): Promise<readonly string[]>
+  /** Bytes of the files that lie in the scratch directory. */
+  scratchBytes(): Promise<number>
+  /** What the API has written to its log. */
+  log(): Promise<string>
+  /** Tells the API to stop, as SIGTERM does. */
+  stop(): void
+  /** Closes the API and leaves the rest. */
+  close(): Promise<void>
+}
+
+/** An account of a stage, with its keys. */
+export interface StageAccount {
+  readonly id: string
+  readonly live: string
+  readonly test: string
+}
+
+/** A call as a test sends it. */
+export interface CallInit {
+  readonly key?: string
+  readonly method?: string
+  readonly body?: unknown
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+/** An answer as a test sees it. */
+export interface Answered {
+  readonly status: number
+  readonly headers: Headers
+  readonly text: string
+  /** The body as JSON; undefined where it is none. */
+  readonly json: unknown
+}
+
+/** Starts a stage; settings stand as an operator would write them. */
+export async function openStage(env: Readonly<Record<string, string>> = {}): Promise<Stage> {
+  await using stack = new AsyncDisposableStack()
+  const database = stack.use(await createTestDatabase())
+  await migrateQueue(database.url)
+  const dataDir = await mkdtemp(join(tmpdir(), 'plumbline-api-'))
+  stack.defer(() => rm(dataDir, { recursive: true, force: true }))
+  const db = stack.use(openDatabase({ url: database.url, poolSize: 4, applicationName: 'test' }))
+  const metering = stack.use(createMetering(db))
+  const servingUrl = servingUrlOf(database.url)
+  await grantServing(db, servingUrl)
+  const settings = readSettings(apiSettings, {
+    DATABASE_URL: servingUrl,
+    WORKERS_WAIT_SECONDS: '0',
+    DATA_DIR: dataDir,
+    PORT: '0',
+    ADMIN_PORT: '0',
+    LOG_LEVEL: 'trace',
+    STOP_DELAY_SECONDS: '0',
+    DRAIN_SECONDS: '1',
+    EVENTS_EVERY_MS: '50',
+    ...env,
+  })
+  const stopping = new AbortController()
+  const logPath = join(dataDir, 'log')
+  // Left open: a log writes behind, and a descriptor that was closed may be another file's by then.
+  const logFile = openSync(logPath, 'a')
+  const api: Api = stack.use(
+    await serve(
+      settings,
+      createLog({ name: 'api', level: settings.LOG_LEVEL, destination: logFile }),
+      stopping.signal,
+    ),
+  )
+  const { REDIS_URL: redisUrl } = settings
+  const queue = stack.use(
+    redisUrl === undefined
+      ? await openPostgresTestQueue(database.url)
+      : await openRedisTestQueue(redisUrl, 'plumbline'),
+  )
+  const asked: string[] = []
+  const stage: Stage = {
+    url: `http://127.0.0.1:${api.port}`,
+    adminUrl: `http://127.0.0.1:${api.adminPort}`,
+    db,
+    metering,
+    asked,
+    answer: undefined,
+    account: (options) => makeAccount(db, metering, options),
+    call: (path, init) => call(`http://127.0.0.1:${api.port}${path}`, init),
+    scratch: async () => (await scratchFiles(dataDir)).map(({ name }) => name),
+    scratchBytes: async () => {
+      const files = await scratchFiles(dataDir)
+      const sizes = files.map(
+        async ({ parentPath, name }) => (await stat(join(parentPath, name))).size,
+      )
+      return (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0)
+    },
+    log: () => readFile(logPath, 'utf8'),
+    stop: () => stopping.abort(),
+    close: async () => {
+      await api[Symbol.asyncDispose]()
+    },
+    [Symbol.asyncDispose]: () => closing.disposeAsync(),
+  }
+  for (const check of CHECKS) stack.use(await startWorker(stage, queue, check))
+  const closing = stack.move()
+  return stage
+}
+
+/** Files in the making. */
+async function scratchFiles(dataDir: string): Promise<readonly Dirent[]> {
+  const found = await readdir(join(dataDir, 'scratch'), { recursive: true, withFileTypes: true })
+  return found.filter((entry) => entry.isFile())
+}
+
+/** A worker of a check that does as the stage is told. */
+async function startWorker(stage: Stage, queue: TestQueue, check: Check): Promise<AsyncDisposable> {
+  return await serveLive(
+    queue.backend,
+    check,
+    async ({ questions, answered, signal }) => {
+      const over = new Promise<undefined>((resolve) => {
+        signal.addEventListener('abort', () => resolve(undefined), { once: true })
+      })
+      await Promise.all(
+        questions.map(async ({ subject }, index) => {
+          stage.asked.push(subject)
+          const outcome =
+            stage.answer === undefined
+              ? outcomeFor(check, subject)
+              : await Promise.race([stage.answer(check, subject), over])
+          if (outcome !== undefined) answered(index, outcome)
+        }),
+      )
+    },
+    { concurrency: 4, onError: () => undefined },
+  )
+}
+
+async function makeAccount(
+  db: Db,
+  metering: Metering,
+  options: { plan?: Plan; credits?: number } = {},
+): Promise<StageAccount> {
+  const { plan = 'pro', credits } = options
+  const account = await createAccount(db.kysely, { email: 'ada@example.com', plan })
+  const { key: live } = await createKey(db, { accountId: account.id, mode: 'live', service: 'svc' })
+  const test =
+    plan === 'free'
+      ? ''
+      : (await createKey(db, { accountId: account.id, mode: 'test', service: 'svc' })).key
+  if (credits !== undefined) await spendDownTo(metering, account.id, credits)
+  return { id: account.id, live, test }
+}
+
+/** Spends until exactly `credits` are left. */
+async function spendDownTo(metering: Metering, accountId: string, credits: number): Promise<void> {
+  const left = (await metering.remaining(accountId)) ?? 0
+  if (left <= credits) return
+  const opKey = `test:${accountId}`
+  await metering.debit({ accountId, opKey, credits: left - credits })
+  await metering.answered({ accountId, opKey })
+}
+
+async function call(url: string, init: CallInit = {}): Promise<Answered> {
+  const { key, body, method = body === undefined ? 'GET' : 'POST', headers = {} } = init
+  const plain = typeof body === 'string' || body instanceof FormData || body instanceof Uint8Array
+  const response = await fetch(url, {
+    method,
+    headers: {
+      ...(key === undefined ? {} : { authorization: `Bearer ${key}` }),
+      ...(body === undefined || body instanceof FormData
+        ? {}
+        : { 'content-type': 'application/json' }),
+      ...headers,
+    },
+    ...(body === undefined ? {} : { body: plain ? asBody(body) : JSON.stringify(body) }),
+  })
+  const text = await response.text()
+  return { status: response.status, headers: response.headers, text, json: parsed(text) }
+}
+
+function asBody(body: unknown): string | FormData | Uint8Array<ArrayBuffer> {
+  // What is not JSON to be written is one of the forms that fetch takes.
+  return body as string | FormData | Uint8Array<ArrayBuffer>
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}

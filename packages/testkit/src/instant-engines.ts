@@ -1,0 +1,204 @@
+import { setTimeout as wait } from 'node:timers/promises'
+import type { Engine, EngineRequest } from '@plumbline/ports/engine'
+import type { Answer, EmailFacts, FactsOf, Later, Outcome } from '@plumbline/contract/outcome'
+import type { Check } from '@plumbline/contract/products'
+
+/** How engines of tests and benchmarks behave. */
+export interface InstantOptions {
+  /** Time for each subject, as a network would take; subjects of a run go side by side. */
+  readonly delayMs?: number
+  /** Subjects at the same time in one run, where there is a delay. */
+  readonly width?: number
+  /** Subjects that contain this make the engine throw: a bug of ours. */
+  readonly poison?: string
+  /** Lists are put off where a subject says so: see `waitsOf`. */
+  readonly later?: boolean
+}
+
+/**
+ * An engine that answers from the subject alone: the same subject always gets the same facts, so
+ * that lists and single calls can be compared. Verdicts are spread by a hash of the subject.
+ */
+export function instantEngine<C extends Check>(check: C, options: InstantOptions = {}): Engine<C> {
+  const { delayMs = 0, width = 50, poison, later = false } = options
+  const answer = (subject: string, request: EngineRequest<C>, at: number): Answer<C> => {
+    if (poison !== undefined && subject.includes(poison)) throw new Error('poisoned subject')
+    const waits = later && request.lane === 'bulk' ? waitsOf(subject) : undefined
+    if (waits === undefined) return outcomeFor(check, subject)
+    const tries = Number(request.states?.[at] ?? 0)
+    return tries >= waits.times ? outcomeFor(check, subject) : { ...waits.later, state: tries + 1 }
+  }
+  const run = async (request: EngineRequest<C>): Promise<readonly Answer<C>[]> => {
+    const { subjects, answered, signal } = request
+    if (delayMs === 0) return subjects.map((subject, at) => answer(subject, request, at))
+    const answers: Answer<C>[] = []
+    for (let from = 0; from < subjects.length; from += width) {
+      await wait(delayMs, undefined, { signal }).catch(() => {})
+      for (const subject of subjects.slice(from, from + width)) {
+        const last = answers.length
+        const known = answer(subject, request, last)
+        answers.push(known)
+        answered?.(last, known)
+      }
+    }
+    return answers
+  }
+  return { check, run, health: async () => [], [Symbol.asyncDispose]: async () => {} }
+}
+
+/** `busy2` in a subject: its group has no room, twice; `grey1`: greylisted once. */
+function waitsOf(subject: string): { times: number; later: Later } | undefined {
+  const [, word, times] = /(busy|grey)(\d)/.exec(subject) ?? []
+  if (word === undefined) return undefined
+  const reason = word === 'grey' ? 'greylisted' : 'no_room'
+  const group = `instant:${word}`
+  const isOwnWait = word === 'grey'
+  return { times: Number(times), later: { kind: 'later', afterMs: 150, group, isOwnWait, reason } }
+}
+
+/** The facts that an instant engine gives for a subject. */
+export function outcomeFor<C extends Check>(check: C, subject: string): Outcome<C> {
+  // Safe because FACTS is indexed by the same check.
+  return FACTS[check](subject)
+}
+
+const FACTS: { readonly [C in Check]: (subject: string) => Outcome<C> } = {
+  email: emailOutcome,
+  phone: phoneOutcome,
+  ip: ipOutcome,
+  domain: domainOutcome,
+}
+
+function phoneOutcome(number: string): Outcome<'phone'> {
+  const valid = number.length >= 9
+  const mobile = hash(number) % 2 === 0
+  return outcome('answered', valid ? 'no_hlr_provider' : 'impossible_number', {
+    number,
+    valid,
+    reachable: null,
+    country: valid ? 'United States' : null,
+    countryCode: valid ? 'US' : null,
+    nationalFormat: valid ? number.slice(2) : null,
+    lineType: mobile ? 'mobile' : 'unknown',
+    numberType: null,
+    // A name that a CSV line must quote, and one that it must guard.
+    carrier: mobile ? 'Example Mobile, Inc. "US"' : '=Example()',
+    carrierCountry: null,
+    ported: null,
+    roaming: null,
+  })
+}
+
+function ipOutcome(ip: string): Outcome<'ip'> {
+  const valid = !/^(?:10|127|192\.168)\.|^fe80:/i.test(ip)
+  const vpn = hash(ip) % 7 === 0
+  return outcome('answered', valid ? 'located' : 'not_routable', {
+    ip,
+    valid,
+    country: valid ? 'United States' : null,
+    countryCode: valid ? 'US' : null,
+    region: valid ? 'California' : null,
+    city: valid ? 'Mountain View' : null,
+    latitude: valid ? 37.4 : null,
+    longitude: valid ? -122.1 : null,
+    timezone: valid ? 'America/Los_Angeles' : null,
+    isp: valid ? 'Example Networks' : null,
+    asn: valid ? 'AS64500' : null,
+    isVpn: valid ? vpn : null,
+    isProxy: false,
+    isTor: false,
+    isDatacenter: false,
+    isRelay: false,
+    signals: vpn ? [{ group: 'ip.anonymity', code: 'vpn' }] : [],
+  })
+}
+
+function domainOutcome(domain: string): Outcome<'domain'> {
+  const known = !domain.toLowerCase().startsWith('unknown') && hash(domain.toLowerCase()) % 4 !== 0
+  return outcome(known ? 'answered' : 'unknown', known ? 'registered' : 'registry_throttled', {
+    domain,
+    valid: known,
+    registered: known ? true : null,
+    registrar: known ? 'Example Registrar' : null,
+    createdDate: known ? '2001-01-01T00:00:00Z' : null,
+    expiryDate: known ? '2031-01-01T00:00:00Z' : null,
+    ageDays: known ? 9000 : null,
+    dnsHealthy: true,
+    mxFound: true,
+    spfFound: true,
+    dmarcFound: null,
+    disposable: false,
+    parked: false,
+    signals: known ? [{ group: 'domain.dns', code: 'no_dmarc' }] : [],
+  })
+}
+
+function emailOutcome(address: string): Outcome<'email'> {
+  if (!/^[^@]+@[^@]+$/.test(address))
+    return outcome('undeliverable', 'invalid_syntax', malformed(address))
+  const domain = address.slice(address.lastIndexOf('@') + 1).toLowerCase()
+  const kind = hash(address.slice(0, -domain.length) + domain) % 10
+  const facts: EmailFacts = {
+    address,
+    normalized: address.toLowerCase(),
+    domain,
+    syntaxValid: true,
+    mxFound: true,
+    acceptsMail: true,
+    smtpValid: kind === 9 ? null : kind < 6,
+    mailbox: kind === 9 ? 'unknown' : kind < 6 ? 'accepted' : 'missing',
+    catchAll: kind === 5,
+    disposable: kind === 4,
+    roleAccount: false,
+    freeProvider: false,
+    spamTrap: false,
+    confidence: kind === 9 ? 'low' : 'high',
+  }
+  if (kind === 9) return outcome('unknown', 'timeout', facts)
+  if (kind >= 6) return outcome('undeliverable', 'mailbox_not_found', facts)
+  return kind >= 4
+    ? outcome('risky', 'accept_all', facts)
+    : outcome('deliverable', 'accepted', facts)
+}
+
+function malformed(address: string): EmailFacts {
+  return {
+    address,
+    normalized: address,
+    domain: null,
+    syntaxValid: false,
+    mxFound: null,
+    acceptsMail: null,
+    smtpValid: null,
+    mailbox: 'unknown',
+    catchAll: null,
+    disposable: false,
+    roleAccount: false,
+    freeProvider: false,
+    spamTrap: false,
+    confidence: 'high',
+  }
+}
+
+function outcome<C extends Check>(
+  status: Outcome<C>['status'],
+  reason: Outcome<C>['reason'],
+  facts: FactsOf[C],
+): Outcome<C> {
+  return {
+    kind: 'outcome',
+    status,
+    reason,
+    facts,
+    evidence: { source: 'instant' },
+    cached: false,
+    checkedAt: '2026-01-01T00:00:00.000Z',
+    durationMs: 0,
+  }
+}
+
+function hash(text: string): number {
+  let value = 2166136261
+  for (let at = 0; at < text.length; at++) value = Math.imul(value ^ text.charCodeAt(at), 16777619)
+  return value >>> 8
+}

@@ -1,0 +1,135 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import type { BatchView } from '@plumbline/contract/batch-view'
+import type { Check } from '@plumbline/contract/products'
+import type { Weights } from '@plumbline/contract/score'
+import { createAccount } from '@plumbline/db/accounts'
+import type { BatchOwner } from '@plumbline/db/batches/rows'
+import { leaseStages } from '@plumbline/db/batches/stages'
+import { leaseTasks } from '@plumbline/db/batches/tasks'
+import { openDatabase } from '@plumbline/db/database'
+import { createInstallationKey } from '@plumbline/pipeline/installation-key'
+import { runFinish } from '@plumbline/pipeline/finish'
+import { createScorer } from '@plumbline/scoring/score'
+import { packagedWeights } from '@plumbline/scoring/weights'
+import { createHolder } from '@plumbline/pipeline/task-lease'
+import { runIntake } from '@plumbline/pipeline/intake-stage'
+import { DEFAULT_LIMITS, type Pipeline } from '@plumbline/pipeline/pipeline'
+import { getBatch } from '@plumbline/pipeline/read'
+import { runTask } from '@plumbline/pipeline/run-task'
+import { openScorers } from '@plumbline/pipeline/scorers'
+import { submitBatch, type Submission } from '@plumbline/pipeline/submit'
+import { migrateQueue } from '@plumbline/queue/postgres-queues'
+import { openStorage } from '@plumbline/storage/open'
+import { instantEngine } from './instant-engines.ts'
+import { createTestDatabase } from './postgres.ts'
+import { openPostgresTestQueue, openRedisTestQueue } from './queue.ts'
+
+/** The steps of a list in one process, over a database and files of a test's own. */
+export interface TestPipeline extends AsyncDisposable {
+  readonly pipeline: Pipeline
+  readonly owner: BatchOwner
+  /** Where the stored files lie. */
+  readonly files: string
+  /** Takes a list in, as an upload named `list.csv` unless said otherwise. */
+  submit(content: string, options?: Partial<Submission>): Promise<BatchView>
+  /** Takes a list in and reads it: `ready`, or `running` where it starts by itself. */
+  read(content: string, options?: Partial<Submission>): Promise<BatchView>
+  /** Has at most so many tasks of running lists answered, by engines that know all. */
+  answer(mostTasks?: number): Promise<void>
+  /** Has the open stages of all lists worked once. */
+  workStages(): Promise<void>
+}
+
+const log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} }
+
+/** Opens one; the queue is on Postgres unless `redis` names a server and the beginning of its keys. */
+export async function openTestPipeline(
+  options: {
+    limits?: Partial<Pipeline['limits']>
+    redis?: { url: string; prefix: string }
+    weights?: Weights
+  } = {},
+): Promise<TestPipeline> {
+  const { limits = {}, redis } = options
+  await using stack = new AsyncDisposableStack()
+  const database = stack.use(await createTestDatabase())
+  const dir = await mkdtemp(join(tmpdir(), 'plumbline-pipeline-'))
+  stack.defer(() => rm(dir, { recursive: true, force: true }))
+  const db = stack.use(openDatabase({ url: database.url, poolSize: 8, applicationName: 'test' }))
+  const files = join(dir, 'files')
+  const storage = await openStorage({ url: pathToFileURL(files).href, scratchDir: dir })
+  await migrateQueue(database.url)
+  const queue = stack.use(
+    redis === undefined
+      ? await openPostgresTestQueue(database.url)
+      : await openRedisTestQueue(redis.url, redis.prefix),
+  )
+  const pipeline: Pipeline = {
+    db,
+    queue: queue.backend,
+    storage: stack.use(storage),
+    installationKey: createInstallationKey('the key of a test, which hides nothing'),
+    scorers: await openScorers(db, options.weights ?? packagedWeights(), createScorer),
+    scratchDir: dir,
+    limits: { ...DEFAULT_LIMITS, ...limits },
+    log,
+  }
+  const account = await createAccount(db.kysely, { email: 'ada@example.com', plan: 'pro' })
+  const owner: BatchOwner = { accountId: account.id, mode: 'live' }
+  let uploads = 0
+  const submit = async (content: string, wanted: Partial<Submission> = {}): Promise<BatchView> => {
+    const path = join(dir, `upload-${uploads++}`)
+    await writeFile(path, content)
+    return await submitBatch(pipeline, { ...PLAIN, ...owner, path, ...wanted })
+  }
+  const owned = stack.move()
+  return {
+    pipeline,
+    owner,
+    files,
+    submit,
+    read: async (content, wanted) => {
+      const { id } = await submit(content, wanted)
+      await runIntake(pipeline, { batchId: id, lease: 1 }, new AbortController().signal)
+      return await getBatch(pipeline, owner, id)
+    },
+    answer: async (mostTasks = Infinity) => {
+      using holder = createHolder(pipeline)
+      const { slots, leaseMs } = pipeline.limits
+      for (let left = mostTasks; left > 0;) {
+        const most = Math.min(left, slots.email)
+        const one = { email: most, phone: most, ip: most, domain: most }
+        const tasks = await leaseTasks(db.pool, { slots: one, reserve: 0, leaseMs })
+        if (tasks.length === 0) return
+        for (const task of tasks) {
+          const { signal } = new AbortController()
+          await runTask(pipeline, holder, (check) => instantEngine<Check>(check), task, signal)
+        }
+        left -= tasks.length
+      }
+    },
+    workStages: async () => {
+      const { signal } = new AbortController()
+      for (const { batchId, stage, lease } of await leaseStages(db.kysely, 60_000)) {
+        const run = stage === 'intake' ? runIntake : runFinish
+        await run(pipeline, { batchId, lease }, signal)
+      }
+    },
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  }
+}
+
+const PLAIN = {
+  product: 'email',
+  name: null,
+  fileName: 'list.csv',
+  defaultCountry: null,
+  autoStart: true,
+  maxCredits: null,
+  retentionDays: 30,
+  explain: false,
+  chargeUnknown: true,
+} as const

@@ -1,0 +1,69 @@
+import { randomBytes } from 'node:crypto'
+import type { Limiter, Memory } from '@plumbline/ports/engine'
+import { openPostgresChannel } from '@plumbline/db/channel'
+import { readClockMs } from '@plumbline/db/channel-clock'
+import { createPostgresMailbox } from '@plumbline/db/channel-replies'
+import { openDatabase } from '@plumbline/db/database'
+import { createPostgresLimiter } from '@plumbline/db/limiter'
+import { createPostgresMemory } from '@plumbline/db/memory'
+import { openQueueBackend, type QueueBackend } from '@plumbline/queue/backend'
+import { migrateQueue } from '@plumbline/queue/postgres-queues'
+import { createRedisLimiter } from '@plumbline/queue/redis-limiter'
+import { createRedisMemory } from '@plumbline/queue/redis-memory'
+
+/** One process's view of the queue and of what is shared beside it. */
+export interface TestQueue extends AsyncDisposable {
+  readonly backend: QueueBackend
+  readonly memory: Memory
+  readonly limiter: Limiter
+  /** What the connections complained of. */
+  readonly errors: readonly unknown[]
+}
+
+/** Opens a queue on Redis, with keys of its own unless `prefix` names another's. */
+export async function openRedisTestQueue(
+  redisUrl: string,
+  prefix = `test-${randomBytes(6).toString('hex')}`,
+): Promise<TestQueue> {
+  const errors: unknown[] = []
+  const backend = await openQueueBackend({
+    redisUrl,
+    prefix,
+    onError: (error) => errors.push(error),
+  })
+  if (backend.redis === null) throw new Error('a queue on Redis has a server')
+  return {
+    backend,
+    memory: createRedisMemory(backend.redis),
+    limiter: createRedisLimiter(backend.redis),
+    errors,
+    [Symbol.asyncDispose]: () => backend[Symbol.asyncDispose](),
+  }
+}
+
+/** Opens a queue on a migrated database, and brings the queue's own schema there. */
+export async function openPostgresTestQueue(url: string): Promise<TestQueue> {
+  const errors: unknown[] = []
+  const onError = (error: unknown): void => void errors.push(error)
+  await migrateQueue(url)
+  const db = openDatabase({ url, poolSize: 8, applicationName: 'test queue', onIdleError: onError })
+  const channel = openPostgresChannel({ db, url, onError })
+  const backend = await openQueueBackend({
+    databaseUrl: url,
+    channel,
+    mailbox: createPostgresMailbox(db, channel),
+    readClockMs: () => readClockMs(db),
+    onError,
+  })
+  return {
+    backend,
+    memory: createPostgresMemory(db),
+    limiter: createPostgresLimiter(db),
+    errors,
+    async [Symbol.asyncDispose]() {
+      await backend[Symbol.asyncDispose]()
+      await channel[Symbol.asyncDispose]()
+      await db[Symbol.asyncDispose]()
+    },
+  }
+}

@@ -1,0 +1,210 @@
+import { fork, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import type { Plan } from '@plumbline/contract/plans'
+import { createAccount } from '@plumbline/db/accounts'
+import { openDatabase, type Db } from '@plumbline/db/database'
+import { createKey } from '@plumbline/db/keys'
+import { migrate } from '@plumbline/db/migrate'
+import { grantGoodwill } from '@plumbline/metering/grant'
+import { grantServing } from '@plumbline/db/serving-role'
+import { migrateQueue } from '@plumbline/queue/postgres-queues'
+import { servingUrlOf } from './postgres.ts'
+
+/** How a service of a test or benchmark is set up. */
+export interface ServiceOptions {
+  readonly databaseUrl: string
+  /** The queue is on Redis where given, else on Postgres. */
+  readonly redisUrl?: string | undefined
+  /** Worker processes, each with its words: `['email', 'batch', '--delay=20']`. */
+  readonly workers: readonly (readonly string[])[]
+  /** `instant` engines answer from memory; `real` ones over sockets. */
+  readonly engines?: 'instant' | 'real'
+  readonly env?: Readonly<Record<string, string>>
+  /** V8 flags for all processes. */
+  readonly execArgv?: readonly string[]
+  /** Descriptor of a file that takes what all processes print; absent: this one's output. */
+  readonly output?: number
+}
+
+/** One process of a service, started again by hand. */
+export interface Member {
+  readonly name: string
+  readonly process: ChildProcess
+  kill(signal?: NodeJS.Signals): Promise<void>
+  /** Starts it again after a kill. */
+  restart(): Promise<void>
+}
+
+export interface Account {
+  readonly id: string
+  readonly liveKey: string
+  readonly testKey: string
+}
+
+/** A running service: real processes, real sockets. */
+export interface TestService extends AsyncDisposable {
+  readonly url: string
+  readonly adminUrl: string
+  readonly dataDir: string
+  readonly db: Db
+  readonly api: Member
+  readonly workers: readonly Member[]
+  account(options?: { plan?: Plan; credits?: number }): Promise<Account>
+  /** A call with a key; the body as JSON unless it is a form. */
+  call(key: string, method: string, path: string, body?: unknown): Promise<Response>
+}
+
+const MAINS = {
+  api: new URL('../../../services/api/src/main.ts', import.meta.url),
+  real: new URL('../../../services/worker/src/main.ts', import.meta.url),
+  instant: new URL('./instant-worker.ts', import.meta.url),
+}
+
+/** Starts API and workers on a database, and waits until all take work. */
+export async function startService(options: ServiceOptions): Promise<TestService> {
+  await using stack = new AsyncDisposableStack()
+  const dataDir = await mkdtemp(join(tmpdir(), 'plumbline-service-'))
+  stack.defer(() => rm(dataDir, { recursive: true, force: true }))
+  const db = stack.use(
+    openDatabase({ url: options.databaseUrl, poolSize: 4, applicationName: 'test' }),
+  )
+  await migrate(db)
+  await migrateQueue(options.databaseUrl)
+  const servingUrl = servingUrlOf(options.databaseUrl)
+  await grantServing(db, servingUrl)
+  const env = {
+    ...process.env,
+    LOG_LEVEL: process.env['TEST_LOG_LEVEL'] ?? 'fatal',
+    PORT: '0',
+    ADMIN_PORT: '0',
+    DATA_DIR: dataDir,
+    // As in production: no program owns a table.
+    DATABASE_URL: servingUrl,
+    WORKERS_WAIT_SECONDS: '0',
+    ...(options.redisUrl === undefined ? {} : { REDIS_URL: options.redisUrl }),
+    // Tests and benchmarks call faster than an account should.
+    RATE_LIMIT_PER_SECOND: '1000000',
+    RATE_LIMIT_BURST: '1000000',
+    ...options.env,
+  }
+  const start = async (name: string, main: URL, args: readonly string[]): Promise<Running> => {
+    const running = await startMember(name, main, args, env, options)
+    stack.defer(() => running.member.kill('SIGTERM'))
+    return running
+  }
+  const api = await start('api', MAINS.api, [])
+  const workers = await Promise.all(
+    options.workers.map((words) =>
+      start(words.join(' '), MAINS[options.engines ?? 'instant'], words),
+    ),
+  )
+  const owned = stack.move()
+  const service: TestService = {
+    get url() {
+      return `http://127.0.0.1:${String(api.facts()['port'])}`
+    },
+    get adminUrl() {
+      return `http://127.0.0.1:${String(api.facts()['adminPort'])}`
+    },
+    dataDir,
+    db,
+    api: api.member,
+    workers: workers.map(({ member }) => member),
+    account: (wanted) => makeAccount(db, wanted),
+    call: (key, method, path, body) => callService(service.url, key, method, path, body),
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  }
+  return service
+}
+
+async function makeAccount(
+  db: Db,
+  options: { plan?: Plan; credits?: number } = {},
+): Promise<Account> {
+  const account = await createAccount(db.kysely, {
+    email: 'test@example.com',
+    plan: options.plan ?? 'pro',
+  })
+  if (options.credits !== undefined) {
+    await grantGoodwill(db, account.id, options.credits, `test:${account.id}`)
+  }
+  const live = await createKey(db, { accountId: account.id, mode: 'live', service: 'svc' })
+  const test =
+    options.plan === 'free'
+      ? undefined
+      : await createKey(db, { accountId: account.id, mode: 'test', service: 'svc' })
+  return { id: account.id, liveKey: live.key, testKey: test?.key ?? '' }
+}
+
+async function callService(
+  url: string,
+  key: string,
+  method: string,
+  path: string,
+  body?: unknown,
+): Promise<Response> {
+  const form = body instanceof FormData
+  return await fetch(new URL(path, url), {
+    method,
+    headers: {
+      authorization: `Bearer ${key}`,
+      ...(form || body === undefined ? {} : { 'content-type': 'application/json' }),
+    },
+    ...(body === undefined ? {} : { body: form ? body : JSON.stringify(body) }),
+  })
+}
+
+interface Running {
+  readonly member: Member
+  facts(): Readonly<Record<string, unknown>>
+}
+
+async function startMember(
+  name: string,
+  main: URL,
+  args: readonly string[],
+  env: NodeJS.ProcessEnv,
+  { execArgv = [], output }: Pick<ServiceOptions, 'execArgv' | 'output'>,
+): Promise<Running> {
+  let facts: Readonly<Record<string, unknown>> = {}
+  const launch = async (extra: NodeJS.ProcessEnv): Promise<ChildProcess> => {
+    const child = fork(fileURLToPath(main), [...args], {
+      env: { ...env, ...extra },
+      execArgv: ['--disable-warning=ExperimentalWarning', ...execArgv],
+      stdio: ['ignore', output ?? 'inherit', output ?? 'inherit', 'ipc'],
+    })
+    const [message]: unknown[] = await Promise.race([
+      once(child, 'message'),
+      once(child, 'exit').then(([code]: unknown[]) => {
+        throw new Error(`${name} ended with ${String(code)} before it was ready`)
+      }),
+    ])
+    if (typeof message === 'object' && message !== null) facts = { ...message }
+    return child
+  }
+  let child = await launch({})
+  const member: Member = {
+    name,
+    get process() {
+      return child
+    },
+    kill: async (signal = 'SIGKILL') => {
+      if (child.exitCode !== null || child.signalCode !== null) return
+      const gone = once(child, 'exit')
+      child.kill(signal)
+      const late = setTimeout(() => child.kill('SIGKILL'), 30_000)
+      await gone
+      clearTimeout(late)
+    },
+    restart: async () => {
+      // The same port, so that clients find it again.
+      const port = facts['port']
+      child = await launch(typeof port === 'number' ? { PORT: String(port) } : {})
+    },
+  }
+  return { member, facts: () => facts }
+}

@@ -1,0 +1,165 @@
+import { PLANS } from '@plumbline/contract/plans'
+import { MESSAGES, Problem } from '@plumbline/contract/problem'
+import type { IdempotencyScope } from '@plumbline/db/idempotency'
+import type { Request, Response } from 'express'
+import type { Balances } from './balances.ts'
+import { exchangeOf, type Caller } from './request-context.ts'
+import type { FailedKeys } from './failed-keys.ts'
+import { idempotencyKeyOf } from './idempotency-key.ts'
+import type { Keyring } from './api-key-cache.ts'
+import type { Rate } from './rate.ts'
+
+/** What callers are judged by before their body is read. */
+export interface Gate {
+  readonly keyring: Keyring
+  readonly balances: Balances
+  /** Whether a call under this idempotency key would be a repeat. */
+  readonly isRepeat: (scope: IdempotencyScope) => Promise<boolean>
+  /** Calls of an account. */
+  readonly calls: Rate
+  /** Keys that failed, by address. */
+  readonly failedKeys: FailedKeys
+}
+
+/**
+ * Lets a request in, in the order of decision 9: key (401, and 403 for test keys of the Free plan),
+ * rate (429), and for calls that spend, a balance of zero (402), which repeats pass (decision 16). Reads
+ * nothing of the body. Where `mayBeFree`, an empty account is let in, too: the body says whether the call spends.
+ */
+export async function admit(
+  gate: Gate,
+  req: Request,
+  res: Response,
+  options: { spends: boolean; mayBeFree?: boolean },
+): Promise<Caller> {
+  const exchange = exchangeOf(res)
+  const key = bearer(req.headers.authorization)
+  // Awaiting only what is a promise keeps the calls of a busy key within one turn of the loop.
+  const known = key === undefined ? undefined : gate.keyring.known(key)
+  const caller = known ?? (await findCaller(gate, networkOf(req.ip ?? ''), key))
+  exchange.caller = caller
+
+  const taken = gate.calls.take(caller.accountId)
+  const rate = taken instanceof Promise ? await taken : taken
+  exchange.rate = rate
+  if (!PLANS[caller.plan].testKeys && caller.mode === 'test') {
+    throw new Problem(
+      'forbidden',
+      'Test keys come with the Starter and Pro plans; upgrade, or use the live key.',
+    )
+  }
+  if (!rate.granted) {
+    throw new Problem('too_many_requests', MESSAGES.too_many_requests, {
+      retryAfterSeconds: Math.ceil(rate.retryMs / 1_000),
+    })
+  }
+
+  if (options.spends && caller.mode === 'live') {
+    const recent = gate.balances.recent(caller.accountId)
+    const available = recent instanceof Promise ? await recent : recent
+    exchange.creditsRemaining = available
+    if (available <= 0) {
+      exchange.isRepeat = await isRepeat(gate, req, caller)
+      if (!exchange.isRepeat && options.mayBeFree !== true) throw insufficientCredits()
+      exchange.lacksCredits = true
+    }
+  }
+  return caller
+}
+
+async function isRepeat(gate: Gate, req: Request, { accountId, mode }: Caller): Promise<boolean> {
+  const key = idempotencyKeyOf(req)
+  return key !== undefined && (await gate.isRepeat({ accountId, mode, path: req.path, key }))
+}
+
+/** Whether the key of a request that was let in is still good, by what the keyring knows. */
+export async function isStillLetIn(gate: Gate, req: Request): Promise<boolean> {
+  const key = bearer(req.headers.authorization)
+  return key !== undefined && (await gate.keyring.find(key)) !== undefined
+}
+
+/** Refuses a request whose key was revoked since it was let in: a large body may take hours to come. */
+export async function refuseRevoked(gate: Gate, req: Request): Promise<void> {
+  if (!(await isStillLetIn(gate, req))) throw invalidKey()
+}
+
+/**
+ * Reads what a known account can spend where its answer lacks it; `exact` asks the ledger, else it may be
+ * a second old.
+ */
+export async function showBalance(gate: Gate, res: Response, exact = true): Promise<void> {
+  const exchange = exchangeOf(res)
+  if (exchange.caller === undefined) return
+  const { accountId } = exchange.caller
+  exchange.creditsRemaining = await (exact
+    ? gate.balances.now(accountId)
+    : gate.balances.shown(accountId))
+}
+
+/** The refusal of a call that the balance does not pay. */
+export function insufficientCredits(): Problem {
+  return new Problem('payment_required', MESSAGES.payment_required)
+}
+
+function bearer(header: string | undefined): string | undefined {
+  return /^Bearer +([\x21-\x7e]{1,200})$/i.exec(header ?? '')?.[1]
+}
+
+/**
+ * Finds who a key speaks for. Where an address has used up its failures, only a key that was good, or is
+ * among those that exist, is still worth a question to the database.
+ * Throws one `Problem` for keys that are missing, malformed, unknown or revoked, so that nothing can be told
+ * from it: 401, or 429 where the address had too many of them.
+ */
+export async function findCaller(
+  { keyring, failedKeys }: Pick<Gate, 'keyring' | 'failedKeys'>,
+  network: string,
+  key: string | undefined,
+): Promise<Caller> {
+  if (key === undefined || !keyring.isWellFormed(key)) throw await failed(failedKeys, network)
+  using ahead = failedKeys.expect(network)
+  if (ahead === undefined && !keyring.wasGood(key) && !(await keyring.mayExist(key))) {
+    throw tooManyFailures(failedKeys.retryMs)
+  }
+  const caller = await keyring.find(key)
+  if (caller === undefined) throw await failed(failedKeys, network)
+  return caller
+}
+
+async function failed(failedKeys: FailedKeys, network: string): Promise<Problem> {
+  const { granted, retryMs } = await failedKeys.take(network)
+  return granted ? invalidKey() : tooManyFailures(retryMs)
+}
+
+function tooManyFailures(retryMs: number): Problem {
+  return new Problem(
+    'too_many_requests',
+    'Too many calls without a valid API key; check the key and come again later.',
+    {
+      retryAfterSeconds: Math.ceil(retryMs / 1_000),
+    },
+  )
+}
+
+function invalidKey(): Problem {
+  return new Problem(
+    'unauthorized',
+    'The API key is missing or invalid; send `Authorization: Bearer <API_KEY>`.',
+  )
+}
+
+/** An IPv4 address itself; of an IPv6 address the /64, which one host can wander about in. */
+export function networkOf(address: string): string {
+  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1]
+  if (mapped !== undefined) return mapped
+  if (!address.includes(':')) return address
+  const [head = '', tail] = address.split('::')
+  const front = head === '' ? [] : head.split(':')
+  const back = tail === undefined || tail === '' ? [] : tail.split(':')
+  const zeros = tail === undefined ? 0 : Math.max(0, 8 - front.length - back.length)
+  const groups = [...front, ...Array.from({ length: zeros }, () => '0'), ...back]
+  return `${groups
+    .slice(0, 4)
+    .map((group) => Number.parseInt(group, 16).toString(16))
+    .join(':')}::/64`
+}

@@ -1,0 +1,190 @@
+import { createAccount } from '@plumbline/db/accounts'
+import { openDatabase, type Db } from '@plumbline/db/database'
+import { createKey, revokeKey } from '@plumbline/db/keys'
+import { newKey } from '@plumbline/db/keys-format'
+import { createLocalLimiter } from '@plumbline/queue/local-limiter'
+import { expect, test } from 'vitest'
+import { createTestDatabase } from '@plumbline/testkit/postgres'
+import { findCaller } from './access.ts'
+import { createFailedKeys, type FailedKeys } from './failed-keys.ts'
+import { createKeyring, type Keyring } from './api-key-cache.ts'
+import { createRate } from './rate.ts'
+
+const PER_MINUTE = 20
+const ADDRESS = '198.51.100.7'
+
+interface Scene extends AsyncDisposable {
+  readonly keyring: Keyring
+  /** What the keyring asked of the database, by the name of the statement. */
+  readonly queries: string[]
+  /** Passes time for keyring and limits. */
+  pass(ms: number): void
+  /** A good key of a new account. */
+  account(): Promise<{ id: string; key: string }>
+  revoke(accountId: string): Promise<void>
+  /** Who a key from an address speaks for, or the status that it is refused with. */
+  judge(key: string, address?: string): Promise<string | number>
+}
+
+async function openScene(most?: number): Promise<Scene> {
+  await using stack = new AsyncDisposableStack()
+  const database = stack.use(await createTestDatabase())
+  const db = stack.use(openDatabase({ url: database.url, poolSize: 4, applicationName: 'test' }))
+  const queries: string[] = []
+  let time = 0
+  const now = (): number => time
+  const keyring = stack.use(
+    createKeyring({
+      db: counting(db, queries),
+      prefix: 'svc',
+      onError: () => undefined,
+      now,
+      ...(most === undefined ? {} : { most }),
+    }),
+  )
+  const failedKeys = failuresOf(now)
+  const owned = stack.move()
+  return {
+    keyring,
+    queries,
+    pass: (ms) => {
+      time += ms
+    },
+    account: async () => {
+      const { id } = await createAccount(db.kysely, { email: 'a@b.example', plan: 'pro' })
+      const { key } = await createKey(db, { accountId: id, mode: 'live', service: 'svc' })
+      return { id, key }
+    },
+    revoke: async (accountId) => {
+      await revokeKey(db, { accountId, mode: 'live' })
+    },
+    judge: async (key, address = ADDRESS) => {
+      const known = keyring.known(key)
+      if (known !== undefined) return known.accountId
+      try {
+        return (await findCaller({ keyring, failedKeys }, address, key)).accountId
+      } catch (error) {
+        return Number(Object(error).status)
+      }
+    },
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  }
+}
+
+function failuresOf(now: () => number): FailedKeys {
+  const limiter = createLocalLimiter({ nowMs: now })
+  const perSecond = PER_MINUTE / 60
+  const rate = createRate({ name: 'failed-keys', perSecond, burst: PER_MINUTE, limiter })
+  return createFailedKeys({ rate, perMinute: PER_MINUTE, now })
+}
+
+/** The same database, with each statement noted. */
+function counting(db: Db, queries: string[]): Db {
+  const pool = new Proxy(db.pool, {
+    get: (target, property) => {
+      if (property !== 'query') return Reflect.get(target, property, target)
+      return async (statement: { name: string; text: string; values: unknown[] }) => {
+        queries.push(statement.name)
+        return await target.query(statement)
+      }
+    },
+  })
+  return { ...db, pool }
+}
+
+const lookups = (queries: readonly string[]): number =>
+  queries.filter((name) => name === 'keys.find').length
+
+test('keys that do not exist cost no more questions than an address may have failures', async () => {
+  await using scene = await openScene()
+  const statuses = await Promise.all(
+    Array.from({ length: 500 }, () => scene.judge(newKey('svc', 'live'))),
+  )
+  expect(statuses.filter((status) => status === 401)).toHaveLength(PER_MINUTE)
+  expect(statuses.filter((status) => status === 429)).toHaveLength(500 - PER_MINUTE)
+  expect(lookups(scene.queries)).toBe(PER_MINUTE)
+  // What exists was asked for once, for all of them.
+  expect(scene.queries).toHaveLength(PER_MINUTE + 1)
+})
+
+test('one bad key that comes again and again is a failure each time', async () => {
+  await using scene = await openScene()
+  const key = newKey('svc', 'live')
+  for (let no = 0; no < 100; no += 1) await scene.judge(key)
+  expect(lookups(scene.queries)).toBe(PER_MINUTE)
+  expect(await scene.judge(newKey('svc', 'live'), '198.51.100.8')).toBe(401)
+})
+
+test('where an address has no failures left, good keys still work, also those not seen before', async () => {
+  await using scene = await openScene()
+  const [seen, fresh] = [await scene.account(), await scene.account()]
+  expect(await scene.judge(seen.key)).toBe(seen.id)
+  for (let no = 0; no < 2 * PER_MINUTE; no += 1) await scene.judge(newKey('svc', 'live'))
+  scene.pass(1_000)
+  expect(await scene.judge(seen.key)).toBe(seen.id)
+  expect(await scene.judge(fresh.key)).toBe(fresh.id)
+})
+
+test('a key that is made while an address has no failures left works there within seconds', async () => {
+  await using scene = await openScene()
+  for (let no = 0; no < 2 * PER_MINUTE; no += 1) await scene.judge(newKey('svc', 'live'))
+  const { id, key } = await scene.account()
+  for (let second = 0; second < 5; second += 1) {
+    // What comes back each second is used up by bad keys.
+    for (let no = 0; no < 5; no += 1) await scene.judge(newKey('svc', 'live'))
+    scene.pass(1_000)
+  }
+  for (let no = 0; no < 5; no += 1) await scene.judge(newKey('svc', 'live'))
+  expect(await scene.judge(key)).toBe(id)
+})
+
+test('bad keys displace no good one', async () => {
+  await using scene = await openScene(10)
+  const { id, key } = await scene.account()
+  expect(await scene.judge(key)).toBe(id)
+  for (let no = 0; no < 100; no += 1) {
+    await scene.judge(newKey('svc', 'live'), `198.51.100.${no}`)
+  }
+  expect(scene.keyring.known(key)).toMatchObject({ accountId: id })
+})
+
+test('of too many good keys the one that was not asked for the longest makes way', async () => {
+  await using scene = await openScene(2)
+  const [first, second, third] = [
+    await scene.account(),
+    await scene.account(),
+    await scene.account(),
+  ]
+  await scene.judge(first.key)
+  await scene.judge(second.key)
+  scene.pass(1_000)
+  await scene.judge(first.key)
+  await scene.judge(third.key)
+  expect([first, second, third].map(({ key }) => scene.keyring.wasGood(key))).toEqual([
+    true,
+    false,
+    true,
+  ])
+})
+
+test('a good key is asked for once a second, however many calls come at once', async () => {
+  await using scene = await openScene()
+  const { id, key } = await scene.account()
+  const callers = await Promise.all(Array.from({ length: 50 }, () => scene.judge(key)))
+  expect(new Set(callers)).toEqual(new Set([id]))
+  expect(lookups(scene.queries)).toBe(1)
+  scene.pass(1_000)
+  await Promise.all(Array.from({ length: 50 }, () => scene.judge(key)))
+  expect(lookups(scene.queries)).toBe(2)
+})
+
+test('a revoked key is no good one any more, and its calls are failures', async () => {
+  await using scene = await openScene()
+  const { id, key } = await scene.account()
+  expect(await scene.judge(key)).toBe(id)
+  await scene.revoke(id)
+  scene.pass(900)
+  expect(await scene.judge(key)).toBe(401)
+  for (let no = 0; no < 100; no += 1) await scene.judge(key)
+  expect(lookups(scene.queries)).toBe(1 + PER_MINUTE)
+})

@@ -1,0 +1,149 @@
+import { MESSAGES, Problem } from '@plumbline/contract/problem'
+import type { Db, Tx } from '@plumbline/db/database'
+import { claimKey, freeKey, keepAnswer, type IdempotentCall } from '@plumbline/db/idempotency'
+import type { InstallationKey } from '@plumbline/pipeline/installation-key'
+import type { Request, Response } from 'express'
+import { insufficientCredits } from './access.ts'
+import type { Balances } from './balances.ts'
+import { callerOf, exchangeOf } from './request-context.ts'
+import type { Reply } from './reply.ts'
+
+/** One run of a call that takes effect once. */
+export interface Run {
+  /** Names the run and its debit; new for each run. */
+  readonly opKey: string
+  /**
+   * Keeps the answer for repeats, in the transaction in which the call takes effect, until the batch is
+   * erased that it shows; undefined without an idempotency key. Throws `Problem('unavailable')` where the key was lost to a later run.
+   */
+  readonly keep: ((tx: Tx, reply: Reply, batchId?: string) => Promise<void>) | undefined
+}
+
+/** What keeps the answers of calls with an idempotency key. */
+export interface OnceStore {
+  readonly db: Db
+  /** After this long a run that has not ended is taken for dead, and its key is free. */
+  readonly runMs: number
+  /** Hides keys and requests, of which only whether they are the same is to be known. */
+  readonly installationKey: InstallationKey
+  readonly balances: Balances
+  readonly onError: (error: unknown) => void
+}
+
+/**
+ * Does the work of a POST once for each `Idempotency-Key` (decision 16): a repeat gets the first 2xx answer,
+ * another request under the same key 422, a repeat while the first runs 409. Refusals and failures are not kept.
+ * @param request what makes two requests the same, apart from key, account, mode and path
+ * @param isFree whether a balance of zero does not matter to the work
+ */
+export async function once(
+  store: OnceStore,
+  req: Request,
+  res: Response,
+  request: () => object,
+  work: (run: Run) => Promise<Reply>,
+  isFree = false,
+): Promise<Reply> {
+  const { requestId, lacksCredits } = exchangeOf(res)
+  const opKey = `call:${requestId}`
+  const key = req.headers['idempotency-key']
+  if (key === undefined) return await work({ opKey, keep: undefined })
+
+  const call = callOf(store, req, res, { key: String(key), request: request(), opKey })
+  const claim = await claimKey(store.db, call, { runMs: store.runMs })
+  switch (claim.kind) {
+    case 'mismatch':
+      throw new Problem(
+        'unprocessable',
+        'This Idempotency-Key came with another request before; use a new key for a new request.',
+      )
+    case 'running':
+      throw new Problem(
+        'conflict',
+        'The first call with this Idempotency-Key is still running; ask again.',
+        {
+          retryAfterSeconds: 1,
+        },
+      )
+    case 'erased':
+      throw new Problem(
+        'conflict',
+        'What this Idempotency-Key was first answered with has been erased with its batch; use a new key to send it again.',
+      )
+    case 'answered': {
+      const { status, location } = claim.answer
+      const body = readBody(store, call, claim.answer.body)
+      return { status, body, replayed: true, ...(location === null ? {} : { location }) }
+    }
+    case 'claimed':
+      return await workAndKeep(store, call, async (run) => {
+        // The call that it was to repeat has failed since, and may have given its credits back.
+        if (lacksCredits && !isFree) await refuseEmpty(store, call.accountId)
+        return await work(run)
+      })
+  }
+}
+
+async function workAndKeep(
+  store: OnceStore,
+  call: IdempotentCall,
+  work: (run: Run) => Promise<Reply>,
+): Promise<Reply> {
+  let kept = false
+  const keep = async (tx: Tx, reply: Reply, batchId?: string): Promise<void> => {
+    const { status, location = null } = reply
+    const body = store.installationKey.encrypt(reply.body, bodyName(call))
+    if (!(await keepAnswer(tx, call, { status, body, location, batchId }))) {
+      throw new Problem('unavailable', MESSAGES.timeout, {
+        retryAfterSeconds: 1,
+      })
+    }
+    kept = true
+  }
+  try {
+    const reply = await work({ opKey: call.opKey, keep })
+    if (!kept) await store.db.kysely.transaction().execute((tx) => keep(tx, reply))
+    return reply
+  } catch (error) {
+    await freeKey(store.db, call).catch(store.onError)
+    throw error
+  }
+}
+
+function readBody({ installationKey }: OnceStore, call: IdempotentCall, kept: string): string {
+  const body = installationKey.decrypt(kept, bodyName(call))
+  if (body === undefined) throw new Error('a kept answer cannot be read')
+  return body
+}
+
+/** What a kept body is bound to: it can be read in its own place alone. */
+function bodyName({ accountId, mode, path, key }: IdempotentCall): string {
+  return `answer ${accountId} ${mode} ${path} ${key}`
+}
+
+async function refuseEmpty({ balances }: OnceStore, accountId: string): Promise<void> {
+  if ((await balances.now(accountId)) <= 0) throw insufficientCredits()
+}
+
+function callOf(
+  { installationKey }: OnceStore,
+  req: Request,
+  res: Response,
+  { key, request, opKey }: { key: string; request: object; opKey: string },
+): IdempotentCall {
+  const { accountId, mode } = callerOf(res)
+  const said = installationKey.digest(JSON.stringify(request))
+  return {
+    accountId,
+    mode,
+    path: req.path,
+    key: keptKey(installationKey, key),
+    fingerprint: Buffer.from(said, 'base64url'),
+    opKey,
+  }
+}
+
+/** The form in which an idempotency key is kept: clients make them of what their records hold. */
+export function keptKey(installationKey: InstallationKey, key: string): string {
+  return installationKey.digest(`idempotency-key:${key}`)
+}

@@ -1,0 +1,105 @@
+import type { Grant, Limiter } from '@plumbline/ports/engine'
+import { setTimeout as wait } from 'node:timers/promises'
+
+/** How old what the shared limiter said of a bucket may be. */
+const HEARD_MS = 1_000
+
+/** What is granted in so long is told by one message. */
+const TELL_EVERY_MS = 20
+
+/** Buckets known at most. */
+const KNOWN_MAX = 50_000
+
+interface Bucket {
+  /** What the shared limiter said was left, less what was granted here since, and refilled. */
+  left: number
+  leftAt: number
+  heardAt: number
+  /** Granted here and not yet told. */
+  owed: number
+  telling: boolean
+}
+
+/**
+ * Grants at once while more than half of a burst is known to be left, and tells the shared limiter
+ * behind the call, so that a call need not wait for it; nearer to the limit the shared one decides.
+ * What is owed is paid before more is granted, so processes together exceed a limit at most by what
+ * they grant before a message has arrived, half a burst each, and make up for it afterwards.
+ */
+export function grantAhead(
+  shared: Pick<Limiter, 'take'>,
+  onError: (error: unknown) => void,
+  { now = () => performance.now(), rest = restToTell }: Partial<Clockwork> = {},
+): Pick<Limiter, 'take'> {
+  let known = new Map<string, Bucket>()
+
+  function bucketOf(key: string): Bucket {
+    const held = known.get(key)
+    if (held !== undefined) return held
+    if (known.size >= KNOWN_MAX) known = new Map()
+    const heardAt = Number.NEGATIVE_INFINITY
+    const bucket = { left: 0, leftAt: heardAt, heardAt, owed: 0, telling: false }
+    known.set(key, bucket)
+    return bucket
+  }
+
+  /** Takes from the shared limiter together with what is owed. */
+  async function settle(key: string, count: number, rate: Rate): Promise<Grant> {
+    const bucket = bucketOf(key)
+    const { owed } = bucket
+    bucket.owed = 0
+    const grant = await shared.take(key, Math.min(owed + count, rate.burst), rate)
+    if (!grant.granted) bucket.owed += owed
+    bucket.left = (grant.remaining ?? 0) - bucket.owed
+    bucket.heardAt = now()
+    bucket.leftAt = bucket.heardAt
+    return grant
+  }
+
+  async function tell(key: string, rate: Rate): Promise<void> {
+    const bucket = bucketOf(key)
+    if (bucket.telling) return
+    bucket.telling = true
+    try {
+      // What is refused stays owed until a call that waits pays it.
+      let paid = true
+      while (paid && bucket.owed > 0) {
+        await rest()
+        // A call that waited may have paid for all in the meantime.
+        if (bucket.owed > 0) paid = (await settle(key, 0, rate)).granted
+      }
+    } finally {
+      bucket.telling = false
+    }
+  }
+
+  return {
+    take: async (key, count, rate) => {
+      const bucket = bucketOf(key)
+      const at = now()
+      if (at - bucket.heardAt > HEARD_MS) return await settle(key, count, rate)
+      const refilled = bucket.left + ((at - bucket.leftAt) * rate.perSecond) / 1_000
+      bucket.left = Math.min(rate.burst, refilled)
+      bucket.leftAt = at
+      const plenty = rate.burst / 2
+      if (bucket.left - count < plenty || bucket.owed + count > plenty) {
+        return await settle(key, count, rate)
+      }
+      bucket.left -= count
+      bucket.owed += count
+      tell(key, rate).catch(onError)
+      return { granted: true, remaining: Math.floor(bucket.left) }
+    },
+  }
+}
+
+interface Clockwork {
+  /** Milliseconds that only grow. */
+  readonly now: () => number
+  /** Resolves when what was granted has been gathered long enough to be told. */
+  readonly rest: () => Promise<void>
+}
+
+const restToTell = (): Promise<void> => wait(TELL_EVERY_MS, undefined, { ref: false })
+
+type Rate = Parameters<Limiter['take']>[2]
