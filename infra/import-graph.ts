@@ -65,6 +65,7 @@ export function targetOf(file: string, specifier: string): string | null {
   if (specifier.startsWith('.')) return normalize(join(dirname(file), specifier))
   const [, room, path] = /^@plumbline\/([a-z0-9-]+)\/(.+)$/.exec(specifier) ?? []
   if (room === undefined || path === undefined) return null
+  if (room === 'test') return join('test', path)
   const folder = SERVICES.has(room) ? 'services' : 'packages'
   return path.startsWith('data/')
     ? join(folder, room, path)
