@@ -107,7 +107,12 @@ async function readSlowly(
   const before = await startMark(service)
   const health = watchHealth(service)
   const readers = callers.map(({ key, id }) =>
-    openSlowReader({ url: service.url, requests: requestResults(key, id), bytes: 1 }),
+    openSlowReader({
+      url: service.url,
+      requests: requestResults(key, id),
+      bytes: 1,
+      keptBytes: 1,
+    }),
   )
   const trickle = setInterval(() => {
     for (const { socket } of readers) socket.resume()
@@ -128,6 +133,8 @@ async function measureSilent(service: TestService, backend: string): Promise<rea
     await Promise.all(Array.from({ length: 200 }, async () => await openSilent(port, open)))
   }
   const healthMs = await health.slowestMs()
+  // The last resets are on their way.
+  await until(async () => open.size <= CONNECTIONS_OF_ADDRESS, 5).catch(() => undefined)
   const held = open.size
   for (const socket of open) socket.destroy()
   const head = { backend, unit: 's' }
@@ -187,11 +194,12 @@ async function operationsOf(caller: Caller): Promise<{ debits: number; unanswere
   return rows[0] ?? { debits: 0, unanswered: 0 }
 }
 
-/** Looks until it is so; a minute at most. */
-async function until(isSo: () => Promise<boolean>): Promise<void> {
-  const endMs = performance.now() + 60_000
+/** Looks until it is so. @throws after so many seconds */
+async function until(isSo: () => Promise<boolean>, seconds = 60): Promise<void> {
+  const endMs = performance.now() + seconds * 1_000
   while (!(await isSo())) {
-    if (performance.now() > endMs) throw new Error('what was to come did not come within a minute')
+    if (performance.now() > endMs)
+      throw new Error(`what was to come did not come within ${seconds} s`)
     await wait(20)
   }
 }

@@ -20,18 +20,23 @@ export interface SlowReaderOptions {
   readonly requests: string
   /** What it reads before it stops to read; all by default. */
   readonly bytes?: number
+  /** What it keeps of what it reads; all by default. */
+  readonly keptBytes?: number
 }
 
 /** Opens a connection, asks, and stops reading once so many bytes have come. */
-export function openSlowReader({ url, requests, bytes = Infinity }: SlowReaderOptions): SlowReader {
+export function openSlowReader(options: SlowReaderOptions): SlowReader {
+  const { url, requests, bytes = Infinity, keptBytes = Infinity } = options
   const { port, hostname } = new URL(url)
   const socket = connect({ port: Number(port), host: hostname })
   socket.on('error', () => undefined)
   let text = ''
+  let read = 0
   let most = bytes
   socket.on('data', (chunk: Buffer) => {
-    text += chunk.toString('latin1')
-    if (text.length >= most) socket.pause()
+    read += chunk.length
+    if (text.length < keptBytes) text += chunk.toString('latin1')
+    if (read >= most) socket.pause()
   })
   const closed = new Promise<void>((resolve) => socket.once('close', () => resolve()))
   socket.write(requests)

@@ -197,10 +197,13 @@ export async function listenForAdmin(listener: Listener, port: number): Promise<
 
 const MISDIRECTED = 'call this port by localhost, 127.0.0.1 or [::1]\n'
 
+/** Connections that wait to be looked at; the system may allow fewer. Beyond, a client waits a second and more. */
+const BACKLOG = 4_096
+
 async function bind(server: Server, host: string, port: number): Promise<void> {
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)
-    server.listen(port, host, () => {
+    server.listen({ port, host, backlog: BACKLOG }, () => {
       server.off('error', reject)
       resolve()
     })
