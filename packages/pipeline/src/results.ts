@@ -103,6 +103,8 @@ async function* rowsOf(
   batch: BatchRow,
   request: RowFormat & { after: number; turn: () => Promise<void> },
 ): AsyncGenerator<Buffer, void, undefined> {
+  // Also what is read first is work, where many begin at once.
+  await request.turn()
   const repeated = await readRepeatedRows(pipeline.db.kysely, batch.id)
   using repeats = openRepeats(repeated, join(pipeline.scratchDir, `repeats-${randomUUID()}`))
   const scorer = await pipeline.scorers.of(batch.weights)
