@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { MxRecord } from '@plumbline/net/dns-message'
-import type { DnsAnswer, Resolver } from '@plumbline/net/resolver'
+import type { Resolver } from '@plumbline/net/resolver'
+import type { DnsAnswer } from '@plumbline/net/dns-answer'
 import { checkDelegation } from './delegation.ts'
 import type { Delegation } from './delegation.ts'
 import type { DomainName } from './name.ts'

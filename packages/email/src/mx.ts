@@ -1,4 +1,4 @@
-import { dnsFault, type DnsFault } from '@plumbline/net/dns-pool'
+import { dnsFault, type DnsFault } from '@plumbline/net/dns-answer'
 import type { Resolver } from '@plumbline/net/resolver'
 import { readDomain } from './syntax.ts'
 

@@ -3,7 +3,8 @@ import type { AddressInfo, Socket } from 'node:net'
 import type { Lease, Limiter, Memory } from '@plumbline/ports/engine'
 import type { Json } from '@plumbline/contract/outcome'
 import type { NameList } from '@plumbline/datasets/names'
-import type { DnsAnswer, Resolver } from '@plumbline/net/resolver'
+import type { Resolver } from '@plumbline/net/resolver'
+import type { DnsAnswer } from '@plumbline/net/dns-answer'
 
 /** What a scripted server does with each line it hears; null says nothing. */
 export interface SmtpScript {

@@ -1,5 +1,5 @@
 import type { Json, Signal } from '@plumbline/contract/outcome'
-import { dnsFault, type DnsFault } from '@plumbline/net/dns-pool'
+import { dnsFault, type DnsFault } from '@plumbline/net/dns-answer'
 import type { Resolver } from '@plumbline/net/resolver'
 import { riskSignal } from '@plumbline/scoring/signal'
 import { type AddressBytes, formatAddress } from '@plumbline/net/address-bytes'

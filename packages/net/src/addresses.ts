@@ -1,4 +1,4 @@
-import type { DnsFailure } from './dns-pool.ts'
+import type { DnsFailure } from './dns-answer.ts'
 import type { Resolver } from './resolver.ts'
 
 /** The addresses of a host, IPv4 first, or why there are none. */

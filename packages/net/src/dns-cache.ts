@@ -1,4 +1,4 @@
-import type { DnsAnswer } from './resolver.ts'
+import type { DnsAnswer } from './dns-answer.ts'
 
 /** Answers that still hold. */
 export interface AnswerCache {

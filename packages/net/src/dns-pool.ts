@@ -1,31 +1,11 @@
 import { isIP } from 'node:net'
+import type { DnsFailure } from './dns-answer.ts'
 import { denies } from './dns-chain.ts'
 import { exchange } from './dns-exchange.ts'
 import type { DnsServer } from './dns-exchange.ts'
 import type { DnsReply, Question } from './dns-message.ts'
 import type { Egress } from './egress.ts'
-import { createRootWatch, type RootWatch, type RootWord } from './root.ts'
-
-/**
- * Why a question has no answer; never to be taken for "no such record". `unvouched`: a server denied it,
- * or failed at it, that cannot vouch for the root of the DNS.
- */
-export type DnsFailure =
-  | 'servfail'
-  | 'refused'
-  | 'timeout'
-  | 'malformed'
-  | 'loop'
-  | 'network'
-  | 'unvouched'
-
-/** Whose fault a failure is: the name servers' of the name, or that of our own resolver. */
-export type DnsFault = 'dns_failed' | 'dns_unavailable'
-
-/** The fault that a failure is told as. */
-export function dnsFault(failure: DnsFailure): DnsFault {
-  return failure === 'unvouched' ? 'dns_unavailable' : 'dns_failed'
-}
+import { createRootWatch, type RootWatch, type RootWord } from './root-watch.ts'
 
 /** When a question must have ended, by the pool's clock, and what ends it sooner. */
 export interface Deadline {

@@ -1,27 +1,14 @@
+import type { DirectAnswer, DnsAnswer } from './dns-answer.ts'
+import { createSemaphore } from '@plumbline/concurrency/semaphore'
+import { orOnAbort } from '@plumbline/concurrency/time-out'
 import { createAnswerCache, type AnswerCache } from './dns-cache.ts'
 import { linksFrom, MAX_LINKS, negativeTtlSeconds } from './dns-chain.ts'
 import { exchange } from './dns-exchange.ts'
 import { questionName } from './dns-message.ts'
-import type { DnsReply, Question, RecordOf, RecordType } from './dns-message.ts'
+import type { Question, RecordType } from './dns-message.ts'
 import { createServerPool } from './dns-pool.ts'
-import type { Deadline, DnsFailure, ServerPool } from './dns-pool.ts'
+import type { Deadline, ServerPool } from './dns-pool.ts'
 import type { Egress } from './egress.ts'
-
-/** What a question came to. `cname` is the last name of the chain where there was one. */
-export type DnsAnswer<T extends RecordType = RecordType> =
-  | {
-      readonly kind: 'records'
-      readonly records: readonly RecordOf[T][]
-      readonly ttlSeconds: number
-      readonly cname?: string
-    }
-  | { readonly kind: 'nodata' | 'nxdomain'; readonly ttlSeconds: number; readonly cname?: string }
-  | { readonly kind: 'failed'; readonly reason: DnsFailure }
-
-/** The reply of one name server asked directly. */
-export type DirectAnswer =
-  | { readonly kind: 'reply'; readonly reply: DnsReply }
-  | { readonly kind: 'failed'; readonly reason: DnsFailure | 'forbidden' }
 
 /** How a question is asked. */
 export interface ResolveOptions {
@@ -74,7 +61,7 @@ export interface ResolverOptions {
 }
 
 /**
- * Makes a resolver over recursive servers: one flight for each open question, a bounded cache, the
+ * Makes a resolver over recursive servers: callers who ask the same share one question, a bounded cache, the
  * next server on any failure, TCP where a reply is cut. What is denied by a server that cannot vouch
  * for the root of the DNS is a failure, `unvouched`. Throws where `servers` is empty or malformed.
  */
@@ -87,14 +74,14 @@ export function createResolver(options: ResolverOptions): Resolver {
     now,
     onRootChange: (server, vouches) => takeRootChange(options, cache, server, vouches),
   })
-  const gate = createGate(options.concurrency ?? 256)
+  const onWire = createSemaphore(options.concurrency ?? 256)
   const timeoutMs = options.timeoutMs ?? 5_000
-  const flights = new Map<string, Flight>()
+  const openQuestions = new Map<string, OpenQuestion>()
 
-  function takeOff(key: string, question: Question, cd: boolean): Flight {
+  function begin(key: string, question: Question, cd: boolean): OpenQuestion {
     const controller = new AbortController()
-    const fly = async (): Promise<DnsAnswer> => {
-      const leave = await gate.enter()
+    const run = async (): Promise<DnsAnswer> => {
+      const leave = await onWire.enter()
       try {
         const end = { at: now() + timeoutMs, signal: controller.signal }
         const answer = await follow(pool, question, cd, end)
@@ -102,12 +89,12 @@ export function createResolver(options: ResolverOptions): Resolver {
         return answer
       } finally {
         leave()
-        if (flights.get(key) === flight) flights.delete(key)
+        if (openQuestions.get(key) === open) openQuestions.delete(key)
       }
     }
-    const flight: Flight = { waiters: 0, controller, answer: Promise.resolve().then(fly) }
-    flights.set(key, flight)
-    return flight
+    const open: OpenQuestion = { waiters: 0, controller, answer: Promise.resolve().then(run) }
+    openQuestions.set(key, open)
+    return open
   }
 
   async function resolve(
@@ -122,15 +109,17 @@ export function createResolver(options: ResolverOptions): Resolver {
     const key = `${type} ${cd ? 'cd ' : ''}${asked}`
     const held = cache.get(key)
     if (held !== undefined) return held
-    const flight = flights.get(key) ?? takeOff(key, { name: asked, type }, cd)
-    flight.waiters++
+    const open = openQuestions.get(key) ?? begin(key, { name: asked, type }, cd)
+    open.waiters++
     try {
-      return await untilAbort(flight.answer, given.signal)
+      return await (given.signal === undefined
+        ? open.answer
+        : orOnAbort(open.answer, given.signal, TIMED_OUT))
     } finally {
       // Nobody waits any more: the sockets are given back at once, and a later asker starts anew.
-      if (--flight.waiters === 0 && flights.get(key) === flight) {
-        flights.delete(key)
-        flight.controller.abort()
+      if (--open.waiters === 0 && openQuestions.get(key) === open) {
+        openQuestions.delete(key)
+        open.controller.abort()
       }
     }
   }
@@ -141,7 +130,7 @@ export function createResolver(options: ResolverOptions): Resolver {
       const asked = questionName(name)
       if (asked === null) return { kind: 'failed', reason: 'malformed' }
       if (!options.egress.permits(server.address)) return { kind: 'failed', reason: 'forbidden' }
-      const leave = await gate.enter()
+      const leave = await onWire.enter()
       try {
         return await askServer(server, { name: asked, type }, options.egress, given)
       } finally {
@@ -172,10 +161,13 @@ function askServer(
   return exchange(target, question, DIRECT, { egress, timeoutMs, signal })
 }
 
+const TIMED_OUT: DnsAnswer = { kind: 'failed', reason: 'timeout' }
+
 /** A name server is asked for what it holds itself. */
 const DIRECT = { recursionDesired: false, checkingDisabled: false } as const
 
-interface Flight {
+/** A question under way, shared by all who wait for it. */
+interface OpenQuestion {
   waiters: number
   readonly controller: AbortController
   readonly answer: Promise<DnsAnswer>
@@ -214,41 +206,7 @@ async function follow(
   }
 }
 
-/** Safe: a flight is keyed by its type, and keeps only the records of that type. */
+/** Safe: a question is keyed by its type, and keeps only the records of that type. */
 function ofType<T extends RecordType>(answer: DnsAnswer, _type: T): DnsAnswer<T> {
   return answer as DnsAnswer<T>
-}
-
-async function untilAbort(
-  answer: Promise<DnsAnswer>,
-  signal: AbortSignal | undefined,
-): Promise<DnsAnswer> {
-  if (signal === undefined) return answer
-  const { promise, resolve } = Promise.withResolvers<DnsAnswer>()
-  const onAbort = (): void => resolve({ kind: 'failed', reason: 'timeout' })
-  signal.addEventListener('abort', onAbort, { once: true })
-  try {
-    return await Promise.race([answer, promise])
-  } finally {
-    signal.removeEventListener('abort', onAbort)
-  }
-}
-
-function createGate(places: number): { enter(): Promise<() => void> } {
-  const waiting: (() => void)[] = []
-  let taken = 0
-  const leave = (): void => {
-    const next = waiting.shift()
-    if (next === undefined) taken--
-    else next()
-  }
-  return {
-    enter() {
-      if (taken < places) {
-        taken++
-        return Promise.resolve(leave)
-      }
-      return new Promise((resolve) => waiting.push(() => resolve(leave)))
-    },
-  }
 }

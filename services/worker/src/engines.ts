@@ -12,7 +12,7 @@ import { createIpEngine } from '@plumbline/ip/engine'
 import { createEgress, type Egress } from '@plumbline/net/egress'
 import { fetchBounded } from '@plumbline/net/http'
 import { createResolver, type Resolver } from '@plumbline/net/resolver'
-import { rootFault } from '@plumbline/net/root'
+import { rootFault } from '@plumbline/net/root-fault'
 import { createPhoneEngine } from '@plumbline/phone/engine'
 import type { WorkerContext } from './context.ts'
 import {

@@ -1,5 +1,5 @@
 import { createResolver } from '@plumbline/net/resolver'
-import { rootFault } from '@plumbline/net/root'
+import { rootFault } from '@plumbline/net/root-fault'
 import type { Outside } from '../outside.ts'
 import { attempt, ok, trouble, type Finding } from './finding.ts'
 

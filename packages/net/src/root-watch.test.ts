@@ -3,7 +3,8 @@ import { describe, expect, test } from 'vitest'
 import { RA, startDns, type DnsFixture, type Reply } from './dns-fixture.ts'
 import { createEgress } from './egress.ts'
 import { createResolver, type Resolver } from './resolver.ts'
-import { createRootWatch, rootFault, type RootWord } from './root.ts'
+import { rootFault } from './root-fault.ts'
+import { createRootWatch, type RootWord } from './root-watch.ts'
 
 const NXDOMAIN = 3
 const SERVFAIL = 2

@@ -1,0 +1,18 @@
+import type { Resolver } from './resolver.ts'
+
+/**
+ * What is wrong with a resolver that does not know the root of the DNS; null where it knows it. One of a
+ * closed network denies every public name.
+ */
+export async function rootFault(resolver: Resolver, signal: AbortSignal): Promise<string | null> {
+  const answer = await resolver.resolve('.', 'NS', { signal })
+  switch (answer.kind) {
+    case 'records':
+    case 'nodata':
+      return null
+    case 'nxdomain':
+      return 'denies the root of the DNS: it serves a closed network, and what it denies is unknown'
+    case 'failed':
+      return `says nothing about the root of the DNS (${answer.reason})`
+  }
+}
