@@ -166,7 +166,7 @@ test('a name that a server will not speak of keeps nobody from the others', asyn
   expect(reasons).toEqual(['registry_throttled', 'registered', 'registry_throttled', 'registered'])
 })
 
-test('a throttled registry is unknown at once, and answered later in a list', async () => {
+test('a throttled registry is unknown at once, and answered later in a batch', async () => {
   await using world = await startWorld({
     rdap: (_req, res) => res.writeHead(429, { 'retry-after': '7' }).end(),
     whois: (line, socket) => socket.end(line === 'com' ? '% none\n' : ''),
@@ -190,7 +190,7 @@ test('a throttled registry is unknown at once, and answered later in a list', as
   expect(last).toMatchObject({ kind: 'outcome', status: 'unknown', reason: 'registry_throttled' })
 })
 
-test('a list asks once for each name and answers in order, each as soon as it is known', async () => {
+test('a batch asks once for each name and answers in order, each as soon as it is known', async () => {
   await using world = await startWorld({
     zone: { ...healthyZone('a.com'), ...healthyZone('b.com') },
     rdap: (req, res) => sendJson(res, 200, rdapBody((req.url ?? '').slice('/domain/'.length))),
@@ -216,7 +216,7 @@ test('a list asks once for each name and answers in order, each as soon as it is
   ])
 })
 
-test('parts of a list that run side by side ask once for a name of both', async () => {
+test('tasks of a batch that run side by side ask once for a name of both', async () => {
   const held: (() => void)[] = []
   await using world = await startWorld({
     rdap(req, res) {
@@ -243,7 +243,7 @@ test('parts of a list that run side by side ask once for a name of both', async 
   expect((await second)[0]).toMatchObject({ reason: 'registered' })
 })
 
-test('a list of one zone asks the root of WHOIS once', async () => {
+test('a batch of one zone asks the root of WHOIS once', async () => {
   await using world = await startWorld({
     whois: (line, socket) =>
       socket.end(line === 'zz' ? 'refer: registry.test\n' : `${line} not found\n`),

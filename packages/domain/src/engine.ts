@@ -1,8 +1,8 @@
 import type { Engine, EngineHealth, Limiter, Memory } from '@plumbline/ports/engine'
 import type { Egress } from '@plumbline/net/egress'
 import type { Resolver } from '@plumbline/net/resolver'
-import { createManners } from './registry-rate-limiter.ts'
-import type { Manners } from './registry-rate-limiter.ts'
+import { createRegistryRateLimiter } from './registry-rate-limiter.ts'
+import type { RegistryRateLimiter } from './registry-rate-limiter.ts'
 import type { ParkingLists } from './parked.ts'
 import { createRdapBootstrap } from './rdap-bootstrap.ts'
 import type { RdapBootstrap } from './rdap-bootstrap.ts'
@@ -34,21 +34,21 @@ export interface DomainEngineOptions extends Sharing {
   readonly rdapListFile?: string | null
   /** Zone to base URL; they go before IANA's list. */
   readonly rdapOverrides?: Readonly<Record<string, string>>
-  /** Root of WHOIS referrals; default `whois.iana.org`. */
+  /** The WHOIS server that names each zone's own; default `whois.iana.org`. */
   readonly whoisServer?: string
   /** Port of every WHOIS query; default 43. */
   readonly whoisPort?: number
-  /** Port of name servers that are asked themselves; default 53. */
+  /** Port of name servers that are asked directly; default 53. */
   readonly nameServerPort?: number
-  /** Questions a second that a registry server allows; default 2. */
+  /** Queries per second that a registry server allows; default 2. */
   readonly registryPerSecond?: number
-  /** Questions at once to one registry server; default 2. */
+  /** Queries under way at one registry server; default 2. */
   readonly registryConcurrency?: number
   /** One RDAP query, redirects included; default 8,000. */
   readonly rdapTimeoutMs?: number
   /** One WHOIS query; default 10,000. */
   readonly whoisTimeoutMs?: number
-  /** How long a list waits for a registry before a name is answered later; default 10,000. */
+  /** How long a batch waits for a registry before a name is answered `later`; default 10,000. */
   readonly holdMs?: number
   /** Whether front pages are read to tell parked names; default false. */
   readonly readPages?: boolean
@@ -59,8 +59,8 @@ export interface DomainEngineOptions extends Sharing {
 export function createDomainEngine(options: DomainEngineOptions): Engine<'domain'> {
   const clock = options.clock ?? (() => new Date())
   const net = { egress: options.egress, resolver: options.resolver }
-  const memory = forgiving(options.memory, options.log)
-  const manners = createManners({
+  const memory = optional(options.memory, options.log)
+  const rateLimiter = createRegistryRateLimiter({
     limiter: options.limiter,
     memory,
     now: () => clock().getTime(),
@@ -80,7 +80,7 @@ export function createDomainEngine(options: DomainEngineOptions): Engine<'domain
   })
   const registry = createRegistry({
     bootstrap,
-    manners,
+    rateLimiter,
     memory,
     shareFindings: options.shareFindings ?? true,
     clock,
@@ -104,28 +104,28 @@ export function createDomainEngine(options: DomainEngineOptions): Engine<'domain
   return {
     check: 'domain',
     run,
-    health: async () => healthOf(bootstrap, manners),
-    [Symbol.asyncDispose]: () => manners[Symbol.asyncDispose](),
+    health: async () => healthOf(bootstrap, rateLimiter),
+    [Symbol.asyncDispose]: () => rateLimiter[Symbol.asyncDispose](),
   }
 }
 
 // What is remembered only saves questions: without it the engine asks more and answers the same.
-function forgiving(memory: Memory, log: EngineLog): Memory {
-  const forgive = (error: unknown): void =>
+function optional(memory: Memory, log: EngineLog): Memory {
+  const warn = (error: unknown): void =>
     log.warn({ err: error }, 'the shared memory is out of reach')
   return {
     claim: (entry) => memory.claim(entry),
     delete: (keys) => memory.delete(keys),
     get: (keys) =>
       memory.get(keys).catch((error: unknown) => {
-        forgive(error)
+        warn(error)
         return keys.map(() => undefined)
       }),
-    set: (entries) => memory.set(entries).catch(forgive),
+    set: (entries) => memory.set(entries).catch(warn),
   }
 }
 
-function healthOf(bootstrap: RdapBootstrap, manners: Manners): EngineHealth[] {
+function healthOf(bootstrap: RdapBootstrap, rateLimiter: RegistryRateLimiter): EngineHealth[] {
   const { from, publication } = bootstrap.current
   const published = `list of RDAP servers of ${publication ?? 'an unknown day'}`
   const health: EngineHealth[] = [
@@ -133,7 +133,7 @@ function healthOf(bootstrap: RdapBootstrap, manners: Manners): EngineHealth[] {
       ? { name: 'domain.rdap_list', status: 'degraded', detail: `packaged ${published}` }
       : { name: 'domain.rdap_list', status: 'ok', detail: published },
   ]
-  for (const { server, retryMs } of manners.paused()) {
+  for (const { server, retryMs } of rateLimiter.paused()) {
     health.push({
       name: `domain.${server}`,
       status: 'degraded',

@@ -7,7 +7,7 @@ import type { Registration } from './registration.ts'
 import { domainSignals, unregisteredSignal } from './risk-signals.ts'
 
 /** What was found out of one name, as far as it was. */
-export interface DomainFindings {
+export interface DomainKnowledge {
   readonly name: DomainName
   readonly registration: Registration
   readonly cached: boolean
@@ -53,7 +53,7 @@ const DAY_MS = 86_400_000
 /** The outcome of a well-formed name: answered when a registry said yes or no. */
 export function domainOutcome(
   subject: string,
-  found: DomainFindings,
+  found: DomainKnowledge,
   stamp: Stamp,
 ): Outcome<'domain'> {
   const { registration, dns, mail } = found
@@ -132,7 +132,7 @@ function ageInDays(created: string | null, now: Date): number | null {
   return Math.max(0, Math.floor(now.getTime() / DAY_MS) - Math.floor(from / DAY_MS))
 }
 
-function evidenceOf(found: DomainFindings): { readonly [key: string]: Json } {
+function evidenceOf(found: DomainKnowledge): { readonly [key: string]: Json } {
   const { name, registration, dns, mail, parked } = found
   return {
     name: name.ascii,

@@ -1,4 +1,5 @@
 import { readFile, stat } from 'node:fs/promises'
+import { orOnAbort } from '@plumbline/concurrency/time-out'
 import { fetchBounded } from '@plumbline/net/http'
 import type { Egress } from '@plumbline/net/egress'
 import type { Resolver } from '@plumbline/net/resolver'
@@ -125,7 +126,7 @@ function followUrl({ url, egress, resolver, clock }: RdapBootstrapOptions): Foll
       if (clock().getTime() >= nextAt) reading ??= read().finally(() => (reading = null))
       if (reading === null || list !== null || !waits) return
       const limit = AbortSignal.any([signal, AbortSignal.timeout(FIRST_WAIT_MS)])
-      await Promise.race([reading, aborted(limit)])
+      await orOnAbort(reading, limit, undefined)
     },
   }
 }
@@ -170,9 +171,4 @@ function longest(zones: ReadonlyMap<string, string>, name: string): RdapBase | n
     if (dot === -1) return null
     suffix = suffix.slice(dot + 1)
   }
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return Promise.resolve()
-  return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }))
 }

@@ -1,5 +1,5 @@
 import type { Reason } from '@plumbline/contract/reasons'
-import type { Turn, Turned } from './registry-rate-limiter.ts'
+import type { Caller, RateLimited } from './registry-rate-limiter.ts'
 
 /** What is known of a registration; null where no registry said it. */
 export interface Registration {
@@ -14,14 +14,14 @@ export interface Registration {
   readonly reserved: boolean
   readonly source: 'rdap' | 'whois' | null
   readonly server: string | null
-  /** The server is listed for the very suffix of the name, not for a zone above it. */
+  /** The server is the one listed for the name's own suffix, not for a zone above it. */
   readonly exact: boolean
-  /** What went wrong on the way. */
+  /** What went wrong, for the evidence. */
   readonly faults: readonly string[]
 }
 
-/** A registration, or when to come again. */
-export type Finding =
+/** A registration, or when to ask again. */
+export type LookupResult =
   | {
       readonly kind: 'registration'
       readonly registration: Registration
@@ -49,7 +49,7 @@ export function asActive(registration: Registration): Registration {
   return { ...registration, registered: false, reason: 'registration_lapsed' }
 }
 
-/** What a lookup is when nothing is known. */
+/** A registration of which nothing is known. */
 export const UNKNOWN: Registration = {
   registered: null,
   reason: 'no_registry_data',
@@ -64,23 +64,27 @@ export const UNKNOWN: Registration = {
   faults: [],
 }
 
-/** What a list is told when a server has no room or asks for peace; null for every other case. */
-export function laterOf(turned: Turned<unknown>, turn: Turn, server: string): Finding | null {
-  if (turned.kind === 'later') {
-    return { kind: 'later', afterMs: turned.afterMs, group: server, reason: 'registry_pace' }
+/** When a batch asks again, where a server has no room or throttles; null in every other case. */
+export function laterOf(
+  limited: RateLimited<unknown>,
+  caller: Caller,
+  server: string,
+): LookupResult | null {
+  if (limited.kind === 'later') {
+    return { kind: 'later', afterMs: limited.afterMs, group: server, reason: 'registry_pace' }
   }
-  if (turned.kind === 'paused' && turned.why === 'throttled' && turn.lane === 'bulk') {
-    return { kind: 'later', afterMs: turned.retryMs, group: server, reason: 'registry_throttled' }
+  if (limited.kind === 'paused' && limited.why === 'throttled' && caller.lane === 'bulk') {
+    return { kind: 'later', afterMs: limited.retryMs, group: server, reason: 'registry_throttled' }
   }
   return null
 }
 
-/** The first wait after a server said that it is asked too much. */
-export function throttledLater(server: string, retryMs: number | null): Finding {
+/** When a batch asks again after a server has throttled; a minute where it did not say. */
+export function laterAfterThrottle(server: string, retryMs: number | null): LookupResult {
   return { kind: 'later', afterMs: retryMs ?? 60_000, group: server, reason: 'registry_throttled' }
 }
 
-/** A finding fresh from a server. */
-export function known(registration: Registration): Finding {
+/** A registration that a server just told. */
+export function fromServer(registration: Registration): LookupResult {
   return { kind: 'registration', registration: asActive(registration), cached: false }
 }

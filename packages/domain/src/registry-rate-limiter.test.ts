@@ -2,20 +2,25 @@ import type { Limiter } from '@plumbline/ports/engine'
 import type { Json } from '@plumbline/contract/outcome'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { SILENT, createOpenLimiter } from './engine-fixture.ts'
-import { createManners } from './registry-rate-limiter.ts'
-import type { Manners, MannersOptions, Turn, Turned } from './registry-rate-limiter.ts'
-import type { Mood } from './registry-server.ts'
+import { createRegistryRateLimiter } from './registry-rate-limiter.ts'
+import type {
+  RegistryRateLimiter,
+  RegistryRateLimiterOptions,
+  Caller,
+  RateLimited,
+} from './registry-rate-limiter.ts'
+import type { QueryResult } from './registry-server.ts'
 
-const FINE: Mood = { kind: 'fine' }
+const ANSWERED: QueryResult = { kind: 'answered' }
 const NEVER = new AbortController().signal
 
-/** Manners whose clock is a number, and which remember in a map that others can share. */
-function polite(
-  more: Partial<MannersOptions> = {},
+/** A rate limiter whose clock is a number, and which remembers in a map that others can share. */
+function openLimiter(
+  more: Partial<RegistryRateLimiterOptions> = {},
   held = new Map<string, Json>(),
-): { manners: Manners; clock: { now: number }; held: Map<string, Json> } {
+): { rateLimiter: RegistryRateLimiter; clock: { now: number }; held: Map<string, Json> } {
   const clock = { now: 1_000_000 }
-  const manners = createManners({
+  const rateLimiter = createRegistryRateLimiter({
     limiter: createOpenLimiter(),
     memory: {
       get: async (keys) => keys.map((key) => held.get(key)),
@@ -30,38 +35,42 @@ function polite(
     log: SILENT,
     ...more,
   })
-  return { manners, clock, held }
+  return { rateLimiter, clock, held }
 }
 
 function take(
-  manners: Manners,
-  mood: Mood = FINE,
-  turn: Partial<Turn> = {},
-): Promise<Turned<string>> {
-  const full: Turn = { lane: 'bulk', signal: NEVER, ...turn }
-  return manners.take('rdap:a.test', full, async () => ({ value: 'asked', mood }))
+  rateLimiter: RegistryRateLimiter,
+  result: QueryResult = ANSWERED,
+  caller: Partial<Caller> = {},
+): Promise<RateLimited<string>> {
+  const full: Caller = { lane: 'bulk', signal: NEVER, ...caller }
+  return rateLimiter.run('rdap:a.test', full, async () => ({ value: 'asked', result }))
 }
 
-test('a server that asks for peace is left alone for as long as it says, by every worker', async () => {
-  const first = polite()
-  expect(await take(first.manners, { kind: 'throttled', retryMs: 7_000 })).toMatchObject({
+test('a throttling server is paused for as long as it says, by every worker', async () => {
+  const first = openLimiter()
+  expect(await take(first.rateLimiter, { kind: 'throttled', retryMs: 7_000 })).toMatchObject({
     kind: 'done',
   })
-  expect(await take(first.manners)).toEqual({ kind: 'paused', why: 'throttled', retryMs: 7_000 })
-  expect(first.manners.paused()).toEqual([{ server: 'rdap:a.test', retryMs: 7_000 }])
-  const second = polite({}, first.held)
-  expect(await take(second.manners)).toMatchObject({ kind: 'paused', retryMs: 7_000 })
+  expect(await take(first.rateLimiter)).toEqual({
+    kind: 'paused',
+    why: 'throttled',
+    retryMs: 7_000,
+  })
+  expect(first.rateLimiter.paused()).toEqual([{ server: 'rdap:a.test', retryMs: 7_000 }])
+  const second = openLimiter({}, first.held)
+  expect(await take(second.rateLimiter)).toMatchObject({ kind: 'paused', retryMs: 7_000 })
   first.clock.now += 7_001
-  expect(await take(first.manners)).toEqual({ kind: 'done', value: 'asked' })
+  expect(await take(first.rateLimiter)).toEqual({ kind: 'done', value: 'asked' })
 })
 
 test('each refusal without a time doubles the pause, up to an hour', async () => {
-  const { manners, clock } = polite()
+  const { rateLimiter, clock } = openLimiter()
   const pauses: number[] = []
   for (let round = 0; round < 9; round++) {
-    await take(manners, { kind: 'throttled', retryMs: null })
-    const turned = await take(manners)
-    const ms = turned.kind === 'paused' ? turned.retryMs : 0
+    await take(rateLimiter, { kind: 'throttled', retryMs: null })
+    const limited = await take(rateLimiter)
+    const ms = limited.kind === 'paused' ? limited.retryMs : 0
     pauses.push(ms / 1_000)
     clock.now += ms + 2_000
   }
@@ -69,51 +78,53 @@ test('each refusal without a time doubles the pause, up to an hour', async () =>
 })
 
 test('a server that is silent five times in a row is down for a while; one answer clears it', async () => {
-  const { manners } = polite()
-  const silent: Mood = { kind: 'silent' }
-  for (let round = 0; round < 4; round++) await take(manners, silent)
-  await take(manners)
-  for (let round = 0; round < 5; round++) expect((await take(manners, silent)).kind).toBe('done')
-  expect(await take(manners)).toEqual({ kind: 'paused', why: 'silent', retryMs: 30_000 })
+  const { rateLimiter } = openLimiter()
+  const silent: QueryResult = { kind: 'silent' }
+  for (let round = 0; round < 4; round++) await take(rateLimiter, silent)
+  await take(rateLimiter)
+  for (let round = 0; round < 5; round++)
+    expect((await take(rateLimiter, silent)).kind).toBe('done')
+  expect(await take(rateLimiter)).toEqual({ kind: 'paused', why: 'silent', retryMs: 30_000 })
 })
 
-test('one refusal may be for its name; three in a row are for the asker', async () => {
-  const { manners } = polite()
-  const refused: Mood = { kind: 'refused' }
-  for (let round = 0; round < 2; round++) await take(manners, refused)
-  await take(manners)
-  for (let round = 0; round < 3; round++) expect((await take(manners, refused)).kind).toBe('done')
-  expect(await take(manners)).toEqual({ kind: 'paused', why: 'throttled', retryMs: 60_000 })
+test('one refusal may be for its name; three in a row are for the rate', async () => {
+  const { rateLimiter } = openLimiter()
+  const refused: QueryResult = { kind: 'refused' }
+  for (let round = 0; round < 2; round++) await take(rateLimiter, refused)
+  await take(rateLimiter)
+  for (let round = 0; round < 3; round++)
+    expect((await take(rateLimiter, refused)).kind).toBe('done')
+  expect(await take(rateLimiter)).toEqual({ kind: 'paused', why: 'throttled', retryMs: 60_000 })
 })
 
-test('a server that askers gave up on before they heard it out is not down', async () => {
-  const { manners, clock } = polite()
-  const giveUpAfter = (ms: number): Promise<Turned<string>> => {
+test('a server that callers gave up on too soon is not down', async () => {
+  const { rateLimiter, clock } = openLimiter()
+  const giveUpAfter = (ms: number): Promise<RateLimited<string>> => {
     const asker = new AbortController()
-    return manners.take('rdap:a.test', { lane: 'live', signal: asker.signal }, async () => {
+    return rateLimiter.run('rdap:a.test', { lane: 'live', signal: asker.signal }, async () => {
       clock.now += ms
       asker.abort()
-      return { value: 'asked', mood: { kind: 'silent' } }
+      return { value: 'asked', result: { kind: 'silent' } }
     })
   }
   for (let round = 0; round < 6; round++) await giveUpAfter(500)
-  expect(await take(manners)).toEqual({ kind: 'done', value: 'asked' })
+  expect(await take(rateLimiter)).toEqual({ kind: 'done', value: 'asked' })
   for (let round = 0; round < 5; round++) await giveUpAfter(3_000)
-  expect(await take(manners)).toMatchObject({ kind: 'paused', why: 'silent' })
+  expect(await take(rateLimiter)).toMatchObject({ kind: 'paused', why: 'silent' })
 })
 
 test('live goes before bulk, and no more are asked at once than allowed', async () => {
-  const { manners } = polite({ concurrency: 1 })
+  const { rateLimiter } = openLimiter({ concurrency: 1 })
   const order: string[] = []
   let open = 0
   let most = 0
-  const ask = (name: string, lane: Turn['lane']): Promise<Turned<null>> =>
-    manners.take('whois:b.test', { lane, signal: NEVER }, async () => {
+  const ask = (name: string, lane: Caller['lane']): Promise<RateLimited<null>> =>
+    rateLimiter.run('whois:b.test', { lane, signal: NEVER }, async () => {
       most = Math.max(most, ++open)
       await new Promise(setImmediate)
       order.push(name)
       open--
-      return { value: null, mood: FINE }
+      return { value: null, result: ANSWERED }
     })
   const bulk = ['1', '2', '3', '4'].map((name) => ask(name, 'bulk'))
   await Promise.all([...bulk, ask('live', 'live')])
@@ -121,18 +132,18 @@ test('live goes before bulk, and no more are asked at once than allowed', async 
   expect(most).toBe(1)
 })
 
-test('a single call that can still hear its answer goes before one that waited too long', async () => {
+test('a single call that has time for a reply goes before one that waited too long', async () => {
   let isOpen = false
   const shut: Limiter = {
     take: async () => (isOpen ? { granted: true } : { granted: false, retryMs: 5 }),
     lease: (...args) => createOpenLimiter().lease(...args),
   }
-  const { manners, clock } = polite({ limiter: shut, concurrency: 1 })
+  const { rateLimiter, clock } = openLimiter({ limiter: shut, concurrency: 1 })
   const order: string[] = []
-  const ask = (name: string): Promise<Turned<null>> =>
-    manners.take('rdap:a.test', { lane: 'live', signal: NEVER }, async () => {
+  const ask = (name: string): Promise<RateLimited<null>> =>
+    rateLimiter.run('rdap:a.test', { lane: 'live', signal: NEVER }, async () => {
       order.push(name)
-      return { value: null, mood: FINE }
+      return { value: null, result: ANSWERED }
     })
   const asked = [ask('oldest'), ask('old')]
   clock.now += 7_000
@@ -144,25 +155,25 @@ test('a single call that can still hear its answer goes before one that waited t
   expect(order).toEqual(['first', 'second', 'oldest', 'old'])
 })
 
-test('one who goes away is neither asked for nor waited for', async () => {
+test('a caller that aborts is neither asked for nor waited for', async () => {
   const controller = new AbortController()
   const closed: Limiter = {
     take: async () => ({ granted: false, retryMs: 20 }),
     lease: (...args) => createOpenLimiter().lease(...args),
   }
-  const { manners } = polite({ limiter: closed })
-  const turned = take(manners, FINE, { signal: controller.signal })
+  const { rateLimiter } = openLimiter({ limiter: closed })
+  const limited = take(rateLimiter, ANSWERED, { signal: controller.signal })
   controller.abort()
-  expect(await turned).toEqual({ kind: 'aborted' })
+  expect(await limited).toEqual({ kind: 'aborted' })
 })
 
 test('a fault in asking reaches the asker, and the next is served', async () => {
-  const { manners } = polite()
-  const failing = manners.take('rdap:a.test', { lane: 'live', signal: NEVER }, () =>
+  const { rateLimiter } = openLimiter()
+  const failing = rateLimiter.run('rdap:a.test', { lane: 'live', signal: NEVER }, () =>
     Promise.reject(new Error('a bug')),
   )
   await expect(failing).rejects.toThrow('a bug')
-  expect(await take(manners)).toMatchObject({ kind: 'done' })
+  expect(await take(rateLimiter)).toMatchObject({ kind: 'done' })
 })
 
 test('limits out of reach ask nobody, and go on when they are back', async () => {
@@ -173,8 +184,8 @@ test('limits out of reach ask nobody, and go on when they are back', async () =>
     lease: (...args) =>
       ++tries === 1 ? Promise.reject(new Error('connection lost')) : open.lease(...args),
   }
-  const { manners } = polite({ limiter: flaky })
-  expect(await take(manners)).toMatchObject({ kind: 'done' })
+  const { rateLimiter } = openLimiter({ limiter: flaky })
+  expect(await take(rateLimiter)).toMatchObject({ kind: 'done' })
   expect(tries).toBe(3)
 })
 
@@ -208,7 +219,7 @@ function createSharedLimiter(): Limiter {
 /** What a server counts that hears a question at any moment of its time. */
 function createServer(delayMs: () => number): {
   readonly times: number[]
-  ask(): Promise<{ value: null; mood: Mood }>
+  ask(): Promise<{ value: null; result: QueryResult }>
 } {
   const times: number[] = []
   const random = createRandom(7)
@@ -218,7 +229,7 @@ function createServer(delayMs: () => number): {
       new Promise((resolve) => {
         const wholeMs = delayMs()
         setTimeout(() => times.push(Date.now()), wholeMs * random())
-        setTimeout(() => resolve({ value: null, mood: FINE }), wholeMs)
+        setTimeout(() => resolve({ value: null, result: ANSWERED }), wholeMs)
       }),
   }
 }
@@ -252,10 +263,11 @@ test.each([
     const server = createServer(delayMs)
     const shared = { limiter: createSharedLimiter(), perSecond, holdMs: 1_000_000 }
     const questions = 60
-    const turns = Array.from({ length: workers }, () => polite(shared).manners).flatMap((manners) =>
-      Array.from({ length: questions / workers }, () =>
-        manners.take('rdap:a.test', { lane: 'bulk', signal: NEVER }, server.ask),
-      ),
+    const turns = Array.from({ length: workers }, () => openLimiter(shared).rateLimiter).flatMap(
+      (rateLimiter) =>
+        Array.from({ length: questions / workers }, () =>
+          rateLimiter.run('rdap:a.test', { lane: 'bulk', signal: NEVER }, server.ask),
+        ),
     )
     await vi.advanceTimersByTimeAsync((questions / perSecond / least) * 1_000)
     expect(server.times).toHaveLength(questions)

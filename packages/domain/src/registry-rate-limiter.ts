@@ -1,52 +1,52 @@
 import type { Lease, Limiter, Memory } from '@plumbline/ports/engine'
-import { createRegistryServer, isPaused, learn } from './registry-server.ts'
-import type { Mood, RegistryServer } from './registry-server.ts'
+import { createRegistryServer, isPaused, noteResult } from './registry-server.ts'
+import type { QueryResult, RegistryServer } from './registry-server.ts'
 
-/** Who waits for a turn. */
-export interface Turn {
+/** On whose behalf a server is asked: a single call or a batch, and what ends the wait. */
+export interface Caller {
   readonly lane: 'live' | 'bulk'
   readonly signal: AbortSignal
 }
 
-/** What came of asking for a turn. */
-export type Turned<T> =
+/** What came of a rate-limited query: its value, or why it was not sent. */
+export type RateLimited<T> =
   | { readonly kind: 'done'; readonly value: T }
-  /** The queue is as long as a list waits; `afterMs` is when it will be all but empty. */
+  /** More queries wait than a batch may wait for; in `afterMs` they will be nearly through. */
   | { readonly kind: 'later'; readonly afterMs: number }
   /** The server asked to be left alone, or is down. */
   | { readonly kind: 'paused'; readonly why: 'throttled' | 'silent'; readonly retryMs: number }
   | { readonly kind: 'aborted' }
 
 /**
- * Keeps to what each registry server bears, over all workers.
+ * Keeps all workers together within the rate and the concurrency that each registry server allows.
  *
- * A server counts arrivals in windows of its own, and nobody here knows when within a question's time
- * it arrived. So a question counts from before it is sent until a second after its answer came: however
- * the network bunches them, no second of the server's own holds more than it allows.
+ * A server counts queries as they arrive, and nobody here knows when one did. So a query counts from
+ * before it is sent until a second after its reply: no second of the server's own clock then holds more
+ * than it allows, however the network delays them.
  */
-export interface Manners extends AsyncDisposable {
+export interface RegistryRateLimiter extends AsyncDisposable {
   /**
    * Runs `ask` when `server` has room. Live goes before bulk; where more single calls come than the server
-   * bears, those that can still hear their answer go before those that have waited too long for it.
+   * allows, those that still have time for a reply go before those that have waited too long.
    */
-  take<T>(
+  run<T>(
     server: string,
-    turn: Turn,
-    ask: () => Promise<{ readonly value: T; readonly mood: Mood }>,
-  ): Promise<Turned<T>>
-  /** Servers that are left alone now. */
+    caller: Caller,
+    ask: () => Promise<{ readonly value: T; readonly result: QueryResult }>,
+  ): Promise<RateLimited<T>>
+  /** Servers that are not asked now, and for how long. */
   paused(): readonly { readonly server: string; readonly retryMs: number }[]
 }
 
-/** What good manners need to know. */
-export interface MannersOptions {
+/** What the rate limiter needs. */
+export interface RegistryRateLimiterOptions {
   readonly limiter: Limiter
   readonly memory: Memory
-  /** Questions a second that a server allows, a fraction for fewer; default 2. */
+  /** Queries per second that a server allows, a fraction for fewer; default 2. */
   readonly perSecond?: number
-  /** Questions at once to one server; default 2. */
+  /** Queries under way at one server; default 2. */
   readonly concurrency?: number
-  /** How long a list waits for a turn before it is told "later"; default 10,000. */
+  /** How long a batch waits for a server before it is answered `later`; default 10,000. */
   readonly holdMs?: number
   /** Milliseconds since 1970. */
   readonly now: () => number
@@ -56,22 +56,24 @@ export interface MannersOptions {
 const DEFAULT_PER_SECOND = 2
 const DEFAULT_CONCURRENCY = 2
 const DEFAULT_HOLD_MS = 10_000
-/** Longer than any one question may take; what a worker held that died is free after it. */
+/** Longer than any query may take; a lease of a worker that died ends after it. */
 const LEASE_MS = 15_000
 const SECOND_MS = 1_000
-/** How soon a worker looks again for what another one holds. */
-const HELD_LOOK_MS = 25
-/** Work that is still queued when a list comes again, so that the server never idles. */
+/** Pause before another try at a lease that other workers hold. */
+const LEASE_RETRY_MS = 25
+/** Work that is still queued when a batch comes again, so that the server never idles. */
 const KEEP_MS = 2_000
 const LEAST_LATER_MS = 250
 const LIMITS_RETRY_MS = 500
-/** A single call that has waited so long has hardly the time left that a slow answer takes. */
-const PATIENCE_MS = 8_000
-/** A server that an asker gave up on sooner than this was not heard out: that is no silence of its own. */
-const HEARD_OUT_MS = 3_000
+/** A single call that has waited so long has hardly the time left for a slow reply. */
+const FRESH_MS = 8_000
+/** A caller that gave up sooner than this did not give the server time to reply, which proves no outage. */
+const LEAST_REPLY_MS = 3_000
 
-/** Makes the manners. Pauses are shared through `memory`, rates and places through `limiter`. */
-export function createManners(options: MannersOptions): Manners {
+/** Makes the rate limiter. Pauses are shared through `memory`, rates and slots through `limiter`. */
+export function createRegistryRateLimiter(
+  options: RegistryRateLimiterOptions,
+): RegistryRateLimiter {
   const servers = new Map<string, Server>()
   const closing = Promise.withResolvers<void>()
   const settings = {
@@ -88,8 +90,8 @@ export function createManners(options: MannersOptions): Manners {
     return server
   }
   return {
-    take(name, turn, ask) {
-      return takeTurn(serverOf(name), turn, ask, settings)
+    run(name, caller, ask) {
+      return enqueue(serverOf(name), caller, ask, settings)
     },
     paused() {
       const now = options.now()
@@ -99,12 +101,12 @@ export function createManners(options: MannersOptions): Manners {
     },
     async [Symbol.asyncDispose]() {
       closing.resolve()
-      await Promise.all([...servers.values()].flatMap(({ counting }) => [...counting]))
+      await Promise.all([...servers.values()].flatMap(({ inWindow }) => [...inWindow]))
     },
   }
 }
 
-type Settings = MannersOptions & {
+type Settings = RegistryRateLimiterOptions & {
   readonly concurrency: number
   readonly holdMs: number
   readonly closed: Promise<void>
@@ -113,20 +115,20 @@ type Settings = MannersOptions & {
 type Held = Extract<Lease, { granted: true }>
 
 interface Waiter {
-  readonly turn: Turn
+  readonly caller: Caller
   readonly sinceMs: number
-  /** Runs the question; the mood tells how it went, null where it tells nothing of the server. */
-  readonly start: () => Promise<Mood | null>
+  /** Runs the query; tells how the server took it, null where it says nothing about the server. */
+  readonly start: () => Promise<QueryResult | null>
   readonly fail: (error: unknown) => void
-  readonly refuse: (turned: Exclude<Turned<never>, { kind: 'done' }>) => void
+  readonly refuse: (limited: Exclude<RateLimited<never>, { kind: 'done' }>) => void
 }
 
 interface Server extends RegistryServer {
   readonly waiting: { readonly live: Waiter[]; readonly bulk: Waiter[] }
-  /** What of this process the window counts; each ends when it does not any more. */
-  readonly counting: Set<Promise<void>>
-  /** The right to ask next, taken ahead of the moment at which the window has room. */
-  hasTurn: boolean
+  /** Queries of this process that the window counts; each ends when it leaves the window. */
+  readonly inWindow: Set<Promise<void>>
+  /** A token of the rate is taken already, ahead of the moment at which the window has room. */
+  hasToken: boolean
   running: number
   pumping: boolean
 }
@@ -135,43 +137,43 @@ function createServer(name: string, perSecond: number): Server {
   return {
     ...createRegistryServer(name, perSecond),
     waiting: { live: [], bulk: [] },
-    counting: new Set(),
-    hasTurn: false,
+    inWindow: new Set(),
+    hasToken: false,
     running: 0,
     pumping: false,
   }
 }
 
-function takeTurn<T>(
+function enqueue<T>(
   server: Server,
-  turn: Turn,
-  ask: () => Promise<{ readonly value: T; readonly mood: Mood }>,
+  caller: Caller,
+  ask: () => Promise<{ readonly value: T; readonly result: QueryResult }>,
   settings: Settings,
-): Promise<Turned<T>> {
-  if (turn.signal.aborted) return Promise.resolve({ kind: 'aborted' })
-  const afterMs = turn.lane === 'bulk' ? fullForMs(server, settings) : 0
+): Promise<RateLimited<T>> {
+  if (caller.signal.aborted) return Promise.resolve({ kind: 'aborted' })
+  const afterMs = caller.lane === 'bulk' ? fullForMs(server, settings) : 0
   if (afterMs > 0) return Promise.resolve({ kind: 'later', afterMs })
-  const { promise, resolve, reject } = Promise.withResolvers<Turned<T>>()
+  const { promise, resolve, reject } = Promise.withResolvers<RateLimited<T>>()
   const onAbort = (): void => resolve({ kind: 'aborted' })
-  turn.signal.addEventListener('abort', onAbort, { once: true })
-  server.waiting[turn.lane].push({
-    turn,
+  caller.signal.addEventListener('abort', onAbort, { once: true })
+  server.waiting[caller.lane].push({
+    caller,
     sinceMs: settings.now(),
     refuse: resolve,
     fail: reject,
     async start() {
       const askedAt = settings.now()
-      const { value, mood } = await ask()
+      const { value, result } = await ask()
       resolve({ kind: 'done', value })
-      const isCut = turn.signal.aborted && settings.now() - askedAt < HEARD_OUT_MS
-      return isCut && mood.kind === 'silent' ? null : mood
+      const isCut = caller.signal.aborted && settings.now() - askedAt < LEAST_REPLY_MS
+      return isCut && result.kind === 'silent' ? null : result
     },
   })
   void pump(server, settings)
-  return promise.finally(() => turn.signal.removeEventListener('abort', onAbort))
+  return promise.finally(() => caller.signal.removeEventListener('abort', onAbort))
 }
 
-// How long until the server's queue is all but empty; 0 where it still takes one more.
+// How long until the server's queue is nearly empty; 0 where it still takes one more.
 function fullForMs(server: Server, settings: Settings): number {
   const queued = server.waiting.live.length + server.waiting.bulk.length
   const queuedMs = (queued * 1000) / server.perSecond
@@ -185,10 +187,10 @@ async function pump(server: Server, settings: Settings): Promise<void> {
     while (dropAborted(server) > 0) {
       if (server.running >= settings.concurrency) return
       try {
-        if (await isPaused(server, settings)) sendAway(server, settings)
+        if (await isPaused(server, settings)) refuseAll(server, settings)
         else await startNext(server, settings)
       } catch (error) {
-        // Without the shared limits nobody is asked; who waits does so until they are back.
+        // Without the shared limits no server is asked: callers wait until they are back.
         settings.log.warn({ err: error }, 'the limits of registry servers are out of reach')
         await sleep(LIMITS_RETRY_MS)
       }
@@ -198,82 +200,82 @@ async function pump(server: Server, settings: Settings): Promise<void> {
   }
 }
 
-// Turns go round between workers by a bucket; what the window and the places hold is held by leases.
+// A token bucket spreads the rate over the workers; leases hold the window and the concurrency.
 async function startNext(server: Server, settings: Settings): Promise<void> {
-  if (!server.hasTurn) {
+  if (!server.hasToken) {
     const { perSecond } = server
     const rate = { perSecond, burst: 1 }
     const grant = await settings.limiter.take(`domain:rate:${server.name}`, 1, rate)
     if (!grant.granted) return sleep(Math.min(grant.retryMs, SECOND_MS))
-    server.hasTurn = true
+    server.hasToken = true
   }
-  const { questions, ms } = server.window
-  if (server.counting.size >= questions) {
-    await Promise.race(server.counting)
+  const { queries, ms } = server.window
+  if (server.inWindow.size >= queries) {
+    await Promise.race(server.inWindow)
     return
   }
-  const place = await settings.limiter.lease(
-    `domain:place:${server.name}`,
+  const slot = await settings.limiter.lease(
+    `domain:slot:${server.name}`,
     settings.concurrency,
     LEASE_MS,
   )
-  if (!place.granted) return sleep(HELD_LOOK_MS)
-  const counted = await settings.limiter
-    .lease(`domain:window:${server.name}`, questions, LEASE_MS + ms)
+  if (!slot.granted) return sleep(LEASE_RETRY_MS)
+  const windowLease = await settings.limiter
+    .lease(`domain:window:${server.name}`, queries, LEASE_MS + ms)
     .catch(async (error: unknown) => {
-      await place.release().catch(() => undefined)
+      await slot.release().catch(() => undefined)
       throw error
     })
-  if (!counted.granted) {
-    await place.release()
-    return sleep(HELD_LOOK_MS)
+  if (!windowLease.granted) {
+    await slot.release()
+    return sleep(LEASE_RETRY_MS)
   }
   dropAborted(server)
   const waiter = nextLive(server, settings.now()) ?? server.waiting.bulk.shift()
   if (waiter === undefined) {
-    await Promise.all([place.release(), counted.release()])
+    await Promise.all([slot.release(), windowLease.release()])
     return
   }
-  server.hasTurn = false
-  const served = serve(server, waiter, place, settings)
-  const counting = served.then(() => forget(server, counted, settings))
-  server.counting.add(counting)
-  void counting.then(() => {
-    server.counting.delete(counting)
+  server.hasToken = false
+  const served = serve(server, waiter, slot, settings)
+  const counted = served.then(() => leaveWindow(server, windowLease, settings))
+  server.inWindow.add(counted)
+  void counted.then(() => {
+    server.inWindow.delete(counted)
     void pump(server, settings)
   })
 }
 
 function nextLive({ waiting: { live } }: Server, now: number): Waiter | undefined {
-  const fresh = live.findIndex(({ sinceMs }) => now - sinceMs < PATIENCE_MS)
+  const fresh = live.findIndex(({ sinceMs }) => now - sinceMs < FRESH_MS)
   return live.splice(Math.max(0, fresh), 1)[0]
 }
 
 async function serve(
   server: Server,
   waiter: Waiter,
-  place: Held,
+  slot: Held,
   settings: Settings,
 ): Promise<void> {
   server.running++
   try {
-    const mood = await waiter.start()
-    if (mood !== null) await learn(server, mood, settings)
+    const result = await waiter.start()
+    if (result !== null) await noteResult(server, result, settings)
   } catch (error) {
     waiter.fail(error)
   } finally {
     server.running--
-    await place.release().catch(() => undefined)
+    await slot.release().catch(() => undefined)
     void pump(server, settings)
   }
 }
 
-async function forget(server: Server, counted: Held, { closed }: Settings): Promise<void> {
+async function leaveWindow(server: Server, windowLease: Held, { closed }: Settings): Promise<void> {
   await Promise.race([sleep(server.window.ms), closed])
-  await counted.release().catch(() => undefined)
+  await windowLease.release().catch(() => undefined)
 }
 
-function sendAway(server: Server, settings: Settings): void {
+function refuseAll(server: Server, settings: Settings): void {
   const retryMs = Math.ceil(server.pause.until - settings.now())
   const { why } = server.pause
   const away = [...server.waiting.live.splice(0), ...server.waiting.bulk.splice(0)]
@@ -283,7 +285,7 @@ function sendAway(server: Server, settings: Settings): void {
 function dropAborted(server: Server): number {
   for (const lane of ['live', 'bulk'] as const) {
     const waiting = server.waiting[lane]
-    const left = waiting.filter((waiter) => !waiter.turn.signal.aborted)
+    const left = waiting.filter((waiter) => !waiter.caller.signal.aborted)
     if (left.length < waiting.length) waiting.splice(0, waiting.length, ...left)
   }
   return server.waiting.live.length + server.waiting.bulk.length

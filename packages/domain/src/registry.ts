@@ -1,52 +1,48 @@
-import type { Memory } from '@plumbline/ports/engine'
 import type { Json } from '@plumbline/contract/outcome'
-import { createFlights } from './single-flight.ts'
-import type { Manners, Turn } from './registry-rate-limiter.ts'
+import { createSingleFlight } from '@plumbline/concurrency/single-flight'
+import type { Caller } from './registry-rate-limiter.ts'
 import type { DomainName } from './name.ts'
 import { rdapInstant } from './rdap-parse.ts'
 import { askRdap } from './rdap.ts'
 import type { RdapAnswer, RdapNet } from './rdap.ts'
 import type { RdapBase, RdapBootstrap } from './rdap-bootstrap.ts'
-import { UNKNOWN, known, laterOf, throttledLater } from './registration.ts'
-import type { Finding, Registration } from './registration.ts'
-import type { Mood } from './registry-server.ts'
-import { createWhoisLookup } from './whois-lookup.ts'
-import type { WhoisNet } from './whois.ts'
+import { UNKNOWN, fromServer, laterOf, laterAfterThrottle } from './registration.ts'
+import type { LookupResult, Registration } from './registration.ts'
+import type { QueryResult } from './registry-server.ts'
+import { createWhoisLookup, type WhoisLookupOptions } from './whois-lookup.ts'
 import { momentFor, nameFor, type Sharing } from '@plumbline/ports/sharing'
 
-/** Tells registrations. */
+/** Looks up registrations. */
 export interface Registry {
-  /** The account is told what another found out by the day, or not at all where accounts are apart. */
-  lookUp(name: DomainName, turn: Turn, account: string): Promise<Finding>
+  /** What another account found out is told with its day alone, or not at all where accounts share nothing. */
+  lookUp(name: DomainName, caller: Caller, account: string): Promise<LookupResult>
 }
 
 /** What the lookup of registrations needs. */
-export interface RegistryOptions extends Sharing {
+export interface RegistryOptions extends WhoisLookupOptions, Sharing {
   readonly bootstrap: RdapBootstrap
-  readonly manners: Manners
-  readonly memory: Memory
   readonly clock: () => Date
   readonly rdap: RdapNet
-  readonly whois: WhoisNet & { readonly root: string }
 }
 
 const POSITIVE_TTL_MS = 24 * 3_600_000
 const NEGATIVE_TTL_MS = 3_600_000
 
 /**
- * Makes the lookup of registrations: memory, then RDAP where the zone has it, then WHOIS. Answers that
- * say something are kept, positive ones a day and denials an hour; what is unknown is not. Parts of a
- * list that run at the same time and hold the same name ask for it once.
+ * Makes the lookup of registrations: memory, then RDAP where the zone has it, then WHOIS. A registration
+ * is remembered for a day and a denial for an hour; what is unknown is not. Tasks of batches that run at
+ * the same time and hold the same name ask for it once.
  */
 export function createRegistry(options: RegistryOptions): Registry {
   const whois = createWhoisLookup(options)
-  const flights = createFlights<Finding>()
+  const shared = createSingleFlight<LookupResult>()
   return {
-    async lookUp(name, turn, account) {
+    async lookUp(name, caller, account) {
       const key = nameFor(`domain:registration:${name.registrable}`, account, options)
-      const lookUp = (): Promise<Finding> => lookUpOne(options, whois, { key, account }, name, turn)
-      // A single call does not stand where a list stands in the queue, and settles for less than a list.
-      return turn.lane === 'live' ? lookUp() : flights(key, turn.signal, lookUp)
+      const lookUp = (): Promise<LookupResult> =>
+        lookUpOne(options, whois, { key, account }, name, caller)
+      // A single call has its own place in the rate limiter's queue, and takes `throttled` for an answer.
+      return caller.lane === 'live' ? lookUp() : shared(key, caller.signal, lookUp)
     },
   }
 }
@@ -56,19 +52,19 @@ async function lookUpOne(
   whois: Whois,
   { key, account }: { readonly key: string; readonly account: string },
   name: DomainName,
-  turn: Turn,
-): Promise<Finding> {
+  caller: Caller,
+): Promise<LookupResult> {
   const [held] = await options.memory.get([key])
   const kept = held === undefined ? null : fromMemory(held, account)
   if (kept !== null) return kept
-  const finding = await overRdap(options, name, turn, whois)
-  if (finding.kind === 'registration' && finding.registration.registered !== null) {
-    const ttlMs = finding.registration.registered ? POSITIVE_TTL_MS : NEGATIVE_TTL_MS
+  const lookup = await overRdap(options, name, caller, whois)
+  if (lookup.kind === 'registration' && lookup.registration.registered !== null) {
+    const ttlMs = lookup.registration.registered ? POSITIVE_TTL_MS : NEGATIVE_TTL_MS
     const atMs = options.clock().getTime()
-    const value = { ...finding.registration, atMs, by: account }
+    const value = { ...lookup.registration, atMs, by: account }
     await options.memory.set([{ key, value, ttlMs }])
   }
-  return finding
+  return lookup
 }
 
 type Whois = ReturnType<typeof createWhoisLookup>
@@ -76,27 +72,27 @@ type Whois = ReturnType<typeof createWhoisLookup>
 async function overRdap(
   options: RegistryOptions,
   name: DomainName,
-  turn: Turn,
+  caller: Caller,
   whois: Whois,
-): Promise<Finding> {
-  const base = await options.bootstrap.baseOf(name.registrable, turn.signal)
-  if (base === null) return whois(name, turn, { faults: ['no RDAP server is listed'] })
+): Promise<LookupResult> {
+  const base = await options.bootstrap.baseOf(name.registrable, caller.signal)
+  if (base === null) return whois(name, caller, { faults: ['no RDAP server is listed'] })
   const server = `rdap:${new URL(base.url).hostname}`
-  const turned = await options.manners.take(server, turn, async () => {
-    const value = await askRdap(base, name.registrable, options.rdap, turn.signal)
-    return { value, mood: moodOf(value) }
+  const limited = await options.rateLimiter.run(server, caller, async () => {
+    const value = await askRdap(base, name.registrable, options.rdap, caller.signal)
+    return { value, result: resultOf(value) }
   })
-  const wait = laterOf(turned, turn, server)
+  const wait = laterOf(limited, caller, server)
   if (wait !== null) return wait
-  const throttled = turned.kind === 'paused' && turned.why === 'throttled'
-  if (turned.kind !== 'done')
-    return whois(name, turn, { throttled, faults: [`${server}: ${turned.kind}`] })
-  const answer = turned.value
+  const throttled = limited.kind === 'paused' && limited.why === 'throttled'
+  if (limited.kind !== 'done')
+    return whois(name, caller, { throttled, faults: [`${server}: ${limited.kind}`] })
+  const answer = limited.value
   switch (answer.kind) {
     case 'found':
-      return known(fromRdap(answer, base, name))
+      return fromServer(fromRdap(answer, base, name))
     case 'absent':
-      return known({
+      return fromServer({
         ...UNKNOWN,
         registered: false,
         reason: 'unregistered',
@@ -105,18 +101,18 @@ async function overRdap(
         exact: base.suffix === name.suffix,
       })
     case 'throttled':
-      if (turn.lane === 'bulk') return throttledLater(server, answer.retryMs)
-      return whois(name, turn, { throttled: true, faults: [`${server}: throttled`] })
+      if (caller.lane === 'bulk') return laterAfterThrottle(server, answer.retryMs)
+      return whois(name, caller, { throttled: true, faults: [`${server}: throttled`] })
     case 'failed':
-      return whois(name, turn, { failed: true, faults: [`${server}: ${answer.fault}`] })
+      return whois(name, caller, { failed: true, faults: [`${server}: ${answer.fault}`] })
   }
 }
 
-function moodOf(answer: RdapAnswer): Mood {
+function resultOf(answer: RdapAnswer): QueryResult {
   if (answer.kind === 'throttled') {
     return answer.isSure ? { kind: 'throttled', retryMs: answer.retryMs } : { kind: 'refused' }
   }
-  return { kind: answer.kind === 'failed' && answer.busy ? 'silent' : 'fine' }
+  return { kind: answer.kind === 'failed' && answer.busy ? 'silent' : 'answered' }
 }
 
 function fromRdap(
@@ -141,7 +137,7 @@ function fromRdap(
 }
 
 /** Safe: only this module writes under its keys, and the fields it judges by are checked. */
-function fromMemory(held: Json, account: string): Finding | null {
+function fromMemory(held: Json, account: string): LookupResult | null {
   if (typeof held !== 'object' || held === null || Array.isArray(held)) return null
   if (!('registered' in held) || typeof held['registered'] !== 'boolean') return null
   const { atMs, by, ...registration } = held

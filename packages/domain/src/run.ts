@@ -1,20 +1,22 @@
 import type { EngineRequest } from '@plumbline/ports/engine'
 import type { Answer, Json, Later } from '@plumbline/contract/outcome'
+import { createSemaphore, type Semaphore } from '@plumbline/concurrency/semaphore'
+import { orOnAbort } from '@plumbline/concurrency/time-out'
 import type { Egress } from '@plumbline/net/egress'
 import type { Resolver } from '@plumbline/net/resolver'
 import { lookUpDns } from './dns-facts.ts'
 import type { DnsFacts } from './dns-facts.ts'
 import { lookUpMailPolicy } from './mail-policy.ts'
 import type { MailPolicy } from './mail-policy.ts'
-import type { Turn } from './registry-rate-limiter.ts'
+import type { Caller } from './registry-rate-limiter.ts'
 import { readName } from './name.ts'
 import type { DomainName } from './name.ts'
 import { NO_DNS, NO_MAIL, badNameOutcome, domainOutcome } from './outcome.ts'
-import type { DomainFindings, Stamp } from './outcome.ts'
+import type { DomainKnowledge, Stamp } from './outcome.ts'
 import { judgeParked, readParkingPage } from './parked.ts'
 import type { ParkingLists } from './parked.ts'
 import { UNKNOWN } from './registration.ts'
-import type { Finding, Registration } from './registration.ts'
+import type { LookupResult, Registration } from './registration.ts'
 import type { Registry } from './registry.ts'
 
 /** What a run of the engine works with. */
@@ -29,21 +31,21 @@ export interface RunContext {
   readonly readPages: boolean
 }
 
-/** Times that a name comes back because its registry asked for peace, until it is unknown. */
+/** Times that a name is put off because its registry throttles, until its outcome is unknown. */
 const MAX_THROTTLES = 10
 const LEAST_LATER_MS = 250
 
-/** Names of lists whose DNS is asked at once. */
-const DNS_AT_ONCE = 64
+/** Names of batches whose DNS is asked at once. */
+const DNS_CONCURRENCY = 64
 
 /**
- * Makes the run: every name is asked once however often it stands in the request, every registration
- * once however many of its subdomains do.
+ * Makes the run: every name of a request is asked once, and every registration once, however many of its
+ * subdomains are in the request.
  */
 export function createRun(
   context: RunContext,
 ): (request: EngineRequest<'domain'>) => Promise<readonly Answer<'domain'>[]> {
-  const work: Work = { ...context, gate: createGate(DNS_AT_ONCE) }
+  const work: Work = { ...context, dnsSlots: createSemaphore(DNS_CONCURRENCY) }
   return async (request) => {
     const startedMs = performance.now()
     const stamp = (): Stamp => ({
@@ -82,17 +84,17 @@ function fromNow({ answer, atMs }: Wait): Later {
 }
 
 interface Work extends RunContext {
-  readonly gate: <T>(task: () => Promise<T>) => Promise<T>
+  readonly dnsSlots: Semaphore
 }
 
 interface Shared {
-  readonly registrations: Map<string, Promise<Finding>>
+  readonly registrations: Map<string, Promise<LookupResult>>
   readonly names: Map<string, Promise<Found>>
 }
 
 type Found =
-  | Extract<Finding, { kind: 'later' }>
-  | { readonly kind: 'found'; readonly findings: DomainFindings }
+  | Extract<LookupResult, { kind: 'later' }>
+  | { readonly kind: 'found'; readonly knowledge: DomainKnowledge }
 
 async function answerOne(
   work: Work,
@@ -105,40 +107,40 @@ async function answerOne(
   const name = readName(subject)
   if (name.kind === 'bad') return badNameOutcome(subject, name, stamp())
   const throttles = throttlesOf(request.states?.[index])
-  const turn: Turn = { lane: request.lane, signal: request.signal }
+  const caller: Caller = { lane: request.lane, signal: request.signal }
   const found = await once(shared.names, name.ascii, () => {
-    const lookUp = (): Promise<Finding> => work.registry.lookUp(name, turn, request.tenant)
+    const lookUp = (): Promise<LookupResult> => work.registry.lookUp(name, caller, request.tenant)
     const registering = once(shared.registrations, name.registrable, lookUp)
-    return findOut(work, name, registering, turn, throttles >= MAX_THROTTLES)
+    return findOut(work, name, registering, caller, throttles >= MAX_THROTTLES)
   })
   if (found.kind === 'later') return laterOf(found, throttles)
-  return domainOutcome(subject, found.findings, stamp())
+  return domainOutcome(subject, found.knowledge, stamp())
 }
 
 async function findOut(
   work: Work,
   name: DomainName,
-  registering: Promise<Finding>,
-  turn: Turn,
-  impatient: boolean,
+  registering: Promise<LookupResult>,
+  caller: Caller,
+  isLastTry: boolean,
 ): Promise<Found> {
-  // A list asks the DNS only once the registry has spoken: a name answered later would ask it twice.
-  const early = turn.lane === 'live' ? askDns(work, name, turn.signal, true) : null
-  let finding = await orOnAbort(registering, turn.signal, TIMED_OUT)
-  if (finding.kind === 'later') {
-    if (!impatient || finding.reason !== 'registry_throttled') return finding
+  // A batch asks the DNS only after the registry: a name that is put off would ask it twice.
+  const early = caller.lane === 'live' ? askDns(work, name, caller.signal, true) : null
+  let lookup = await orOnAbort(registering, caller.signal, TIMED_OUT)
+  if (lookup.kind === 'later') {
+    if (!isLastTry || lookup.reason !== 'registry_throttled') return lookup
     const registration: Registration = { ...UNKNOWN, reason: 'registry_throttled' }
-    finding = { kind: 'registration', registration, cached: false }
+    lookup = { kind: 'registration', registration, cached: false }
   }
-  const part = await orOnAbort(early ?? askDns(work, name, turn.signal), turn.signal, NOTHING)
+  const part = await orOnAbort(early ?? askDns(work, name, caller.signal), caller.signal, NOTHING)
   const { dns, mail, pageSaysSo } = part
   return {
     kind: 'found',
-    findings: {
+    knowledge: {
       name,
-      registration: judged(finding.registration, dns, turn.signal),
-      cached: finding.cached,
-      ...(finding.atMs === undefined ? {} : { atMs: finding.atMs }),
+      registration: judged(lookup.registration, dns, caller.signal),
+      cached: lookup.cached,
+      ...(lookup.atMs === undefined ? {} : { atMs: lookup.atMs }),
       dns,
       mail,
       disposable: work.disposable.has(name.ascii),
@@ -155,7 +157,7 @@ interface DnsPart {
 
 const NOTHING: DnsPart = { dns: NO_DNS, mail: NO_MAIL, pageSaysSo: null }
 
-const TIMED_OUT: Finding = {
+const TIMED_OUT: LookupResult = {
   kind: 'registration',
   registration: { ...UNKNOWN, reason: 'timeout' },
   cached: false,
@@ -176,8 +178,8 @@ function askDns(
     ])
     return { dns, mail, pageSaysSo }
   }
-  // A single call does not stand behind the names of a list.
-  return atOnce ? ask() : work.gate(ask)
+  // A single call never waits behind the names of a batch.
+  return atOnce ? ask() : work.dnsSlots.run(ask)
 }
 
 // A server that is listed for a zone further up may not know who runs the zone below it: its denial of
@@ -196,47 +198,19 @@ function judged(registration: Registration, dns: DnsFacts, signal: AbortSignal):
   return { ...UNKNOWN, faults: [...registration.faults, fault] }
 }
 
-/** How often the name came back because its registry asked for peace. */
+/** How often the name was put off because its registry throttles. */
 function throttlesOf(state: Json | undefined): number {
   if (typeof state !== 'object' || state === null || !('throttles' in state)) return 0
   return Number(state['throttles']) || 0
 }
 
-function laterOf(finding: Extract<Finding, { kind: 'later' }>, throttles: number): Later {
-  const more = finding.reason === 'registry_throttled' ? 1 : 0
-  return { ...finding, state: { throttles: throttles + more } }
+function laterOf(lookup: Extract<LookupResult, { kind: 'later' }>, throttles: number): Later {
+  const more = lookup.reason === 'registry_throttled' ? 1 : 0
+  return { ...lookup, state: { throttles: throttles + more } }
 }
 
 function once<T>(held: Map<string, Promise<T>>, key: string, make: () => Promise<T>): Promise<T> {
   const made = held.get(key) ?? make()
   held.set(key, made)
   return made
-}
-
-async function orOnAbort<T>(promise: Promise<T>, signal: AbortSignal, fallback: T): Promise<T> {
-  const { promise: ended, resolve } = Promise.withResolvers<T>()
-  const onAbort = (): void => resolve(fallback)
-  signal.addEventListener('abort', onAbort, { once: true })
-  if (signal.aborted) onAbort()
-  try {
-    return await Promise.race([promise, ended])
-  } finally {
-    signal.removeEventListener('abort', onAbort)
-  }
-}
-
-function createGate(places: number): <T>(task: () => Promise<T>) => Promise<T> {
-  const waiting: (() => void)[] = []
-  let taken = 0
-  return async (task) => {
-    if (taken < places) taken++
-    else await new Promise<void>((resolve) => waiting.push(resolve))
-    try {
-      return await task()
-    } finally {
-      const next = waiting.shift()
-      if (next === undefined) taken--
-      else next()
-    }
-  }
 }

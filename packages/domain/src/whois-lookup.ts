@@ -1,15 +1,15 @@
-import { createFlights } from './single-flight.ts'
-import type { Turn } from './registry-rate-limiter.ts'
+import { createSingleFlight } from '@plumbline/concurrency/single-flight'
+import type { Memory } from '@plumbline/ports/engine'
+import type { RegistryRateLimiter, Caller } from './registry-rate-limiter.ts'
 import type { DomainName } from './name.ts'
-import { UNKNOWN, known, laterOf, throttledLater } from './registration.ts'
-import type { Finding, Registration } from './registration.ts'
-import type { RegistryOptions } from './registry.ts'
-import type { Mood } from './registry-server.ts'
+import { UNKNOWN, fromServer, laterOf, laterAfterThrottle } from './registration.ts'
+import type { LookupResult, Registration } from './registration.ts'
+import type { QueryResult } from './registry-server.ts'
 import { parseWhois } from './whois-parse.ts'
 import type { WhoisRecord } from './whois-parse.ts'
 import { WHOIS_ZONES, whoisQuery } from './whois-servers.ts'
 import { askWhois, isHost } from './whois.ts'
-import type { WhoisAnswer } from './whois.ts'
+import type { WhoisAnswer, WhoisNet } from './whois.ts'
 
 /** What was met before WHOIS was asked. */
 export interface Before {
@@ -18,48 +18,56 @@ export interface Before {
   readonly faults: readonly string[]
 }
 
+/** What the lookup over WHOIS needs. */
+export interface WhoisLookupOptions {
+  readonly rateLimiter: RegistryRateLimiter
+  readonly memory: Memory
+  /** `root`: the server that names each zone's own. */
+  readonly whois: WhoisNet & { readonly root: string }
+}
+
 const SERVER_TTL_MS = 7 * 24 * 3_600_000
 const NO_SERVER_TTL_MS = 24 * 3_600_000
 
 /**
- * Makes the lookup over port 43: the root server names the registry's, the registry answers, and where
- * the registrar or the date is missing the registrar's own server is asked once.
+ * Makes the lookup over port 43: the root server names the registry's server, which is asked for the name;
+ * where it leaves out the registrar or a date, the registrar's own server is asked once.
  */
 export function createWhoisLookup(
-  options: RegistryOptions,
-): (name: DomainName, turn: Turn, before: Before) => Promise<Finding> {
-  const flights = createFlights<Host>()
-  return async (name, turn, before) => {
-    const find = (): Promise<Host> => serverOfZone(options, name, turn)
-    // A list of one zone asks the root once, not once for each name.
+  options: WhoisLookupOptions,
+): (name: DomainName, caller: Caller, before: Before) => Promise<LookupResult> {
+  const shared = createSingleFlight<Host>()
+  return async (name, caller, before) => {
+    const find = (): Promise<Host> => serverOfZone(options, name, caller)
+    // The names of one zone ask the root once between them.
     const zone = WHOIS_ZONES.get(name.suffix)
     const host: Host =
       zone !== undefined
         ? { kind: 'host', host: zone }
-        : await (turn.lane === 'live' ? find() : flights(name.tld, turn.signal, find))
+        : await (caller.lane === 'live' ? find() : shared(name.tld, caller.signal, find))
     if (host.kind === 'later') return host
     if (host.kind !== 'host') return without(host.fault, before, host.kind === 'failed')
     const server = `whois:${host.host}`
-    const turned = await options.manners.take(server, turn, async () => {
-      const value = await askServer(options, host.host, name, turn)
-      return { value, mood: moodOf(value) }
+    const limited = await options.rateLimiter.run(server, caller, async () => {
+      const value = await askServer(options, host.host, name, caller)
+      return { value, result: resultOf(value) }
     })
-    const wait = laterOf(turned, turn, server)
+    const wait = laterOf(limited, caller, server)
     if (wait !== null) return wait
-    if (turned.kind !== 'done') {
-      const throttled = turned.kind === 'paused' && turned.why === 'throttled'
-      return without(`${server}: ${turned.kind}`, { ...before, throttled }, true)
+    if (limited.kind !== 'done') {
+      const throttled = limited.kind === 'paused' && limited.why === 'throttled'
+      return without(`${server}: ${limited.kind}`, { ...before, throttled }, true)
     }
-    const reply = turned.value
+    const reply = limited.value
     if (reply.kind === 'failed') return without(`${server}: ${reply.fault}`, before, true)
     if (reply.record.throttled) {
-      if (turn.lane === 'bulk') return throttledLater(server, null)
+      if (caller.lane === 'bulk') return laterAfterThrottle(server, null)
       return without(`${server}: throttled`, { ...before, throttled: true }, true)
     }
     if (reply.record.registered === null) {
       return without(`${server}: a reply that says nothing of the name`, before, true)
     }
-    return known(await completed(options, host.host, name, turn, reply.record))
+    return fromServer(await completed(options, host.host, name, caller, reply.record))
   }
 }
 
@@ -68,50 +76,54 @@ type Reply =
   | Extract<WhoisAnswer, { kind: 'failed' }>
 
 async function askServer(
-  options: RegistryOptions,
+  options: WhoisLookupOptions,
   host: string,
   name: DomainName,
-  turn: Turn,
+  caller: Caller,
 ): Promise<Reply> {
   const query = whoisQuery(host, name.registrable)
-  const answer = await askWhois(host, query, options.whois, turn.signal)
+  const answer = await askWhois(host, query, options.whois, caller.signal)
   if (answer.kind === 'failed') return answer
   const hints = { tld: name.suffix, server: host, domain: name.registrable }
   const isBlank = answer.text.trim() === ''
   return { kind: 'record', record: parseWhois(answer.text, hints), isBlank }
 }
 
-function moodOf(reply: Reply): Mood {
+function resultOf(reply: Reply): QueryResult {
   if (reply.kind === 'record') {
-    if (!reply.record.throttled) return { kind: 'fine' }
+    if (!reply.record.throttled) return { kind: 'answered' }
     // Some hang up on who asks too much, and some say so that a name is free.
     return reply.isBlank ? { kind: 'refused' } : { kind: 'throttled', retryMs: null }
   }
-  return { kind: reply.busy ? 'silent' : 'fine' }
+  return { kind: reply.busy ? 'silent' : 'answered' }
 }
 
 type Host =
-  | Extract<Finding, { kind: 'later' }>
+  | Extract<LookupResult, { kind: 'later' }>
   | { readonly kind: 'host'; readonly host: string }
   | { readonly kind: 'none' | 'failed'; readonly fault: string }
 
-async function serverOfZone(options: RegistryOptions, name: DomainName, turn: Turn): Promise<Host> {
+async function serverOfZone(
+  options: WhoisLookupOptions,
+  name: DomainName,
+  caller: Caller,
+): Promise<Host> {
   const key = `domain:whois-server:${name.tld}`
   const [held] = await options.memory.get([key])
   if (typeof held === 'string') return hostOf(held, name)
   const root = options.whois.root
-  const turned = await options.manners.take(`whois:${root}`, turn, async () => {
-    const value = await askWhois(root, name.tld, options.whois, turn.signal)
+  const limited = await options.rateLimiter.run(`whois:${root}`, caller, async () => {
+    const value = await askWhois(root, name.tld, options.whois, caller.signal)
     const silent = value.kind === 'failed' && value.busy
-    return { value, mood: { kind: silent ? 'silent' : 'fine' } as const }
+    return { value, result: { kind: silent ? 'silent' : 'answered' } as const }
   })
-  const wait = laterOf(turned, turn, `whois:${root}`)
+  const wait = laterOf(limited, caller, `whois:${root}`)
   if (wait?.kind === 'later') return wait
-  if (turned.kind !== 'done') return { kind: 'failed', fault: `whois:${root}: ${turned.kind}` }
-  if (turned.value.kind === 'failed') {
-    return { kind: 'failed', fault: `whois:${root}: ${turned.value.fault}` }
+  if (limited.kind !== 'done') return { kind: 'failed', fault: `whois:${root}: ${limited.kind}` }
+  if (limited.value.kind === 'failed') {
+    return { kind: 'failed', fault: `whois:${root}: ${limited.value.fault}` }
   }
-  const { referral, throttled } = readRoot(turned.value.text)
+  const { referral, throttled } = readRoot(limited.value.text)
   if (throttled) return { kind: 'failed', fault: `whois:${root}: throttled` }
   const ttlMs = referral === '' ? NO_SERVER_TTL_MS : SERVER_TTL_MS
   await options.memory.set([{ key, value: referral, ttlMs }])
@@ -132,10 +144,10 @@ function hostOf(host: string, name: DomainName): Host {
 }
 
 async function completed(
-  options: RegistryOptions,
+  options: WhoisLookupOptions,
   host: string,
   name: DomainName,
-  turn: Turn,
+  caller: Caller,
   record: WhoisRecord,
 ): Promise<Registration> {
   const { referral } = record
@@ -146,7 +158,7 @@ async function completed(
     referral !== null &&
     referral.toLowerCase() !== host &&
     isHost(referral)
-  const more = follow ? await askRegistrar(options, referral.toLowerCase(), name, turn) : null
+  const more = follow ? await askRegistrar(options, referral.toLowerCase(), name, caller) : null
   return {
     registered: record.registered,
     reason: record.registered === true ? 'registered' : 'unregistered',
@@ -164,17 +176,17 @@ async function completed(
 
 // What a registrar says of a name that its registry knows can only add to it.
 async function askRegistrar(
-  options: RegistryOptions,
+  options: WhoisLookupOptions,
   host: string,
   name: DomainName,
-  turn: Turn,
+  caller: Caller,
 ): Promise<WhoisRecord | null> {
-  const turned = await options.manners.take(`whois:${host}`, turn, async () => {
-    const value = await askServer(options, host, name, turn)
-    return { value, mood: moodOf(value) }
+  const limited = await options.rateLimiter.run(`whois:${host}`, caller, async () => {
+    const value = await askServer(options, host, name, caller)
+    return { value, result: resultOf(value) }
   })
-  if (turned.kind !== 'done' || turned.value.kind !== 'record') return null
-  return turned.value.record.registered === true ? turned.value.record : null
+  if (limited.kind !== 'done' || limited.value.kind !== 'record') return null
+  return limited.value.record.registered === true ? limited.value.record : null
 }
 
 // `clientTransferProhibited https://icann.org/epp#...` and `CLIENT-XFER-PROHIBITED` alike.
@@ -187,9 +199,10 @@ function plainStatus(status: string): string {
     .toLowerCase()
 }
 
-function without(fault: string, before: Before, failed: boolean): Finding {
+function without(fault: string, before: Before, failed: boolean): LookupResult {
   const faults = [...before.faults, fault]
-  if (before.throttled === true) return known({ ...UNKNOWN, reason: 'registry_throttled', faults })
+  if (before.throttled === true)
+    return fromServer({ ...UNKNOWN, reason: 'registry_throttled', faults })
   const broken = failed || before.failed === true
-  return known({ ...UNKNOWN, reason: broken ? 'registry_failed' : 'no_registry_data', faults })
+  return fromServer({ ...UNKNOWN, reason: broken ? 'registry_failed' : 'no_registry_data', faults })
 }
