@@ -1,5 +1,5 @@
 import type { Signal } from '@plumbline/contract/outcome'
-import { ageSignal, riskSignal } from '@plumbline/scoring/signal'
+import { ageSignal, riskSignal } from '@plumbline/contract/signal'
 import type { DnsFacts } from './dns-facts.ts'
 import type { MailPolicy } from './mail-policy.ts'
 import type { Registration } from './registration.ts'

@@ -1,7 +1,7 @@
 import type { Json, Signal } from '@plumbline/contract/outcome'
 import { dnsFault, type DnsFault } from '@plumbline/net/dns-answer'
 import type { Resolver } from '@plumbline/net/resolver'
-import { riskSignal } from '@plumbline/scoring/signal'
+import { riskSignal } from '@plumbline/contract/signal'
 import { type AddressBytes, formatAddress } from '@plumbline/net/address-bytes'
 
 /** Lists that are asked over DNS: off unless the operator names them, since they tell others whom we ask about. */

@@ -9,7 +9,7 @@ import { type DnsFindings, NO_FINDINGS } from './dns-lists.ts'
 import { flagAddress, type IpFlags, type IpLists } from './flags.ts'
 import type { IpRecord } from '@plumbline/datasets/ip-record'
 import type { RoutabilityJudge } from './validity.ts'
-import { riskSignal } from '@plumbline/scoring/signal'
+import { riskSignal } from '@plumbline/contract/signal'
 
 /** Everything that an IP lookup reads: all of it in memory. */
 export interface IpData {

@@ -4,7 +4,7 @@ import type { Outcomes } from '@plumbline/contract/score'
 import { describe, expect, it } from 'vitest'
 import { domain, email, ip, phone } from './outcome-fixture.ts'
 import { createScorer, riskOf } from './score.ts'
-import { ageSignal, riskSignal } from './signal.ts'
+import { ageSignal, riskSignal } from '@plumbline/contract/signal'
 import { overlayWeights, packagedWeights } from './weights.ts'
 
 const PAGE = await readFile(new URL('../../../docs/scores.md', import.meta.url), 'utf8')

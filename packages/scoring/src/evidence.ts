@@ -4,7 +4,7 @@ import type { Check } from '@plumbline/contract/products'
 import type { BareOutcomes } from '@plumbline/contract/score'
 import { getDomain } from 'tldts'
 import { looksRandom } from './random-local.ts'
-import { riskSignal } from './signal.ts'
+import { riskSignal } from '@plumbline/contract/signal'
 
 /** One piece of evidence: the part that it is about, and the group that it counts in. */
 export interface Evidence {

@@ -2,7 +2,7 @@ import type { Outcomes } from '@plumbline/contract/score'
 import { describe, expect, it } from 'vitest'
 import { domain, email, ip, phone } from './outcome-fixture.ts'
 import { createScorer } from './score.ts'
-import { ageSignal, riskSignal, threatSignal } from './signal.ts'
+import { ageSignal, riskSignal, threatSignal } from '@plumbline/contract/signal'
 import { packagedWeights } from './weights.ts'
 
 const weights = packagedWeights()

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest'
 import { domain, email, ip, phone } from './outcome-fixture.ts'
 import { looksRandom } from './random-local.ts'
 import { createScorer, riskOf } from './score.ts'
-import { ageSignal, riskSignal, threatSignal } from './signal.ts'
+import { ageSignal, riskSignal, SIGNALS, threatSignal } from '@plumbline/contract/signal'
 import { overlayWeights, packagedWeights } from './weights.ts'
 
 const weights = packagedWeights()
@@ -120,6 +120,11 @@ it('a signal of another version of the program weighs nothing where the table do
   expect(riskOf([newer, { group: '__proto__', code: 'x' }], weights)).toBe(0)
   const { score, reasons } = scorer({ ip: ip([vpn, newer]) })
   expect([score, reasons.map(({ code }) => code)]).toEqual([45, ['vpn']])
+})
+
+it('has a weight for each signal, and for nothing else', () => {
+  const rows = Object.entries(weights.groups).map(([group, codes]) => [group, Object.keys(codes)])
+  expect(Object.fromEntries(rows)).toEqual(SIGNALS)
 })
 
 describe('the version of a table', () => {

@@ -1,15 +1,12 @@
 import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import type { WeightRow, Weights } from '@plumbline/contract/score'
+import type { SignalCode, SignalGroup } from '@plumbline/contract/signal'
 import packaged from './weights.json' with { type: 'json' }
 
-type Packaged = (typeof packaged)['groups']
-
-/** A group of signals that depend on each other: only the strongest of them counts. */
-export type SignalGroup = keyof Packaged
-
-/** The codes of a group. */
-export type SignalCode<G extends SignalGroup> = keyof Packaged[G] & string
+/** The packaged rows: one for each signal, as the compiler checks. */
+const PACKAGED: { readonly [G in SignalGroup]: { readonly [C in SignalCode<G>]: WeightRow } } =
+  packaged.groups
 
 /** A weight of 100 would make certainty of one signal and hide all others. */
 const MAX_WEIGHT = 99
@@ -18,7 +15,7 @@ const MAX_FILE_BYTES = 1_048_576
 
 /** The weights that come with the product. They are priors from published systems, not fitted. */
 export function packagedWeights(): Weights {
-  return versioned(packaged.version, packaged.groups)
+  return versioned(packaged.version, PACKAGED)
 }
 
 /** Digits of a digest in a version: enough that no two tables of one name meet by chance. */
@@ -57,9 +54,7 @@ export function overlayWeights(text: string, name: string): Weights {
   const faults: string[] = []
   const file = parseFile(text, faults)
   const groups: Record<string, Record<string, WeightRow>> = {}
-  for (const [group, rows] of Object.entries<Readonly<Record<string, WeightRow>>>(
-    packaged.groups,
-  )) {
+  for (const [group, rows] of Object.entries<Readonly<Record<string, WeightRow>>>(PACKAGED)) {
     groups[group] = { ...rows }
   }
   for (const [group, rows] of Object.entries(file.groups)) {
