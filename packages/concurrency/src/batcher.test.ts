@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest'
-import { gather } from './batcher.ts'
+import { createBatcher } from './batcher.ts'
 
-describe('gather', () => {
+describe('createBatcher', () => {
   test('items of the same moment share one run, later ones the next', async () => {
     const runs: (readonly number[])[] = []
-    const double = gather(
+    const double = createBatcher(
       async (items: readonly number[]) => {
         runs.push(items)
         await Promise.resolve()
@@ -21,7 +21,7 @@ describe('gather', () => {
     let underWay = 0
     let most = 0
     const sizes: number[] = []
-    const echo = gather(
+    const echo = createBatcher(
       async (items: readonly number[]) => {
         sizes.push(items.length)
         underWay += 1
@@ -40,7 +40,7 @@ describe('gather', () => {
 
   test('after a run it waits for company where it is told to', async () => {
     const runs: (readonly number[])[] = []
-    const note = gather(
+    const note = createBatcher(
       async (items: readonly number[]) => {
         runs.push(items)
         return items
@@ -56,7 +56,7 @@ describe('gather', () => {
   })
 
   test('a run that throws rejects its own items only', async () => {
-    const check = gather(
+    const check = createBatcher(
       async (items: readonly number[]) => {
         if (items.includes(1)) throw new Error('bad run')
         return items

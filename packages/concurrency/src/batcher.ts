@@ -1,5 +1,5 @@
-/** Hands an item to a shared run and answers with that item's own result. */
-export type Gathered<Item, Result> = (item: Item) => Promise<Result>
+/** Hands an item to a shared run and resolves with that item's own result; rejects where the run throws. */
+export type Batcher<Item, Result> = (item: Item) => Promise<Result>
 
 /**
  * Items that come while a run is under way share the next one; the first starts at once, at the end
@@ -8,14 +8,14 @@ export type Gathered<Item, Result> = (item: Item) => Promise<Result>
  * `maxItems` bounds a run, `maxRuns` (1 by default) how many are under way together. `restMs` says how
  * long to wait for more company after a run; 0, as by default, is not to wait.
  */
-export function gather<Item, Result>(
+export function createBatcher<Item, Result>(
   run: (items: readonly Item[]) => Promise<readonly Result[]>,
   {
     maxItems,
     maxRuns = 1,
     restMs = () => 0,
   }: { maxItems: number; maxRuns?: number; restMs?: () => number },
-): Gathered<Item, Result> {
+): Batcher<Item, Result> {
   let waiting: Waiting<Item, Result>[] = []
   let runs = 0
   let scheduled = false

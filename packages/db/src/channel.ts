@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Channel } from '@plumbline/ports/channel'
-import { gather } from '@plumbline/concurrency/batcher'
+import { createBatcher } from '@plumbline/concurrency/batcher'
 import pg from 'pg'
 import type { Db } from './database.ts'
 
@@ -20,7 +20,7 @@ export interface PostgresChannelOptions {
  */
 export function openPostgresChannel(options: PostgresChannelOptions): Channel & AsyncDisposable {
   const listener = createListener(options)
-  const publish = gather((items: readonly Published[]) => notify(options.db, items), {
+  const publish = createBatcher((items: readonly Published[]) => notify(options.db, items), {
     maxItems: 100,
   })
   return {

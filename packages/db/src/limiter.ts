@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { Grant, Limiter } from '@plumbline/ports/engine'
-import { gather } from '@plumbline/concurrency/batcher'
+import { createBatcher } from '@plumbline/concurrency/batcher'
 import { checkLease, checkTake, grantOf, leaseRetryMs } from '@plumbline/ports/limiter'
 import type { Db } from './database.ts'
 
@@ -12,9 +12,13 @@ const MAX_TAKES = 200
  * statement, which judges it in order of arrival.
  */
 export function createPostgresLimiter(db: Db): Limiter {
-  const take = gather((asks: readonly Take[]) => takeAll(db, asks), { maxItems: MAX_TAKES })
-  const lease = gather((asks: readonly LeaseAsk[]) => leaseAll(db, asks), { maxItems: MAX_TAKES })
-  const renew = gather((asks: readonly Renewal[]) => renewAll(db, asks), { maxItems: MAX_TAKES })
+  const take = createBatcher((asks: readonly Take[]) => takeAll(db, asks), { maxItems: MAX_TAKES })
+  const lease = createBatcher((asks: readonly LeaseAsk[]) => leaseAll(db, asks), {
+    maxItems: MAX_TAKES,
+  })
+  const renew = createBatcher((asks: readonly Renewal[]) => renewAll(db, asks), {
+    maxItems: MAX_TAKES,
+  })
   return {
     async take(key, count, rate) {
       checkTake(count, rate)

@@ -1,4 +1,4 @@
-import { gather } from '@plumbline/concurrency/batcher'
+import { createBatcher } from '@plumbline/concurrency/batcher'
 import type { Memory, MemoryEntry } from '@plumbline/ports/engine'
 import { checkLifetime } from '@plumbline/ports/limiter'
 import type { Json } from '@plumbline/contract/outcome'
@@ -16,14 +16,21 @@ type Table = 'memory_entries' | 'durable_entries'
  */
 export function createPostgresMemory(db: Db, { durable = false } = {}): Memory {
   const table: Table = durable ? 'durable_entries' : 'memory_entries'
-  const get = gather((keys: readonly string[]) => read(db, table, keys), { maxItems: MAX_KEYS })
-  const set = gather((entries: readonly MemoryEntry[]) => write(db, table, entries), {
+  const get = createBatcher((keys: readonly string[]) => read(db, table, keys), {
     maxItems: MAX_KEYS,
   })
-  const claim = gather((entries: readonly MemoryEntry[]) => writeWhereAbsent(db, table, entries), {
+  const set = createBatcher((entries: readonly MemoryEntry[]) => write(db, table, entries), {
     maxItems: MAX_KEYS,
   })
-  const remove = gather((keys: readonly string[]) => erase(db, table, keys), { maxItems: MAX_KEYS })
+  const claim = createBatcher(
+    (entries: readonly MemoryEntry[]) => writeWhereAbsent(db, table, entries),
+    {
+      maxItems: MAX_KEYS,
+    },
+  )
+  const remove = createBatcher((keys: readonly string[]) => erase(db, table, keys), {
+    maxItems: MAX_KEYS,
+  })
   return {
     get: (keys) => Promise.all(keys.map(get)),
     async set(entries) {

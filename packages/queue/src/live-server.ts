@@ -1,4 +1,4 @@
-import { gather } from '@plumbline/concurrency/batcher'
+import { createBatcher } from '@plumbline/concurrency/batcher'
 import type { Outcome } from '@plumbline/contract/outcome'
 import type { Check } from '@plumbline/contract/products'
 import type { QueueBackend } from './backend.ts'
@@ -115,7 +115,7 @@ type Sender = (parcel: Parcel) => Promise<void>
 
 /** What is known at the same moment goes to each asker together. */
 function createSender({ mailbox, kind }: QueueBackend): Sender {
-  return gather(
+  return createBatcher(
     async (parcels: readonly Parcel[]) => {
       const boxes = Map.groupBy(parcels, ({ box }) => box)
       await Promise.all(

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { gather } from '@plumbline/concurrency/batcher'
+import { createBatcher } from '@plumbline/concurrency/batcher'
 import type { Outcome } from '@plumbline/contract/outcome'
 import { Problem } from '@plumbline/contract/problem'
 import { CHECKS, type Check } from '@plumbline/contract/products'
@@ -168,12 +168,12 @@ function createCouriers(
     CHECKS.map((check) => [
       check,
       {
-        first: gather(add, {
+        first: createBatcher(add, {
           maxItems: MAX_QUESTIONS,
           restMs: () => (waiting.size > CROWD ? REST_MS : 0),
         }),
-        again: gather(add, { maxItems: MAX_QUESTIONS }),
-        alone: gather(add, { maxItems: 1, maxRuns: 4 }),
+        again: createBatcher(add, { maxItems: MAX_QUESTIONS }),
+        alone: createBatcher(add, { maxItems: 1, maxRuns: 4 }),
       },
     ]),
   )
