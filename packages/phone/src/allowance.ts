@@ -1,6 +1,6 @@
 import type { Budget, Lease, Limiter, Spending } from '@plumbline/ports/engine'
 import type { Asker, HlrClock, HlrPolicy, HlrProviderSettings } from './policy.ts'
-import { accountBudgetName, budgetName } from './provider-status.ts'
+import { accountBudgetName, budgetName } from '@plumbline/ports/provider-status'
 
 /** What a provider allows, and the operator. */
 export interface AllowanceOptions {

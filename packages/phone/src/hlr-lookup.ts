@@ -8,9 +8,9 @@ import {
 } from './hlr-purchase.ts'
 import { HLR_CAPABILITIES } from './hlr/provider.ts'
 import type { Asker, HlrProviderSettings } from './policy.ts'
-import { type BoughtVerdict, KEYS } from './purchase-records.ts'
+import type { BoughtVerdict } from './purchase-records.ts'
 import { memoryFor, nameFor, type Sharing } from '@plumbline/ports/sharing'
-import { pauseWords, readStandings } from './provider-status.ts'
+import { pauseKey, pauseReason, readProviderStatus } from '@plumbline/ports/provider-status'
 
 /** What is known of a number after asking the network, or why it is not. */
 export type NetworkAnswer =
@@ -190,9 +190,9 @@ async function askBatch(
       for (const number of wanted) left.set(number, STOPPED)
       return left
     }
-    const [paused] = await options.memory.get([KEYS.pause(provider.name)])
+    const [paused] = await options.memory.get([pauseKey(provider.name)])
     if (paused !== undefined) {
-      for (const number of wanted) left.set(number, resting(provider, pauseWords(paused)))
+      for (const number of wanted) left.set(number, resting(provider, pauseReason(paused)))
       return left
     }
     const busy: string[] = []
@@ -225,7 +225,7 @@ async function pause(
   detail: string,
 ): Promise<void> {
   const value = cause === 'credit' ? `out of credit (${detail})` : `keys refused (${detail})`
-  const key = KEYS.pause(provider.name)
+  const key = pauseKey(provider.name)
   if (await options.memory.claim({ key, value, ttlMs: options.policy.pauseMs })) {
     options.onPause(provider.name, value)
   }
@@ -280,11 +280,11 @@ async function healthOf({ providers, memory }: DeskOptions): Promise<readonly En
     const detail = 'no HLR provider is set: phones are answered by the numbering plan alone'
     return [{ name: 'hlr', status: 'off', detail }]
   }
-  const standings = await readStandings(
+  const statuses = await readProviderStatus(
     memory,
     providers.map(({ name }) => name),
   )
-  return standings.map(({ provider, paused }): EngineHealth =>
+  return statuses.map(({ provider, paused }): EngineHealth =>
     paused === null
       ? { name: `hlr ${provider}`, status: 'ok', detail: 'asked' }
       : { name: `hlr ${provider}`, status: 'failed', detail: `paused: ${paused}` },

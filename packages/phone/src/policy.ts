@@ -1,4 +1,5 @@
-import type { HlrAccount, HlrProviderName } from './hlr/provider.ts'
+import type { HlrAccount } from './hlr/provider.ts'
+import type { HlrProviderName } from '@plumbline/ports/provider-status'
 
 /** A provider in order of choice. */
 export interface HlrProviderSettings extends HlrAccount {

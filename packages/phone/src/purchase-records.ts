@@ -23,7 +23,6 @@ export interface Intent {
 export const KEYS = {
   verdict: (number: string) => `hlr:verdict:${number}`,
   intent: (number: string) => `hlr:intent:${number}`,
-  pause: (provider: string) => `hlr:pause:${provider}`,
 } as const
 
 /** A verdict as JSON. */

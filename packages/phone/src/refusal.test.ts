@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { ask, createWorld, json, MOBILE } from './market-fixture.ts'
 import { createPhoneEngine } from './engine.ts'
-import { KEYS } from './purchase-records.ts'
+import { pauseKey } from '@plumbline/ports/provider-status'
 
 test.each([4, 9, 19])(
   'why Vonage refuses the account (%i) is told without its words, which may hold key and number',
@@ -17,7 +17,7 @@ test.each([4, 9, 19])(
     })
     const answers = await ask(engine, [MOBILE])
     expect(answers).toMatchObject([{ reason: 'hlr_paused' }])
-    const told = [warned, await world.memory.get([KEYS.pause('vonage')]), await engine.health()]
+    const told = [warned, await world.memory.get([pauseKey('vonage')]), await engine.health()]
     expect(JSON.stringify(told)).toContain(`status ${status}`)
     expect(JSON.stringify([told, answers])).not.toMatch(/operator-key|Bad cred/)
   },

@@ -1,7 +1,7 @@
 import { countSpenders, readSpending } from '@plumbline/db/budget'
 import { readOpenRemovals } from '@plumbline/db/file-store'
 import { readWorkers, WORKER_KINDS, type SeenWorker } from '@plumbline/db/workers'
-import { ACCOUNT_BUDGETS, readStandings } from '@plumbline/phone/provider-status'
+import { ACCOUNT_BUDGETS, readProviderStatus } from '@plumbline/ports/provider-status'
 import { readLastAudit } from '@plumbline/metering/audit-run'
 import { depth } from '@plumbline/queue/jobs'
 import { QUEUE_NAMES } from '@plumbline/queue/names'
@@ -79,8 +79,8 @@ function observeProviders(ctx: Context): void {
     'Whether an HLR provider is paused: out of credit, or keys refused.',
     ['provider'],
     async () => {
-      const standings = await readStandings(ctx.memory)
-      return standings.map(({ provider, paused }) => ({
+      const statuses = await readProviderStatus(ctx.memory)
+      return statuses.map(({ provider, paused }) => ({
         labels: { provider },
         value: paused === null ? 0 : 1,
       }))

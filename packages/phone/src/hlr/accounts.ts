@@ -1,4 +1,5 @@
-import { HLR_PROVIDERS, type HlrAccount, type HlrProviderName } from './provider.ts'
+import type { HlrAccount } from './provider.ts'
+import { HLR_PROVIDERS, type HlrProviderName } from '@plumbline/ports/provider-status'
 
 /** Settings of HLR providers as an operator writes them. */
 export interface HlrAccountSettings {

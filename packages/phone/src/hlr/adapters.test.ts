@@ -11,7 +11,8 @@ import {
   twilioReply,
   vonageReply,
 } from './replies-fixture.ts'
-import { HLR_PROVIDERS, type HlrAnswer, type HlrProviderName } from './provider.ts'
+import type { HlrAnswer } from './provider.ts'
+import { HLR_PROVIDERS, type HlrProviderName } from '@plumbline/ports/provider-status'
 
 const NOW_MS = Date.UTC(2026, 10, 20, 12)
 const keys = generateKeyPairSync('rsa', {

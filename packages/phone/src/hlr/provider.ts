@@ -1,17 +1,6 @@
 import type { PhoneFacts } from '@plumbline/contract/outcome'
 import type { FetchRequest, HttpAnswer } from '@plumbline/net/http'
-
-/** The providers that we speak. */
-export const HLR_PROVIDERS = [
-  'hlr-lookups',
-  'infobip',
-  'twilio',
-  'vonage',
-  'vonage-identity',
-  'messente',
-] as const
-/** Name of a provider, as settings write it. */
-export type HlrProviderName = (typeof HLR_PROVIDERS)[number]
+import type { HlrProviderName } from '@plumbline/ports/provider-status'
 
 /** What a provider can tell; what it cannot stays unknown. */
 export interface HlrCapabilities {

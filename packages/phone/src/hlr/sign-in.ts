@@ -1,6 +1,7 @@
 import { createHmac } from 'node:crypto'
 import type { HttpAnswer } from '@plumbline/net/http'
-import type { HlrAccount, HlrFetch, HlrProviderName } from './provider.ts'
+import type { HlrAccount, HlrFetch } from './provider.ts'
+import type { HlrProviderName } from '@plumbline/ports/provider-status'
 import { basicAuth, urlOf } from './request.ts'
 
 /** What a test of credentials needs. */

@@ -6,7 +6,7 @@ import { buffer } from 'node:stream/consumers'
 import { listAccounts } from '@plumbline/db/accounts'
 import { openDatabase } from '@plumbline/db/database'
 import { mayChangeLedger } from '@plumbline/db/serving-role'
-import { readStandings } from '@plumbline/phone/provider-status'
+import { readProviderStatus } from '@plumbline/ports/provider-status'
 import { openConnections, type Connections } from '@plumbline/pipeline/connections'
 import { depth } from '@plumbline/queue/jobs'
 import { QUEUE_NAMES } from '@plumbline/queue/names'
@@ -100,8 +100,8 @@ async function queue(place: ServicePlace, settings: DoctorSettings): Promise<rea
 
 /** HLR providers that the workers no longer ask for a while. */
 async function pausedProviders({ memory }: Connections): Promise<readonly Finding[]> {
-  const standings = await readStandings(memory)
-  return standings.flatMap(({ provider, paused }) =>
+  const statuses = await readProviderStatus(memory)
+  return statuses.flatMap(({ provider, paused }) =>
     paused === null
       ? []
       : trouble(

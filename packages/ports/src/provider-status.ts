@@ -1,0 +1,56 @@
+import type { Json } from '@plumbline/contract/outcome'
+import type { Memory } from './engine.ts'
+
+/** The HLR providers that we speak. */
+export const HLR_PROVIDERS = [
+  'hlr-lookups',
+  'infobip',
+  'twilio',
+  'vonage',
+  'vonage-identity',
+  'messente',
+] as const
+/** Name of a provider, as settings write it. */
+export type HlrProviderName = (typeof HLR_PROVIDERS)[number]
+
+/** Whether a provider is asked, or why not. */
+export interface ProviderStatus {
+  readonly provider: HlrProviderName
+  /** Why it is paused (out of credit, keys refused); null where it is asked. */
+  readonly paused: string | null
+}
+
+/** The status of providers with all workers; of every provider that we speak unless some are named. */
+export async function readProviderStatus(
+  memory: Memory,
+  providers: readonly HlrProviderName[] = HLR_PROVIDERS,
+): Promise<readonly ProviderStatus[]> {
+  const causes = await memory.get(providers.map(pauseKey))
+  return providers.map((provider, at) => {
+    const cause = causes[at]
+    return { provider, paused: cause === undefined ? null : pauseReason(cause) }
+  })
+}
+
+/** Where the memory keeps that a provider is paused, and why. */
+export function pauseKey(provider: HlrProviderName): string {
+  return `hlr:pause:${provider}`
+}
+
+/** Why a provider is paused, from what the memory keeps. */
+export function pauseReason(cause: Json): string {
+  return typeof cause === 'string' ? cause : 'for a reason that is not known'
+}
+
+/** The name of a provider's daily budget. */
+export function budgetName(provider: HlrProviderName): string {
+  return `hlr:${provider}`
+}
+
+/** What the names of all accounts' budgets begin with. */
+export const ACCOUNT_BUDGETS = 'hlr:account:'
+
+/** The name of an account's daily budget. */
+export function accountBudgetName(tenant: string): string {
+  return `${ACCOUNT_BUDGETS}${tenant}`
+}
