@@ -7,9 +7,11 @@ import { openDatabase, type Db } from '@plumbline/db/database'
 import { noteInstallationKey } from '@plumbline/db/installation-key'
 import { createPostgresLimiter } from '@plumbline/db/limiter'
 import { createPostgresMemory } from '@plumbline/db/memory'
-import { openQueueBackend, type QueueBackend } from '@plumbline/queue/backend'
+import type { QueueBackend } from '@plumbline/queue/backend'
+import { openPostgresQueues } from '@plumbline/queue/postgres-queues'
 import { createRedisLimiter } from '@plumbline/queue/redis-limiter'
 import { createRedisMemory } from '@plumbline/queue/redis-memory'
+import { openRedisQueues } from '@plumbline/queue/redis-queues'
 import type { InstallationKey } from './installation-key.ts'
 import { keyedLimiter, keyedMemory } from './keyed-stores.ts'
 import type { PipelineLog } from './pipeline.ts'
@@ -96,10 +98,10 @@ async function openQueue(
   stack: AsyncDisposableStack,
 ): Promise<QueueBackend> {
   if (redisUrl !== undefined) {
-    return await openQueueBackend({ redisUrl, prefix: redisPrefix, onError })
+    return await openRedisQueues({ redisUrl, prefix: redisPrefix, onError })
   }
   const channel = stack.use(openPostgresChannel({ db, url: databaseUrl, onError }))
-  return await openQueueBackend({
+  return await openPostgresQueues({
     databaseUrl,
     channel,
     mailbox: createPostgresMailbox(db, channel),

@@ -1,8 +1,6 @@
 import type { Channel, Mailbox } from '@plumbline/ports/channel'
 import type { ServerClock } from './clock.ts'
 import type { QueueName } from './names.ts'
-import { openPostgresQueues, type PostgresQueueOptions } from './postgres-queues.ts'
-import { openRedisQueues, type RedisQueueOptions } from './redis-queues.ts'
 import type { RedisServer } from './redis.ts'
 
 /** What jobs travel through, on Redis or on Postgres; opened once in a process. */
@@ -58,11 +56,4 @@ export interface Consumer {
   abort(reason: string): void
   /** Takes no new job and resolves when those under way have ended. */
   close(): Promise<void>
-}
-
-/** Opens the queues; throws when the server does not answer or its schema is missing. */
-export function openQueueBackend(
-  options: RedisQueueOptions | PostgresQueueOptions,
-): Promise<QueueBackend> {
-  return 'redisUrl' in options ? openRedisQueues(options) : openPostgresQueues(options)
 }

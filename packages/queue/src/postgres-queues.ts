@@ -65,7 +65,10 @@ async function makeSequence(client: pg.Client, name: string): Promise<void> {
   }
 }
 
-/** Queues on Postgres: one pool adds; each worker has a small one of its own and listens. */
+/**
+ * Queues on Postgres: one pool adds; each worker has a small one of its own and listens.
+ * @throws Error when the server does not answer or the schema `bullmq` is missing or old
+ */
 export async function openPostgresQueues(options: PostgresQueueOptions): Promise<QueueBackend> {
   const { databaseUrl } = options
   const { pool, onError } = openPool(databaseUrl, 4, options.onError)

@@ -17,7 +17,10 @@ export interface RedisQueueOptions {
   readonly onError: (error: Error) => void
 }
 
-/** Queues on Redis or Valkey; each has its own braces, so that a cluster can spread them. */
+/**
+ * Queues on Redis or Valkey; each has a hash tag of its own, so that a cluster can spread them.
+ * @throws Error when the server does not answer
+ */
 export async function openRedisQueues({
   redisUrl,
   prefix = 'plumbline',

@@ -3,10 +3,10 @@ import { emailOutcome } from '@plumbline/testkit/outcomes'
 import { PATIENT } from '@plumbline/testkit/patience'
 import { openRedisTestQueue } from '@plumbline/testkit/queue'
 import { startRedis } from '@plumbline/testkit/redis'
-import { openQueueBackend } from './backend.ts'
 import { work } from './jobs.ts'
 import { serveLive } from './live-server.ts'
 import { createLiveCaller } from './live.ts'
+import { openRedisQueues } from './redis-queues.ts'
 import { openRedis } from './redis.ts'
 import { WITHOUT_REDIS } from '@plumbline/testkit/without-redis'
 
@@ -53,7 +53,7 @@ describe.skipIf(WITHOUT_REDIS)('a Redis server that died', () => {
     const server = await startRedis()
     if (server === null) throw new Error('redis-server is not installed')
     const ignore = (): void => undefined
-    const backend = await openQueueBackend({ redisUrl: server.url, onError: ignore })
+    const backend = await openRedisQueues({ redisUrl: server.url, onError: ignore })
     const caller = await createLiveCaller(backend, { onError: ignore })
     const worker = await work(backend, 'live-email', async () => undefined, {
       concurrency: 1,

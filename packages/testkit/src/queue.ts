@@ -6,10 +6,11 @@ import { createPostgresMailbox } from '@plumbline/db/channel-replies'
 import { openDatabase } from '@plumbline/db/database'
 import { createPostgresLimiter } from '@plumbline/db/limiter'
 import { createPostgresMemory } from '@plumbline/db/memory'
-import { openQueueBackend, type QueueBackend } from '@plumbline/queue/backend'
-import { migrateQueue } from '@plumbline/queue/postgres-queues'
+import type { QueueBackend } from '@plumbline/queue/backend'
+import { migrateQueue, openPostgresQueues } from '@plumbline/queue/postgres-queues'
 import { createRedisLimiter } from '@plumbline/queue/redis-limiter'
 import { createRedisMemory } from '@plumbline/queue/redis-memory'
+import { openRedisQueues } from '@plumbline/queue/redis-queues'
 
 /** One process's view of the queue and of what is shared beside it. */
 export interface TestQueue extends AsyncDisposable {
@@ -26,7 +27,7 @@ export async function openRedisTestQueue(
   prefix = `test-${randomBytes(6).toString('hex')}`,
 ): Promise<TestQueue> {
   const errors: unknown[] = []
-  const backend = await openQueueBackend({
+  const backend = await openRedisQueues({
     redisUrl,
     prefix,
     onError: (error) => errors.push(error),
@@ -48,7 +49,7 @@ export async function openPostgresTestQueue(url: string): Promise<TestQueue> {
   await migrateQueue(url)
   const db = openDatabase({ url, poolSize: 8, applicationName: 'test queue', onIdleError: onError })
   const channel = openPostgresChannel({ db, url, onError })
-  const backend = await openQueueBackend({
+  const backend = await openPostgresQueues({
     databaseUrl: url,
     channel,
     mailbox: createPostgresMailbox(db, channel),
