@@ -1,4 +1,4 @@
-import type { Channel, Mailbox } from '@plumbline/ports/channel'
+import type { Channel, ReplyChannel } from '@plumbline/ports/channel'
 import type { Db } from './database.ts'
 
 /** A payload must be shorter than 8,000 bytes with the number before it. Source: Postgres, NOTIFY. */
@@ -8,10 +8,10 @@ const MAX_ANNOUNCED_BYTES = 7_900
  * Letters in an unlogged table, announced by the statement that keeps them; one too long for a
  * payload is announced by its number and fetched from the table.
  */
-export function createPostgresMailbox(db: Db, channel: Channel): Mailbox {
+export function createPostgresReplyChannel(db: Db, channel: Channel): ReplyChannel {
   return {
-    post: (box, letters) => post(db, box, letters),
-    async open(box, onLetter) {
+    send: (box, letters) => post(db, box, letters),
+    async listen(box, onLetter) {
       let heard: number[] = []
       let fetching: Promise<void> | undefined
       async function collect(): Promise<void> {
@@ -19,7 +19,7 @@ export function createPostgresMailbox(db: Db, channel: Channel): Mailbox {
         heard = []
         for (const letter of await take(db, box, ids)) onLetter(letter)
       }
-      /** One fetch at a time takes all that came; one that fails leaves the letters to `collect`. */
+      /** One fetch at a time takes all that came; one that fails leaves the letters to `fetchMissed`. */
       function fetchSoon(): void {
         fetching = (fetching ?? Promise.resolve()).then(collect).catch(() => {})
       }
@@ -30,8 +30,8 @@ export function createPostgresMailbox(db: Db, channel: Channel): Mailbox {
         onLetter(message.slice(end + 1))
       })
       return {
-        collect,
-        async tidy() {
+        fetchMissed: collect,
+        async acknowledge() {
           const ids = heard
           heard = []
           if (ids.length > 0) await drop(db, box, ids)

@@ -2,7 +2,7 @@ import type { Budget, Limiter, Memory } from '@plumbline/ports/engine'
 import { createPostgresBudget } from '@plumbline/db/budget'
 import { openPostgresChannel } from '@plumbline/db/channel'
 import { readClockMs } from '@plumbline/db/channel-clock'
-import { createPostgresMailbox } from '@plumbline/db/channel-replies'
+import { createPostgresReplyChannel } from '@plumbline/db/channel-replies'
 import { openDatabase, type Db } from '@plumbline/db/database'
 import { noteInstallationKey } from '@plumbline/db/installation-key'
 import { createPostgresLimiter } from '@plumbline/db/limiter'
@@ -104,7 +104,7 @@ async function openQueue(
   return await openPostgresQueues({
     databaseUrl,
     channel,
-    mailbox: createPostgresMailbox(db, channel),
+    replyChannel: createPostgresReplyChannel(db, channel),
     readClockMs: () => readClockMs(db),
     onError,
   })

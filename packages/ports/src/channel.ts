@@ -9,18 +9,21 @@ export interface Channel {
   subscribe(topic: string, onMessage: (message: string) => void): Promise<AsyncDisposable>
 }
 
-/** Brings letters to one process; what its channel forgets is kept for a minute and can be collected. */
-export interface Mailbox {
-  /** Keeps the letters, of any size, and announces them to the owner of the box. */
-  post(box: string, letters: readonly string[]): Promise<void>
-  /** Opens the box of this process. A letter may come twice, and in any order. */
-  open(box: string, onLetter: (letter: string) => void): Promise<OpenMailbox>
+/** Carries replies from any process to one; what its owner missed is kept for a minute and can be fetched. */
+export interface ReplyChannel {
+  /** Stores the replies, of any size, and announces them to the process that listens at `replyTo`. */
+  send(replyTo: string, replies: readonly string[]): Promise<void>
+  /**
+   * Listens at an address of this process, a topic as `Channel` has it. A reply is delivered at least
+   * once, in any order.
+   */
+  listen(replyTo: string, onReply: (reply: string) => void): Promise<OpenReplyChannel>
 }
 
-/** A mailbox that hears until it is closed. */
-export interface OpenMailbox extends AsyncDisposable {
-  /** Hands over what is kept and was never announced; drops what was. */
-  collect(): Promise<void>
-  /** Drops what was handed over, without looking for more. */
-  tidy(): Promise<void>
+/** A reply channel that listens until it is disposed of. */
+export interface OpenReplyChannel extends AsyncDisposable {
+  /** Delivers what is stored and was never heard; deletes what was. */
+  fetchMissed(): Promise<void>
+  /** Deletes what was delivered, without looking for more. */
+  acknowledge(): Promise<void>
 }

@@ -1,4 +1,4 @@
-import type { Channel, Mailbox } from '@plumbline/ports/channel'
+import type { Channel, ReplyChannel } from '@plumbline/ports/channel'
 import type { ServerClock } from './clock.ts'
 import type { QueueName } from './names.ts'
 import type { RedisServer } from './redis.ts'
@@ -9,7 +9,7 @@ export interface QueueBackend extends AsyncDisposable {
   /** The server for `Memory` and `Limiter`; null on Postgres. */
   readonly redis: RedisServer | null
   readonly channel: Channel
-  readonly mailbox: Mailbox
+  readonly replyChannel: ReplyChannel
   readonly clock: ServerClock
   /** Asks the server for a sign of life; throws without one within the time that connecting may take. */
   ping(): Promise<void>

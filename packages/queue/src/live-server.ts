@@ -114,13 +114,13 @@ type Parcel =
 type Sender = (parcel: Parcel) => Promise<void>
 
 /** What is known at the same moment goes to each asker together. */
-function createSender({ mailbox, kind }: QueueBackend): Sender {
+function createSender({ replyChannel, kind }: QueueBackend): Sender {
   return createBatcher(
     async (parcels: readonly Parcel[]) => {
       const boxes = Map.groupBy(parcels, ({ box }) => box)
       await Promise.all(
         [...boxes].map(([box, mine]) =>
-          mailbox.post(box, [
+          replyChannel.send(box, [
             ...packAnswers(mine.flatMap((parcel) => ('answer' in parcel ? [parcel.answer] : []))),
             ...mine.flatMap((parcel) => ('letter' in parcel ? [parcel.letter] : [])),
           ]),

@@ -1,5 +1,5 @@
-import type { Channel, Mailbox } from '@plumbline/ports/channel'
-import { createPostgresMailbox } from '@plumbline/db/channel-replies'
+import type { Channel, ReplyChannel } from '@plumbline/ports/channel'
+import { createPostgresReplyChannel } from '@plumbline/db/channel-replies'
 import { openDatabase } from '@plumbline/db/database'
 import { describe, expect, test, vi } from 'vitest'
 import { stagePostgres, stageRedis, type QueueStage } from '@plumbline/testkit/queue-stage'
@@ -10,33 +10,30 @@ import type { QueueBackend } from './backend.ts'
 import type { Question } from './live-protocol.ts'
 import { serveLive } from './live-server.ts'
 import { createLiveCaller, type LiveCaller } from './live.ts'
-import { createRedisMailbox } from './redis-reply-channel.ts'
+import { createRedisReplyChannel } from './redis-reply-channel.ts'
 import { WITHOUT_REDIS } from '@plumbline/testkit/without-redis'
 
 describe.skipIf(WITHOUT_REDIS)('live calls on Redis', () => {
   testLive(stageRedis)
 
-  test('an answer whose announcement was lost is found all the same', async () => {
+  test('a reply whose announcement was lost is fetched all the same', async () => {
     await using place = await stageRedis()
     await using queue = await place.open()
     const { redis, channel } = queue.backend
     if (redis === null) throw new Error('a queue on Redis has a server')
-    await expectFoundAllTheSame(queue.backend, createRedisMailbox(redis, mute(channel)))
+    await expectFetched(queue.backend, createRedisReplyChannel(redis, mute(channel)))
   })
 })
 
 describe('live calls on Postgres', () => {
   testLive(stagePostgres)
 
-  test('an answer whose announcement was lost is found all the same', async () => {
+  test('a reply whose announcement was lost is fetched all the same', async () => {
     await using place = await stagePostgres()
     await using queue = await place.open()
     await using database = await createTestDatabase()
     await using db = openDatabase({ url: database.url, poolSize: 2, applicationName: 'test' })
-    await expectFoundAllTheSame(
-      queue.backend,
-      createPostgresMailbox(db, mute(queue.backend.channel)),
-    )
+    await expectFetched(queue.backend, createPostgresReplyChannel(db, mute(queue.backend.channel)))
   })
 })
 
@@ -180,7 +177,7 @@ function testLive(stage: () => Promise<QueueStage>): void {
   test('a failure that is heard twice counts once', async () => {
     await using place = await stage()
     await using queue = await place.open()
-    const backend = { ...queue.backend, mailbox: heardTwice(queue.backend.mailbox) }
+    const backend = { ...queue.backend, replyChannel: heardTwice(queue.backend.replyChannel) }
     await using caller = await createLiveCaller(backend, { onError: fail })
     let runs = 0
     await using _ = await serveLive(
@@ -269,14 +266,14 @@ function questionOf(subject: string): Question {
   return { subject, depth: 'basic', tenant: 'tenant' }
 }
 
-/** A mailbox that is heard twice: announced, and collected in the same moment. */
-function heardTwice(mailbox: Mailbox): Mailbox {
+/** A channel whose replies are heard twice: announced, and fetched in the same moment. */
+function heardTwice(replyChannel: ReplyChannel): ReplyChannel {
   return {
-    ...mailbox,
-    open: (box, onLetter) =>
-      mailbox.open(box, (letter) => {
-        onLetter(letter)
-        onLetter(letter)
+    ...replyChannel,
+    listen: (replyTo, onReply) =>
+      replyChannel.listen(replyTo, (reply) => {
+        onReply(reply)
+        onReply(reply)
       }),
   }
 }
@@ -294,8 +291,8 @@ function mute(channel: Channel): Channel {
   }
 }
 
-async function expectFoundAllTheSame(backend: QueueBackend, mailbox: Mailbox): Promise<void> {
-  const muted = { ...backend, mailbox }
+async function expectFetched(backend: QueueBackend, replyChannel: ReplyChannel): Promise<void> {
+  const muted = { ...backend, replyChannel }
   await using caller = await createLiveCaller(muted, { onError: fail })
   let runs = 0
   await using _ = await serveLive(
@@ -308,6 +305,6 @@ async function expectFoundAllTheSame(backend: QueueBackend, mailbox: Mailbox): P
     { concurrency: 1, onError: fail },
   )
   expect((await ask(caller, 'a@example.com')).facts.address).toBe('a@example.com')
-  // Found in the box, not asked again.
+  // Fetched from where it was stored, not asked again.
   expect(runs).toBe(1)
 }

@@ -55,7 +55,7 @@ export async function createLiveCaller(
   const box = `live:${randomBytes(8).toString('hex')}`
   const waiting = new Map<number, Waiting>()
   const couriers = createCouriers(backend, box, waiting)
-  const mail = await backend.mailbox.open(box, (text) => {
+  const replies = await backend.replyChannel.listen(box, (text) => {
     for (const waiter of read(text, waiting)) void couriers.again(waiter).catch(onError)
   })
 
@@ -66,7 +66,7 @@ export async function createLiveCaller(
     try {
       const before = performance.now() - LOOK_EVERY_MS
       const isLate = waiting.values().some(({ askedAtMs }) => askedAtMs < before)
-      await (isLate ? mail.collect() : mail.tidy())
+      await (isLate ? replies.fetchMissed() : replies.acknowledge())
       if (!isLate) return
       const lost = await findLost(backend, waiting.values())
       await Promise.all(lost.map((waiter) => couriers.again(waiter)))
@@ -110,7 +110,7 @@ export async function createLiveCaller(
       for (const { reject } of waiting.values()) {
         reject(new Problem('unavailable', 'The service is stopping; try again.'))
       }
-      await mail[Symbol.asyncDispose]()
+      await replies[Symbol.asyncDispose]()
     },
   }
 }

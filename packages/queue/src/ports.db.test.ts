@@ -92,21 +92,21 @@ function testPorts(open: () => Promise<TestQueue>): void {
     await second[Symbol.asyncDispose]()
   })
 
-  test('letters of any size arrive once announced; what nobody heard is collected', async () => {
-    const { mailbox } = queue.backend
-    const box = `b:${randomBytes(4).toString('hex')}`
-    const letters = ['short', 'x'.repeat(100_000), 'é'.repeat(4_000)]
-    await mailbox.post(box, letters)
+  test('replies of any size arrive once announced; what nobody heard is fetched', async () => {
+    const { replyChannel } = queue.backend
+    const replyTo = `b:${randomBytes(4).toString('hex')}`
+    const replies = ['short', 'x'.repeat(100_000), 'é'.repeat(4_000)]
+    await replyChannel.send(replyTo, replies)
     const heard: string[] = []
-    await using mail = await mailbox.open(box, (letter) => heard.push(letter))
-    await mail.collect()
-    expect(heard.toSorted()).toEqual(letters.toSorted())
+    await using channel = await replyChannel.listen(replyTo, (reply) => heard.push(reply))
+    await channel.fetchMissed()
+    expect(heard.toSorted()).toEqual(replies.toSorted())
     heard.length = 0
-    await mailbox.post(box, letters)
-    await vi.waitFor(() => expect(heard.toSorted()).toEqual(letters.toSorted()), PATIENT)
-    await mail.tidy()
+    await replyChannel.send(replyTo, replies)
+    await vi.waitFor(() => expect(heard.toSorted()).toEqual(replies.toSorted()), PATIENT)
+    await channel.acknowledge()
     heard.length = 0
-    await mail.collect()
+    await channel.fetchMissed()
     expect(heard).toEqual([])
   })
 }

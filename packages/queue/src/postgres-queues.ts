@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import type { Channel, Mailbox } from '@plumbline/ports/channel'
+import type { Channel, ReplyChannel } from '@plumbline/ports/channel'
 import {
   assertSchemaCompatibility,
   createPostgresBackend,
@@ -18,7 +18,7 @@ export interface PostgresQueueOptions {
   /** The database that holds the schema `bullmq`. */
   readonly databaseUrl: string
   readonly channel: Channel
-  readonly mailbox: Mailbox
+  readonly replyChannel: ReplyChannel
   /** Milliseconds of the epoch by the database's clock. */
   readonly readClockMs: () => Promise<number>
   readonly onError: (error: Error) => void
@@ -86,7 +86,7 @@ export async function openPostgresQueues(options: PostgresQueueOptions): Promise
       kind: 'postgres',
       redis: null,
       channel: options.channel,
-      mailbox: options.mailbox,
+      replyChannel: options.replyChannel,
       clock,
       async ping() {
         await options.readClockMs()

@@ -4,7 +4,7 @@ import { openConsumer, openProducer } from './bullmq.ts'
 import { openServerClock } from './clock.ts'
 import type { QueueName } from './names.ts'
 import { createRedisChannel } from './redis-channel.ts'
-import { createRedisMailbox } from './redis-reply-channel.ts'
+import { createRedisReplyChannel } from './redis-reply-channel.ts'
 import { closeRedis, GOODBYE_MS, openRedis, within, type RedisServer } from './redis.ts'
 import { createShelf } from './lazy-resources.ts'
 
@@ -52,7 +52,7 @@ export async function openRedisQueues({
       kind: 'redis',
       redis: server,
       channel,
-      mailbox: createRedisMailbox(server, channel),
+      replyChannel: createRedisReplyChannel(server, channel),
       clock,
       async ping() {
         await readMs()

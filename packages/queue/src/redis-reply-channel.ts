@@ -1,55 +1,55 @@
 import { randomUUID } from 'node:crypto'
-import type { Channel, Mailbox } from '@plumbline/ports/channel'
+import type { Channel, ReplyChannel } from '@plumbline/ports/channel'
 import { channelOf } from './redis-channel.ts'
 import { GOODBYE_MS, within, type RedisServer } from './redis.ts'
 
-/** How long a letter waits for an owner who missed it. */
+/** How long a reply is stored for a process that missed it. */
 const KEEP_MS = 60_000
 
-/** A hash for each box keeps its letters; the channel carries each with its name in the hash. */
-export function createRedisMailbox(server: RedisServer, channel: Channel): Mailbox {
+/** Stores the replies to each process in a hash, and publishes each with its name in the hash before it. */
+export function createRedisReplyChannel(server: RedisServer, channel: Channel): ReplyChannel {
   const redis = server.commands
-  const keyOf = (box: string): string => `${server.prefix}:box:${box}`
+  const keyOf = (replyTo: string): string => `${server.prefix}:replies:${replyTo}`
   return {
-    async post(box, letters) {
-      const key = keyOf(box)
-      // Announced first, since that is what the owner waits for; a pipeline leaves at once, where
-      // commands that are gathered leave a turn of the loop later.
-      const line = redis.pipeline()
-      for (const letter of letters) {
+    async send(replyTo, replies) {
+      const key = keyOf(replyTo)
+      // Published first, since that is what the process waits for; a pipeline leaves at once, where
+      // commands that are pipelined automatically leave a turn of the event loop later.
+      const pipeline = redis.pipeline()
+      for (const reply of replies) {
         const name = randomUUID()
-        line.publish(channelOf(server, box), `${name}${letter}`).hset(key, name, letter)
+        pipeline.publish(channelOf(server, replyTo), `${name}${reply}`).hset(key, name, reply)
       }
-      for (const [error] of (await line.pexpire(key, KEEP_MS).exec()) ?? []) {
+      for (const [error] of (await pipeline.pexpire(key, KEEP_MS).exec()) ?? []) {
         if (error !== null) throw error
       }
     },
-    async open(box, onLetter) {
-      const key = keyOf(box)
+    async listen(replyTo, onReply) {
+      const key = keyOf(replyTo)
       let heard: string[] = []
-      const subscription = await channel.subscribe(box, (message) => {
+      const subscription = await channel.subscribe(replyTo, (message) => {
         heard.push(message.slice(0, NAME_LENGTH))
-        onLetter(message.slice(NAME_LENGTH))
+        onReply(message.slice(NAME_LENGTH))
       })
-      async function tidy(): Promise<void> {
+      async function acknowledge(): Promise<void> {
         if (heard.length === 0) return
         const names = heard
         heard = []
         await redis.hdel(key, ...names)
       }
       return {
-        tidy,
-        async collect() {
-          await tidy()
-          for (const [name, letter] of Object.entries(await redis.hgetall(key))) {
+        acknowledge,
+        async fetchMissed() {
+          await acknowledge()
+          for (const [name, reply] of Object.entries(await redis.hgetall(key))) {
             heard.push(name)
-            onLetter(letter)
+            onReply(reply)
           }
-          await tidy()
+          await acknowledge()
         },
         async [Symbol.asyncDispose]() {
           await subscription[Symbol.asyncDispose]()
-          // A server that is away drops the box by itself after a minute.
+          // A server that is away deletes the replies by itself after a minute.
           await within(GOODBYE_MS, redis.unlink(key)).catch(() => undefined)
         },
       }

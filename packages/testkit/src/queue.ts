@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import type { Limiter, Memory } from '@plumbline/ports/engine'
 import { openPostgresChannel } from '@plumbline/db/channel'
 import { readClockMs } from '@plumbline/db/channel-clock'
-import { createPostgresMailbox } from '@plumbline/db/channel-replies'
+import { createPostgresReplyChannel } from '@plumbline/db/channel-replies'
 import { openDatabase } from '@plumbline/db/database'
 import { createPostgresLimiter } from '@plumbline/db/limiter'
 import { createPostgresMemory } from '@plumbline/db/memory'
@@ -52,7 +52,7 @@ export async function openPostgresTestQueue(url: string): Promise<TestQueue> {
   const backend = await openPostgresQueues({
     databaseUrl: url,
     channel,
-    mailbox: createPostgresMailbox(db, channel),
+    replyChannel: createPostgresReplyChannel(db, channel),
     readClockMs: () => readClockMs(db),
     onError,
   })
