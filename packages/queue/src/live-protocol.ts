@@ -2,99 +2,109 @@ import type { Outcome } from '@plumbline/contract/outcome'
 import type { Check, Depth } from '@plumbline/contract/products'
 import type { JobData } from './backend.ts'
 
-/** A subject that a single call asks about. */
+/** What a single call asks of one check. */
 export interface Question {
   readonly subject: string
   readonly depth: Depth
-  /** Opaque name of who asks. */
+  /** Opaque name of the account that asks. */
   readonly tenant: string
 }
 
-/** A question in a job, with the number by which its asker knows it. */
-export type NumberedQuestion = Question & { readonly id: number }
+/** A question in a job, with the number by which the process that asked knows it. */
+export interface NumberedQuestion extends Question {
+  readonly id: number
+}
 
-/** Questions that travel together, and where their answers go. */
+/** Questions that share a job, and where the replies to them go. */
 export interface LiveJob {
-  readonly box: string
-  /** Milliseconds of the server's clock after which no answer is waited for. */
+  /** Address of the reply channel of the process that asked. */
+  readonly replyTo: string
+  /** Milliseconds of the server's clock after which nobody waits for an outcome. */
   readonly untilMs: number
   readonly questions: readonly NumberedQuestion[]
 }
 
-/** What a worker tells the asker: outcomes, that it still works on some, or that its job failed on some. */
-export type Letter =
-  | { readonly kind: 'answered'; readonly answers: readonly (readonly [number, Outcome])[] }
+/** What a worker sends to the process that asked: outcomes, what it still works on, or what its job failed on. */
+export type LiveReply =
+  | { readonly kind: 'outcomes'; readonly outcomes: readonly (readonly [number, Outcome])[] }
   | { readonly kind: 'working'; readonly ids: readonly number[] }
   | { readonly kind: 'failed'; readonly jobId: string; readonly ids: readonly number[] }
 
-/** Bytes of a letter that still travels within a NOTIFY. */
-const LETTER_BYTES = 7_500
+/** Bytes of a reply that still fits the payload of a Postgres NOTIFY, with its number before it. */
+const MAX_REPLY_BYTES = 7_500
 
-/** Packs answers, each already written by `writeAnswer`, into as few letters as fit a NOTIFY. */
-export function packAnswers(answers: readonly string[]): readonly string[] {
-  const letters: string[] = []
+/** Packs outcomes, each as `writeOutcome` writes it, into as few replies as fit a NOTIFY. */
+export function packOutcomes(outcomes: readonly string[]): readonly string[] {
+  const replies: string[] = []
   let parts: string[] = []
   let bytes = 0
-  for (const answer of answers) {
-    const more = Buffer.byteLength(answer) + 1
-    if (parts.length > 0 && bytes + more > LETTER_BYTES) {
-      letters.push(`A[${parts.join(',')}]`)
+  for (const outcome of outcomes) {
+    const more = Buffer.byteLength(outcome) + 1
+    if (parts.length > 0 && bytes + more > MAX_REPLY_BYTES) {
+      replies.push(`A[${parts.join(',')}]`)
       parts = []
       bytes = 0
     }
-    parts.push(answer)
+    parts.push(outcome)
     bytes += more
   }
-  if (parts.length > 0) letters.push(`A[${parts.join(',')}]`)
-  return letters
+  if (parts.length > 0) replies.push(`A[${parts.join(',')}]`)
+  return replies
 }
 
-/** One answer as it stands in a letter. */
-export function writeAnswer<C extends Check>(id: number, outcome: Outcome<C>): string {
+/** The outcome of one question as it stands in a reply. */
+export function writeOutcome<C extends Check>(id: number, outcome: Outcome<C>): string {
   return JSON.stringify([id, outcome])
 }
 
-/** A letter that names the questions that are worked on. */
+/** A reply that names the questions that are being worked on. */
 export function writeWorking(ids: readonly number[]): string {
   return `W${JSON.stringify(ids)}`
 }
 
-/** A letter that names the questions that a job failed on. */
+/** A reply that names the questions that a job failed on. */
 export function writeFailed(jobId: string, ids: readonly number[]): string {
   return `F${JSON.stringify({ jobId, ids })}`
 }
 
-/** Safe casts: only the functions above write letters; throws on any other text. */
-export function readLetter(text: string): Letter {
+/** Safe casts: only the functions above write replies; throws on any other text. */
+export function readLiveReply(text: string): LiveReply {
   const content: unknown = JSON.parse(text.slice(1))
   switch (text[0]) {
     case 'A':
-      return { kind: 'answered', answers: content as [number, Outcome][] }
+      return { kind: 'outcomes', outcomes: content as [number, Outcome][] }
     case 'W':
       return { kind: 'working', ids: content as number[] }
     case 'F':
       return { kind: 'failed', ...(content as { jobId: string; ids: number[] }) }
     default:
-      throw new Error(`a letter begins with A, W or F, met ${JSON.stringify(text.slice(0, 1))}`)
+      throw new Error(`a reply begins with A, W or F, met ${JSON.stringify(text.slice(0, 1))}`)
   }
 }
 
 /** A job of questions as plain data. */
-export function writeJob({ box, untilMs, questions }: LiveJob): JobData {
-  const asks = questions.map(({ id, subject, depth, tenant }) => [id, subject, depth, tenant])
+export function writeLiveJob({ replyTo, untilMs, questions }: LiveJob): JobData {
+  const asked = questions.map(({ id, subject, depth, tenant }) => [id, subject, depth, tenant])
   // As text within the data: a subject may hold NUL or half a surrogate pair, which jsonb refuses.
-  return { box, until: Math.round(untilMs), asks: JSON.stringify(asks) }
+  return { replyTo, until: Math.round(untilMs), questions: JSON.stringify(asked) }
 }
 
-/** Safe cast: only `writeJob` makes the data of live queues. */
-export function readJob(data: JobData): LiveJob {
-  const { box, until, asks } = data as { box: string; until: number; asks: string }
-  const written = JSON.parse(asks) as readonly (readonly [number, string, Depth, string])[]
-  const questions = written.map(([id, subject, depth, tenant]) => ({ id, subject, depth, tenant }))
-  return { box, untilMs: until, questions }
+/** Safe cast: only `writeLiveJob` makes the data of live queues. */
+export function readLiveJob(data: JobData): LiveJob {
+  const { replyTo, until, questions } = data as {
+    replyTo: string
+    until: number
+    questions: string
+  }
+  const asked = JSON.parse(questions) as readonly (readonly [number, string, Depth, string])[]
+  return {
+    replyTo,
+    untilMs: until,
+    questions: asked.map(([id, subject, depth, tenant]) => ({ id, subject, depth, tenant })),
+  }
 }
 
-/** Safe: a letter about a question carries the kind of outcome that the question asked for. */
+/** Safe: a reply to a question carries the kind of outcome that the question asked for. */
 export function outcomeOf<C extends Check>(outcome: Outcome): Outcome<C> {
   return outcome as unknown as Outcome<C>
 }

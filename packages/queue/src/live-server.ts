@@ -4,10 +4,10 @@ import type { Check } from '@plumbline/contract/products'
 import type { QueueBackend } from './backend.ts'
 import { work, type QueueWorker } from './jobs.ts'
 import {
-  packAnswers,
-  readJob,
-  writeAnswer,
+  packOutcomes,
+  readLiveJob,
   writeFailed,
+  writeOutcome,
   writeWorking,
   type LiveJob,
   type Question,
@@ -17,9 +17,9 @@ import { liveQueueOf } from './names.ts'
 /** Questions that came in one job. */
 export interface LiveRequest<C extends Check> {
   readonly questions: readonly Question[]
-  /** Ends the run: nobody waits for an answer any longer. */
+  /** Ends the run: nobody waits for an outcome any longer. */
   readonly signal: AbortSignal
-  /** Sends the outcome of one question to its asker at once; only the first of each counts. */
+  /** Sends the outcome of one question to the process that asked, at once; only the first of each counts. */
   readonly answered: (index: number, outcome: Outcome<C>) => void
 }
 
@@ -30,12 +30,12 @@ export interface ServeLiveOptions {
   readonly onError: (error: unknown) => void
 }
 
-/** How often an asker hears that its question is being worked on. */
+/** How often the process that asked hears that its questions are being worked on. */
 const WORKING_EVERY_MS = 700
 
 /**
- * Answers the single calls of a check. What the handler leaves unanswered, or throws on, is told to
- * the asker, who asks once more alone; what its time was too short for ends with the asker's own.
+ * Answers the single calls of a check. What the handler leaves unanswered, or throws on, is reported to
+ * the process that asked, which asks once more; what the time was too short for is not reported.
  */
 export function serveLive<C extends Check>(
   backend: QueueBackend,
@@ -43,90 +43,92 @@ export function serveLive<C extends Check>(
   handler: (request: LiveRequest<C>) => Promise<void>,
   { concurrency, onError }: ServeLiveOptions,
 ): Promise<QueueWorker> {
-  const send = createSender(backend)
+  const send = createReplySender(backend)
   return work(
     backend,
     liveQueueOf(check),
     async ({ id, data, signal }) => {
-      const job = readJob(data)
+      const job = readLiveJob(data)
       const leftMs = job.untilMs - backend.clock.nowMs()
-      if (leftMs > 0) await answer(job, handler, { jobId: id, send, signal, leftMs, onError })
+      if (leftMs > 0) await runLiveJob(job, handler, { jobId: id, send, signal, leftMs, onError })
     },
     { concurrency, onError },
   )
 }
 
-interface Desk {
+interface JobContext {
   readonly jobId: string
-  readonly send: Sender
+  readonly send: ReplySender
+  /** Aborted when the lock of the job was lost or the worker must end. */
   readonly signal: AbortSignal
+  /** How long somebody waits for the outcomes. */
   readonly leftMs: number
   readonly onError: (error: unknown) => void
 }
 
-async function answer<C extends Check>(
-  { box, questions }: LiveJob,
+async function runLiveJob<C extends Check>(
+  { replyTo, questions }: LiveJob,
   handler: (request: LiveRequest<C>) => Promise<void>,
-  { jobId, send, signal, leftMs, onError }: Desk,
+  { jobId, send, signal, leftMs, onError }: JobContext,
 ): Promise<void> {
-  const open = new Set(questions.map(({ id }) => id))
+  const unanswered = new Set(questions.map(({ id }) => id))
   const sent: Promise<void>[] = []
-  const tell = (sending: Promise<void>): void => void sent.push(sending.catch(onError))
-  const over = new AbortController()
-  const end = (): void => over.abort(signal.reason)
+  const reply = (outgoing: OutgoingReply): void => void sent.push(send(outgoing).catch(onError))
+  const run = new AbortController()
+  const end = (): void => run.abort(signal.reason)
   signal.addEventListener('abort', end, { once: true })
-  let late = false
+  let isLate = false
   const timer = setTimeout(() => {
-    late = true
-    over.abort(new Error('time is up'))
+    isLate = true
+    run.abort(new Error('time is up'))
   }, leftMs)
-  const beat = setInterval(
-    () => tell(send({ box, letter: writeWorking([...open]) })),
+  const heartbeat = setInterval(
+    () => reply({ replyTo, text: writeWorking([...unanswered]) }),
     WORKING_EVERY_MS,
   )
   try {
     await handler({
       questions,
-      signal: over.signal,
+      signal: run.signal,
       answered(index, outcome) {
         const question = questions[index]
-        if (question === undefined || !open.delete(question.id)) return
-        tell(send({ box, answer: writeAnswer(question.id, outcome) }))
+        if (question === undefined || !unanswered.delete(question.id)) return
+        reply({ replyTo, outcome: writeOutcome(question.id, outcome) })
       },
     })
   } catch (error) {
     onError(error)
   } finally {
-    clearInterval(beat)
+    clearInterval(heartbeat)
     clearTimeout(timer)
     signal.removeEventListener('abort', end)
   }
-  // Asked once more, what is only late would be late again.
-  if (open.size > 0 && !late) tell(send({ box, letter: writeFailed(jobId, [...open]) }))
+  // What is only late would be late again.
+  if (unanswered.size > 0 && !isLate) reply({ replyTo, text: writeFailed(jobId, [...unanswered]) })
   await Promise.all(sent)
 }
 
-/** Something for one asker: an answer, which shares a letter with others, or a letter of its own. */
-type Parcel =
-  | { readonly box: string; readonly answer: string }
-  | { readonly box: string; readonly letter: string }
+/** To one process: an outcome, which shares a reply with others, or a reply of its own. */
+type OutgoingReply =
+  | { readonly replyTo: string; readonly outcome: string }
+  | { readonly replyTo: string; readonly text: string }
 
-type Sender = (parcel: Parcel) => Promise<void>
+type ReplySender = (outgoing: OutgoingReply) => Promise<void>
 
-/** What is known at the same moment goes to each asker together. */
-function createSender({ replyChannel, kind }: QueueBackend): Sender {
+/** What is sent at the same moment goes to each process together. */
+function createReplySender({ replyChannel, kind }: QueueBackend): ReplySender {
   return createBatcher(
-    async (parcels: readonly Parcel[]) => {
-      const boxes = Map.groupBy(parcels, ({ box }) => box)
+    async (outgoing: readonly OutgoingReply[]) => {
+      const processes = Map.groupBy(outgoing, ({ replyTo }) => replyTo)
       await Promise.all(
-        [...boxes].map(([box, mine]) =>
-          replyChannel.send(box, [
-            ...packAnswers(mine.flatMap((parcel) => ('answer' in parcel ? [parcel.answer] : []))),
-            ...mine.flatMap((parcel) => ('letter' in parcel ? [parcel.letter] : [])),
+        [...processes].map(([replyTo, mine]) =>
+          replyChannel.send(replyTo, [
+            ...packOutcomes(mine.flatMap((each) => ('outcome' in each ? [each.outcome] : []))),
+            ...mine.flatMap((each) => ('text' in each ? [each.text] : [])),
           ]),
         ),
       )
-      return parcels.map(() => undefined)
+      return outgoing.map(() => undefined)
     },
     // Postgres lets one NOTIFY commit at a time; Redis takes them as they come.
     { maxItems: 500, maxRuns: kind === 'redis' ? 8 : 2 },

@@ -9,7 +9,7 @@ import { createTestDatabase } from '@plumbline/testkit/postgres'
 import type { QueueBackend } from './backend.ts'
 import type { Question } from './live-protocol.ts'
 import { serveLive } from './live-server.ts'
-import { createLiveCaller, type LiveCaller } from './live.ts'
+import { createLiveCaller, type LiveCaller } from './live-caller.ts'
 import { createRedisReplyChannel } from './redis-reply-channel.ts'
 import { WITHOUT_REDIS } from '@plumbline/testkit/without-redis'
 

@@ -1,16 +1,14 @@
-import type { QueueBackend } from './backend.ts'
 import type { Outcome } from '@plumbline/contract/outcome'
 import type { Check } from '@plumbline/contract/products'
-import type { Question } from './live-protocol.ts'
+import type { JobState, QueueBackend } from './backend.ts'
+import type { NumberedQuestion } from './live-protocol.ts'
 import { liveQueueOf } from './names.ts'
 
-/** A question that waits for its outcome. Times are by this process's `performance.now` but for one. */
-export interface Waiting {
-  readonly id: number
+/** A question whose outcome has not come yet. Times are by this process's `performance.now` but for one. */
+export interface PendingQuestion extends NumberedQuestion {
   readonly check: Check
-  readonly question: Question
   readonly askedAtMs: number
-  /** When the asker gives up. */
+  /** When its caller is answered with a time-out. */
   readonly endsAtMs: number
   /** After which no worker begins with it, by the server's clock. */
   readonly untilMs: number
@@ -26,10 +24,10 @@ export interface Waiting {
   hasFailed: boolean
 }
 
-/** Without a sign of life for so long, the queue is asked what became of a job. */
+/** Without a sign of life for so long, the queue is asked for the state of a job. */
 const QUIET_MS = 2_000
 
-/** A worker that says nothing for so long after that is dead: it would have told of its work. */
+/** A worker that says nothing for so long after that is dead: a live one says every 700 ms what it works on. */
 const SILENT_MS = 1_500
 
 /** Jobs looked up in one round. */
@@ -37,17 +35,17 @@ const MAX_JOBS = 50
 
 /**
  * Finds the questions to ask again: those that heard nothing for two seconds, and whose job is gone or
- * with a worker that died. A job that still waits its turn is none: that would only lengthen the queue.
- * Looks up 50 jobs at most, and notes what it met in `heardAtMs` and `silentSinceMs`; rejects where the
- * queue does not answer.
+ * with a worker that died. A job that still waits its turn is not lost: another would only lengthen the
+ * queue. Looks up 50 jobs at most, and notes what it finds in `heardAtMs` and `silentSinceMs`; rejects
+ * where the queue does not answer.
  */
 export async function findLost(
   backend: QueueBackend,
-  waiting: Iterable<Waiting>,
-): Promise<readonly Waiting[]> {
+  pending: Iterable<PendingQuestion>,
+): Promise<readonly PendingQuestion[]> {
   const now = performance.now()
   const serverNow = backend.clock.nowMs()
-  const quiet = Iterator.from(waiting).filter(
+  const quiet = Iterator.from(pending).filter(
     ({ heardAtMs, untilMs }) => heardAtMs < now - QUIET_MS && untilMs > serverNow,
   )
   const jobs = Map.groupBy(quiet, ({ jobId }) => jobId)
@@ -55,29 +53,29 @@ export async function findLost(
     jobs
       .entries()
       .take(MAX_JOBS)
-      .map(async ([jobId, waiters]) => {
-        const [first] = waiters
-        if (jobId === null || first === undefined) return waiters
+      .map(async ([jobId, questions]) => {
+        const [first] = questions
+        if (jobId === null || first === undefined) return questions
         const producer = await backend.producer(liveQueueOf(first.check))
         const state = await producer.state(jobId)
-        return waiters.filter((waiter) => isLost(waiter, state, jobId))
+        return questions.filter((question) => isLost(question, state, jobId))
       }),
   )
   return lost.flat()
 }
 
-function isLost(waiter: Waiting, state: 'waiting' | 'active' | 'lost', jobId: string): boolean {
+function isLost(question: PendingQuestion, state: JobState, jobId: string): boolean {
   const now = performance.now()
-  if (waiter.jobId !== jobId || waiter.heardAtMs > now - QUIET_MS) return false
+  if (question.jobId !== jobId || question.heardAtMs > now - QUIET_MS) return false
   switch (state) {
     case 'lost':
       return true
     case 'waiting':
-      waiter.heardAtMs = now
-      waiter.silentSinceMs = null
+      question.heardAtMs = now
+      question.silentSinceMs = null
       return false
     case 'active':
-      waiter.silentSinceMs ??= now
-      return now - waiter.silentSinceMs > SILENT_MS
+      question.silentSinceMs ??= now
+      return now - question.silentSinceMs > SILENT_MS
   }
 }

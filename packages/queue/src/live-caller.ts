@@ -1,0 +1,226 @@
+import { randomBytes } from 'node:crypto'
+import { createBatcher } from '@plumbline/concurrency/batcher'
+import type { Outcome } from '@plumbline/contract/outcome'
+import { Problem } from '@plumbline/contract/problem'
+import { CHECKS, type Check } from '@plumbline/contract/products'
+import type { QueueBackend } from './backend.ts'
+import { enqueue } from './jobs.ts'
+import {
+  outcomeOf,
+  readLiveReply,
+  writeLiveJob,
+  type LiveReply,
+  type Question,
+} from './live-protocol.ts'
+import { findLost, type PendingQuestion } from './lost-questions.ts'
+import { liveQueueOf } from './names.ts'
+
+/** Asks workers the questions of single calls. */
+export interface LiveCaller extends AsyncDisposable {
+  /**
+   * Resolves with the outcome of a question, however often its job or the reply to it is lost on the way.
+   * Rejects with a `Problem`: `timeout` when its time is up, `unavailable` when too many questions
+   * wait already, `internal` when workers failed on it twice.
+   */
+  ask<C extends Check>(check: C, question: Question, limits?: AskLimits): Promise<Outcome<C>>
+}
+
+/** Times of one question, by default those of a call that is answered within 15 s (decision 37). */
+export interface AskLimits {
+  /** How long its outcome is waited for. It ends up to a quarter of a second later. */
+  readonly waitMs?: number
+  /** How long workers may take over it. */
+  readonly budgetMs?: number
+}
+
+/** What asking workers needs. */
+export interface LiveCallerOptions {
+  /** Questions that may wait at once; 10,000 by default. */
+  readonly maxWaiting?: number
+  readonly onError: (error: unknown) => void
+}
+
+const WAIT_MS = 15_000
+const BUDGET_MS = 12_000
+
+/** Questions in a job at most: more would keep one worker busy while others idle. */
+const MAX_QUESTIONS = 64
+
+/** With more questions pending than this, the next job waits a moment for more of them: half as many jobs. */
+const BUSY_COUNT = 16
+const BUSY_DELAY_MS = 1
+
+/** How often missed replies, lost questions and time-outs are looked for. */
+const SWEEP_EVERY_MS = 250
+
+/** Opens the reply channel of this process and asks through it until it is disposed of. */
+export async function createLiveCaller(
+  backend: QueueBackend,
+  { maxWaiting = 10_000, onError }: LiveCallerOptions,
+): Promise<LiveCaller> {
+  const replyTo = `live:${randomBytes(8).toString('hex')}`
+  const pending = new Map<number, PendingQuestion>()
+  const batcher = createQuestionBatcher(backend, replyTo, pending)
+  const replies = await backend.replyChannel.listen(replyTo, (text) => {
+    for (const question of settle(readLiveReply(text), pending)) {
+      void batcher.askAgain(question).catch(onError)
+    }
+  })
+
+  let isSweeping = false
+  async function sweep(): Promise<void> {
+    if (isSweeping) return
+    isSweeping = true
+    try {
+      const before = performance.now() - SWEEP_EVERY_MS
+      const isLate = pending.values().some(({ askedAtMs }) => askedAtMs < before)
+      await (isLate ? replies.fetchMissed() : replies.acknowledge())
+      if (!isLate) return
+      const lost = await findLost(backend, pending.values())
+      await Promise.all(lost.map((question) => batcher.askAgain(question)))
+    } catch (error) {
+      onError(error)
+    } finally {
+      isSweeping = false
+    }
+  }
+  const timer = setInterval(() => {
+    timeOut(pending.values())
+    void sweep()
+  }, SWEEP_EVERY_MS)
+  timer.unref()
+
+  let lastId = 0
+  return {
+    async ask(check, question, { waitMs = WAIT_MS, budgetMs = BUDGET_MS } = {}) {
+      if (waitMs <= 0) throw timedOut()
+      if (pending.size >= maxWaiting) throw atLimit()
+      const { promise, resolve, reject } = Promise.withResolvers<Outcome>()
+      const now = performance.now()
+      const id = (lastId += 1)
+      const untilMs = backend.clock.nowMs() + budgetMs
+      const times = { askedAtMs: now, endsAtMs: now + waitMs, untilMs }
+      const asked = pendingFrom({ ...question, id, check, ...times, resolve, reject })
+      pending.set(id, asked)
+      batcher.ask(asked).catch(onError)
+      try {
+        return outcomeOf<typeof check>(await promise)
+      } finally {
+        pending.delete(id)
+      }
+    },
+    async [Symbol.asyncDispose]() {
+      clearInterval(timer)
+      for (const { reject } of pending.values()) {
+        reject(new Problem('unavailable', 'The service is stopping; try again.'))
+      }
+      await replies[Symbol.asyncDispose]()
+    },
+  }
+}
+
+type Asked = Omit<PendingQuestion, 'jobId' | 'heardAtMs' | 'silentSinceMs' | 'hasFailed'>
+
+function pendingFrom(asked: Asked): PendingQuestion {
+  const { askedAtMs } = asked
+  return { ...asked, heardAtMs: askedAtMs, jobId: null, silentSinceMs: null, hasFailed: false }
+}
+
+/** One timer for all: a timer and a signal for each question cost more than its part of a job. */
+function timeOut(pending: Iterable<PendingQuestion>): void {
+  const now = performance.now()
+  for (const { endsAtMs, reject } of pending) if (endsAtMs < now) reject(timedOut())
+}
+
+function timedOut(): Problem {
+  return new Problem('timeout', 'The answer took too long; try again.')
+}
+
+function atLimit(): Problem {
+  return new Problem('unavailable', 'The service is at its limit; try again in a second.', {
+    retryAfterSeconds: 1,
+  })
+}
+
+/** Adds questions to the queue of their check, many to a job. */
+interface QuestionBatcher {
+  ask(question: PendingQuestion): Promise<void>
+  /** In a job without first ones, whose time it would cut short; one that failed goes alone. */
+  askAgain(question: PendingQuestion): Promise<void>
+}
+
+function createQuestionBatcher(
+  backend: QueueBackend,
+  replyTo: string,
+  pending: ReadonlyMap<number, PendingQuestion>,
+): QuestionBatcher {
+  let lastJob = 0
+  async function add(batch: readonly PendingQuestion[]): Promise<readonly undefined[]> {
+    const questions = batch.filter(({ id }) => pending.has(id))
+    const [first] = questions
+    if (first !== undefined) {
+      lastJob += 1
+      const jobId = `${replyTo.replace(':', '-')}-${lastJob}`
+      for (const question of questions) {
+        question.heardAtMs = performance.now()
+        question.silentSinceMs = null
+        question.jobId = jobId
+      }
+      const untilMs = Math.min(...questions.map((question) => question.untilMs))
+      const data = writeLiveJob({ replyTo, untilMs, questions })
+      await enqueue(backend, liveQueueOf(first.check), [{ id: jobId, data }])
+    }
+    return batch.map(() => undefined)
+  }
+  const batchers = new Map(
+    CHECKS.map((check) => [
+      check,
+      {
+        first: createBatcher(add, {
+          maxItems: MAX_QUESTIONS,
+          restMs: () => (pending.size > BUSY_COUNT ? BUSY_DELAY_MS : 0),
+        }),
+        again: createBatcher(add, { maxItems: MAX_QUESTIONS }),
+        alone: createBatcher(add, { maxItems: 1, maxRuns: 4 }),
+      },
+    ]),
+  )
+  return {
+    async ask(question) {
+      await batchers.get(question.check)?.first(question)
+    },
+    async askAgain(question) {
+      const batcher = batchers.get(question.check)
+      question.heardAtMs = performance.now()
+      await (question.hasFailed ? batcher?.alone(question) : batcher?.again(question))
+    },
+  }
+}
+
+/** Settles what a reply answers; returns what failed for the first time, to be asked again. */
+function settle(
+  reply: LiveReply,
+  pending: ReadonlyMap<number, PendingQuestion>,
+): readonly PendingQuestion[] {
+  if (reply.kind === 'outcomes') {
+    for (const [id, outcome] of reply.outcomes) pending.get(id)?.resolve(outcome)
+    return []
+  }
+  const named = reply.ids.flatMap((id) => pending.get(id) ?? [])
+  // A reply may be heard twice: announced, and fetched in the same moment.
+  const mine = reply.kind === 'working' ? named : named.filter(({ jobId }) => jobId === reply.jobId)
+  const again: PendingQuestion[] = []
+  for (const question of mine) {
+    question.heardAtMs = performance.now()
+    question.silentSinceMs = null
+    if (reply.kind === 'working') continue
+    if (question.hasFailed) {
+      question.reject(new Problem('internal', 'The lookup failed; nothing was charged.'))
+    } else {
+      question.hasFailed = true
+      question.jobId = null
+      again.push(question)
+    }
+  }
+  return again
+}
