@@ -3,7 +3,7 @@ import type { ServerClock } from './clock.ts'
 import type { QueueName } from './names.ts'
 import type { RedisServer } from './redis.ts'
 
-/** What jobs travel through, on Redis or on Postgres; opened once in a process. */
+/** The queues of a process, on Redis or on Postgres, and what live replies come by; opened once. */
 export interface QueueBackend extends AsyncDisposable {
   readonly kind: 'redis' | 'postgres'
   /** The server for `Memory` and `Limiter`; null on Postgres. */
@@ -11,29 +11,44 @@ export interface QueueBackend extends AsyncDisposable {
   readonly channel: Channel
   readonly replyChannel: ReplyChannel
   readonly clock: ServerClock
-  /** Asks the server for a sign of life; throws without one within the time that connecting may take. */
+  /** Throws when the server does not answer within the time that connecting may take. */
   ping(): Promise<void>
-  /** The side that adds; opened with its first use and shared. */
+  /** Adds to a queue; opened with its first use and shared. */
   producer(name: QueueName): Promise<Producer>
-  /** The side that works; closed by its owner. */
+  /** Takes from a queue; closed by its owner. */
   consumer(options: ConsumerOptions): Promise<Consumer>
 }
 
-/** Plain data of a job: the ids of what a list asks for, and what single calls ask itself. */
+/**
+ * Plain data of a job. For a batch it is the id of a task or a batch and the number of its lease, and the
+ * records stay in Postgres; for single calls it is the questions themselves.
+ */
 export type JobData = { readonly [key: string]: unknown }
 
-/** What there is of a job: `lost` where the queue knows nothing of it. */
+/** A job to be added; its id is made of letters, digits and `-`, and not of digits alone. */
+export interface NewJob {
+  readonly id: string
+  readonly data: JobData
+}
+
+/** A job that a worker has taken. */
+export interface Job extends NewJob {
+  /** Aborted when the lock was lost, so another may have the job, and when the worker must end. */
+  readonly signal: AbortSignal
+}
+
+/** Where a job is: `lost` where the queue knows nothing of it. */
 export type JobState = 'waiting' | 'active' | 'lost'
 
 /** Adds jobs to a queue. */
 export interface Producer extends AsyncDisposable {
   /** Adds them all in one step; an id that is still in the queue is left as it is. */
-  add(jobs: readonly { readonly id: string; readonly data: JobData }[]): Promise<void>
+  add(jobs: readonly NewJob[]): Promise<void>
   state(id: string): Promise<JobState>
   depth(): Promise<QueueDepth>
 }
 
-/** Jobs that wait, and jobs that are being worked on. */
+/** How many jobs wait, and how many are being worked on. */
 export interface QueueDepth {
   readonly waiting: number
   readonly active: number
@@ -44,9 +59,10 @@ export interface ConsumerOptions {
   readonly name: QueueName
   /** Jobs under way together. */
   readonly concurrency: number
-  /** How long a worker's death goes unnoticed; renewed at half of it. */
+  /** A job is handed to another worker when its lock was not renewed for so long; renewed at half of it. */
   readonly lockMs: number
-  readonly process: (id: string, data: JobData, signal: AbortSignal) => Promise<void>
+  /** Must not throw. */
+  readonly process: (job: Job) => Promise<void>
   readonly onError: (error: Error) => void
 }
 

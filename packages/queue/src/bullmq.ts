@@ -3,20 +3,20 @@ import { Queue, Worker, type BackendFactory, type IQueueBackend, type JobProgres
 import type { Consumer, ConsumerOptions, JobData, JobState, Producer } from './backend.ts'
 import type { QueueName } from './names.ts'
 
-/** How BullMQ reaches its server: a connection, and for Postgres the factory of its backend. */
+/** How BullMQ reaches its server: a connection, and the factory of the backend that uses it. */
 export interface Link<Backend extends IQueueBackend, Connection> {
   readonly connection: Connection
   readonly prefix?: string
   readonly factory: BackendFactory<Backend, Connection>
 }
 
-/** Jobs leave no trace: how often they were tried and what became of them stands in Postgres. */
+/** Jobs are deleted when they end: attempts and outcomes stand in Postgres. */
 const JOB_OPTIONS = { removeOnComplete: true, removeOnFail: true, attempts: 1 } as const
 
-/** Nobody reads events, and a stream of ten thousand for each queue would be kept for nothing. */
+/** Events kept for each queue, since nobody reads them; BullMQ keeps 10,000 by default. */
 const KEPT_EVENTS = 100
 
-/** Opens the adding side of a queue and waits until it is ready. */
+/** Opens the producer of a queue and waits until it is ready. */
 export async function openProducer<Backend extends IQueueBackend, Connection>(
   name: QueueName,
   { factory, ...link }: Link<Backend, Connection>,
@@ -57,7 +57,7 @@ const STATES: { readonly [state: string]: JobState } = {
   active: 'active',
 }
 
-/** Opens the working side of a queue and waits until it is ready; jobs come at once. */
+/** Opens a consumer of a queue and waits until it is ready; jobs come at once. */
 export async function openConsumer<Backend extends IQueueBackend, Connection>(
   { name, concurrency, lockMs, process, onError }: ConsumerOptions,
   { factory, ...link }: Link<Backend, Connection>,
@@ -68,7 +68,7 @@ export async function openConsumer<Backend extends IQueueBackend, Connection>(
     _token?: string,
     signal?: AbortSignal,
   ): Promise<void> {
-    await process(job.id ?? '', job.data, signal ?? NEVER)
+    await process({ id: job.id ?? '', data: job.data, signal: signal ?? NEVER })
   }
   const worker = new Worker<JobData, void, string, Backend, JobProgress, Connection>(
     name,

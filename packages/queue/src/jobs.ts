@@ -1,17 +1,5 @@
-import type { JobData, QueueBackend, QueueDepth } from './backend.ts'
+import type { Job, NewJob, QueueBackend, QueueDepth } from './backend.ts'
 import type { QueueName } from './names.ts'
-
-/** A job by its id: letters, digits and `-`, not digits alone. */
-export interface NewJob {
-  readonly id: string
-  readonly data: JobData
-}
-
-/** A job in hand. */
-export interface Job extends NewJob {
-  /** Aborted when the lock was lost, so another may have the job, and when the worker must end. */
-  readonly signal: AbortSignal
-}
 
 /** How jobs are worked on. */
 export interface WorkOptions {
@@ -25,10 +13,10 @@ export interface WorkOptions {
   readonly onError: (error: unknown) => void
 }
 
-/** Works on the jobs of a queue until it is disposed of. */
+/** Takes jobs from a queue and works on them until it is disposed of. */
 export type QueueWorker = AsyncDisposable
 
-/** How long jobs have to end once they were told to; a queue whose server is away says nothing either. */
+/** How long aborted jobs have to end, and a server that is away to answer, before closing goes on. */
 const ENDING_MS = 2_000
 
 /** Adds jobs in one step; one whose id is still in the queue is not added twice. */
@@ -43,8 +31,8 @@ export async function enqueue(
 }
 
 /**
- * Starts a worker. A job is handed out at least once, and again when its worker dies; what a
- * handler throws only ends the job.
+ * Starts a worker. A job is delivered at least once, and again when its worker dies; what a
+ * handler throws goes to `onError` and ends the job.
  */
 export async function work(
   backend: QueueBackend,
@@ -57,9 +45,9 @@ export async function work(
     concurrency,
     lockMs,
     onError,
-    async process(id, data, signal) {
+    async process(job) {
       try {
-        await handler({ id, data, signal })
+        await handler(job)
       } catch (error) {
         onError(error)
       }
@@ -77,7 +65,7 @@ export async function work(
   }
 }
 
-/** How many jobs wait in a queue and how many are under way. */
+/** How many jobs of a queue wait and how many are under way. */
 export async function depth(backend: QueueBackend, name: QueueName): Promise<QueueDepth> {
   const producer = await backend.producer(name)
   return producer.depth()

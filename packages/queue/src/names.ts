@@ -3,10 +3,10 @@ import { CHECKS, type Check } from '@plumbline/contract/products'
 /** Queue of the single calls of a check. */
 export type LiveQueueName = `live-${Check}`
 
-/** Queue of the chunks of lists of a check. */
+/** Queue of the tasks of batches of a check. */
 export type BulkQueueName = `bulk-${Check}`
 
-/** Every queue there is: two for each check, one that reads lists, one that writes their results. */
+/** Every queue: two for each check, and one for each stage of a batch, which reads its file or writes its results. */
 export type QueueName = LiveQueueName | BulkQueueName | 'intake' | 'finish'
 
 /** All queues, for metrics. */
@@ -21,7 +21,7 @@ export function liveQueueOf(check: Check): LiveQueueName {
   return `live-${check}`
 }
 
-/** The queue of list chunks of a check. */
+/** The queue of a check's tasks of batches. */
 export function bulkQueueOf(check: Check): BulkQueueName {
   return `bulk-${check}`
 }

@@ -3,7 +3,8 @@ import { runEarlyFinishes } from '@plumbline/pipeline/early-finish'
 import { runFinish } from '@plumbline/pipeline/finish'
 import { runIntake } from '@plumbline/pipeline/intake-stage'
 import { runSweeps } from '@plumbline/pipeline/sweeps'
-import { work, type Job } from '@plumbline/queue/jobs'
+import type { Job } from '@plumbline/queue/backend'
+import { work } from '@plumbline/queue/jobs'
 import type { WorkerContext } from './context.ts'
 
 /** Lists read, and result files written, at the same time by one worker. */
