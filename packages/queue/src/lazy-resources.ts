@@ -1,28 +1,28 @@
-/** Things opened with their first use, shared, and closed together. */
-export interface Shelf<Key, Thing> extends AsyncDisposable {
+/** Resources that are opened with their first use, shared, and closed together. */
+export interface LazyResources<Key, Resource> extends AsyncDisposable {
   /** The one of that key; one that could not be opened is tried again the next time. */
-  get(key: Key): Promise<Thing>
+  get(key: Key): Promise<Resource>
 }
 
-/** An empty shelf that opens things by `open`. */
-export function createShelf<Key, Thing extends AsyncDisposable>(
-  open: (key: Key) => Promise<Thing>,
-): Shelf<Key, Thing> {
-  const things = new Map<Key, Promise<Thing>>()
+/** Opens a resource by `open` when its key is first asked for. */
+export function createLazyResources<Key, Resource extends AsyncDisposable>(
+  open: (key: Key) => Promise<Resource>,
+): LazyResources<Key, Resource> {
+  const resources = new Map<Key, Promise<Resource>>()
   return {
     get(key) {
-      const held = things.get(key)
-      if (held !== undefined) return held
+      const opened = resources.get(key)
+      if (opened !== undefined) return opened
       const opening = open(key)
-      things.set(key, opening)
-      opening.catch(() => things.delete(key))
+      resources.set(key, opening)
+      opening.catch(() => resources.delete(key))
       return opening
     },
     async [Symbol.asyncDispose]() {
-      for (const opened of await Promise.allSettled(things.values())) {
+      for (const opened of await Promise.allSettled(resources.values())) {
         if (opened.status === 'fulfilled') await opened.value[Symbol.asyncDispose]()
       }
-      things.clear()
+      resources.clear()
     },
   }
 }

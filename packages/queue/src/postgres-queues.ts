@@ -11,7 +11,7 @@ import type { Consumer, ConsumerOptions, Producer, QueueBackend } from './backen
 import { openConsumer, openProducer } from './bullmq.ts'
 import { openServerClock } from './clock.ts'
 import { QUEUE_NAMES, type QueueName } from './names.ts'
-import { createShelf } from './lazy-resources.ts'
+import { createLazyResources } from './lazy-resources.ts'
 
 /** What queues on Postgres need. */
 export interface PostgresQueueOptions {
@@ -33,9 +33,9 @@ const SCHEMA = 'bullmq'
 const UNSYNCED = '-c synchronous_commit=off'
 
 /**
- * Brings BullMQ's own schema to its newest form, with a sequence of ids for each queue, which it would
- * make with the first job: who adds jobs need not be let make anything. Any number of processes may call it
- * at once.
+ * Migrates BullMQ's own schema, and makes the sequence of ids of each queue, which BullMQ would make with
+ * its first job: so the role that adds jobs needs no right to create. Any number of processes may call it at
+ * once.
  */
 export async function migrateQueue(databaseUrl: string): Promise<void> {
   const client = new pg.Client({ connectionString: databaseUrl, application_name: 'plumbline' })
@@ -47,32 +47,32 @@ export async function migrateQueue(databaseUrl: string): Promise<void> {
        from unnest($2::text[]) as queue`,
       [SCHEMA, QUEUE_NAMES],
     )
-    for (const { name } of rows) await makeSequence(client, name)
+    for (const { name } of rows) await createSequence(client, name)
   } finally {
     await client.end()
   }
 }
 
-/** Two that make one at the same moment are told so by the server, whatever `if not exists` says. */
-const MADE_MEANWHILE = ['42P07', '23505']
+/** SQLSTATEs of two processes that create a sequence at the same moment, which `if not exists` does not prevent. */
+const CREATED_MEANWHILE = ['42P07', '23505']
 
-async function makeSequence(client: pg.Client, name: string): Promise<void> {
+async function createSequence(client: pg.Client, name: string): Promise<void> {
   try {
     await client.query(`create sequence if not exists ${name}`)
   } catch (error) {
     if (!(error instanceof pg.DatabaseError)) throw error
-    if (!MADE_MEANWHILE.includes(error.code ?? '')) throw error
+    if (!CREATED_MEANWHILE.includes(error.code ?? '')) throw error
   }
 }
 
 /**
- * Queues on Postgres: one pool adds; each worker has a small one of its own and listens.
+ * Queues on Postgres: one pool adds; each consumer has a small one of its own and listens.
  * @throws Error when the server does not answer or the schema `bullmq` is missing or old
  */
 export async function openPostgresQueues(options: PostgresQueueOptions): Promise<QueueBackend> {
   const { databaseUrl } = options
   const { pool, onError } = openPool(databaseUrl, 4, options.onError)
-  const producers = createShelf<QueueName, Producer>((name) =>
+  const producers = createLazyResources<QueueName, Producer>((name) =>
     openProducer(name, { connection: asQueuePool(pool), factory: createPostgresBackend }, onError),
   )
   async function close(): Promise<void> {
@@ -101,7 +101,7 @@ export async function openPostgresQueues(options: PostgresQueueOptions): Promise
   }
 }
 
-/** A worker has a pool of its own: one connection listens, the others fetch and finish. */
+/** A consumer has a pool of its own: one connection listens, the others fetch and finish. */
 async function openPostgresConsumer(
   databaseUrl: string,
   options: ConsumerOptions,
@@ -126,13 +126,14 @@ async function openPostgresConsumer(
   }
 }
 
+/** A pool, and the listener for errors of its connections. */
 interface QueuePool {
   readonly pool: pg.Pool
   readonly onError: (error: Error) => void
 }
 
-/** A pool, and who is told of errors until it is closed: a connection that breaks as it ends is no news. */
-function openPool(databaseUrl: string, max: number, tell: (error: Error) => void): QueuePool {
+/** Opens a pool whose errors are reported until it is being closed. */
+function openPool(databaseUrl: string, max: number, report: (error: Error) => void): QueuePool {
   const pool = new pg.Pool({
     connectionString: databaseUrl,
     max,
@@ -142,7 +143,7 @@ function openPool(databaseUrl: string, max: number, tell: (error: Error) => void
     options: `${UNSYNCED} -c search_path=${SCHEMA}`,
   })
   const onError = (error: Error): void => {
-    if (!pool.ending) tell(error)
+    if (!pool.ending) report(error)
   }
   // Every queue listens to the errors of the pool.
   pool.setMaxListeners(0)

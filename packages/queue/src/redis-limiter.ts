@@ -1,7 +1,6 @@
-import { randomUUID } from 'node:crypto'
+import { createHash, randomUUID } from 'node:crypto'
 import type { Limiter } from '@plumbline/ports/engine'
 import { checkLease, checkTake, grantOf, leaseRetryMs } from '@plumbline/ports/limiter'
-import { runScript, scriptOf } from './redis-script.ts'
 import type { RedisServer } from './redis.ts'
 
 /**
@@ -37,7 +36,7 @@ export function createRedisLimiter({ commands, prefix }: RedisServer): Limiter {
   }
 }
 
-/** Microseconds of the server, as every script here counts. */
+/** The server's time in microseconds, as every script here counts. */
 const NOW = `
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
@@ -77,3 +76,34 @@ redis.call('ZADD', KEYS[1], string.format('%.0f', now + ARGV[2] * 1000), ARGV[1]
 redis.call('PEXPIRE', KEYS[1], math.max(redis.call('PTTL', KEYS[1]), math.ceil(ARGV[2])))
 return {1}
 `)
+
+/** A Lua script that works on one key and returns a list of whole numbers. */
+interface Script {
+  readonly lua: string
+  readonly sha: string
+}
+
+/** Names a script by its SHA-1 digest, as Redis does. */
+function scriptOf(lua: string): Script {
+  return { lua, sha: createHash('sha1').update(lua).digest('hex') }
+}
+
+/** Runs a script by its digest, and sends its text where the server does not know it yet. */
+async function runScript(
+  redis: RedisServer['commands'],
+  { lua, sha }: Script,
+  key: string,
+  args: readonly (string | number)[],
+): Promise<readonly number[]> {
+  try {
+    return numbersOf(await redis.evalsha(sha, 1, key, ...args))
+  } catch (error) {
+    if (!(error instanceof Error && error.message.startsWith('NOSCRIPT'))) throw error
+    return numbersOf(await redis.eval(lua, 1, key, ...args))
+  }
+}
+
+function numbersOf(result: unknown): readonly number[] {
+  if (Array.isArray(result)) return result.map(Number)
+  throw new Error(`a script should return a list of numbers, met ${typeof result}`)
+}

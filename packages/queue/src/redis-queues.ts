@@ -1,3 +1,4 @@
+import { withTimeOut } from '@plumbline/concurrency/time-out'
 import { createRedisBackend } from 'bullmq'
 import type { Producer, QueueBackend } from './backend.ts'
 import { openConsumer, openProducer } from './bullmq.ts'
@@ -5,8 +6,8 @@ import { openServerClock } from './clock.ts'
 import type { QueueName } from './names.ts'
 import { createRedisChannel } from './redis-channel.ts'
 import { createRedisReplyChannel } from './redis-reply-channel.ts'
-import { closeRedis, GOODBYE_MS, openRedis, within, type RedisServer } from './redis.ts'
-import { createShelf } from './lazy-resources.ts'
+import { closeRedis, CLOSE_MS, openRedis, type RedisServer } from './redis.ts'
+import { createLazyResources } from './lazy-resources.ts'
 
 /** What queues on Redis need. */
 export interface RedisQueueOptions {
@@ -35,18 +36,18 @@ export async function openRedisQueues({
     prefix: `{${prefix}:${name}}`,
     factory: createRedisBackend,
   })
-  const producers = createShelf<QueueName, Producer>((name) =>
+  const producers = createLazyResources<QueueName, Producer>((name) =>
     openProducer(name, link(name, adding), onError),
   )
   async function close(): Promise<void> {
     // One that was being opened when the server went away waits for it without end.
-    await within(GOODBYE_MS, producers[Symbol.asyncDispose]()).catch(onError)
+    await withTimeOut(CLOSE_MS, producers[Symbol.asyncDispose]()).catch(onError)
     await channel[Symbol.asyncDispose]()
     await Promise.all([closeRedis(adding), closeRedis(fetching)])
     await server[Symbol.asyncDispose]()
   }
   try {
-    const readMs = (): Promise<number> => within(ANSWER_MS, readClockMs(server))
+    const readMs = (): Promise<number> => withTimeOut(ANSWER_MS, readClockMs(server))
     const clock = await openServerClock(readMs)
     return {
       kind: 'redis',

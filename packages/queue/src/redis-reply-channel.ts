@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto'
+import { withTimeOut } from '@plumbline/concurrency/time-out'
 import type { Channel, ReplyChannel } from '@plumbline/ports/channel'
 import { channelOf } from './redis-channel.ts'
-import { GOODBYE_MS, within, type RedisServer } from './redis.ts'
+import { CLOSE_MS, type RedisServer } from './redis.ts'
 
 /** How long a reply is stored for a process that missed it. */
 const KEEP_MS = 60_000
@@ -50,7 +51,7 @@ export function createRedisReplyChannel(server: RedisServer, channel: Channel): 
         async [Symbol.asyncDispose]() {
           await subscription[Symbol.asyncDispose]()
           // A server that is away deletes the replies by itself after a minute.
-          await within(GOODBYE_MS, redis.unlink(key)).catch(() => undefined)
+          await withTimeOut(CLOSE_MS, redis.unlink(key)).catch(() => undefined)
         },
       }
     },

@@ -1,3 +1,4 @@
+import { withTimeOut } from '@plumbline/concurrency/time-out'
 import { Cluster, Redis } from 'ioredis'
 
 /** A Redis or Valkey server, or a cluster of them. */
@@ -41,25 +42,14 @@ export function openRedis({ url, prefix, onError }: RedisServerOptions): RedisSe
   }
 }
 
-/** Ends a connection after its last answer, or at once when there is no server to say good-bye to. */
+/** Ends a connection after its last answer, or at once when the server is away. */
 export async function closeRedis(client: Redis | Cluster): Promise<void> {
   if (client.status !== 'ready') return client.disconnect()
-  await within(GOODBYE_MS, client.quit()).catch(() => client.disconnect())
+  await withTimeOut(CLOSE_MS, client.quit()).catch(() => client.disconnect())
 }
 
-/** How long a server that has stopped answering can hold up the end of a process. */
-export const GOODBYE_MS = 1_000
-
-/** An answer of the server, or a rejection when none has come in `limitMs`. */
-export async function within<Value>(limitMs: number, answer: PromiseLike<Value>): Promise<Value> {
-  const late = Promise.withResolvers<never>()
-  const timer = setTimeout(() => late.reject(new Error(`no answer in ${limitMs} ms`)), limitMs)
-  try {
-    return await Promise.race([answer, late.promise])
-  } finally {
-    clearTimeout(timer)
-  }
-}
+/** How long a server that has stopped answering can delay the end of a process. */
+export const CLOSE_MS = 1_000
 
 const ROLES: Readonly<Record<ConnectionRole, ConnectionSettings>> = {
   add: { maxRetriesPerRequest: 3 },
