@@ -33,7 +33,7 @@ await runUntilStopped({ program, log, graceMs: settings.DRAIN_SECONDS * 1000 }, 
   const context = stack.use(await openContext(settings, log, program))
   const checks = CHECKS.filter((check) => words.includes(check))
   const engines = checks.map((check) => instantEngine(check, engineOptions))
-  stack.use(await serve(context, engines, { lists: words.includes('batch') }))
+  stack.use(await serve(context, engines, { batches: words.includes('batch') }))
   tellReady()
   const owned = stack.move()
   return { [Symbol.asyncDispose]: () => owned.disposeAsync() }

@@ -7,16 +7,16 @@ import type { Job } from '@plumbline/queue/backend'
 import { work } from '@plumbline/queue/jobs'
 import type { WorkerContext } from './context.ts'
 
-/** Lists read, and result files written, at the same time by one worker. */
-const STAGES_AT_ONCE = 2
+/** Files read, and as many result files written, at the same time by one worker. */
+const STAGE_CONCURRENCY = 2
 
-/** Reads lists, hands out their tasks, writes their results and sweeps, until disposed. */
+/** Serves batches until disposed: reads their files, dispatches their tasks, writes their results, sweeps. */
 export async function serveBatches(context: WorkerContext): Promise<AsyncDisposable> {
   const { pipeline, settings, log } = context
   const { queue } = context.connections
   const stop = new AbortController()
   const onError = (error: unknown): void => log.error({ err: error }, 'stage failed')
-  const options = { concurrency: STAGES_AT_ONCE, graceMs: 5_000, onError }
+  const options = { concurrency: STAGE_CONCURRENCY, graceMs: 5_000, onError }
   await using stack = new AsyncDisposableStack()
   const loops = Promise.all([
     runDispatcher(pipeline, stop.signal),

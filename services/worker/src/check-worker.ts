@@ -1,4 +1,5 @@
 import type { Engine } from '@plumbline/ports/engine'
+import type { Answer } from '@plumbline/contract/outcome'
 import type { Check, Depth } from '@plumbline/contract/products'
 import { createHolder } from '@plumbline/pipeline/task-lease'
 import { runTask, type CheckRunner } from '@plumbline/pipeline/run-task'
@@ -8,7 +9,7 @@ import { bulkQueueOf } from '@plumbline/queue/names'
 import type { WorkerContext } from './context.ts'
 import { createMagicRunner } from './magic-runner.ts'
 
-/** Serves single calls and list tasks of one check, each from its own queue, until disposed. */
+/** Serves single calls and tasks of batches of one check, each from a queue of its own, until disposed. */
 export async function serveCheck<C extends Check>(
   context: WorkerContext,
   engine: Engine<C>,
@@ -25,10 +26,7 @@ export async function serveCheck<C extends Check>(
       context.connections.queue,
       engine.check,
       (request) => answerLive(engine, request),
-      {
-        concurrency: settings.LIVE_CONCURRENCY,
-        onError,
-      },
+      { concurrency: settings.LIVE_CONCURRENCY, onError },
     ),
   )
   stack.use(
@@ -55,39 +53,39 @@ function runnerFor<C extends Check>(engine: Engine<C>): CheckRunner {
 function taskIn(data: Readonly<Record<string, unknown>>): { taskId: number; lease: number } {
   const { taskId, lease } = data
   if (typeof taskId !== 'number' || typeof lease !== 'number') {
-    throw new TypeError('a job of a list names no task')
+    throw new TypeError('a job of a batch names no task')
   }
   return { taskId, lease }
 }
 
-/** Asks the engine once for each depth and asker among the questions, all at the same time. */
+/** Asks the engine once for each depth and account among the questions, all at the same time. */
 async function answerLive<C extends Check>(
   engine: Engine<C>,
   request: LiveRequest<C>,
 ): Promise<void> {
-  const groups = new Map<string, { depth: Depth; tenant: string; at: number[] }>()
+  const groups = new Map<string, { depth: Depth; tenant: string; indexes: number[] }>()
   for (const [index, { depth, tenant }] of request.questions.entries()) {
     const key = `${depth} ${tenant}`
-    const group = groups.get(key) ?? { depth, tenant, at: [] }
-    group.at.push(index)
+    const group = groups.get(key) ?? { depth, tenant, indexes: [] }
+    group.indexes.push(index)
     groups.set(key, group)
   }
-  const runs = [...groups.values()].map(async ({ depth, tenant, at }) => {
-    const tell = (place: number, answer: Awaited<ReturnType<typeof engine.run>>[number]): void => {
-      const index = at[place]
+  const runs = [...groups.values()].map(async ({ depth, tenant, indexes }) => {
+    const report = (subjectNo: number, answer: Answer<C>): void => {
+      const index = indexes[subjectNo]
       if (index === undefined) return
       if (answer.kind === 'later') throw new Error(`${engine.check} put off a single call`)
       request.answered(index, answer)
     }
     const answers = await engine.run({
-      subjects: at.map((index) => request.questions[index]?.subject ?? ''),
+      subjects: indexes.map((index) => request.questions[index]?.subject ?? ''),
       depth,
       lane: 'live',
       tenant,
       signal: request.signal,
-      answered: tell,
+      answered: report,
     })
-    for (const [place, answer] of answers.entries()) tell(place, answer)
+    for (const [subjectNo, answer] of answers.entries()) report(subjectNo, answer)
   })
   await Promise.all(runs)
 }

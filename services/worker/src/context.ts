@@ -12,7 +12,7 @@ import { openScratch } from '@plumbline/runtime/scratch'
 import { openFiles } from '@plumbline/storage/open'
 import { slotsOf, type WorkerSettings } from './settings.ts'
 
-/** What a worker process works with; built once, closed in reverse. */
+/** What a worker process is given; built once, closed in reverse order. */
 export interface WorkerContext extends AsyncDisposable {
   readonly connections: Connections
   readonly pipeline: Pipeline
@@ -20,7 +20,7 @@ export interface WorkerContext extends AsyncDisposable {
   readonly log: Log
 }
 
-/** Opens what a worker needs, whatever its kind. */
+/** Opens what a worker of any kind needs. */
 export async function openContext(
   settings: WorkerSettings,
   log: Log,

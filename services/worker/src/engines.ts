@@ -29,10 +29,10 @@ export interface OpenEngines extends AsyncDisposable {
   readonly all: readonly Engine<Check>[]
 }
 
-/** How long the resolver is asked whether it knows the root. */
+/** How long the resolver has to prove that it knows the DNS root. */
 const ROOT_MS = 10_000
 
-/** Makes the engines of the checks that a worker serves, over one way out of the machine. */
+/** Opens the engines of the checks that a worker serves, with one egress guard and one resolver. */
 export async function openEngines(
   context: WorkerContext,
   checks: readonly Check[],
@@ -44,20 +44,20 @@ export async function openEngines(
   const resolver = createResolver({
     servers,
     egress,
-    onRootChange: (server, vouches) => tellRootChange(server, vouches, log),
+    onRootChange: (server, vouches) => logRootChange(server, vouches, log),
   })
-  // Looked at beside the start: a resolver that is slow keeps no worker from it.
-  if (checks.length > 0) void tellRootFault(resolver, servers, log)
-  const outside = { egress, resolver }
+  // Not awaited: a slow resolver does not delay the start of a worker.
+  if (checks.length > 0) void logRootFault(resolver, servers, log)
+  const network = { egress, resolver }
   const all: Engine<Check>[] = []
   for (const check of checks) {
-    all.push(stack.use(await openEngine(check, context, outside, stack)))
+    all.push(stack.use(await openEngine(check, context, network, stack)))
   }
   const owned = stack.move()
   return { all, [Symbol.asyncDispose]: () => owned.disposeAsync() }
 }
 
-async function tellRootFault(
+async function logRootFault(
   resolver: Resolver,
   servers: readonly string[],
   log: WorkerContext['log'],
@@ -66,12 +66,12 @@ async function tellRootFault(
   if (fault !== null) log.warn({ servers }, `the resolver ${fault}; "cli doctor" tells more`)
 }
 
-function tellRootChange(server: string, vouches: boolean, log: WorkerContext['log']): void {
+function logRootChange(server: string, vouches: boolean, log: WorkerContext['log']): void {
   if (vouches) log.info({ server }, 'the resolver knows the root of the DNS again')
   else log.warn({ server }, 'the resolver no longer knows the root: what it denies is unknown')
 }
 
-interface Outside {
+interface Network {
   readonly egress: Egress
   readonly resolver: Resolver
 }
@@ -79,18 +79,18 @@ interface Outside {
 async function openEngine(
   check: Check,
   context: WorkerContext,
-  outside: Outside,
+  network: Network,
   stack: AsyncDisposableStack,
 ): Promise<Engine<Check>> {
   switch (check) {
     case 'email':
-      return widened(await openEmail(context, outside, stack))
+      return widened(await openEmail(context, network, stack))
     case 'phone':
-      return widened(await openPhone(context, outside))
+      return widened(await openPhone(context, network))
     case 'ip':
-      return widened(await openIp(context, outside))
+      return widened(await openIp(context, network))
     case 'domain':
-      return widened(await openDomain(context, outside, stack))
+      return widened(await openDomain(context, network, stack))
   }
 }
 
@@ -101,13 +101,13 @@ function widened<C extends Check>(engine: Engine<C>): Engine<Check> {
 
 async function openEmail(
   { connections, settings, log }: WorkerContext,
-  outside: Outside,
+  network: Network,
   stack: AsyncDisposableStack,
 ): Promise<Engine<'email'>> {
   const heloName = settings.SMTP_HELO_NAME ?? hostname()
   const lists = stack.use(await followLists(await listsDir(settings), loadEmailLists, log))
   return createEmailEngine({
-    ...outside,
+    ...network,
     memory: connections.memory,
     shareFindings: settings.SHARE_FINDINGS,
     limiter: connections.limiter,
@@ -143,7 +143,7 @@ function emailLimits(settings: WorkerSettings): Partial<EmailLimits> {
 
 async function openPhone(
   { connections, settings, log }: WorkerContext,
-  outside: Outside,
+  network: Network,
 ): Promise<Engine<'phone'>> {
   return await createPhoneEngine({
     providers: readHlrAccounts({
@@ -164,14 +164,14 @@ async function openPhone(
     purchases: connections.durable,
     budget: connections.budget,
     limiter: connections.limiter,
-    fetch: (request) => fetchBounded({ ...request, ...outside }),
+    fetch: (request) => fetchBounded({ ...request, ...network }),
     log,
   })
 }
 
 async function openIp(
   { settings, log }: WorkerContext,
-  { resolver }: Outside,
+  { resolver }: Network,
 ): Promise<Engine<'ip'>> {
   const zones = settings.IP_DNS_LISTS
   return await createIpEngine({
@@ -185,12 +185,12 @@ async function openIp(
 
 async function openDomain(
   { connections, settings, log }: WorkerContext,
-  outside: Outside,
+  network: Network,
   stack: AsyncDisposableStack,
 ): Promise<Engine<'domain'>> {
   const lists = stack.use(await followLists(await listsDir(settings), loadDomainLists, log))
   return createDomainEngine({
-    ...outside,
+    ...network,
     memory: connections.memory,
     shareFindings: settings.SHARE_FINDINGS,
     limiter: connections.limiter,

@@ -6,9 +6,9 @@ import { loadNames } from '@plumbline/datasets/load'
 import { createLog } from '@plumbline/runtime/log'
 import { followLists } from './followed-lists.ts'
 
-const LOOK_MS = 30_000
+const CHECK_MS = 30_000
 
-test('a change is taken in; one that cannot be read is told of once and leaves what was read', async () => {
+test('a change is read; one that cannot be read is logged once and leaves what was read', async () => {
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
   onTestFinished(() => void vi.useRealTimers())
   const dir = await mkdtemp(join(tmpdir(), 'lists-'))
@@ -26,14 +26,14 @@ test('a change is taken in; one that cannot be read is told of once and leaves w
   expect([...lists.current()]).toEqual([])
 
   await writeFile(join(dir, 'opt-out.txt'), 'one.example\n')
-  vi.advanceTimersByTime(LOOK_MS)
+  vi.advanceTimersByTime(CHECK_MS)
   await expect.poll(() => [...lists.current()]).toEqual(['one.example'])
 
   isBroken = true
   await writeFile(join(dir, 'opt-out.txt'), 'one.example\ntwo.example\n')
-  vi.advanceTimersByTime(LOOK_MS)
+  vi.advanceTimersByTime(CHECK_MS)
   await expect.poll(() => warned.mock.calls.length).toBe(1)
-  for (let round = 0; round < 3; round++) await vi.advanceTimersByTimeAsync(LOOK_MS)
+  for (let round = 0; round < 3; round++) await vi.advanceTimersByTimeAsync(CHECK_MS)
   expect([...lists.current()]).toEqual(['one.example'])
   expect([loads, warned.mock.calls.length]).toEqual([3, 1])
 })

@@ -5,16 +5,16 @@ import { loadNames, loadRanges, stampOf } from '@plumbline/datasets/load'
 import { disposableDomains, loadMailDomainLists } from '@plumbline/datasets/mail-domains'
 import type { Log } from '@plumbline/runtime/log'
 
-/** How often the folder is looked at for a change. */
-const LOOK_MS = 30_000
+/** How often the folder is checked for a change. */
+const CHECK_MS = 30_000
 
-/** Lists that are read again when their files change. */
+/** Reference lists that are read again when their files change. */
 export interface FollowedLists<Lists> extends Disposable {
   /** The newest that could be read; the same object until the files change. */
   current(): Lists
 }
 
-/** Reads lists from a folder (null: the packaged ones) and follows its files. */
+/** Reads reference lists from a folder (null: the packaged ones) and follows changes of its files. */
 export async function followLists<Lists>(
   dir: string | null,
   load: (dir: string | null) => Promise<Lists>,
@@ -24,16 +24,17 @@ export async function followLists<Lists>(
     () => stampOf(dir),
     () => load(dir),
   )
-  let told: string | null = null
-  const look = async (): Promise<void> => {
+  let lastFault: string | null = null
+  const check = async (): Promise<void> => {
     const before = followed.value
     await followed.refresh()
     const { value, fault } = followed
     if (value !== before) log.info({}, 'lists read again')
-    if (fault !== null && fault !== told) log.warn({ fault }, 'lists not read; the old ones stay')
-    told = fault
+    if (fault !== null && fault !== lastFault)
+      log.warn({ fault }, 'lists not read; the old ones stay')
+    lastFault = fault
   }
-  const timer = setInterval(() => void look(), LOOK_MS)
+  const timer = setInterval(() => void check(), CHECK_MS)
   timer.unref()
   return { current: () => followed.value, [Symbol.dispose]: () => clearInterval(timer) }
 }

@@ -3,7 +3,7 @@ import { CHECKS, type Check } from '@plumbline/contract/products'
 import { expect, test } from 'vitest'
 import { createMagicRunner } from './magic-runner.ts'
 
-test.each(CHECKS)('no row of %s is answered with somebody else', async (check) => {
+test.each(CHECKS)('no row of %s is answered with the outcome of another subject', async (check) => {
   const subjects = magicValues(check).map(({ value }) => value)
   const answers = await createMagicRunner(check).run({
     subjects,

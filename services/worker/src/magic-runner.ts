@@ -4,12 +4,12 @@ import type { Answer } from '@plumbline/contract/outcome'
 import type { Check } from '@plumbline/contract/products'
 import type { CheckRunner, Failed } from '@plumbline/pipeline/run-task'
 
-/** Slow values are slow in single calls; in a list they only show that waiting works. */
-const LIST_DELAY_MS = 100
+/** Delay of a slow value in a batch; in single calls it is longer. */
+const BATCH_DELAY_MS = 100
 
 /**
- * Answers lists of test keys from the table of magic values, without a network. A value that stands
- * for a refused call has no verdict: its row is an error, as one that our own fault kept from an answer.
+ * Answers batches of test keys from the table of magic values, without a network. A value that stands
+ * for a refused call has no outcome: its row is an error, as where a fault of ours kept it back.
  */
 export function createMagicRunner(check: Check): CheckRunner {
   return {
@@ -21,7 +21,7 @@ export function createMagicRunner(check: Check): CheckRunner {
           answers.push({ kind: 'failed' })
           continue
         }
-        if (magic.kind === 'slow') await wait(LIST_DELAY_MS)
+        if (magic.kind === 'slow') await wait(BATCH_DELAY_MS)
         answers.push(magic.outcome)
         answered?.(index, magic.outcome)
       }

@@ -45,7 +45,7 @@ async function startWorker(): Promise<AsyncDisposable> {
   const context = stack.use(await openContext(settings, log, `worker-${kinds.join('-')}`))
   const checks = CHECKS.filter((check) => kinds.includes(check))
   const engines = stack.use(await openEngines(context, checks))
-  stack.use(await serve(context, engines.all, { lists: kinds.includes('batch') }))
+  stack.use(await serve(context, engines.all, { batches: kinds.includes('batch') }))
   log.info({ kinds }, 'worker ready')
   tellReady()
   const owned = stack.move()

@@ -3,25 +3,25 @@ import type { Check } from '@plumbline/contract/products'
 import { serveBatches } from './batch-worker.ts'
 import type { WorkerContext } from './context.ts'
 import { serveCheck } from './check-worker.ts'
-import { reportHealth, type Reporter } from './report.ts'
+import { reportHealth, type HealthSource } from './health-report.ts'
 
-/** Serves the checks of the engines, and lists where `lists` is set, and reports how it does until disposed. */
+/** Serves the checks of the engines, and batches where `batches` is set, and reports its health until disposed. */
 export async function serve(
   context: WorkerContext,
   engines: readonly Engine<Check>[],
-  { lists }: { readonly lists: boolean },
+  { batches }: { readonly batches: boolean },
 ): Promise<AsyncDisposable> {
   await using stack = new AsyncDisposableStack()
-  const reporters: Reporter[] = []
+  const sources: HealthSource[] = []
   for (const engine of engines) {
     stack.use(await serveCheck(context, engine))
-    reporters.push({ kind: engine.check, health: () => engine.health() })
+    sources.push({ kind: engine.check, health: () => engine.health() })
   }
-  if (lists) {
+  if (batches) {
     stack.use(await serveBatches(context))
-    reporters.push({ kind: 'batch', health: async () => [] })
+    sources.push({ kind: 'batch', health: async () => [] })
   }
-  stack.use(reportHealth(context, reporters))
+  stack.use(reportHealth(context, sources))
   const owned = stack.move()
   return { [Symbol.asyncDispose]: () => owned.disposeAsync() }
 }

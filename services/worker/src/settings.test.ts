@@ -7,14 +7,14 @@ import { listsDir, workerSettings } from './settings.ts'
 
 const DATABASE_URL = 'postgres://localhost/x'
 
-test('a debit without an answer is given back within two minutes, whatever is set', () => {
+test('a debit without an answer is refunded within two minutes, whatever is set', () => {
   const read = (DEBIT_TIMEOUT_SECONDS: string, SWEEP_SECONDS: string) => () =>
     readSettings(workerSettings, { DATABASE_URL, DEBIT_TIMEOUT_SECONDS, SWEEP_SECONDS })
   expect(read('90', '30')).not.toThrow()
   expect(read('90', '31')).toThrow(/DEBIT_TIMEOUT_SECONDS: expected at most 120/)
 })
 
-test('the usual place of lists is there before their first update, where it can be made', async () => {
+test('the default folder of lists exists before their first update, where it can be created', async () => {
   const dir = await mkdtemp(join(tmpdir(), 'lists-dir-'))
   try {
     const usual = await listsDir({ DATA_DIR: dir, LISTS_DIR: undefined })

@@ -24,29 +24,29 @@ const eachSetting = z.object({
     DRAIN_SECONDS: 20,
   }),
   LOG_LEVEL: logLevel('info'),
-  /** Tasks of lists of one check under way; unset: 16 of email and phone, 8 of ip, 64 of domain. */
+  /** Tasks of batches of one check under way; unset: 16 of email and phone, 8 of ip, 64 of domain. */
   BULK_SLOTS: wholeNumber({ min: 1 }).optional(),
   LEASE_SECONDS: wholeNumber({ min: 2 }).default(30),
   /** Files of the store that no batch names are removed so long after they were met. */
   STRAY_FILES_DAYS: wholeNumber({ min: 1, max: 365 }).default(7),
 })
 
-/** When a debit without an answer is given back at the latest. Source: decision 12. */
-const GIVEN_BACK_SECONDS = 120
+/** When a debit without an answer is refunded at the latest. Source: decision 12. */
+const REFUND_SECONDS = 120
 
 /** Settings of every worker. Documented in docs/settings.md. */
 export const workerSettings = eachSetting.refine(
-  (all) => all.DEBIT_TIMEOUT_SECONDS + all.SWEEP_SECONDS <= GIVEN_BACK_SECONDS,
+  (all) => all.DEBIT_TIMEOUT_SECONDS + all.SWEEP_SECONDS <= REFUND_SECONDS,
   {
     path: ['DEBIT_TIMEOUT_SECONDS'],
-    error: `expected at most ${GIVEN_BACK_SECONDS} together with SWEEP_SECONDS`,
+    error: `expected at most ${REFUND_SECONDS} together with SWEEP_SECONDS`,
   },
 )
 
 /** The settings once read. */
 export type WorkerSettings = Readonly<z.infer<typeof workerSettings>>
 
-/** Where the operator's lists are; null for none. The usual place is made, so that its first update is followed. */
+/** The folder of the operator's lists; null for none. The default folder is created, so that its first update is followed. */
 export async function listsDir({
   LISTS_DIR,
   DATA_DIR,
@@ -58,12 +58,12 @@ export async function listsDir({
   return await findListsDir(LISTS_DIR, DATA_DIR)
 }
 
-/** Where updated lists are put, there or not. */
+/** The folder that updated lists are written to, whether or not it exists. */
 export function updatedListsDir({ LISTS_DIR, DATA_DIR }: WorkerSettings): string {
   return updatedDir(LISTS_DIR, DATA_DIR)
 }
 
-/** Tasks of lists of each check under way: one number for all where it is set. */
+/** Tasks of batches of each check under way: one number for all where it is set. */
 export function slotsOf({ BULK_SLOTS }: Pick<WorkerSettings, 'BULK_SLOTS'>): Slots {
   if (BULK_SLOTS === undefined) return DEFAULT_SLOTS
   return { email: BULK_SLOTS, phone: BULK_SLOTS, ip: BULK_SLOTS, domain: BULK_SLOTS }

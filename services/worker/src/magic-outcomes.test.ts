@@ -104,12 +104,15 @@ function liveEmail(
   return mailboxOutcome(value, mailbox, liveFinding(reason, depth), listed, when)
 }
 
-test.each(MAGIC_EMAILS)('$value is what $reason is in earnest', ({ value, reason, facts }) => {
-  for (const depth of ['basic', 'extended'] as const) {
-    const live = liveEmail(value, reason, depth, Object.keys(facts ?? {}))
-    expect(bare(magicOutcome('email', value, depth))).toEqual(bare(live))
-  }
-})
+test.each(MAGIC_EMAILS)(
+  '$value has the outcome that engines give for $reason',
+  ({ value, reason, facts }) => {
+    for (const depth of ['basic', 'extended'] as const) {
+      const live = liveEmail(value, reason, depth, Object.keys(facts ?? {}))
+      expect(bare(magicOutcome('email', value, depth))).toEqual(bare(live))
+    }
+  },
+)
 
 type PhoneScene = readonly [number: string, reply: market.Reply | null, signal?: AbortSignal]
 
@@ -146,21 +149,24 @@ function placeless({ facts, ...outcome }: BareOutcome<'phone'>): object {
   return { ...bare({ ...outcome, facts }), number: null, ...Object.fromEntries(known) }
 }
 
-test.each(MAGIC_PHONES)('$value is what $reason is in earnest', async ({ value, reason }) => {
-  const [number, reply, signal] = PHONE_SCENES[reason]
-  const world = market.createWorld(reply ?? undefined)
-  await using engine = await market.engineOf(world, reply === null ? [] : [market.FIRST])
-  const [live] = await market.ask(engine, [number], signal === undefined ? {} : { signal })
-  if (live?.kind !== 'outcome') throw new Error('expected an outcome')
-  const row = MAGIC_PHONES.find((each) => each.reason === reason)
-  const magic = magicOutcome('phone', row?.value ?? value, 'basic')
-  expect(placeless(magic)).toEqual(placeless(live))
-  // Further values of a reason differ in what they are there to show.
-  expect(magicOutcome('phone', value, 'basic')).toMatchObject({
-    status: live.status,
-    facts: { valid: live.facts.valid, reachable: live.facts.reachable },
-  })
-})
+test.each(MAGIC_PHONES)(
+  '$value has the outcome that engines give for $reason',
+  async ({ value, reason }) => {
+    const [number, reply, signal] = PHONE_SCENES[reason]
+    const world = market.createWorld(reply ?? undefined)
+    await using engine = await market.engineOf(world, reply === null ? [] : [market.FIRST])
+    const [live] = await market.ask(engine, [number], signal === undefined ? {} : { signal })
+    if (live?.kind !== 'outcome') throw new Error('expected an outcome')
+    const row = MAGIC_PHONES.find((each) => each.reason === reason)
+    const magic = magicOutcome('phone', row?.value ?? value, 'basic')
+    expect(placeless(magic)).toEqual(placeless(live))
+    // Further values of a reason differ in what they are there to show.
+    expect(magicOutcome('phone', value, 'basic')).toMatchObject({
+      status: live.status,
+      facts: { valid: live.facts.valid, reachable: live.facts.reachable },
+    })
+  },
+)
 
 /** The list that sets each flag, and an address that only it names. */
 const FLAG_LISTS = {
@@ -172,7 +178,7 @@ const FLAG_LISTS = {
 } as const
 
 test.each(MAGIC_IPS)(
-  '$value is what $reason is in earnest',
+  '$value has the outcome that engines give for $reason',
   async ({ value, reason, facts = {} }) => {
     const dir = await mkdtemp(join(tmpdir(), 'magic-ip-'))
     const subject =
@@ -267,7 +273,10 @@ function liveDomain(
   return domainOutcome(value, found, stamp)
 }
 
-test.each(MAGIC_DOMAINS)('$value is what $reason is in earnest', ({ value, reason }) => {
-  const magic = magicOutcome('domain', value, 'basic')
-  expect(bare(magic)).toEqual(bare(liveDomain(value, reason, magic.facts)))
-})
+test.each(MAGIC_DOMAINS)(
+  '$value has the outcome that engines give for $reason',
+  ({ value, reason }) => {
+    const magic = magicOutcome('domain', value, 'basic')
+    expect(bare(magic)).toEqual(bare(liveDomain(value, reason, magic.facts)))
+  },
+)

@@ -3,57 +3,55 @@ import type { EngineHealth } from '@plumbline/ports/engine'
 import { forgetWorker, REPORT_MS, reportWorker, type WorkerKind } from '@plumbline/db/workers'
 import type { WorkerContext } from './context.ts'
 
-/** What a worker serves, and how to ask how it is doing. */
-export interface Reporter {
+/** What a worker serves, and how to read its health. */
+export interface HealthSource {
   readonly kind: WorkerKind
   health(): Promise<readonly EngineHealth[]>
 }
 
 /**
- * Tells the operator's pages and the doctor that this worker lives, and how what it leans on is doing;
- * again and again until disposed. A row that turns bad is logged once.
+ * Records for the operator's pages and the doctor that this worker runs, and the health of what it depends
+ * on; every `REPORT_MS` until disposed. A row whose status turns bad is logged once.
  */
 export function reportHealth(
   { connections, log }: WorkerContext,
-  reporters: readonly Reporter[],
+  sources: readonly HealthSource[],
 ): AsyncDisposable {
   const name = `${hostname()}:${process.pid}`
-  const told = new Map<string, string>()
+  const lastStatus = new Map<string, string>()
   const stop = new AbortController()
-  async function report({ kind, health }: Reporter): Promise<void> {
+  async function report({ kind, health }: HealthSource): Promise<void> {
     const rows = await health()
     for (const row of rows) {
       const key = `${kind} ${row.name}`
-      if (row.status !== 'ok' && row.status !== 'off' && told.get(key) !== row.status) {
+      if (row.status !== 'ok' && row.status !== 'off' && lastStatus.get(key) !== row.status) {
         log.warn({ check: kind, status: row.status }, `${row.name}: ${row.detail}`)
       }
-      told.set(key, row.status)
+      lastStatus.set(key, row.status)
     }
     if (!stop.signal.aborted) await reportWorker(connections.db, { name, kind, health: rows })
   }
-  /** That it lives is told before what it leans on is looked at, which may take long. */
-  async function reportLife(): Promise<void> {
-    const rows = reporters.map(({ kind }) =>
-      reportWorker(connections.db, { name, kind, health: [] }),
-    )
+  /** That it runs is recorded before the health is read, which may take long. */
+  async function reportRunning(): Promise<void> {
+    const rows = sources.map(({ kind }) => reportWorker(connections.db, { name, kind, health: [] }))
     for (const row of await Promise.allSettled(rows)) {
       if (row.status === 'rejected') log.warn({ err: row.reason as unknown }, 'no report made')
     }
   }
   async function reportAll(): Promise<void> {
-    const rounds = await Promise.allSettled(reporters.map(report))
+    const rounds = await Promise.allSettled(sources.map(report))
     for (const round of rounds) {
       if (round.status === 'rejected') log.warn({ err: round.reason as unknown }, 'no report made')
     }
   }
-  let busy = false
+  let isReporting = false
   async function tick(): Promise<void> {
-    if (busy) return
-    busy = true
+    if (isReporting) return
+    isReporting = true
     await reportAll()
-    busy = false
+    isReporting = false
   }
-  void reportLife().then(tick)
+  void reportRunning().then(tick)
   const timer = setInterval(() => void tick(), REPORT_MS)
   timer.unref()
   return {
