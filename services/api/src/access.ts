@@ -2,23 +2,23 @@ import { PLANS } from '@plumbline/contract/plans'
 import { MESSAGES, Problem } from '@plumbline/contract/problem'
 import type { IdempotencyScope } from '@plumbline/db/idempotency'
 import type { Request, Response } from 'express'
-import type { Balances } from './balances.ts'
-import { exchangeOf, type Caller } from './request-context.ts'
-import type { FailedKeys } from './failed-keys.ts'
+import type { BalanceCache } from './balance-cache.ts'
+import { requestContextOf, type Caller } from './request-context.ts'
+import type { FailedKeyLimit } from './failed-key-limit.ts'
 import { idempotencyKeyOf } from './idempotency-key.ts'
-import type { Keyring } from './api-key-cache.ts'
-import type { Rate } from './rate.ts'
+import type { ApiKeyCache } from './api-key-cache.ts'
+import type { RateLimit } from './rate-limit.ts'
 
 /** What callers are judged by before their body is read. */
-export interface Gate {
-  readonly keyring: Keyring
-  readonly balances: Balances
+export interface Access {
+  readonly apiKeys: ApiKeyCache
+  readonly balances: BalanceCache
   /** Whether a call under this idempotency key would be a repeat. */
   readonly isRepeat: (scope: IdempotencyScope) => Promise<boolean>
   /** Calls of an account. */
-  readonly calls: Rate
+  readonly calls: RateLimit
   /** Keys that failed, by address. */
-  readonly failedKeys: FailedKeys
+  readonly failedKeys: FailedKeyLimit
 }
 
 /**
@@ -27,21 +27,21 @@ export interface Gate {
  * nothing of the body. Where `mayBeFree`, an empty account is let in, too: the body says whether the call spends.
  */
 export async function admit(
-  gate: Gate,
+  access: Access,
   req: Request,
   res: Response,
   options: { spends: boolean; mayBeFree?: boolean },
 ): Promise<Caller> {
-  const exchange = exchangeOf(res)
+  const context = requestContextOf(res)
   const key = bearer(req.headers.authorization)
   // Awaiting only what is a promise keeps the calls of a busy key within one turn of the loop.
-  const known = key === undefined ? undefined : gate.keyring.known(key)
-  const caller = known ?? (await findCaller(gate, networkOf(req.ip ?? ''), key))
-  exchange.caller = caller
+  const known = key === undefined ? undefined : access.apiKeys.known(key)
+  const caller = known ?? (await findCaller(access, networkOf(req.ip ?? ''), key))
+  context.caller = caller
 
-  const taken = gate.calls.take(caller.accountId)
+  const taken = access.calls.take(caller.accountId)
   const rate = taken instanceof Promise ? await taken : taken
-  exchange.rate = rate
+  context.rate = rate
   if (!PLANS[caller.plan].testKeys && caller.mode === 'test') {
     throw new Problem(
       'forbidden',
@@ -55,45 +55,49 @@ export async function admit(
   }
 
   if (options.spends && caller.mode === 'live') {
-    const recent = gate.balances.recent(caller.accountId)
+    const recent = access.balances.recent(caller.accountId)
     const available = recent instanceof Promise ? await recent : recent
-    exchange.creditsRemaining = available
+    context.creditsRemaining = available
     if (available <= 0) {
-      exchange.isRepeat = await isRepeat(gate, req, caller)
-      if (!exchange.isRepeat && options.mayBeFree !== true) throw insufficientCredits()
-      exchange.lacksCredits = true
+      context.isRepeat = await isRepeat(access, req, caller)
+      if (!context.isRepeat && options.mayBeFree !== true) throw insufficientCredits()
+      context.lacksCredits = true
     }
   }
   return caller
 }
 
-async function isRepeat(gate: Gate, req: Request, { accountId, mode }: Caller): Promise<boolean> {
+async function isRepeat(
+  access: Access,
+  req: Request,
+  { accountId, mode }: Caller,
+): Promise<boolean> {
   const key = idempotencyKeyOf(req)
-  return key !== undefined && (await gate.isRepeat({ accountId, mode, path: req.path, key }))
+  return key !== undefined && (await access.isRepeat({ accountId, mode, path: req.path, key }))
 }
 
-/** Whether the key of a request that was let in is still good, by what the keyring knows. */
-export async function isStillLetIn(gate: Gate, req: Request): Promise<boolean> {
+/** Whether the key of a request that was let in is still good, by what the cache of keys knows. */
+export async function isStillLetIn(access: Access, req: Request): Promise<boolean> {
   const key = bearer(req.headers.authorization)
-  return key !== undefined && (await gate.keyring.find(key)) !== undefined
+  return key !== undefined && (await access.apiKeys.find(key)) !== undefined
 }
 
 /** Refuses a request whose key was revoked since it was let in: a large body may take hours to come. */
-export async function refuseRevoked(gate: Gate, req: Request): Promise<void> {
-  if (!(await isStillLetIn(gate, req))) throw invalidKey()
+export async function refuseRevoked(access: Access, req: Request): Promise<void> {
+  if (!(await isStillLetIn(access, req))) throw invalidKey()
 }
 
 /**
  * Reads what a known account can spend where its answer lacks it; `exact` asks the ledger, else it may be
  * a second old.
  */
-export async function showBalance(gate: Gate, res: Response, exact = true): Promise<void> {
-  const exchange = exchangeOf(res)
-  if (exchange.caller === undefined) return
-  const { accountId } = exchange.caller
-  exchange.creditsRemaining = await (exact
-    ? gate.balances.now(accountId)
-    : gate.balances.shown(accountId))
+export async function showBalance(access: Access, res: Response, exact = true): Promise<void> {
+  const context = requestContextOf(res)
+  if (context.caller === undefined) return
+  const { accountId } = context.caller
+  context.creditsRemaining = await (exact
+    ? access.balances.now(accountId)
+    : access.balances.shown(accountId))
 }
 
 /** The refusal of a call that the balance does not pay. */
@@ -112,21 +116,21 @@ function bearer(header: string | undefined): string | undefined {
  * from it: 401, or 429 where the address had too many of them.
  */
 export async function findCaller(
-  { keyring, failedKeys }: Pick<Gate, 'keyring' | 'failedKeys'>,
+  { apiKeys, failedKeys }: Pick<Access, 'apiKeys' | 'failedKeys'>,
   network: string,
   key: string | undefined,
 ): Promise<Caller> {
-  if (key === undefined || !keyring.isWellFormed(key)) throw await failed(failedKeys, network)
+  if (key === undefined || !apiKeys.isWellFormed(key)) throw await failed(failedKeys, network)
   using ahead = failedKeys.expect(network)
-  if (ahead === undefined && !keyring.wasGood(key) && !(await keyring.mayExist(key))) {
+  if (ahead === undefined && !apiKeys.wasGood(key) && !(await apiKeys.mayExist(key))) {
     throw tooManyFailures(failedKeys.retryMs)
   }
-  const caller = await keyring.find(key)
+  const caller = await apiKeys.find(key)
   if (caller === undefined) throw await failed(failedKeys, network)
   return caller
 }
 
-async function failed(failedKeys: FailedKeys, network: string): Promise<Problem> {
+async function failed(failedKeys: FailedKeyLimit, network: string): Promise<Problem> {
   const { granted, retryMs } = await failedKeys.take(network)
   return granted ? invalidKey() : tooManyFailures(retryMs)
 }

@@ -6,18 +6,18 @@ import { createLocalLimiter } from '@plumbline/queue/local-limiter'
 import { expect, test } from 'vitest'
 import { createTestDatabase } from '@plumbline/testkit/postgres'
 import { findCaller } from './access.ts'
-import { createFailedKeys, type FailedKeys } from './failed-keys.ts'
-import { createKeyring, type Keyring } from './api-key-cache.ts'
-import { createRate } from './rate.ts'
+import { createFailedKeyLimit, type FailedKeyLimit } from './failed-key-limit.ts'
+import { createApiKeyCache, type ApiKeyCache } from './api-key-cache.ts'
+import { createRateLimit } from './rate-limit.ts'
 
 const PER_MINUTE = 20
 const ADDRESS = '198.51.100.7'
 
 interface Scene extends AsyncDisposable {
-  readonly keyring: Keyring
-  /** What the keyring asked of the database, by the name of the statement. */
+  readonly apiKeys: ApiKeyCache
+  /** What the cache asked of the database, by the name of the statement. */
   readonly queries: string[]
-  /** Passes time for keyring and limits. */
+  /** Moves the clock of the cache and the limits on. */
   pass(ms: number): void
   /** A good key of a new account. */
   account(): Promise<{ id: string; key: string }>
@@ -33,8 +33,8 @@ async function openScene(most?: number): Promise<Scene> {
   const queries: string[] = []
   let time = 0
   const now = (): number => time
-  const keyring = stack.use(
-    createKeyring({
+  const apiKeys = stack.use(
+    createApiKeyCache({
       db: counting(db, queries),
       prefix: 'svc',
       onError: () => undefined,
@@ -45,7 +45,7 @@ async function openScene(most?: number): Promise<Scene> {
   const failedKeys = failuresOf(now)
   const owned = stack.move()
   return {
-    keyring,
+    apiKeys,
     queries,
     pass: (ms) => {
       time += ms
@@ -59,10 +59,10 @@ async function openScene(most?: number): Promise<Scene> {
       await revokeKey(db, { accountId, mode: 'live' })
     },
     judge: async (key, address = ADDRESS) => {
-      const known = keyring.known(key)
+      const known = apiKeys.known(key)
       if (known !== undefined) return known.accountId
       try {
-        return (await findCaller({ keyring, failedKeys }, address, key)).accountId
+        return (await findCaller({ apiKeys, failedKeys }, address, key)).accountId
       } catch (error) {
         return Number(Object(error).status)
       }
@@ -71,11 +71,11 @@ async function openScene(most?: number): Promise<Scene> {
   }
 }
 
-function failuresOf(now: () => number): FailedKeys {
+function failuresOf(now: () => number): FailedKeyLimit {
   const limiter = createLocalLimiter({ nowMs: now })
   const perSecond = PER_MINUTE / 60
-  const rate = createRate({ name: 'failed-keys', perSecond, burst: PER_MINUTE, limiter })
-  return createFailedKeys({ rate, perMinute: PER_MINUTE, now })
+  const rate = createRateLimit({ name: 'failed-keys', perSecond, burst: PER_MINUTE, limiter })
+  return createFailedKeyLimit({ rate, perMinute: PER_MINUTE, now })
 }
 
 /** The same database, with each statement noted. */
@@ -145,7 +145,7 @@ test('bad keys displace no good one', async () => {
   for (let no = 0; no < 100; no += 1) {
     await scene.judge(newKey('svc', 'live'), `198.51.100.${no}`)
   }
-  expect(scene.keyring.known(key)).toMatchObject({ accountId: id })
+  expect(scene.apiKeys.known(key)).toMatchObject({ accountId: id })
 })
 
 test('of too many good keys the one that was not asked for the longest makes way', async () => {
@@ -160,7 +160,7 @@ test('of too many good keys the one that was not asked for the longest makes way
   scene.pass(1_000)
   await scene.judge(first.key)
   await scene.judge(third.key)
-  expect([first, second, third].map(({ key }) => scene.keyring.wasGood(key))).toEqual([
+  expect([first, second, third].map(({ key }) => scene.apiKeys.wasGood(key))).toEqual([
     true,
     false,
     true,

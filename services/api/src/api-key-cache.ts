@@ -5,7 +5,7 @@ import { hash } from 'node:crypto'
 import type { Caller } from './request-context.ts'
 
 /** Finds callers by their keys. */
-export interface Keyring extends AsyncDisposable {
+export interface ApiKeyCache extends AsyncDisposable {
   /** Who a key speaks for, where that is known without asking. */
   known(key: string): Caller | undefined
   /** Who a key speaks for; undefined where it is malformed, unknown or revoked. */
@@ -21,8 +21,8 @@ export interface Keyring extends AsyncDisposable {
   mayExist(key: string): Promise<boolean>
 }
 
-/** What a keyring needs. */
-export interface KeyringOptions {
+/** What the cache of API keys needs. */
+export interface ApiKeyCacheOptions {
   readonly db: Db
   /** What keys of this installation start with. */
   readonly prefix: string
@@ -57,10 +57,10 @@ interface Asking {
 }
 
 /**
- * Makes a keyring that asks the database for each good key at most about once a second. Of bad keys it
+ * Makes a cache of API keys that asks the database for each good key at most about once a second. Of bad keys it
  * remembers nothing, so that they take the place of none that is good.
  */
-export function createKeyring(options: KeyringOptions): Keyring {
+export function createApiKeyCache(options: ApiKeyCacheOptions): ApiKeyCache {
   const { db, prefix, onError, now = () => performance.now(), most = GOOD_MAX } = options
   /** The longest unasked first. */
   const good = new Map<string, Good>()

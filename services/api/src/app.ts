@@ -2,10 +2,10 @@ import { Problem } from '@plumbline/contract/problem'
 import express, { type ErrorRequestHandler, type Express, type RequestHandler } from 'express'
 import { showBalance } from './access.ts'
 import type { Context } from './context.ts'
-import { docsPages } from './docs.ts'
-import { exchangeOf, openExchange } from './request-context.ts'
-import { watchExchanges } from './observe.ts'
-import { problemOf, sendNotAllowed, sendProblem } from './reply.ts'
+import { docsPages } from './docs-pages.ts'
+import { requestContextOf, openRequestContext } from './request-context.ts'
+import { logRequests } from './request-log.ts'
+import { problemOf, sendNotAllowed, sendProblem } from './response.ts'
 import { routesOf, type Route } from './routes.ts'
 import type { Handler } from './routes/handler.ts'
 
@@ -21,9 +21,9 @@ export function createApp(ctx: Context): Express {
   app.set('query parser', false)
   app.set('trust proxy', [...ctx.settings.TRUSTED_PROXIES])
 
-  const observe = watchExchanges(ctx)
+  const observe = logRequests(ctx)
   app.use((req, res, next) => {
-    openExchange(res)
+    openRequestContext(res)
     observe(req, res)
     next()
   })
@@ -53,18 +53,18 @@ function asExpress(handler: Handler): RequestHandler {
 function refuse(ctx: Context): ErrorRequestHandler {
   return async (error: unknown, _req, res, _next) => {
     const problem = problemOf(error)
-    const exchange = exchangeOf(res)
-    exchange.refusal = problem.code
+    const context = requestContextOf(res)
+    context.refusal = problem.code
     if (problem.status >= 500 && !problem.isRehearsed) {
-      ctx.log.error({ request_id: exchange.requestId, err: error }, 'call failed')
+      ctx.log.error({ request_id: context.requestId, err: error }, 'call failed')
     }
     if (res.headersSent) {
       // Half an answer is on its way: only cutting it tells the client that it is not whole.
       res.destroy()
       return
     }
-    if (exchange.creditsRemaining === undefined) {
-      await showBalance(ctx.gate, res, false).catch(ctx.onError)
+    if (context.creditsRemaining === undefined) {
+      await showBalance(ctx.access, res, false).catch(ctx.onError)
     }
     sendProblem(res, problem)
   }

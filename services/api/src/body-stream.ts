@@ -4,7 +4,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import { Transform } from 'node:stream'
 
 /** A body on its way in, apart from the connection that it comes by. */
-export type Arrival = Transform & { readonly headers: IncomingHttpHeaders }
+export type BodyStream = Transform & { readonly headers: IncomingHttpHeaders }
 
 /** Bytes a second that a sender, and a reader, must keep up. */
 export const MIN_BYTES_PER_SECOND = 16 * 1_024
@@ -17,11 +17,11 @@ const LOOK_MS = 5_000
  * where it is cut off or slower than the least rate, so that slow bodies cannot hold connections.
  * Whoever has judged it destroys it, and the connection stays whole for the answer.
  */
-export function openArrival(
+export function openBodyStream(
   req: Request,
   limitBytes: () => number,
   tooLarge: () => Problem,
-): Arrival {
+): BodyStream {
   let total = 0
   let lately = 0
   const counted = new Transform({

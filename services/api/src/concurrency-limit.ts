@@ -1,28 +1,31 @@
 import type { Problem } from '@plumbline/contract/problem'
 
-/** Places for what holds memory or a connection of this process for long, by account. */
-export interface Places {
-  /** Takes a place until it is disposed of. @throws the refusal where all are taken */
-  enter(accountId: string): Disposable
+/** Bounds how much each account has under way at once of what holds memory or a connection for long. */
+export interface ConcurrencyLimit {
+  /** Counts one more until it is disposed of. @throws the refusal where the account is at its limit */
+  acquire(accountId: string): Disposable
 }
 
 /**
- * Makes room for `most` at once of each account. The places are those of this process, whose memory and
- * connections they guard: where several processes share the calls, an account has as many in each.
+ * Lets each account have `max` under way at once in this process, whose memory and connections it guards:
+ * with several processes an account has as many in each.
  * @param refuse the refusal of one more
  */
-export function createPlaces(most: number, refuse: (taken: number) => Problem): Places {
-  const open = new Map<string, number>()
+export function createConcurrencyLimit(
+  max: number,
+  refuse: (current: number) => Problem,
+): ConcurrencyLimit {
+  const counts = new Map<string, number>()
   return {
-    enter: (accountId) => {
-      const count = open.get(accountId) ?? 0
-      if (count >= most) throw refuse(count)
-      open.set(accountId, count + 1)
+    acquire: (accountId) => {
+      const count = counts.get(accountId) ?? 0
+      if (count >= max) throw refuse(count)
+      counts.set(accountId, count + 1)
       return {
         [Symbol.dispose]: () => {
-          const left = (open.get(accountId) ?? 0) - 1
-          if (left > 0) open.set(accountId, left)
-          else open.delete(accountId)
+          const left = (counts.get(accountId) ?? 0) - 1
+          if (left > 0) counts.set(accountId, left)
+          else counts.delete(accountId)
         },
       }
     },

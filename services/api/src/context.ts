@@ -18,17 +18,18 @@ import type { Log } from '@plumbline/runtime/log'
 import { createMetrics, type Metrics } from '@plumbline/runtime/metrics'
 import { openScratch } from '@plumbline/runtime/scratch'
 import { openFiles } from '@plumbline/storage/open'
-import type { Gate } from './access.ts'
-import { createBalances } from './balances.ts'
-import { createFailedKeys } from './failed-keys.ts'
-import { createKeyring } from './api-key-cache.ts'
-import { keptKey, type OnceStore } from './idempotency.ts'
-import { createRate, orOwn } from './rate.ts'
-import { grantAhead } from './optimistic-limiter.ts'
+import type { Access } from './access.ts'
+import { createBalanceCache } from './balance-cache.ts'
+import { createFailedKeyLimit } from './failed-key-limit.ts'
+import { createApiKeyCache } from './api-key-cache.ts'
+import { keptKey, type IdempotencyStore } from './idempotency.ts'
+import { withLocalFallback } from './local-fallback.ts'
+import { createRateLimit } from './rate-limit.ts'
+import { createOptimisticLimiter } from './optimistic-limiter.ts'
 import type { ApiSettings } from './settings.ts'
 import { createStartUp, type StartUp } from './start-up.ts'
 
-/** What the routes work with; built once, closed in reverse. */
+/** What the routes work with; built idempotency, closed in reverse. */
 export interface Context extends AsyncDisposable {
   readonly settings: ApiSettings
   readonly log: Log
@@ -41,8 +42,8 @@ export interface Context extends AsyncDisposable {
   readonly memory: Memory
   /** By the weights of this process, for single calls. */
   readonly scorer: Scorer
-  readonly gate: Gate
-  readonly once: OnceStore
+  readonly access: Access
+  readonly idempotency: IdempotencyStore
   readonly startUp: StartUp
   /** Aborted when the program stops: event streams end, and readiness says no. */
   readonly stopping: AbortSignal
@@ -80,12 +81,12 @@ export async function openContext(
   const metering = stack.use(createMetering(db))
   const live = stack.use(await createLiveCaller(queue, { onError }))
   const runMs = settings.DEBIT_TIMEOUT_SECONDS * 1_000
-  const gate = openGate(settings, connections, metering, stack, {
+  const access = openAccess(settings, connections, metering, stack, {
     runMs,
     installationKey,
     onError,
   })
-  const once = { db, runMs, installationKey, balances: gate.balances, onError }
+  const idempotency = { db, runMs, installationKey, balances: access.balances, onError }
   const pipeline: Pipeline = {
     db,
     queue,
@@ -109,8 +110,8 @@ export async function openContext(
     pipeline,
     memory: connections.memory,
     scorer: scorers.current,
-    gate,
-    once,
+    access,
+    idempotency,
     startUp,
     stopping,
     onError,
@@ -118,36 +119,40 @@ export async function openContext(
   }
 }
 
-function openGate(
+function openAccess(
   settings: ApiSettings,
   connections: Connections,
   metering: Metering,
   stack: AsyncDisposableStack,
-  { runMs, installationKey, onError }: Pick<OnceStore, 'runMs' | 'installationKey' | 'onError'>,
-): Gate {
+  {
+    runMs,
+    installationKey,
+    onError,
+  }: Pick<IdempotencyStore, 'runMs' | 'installationKey' | 'onError'>,
+): Access {
   // On Postgres a take would cost each call a transaction, so each process keeps the limit by itself.
   const own = createLocalLimiter()
   const onRedis = connections.queue.kind === 'redis'
-  const limiter = onRedis ? orOwn(connections.limiter, own, onError) : own
-  const keyring = stack.use(
-    createKeyring({ db: connections.db, prefix: settings.KEY_PREFIX, onError }),
+  const limiter = onRedis ? withLocalFallback(connections.limiter, own, onError) : own
+  const apiKeys = stack.use(
+    createApiKeyCache({ db: connections.db, prefix: settings.KEY_PREFIX, onError }),
   )
   return {
-    keyring,
-    balances: createBalances(async (accountId) => (await metering.remaining(accountId)) ?? 0),
+    apiKeys,
+    balances: createBalanceCache(async (accountId) => (await metering.remaining(accountId)) ?? 0),
     isRepeat: (scope) => {
       const key = keptKey(installationKey, scope.key)
       return isKeyHeld(connections.db, { ...scope, key }, { runMs })
     },
-    calls: createRate({
+    calls: createRateLimit({
       name: 'calls',
       perSecond: settings.RATE_LIMIT_PER_SECOND,
       burst: settings.RATE_LIMIT_BURST,
-      limiter: onRedis ? grantAhead(limiter, onError) : limiter,
+      limiter: onRedis ? createOptimisticLimiter(limiter, onError) : limiter,
     }),
-    failedKeys: createFailedKeys({
+    failedKeys: createFailedKeyLimit({
       perMinute: settings.FAILED_KEYS_PER_MINUTE,
-      rate: createRate({
+      rate: createRateLimit({
         name: 'failed-keys',
         perSecond: settings.FAILED_KEYS_PER_MINUTE / 60,
         burst: settings.FAILED_KEYS_PER_MINUTE,

@@ -1,6 +1,6 @@
 import { Problem } from '@plumbline/contract/problem'
 import { insufficientCredits } from './access.ts'
-import type { Exchange } from './request-context.ts'
+import type { RequestContext } from './request-context.ts'
 
 /** Bytes of a body that are read of an account without credits before it says that it is a dry run. */
 const HEAD_BYTES = 512 * 1_024
@@ -20,9 +20,9 @@ export interface DryRunGuard {
 
 /** Makes the guard of one request. */
 export function createDryRunGuard(
-  exchange: Pick<Exchange, 'lacksCredits' | 'isRepeat'>,
+  context: Pick<RequestContext, 'lacksCredits' | 'isRepeat'>,
 ): DryRunGuard {
-  let passed = !exchange.lacksCredits || exchange.isRepeat
+  let passed = !context.lacksCredits || context.isRepeat
   return {
     within: (limitBytes) => (passed ? limitBytes : Math.min(limitBytes, HEAD_BYTES)),
     begin: (start) => {

@@ -4,9 +4,9 @@ import { claimKey, freeKey, keepAnswer, type IdempotentCall } from '@plumbline/d
 import type { InstallationKey } from '@plumbline/pipeline/installation-key'
 import type { Request, Response } from 'express'
 import { insufficientCredits } from './access.ts'
-import type { Balances } from './balances.ts'
-import { callerOf, exchangeOf } from './request-context.ts'
-import type { Reply } from './reply.ts'
+import type { BalanceCache } from './balance-cache.ts'
+import { callerOf, requestContextOf } from './request-context.ts'
+import type { JsonResponse } from './response.ts'
 
 /** One run of a call that takes effect once. */
 export interface Run {
@@ -16,17 +16,17 @@ export interface Run {
    * Keeps the answer for repeats, in the transaction in which the call takes effect, until the batch is
    * erased that it shows; undefined without an idempotency key. Throws `Problem('unavailable')` where the key was lost to a later run.
    */
-  readonly keep: ((tx: Tx, reply: Reply, batchId?: string) => Promise<void>) | undefined
+  readonly keep: ((tx: Tx, response: JsonResponse, batchId?: string) => Promise<void>) | undefined
 }
 
 /** What keeps the answers of calls with an idempotency key. */
-export interface OnceStore {
+export interface IdempotencyStore {
   readonly db: Db
   /** After this long a run that has not ended is taken for dead, and its key is free. */
   readonly runMs: number
   /** Hides keys and requests, of which only whether they are the same is to be known. */
   readonly installationKey: InstallationKey
-  readonly balances: Balances
+  readonly balances: BalanceCache
   readonly onError: (error: unknown) => void
 }
 
@@ -36,15 +36,15 @@ export interface OnceStore {
  * @param request what makes two requests the same, apart from key, account, mode and path
  * @param isFree whether a balance of zero does not matter to the work
  */
-export async function once(
-  store: OnceStore,
+export async function withIdempotency(
+  store: IdempotencyStore,
   req: Request,
   res: Response,
   request: () => object,
-  work: (run: Run) => Promise<Reply>,
+  work: (run: Run) => Promise<JsonResponse>,
   isFree = false,
-): Promise<Reply> {
-  const { requestId, lacksCredits } = exchangeOf(res)
+): Promise<JsonResponse> {
+  const { requestId, lacksCredits } = requestContextOf(res)
   const opKey = `call:${requestId}`
   const key = req.headers['idempotency-key']
   if (key === undefined) return await work({ opKey, keep: undefined })
@@ -85,14 +85,14 @@ export async function once(
 }
 
 async function workAndKeep(
-  store: OnceStore,
+  store: IdempotencyStore,
   call: IdempotentCall,
-  work: (run: Run) => Promise<Reply>,
-): Promise<Reply> {
+  work: (run: Run) => Promise<JsonResponse>,
+): Promise<JsonResponse> {
   let kept = false
-  const keep = async (tx: Tx, reply: Reply, batchId?: string): Promise<void> => {
-    const { status, location = null } = reply
-    const body = store.installationKey.encrypt(reply.body, bodyName(call))
+  const keep = async (tx: Tx, response: JsonResponse, batchId?: string): Promise<void> => {
+    const { status, location = null } = response
+    const body = store.installationKey.encrypt(response.body, bodyName(call))
     if (!(await keepAnswer(tx, call, { status, body, location, batchId }))) {
       throw new Problem('unavailable', MESSAGES.timeout, {
         retryAfterSeconds: 1,
@@ -101,16 +101,20 @@ async function workAndKeep(
     kept = true
   }
   try {
-    const reply = await work({ opKey: call.opKey, keep })
-    if (!kept) await store.db.kysely.transaction().execute((tx) => keep(tx, reply))
-    return reply
+    const response = await work({ opKey: call.opKey, keep })
+    if (!kept) await store.db.kysely.transaction().execute((tx) => keep(tx, response))
+    return response
   } catch (error) {
     await freeKey(store.db, call).catch(store.onError)
     throw error
   }
 }
 
-function readBody({ installationKey }: OnceStore, call: IdempotentCall, kept: string): string {
+function readBody(
+  { installationKey }: IdempotencyStore,
+  call: IdempotentCall,
+  kept: string,
+): string {
   const body = installationKey.decrypt(kept, bodyName(call))
   if (body === undefined) throw new Error('a kept answer cannot be read')
   return body
@@ -121,12 +125,12 @@ function bodyName({ accountId, mode, path, key }: IdempotentCall): string {
   return `answer ${accountId} ${mode} ${path} ${key}`
 }
 
-async function refuseEmpty({ balances }: OnceStore, accountId: string): Promise<void> {
+async function refuseEmpty({ balances }: IdempotencyStore, accountId: string): Promise<void> {
   if ((await balances.now(accountId)) <= 0) throw insufficientCredits()
 }
 
 function callOf(
-  { installationKey }: OnceStore,
+  { installationKey }: IdempotencyStore,
   req: Request,
   res: Response,
   { key, request, opKey }: { key: string; request: object; opKey: string },

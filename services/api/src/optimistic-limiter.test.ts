@@ -2,7 +2,7 @@ import type { Grant } from '@plumbline/ports/engine'
 import { createLocalLimiter } from '@plumbline/queue/local-limiter'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { grantAhead } from './optimistic-limiter.ts'
+import { createOptimisticLimiter } from './optimistic-limiter.ts'
 
 const RATE = { perSecond: 50, burst: 100 }
 
@@ -36,7 +36,7 @@ function fail(error: unknown): never {
 
 test('with plenty left a call does not wait for the shared limiter, and those of one moment are told together', async () => {
   const shared = slowLimiter(() => 0)
-  const limiter = grantAhead(shared, fail, { now: () => 0, rest: turn })
+  const limiter = createOptimisticLimiter(shared, fail, { now: () => 0, rest: turn })
   const first = limiter.take('a', 1, RATE)
   await turn()
   await shared.arrive()
@@ -49,7 +49,11 @@ test('with plenty left a call does not wait for the shared limiter, and those of
   await turn()
   expect(shared.travelling).toHaveLength(1)
   await shared.arrive()
-  const later = grantAhead(shared, fail, { now: () => 0, rest: turn }).take('a', 1, RATE)
+  const later = createOptimisticLimiter(shared, fail, { now: () => 0, rest: turn }).take(
+    'a',
+    1,
+    RATE,
+  )
   await turn()
   await shared.arrive()
   expect(await later).toEqual({ granted: true, remaining: 88 })
@@ -57,7 +61,7 @@ test('with plenty left a call does not wait for the shared limiter, and those of
 
 test('near the limit the shared limiter decides, and one process never grants more than a burst', async () => {
   const shared = slowLimiter(() => 0)
-  const limiter = grantAhead(shared, fail, { now: () => 0, rest: turn })
+  const limiter = createOptimisticLimiter(shared, fail, { now: () => 0, rest: turn })
   const grants: Grant[] = []
   for (let at = 0; at < 120; at += 1) {
     const asked = limiter.take('a', 1, RATE)
@@ -72,7 +76,7 @@ test('near the limit the shared limiter decides, and one process never grants mo
 test('what was heard more than a second ago is not believed', async () => {
   let time = 0
   const shared = slowLimiter(() => time)
-  const limiter = grantAhead(shared, fail, { now: () => time, rest: turn })
+  const limiter = createOptimisticLimiter(shared, fail, { now: () => time, rest: turn })
   const first = limiter.take('a', 1, RATE)
   await turn()
   await shared.arrive()
@@ -94,7 +98,7 @@ test('several processes together exceed a limit by half a burst each at most', a
         let time = 0
         const shared = slowLimiter(() => time)
         const processes = [0, 1, 2].map(() =>
-          grantAhead(shared, fail, { now: () => time, rest: turn }),
+          createOptimisticLimiter(shared, fail, { now: () => time, rest: turn }),
         )
         const asked: Promise<Grant>[] = []
         for (const { by, waitMs, arrive } of calls) {

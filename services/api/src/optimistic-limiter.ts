@@ -26,7 +26,7 @@ interface Bucket {
  * What is owed is paid before more is granted, so processes together exceed a limit at most by what
  * they grant before a message has arrived, half a burst each, and make up for it afterwards.
  */
-export function grantAhead(
+export function createOptimisticLimiter(
   shared: Pick<Limiter, 'take'>,
   onError: (error: unknown) => void,
   { now = () => performance.now(), rest = restToTell }: Partial<Clockwork> = {},

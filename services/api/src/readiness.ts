@@ -1,3 +1,4 @@
+import { withTimeOut } from '@plumbline/concurrency/time-out'
 import { pingDatabase } from '@plumbline/db/ping'
 import type { Context } from './context.ts'
 
@@ -28,14 +29,10 @@ export async function checkReadiness(ctx: Context): Promise<readonly Check[]> {
 }
 
 async function check(name: string, look: () => Promise<unknown>): Promise<Check> {
-  const { promise: late, reject } = Promise.withResolvers<never>()
-  const timer = setTimeout(() => reject(new Error(`no answer within ${CHECK_MS} ms`)), CHECK_MS)
   try {
-    await Promise.race([look(), late])
+    await withTimeOut(CHECK_MS, look(), `no answer within ${CHECK_MS} ms`)
     return { name, ok: true, detail: 'ok' }
   } catch (error) {
     return { name, ok: false, detail: error instanceof Error ? error.message : String(error) }
-  } finally {
-    clearTimeout(timer)
   }
 }

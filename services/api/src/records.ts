@@ -6,10 +6,10 @@ import { createWriteStream } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
-import { openArrival } from './body-stream.ts'
+import { openBodyStream } from './body-stream.ts'
 import { jsonBounds, notUtf8, refuseLength, refuseType, tooLarge, wantBody } from './body.ts'
 import type { DryRunGuard } from './dry-run.ts'
-import type { IncomingFile } from './file-space.ts'
+import type { IncomingFile } from './storage-quota.ts'
 import type { ApiSettings } from './settings.ts'
 
 /** Records as they lie in the scratch directory; `discard` erases them where nobody took them over. */
@@ -54,7 +54,7 @@ export async function readRecords(
   const sum = createHash('sha256')
   const read: { options?: BatchOptions } = {}
   try {
-    const body = openArrival(
+    const body = openBodyStream(
       req,
       () => intake.guard.within(limitBytes),
       () => tooLarge(limitBytes),

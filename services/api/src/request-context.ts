@@ -1,7 +1,7 @@
 import type { KeyMode, Plan } from '@plumbline/contract/plans'
 import type { Request, Response } from 'express'
 import { randomUUID } from 'node:crypto'
-import type { RateState } from './rate.ts'
+import type { RateState } from './rate-limit.ts'
 
 /** Whose key a call carries. */
 export interface Caller {
@@ -12,7 +12,7 @@ export interface Caller {
 }
 
 /** What is known of one request while it is answered; the headers of every answer are made of it. */
-export interface Exchange {
+export interface RequestContext {
   readonly requestId: string
   /** `performance.now()` at the start. */
   readonly startedAt: number
@@ -29,14 +29,14 @@ export interface Exchange {
   refusal: string | undefined
 }
 
-const HELD = Symbol('exchange')
+const HELD = Symbol('request context')
 
-/** A response that carries its exchange. */
-type Carrying = Response & { [HELD]?: Exchange }
+/** A response that carries its request context. */
+type Carrying = Response & { [HELD]?: RequestContext }
 
-/** Starts the exchange of a request. */
-export function openExchange(res: Response): Exchange {
-  const exchange: Exchange = {
+/** Opens the context of a request. */
+export function openRequestContext(res: Response): RequestContext {
+  const context: RequestContext = {
     requestId: randomUUID(),
     startedAt: performance.now(),
     caller: undefined,
@@ -48,21 +48,21 @@ export function openExchange(res: Response): Exchange {
     refusal: undefined,
   }
   const carrying: Carrying = res
-  carrying[HELD] = exchange
-  return exchange
+  carrying[HELD] = context
+  return context
 }
 
-/** The exchange of a response. @throws where none was opened: a bug in how the app is put together */
-export function exchangeOf(res: Response): Exchange {
+/** The context of the request that a response answers. @throws where none was opened: a bug in how the app is put together */
+export function requestContextOf(res: Response): RequestContext {
   const carrying: Carrying = res
-  const exchange = carrying[HELD]
-  if (exchange === undefined) throw new Error('the response has no exchange')
-  return exchange
+  const context = carrying[HELD]
+  if (context === undefined) throw new Error('the response has no request context')
+  return context
 }
 
 /** The caller of a request that was let in. @throws where no key was judged: a bug of the route */
 export function callerOf(res: Response): Caller {
-  const { caller } = exchangeOf(res)
+  const { caller } = requestContextOf(res)
   if (caller === undefined) throw new Error('the route asks for a caller that was not let in')
   return caller
 }

@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Express } from 'express'
 import type { Log } from '@plumbline/runtime/log'
-import { adminPages } from './admin.ts'
+import { adminPages } from './admin-pages.ts'
 import { createApp } from './app.ts'
 import { openContext } from './context.ts'
 import { listen, listenForAdmin } from './server.ts'

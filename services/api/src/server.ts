@@ -3,8 +3,8 @@ import { Socket, type AddressInfo } from 'node:net'
 import { limitConnections } from './connection-limit.ts'
 import type { Context } from './context.ts'
 import { hasOneHost, namesLoopback } from './host-header.ts'
-import { closeIfEarly, LINGER, lingerOn, type LingerBounds } from './linger.ts'
-import { malformedOf, refuseOnResponse, refuseOnSocket } from './malformed.ts'
+import { closeIfEarly, LINGER, closeLingering, type LingerBounds } from './lingering-close.ts'
+import { malformedOf, refuseOnResponse, refuseOnSocket } from './malformed-request.ts'
 import { endSlowReaders, type SlowReaders } from './slow-readers.ts'
 
 /** A server that listens. */
@@ -135,7 +135,7 @@ function answerAll(
   const ending = new WeakSet<object>()
   const linger = (socket: Socket): void => {
     ending.add(socket)
-    lingerOn(socket, { ...LINGER, bytes: settings.UPLOAD_LIMIT_BYTES, ...bounds })
+    closeLingering(socket, { ...LINGER, bytes: settings.UPLOAD_LIMIT_BYTES, ...bounds })
   }
   const opened =
     (answer: Listener): Listener =>

@@ -10,9 +10,9 @@ import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Transform, type TransformCallback, type Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import { openArrival, type Arrival } from './body-stream.ts'
+import { openBodyStream, type BodyStream } from './body-stream.ts'
 import { refuseEncoding, refuseLength, wantBody } from './body.ts'
-import type { IncomingFile } from './file-space.ts'
+import type { IncomingFile } from './storage-quota.ts'
 import type { BodyIntake } from './records.ts'
 
 /** A list as it lies in the scratch directory; `discard` erases it where nobody took it over. */
@@ -61,7 +61,7 @@ export async function readUpload(req: Request, res: Response, intake: BodyIntake
   const parts: Stored[] = []
   const writing = new AbortController()
   wantBody(req, res)
-  const body = openArrival(req, () => intake.guard.within(bodyLimit), tooLarge)
+  const body = openBodyStream(req, () => intake.guard.within(bodyLimit), tooLarge)
   const form = asRequest(body)
   const settings: StreamedOptions = {
     storage: diskStorage(intake, parts, writing.signal),
@@ -107,7 +107,7 @@ type StreamedOptions = multer.Options & {
 }
 
 /** Safe because multer asks a request for nothing but its headers and its bytes. */
-function asRequest(body: Arrival): Request {
+function asRequest(body: BodyStream): Request {
   return body as unknown as Request
 }
 

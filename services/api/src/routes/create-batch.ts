@@ -6,14 +6,14 @@ import { admit, refuseRevoked, showBalance } from '../access.ts'
 import { mediaType } from '../body.ts'
 import type { Context } from '../context.ts'
 import { createDryRunGuard } from '../dry-run.ts'
-import { callerOf, exchangeOf } from '../request-context.ts'
-import { createFileSpace, storedBytes, type IncomingFile } from '../file-space.ts'
+import { callerOf, requestContextOf } from '../request-context.ts'
+import { createStorageQuota, storedBytes, type IncomingFile } from '../storage-quota.ts'
 import { refuseKeyShape } from '../idempotency-key.ts'
-import { once, type Run } from '../idempotency.ts'
-import { createPlaces } from '../concurrency-limit.ts'
+import { withIdempotency, type Run } from '../idempotency.ts'
+import { createConcurrencyLimit } from '../concurrency-limit.ts'
 import { refuseQuery } from '../query.ts'
 import { readRecords, type BodyIntake } from '../records.ts'
-import { jsonReply, sendReply, type Reply } from '../reply.ts'
+import { jsonResponse, sendResponse, type JsonResponse } from '../response.ts'
 import { readUpload } from '../upload.ts'
 import type { Handler } from './handler.ts'
 
@@ -33,17 +33,17 @@ interface List {
  */
 export function createBatch(ctx: Context): Handler {
   const { settings } = ctx
-  const arrivals = createPlaces(settings.UNFINISHED_BATCHES_LIMIT, tooManyArrivals)
-  const space = createFileSpace(settings.STORED_LIMIT_BYTES, (accountId) =>
+  const uploads = createConcurrencyLimit(settings.UNFINISHED_BATCHES_LIMIT, tooManyUploads)
+  const space = createStorageQuota(settings.STORED_LIMIT_BYTES, (accountId) =>
     storedBytes(ctx.db, accountId),
   )
   return async (req, res) => {
-    const { accountId } = await admit(ctx.gate, req, res, { spends: true, mayBeFree: true })
-    const guard = createDryRunGuard(exchangeOf(res))
+    const { accountId } = await admit(ctx.access, req, res, { spends: true, mayBeFree: true })
+    const guard = createDryRunGuard(requestContextOf(res))
     using stack = new DisposableStack()
     try {
       refuseQuery(req)
-      stack.use(arrivals.enter(accountId))
+      stack.use(uploads.acquire(accountId))
       // A header, so that what is wrong with it is said before a large file is sent.
       refuseKeyShape(req)
       const file = stack.use(space.open(accountId))
@@ -64,9 +64,9 @@ async function answer(
   file: IncomingFile,
 ): Promise<void> {
   try {
-    await refuseRevoked(ctx.gate, req)
-    const reply = await once(
-      ctx.once,
+    await refuseRevoked(ctx.access, req)
+    const response = await withIdempotency(
+      ctx.idempotency,
       req,
       res,
       () => list.sameAs,
@@ -77,8 +77,8 @@ async function answer(
       },
       !list.options.start,
     )
-    await showBalance(ctx.gate, res)
-    sendReply(res, reply)
+    await showBalance(ctx.access, res)
+    sendResponse(res, response)
   } finally {
     // Taken over by the store where it was submitted; else nobody wants it.
     await list.discard()
@@ -88,19 +88,19 @@ async function answer(
 /** Seconds in which a list of some size has come. */
 const RETRY_SECONDS = 5
 
-function tooManyArrivals(taken: number): Problem {
+function tooManyUploads(current: number): Problem {
   return new Problem(
     'too_many_requests',
-    `The account is sending ${taken} lists at this moment; send one after the other.`,
+    `The account is sending ${current} lists at this moment; send one after the other.`,
     { retryAfterSeconds: RETRY_SECONDS },
   )
 }
 
-async function submit(ctx: Context, res: Response, list: List, run: Run): Promise<Reply> {
+async function submit(ctx: Context, res: Response, list: List, run: Run): Promise<JsonResponse> {
   const { accountId, mode } = callerOf(res)
   const { options } = list
   const { keep } = run
-  let reply: Reply | undefined
+  let response: JsonResponse | undefined
   await submitBatch(
     ctx.pipeline,
     {
@@ -121,12 +121,12 @@ async function submit(ctx: Context, res: Response, list: List, run: Run): Promis
       chargeUnknown: ctx.settings.CHARGE_UNKNOWN,
     },
     async (tx, view) => {
-      reply = jsonReply(202, view, `/v1/batches/${view.id}`)
-      await keep?.(tx, reply, view.id)
+      response = jsonResponse(202, view, `/v1/batches/${view.id}`)
+      await keep?.(tx, response, view.id)
     },
   )
-  if (reply === undefined) throw new Error('a submitted batch was not shown')
-  return reply
+  if (response === undefined) throw new Error('a submitted batch was not shown')
+  return response
 }
 
 async function readList(req: Request, res: Response, intake: BodyIntake): Promise<List> {

@@ -2,7 +2,7 @@ import { listBatches as pageOf } from '@plumbline/pipeline/read'
 import { admit, showBalance } from '../access.ts'
 import type { Context } from '../context.ts'
 import { readQuery } from '../query.ts'
-import { jsonReply, sendReply } from '../reply.ts'
+import { jsonResponse, sendResponse } from '../response.ts'
 import type { Handler } from './handler.ts'
 
 /** Batches of a page, by default and at most. */
@@ -11,13 +11,13 @@ const PAGE = { default: 20, max: 100 } as const
 /** `GET /v1/batches`: an account's batches, newest first, page by page. */
 export function listBatches(ctx: Context): Handler {
   return async (req, res) => {
-    const owner = await admit(ctx.gate, req, res, { spends: false })
+    const owner = await admit(ctx.access, req, res, { spends: false })
     const query = readQuery(req, ['limit', 'cursor'])
     const page = await pageOf(ctx.pipeline, owner, {
       limit: query.wholeNumber('limit', { fallback: PAGE.default, min: 1, max: PAGE.max }),
       cursor: query.text('cursor', /^[A-Za-z0-9_-]{1,200}$/),
     })
-    await showBalance(ctx.gate, res)
-    sendReply(res, jsonReply(200, page))
+    await showBalance(ctx.access, res)
+    sendResponse(res, jsonResponse(200, page))
   }
 }

@@ -19,24 +19,24 @@ import { admit, insufficientCredits, showBalance } from '../access.ts'
 import { readJson } from '../body.ts'
 import type { Context } from '../context.ts'
 import { startDeadline, type Deadline } from '../deadline.ts'
-import { callerOf, exchangeOf, type Caller } from '../request-context.ts'
+import { callerOf, requestContextOf, type Caller } from '../request-context.ts'
 import { refuseKeyShape } from '../idempotency-key.ts'
-import { noteAnswered } from '../note-answered.ts'
-import { once, type Run } from '../idempotency.ts'
+import { finalizeInBackground } from '../charge.ts'
+import { withIdempotency, type Run } from '../idempotency.ts'
 import { refuseQuery } from '../query.ts'
-import { jsonReply, sendReply, type Reply } from '../reply.ts'
+import { jsonResponse, sendResponse, type JsonResponse } from '../response.ts'
 import type { Handler } from './handler.ts'
 
 /** `POST /v1/<product>`: asks a product's checks about the values of the body (spec.md section 4). */
 export function lookUp(ctx: Context, product: Product): Handler {
   return async (req, res) => {
-    const caller = await admit(ctx.gate, req, res, { spends: true })
+    const caller = await admit(ctx.access, req, res, { spends: true })
     refuseQuery(req)
     const body = await readJson(req, res, ctx.settings)
     const request = readRequest(product, body)
     refuseKeyShape(req)
-    const reply = await once(
-      ctx.once,
+    const response = await withIdempotency(
+      ctx.idempotency,
       req,
       res,
       () => sameRequest(request),
@@ -45,8 +45,8 @@ export function lookUp(ctx: Context, product: Product): Handler {
           ? rehearse(ctx, product, request)
           : answerAndCharge(ctx, res, product, request, run),
     )
-    if (caller.mode === 'test') await showBalance(ctx.gate, res, false)
-    sendReply(res, reply)
+    if (caller.mode === 'test') await showBalance(ctx.access, res, false)
+    sendResponse(res, response)
   }
 }
 
@@ -62,7 +62,7 @@ async function answerAndCharge(
   product: Product,
   request: ProductRequest,
   run: Run,
-): Promise<Reply> {
+): Promise<JsonResponse> {
   const caller = callerOf(res)
   const credits = priceCredits(product, checksIn(request))
   const operation = { accountId: caller.accountId, opKey: run.opKey }
@@ -70,15 +70,15 @@ async function answerAndCharge(
   await take(ctx, res, operation, credits, deadline)
   try {
     const outcomes = await askAll(ctx, product, request, caller, deadline)
-    const reply = replyOf(ctx, product, request, outcomes)
+    const response = responseOf(ctx, product, request, outcomes)
     const charged = chargedCredits(
       product,
       { outcomes, failed: false },
       ctx.settings.CHARGE_UNKNOWN,
     )
-    await standBy(ctx, run, reply, { ...operation, giveBack: credits - charged })
+    await finalizeDebit(ctx, run, response, { ...operation, giveBack: credits - charged })
     move(ctx, res, { charged, back: credits - charged })
-    return reply
+    return response
   } catch (error) {
     // What cannot be given back now is given back by the sweep.
     await ctx.metering.refund({ ...operation, reason: reasonOf(error) }).catch(ctx.onError)
@@ -94,7 +94,7 @@ async function take(
   credits: number,
   deadline: Deadline,
 ): Promise<void> {
-  const exchange = exchangeOf(res)
+  const context = requestContextOf(res)
   const debiting = ctx.metering.debit({ ...operation, credits })
   const debit = await deadline.first(debiting, () => {
     // It may still be taken, and is then given back.
@@ -105,26 +105,26 @@ async function take(
       .catch(ctx.onError)
   })
   const available = debit.granted ? debit.remaining : debit.available
-  exchange.creditsRemaining = available
-  ctx.gate.balances.note(operation.accountId, available)
+  context.creditsRemaining = available
+  ctx.access.balances.note(operation.accountId, available)
   if (!debit.granted) throw insufficientCredits()
-  exchange.creditsCharged = credits
+  context.creditsCharged = credits
 }
 
 /**
  * Makes the debit final: with the kept answer in one transaction, or behind the answer where none is kept.
  * Nothing can fail between that and the sending, and how slowly a client reads is no matter of its price.
  */
-async function standBy(
+async function finalizeDebit(
   ctx: Context,
   run: Run,
-  reply: Reply,
+  response: JsonResponse,
   answered: { accountId: string; opKey: string; giveBack: number },
 ): Promise<void> {
   const { keep } = run
   if (keep !== undefined) {
     await ctx.db.kysely.transaction().execute(async (tx) => {
-      await keep(tx, reply)
+      await keep(tx, response)
       refuseRefunded(await ctx.metering.answer(tx, answered))
     })
   } else if (answered.giveBack > 0) {
@@ -132,7 +132,7 @@ async function standBy(
   } else {
     const { metering, onError } = ctx
     // A process that dies before the note is written gives the credits back, for an answer that few have got.
-    void noteAnswered(
+    void finalizeInBackground(
       { metering, timeoutMs: ctx.settings.DEBIT_TIMEOUT_SECONDS * 1_000, onError },
       answered,
     )
@@ -146,11 +146,11 @@ function refuseRefunded({ state }: Ended): void {
 }
 
 function move(ctx: Context, res: Response, credits: { charged: number; back: number }): void {
-  const exchange = exchangeOf(res)
-  exchange.creditsCharged = credits.charged
-  if (credits.back === 0 || exchange.creditsRemaining === undefined) return
-  exchange.creditsRemaining += credits.back
-  ctx.gate.balances.note(callerOf(res).accountId, exchange.creditsRemaining)
+  const context = requestContextOf(res)
+  context.creditsCharged = credits.charged
+  if (credits.back === 0 || context.creditsRemaining === undefined) return
+  context.creditsRemaining += credits.back
+  ctx.access.balances.note(callerOf(res).accountId, context.creditsRemaining)
 }
 
 function reasonOf(error: unknown): string {
@@ -191,18 +191,22 @@ function asOutcomes(outcomes: { [C in Check]?: Outcome }): Outcomes {
   return outcomes as Outcomes
 }
 
-function replyOf(
+function responseOf(
   ctx: Context,
   product: Product,
   request: ProductRequest,
   outcomes: Outcomes,
-): Reply {
+): JsonResponse {
   const { result, explain } = assemble(product, outcomes, ctx.scorer)
-  return jsonReply(200, request.explain ? { ...result, explain } : result)
+  return jsonResponse(200, request.explain ? { ...result, explain } : result)
 }
 
 /** A test key's answer: from the table of magic values alone (decision 19). */
-async function rehearse(ctx: Context, product: Product, request: ProductRequest): Promise<Reply> {
+async function rehearse(
+  ctx: Context,
+  product: Product,
+  request: ProductRequest,
+): Promise<JsonResponse> {
   const { depth } = PRODUCT_PLANS[product]
   const outcomes: { [C in Check]?: Outcome } = {}
   let delayMs = 0
@@ -213,5 +217,5 @@ async function rehearse(ctx: Context, product: Product, request: ProductRequest)
     outcomes[check] = answer.outcome
   }
   if (delayMs > 0) await wait(delayMs)
-  return replyOf(ctx, product, request, asOutcomes(outcomes))
+  return responseOf(ctx, product, request, asOutcomes(outcomes))
 }

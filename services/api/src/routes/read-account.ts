@@ -1,19 +1,19 @@
 import type { AccountView } from '@plumbline/contract/account'
 import { admit } from '../access.ts'
 import type { Context } from '../context.ts'
-import { exchangeOf } from '../request-context.ts'
-import { jsonReply, sendReply } from '../reply.ts'
+import { requestContextOf } from '../request-context.ts'
+import { jsonResponse, sendResponse } from '../response.ts'
 import type { ApiSettings } from '../settings.ts'
 import type { Handler } from './handler.ts'
 
 /** `GET /v1/account`: plan, credits and limits (decision 36). */
 export function readAccount(ctx: Context): Handler {
   return async (req, res) => {
-    const caller = await admit(ctx.gate, req, res, { spends: false })
+    const caller = await admit(ctx.access, req, res, { spends: false })
     const balance = await ctx.metering.balance(caller.accountId)
     if (balance === undefined)
       throw new Error(`account ${caller.accountId} has a key but no balance`)
-    exchangeOf(res).creditsRemaining = balance.available
+    requestContextOf(res).creditsRemaining = balance.available
     const view: AccountView = {
       plan: balance.plan,
       credits: {
@@ -24,7 +24,7 @@ export function readAccount(ctx: Context): Handler {
       },
       limits: limitsOf(ctx.settings),
     }
-    sendReply(res, jsonReply(200, view))
+    sendResponse(res, jsonResponse(200, view))
   }
 }
 

@@ -1,6 +1,6 @@
 import type { Context } from '../context.ts'
 import { checkReadiness } from '../readiness.ts'
-import { jsonReply, sendProblem, sendReply } from '../reply.ts'
+import { jsonResponse, sendProblem, sendResponse } from '../response.ts'
 import type { Handler } from './handler.ts'
 
 /** How long one look at the things behind it serves all who ask. */
@@ -23,6 +23,6 @@ export function readReadiness(ctx: Context): Handler {
       sendProblem(res, { code: 'unavailable', message, retryAfterSeconds: 5 })
       return
     }
-    sendReply(res, jsonReply(200, { status: 'ready' }))
+    sendResponse(res, jsonResponse(200, { status: 'ready' }))
   }
 }

@@ -5,12 +5,12 @@ import type { Request, Response } from 'express'
 import { pipeline } from 'node:stream/promises'
 import { admit, showBalance } from '../access.ts'
 import type { Context } from '../context.ts'
-import { exchangeOf } from '../request-context.ts'
-import { guardKey } from '../key-guard.ts'
-import { createPlaces } from '../concurrency-limit.ts'
+import { requestContextOf } from '../request-context.ts'
+import { abortWhenRevoked } from '../key-revocation.ts'
+import { createConcurrencyLimit } from '../concurrency-limit.ts'
 import { readQuery } from '../query.ts'
-import { headersWith } from '../reply.ts'
-import { createTurns } from '../turns.ts'
+import { headersWith } from '../response.ts'
+import { createTurns } from '../event-loop-turns.ts'
 import { batchIdOf } from './batch-id.ts'
 import type { Handler } from './handler.ts'
 
@@ -19,16 +19,16 @@ import type { Handler } from './handler.ts'
  * has so many downloads at once, and all of them together leave the process free for other calls.
  */
 export function readResults(ctx: Context): Handler {
-  const downloads = createPlaces(ctx.settings.DOWNLOADS_LIMIT, tooManyDownloads)
+  const downloads = createConcurrencyLimit(ctx.settings.DOWNLOADS_LIMIT, tooManyDownloads)
   const turn = createTurns()
   return async (req, res) => {
-    const owner = await admit(ctx.gate, req, res, { spends: false })
+    const owner = await admit(ctx.access, req, res, { spends: false })
     const id = batchIdOf(req)
     const query = readQuery(req, ['format', 'only', 'after', 'raw'])
     using stack = new DisposableStack()
-    stack.use(downloads.enter(owner.accountId))
+    stack.use(downloads.acquire(owner.accountId))
     // Before the file is opened, which a fault in between would leave open.
-    await showBalance(ctx.gate, res)
+    await showBalance(ctx.access, res)
     const request = {
       format: query.oneOf('format', RESULT_FORMATS, 'csv'),
       only: query.words('only', RESULT_FILTERS),
@@ -49,16 +49,16 @@ export function readResults(ctx: Context): Handler {
 /** Seconds after which a client may see whether a download of its account has ended. */
 const RETRY_SECONDS = 5
 
-function tooManyDownloads(taken: number): Problem {
+function tooManyDownloads(current: number): Problem {
   return new Problem(
     'too_many_requests',
-    `The account has ${taken} downloads of results under way; wait until one ends.`,
+    `The account has ${current} downloads of results under way; wait until one ends.`,
     { retryAfterSeconds: RETRY_SECONDS },
   )
 }
 
 function headersOf(res: Response, results: Results): string[] {
-  return headersWith(exchangeOf(res), {
+  return headersWith(requestContextOf(res), {
     'Content-Type': results.contentType,
     'Content-Disposition': `attachment; filename="${results.fileName}"`,
     'X-Results-Complete': String(results.complete),
@@ -71,7 +71,7 @@ function headersOf(res: Response, results: Results): string[] {
 /** Sends the file as fast as the client reads; it is cut where the key is revoked. */
 async function send(ctx: Context, req: Request, res: Response, results: Results): Promise<void> {
   const revoked = new AbortController()
-  using _ = guardKey(ctx, req, revoked)
+  using _ = abortWhenRevoked(ctx, req, revoked)
   try {
     await pipeline(results.stream, res, { signal: revoked.signal })
   } catch (error) {

@@ -5,19 +5,19 @@ import { startBatch as start } from '@plumbline/pipeline/start'
 import type { Request } from 'express'
 import { admit, insufficientCredits } from '../access.ts'
 import type { Context } from '../context.ts'
-import { exchangeOf } from '../request-context.ts'
+import { requestContextOf } from '../request-context.ts'
 import { batchIdOf } from './batch-id.ts'
 import type { Handler } from './handler.ts'
-import { moveBatch } from './move-batch.ts'
+import { changeBatch } from './change-batch.ts'
 
 /** `POST /v1/batches/{id}/start`: holds the credits of a ready list and runs it (decision 32). */
 export function startBatch(ctx: Context): Handler {
   return async (req, res) => {
-    const owner = await admit(ctx.gate, req, res, { spends: true, mayBeFree: true })
-    const { lacksCredits, isRepeat } = exchangeOf(res)
+    const owner = await admit(ctx.access, req, res, { spends: true, mayBeFree: true })
+    const { lacksCredits, isRepeat } = requestContextOf(res)
     const mustBeFree = lacksCredits && !isRepeat
     if (mustBeFree && !(await costsNothing(ctx, owner, req))) throw insufficientCredits()
-    await moveBatch(ctx, req, res, start, mustBeFree)
+    await changeBatch(ctx, req, res, start, mustBeFree)
   }
 }
 

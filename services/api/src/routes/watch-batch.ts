@@ -3,10 +3,10 @@ import { shareLooks, watchBatch as changesOf } from '@plumbline/pipeline/read'
 import type { Response } from 'express'
 import { admit, showBalance } from '../access.ts'
 import type { Context } from '../context.ts'
-import { exchangeOf } from '../request-context.ts'
-import { guardKey } from '../key-guard.ts'
-import { createPlaces } from '../concurrency-limit.ts'
-import { headersWith } from '../reply.ts'
+import { requestContextOf } from '../request-context.ts'
+import { abortWhenRevoked } from '../key-revocation.ts'
+import { createConcurrencyLimit } from '../concurrency-limit.ts'
+import { headersWith } from '../response.ts'
 import { batchIdOf } from './batch-id.ts'
 import type { Handler } from './handler.ts'
 
@@ -21,11 +21,11 @@ const ALIVE_EVERY_MS = 15_000
 export function watchBatch(ctx: Context): Handler {
   const { EVENTS_EVERY_MS: everyMs, EVENT_STREAMS_LIMIT: most } = ctx.settings
   const look = shareLooks(ctx.pipeline, everyMs)
-  const streams = createPlaces(most, tooManyStreams)
+  const streams = createConcurrencyLimit(most, tooManyStreams)
   return async (req, res) => {
-    const owner = await admit(ctx.gate, req, res, { spends: false })
+    const owner = await admit(ctx.access, req, res, { spends: false })
     await using stack = new AsyncDisposableStack()
-    stack.use(streams.enter(owner.accountId))
+    stack.use(streams.acquire(owner.accountId))
     const gone = new AbortController()
     res.once('close', () => gone.abort())
     const signal = AbortSignal.any([gone.signal, ctx.stopping])
@@ -38,7 +38,7 @@ export function watchBatch(ctx: Context): Handler {
       return
     }
     const heart = setInterval(() => res.write(ALIVE), ALIVE_EVERY_MS)
-    stack.use(guardKey(ctx, req, gone))
+    stack.use(abortWhenRevoked(ctx, req, gone))
     try {
       let number = 0
       while (next.done !== true) {
@@ -57,17 +57,17 @@ export function watchBatch(ctx: Context): Handler {
 /** Seconds after which a client may see whether a stream of its account has ended. */
 const RETRY_SECONDS = 5
 
-function tooManyStreams(taken: number): Problem {
+function tooManyStreams(current: number): Problem {
   return new Problem(
     'too_many_requests',
-    `The account has ${taken} streams of events open; close one first.`,
+    `The account has ${current} streams of events open; close one first.`,
     { retryAfterSeconds: RETRY_SECONDS },
   )
 }
 
 async function openStream(ctx: Context, res: Response): Promise<void> {
-  await showBalance(ctx.gate, res)
-  const headers = headersWith(exchangeOf(res), {
+  await showBalance(ctx.access, res)
+  const headers = headersWith(requestContextOf(res), {
     'Content-Type': 'text/event-stream; charset=utf-8',
     'Cache-Control': 'no-store',
     'X-Content-Type-Options': 'nosniff',

@@ -1,9 +1,9 @@
 import { MESSAGES, PROBLEMS, Problem, type ProblemCode } from '@plumbline/contract/problem'
 import type { Response } from 'express'
-import { exchangeOf, type Exchange } from './request-context.ts'
+import { requestContextOf, type RequestContext } from './request-context.ts'
 
 /** An answer in JSON, already written out: what is sent, kept for repeats and sent again are the same text. */
-export interface Reply {
+export interface JsonResponse {
   readonly status: number
   readonly body: string
   readonly location?: string
@@ -12,23 +12,23 @@ export interface Reply {
 }
 
 /** Makes an answer of a value. */
-export function jsonReply(status: number, value: object, location?: string): Reply {
+export function jsonResponse(status: number, value: object, location?: string): JsonResponse {
   return { status, body: JSON.stringify(value), ...(location === undefined ? {} : { location }) }
 }
 
 /** Sends an answer with the headers that every answer has. */
-export function sendReply(res: Response, reply: Reply): void {
+export function sendResponse(res: Response, response: JsonResponse): void {
   if (res.headersSent || res.destroyed) return
-  const { body } = reply
+  const { body } = response
   const headers = [
-    ...commonHeaders(exchangeOf(res)),
+    ...commonHeaders(requestContextOf(res)),
     ...FIXED_HEADERS,
     'Content-Length',
     String(Buffer.byteLength(body)),
   ]
-  if (reply.location !== undefined) headers.push('Location', reply.location)
-  if (reply.replayed === true) headers.push('Idempotent-Replayed', 'true')
-  res.writeHead(reply.status, headers)
+  if (response.location !== undefined) headers.push('Location', response.location)
+  if (response.replayed === true) headers.push('Idempotent-Replayed', 'true')
+  res.writeHead(response.status, headers)
   // As text, so that Node sends head and body by one write; express sends HEAD to the handlers of GET.
   res.end(res.req.method === 'HEAD' ? undefined : body)
 }
@@ -36,7 +36,7 @@ export function sendReply(res: Response, reply: Reply): void {
 /** Sends an answer without content. */
 export function sendEmpty(res: Response): void {
   if (res.headersSent || res.destroyed) return
-  res.writeHead(204, commonHeaders(exchangeOf(res)))
+  res.writeHead(204, commonHeaders(requestContextOf(res)))
   res.end()
 }
 
@@ -50,7 +50,7 @@ export function sendProblem(
   const { status, error } = PROBLEMS[problem.code]
   const body = JSON.stringify({ error, message: problem.message })
   const headers = [
-    ...commonHeaders(exchangeOf(res)),
+    ...commonHeaders(requestContextOf(res)),
     ...FIXED_HEADERS,
     'Content-Length',
     String(Buffer.byteLength(body)),
@@ -88,15 +88,15 @@ export const FIXED_HEADERS = [
  * `X-Request-Id` on every answer; credits and rate on every answer to a known account (decision 4).
  * `RateLimit` and `RateLimit-Policy`: draft-ietf-httpapi-ratelimit-headers-11.
  */
-function commonHeaders(exchange: Exchange): string[] {
-  const headers = ['X-Request-Id', exchange.requestId]
-  if (exchange.caller === undefined) return headers
-  headers.push('X-Credits-Charged', String(exchange.creditsCharged))
-  if (exchange.creditsRemaining !== undefined) {
-    headers.push('X-Credits-Remaining', String(exchange.creditsRemaining))
+function commonHeaders(context: RequestContext): string[] {
+  const headers = ['X-Request-Id', context.requestId]
+  if (context.caller === undefined) return headers
+  headers.push('X-Credits-Charged', String(context.creditsCharged))
+  if (context.creditsRemaining !== undefined) {
+    headers.push('X-Credits-Remaining', String(context.creditsRemaining))
   }
-  if (exchange.rate !== undefined) {
-    const { burst, windowSeconds, remaining, resetSeconds } = exchange.rate
+  if (context.rate !== undefined) {
+    const { burst, windowSeconds, remaining, resetSeconds } = context.rate
     headers.push(
       'RateLimit',
       `"account";r=${remaining};t=${resetSeconds}`,
@@ -108,8 +108,11 @@ function commonHeaders(exchange: Exchange): string[] {
 }
 
 /** The headers of an answer to a known account, and more by name. */
-export function headersWith(exchange: Exchange, more: Readonly<Record<string, string>>): string[] {
-  return [...commonHeaders(exchange), ...Object.entries(more).flat()]
+export function headersWith(
+  context: RequestContext,
+  more: Readonly<Record<string, string>>,
+): string[] {
+  return [...commonHeaders(context), ...Object.entries(more).flat()]
 }
 
 /** A refusal for whatever was thrown: bugs and faults of ours are 500 without a word of what they were. */

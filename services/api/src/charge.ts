@@ -20,7 +20,7 @@ const AGAIN_MS = 500
  * Notes behind an answer that its call was answered, so that its debit stands. While the database is away
  * it goes on trying until the debit would have been given back; a fault goes to `onError`.
  */
-export async function noteAnswered(notes: Notes, answered: AnswerAsk): Promise<void> {
+export async function finalizeInBackground(notes: Notes, answered: AnswerAsk): Promise<void> {
   const { againMs = AGAIN_MS } = notes
   const endMs = performance.now() + notes.timeoutMs
   for (;;) {

@@ -2,15 +2,15 @@ import type { Request } from 'express'
 import { isStillLetIn } from './access.ts'
 import type { Context } from './context.ts'
 
-/** How often an answer asks for its key: with what a keyring knows for 0.9 s, it ends within a second. */
+/** How often an answer asks for its key: as the cache of keys knows a key for 0.9 s, it ends within a second. */
 const KEY_EVERY_MS = 50
 
 /**
  * Aborts an answer that takes long when the key that asked for it is revoked; one that comes again is
  * refused like any other call. Disposing of the guard ends the watch.
  */
-export function guardKey(
-  ctx: Pick<Context, 'gate' | 'onError'>,
+export function abortWhenRevoked(
+  ctx: Pick<Context, 'access' | 'onError'>,
   req: Request,
   gone: AbortController,
 ): Disposable {
@@ -18,7 +18,7 @@ export function guardKey(
   const timer = setInterval(() => {
     if (asking) return
     asking = true
-    isStillLetIn(ctx.gate, req)
+    isStillLetIn(ctx.access, req)
       .then((still) => {
         if (!still) gone.abort()
       })

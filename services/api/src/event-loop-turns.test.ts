@@ -1,6 +1,6 @@
 import { setImmediate as round } from 'node:timers/promises'
 import { expect, test } from 'vitest'
-import { createTurns } from './turns.ts'
+import { createTurns } from './event-loop-turns.ts'
 
 test('each round of the event loop has one turn, in the order of asking', async () => {
   const turn = createTurns()

@@ -2,8 +2,8 @@ import express, { Router } from 'express'
 import helmet from 'helmet'
 import { dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { exchangeOf } from './request-context.ts'
-import { sendNotAllowed } from './reply.ts'
+import { requestContextOf } from './request-context.ts'
+import { sendNotAllowed } from './response.ts'
 
 /** Files of the packaged reference that the page loads; nothing else of the package is served. */
 const ASSETS = ['/swagger-ui.css', '/swagger-ui-bundle.js', '/favicon-32x32.png']
@@ -58,7 +58,7 @@ export function docsPages(): Router {
     }),
   )
   router.use((_req, res, next) => {
-    res.setHeader('X-Request-Id', exchangeOf(res).requestId)
+    res.setHeader('X-Request-Id', requestContextOf(res).requestId)
     next()
   })
   router.get('/', (_req, res) => void res.type('html').send(PAGE))

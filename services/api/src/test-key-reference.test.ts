@@ -4,7 +4,7 @@ import { RESULTS } from '@plumbline/contract/results'
 import { createScorer } from '@plumbline/scoring/score'
 import { packagedWeights } from '@plumbline/scoring/weights'
 import { expect, test } from 'vitest'
-import { testKeysText } from './magic-table.ts'
+import { testKeysText } from './test-key-reference.ts'
 
 const text = testKeysText(createScorer(packagedWeights()))
 

@@ -1,6 +1,6 @@
 import type { Request, Response } from 'express'
 import type { Context } from './context.ts'
-import { exchangeOf, routeOf } from './request-context.ts'
+import { requestContextOf, routeOf } from './request-context.ts'
 
 /** Upper bounds of the time buckets, in seconds. */
 const BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15]
@@ -9,7 +9,7 @@ const BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15]
 const LOGGED_CHARS = 200
 
 /** Writes one line of the log and the figures of each request when it is over; no subject, no key but its id. */
-export function watchExchanges(ctx: Context): (req: Request, res: Response) => void {
+export function logRequests(ctx: Context): (req: Request, res: Response) => void {
   const calls = ctx.metrics.counter('http_requests_total', 'Requests answered.', [
     'method',
     'route',
@@ -25,26 +25,26 @@ export function watchExchanges(ctx: Context): (req: Request, res: Response) => v
     // Asked now: a connection that has ended tells no address.
     const address = loggable(req.ip)
     res.once('close', () => {
-      const exchange = exchangeOf(res)
+      const context = requestContextOf(res)
       const route = routeOf(req)
       const status = res.writableFinished ? res.statusCode : 499
-      const elapsedMs = performance.now() - exchange.startedAt
+      const elapsedMs = performance.now() - context.startedAt
       calls.inc({ method: req.method, route, status })
       seconds.observe({ route }, elapsedMs / 1_000)
       ctx.log.info(
         {
-          request_id: exchange.requestId,
+          request_id: context.requestId,
           method: req.method,
           route,
           status,
           ms: Math.round(elapsedMs * 10) / 10,
-          account: exchange.caller?.accountId,
-          mode: exchange.caller?.mode,
-          key_id: exchange.caller?.keyId,
+          account: context.caller?.accountId,
+          mode: context.caller?.mode,
+          key_id: context.caller?.keyId,
           address,
           user_agent: loggable(req.headers['user-agent']),
-          charged: exchange.creditsCharged,
-          refusal: exchange.refusal,
+          charged: context.creditsCharged,
+          refusal: context.refusal,
         },
         'request',
       )

@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto'
 import { STATUS_CODES, type ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Log } from '@plumbline/runtime/log'
-import { loggable } from './observe.ts'
-import { FIXED_HEADERS } from './reply.ts'
+import { loggable } from './request-log.ts'
+import { FIXED_HEADERS } from './response.ts'
 
 /** What the HTTP server itself refuses, before there is a request that the app could judge. */
 export type Malformed = 400 | 408 | 413 | 417 | 431

@@ -7,13 +7,13 @@ import { showBalance } from '../access.ts'
 import type { Context } from '../context.ts'
 import { callerOf } from '../request-context.ts'
 import { refuseKeyShape } from '../idempotency-key.ts'
-import { once } from '../idempotency.ts'
+import { withIdempotency } from '../idempotency.ts'
 import { refuseQuery } from '../query.ts'
-import { jsonReply, sendReply, type Reply } from '../reply.ts'
+import { jsonResponse, sendResponse, type JsonResponse } from '../response.ts'
 import { batchIdOf } from './batch-id.ts'
 
 /** A move of a batch that shows it in the transaction of the move. */
-export type Move = (
+export type BatchChange = (
   pipeline: Pipeline,
   owner: BatchOwner,
   id: string,
@@ -24,25 +24,25 @@ export type Move = (
  * Moves a batch once for each idempotency key, and answers with the batch as it then is.
  * @param isFree whether a balance of zero does not matter to the move
  */
-export async function moveBatch(
+export async function changeBatch(
   ctx: Context,
   req: Request,
   res: Response,
-  move: Move,
+  move: BatchChange,
   isFree = false,
 ): Promise<void> {
   refuseKeyShape(req)
   const id = batchIdOf(req)
   refuseQuery(req)
-  const reply = await once(
-    ctx.once,
+  const response = await withIdempotency(
+    ctx.idempotency,
     req,
     res,
     () => [],
     async ({ keep }) => {
-      let shown: Reply | undefined
+      let shown: JsonResponse | undefined
       await move(ctx.pipeline, callerOf(res), id, async (tx, view) => {
-        shown = jsonReply(200, view)
+        shown = jsonResponse(200, view)
         await keep?.(tx, shown, id)
       })
       if (shown === undefined) throw new Error('a moved batch was not shown')
@@ -50,6 +50,6 @@ export async function moveBatch(
     },
     isFree,
   )
-  await showBalance(ctx.gate, res)
-  sendReply(res, reply)
+  await showBalance(ctx.access, res)
+  sendResponse(res, response)
 }

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest'
-import { createFileSpace } from './file-space.ts'
+import { createStorageQuota } from './storage-quota.ts'
 
 /** A space of 100 bytes over a store that has what is said. */
 function openSpace(stored = 0) {
   const state = { stored, reads: 0, nowMs: 0 }
-  const space = createFileSpace(
+  const space = createStorageQuota(
     100,
     async () => {
       state.reads += 1

@@ -3,7 +3,7 @@ import type { Db } from '@plumbline/db/database'
 import { noSpaceLeft } from '@plumbline/pipeline/submit'
 
 /** The files of accounts together with what is on its way in to this process. */
-export interface FileSpace {
+export interface StorageQuota {
   /** Starts a file of an account; what it took is free again when it is disposed of. */
   open(accountId: string): IncomingFile
 }
@@ -33,11 +33,11 @@ interface Usage {
 const FRESH_MS = 1_000
 
 /** Makes the count of `limitBytes` for each account; `read` asks for the bytes that the store has of it. */
-export function createFileSpace(
+export function createStorageQuota(
   limitBytes: number,
   read: (accountId: string) => Promise<number>,
   now: () => number = () => performance.now(),
-): FileSpace {
+): StorageQuota {
   const accounts = new Map<string, Usage>()
 
   async function refresh(accountId: string, usage: Usage): Promise<void> {

@@ -1,6 +1,6 @@
 import type { Ended } from '@plumbline/metering/answer'
 import { expect, test, vi } from 'vitest'
-import { noteAnswered } from './note-answered.ts'
+import { finalizeInBackground } from './charge.ts'
 
 const answered = { accountId: 'acc', opKey: 'call:1' }
 
@@ -20,7 +20,7 @@ const away = Object.assign(new Error('no connection'), { code: 'ECONNREFUSED' })
 test('a note that finds the database away is tried again until it stands', async () => {
   const onError = vi.fn<(error: unknown) => void>()
   const moody = metering(away, 2)
-  await noteAnswered({ metering: moody, timeoutMs: 60_000, onError, againMs: 1 }, answered)
+  await finalizeInBackground({ metering: moody, timeoutMs: 60_000, onError, againMs: 1 }, answered)
   expect(moody.answered).toHaveBeenCalledTimes(3)
   expect(onError).not.toHaveBeenCalled()
 })
@@ -28,14 +28,14 @@ test('a note that finds the database away is tried again until it stands', async
 test('a note is given up, and told of, once its debit would have been given back', async () => {
   const onError = vi.fn<(error: unknown) => void>()
   const gone = metering(away, Infinity)
-  await noteAnswered({ metering: gone, timeoutMs: 0, onError }, answered)
+  await finalizeInBackground({ metering: gone, timeoutMs: 0, onError }, answered)
   expect(onError).toHaveBeenCalledExactlyOnceWith(away)
 })
 
 test('a fault that is no outage is told of at once', async () => {
   const onError = vi.fn<(error: unknown) => void>()
   const broken = metering(new Error('metering is closed'), 1)
-  await noteAnswered({ metering: broken, timeoutMs: 60_000, onError }, answered)
+  await finalizeInBackground({ metering: broken, timeoutMs: 60_000, onError }, answered)
   expect(broken.answered).toHaveBeenCalledTimes(1)
   expect(onError).toHaveBeenCalledTimes(1)
 })

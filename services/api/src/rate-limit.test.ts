@@ -1,11 +1,12 @@
 import { createLocalLimiter } from '@plumbline/queue/local-limiter'
 import { expect, test } from 'vitest'
-import { createRate, orOwn } from './rate.ts'
+import { withLocalFallback } from './local-fallback.ts'
+import { createRateLimit } from './rate-limit.ts'
 
 test('a burst is granted at once, then calls at the rate, and each refusal says when to come again', async () => {
   let time = 0
   const limiter = createLocalLimiter({ nowMs: () => time })
-  const rate = createRate({ name: 'calls', perSecond: 2, burst: 3, limiter })
+  const rate = createRateLimit({ name: 'calls', perSecond: 2, burst: 3, limiter })
   const taken = [await rate.take('a'), await rate.take('a'), await rate.take('a')]
   expect(taken.map((state) => [state.granted, state.remaining])).toEqual([
     [true, 2],
@@ -27,7 +28,7 @@ test('a burst is granted at once, then calls at the rate, and each refusal says 
 
 test('keys do not share a bucket', async () => {
   const limiter = createLocalLimiter({ nowMs: () => 0 })
-  const rate = createRate({ name: 'calls', perSecond: 1, burst: 1, limiter })
+  const rate = createRateLimit({ name: 'calls', perSecond: 1, burst: 1, limiter })
   expect(await rate.take('a')).toMatchObject({ granted: true })
   expect(await rate.take('a')).toMatchObject({ granted: false })
   expect(await rate.take('b')).toMatchObject({ granted: true })
@@ -36,10 +37,10 @@ test('keys do not share a bucket', async () => {
 test('each process keeps the limit while the shared limiter cannot be reached', async () => {
   const faults: unknown[] = []
   const shared = { take: () => Promise.reject(new Error('gone')) }
-  const limiter = orOwn(shared, createLocalLimiter({ nowMs: () => 0 }), (fault) =>
+  const limiter = withLocalFallback(shared, createLocalLimiter({ nowMs: () => 0 }), (fault) =>
     faults.push(fault),
   )
-  const rate = createRate({ name: 'calls', perSecond: 1, burst: 1, limiter })
+  const rate = createRateLimit({ name: 'calls', perSecond: 1, burst: 1, limiter })
   expect(await rate.take('a')).toMatchObject({ granted: true })
   expect(await rate.take('a')).toMatchObject({ granted: false })
   expect(faults).toHaveLength(1)
@@ -47,8 +48,8 @@ test('each process keeps the limit while the shared limiter cannot be reached', 
 
 test('a call does not wait for a shared limiter that says nothing', async () => {
   const shared = { take: () => new Promise<never>(() => undefined) }
-  const limiter = orOwn(shared, createLocalLimiter(), () => undefined)
-  const rate = createRate({ name: 'calls', perSecond: 1, burst: 1, limiter })
+  const limiter = withLocalFallback(shared, createLocalLimiter(), () => undefined)
+  const rate = createRateLimit({ name: 'calls', perSecond: 1, burst: 1, limiter })
   const startedAt = performance.now()
   expect(await rate.take('a')).toMatchObject({ granted: true })
   expect(await rate.take('b')).toMatchObject({ granted: true })

@@ -1,16 +1,16 @@
 import { createLocalLimiter } from '@plumbline/queue/local-limiter'
 import { expect, test } from 'vitest'
-import { createFailedKeys, type FailedKeys } from './failed-keys.ts'
-import { createRate } from './rate.ts'
+import { createFailedKeyLimit, type FailedKeyLimit } from './failed-key-limit.ts'
+import { createRateLimit } from './rate-limit.ts'
 
 /** Three failures a minute, of a clock that stands until it is set. */
-function failures(): { failedKeys: FailedKeys; pass: (ms: number) => void } {
+function failures(): { failedKeys: FailedKeyLimit; pass: (ms: number) => void } {
   let time = 0
   const now = (): number => time
   const limiter = createLocalLimiter({ nowMs: now })
-  const rate = createRate({ name: 'failed', perSecond: 3 / 60, burst: 3, limiter })
+  const rate = createRateLimit({ name: 'failed', perSecond: 3 / 60, burst: 3, limiter })
   return {
-    failedKeys: createFailedKeys({ rate, perMinute: 3, now }),
+    failedKeys: createFailedKeyLimit({ rate, perMinute: 3, now }),
     pass: (ms) => {
       time += ms
     },
@@ -45,8 +45,8 @@ test('failures that another process counted are known once one more is refused',
   let time = 0
   const now = (): number => time
   const limiter = createLocalLimiter({ nowMs: now })
-  const rate = createRate({ name: 'failed', perSecond: 3 / 60, burst: 3, limiter })
-  const [one, other] = [1, 2].map(() => createFailedKeys({ rate, perMinute: 3, now }))
+  const rate = createRateLimit({ name: 'failed', perSecond: 3 / 60, burst: 3, limiter })
+  const [one, other] = [1, 2].map(() => createFailedKeyLimit({ rate, perMinute: 3, now }))
   for (let no = 0; no < 3; no += 1) await one?.take('a')
   expect(other?.expect('a')).toBeDefined()
   expect(await other?.take('a')).toMatchObject({ granted: false })

@@ -1,6 +1,6 @@
 import { Problem } from '@plumbline/contract/problem'
 import { expect, test } from 'vitest'
-import { problemOf } from './reply.ts'
+import { problemOf } from './response.ts'
 
 test.each([
   [new Problem('conflict', 'x'), 'conflict'],

@@ -1,5 +1,5 @@
 /** What accounts can spend, as this process last heard. */
-export interface Balances {
+export interface BalanceCache {
   /** What a move of credits just told. */
   note(accountId: string, available: number): void
   /**
@@ -16,14 +16,14 @@ export interface Balances {
 /** How old a balance above zero may be. */
 const RECENT_MS = 1_000
 
-/** Balances known at most. */
+/** BalanceCache known at most. */
 const KNOWN_MAX = 50_000
 
 /** Keeps what debits tell about balances; `read` asks the ledger. */
-export function createBalances(
+export function createBalanceCache(
   read: (accountId: string) => Promise<number>,
   now: () => number = () => performance.now(),
-): Balances {
+): BalanceCache {
   let known = new Map<string, { available: number; at: number }>()
 
   function note(accountId: string, available: number): void {

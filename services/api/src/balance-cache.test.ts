@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest'
-import { createBalances } from './balances.ts'
+import { createBalanceCache } from './balance-cache.ts'
 
 test('a balance above zero is good for a second, one of zero is asked for anew', async () => {
   let time = 0
   let stored = 5
   let reads = 0
-  const balances = createBalances(
+  const balances = createBalanceCache(
     async () => {
       reads += 1
       return stored

@@ -25,7 +25,7 @@ export const LINGER: Omit<LingerBounds, 'bytes'> = {
  * away what the client still sends, until it hangs up or a bound is met. A connection that is closed with
  * bytes unread is reset, and the reset takes the answer with it (RFC 9112 9.6; RFC 1122 4.2.2.13).
  */
-export function lingerOn(socket: Socket, bounds: LingerBounds): void {
+export function closeLingering(socket: Socket, bounds: LingerBounds): void {
   if (socket.destroyed) return
   if (socket.writable) socket.end()
   let left = bounds.bytes

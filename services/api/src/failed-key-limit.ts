@@ -1,7 +1,7 @@
-import type { Rate, RateState } from './rate.ts'
+import type { RateLimit, RateState } from './rate-limit.ts'
 
 /** The failures that an address may have with its keys. */
-export interface FailedKeys {
+export interface FailedKeyLimit {
   /** Takes a failure ahead, before it is asked whether a key is good; undefined where none is left. */
   expect(network: string): Disposable | undefined
   /** Counts a failure. */
@@ -11,9 +11,9 @@ export interface FailedKeys {
 }
 
 /** What failures are counted by. */
-export interface FailedKeysOptions {
+export interface FailedKeyLimitOptions {
   /** Counts them, over all processes where they share a limiter. */
-  readonly rate: Rate
+  readonly rate: RateLimit
   readonly perMinute: number
   /** Milliseconds that only grow. */
   readonly now?: () => number
@@ -34,7 +34,7 @@ interface Left {
  * Makes the count of failed keys by address. What an address has left is what was last heard of it and
  * has come back since, less the keys that are being asked for and may fail, too.
  */
-export function createFailedKeys(options: FailedKeysOptions): FailedKeys {
+export function createFailedKeyLimit(options: FailedKeyLimitOptions): FailedKeyLimit {
   const { rate, perMinute, now = () => performance.now() } = options
   const perMs = perMinute / 60_000
   const known = new Map<string, Left>()

@@ -1,0 +1,45 @@
+import type { Limiter } from '@plumbline/ports/engine'
+
+/** What a rate limit says of a key after one call. */
+export interface RateState {
+  readonly granted: boolean
+  /** Calls at once that the bucket holds when full. */
+  readonly burst: number
+  /** Seconds in which an empty bucket fills. */
+  readonly windowSeconds: number
+  readonly remaining: number
+  /** Until the bucket is full. */
+  readonly resetSeconds: number
+  /** Until a refused call may come again; 0 where it was granted. */
+  readonly retryMs: number
+}
+
+/** A limit of `perSecond` with bursts, by key. */
+export interface RateLimit {
+  take(key: string): Promise<RateState>
+}
+
+/** Makes a rate limit on top of a limiter; `name` is the prefix of its keys there. */
+export function createRateLimit(options: {
+  name: string
+  perSecond: number
+  burst: number
+  limiter: Pick<Limiter, 'take'>
+}): RateLimit {
+  const { name, perSecond, burst, limiter } = options
+  const windowSeconds = Math.max(1, Math.ceil(burst / perSecond))
+  return {
+    take: async (key) => {
+      const grant = await limiter.take(`${name}:${key}`, 1, { perSecond, burst })
+      const remaining = grant.remaining ?? 0
+      return {
+        granted: grant.granted,
+        burst,
+        windowSeconds,
+        remaining,
+        resetSeconds: Math.ceil((burst - remaining) / perSecond),
+        retryMs: grant.granted ? 0 : Math.max(1, grant.retryMs),
+      }
+    },
+  }
+}
