@@ -4,7 +4,7 @@ import { finalizeInBackground } from './charge.ts'
 
 const answered = { accountId: 'acc', opKey: 'call:1' }
 
-/** Fails so many times with an error, then notes. */
+/** Fails `times` times with an error, then makes the debit final. */
 function metering(error: Error, times: number): { answered: () => Promise<Ended> } {
   let left = times
   return {
@@ -17,22 +17,22 @@ function metering(error: Error, times: number): { answered: () => Promise<Ended>
 
 const away = Object.assign(new Error('no connection'), { code: 'ECONNREFUSED' })
 
-test('a note that finds the database away is tried again until it stands', async () => {
+test('a debit is made final once the database is back', async () => {
   const onError = vi.fn<(error: unknown) => void>()
-  const moody = metering(away, 2)
-  await finalizeInBackground({ metering: moody, timeoutMs: 60_000, onError, againMs: 1 }, answered)
-  expect(moody.answered).toHaveBeenCalledTimes(3)
+  const flaky = metering(away, 2)
+  await finalizeInBackground({ metering: flaky, timeoutMs: 60_000, onError, retryMs: 1 }, answered)
+  expect(flaky.answered).toHaveBeenCalledTimes(3)
   expect(onError).not.toHaveBeenCalled()
 })
 
-test('a note is given up, and told of, once its debit would have been given back', async () => {
+test('a debit is given up, and reported, once it would have been refunded', async () => {
   const onError = vi.fn<(error: unknown) => void>()
   const gone = metering(away, Infinity)
   await finalizeInBackground({ metering: gone, timeoutMs: 0, onError }, answered)
   expect(onError).toHaveBeenCalledExactlyOnceWith(away)
 })
 
-test('a fault that is no outage is told of at once', async () => {
+test('a fault that is no outage is reported at once', async () => {
   const onError = vi.fn<(error: unknown) => void>()
   const broken = metering(new Error('metering is closed'), 1)
   await finalizeInBackground({ metering: broken, timeoutMs: 60_000, onError }, answered)

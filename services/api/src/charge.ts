@@ -1,38 +1,136 @@
+import { MESSAGES, Problem } from '@plumbline/contract/problem'
 import { isPassing } from '@plumbline/db/retry'
-import type { AnswerAsk } from '@plumbline/metering/answer'
+import type { AnswerAsk, Ended } from '@plumbline/metering/answer'
 import type { Metering } from '@plumbline/metering/metering'
+import type { Response } from 'express'
 import { setTimeout as wait } from 'node:timers/promises'
+import { insufficientCredits } from './access.ts'
+import type { Context } from './context.ts'
+import type { Deadline } from './deadline.ts'
+import type { Run } from './idempotency.ts'
+import { callerOf, requestContextOf } from './request-context.ts'
+import type { JsonResponse } from './response.ts'
 
-/** What notes need. */
-export interface Notes {
+/** The debit of one call. */
+interface Debit {
+  readonly accountId: string
+  readonly opKey: string
+}
+
+/**
+ * Debits the price of a call before its work. A debit that is granted after the deadline is refunded.
+ * @throws Problem `payment_required` where the balance is too low, `timeout` at the deadline
+ */
+export async function debitOrRefuse(
+  ctx: Context,
+  res: Response,
+  operation: Debit,
+  credits: number,
+  deadline: Deadline,
+): Promise<void> {
+  const context = requestContextOf(res)
+  const debiting = ctx.metering.debit({ ...operation, credits })
+  const debit = await deadline.first(debiting, () => {
+    debiting
+      .then((late) =>
+        late.granted ? ctx.metering.refund({ ...operation, reason: 'timeout' }) : null,
+      )
+      .catch(ctx.onError)
+  })
+  const available = debit.granted ? debit.remaining : debit.available
+  context.creditsRemaining = available
+  ctx.access.balances.note(operation.accountId, available)
+  if (!debit.granted) throw insufficientCredits()
+  context.creditsCharged = credits
+}
+
+/**
+ * Makes a debit final: in one transaction with the response that is kept for repeats, or without waiting
+ * where none is kept. Nothing can fail between that and the sending, so a client that reads slowly changes
+ * nothing of its price.
+ * @throws Problem `unavailable` where the debit was refunded for its age meanwhile
+ */
+export async function finalizeDebit(
+  ctx: Context,
+  run: Run,
+  response: JsonResponse,
+  answered: AnswerAsk & { readonly giveBack: number },
+): Promise<void> {
+  const { keep } = run
+  if (keep !== undefined) {
+    await ctx.db.kysely.transaction().execute(async (tx) => {
+      await keep(tx, response)
+      refuseRefunded(await ctx.metering.answer(tx, answered))
+    })
+  } else if (answered.giveBack > 0) {
+    refuseRefunded(await ctx.metering.answered(answered))
+  } else {
+    const { metering, onError } = ctx
+    // Where the process dies before this is written, the sweep refunds a call that may have been answered.
+    void finalizeInBackground(
+      { metering, timeoutMs: ctx.settings.DEBIT_TIMEOUT_SECONDS * 1_000, onError },
+      answered,
+    )
+  }
+}
+
+/** Gives the credits of a failed call back; what cannot be given back now is given back by the sweep. */
+export async function refundDebit(ctx: Context, operation: Debit, error: unknown): Promise<void> {
+  const reason = error instanceof Problem ? error.code : 'internal'
+  await ctx.metering.refund({ ...operation, reason }).catch(ctx.onError)
+}
+
+/** Records in the request context, for the headers of the response, what the call cost and what is left. */
+export function recordCredits(
+  ctx: Context,
+  res: Response,
+  { charged, back }: { readonly charged: number; readonly back: number },
+): void {
+  const context = requestContextOf(res)
+  context.creditsCharged = charged
+  if (back === 0 || context.creditsRemaining === undefined) return
+  context.creditsRemaining += back
+  ctx.access.balances.note(callerOf(res).accountId, context.creditsRemaining)
+}
+
+/** A call whose debit was refunded for its age must not be answered any more. */
+function refuseRefunded({ state }: Ended): void {
+  if (state === 'answered') return
+  throw new Problem('unavailable', MESSAGES.timeout, { retryAfterSeconds: 1 })
+}
+
+/** What a debit is made final with. */
+export interface Finalizer {
   readonly metering: Pick<Metering, 'answered'>
-  /** After this long a debit without a note is given back. */
+  /** A debit that is not final after this long is refunded. */
   readonly timeoutMs: number
   readonly onError: (error: unknown) => void
   /** Between two tries; half a second by default. */
-  readonly againMs?: number
+  readonly retryMs?: number
 }
 
-/** How often a note is tried again while the database is away. */
-const AGAIN_MS = 500
+/** Time between two tries while the database is away. */
+const RETRY_MS = 500
 
 /**
- * Notes behind an answer that its call was answered, so that its debit stands. While the database is away
- * it goes on trying until the debit would have been given back; a fault goes to `onError`.
+ * Makes a debit final after its call was answered. While the database is away it tries again, until the
+ * debit would have been refunded; any other fault goes to `onError` at once.
  */
-export async function finalizeInBackground(notes: Notes, answered: AnswerAsk): Promise<void> {
-  const { againMs = AGAIN_MS } = notes
-  const endMs = performance.now() + notes.timeoutMs
+export async function finalizeInBackground(
+  { metering, timeoutMs, onError, retryMs = RETRY_MS }: Finalizer,
+  answered: AnswerAsk,
+): Promise<void> {
+  const endMs = performance.now() + timeoutMs
   for (;;) {
     try {
-      await notes.metering.answered(answered)
+      await metering.answered(answered)
       return
     } catch (error) {
       if (!isPassing(error) || performance.now() >= endMs) {
-        notes.onError(error)
+        onError(error)
         return
       }
-      await wait(againMs, undefined, { ref: false })
+      await wait(retryMs, undefined, { ref: false })
     }
   }
 }

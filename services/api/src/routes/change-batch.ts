@@ -1,19 +1,54 @@
+import { Problem } from '@plumbline/contract/problem'
+import { cancelBatch as cancel } from '@plumbline/pipeline/cancel'
+import { getBatch } from '@plumbline/pipeline/read'
+import { startBatch as start } from '@plumbline/pipeline/start'
 import type { BatchView } from '@plumbline/contract/batch-view'
 import type { BatchOwner } from '@plumbline/db/batches/rows'
 import type { Pipeline } from '@plumbline/pipeline/pipeline'
 import type { Alongside } from '@plumbline/pipeline/submit'
 import type { Request, Response } from 'express'
-import { showBalance } from '../access.ts'
+import { admit, insufficientCredits, showBalance } from '../access.ts'
 import type { Context } from '../context.ts'
-import { callerOf } from '../request-context.ts'
+import { callerOf, requestContextOf } from '../request-context.ts'
 import { refuseKeyShape } from '../idempotency-key.ts'
 import { withIdempotency } from '../idempotency.ts'
 import { refuseQuery } from '../query.ts'
 import { jsonResponse, sendResponse, type JsonResponse } from '../response.ts'
 import { batchIdOf } from './batch-id.ts'
+import type { Handler } from './handler.ts'
 
-/** A move of a batch that shows it in the transaction of the move. */
-export type BatchChange = (
+/** `POST /v1/batches/{id}/start`: holds the credits of a ready batch and runs it (decision 32). */
+export function startBatch(ctx: Context): Handler {
+  return async (req, res) => {
+    const owner = await admit(ctx.access, req, res, { spends: true, mayBeFree: true })
+    const { lacksCredits, isRepeat } = requestContextOf(res)
+    const mustBeFree = lacksCredits && !isRepeat
+    if (mustBeFree && !(await costsNothing(ctx, owner, req))) throw insufficientCredits()
+    await changeBatch(ctx, req, res, start, mustBeFree)
+  }
+}
+
+/** Whether a batch waits of which no row is billable: an empty account may start it (decision 9). */
+async function costsNothing(ctx: Context, owner: BatchOwner, req: Request): Promise<boolean> {
+  try {
+    const { status, credits } = await getBatch(ctx.pipeline, owner, batchIdOf(req))
+    return status === 'ready' && credits.estimate === 0
+  } catch (error) {
+    if (error instanceof Problem && error.code === 'not_found') return false
+    throw error
+  }
+}
+
+/** `POST /v1/batches/{id}/cancel`: nothing new is begun, what is known is charged, the rest released (decision 13). */
+export function cancelBatch(ctx: Context): Handler {
+  return async (req, res) => {
+    await admit(ctx.access, req, res, { spends: false })
+    await changeBatch(ctx, req, res, cancel)
+  }
+}
+
+/** Changes the state of a batch, and shows it in the transaction of the change. */
+type BatchChange = (
   pipeline: Pipeline,
   owner: BatchOwner,
   id: string,
@@ -21,14 +56,14 @@ export type BatchChange = (
 ) => Promise<BatchView>
 
 /**
- * Moves a batch once for each idempotency key, and answers with the batch as it then is.
- * @param isFree whether a balance of zero does not matter to the move
+ * Changes a batch once for each idempotency key, and responds with the batch as it then is.
+ * @param isFree whether a balance of zero does not matter to the change
  */
-export async function changeBatch(
+async function changeBatch(
   ctx: Context,
   req: Request,
   res: Response,
-  move: BatchChange,
+  change: BatchChange,
   isFree = false,
 ): Promise<void> {
   refuseKeyShape(req)
@@ -41,11 +76,11 @@ export async function changeBatch(
     () => [],
     async ({ keep }) => {
       let shown: JsonResponse | undefined
-      await move(ctx.pipeline, callerOf(res), id, async (tx, view) => {
+      await change(ctx.pipeline, callerOf(res), id, async (tx, view) => {
         shown = jsonResponse(200, view)
         await keep?.(tx, shown, id)
       })
-      if (shown === undefined) throw new Error('a moved batch was not shown')
+      if (shown === undefined) throw new Error('a changed batch was not shown')
       return shown
     },
     isFree,

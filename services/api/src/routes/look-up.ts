@@ -1,6 +1,5 @@
 import { magicAnswer } from '@plumbline/contract/magic'
 import type { Outcome } from '@plumbline/contract/outcome'
-import { MESSAGES, Problem } from '@plumbline/contract/problem'
 import {
   CHECKS,
   priceCredits,
@@ -10,18 +9,17 @@ import {
 } from '@plumbline/contract/products'
 import { readRequest, type ProductRequest } from '@plumbline/contract/requests'
 import type { Outcomes } from '@plumbline/contract/score'
-import type { Ended } from '@plumbline/metering/answer'
 import { assemble } from '@plumbline/pipeline/assemble'
 import { chargedCredits } from '@plumbline/pipeline/record'
 import type { Response } from 'express'
 import { setTimeout as wait } from 'node:timers/promises'
-import { admit, insufficientCredits, showBalance } from '../access.ts'
+import { admit, showBalance } from '../access.ts'
 import { readJson } from '../body.ts'
 import type { Context } from '../context.ts'
 import { startDeadline, type Deadline } from '../deadline.ts'
-import { callerOf, requestContextOf, type Caller } from '../request-context.ts'
+import { callerOf, type Caller } from '../request-context.ts'
 import { refuseKeyShape } from '../idempotency-key.ts'
-import { finalizeInBackground } from '../charge.ts'
+import { debitOrRefuse, finalizeDebit, recordCredits, refundDebit } from '../charge.ts'
 import { withIdempotency, type Run } from '../idempotency.ts'
 import { refuseQuery } from '../query.ts'
 import { jsonResponse, sendResponse, type JsonResponse } from '../response.ts'
@@ -42,8 +40,8 @@ export function lookUp(ctx: Context, product: Product): Handler {
       () => sameRequest(request),
       (run) =>
         caller.mode === 'test'
-          ? rehearse(ctx, product, request)
-          : answerAndCharge(ctx, res, product, request, run),
+          ? answerMagic(ctx, product, request)
+          : chargeAndAnswer(ctx, res, product, request, run),
     )
     if (caller.mode === 'test') await showBalance(ctx.access, res, false)
     sendResponse(res, response)
@@ -55,8 +53,8 @@ function sameRequest(request: ProductRequest): object {
   return [...CHECKS.map((check) => request.values[check] ?? null), request.explain]
 }
 
-/** Takes the price, asks, answers; what fails on our side is given back (decision 12). */
-async function answerAndCharge(
+/** Debits the price, asks the checks and makes the response; refunds what fails on our side (decision 12). */
+async function chargeAndAnswer(
   ctx: Context,
   res: Response,
   product: Product,
@@ -67,7 +65,7 @@ async function answerAndCharge(
   const credits = priceCredits(product, checksIn(request))
   const operation = { accountId: caller.accountId, opKey: run.opKey }
   using deadline = startDeadline(ctx.settings.CALL_TIMEOUT_SECONDS * 1_000)
-  await take(ctx, res, operation, credits, deadline)
+  await debitOrRefuse(ctx, res, operation, credits, deadline)
   try {
     const outcomes = await askAll(ctx, product, request, caller, deadline)
     const response = responseOf(ctx, product, request, outcomes)
@@ -77,94 +75,23 @@ async function answerAndCharge(
       ctx.settings.CHARGE_UNKNOWN,
     )
     await finalizeDebit(ctx, run, response, { ...operation, giveBack: credits - charged })
-    move(ctx, res, { charged, back: credits - charged })
+    recordCredits(ctx, res, { charged, back: credits - charged })
     return response
   } catch (error) {
-    // What cannot be given back now is given back by the sweep.
-    await ctx.metering.refund({ ...operation, reason: reasonOf(error) }).catch(ctx.onError)
-    move(ctx, res, { charged: 0, back: credits })
+    await refundDebit(ctx, operation, error)
+    recordCredits(ctx, res, { charged: 0, back: credits })
     throw error
   }
-}
-
-async function take(
-  ctx: Context,
-  res: Response,
-  operation: { accountId: string; opKey: string },
-  credits: number,
-  deadline: Deadline,
-): Promise<void> {
-  const context = requestContextOf(res)
-  const debiting = ctx.metering.debit({ ...operation, credits })
-  const debit = await deadline.first(debiting, () => {
-    // It may still be taken, and is then given back.
-    debiting
-      .then((late) =>
-        late.granted ? ctx.metering.refund({ ...operation, reason: 'timeout' }) : null,
-      )
-      .catch(ctx.onError)
-  })
-  const available = debit.granted ? debit.remaining : debit.available
-  context.creditsRemaining = available
-  ctx.access.balances.note(operation.accountId, available)
-  if (!debit.granted) throw insufficientCredits()
-  context.creditsCharged = credits
-}
-
-/**
- * Makes the debit final: with the kept answer in one transaction, or behind the answer where none is kept.
- * Nothing can fail between that and the sending, and how slowly a client reads is no matter of its price.
- */
-async function finalizeDebit(
-  ctx: Context,
-  run: Run,
-  response: JsonResponse,
-  answered: { accountId: string; opKey: string; giveBack: number },
-): Promise<void> {
-  const { keep } = run
-  if (keep !== undefined) {
-    await ctx.db.kysely.transaction().execute(async (tx) => {
-      await keep(tx, response)
-      refuseRefunded(await ctx.metering.answer(tx, answered))
-    })
-  } else if (answered.giveBack > 0) {
-    refuseRefunded(await ctx.metering.answered(answered))
-  } else {
-    const { metering, onError } = ctx
-    // A process that dies before the note is written gives the credits back, for an answer that few have got.
-    void finalizeInBackground(
-      { metering, timeoutMs: ctx.settings.DEBIT_TIMEOUT_SECONDS * 1_000, onError },
-      answered,
-    )
-  }
-}
-
-/** What was given back for its age must not be answered any more. */
-function refuseRefunded({ state }: Ended): void {
-  if (state === 'answered') return
-  throw new Problem('unavailable', MESSAGES.timeout, { retryAfterSeconds: 1 })
-}
-
-function move(ctx: Context, res: Response, credits: { charged: number; back: number }): void {
-  const context = requestContextOf(res)
-  context.creditsCharged = credits.charged
-  if (credits.back === 0 || context.creditsRemaining === undefined) return
-  context.creditsRemaining += credits.back
-  ctx.access.balances.note(callerOf(res).accountId, context.creditsRemaining)
-}
-
-function reasonOf(error: unknown): string {
-  return error instanceof Problem ? error.code : 'internal'
 }
 
 function checksIn(request: ProductRequest): readonly Check[] {
   return CHECKS.filter((check) => request.values[check] !== undefined)
 }
 
-/** How much of a call's time its engines have; what is left brings a late "unknown" home as an answer. */
-const ENGINE_SHARE = 0.8
+/** Share of a call's time that its checks have; the rest is for an outcome of "unknown" to come back in time. */
+const CHECK_SHARE = 0.8
 
-/** Asks all checks at once; whoever is not there by the deadline of the call fails it (504). */
+/** Asks all checks at once; a check without an outcome by the deadline fails the call (504). */
 async function askAll(
   ctx: Context,
   product: Product,
@@ -173,7 +100,7 @@ async function askAll(
   deadline: Deadline,
 ): Promise<Outcomes> {
   const { depth } = PRODUCT_PLANS[product]
-  const budgetMs = deadline.leftMs() * ENGINE_SHARE
+  const budgetMs = deadline.leftMs() * CHECK_SHARE
   const outcomes: { [C in Check]?: Outcome } = {}
   await Promise.all(
     checksIn(request).map(async (check) => {
@@ -186,7 +113,7 @@ async function askAll(
   return asOutcomes(outcomes)
 }
 
-/** Each check was asked of its own engine, so each outcome is of its own check. */
+/** Safe because each check is asked of its own engine, so each outcome is of its own check. */
 function asOutcomes(outcomes: { [C in Check]?: Outcome }): Outcomes {
   return outcomes as Outcomes
 }
@@ -201,8 +128,8 @@ function responseOf(
   return jsonResponse(200, request.explain ? { ...result, explain } : result)
 }
 
-/** A test key's answer: from the table of magic values alone (decision 19). */
-async function rehearse(
+/** The response to a test key: from the table of magic values alone (decision 19). */
+async function answerMagic(
   ctx: Context,
   product: Product,
   request: ProductRequest,
