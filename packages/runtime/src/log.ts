@@ -1,18 +1,21 @@
-import { pino, type Logger } from 'pino'
+import { pino, type DestinationStream, type Logger } from 'pino'
 import { faultOf } from './fault.ts'
+import { terminalLine } from './terminal-log.ts'
 
-/** The log of a program: JSON lines on standard output, or a file descriptor. */
+/** The log of a program. */
 export type Log = Logger
 
 /**
- * Makes the log; secrets in the usual places are cut out, of errors (`err`) only what `faultOf` shows is
+ * Makes the log on a file descriptor, standard output by default: JSON lines, or on a terminal short lines
+ * for a person. Secrets in the usual places are cut out, of errors (`err`) only what `faultOf` shows is
  * written, and subjects are never passed in.
  */
 export function createLog(options: { name: string; level?: string; destination?: number }): Log {
+  const { name, level = 'info', destination: fd = 1 } = options
   return pino(
     {
-      name: options.name,
-      level: options.level ?? 'info',
+      name,
+      level,
       redact: {
         paths: ['authorization', '*.authorization', 'headers.authorization', 'key', 'secret'],
         censor: '[redacted]',
@@ -21,6 +24,14 @@ export function createLog(options: { name: string; level?: string; destination?:
       base: { pid: process.pid },
       timestamp: pino.stdTimeFunctions.isoTime,
     },
-    pino.destination({ dest: options.destination ?? 1, sync: false }),
+    terminalOf(fd) ?? pino.destination({ dest: fd, sync: false }),
   )
+}
+
+/** The terminal behind standard output or standard error; undefined where there is none. */
+function terminalOf(fd: number): DestinationStream | undefined {
+  const stream = [undefined, process.stdout, process.stderr][fd]
+  if (stream?.isTTY !== true) return undefined
+  const hasColors = stream.hasColors()
+  return { write: (line) => void stream.write(terminalLine(line, hasColors)) }
 }

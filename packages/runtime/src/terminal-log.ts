@@ -1,0 +1,92 @@
+import { styleText } from 'node:util'
+
+/** Fields that a person does not read: they are for who searches the JSON lines. */
+const HIDDEN: ReadonlySet<string> = new Set([
+  'level',
+  'time',
+  'pid',
+  'name',
+  'msg',
+  'err',
+  'request_id',
+  'key_id',
+  'address',
+  'user_agent',
+])
+
+/** Fields whose value says by itself what it is. */
+const BARE: ReadonlySet<string> = new Set(['method', 'route', 'status', 'program'])
+
+/** Characters of one field at most. */
+const VALUE_CHARS = 120
+
+type Color = 'red' | 'yellow' | 'gray'
+
+/** pino's levels, of which each stands for all up to the next. */
+const LEVELS: readonly { readonly from: number; readonly word: string; readonly color: Color }[] = [
+  { from: 50, word: 'error', color: 'red' },
+  { from: 40, word: 'warn', color: 'yellow' },
+  { from: 30, word: 'info', color: 'gray' },
+  { from: 0, word: 'debug', color: 'gray' },
+]
+
+/**
+ * A line of the log, as pino writes it, as a short line for a person: time of day, program, level, message
+ * and the fields that matter. An error follows with its causes, and with its stack where it has no code.
+ */
+export function terminalLine(json: string, hasColors: boolean): string {
+  const record = recordOf(json)
+  if (record === undefined) return json
+  const number = Number(record['level'])
+  const level = LEVELS.find(({ from }) => number >= from) ?? { word: 'log', color: 'gray' as const }
+  const paint = (color: Color, text: string): string =>
+    hasColors ? styleText(color, text, { validateStream: false }) : text
+  const time = String(record['time']).slice(11, 19)
+  const head = paint('gray', `${time} ${String(record['name'])}`)
+  const isInfo = number >= 30 && number < 40
+  const words = [
+    head,
+    ...(isInfo ? [] : [paint(level.color, level.word)]),
+    printable(typeof record['msg'] === 'string' ? record['msg'] : ''),
+    ...fieldsOf(record).map((field) => paint('gray', field)),
+  ]
+  return `${words.join(' ')}${faultText(record['err'], number)}\n`
+}
+
+function recordOf(json: string): Readonly<Record<string, unknown>> | undefined {
+  try {
+    const value: unknown = JSON.parse(json)
+    return typeof value === 'object' && value !== null ? { ...value } : undefined
+  } catch {
+    return undefined
+  }
+}
+
+function fieldsOf(record: Readonly<Record<string, unknown>>): readonly string[] {
+  return Object.entries(record).flatMap(([name, value]) => {
+    if (HIDDEN.has(name) || value === null || value === undefined) return []
+    const text = printable(typeof value === 'string' ? value : JSON.stringify(value))
+    const short = text.length > VALUE_CHARS ? `${text.slice(0, VALUE_CHARS)}...` : text
+    if (name === 'ms') return [`${short} ms`]
+    return [BARE.has(name) ? short : `${name}=${short.includes(' ') ? `"${short}"` : short}`]
+  })
+}
+
+/** The words of an error as `faultOf` shows it. */
+function faultText(err: unknown, level: number): string {
+  const said: string[] = []
+  for (let at = err; typeof at === 'object' && at !== null; at = Reflect.get(at, 'cause')) {
+    const message: unknown = Reflect.get(at, 'message')
+    if (typeof message === 'string' && message !== '') said.push(printable(message))
+  }
+  if (typeof err !== 'object' || err === null || said.length === 0) return ''
+  const stack: unknown = Reflect.get(err, 'stack')
+  const isBug = level >= 50 && Reflect.get(err, 'code') === undefined && typeof stack === 'string'
+  const frames = isBug ? stack.split('\n').filter((line) => /^\s+at /.test(line)) : []
+  return [`: ${said.join(': ')}`, ...frames.map(printable)].join('\n')
+}
+
+/** Nothing that a log holds may steer the terminal or turn the line around. */
+function printable(text: string): string {
+  return text.replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, (char) => (char === '\n' ? ' ' : '?'))
+}
