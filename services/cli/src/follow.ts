@@ -6,16 +6,16 @@ import { Interrupted, Refusal } from './refusal.ts'
 import { socketFault } from './sentence.ts'
 import type { Shell } from './shell.ts'
 
-/** How long a service may be out of reach before a list is no longer followed. */
+/** How long a service may be out of reach before a batch is no longer followed. */
 const OUTAGE_MS = 60_000
 const ASK_AGAIN_MS = 1_000
 /** How long the service has to take a cancel in. */
 const CANCEL_MS = 30_000
-/** How long a canceled list is waited for: what is being bought for it comes to its end. */
+/** How long a canceled batch is waited for: what is being bought for it comes to its end. */
 const CANCELING_MS = 150_000
 
 /**
- * Follows a list to its end, over short outages of the service; ctrl-C cancels it.
+ * Follows a batch to its end, over short outages of the service; ctrl-C cancels it.
  * @throws Interrupted where it was canceled by ctrl-C; Refusal where it ended without all results
  */
 export async function followBatch(
@@ -69,16 +69,16 @@ function requireCompleted(batch: BatchView): BatchView {
       return batch
     case 'ready':
       throw new Refusal(
-        `The list ${id} waits to be started${why}; "batch start ${id}" goes on, "batch delete ${id}" drops it.`,
+        `The batch ${id} waits to be started${why}; "batch start ${id}" goes on, "batch delete ${id}" drops it.`,
       )
     case 'canceled':
-      throw new Refusal(`The list ${id} was canceled; "batch results ${id}" gives what was done.`)
+      throw new Refusal(`The batch ${id} was canceled; "batch results ${id}" gives what was done.`)
     case 'failed':
-      throw new Refusal(`The list ${id} failed${why}.`)
+      throw new Refusal(`The batch ${id} failed${why}.`)
     case 'expired':
-      throw new Refusal(`The list ${id} has expired; its results are erased.`)
+      throw new Refusal(`The batch ${id} has expired; its results are erased.`)
     default:
-      throw new Error(`the list ${id} stopped at ${status}`)
+      throw new Error(`the batch ${id} stopped at ${status}`)
   }
 }
 

@@ -2,7 +2,7 @@ import { keepFilesPrivate } from '@plumbline/runtime/private-files'
 import { processEnvironment } from '@plumbline/runtime/settings'
 import { runCli } from './program.ts'
 
-// cli COMMAND ...  the command line of the service.
+// The command line of the service: plumbline COMMAND ...
 
 /** Signals that come twice at once, from the terminal and from npm, count as one. */
 const SAME_SIGNAL_MS = 1_000
@@ -32,6 +32,7 @@ const status = await runCli(process.argv.slice(2), {
   write: (text) => void process.stdout.write(text),
   tell: (text) => void process.stderr.write(text),
   redraws: process.stderr.isTTY,
+  hasColors: process.stdout.isTTY && process.stdout.hasColors(),
   stop: stop.signal,
   fail: () => {
     failed = true

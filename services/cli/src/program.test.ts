@@ -17,6 +17,7 @@ async function run(...words: readonly string[]): Promise<Run> {
     write: (text) => void (said.out += text),
     tell: (text) => void (said.err += text),
     redraws: false,
+    hasColors: false,
     stop: new AbortController().signal,
     fail: () => {},
   }
@@ -29,7 +30,7 @@ describe('the program', () => {
     for (const words of [['--help'], ['account', '--help'], ['batch', 'run', '--help']]) {
       const { status, out, err } = await run(...words)
       expect([status, err]).toEqual([0, ''])
-      expect(out).toContain('Usage: cli')
+      expect(out).toContain('Usage: plumbline')
     }
   })
 
@@ -53,7 +54,7 @@ describe('the program', () => {
     ['an unknown mode', ['key', 'create', 'acc_1', '--mode', 'dry']],
     ['an unknown product', ['lookup', 'fax', '1']],
     ['a companion that the product has not', ['lookup', 'email', 'a@b.example', '--ip', '8.8.8.8']],
-    ['a list without output', ['batch', 'run', 'x.csv', '--product', 'email']],
+    ['a batch without output', ['batch', 'run', 'x.csv', '--product', 'email']],
     [
       'more days than the service keeps a batch',
       ['batch', 'run', 'x', '--product', 'ip', '--out', 'y', '--retention-days', '366'],

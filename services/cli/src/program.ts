@@ -20,7 +20,7 @@ import { addKeyList } from './commands/key-list.ts'
 import { addKeyRevoke } from './commands/key-revoke.ts'
 import { addLookUp } from './commands/look-up.ts'
 import { endingOf } from './sentence.ts'
-import type { Shell } from './shell.ts'
+import { styled, type Shell } from './shell.ts'
 
 /**
  * Runs one command.
@@ -35,14 +35,15 @@ export async function runCli(words: readonly string[], shell: Shell): Promise<nu
     // Help that was asked for is an exit of commander's too, with status 0.
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2
     const { message, status } = endingOf(error)
-    shell.tell(`${message}\n`)
+    const screen = { hasColors: shell.hasColors && shell.redraws }
+    shell.tell(`${styled(screen, 'red', message)}\n`)
     return status
   }
 }
 
 function createProgram(shell: Shell): Command {
-  const program = new Command('cli')
-    .description('Accounts, keys, lookups and lists of a Plumbline service')
+  const program = new Command('plumbline')
+    .description('Accounts, keys, lookups and batches of a Plumbline service')
     .exitOverride()
     .configureOutput({
       writeOut: (text) => shell.write(text),
@@ -63,7 +64,9 @@ function createProgram(shell: Shell): Command {
   for (const add of [addKeyCreate, addKeyList, addKeyRevoke]) add(key, shell)
   addAuditList(program.command('audit').description('what was done to accounts and keys'), shell)
   addLookUp(program, shell)
-  const batch = program.command('batch').description('lists of many records')
+  const batch = program
+    .command('batch')
+    .description('files of many records, worked through in the background')
   for (const add of [
     addBatchRun,
     addBatchList,
@@ -75,7 +78,7 @@ function createProgram(shell: Shell): Command {
   ]) {
     add(batch, shell)
   }
-  addDataUpdate(program.command('data').description('lists that the engines go by'), shell)
+  addDataUpdate(program.command('data').description('reference lists and IP databases'), shell)
   addDoctor(program, shell)
   return program
 }

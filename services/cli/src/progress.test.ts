@@ -10,6 +10,7 @@ function shellOf(redraws: boolean): { shell: Shell; said: string[] } {
     write: () => {},
     tell: (text) => void said.push(text),
     redraws,
+    hasColors: false,
     stop: new AbortController().signal,
     fail: () => {},
   }

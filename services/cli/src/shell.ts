@@ -1,3 +1,4 @@
+import { styleText } from 'node:util'
 import type { Environment } from '@plumbline/runtime/settings'
 
 /** What a command has of the terminal it runs in. */
@@ -9,6 +10,8 @@ export interface Shell {
   tell(text: string): void
   /** Whether standard error is a terminal, where a line can be drawn again. */
   readonly redraws: boolean
+  /** Whether standard output is a terminal with colours, and the user wants them (`NO_COLOR`). */
+  readonly hasColors: boolean
   /** Aborted by ctrl-C or SIGTERM. */
   readonly stop: AbortSignal
   /** The command did its work, and what it shows is bad: exit status 1. */
@@ -18,4 +21,16 @@ export interface Shell {
 /** Writes a value as one line of JSON. */
 export function writeJson(shell: Shell, value: unknown): void {
   shell.write(`${JSON.stringify(value)}\n`)
+}
+
+/** Colours and weights of text that commands use. */
+export type Style = Parameters<typeof styleText>[0]
+
+/** Text in a style where the terminal has colours, else as it is. */
+export function styled(
+  { hasColors }: Pick<Shell, 'hasColors'>,
+  style: Style,
+  text: string,
+): string {
+  return hasColors ? styleText(style, text, { validateStream: false }) : text
 }

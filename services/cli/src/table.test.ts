@@ -1,3 +1,4 @@
+import { stripVTControlCharacters } from 'node:util'
 import { expect, test } from 'vitest'
 import { facts, table } from './table.ts'
 
@@ -23,4 +24,23 @@ test('facts name nested values by dots, and show null and empty as a dash', () =
 test('control characters of strangers never reach the terminal', () => {
   expect(facts({ name: 'a\u001b[2Jb\r\nc' })).toBe('name  a?[2Jb??c\n')
   expect(table(['x'], [['\u009b31m']])).toBe('x\n?31m\n')
+})
+
+test('moments are shown to the second, and numbers without digits that mean nothing', () => {
+  const value = { created_at: '2026-11-22T11:46:27.123Z', progress: 0.8532727578663974, rows: 12 }
+  expect(facts(value)).toBe(
+    'created_at  2026-11-22 11:46:27Z\nprogress    0.8533\nrows        12\n',
+  )
+})
+
+test('a terminal with colours gets them beside the same layout', () => {
+  const rows = [
+    ['ok', 'database'],
+    ['failed', 'queue'],
+  ]
+  const coloured = table(['state', 'what'], rows, { hasColors: true })
+  expect(coloured).toContain('\u001b[31mfailed\u001b[39m  queue\n')
+  expect(stripVTControlCharacters(coloured)).toBe(table(['state', 'what'], rows))
+  const value = { status: 'valid', name: 'constructor' }
+  expect(stripVTControlCharacters(facts(value, { hasColors: true }))).toBe(facts(value))
 })

@@ -1,43 +1,87 @@
 import { withoutBidiControls } from '@plumbline/contract/bidi-controls'
+import { styled, type Shell, type Style } from './shell.ts'
 
 const SEGMENTER = new Intl.Segmenter('en')
 
+/** What of the terminal a text is laid out for. */
+type Screen = Pick<Shell, 'hasColors'>
+
+const PLAIN: Screen = { hasColors: false }
+
+/** Words that stand for a state, and the colour that says whether it is a good one. */
+const STATES: ReadonlyMap<string, Style> = new Map<string, Style>([
+  ['ok', 'green'],
+  ['active', 'green'],
+  ['completed', 'green'],
+  ['valid', 'green'],
+  ['low', 'green'],
+  ['degraded', 'yellow'],
+  ['ready', 'yellow'],
+  ['risky', 'yellow'],
+  ['medium', 'yellow'],
+  ['canceled', 'yellow'],
+  ['failed', 'red'],
+  ['refused', 'red'],
+  ['invalid', 'red'],
+  ['high', 'red'],
+  ['off', 'gray'],
+  ['revoked', 'gray'],
+  ['expired', 'gray'],
+])
+
 /** Cells under headings, columns as wide as their widest cell, two blanks between. */
-export function table(headings: readonly string[], rows: readonly (readonly string[])[]): string {
-  const lines = [headings, ...rows]
-  const widths = headings.map((_, column) =>
-    Math.max(...lines.map((line) => widthOf(shown(line[column])))),
+export function table(
+  headings: readonly string[],
+  rows: readonly (readonly string[])[],
+  screen: Screen = PLAIN,
+): string {
+  const lines = rows.map((row) => headings.map((_, column) => shown(row[column])))
+  const widths = headings.map((heading, column) =>
+    Math.max(widthOf(heading), ...lines.map((line) => widthOf(line[column] ?? ''))),
   )
-  return lines
-    .map((line) =>
-      widths
-        .map((width, column) => padded(shown(line[column]), width))
-        .join('  ')
-        .trimEnd(),
-    )
-    .map((line) => `${line}\n`)
-    .join('')
+  const lineOf = (cells: readonly string[], style?: Style): string => {
+    const last = cells.findLastIndex((cell) => cell !== '')
+    const laidOut = cells.slice(0, last + 1).map((cell, column) => {
+      const text = paintedState(cell, screen, style)
+      return column === last ? text : `${text}${blanks((widths[column] ?? 0) - widthOf(cell))}`
+    })
+    return `${laidOut.join('  ')}\n`
+  }
+  return [lineOf(headings, 'bold'), ...lines.map((line) => lineOf(line))].join('')
 }
 
 /** Names and values, one a line; nested values under dotted names. */
-export function facts(value: object): string {
+export function facts(value: object, screen: Screen = PLAIN): string {
   const pairs = flat(value, '')
   const width = Math.max(0, ...pairs.map(([name]) => name.length))
-  return pairs.map(([name, text]) => `${padded(name, width)}  ${shown(text)}\n`).join('')
+  return pairs
+    .map(([name, text]) => {
+      const label = `${styled(screen, 'gray', name)}${blanks(width - widthOf(name))}`
+      return `${label}  ${paintedState(shown(text), screen)}\n`
+    })
+    .join('')
 }
 
 function flat(value: unknown, name: string): readonly (readonly [string, string])[] {
   if (value === undefined) return []
   if (value === null) return [[name, '-']]
   if (typeof value === 'string') return [[name, value]]
+  if (typeof value === 'number') return [[name, String(Number(value.toFixed(DECIMALS)))]]
   if (typeof value !== 'object') return [[name, JSON.stringify(value)]]
   const below = Object.entries(value)
   if (below.length === 0) return [[name, '-']]
   return below.flatMap(([key, held]) => flat(held, name === '' ? key : `${name}.${key}`))
 }
 
-function padded(text: string, width: number): string {
-  return text + ' '.repeat(Math.max(0, width - widthOf(text)))
+/** Digits of a number behind the point: those of a coordinate that a city is known by. */
+const DECIMALS = 4
+
+function paintedState(text: string, screen: Screen, style = STATES.get(text)): string {
+  return style === undefined ? text : styled(screen, style, text)
+}
+
+function blanks(count: number): string {
+  return ' '.repeat(Math.max(0, count))
 }
 
 /** Characters as a reader counts them. */
@@ -45,7 +89,12 @@ function widthOf(text: string): number {
   return [...SEGMENTER.segment(text)].length
 }
 
+/** A moment as the API writes it; milliseconds tell a reader nothing. */
+const MOMENT = /^(\d{4}-\d\d-\d\d)T(\d\d:\d\d:\d\d)(?:\.\d+)?Z$/
+
 /** Words of strangers must not steer the terminal, nor turn the line around. */
 function shown(text = ''): string {
-  return withoutBidiControls(text).replace(/\p{Cc}/gu, '?')
+  return withoutBidiControls(text)
+    .replace(/\p{Cc}/gu, '?')
+    .replace(MOMENT, '$1 $2Z')
 }

@@ -59,5 +59,5 @@ async function run(shell: Shell, options: Options): Promise<void> {
     return { account_id: id, live_key: live, test_key: test }
   })
   if (json) writeJson(shell, made)
-  else shell.write(facts(made))
+  else shell.write(facts(made, shell))
 }

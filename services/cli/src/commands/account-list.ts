@@ -44,5 +44,5 @@ async function run(shell: Shell, { limit, json }: Options): Promise<void> {
     plan,
     createdAt.toISOString().slice(0, 10),
   ])
-  shell.write(table(['account', 'email', 'plan', 'since'], rows))
+  shell.write(table(['account', 'email', 'plan', 'since'], rows, shell))
 }

@@ -54,5 +54,5 @@ async function run(shell: Shell, id: string, { json }: { readonly json: boolean 
     })),
   }
   if (json) writeJson(shell, view)
-  else shell.write(facts(view))
+  else shell.write(facts(view, shell))
 }

@@ -46,5 +46,5 @@ async function run(shell: Shell, { account, limit, json }: Options): Promise<voi
     before === null ? '-' : JSON.stringify(before),
     after === null ? '-' : JSON.stringify(after),
   ])
-  shell.write(table(['when', 'who', 'what', 'account', 'before', 'after'], rows))
+  shell.write(table(['when', 'who', 'what', 'account', 'before', 'after'], rows, shell))
 }

@@ -10,12 +10,12 @@ interface Options {
   readonly json: boolean
 }
 
-/** `batch cancel`: ends a list early. */
+/** `batch cancel`: ends a batch early. */
 export function addBatchCancel(parent: Command, shell: Shell): void {
   parent
     .command('cancel')
-    .description('cancel a list; what is known by then is charged, the rest is released')
-    .argument('<id>', 'list')
+    .description('cancel a batch; what is known by then is charged, the rest is released')
+    .argument('<id>', 'batch')
     .addOption(keyOption())
     .addOption(jsonOption())
     .action((id: string, options: Options) => run(shell, id, options))
@@ -25,5 +25,5 @@ async function run(shell: Shell, id: string, { key, json }: Options): Promise<vo
   const client = await openServiceClient(cliSettings(shell.environment), key)
   const batch = await client.batches.cancel(id, { signal: shell.stop })
   if (json) writeJson(shell, batch)
-  else shell.write(facts(batch))
+  else shell.write(facts(batch, shell))
 }

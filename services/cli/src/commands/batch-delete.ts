@@ -9,12 +9,12 @@ interface Options {
   readonly json: boolean
 }
 
-/** `batch delete`: erases a list with its file and results. */
+/** `batch delete`: erases a batch with its file and results. */
 export function addBatchDelete(parent: Command, shell: Shell): void {
   parent
     .command('delete')
-    .description('erase a list with its file and results')
-    .argument('<id>', 'list')
+    .description('erase a batch with its file and results')
+    .argument('<id>', 'batch')
     .addOption(keyOption())
     .addOption(jsonOption())
     .action((id: string, options: Options) => run(shell, id, options))

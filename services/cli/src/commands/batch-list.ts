@@ -12,11 +12,11 @@ interface Options {
   readonly json: boolean
 }
 
-/** `batch list`: one page of the account's lists, newest first. */
+/** `batch list`: one page of the account's batches, newest first. */
 export function addBatchList(parent: Command, shell: Shell): void {
   parent
     .command('list')
-    .description('list the lists of the account, newest first')
+    .description('list the batches of the account, newest first')
     .option('--limit <count>', 'at most so many', wholeNumber({ min: 1, max: 100 }), 20)
     .option('--cursor <cursor>', 'the next page, as the page before named it')
     .addOption(keyOption())
@@ -41,6 +41,8 @@ async function run(shell: Shell, { limit, cursor, key, json }: Options): Promise
     batch.created_at,
     batch.name ?? batch.file?.name ?? '-',
   ])
-  shell.write(table(['list', 'product', 'status', 'rows', 'credits', 'created', 'name'], rows))
+  shell.write(
+    table(['batch', 'product', 'status', 'rows', 'credits', 'created', 'name'], rows, shell),
+  )
   if (page.next_cursor !== null) shell.tell(`More: --cursor ${page.next_cursor}\n`)
 }

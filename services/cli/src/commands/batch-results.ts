@@ -16,12 +16,12 @@ interface Options {
   readonly json: boolean
 }
 
-/** `batch results`: writes what there is of a list's results. */
+/** `batch results`: writes what there is of a batch's results. */
 export function addBatchResults(parent: Command, shell: Shell): void {
   parent
     .command('results')
-    .description('write the results of a list; while it runs, those it has so far')
-    .argument('<id>', 'list')
+    .description('write the results of a batch; while it runs, those it has so far')
+    .argument('<id>', 'batch')
     .requiredOption('--out <file>', 'where the results go')
     .addOption(
       new Option(

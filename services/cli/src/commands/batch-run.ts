@@ -36,11 +36,11 @@ interface Options {
 /** An upload that has been sent is heard out so long after ctrl-C, so that it can be canceled. */
 const ANSWER_MS = 2_000
 
-/** `batch run`: uploads a list, follows it and writes its results. */
+/** `batch run`: uploads a file, follows it and writes its results. */
 export function addBatchRun(parent: Command, shell: Shell): void {
   parent
     .command('run')
-    .description('upload a list, follow it and write its results; ctrl-C cancels it')
+    .description('upload a file as a batch, follow it and write its results; ctrl-C cancels it')
     .argument('<file>', 'csv, tsv, txt or ndjson; also gzipped')
     .addOption(
       new Option('--product <product>', 'what to ask for each row')
@@ -61,7 +61,7 @@ export function addBatchRun(parent: Command, shell: Shell): void {
     .option('--default-country <code>', 'ISO 3166-1 alpha-2, for national phone numbers')
     .option(
       '--max-credits <count>',
-      'do not start a list that may cost more',
+      'do not start a batch that may cost more',
       wholeNumber({ min: 0, max: CREDITS_MAX }),
     )
     .option(
@@ -70,7 +70,7 @@ export function addBatchRun(parent: Command, shell: Shell): void {
       // Of 0 days the results could be erased before they are fetched.
       wholeNumber({ min: 1, max: RETENTION_DAYS.max }),
     )
-    .option('--name <text>', 'name of the list')
+    .option('--name <text>', 'name of the batch')
     .option('--explain', 'keep how each part of the answers is known', false)
     .addOption(keyOption())
     .addOption(jsonOption())
@@ -79,9 +79,9 @@ export function addBatchRun(parent: Command, shell: Shell): void {
 
 async function run(shell: Shell, path: string, options: Options): Promise<void> {
   const client = await openServiceClient(cliSettings(shell.environment), options.key)
-  const list = await listOf(path, options)
+  const request = await requestOf(path, options)
   await using result = await openResultFile(options.out)
-  const created = await upload(shell, client, list)
+  const created = await upload(shell, client, request)
   const batch = await follow(shell, client, created)
   const format = formatOf(options.out, options.format)
   const results = await client.batches.results(batch.id, { format, signal: shell.stop })
@@ -98,11 +98,11 @@ async function follow(shell: Shell, client: Client, created: BatchView): Promise
   return await followBatch(shell, client, created.id, (batch) => bar.show(batch))
 }
 
-async function listOf(path: string, options: Options): Promise<BatchFile> {
+async function requestOf(path: string, options: Options): Promise<BatchFile> {
   const { header } = options
   const facts = await stat(path).catch(() => undefined)
   if (facts === undefined) throw new Refusal(`There is no file ${path} that can be read.`)
-  if (!facts.isFile()) throw new Refusal(`${path} is not a file; a list is one file.`)
+  if (!facts.isFile()) throw new Refusal(`${path} is not a file; a batch is one file.`)
   return {
     product: options.product,
     file: await openAsBlob(path),
@@ -117,12 +117,15 @@ async function listOf(path: string, options: Options): Promise<BatchFile> {
   }
 }
 
-async function upload(shell: Shell, client: Client, list: BatchFile): Promise<BatchView> {
+async function upload(shell: Shell, client: Client, request: BatchFile): Promise<BatchView> {
   const cut = new AbortController()
   const stopping = (): void => void setTimeout(() => cut.abort(), ANSWER_MS).unref()
   shell.stop.addEventListener('abort', stopping, { once: true })
   try {
-    return await client.batches.create(list, { signal: cut.signal, idempotencyKey: randomUUID() })
+    return await client.batches.create(request, {
+      signal: cut.signal,
+      idempotencyKey: randomUUID(),
+    })
   } catch (error) {
     if (!cut.signal.aborted) throw error
     throw new Interrupted('The upload was cut; "batch list" shows whether anything came of it.')

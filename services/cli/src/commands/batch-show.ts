@@ -10,12 +10,12 @@ interface Options {
   readonly json: boolean
 }
 
-/** `batch show`: the batch object of a list. */
+/** `batch show`: the batch as the API shows it. */
 export function addBatchShow(parent: Command, shell: Shell): void {
   parent
     .command('show')
-    .description('show a list')
-    .argument('<id>', 'list')
+    .description('show a batch')
+    .argument('<id>', 'batch')
     .addOption(keyOption())
     .addOption(jsonOption())
     .action((id: string, options: Options) => run(shell, id, options))
@@ -25,5 +25,5 @@ async function run(shell: Shell, id: string, { key, json }: Options): Promise<vo
   const client = await openServiceClient(cliSettings(shell.environment), key)
   const batch = await client.batches.get(id, { signal: shell.stop })
   if (json) writeJson(shell, batch)
-  else shell.write(facts(batch))
+  else shell.write(facts(batch, shell))
 }

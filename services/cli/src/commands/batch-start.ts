@@ -10,12 +10,12 @@ interface Options {
   readonly json: boolean
 }
 
-/** `batch start`: goes on with a list that stopped at ready. */
+/** `batch start`: starts a batch that waits at ready. */
 export function addBatchStart(parent: Command, shell: Shell): void {
   parent
     .command('start')
-    .description('start a list that waits at ready')
-    .argument('<id>', 'list')
+    .description('start a batch that waits at ready')
+    .argument('<id>', 'batch')
     .addOption(keyOption())
     .addOption(jsonOption())
     .action((id: string, options: Options) => run(shell, id, options))
@@ -25,5 +25,5 @@ async function run(shell: Shell, id: string, { key, json }: Options): Promise<vo
   const client = await openServiceClient(cliSettings(shell.environment), key)
   const batch = await client.batches.start(id, { signal: shell.stop })
   if (json) writeJson(shell, batch)
-  else shell.write(facts(batch))
+  else shell.write(facts(batch, shell))
 }

@@ -69,7 +69,7 @@ async function run(shell: Shell, { json, mirror }: UpdateChoice): Promise<void> 
     return
   }
   const rows = updates.map(({ file, status, count }) => [file, status, String(count)])
-  shell.write(table(['list', 'status', 'entries'], rows))
+  shell.write(table(['list', 'status', 'entries'], rows, shell))
   if (bad.length > 0) shell.tell(`\n${whatStays(bad.length, updates.length)}\n`)
 }
 

@@ -25,7 +25,7 @@ async function run(shell: Shell, { json }: { readonly json: boolean }): Promise<
     return
   }
   const rows = findings.map(({ name, status, detail }) => [status, name, detail])
-  shell.write(table(['state', 'what', 'detail'], rows))
+  shell.write(table(['state', 'what', 'detail'], rows, shell))
   const todo = findings.filter(({ advice }) => advice !== null)
   if (todo.length === 0) return
   shell.write('\nWhat to do:\n')

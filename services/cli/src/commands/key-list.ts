@@ -39,5 +39,5 @@ async function run(shell: Shell, id: string, { json }: { readonly json: boolean 
     created_at,
     last_used_at ?? '-',
   ])
-  shell.write(table(['key', 'mode', 'state', 'created', 'last used'], rows))
+  shell.write(table(['key', 'mode', 'state', 'created', 'last used'], rows, shell))
 }

@@ -63,7 +63,7 @@ async function run(
         return refusalOf(product, subjects[index] ?? '', error)
       })
     if (options.json) writeJson(shell, result)
-    else shell.write(`${index === 0 ? '' : '\n'}${facts(result)}`)
+    else shell.write(`${index === 0 ? '' : '\n'}${facts(result, shell)}`)
   }
   if (failed === 0) return
   shell.tell(`${failed} of ${subjects.length} could not be answered.\n`)
