@@ -9,10 +9,11 @@ import { fileURLToPath } from 'node:url'
 import type { BatchView } from '@plumbline/contract/batch-view'
 import { createClient } from '@plumbline/client/client'
 import { progressLine } from '@plumbline/client/progress'
+import { table } from '@plumbline/cli/table'
 import Papa from 'papaparse'
 import { spawnSimnet } from '../simnet/child.ts'
 
-// npm run demo: the service and an internet in a box on this machine; a list of 2,000 contacts goes
+// npm run demo: the service and an internet in a box on this machine; a file of 2,000 contacts goes
 // through as fraud signals, over real DNS, SMTP, RDAP, WHOIS and HLR sockets on loopback.
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
@@ -109,7 +110,7 @@ async function enrich({ url, liveKey }: DemoService): Promise<void> {
   const seconds = (performance.now() - startMs) / 1000
   process.stdout.write('\n\n')
   if (batch.status !== 'completed') {
-    throw new Error(`the list ended as ${batch.status}: ${JSON.stringify(batch.error)}`)
+    throw new Error(`the batch ended as ${batch.status}: ${JSON.stringify(batch.error)}`)
   }
   const path = join(DATA_DIR, 'contacts-result.csv')
   const results = await client.batches.results(batch.id)
@@ -117,13 +118,20 @@ async function enrich({ url, liveKey }: DemoService): Promise<void> {
   const after = await client.account()
   const rows = await readResult(path)
   console.log(`${batch.rows.total} rows in ${seconds.toFixed(1)} s`)
-  console.table(verdictTable(batch, rows))
-  console.table({
-    'credits before': creditsOf(before),
-    'credits used': batch.credits.used,
-    'credits after': creditsOf(after),
-  })
-  console.table(rows.slice(0, 8).map((row) => pick(row, SHOWN_COLUMNS)))
+  show(['rows', 'count'], verdictCounts(batch, rows))
+  show(
+    ['credits', 'count'],
+    [
+      ['credits before', String(creditsOf(before))],
+      ['credits used', String(batch.credits.used)],
+      ['credits after', String(creditsOf(after))],
+    ],
+  )
+  const cells = rows.slice(0, 8).map((row) => SHOWN_COLUMNS.map((column) => row[column] ?? ''))
+  show(
+    SHOWN_COLUMNS.map((column) => column.replace('result.', '')),
+    cells,
+  )
   console.log(`\nThe result file: ${path}`)
 }
 
@@ -135,31 +143,35 @@ function showProgress(batch: BatchView): void {
   shown = line.slice(0, 40)
 }
 
+/** Prints a table with a blank line before it. */
+function show(headings: readonly string[], rows: readonly (readonly string[])[]): void {
+  const hasColors = process.stdout.isTTY && process.stdout.hasColors()
+  process.stdout.write(`\n${table(headings, rows, { hasColors })}`)
+}
+
 /** Rows by risk level, and by what their email check came back with; repeats count as rows here. */
-function verdictTable(
+function verdictCounts(
   batch: BatchView,
   rows: readonly Readonly<Record<string, string>>[],
-): Readonly<Record<string, number>> {
-  return {
+): readonly (readonly [string, string])[] {
+  return [
     ...countsOf(rows, 'risk', 'result.risk_level'),
     ...countsOf(rows, 'email', 'result.email.status'),
-    refused: batch.rows.refused,
-    blank: batch.rows.blank,
-    repeated: batch.rows.duplicate,
-  }
+    ['refused', String(batch.rows.refused)],
+    ['blank', String(batch.rows.blank)],
+    ['repeated', String(batch.rows.duplicate)],
+  ]
 }
 
 function countsOf(
   rows: readonly Readonly<Record<string, string>>[],
   what: string,
   column: string,
-): Readonly<Record<string, number>> {
+): readonly (readonly [string, string])[] {
   const kinds = Object.groupBy(rows, (row) => row[column] || 'not asked')
-  return Object.fromEntries(
-    Object.entries(kinds)
-      .toSorted(([one], [other]) => (one < other ? -1 : 1))
-      .map(([kind, list]) => [`${what} ${kind}`, list?.length ?? 0]),
-  )
+  return Object.entries(kinds)
+    .toSorted(([one], [other]) => (one < other ? -1 : 1))
+    .map(([kind, met]) => [`${what} ${kind}`, String(met?.length ?? 0)])
 }
 
 function creditsOf({ credits }: { credits: { allowance: number; packs: number } }): number {
@@ -172,13 +184,4 @@ async function readResult(path: string): Promise<readonly Readonly<Record<string
     skipEmptyLines: true,
   })
   return data
-}
-
-function pick(
-  row: Readonly<Record<string, string>>,
-  columns: readonly string[],
-): Readonly<Record<string, string>> {
-  return Object.fromEntries(
-    columns.map((column) => [column.replace('result.', ''), row[column] ?? '']),
-  )
 }

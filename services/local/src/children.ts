@@ -15,7 +15,7 @@ export interface Program {
   readonly heapMegabytes: number
 }
 
-/** Everything that a machine runs: the API, a worker for the four checks, one for lists. */
+/** Everything that a machine runs: the API, a worker for the four checks, one for batches. */
 export const PROGRAMS: readonly Program[] = [
   { name: 'api', main: 'api/src/main.ts', args: ['--found-later'], heapMegabytes: 256 },
   {

@@ -1,5 +1,6 @@
 import { chmod, mkdir, stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
+import { styleText } from 'node:util'
 import { openDatabase } from '@plumbline/db/database'
 import { startEmbeddedPostgres, type EmbeddedPostgres } from '@plumbline/db/embedded'
 import { migrate } from '@plumbline/db/migrate'
@@ -18,8 +19,8 @@ import { removeServiceFile, writeServiceFile } from './service-file.ts'
 import { localSettings, type LocalSettings } from './settings.ts'
 
 // Everything on one machine: Postgres where none is given, the API, a worker for the checks and one
-// for lists. Prints where it listens and, the first time, the keys of a first account; where nobody looks on,
-// they go to a file.
+// for batches. Prints where it listens and, the first time, the keys of a first account; without a terminal
+// the keys go to a file.
 
 /** What a program may take to stop beside its drain: its delay of readiness, and closing. */
 const GRACE_BEYOND_DRAIN_MS = 10_000
@@ -160,7 +161,7 @@ async function prepareDatabase(
 }
 
 function greet(url: string, account: FirstAccount | undefined, keysFile: string | undefined): void {
-  const lines = [`Plumbline listens on ${url}  (reference: ${url}/docs)`]
+  const lines = [`Plumbline listens on ${styleText('bold', url)}  (reference: ${url}/docs)`]
   if (account !== undefined) {
     const another = `"npm run -s cli -- key create ${account.accountId} --mode live" makes a new one.`
     lines.push('', `A first account was made: ${account.accountId} (plan pro)`)
