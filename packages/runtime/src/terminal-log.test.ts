@@ -13,6 +13,9 @@ describe('a line on a terminal', () => {
     expect(lineOf({ ...request, charged: 1, user_agent: 'curl', msg: 'request' })).toBe(
       '11:46:27 api request POST /v1/ip 200 3.4 ms charged=1\n',
     )
+    expect(lineOf({ kinds: ['ip', 'email'], msg: 'ready' })).toBe(
+      '11:46:27 api ready kinds=ip,email\n',
+    )
   })
 
   test('names the level of what is no plain information', () => {

@@ -43,12 +43,13 @@ export function terminalLine(json: string, hasColors: boolean): string {
     hasColors ? styleText(color, text, { validateStream: false }) : text
   const time = String(record['time']).slice(11, 19)
   const head = paint('gray', `${time} ${String(record['name'])}`)
+  const fields = fieldsOf(record).join(' ')
   const isInfo = number >= 30 && number < 40
   const words = [
     head,
     ...(isInfo ? [] : [paint(level.color, level.word)]),
     printable(typeof record['msg'] === 'string' ? record['msg'] : ''),
-    ...fieldsOf(record).map((field) => paint('gray', field)),
+    ...(fields === '' ? [] : [paint('gray', fields)]),
   ]
   return `${words.join(' ')}${faultText(record['err'], number)}\n`
 }
@@ -65,11 +66,16 @@ function recordOf(json: string): Readonly<Record<string, unknown>> | undefined {
 function fieldsOf(record: Readonly<Record<string, unknown>>): readonly string[] {
   return Object.entries(record).flatMap(([name, value]) => {
     if (HIDDEN.has(name) || value === null || value === undefined) return []
-    const text = printable(typeof value === 'string' ? value : JSON.stringify(value))
+    const text = printable(textOf(value))
     const short = text.length > VALUE_CHARS ? `${text.slice(0, VALUE_CHARS)}...` : text
     if (name === 'ms') return [`${short} ms`]
     return [BARE.has(name) ? short : `${name}=${short.includes(' ') ? `"${short}"` : short}`]
   })
+}
+
+function textOf(value: unknown): string {
+  if (Array.isArray(value)) return value.map(textOf).join(',')
+  return typeof value === 'string' ? value : JSON.stringify(value)
 }
 
 /** The words of an error as `faultOf` shows it. */
