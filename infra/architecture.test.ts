@@ -1,0 +1,46 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { importsOf, readSource, targetOf } from './import-graph.ts'
+import { ROOT } from './run.ts'
+
+/** More files than these between a request and a mail server are too many to find one's way by. */
+const MAX_FILES = 45
+
+const page = readFileSync(join(ROOT, 'docs/architecture.md'), 'utf8')
+const section = page.split('\n## ').find((text) => text.startsWith('From request to SMTP')) ?? ''
+const steps = [...section.matchAll(/^\d+\. `([^`]+)`(?: \(through `([^`]+)`\))?/gm)].map(
+  ([, file = '', between = null]) => ({ file, between }),
+)
+const way = steps.map(({ file }) => file)
+
+describe('the way from request to SMTP and back', () => {
+  test('has no more files than it may, each once', () => {
+    expect(way.length).toBeGreaterThan(1)
+    expect(way.length).toBeLessThanOrEqual(MAX_FILES)
+    expect(way).toEqual([...new Set(way)])
+  })
+
+  test.each(steps.slice(1))('$file is tied to a file before it', ({ file, between }) => {
+    const before = way.slice(0, way.indexOf(file))
+    if (between !== null) expect(isTied(file, between)).toBe(true)
+    expect(before.filter((other) => isTied(between ?? file, other))).not.toEqual([])
+  })
+})
+
+test.each(['packages', 'services'])('each of the %s has its row', (folder) => {
+  const rows = page
+    .split('\n')
+    .map((line) => /^\| (`[a-z-]+`(?:, `[a-z-]+`)*) \|/.exec(line)?.[1] ?? '')
+  const named = rows.flatMap((cell) => [...cell.matchAll(/`([a-z-]+)`/g)].map(([, name]) => name))
+  for (const name of readdirSync(join(ROOT, folder))) expect(named).toContain(name)
+})
+
+/** Whether one of two files imports the other, be it for a type. */
+function isTied(one: string, other: string): boolean {
+  return targetsOf(one).includes(other) || targetsOf(other).includes(one)
+}
+
+function targetsOf(file: string): readonly (string | null)[] {
+  return importsOf(file, readSource(file)).map(({ specifier }) => targetOf(file, specifier))
+}
