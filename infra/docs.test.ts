@@ -1,0 +1,73 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { ROOT } from './run.ts'
+
+const PAGES = [
+  'README.md',
+  'CONTRIBUTING.md',
+  'CHANGELOG.md',
+  ...readdirSync(join(ROOT, 'docs')).map((name) => join('docs', name)),
+  ...['packages', 'services'].flatMap((folder) =>
+    readdirSync(join(ROOT, folder)).map((name) => join(folder, name, 'README.md')),
+  ),
+].filter((path) => existsSync(join(ROOT, path)))
+
+const { version, scripts } = manifest()
+
+describe.each(PAGES)('%s', (page) => {
+  const text = read(page)
+
+  test('links to pages and headings that are there', () => {
+    const links = [...text.matchAll(/\]\(([^)\s]+)\)/g)].map(([, link = '']) => link)
+    const lost = links.filter((link) => !link.includes('://') && !leadsSomewhere(page, link))
+    expect(lost).toEqual([])
+  })
+
+  test('names files that are there', () => {
+    const named = [...text.matchAll(/`((?:packages|services|test|infra|docs)\/[\w./-]+)`/g)]
+    const lost = named.map(([, path = '']) => path).filter((path) => !existsSync(join(ROOT, path)))
+    expect(lost).toEqual([])
+  })
+
+  test('names commands that npm knows', () => {
+    const named = [...text.matchAll(/npm run (?:-s )?([a-z]+)/g)].map(([, name = '']) => name)
+    expect(named.filter((name) => !Object.hasOwn(scripts, name))).toEqual([])
+  })
+})
+
+test('the first version of the change log and of VERSION-COMMIT is that of package.json', () => {
+  expect(/^## (\S+)/m.exec(read('CHANGELOG.md'))?.[1]).toBe(version)
+  expect(read('VERSION-COMMIT')).toMatch(new RegExp(`^${version.replaceAll('.', '\\.')} `))
+})
+
+test('each version has one commit', () => {
+  const lines = read('VERSION-COMMIT').trimEnd().split('\n')
+  for (const line of lines) expect(line).toMatch(/^\d+\.\d+\.\d+ [0-9a-f]{40}$/)
+})
+
+function leadsSomewhere(page: string, link: string): boolean {
+  const [path = '', heading] = link.split('#')
+  const target = path === '' ? page : join(dirname(page), path)
+  if (!existsSync(join(ROOT, target))) return false
+  return heading === undefined || headingsOf(read(target)).includes(heading)
+}
+
+/** Headings as links name them. */
+function headingsOf(text: string): readonly string[] {
+  return [...text.matchAll(/^#+ (.+)$/gm)].map(([, title = '']) =>
+    title
+      .toLowerCase()
+      .replace(/[^\w -]/g, '')
+      .replaceAll(' ', '-'),
+  )
+}
+
+/** Safe because npm refuses a manifest of another form. */
+function manifest(): { version: string; scripts: Readonly<Record<string, string>> } {
+  return JSON.parse(read('package.json')) as ReturnType<typeof manifest>
+}
+
+function read(path: string): string {
+  return readFileSync(join(ROOT, path), 'utf8')
+}
