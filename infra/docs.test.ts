@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { readSource, sourceFiles } from './import-graph.ts'
 import { ROOT } from './run.ts'
 
 const PAGES = [
@@ -34,6 +35,18 @@ describe.each(PAGES)('%s', (page) => {
     const named = [...text.matchAll(/npm run (?:-s )?([a-z]+)/g)].map(([, name = '']) => name)
     expect(named.filter((name) => !Object.hasOwn(scripts, name))).toEqual([])
   })
+})
+
+test('docs/decisions.md has each decision that a comment names', () => {
+  const page = read('docs/decisions.md')
+  const numbered = new Set([...page.matchAll(/^(\d+)\. /gm)].map(([, number]) => number))
+  const lost = sourceFiles().flatMap((file) =>
+    [...readSource(file).matchAll(/\bdecisions? ((?:\d+(?:, | and )?)+)/g)]
+      .flatMap(([, numbers = '']) => numbers.match(/\d+/g) ?? [])
+      .filter((number) => !numbered.has(number))
+      .map((number) => `${file}: ${number}`),
+  )
+  expect(lost).toEqual([])
 })
 
 test('the first version of the change log and of VERSION-COMMIT is that of package.json', () => {
