@@ -1,12 +1,10 @@
 import type { EmailStatus } from '@plumbline/contract/outcome'
 import type { Reason } from '@plumbline/contract/reasons'
-import { maskLocals } from './mask.ts'
 import { providerOf } from './providers.ts'
-import { quotedReply } from './quoted-reply.ts'
 import type { Reply } from './reply.ts'
 import { REPLY_RULES } from './reply-rules.ts'
-import type { ReplyKind, ReplyRule } from './reply-rules.ts'
-import { spelled } from './spelling.ts'
+import type { ReplyKind, ReplyRule } from './reply-rule.ts'
+import { quotedReply, readable } from './reply-text.ts'
 
 /** Where in the dialogue a reply came. */
 export type Phase = 'connect' | 'greeting' | 'ehlo' | 'starttls' | 'mail' | 'rcpt' | 'rset' | 'quit'
@@ -44,9 +42,6 @@ export interface Classified {
   /** The rule that matched, or `code` where the code alone told. */
   readonly rule: string
 }
-
-/** Characters of a reply that are read; a longer one has said it by then. */
-const READ_MAX_CHARS = 4000
 
 /**
  * Tells what a reply means and whose matter it is. A reply before RCPT is never about the mailbox,
@@ -229,39 +224,6 @@ function severityOf(code: number | null, enhanced: string | null): number {
   if (byCode === 2 && byEnhanced <= 2) return 2
   if (byCode === 4 || byEnhanced === 4) return 4
   return byCode === 5 || byEnhanced === 5 ? 5 : byEnhanced
-}
-
-/** Words that relays put before what another server said: IronPort, qmail, Exchange. */
-const RELAY_WORDS =
-  /unknown address error|remote (?:host|server|mta) (?:said|returned|responded)[: ]/g
-
-/** Lower case, one line, without mail addresses: a local part may hold any word. */
-function readable(text: string): string {
-  const lower = maskLocals(text.slice(0, READ_MAX_CHARS).toLowerCase(), 'someone')
-  const plain = /[^\x20-\x5f\x61-\x7e]/.test(lower)
-    ? folded(lower).replaceAll(/[’`]/g, "'").replaceAll(/\s+/g, ' ')
-    : lower
-  const own = plain.replaceAll(RELAY_WORDS, '')
-  return spelled(own.includes('  ') ? own.replaceAll(/ +/g, ' ') : own)
-}
-
-/** Letters without accents, so that a word has one spelling. Hangul is put together again. */
-function folded(text: string): string {
-  const bare = text
-    .normalize('NFD')
-    .replaceAll(/[\u0300-\u036f]/g, '')
-    .normalize('NFC')
-  return bare.replaceAll(/[łøßæœđı]/g, (letter) => PLAIN_LETTERS[letter] ?? letter)
-}
-
-const PLAIN_LETTERS: Readonly<Record<string, string>> = {
-  ł: 'l',
-  ø: 'o',
-  ß: 'ss',
-  æ: 'ae',
-  œ: 'oe',
-  đ: 'd',
-  ı: 'i',
 }
 
 function namesUs(text: string, own: readonly string[]): boolean {

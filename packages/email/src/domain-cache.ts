@@ -1,6 +1,7 @@
+import type { MailDomainLists } from '@plumbline/datasets/mail-domains'
+import type { NameList } from '@plumbline/datasets/names'
 import type { Resolver } from '@plumbline/net/resolver'
 import { judgeDomain } from './disposable.ts'
-import type { EmailLists } from './engine.ts'
 import { findRoute } from './mx.ts'
 import type { MailRoute } from './mx.ts'
 import type { Flags } from './outcome.ts'
@@ -11,6 +12,13 @@ import type { ParsedMailbox } from './syntax.ts'
 import { compileTraps } from './traps.ts'
 import type { TrapMatcher } from './traps.ts'
 import { suggestFor } from './typo.ts'
+
+/** The lists by which addresses are flagged. */
+export interface EmailLists extends MailDomainLists {
+  readonly role: NameList
+  readonly spamTrap: NameList
+  readonly optOut: NameList
+}
 
 /** What is known of domains, held for a short while. */
 export interface Directory {

@@ -1,17 +1,16 @@
 import { randomBytes } from 'node:crypto'
 import type { Engine, EngineHealth, Limiter, Memory } from '@plumbline/ports/engine'
 import { getDomain } from 'tldts'
-import type { MailDomainLists } from '@plumbline/datasets/mail-domains'
-import type { NameList } from '@plumbline/datasets/names'
 import type { Egress } from '@plumbline/net/egress'
 import type { Resolver } from '@plumbline/net/resolver'
-import type { RunTools } from './answering.ts'
+import type { RunTools } from './answer-subject.ts'
 import { createBlanketGuard } from './uniform-rejection.ts'
 import type { BlanketGuard } from './uniform-rejection.ts'
 import { createDialler } from './dial.ts'
 import type { ProxyTarget } from './dial.ts'
 import type { DialogueTools } from './dialogue.ts'
 import { createDirectory } from './domain-cache.ts'
+import type { EmailLists } from './domain-cache.ts'
 import { createFlights } from './in-flight-probes.ts'
 import { createDictionaryGuard } from './dictionary-attack-guard.ts'
 import { createKnowledge } from './verdict-cache.ts'
@@ -36,13 +35,6 @@ export interface EmailLog {
   info(fields: object, message: string): void
   warn(fields: object, message: string): void
   error(fields: object, message: string): void
-}
-
-/** The lists by which addresses are flagged. */
-export interface EmailLists extends MailDomainLists {
-  readonly role: NameList
-  readonly spamTrap: NameList
-  readonly optOut: NameList
 }
 
 /** Everything the engine works with. */

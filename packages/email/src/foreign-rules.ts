@@ -1,4 +1,4 @@
-import type { ReplyRule } from './reply-rules.ts'
+import type { ReplyRule } from './reply-rule.ts'
 
 /** How a language says what a refusal is about, as pieces of patterns over folded text. */
 interface Tongue {

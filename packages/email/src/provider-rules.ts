@@ -1,4 +1,4 @@
-import type { ReplyRule } from './reply-rules.ts'
+import type { ReplyRule } from './reply-rule.ts'
 
 const GOOGLE = 'support.google.com/a/answer/3726730, read 2026'
 const MICROSOFT = 'learn.microsoft.com, Exchange Online non-delivery reports, read 2026'

@@ -1,45 +1,6 @@
 import { FOREIGN_RULES } from './foreign-rules.ts'
 import { PROVIDER_RULES } from './provider-rules.ts'
-import { TEMPORARY_RULES } from './temporary-rules.ts'
-
-/** What a reply to RCPT says. */
-export type ReplyKind =
-  /** The mailbox does not exist, said in so many words. */
-  | 'missing'
-  /** The same by a code or words that the source uses for little else. */
-  | 'likely_missing'
-  | 'disabled'
-  /** The mailbox is locked or held back for a time. */
-  | 'held'
-  | 'full'
-  /** A refusal that proves the mailbox: a rate or a restriction of its own. */
-  | 'exists'
-  /** The recipient's own choice or filter: exists or not, nothing is proven. */
-  | 'filtered'
-  | 'no_domain'
-  | 'no_mail'
-  | 'blocked'
-  | 'relay'
-  | 'greylist'
-  | 'rate'
-  | 'server'
-  | 'smtputf8'
-  | 'unclassified'
-
-/** One row: every condition that stands must hold; the first row that holds decides. */
-export interface ReplyRule {
-  readonly id: string
-  readonly kind: ReplyKind
-  readonly provider?: string
-  /** Class of the reply, 4 or 5; absent for both. */
-  readonly severity?: 4 | 5
-  readonly enhanced?: RegExp
-  /** Codes that the row is not for. */
-  readonly notEnhanced?: RegExp
-  /** Over the lower-case text of one line with mail addresses masked as `someone@host`. */
-  readonly text?: RegExp
-  readonly source: string
-}
+import type { ReplyRule } from './reply-rule.ts'
 
 const GOOGLE = 'support.google.com/a/answer/3726730, read 2026'
 const SISIMAI = 'real bounces of sisimai/set-of-emails (BSD-2)'
@@ -157,6 +118,56 @@ const SENDER_RULES: readonly ReplyRule[] = [
     kind: 'relay',
     text: /relay(?:ing)?(?: access| attempt| mail| not|ing)? ?(?:was |is )?(?:denied|not (?:allowed|permitted|accepted|supported)|prohibited|rejected|refused|blocked|restricted|disallowed|forbidden|no[nt])|(?:unable|cannot|not|can't|won't|no|denied|unauthori[sz]ed|don'?t|open|prohibited|proper|permitted to|allowed to) (?:to )?relay|rcpthosts|not (?:a )?local (?:host|domain|address|to this)|relay(?:ing)? (?:is )?(?:from|to|through|for|by)|not (?:an? )?(?:open|mail) relay|not a gateway|local delivery only|(?:domain|host) (?:is )?not (?:hosted|local|served|accepted|handled|configured|found here|in my|allowed|listed|supported|in our|one of)|does not (?:accept|handle|host|serve|receive) (?:e-?mail|mail|messages) for(?! (?:that|this|the|such an?) (?:user|mail ?box|recipient|account|add?ress))|that domain isn't|no such domain (?:here|at this location)|don't (?:handle|accept|host) mail for|insecure mail relay|must be (?:sent|delivered) (?:to|through|via)|through this server/,
     source: `${POSTFIX}; ${SENDMAIL}; ${QMAIL}`,
+  },
+]
+
+/** What a refusal is about, where it is about one mailbox. */
+const WHO = '(?:mail ?box|inbox|account|address|user|recipient|customer|subscriber|e-?mail)'
+
+/** States of a mailbox that pass where the reply says so. */
+const STATES =
+  '(?:locked|blocked|frozen|closed|held|disabled|suspended|de-?activated|inactive|restricted|inaccessible)'
+
+const FOR_NOW =
+  '(?:temporar(?:y|ily)|for (?:now|the moment|a (?:while|moment|short)|\\d{1,4} ?(?:s|m(?!on)|h))|until|momentarily|pending|(?:migration|maintenance|move|backup) in progress|re-?try|try (?:again|later)|(?:by|due to|for|during|while) (?:an? |the )?(?:other |another )?(?:process|session|migration|maintenance|mov|backup|restor|repair|index))'
+
+/**
+ * Replies with a permanent code for a state that passes, or for a fault behind the server. They
+ * stand before what is said of the mailbox: a server whose directory fails also says "user unknown".
+ */
+const TEMPORARY_RULES: readonly ReplyRule[] = [
+  {
+    id: 'name-server',
+    kind: 'server',
+    text: /\bservfail\b|\b(?:name ?-?servers?|name service|dns(?: server| query| lookup)?|resolver|dnssec)\b[^.;()]{0,30}(?:error|fail|bogus|time[d-]? ?out|unavailable|refused|unreachable|problem|trouble|did(?: not|n't) (?:respond|answer|reply)|not respon)|host ?name lookup failure|lookup (?:timed? ?out|did not complete|deferred|failure)|error (?:from|at|of) (?:the )?name ?-?server|host not found,? (?:please )?try again|query refused|temporar(?:y|ily) (?:dns|name|resol|lookup)/,
+    source: 'RFC 2308 section 7, RFC 8914; Sendmail, Postfix and Exim texts for a failed look-up',
+  },
+  {
+    id: 'directory-fault',
+    kind: 'server',
+    text: /\b(?:directory|ldap|database|sql|back-?end|user ?db)(?: server| service| connection| query| host)?[ :]{0,2}(?:is |was |has )?(?:error|failure|not (?:available|responding|reachable)|unavailable|unreachable|time[d-]? ?out|down|offline|connection (?:lost|refused|failed)|lost|busy)/,
+    source: 'Exim, Postfix and Dovecot texts where a table cannot be read',
+  },
+  { id: 'routing-code', kind: 'server', enhanced: /^[45]\.4\.3$/, source: 'RFC 3463 3.5' },
+  {
+    id: 'not-now',
+    kind: 'server',
+    text: /\b(?:can ?not|can't|unable|could not|couldn't|unavailable|not available)\b[^.;]{0,60}\b(?:at (?:this|the) (?:time|moment)|right now|at present)\b/,
+    source: 'Exim and gateway texts for a check that could not be made',
+  },
+  {
+    id: 'on-hold',
+    kind: 'held',
+    text: /\bon[ -]hold\b|\b(?:is|been|being|are|mailbox|account) held\b|\bunder (?:investigation|review|maintenance)\b|\b(?:being|be|currently) (?:migrated|moved|restored|rebuilt|repaired)\b|(?:mail ?box|account) (?:is )?(?:currently )?busy\b|\blocked by (?!(?:the |an? |your |its |our )?(?:admin|owner|operator|postmaster|policy|staff|provider|system|isp))/,
+    source: 'texts of hosters that hold the mail of an account back',
+  },
+  {
+    id: 'locked-for-now',
+    kind: 'held',
+    text: new RegExp(
+      `${WHO}[^.;]{0,50}${STATES}[^.;]{0,40}\\b${FOR_NOW}|${FOR_NOW}[^.;]{0,30}${STATES}`,
+    ),
+    source: 'RFC 5321 4.2.1: what passes wants a 4xx, and many servers say 550',
   },
 ]
 

@@ -1,9 +1,8 @@
 import type { Memory, MemoryEntry } from '@plumbline/ports/engine'
 import type { Json } from '@plumbline/contract/outcome'
 import { nameFor, type Sharing } from '@plumbline/ports/sharing'
-import { findingFor } from './finding.ts'
 import type { AcceptAll, AcceptAllFact, Finding } from './finding.ts'
-import { isDoubtful } from './recheck.ts'
+import { findingFor, isDoubtful } from './finding.ts'
 
 const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS

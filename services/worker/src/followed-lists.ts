@@ -1,4 +1,4 @@
-import type { EmailLists } from '@plumbline/email/engine'
+import type { EmailLists } from '@plumbline/email/domain-cache'
 import type { DomainEngineOptions } from '@plumbline/domain/engine'
 import { follow } from '@plumbline/datasets/follow'
 import { loadNames, loadRanges, stampOf } from '@plumbline/datasets/load'

@@ -1,0 +1,132 @@
+/** Characters of a reply that are read; a longer one has said it by then. */
+const READ_MAX_CHARS = 4000
+
+/** Words that relays put before what another server said: IronPort, qmail, Exchange. */
+const RELAY_WORDS =
+  /unknown address error|remote (?:host|server|mta) (?:said|returned|responded)[: ]/g
+
+/** Lower case, one line, without mail addresses: a local part may hold any word. */
+export function readable(text: string): string {
+  const lower = maskLocals(text.slice(0, READ_MAX_CHARS).toLowerCase(), 'someone')
+  const plain = /[^\x20-\x5f\x61-\x7e]/.test(lower)
+    ? folded(lower).replaceAll(/[’`]/g, "'").replaceAll(/\s+/g, ' ')
+    : lower
+  const own = plain.replaceAll(RELAY_WORDS, '')
+  return spelled(own.includes('  ') ? own.replaceAll(/ +/g, ' ') : own)
+}
+
+/** Letters without accents, so that a word has one spelling. Hangul is put together again. */
+function folded(text: string): string {
+  const bare = text
+    .normalize('NFD')
+    .replaceAll(/[\u0300-\u036f]/g, '')
+    .normalize('NFC')
+  return bare.replaceAll(/[łøßæœđı]/g, (letter) => PLAIN_LETTERS[letter] ?? letter)
+}
+
+const PLAIN_LETTERS: Readonly<Record<string, string>> = {
+  ł: 'l',
+  ø: 'o',
+  ß: 'ss',
+  æ: 'ae',
+  œ: 'oe',
+  đ: 'd',
+  ı: 'i',
+}
+
+/** A word of replies, and how it is misspelt. */
+interface Misspelling {
+  readonly pattern: RegExp
+  readonly right: string
+}
+
+/**
+ * Misspellings that mail servers send. None of them is a word of another language that the rules know:
+ * `adress` is Swedish, `invalide` and `inexistant` are French.
+ */
+const MISSPELLINGS: readonly Misspelling[] = [
+  { pattern: /\bre[cs][ei]{1,2}p[ie]{0,3}[ae]?nt(s?)\b/g, right: 'recipient$1' },
+  {
+    pattern: /\bun(?:kow?n|konw?n?|knonw|knwon|knwn|knowm|knowed|nkown|kwown|know)\b/g,
+    right: 'unknown',
+  },
+  { pattern: /\bu(?:known?|kwnown|nnknown)\b/g, right: 'unknown' },
+  { pattern: /\b(?:ma[li]box|mailbx|mailbo|mai[li]{2}box|mialbox)\b/g, right: 'mailbox' },
+  { pattern: /\bacc?(?:ount|ont|cont|coutn|uont)\b/g, right: 'account' },
+  { pattern: /\b(?:inv[ae]ild|unvalid|inavlid|invlaid|ivalid|invallid)\b/g, right: 'invalid' },
+  { pattern: /\bno (?:su[skh]h?|suck|souch|shuch|sutch)(?= )/g, right: 'no such' },
+  { pattern: /\bno[-_]such[-_](?=[a-z])/g, right: 'no such ' },
+  { pattern: /\b(user|mailbox|recipient|account)[-_](?=unknown|not|does|invalid)/g, right: '$1 ' },
+  { pattern: /\b(not|unknown|invalid)_(?=[a-z])/g, right: '$1 ' },
+  { pattern: /\bnot (?:been )?(?:founded|fount|fond|foud)\b/g, right: 'not found' },
+  { pattern: /\b(?:was|were|has|have) ?n[o']?t (?:been |be )?found\b/g, right: 'not found' },
+  { pattern: /\b(?:non?|un)[ -]?exist(?:[ae]nt|ing|ed)\b/g, right: 'nonexistent' },
+]
+
+/** Verbs before "not exist", some of them with half of a contraction. */
+const AUXILIARY =
+  '(?:do|does|dose|dos|doe|doen|doens|dosn|dosen|doesn|don|did|didn|is|isn|was|wasn|has|hasn|have|haven)'
+
+const EXIST = '(?:ex(?:s?ist|sit|it|isit|ixt|st|is)(?:s|ed|ing|[ae]nt|st)?|eixsts?|exsi(?:s?ts?))'
+
+/** "does not exist" in all its forms. What may or might not exist is left as it is: it is no statement. */
+const NOT_EXIST = new RegExp(
+  `\\b(?:(${AUXILIARY})(?: ?not|['" ]?n?'?t| no)|(?<!\\b(?:may|might|could|can|should) )(?:not?)) (?:been |be )?${EXIST}\\b`,
+  'g',
+)
+
+/** The text with the usual misspellings of replies put right. Takes lower case. */
+function spelled(text: string): string {
+  let right = text.replaceAll(/\\?[´`]|\\'/g, "'")
+  for (const each of MISSPELLINGS) right = right.replaceAll(each.pattern, each.right)
+  return right.replaceAll(NOT_EXIST, (_, verb: string | undefined) =>
+    verb === undefined ? 'nonexistent' : 'does not exist',
+  )
+}
+
+/** The reply of the server that a call-out asked. */
+export interface QuotedReply {
+  readonly code: number
+  readonly text: string
+}
+
+/** Words of a server that asked another one about the recipient before it answered. */
+const CALLOUT =
+  /\bcall-?(?:out|ahead|forward|back)\b|\bverif(?:y|ied|ication)\b|\bun(?:deliverable|verified) address\b|\b(?:refused|rejected) by \S{1,100} ?:/
+
+/** A call-out may also have asked about the sender; then its answer is none about the recipient. */
+const ABOUT_SENDER = /sender|originator|mail ?from|from address|(?:return|reverse)[ -]path|\byour\b/
+
+/** A code in the place where another server's words begin: `said: 550-550 5.1.1 …`. */
+const QUOTE =
+  /(?:[:"'(]|\b(?:said|says|was|with|response|returned|replied|responded|answered)) ?["'(]? ?([45]\d\d)[ -](?:\1[ -])*/
+
+/** The reply that a call-out quotes, which decides; null where there is none. Takes lower case. */
+export function quotedReply(text: string): QuotedReply | null {
+  const called = CALLOUT.exec(text)
+  if (called === null || ABOUT_SENDER.test(text)) return null
+  const rest = text.slice(called.index)
+  const met = QUOTE.exec(rest)
+  if (met === null) return null
+  return { code: Number(met[1]), text: rest.slice(met.index + met[0].length).trim() }
+}
+
+/** What ends a local part inside a sentence. */
+const DELIMITERS = ' <>@:;,"\'()[]'
+
+/** Puts a word in the place of what stands before each `@`, in one pass whatever the text is. */
+export function maskLocals(text: string, mask: string): string {
+  let out = ''
+  let from = 0
+  for (let at = text.indexOf('@'); at >= 0; at = text.indexOf('@', at + 1)) {
+    let start = at
+    while (start > from && !isDelimiter(text[start - 1])) start--
+    out += start < at ? `${text.slice(from, start)}${mask}` : text.slice(from, at)
+    from = at
+  }
+  return out + text.slice(from)
+}
+
+function isDelimiter(char: string | undefined): boolean {
+  return char === undefined || char < ' ' || DELIMITERS.includes(char)
+}
