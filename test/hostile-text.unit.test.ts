@@ -3,7 +3,7 @@ import { pumped, pumpedLines, slowdown } from '@plumbline/testkit/hostile-text'
 import { saysParked } from '@plumbline/domain/parked'
 import { parseWhois } from '@plumbline/domain/whois-parse'
 import { classifyReply } from '@plumbline/email/classify'
-import { maskedText } from '@plumbline/email/finding'
+import { maskedText } from '@plumbline/email/probe-result'
 
 // Texts that strangers write, made to set a pattern back again and again.
 

@@ -58,7 +58,7 @@ export const PREDICTORS: Readonly<
 
 function predictReply(input: unknown): Prediction {
   const { code, enhanced, text, provider } = recordOf(input)
-  const { verdict, reason } = classifyReply({
+  const { status: verdict, reason } = classifyReply({
     phase: 'rcpt',
     provider: textOf(provider),
     code: Number.isInteger(Number(code)) && code !== null ? Number(code) : null,

@@ -35,7 +35,7 @@ test('a list looks twice at the refusals of Microsoft, and at nothing else', asy
     {
       egress,
       resolver: createResolver({ servers: [simnet.settings['DNS_SERVERS'] ?? ''], egress }),
-      limits: { recipientsPerMinute: 1e6, secondLookMs: SECOND_LOOK_MS },
+      limits: { recipientsPerMinute: 1e6, recheckMs: SECOND_LOOK_MS },
       times: { connectMs: 5_000, greetingMs: 5_000, commandMs: 5_000, recipientMs: 5_000 },
     },
   )
@@ -72,7 +72,7 @@ test('a list looks twice at the refusals of Microsoft, and at nothing else', asy
 function isDoubt(answer: Answer<'email'>): boolean {
   return (
     answer.kind === 'later' &&
-    answer.group.startsWith('doubt:') &&
+    answer.group.startsWith('recheck:') &&
     answer.reason === 'mailbox_not_found' &&
     answer.afterMs === SECOND_LOOK_MS
   )

@@ -1,58 +1,58 @@
 import { classifyReply, factsOf } from './classify.ts'
 import type { Classified } from './classify.ts'
-import type { Line } from './dial.ts'
-import type { AcceptAll, AcceptAllFact } from './finding.ts'
-import type { Knowledge } from './verdict-cache.ts'
+import type { SmtpConnection } from './connect.ts'
+import type { AcceptAll, AcceptAllFact } from './probe-result.ts'
+import type { ProbeCache } from './probe-cache.ts'
 import { REFUSE_UNKNOWN_NAMES } from './providers.ts'
 import type { Provider } from './providers.ts'
-import type { Batch } from './queue.ts'
-import type { Reply } from './reply.ts'
+import type { Recipients } from './probe-queue.ts'
+import type { Reply } from './smtp-reply.ts'
 
 /** What finding out a domain's way with unknown names needs. */
-export interface InventionTools {
-  readonly knowledge: Knowledge
+export interface AcceptAllTools {
+  readonly cache: ProbeCache
   /** Questions after an invented mailbox under way, by domain. */
-  readonly inventions: Map<string, Promise<AcceptAllFact>>
+  readonly acceptAllProbes: Map<string, Promise<AcceptAllFact>>
   readonly sender: string
-  readonly inventLocal: () => string
+  readonly randomLocal: () => string
 }
 
 /** An invented mailbox is worth a question where somebody wants to know and nobody does. */
-export async function mustInvent(
-  batch: Batch,
+export async function needsAcceptAllProbe(
+  recipients: Recipients,
   provider: Provider,
-  tools: InventionTools,
+  tools: AcceptAllTools,
 ): Promise<boolean> {
-  if (provider.acceptance === 'nothing' || REFUSE_UNKNOWN_NAMES.has(batch.domain)) return false
-  if (!batch.tickets.some((ticket) => ticket.depth === 'extended')) return false
-  if (tools.inventions.has(batch.domain)) return false
-  return (await tools.knowledge.acceptAll(batch.domain)) === undefined
+  if (provider.acceptance === 'nothing' || REFUSE_UNKNOWN_NAMES.has(recipients.domain)) return false
+  if (!recipients.probes.some((probe) => probe.depth === 'extended')) return false
+  if (tools.acceptAllProbes.has(recipients.domain)) return false
+  return (await tools.cache.acceptAll(recipients.domain)) === undefined
 }
 
 /** Asks for a mailbox that cannot exist; remembered for the domain. */
-export function invent(
-  line: Line,
-  batch: Batch,
+export function probeAcceptAll(
+  connection: SmtpConnection,
+  recipients: Recipients,
   provider: Provider,
-  tools: InventionTools,
+  tools: AcceptAllTools,
   apart: boolean,
 ): Promise<AcceptAllFact> {
-  const { domain } = batch
-  const flight = (async (): Promise<AcceptAllFact> => {
-    const asked = await line.session.ask({
+  const { domain } = recipients
+  const current = (async (): Promise<AcceptAllFact> => {
+    const asked = await connection.session.ask({
       sender: tools.sender,
-      recipients: [`${tools.inventLocal()}@${domain}`],
+      recipients: [`${tools.randomLocal()}@${domain}`],
       begin: apart,
       end: true,
       smtputf8: false,
     })
     const reply = asked.recipients[0]
     const value = reply === undefined ? 'unknown' : acceptAllOf(reply, provider.id)
-    tools.knowledge.learn({ findings: [], acceptAll: { domain, value, by: askerOf(batch) } })
+    tools.cache.remember({ results: [], acceptAll: { domain, value, by: askerOf(recipients) } })
     return { value }
-  })().finally(() => tools.inventions.delete(domain))
-  tools.inventions.set(domain, flight)
-  return flight
+  })().finally(() => tools.acceptAllProbes.delete(domain))
+  tools.acceptAllProbes.set(domain, current)
+  return current
 }
 
 /** Beside an accepted mailbox a lasting refusal of an invented one is about the name. */
@@ -64,25 +64,25 @@ function acceptAllOf(reply: Reply, provider: string): AcceptAll {
 
 /** The domain's way, with what real names taught: a real refusal proves that not all are accepted. */
 export async function acceptAllFrom(
-  batch: Batch,
+  recipients: Recipients,
   learnt: Promise<AcceptAllFact | undefined>,
   met: readonly Classified[],
-  isBlanket: boolean,
-  tools: InventionTools,
+  isUniform: boolean,
+  tools: AcceptAllTools,
 ): Promise<AcceptAllFact> {
-  const { domain } = batch
+  const { domain } = recipients
   if (REFUSE_UNKNOWN_NAMES.has(domain)) return { value: 'no' }
   const known: AcceptAllFact = (await learnt) ?? { value: 'unknown' }
   const proves =
-    !isBlanket && met.some((each) => each.mailbox === 'missing' && each.confidence === 'high')
+    !isUniform && met.some((each) => each.mailbox === 'missing' && each.confidence === 'high')
   if (!proves || known.value === 'no') return known
   const value = known.value === 'yes' ? 'unknown' : 'no'
-  tools.knowledge.learn({ findings: [], acceptAll: { domain, value, by: askerOf(batch) } })
+  tools.cache.remember({ results: [], acceptAll: { domain, value, by: askerOf(recipients) } })
   return { value }
 }
 
 /** Whose question taught something of a domain; where several ask at once it is nobody's. */
-function askerOf({ tickets }: Batch): string {
-  const [first, ...more] = new Set(tickets.map(({ account }) => account))
+function askerOf({ probes }: Recipients): string {
+  const [first, ...more] = new Set(probes.map(({ account }) => account))
   return first === undefined || more.length > 0 ? '' : first
 }

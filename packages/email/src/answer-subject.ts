@@ -3,181 +3,188 @@ import type { Egress } from '@plumbline/net/egress'
 import type { Resolver } from '@plumbline/net/resolver'
 import type { EngineRequest } from '@plumbline/ports/engine'
 import type { Sharing } from '@plumbline/ports/sharing'
-import { afterTwoLooks, isDoubtful, restingOn, unknownFinding } from './finding.ts'
-import type { AcceptAllFact, Finding, Verdict } from './finding.ts'
-import type { Flights, Listener, Wanted } from './in-flight-probes.ts'
-import { laterOf, overdue, withSecondLook } from './later.ts'
+import { afterRecheck, needsRecheck, withOlderFact, unknownResult } from './probe-result.ts'
+import type { AcceptAllFact, ProbeResult } from './probe-result.ts'
+import type { InFlightProbes, Listener, ProbeRequest } from './in-flight-probes.ts'
+import { laterOf, overdue, withRecheckTime } from './later.ts'
 import type { Waiting, WaitState } from './later.ts'
 import type { EmailLimits } from './limits.ts'
 import { findAddresses } from './mx.ts'
 import { mailboxOutcome } from './outcome.ts'
 import type { Circumstances } from './outcome.ts'
-import type { WayOut } from './port-25-health.ts'
-import { evidenceAt, placeOf } from './probe-target.ts'
-import type { Place, PlaceTools } from './probe-target.ts'
-import type { HostsRoute, Ticket } from './queue.ts'
-import type { Scheduler } from './scheduler.ts'
-import type { Knowledge } from './verdict-cache.ts'
+import type { Port25Health } from './port-25-health.ts'
+import { evidenceAt, probeTargetOf } from './probe-target.ts'
+import type { ProbeTarget, TargetTools } from './probe-target.ts'
+import type { HostsRoute, Probe } from './probe-queue.ts'
+import type { ConnectionPool } from './connection-pool.ts'
+import type { ProbeCache } from './probe-cache.ts'
 
-/** What runs work with. */
-export interface RunTools extends PlaceTools, Sharing {
+/** The parts of the engine that a run uses. */
+export interface RunTools extends TargetTools, Sharing {
   readonly resolver: Resolver
   readonly egress: Egress
-  readonly knowledge: Knowledge
-  readonly flights: Flights
-  readonly scheduler: Scheduler
-  readonly way: WayOut
+  readonly cache: ProbeCache
+  readonly inFlight: InFlightProbes
+  readonly pool: ConnectionPool
+  readonly port25: Port25Health
   readonly limits: EmailLimits
   readonly scheduleSeconds: readonly number[]
   readonly now: () => number
 }
 
-/** One request in work. */
+/** One request that is being answered. */
 export interface Run {
   readonly tools: RunTools
   readonly request: EngineRequest<'email'>
   readonly answers: (Answer<'email'> | undefined)[]
-  /** Subjects begun and not answered. */
+  /** Subjects that were begun and have no answer yet, by index. */
   readonly open: Map<number, Subject>
   /** Domains that subjects are asked about, for the life of the run. */
-  readonly places: Map<string, Place>
+  readonly targets: Map<string, ProbeTarget>
   readonly done: PromiseWithResolvers<void>
-  /** Wakes the reader of subjects when there is room again. */
+  /** Lets the run begin more subjects when fewer than half the window are open. */
   wake: (() => void) | null
-  /** The last moment that was written out. */
+  /** The last time that was formatted: many subjects end in the same millisecond. */
   clock: { readonly atMs: number; readonly iso: string }
   left: number
 }
 
 /** A mailbox on its way to an answer. */
-export interface Subject extends Wanted {
+export interface Subject extends ProbeRequest {
   readonly index: number
   readonly text: string
   readonly state: WaitState
   readonly beganMs: number
-  /** Where it is asked about; null before that is known. */
-  place: Place | null
+  /** Where it is probed; null before that is known. */
+  target: ProbeTarget | null
   hosts: readonly string[]
-  /** The ticket it waits for, and what listens to it. */
-  waits: { readonly ticket: Ticket; readonly listener: Listener } | null
+  /** The probe it waits for, and what is told of its result. */
+  waits: { readonly probe: Probe; readonly listener: Listener } | null
 }
 
-/** How long a dictionary guard keeps a subject back. */
+/** How long the dictionary-attack guard keeps a subject back. */
 const GUARD_MS = 15 * 60_000
 
 /**
- * Finds out about a subject, by memory (`known`), by the names alone or by asking. Without a promise
- * where nothing is to be waited for, as for all but the first of a domain.
+ * Finds out about a subject: from memory (`known`), from DNS alone, or by a probe. It makes no promise
+ * where nothing must be awaited, as for all but the first subject of a domain.
  */
-export function start(run: Run, subject: Subject, known: Finding | undefined): void {
+export function answerSubject(run: Run, subject: Subject, known: ProbeResult | undefined): void {
   if (run.answers[subject.index] !== undefined) return
-  const place = run.places.get(subject.mailbox.domain)
-  const isOpen = place !== undefined && place.off === null && known === undefined
-  if (isOpen && !run.tools.way.isShut() && run.tools.dictionary.stops(place.pair) === false) {
-    settleIn(subject, place)
-    join(run, subject, place)
+  const target = run.targets.get(subject.mailbox.domain)
+  const isOpen = target !== undefined && target.off === null && known === undefined
+  if (
+    isOpen &&
+    !run.tools.port25.isBlocked() &&
+    run.tools.dictionary.stops(target.pair) === false
+  ) {
+    setTarget(subject, target)
+    join(run, subject, target)
     return
   }
-  startSlowly(run, subject, known).catch((error: unknown) => run.done.reject(error))
+  lookUpFirst(run, subject, known).catch((error: unknown) => run.done.reject(error))
 }
 
-async function startSlowly(run: Run, subject: Subject, known: Finding | undefined): Promise<void> {
+async function lookUpFirst(
+  run: Run,
+  subject: Subject,
+  known: ProbeResult | undefined,
+): Promise<void> {
   const { tools } = run
   const { domain, literal } = subject.mailbox
   if (known !== undefined) {
-    const acceptAll = await tools.knowledge.acceptAll(domain)
+    const acceptAll = await tools.cache.acceptAll(domain)
     if (isEnough(known, run, acceptAll)) {
       const host = known.evidence['mx_host']
       subject.hosts = typeof host === 'string' ? [host] : []
-      conclude(run, subject, inTheLightOf(known, run, acceptAll), true)
+      answerWith(run, subject, withAcceptAll(known, run, acceptAll), true)
       return
     }
   }
   if (literal) {
-    conclude(run, subject, unknownFinding('domain_literal'), false)
+    answerWith(run, subject, unknownResult('domain_literal'), false)
     return
   }
-  const route = await tools.directory.route(domain)
+  const route = await tools.domains.route(domain)
   if (run.answers[subject.index] !== undefined) return
-  if (route.kind === 'hosts') await askHosts(run, subject, heldPlace(run, domain, route), known)
+  if (route.kind === 'hosts') await askHosts(run, subject, targetFor(run, domain, route), known)
   else if (route.kind === 'failed') {
-    const finding = unknownFinding(route.why)
-    takeVerdict(run, subject, domain, { kind: 'wait', cause: 'silence', afterMs: 0, finding })
-  } else conclude(run, subject, routeFinding(route.kind), false)
+    const wait = { cause: 'no_reply', afterMs: 0 } as const
+    takeResult(run, subject, domain, { ...unknownResult(route.why), wait })
+  } else answerWith(run, subject, resultOfRoute(route.kind), false)
 }
 
-function heldPlace(run: Run, domain: string, route: HostsRoute): Place {
-  let place = run.places.get(domain)
-  if (place === undefined) {
-    place = placeOf(run.tools, run.request.tenant, domain, route)
-    run.places.set(domain, place)
+function targetFor(run: Run, domain: string, route: HostsRoute): ProbeTarget {
+  let target = run.targets.get(domain)
+  if (target === undefined) {
+    target = probeTargetOf(run.tools, run.request.tenant, domain, route)
+    run.targets.set(domain, target)
   }
-  return place
+  return target
 }
 
-function settleIn(subject: Subject, place: Place): void {
-  subject.place = place
-  subject.hosts = place.route.exchanges
+function setTarget(subject: Subject, target: ProbeTarget): void {
+  subject.target = target
+  subject.hosts = target.route.exchanges
 }
 
 async function askHosts(
   run: Run,
   subject: Subject,
-  place: Place,
-  known: Finding | undefined,
+  target: ProbeTarget,
+  known: ProbeResult | undefined,
 ): Promise<void> {
   const { tools } = run
-  settleIn(subject, place)
-  const end = (finding: Finding): void => conclude(run, subject, finding, false)
-  if (place.off === 'opted_out') return end(unknownFinding('opted_out'))
-  if (place.off === 'probing_off') return end(await namesFinding(tools, place.route))
-  if (known !== undefined && isDoubtful(known) && subject.state.first === null) {
-    // What another asker met a moment ago is a first look as good as any.
-    return takeVerdict(run, subject, place.to.group, doubtOf(known))
+  setTarget(subject, target)
+  const end = (result: ProbeResult): void => answerWith(run, subject, result, false)
+  if (target.off === 'opted_out') return end(unknownResult('opted_out'))
+  if (target.off === 'probing_off') return end(await resultOfNames(tools, target.route))
+  if (known !== undefined && needsRecheck(known) && subject.state.first === null) {
+    // What another account met a moment ago is a first try as good as any.
+    const wait = { cause: 'recheck', afterMs: 0 } as const
+    return takeResult(run, subject, target.to.group, { ...known, wait })
   }
-  if (tools.way.isShut()) {
-    return end(afterTwoLooks(subject.state.first, unknownFinding('smtp_unavailable')))
+  if (tools.port25.isBlocked()) {
+    return end(afterRecheck(subject.state.first, unknownResult('smtp_unavailable')))
   }
-  const stops = tools.dictionary.stops(place.pair)
+  const stops = tools.dictionary.stops(target.pair)
   if (stops === true || (stops !== false && (await stops))) {
-    const finding = unknownFinding('probe_limit')
-    return takeVerdict(run, subject, place.to.group, {
-      kind: 'wait',
-      cause: 'guard',
-      afterMs: GUARD_MS,
-      finding,
-    })
+    const wait = { cause: 'guard', afterMs: GUARD_MS } as const
+    return takeResult(run, subject, target.to.group, { ...unknownResult('probe_limit'), wait })
   }
-  if (run.answers[subject.index] === undefined) join(run, subject, place)
+  if (run.answers[subject.index] === undefined) join(run, subject, target)
 }
 
-/** Waits for the ticket of the subject's address. */
-function join(run: Run, subject: Subject, place: Place): void {
+/** Waits for the probe of the subject's address, which is submitted unless one is under way. */
+function join(run: Run, subject: Subject, target: ProbeTarget): void {
   const { tools, request } = run
-  const listener = (verdict: Verdict): void => {
-    const { mailbox } = verdict.finding
-    // A second look is no second name that was tried.
+  const listener = (result: ProbeResult): void => {
+    const { mailbox } = result
+    // A recheck is no second name that was tried.
     const isNew = subject.state.first === null && mailbox !== 'unknown'
-    if (isNew) tools.dictionary.note(place.pair, mailbox === 'missing')
-    takeVerdict(run, subject, place.to.group, verdict)
+    if (isNew) tools.dictionary.note(target.pair, mailbox === 'missing')
+    takeResult(run, subject, target.to.group, result)
   }
-  const { ticket, isNew } = tools.flights.join(subject, request, listener)
-  subject.waits = { ticket, listener }
+  const { probe, isNew } = tools.inFlight.join(subject, request, listener)
+  subject.waits = { probe, listener }
   if (!isNew) return
   const met = subject.state.first?.evidence['mx_address']
-  const route = typeof met === 'string' ? { ...place.route, avoid: met } : place.route
-  tools.scheduler.submit(ticket, { ...place.to, route })
+  const route = typeof met === 'string' ? { ...target.route, avoid: met } : target.route
+  tools.pool.submit(probe, { ...target.to, route })
 }
 
-function takeVerdict(run: Run, subject: Subject, group: string, verdict: Verdict): void {
+/** Answers with a result that is final; one that waits comes back later where the lane lets it. */
+function takeResult(run: Run, subject: Subject, group: string, result: ProbeResult): void {
   const { tools, request } = run
   const { first } = subject.state
-  if (verdict.kind === 'finding') {
-    conclude(run, subject, afterTwoLooks(first, verdict.finding), false)
+  const { wait } = result
+  if (wait === undefined) {
+    answerWith(run, subject, afterRecheck(first, result), false)
     return
   }
   const waiting: Waiting = {
-    verdict,
+    result,
+    wait,
     state: subject.state,
     domain: subject.mailbox.domain,
     group,
@@ -186,70 +193,73 @@ function takeVerdict(run: Run, subject: Subject, group: string, verdict: Verdict
     limits: tools.limits,
     nowMs: tools.now(),
   }
-  if (verdict.cause === 'doubt') {
-    const finding = afterTwoLooks(first, verdict.finding)
+  if (wait.cause === 'recheck') {
     const { memoryKey: key, account: by } = subject
-    tools.knowledge.learn({ findings: [{ key, finding, by }] })
+    tools.cache.remember({ results: [{ key, result: afterRecheck(first, result), by }] })
   }
   const later = laterOf(waiting)
-  if (later !== null) put(run, subject.index, later)
-  else conclude(run, subject, afterTwoLooks(first, overdue(waiting)), false)
+  if (later !== null) setAnswer(run, subject.index, later)
+  else answerWith(run, subject, afterRecheck(first, overdue(waiting)), false)
 }
 
-function doubtOf(finding: Finding): Verdict {
-  return { kind: 'wait', cause: 'doubt', afterMs: 0, finding }
-}
-
-/** Whether what is remembered answers this request without another question. */
-function isEnough(known: Finding, run: Run, acceptAll: AcceptAllFact | undefined): boolean {
+/** Whether what is remembered answers this request without another probe. */
+function isEnough(known: ProbeResult, run: Run, acceptAll: AcceptAllFact | undefined): boolean {
   const { depth, lane } = run.request
-  if (isDoubtful(known)) return lane === 'live' || run.tools.limits.secondLookMs === 0
+  if (needsRecheck(known)) return lane === 'live' || run.tools.limits.recheckMs === 0
   if (depth === 'basic' || known.mailbox !== 'accepted') return true
   return known.catchAll !== null || acceptAll !== undefined
 }
 
-/** What is remembered, with what is known of the domain by now. */
-function inTheLightOf(known: Finding, run: Run, acceptAll: AcceptAllFact | undefined): Finding {
-  if (isDoubtful(known)) return withSecondLook(known, run.tools.limits)
+/** A remembered result with what is known by now of whether the domain accepts all names. */
+function withAcceptAll(
+  known: ProbeResult,
+  run: Run,
+  acceptAll: AcceptAllFact | undefined,
+): ProbeResult {
+  if (needsRecheck(known)) return withRecheckTime(known, run.tools.limits)
   if (known.mailbox !== 'accepted' || acceptAll === undefined || acceptAll.value === 'unknown')
     return known
   if (acceptAll.value === 'yes') {
-    const both = restingOn(known, acceptAll, run.request.tenant)
+    const both = withOlderFact(known, acceptAll, run.request.tenant)
     return { ...both, status: 'risky', reason: 'accept_all', catchAll: true, confidence: 'low' }
   }
   return known.catchAll === null && known.reason === 'accepted'
-    ? { ...restingOn(known, acceptAll, run.request.tenant), catchAll: false, confidence: 'high' }
+    ? {
+        ...withOlderFact(known, acceptAll, run.request.tenant),
+        catchAll: false,
+        confidence: 'high',
+      }
     : known
 }
 
-/** The finding of a domain that has no mail host to be asked. */
-export function routeFinding(kind: 'null_mx' | 'no_domain' | 'no_mail_host'): Finding {
-  return { ...unknownFinding(kind), status: 'undeliverable', smtpValid: false, confidence: 'high' }
+/** The result of a domain that has no mail host to be asked. */
+export function resultOfRoute(kind: 'null_mx' | 'no_domain' | 'no_mail_host'): ProbeResult {
+  return { ...unknownResult(kind), status: 'undeliverable', smtpValid: false, confidence: 'high' }
 }
 
-/** Without probing the names alone answer: whether any mail host exists. */
-async function namesFinding(tools: RunTools, route: HostsRoute): Promise<Finding> {
+/** The result of DNS alone, where probing is off: whether any mail host exists. */
+async function resultOfNames(tools: RunTools, route: HostsRoute): Promise<ProbeResult> {
   for (const host of route.hosts) {
     const found = await findAddresses(tools.resolver, tools.egress.permits, host)
-    if (found.kind !== 'none') return unknownFinding('probing_off')
+    if (found.kind !== 'none') return unknownResult('probing_off')
   }
-  return routeFinding('no_mail_host')
+  return resultOfRoute('no_mail_host')
 }
 
 /** Answers a subject with what was found, unless it has its answer already. */
-export function conclude(run: Run, subject: Subject, finding: Finding, cached: boolean): void {
+export function answerWith(run: Run, subject: Subject, result: ProbeResult, cached: boolean): void {
   const { tools } = run
-  const isShut = finding.reason === 'connect_failed' && tools.way.isShut()
-  const told = isShut ? { ...finding, reason: 'smtp_unavailable' as const } : finding
-  const evidence = evidenceAt(subject.place, finding)
-  const flags = tools.directory.flags(subject.mailbox, subject.hosts)
-  const when = circumstances(run, subject, cached, finding.atMs)
+  const isBlocked = result.reason === 'connect_failed' && tools.port25.isBlocked()
+  const shown = isBlocked ? { ...result, reason: 'smtp_unavailable' as const } : result
+  const evidence = evidenceAt(subject.target, result)
+  const flags = tools.domains.flags(subject.mailbox, subject.hosts)
+  const when = circumstances(run, subject, cached, result.atMs)
   const { index, text, mailbox } = subject
-  put(run, index, mailboxOutcome(text, mailbox, { ...told, evidence }, flags, when))
+  setAnswer(run, index, mailboxOutcome(text, mailbox, { ...shown, evidence }, flags, when))
 }
 
-/** Gives the answer of one subject; a second one is dropped. */
-export function put(run: Run, index: number, answer: Answer<'email'>): void {
+/** Sets the answer of one subject; a second one is dropped. */
+export function setAnswer(run: Run, index: number, answer: Answer<'email'>): void {
   if (run.answers[index] !== undefined) return
   run.answers[index] = answer
   run.open.delete(index)
@@ -259,7 +269,7 @@ export function put(run: Run, index: number, answer: Answer<'email'>): void {
   if (run.left === 0) run.done.resolve()
 }
 
-/** When and how an answer that is given now came; `foundMs`: when it was found out, where not just now. */
+/** The times of an answer that is given now; `foundMs`: when it was found out, where that is not now. */
 export function circumstances(
   run: Run,
   of: Pick<Subject, 'beganMs' | 'state'>,
@@ -275,7 +285,6 @@ export function circumstances(
   }
 }
 
-/** Many subjects end in the same millisecond. */
 function isoOf(run: Run, atMs: number): string {
   if (run.clock.atMs !== atMs) run.clock = { atMs, iso: new Date(atMs).toISOString() }
   return run.clock.iso

@@ -48,7 +48,7 @@ describe('classifyReply', () => {
     '554 5.5.1 Error: no valid recipients',
   ])('"%s" is never about the mailbox', (text) => {
     const met = classifyReply({ phase: 'rcpt', provider: '', code: 550, text })
-    expect(met.verdict).toBe('unknown')
+    expect(met.status).toBe('unknown')
   })
 
   test('a refusal that names our own host is about us', () => {
@@ -100,7 +100,7 @@ describe('classifyReply', () => {
       code: 550,
       text: 'Requested action not taken',
     })
-    expect([met.verdict, met.reason]).toEqual(['unknown', 'unclassified_reply'])
+    expect([met.status, met.reason]).toEqual(['unknown', 'unclassified_reply'])
   })
 
   test('the longest reply takes no longer than 50 ms', () => {

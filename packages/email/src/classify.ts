@@ -1,7 +1,7 @@
 import type { EmailStatus } from '@plumbline/contract/outcome'
 import type { Reason } from '@plumbline/contract/reasons'
 import { providerOf } from './providers.ts'
-import type { Reply } from './reply.ts'
+import type { Reply } from './smtp-reply.ts'
 import { REPLY_RULES } from './reply-rules.ts'
 import type { ReplyKind, ReplyRule } from './reply-rule.ts'
 import { quotedReply, readable } from './reply-text.ts'
@@ -28,7 +28,7 @@ export interface ReplyFacts {
 
 /** What a reply means. */
 export interface Classified {
-  readonly verdict: EmailStatus
+  readonly status: EmailStatus
   readonly reason: Reason<'email'>
   readonly party: Party
   /** What is proven about the mailbox. */
@@ -118,28 +118,28 @@ function matches(
 }
 
 type Meaning = Pick<Classified, 'reason' | 'party'> &
-  Partial<Pick<Classified, 'verdict' | 'mailbox' | 'confidence' | 'retry'>>
+  Partial<Pick<Classified, 'status' | 'mailbox' | 'confidence' | 'retry'>>
 
 /** What each kind means; unknown and of low confidence where a row does not say otherwise. */
 const MEANINGS: Readonly<Record<ReplyKind, Meaning>> = {
   missing: {
     reason: 'mailbox_not_found',
     party: 'mailbox',
-    verdict: 'undeliverable',
+    status: 'undeliverable',
     mailbox: 'missing',
     confidence: 'high',
   },
   likely_missing: {
     reason: 'mailbox_not_found',
     party: 'mailbox',
-    verdict: 'undeliverable',
+    status: 'undeliverable',
     mailbox: 'missing',
     confidence: 'medium',
   },
   disabled: {
     reason: 'mailbox_disabled',
     party: 'mailbox',
-    verdict: 'undeliverable',
+    status: 'undeliverable',
     mailbox: 'disabled',
     confidence: 'high',
   },
@@ -147,7 +147,7 @@ const MEANINGS: Readonly<Record<ReplyKind, Meaning>> = {
   full: {
     reason: 'mailbox_full',
     party: 'mailbox',
-    verdict: 'risky',
+    status: 'risky',
     mailbox: 'full',
     confidence: 'medium',
     retry: false,
@@ -155,10 +155,10 @@ const MEANINGS: Readonly<Record<ReplyKind, Meaning>> = {
   no_domain: {
     reason: 'no_domain',
     party: 'domain',
-    verdict: 'undeliverable',
+    status: 'undeliverable',
     confidence: 'medium',
   },
-  no_mail: { reason: 'null_mx', party: 'domain', verdict: 'undeliverable', confidence: 'medium' },
+  no_mail: { reason: 'null_mx', party: 'domain', status: 'undeliverable', confidence: 'medium' },
   exists: { reason: 'accepted_exists', party: 'mailbox' },
   filtered: { reason: 'unclassified_reply', party: 'mailbox' },
   blocked: { reason: 'blocked', party: 'us' },
@@ -173,11 +173,11 @@ const MEANINGS: Readonly<Record<ReplyKind, Meaning>> = {
 /** The meaning of a kind; a temporary reply can prove a mailbox full, never missing or disabled. */
 function outcome(kind: ReplyKind, rule: string, text: string, severity: number): Classified {
   const lasting = MEANINGS[kind]
-  const meaning = lasting.verdict === 'undeliverable' && severity !== 5 ? MEANINGS.server : lasting
+  const meaning = lasting.status === 'undeliverable' && severity !== 5 ? MEANINGS.server : lasting
   const retry = meaning.retry ?? severity === 4
   const names = severity === 4 || kind === 'greylist'
   return {
-    verdict: 'unknown',
+    status: 'unknown',
     mailbox: 'unknown',
     confidence: 'low',
     ...meaning,
@@ -188,7 +188,7 @@ function outcome(kind: ReplyKind, rule: string, text: string, severity: number):
 }
 
 const ACCEPTED: Classified = {
-  verdict: 'deliverable',
+  status: 'deliverable',
   reason: 'accepted',
   party: 'mailbox',
   mailbox: 'accepted',

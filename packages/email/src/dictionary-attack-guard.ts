@@ -1,7 +1,7 @@
 import type { Memory } from '@plumbline/ports/engine'
 
 /** Notices an asker that tries names on a domain until some exist. */
-export interface DictionaryGuard {
+export interface DictionaryAttackGuard {
   /** The count of an asker on a domain. */
   pair(tenant: string, domain: string): Pair
   /** Whether the asker is kept from the domain now. */
@@ -33,12 +33,12 @@ const LOOK_MS = 30_000
  * Makes the guard: from `asked` recipients on, a share of missing ones above `share` stops the asker
  * on that domain for an hour, in every worker. A list that is merely old stays below it.
  */
-export function createDictionaryGuard(
+export function createDictionaryAttackGuard(
   limits: { readonly dictionaryAsked: number; readonly dictionaryShare: number },
   memory: Memory,
   now: () => number,
   warn: (error: unknown) => void,
-): DictionaryGuard {
+): DictionaryAttackGuard {
   const pairs = new Map<string, Pair>()
   const renewed = (pair: Pair): void => {
     if (now() - pair.sinceMs <= COUNT_MS) return

@@ -6,8 +6,8 @@ import { findRoute } from './mx.ts'
 import type { MailRoute } from './mx.ts'
 import type { Flags } from './outcome.ts'
 import { providerOf } from './providers.ts'
-import type { HostsRoute } from './queue.ts'
-import type { Destination } from './group.ts'
+import type { HostsRoute } from './probe-queue.ts'
+import type { Destination } from './provider-group.ts'
 import type { ParsedMailbox } from './syntax.ts'
 import { compileTraps } from './traps.ts'
 import type { TrapMatcher } from './traps.ts'
@@ -21,7 +21,7 @@ export interface EmailLists extends MailDomainLists {
 }
 
 /** What is known of domains, held for a short while. */
-export interface Directory {
+export interface DomainCache {
   route(domain: string): Promise<MailRoute>
   destination(domain: string, route: HostsRoute): Destination
   flags(mailbox: ParsedMailbox, hosts: readonly string[]): Flags
@@ -29,7 +29,7 @@ export interface Directory {
 }
 
 /** What finding mail hosts needs. */
-export interface DirectoryOptions {
+export interface DomainCacheOptions {
   readonly resolver: Resolver
   readonly lists: () => EmailLists
   readonly sourceAddresses: readonly string[]
@@ -49,7 +49,7 @@ interface DomainFlags extends Pick<Flags, 'judgement' | 'didYouMean' | 'listVers
 }
 
 /** Makes the directory of one engine. */
-export function createDirectory(options: DirectoryOptions): Directory {
+export function createDomainCache(options: DomainCacheOptions): DomainCache {
   const { now } = options
   const routes = new Map<string, { readonly route: Promise<MailRoute>; readonly untilMs: number }>()
   const destinations = new WeakMap<HostsRoute, Destination>()
@@ -113,7 +113,11 @@ export function createDirectory(options: DirectoryOptions): Directory {
   }
 }
 
-function destinationOf(domain: string, route: HostsRoute, options: DirectoryOptions): Destination {
+function destinationOf(
+  domain: string,
+  route: HostsRoute,
+  options: DomainCacheOptions,
+): Destination {
   const first = route.hosts[0] ?? domain
   const provider = providerOf(first)
   const sources = options.sourceAddresses

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { Answer } from '@plumbline/contract/outcome'
 import { ask, brief, outcomeOf, testEngine, zoneOf } from './engine-fixture.ts'
-import { findingKey } from './verdict-cache.ts'
+import { resultKey } from './probe-cache.ts'
 import { processLimiter, processMemory, startSmtp } from './smtp-fixture.ts'
 import type { SmtpScript } from './smtp-fixture.ts'
 
@@ -258,7 +258,7 @@ describe('memory', () => {
     }
     const ttlMs = DAY_MS
     await memory.set([
-      { key: findingKey('ok@a.test', 'tenant', {}), value: finding, ttlMs },
+      { key: resultKey('ok@a.test', 'tenant', {}), value: finding, ttlMs },
       { key: 'email:accept-all:a.test', value: 'no', ttlMs },
     ])
     await using engine = testEngine(smtp.port, zone, { memory, clock: () => nowMs })
@@ -375,7 +375,7 @@ describe('waiting', () => {
     const [first, other] = await ask(engine, subjects, { lane: 'bulk' })
     expect(brief(other)).toBe('deliverable accepted')
     const domain = subject.slice(3)
-    const waits = { afterMs: 300_000, group: `silence:${domain}`, isOwnWait: true, reason }
+    const waits = { afterMs: 300_000, group: `no_reply:${domain}`, isOwnWait: true, reason }
     expect(later(first)).toMatchObject(waits)
     const states = [later(first).state]
     const second = await ask(engine, [subject], { lane: 'bulk', states })

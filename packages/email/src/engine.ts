@@ -4,30 +4,30 @@ import { getDomain } from 'tldts'
 import type { Egress } from '@plumbline/net/egress'
 import type { Resolver } from '@plumbline/net/resolver'
 import type { RunTools } from './answer-subject.ts'
-import { createBlanketGuard } from './uniform-rejection.ts'
-import type { BlanketGuard } from './uniform-rejection.ts'
-import { createDialler } from './dial.ts'
-import type { ProxyTarget } from './dial.ts'
-import type { DialogueTools } from './dialogue.ts'
-import { createDirectory } from './domain-cache.ts'
+import { createUniformRejection } from './uniform-rejection.ts'
+import type { UniformRejection } from './uniform-rejection.ts'
+import { createConnector } from './connect.ts'
+import type { ProxyTarget } from './connect.ts'
+import type { VerifyTools } from './verify-recipients.ts'
+import { createDomainCache } from './domain-cache.ts'
 import type { EmailLists } from './domain-cache.ts'
-import { createFlights } from './in-flight-probes.ts'
-import { createDictionaryGuard } from './dictionary-attack-guard.ts'
-import { createKnowledge } from './verdict-cache.ts'
-import type { Knowledge } from './verdict-cache.ts'
+import { createInFlightProbes } from './in-flight-probes.ts'
+import { createDictionaryAttackGuard } from './dictionary-attack-guard.ts'
+import { createProbeCache } from './probe-cache.ts'
+import type { ProbeCache } from './probe-cache.ts'
 import { DEFAULT_LIMITS } from './limits.ts'
 import type { EmailLimits } from './limits.ts'
 import { ORDINARY_PROVIDER } from './providers.ts'
-import { runRequest } from './run.ts'
-import { createScheduler } from './scheduler.ts'
-import type { SchedulerOptions } from './scheduler.ts'
+import { runRequest } from './run-request.ts'
+import { createConnectionPool } from './connection-pool.ts'
+import type { PoolOptions } from './connection-pool.ts'
 import { SELF_TEST_TARGETS, runSelfTest } from './selftest.ts'
 import type { SelfTest } from './selftest.ts'
-import { DEFAULT_TIMES } from './session.ts'
-import type { SessionTimes } from './session.ts'
+import { DEFAULT_TIMES } from './smtp-session.ts'
+import type { SessionTimes } from './smtp-session.ts'
 import { parseMailbox } from './syntax.ts'
 import type { Sharing } from '@plumbline/ports/sharing'
-import { createWayOut } from './port-25-health.ts'
+import { createPort25Health } from './port-25-health.ts'
 
 /** The part of a logger that the engine uses; no subject is ever logged in clear. */
 export interface EmailLog {
@@ -82,20 +82,20 @@ export function createEmailEngine(options: EmailEngineOptions): Engine<'email'> 
   const stop = new AbortController()
   const warn = (error: unknown): void =>
     options.log.warn({ err: error }, 'email engine: a shared store failed')
-  const way = createWayOut(selfTestOf(options, stop.signal), now)
-  const knowledge = createKnowledge(options.memory, now, warn)
-  const scheduler = createScheduler({
+  const port25 = createPort25Health(selfTestOf(options, stop.signal), now)
+  const cache = createProbeCache(options.memory, now, warn)
+  const pool = createConnectionPool({
     limits,
     limiter: options.limiter,
     memory: options.memory,
     now,
     warn,
-    reached: way.reached,
-    dialogue: dialogueTools(options, knowledge, createBlanketGuard(now)),
-    reach: diallerOf(options, stop.signal, now),
+    reached: port25.reached,
+    verify: verifyTools(options, cache, createUniformRejection(now)),
+    connect: connectorOf(options, stop.signal, now),
   })
   const { lists } = options
-  const directory = createDirectory({
+  const domains = createDomainCache({
     resolver: options.resolver,
     lists: typeof lists === 'function' ? lists : () => lists,
     sourceAddresses: options.smtp.sourceAddresses ?? [],
@@ -106,12 +106,12 @@ export function createEmailEngine(options: EmailEngineOptions): Engine<'email'> 
   const tools: RunTools = {
     resolver: options.resolver,
     egress: options.egress,
-    directory,
-    knowledge,
-    flights: createFlights(now),
-    scheduler,
-    dictionary: createDictionaryGuard(limits, options.memory, now, warn),
-    way,
+    domains,
+    cache,
+    inFlight: createInFlightProbes(now),
+    pool,
+    dictionary: createDictionaryAttackGuard(limits, options.memory, now, warn),
+    port25,
     limits,
     probing: options.probing,
     probingOff: options.probingOff ?? [],
@@ -122,15 +122,12 @@ export function createEmailEngine(options: EmailEngineOptions): Engine<'email'> 
   return {
     check: 'email',
     run: (request) => runRequest(tools, request),
-    health: async () => [
-      probingHealth(options.probing, scheduler.broken()),
-      ...(await way.health()),
-    ],
+    health: async () => [probingHealth(options.probing, pool.broken()), ...(await port25.health())],
     async [Symbol.asyncDispose]() {
       stop.abort()
-      way.close()
-      await scheduler[Symbol.asyncDispose]()
-      await knowledge.flush()
+      port25.close()
+      await pool[Symbol.asyncDispose]()
+      await cache.flush()
     },
   }
 }
@@ -144,23 +141,23 @@ function assertSender(smtp: EmailEngineOptions['smtp']): void {
   }
 }
 
-function dialogueTools(
+function verifyTools(
   options: EmailEngineOptions,
-  knowledge: Knowledge,
-  blanket: BlanketGuard,
-): DialogueTools {
+  cache: ProbeCache,
+  uniform: UniformRejection,
+): VerifyTools {
   const { smtp, log } = options
   const sender = smtp.mailFrom.slice(smtp.mailFrom.lastIndexOf('@') + 1).toLowerCase()
   return {
-    knowledge,
-    blanket,
-    inventions: new Map(),
+    cache,
+    uniform,
+    acceptAllProbes: new Map(),
     sender: smtp.mailFrom,
     // A very short name would be met inside other words.
     own: [smtp.heloName, ...(smtp.sourceAddresses ?? []), `@${sender}`].filter(
       (name) => name.length > 6,
     ),
-    inventLocal,
+    randomLocal,
     failed: (error) => log.error({ err: error }, 'email engine: verdicts could not be settled'),
     unclassified(provider, reply) {
       const fields = { provider, code: reply.code, enhanced: reply.enhanced }
@@ -169,13 +166,13 @@ function dialogueTools(
   }
 }
 
-function diallerOf(
+function connectorOf(
   options: EmailEngineOptions,
   signal: AbortSignal,
   now: () => number,
-): SchedulerOptions['reach'] {
+): PoolOptions['connect'] {
   const { smtp } = options
-  return createDialler({
+  return createConnector({
     egress: options.egress,
     resolver: options.resolver,
     port: smtp.port,
@@ -222,7 +219,7 @@ function probingHealth(probing: 'smtp' | 'dns_only', broken: readonly string[]):
 }
 
 /** Twenty characters that nobody is called by, a letter first. */
-function inventLocal(): string {
+function randomLocal(): string {
   const alphabet = 'abcdefghijklmnopqrstuvwxyz0123456789'
   const bytes = randomBytes(20)
   let local = alphabet[(bytes[0] ?? 0) % 26] ?? 'x'

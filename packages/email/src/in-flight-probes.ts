@@ -1,13 +1,13 @@
 import type { EngineRequest } from '@plumbline/ports/engine'
-import type { Verdict } from './finding.ts'
-import type { Ticket } from './queue.ts'
+import type { ProbeResult } from './probe-result.ts'
+import type { Probe } from './probe-queue.ts'
 import type { ParsedMailbox } from './syntax.ts'
 
 /** Told what a ticket came to. */
-export type Listener = (verdict: Verdict) => void
+export type Listener = (result: ProbeResult) => void
 
 /** A mailbox with its names on the wire and in memory. */
-export interface Wanted {
+export interface ProbeRequest {
   readonly mailbox: ParsedMailbox
   readonly address: string
   readonly memoryKey: string
@@ -16,65 +16,65 @@ export interface Wanted {
 }
 
 /** Tickets under way, so that all who ask the same at the same time share one. */
-export interface Flights {
+export interface InFlightProbes {
   /** Listens to the ticket of an address; one that is new must be submitted. */
   join(
-    wanted: Wanted,
+    wanted: ProbeRequest,
     request: Pick<EngineRequest<'email'>, 'lane' | 'depth'>,
     listener: Listener,
-  ): { readonly ticket: Ticket; readonly isNew: boolean }
+  ): { readonly probe: Probe; readonly isNew: boolean }
   /** Listens no more; a ticket that nobody listens to is given up. */
-  leave(ticket: Ticket, listener: Listener): void
+  leave(probe: Probe, listener: Listener): void
 }
 
-interface Flight {
-  readonly ticket: Ticket
+interface InFlight {
+  readonly probe: Probe
   readonly listeners: Listener[]
 }
 
 /** Makes the table of one engine. */
-export function createFlights(now: () => number): Flights {
+export function createInFlightProbes(now: () => number): InFlightProbes {
   const tables = {
-    live: { basic: new Map<string, Flight>(), extended: new Map<string, Flight>() },
-    bulk: { basic: new Map<string, Flight>(), extended: new Map<string, Flight>() },
+    live: { basic: new Map<string, InFlight>(), extended: new Map<string, InFlight>() },
+    bulk: { basic: new Map<string, InFlight>(), extended: new Map<string, InFlight>() },
   }
   return {
     join(wanted, { lane, depth }, listener) {
-      const flights = tables[lane][depth]
-      const held = flights.get(wanted.memoryKey)
+      const inFlight = tables[lane][depth]
+      const held = inFlight.get(wanted.memoryKey)
       if (held !== undefined) {
         held.listeners.push(listener)
-        return { ticket: held.ticket, isNew: false }
+        return { probe: held.probe, isNew: false }
       }
       const listeners = [listener]
-      const ticket = newTicket(wanted, lane, depth, now(), (verdict) => {
-        flights.delete(wanted.memoryKey)
-        for (const listen of listeners) listen(verdict)
+      const probe = newProbe(wanted, lane, depth, now(), (result) => {
+        inFlight.delete(wanted.memoryKey)
+        for (const listen of listeners) listen(result)
       })
-      flights.set(wanted.memoryKey, { ticket, listeners })
-      return { ticket, isNew: true }
+      inFlight.set(wanted.memoryKey, { probe, listeners })
+      return { probe, isNew: true }
     },
-    leave(ticket, listener) {
-      const flights = tables[ticket.lane][ticket.depth]
-      const flight = flights.get(ticket.memoryKey)
-      if (ticket.settled || flight?.ticket !== ticket) return
-      const place = flight.listeners.indexOf(listener)
-      if (place >= 0) flight.listeners.splice(place, 1)
-      if (flight.listeners.length > 0) return
-      ticket.settled = true
-      flights.delete(ticket.memoryKey)
+    leave(probe, listener) {
+      const inFlight = tables[probe.lane][probe.depth]
+      const current = inFlight.get(probe.memoryKey)
+      if (probe.settled || current?.probe !== probe) return
+      const target = current.listeners.indexOf(listener)
+      if (target >= 0) current.listeners.splice(target, 1)
+      if (current.listeners.length > 0) return
+      probe.settled = true
+      inFlight.delete(probe.memoryKey)
     },
   }
 }
 
-function newTicket(
-  { mailbox, address, memoryKey, account }: Wanted,
-  lane: Ticket['lane'],
-  depth: Ticket['depth'],
+function newProbe(
+  { mailbox, address, memoryKey, account }: ProbeRequest,
+  lane: Probe['lane'],
+  depth: Probe['depth'],
   queuedMs: number,
-  tell: Listener,
-): Ticket {
-  const ticket: Ticket = {
+  notify: Listener,
+): Probe {
+  const probe: Probe = {
     address,
     memoryKey,
     account,
@@ -86,11 +86,11 @@ function newTicket(
     queuedMs,
     attempts: 0,
     settled: false,
-    settle(verdict) {
-      if (ticket.settled) return
-      ticket.settled = true
-      tell(verdict)
+    settle(result) {
+      if (probe.settled) return
+      probe.settled = true
+      notify(result)
     },
   }
-  return ticket
+  return probe
 }

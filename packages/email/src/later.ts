@@ -1,23 +1,24 @@
 import type { Answer, Json } from '@plumbline/contract/outcome'
-import type { Finding, Verdict } from './finding.ts'
-import { jsonOf, readFinding } from './verdict-cache.ts'
+import type { ProbeResult, ProbeWait } from './probe-result.ts'
+import { resultJson, readResult } from './probe-cache.ts'
 import type { EmailLimits } from './limits.ts'
 
 /** What a subject that came back carries. */
 export interface WaitState {
   /** Retries after temporary refusals. */
   readonly tries: number
-  /** Whether nothing was heard at a first try. */
+  /** Whether no host or name server answered at a first try. */
   readonly silent: boolean
   /** Since when it waits at all, milliseconds since the epoch; 0 for not yet. */
   readonly sinceMs: number
-  /** The doubtful refusal that it was sent back for; null where there was none. */
-  readonly first: Finding | null
+  /** The refusal that it is rechecked for; null where there was none. */
+  readonly first: ProbeResult | null
 }
 
 /** A subject that must wait: for what, and under which rules. */
 export interface Waiting {
-  readonly verdict: Verdict & { readonly kind: 'wait' }
+  readonly result: ProbeResult
+  readonly wait: ProbeWait
   readonly state: WaitState
   readonly domain: string
   readonly group: string
@@ -31,25 +32,24 @@ type LaterAnswer = Answer<'email'> & { readonly kind: 'later' }
 
 /** The answer of a subject that waits; null where it may not wait, or not any more. */
 export function laterOf(waiting: Waiting): LaterAnswer | null {
-  const { verdict, state, domain, group, limits, nowMs } = waiting
+  const { result, wait, state, domain, group, limits, nowMs } = waiting
   if (waiting.lane === 'live') return null
   const sinceMs = state.sinceMs === 0 ? nowMs : state.sinceMs
-  const { cause, finding } = verdict
-  const { reason } = finding
-  switch (cause) {
+  const { reason } = result
+  switch (wait.cause) {
     case 'greylist': {
       const seconds = waiting.scheduleSeconds[state.tries]
       if (seconds === undefined) return null
-      const afterMs = verdict.afterMs > 0 ? verdict.afterMs : seconds * 1000
+      const afterMs = wait.afterMs > 0 ? wait.afterMs : seconds * 1000
       const next = stateJson({ ...state, tries: state.tries + 1, sinceMs })
       const own = `greylist:${domain}`
       return { kind: 'later', afterMs, group: own, isOwnWait: true, reason, state: next }
     }
-    case 'silence': {
+    case 'no_reply': {
       const [seconds] = waiting.scheduleSeconds
       if (seconds === undefined || state.silent) return null
       const next = stateJson({ ...state, silent: true, sinceMs })
-      const own = `silence:${domain}`
+      const own = `no_reply:${domain}`
       return {
         kind: 'later',
         afterMs: seconds * 1000,
@@ -59,29 +59,29 @@ export function laterOf(waiting: Waiting): LaterAnswer | null {
         state: next,
       }
     }
-    case 'doubt': {
-      if (limits.secondLookMs === 0 || state.first !== null) return null
-      const first = { ...finding, atMs: finding.atMs ?? nowMs }
+    case 'recheck': {
+      if (limits.recheckMs === 0 || state.first !== null) return null
+      const first = { ...result, atMs: result.atMs ?? nowMs }
       const next = stateJson({ ...state, sinceMs, first })
-      const afterMs = limits.secondLookMs
+      const afterMs = limits.recheckMs
       return {
         kind: 'later',
         afterMs,
-        group: `doubt:${group}`,
+        group: `recheck:${group}`,
         isOwnWait: true,
         reason,
         state: next,
       }
     }
-    case 'room':
+    case 'rate_limit':
     case 'guard':
-    case 'breaker': {
-      const longestMs = cause === 'room' ? limits.rateWaitMs : limits.guardWaitMs
+    case 'blocked': {
+      const longestMs = wait.cause === 'rate_limit' ? limits.rateWaitMs : limits.guardWaitMs
       if (nowMs - sinceMs > longestMs) return null
       return {
         kind: 'later',
-        afterMs: Math.max(1, verdict.afterMs === 0 ? limits.soonMs : verdict.afterMs),
-        group: cause === 'guard' ? `guard:${domain}` : `mx:${group}`,
+        afterMs: Math.max(1, wait.afterMs === 0 ? limits.soonMs : wait.afterMs),
+        group: wait.cause === 'guard' ? `guard:${domain}` : `mx:${group}`,
         reason,
         state: stateJson({ ...state, sinceMs }),
       }
@@ -90,22 +90,21 @@ export function laterOf(waiting: Waiting): LaterAnswer | null {
 }
 
 /** What a subject that waits no more ends with, and in how many seconds another try may tell more. */
-export function overdue({ verdict, scheduleSeconds, limits }: Waiting): Finding {
-  const { finding } = verdict
-  if (verdict.cause === 'doubt') return withSecondLook(finding, limits)
-  const afterMs = verdict.afterMs > 0 ? verdict.afterMs : (scheduleSeconds[0] ?? 300) * 1000
-  return withRetry(finding, afterMs)
+export function overdue({ result, wait, scheduleSeconds, limits }: Waiting): ProbeResult {
+  if (wait.cause === 'recheck') return withRecheckTime(result, limits)
+  const afterMs = wait.afterMs > 0 ? wait.afterMs : (scheduleSeconds[0] ?? 300) * 1000
+  return withRetry(result, afterMs)
 }
 
-/** A doubtful refusal as a call that cannot wait is told it. */
-export function withSecondLook(finding: Finding, { secondLookMs }: EmailLimits): Finding {
-  return secondLookMs === 0 ? finding : withRetry(finding, secondLookMs)
+/** A refusal to be rechecked as a call that cannot wait sees it: with the seconds until another try. */
+export function withRecheckTime(result: ProbeResult, { recheckMs }: EmailLimits): ProbeResult {
+  return recheckMs === 0 ? result : withRetry(result, recheckMs)
 }
 
-function withRetry(finding: Finding, afterMs: number): Finding {
+function withRetry(result: ProbeResult, afterMs: number): ProbeResult {
   return {
-    ...finding,
-    evidence: { ...finding.evidence, retry_after: Math.ceil(afterMs / 1000) },
+    ...result,
+    evidence: { ...result.evidence, retry_after: Math.ceil(afterMs / 1000) },
   }
 }
 
@@ -114,7 +113,7 @@ function stateJson({ tries, silent, sinceMs, first }: WaitState): Json {
     tries,
     since_ms: sinceMs,
     ...(silent ? { silent } : {}),
-    ...(first === null ? {} : { first: jsonOf(first) }),
+    ...(first === null ? {} : { first: resultJson(first) }),
   }
 }
 
@@ -127,7 +126,7 @@ export function waitStateOf(value: Json | undefined): WaitState {
     tries: typeof tries === 'number' && tries >= 0 ? tries : 0,
     silent: held['silent'] === true,
     sinceMs: typeof sinceMs === 'number' && sinceMs >= 0 ? sinceMs : 0,
-    first: readFinding(held['first']) ?? null,
+    first: readResult(held['first']) ?? null,
   }
 }
 

@@ -33,7 +33,7 @@ export interface EmailLimits {
   /** Subjects of one run in work at once. */
   readonly window: number
   /** A refusal that one reply does not prove is looked at again after this; 0 for never. */
-  readonly secondLookMs: number
+  readonly recheckMs: number
   /** Idle connections are kept for so long: of groups that allow several, and of those that allow few. */
   readonly idleMs: number
   readonly idleScarceMs: number
@@ -54,7 +54,7 @@ export const DEFAULT_LIMITS: EmailLimits = {
   guardWaitMs: 2 * 3_600_000,
   rateWaitMs: 24 * 3_600_000,
   window: 4_000,
-  secondLookMs: 10 * 60_000,
+  recheckMs: 10 * 60_000,
   idleMs: 2_000,
   idleScarceMs: 50,
   dictionaryAsked: 200,
@@ -81,7 +81,7 @@ export function limitsOf(limits: EmailLimits, group: string, provider: Provider)
       1,
       Math.min(limits.recipientsPerTransaction, provider.recipientsPerTransaction, burst - 1),
     ),
-    // One less, for the control that a blanket refusal asks for.
+    // One less, for the control that a uniform refusal asks for.
     bucket: { perSecond: Math.max(perMinute - burst - 1, 1) / 60, burst },
   }
 }

@@ -1,6 +1,6 @@
 import type { EmailFacts, Json, Outcome } from '@plumbline/contract/outcome'
 import type { DomainJudgement } from './disposable.ts'
-import type { Finding } from './finding.ts'
+import type { ProbeResult } from './probe-result.ts'
 import { normalForm } from './normalize.ts'
 import type { Mailbox, ParsedMailbox } from './syntax.ts'
 
@@ -64,7 +64,7 @@ export function syntaxOutcome(
 export function mailboxOutcome(
   subject: string,
   mailbox: ParsedMailbox,
-  finding: Finding,
+  result: ProbeResult,
   flags: Flags,
   when: Circumstances,
 ): Outcome<'email'> {
@@ -73,22 +73,22 @@ export function mailboxOutcome(
     normalized: normalForm(mailbox),
     domain: mailbox.domain,
     syntaxValid: true,
-    ...hostFacts(finding),
-    smtpValid: finding.smtpValid,
-    mailbox: finding.mailbox,
-    catchAll: finding.catchAll,
+    ...hostFacts(result),
+    smtpValid: result.smtpValid,
+    mailbox: result.mailbox,
+    catchAll: result.catchAll,
     disposable: flags.judgement.disposable,
     roleAccount: flags.role,
     freeProvider: flags.judgement.free,
     spamTrap: flags.trap !== null,
-    confidence: finding.confidence,
+    confidence: result.confidence,
   }
   return {
     kind: 'outcome',
-    status: finding.status,
-    reason: finding.reason,
+    status: result.status,
+    reason: result.reason,
     facts,
-    evidence: withFlags(finding.evidence, flags, when.tries),
+    evidence: withFlags(result.evidence, flags, when.tries),
     cached: when.cached,
     checkedAt: when.checkedAt,
     durationMs: when.durationMs,
@@ -96,24 +96,24 @@ export function mailboxOutcome(
 }
 
 /** What the reason says of the domain's mail hosts. */
-function hostFacts(finding: Finding): Pick<EmailFacts, 'mxFound' | 'acceptsMail'> {
-  switch (finding.reason) {
+function hostFacts(result: ProbeResult): Pick<EmailFacts, 'mxFound' | 'acceptsMail'> {
+  switch (result.reason) {
     case 'no_domain':
     case 'null_mx':
     case 'no_mail_host':
       // The server's own word for it comes by a mail host that does exist.
-      return finding.evidence['reply_code'] === undefined
+      return result.evidence['reply_code'] === undefined
         ? { mxFound: false, acceptsMail: false }
-        : { mxFound: finding.evidence['implicit_mx'] !== true, acceptsMail: false }
+        : { mxFound: result.evidence['implicit_mx'] !== true, acceptsMail: false }
     case 'dns_failed':
     case 'dns_unavailable':
     case 'domain_literal':
       return { mxFound: null, acceptsMail: null }
     case 'timeout':
-      if (finding.evidence['provider'] === undefined) return { mxFound: null, acceptsMail: null }
-      return { mxFound: finding.evidence['implicit_mx'] !== true, acceptsMail: true }
+      if (result.evidence['provider'] === undefined) return { mxFound: null, acceptsMail: null }
+      return { mxFound: result.evidence['implicit_mx'] !== true, acceptsMail: true }
     default:
-      return { mxFound: finding.evidence['implicit_mx'] !== true, acceptsMail: true }
+      return { mxFound: result.evidence['implicit_mx'] !== true, acceptsMail: true }
   }
 }
 
@@ -134,4 +134,4 @@ function withFlags(evidence: Evidence, flags: Flags, tries: number): Evidence {
   return all
 }
 
-type Evidence = Finding['evidence']
+type Evidence = ProbeResult['evidence']

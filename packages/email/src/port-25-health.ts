@@ -2,9 +2,9 @@ import type { EngineHealth } from '@plumbline/ports/engine'
 import type { SelfTest } from './selftest.ts'
 
 /** What is known of our own way to mail hosts. */
-export interface WayOut {
+export interface Port25Health {
   /** Whether no mail host can be reached: then nothing is said of those that were not. */
-  isShut(): boolean
+  isBlocked(): boolean
   /** Told of each host that could be connected to, or could not. */
   reached(ok: boolean): void
   /** The rows of the last self-test, waiting for one under way. */
@@ -19,7 +19,10 @@ const HOUR_MS = 3_600_000
  * Watches the way out. It is shut where the self-test reached none of the large providers and no
  * connection was made for an hour, while at least one failed. `test` null: never tested, never shut.
  */
-export function createWayOut(test: (() => Promise<SelfTest>) | null, now: () => number): WayOut {
+export function createPort25Health(
+  test: (() => Promise<SelfTest>) | null,
+  now: () => number,
+): Port25Health {
   let last: { readonly test: Promise<SelfTest>; readonly atMs: number } | null = null
   let isOpen: boolean | null = null
   let lastReachedMs = Number.NEGATIVE_INFINITY
@@ -40,7 +43,7 @@ export function createWayOut(test: (() => Promise<SelfTest>) | null, now: () => 
   const timer = test === null ? null : setInterval(refresh, HOUR_MS).unref()
   refresh()
   return {
-    isShut: () => isOpen === false && failures > 0 && now() - lastReachedMs > HOUR_MS,
+    isBlocked: () => isOpen === false && failures > 0 && now() - lastReachedMs > HOUR_MS,
     reached(ok) {
       if (ok) {
         lastReachedMs = now()

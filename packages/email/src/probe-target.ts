@@ -1,12 +1,12 @@
 import type { Json } from '@plumbline/contract/outcome'
-import type { Directory } from './domain-cache.ts'
-import type { Finding } from './finding.ts'
-import type { Destination } from './group.ts'
-import type { DictionaryGuard, Pair } from './dictionary-attack-guard.ts'
-import type { HostsRoute } from './queue.ts'
+import type { DomainCache } from './domain-cache.ts'
+import type { ProbeResult } from './probe-result.ts'
+import type { Destination } from './provider-group.ts'
+import type { DictionaryAttackGuard, Pair } from './dictionary-attack-guard.ts'
+import type { HostsRoute } from './probe-queue.ts'
 
 /** A domain with hosts, as all subjects of one run see it. */
-export interface Place {
+export interface ProbeTarget {
   readonly route: HostsRoute
   readonly to: Destination
   readonly pair: Pair
@@ -16,27 +16,27 @@ export interface Place {
 }
 
 /** What decides about a place. */
-export interface PlaceTools {
-  readonly directory: Directory
-  readonly dictionary: DictionaryGuard
+export interface TargetTools {
+  readonly domains: DomainCache
+  readonly dictionary: DictionaryAttackGuard
   readonly probing: 'smtp' | 'dns_only'
   /** Provider ids or registrable domains of mail hosts that are never connected to. */
   readonly probingOff: readonly string[]
 }
 
 /** The place of a domain for one asker. */
-export function placeOf(
-  tools: PlaceTools,
+export function probeTargetOf(
+  tools: TargetTools,
   tenant: string,
   domain: string,
   route: HostsRoute,
-): Place {
-  const to = tools.directory.destination(domain, route)
+): ProbeTarget {
+  const to = tools.domains.destination(domain, route)
   const isOff =
     tools.probing === 'dns_only' ||
     tools.probingOff.includes(to.provider.id) ||
     tools.probingOff.includes(to.group)
-  const isOptedOut = tools.directory.lists.optOut.has(domain)
+  const isOptedOut = tools.domains.lists.optOut.has(domain)
   return {
     route,
     to,
@@ -51,7 +51,10 @@ export function placeOf(
 }
 
 /** The evidence of a finding with its place; what a host said holds all that its place says. */
-export function evidenceAt(place: Place | null, { evidence }: Finding): Finding['evidence'] {
-  const isWhole = place === null || evidence['mx_address'] !== undefined
-  return isWhole ? evidence : { ...place.evidence, ...evidence }
+export function evidenceAt(
+  target: ProbeTarget | null,
+  { evidence }: ProbeResult,
+): ProbeResult['evidence'] {
+  const isWhole = target === null || evidence['mx_address'] !== undefined
+  return isWhole ? evidence : { ...target.evidence, ...evidence }
 }

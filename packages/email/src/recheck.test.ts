@@ -43,7 +43,7 @@ describe('a refusal that one reply does not prove', () => {
     expect(answer).toMatchObject({
       kind: 'later',
       afterMs: 600_000,
-      group: 'doubt:microsoft365',
+      group: 'recheck:microsoft365',
       isOwnWait: true,
       reason: 'mailbox_not_found',
     })
@@ -154,7 +154,7 @@ describe('a refusal that one reply does not prove', () => {
 
   test('is an answer at once where second looks are off', async () => {
     await using pair = await startPair(EDGE_BLOCK)
-    await using engine = testEngine(pair.one.port, zone, { limits: { secondLookMs: 0 } })
+    await using engine = testEngine(pair.one.port, zone, { limits: { recheckMs: 0 } })
     const outcome = outcomeOf((await ask(engine, [SUBJECT], BULK))[0])
     expect([outcome.status, outcome.facts.confidence]).toEqual(['undeliverable', 'medium'])
     expect(outcome.evidence['retry_after']).toBeUndefined()

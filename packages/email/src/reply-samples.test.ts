@@ -763,7 +763,7 @@ test('no 4xx is ever undeliverable, whatever its words', () => {
         enhanced: null,
         text: text.replace(/\b5\.(\d+\.\d+)/, '4.$1'),
       })
-      expect([text, met.verdict]).not.toEqual([text, 'undeliverable'])
+      expect([text, met.status]).not.toEqual([text, 'undeliverable'])
     }
   }
 })
@@ -772,7 +772,7 @@ test('no reply before RCPT is ever about the mailbox', () => {
   for (const [provider, code, text] of SAMPLES) {
     for (const phase of ['greeting', 'ehlo', 'starttls', 'mail'] as const) {
       const met = classifyReply({ phase, provider, code, text })
-      expect([text, met.verdict, met.mailbox]).toEqual([text, 'unknown', 'unknown'])
+      expect([text, met.status, met.mailbox]).toEqual([text, 'unknown', 'unknown'])
     }
   }
 })

@@ -24,9 +24,9 @@ function classify(given: string): Classified {
   })
 }
 
-const isMissing = ({ reason, verdict }: Classified): boolean =>
-  reason === 'mailbox_not_found' && verdict === 'undeliverable'
-const isUnknown = ({ verdict }: Classified): boolean => verdict === 'unknown'
+const isMissing = ({ reason, status }: Classified): boolean =>
+  reason === 'mailbox_not_found' && status === 'undeliverable'
+const isUnknown = ({ status }: Classified): boolean => status === 'unknown'
 
 describe('an unknown user is found', () => {
   test.each<[server: string, texts: string[]]>([

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { parseMailbox } from './syntax.ts'
-import { command } from './session.ts'
+import { command } from './smtp-session.ts'
 
 const long = (count: number): string => 'x'.repeat(count)
 

@@ -1,5 +1,5 @@
 /** Notices a server that refuses everybody alike: then the refusal is about us. */
-export interface BlanketGuard {
+export interface UniformRejection {
   /** A recipient that was accepted: the refusals beside it are of their mailboxes. */
   accepted(group: string): void
   /**
@@ -23,7 +23,7 @@ interface Watch {
 }
 
 /** Makes a guard for one process. */
-export function createBlanketGuard(now: () => number): BlanketGuard {
+export function createUniformRejection(now: () => number): UniformRejection {
   const watches = new Map<string, Watch>()
   const watchOf = (group: string): Watch => {
     let watch = watches.get(group)

@@ -131,7 +131,7 @@ async function openEmail(
 function emailLimits(settings: WorkerSettings): Partial<EmailLimits> {
   const { SMTP_CONNECTIONS_PER_HOST, SMTP_RECIPIENTS_PER_MINUTE } = settings
   return {
-    secondLookMs: settings.SMTP_SECOND_LOOK_SECONDS * 1000,
+    recheckMs: settings.SMTP_SECOND_LOOK_SECONDS * 1000,
     ...(SMTP_CONNECTIONS_PER_HOST === undefined
       ? {}
       : { connectionsPerGroup: SMTP_CONNECTIONS_PER_HOST }),

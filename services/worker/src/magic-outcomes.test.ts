@@ -14,9 +14,9 @@ import type { Reason } from '@plumbline/contract/reasons'
 import { expect, test } from 'vitest'
 import { badNameOutcome, domainOutcome, NO_DNS, NO_MAIL } from '@plumbline/domain/outcome'
 import { UNKNOWN } from '@plumbline/domain/registration'
-import { routeFinding } from '@plumbline/email/answer-subject'
+import { resultOfRoute } from '@plumbline/email/answer-subject'
 import { classifyReply } from '@plumbline/email/classify'
-import { findingOf, unknownFinding, type Finding } from '@plumbline/email/finding'
+import { resultOfReply, unknownResult, type ProbeResult } from '@plumbline/email/probe-result'
 import { mailboxOutcome, syntaxOutcome } from '@plumbline/email/outcome'
 import { parseMailbox } from '@plumbline/email/syntax'
 import { createIpEngine } from '@plumbline/ip/engine'
@@ -59,19 +59,19 @@ const REPLIES: Partial<Record<Reason<'email'>, readonly [code: number, text: str
   unclassified_reply: [550, 'Requested action not taken'],
 }
 
-function liveFinding(reason: Reason<'email'>, depth: Depth): Finding {
+function liveResult(reason: Reason<'email'>, depth: Depth): ProbeResult {
   if (reason === 'no_domain' || reason === 'null_mx' || reason === 'no_mail_host') {
-    return routeFinding(reason)
+    return resultOfRoute(reason)
   }
   const reply = REPLIES[reason]
-  if (reply === undefined) return unknownFinding(reason)
+  if (reply === undefined) return unknownResult(reason)
   const [code, text] = reply
   const met = classifyReply({ phase: 'rcpt', provider: 'mx.magic.test', code, text })
   // A real name that is refused proves that not all are accepted.
   const proves = met.mailbox === 'missing' || (met.mailbox === 'accepted' && depth === 'extended')
-  if (reason === 'accept_all') return findingOf(met, 'yes', 'mailbox', {})
-  if (reason === 'accept_means_nothing') return findingOf(met, 'unknown', 'nothing', {})
-  return findingOf(met, proves ? 'no' : 'unknown', 'mailbox', {})
+  if (reason === 'accept_all') return resultOfReply(met, 'yes', 'mailbox', {})
+  if (reason === 'accept_means_nothing') return resultOfReply(met, 'unknown', 'nothing', {})
+  return resultOfReply(met, proves ? 'no' : 'unknown', 'mailbox', {})
 }
 
 function liveEmail(
@@ -101,7 +101,7 @@ function liveEmail(
     didYouMean: null,
     listVersion: null,
   }
-  return mailboxOutcome(value, mailbox, liveFinding(reason, depth), listed, when)
+  return mailboxOutcome(value, mailbox, liveResult(reason, depth), listed, when)
 }
 
 test.each(MAGIC_EMAILS)(

@@ -1,9 +1,9 @@
 import type { Socket } from 'node:net'
 import { secure } from '@plumbline/net/egress'
 import type { Phase } from './classify.ts'
-import type { Reply } from './reply.ts'
-import { createWire } from './wire.ts'
-import type { Wire, WireFault } from './wire.ts'
+import type { Reply } from './smtp-reply.ts'
+import { createSmtpWire } from './smtp-wire.ts'
+import type { SmtpWire, WireFault } from './smtp-wire.ts'
 
 /** How long each phase may take, and a session as a whole. */
 export interface SessionTimes {
@@ -96,7 +96,7 @@ async function openOnce(options: SessionOptions, tryTls: boolean): Promise<Opene
     return { kind: 'failed', phase: 'connect', fault }
   }
   const { times, signal } = options
-  const wire = createWire(socket, times.sessionMs, signal)
+  const wire = createSmtpWire(socket, times.sessionMs, signal)
   const greeting = await wire.exchange('', 1, times.greetingMs)
   const hello = greeting.replies[0]
   if (hello === undefined) return failed(wire, 'greeting', greeting.fault)
@@ -108,7 +108,7 @@ async function openOnce(options: SessionOptions, tryTls: boolean): Promise<Opene
 }
 
 async function upgrade(
-  wire: Wire,
+  wire: SmtpWire,
   options: SessionOptions,
   times: SessionTimes,
   signal: AbortSignal,
@@ -128,7 +128,7 @@ async function upgrade(
     bare.destroy()
     return { kind: 'failed', phase: 'starttls', fault: signal.aborted ? 'aborted' : 'malformed' }
   }
-  const inner = createWire(encrypted, times.sessionMs, signal)
+  const inner = createSmtpWire(encrypted, times.sessionMs, signal)
   const again = await greet(inner, options)
   // What was said inside broken TLS proves nothing about the server, so it is asked in the clear.
   if (again.kind !== 'greeted') {
@@ -142,7 +142,7 @@ type Greeted = { readonly kind: 'greeted'; readonly offers: ReadonlySet<string> 
 
 /** EHLO, or HELO where the server knows only that (RFC 5321 3.2, 4.1.1.1). */
 async function greet(
-  wire: Wire,
+  wire: SmtpWire,
   options: SessionOptions,
 ): Promise<Greeted | Exclude<Opened, { kind: 'open' }>> {
   const { commandMs } = options.times
@@ -161,7 +161,7 @@ async function greet(
 }
 
 function opened(
-  wire: Wire,
+  wire: SmtpWire,
   options: SessionOptions,
   offers: ReadonlySet<string>,
   tls: boolean,
@@ -197,7 +197,7 @@ function opened(
 }
 
 /** RFC 2920: MAIL, every RCPT and RSET in one write; replies come in order. */
-async function askAtOnce(wire: Wire, asked: Transaction, times: SessionTimes): Promise<Asked> {
+async function askAtOnce(wire: SmtpWire, asked: Transaction, times: SessionTimes): Promise<Asked> {
   const parts = asked.begin ? [mailCommand(asked)] : []
   for (const recipient of asked.recipients) parts.push(recipientCommand(recipient))
   if (asked.end) parts.push('RSET\r\n')
@@ -212,7 +212,7 @@ async function askAtOnce(wire: Wire, asked: Transaction, times: SessionTimes): P
   }
 }
 
-async function askInTurn(wire: Wire, asked: Transaction, times: SessionTimes): Promise<Asked> {
+async function askInTurn(wire: SmtpWire, asked: Transaction, times: SessionTimes): Promise<Asked> {
   if (asked.begin) {
     const mail = await wire.exchange(mailCommand(asked), 1, times.commandMs)
     const reply = mail.replies[0]
@@ -265,13 +265,17 @@ function offersOf(reply: Reply): ReadonlySet<string> {
   return offers
 }
 
-function failed(wire: Wire, phase: Phase, fault: WireFault | null): Opened & { kind: 'failed' } {
+function failed(
+  wire: SmtpWire,
+  phase: Phase,
+  fault: WireFault | null,
+): Opened & { kind: 'failed' } {
   const why = fault ?? wire.fault ?? 'closed'
   wire.destroy()
   return { kind: 'failed', phase, fault: why }
 }
 
-function refused(wire: Wire, phase: Phase, reply: Reply): Opened & { kind: 'refused' } {
+function refused(wire: SmtpWire, phase: Phase, reply: Reply): Opened & { kind: 'refused' } {
   wire.send('QUIT\r\n')
   wire.destroy()
   return { kind: 'refused', phase, reply }

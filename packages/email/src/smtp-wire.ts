@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net'
-import { createReplyReader } from './reply.ts'
-import type { Reply, ReplyReader } from './reply.ts'
+import { createReplyReader } from './smtp-reply.ts'
+import type { Reply, ReplyReader } from './smtp-reply.ts'
 
 /** Why a connection gave no further reply. */
 export type WireFault = 'timeout' | 'closed' | 'malformed' | 'too_long' | 'unsolicited' | 'aborted'
@@ -12,7 +12,7 @@ export interface Exchanged {
 }
 
 /** A connection on which commands go out and replies come in. */
-export interface Wire {
+export interface SmtpWire {
   /**
    * Sends bytes (none to wait for the greeting) and waits for `count` replies. Each reply has
    * `replyTimeoutMs`, all end with the wire's deadline. Never throws; one exchange at a time.
@@ -43,7 +43,7 @@ interface Open {
 }
 
 /** Takes an open socket. `lifeMs` bounds the life of the wire, whatever the peer sends. */
-export function createWire(socket: Socket, lifeMs: number, signal: AbortSignal): Wire {
+export function createSmtpWire(socket: Socket, lifeMs: number, signal: AbortSignal): SmtpWire {
   const wire: Open = {
     socket,
     reader: createReplyReader(),

@@ -4,8 +4,11 @@ import type { Classified } from './classify.ts'
 import { maskLocals } from './reply-text.ts'
 import { momentFor } from '@plumbline/ports/sharing'
 
-/** What asking about one mailbox came to, apart from what lists say of it. Held in memory as it is. */
-export interface Finding {
+/**
+ * What is known of one mailbox on its way through the engine, apart from what lists say of it. It becomes
+ * an `Outcome` once it waits for nothing; memory keeps it as it is, without `wait`.
+ */
+export interface ProbeResult {
   readonly status: EmailStatus
   readonly reason: Reason<'email'>
   readonly mailbox: 'accepted' | 'missing' | 'disabled' | 'full' | 'unknown'
@@ -17,64 +20,63 @@ export interface Finding {
   readonly atMs?: number
   /** The account that it was found out for; in memory alone. */
   readonly by?: string
+  /** What must be waited for before this is the last word; absent: it is. */
+  readonly wait?: ProbeWait
 }
 
-/** What is known of a domain's way with unknown names. */
+/** Why another try is needed, and after how many milliseconds; 0 for the usual time of that cause. */
+export interface ProbeWait {
+  readonly cause: WaitCause
+  readonly afterMs: number
+}
+
+/**
+ * Why a subject waits: `greylist` for the server's own delay, `rate_limit` for room in the limits of its
+ * provider group, `guard` for a guard against too many probes, `blocked` while the group refuses us,
+ * `recheck` for another try at a refusal that one reply does not prove, `no_reply` for another try at
+ * hosts or name servers that did not answer, which may be a fault of the network between.
+ */
+export type WaitCause = 'greylist' | 'rate_limit' | 'guard' | 'blocked' | 'recheck' | 'no_reply'
+
+/** Whether a domain accepts mail for names that do not exist. */
 export type AcceptAll = 'yes' | 'no' | 'unknown'
 
-/** A domain's way with unknown names, and when it was found out; absent: just now. */
+/** Whether a domain accepts all names, and when that was found out; `atMs` absent: just now. */
 export interface AcceptAllFact {
   readonly value: AcceptAll
   readonly atMs?: number
   readonly by?: string
 }
 
-/**
- * A finding that also rests on a fact of that moment, as an account may know it: of the two the older
- * counts.
- */
-export function restingOn(finding: Finding, fact: AcceptAllFact, account: string): Finding {
-  if (fact.atMs === undefined) return finding
+/** A result that also depends on a fact of the domain: its time is that of the older of the two, as the account may know it. */
+export function withOlderFact(
+  result: ProbeResult,
+  fact: AcceptAllFact,
+  account: string,
+): ProbeResult {
+  if (fact.atMs === undefined) return result
   const atMs = momentFor(fact.atMs, fact.by, account)
-  if (finding.atMs !== undefined && finding.atMs <= atMs) return finding
-  return { ...finding, atMs }
+  if (result.atMs !== undefined && result.atMs <= atMs) return result
+  return { ...result, atMs }
 }
 
 /**
- * A finding of memory as it is told to an account. Of another's the day is told, and not the words of
- * the server, which often hold the time and an id of that very question.
+ * A remembered result as an account may see it. Of another account's result it sees the day, and not the
+ * text of the reply, which often holds the time and a transaction id of that account's probe.
  */
-export function findingFor({ by, ...finding }: Finding, account: string): Finding {
-  if (by === account) return finding
-  const { reply_text: _, ...evidence } = finding.evidence
-  const { atMs } = finding
-  if (atMs === undefined) return { ...finding, evidence }
-  return { ...finding, evidence, atMs: momentFor(atMs, by, account) }
+export function resultFor({ by, ...result }: ProbeResult, account: string): ProbeResult {
+  if (by === account) return result
+  const { reply_text: _, ...evidence } = result.evidence
+  const { atMs } = result
+  if (atMs === undefined) return { ...result, evidence }
+  return { ...result, evidence, atMs: momentFor(atMs, by, account) }
 }
 
-/** An answer about a mailbox, or what it waits for. */
-export type Verdict =
-  | { readonly kind: 'finding'; readonly finding: Finding }
-  | {
-      readonly kind: 'wait'
-      readonly cause: WaitCause
-      readonly afterMs: number
-      readonly finding: Finding
-    }
-
-/**
- * Why a subject waits: `greylist` for the server's own delay, `room` for its group's limits, `guard`
- * for a guard against too many probes, `breaker` while the group refuses us, `doubt` for a second look
- * at a refusal that one reply does not prove, `silence` for another try at hosts or names that nothing
- * was heard of, which may be a fault of the network between.
- */
-export type WaitCause = 'greylist' | 'room' | 'guard' | 'breaker' | 'doubt' | 'silence'
-
-/** A finding of unknown with its reason. */
-export function unknownFinding(
+/** A result of status `unknown` with its reason. */
+export function unknownResult(
   reason: Reason<'email'>,
   evidence: { readonly [key: string]: Json } = {},
-): Finding {
+): ProbeResult {
   return {
     status: 'unknown',
     reason,
@@ -86,23 +88,23 @@ export function unknownFinding(
   }
 }
 
-/** The finding of one reply to RCPT, with what is known of the domain's way with unknown names. */
-export function findingOf(
+/** The result of one reply to RCPT; `acceptAll` and `acceptance` say what an acceptance is worth there. */
+export function resultOfReply(
   met: Classified,
   acceptAll: AcceptAll,
   acceptance: 'mailbox' | 'nothing',
   evidence: { readonly [key: string]: Json },
-): Finding {
+): ProbeResult {
   const base = {
     mailbox: met.mailbox,
     catchAll: acceptAll === 'unknown' ? null : acceptAll === 'yes',
     evidence,
   } as const
-  if (met.verdict !== 'deliverable') {
+  if (met.status !== 'deliverable') {
     const answered = met.mailbox !== 'unknown' || met.party === 'mailbox'
     return {
       ...base,
-      status: met.verdict,
+      status: met.status,
       reason: met.reason,
       smtpValid: answered ? false : null,
       confidence: met.confidence,
@@ -130,37 +132,37 @@ export function findingOf(
   }
 }
 
-/** What a finding of a reply is to its subject: a temporary one waits, and so does a doubtful one. */
-export function verdictOf(met: Classified, finding: Finding): Verdict {
-  if (isDoubtful(finding)) return { kind: 'wait', cause: 'doubt', afterMs: 0, finding }
+/** The result of a reply with what it waits for: a temporary refusal, a throttled one, or one to be rechecked. */
+export function withWait(met: Classified, result: ProbeResult): ProbeResult {
+  if (needsRecheck(result)) return { ...result, wait: { cause: 'recheck', afterMs: 0 } }
   if (met.retry && met.party === 'server') {
-    return {
-      kind: 'wait',
-      cause: 'greylist',
-      // Some seconds over, so that clocks that differ do not make the wait too short.
-      afterMs: met.retrySeconds === null ? 0 : (met.retrySeconds + 15) * 1000,
-      finding,
-    }
+    // Some seconds over, so that clocks that differ do not make the wait too short.
+    const afterMs = met.retrySeconds === null ? 0 : (met.retrySeconds + 15) * 1000
+    return { ...result, wait: { cause: 'greylist', afterMs } }
   }
-  if (met.party === 'rate') return { kind: 'wait', cause: 'room', afterMs: 0, finding }
-  return { kind: 'finding', finding }
+  if (met.party === 'rate') return { ...result, wait: { cause: 'rate_limit', afterMs: 0 } }
+  return result
 }
 
 /**
  * Whether a refusal is one that a single reply does not prove: its source also uses the code or the
  * words for faults of its own, as Microsoft does 5.4.1 and 5.5.0 while its directories are out of step.
  */
-export function isDoubtful(finding: Finding): boolean {
-  return finding.status === 'undeliverable' && finding.confidence === 'medium'
+export function needsRecheck(result: ProbeResult): boolean {
+  return result.status === 'undeliverable' && result.confidence === 'medium'
 }
 
-/** What two looks come to: the second decides where it tells anything of the mailbox. `first` null: a single look. */
-export function afterTwoLooks(first: Finding | null, second: Finding): Finding {
+/** The result of a probe and its recheck: the second decides where it tells anything of the mailbox. `first` null: no recheck. */
+export function afterRecheck(first: ProbeResult | null, second: ProbeResult): ProbeResult {
   if (first === null) return second
-  const says = (look: string, finding: Finding, confidence: Finding['confidence']): Finding => ({
-    ...finding,
+  const says = (
+    look: string,
+    result: ProbeResult,
+    confidence: ProbeResult['confidence'],
+  ): ProbeResult => ({
+    ...result,
     confidence,
-    evidence: { ...finding.evidence, second_look: look },
+    evidence: { ...result.evidence, second_look: look },
   })
   if (second.status === 'undeliverable') return says('confirmed', second, 'high')
   if (second.status === 'unknown' && !DECIDES.has(second.reason))
@@ -174,7 +176,7 @@ export function afterTwoLooks(first: Finding | null, second: Finding): Finding {
  * Reasons of an unknown that outweigh a doubtful refusal: the mailbox was shown to exist, or the
  * server turns out to refuse us, and then its vague refusal may have been meant for us too.
  */
-const DECIDES: ReadonlySet<Finding['reason']> = new Set([
+const DECIDES: ReadonlySet<ProbeResult['reason']> = new Set([
   'accepted_exists',
   'blanket_reject',
   'blocked',

@@ -4,16 +4,16 @@ import type { Egress } from '@plumbline/net/egress'
 import type { Resolver } from '@plumbline/net/resolver'
 import { classifyReply, factsOf } from './classify.ts'
 import type { Phase } from './classify.ts'
-import { maskedText, unknownFinding, verdictOf } from './finding.ts'
-import type { Finding, Verdict } from './finding.ts'
+import { maskedText, unknownResult, withWait } from './probe-result.ts'
+import type { ProbeResult } from './probe-result.ts'
 import { findAddresses, type HostAddresses } from './mx.ts'
-import type { HostsRoute } from './queue.ts'
-import { openSession } from './session.ts'
-import type { Opened, Session, SessionTimes } from './session.ts'
-import type { WireFault } from './wire.ts'
+import type { HostsRoute } from './probe-queue.ts'
+import { openSession } from './smtp-session.ts'
+import type { Opened, Session, SessionTimes } from './smtp-session.ts'
+import type { WireFault } from './smtp-wire.ts'
 
 /** What opening connections needs. */
-export interface Dialling {
+export interface ConnectorOptions {
   readonly egress: Egress
   readonly resolver: Resolver
   readonly port: number
@@ -34,28 +34,30 @@ export interface ProxyTarget {
   readonly password?: string
 }
 
-/** An open session and where it goes. */
-export interface Line {
+/** An open session, and the host it is with. */
+export interface SmtpConnection {
   readonly session: Session
   readonly host: string
   readonly address: string
-  /** The address that others were tried before, where there was one. */
+  /** The address that was to be avoided when it was opened, where there was one. */
   readonly avoided: string | undefined
 }
 
-/** A session with the first host that lets us in, or what it came to. */
-export type Reached =
-  | { readonly kind: 'line'; readonly line: Line }
+/** A session with the first host that lets us in, or the result that the probes end with. */
+export type ConnectResult =
+  | { readonly kind: 'connected'; readonly connection: SmtpConnection }
   | {
-      readonly kind: 'none'
-      readonly verdict: Verdict
+      readonly kind: 'failed'
+      readonly result: ProbeResult
       /** The server refused us before a recipient was named. */
       readonly refusedUs: boolean
       /** It asked to go slower: another connection may be served all the same. */
-      readonly pressed: boolean
+      readonly throttled: boolean
       /** No host answered at all. */
       readonly unreachable: boolean
     }
+
+type ConnectFailure = ConnectResult & { readonly kind: 'failed' }
 
 /** How long a host that could not be reached is not tried again. */
 const DOWN_MS = 60_000
@@ -65,11 +67,15 @@ const DOWN_HELD_MAX = 10_000
 const OPENING_MS = 60_000
 
 /** Makes the function that opens a session for a route. */
-export function createDialler(
-  dialling: Dialling,
-): (route: HostsRoute, provider: string, localAddress: string | undefined) => Promise<Reached> {
+export function createConnector(
+  options: ConnectorOptions,
+): (
+  route: HostsRoute,
+  provider: string,
+  localAddress: string | undefined,
+) => Promise<ConnectResult> {
   const down = new Map<string, number>()
-  const { now } = dialling
+  const { now } = options
   const markDown = (address: string): void => {
     down.set(address, now() + DOWN_MS)
     if (down.size <= DOWN_HELD_MAX) return
@@ -80,15 +86,15 @@ export function createDialler(
     const endMs = now() + OPENING_MS
     const met: Attempt[] = []
     const last: { readonly host: string; readonly address: string }[] = []
-    const tryAt = async (host: string, address: string): Promise<Line | null> => {
+    const tryAt = async (host: string, address: string): Promise<SmtpConnection | null> => {
       const isDown = (down.get(address) ?? 0) > now()
       // An address left out for want of time is still one that there is.
-      if (isDown || now() > endMs || dialling.signal.aborted) {
+      if (isDown || now() > endMs || options.signal.aborted) {
         const fault = isDown ? 'unreachable' : 'timeout'
         met.push({ kind: 'failed_open', host, address, phase: 'connect', fault })
         return null
       }
-      const opened = await openAt(dialling, host, address, localAddress)
+      const opened = await openAt(options, host, address, localAddress)
       if (opened.kind === 'open') {
         down.delete(address)
         return { session: opened.session, host, address, avoided: route.avoid }
@@ -102,10 +108,10 @@ export function createDialler(
     }
     for (const host of route.hosts) {
       const found = await findAddresses(
-        dialling.resolver,
-        dialling.egress.permits,
+        options.resolver,
+        options.egress.permits,
         host,
-        dialling.signal,
+        options.signal,
       )
       if (found.kind !== 'addresses') {
         met.push({ ...found, host })
@@ -116,15 +122,15 @@ export function createDialler(
           last.push({ host, address })
           continue
         }
-        const line = await tryAt(host, address)
-        if (line !== null) return { kind: 'line', line }
+        const connection = await tryAt(host, address)
+        if (connection !== null) return { kind: 'connected', connection }
       }
     }
     for (const { host, address } of last) {
-      const line = await tryAt(host, address)
-      if (line !== null) return { kind: 'line', line }
+      const connection = await tryAt(host, address)
+      if (connection !== null) return { kind: 'connected', connection }
     }
-    return judge(met, provider, route.implicit, dialling.heloName)
+    return judge(met, provider, route.implicit, options.heloName)
   }
 }
 
@@ -145,7 +151,7 @@ function judge(
   provider: string,
   implicit: boolean,
   heloName: string,
-): Reached & { kind: 'none' } {
+): ConnectFailure {
   const refused = met.find((attempt) => attempt.kind === 'refused')
   if (refused !== undefined) {
     const { reply, phase, host, address } = refused
@@ -161,10 +167,10 @@ function judge(
       ...(implicit ? { implicit_mx: true } : {}),
     }
     return {
-      kind: 'none',
-      verdict: verdictOf(said, unknownFinding(said.reason, evidence)),
+      kind: 'failed',
+      result: withWait(said, unknownResult(said.reason, evidence)),
       refusedUs: said.party === 'us' || said.party === 'rate',
-      pressed: said.party === 'rate',
+      throttled: said.party === 'rate',
       unreachable: false,
     }
   }
@@ -182,17 +188,17 @@ function judge(
     }
     const reason = phase === 'connect' ? 'connect_failed' : faultReason(fault)
     return phase === 'connect'
-      ? silent(unknownFinding(reason, evidence), true)
-      : unheard(unknownFinding(reason, evidence))
+      ? silent(unknownResult(reason, evidence), true)
+      : unheard(unknownResult(reason, evidence))
   }
   const names = { provider, ...(met[0] === undefined ? {} : { mx_host: met[0].host }) }
   const unnamed = met.find((attempt) => attempt.kind === 'failed')
-  if (unnamed !== undefined) return silent(unknownFinding(unnamed.why, names), false)
+  if (unnamed !== undefined) return silent(unknownResult(unnamed.why, names), false)
   if (met.some((attempt) => attempt.kind === 'unsafe'))
-    return unheard(unknownFinding('unsafe_host', names))
+    return unheard(unknownResult('unsafe_host', names))
   // Every host that the records name does not exist: there is nobody to take mail.
   return unheard({
-    ...unknownFinding('no_mail_host', names),
+    ...unknownResult('no_mail_host', names),
     status: 'undeliverable',
     confidence: 'high',
     smtpValid: false,
@@ -204,23 +210,22 @@ export function faultReason(fault: WireFault | 'unreachable' | null): 'timeout' 
   return fault === 'timeout' || fault === 'aborted' ? 'timeout' : 'protocol_error'
 }
 
-function unheard(finding: Finding): Reached & { kind: 'none' } {
-  const verdict: Verdict = { kind: 'finding', finding }
-  return { kind: 'none', verdict, refusedUs: false, pressed: false, unreachable: false }
+function unheard(result: ProbeResult): ConnectFailure {
+  return { kind: 'failed', result, refusedUs: false, throttled: false, unreachable: false }
 }
 
-function silent(finding: Finding, unreachable: boolean): Reached & { kind: 'none' } {
-  const verdict: Verdict = { kind: 'wait', cause: 'silence', afterMs: 0, finding }
-  return { kind: 'none', verdict, refusedUs: false, pressed: false, unreachable }
+function silent(result: ProbeResult, unreachable: boolean): ConnectFailure {
+  const waiting: ProbeResult = { ...result, wait: { cause: 'no_reply', afterMs: 0 } }
+  return { kind: 'failed', result: waiting, refusedUs: false, throttled: false, unreachable }
 }
 
 function openAt(
-  dialling: Dialling,
+  options: ConnectorOptions,
   host: string,
   address: string,
   localAddress: string | undefined,
 ): Promise<Opened> {
-  const { egress, port, proxy, signal, times } = dialling
+  const { egress, port, proxy, signal, times } = options
   const dial = async (): Promise<Socket> => {
     if (proxy === null) {
       return egress.dial({
@@ -231,18 +236,18 @@ function openAt(
         ...(localAddress === undefined ? {} : { localAddress }),
       })
     }
-    return dialThrough(proxy, { address, port }, dialling)
+    return dialThrough(proxy, { address, port }, options)
   }
-  return openSession({ dial, host, heloName: dialling.heloName, times, signal })
+  return openSession({ dial, host, heloName: options.heloName, times, signal })
 }
 
 /** SOCKS5 (RFC 1928) over a connection that the guard made; the far address is a checked literal. */
 async function dialThrough(
   proxy: ProxyTarget,
   target: { readonly address: string; readonly port: number },
-  dialling: Dialling,
+  options: ConnectorOptions,
 ): Promise<Socket> {
-  const { egress, signal, times } = dialling
+  const { egress, signal, times } = options
   if (!egress.permits(target.address)) throw new Error('not a permitted address')
   const existing = await egress.dial({
     address: proxy.address,

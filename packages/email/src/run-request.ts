@@ -1,11 +1,11 @@
 import type { EngineRequest } from '@plumbline/ports/engine'
 import type { Answer } from '@plumbline/contract/outcome'
-import { circumstances, conclude, put, start } from './answer-subject.ts'
+import { answerSubject, answerWith, circumstances, setAnswer } from './answer-subject.ts'
 import type { Run, RunTools, Subject } from './answer-subject.ts'
-import { findingKey } from './verdict-cache.ts'
+import { resultKey } from './probe-cache.ts'
 import { waitStateOf } from './later.ts'
 import { syntaxOutcome } from './outcome.ts'
-import { afterTwoLooks, unknownFinding } from './finding.ts'
+import { afterRecheck, unknownResult } from './probe-result.ts'
 import { parseMailbox } from './syntax.ts'
 import { suggestDomain } from './typo.ts'
 
@@ -22,7 +22,7 @@ export async function runRequest(
     request,
     answers: Array.from({ length: request.subjects.length }),
     open: new Map(),
-    places: new Map(),
+    targets: new Map(),
     done: Promise.withResolvers(),
     wake: null,
     clock: { atMs: Number.NaN, iso: '' },
@@ -37,7 +37,7 @@ export async function runRequest(
     await run.done.promise
   } finally {
     request.signal.removeEventListener('abort', onAbort)
-    leaveAll(run)
+    leaveProbes(run)
   }
   return run.answers.filter((answer) => answer !== undefined)
 }
@@ -45,17 +45,17 @@ export async function runRequest(
 async function readSubjects(run: Run): Promise<void> {
   const { tools, request } = run
   for (let from = 0; from < request.subjects.length && run.left > 0; from += LOOKUP_COUNT) {
-    const batch: Subject[] = []
+    const page: Subject[] = []
     request.subjects.slice(from, from + LOOKUP_COUNT).forEach((text, offset) => {
       const subject =
         run.answers[from + offset] === undefined ? begin(run, from + offset, text) : null
-      if (subject !== null) batch.push(subject)
+      if (subject !== null) page.push(subject)
     })
-    const known = await tools.knowledge.findings(
-      batch.map(({ memoryKey }) => memoryKey),
+    const known = await tools.cache.results(
+      page.map(({ memoryKey }) => memoryKey),
       request.tenant,
     )
-    batch.forEach((subject, at) => start(run, subject, known[at]))
+    page.forEach((subject, at) => answerSubject(run, subject, known[at]))
     while (run.open.size >= tools.limits.window && run.left > 0) {
       const room = Promise.withResolvers<void>()
       run.wake = room.resolve
@@ -72,7 +72,7 @@ function begin(run: Run, index: number, text: string): Subject | null {
   const state = waitStateOf(run.request.states?.[index])
   if (!mailbox.ok) {
     const when = circumstances(run, { beganMs, state }, false)
-    put(run, index, syntaxOutcome(text, mailbox, suggestDomain(text), when))
+    setAnswer(run, index, syntaxOutcome(text, mailbox, suggestDomain(text), when))
     return null
   }
   const address = `${mailbox.local}@${mailbox.domain}`
@@ -82,11 +82,11 @@ function begin(run: Run, index: number, text: string): Subject | null {
     text,
     mailbox,
     address,
-    memoryKey: findingKey(address, account, run.tools),
+    memoryKey: resultKey(address, account, run.tools),
     account,
     state,
     beganMs,
-    place: null,
+    target: null,
     hosts: [],
     waits: null,
   }
@@ -96,18 +96,18 @@ function begin(run: Run, index: number, text: string): Subject | null {
 
 /** Time is up: what is open, or was not even begun, is unknown. */
 function expire(run: Run): void {
-  leaveAll(run)
+  leaveProbes(run)
   run.request.subjects.forEach((text, index) => {
     if (run.answers[index] !== undefined) return
     const subject = run.open.get(index) ?? begin(run, index, text)
     if (subject === null) return
-    const finding = afterTwoLooks(subject.state.first, unknownFinding('timeout'))
-    conclude(run, subject, finding, false)
+    const result = afterRecheck(subject.state.first, unknownResult('timeout'))
+    answerWith(run, subject, result, false)
   })
 }
 
-function leaveAll(run: Run): void {
+function leaveProbes(run: Run): void {
   for (const { waits } of run.open.values()) {
-    if (waits !== null) run.tools.flights.leave(waits.ticket, waits.listener)
+    if (waits !== null) run.tools.inFlight.leave(waits.probe, waits.listener)
   }
 }

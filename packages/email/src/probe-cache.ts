@@ -1,14 +1,14 @@
 import type { Memory, MemoryEntry } from '@plumbline/ports/engine'
 import type { Json } from '@plumbline/contract/outcome'
 import { nameFor, type Sharing } from '@plumbline/ports/sharing'
-import type { AcceptAll, AcceptAllFact, Finding } from './finding.ts'
-import { findingFor, isDoubtful } from './finding.ts'
+import type { AcceptAll, AcceptAllFact, ProbeResult } from './probe-result.ts'
+import { resultFor, needsRecheck } from './probe-result.ts'
 
 const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
 
 /** How long each finding stays true: mailboxes are made and closed in days, emptied in hours. */
-const FINDING_TTL_MS = {
+const RESULT_TTL_MS = {
   accepted: 7 * DAY_MS,
   missing: 3 * DAY_MS,
   disabled: 3 * DAY_MS,
@@ -16,7 +16,7 @@ const FINDING_TTL_MS = {
 } as const
 
 /** A refusal that one reply does not prove is asked again soon. */
-const DOUBT_TTL_MS = 10 * 60_000
+const RECHECK_TTL_MS = 10 * 60_000
 
 /** How long a domain's way with unknown names stays true. */
 const ACCEPT_ALL_TTL_MS: Readonly<Record<AcceptAll, number>> = {
@@ -26,13 +26,13 @@ const ACCEPT_ALL_TTL_MS: Readonly<Record<AcceptAll, number>> = {
 }
 
 /** Verdicts shared between workers. A fault of the memory is a miss, never a failed check. */
-export interface Knowledge {
-  /** What is remembered under the keys of `findingKey`, as it is told to an account. */
-  findings(keys: readonly string[], account: string): Promise<readonly (Finding | undefined)[]>
+export interface ProbeCache {
+  /** What is remembered under the keys of `resultKey`, as it is told to an account. */
+  results(keys: readonly string[], account: string): Promise<readonly (ProbeResult | undefined)[]>
   acceptAll(domain: string): Promise<AcceptAllFact | undefined>
   /** Keeps what one transaction taught, when it was found out and for which account. */
-  learn(lessons: {
-    readonly findings: readonly Lesson[]
+  remember(learnt: {
+    readonly results: readonly NewResult[]
     readonly acceptAll?: {
       readonly domain: string
       readonly value: AcceptAll
@@ -44,9 +44,9 @@ export interface Knowledge {
 }
 
 /** What was found out of one address. */
-export interface Lesson {
+export interface NewResult {
   readonly key: string
-  readonly finding: Finding
+  readonly result: ProbeResult
   readonly by: string
 }
 
@@ -57,11 +57,11 @@ const DOMAINS_HELD_MAX = 20_000
 const LOCAL_TTL_MS = 60_000
 
 /** Makes the store. */
-export function createKnowledge(
+export function createProbeCache(
   memory: Memory,
   now: () => number,
   warn: (error: unknown) => void,
-): Knowledge {
+): ProbeCache {
   const held = new Map<
     string,
     { readonly fact: AcceptAllFact | undefined; readonly untilMs: number }
@@ -86,12 +86,12 @@ export function createKnowledge(
   }
 
   return {
-    async findings(keys, account) {
+    async results(keys, account) {
       try {
         const values = await memory.get(keys)
         return values.map((value) => {
-          const finding = readFinding(value)
-          return finding === undefined ? undefined : findingFor(finding, account)
+          const result = readResult(value)
+          return result === undefined ? undefined : resultFor(result, account)
         })
       } catch (error) {
         warn(error)
@@ -111,9 +111,9 @@ export function createKnowledge(
         return undefined
       }
     },
-    learn({ findings, acceptAll }) {
+    remember({ results, acceptAll }) {
       const atMs = now()
-      const entries = findings.flatMap((lesson) => entryOf(lesson, atMs) ?? [])
+      const entries = results.flatMap((learnt) => entryOf(learnt, atMs) ?? [])
       if (acceptAll !== undefined) {
         const { domain, value, by } = acceptAll
         const fact = { value, atMs, by }
@@ -129,15 +129,15 @@ export function createKnowledge(
 }
 
 /** What memory is to keep of a lesson; null where nothing was found out. */
-function entryOf({ key, finding, by }: Lesson, nowMs: number): MemoryEntry | null {
-  if (finding.mailbox === 'unknown') return null
-  const ttlMs = isDoubtful(finding) ? DOUBT_TTL_MS : FINDING_TTL_MS[finding.mailbox]
-  return { key, value: jsonOf({ ...finding, atMs: finding.atMs ?? nowMs, by }), ttlMs }
+function entryOf({ key, result, by }: NewResult, nowMs: number): MemoryEntry | null {
+  if (result.mailbox === 'unknown') return null
+  const ttlMs = needsRecheck(result) ? RECHECK_TTL_MS : RESULT_TTL_MS[result.mailbox]
+  return { key, value: resultJson({ ...result, atMs: result.atMs ?? nowMs, by }), ttlMs }
 }
 
 /** Where memory holds the finding of an address for an account. */
-export function findingKey(address: string, account: string, sharing: Sharing): string {
-  return nameFor(`email:finding:${address}`, account, sharing)
+export function resultKey(address: string, account: string, sharing: Sharing): string {
+  return nameFor(`email:result:${address}`, account, sharing)
 }
 
 function acceptAllKey(domain: string): string {
@@ -145,12 +145,13 @@ function acceptAllKey(domain: string): string {
 }
 
 /** A finding as memory and the state of a waiting subject hold it. */
-export function jsonOf(finding: Finding): Json {
-  return { ...finding }
+export function resultJson(result: ProbeResult): Json {
+  const { wait: _, ...kept } = result
+  return kept
 }
 
-/** A finding as `jsonOf` wrote it. The cast is safe once the fields that decide are of their kind. */
-export function readFinding(value: Json | undefined): Finding | undefined {
+/** A finding as `resultJson` wrote it. The cast is safe once the fields that decide are of their kind. */
+export function readResult(value: Json | undefined): ProbeResult | undefined {
   if (typeof value !== 'object' || value === null || !('status' in value)) return undefined
   const good =
     typeof value['status'] === 'string' &&
@@ -158,7 +159,7 @@ export function readFinding(value: Json | undefined): Finding | undefined {
     typeof value['mailbox'] === 'string' &&
     typeof value['evidence'] === 'object' &&
     (value['atMs'] === undefined || typeof value['atMs'] === 'number')
-  return good ? (value as unknown as Finding) : undefined
+  return good ? (value as unknown as ProbeResult) : undefined
 }
 
 /** A domain's way as `learn` wrote it; what an earlier version kept is the value alone. */

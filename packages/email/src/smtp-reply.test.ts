@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { LINE_MAX_BYTES, createReplyReader } from './reply.ts'
+import { LINE_MAX_BYTES, createReplyReader } from './smtp-reply.ts'
 
 const read = (...chunks: string[]) => {
   const reader = createReplyReader()

@@ -1,0 +1,230 @@
+import { createLeaseRenewal } from '@plumbline/concurrency/lease-renewal'
+import type { Memory } from '@plumbline/ports/engine'
+import { LEASE_MS, runConnection } from './pooled-connection.ts'
+import type { ConnectionTools } from './pooled-connection.ts'
+import { unknownResult } from './probe-result.ts'
+import { addConnection, connectionCount, createProviderGroup } from './provider-group.ts'
+import { holdRate, moveConnection, postpone } from './provider-group.ts'
+import type { Destination, PooledConnection, ProviderGroup } from './provider-group.ts'
+import type { EmailLimits } from './limits.ts'
+import type { Probe } from './probe-queue.ts'
+
+/** What the pool works with. */
+export interface PoolOptions extends Pick<
+  ConnectionTools,
+  'limits' | 'limiter' | 'verify' | 'connect' | 'reached' | 'now'
+> {
+  readonly memory: Memory
+  readonly warn: (error: unknown) => void
+}
+
+/** Collects the probes of all runs by provider group and sends them over few connections. */
+export interface ConnectionPool extends AsyncDisposable {
+  submit(probe: Probe, destination: Destination): void
+  /** Provider ids of the groups that refuse us now. */
+  broken(): readonly string[]
+}
+
+/** What the pool holds; the states of its groups and connections are drawn at `POOL_MOVES`. */
+interface Pool {
+  readonly limits: EmailLimits
+  readonly options: PoolOptions
+  readonly connection: ConnectionTools
+  readonly groups: Map<string, ProviderGroup>
+  /** Groups with probes that found all connections of the process in use. */
+  readonly starved: Set<ProviderGroup>
+  readonly running: Set<Promise<void>>
+  expiryTimer: NodeJS.Timeout | null
+  openCount: number
+  isOver: boolean
+}
+
+/** How often the queues are looked through for bulk probes that have waited too long. */
+const EXPIRY_MS = 250
+
+/** With so few connections allowed to a group, each is a large part of what all workers share. */
+const SCARCE_CONNECTIONS = 2
+
+/** Groups without probes that are kept. */
+const IDLE_GROUPS_MAX = 1_000
+
+/** Makes a pool; nothing is opened before a probe comes. */
+export function createConnectionPool(options: PoolOptions): ConnectionPool {
+  const pool: Pool = {
+    limits: options.limits,
+    options,
+    connection: {
+      ...options,
+      leases: createLeaseRenewal({ leaseMs: LEASE_MS, now: options.now, warn: options.warn }),
+      holdBack: (group, ms) => holdBack(pool, group, ms),
+      grow: (group) => grow(pool, group),
+      idle: (connection) => idle(pool, connection),
+      isOver: () => pool.isOver,
+    },
+    groups: new Map(),
+    starved: new Set(),
+    running: new Set(),
+    expiryTimer: null,
+    openCount: 0,
+    isOver: false,
+  }
+  return {
+    submit: (probe, to) => submit(pool, probe, to),
+    broken: () =>
+      [...pool.groups.values()]
+        .filter((group) => group.breaker.openMs() > 0)
+        .map((group) => group.provider.id),
+    [Symbol.asyncDispose]: () => close(pool),
+  }
+}
+
+function submit(pool: Pool, probe: Probe, to: Destination): void {
+  const group = groupOf(pool, to)
+  const fullMs = group.fullUntilMs - pool.options.now()
+  if (probe.lane === 'bulk' && fullMs > pool.limits.soonMs) {
+    postpone(group, [probe], fullMs)
+    return
+  }
+  group.queue.push(probe, to.route)
+  if (probe.lane === 'bulk') pool.expiryTimer ??= setInterval(() => expireBulk(pool), EXPIRY_MS)
+  grow(pool, group)
+}
+
+function groupOf(pool: Pool, to: Destination): ProviderGroup {
+  const key = `${to.group} ${to.source ?? ''}`
+  let group = pool.groups.get(key)
+  if (group === undefined) {
+    const { memory, now, warn } = pool.options
+    group = createProviderGroup(to, key, pool.limits, memory, now, warn)
+    pool.groups.set(key, group)
+  }
+  return group
+}
+
+/** Wakes idle connections and starts as many as the waiting probes need and the limits allow. */
+function grow(pool: Pool, group: ProviderGroup): void {
+  if (pool.isOver) return
+  const { counts, idle: waiting } = group
+  const wokenCount = waiting.size
+  for (const connection of waiting) connection.wake?.(true)
+  if (group.rate === 'held') return
+  const transactions = Math.ceil(group.queue.size / group.perTransaction)
+  // Bulk probes wait for the next transaction of a busy connection; a live one does not.
+  const busy = group.queue.liveSize > 0 ? 0 : counts.busy + counts.closing - wokenCount
+  let wanted = transactions - wokenCount - counts.starting - busy
+  while (wanted-- > 0 && connectionCount(group) < group.pace.connections()) {
+    if (pool.openCount >= pool.limits.sessions) {
+      pool.starved.add(group)
+      endOneIdle(pool)
+      return
+    }
+    start(pool, group)
+  }
+}
+
+function start(pool: Pool, group: ProviderGroup): void {
+  const connection = addConnection(group)
+  pool.openCount++
+  const done = runConnection(connection, pool.connection)
+    .catch((error: unknown) => {
+      pool.options.warn(error)
+      // A shared store that fails is not asked again at once.
+      holdBack(pool, group, pool.limits.soonMs)
+    })
+    .finally(() => {
+      moveConnection(connection, 'closed')
+      pool.openCount--
+      pool.running.delete(done)
+      afterConnection(pool, group)
+    })
+  pool.running.add(done)
+}
+
+/** After a connection has closed: its group may need another, and so may a starved group. */
+function afterConnection(pool: Pool, group: ProviderGroup): void {
+  if (group.queue.size > 0) grow(pool, group)
+  for (const other of pool.starved) {
+    if (pool.openCount >= pool.limits.sessions) break
+    pool.starved.delete(other)
+    grow(pool, other)
+  }
+  const isQuiet = connectionCount(group) === 0 && group.queue.size === 0
+  // What was learnt of a group's pace is kept while there is room for it.
+  if (isQuiet && group.breaker.state() === 'closed' && pool.groups.size > IDLE_GROUPS_MAX) {
+    pool.groups.delete(group.key)
+  }
+}
+
+function endOneIdle(pool: Pool): void {
+  for (const group of pool.groups.values()) {
+    const [longestIdle] = group.idle
+    if (longestIdle === undefined) continue
+    longestIdle.wake?.(false)
+    return
+  }
+}
+
+/** Sends the group nothing for so long; its bulk probes are postponed where that is more than a moment. */
+function holdBack(pool: Pool, group: ProviderGroup, ms: number): void {
+  const { limits, options } = pool
+  group.fullUntilMs = options.now() + ms
+  if (ms > limits.soonMs) postpone(group, group.queue.expire(Number.POSITIVE_INFINITY), ms)
+  if (group.queue.size === 0 || group.rate === 'held' || pool.isOver) return
+  holdRate(group, Math.max(1, ms), () => grow(pool, group))
+}
+
+/** Postpones bulk probes that have waited long enough, so that their batch goes on. */
+function expireBulk(pool: Pool): void {
+  const { limits, options } = pool
+  let waits = false
+  for (const group of pool.groups.values()) {
+    if (group.queue.bulkSize === 0) continue
+    const old = group.queue.expire(options.now() - limits.queueMs)
+    if (old.length > 0) postpone(group, old, limits.queueMs)
+    waits ||= group.queue.bulkSize > 0
+  }
+  if (waits || pool.expiryTimer === null) return
+  clearInterval(pool.expiryTimer)
+  pool.expiryTimer = null
+}
+
+/** Waits for probes; false where the connection should close. */
+function idle(pool: Pool, connection: PooledConnection): Promise<boolean> {
+  if (pool.starved.size > 0) return Promise.resolve(false)
+  moveConnection(connection, 'idle')
+  return new Promise((resolve) => {
+    const timer = setTimeout(() => wake(false), idleMs(pool, connection.group))
+    const wake = (goesOn: boolean): void => {
+      clearTimeout(timer)
+      connection.wake = null
+      moveConnection(connection, goesOn ? 'busy' : 'closing')
+      resolve(goesOn && !pool.isOver)
+    }
+    connection.wake = wake
+  })
+}
+
+/** Where few connections are allowed, an idle one keeps another worker's probes waiting. */
+function idleMs({ limits }: Pool, group: ProviderGroup): number {
+  return group.limits.connections <= SCARCE_CONNECTIONS ? limits.idleScarceMs : limits.idleMs
+}
+
+async function close(pool: Pool): Promise<void> {
+  pool.isOver = true
+  if (pool.expiryTimer !== null) clearInterval(pool.expiryTimer)
+  for (const group of pool.groups.values()) {
+    if (group.holdTimer !== null) clearTimeout(group.holdTimer)
+    for (const connection of group.idle) connection.wake?.(false)
+  }
+  endWaiting(pool)
+  await Promise.all(pool.running)
+  // Connections that were cut put their probes back.
+  endWaiting(pool)
+}
+
+function endWaiting(pool: Pool): void {
+  const result = unknownResult('timeout')
+  for (const { queue } of pool.groups.values()) {
+    for (const probe of queue.clear()) probe.settle(result)
+  }
+}

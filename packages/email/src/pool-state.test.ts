@@ -1,0 +1,104 @@
+import { describe, expect, test } from 'vitest'
+import { processMemory } from './smtp-fixture.ts'
+import { POOL_MOVES, moved } from './pool-state.ts'
+import type { PoolPart, PoolState } from './pool-state.ts'
+import { createCircuitBreaker, createPace } from './provider-group.ts'
+
+const MINUTE_MS = 60_000
+
+function statesOf<P extends PoolPart>(part: P): PoolState<P>[] {
+  return Object.keys(POOL_MOVES[part]) as PoolState<P>[]
+}
+
+describe('the moves of the pool', () => {
+  test.each(['connection', 'rate', 'circuit'] as const)(
+    'a %s makes the moves of its table and throws on every other',
+    (part) => {
+      const table: Readonly<Record<string, readonly string[]>> = POOL_MOVES[part]
+      for (const from of statesOf(part)) {
+        for (const to of statesOf(part)) {
+          const move = (): string => moved(part, from, to)
+          if (table[from]?.includes(to) === true) expect(move()).toBe(to)
+          else
+            expect(move).toThrow(
+              [part, ': expected a move that the table has, met ', from, ' to ', to].join(''),
+            )
+        }
+      }
+    },
+  )
+
+  test('each state but the first is reached from the first', () => {
+    for (const part of ['connection', 'rate', 'circuit'] as const) {
+      const table: Readonly<Record<string, readonly string[]>> = POOL_MOVES[part]
+      const [first = ''] = statesOf(part)
+      const met = new Set([first])
+      for (const state of met) for (const next of table[state] ?? []) met.add(next)
+      expect([...met].toSorted()).toEqual(statesOf(part).toSorted())
+    }
+  })
+})
+
+describe('a circuit breaker', () => {
+  function breakerAt(memory = processMemory()) {
+    const clock = { nowMs: 1_000_000 }
+    const failed = (error: unknown): never => {
+      throw error
+    }
+    const breaker = createCircuitBreaker('email:breaker:g', memory, () => clock.nowMs, failed)
+    return { breaker, clock, memory }
+  }
+
+  test('opens at the third refusal in a row, and an acceptance between them counts anew', () => {
+    const { breaker } = breakerAt()
+    breaker.refused()
+    breaker.refused()
+    breaker.accepted()
+    breaker.refused()
+    breaker.refused()
+    expect([breaker.state(), breaker.openMs()]).toEqual(['closed', 0])
+    breaker.refused()
+    expect([breaker.state(), breaker.openMs()]).toEqual(['open', 15 * MINUTE_MS])
+  })
+
+  test('is half open after its pause: one refusal opens it for twice as long, an acceptance closes it', () => {
+    const { breaker, clock } = breakerAt()
+    for (let count = 0; count < 3; count++) breaker.refused()
+    clock.nowMs += 15 * MINUTE_MS
+    expect([breaker.state(), breaker.openMs()]).toEqual(['half_open', 0])
+    breaker.refused()
+    expect([breaker.state(), breaker.openMs()]).toEqual(['open', 30 * MINUTE_MS])
+    clock.nowMs += 30 * MINUTE_MS
+    expect(breaker.state()).toBe('half_open')
+    breaker.accepted()
+    expect([breaker.state(), breaker.openMs()]).toEqual(['closed', 0])
+  })
+
+  test('knows after a look at the shared memory what another worker opened', async () => {
+    const first = breakerAt()
+    for (let count = 0; count < 3; count++) first.breaker.refused()
+    const second = breakerAt(first.memory)
+    expect(second.breaker.state()).toBe('closed')
+    await second.breaker.refresh()
+    expect([second.breaker.state(), second.breaker.openMs()]).toEqual(['open', 15 * MINUTE_MS])
+    const late = breakerAt(first.memory)
+    late.clock.nowMs += 20 * MINUTE_MS
+    await late.breaker.refresh()
+    expect(late.breaker.state()).toBe('half_open')
+  })
+})
+
+describe('the pace of a group', () => {
+  test('adds a connection after four good transactions on each, and halves them when throttled', () => {
+    const clock = { nowMs: 0 }
+    const pace = createPace(2, 3, () => clock.nowMs)
+    for (let count = 0; count < 7; count++) pace.succeeded()
+    expect(pace.connections()).toBe(2)
+    for (let count = 0; count < 20; count++) pace.succeeded()
+    expect(pace.connections()).toBe(3)
+    pace.throttled()
+    expect([pace.connections(), pace.pausedUntilMs]).toEqual([1, 2_000])
+    pace.throttled()
+    expect([pace.connections(), pace.pausedUntilMs]).toEqual([1, 4_000])
+  })
+})

@@ -1,0 +1,61 @@
+/**
+ * The states of the connection pool and the moves between them; any other move is a bug and throws.
+ *
+ * A pooled connection:
+ *
+ *     starting ──lease and probes──▶ busy ──no probes wait──▶ idle
+ *         │                          │ ▲                       │ │
+ *         │                          │ └──── probes came ──────┘ │
+ *         │                          ▼                           │
+ *         └──no room, refused──▶ closing ◀──idle too long────────┘
+ *                                    │
+ *                                    └──lease given back──▶ closed
+ *
+ * The rate of a provider group, that is, whether it may be sent another probe now:
+ *
+ *     ready ──no token, no lease, or throttled──▶ held ──time is over──▶ ready
+ *
+ * The circuit of a provider group, that is, whether it takes mail from us at all:
+ *
+ *     closed ──3 refusals──▶ open ──pause is over──▶ half_open
+ *        ▲                    │ ▲                     │   │
+ *        └─────accepted───────┘ └─────refused─────────┘   │
+ *        └────────────────────accepted────────────────────┘
+ *
+ * A group whose circuit another worker opened moves from `closed` to `open`, or to `half_open` where that
+ * pause is over, when the shared memory is read; a refusal met while it is open begins the pause anew.
+ */
+export const POOL_MOVES = {
+  connection: {
+    starting: ['busy', 'closing'],
+    busy: ['idle', 'closing'],
+    idle: ['busy', 'closing'],
+    closing: ['closed'],
+    closed: [],
+  },
+  rate: { ready: ['held'], held: ['ready'] },
+  circuit: {
+    closed: ['open', 'half_open'],
+    open: ['open', 'half_open', 'closed'],
+    half_open: ['open', 'closed'],
+  },
+} as const
+
+/** The part of the pool that has a state of its own. */
+export type PoolPart = keyof typeof POOL_MOVES
+
+/** The states of one part. */
+export type PoolState<P extends PoolPart> = keyof (typeof POOL_MOVES)[P] & string
+
+/** The state after a move. Throws on one that the table does not have. */
+export function moved<P extends PoolPart>(
+  part: P,
+  from: PoolState<P>,
+  to: PoolState<P>,
+): PoolState<P> {
+  const table: Readonly<Record<string, readonly string[]>> = POOL_MOVES[part]
+  if (table[from]?.includes(to) !== true) {
+    throw new Error(`${part}: expected a move that the table has, met ${from} to ${to}`)
+  }
+  return to
+}

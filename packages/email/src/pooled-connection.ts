@@ -1,0 +1,231 @@
+import type { LeaseRenewal } from '@plumbline/concurrency/lease-renewal'
+import type { Limiter } from '@plumbline/ports/engine'
+import type { ConnectResult, SmtpConnection } from './connect.ts'
+import type { EmailLimits } from './limits.ts'
+import type { HostsRoute, Recipients } from './probe-queue.ts'
+import { unknownResult } from './probe-result.ts'
+import { connectionCount, moveConnection, postpone } from './provider-group.ts'
+import { refuseWaiting, waitingResult } from './provider-group.ts'
+import type { PooledConnection, ProviderGroup } from './provider-group.ts'
+import { verifyRecipients } from './verify-recipients.ts'
+import type { TransactionSummary, VerifyTools } from './verify-recipients.ts'
+
+/** What a connection works with. */
+export interface ConnectionTools {
+  readonly limits: EmailLimits
+  readonly limiter: Limiter
+  readonly leases: LeaseRenewal
+  readonly verify: VerifyTools
+  readonly connect: (
+    route: HostsRoute,
+    provider: string,
+    source: string | undefined,
+  ) => Promise<ConnectResult>
+  /** Called after each attempt to connect, with whether any host answered. */
+  readonly reached: (ok: boolean) => void
+  readonly now: () => number
+  /** Called where the group must not be sent anything for so long. */
+  readonly holdBack: (group: ProviderGroup, ms: number) => void
+  /** Called where there may be work for another connection. */
+  readonly grow: (group: ProviderGroup) => void
+  /** Waits for more probes; false where the connection should close. */
+  readonly idle: (connection: PooledConnection) => Promise<boolean>
+  readonly isOver: () => boolean
+}
+
+/** A lease that is not renewed ends after this, so that a killed worker's is soon free. */
+export const LEASE_MS = 20_000
+
+/** Where all leases are held elsewhere, bulk probes come back after this at the latest. */
+const LEASE_AGAIN_MS = 5_000
+
+/** Sessions are ended after so many transactions, before servers do it. */
+const TRANSACTIONS_MAX = 200
+
+/** The life of one connection: a shared lease, then transaction after transaction until no probe waits. */
+export async function runConnection(
+  connection: PooledConnection,
+  tools: ConnectionTools,
+): Promise<void> {
+  try {
+    await runUnderLease(connection, tools)
+  } finally {
+    if (connection.state !== 'closing') moveConnection(connection, 'closing')
+  }
+}
+
+async function runUnderLease(connection: PooledConnection, tools: ConnectionTools): Promise<void> {
+  const { group } = connection
+  const { limiter, now } = tools
+  await group.breaker.refresh()
+  const openMs = group.breaker.openMs()
+  if (openMs > 0) return refuseWaiting(group, openMs)
+  const pauseMs = group.pace.pausedUntilMs - now()
+  if (pauseMs > 0) return tools.holdBack(group, pauseMs)
+  const lease = await limiter.lease(
+    `email:connections:${group.key}`,
+    group.limits.connections,
+    LEASE_MS,
+  )
+  if (!lease.granted) {
+    // A lease may be given back long before it would end.
+    const waitMs = Math.min(Math.max(lease.retryMs, 100), tools.limits.soonMs)
+    const isAlone = connectionCount(group) <= 1
+    const bulk = isAlone ? group.queue.expire(Number.POSITIVE_INFINITY) : []
+    postpone(group, bulk, Math.min(lease.retryMs, LEASE_AGAIN_MS))
+    tools.holdBack(group, waitMs)
+    return
+  }
+  const stopRenewing = tools.leases.keep(lease, () => {
+    connection.isLost = true
+    connection.smtp?.session.close()
+  })
+  try {
+    while (!tools.isOver() && !connection.isLost && (await step(connection, tools)));
+  } finally {
+    connection.smtp?.session.close()
+    stopRenewing()
+    await lease.release()
+  }
+}
+
+/** One transaction; false where the connection has nothing more to do. */
+async function step(connection: PooledConnection, tools: ConnectionTools): Promise<boolean> {
+  const { group, smtp } = connection
+  const { breaker, pace, perTransaction, queue } = group
+  if (connectionCount(group) > pace.connections() || breaker.openMs() > 0) return false
+  if (connection.state === 'starting') moveConnection(connection, 'busy')
+  const count = breaker.state() === 'half_open' ? 1 : perTransaction
+  const recipients = queue.take(count, smtp === null ? undefined : (route) => serves(smtp, route))
+  if (recipients === null) return smtp?.session.usable === true && (await tools.idle(connection))
+  try {
+    return await runTransaction(connection, recipients, tools)
+  } catch (error) {
+    // Nobody else holds these probes, and whoever waits for them must not wait for ever.
+    const result = unknownResult('protocol_error', { provider: group.provider.id })
+    for (const probe of recipients.probes) probe.settle(result)
+    throw error
+  }
+}
+
+async function runTransaction(
+  connection: PooledConnection,
+  recipients: Recipients,
+  tools: ConnectionTools,
+): Promise<boolean> {
+  const { group } = connection
+  const granted = await takeTokens(group, recipients, tools)
+  if (granted === null) return false
+  const smtp = await openFor(connection, granted, tools)
+  if (smtp === null) return group.queue.size > 0 && group.pace.pausedUntilMs <= tools.now()
+  const summary = await verifyRecipients(smtp, granted, group.provider, group.name, tools.verify)
+  connection.transactions++
+  connection.refusals = summary.accepted ? 0 : connection.refusals + summary.refusals
+  applySummary(group, summary, tools)
+  if (summary.unanswered.length > 0) group.queue.putBack(summary.unanswered, granted.route)
+  return !summary.throttled && group.breaker.openMs() === 0
+}
+
+/** What a transaction teaches of its group: circuit, size of transactions, and pace. */
+function applySummary(
+  group: ProviderGroup,
+  summary: TransactionSummary,
+  tools: ConnectionTools,
+): void {
+  if (summary.accepted) group.breaker.accepted()
+  else if (summary.refusedUs) group.breaker.refused()
+  if (summary.tooMany) group.perTransaction = Math.max(1, Math.floor(group.perTransaction / 2))
+  if (summary.throttled) {
+    slowDown(group, tools)
+  } else {
+    group.pace.succeeded()
+    if (group.queue.size > group.perTransaction) tools.grow(group)
+  }
+  const openMs = group.breaker.openMs()
+  if (openMs > 0) refuseWaiting(group, openMs)
+}
+
+function slowDown(group: ProviderGroup, tools: ConnectionTools): void {
+  group.pace.throttled()
+  tools.holdBack(group, group.pace.pausedUntilMs - tools.now())
+}
+
+/** Takes the shared tokens of the recipients, or of as many as there are tokens for; null where none is left. */
+async function takeTokens(
+  group: ProviderGroup,
+  recipients: Recipients,
+  tools: ConnectionTools,
+): Promise<Recipients | null> {
+  const { limiter, limits } = tools
+  const { bucket } = group.limits
+  let { probes } = recipients
+  for (;;) {
+    // One more for an accept-all probe.
+    const extra = probes.some((probe) => probe.depth === 'extended') ? 1 : 0
+    const count = Math.min(probes.length + extra, bucket.burst)
+    const grant = await limiter.take(`email:recipients:${group.key}`, count, bucket)
+    if (grant.granted) break
+    const kept = Math.floor(probes.length / 2)
+    group.queue.putBack(probes.slice(kept), recipients.route)
+    probes = probes.slice(0, kept)
+    if (kept > 0) continue
+    tools.holdBack(group, Math.max(1, grant.retryMs))
+    return null
+  }
+  const perHour = limits.recipientsPerDomainPerHour
+  const domainBucket = { perSecond: perHour / 3600, burst: Math.max(1, Math.floor(perHour / 4)) }
+  const domain = await limiter.take(
+    `email:domain:${recipients.domain}`,
+    probes.length,
+    domainBucket,
+  )
+  if (domain.granted) return { ...recipients, probes }
+  const result = waitingResult('guard', Math.max(1000, domain.retryMs))
+  for (const probe of [...probes, ...group.queue.drain(recipients.domain)]) probe.settle(result)
+  return null
+}
+
+/** Whether a session is with a host of the route, and not with an address that the route avoids. */
+function serves(smtp: SmtpConnection, route: HostsRoute): boolean {
+  if (!route.hosts.includes(smtp.host)) return false
+  // Where every other address was tried in vain, the avoided one serves.
+  return route.avoid === undefined || route.avoid !== smtp.address || smtp.avoided === route.avoid
+}
+
+/** The open session where it serves the recipients, else a new one; null where no host lets us in. */
+async function openFor(
+  connection: PooledConnection,
+  recipients: Recipients,
+  tools: ConnectionTools,
+): Promise<SmtpConnection | null> {
+  const { group, smtp } = connection
+  const isGood =
+    smtp !== null &&
+    smtp.session.usable &&
+    serves(smtp, recipients.route) &&
+    connection.transactions < TRANSACTIONS_MAX &&
+    connection.refusals < tools.limits.refusalsPerSession
+  if (isGood) return smtp
+  smtp?.session.close()
+  connection.smtp = null
+  connection.transactions = 0
+  connection.refusals = 0
+  const opened = await tools.connect(recipients.route, group.provider.id, group.source)
+  if (opened.kind === 'connected') {
+    tools.reached(true)
+    connection.smtp = opened.connection
+    if (connection.isLost) opened.connection.session.close()
+    return opened.connection
+  }
+  tools.reached(!opened.unreachable)
+  // No other probe of the domain would get further now, unless another connection was let in.
+  const others = opened.throttled ? [] : group.queue.drain(recipients.domain)
+  for (const probe of [...recipients.probes, ...others]) probe.settle(opened.result)
+  if (opened.throttled) slowDown(group, tools)
+  if (opened.refusedUs) {
+    group.breaker.refused()
+    const openMs = group.breaker.openMs()
+    if (openMs > 0) refuseWaiting(group, openMs)
+  }
+  return null
+}

@@ -1,0 +1,219 @@
+import type { Depth } from '@plumbline/contract/products'
+import type { ProbeResult } from './probe-result.ts'
+import type { MailRoute } from './mx.ts'
+
+/** One mailbox to be asked about. */
+export interface Probe {
+  /** As it goes on the wire: local part and A-label domain. */
+  readonly address: string
+  /** Where memory holds what is found out. */
+  readonly memoryKey: string
+  /** Who asked first. */
+  readonly account: string
+  readonly local: string
+  readonly domain: string
+  readonly utf8: boolean
+  readonly lane: 'live' | 'bulk'
+  readonly depth: Depth
+  /** By the pool's clock. */
+  readonly queuedMs: number
+  /** Dialogues that broke before there was a reply. */
+  attempts: number
+  /** Answered or given up: nothing more is to be done. */
+  settled: boolean
+  settle(result: ProbeResult): void
+}
+
+/** The way of mail to a domain that has hosts. */
+export type HostsRoute = MailRoute & { readonly kind: 'hosts' }
+
+/** Tickets of one domain that may share a transaction. */
+export interface Recipients {
+  readonly domain: string
+  readonly route: HostsRoute
+  readonly probes: readonly Probe[]
+}
+
+interface DomainQueue {
+  readonly domain: string
+  readonly route: HostsRoute
+  readonly live: Probe[]
+  readonly bulk: Probe[]
+}
+
+/** What waits for one group: a line for each domain, served in turn, live tickets first. */
+export interface ProbeQueue {
+  readonly size: number
+  readonly bulkSize: number
+  readonly liveSize: number
+  push(probe: Probe, route: HostsRoute): void
+  /** Gives tickets back to the head of their line. */
+  putBack(probes: readonly Probe[], route: HostsRoute): void
+  /** The next tickets of one domain; those of a domain that `prefers` accepts go first. Null when empty. */
+  take(count: number, prefers?: (route: HostsRoute) => boolean): Recipients | null
+  /** Removes the list tickets queued before the time, or all of them. */
+  expire(beforeMs: number): readonly Probe[]
+  /** Removes every ticket of a domain. */
+  drain(domain: string): readonly Probe[]
+  /** Removes everything. */
+  clear(): readonly Probe[]
+}
+
+/** DomainQueues looked at for one that the open connection can serve. */
+const PREFERENCE_LOOKS = 8
+
+interface DomainQueues {
+  readonly all: Map<string, DomainQueue>
+  /** Keys beside the plain one, by domain. */
+  readonly variants: Map<string, Set<string>>
+  /** Keys of lines with a live ticket. */
+  readonly live: Set<string>
+  size: number
+  bulkSize: number
+}
+
+/** Makes an empty queue. */
+export function createProbeQueue(): ProbeQueue {
+  const queues: DomainQueues = {
+    all: new Map(),
+    variants: new Map(),
+    live: new Set(),
+    size: 0,
+    bulkSize: 0,
+  }
+  return {
+    get size() {
+      return queues.size
+    },
+    get bulkSize() {
+      return queues.bulkSize
+    },
+    get liveSize() {
+      return queues.size - queues.bulkSize
+    },
+    push(probe, route) {
+      queueFor(queues, probe, route)[probe.lane].push(probe)
+    },
+    putBack(probes, route) {
+      for (const probe of probes.toReversed()) {
+        queueFor(queues, probe, route)[probe.lane].unshift(probe)
+      }
+    },
+    take: (count, prefers) => take(queues, count, prefers),
+    expire: (beforeMs) => expire(queues, beforeMs),
+    drain: (domain) => drain(queues, domain),
+    clear() {
+      const domains = new Set([...queues.all.values()].map((queue) => queue.domain))
+      return [...domains].flatMap((domain) => drain(queues, domain))
+    },
+  }
+}
+
+/** The line of a ticket that is about to join it. */
+function queueFor(queues: DomainQueues, probe: Probe, route: HostsRoute): DomainQueue {
+  const { domain } = probe
+  const key = keyOf(probe, route)
+  let queue = queues.all.get(key)
+  if (queue === undefined) {
+    queue = { domain, route, live: [], bulk: [] }
+    queues.all.set(key, queue)
+    if (key !== domain) {
+      const variants = queues.variants.get(domain)
+      if (variants === undefined) queues.variants.set(domain, new Set([key]))
+      else variants.add(key)
+    }
+  }
+  if (probe.lane === 'live') queues.live.add(key)
+  else queues.bulkSize++
+  queues.size++
+  return queue
+}
+
+/** SMTPUTF8 is a parameter of the transaction, and an address to avoid one of the connection. */
+function keyOf({ domain, utf8 }: Probe, { avoid }: HostsRoute): string {
+  const name = utf8 ? `${domain} utf8` : domain
+  return avoid === undefined ? name : `${name} not ${avoid}`
+}
+
+function take(
+  queues: DomainQueues,
+  count: number,
+  prefers: ((route: HostsRoute) => boolean) | undefined,
+): Recipients | null {
+  while (queues.all.size > 0) {
+    const key = choose(queues, prefers)
+    const queue = key === undefined ? undefined : queues.all.get(key)
+    if (key === undefined || queue === undefined) return null
+    const probes: Probe[] = []
+    shift(queues, queue.live, count, probes)
+    shift(queues, queue.bulk, count, probes)
+    // To the end of the turn.
+    queues.all.delete(key)
+    queues.all.set(key, queue)
+    dropEmpty(queues, key, queue)
+    if (probes.length > 0) return { domain: queue.domain, route: queue.route, probes }
+  }
+  return null
+}
+
+function choose(
+  queues: DomainQueues,
+  prefers: ((route: HostsRoute) => boolean) | undefined,
+): string | undefined {
+  let first: string | undefined
+  let looks = 0
+  for (const key of queues.live.size > 0 ? queues.live : queues.all.keys()) {
+    first ??= key
+    const queue = queues.all.get(key)
+    if (prefers === undefined || (queue !== undefined && prefers(queue.route))) return key
+    if (++looks >= PREFERENCE_LOOKS) break
+  }
+  return first
+}
+
+function shift(queues: DomainQueues, probes: Probe[], count: number, taken: Probe[]): void {
+  let used = 0
+  while (used < probes.length && taken.length < count) {
+    const probe = probes[used++]
+    if (probe !== undefined && !probe.settled) taken.push(probe)
+  }
+  leave(queues, probes.splice(0, used))
+}
+
+function expire(queues: DomainQueues, beforeMs: number): readonly Probe[] {
+  const out: Probe[] = []
+  for (const [key, queue] of queues.all) {
+    const end = queue.bulk.findIndex((probe) => probe.queuedMs >= beforeMs)
+    const gone = queue.bulk.splice(0, end < 0 ? queue.bulk.length : end)
+    leave(queues, gone)
+    out.push(...gone.filter((probe) => !probe.settled))
+    dropEmpty(queues, key, queue)
+  }
+  return out
+}
+
+function drain(queues: DomainQueues, domain: string): readonly Probe[] {
+  const out: Probe[] = []
+  for (const key of [domain, ...(queues.variants.get(domain) ?? [])]) {
+    const queue = queues.all.get(key)
+    if (queue === undefined) continue
+    const gone = [...queue.live.splice(0), ...queue.bulk.splice(0)]
+    leave(queues, gone)
+    out.push(...gone.filter((probe) => !probe.settled))
+    dropEmpty(queues, key, queue)
+  }
+  return out
+}
+
+function leave(queues: DomainQueues, gone: readonly Probe[]): void {
+  queues.size -= gone.length
+  for (const probe of gone) if (probe.lane === 'bulk') queues.bulkSize--
+}
+
+function dropEmpty(queues: DomainQueues, key: string, queue: DomainQueue): void {
+  if (queue.live.length === 0) queues.live.delete(key)
+  if (queue.live.length + queue.bulk.length > 0) return
+  queues.all.delete(key)
+  const variants = queues.variants.get(queue.domain)
+  if (variants?.delete(key) === true && variants.size === 0) queues.variants.delete(queue.domain)
+}

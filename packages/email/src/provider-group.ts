@@ -1,0 +1,291 @@
+import type { Memory } from '@plumbline/ports/engine'
+import type { SmtpConnection } from './connect.ts'
+import { limitsOf } from './limits.ts'
+import type { EmailLimits, GroupLimits } from './limits.ts'
+import { moved } from './pool-state.ts'
+import type { PoolState } from './pool-state.ts'
+import { createProbeQueue } from './probe-queue.ts'
+import type { HostsRoute, Probe, ProbeQueue } from './probe-queue.ts'
+import { unknownResult } from './probe-result.ts'
+import type { ProbeResult } from './probe-result.ts'
+import type { Provider } from './providers.ts'
+
+/** Where a probe is sent. */
+export interface Destination {
+  /** Provider id, or registrable domain of the mail host. */
+  readonly group: string
+  readonly provider: Provider
+  readonly route: HostsRoute
+  /** Outgoing address; undefined for the system's choice. */
+  readonly source: string | undefined
+}
+
+/** Mail hosts under one administration, asked from one outgoing address. */
+export interface ProviderGroup {
+  readonly name: string
+  /** Name and outgoing address, as shared limits know it. */
+  readonly key: string
+  readonly provider: Provider
+  readonly source: string | undefined
+  readonly limits: GroupLimits
+  readonly queue: ProbeQueue
+  readonly pace: Pace
+  readonly breaker: CircuitBreaker
+  /** Connections by state; the closed ones are not counted. */
+  readonly counts: Record<Exclude<PoolState<'connection'>, 'closed'>, number>
+  /** Connections that wait for probes, the longest idle first. */
+  readonly idle: Set<PooledConnection>
+  /** Recipients in one transaction; falls where the server takes fewer. */
+  perTransaction: number
+  /** `held`: no probe is sent before `holdTimer` fires. */
+  rate: PoolState<'rate'>
+  holdTimer: NodeJS.Timeout | null
+  /** When the last shortage of tokens or leases is over; bulk probes are postponed until then. */
+  fullUntilMs: number
+}
+
+/** One connection of the pool, from before its lease until it is closed. */
+export interface PooledConnection {
+  readonly group: ProviderGroup
+  state: PoolState<'connection'>
+  /** The open SMTP session; null where there is none yet, or none that is still good. */
+  smtp: SmtpConnection | null
+  /** Transactions of the session. */
+  transactions: number
+  /** Refused recipients since the last accepted one. */
+  refusals: number
+  /** The lease is another's by now: nothing more may be asked. */
+  isLost: boolean
+  /** Ends its idle time: with true it takes probes again, with false it closes. */
+  wake: ((goesOn: boolean) => void) | null
+}
+
+/** A connection of the group, in state `starting`. */
+export function addConnection(group: ProviderGroup): PooledConnection {
+  group.counts.starting++
+  return {
+    group,
+    state: 'starting',
+    smtp: null,
+    transactions: 0,
+    refusals: 0,
+    isLost: false,
+    wake: null,
+  }
+}
+
+/** Moves a connection to another state. Throws on a move that `POOL_MOVES` does not have. */
+export function moveConnection(
+  connection: PooledConnection,
+  to: Exclude<PoolState<'connection'>, 'starting'>,
+): void {
+  const { group, state } = connection
+  connection.state = moved('connection', state, to)
+  if (state !== 'closed') group.counts[state]--
+  if (to !== 'closed') group.counts[to]++
+  if (to === 'idle') group.idle.add(connection)
+  else group.idle.delete(connection)
+}
+
+/** Connections of the group that are not closed. */
+export function connectionCount({ counts }: ProviderGroup): number {
+  return counts.starting + counts.busy + counts.idle + counts.closing
+}
+
+/** Sends no probe for so long, and then calls `onReady`; the group must be ready. */
+export function holdRate(group: ProviderGroup, ms: number, onReady: () => void): void {
+  group.rate = moved('rate', group.rate, 'held')
+  group.holdTimer = setTimeout(() => {
+    group.rate = moved('rate', group.rate, 'ready')
+    group.holdTimer = null
+    onReady()
+  }, ms)
+}
+
+/** Longest time for which a probe is postponed for want of room. */
+const POSTPONE_MAX_MS = 10 * 60_000
+
+/** A group without probes or connections. */
+export function createProviderGroup(
+  to: Destination,
+  key: string,
+  limits: EmailLimits,
+  memory: Memory,
+  now: () => number,
+  warn: (error: unknown) => void,
+): ProviderGroup {
+  const own = limitsOf(limits, to.group, to.provider)
+  return {
+    name: to.group,
+    key,
+    provider: to.provider,
+    source: to.source,
+    limits: own,
+    queue: createProbeQueue(),
+    pace: createPace(limits.startConnections, own.connections, now),
+    breaker: createCircuitBreaker(`email:breaker:${key}`, memory, now, warn),
+    counts: { starting: 0, busy: 0, idle: 0, closing: 0 },
+    idle: new Set(),
+    perTransaction: own.recipientsPerTransaction,
+    rate: 'ready',
+    holdTimer: null,
+    fullUntilMs: 0,
+  }
+}
+
+/**
+ * Ends bulk probes as `later`, until the group has room for half a transaction. All get the same wait:
+ * the batch keeps its waiting subjects by group and sends them again one task at a time.
+ */
+export function postpone(group: ProviderGroup, probes: readonly Probe[], ms: number): void {
+  const count = Math.min(probes.length, Math.ceil(group.perTransaction / 2))
+  const roomMs = Math.min(POSTPONE_MAX_MS, (count * 1000) / group.limits.bucket.perSecond)
+  const result = waitingResult('rate_limit', Math.round(Math.max(1000, ms, roomMs)))
+  for (const probe of probes) probe.settle(result)
+}
+
+/** Ends every probe that waits for a group which refuses us. */
+export function refuseWaiting(group: ProviderGroup, openMs: number): void {
+  for (const probe of group.queue.clear()) {
+    if (probe.lane === 'bulk') probe.settle(waitingResult('blocked', openMs))
+    else probe.settle(unknownResult('blocked', { provider: group.provider.id }))
+  }
+}
+
+/** The result of a probe that was not sent: why not, and the milliseconds until it may be. */
+export function waitingResult(
+  cause: 'guard' | 'blocked' | 'rate_limit',
+  afterMs: number,
+): ProbeResult {
+  const reason = {
+    guard: 'probe_limit',
+    blocked: 'blocked',
+    rate_limit: 'rate_limited',
+  } as const
+  return { ...unknownResult(reason[cause]), wait: { cause, afterMs } }
+}
+
+/** How many connections a group may have now, and when it may be asked again. */
+export interface Pace {
+  /** Connections allowed at this moment. */
+  connections(): number
+  /** A transaction in which the server did not throttle us. */
+  succeeded(): void
+  /** A refusal for going too fast. */
+  throttled(): void
+  /** Until when nothing is sent after being throttled, by the clock of the group; 0 where it never was. */
+  readonly pausedUntilMs: number
+}
+
+/** The pause after the first throttled transaction, doubled with each further one up to the longest. */
+const PAUSE_FIRST_MS = 2_000
+const PAUSE_LONGEST_MS = 5 * 60_000
+
+/** Good transactions on each connection before another is added. */
+const GROW_TRANSACTIONS = 4
+
+/** Begins with `start` connections; one more while all goes well, half of them when throttled, at most `cap`. */
+export function createPace(start: number, cap: number, now: () => number): Pace {
+  let allowed = Math.max(1, Math.min(start, cap))
+  let goodCount = 0
+  let pauseMs = 0
+  let pausedUntilMs = 0
+  return {
+    connections: () => Math.floor(allowed),
+    succeeded() {
+      pauseMs = 0
+      if (++goodCount < GROW_TRANSACTIONS * allowed || allowed >= cap) return
+      goodCount = 0
+      allowed = Math.min(cap, allowed + 1)
+    },
+    throttled() {
+      goodCount = 0
+      allowed = Math.max(1, Math.floor(allowed / 2))
+      pauseMs = Math.min(PAUSE_LONGEST_MS, pauseMs === 0 ? PAUSE_FIRST_MS : pauseMs * 2)
+      pausedUntilMs = now() + pauseMs
+    },
+    get pausedUntilMs() {
+      return pausedUntilMs
+    },
+  }
+}
+
+/** Stops probing a group that refuses us, in all workers. */
+export interface CircuitBreaker {
+  state(): PoolState<'circuit'>
+  /** Milliseconds until the group may be asked again; 0 while it may. */
+  openMs(): number
+  /** A transaction in which we were refused and nobody was accepted. */
+  refused(): void
+  accepted(): void
+  /** Reads whether another worker has opened it; at most every 30 s. */
+  refresh(): Promise<void>
+}
+
+/** Refusals in a row that open it, and for how long: doubled each time, up to the longest. */
+const REFUSALS_TO_OPEN = 3
+const OPEN_FIRST_MS = 15 * 60_000
+const OPEN_LONGEST_MS = 6 * 3_600_000
+const REFRESH_MS = 30_000
+
+/** A breaker kept under one key of the shared memory. */
+export function createCircuitBreaker(
+  key: string,
+  memory: Memory,
+  now: () => number,
+  warn: (error: unknown) => void,
+): CircuitBreaker {
+  let current: PoolState<'circuit'> = 'closed'
+  let refusals = 0
+  /** How often it was opened since it was last closed. */
+  let times = 0
+  let untilMs = 0
+  let lookedMs = Number.NEGATIVE_INFINITY
+  const enter = (to: PoolState<'circuit'>): void => {
+    current = moved('circuit', current, to)
+  }
+  const state = (): PoolState<'circuit'> => {
+    if (current === 'open' && untilMs <= now()) enter('half_open')
+    return current
+  }
+  const open = (): void => {
+    const lastMs = Math.min(OPEN_LONGEST_MS, OPEN_FIRST_MS * 2 ** times)
+    enter('open')
+    times++
+    refusals = 0
+    untilMs = now() + lastMs
+    // Remembered beyond its end, so that the next pause is longer.
+    memory.set([{ key, value: { untilMs, times }, ttlMs: lastMs * 3 }]).catch(warn)
+  }
+  return {
+    state,
+    openMs: () => (state() === 'open' ? untilMs - now() : 0),
+    refused() {
+      refusals++
+      if (refusals >= REFUSALS_TO_OPEN || state() === 'half_open') open()
+    },
+    accepted() {
+      refusals = 0
+      if (state() === 'closed') return
+      enter('closed')
+      times = 0
+      untilMs = 0
+      memory.delete([key]).catch(warn)
+    },
+    async refresh() {
+      if (now() - lookedMs < REFRESH_MS) return
+      lookedMs = now()
+      try {
+        const [value] = await memory.get([key])
+        if (typeof value !== 'object' || value === null || !('untilMs' in value)) return
+        const met = { untilMs: value['untilMs'], times: value['times'] }
+        if (typeof met.untilMs === 'number' && met.untilMs > untilMs) untilMs = met.untilMs
+        if (typeof met.times === 'number') times = Math.max(times, met.times)
+        if (untilMs > now()) enter('open')
+        else if (times > 0 && state() === 'closed') enter('half_open')
+      } catch (error) {
+        warn(error)
+      }
+    },
+  }
+}

@@ -1,0 +1,256 @@
+import type { Json } from '@plumbline/contract/outcome'
+import { acceptAllFrom, needsAcceptAllProbe, probeAcceptAll } from './accept-all.ts'
+import type { AcceptAllTools } from './accept-all.ts'
+import { classifyReply, factsOf } from './classify.ts'
+import type { Classified, Phase } from './classify.ts'
+import { faultReason } from './connect.ts'
+import type { SmtpConnection } from './connect.ts'
+import type { NewResult } from './probe-cache.ts'
+import type { Probe, Recipients } from './probe-queue.ts'
+import { maskedText, resultOfReply, unknownResult } from './probe-result.ts'
+import { withOlderFact, withWait } from './probe-result.ts'
+import type { AcceptAllFact } from './probe-result.ts'
+import type { Provider } from './providers.ts'
+import type { Reply } from './smtp-reply.ts'
+import type { UniformRejection } from './uniform-rejection.ts'
+
+/** What verifying recipients needs beside a session. */
+export interface VerifyTools extends AcceptAllTools {
+  readonly uniform: UniformRejection
+  /** Our own names, and the sender's domain after an at sign: a refusal that holds one is about us. */
+  readonly own: readonly string[]
+  /** Called with each reply that no rule knows, for the operator's log. */
+  readonly unclassified: (provider: string, reply: Reply) => void
+  /** Called with what went wrong while results were settled beside the session. */
+  readonly failed: (error: unknown) => void
+}
+
+/** What a transaction showed beside the results of its probes. */
+export interface TransactionSummary {
+  /** Probes that had no reply, to be sent in another transaction. */
+  readonly unanswered: readonly Probe[]
+  readonly accepted: boolean
+  /** We were refused and nobody was accepted. */
+  readonly refusedUs: boolean
+  /** The server asked to go slower. */
+  readonly throttled: boolean
+  /** It takes fewer recipients at once than were named. */
+  readonly tooMany: boolean
+  readonly refusals: number
+}
+
+const NOTHING_SHOWN: TransactionSummary = {
+  unanswered: [],
+  accepted: false,
+  refusedUs: false,
+  throttled: false,
+  tooMany: false,
+  refusals: 0,
+}
+
+/** One transaction: what is asked, of whom, and with what. */
+interface Transaction {
+  readonly connection: SmtpConnection
+  readonly recipients: Recipients
+  readonly provider: Provider
+  readonly group: string
+  readonly tools: VerifyTools
+  /** Our own names, less the sender's domain where recipients of that domain are asked about. */
+  readonly own: readonly string[]
+}
+
+/** A recipient's reply with its meaning. */
+interface Answered {
+  readonly probe: Probe
+  readonly reply: Reply
+  readonly met: Classified
+}
+
+/** Sessions that may break before a probe had its reply; then it ends as unknown. */
+const ATTEMPTS_MAX = 2
+
+/** Names the recipients in one mail transaction and settles their probes. */
+export async function verifyRecipients(
+  connection: SmtpConnection,
+  recipients: Recipients,
+  provider: Provider,
+  group: string,
+  tools: VerifyTools,
+): Promise<TransactionSummary> {
+  const { session } = connection
+  const { domain, probes } = recipients
+  const own = tools.own.filter((name) => name !== `@${domain}`)
+  const about: Transaction = { connection, recipients, provider, group, tools, own }
+  const utf8 = probes[0]?.utf8 === true
+  if (utf8 && !session.smtputf8) {
+    const result = unknownResult('smtputf8_unsupported', evidenceOf(about, null, ''))
+    for (const probe of probes) probe.settle(result)
+    return NOTHING_SHOWN
+  }
+  const wantsProbe = await needsAcceptAllProbe(recipients, provider, tools)
+  const apart = provider.recipientsPerTransaction === 1
+  const asked = await session.ask({
+    sender: tools.sender,
+    recipients: probes.map((probe) => probe.address),
+    begin: true,
+    end: !wantsProbe || apart,
+    smtputf8: utf8,
+  })
+  if (asked.sender !== null) return senderRefused(about, asked.sender)
+  const answered = asked.recipients.flatMap((reply, at) => {
+    const probe = probes[at]
+    return probe === undefined ? [] : [{ probe, reply, met: classified(about, reply, 'rcpt') }]
+  })
+  for (const { met, reply } of answered) {
+    if (met.reason === 'unclassified_reply') tools.unclassified(provider.id, reply)
+  }
+  const accepted = answered.some(({ met }) => met.mailbox === 'accepted')
+  if (accepted) tools.uniform.accepted(group)
+  const probesAcceptAll =
+    wantsProbe &&
+    accepted &&
+    session.usable &&
+    // Another session with the domain may have begun or ended the same probe meanwhile.
+    (await needsAcceptAllProbe(recipients, provider, tools))
+  const acceptAll = probesAcceptAll
+    ? probeAcceptAll(connection, recipients, provider, tools, apart)
+    : (tools.acceptAllProbes.get(domain) ?? tools.cache.acceptAll(domain))
+  if (wantsProbe && !probesAcceptAll && !apart && session.usable) await session.reset()
+  if (probesAcceptAll) await acceptAll
+  const isUniform = await isUniformRejection(about, answered)
+  const tooMany = accepted && answered.some(isTooMany)
+  const final = tooMany ? answered.filter((each) => !isTooMany(each)) : answered
+  const lost = probes.slice(asked.recipients.length)
+  const later = tooMany ? answered.filter(isTooMany).map(({ probe }) => probe) : []
+  // The session goes on while another one finds out whether the domain accepts all names.
+  settleAll(about, answered, final, acceptAll, isUniform).catch((error: unknown) => {
+    tools.failed(error)
+    // Nobody else holds these probes, and whoever waits for them must not wait for ever.
+    const result = unknownResult('protocol_error', { provider: provider.id })
+    for (const { probe } of final) probe.settle(result)
+  })
+  for (const probe of lost) {
+    if (++probe.attempts < ATTEMPTS_MAX) continue
+    const reason = faultReason(asked.fault ?? 'closed')
+    probe.settle(unknownResult(reason, evidenceOf(about, null, '')))
+  }
+  return {
+    unanswered: [...later, ...lost].filter((probe) => !probe.settled),
+    accepted,
+    refusedUs: !accepted && answered.some(({ met }) => met.party === 'us'),
+    throttled: !tooMany && answered.some(({ met }) => met.party === 'rate'),
+    tooMany,
+    refusals: answered.filter(({ met }) => met.status === 'undeliverable').length,
+  }
+}
+
+function classified({ provider, own }: Transaction, reply: Reply, phase: Phase): Classified {
+  return classifyReply({ ...factsOf(reply), phase, provider: provider.id, own })
+}
+
+/** Enhanced code X.5.3, too many recipients (RFC 3463 3.6). */
+function isTooMany({ reply }: Answered): boolean {
+  return (reply.code === 452 || reply.code === 451) && reply.enhanced === '4.5.3'
+}
+
+/**
+ * Whether the refusals met here are the same for everybody. `postmaster`, which every domain that
+ * takes mail must have (RFC 5321 4.5.1), tells a strict server from one that refuses us.
+ */
+async function isUniformRejection(
+  { connection, recipients, group, tools }: Transaction,
+  answered: readonly Answered[],
+): Promise<boolean> {
+  let isAlike = false
+  for (const { probe, reply, met } of answered) {
+    if (!isRefusal(met, reply)) continue
+    const words = `${reply.code} ${reply.enhanced ?? ''} ${reply.text}`
+    if (tools.uniform.refused(group, probe.address, words)) isAlike = true
+  }
+  if (!isAlike || !connection.session.usable) return isAlike
+  const control = await connection.session.ask({
+    sender: tools.sender,
+    recipients: [`postmaster@${recipients.domain}`],
+    begin: true,
+    end: true,
+    smtputf8: false,
+  })
+  const code = control.recipients[0]?.code
+  if (code !== 250 && code !== 251) return true
+  tools.uniform.accepted(group)
+  return false
+}
+
+/** A lasting refusal that does not say by itself that it is about us. */
+function isRefusal(met: Classified, reply: Reply): boolean {
+  if (met.status === 'undeliverable') return true
+  return reply.code >= 500 && met.reason === 'unclassified_reply'
+}
+
+/** Settles the probes of `final`, and remembers what is worth it; `answered` are all that had a reply. */
+async function settleAll(
+  about: Transaction,
+  answered: readonly Answered[],
+  final: readonly Answered[],
+  known: Promise<AcceptAllFact | undefined>,
+  isUniform: boolean,
+): Promise<void> {
+  const { recipients, provider, tools } = about
+  const met = answered.map((each) => each.met)
+  const acceptAll = await acceptAllFrom(recipients, known, met, isUniform, tools)
+  const results: NewResult[] = []
+  for (const each of final) {
+    const { probe, reply } = each
+    const evidence = evidenceOf(about, reply, probe.local)
+    if (isUniform && isRefusal(each.met, reply)) {
+      probe.settle(unknownResult('blanket_reject', evidence))
+      continue
+    }
+    const plain = resultOfReply(each.met, acceptAll.value, provider.acceptance, evidence)
+    const result = withWait(each.met, plain)
+    if (result.wait === undefined) {
+      const isBoth = result.mailbox === 'accepted' && acceptAll.value !== 'unknown'
+      const { memoryKey: key, account: by } = probe
+      results.push({ key, result: isBoth ? withOlderFact(result, acceptAll, by) : result, by })
+    }
+    probe.settle(result)
+  }
+  tools.cache.remember({ results })
+}
+
+/** The server refused MAIL: no recipient was named, and all of them end with that reply. */
+function senderRefused(about: Transaction, reply: Reply): TransactionSummary {
+  const met = classified(about, reply, 'mail')
+  const evidence = { ...evidenceOf(about, reply, ''), phase: 'mail' }
+  const result = withWait(met, unknownResult(met.reason, evidence))
+  for (const probe of about.recipients.probes) probe.settle(result)
+  return { ...NOTHING_SHOWN, refusedUs: met.party === 'us', throttled: met.party === 'rate' }
+}
+
+function evidenceOf(
+  { connection, recipients, provider }: Transaction,
+  reply: Reply | null,
+  local: string,
+): { readonly [key: string]: Json } {
+  const evidence: { [key: string]: Json } =
+    reply === null
+      ? {
+          mx_host: connection.host,
+          mx_address: connection.address,
+          provider: provider.id,
+          phase: 'rcpt',
+          tls: connection.session.tls,
+        }
+      : {
+          mx_host: connection.host,
+          mx_address: connection.address,
+          provider: provider.id,
+          phase: 'rcpt',
+          tls: connection.session.tls,
+          reply_code: reply.code,
+          enhanced_code: reply.enhanced,
+          reply_text: maskedText(reply.text, local),
+        }
+  if (recipients.route.implicit) evidence['implicit_mx'] = true
+  return evidence
+}
