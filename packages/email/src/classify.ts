@@ -3,7 +3,7 @@ import type { Reason } from '@plumbline/contract/reasons'
 import { providerOf } from './providers.ts'
 import type { Reply } from './smtp-reply.ts'
 import { REPLY_RULES } from './reply-rules.ts'
-import type { ReplyKind, ReplyRule } from './reply-rule.ts'
+import type { CompiledRule, ReplyKind } from './reply-rule.ts'
 import { quotedReply, readable } from './reply-text.ts'
 
 /** Where in the dialogue a reply came. */
@@ -103,7 +103,7 @@ const EARLIER_PHASE =
   /in reply to (?:mail from|ehlo|helo)|after (?:initial connection|ehlo|helo|mail from)|refused to talk to me|\[mail_from\]|sender was rejected/
 
 function matches(
-  rule: ReplyRule,
+  rule: CompiledRule,
   provider: string,
   severity: number,
   enhanced: string | null,

@@ -13,28 +13,44 @@ export const PROVIDER_RULES: readonly ReplyRule[] = [
     id: 'google-rate-of-user',
     kind: 'exists',
     provider: 'google',
-    text: /is receiving mail (?:at a rate|too quickly)/,
+    phrases: {
+      'is receiving mail (?:at a rate|too quickly)':
+        '450 4.2.1 The user you are trying to contact is receiving mail at a rate that prevents additional messages from being delivered.',
+    },
     source: GOOGLE,
   },
   {
     id: 'google-missing',
     kind: 'missing',
     provider: 'google',
-    text: /account that you tried to reach does not exist/,
+    phrases: {
+      'account that you tried to reach does not exist':
+        "550 5.1.1 The email account that you tried to reach does not exist. Please try double-checking the recipient's email address for typos or unnecessary spaces.",
+    },
     source: GOOGLE,
   },
   {
     id: 'google-disabled',
     kind: 'disabled',
     provider: 'google',
-    text: /account that you tried to reach is (?:disabled|inactive)/,
+    phrases: {
+      'account that you tried to reach is (?:disabled|inactive)':
+        '550 5.2.1 The email account that you tried to reach is disabled.',
+    },
     source: GOOGLE,
   },
   {
     id: 'google-full',
     kind: 'full',
     provider: 'google',
-    text: /(?:is over quota|out of storage space|inbox is out of storage)/,
+    phrases: {
+      'is over quota':
+        '452 4.2.2 The email account that you tried to reach is over quota. Please direct the recipient to Clear Google Drive space & increase storage.',
+      'out of storage space':
+        "552 5.2.2 The recipient's inbox is out of storage space and inactive.",
+      'inbox is out of storage':
+        "552 5.2.2 The recipient's inbox is out of storage space and inactive.",
+    },
     source: GOOGLE,
   },
   {
@@ -42,7 +58,10 @@ export const PROVIDER_RULES: readonly ReplyRule[] = [
     kind: 'no_domain',
     provider: 'google',
     severity: 5,
-    text: /able to find the recipient domain/,
+    phrases: {
+      'able to find the recipient domain':
+        "553 5.1.2 We weren't able to find the recipient domain. Please check for any spelling errors.",
+    },
     source: GOOGLE,
   },
   {
@@ -51,7 +70,10 @@ export const PROVIDER_RULES: readonly ReplyRule[] = [
     provider: 'google',
     severity: 5,
     // The same words about the sender's address have a code of the sender, or none.
-    text: /recipient address .{0,200}not a valid rfc ?-?\d{4} address/,
+    phrases: {
+      'recipient address .{0,200}not a valid rfc ?-?\\d{4} address':
+        '553 5.1.2 The recipient address <.@gmail.com> is not a valid RFC 5321 address.',
+    },
     source: GOOGLE,
   },
   {
@@ -66,27 +88,47 @@ export const PROVIDER_RULES: readonly ReplyRule[] = [
     kind: 'likely_missing',
     severity: 5,
     enhanced: /^5\.4\.1$/,
-    text: /recipient address rejected: access denied/,
+    phrases: {
+      'recipient address rejected: access denied':
+        '550 5.4.1 Recipient address rejected: Access denied. AS(201806281)',
+    },
     source: `${MICROSOFT}; AS(201806281), directory-based edge blocking`,
   },
   {
     id: 'microsoft-all-rejected',
     kind: 'blocked',
     provider: 'microsoft365',
-    text: /all recipient addresses rejected|relay access denied/,
+    phrases: {
+      'all recipient addresses rejected':
+        '550 5.4.1 All recipient addresses rejected : Access denied',
+      'relay access denied': '554 5.7.1 <ada@y.example>: Relay access denied',
+    },
     source: MICROSOFT,
   },
   {
     id: 'microsoft-not-found',
     kind: 'missing',
     severity: 5,
-    text: /resolver\.adr\.(?:recipient|exrecip)?notfound|recipientnotfound|recipnotfound/,
+    phrases: {
+      'resolver\\.adr\\.(?:recipient|exrecip)?notfound':
+        '550 5.1.10 RESOLVER.ADR.RecipientNotFound; Recipient not found by SMTP address lookup',
+      recipientnotfound:
+        '550 5.1.10 RESOLVER.ADR.RecipientNotFound; Recipient not found by SMTP address lookup',
+      recipnotfound: '550 5.1.1 RESOLVER.ADR.ExRecipNotFound; not found',
+    },
     source: MICROSOFT,
   },
   {
     id: 'microsoft-restricted',
     kind: 'exists',
-    text: /resolver\.rst\.(?:notauthorized|sendernotauthenticated|restrictedtorecipientspermission|senderrestricted|authrequired|notauthenticated)|restrictedtorecipientspermission|not authorized to send to (?:the )?recipient/,
+    phrases: {
+      'resolver\\.rst\\.{exchange-restriction}': [
+        '550 5.7.1 RESOLVER.RST.NotAuthorized; not authorized',
+        '550 #550 5.7.1 RESOLVER.RST.AuthRequired; authentication required ##rfc822;neko-nyaan@cat.example.jp',
+      ],
+      restrictedtorecipientspermission: null,
+      'not authorized to send to (?:the )?recipient': null,
+    },
     source: MICROSOFT,
   },
   {
@@ -105,20 +147,32 @@ export const PROVIDER_RULES: readonly ReplyRule[] = [
   {
     id: 'microsoft-resolver',
     kind: 'unclassified',
-    text: /resolver\.(?:rst|loop)|transport\.rules|recipsizelimit/,
+    phrases: {
+      'resolver\\.(?:rst|loop)': '550 5.7.1 RESOLVER.RST.NotAuthorized; not authorized',
+      'transport\\.rules':
+        '550 5.7.1 TRANSPORT.RULES.RejectMessage; the message was rejected by organization policy',
+      recipsizelimit: null,
+    },
     source: MICROSOFT,
   },
   {
     id: 'microsoft-regions',
     kind: 'server',
-    text: /recipients belong to multiple regions|attr38/,
+    phrases: {
+      'recipients belong to multiple regions':
+        '451 4.5.3 Recipients belong to multiple regions ATTR38 [DB5PEPF00014B9A.eurprd02.prod.outlook.com]',
+      attr38:
+        '451 4.5.3 Recipients belong to multiple regions ATTR38 [DB5PEPF00014B9A.eurprd02.prod.outlook.com]',
+    },
     source: 'github.com/AfterShip/email-verifier issue 72',
   },
   {
     id: 'microsoft-fault',
     kind: 'server',
     severity: 4,
-    text: /temporary server error/,
+    phrases: {
+      'temporary server error': '451 4.7.0 Temporary server error. Please try again later. PRX4',
+    },
     source: MICROSOFT,
   },
   {
@@ -140,21 +194,29 @@ export const PROVIDER_RULES: readonly ReplyRule[] = [
     kind: 'likely_missing',
     provider: 'outlook_consumer',
     severity: 5,
-    text: /requested action not taken: mailbox unavailable/,
+    phrases: {
+      'requested action not taken: mailbox unavailable':
+        '550 5.5.0 Requested action not taken: mailbox unavailable.',
+    },
     source: `${MICROSOFT}; S2017062302`,
   },
   {
     id: 'yahoo-rate-of-user',
     kind: 'exists',
     provider: 'yahoo',
-    text: /receiving mail too quickly/,
+    phrases: {
+      'receiving mail too quickly': '450 User is receiving mail too quickly',
+    },
     source: YAHOO,
   },
   {
     id: 'yahoo-missing',
     kind: 'missing',
     severity: 5,
-    text: /this user doesn'?t have an? \S+ account/,
+    phrases: {
+      "this user doesn'?t have an? \\S+ account":
+        "554 delivery error: dd This user doesn't have a yahoo.com account (ada@yahoo.com) [-9]",
+    },
     source: YAHOO,
   },
   {
@@ -162,13 +224,20 @@ export const PROVIDER_RULES: readonly ReplyRule[] = [
     kind: 'disabled',
     provider: 'yahoo',
     severity: 5,
-    text: /mailbox is disabled|no longer valid/,
+    phrases: {
+      'mailbox is disabled':
+        '554 delivery error: dd Sorry, your message to ada@yahoo.com cannot be delivered. This mailbox is disabled (554.30).',
+      'no longer valid': null,
+    },
     source: YAHOO,
   },
   {
     id: 'yahoo-policy',
     kind: 'blocked',
-    text: /\[(?:bl\d\d|ts\d\d|tss\d\d|ph\d\d|gl\d\d|cs\d\d|ru\d\d)\]/,
+    phrases: {
+      '\\[(?:bl\\d\\d|ts\\d\\d|tss\\d\\d|ph\\d\\d|gl\\d\\d|cs\\d\\d|ru\\d\\d)\\]':
+        '421 4.7.0 [TSS04] Messages from 192.0.2.1 temporarily deferred due to unexpected volume or user complaints',
+    },
     source: YAHOO,
   },
   {
@@ -177,7 +246,13 @@ export const PROVIDER_RULES: readonly ReplyRule[] = [
     provider: 'apple',
     severity: 5,
     enhanced: /^5\.1\.[16]$/,
-    text: /does not exist|unknown or illegal alias|inactive email address|no longer on server/,
+    phrases: {
+      'does not exist': '550 5.1.1 <ada@icloud.com>: user does not exist',
+      'unknown or illegal alias': '550 5.1.1 unknown or illegal alias: ada@x.example',
+      'inactive email address':
+        '550 host mx1.mail.icloud.com[17.172.34.9] said: 550 5.1.1 <pseudo-local-part-of-icloud@icloud.com>: inactive email address (in reply to RCPT TO command)',
+      'no longer on server': null,
+    },
     source: 'support.apple.com/102322, read 2026',
   },
   {
@@ -185,7 +260,10 @@ export const PROVIDER_RULES: readonly ReplyRule[] = [
     kind: 'greylist',
     provider: 'mimecast',
     severity: 4,
-    text: /internal resources? (?:is |are )?temporarily unavailable/,
+    phrases: {
+      'internal resources? (?:is |are )?temporarily unavailable':
+        '451 Internal resource temporarily unavailable - https://community.mimecast.com/docs/DOC-1369#451',
+    },
     source: MIMECAST,
   },
   {
@@ -193,7 +271,10 @@ export const PROVIDER_RULES: readonly ReplyRule[] = [
     kind: 'rate',
     provider: 'mimecast',
     severity: 4,
-    text: /recipient temporarily unavailable|ip temporarily blacklisted/,
+    phrases: {
+      'recipient temporarily unavailable': '451 Recipient temporarily unavailable',
+      'ip temporarily blacklisted': null,
+    },
     source: MIMECAST,
   },
   {
@@ -201,41 +282,66 @@ export const PROVIDER_RULES: readonly ReplyRule[] = [
     kind: 'disabled',
     provider: 'mimecast',
     severity: 5,
-    text: /account inbounds disabled/,
+    phrases: {
+      'account inbounds disabled': '550 Account inbounds disabled',
+    },
     source: MIMECAST,
   },
   {
     id: 'mimecast-blocked',
     kind: 'blocked',
     provider: 'mimecast',
-    text: /envelope blocked|administrative prohibition|local ct ip|security polic|sender address blocked|csi\.mimecast/,
+    phrases: {
+      'envelope blocked':
+        '550 Envelope blocked - User Entry - https://community.mimecast.com/docs/DOC-1369#550',
+      'administrative prohibition': null,
+      'local ct ip': null,
+      'security polic': null,
+      'sender address blocked': null,
+      'csi\\.mimecast': null,
+    },
     source: MIMECAST,
   },
   {
     id: 'proofpoint-marked-invalid',
     kind: 'missing',
     severity: 5,
-    text: /user email address is marked as invalid/,
+    phrases: {
+      'user email address is marked as invalid':
+        '550 5.7.1 <ada@y.example>: Recipient address rejected: User email address is marked as invalid.',
+    },
     source: 'support.proofpoint.com, read 2026',
   },
   {
     id: 'proofpoint-verifying',
     kind: 'greylist',
     severity: 4,
-    text: /address verification in progress|unverified address/,
+    phrases: {
+      'address verification in progress':
+        '450 4.1.1 <ada@y.example>: Recipient address rejected: unverified address: Address verification in progress',
+      'unverified address':
+        '450 4.1.1 <ada@y.example>: Recipient address rejected: unverified address: Address verification in progress',
+    },
     source: `${POSTFIX}; Proofpoint uses the same words`,
   },
   {
     id: 'trend-invalid-recipient',
     kind: 'missing',
     severity: 5,
-    text: /recipient address rejected: invalid-recipient/,
+    phrases: {
+      'recipient address rejected: invalid-recipient':
+        '554 5.7.1 <ada@y.example>: Recipient address rejected: Invalid-Recipient.',
+    },
     source: 'success.trendmicro.com, read 2026',
   },
   {
     id: 'trend-ers',
     kind: 'blocked',
-    text: /\bers-(?:dul|rbl|qil)|block-(?:send-er|rcpt)/,
+    phrases: {
+      '\\bers-(?:dul|rbl|qil)': null,
+      'block-(?:send-er|rcpt)':
+        '554 5.7.1 <ada@y.example>: Recipient address rejected: BLOCK-SEND-ER.',
+    },
     source: 'success.trendmicro.com, read 2026',
   },
   {
@@ -243,80 +349,126 @@ export const PROVIDER_RULES: readonly ReplyRule[] = [
     kind: 'likely_missing',
     provider: 'symantec',
     severity: 5,
-    text: /^5?(?:4[0-9] )?(?:542 )?\S+ rejected\.?$/,
+    phrases: {
+      '^5?(?:4[0-9] )?(?:542 )?\\S+ rejected\\.?$': '542 ada@y.example Rejected',
+    },
     source: SISIMAI,
   },
   {
     id: 'cyrus-missing',
     kind: 'missing',
     severity: 5,
-    text: /mailbox unknown\. either there is no mailbox associated/,
+    phrases: {
+      'mailbox unknown\\. either there is no mailbox associated':
+        '550 Mailbox unknown. Either there is no mailbox associated with this name or you do not have authorization to see it. 5.1.1 User unknown',
+    },
     source: 'Cyrus IMAP: lmtpd convert_lmtp',
   },
   {
     id: 'facebook-exists',
     kind: 'missing',
     severity: 5,
-    text: /\brcp-p1\b/,
+    phrases: {
+      '\\brcp-p1\\b':
+        '550 5.1.1 RCP-P1 http://postmaster.facebook.com/response_codes?ip=192.0.2.54#rcp exist',
+    },
     source: 'postmaster.facebook.com/response_codes, read 2020',
   },
   {
     id: 'facebook-preference',
     kind: 'filtered',
-    text: /\brcp-p[2-9]\b|refused due to recipient preferences/,
+    phrases: {
+      '\\brcp-p[2-9]\\b':
+        '550 5.1.1 RCP-P2 http://postmaster.facebook.com/response_codes?ip=192.0.2.135#rcp Refused due to recipient preferences',
+      'refused due to recipient preferences':
+        '550 5.1.1 RCP-P2 http://postmaster.facebook.com/response_codes?ip=192.0.2.135#rcp Refused due to recipient preferences',
+    },
     source: 'postmaster.facebook.com/response_codes, read 2020',
   },
   {
     id: 'facebook-policy',
     kind: 'blocked',
-    text: /\b(?:pol|dns|con|int|msg|rcp-(?:l|t))-?[a-z]?\d http:\/\/postmaster\.facebook\.com/,
+    phrases: {
+      '\\b(?:pol|dns|con|int|msg|rcp-(?:l|t))-?[a-z]?\\d http://postmaster\\.facebook\\.com':
+        '554 5.7.1 POL-P4 http://postmaster.facebook.com/response_codes?ip=192.0.2.1#pol message blocked',
+    },
     source: 'postmaster.facebook.com/response_codes, read 2020',
   },
   {
     id: 'laposte-invalid',
     kind: 'missing',
     severity: 5,
-    text: /\blpn007_(?:401|416)\b/,
+    phrases: {
+      '\\blpn007_(?:401|416)\\b':
+        '550 5.5.0 Adresse destinataire invalide. Invalid recipient. LPN007_416',
+    },
     source: SISIMAI,
   },
   {
     id: 'laposte-account-blocked',
     kind: 'disabled',
     severity: 5,
-    text: /\blpn007_42[0-9]\b/,
+    phrases: {
+      '\\blpn007_42[0-9]\\b':
+        '550 5.5.0 Le compte du destinataire est bloque. The recipient account is blocked. LPN007_426',
+    },
     source: SISIMAI,
   },
-  { id: 'laposte-refused', kind: 'blocked', text: /\blpn00\d_\d{3}\b/, source: SISIMAI },
+  {
+    id: 'laposte-refused',
+    kind: 'blocked',
+    phrases: {
+      '\\blpn00\\d_\\d{3}\\b': '550 5.5.0 Service refuse. Veuillez essayer plus tard. LPN001_108',
+    },
+    source: SISIMAI,
+  },
   {
     id: 'orange-full',
     kind: 'full',
-    text: /\bofr(?:\d{3})?_?417\b|boite du destinataire pleine/,
+    phrases: {
+      '\\bofr(?:\\d{3})?_?417\\b':
+        '552 5.1.1 Boite du destinataire pleine. Recipient overquota. OFR_417 [417]',
+      'boite du destinataire pleine':
+        '552 5.1.1 Boite du destinataire pleine. Recipient overquota. OFR_417 [417]',
+    },
     source: 'postmaster.orange.fr, read 2026',
   },
   {
     id: 'orange-missing',
     kind: 'missing',
     severity: 5,
-    text: /\bofr(?:\d{3})?_?(?:416|403)\b|adresse d.au moins un destinataire invalide/,
+    phrases: {
+      '\\bofr(?:\\d{3})?_?(?:416|403)\\b':
+        '550 5.1.1 Adresse d au moins un destinataire invalide. Invalid recipient. OFR204_416 [416]',
+      'adresse d.au moins un destinataire invalide':
+        '550 5.1.1 Adresse d au moins un destinataire invalide. Invalid recipient. OFR204_416 [416]',
+    },
     source: 'postmaster.orange.fr, read 2026',
   },
   {
     id: 'orange-refused',
     kind: 'blocked',
-    text: /\bofr(?:_|\d{3}_)\d{3}\b/,
+    phrases: {
+      '\\bofr(?:_|\\d{3}_)\\d{3}\\b': '550 5.2.0 Mail rejete. Mail rejected. ofr_506 [506]',
+    },
     source: 'postmaster.orange.fr, read 2026',
   },
   {
     id: 'godaddy-missing',
     kind: 'missing',
     severity: 5,
-    text: /\bib603b?\b/,
+    phrases: {
+      '\\bib603b?\\b': '550 5.1.1 Recipient not found IB603 <http://x.co/irbounce>',
+    },
     source: 'godaddy.com/help, IB codes, read 2026',
   },
   {
     id: 'godaddy-blocked',
     kind: 'blocked',
-    text: /\bib\d{3}[a-z]?\b/,
+    phrases: {
+      '\\bib\\d{3}[a-z]?\\b':
+        '550 5.1.1 <ada@y.example> - 192.0.2.1 has sent to too many recipients this hour. IB607',
+    },
     source: 'godaddy.com/help, IB codes, read 2026',
   },
   {
@@ -324,27 +476,39 @@ export const PROVIDER_RULES: readonly ReplyRule[] = [
     kind: 'missing',
     provider: 'tencent',
     severity: 5,
-    text: /mailbox not found|mailbox unavailable or access denied|non-existent account/,
+    phrases: {
+      'mailbox not found': '550 Mailbox not found. http://service.mail.qq.com/cgi-bin/help',
+      'mailbox unavailable or access denied': null,
+      'non-existent account': null,
+    },
     source: 'service.mail.qq.com, read 2026',
   },
   {
     id: 'zoho-policy',
     kind: 'blocked',
     provider: 'zoho',
-    text: /mail rejected by destination domain|flagged as spam/,
+    phrases: {
+      'mail rejected by destination domain': '541 5.4.1 Mail rejected by destination domain',
+      'flagged as spam': '554 5.7.1 Email cannot be delivered. Reason: Email flagged as Spam.',
+    },
     source: 'zoho.com/mail/help, read 2026',
   },
   {
     id: 'comcast-missing',
     kind: 'missing',
     severity: 5,
-    text: /not our customer|recipient mailbox unallocated/,
+    phrases: {
+      'not our customer': '550 5.1.1 Not our Customer',
+      'recipient mailbox unallocated': null,
+    },
     source: 'postmaster.comcast.net, read 2026',
   },
   {
     id: 'comcast-blocked',
     kind: 'blocked',
-    text: /\bbl0{4,}\d+\b/,
+    phrases: {
+      '\\bbl0{4,}\\d+\\b': '554 resimta-ch2 192.0.2.1 Comcast BL000001 Blocked',
+    },
     source: 'postmaster.comcast.net, read 2026',
   },
 ]

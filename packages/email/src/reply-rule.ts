@@ -1,3 +1,5 @@
+import { REPLY_WORDS } from './reply-words.ts'
+
 /** What a reply to RCPT says. */
 export type ReplyKind =
   /** The mailbox does not exist, said in so many words. */
@@ -22,7 +24,14 @@ export type ReplyKind =
   | 'smtputf8'
   | 'unclassified'
 
-/** One row: every condition that stands must hold; the first row that holds decides. */
+/**
+ * Phrases of a rule, each with the replies it was seen in; null where it comes from the `source` of its
+ * rule and was not met since. A phrase is a regular expression over the lower-case text of one line with
+ * mail addresses masked as `someone@host`; `{name}` in it stands for any word of that set of `REPLY_WORDS`.
+ */
+export type Phrases = Readonly<Record<string, string | readonly string[] | null>>
+
+/** One rule: every condition that it has must hold; the first rule that holds decides. */
 export interface ReplyRule {
   readonly id: string
   readonly kind: ReplyKind
@@ -30,9 +39,30 @@ export interface ReplyRule {
   /** Class of the reply, 4 or 5; absent for both. */
   readonly severity?: 4 | 5
   readonly enhanced?: RegExp
-  /** Codes that the row is not for. */
+  /** Codes that the rule is not for. */
   readonly notEnhanced?: RegExp
-  /** Over the lower-case text of one line with mail addresses masked as `someone@host`. */
-  readonly text?: RegExp
+  /** Any of them must be in the text. */
+  readonly phrases?: Phrases
+  /** A pattern that is made of tables of its own, in the place of phrases. */
+  readonly pattern?: RegExp
   readonly source: string
+}
+
+/** A rule as replies are matched with it. */
+export type CompiledRule = ReplyRule & { readonly text?: RegExp }
+
+/** Makes one pattern of all phrases of a rule. Throws where a phrase names a set of words that there is not. */
+export function compileRule(rule: ReplyRule): CompiledRule {
+  if (rule.pattern !== undefined) return { ...rule, text: rule.pattern }
+  if (rule.phrases === undefined) return rule
+  return { ...rule, text: new RegExp(Object.keys(rule.phrases).map(expanded).join('|')) }
+}
+
+/** A phrase with its sets of words written out. */
+export function expanded(phrase: string): string {
+  return phrase.replaceAll(/\{([a-z-]+)\}/g, (_, name: string) => {
+    const words = REPLY_WORDS[name]
+    if (words === undefined) throw new Error(`phrase: expected a set of words, met {${name}}`)
+    return `(?:${words.join('|')})`
+  })
 }
