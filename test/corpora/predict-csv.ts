@@ -1,7 +1,7 @@
 import { CHECKS } from '@plumbline/contract/products'
-import { listLimits } from '@plumbline/pipeline/intake/limits'
-import { ListError } from '@plumbline/pipeline/intake/list-error'
-import { openList, type OpenedList } from '@plumbline/pipeline/intake/open-list'
+import { uploadLimits } from '@plumbline/pipeline/intake/limits'
+import { IntakeError } from '@plumbline/pipeline/intake/intake-error'
+import { openBatchFile, type BatchFile } from '@plumbline/pipeline/intake/open-batch-file'
 import { readRows } from '@plumbline/pipeline/intake/read-rows'
 import type { Prediction } from './prediction.ts'
 
@@ -11,11 +11,11 @@ const MIN_CONFIDENCE = 0.32
 /** What a file of cells is read as. */
 export async function predictCsv(path: string): Promise<Prediction> {
   try {
-    const list = await openList({
+    const list = await openBatchFile({
       path,
       fileName: path,
       format: 'csv',
-      limits: listLimits(),
+      limits: uploadLimits(),
       product: 'email',
       // Every column can be read; which of them is the address is not asked.
       mapping: { email: 0 },
@@ -43,7 +43,7 @@ export async function predictCsv(path: string): Promise<Prediction> {
 }
 
 /** The records without wholly empty lines, which no reader of CSV counts. */
-async function recordsOf(list: OpenedList): Promise<(readonly string[])[]> {
+async function recordsOf(list: BatchFile): Promise<(readonly string[])[]> {
   const records: (readonly string[])[] = []
   try {
     for await (const block of readRows(list, AbortSignal.timeout(60_000))) {
@@ -53,7 +53,7 @@ async function recordsOf(list: OpenedList): Promise<(readonly string[])[]> {
     }
   } catch (error) {
     // A list of a header alone has no records, which a file may well have.
-    if (!(error instanceof ListError) || list.header === null || records.length > 0) throw error
+    if (!(error instanceof IntakeError) || list.header === null || records.length > 0) throw error
   }
   return records
 }
@@ -66,7 +66,7 @@ function recordOf(cells: readonly string[], header: readonly string[] | null): u
   return record
 }
 
-function rolesOf({ roles }: OpenedList): Prediction {
+function rolesOf({ roles }: BatchFile): Prediction {
   return Object.fromEntries(
     CHECKS.map((check) => [
       check,

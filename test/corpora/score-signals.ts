@@ -2,9 +2,9 @@ import type { Signal } from '@plumbline/contract/outcome'
 import { riskLevel } from '@plumbline/contract/results'
 import { riskOf } from '@plumbline/scoring/score'
 import type { Weights } from '@plumbline/contract/score'
-import { listLimits } from '@plumbline/pipeline/intake/limits'
-import { ListError } from '@plumbline/pipeline/intake/list-error'
-import { openList } from '@plumbline/pipeline/intake/open-list'
+import { uploadLimits } from '@plumbline/pipeline/intake/limits'
+import { IntakeError } from '@plumbline/pipeline/intake/intake-error'
+import { openBatchFile } from '@plumbline/pipeline/intake/open-batch-file'
 import { readRows } from '@plumbline/pipeline/intake/read-rows'
 
 /** A record with its score, and whether it was fraud. */
@@ -25,12 +25,12 @@ interface SignalTally {
  * each signal, named `group.code`; true is `1`, `true`, `yes` or `fraud`.
  */
 export async function scoreSignals(path: string, weights: Weights): Promise<string> {
-  const list = await openList({
+  const list = await openBatchFile({
     path,
     fileName: path,
     format: 'csv',
     header: true,
-    limits: listLimits(),
+    limits: uploadLimits(),
     product: 'email',
     mapping: { email: 'label' },
   })
@@ -42,7 +42,7 @@ export async function scoreSignals(path: string, weights: Weights): Promise<stri
   })
   const ignored = header.filter((name) => name !== 'label' && !signalOf(name, weights.groups))
   if (columns.length === 0) {
-    throw new ListError(
+    throw new IntakeError(
       'unprocessable',
       `No column names a signal; expected names such as ip.anonymity.vpn, met ${header.join(', ')}.`,
     )

@@ -6,7 +6,7 @@ import { createInterface } from 'node:readline'
 import { parseArgs } from 'node:util'
 import { processEnvironment, type Environment } from '@plumbline/runtime/settings'
 import { loadWeights } from '@plumbline/scoring/weights'
-import { ListError } from '@plumbline/pipeline/intake/list-error'
+import { IntakeError } from '@plumbline/pipeline/intake/intake-error'
 import { CORPORA, tierOf, type Corpus } from './judge.ts'
 import { predictLine } from './predict.ts'
 import type { CorpusCase } from './prediction.ts'
@@ -151,7 +151,9 @@ if (import.meta.main) {
   try {
     process.exitCode = await main(process.argv.slice(2), processEnvironment())
   } catch (error) {
-    console.error(error instanceof TypeError || error instanceof ListError ? error.message : error)
+    console.error(
+      error instanceof TypeError || error instanceof IntakeError ? error.message : error,
+    )
     process.exitCode = 2
   }
 }

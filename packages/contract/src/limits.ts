@@ -3,7 +3,7 @@ const MIB = 1_024 * KIB
 const GIB = 1_024 * MIB
 
 /** What one list may be: the settings that say so, with their defaults. Source: decision 37. */
-export const LIST_LIMITS = {
+export const UPLOAD_LIMITS = {
   /** The file as uploaded, and unpacked. */
   UPLOAD_LIMIT_BYTES: 512 * MIB,
   UPLOAD_LIMIT_ROWS: 5_000_000,

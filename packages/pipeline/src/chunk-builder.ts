@@ -1,12 +1,12 @@
 import { CHECKS, type Check } from '@plumbline/contract/products'
 import type { NewChunk } from '@plumbline/db/batches/chunks'
 import { pack, type ChunkCells, type ChunkSubjects } from './codec.ts'
-import type { ListRow } from './intake/list-row.ts'
+import type { FileRow } from './intake/row-builder.ts'
 
 /** Packs a run of rows as one chunk: what came in `cells`, what is asked in `subjects`. */
-export function buildChunk(no: number, rows: readonly ListRow[]): NewChunk {
+export function buildChunk(no: number, rows: readonly FileRow[]): NewChunk {
   const ofRow: Record<string, number> = {}
-  const repeats: Record<string, ListRow['subjects']> = {}
+  const repeats: Record<string, FileRow['subjects']> = {}
   const errors: Record<string, string> = {}
   const refs: Record<string, string> = {}
   const asked = new Map<Check, { subjects: string[]; places: number[] }>()

@@ -14,7 +14,7 @@ import { openRepeats } from './duplicate-answers.ts'
 import { createResultFile } from './result-file.ts'
 import { rowWriter } from './result-rows.ts'
 import { workStage, type StageInHand } from './stage-lease.ts'
-import { readList } from './intake-stage.ts'
+import { readBatchFile } from './intake-stage.ts'
 
 /**
  * Writes the result file of a batch whose chunks are settled, or that is being canceled, and only
@@ -48,7 +48,7 @@ export async function finish(
   if (batch === undefined) return
   if (!batch.read_whole) {
     // Canceled while it was read: the result still holds every record.
-    const read = await readList(pipeline, batch, lease, signal)
+    const read = await readBatchFile(pipeline, batch, lease, signal)
     if (read !== 'read') return
     batch = await readBatch(pipeline.db.kysely, batchId)
     if (batch === undefined) return

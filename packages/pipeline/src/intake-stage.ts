@@ -11,10 +11,10 @@ import {
 } from '@plumbline/db/batches/rows'
 import { failBatch } from './cancel.ts'
 import { buildChunk } from './chunk-builder.ts'
-import { ListError } from './intake/list-error.ts'
-import { charsOf, type ListRow } from './intake/list-row.ts'
-import { openList, type OpenedList } from './intake/open-list.ts'
-import { readRows, type ListSummary } from './intake/read-rows.ts'
+import { IntakeError } from './intake/intake-error.ts'
+import { charsOf, type FileRow } from './intake/row-builder.ts'
+import { openBatchFile, type BatchFile } from './intake/open-batch-file.ts'
+import { readRows, type FileSummary } from './intake/read-rows.ts'
 import type { Pipeline } from './pipeline.ts'
 import { workStage, type StageInHand } from './stage-lease.ts'
 import { holdAndRun } from './start.ts'
@@ -50,7 +50,7 @@ async function analyze(pipeline: Pipeline, stage: StageInHand): Promise<void> {
     await failBatch(pipeline, batchId, { error: 'Internal Server Error', message: GAVE_UP }, lease)
     return
   }
-  const read = await readList(pipeline, batch, lease, signal)
+  const read = await readBatchFile(pipeline, batch, lease, signal)
   if (read === 'read') await startOrStop(pipeline, batchId, lease)
 }
 
@@ -60,7 +60,7 @@ const GAVE_UP = 'The list could not be read because of a fault of the service; n
  * Reads the whole list into chunks under the stage's lease.
  * @returns `failed` where the list ended as failed, `lost` where another worker has the stage
  */
-export async function readList(
+export async function readBatchFile(
   pipeline: Pipeline,
   batch: BatchRow,
   lease: number,
@@ -69,7 +69,7 @@ export async function readList(
   if (!(await dropLeftovers(pipeline, batch.id, lease))) return 'lost'
   const source = await pipeline.storage.local(batch.source_key)
   try {
-    const list = await openList({
+    const list = await openBatchFile({
       path: source.path,
       fileName: batch.file_name,
       product: batch.product,
@@ -77,9 +77,9 @@ export async function readList(
       limits: pipeline.limits,
       ...batch.requested,
     })
-    return await storeList(pipeline, batch, list, lease, signal)
+    return await storeChunks(pipeline, batch, list, lease, signal)
   } catch (error) {
-    if (!(error instanceof ListError)) throw error
+    if (!(error instanceof IntakeError)) throw error
     const shown = { error: PROBLEMS[error.code].error, message: error.message }
     await failBatch(pipeline, batch.id, shown, lease)
     return 'failed'
@@ -98,10 +98,10 @@ async function dropLeftovers(pipeline: Pipeline, id: string, lease: number): Pro
   })
 }
 
-async function storeList(
+async function storeChunks(
   pipeline: Pipeline,
   batch: BatchRow,
-  list: OpenedList,
+  list: BatchFile,
   lease: number,
   signal: AbortSignal,
 ): Promise<'read' | 'lost'> {
@@ -109,7 +109,7 @@ async function storeList(
   const stage = { batchId: batch.id, lease }
   let estimate = 0
   let no = 0
-  let open: ListRow[] = []
+  let open: FileRow[] = []
   let openChars = 0
   let chunks: NewChunk[] = []
   let chunkBytes = 0
@@ -151,19 +151,19 @@ async function storeList(
   if (!(await unpaid.count(1))) return 'lost'
   if (open.length > 0) await closeChunk()
   if (!(await flush()) || !(await inserting)) return 'lost'
-  return await storeFacts(pipeline, batch, list, { ...rows.summary(), lease, estimate })
+  return await storeSummary(pipeline, batch, list, { ...rows.summary(), lease, estimate })
 }
 
-function priceOf(batch: BatchRow, row: ListRow): number {
+function priceOf(batch: BatchRow, row: FileRow): number {
   const supplied = CHECKS.filter((check) => row.subjects[check] !== undefined)
   return priceCredits(batch.product, supplied)
 }
 
-async function storeFacts(
+async function storeSummary(
   pipeline: Pipeline,
   batch: BatchRow,
-  list: OpenedList,
-  found: ListSummary & { lease: number; estimate: number },
+  list: BatchFile,
+  found: FileSummary & { lease: number; estimate: number },
 ): Promise<'read' | 'lost'> {
   const { counts, header } = found
   return await pipeline.db.kysely.transaction().execute(async (tx) => {

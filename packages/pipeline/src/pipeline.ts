@@ -4,7 +4,7 @@ import type { Db } from '@plumbline/db/database'
 import type { QueueBackend } from '@plumbline/queue/backend'
 import type { Storage } from '@plumbline/storage/storage'
 import type { InstallationKey } from './installation-key.ts'
-import { listLimits, type ListLimits } from './intake/limits.ts'
+import { uploadLimits, type UploadLimits } from './intake/limits.ts'
 import type { Scorers } from './scorers.ts'
 
 /** The live things that the steps of a batch work on; built by a program, passed to each step. */
@@ -22,9 +22,9 @@ export interface Pipeline {
 }
 
 /** Bounds and times of the pipeline. */
-export interface PipelineLimits extends ListLimits {
+export interface PipelineLimits extends UploadLimits {
   /** Unfinished lists and bytes of files of one account. */
-  readonly unfinishedLists: number
+  readonly unfinishedBatches: number
   readonly accountFileBytes: number
   /** Rows of one account that nobody pays for, in a UTC day. */
   readonly unpaidRowsPerDay: number
@@ -50,8 +50,8 @@ export const DEFAULT_SLOTS: Slots = { email: 16, phone: 16, ip: 8, domain: 64 }
 
 /** Bounds by decision 37, times of our own. */
 export const DEFAULT_LIMITS: PipelineLimits = {
-  ...listLimits(),
-  unfinishedLists: CALL_LIMITS.UNFINISHED_BATCHES_LIMIT,
+  ...uploadLimits(),
+  unfinishedBatches: CALL_LIMITS.UNFINISHED_BATCHES_LIMIT,
   accountFileBytes: CALL_LIMITS.STORED_LIMIT_BYTES,
   unpaidRowsPerDay: ACCOUNT_LIMITS.UNPAID_ROWS_PER_DAY,
   chunkRecords: 1000,

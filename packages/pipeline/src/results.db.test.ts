@@ -171,7 +171,7 @@ const CELL = fc.oneof(
 )
 
 test('whatever the cells of a list hold, its results give them back', async () => {
-  await using place = await openTestPipeline({ limits: { unfinishedLists: 1_000_000 } })
+  await using place = await openTestPipeline({ limits: { unfinishedBatches: 1_000_000 } })
   const lists = fc.array(fc.tuple(CELL, CELL, CELL), { minLength: 1, maxLength: 20 })
   await fc.assert(
     fc.asyncProperty(lists, async (cells) => {
@@ -189,7 +189,9 @@ test('whatever the cells of a list hold, its results give them back', async () =
 })
 
 test('whatever the values of a JSON list are, its results give them back', async () => {
-  await using place = await openTestPipeline({ limits: { unfinishedLists: 1_000_000, columns: 4 } })
+  await using place = await openTestPipeline({
+    limits: { unfinishedBatches: 1_000_000, columns: 4 },
+  })
   const record = fc.dictionary(
     fc.constantFrom('a', 'b', 'c', 'd', 'e', '__proto__', 'f\0'),
     fc.jsonValue(),

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest'
 import { openTestPipeline } from '@plumbline/testkit/pipeline'
 
 test('lists that come at once are taken up to the limit and no further', async () => {
-  await using place = await openTestPipeline({ limits: { unfinishedLists: 3 } })
+  await using place = await openTestPipeline({ limits: { unfinishedBatches: 3 } })
   const submitted = await Promise.allSettled(
     Array.from({ length: 20 }, () => place.submit('email\nada@example.com\n')),
   )

@@ -117,9 +117,9 @@ async function refuseBeyondLimits(
   accountId: string,
   size: number,
 ): Promise<void> {
-  const { unfinishedLists, accountFileBytes } = limits
+  const { unfinishedBatches, accountFileBytes } = limits
   const load = await batchLoad(db, accountId)
-  if (load.unfinished >= unfinishedLists) {
+  if (load.unfinished >= unfinishedBatches) {
     throw new Problem(
       'too_many_requests',
       `The account has ${load.unfinished} unfinished lists; wait until one ends or cancel one.`,

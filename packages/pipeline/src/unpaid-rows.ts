@@ -2,7 +2,7 @@ import type { RowKind } from '@plumbline/contract/batch'
 import { Problem } from '@plumbline/contract/problem'
 import type { BatchRow } from '@plumbline/db/batches/rows'
 import { readUnpaidRows, takeUnpaidRows } from '@plumbline/db/batches/unpaid-rows'
-import { ListError } from './intake/list-error.ts'
+import { IntakeError } from './intake/intake-error.ts'
 import type { Pipeline } from './pipeline.ts'
 
 /** What is counted at once: beyond its rows of a day, an account has so many more read at most. */
@@ -14,7 +14,7 @@ export interface UnpaidRows {
   meet(kind: RowKind): void
   /**
    * Counts what was met since, where that is `least` rows or more. False where another worker has the list.
-   * @throws ListError where the account has no more of them left today
+   * @throws IntakeError where the account has no more of them left today
    */
   count(least?: number): Promise<boolean>
 }
@@ -41,7 +41,7 @@ export function countUnpaidRows(
         case 'lost':
           return false
         case 'over':
-          throw new ListError('too_many_requests', `${usedUp(mostPerDay)} ${ADVICE}`)
+          throw new IntakeError('too_many_requests', `${usedUp(mostPerDay)} ${ADVICE}`)
       }
     },
   }

@@ -165,7 +165,7 @@ const FILES: readonly HostileUpload[] = [
   }),
   file(
     'a mapping to a column that is not there',
-    failed(BAD, 'which the list does not have'),
+    failed(BAD, 'which the file does not have'),
     () => GOOD,
     {
       fields: { product: 'email', mapping: '{"email":"address"}' },

@@ -7,7 +7,7 @@ import { loadWeights } from '@plumbline/scoring/weights'
 import { createMetering, type Metering } from '@plumbline/metering/metering'
 import { openConnections, type Connections } from '@plumbline/pipeline/connections'
 import { createInstallationKey } from '@plumbline/pipeline/installation-key'
-import { listLimits } from '@plumbline/pipeline/intake/limits'
+import { uploadLimits } from '@plumbline/pipeline/intake/limits'
 import { DEFAULT_LIMITS, type Pipeline } from '@plumbline/pipeline/pipeline'
 import { openScorers } from '@plumbline/pipeline/scorers'
 import { refuseForeignStore } from '@plumbline/pipeline/sweep-store'
@@ -165,8 +165,8 @@ function openAccess(
 function limitsOf(settings: ApiSettings): Pipeline['limits'] {
   return {
     ...DEFAULT_LIMITS,
-    ...listLimits(settings),
-    unfinishedLists: settings.UNFINISHED_BATCHES_LIMIT,
+    ...uploadLimits(settings),
+    unfinishedBatches: settings.UNFINISHED_BATCHES_LIMIT,
     accountFileBytes: settings.STORED_LIMIT_BYTES,
     unpaidRowsPerDay: settings.UNPAID_ROWS_PER_DAY,
   }

@@ -1,4 +1,4 @@
-import { ACCOUNT_LIMITS, CALL_LIMITS, LIST_LIMITS } from '@plumbline/contract/limits'
+import { ACCOUNT_LIMITS, CALL_LIMITS, UPLOAD_LIMITS } from '@plumbline/contract/limits'
 import { accountDailyCap } from '@plumbline/runtime/engine-settings'
 import { flag, wholeNumber, wholeNumbers, wordList } from '@plumbline/runtime/settings'
 import { keyPrefix, logLevel, storeSettings } from '@plumbline/runtime/store-settings'
@@ -12,7 +12,7 @@ function count(fallback: number, bounds: { min?: number; max?: number } = {}) {
 
 const eachSetting = z.object({
   ...storeSettings,
-  ...wholeNumbers(LIST_LIMITS),
+  ...wholeNumbers(UPLOAD_LIMITS),
   ...wholeNumbers(ACCOUNT_LIMITS),
   ...wholeNumbers(CALL_LIMITS),
   HOST: z.string().default('127.0.0.1'),

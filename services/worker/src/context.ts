@@ -2,7 +2,7 @@ import { loadWeights } from '@plumbline/scoring/weights'
 import { createScorer } from '@plumbline/scoring/score'
 import { openConnections, type Connections } from '@plumbline/pipeline/connections'
 import { createInstallationKey } from '@plumbline/pipeline/installation-key'
-import { listLimits } from '@plumbline/pipeline/intake/limits'
+import { uploadLimits } from '@plumbline/pipeline/intake/limits'
 import { DEFAULT_LIMITS, type Pipeline } from '@plumbline/pipeline/pipeline'
 import { refuseForeignStore } from '@plumbline/pipeline/sweep-store'
 import { readInstallationKey } from '@plumbline/runtime/installation-key'
@@ -62,7 +62,7 @@ export async function openContext(
 function limitsOf(settings: WorkerSettings): Pipeline['limits'] {
   return {
     ...DEFAULT_LIMITS,
-    ...listLimits(settings),
+    ...uploadLimits(settings),
     unpaidRowsPerDay: settings.UNPAID_ROWS_PER_DAY,
     chunkRecords: settings.CHUNK_RECORDS,
     leaseMs: settings.LEASE_SECONDS * 1000,

@@ -1,5 +1,5 @@
 import { mkdir } from 'node:fs/promises'
-import { ACCOUNT_LIMITS, LIST_LIMITS } from '@plumbline/contract/limits'
+import { ACCOUNT_LIMITS, UPLOAD_LIMITS } from '@plumbline/contract/limits'
 import { findListsDir, updatedListsDir as updatedDir } from '@plumbline/datasets/place'
 import { DEFAULT_SLOTS, type Slots } from '@plumbline/pipeline/pipeline'
 import { engineSettings } from '@plumbline/runtime/engine-settings'
@@ -11,7 +11,7 @@ const eachSetting = z.object({
   ...storeSettings,
   MIGRATE_DATABASE_URL: migrateDatabaseUrl(),
   ...engineSettings,
-  ...wholeNumbers(LIST_LIMITS),
+  ...wholeNumbers(UPLOAD_LIMITS),
   ...wholeNumbers(ACCOUNT_LIMITS),
   ...wholeNumbers({
     DATABASE_POOL_SIZE: 12,

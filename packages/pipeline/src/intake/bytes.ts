@@ -2,10 +2,10 @@ import { open } from 'node:fs/promises'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { createGunzip } from 'node:zlib'
-import type { ListLimits } from './limits.ts'
-import { ListError } from './list-error.ts'
+import type { UploadLimits } from './limits.ts'
+import { IntakeError } from './intake-error.ts'
 
-/** Where the bytes of a list come from; may be opened again and again. */
+/** Where the bytes of a file come from; may be opened again and again. */
 export interface ByteSource {
   readonly sizeBytes: number
   /** The chunks are valid until the next one is asked for. */
@@ -46,14 +46,14 @@ export function isGzip(start: Buffer): boolean {
 }
 
 /**
- * The unpacked bytes of a list, bounded in size and in how far they may swell.
+ * The unpacked bytes of a file, bounded in size and in how far they may swell.
  *
- * Throws `ListError`: `payload_too_large` past a bound, `unprocessable` on damaged gzip data.
+ * Throws `IntakeError`: `payload_too_large` past a bound, `unprocessable` on damaged gzip data.
  */
 export async function* unpackedBytes(
   source: ByteSource,
   gzip: boolean,
-  limits: ListLimits,
+  limits: UploadLimits,
   signal: AbortSignal,
 ): AsyncGenerator<Buffer> {
   if (source.sizeBytes > limits.uploadBytes) throw tooLarge('file', limits.uploadBytes)
@@ -66,7 +66,7 @@ export async function* unpackedBytes(
     total += chunk.length
     if (total > limits.uploadBytes) throw tooLarge('unpacked file', limits.uploadBytes)
     if (total > Math.max(RATIO_FREE_BYTES, packedBytes * MAX_RATIO)) {
-      throw new ListError(
+      throw new IntakeError(
         'payload_too_large',
         `The file unpacks to more than ${MAX_RATIO} times its size; upload it unpacked.`,
       )
@@ -87,7 +87,7 @@ async function* gunzip(
   } catch (error) {
     signal.throwIfAborted()
     if (isZlibError(error)) {
-      throw new ListError(
+      throw new IntakeError(
         'unprocessable',
         'The gzip file is damaged or cut short; pack it again.',
         { cause: error },
@@ -114,6 +114,6 @@ function isZlibError(error: unknown): boolean {
   )
 }
 
-function tooLarge(what: string, limit: number): ListError {
-  return new ListError('payload_too_large', `The ${what} is over ${limit} bytes; split the list.`)
+function tooLarge(what: string, limit: number): IntakeError {
+  return new IntakeError('payload_too_large', `The ${what} is over ${limit} bytes; split the file.`)
 }

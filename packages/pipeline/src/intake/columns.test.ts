@@ -1,6 +1,6 @@
 import type { Check, Product } from '@plumbline/contract/products'
 import { describe, expect, it } from 'vitest'
-import { readBytes } from './list-fixture.ts'
+import { readBytes } from './batch-file-fixture.ts'
 import { nameScore } from './column-names.ts'
 import { findHeader } from './header.ts'
 
@@ -58,35 +58,35 @@ const EXPORTS: [string, string, string, Partial<Record<Check, string>>][] = [
 
 it('numbers under a name that says nothing are no phones', async () => {
   const text = 'email,population\na@b.example,9616353\nc@d.example,9799379\n'
-  const { list } = await readBytes(text, { product: 'deliverability' })
-  expect(list.mapping.phone).toBeUndefined()
+  const { file } = await readBytes(text, { product: 'deliverability' })
+  expect(file.mapping.phone).toBeUndefined()
 })
 
 describe('columns of exports', () => {
   it.each(EXPORTS)('%s', async (_, header, record, expected) => {
-    const { list, rows } = await readBytes(`${header}\r\n${record}\r\n`, {
+    const { file, rows } = await readBytes(`${header}\r\n${record}\r\n`, {
       product: 'fraud-signals',
     })
     const found = Object.fromEntries(
-      Object.entries(list.mapping)
+      Object.entries(file.mapping)
         .filter(([field]) => field !== 'ref')
         .map(([field, column]) => [field, column.header]),
     )
     expect(found).toEqual(expected)
     expect(rows[0]?.subjects.email).toBe('ann@firm.example')
-    expect(list.mapping.email?.confidence).toBeGreaterThan(0.7)
+    expect(file.mapping.email?.confidence).toBeGreaterThan(0.7)
   })
 
   it('several columns of one kind: the better one, and less sure', async () => {
     const one = await readBytes('Email,Name\na@b.example,Ann\n')
     const two = await readBytes('Work Email,Home Email\na@b.example,c@d.example\n')
-    expect(one.list.mapping.email?.confidence).toBe(1)
-    expect(two.list.mapping.email).toMatchObject({ column: 0 })
-    expect(two.list.mapping.email?.confidence).toBeLessThan(0.7)
+    expect(one.file.mapping.email?.confidence).toBe(1)
+    expect(two.file.mapping.email).toMatchObject({ column: 0 })
+    expect(two.file.mapping.email?.confidence).toBeLessThan(0.7)
     const filled = await readBytes('Mobile,Phone\n,+442079460958\n,+442079460959\n', {
       product: 'phone',
     })
-    expect(filled.list.mapping.phone?.column).toBe(1)
+    expect(filled.file.mapping.phone?.column).toBe(1)
   })
 
   it.each<[Product, string]>([
@@ -94,9 +94,9 @@ describe('columns of exports', () => {
     ['ip', '192.0.2.1,Ann\n2001:db8::1,Bo\n'],
     ['domain', 'firm.example,Ann\nother.example,Bo\n'],
     ['email', 'Ann,a@b.example\nBo,c@d.example\n'],
-  ])('of a list without names are told by their cells: %s', async (product, text) => {
-    const { list, rows } = await readBytes(text, { product })
-    expect(list.header).toBeNull()
+  ])('of a file without names are told by their cells: %s', async (product, text) => {
+    const { file, rows } = await readBytes(text, { product })
+    expect(file.header).toBeNull()
     expect(rows.map(({ kind }) => kind)).toEqual(['billable', 'billable'])
   })
 

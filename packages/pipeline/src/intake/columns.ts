@@ -93,7 +93,7 @@ const UNLIKE_ITS_NAME = 0.3
 /** A name that says nothing of the check takes away from what its cells say. */
 const UNKNOWN_NAME = 0.75
 
-/** Addresses of somebody else: taken where a list has no others. */
+/** Addresses of somebody else: taken where a file has no others. */
 const LAST_RESORT = 0.31
 
 function looksLike(check: Check, shares: Shares, oddName: boolean): number {

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import Papa from 'papaparse'
 import { describe, expect, it } from 'vitest'
 import { createCsvReader, TOO_LONG, type CsvDialect } from './csv-records.ts'
-import { ListError } from './list-error.ts'
+import { IntakeError } from './intake-error.ts'
 
 const COMMA: CsvDialect = { delimiter: ',', newline: '\n' }
 
@@ -83,7 +83,7 @@ function readOrRefuse(pieces: readonly string[]): (readonly string[])[] | undefi
   try {
     return read(pieces)
   } catch (error) {
-    if (error instanceof ListError) return undefined
+    if (error instanceof IntakeError) return undefined
     throw error
   }
 }
@@ -140,7 +140,7 @@ describe('lost framing', () => {
   ])('a quote %s names its line', (_, text, line) => {
     for (const pieces of [[text], text.split('')]) {
       const attempt = (): unknown => read(pieces)
-      expect(attempt).toThrow(ListError)
+      expect(attempt).toThrow(IntakeError)
       expect(attempt).toThrow(`Line ${line}:`)
     }
   })

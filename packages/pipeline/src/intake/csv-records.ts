@@ -1,6 +1,6 @@
 import Papa from 'papaparse'
 import { isOver } from './limits.ts'
-import { ListError } from './list-error.ts'
+import { IntakeError } from './intake-error.ts'
 
 /** Stands for a record that was over the line limit and is not kept. */
 export const TOO_LONG: readonly string[] = Object.freeze([])
@@ -17,7 +17,7 @@ export interface CsvDialect {
 export interface CsvReader {
   /** The records that this piece completes, as arrays of cells; `TOO_LONG` for one that was skipped. */
   push(text: string): (readonly string[])[]
-  /** The last record, where the file does not end its line. Throws `ListError` inside a quote. */
+  /** The last record, where the file does not end its line. Throws `IntakeError` inside a quote. */
   end(): (readonly string[])[]
 }
 
@@ -28,7 +28,7 @@ export interface CsvReader {
  * papaparse reads the cells. It is only ever given whole records: where records end is found here, by
  * the same rules as papaparse has for quotes, so that neither an endless line nor an endless quote
  * reaches it. A quote that never closes, or that closes in a later line with loose text behind it, is
- * lost framing and throws `ListError` with the line of the quote.
+ * lost framing and throws `IntakeError` with the line of the quote.
  */
 export function createCsvReader(
   dialect: CsvDialect,
@@ -247,8 +247,8 @@ function indexOrEnd(text: string, search: string, from: number): number {
   return index === -1 ? text.length : index
 }
 
-function unclosed(line: number): ListError {
-  return new ListError(
+function unclosed(line: number): IntakeError {
+  return new IntakeError(
     'unprocessable',
     `Line ${line}: a quote opens and does not close where a cell ends; double the quotes inside cells.`,
     { line },

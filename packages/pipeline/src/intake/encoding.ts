@@ -10,7 +10,7 @@ export interface FoundEncoding {
   readonly markBytes: number
 }
 
-/** Bytes that the encoding does not have, or a NUL, which no list has. */
+/** Bytes that the encoding does not have, or a NUL, which no text file has. */
 export class DecodeFault extends Error {
   override readonly name = 'DecodeFault'
   /** Bytes of the unpacked file before the fault, byte order mark included. */

@@ -3,7 +3,7 @@ import { CHECKS } from '@plumbline/contract/products'
 import { CRM_EXPORTS } from './exports-crm-fixture.ts'
 import { MAILING_EXPORTS } from './exports-mailing-fixture.ts'
 import { SHOP_EXPORTS } from './exports-shop-fixture.ts'
-import { readBytes } from './list-fixture.ts'
+import { readBytes } from './batch-file-fixture.ts'
 
 /** A column less sure than this is not named as holding anything. */
 const MIN_CONFIDENCE = 0.32
@@ -17,8 +17,8 @@ describe('lines above a header', () => {
     ['notes over two lines', '"Notes:\nof ours"\n\n'],
     ['pairs of name and value', 'Exported on,2026-01-01\nBy,Bo Ek\n'],
   ])('%s: are passed over', async (_, above) => {
-    const { list, rows } = await readBytes(`${above}${below}`)
-    expect(list.header).toEqual(['First name', 'Last name', 'Email', 'City'])
+    const { file, rows } = await readBytes(`${above}${below}`)
+    expect(file.header).toEqual(['First name', 'Last name', 'Email', 'City'])
     expect(rows.map(({ subjects }) => subjects.email)).toEqual(['a@b.example'])
   })
 
@@ -42,13 +42,13 @@ describe('lines above a header', () => {
 
 describe('columns of exports', () => {
   it.each([...CRM_EXPORTS, ...MAILING_EXPORTS, ...SHOP_EXPORTS])('$name', async (known) => {
-    const { list, rows } = await readBytes(`${known.header}\n${known.row}\n`, {
+    const { file, rows } = await readBytes(`${known.header}\n${known.row}\n`, {
       product: 'email',
       mapping: { email: 0 },
     })
     const found = CHECKS.map((check) => [
       check,
-      list.roles[check]
+      file.roles[check]
         .filter(({ confidence }) => confidence >= MIN_CONFIDENCE)
         .map(({ header }) => header)
         .toSorted(),

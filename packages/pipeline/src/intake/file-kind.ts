@@ -1,9 +1,9 @@
-import { ListError } from './list-error.ts'
+import { IntakeError } from './intake-error.ts'
 
-/** The forms of a list that are read. */
-const LIST_FORMATS = ['csv', 'tsv', 'txt', 'ndjson'] as const
+/** The forms of a file that are read. */
+const FILE_FORMATS = ['csv', 'tsv', 'txt', 'ndjson'] as const
 /** One of the forms. */
-export type ListFormat = (typeof LIST_FORMATS)[number]
+export type FileFormat = (typeof FILE_FORMATS)[number]
 
 /** First bytes of files that are no text, and what to do about them. Source: the formats' own documents. */
 const BINARY_KINDS: readonly { start: string; at?: number; what: string }[] = [
@@ -36,7 +36,7 @@ export function refuseBinary(start: Buffer): void {
   }
 }
 
-/** Throws `unsupported_media_type` when the text is a page or a document rather than a list. */
+/** Throws `unsupported_media_type` when the text is a page or a document rather than records. */
 export function refuseMarkup(text: string): void {
   const start = text.slice(0, 512).trimStart().toLowerCase()
   if (/^<(?:!doctype|html|table|\?xml|head|body)\b/.test(start))
@@ -46,7 +46,7 @@ export function refuseMarkup(text: string): void {
 }
 
 /** The form that a file name tells, or undefined; `.gz` is looked through. Throws on names of other forms. */
-export function formatOfName(fileName: string): ListFormat | undefined {
+export function formatOfName(fileName: string): FileFormat | undefined {
   const extension = /\.([a-z0-9]+)(?:\.gz)?$/i.exec(fileName)?.[1]?.toLowerCase()
   switch (extension) {
     case 'csv':
@@ -70,7 +70,7 @@ export function formatOfName(fileName: string): ListFormat | undefined {
 }
 
 /** The form of a text by its first character: a JSON object begins NDJSON, all else is cells. */
-export function formatOfText(text: string): ListFormat {
+export function formatOfText(text: string): FileFormat {
   const start = text.trimStart()
   if (start.startsWith('{"') || /^\{\s*"/.test(start)) return 'ndjson'
   if (/^\[\s*[{[]/.test(start)) {
@@ -81,7 +81,7 @@ export function formatOfText(text: string): ListFormat {
 
 function unsupported(
   what: string,
-  instead = 'save the list as CSV, TSV, text or NDJSON',
-): ListError {
-  return new ListError('unsupported_media_type', `The file is ${what}; ${instead}.`)
+  instead = 'save the file as CSV, TSV, text or NDJSON',
+): IntakeError {
+  return new IntakeError('unsupported_media_type', `The file is ${what}; ${instead}.`)
 }

@@ -1,8 +1,8 @@
 import type { DecodeFault } from './encoding.ts'
-import { ListError } from './list-error.ts'
+import { IntakeError } from './intake-error.ts'
 
 /** The error for bytes that are no text, with the line that the chunks up to there tell. */
-export function faultOfBytes(fault: DecodeFault, chunks: Iterable<Buffer>): ListError {
+export function faultOfBytes(fault: DecodeFault, chunks: Iterable<Buffer>): IntakeError {
   const counter = createLineCounter(fault)
   for (const chunk of chunks) counter.count(chunk)
   return counter.error()
@@ -11,7 +11,7 @@ export function faultOfBytes(fault: DecodeFault, chunks: Iterable<Buffer>): List
 /** Counts lines up to a fault, over chunks that are read again. */
 export interface LineCounter {
   count(chunk: Buffer): void
-  error(): ListError
+  error(): IntakeError
 }
 
 /** A counter of the lines before a fault. */
@@ -34,9 +34,9 @@ export function createLineCounter(fault: DecodeFault): LineCounter {
     error: () => {
       const message =
         fault.what === 'nul'
-          ? `Line ${line} holds a NUL byte; the file is not a text list.`
-          : `Line ${line} is not valid ${fault.encoding.toUpperCase()}; save the list as UTF-8.`
-      return new ListError('unprocessable', message, { cause: fault, line })
+          ? `Line ${line} holds a NUL byte; the file is not text.`
+          : `Line ${line} is not valid ${fault.encoding.toUpperCase()}; save the file as UTF-8.`
+      return new IntakeError('unprocessable', message, { cause: fault, line })
     },
   }
 }

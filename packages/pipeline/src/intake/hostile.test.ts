@@ -1,19 +1,19 @@
 import { gzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
-import { listLimits, type ListLimits } from './limits.ts'
-import { ListError, type ListErrorCode } from './list-error.ts'
-import { readBytes } from './list-fixture.ts'
-import type { ListOptions } from './open-list.ts'
+import { uploadLimits, type UploadLimits } from './limits.ts'
+import { IntakeError, type IntakeErrorCode } from './intake-error.ts'
+import { readBytes } from './batch-file-fixture.ts'
+import type { BatchFileOptions } from './file-layout.ts'
 
-type Options = Partial<Omit<ListOptions, 'path'>>
+type Options = Partial<Omit<BatchFileOptions, 'path'>>
 
-const limits = (own: Partial<ListLimits>): Options => ({
-  limits: { ...listLimits(), ...own },
+const limits = (own: Partial<UploadLimits>): Options => ({
+  limits: { ...uploadLimits(), ...own },
 })
 const rows = (count: number): string => 'ann@firm.example,Ann\n'.repeat(count)
 const wide = (text: string): Buffer => Buffer.from(text, 'utf16le')
 
-const REFUSED: [string, string | Uint8Array, ListErrorCode, RegExp, Options?][] = [
+const REFUSED: [string, string | Uint8Array, IntakeErrorCode, RegExp, Options?][] = [
   ['nothing', '', 'unprocessable', /is empty/],
   ['blanks only', ' \r\n\t\n  \n', 'unprocessable', /is empty/],
   ['a byte order mark only', '\ufeff', 'unprocessable', /is empty/],
@@ -174,7 +174,7 @@ const REFUSED: [string, string | Uint8Array, ListErrorCode, RegExp, Options?][] 
     'a mapping past the columns',
     `email,n\n${rows(1)}`,
     'bad_request',
-    /column 7; the list has columns 0 to 1/,
+    /column 7; the file has columns 0 to 1/,
     { mapping: { email: 7 } },
   ],
   [
@@ -223,14 +223,14 @@ const REFUSED: [string, string | Uint8Array, ListErrorCode, RegExp, Options?][] 
     'NDJSON without an object',
     '1\n2\n',
     'unprocessable',
-    /No line of the list is a JSON object/,
+    /No line of the file is a JSON object/,
     { fileName: 'a.ndjson' },
   ],
   [
     'NDJSON without a value',
     '{}\n{"email":null}\n',
     'unprocessable',
-    /^The list has no records\.$/,
+    /^The file has no records\.$/,
     { fileName: 'a.ndjson' },
   ],
 ]
@@ -241,8 +241,8 @@ describe('a hostile file is refused with what is wrong with it', { timeout: 30_0
       () => undefined,
       (reason: unknown) => reason,
     )
-    expect(error).toBeInstanceOf(ListError)
-    if (!(error instanceof ListError)) return
+    expect(error).toBeInstanceOf(IntakeError)
+    if (!(error instanceof IntakeError)) return
     expect(error.message).toMatch(message)
     expect(error.code).toBe(code)
   })
@@ -329,13 +329,13 @@ describe('a line at its limit is kept whole, of one byte more nothing', { timeou
 
 describe('odd headers', () => {
   it('repeated, empty and prototype names stay as they are', async () => {
-    const { list, rows: read } = await readBytes(
+    const { file, rows: read } = await readBytes(
       '__proto__,email,,constructor,email\nx,a@b.example,,y,c@d.example\n',
     )
-    expect(list.header).toEqual(['__proto__', 'email', '', 'constructor', 'email'])
-    expect(list.mapping.email).toMatchObject({ column: 1, header: 'email' })
+    expect(file.header).toEqual(['__proto__', 'email', '', 'constructor', 'email'])
+    expect(file.mapping.email).toMatchObject({ column: 1, header: 'email' })
     // Two columns claim the same: it is not sure which.
-    expect(list.mapping.email?.confidence).toBeLessThan(0.8)
+    expect(file.mapping.email?.confidence).toBeLessThan(0.8)
     expect(read[0]?.cells).toEqual(['x', 'a@b.example', '', 'y', 'c@d.example'])
     expect(Object.getPrototypeOf({})).not.toHaveProperty('x')
   })

@@ -1,19 +1,19 @@
 import type { Check } from '@plumbline/contract/products'
-import type { FieldText, ListRow, RowMaker } from './list-row.ts'
+import type { FieldText, FileRow, RowBuilder } from './row-builder.ts'
 
-/** A record of a JSON list. */
+/** A record of a JSON file. */
 export type JsonRecord = Readonly<Record<string, unknown>>
 
-/** Names of the fields of a JSON list: which key feeds which field. */
+/** Names of the fields of a JSON file: which key feeds which field. */
 export type JsonKeys = { readonly [F in Check | 'ref']?: string }
 
 /** Reads one line of NDJSON into a row; its cells are the one JSON text. */
 export function jsonRow(
   line: string,
   keys: JsonKeys,
-  rows: RowMaker,
+  rows: RowBuilder,
   columns: JsonColumns,
-): ListRow {
+): FileRow {
   const text = line.trim()
   if (text === '') return rows.blank([])
   const record = parseRecord(text)
@@ -31,10 +31,10 @@ export function jsonRow(
   return rows.fromFields([text], field, own.length)
 }
 
-/** The columns that a JSON list is shown in: one for each key while some are left. */
+/** The columns that a JSON file is shown in: one for each key while some are left. */
 export interface JsonColumns {
   readonly names: readonly string[]
-  /** Whether something of the list has no column of its own. */
+  /** Whether something of the file has no column of its own. */
   readonly hasRest: boolean
   add(key: string): void
   addRest(): void
@@ -77,7 +77,7 @@ export function parseRecord(text: string): JsonRecord | undefined {
   }
 }
 
-/** What a row of a JSON list is shown as. */
+/** What a row of a JSON file is shown as. */
 export interface JsonCells {
   /** By column: texts as they are, all else as JSON text, absent ones empty. */
   readonly cells: readonly string[]

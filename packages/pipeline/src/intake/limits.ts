@@ -1,7 +1,7 @@
-import { LIST_LIMITS, type LimitsOf } from '@plumbline/contract/limits'
+import { UPLOAD_LIMITS, type LimitsOf } from '@plumbline/contract/limits'
 
-/** Bounds of one uploaded list. */
-export interface ListLimits {
+/** Bounds of one uploaded file. */
+export interface UploadLimits {
   /** Size of the file as uploaded, and unpacked. */
   readonly uploadBytes: number
   readonly rows: number
@@ -19,7 +19,9 @@ export function isOver(text: string, bytes: number): boolean {
 }
 
 /** The bounds that settings say; those of decision 37 where none are given. */
-export function listLimits(settings: LimitsOf<typeof LIST_LIMITS> = LIST_LIMITS): ListLimits {
+export function uploadLimits(
+  settings: LimitsOf<typeof UPLOAD_LIMITS> = UPLOAD_LIMITS,
+): UploadLimits {
   return {
     uploadBytes: settings.UPLOAD_LIMIT_BYTES,
     rows: settings.UPLOAD_LIMIT_ROWS,

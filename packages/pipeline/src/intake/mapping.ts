@@ -2,13 +2,13 @@ import { fieldsOf, MAPPED_FIELDS, unknownMapping } from '@plumbline/contract/bat
 import { CHECKS, checksOf, type Check, type Product } from '@plumbline/contract/products'
 import type { ColumnGuess, ColumnRoles } from './columns.ts'
 import { wordsOf } from './column-names.ts'
-import { ListError } from './list-error.ts'
+import { IntakeError } from './intake-error.ts'
 
 /** What a column can be mapped to. */
-export type ListField = (typeof MAPPED_FIELDS)[number]
+export type MappedField = (typeof MAPPED_FIELDS)[number]
 
 /** Which column feeds which field, and how sure that is; what the client said is sure. */
-export type ColumnMapping = { readonly [F in ListField]?: ColumnGuess }
+export type ColumnMapping = { readonly [F in MappedField]?: ColumnGuess }
 
 /** A client's mapping: field to column name or 0-based column. */
 export type AskedMapping = Readonly<Record<string, string | number>>
@@ -27,11 +27,11 @@ export interface MappingSource {
 }
 
 /**
- * The mapping of a list: what the client asked where it names any field to check, else what was found.
- * Throws `ListError` on a wrong field, name or column, and when the required field has no column.
+ * The mapping of a file: what the client asked where it names any field to check, else what was found.
+ * Throws `IntakeError` on a wrong field, name or column, and when the required field has no column.
  */
 export function mapColumns(source: MappingSource, asked: AskedMapping | undefined): ColumnMapping {
-  const explicit: { [F in ListField]?: ColumnGuess } = {}
+  const explicit: { [F in MappedField]?: ColumnGuess } = {}
   for (const [field, column] of Object.entries(asked ?? {})) {
     explicit[fieldOf(field, source.product)] = askedColumn(field, column, source)
   }
@@ -40,16 +40,16 @@ export function mapColumns(source: MappingSource, asked: AskedMapping | undefine
   const mapping = named ? explicit : { ...foundMapping(source), ...explicit }
   const [required] = checks
   if (required !== undefined && mapping[required] === undefined) {
-    throw new ListError('unprocessable', noColumnMessage(required, source, named))
+    throw new IntakeError('unprocessable', noColumnMessage(required, source, named))
   }
   const ref = explicit.ref ?? findRef(source.header, mapping)
   return ref === undefined ? mapping : { ...mapping, ref }
 }
 
-function fieldOf(field: string, product: Product): ListField {
+function fieldOf(field: string, product: Product): MappedField {
   const known = MAPPED_FIELDS.find((name) => name === field)
   if (known === undefined || !fieldsOf(product).includes(known)) {
-    throw new ListError('bad_request', unknownMapping(field, product))
+    throw new IntakeError('bad_request', unknownMapping(field, product))
   }
   return known
 }
@@ -58,32 +58,32 @@ function askedColumn(field: string, asked: string | number, source: MappingSourc
   const { header, columns } = source
   if (typeof asked === 'number') {
     if (!Number.isInteger(asked) || asked < 0 || asked >= columns) {
-      throw new ListError(
+      throw new IntakeError(
         'bad_request',
-        `The mapping of ${field} is column ${asked}; the list has columns 0 to ${columns - 1}.`,
+        `The mapping of ${field} is column ${asked}; the file has columns 0 to ${columns - 1}.`,
       )
     }
     return { column: asked, header: header?.[asked] ?? null, confidence: 1 }
   }
   if (header === null) {
-    throw new ListError(
+    throw new IntakeError(
       'bad_request',
-      `The mapping of ${field} is the name ${quote(asked)}, but the list has no header line; give the column's number, from 0.`,
+      `The mapping of ${field} is the name ${quote(asked)}, but the file has no header line; give the column's number, from 0.`,
     )
   }
   const exact = columnsNamed(header, (name) => name === asked)
   const found = exact.length > 0 ? exact : columnsNamed(header, (name) => alike(name, asked))
   const [column] = found
   if (column === undefined) {
-    throw new ListError(
+    throw new IntakeError(
       'bad_request',
-      `The mapping of ${field} names the column ${quote(asked)}, which the list does not have; its columns are ${listed(header)}.`,
+      `The mapping of ${field} names the column ${quote(asked)}, which the file does not have; its columns are ${listed(header)}.`,
     )
   }
   if (found.length > 1) {
-    throw new ListError(
+    throw new IntakeError(
       'bad_request',
-      `The mapping of ${field} names the column ${quote(asked)}, which the list has ${found.length} times; give the column's number: ${found.join(' or ')}.`,
+      `The mapping of ${field} names the column ${quote(asked)}, which the file has ${found.length} times; give the column's number: ${found.join(' or ')}.`,
     )
   }
   return { column, header: header[column] ?? null, confidence: 1 }
@@ -113,7 +113,7 @@ function foundMapping({ product, roles, columns, header }: MappingSource): Colum
   return mapping
 }
 
-/** Whether a column is surely one of another check: the list was sent to the wrong product. */
+/** Whether a column is surely one of another check: the file was sent to the wrong product. */
 function holdsAnother(roles: ColumnRoles, check: Check): boolean {
   return CHECKS.some(
     (other) =>
@@ -121,7 +121,7 @@ function holdsAnother(roles: ColumnRoles, check: Check): boolean {
   )
 }
 
-/** A list of one column can only be a list of what the product asks. */
+/** The only column can only hold what the product asks. */
 function onlyColumn(header: readonly string[] | null): ColumnGuess {
   return { column: 0, header: header?.[0] ?? null, confidence: ONLY_COLUMN }
 }

@@ -4,41 +4,41 @@ import { createDecoder, DecodeFault, type Encoding } from './encoding.ts'
 import { createLineCounter } from './framing-fault.ts'
 import { createJsonColumns, jsonRow } from './json-row.ts'
 import { createLineReader } from './line-reader.ts'
-import { ListError } from './list-error.ts'
+import { IntakeError } from './intake-error.ts'
 import {
   charsOf,
-  createRowMaker,
+  createRowBuilder,
   lineFault,
-  type ListRow,
+  type FileRow,
   type RowCounts,
-  type RowMaker,
-} from './list-row.ts'
-import type { OpenedList } from './open-list.ts'
+  type RowBuilder,
+} from './row-builder.ts'
+import type { BatchFile } from './open-batch-file.ts'
 
-/** A run of rows, in the order of the list. */
-export type RowBlock = readonly ListRow[]
+/** A run of rows, in the order of the file. */
+export type RowBlock = readonly FileRow[]
 
 /** What is known once all rows were read. */
-export interface ListSummary {
+export interface FileSummary {
   readonly counts: RowCounts
   /** What the whole text turned out to be in. */
   readonly encoding: Encoding
-  /** The list's own, or for JSON every key that a record had, as long as columns are left. */
+  /** The file's own, or for JSON every key that a record had, as long as columns are left. */
   readonly header: readonly string[] | null
   /** By which its cells were told apart; null for one column and for JSON. */
   readonly delimiter: string | null
-  /** Columns that hold the list: its header's, or those of its widest row. */
+  /** Columns that hold the file: its header's, or those of its widest row. */
   readonly columns: number
-  /** Whether something of the list has no column: cells or keys beyond the most, lines that are no object. */
+  /** Whether something of the file has no column: cells or keys beyond the most, lines that are no object. */
   readonly hasRest: boolean
   /** One bit a row, lowest bit first: set where a later row repeats this one. */
   readonly repeated: Buffer
 }
 
-/** The rows of a list, to be read once. */
+/** The rows of a file, to be read once. */
 export interface RowStream extends AsyncIterable<RowBlock> {
   /** Throws before the last block was read. */
-  summary(): ListSummary
+  summary(): FileSummary
 }
 
 /** Rows in a block at most, and characters from which on it is full: rows may be of 64 KiB each. */
@@ -46,35 +46,35 @@ const BLOCK_ROWS = 500
 const BLOCK_CHARS = 1_048_576
 
 /**
- * Reads the rows of a list as a stream, in memory bounded by the list's limits and 21 to 28 bytes for
+ * Reads the rows of a file as a stream, in memory bounded by the file's limits and 21 to 28 bytes for
  * each different record.
  *
- * While reading throws `ListError` for lost framing (with the line), too many rows, a bomb, and a list
+ * While reading throws `IntakeError` for lost framing (with the line), too many rows, a bomb, and a file
  * without records. The signal ends the reading with its reason.
  */
-export function readRows(list: OpenedList, signal: AbortSignal): RowStream {
-  let summary: ListSummary | undefined
+export function readRows(file: BatchFile, signal: AbortSignal): RowStream {
+  let summary: FileSummary | undefined
   const blocks = async function* (): AsyncGenerator<RowBlock> {
-    const rows = createRowMaker(rulesOf(list))
-    const records = createRecordReader(list, rows)
-    const decoder = createDecoder(list.found)
-    let block: ListRow[] = []
+    const rows = createRowBuilder(rulesOf(file))
+    const records = createRecordReader(file, rows)
+    const decoder = createDecoder(file.found)
+    let block: FileRow[] = []
     let blockChars = 0
-    const { limits } = list.options
-    const texts = async function* (): AsyncGenerator<ListRow[]> {
-      for await (const chunk of unpackedBytes(list.source, list.gzip, limits, signal)) {
+    const { limits } = file.options
+    const texts = async function* (): AsyncGenerator<FileRow[]> {
+      for await (const chunk of unpackedBytes(file.source, file.gzip, limits, signal)) {
         yield records.push(decoder.decode(chunk))
       }
       const last = decoder.end()
       yield last === '' ? [] : records.push(last)
       yield records.end()
     }
-    for await (const read of withLines(list, signal, texts())) {
+    for await (const read of withLines(file, signal, texts())) {
       signal.throwIfAborted()
       if (rows.counts.total > limits.rows) {
-        throw new ListError(
+        throw new IntakeError(
           'payload_too_large',
-          `The list has more than ${limits.rows} rows; split it.`,
+          `The file has more than ${limits.rows} rows; split it.`,
         )
       }
       for (const row of read) {
@@ -90,14 +90,14 @@ export function readRows(list: OpenedList, signal: AbortSignal): RowStream {
     const { counts } = rows
     const columns = Math.max(
       records.header?.length ?? 0,
-      list.layout.kind === 'json' ? 0 : counts.columns,
+      file.layout.kind === 'json' ? 0 : counts.columns,
     )
-    if (counts.total === counts.blank) throw noRecords(list.skipRecords > 0)
+    if (counts.total === counts.blank) throw noRecords(file.skipRecords > 0)
     summary = {
       counts,
       encoding: decoder.encoding,
       header: records.header,
-      delimiter: delimiterOf(list, columns),
+      delimiter: delimiterOf(file, columns),
       columns,
       hasRest: records.hasRest || counts.hasRest,
       repeated: rows.repeated(),
@@ -115,7 +115,7 @@ export function readRows(list: OpenedList, signal: AbortSignal): RowStream {
 
 /** Turns a fault of bytes into one that names the line, by reading again up to it. */
 async function* withLines<T>(
-  list: OpenedList,
+  file: BatchFile,
   signal: AbortSignal,
   items: AsyncIterable<T>,
 ): AsyncGenerator<T> {
@@ -125,7 +125,7 @@ async function* withLines<T>(
     if (!(error instanceof DecodeFault)) throw error
     const counter = createLineCounter(error)
     let seen = 0
-    for await (const chunk of unpackedBytes(list.source, list.gzip, list.options.limits, signal)) {
+    for await (const chunk of unpackedBytes(file.source, file.gzip, file.options.limits, signal)) {
       counter.count(chunk)
       seen += chunk.length
       if (seen >= error.offsetBytes) break
@@ -135,25 +135,25 @@ async function* withLines<T>(
 }
 
 /** A sample that fits no delimiter well is read by commas all the same, and some rows may hold them. */
-function delimiterOf({ delimiter, layout }: OpenedList, columns: number): string | null {
+function delimiterOf({ delimiter, layout }: BatchFile, columns: number): string | null {
   if (delimiter !== null || layout.kind !== 'csv' || columns < 2) return delimiter
   return layout.dialect.delimiter
 }
 
 interface RecordReader {
-  push(text: string): ListRow[]
-  end(): ListRow[]
-  /** With the keys of the records of a JSON list so far. */
+  push(text: string): FileRow[]
+  end(): FileRow[]
+  /** With the keys of the records of a JSON file so far. */
   readonly header: readonly string[] | null
   readonly hasRest: boolean
 }
 
-function createRecordReader(list: OpenedList, rows: RowMaker): RecordReader {
-  const { layout, options } = list
+function createRecordReader(file: BatchFile, rows: RowBuilder): RecordReader {
+  const { layout, options } = file
   const { limits } = options
-  const tooLong = (): ListRow => rows.refuse([], lineFault(limits))
-  let skipChars = list.skipChars
-  let skipRecords = list.skipRecords
+  const tooLong = (): FileRow => rows.refuse([], lineFault(limits))
+  let skipChars = file.skipChars
+  let skipRecords = file.skipRecords
   const rest = (text: string): string => {
     const skipped = Math.min(skipChars, text.length)
     skipChars -= skipped
@@ -161,13 +161,13 @@ function createRecordReader(list: OpenedList, rows: RowMaker): RecordReader {
   }
   if (layout.kind === 'csv') {
     const reader = createCsvReader(layout.dialect, limits.lineBytes, layout.firstLine)
-    const made = (records: (readonly string[])[]): ListRow[] => {
+    const made = (records: (readonly string[])[]): FileRow[] => {
       const skipped = Math.min(skipRecords, records.length)
       skipRecords -= skipped
       const kept = skipped === 0 ? records : records.slice(skipped)
       return kept.map((cells) => (cells === TOO_LONG ? tooLong() : rows.fromCells(cells)))
     }
-    const { header } = list
+    const { header } = file
     return {
       header,
       hasRest: false,
@@ -175,10 +175,10 @@ function createRecordReader(list: OpenedList, rows: RowMaker): RecordReader {
       end: () => made(reader.end()),
     }
   }
-  const columns = createJsonColumns(list.header ?? [], limits.columns)
+  const columns = createJsonColumns(file.header ?? [], limits.columns)
   const newline = layout.kind === 'lines' ? layout.newline : '\n'
   const reader = createLineReader(newline, limits.lineBytes)
-  const made = (lines: (string | undefined)[]): ListRow[] => {
+  const made = (lines: (string | undefined)[]): FileRow[] => {
     const skipped = Math.min(skipRecords, lines.length)
     skipRecords -= skipped
     return lines.slice(skipped).map((line) => {
@@ -189,7 +189,7 @@ function createRecordReader(list: OpenedList, rows: RowMaker): RecordReader {
   }
   return {
     get header() {
-      return layout.kind === 'json' ? columns.names : list.header
+      return layout.kind === 'json' ? columns.names : file.header
     },
     get hasRest() {
       return columns.hasRest
@@ -199,7 +199,7 @@ function createRecordReader(list: OpenedList, rows: RowMaker): RecordReader {
   }
 }
 
-function rulesOf({ mapping, options }: OpenedList): Parameters<typeof createRowMaker>[0] {
+function rulesOf({ mapping, options }: BatchFile): Parameters<typeof createRowBuilder>[0] {
   const columns = Object.fromEntries(
     Object.entries(mapping).map(([field, { column }]) => [field, column]),
   )
@@ -211,9 +211,9 @@ function rulesOf({ mapping, options }: OpenedList): Parameters<typeof createRowM
   }
 }
 
-function noRecords(header: boolean): ListError {
-  return new ListError(
+function noRecords(header: boolean): IntakeError {
+  return new IntakeError(
     'unprocessable',
-    header ? 'The list has a header line and no records.' : 'The list has no records.',
+    header ? 'The file has a header line and no records.' : 'The file has no records.',
   )
 }

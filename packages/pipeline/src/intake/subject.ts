@@ -27,7 +27,7 @@ export function firstValue(cell: string): string {
 export type CellReader = (text: string) => Reading
 
 /**
- * The readers of a list's cells; `defaultCountry` (ISO alpha-2) is that of phones without a country code.
+ * The readers of a file's cells; `defaultCountry` (ISO alpha-2) is that of phones without a country code.
  * Of one that has no numbering plan no national number is read.
  */
 export function cellReaders(defaultCountry: string | undefined): Record<Check, CellReader> {

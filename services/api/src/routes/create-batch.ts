@@ -48,7 +48,7 @@ export function createBatch(ctx: Context): Handler {
       refuseKeyShape(req)
       const file = stack.use(space.open(accountId))
       const { scratchDir } = ctx.pipeline
-      const list = await readList(req, res, { scratchDir, settings, file, guard })
+      const list = await readBatchFile(req, res, { scratchDir, settings, file, guard })
       await answer(ctx, req, res, list, file)
     } catch (error) {
       throw guard.refusalOf(error)
@@ -129,7 +129,7 @@ async function submit(ctx: Context, res: Response, list: List, run: Run): Promis
   return response
 }
 
-async function readList(req: Request, res: Response, intake: BodyIntake): Promise<List> {
+async function readBatchFile(req: Request, res: Response, intake: BodyIntake): Promise<List> {
   switch (mediaType(req)) {
     case 'multipart/form-data':
       return await readFile(req, res, intake)

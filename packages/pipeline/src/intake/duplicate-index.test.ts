@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { createRowSet } from './row-set.ts'
-import { createFirstRows } from './first-rows.ts'
+import { createDuplicateIndex } from './duplicate-index.ts'
 
 it('finds the first row of every repeat, among any records', () => {
   const part = fc.option(fc.constantFrom('', 'a', 'b', 'ab', 'ba', 'a\0', '\0', 'é', 'aba'), {
@@ -9,30 +9,30 @@ it('finds the first row of every repeat, among any records', () => {
   })
   fc.assert(
     fc.property(fc.array(fc.tuple(part, part, part)), (records) => {
-      const firstRows = createFirstRows()
+      const duplicates = createDuplicateIndex()
       const seen = new Map<string, number>()
       for (const [row, record] of records.entries()) {
         const key = JSON.stringify(record.map((text) => text ?? null))
-        expect(firstRows.find(row, ...record)).toBe(seen.get(key) ?? -1)
+        expect(duplicates.find(row, ...record)).toBe(seen.get(key) ?? -1)
         if (!seen.has(key)) seen.set(key, row)
       }
-      expect(firstRows.count).toBe(seen.size)
+      expect(duplicates.count).toBe(seen.size)
     }),
   )
 })
 
 it('holds 300,000 records, with rows between them, in 28 bytes each', { timeout: 30_000 }, () => {
-  const firstRows = createFirstRows()
+  const duplicates = createDuplicateIndex()
   let met = 0
   for (let at = 0; at < 300_000; at++) {
-    if (firstRows.find(at * 2, `user${at}@firm.example`) !== -1) met += 1
+    if (duplicates.find(at * 2, `user${at}@firm.example`) !== -1) met += 1
   }
   let lost = 0
   for (let at = 0; at < 300_000; at += 7) {
-    if (firstRows.find(1_000_000, `user${at}@firm.example`) !== at * 2) lost += 1
+    if (duplicates.find(1_000_000, `user${at}@firm.example`) !== at * 2) lost += 1
   }
   expect({ met, lost }).toEqual({ met: 0, lost: 0 })
-  expect(firstRows.sizeBytes / 300_000).toBeLessThan(28)
+  expect(duplicates.sizeBytes / 300_000).toBeLessThan(28)
 })
 
 it('a set of rows gives back its members, by row and by rank, and as bits', () => {

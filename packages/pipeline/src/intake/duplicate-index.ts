@@ -3,7 +3,7 @@ import { createRowSet } from './row-set.ts'
 import { createHashTable } from './hash-table.ts'
 
 /** Finds identical records; holds 128 bits of hash for each different one, and no text. */
-export interface FirstRows {
+export interface DuplicateIndex {
   /** The row of the first record with these subjects, or -1 when it is this one. */
   find(row: number, ...subjects: readonly (string | undefined)[]): number
   readonly count: number
@@ -15,10 +15,10 @@ export interface FirstRows {
  * An empty table. Rows must be given in rising order.
  *
  * 21 to 27 bytes for each different record and an eighth for each row: 5,000,000 records take about
- * 115 MB. Two different records of such a list meet with a chance of 2^-83. The seed is random, so that
- * nobody can prepare a list whose records all fall on one place.
+ * 115 MB. Two different records of such a file meet with a chance of 2^-83. The seed is random, so that
+ * nobody can prepare a file whose records all fall on one place.
  */
-export function createFirstRows(seed: Buffer = randomBytes(16)): FirstRows {
+export function createDuplicateIndex(seed: Buffer = randomBytes(16)): DuplicateIndex {
   const [seed0 = 0, seed1 = 0, seed2 = 0, seed3 = 0] = [0, 4, 8, 12].map((at) =>
     seed.readInt32LE(at),
   )

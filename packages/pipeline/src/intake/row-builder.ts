@@ -2,8 +2,8 @@ import type { RowKind } from '@plumbline/contract/batch'
 import { checksOf, type Check, type Product } from '@plumbline/contract/products'
 import { csvCell } from './csv-cell.ts'
 import { createRowSet } from './row-set.ts'
-import { createFirstRows } from './first-rows.ts'
-import { isOver, type ListLimits } from './limits.ts'
+import { createDuplicateIndex } from './duplicate-index.ts'
+import { isOver, type UploadLimits } from './limits.ts'
 import { cellReaders, type CellReader } from './subject.ts'
 
 /** Subjects of a record, as a single call would be asked; undefined where absent or dropped. */
@@ -14,13 +14,13 @@ export interface Subjects {
   readonly domain: string | undefined
 }
 
-/** One row of a list. */
-export interface ListRow {
+/** One row of a file. */
+export interface FileRow {
   /** 0-based among the rows; the header is none. */
   readonly row: number
   readonly kind: RowKind
   /**
-   * As they came, those beyond the most columns gathered in one more; for JSON lists the one JSON text.
+   * As they came, those beyond the most columns gathered in one more; for JSON files the one JSON text.
    * Empty where the line was too long to keep.
    */
   readonly cells: readonly string[]
@@ -33,7 +33,7 @@ export interface ListRow {
 }
 
 /** Characters that a row's cells hold. */
-export function charsOf({ cells }: ListRow): number {
+export function charsOf({ cells }: FileRow): number {
   let chars = 0
   for (const cell of cells) chars += cell.length
   return chars
@@ -62,13 +62,13 @@ const NO_SUBJECTS: Subjects = {
 /** Where a field's text is in a row: undefined where absent; a fault where it is no text. */
 export type FieldText = (check: Check | 'ref') => string | undefined
 
-/** Turns cells into rows, in the order of the list. */
-export interface RowMaker {
-  fromCells(cells: readonly string[]): ListRow
+/** Turns cells into rows, in the order of the file. */
+export interface RowBuilder {
+  fromCells(cells: readonly string[]): FileRow
   /** A row whose fields are not simply cells; `width` is the number of its columns. */
-  fromFields(cells: readonly string[], field: FieldText, width: number): ListRow
-  refuse(cells: readonly string[], error: string, ref?: string): ListRow
-  blank(cells: readonly string[]): ListRow
+  fromFields(cells: readonly string[], field: FieldText, width: number): FileRow
+  refuse(cells: readonly string[], error: string, ref?: string): FileRow
+  blank(cells: readonly string[]): FileRow
   readonly counts: RowCounts
   /** Rows that a later row repeats: one bit a row, lowest first. */
   repeated(): Buffer
@@ -79,15 +79,15 @@ export interface RowRules {
   readonly product: Product
   readonly columns: { readonly [F in Check | 'ref']?: number }
   readonly defaultCountry: string | undefined
-  readonly limits: ListLimits
+  readonly limits: UploadLimits
 }
 
 /** A maker that remembers every record, to find repeats. */
-export function createRowMaker(rules: RowRules): RowMaker {
+export function createRowBuilder(rules: RowRules): RowBuilder {
   const { limits } = rules
   const parts = partsOf(rules)
   const refColumn = rules.columns.ref ?? -1
-  const firstRows = createFirstRows()
+  const duplicates = createDuplicateIndex()
   const repeated = createRowSet()
   const kinds = { blank: 0, refused: 0, duplicate: 0, billable: 0 }
   /** Below this many characters no cell or line can be over its limit, whatever they are. */
@@ -96,7 +96,7 @@ export function createRowMaker(rules: RowRules): RowMaker {
   let widest = 0
   let hasRest = false
 
-  function made(kind: RowKind, cells: Cells, about: Partial<ListRow>): ListRow {
+  function made(kind: RowKind, cells: Cells, about: Partial<FileRow>): FileRow {
     kinds[kind] += 1
     return {
       row: row++,
@@ -109,14 +109,14 @@ export function createRowMaker(rules: RowRules): RowMaker {
     }
   }
 
-  const refuse = (cells: Cells, error: string, ref?: string): ListRow =>
+  const refuse = (cells: Cells, error: string, ref?: string): FileRow =>
     made('refused', cells, { error, ref: ref || undefined })
 
-  function fromParts(cells: Cells, field: FieldText | undefined): ListRow {
+  function fromParts(cells: Cells, field: FieldText | undefined): FileRow {
     const { refused, subjects, keys, error } = readParts(parts, cells, field)
     const ref = (field === undefined ? cells[refColumn] : field('ref')) || undefined
     if (refused !== undefined) return refuse(cells, refused, ref)
-    const first = firstRows.find(row, keys.email, keys.phone, keys.ip, keys.domain)
+    const first = duplicates.find(row, keys.email, keys.phone, keys.ip, keys.domain)
     if (first === -1) return made('billable', cells, { subjects, ref, error })
     repeated.add(first)
     return made('duplicate', cells, { subjects, ref, ofRow: first, error })
@@ -157,7 +157,7 @@ export function createRowMaker(rules: RowRules): RowMaker {
 type Cells = readonly string[]
 
 /** The cells up to the limit, and those beyond it as one: a line can hold tens of thousands. */
-function gathered(cells: Cells, { columns }: ListLimits): Cells {
+function gathered(cells: Cells, { columns }: UploadLimits): Cells {
   const rest = cells.slice(columns).map((cell) => csvCell(cell, true))
   return [...cells.slice(0, columns), rest.join(',')]
 }
@@ -211,14 +211,14 @@ function isBlank(cell: string): boolean {
   return cell === '' || cell.trim() === ''
 }
 
-function limitFault(cells: readonly string[], limits: ListLimits): string | undefined {
+function limitFault(cells: readonly string[], limits: UploadLimits): string | undefined {
   if (cells.length > limits.columns) return columnsFault(cells.length, limits)
   const long = cells.findIndex((cell) => isOver(cell, limits.cellBytes))
   return long === -1 ? undefined : `column ${long}: is over ${limits.cellBytes} bytes`
 }
 
 /** Whether cells make a line over its limit, as they are written without quotes. */
-export function isLongLine(cells: readonly string[], { lineBytes }: ListLimits): boolean {
+export function isLongLine(cells: readonly string[], { lineBytes }: UploadLimits): boolean {
   let chars = cells.length - 1
   for (const cell of cells) chars += cell.length
   if (chars * 3 <= lineBytes) return false
@@ -228,11 +228,11 @@ export function isLongLine(cells: readonly string[], { lineBytes }: ListLimits):
   return bytes > lineBytes
 }
 
-function columnsFault(width: number, limits: ListLimits): string {
+function columnsFault(width: number, limits: UploadLimits): string {
   return `the record has ${width} columns; the most is ${limits.columns}`
 }
 
 /** Why a record is refused whose line is over its limit. */
-export function lineFault(limits: ListLimits): string {
+export function lineFault(limits: UploadLimits): string {
   return `the line is over ${limits.lineBytes} bytes`
 }

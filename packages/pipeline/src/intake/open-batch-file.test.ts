@@ -3,9 +3,9 @@ import fc from 'fast-check'
 import iconv from 'iconv-lite'
 import Papa from 'papaparse'
 import { describe, expect, it } from 'vitest'
-import { readBytes } from './list-fixture.ts'
+import { readBytes } from './batch-file-fixture.ts'
 import { jsonCells } from './json-row.ts'
-import { listLimits } from './limits.ts'
+import { uploadLimits } from './limits.ts'
 
 describe('encodings', { timeout: 30_000 }, () => {
   const text = 'email;Straße\r\nzoë@firm.example;Köln – 5 €\r\n'
@@ -19,13 +19,13 @@ describe('encodings', { timeout: 30_000 }, () => {
     ['windows-1252', iconv.encode(text, 'windows-1252'), 'windows-1252'],
     ['gzip', gzipSync(text), 'utf-8'],
   ])('%s is found out', async (_, bytes, encoding) => {
-    const { list, rows, summary } = await readBytes(bytes)
-    expect(list.header).toEqual(['email', 'Straße'])
+    const { file, rows, summary } = await readBytes(bytes)
+    expect(file.header).toEqual(['email', 'Straße'])
     expect(rows.map(({ cells }) => cells)).toEqual([['zoë@firm.example', 'Köln – 5 €']])
-    expect([list.encoding, summary.encoding, list.delimiter]).toEqual([encoding, encoding, ';'])
+    expect([file.encoding, summary.encoding, file.delimiter]).toEqual([encoding, encoding, ';'])
   })
 
-  it('a list that leaves ASCII only far inside is still read as what it is', async () => {
+  it('a file that leaves ASCII only far inside is still read as what it is', async () => {
     const plain = 'ann@firm.example,Ann\n'.repeat(30_000)
     const latin = await readBytes(
       Buffer.concat([Buffer.from(plain), iconv.encode('z@b.example,Zoë\n', 'windows-1252')]),
@@ -74,28 +74,28 @@ describe('delimiters and headers', { timeout: 30_000 }, () => {
     ['old Macintosh lines', 'Email,Name\ra@b.example,Ann\r', ',', ['Email', 'Name']],
     ['blank lines before the header', '\n\nEmail,Name\na@b.example,Ann\n', ',', ['Email', 'Name']],
   ])('%s', async (_, text, delimiter, header) => {
-    const { list, rows, summary } = await readBytes(text)
-    expect([list.delimiter, summary.delimiter]).toEqual([delimiter, delimiter])
-    expect(list.header).toEqual(header)
+    const { file, rows, summary } = await readBytes(text)
+    expect([file.delimiter, summary.delimiter]).toEqual([delimiter, delimiter])
+    expect(file.header).toEqual(header)
     expect(rows[0]?.subjects.email).toBe('a@b.example')
     expect(rows[0]?.row).toBe(0)
   })
 
-  it('a list whose rows differ in width tells by what it was split', async () => {
+  it('a file whose rows differ in width tells by what it was split', async () => {
     const { rows, summary } = await readBytes('email,b\nX\nY,1,2,3\n')
     expect(rows.map(({ cells }) => cells)).toEqual([['X'], ['Y', '1', '2', '3']])
     expect(summary).toMatchObject({ delimiter: ',', columns: 4 })
   })
 
   it('what the client says goes before what is found out', async () => {
-    const { list, rows } = await readBytes('Email,Name\na@b.example,Ann\n', { header: false })
-    expect(list.header).toBeNull()
+    const { file, rows } = await readBytes('Email,Name\na@b.example,Ann\n', { header: false })
+    expect(file.header).toBeNull()
     expect(rows.map(({ subjects }) => subjects.email)).toEqual(['Email', 'a@b.example'])
   })
 
   it('a text of one column is lines, quotes and commas too', async () => {
     const text = '"a b"@c.example\r\nx,y@z.example\n\nd@e.example'
-    const { rows } = await readBytes(text, { fileName: 'list.txt' })
+    const { rows } = await readBytes(text, { fileName: 'file.txt' })
     expect(rows.map(({ kind, cells }) => [kind, cells[0]])).toEqual([
       ['billable', '"a b"@c.example'],
       ['billable', 'x,y@z.example'],
@@ -186,7 +186,7 @@ describe('rows', () => {
   })
 })
 
-describe('JSON lists', () => {
+describe('JSON files', () => {
   it('keep their objects as they came', async () => {
     const lines = [
       '{"email":"a@b.example", "n":1.0,"deep":{"x":[1,2]}}',
@@ -197,12 +197,12 @@ describe('JSON lists', () => {
       '{"email":5}',
       '{"name":"x"}',
     ]
-    const { rows, list, summary } = await readBytes(lines.join('\n'), {
-      fileName: 'list.jsonl',
+    const { rows, file, summary } = await readBytes(lines.join('\n'), {
+      fileName: 'file.jsonl',
       product: 'deliverability',
       defaultCountry: 'GB',
     })
-    expect(list.format).toBe('ndjson')
+    expect(file.format).toBe('ndjson')
     expect(rows.map(({ kind, cells, error }) => [kind, cells[0], error])).toEqual([
       ['billable', lines[0], undefined],
       ['billable', lines[1], undefined],
@@ -225,8 +225,8 @@ describe('JSON lists', () => {
   it('keep what has no column: keys beyond the most, and keys that name none', async () => {
     const line = '{"email":"a@b.example","n":1,"\\u0000":2,"more":[3]}'
     const { rows, summary } = await readBytes(`{"email":"c@d.example"}\n${line}`, {
-      fileName: 'list.ndjson',
-      limits: { ...listLimits(), columns: 2 },
+      fileName: 'file.ndjson',
+      limits: { ...uploadLimits(), columns: 2 },
     })
     expect(rows[1]).toMatchObject({ kind: 'refused', cells: [line] })
     expect(summary).toMatchObject({ header: ['email', 'n'], columns: 2, hasRest: true })
@@ -246,7 +246,7 @@ describe('JSON lists', () => {
 
   it('keep the line of a value that is nested too deep to be written as a cell', async () => {
     const text = `{"email":"a@b.example","x":${'['.repeat(20_000)}${']'.repeat(20_000)}}`
-    const { summary } = await readBytes(text, { fileName: 'list.ndjson' })
+    const { summary } = await readBytes(text, { fileName: 'file.ndjson' })
     expect(summary.hasRest).toBe(true)
     expect(jsonCells(text, ['email', 'x'])).toEqual({ cells: ['a@b.example', ''], rest: text })
   })
@@ -289,12 +289,12 @@ describe('JSON lists', () => {
 
   it('records of the API name their fields', async () => {
     const records = '{"email":"a@b.example"}\n{"email":"c@d.example","ip":"192.0.2.1"}\n'
-    const { list, rows } = await readBytes(records, {
+    const { file, rows } = await readBytes(records, {
       format: 'records',
       fileName: null,
       product: 'contact-intel',
     })
-    expect(list.mapping).toMatchObject({
+    expect(file.mapping).toMatchObject({
       email: { header: 'email', confidence: 1 },
       ip: { header: 'ip', confidence: 1 },
     })
@@ -305,18 +305,18 @@ describe('JSON lists', () => {
 it('an aborted reading ends with the reason', async () => {
   const controller = new AbortController()
   const { readRows } = await import('./read-rows.ts')
-  const { openList } = await import('./open-list.ts')
-  const list = await openList({
+  const { openBatchFile } = await import('./open-batch-file.ts')
+  const file = await openBatchFile({
     path: import.meta.filename,
     fileName: 'x.txt',
     product: 'email',
-    limits: listLimits(),
+    limits: uploadLimits(),
     mapping: { email: 0 },
     header: false,
   })
   controller.abort(new Error('enough'))
   const read = async (): Promise<void> => {
-    for await (const _ of readRows(list, controller.signal)) expect.fail('a block')
+    for await (const _ of readRows(file, controller.signal)) expect.fail('a block')
   }
   await expect(read()).rejects.toThrow('enough')
 })

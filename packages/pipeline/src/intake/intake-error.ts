@@ -1,7 +1,7 @@
 import { Problem, type ProblemCode } from '@plumbline/contract/problem'
 
-/** Codes that an unreadable list can be refused with. */
-export type ListErrorCode = Extract<
+/** Codes that an unreadable file can be refused with. */
+export type IntakeErrorCode = Extract<
   ProblemCode,
   | 'bad_request'
   | 'payload_too_large'
@@ -10,13 +10,13 @@ export type ListErrorCode = Extract<
   | 'too_many_requests'
 >
 
-/** A list that cannot be read as a whole; the message is public and names the line where there is one. */
-export class ListError extends Problem {
+/** A file that cannot be read as a whole; the message is public and names the line where there is one. */
+export class IntakeError extends Problem {
   /** 1-based line of the unpacked file. */
   readonly line: number | undefined
 
   constructor(
-    code: ListErrorCode,
+    code: IntakeErrorCode,
     message: string,
     options: { cause?: unknown; line?: number } = {},
   ) {

@@ -2,7 +2,6 @@ import { fieldsOf } from '@plumbline/contract/batch-request'
 import type { Product } from '@plumbline/contract/products'
 import { fileSource, isGzip, unpackedBytes, type ByteSource } from './bytes.ts'
 import { findRoles, type ColumnRoles } from './columns.ts'
-import type { CsvDialect } from './csv-records.ts'
 import {
   createDecoder,
   DecodeFault,
@@ -10,50 +9,28 @@ import {
   type Encoding,
   type FoundEncoding,
 } from './encoding.ts'
-import { formatOfName, refuseBinary, type ListFormat } from './file-kind.ts'
+import type { BatchFileOptions, FileLayout, FoundLayout } from './file-layout.ts'
+import { formatOfName, refuseBinary, type FileFormat } from './file-kind.ts'
 import { faultOfBytes } from './framing-fault.ts'
 import type { JsonKeys } from './json-row.ts'
-import type { ListLimits } from './limits.ts'
-import { ListError } from './list-error.ts'
+import { IntakeError } from './intake-error.ts'
 import { mapColumns, type AskedMapping, type ColumnMapping } from './mapping.ts'
-import { layOutJson } from './open-json.ts'
-import { layOutText } from './open-text.ts'
+import { findJsonLayout } from './json-layout.ts'
+import { findTextLayout } from './text-layout.ts'
 
-/** What is known about a list before it is read. */
-export interface ListOptions {
-  readonly path: string
-  /** As the client named it; its extension tells the form. */
-  readonly fileName: string | null
-  /** `records` is NDJSON made of JSON records, whose keys are the fields; found out if absent. */
-  readonly format?: ListFormat | 'records' | undefined
-  readonly limits: ListLimits
-  /** Whether the first record names the columns; found out if absent. */
-  readonly header?: boolean | undefined
-  readonly mapping?: AskedMapping | undefined
-  readonly product: Product
-  /** ISO alpha-2, for phones without a country code. */
-  readonly defaultCountry?: string | null | undefined
-}
-
-/** How the cells of a list are laid out. */
-export type ListLayout =
-  | { readonly kind: 'csv'; readonly dialect: CsvDialect; readonly firstLine: number }
-  | { readonly kind: 'lines'; readonly newline: '\n' | '\r' }
-  | { readonly kind: 'json'; readonly keys: JsonKeys }
-
-/** A list of which all is known but its rows. */
-export interface OpenedList {
-  readonly options: ListOptions
+/** An opened file: all is known of it but its rows. */
+export interface BatchFile {
+  readonly options: BatchFileOptions
   readonly source: ByteSource
   readonly gzip: boolean
   readonly found: FoundEncoding
-  readonly layout: ListLayout
+  readonly layout: FileLayout
   /** Characters at the start that are no record: a separator line. */
   readonly skipChars: number
   /** Records at the start that are no rows: blank ones before a header, and the header. */
   readonly skipRecords: number
 
-  readonly format: ListFormat | 'records'
+  readonly format: FileFormat | 'records'
   readonly encoding: Encoding
   /** As the sample shows it; null where it shows none, and for JSON. */
   readonly delimiter: string | null
@@ -65,34 +42,15 @@ export interface OpenedList {
   readonly roles: ColumnRoles
 }
 
-/** What the start of a text tells of its layout. */
-export interface FoundLayout {
-  readonly format: ListFormat | 'records'
-  readonly layout: ListLayout
-  readonly skipChars: number
-  readonly skipRecords: number
-  readonly delimiter: string | null
-  readonly header: readonly string[] | null
-  /** Rows of the sample, header left out. */
-  readonly rows: readonly (readonly string[])[]
-}
-
-/** The start of a list's text. */
-export interface ListSample {
-  readonly text: string
-  /** Whether the file goes on after it. */
-  readonly cut: boolean
-}
-
 const SAMPLE_BYTES = 256 * 1024
 
 /**
- * Finds out how a list is to be read, from its first bytes.
+ * Finds out how a file is to be read, from its first bytes.
  *
- * Throws `ListError` when it cannot be: empty, no text, no column for the product, a mapping that does
+ * Throws `IntakeError` when it cannot be: empty, no text, no column for the product, a mapping that does
  * not fit, damaged, or over a limit that shows at once.
  */
-export async function openList(options: ListOptions): Promise<OpenedList> {
+export async function openBatchFile(options: BatchFileOptions): Promise<BatchFile> {
   const source = await fileSource(options.path)
   if (source.sizeBytes === 0) throw empty()
   const named = options.format ?? formatOfName(options.fileName ?? '')
@@ -110,23 +68,23 @@ export async function openList(options: ListOptions): Promise<OpenedList> {
   const sample = { text, cut }
   const layout =
     named === 'ndjson' || named === 'records' || (named === undefined && startsJson(text))
-      ? layOutJson(sample, named ?? 'ndjson', options)
-      : layOutText(sample, named, options)
+      ? findJsonLayout(sample, named ?? 'ndjson', options)
+      : findTextLayout(sample, named, options)
   return listOf(options, source, { gzip, found }, layout)
 }
 
 function listOf(
-  options: ListOptions,
+  options: BatchFileOptions,
   source: ByteSource,
   { gzip, found }: { gzip: boolean; found: FoundEncoding },
   laidOut: FoundLayout,
-): OpenedList {
+): BatchFile {
   const { rows, layout, header } = laidOut
   const columns = Math.max(header?.length ?? 0, ...rows.map((row) => row.length))
   if (columns > options.limits.columns) {
-    throw new ListError(
+    throw new IntakeError(
       'unprocessable',
-      `The list has ${columns} columns; the most is ${options.limits.columns}.`,
+      `The file has ${columns} columns; the most is ${options.limits.columns}.`,
     )
   }
   const roles = findRoles(header, rows)
@@ -169,7 +127,7 @@ function keysOf(mapping: ColumnMapping): JsonKeys {
 
 async function startOf(
   source: ByteSource,
-  { limits }: ListOptions,
+  { limits }: BatchFileOptions,
   gzip: boolean,
   sizeBytes: number,
 ): Promise<Buffer> {
@@ -198,9 +156,9 @@ function startsJson(text: string): boolean {
   return /^\s*(?:\{\s*["}]|\[\s*[{[\]])/.test(text.slice(0, 1024))
 }
 
-function empty(): ListError {
-  return new ListError(
+function empty(): IntakeError {
+  return new IntakeError(
     'unprocessable',
-    'The file is empty; upload a list with at least one record.',
+    'The file is empty; upload a file with at least one record.',
   )
 }

@@ -1,19 +1,19 @@
 import { createCsvReader, TOO_LONG } from './csv-records.ts'
 import { findDelimiter, separatorLine } from './delimiter.ts'
-import { formatOfText, refuseMarkup, type ListFormat } from './file-kind.ts'
+import { formatOfText, refuseMarkup, type FileFormat } from './file-kind.ts'
 import { findHeader, findPreamble } from './header.ts'
 import { createLineReader } from './line-reader.ts'
-import { isLongLine } from './list-row.ts'
-import { ListError } from './list-error.ts'
-import type { FoundLayout, ListLayout, ListOptions, ListSample } from './open-list.ts'
+import { isLongLine } from './row-builder.ts'
+import { IntakeError } from './intake-error.ts'
+import type { FoundLayout, FileLayout, BatchFileOptions, FileSample } from './file-layout.ts'
 
 const SAMPLE_ROWS = 200
 
-/** Finds delimiter and header of a list of cells. */
-export function layOutText(
-  { text, cut }: ListSample,
-  named: ListFormat | undefined,
-  { header: askedHeader, limits }: ListOptions,
+/** Finds delimiter and header of a file of cells, from its start. */
+export function findTextLayout(
+  { text, cut }: FileSample,
+  named: FileFormat | undefined,
+  { header: askedHeader, limits }: BatchFileOptions,
 ): FoundLayout {
   refuseMarkup(text)
   if (named === undefined || named === 'csv') formatOfText(text)
@@ -22,7 +22,7 @@ export function layOutText(
   const body = text.slice(skipChars)
   const newline = !body.includes('\n') && body.includes('\r') ? '\r' : '\n'
   const delimiter = separator?.delimiter ?? (named === 'tsv' ? '\t' : findDelimiter(body, newline))
-  const layout: ListLayout =
+  const layout: FileLayout =
     delimiter === null && named === 'txt' && !isQuoted(body)
       ? { kind: 'lines', newline }
       : {
@@ -41,7 +41,7 @@ export function layOutText(
   // Without a first record nothing is known of the columns.
   if ((hasHeader && records[first] === TOO_LONG) || records.length === 0) {
     const line = Math.max(first, 0) + (separator === undefined ? 1 : 2)
-    throw new ListError(
+    throw new IntakeError(
       'unprocessable',
       `Line ${line}: the header line is over ${limits.lineBytes} bytes.`,
       { line },
@@ -66,7 +66,7 @@ export function layOutText(
 function recordsOf(
   body: string,
   cut: boolean,
-  layout: Exclude<ListLayout, { kind: 'json' }>,
+  layout: Exclude<FileLayout, { kind: 'json' }>,
   maxBytes: number,
 ): (readonly string[])[] {
   if (layout.kind === 'lines') {
@@ -80,7 +80,7 @@ function recordsOf(
   return records.length > 2000 ? records.slice(0, 2000) : records
 }
 
-/** Whether the lines of a list of one column are quoted cells. */
+/** Whether the lines of a file of one column are quoted cells. */
 function isQuoted(body: string): boolean {
   const lines = body
     .slice(0, 4096)

@@ -2,16 +2,16 @@ import { checksOf } from '@plumbline/contract/products'
 import { formatOfText } from './file-kind.ts'
 import { createJsonColumns, parseRecord, valueText } from './json-row.ts'
 import { createLineReader } from './line-reader.ts'
-import { ListError } from './list-error.ts'
-import type { FoundLayout, ListOptions, ListSample } from './open-list.ts'
+import { IntakeError } from './intake-error.ts'
+import type { FoundLayout, BatchFileOptions, FileSample } from './file-layout.ts'
 
 const SAMPLE_ROWS = 200
 
-/** The keys of a JSON list stand for its columns. */
-export function layOutJson(
-  { text, cut }: ListSample,
+/** Finds the layout of JSON records, whose keys stand for columns. */
+export function findJsonLayout(
+  { text, cut }: FileSample,
   format: 'ndjson' | 'records',
-  { product, limits }: ListOptions,
+  { product, limits }: BatchFileOptions,
 ): FoundLayout {
   // Refuses a JSON array with a sentence of its own.
   formatOfText(text)
@@ -22,14 +22,17 @@ export function layOutJson(
     return record === undefined ? [] : [record]
   })
   if (records.length === 0) {
-    throw new ListError('unprocessable', 'No line of the list is a JSON object; write one a line.')
+    throw new IntakeError(
+      'unprocessable',
+      'No line of the file is a JSON object; write one a line.',
+    )
   }
   // JSON records name their fields; all parts of the product may come.
   const first = format === 'records' ? [checksOf(product)[0] ?? 'email'] : []
   const columns = createJsonColumns(first, limits.columns)
   for (const record of records) {
     const own = Object.keys(record)
-    // A record of too many keys is refused, and must not refuse the list.
+    // A record of too many keys is refused, and must not refuse the file.
     if (own.length > limits.columns) continue
     for (const key of own) columns.add(key)
   }

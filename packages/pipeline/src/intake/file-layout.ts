@@ -1,0 +1,47 @@
+import type { Product } from '@plumbline/contract/products'
+import type { CsvDialect } from './csv-records.ts'
+import type { FileFormat } from './file-kind.ts'
+import type { JsonKeys } from './json-row.ts'
+import type { UploadLimits } from './limits.ts'
+import type { AskedMapping } from './mapping.ts'
+
+/** What is known about a file before it is read. */
+export interface BatchFileOptions {
+  readonly path: string
+  /** As the client named it; its extension tells the form. */
+  readonly fileName: string | null
+  /** `records` is NDJSON made of JSON records, whose keys are the fields; found out if absent. */
+  readonly format?: FileFormat | 'records' | undefined
+  readonly limits: UploadLimits
+  /** Whether the first record names the columns; found out if absent. */
+  readonly header?: boolean | undefined
+  readonly mapping?: AskedMapping | undefined
+  readonly product: Product
+  /** ISO alpha-2, for phones without a country code. */
+  readonly defaultCountry?: string | null | undefined
+}
+
+/** The start of a file's text. */
+export interface FileSample {
+  readonly text: string
+  /** Whether the file goes on after it. */
+  readonly cut: boolean
+}
+
+/** How the cells of a file are laid out. */
+export type FileLayout =
+  | { readonly kind: 'csv'; readonly dialect: CsvDialect; readonly firstLine: number }
+  | { readonly kind: 'lines'; readonly newline: '\n' | '\r' }
+  | { readonly kind: 'json'; readonly keys: JsonKeys }
+
+/** What the start of a text tells of its layout. */
+export interface FoundLayout {
+  readonly format: FileFormat | 'records'
+  readonly layout: FileLayout
+  readonly skipChars: number
+  readonly skipRecords: number
+  readonly delimiter: string | null
+  readonly header: readonly string[] | null
+  /** Rows of the sample, header left out. */
+  readonly rows: readonly (readonly string[])[]
+}
