@@ -29,7 +29,7 @@ export interface Assembled {
 }
 
 /**
- * Makes the result of a product from its outcomes: one function for single calls and lists.
+ * Makes the result of a product from its outcomes: one function for single calls and batches.
  * A check is part of the product exactly when its outcome is there.
  * @throws where the outcome of the product's required check is missing: a bug of the caller
  */
@@ -48,7 +48,7 @@ export function assemble(product: Product, outcomes: Outcomes, scorer: Scorer): 
   }
 }
 
-/** The result alone, for the many rows of a list. */
+/** The result alone, for the many rows of a batch. */
 export function assembleResult(product: Product, outcomes: BareOutcomes, scorer: Scorer): ResultOf {
   const credits_used = priceOf(product, outcomes)
   return product === 'fraud-signals'

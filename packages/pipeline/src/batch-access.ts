@@ -8,9 +8,9 @@ export function noSuchBatch(): Problem {
 }
 
 /** Locks a batch of this owner for the rest of the transaction. @throws Problem `not_found` */
-export async function lockOwned(tx: Tx, owner: BatchOwner, id: string): Promise<BatchRow> {
+export async function lockBatchOf(tx: Tx, owner: BatchOwner, id: string): Promise<BatchRow> {
   const row = await lockBatch(tx, id)
-  const owned = row?.account_id === owner.accountId && row.mode === owner.mode
-  if (row === undefined || !owned) throw noSuchBatch()
+  const isOwn = row?.account_id === owner.accountId && row.mode === owner.mode
+  if (row === undefined || !isOwn) throw noSuchBatch()
   return row
 }

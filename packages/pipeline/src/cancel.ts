@@ -11,29 +11,29 @@ import {
 import { release } from '@plumbline/metering/hold'
 import { deleteChunks } from '@plumbline/db/batches/chunks'
 import { noteRemovals } from '@plumbline/db/file-store'
-import { lockOwned } from './batch-access.ts'
+import { lockBatchOf } from './batch-access.ts'
 import type { Pipeline } from './pipeline.ts'
 import { removeNoted } from './remove-files.ts'
-import type { Alongside } from './submit.ts'
+import type { InTransaction } from './submit.ts'
 import { batchViewOf } from './view.ts'
 
 /**
  * Cancels a batch: nothing new is begun for it from here on. The finish stage awaits what is being bought,
  * charges what is known of each record, releases the rest of the hold and writes every record into the
  * result file. Canceling again is no error.
- * @throws Problem `not_found`; `conflict` where the list has ended
+ * @throws Problem `not_found`; `conflict` where the batch has ended
  */
 export async function cancelBatch(
   pipeline: Pipeline,
   owner: BatchOwner,
   id: string,
-  alongside?: Alongside,
+  inTransaction?: InTransaction,
 ): Promise<BatchView> {
   return await pipeline.db.kysely.transaction().execute(async (tx) => {
-    const row = await lockOwned(tx, owner, id)
+    const row = await lockBatchOf(tx, owner, id)
     if (row.status === 'canceling' || row.status === 'canceled') {
       const view = batchViewOf(row, (await sumsOf(tx, [id])).get(id))
-      await alongside?.(tx, view)
+      await inTransaction?.(tx, view)
       return view
     }
     const canceling = await moveBatch(tx, id, 'canceling')
@@ -41,14 +41,15 @@ export async function cancelBatch(
       throw new Problem('conflict', `The batch is ${row.status}; it cannot be canceled any more.`)
     }
     const view = batchViewOf(canceling, (await sumsOf(tx, [id])).get(id))
-    await alongside?.(tx, view)
+    await inTransaction?.(tx, view)
     return view
   })
 }
 
 /**
- * Releases what is left of a list's hold; answers how many credits the hold had left. Those of an
- * ended cycle are among them, and do not come back to life (decision 14).
+ * Releases what is left of a batch's hold. Credits of a billing cycle that is over are released too, and
+ * are not given back to the account (decision 14).
+ * @returns how many credits the hold had left
  */
 export async function releaseRest(tx: Tx, row: BatchRow): Promise<number> {
   if (row.mode === 'test' || row.credits_held === 0) return 0
@@ -61,9 +62,9 @@ export async function releaseRest(tx: Tx, row: BatchRow): Promise<number> {
 }
 
 /**
- * Ends a list as failed with a public reason, releases what it holds, and erases its file and what
+ * Ends a batch as failed with a public reason, releases what it holds, and erases its file and what
  * was read of it: nothing can be done with them any more.
- * @param lease the fencing number that must still own the list
+ * @param lease the fencing number that the batch must still have
  */
 export async function failBatch(
   pipeline: Pipeline,

@@ -3,17 +3,17 @@ import type { NewChunk } from '@plumbline/db/batches/chunks'
 import { pack, type ChunkCells, type ChunkSubjects } from './codec.ts'
 import type { FileRow } from './intake/row-builder.ts'
 
-/** Packs a run of rows as one chunk: what came in `cells`, what is asked in `subjects`. */
+/** Packs a run of rows as one chunk: the rows as they came in `cells`, what is asked in `subjects`. */
 export function buildChunk(no: number, rows: readonly FileRow[]): NewChunk {
   const ofRow: Record<string, number> = {}
-  const repeats: Record<string, FileRow['subjects']> = {}
+  const duplicates: Record<string, FileRow['subjects']> = {}
   const errors: Record<string, string> = {}
   const refs: Record<string, string> = {}
   const asked = new Map<Check, { subjects: string[]; places: number[] }>()
   let billableCount = 0
   for (const [place, row] of rows.entries()) {
     if (row.ofRow !== undefined) ofRow[place] = row.ofRow
-    if (row.kind === 'duplicate') repeats[place] = row.subjects
+    if (row.kind === 'duplicate') duplicates[place] = row.subjects
     if (row.error !== undefined) errors[place] = row.error
     if (row.ref !== undefined) refs[place] = row.ref
     if (row.kind !== 'billable') continue
@@ -21,10 +21,10 @@ export function buildChunk(no: number, rows: readonly FileRow[]): NewChunk {
     for (const check of CHECKS) {
       const subject = row.subjects[check]
       if (subject === undefined) continue
-      const list = asked.get(check) ?? { subjects: [], places: [] }
-      list.subjects.push(subject)
-      list.places.push(place)
-      asked.set(check, list)
+      const found = asked.get(check) ?? { subjects: [], places: [] }
+      found.subjects.push(subject)
+      found.places.push(place)
+      asked.set(check, found)
     }
   }
   const subjects: ChunkSubjects = Object.fromEntries(asked)
@@ -33,7 +33,7 @@ export function buildChunk(no: number, rows: readonly FileRow[]): NewChunk {
     rows: rows.map((row) => row.cells),
     kinds,
     ofRow,
-    asked: repeats,
+    asked: duplicates,
     errors,
     refs,
   } satisfies ChunkCells

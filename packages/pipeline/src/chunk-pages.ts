@@ -26,13 +26,13 @@ export async function* pagesOfChunks(
     if (page.length === 0) return
     no += atOnce
     next = read(no)
-    // A consumer that stops early leaves this one behind; its failure is then nobody's.
+    // A consumer that stops early never awaits this page; its failure must not end the process.
     next.catch(() => {})
     yield page
   }
 }
 
-/** Nothing was settled for so long that the reader went away, or the list is another worker's now. */
+/** Nothing was settled for too long, or another worker has the batch now. */
 export class Stalled extends Error {}
 
 /**
@@ -48,7 +48,7 @@ export async function* pagesAsSettled(
   let changedMs = performance.now()
   for (;;) {
     const open = await firstOpenChunk(pipeline.db.pool, stage, no)
-    if (open === 'lost') throw new Stalled('the list is in other hands')
+    if (open === 'lost') throw new Stalled('another worker has the batch')
     if (open === 'none') {
       yield* pagesOfChunks(pipeline, stage.batchId, { fromNo: no })
       return

@@ -14,7 +14,7 @@ const SUBJECTS: readonly (readonly [Check, readonly string[]])[] = [
 describe.each(SUBJECTS)('outcomes of %s', (check, subjects) => {
   const outcomes = subjects.map((subject) => outcomeFor(check, subject))
 
-  test('come back whole where the list explains', async () => {
+  test('come back whole where the batch explains', async () => {
     expect(unpackOutcomes(await packOutcomes(outcomes, true))).toEqual(outcomes)
   })
 

@@ -25,11 +25,11 @@ export interface ChunkCells {
   readonly asked: Readonly<Record<string, { readonly [C in Check]?: string | undefined }>>
   /** What is wrong with a row. */
   readonly errors: Readonly<Record<string, string>>
-  /** What the list calls a row, where a `ref` column is mapped. */
+  /** The customer's reference of a row, where a `ref` column is mapped. */
   readonly refs: Readonly<Record<string, string>>
 }
 
-/** An outcome as a list keeps it, or null where our own fault kept the subject from being answered. */
+/** An outcome as a batch keeps it, or null where a fault of the service kept the subject from being answered. */
 export type StoredOutcome<C extends Check = Check> = BareOutcome<C> | null
 
 const LEVEL_ONE = { params: { [constants.ZSTD_c_compressionLevel]: 1 } }
@@ -40,11 +40,11 @@ export function pack(value: unknown): Buffer {
 }
 
 /**
- * Outcomes of a part, a column for each field: names stand there once and like beside like, which is
- * a fraction of the text that a list of outcomes would be.
+ * Outcomes of a part as columns, one for each field: names are written once and like values stand together,
+ * which takes a fraction of the text that an array of outcomes would.
  */
 interface OutcomeColumns {
-  /** Null throughout where our own fault kept the subject from being answered. */
+  /** Null throughout where a fault of the service kept the subject from being answered. */
   readonly fields: Columns & { readonly status: readonly unknown[] }
   readonly facts: Columns
 }
@@ -74,7 +74,7 @@ export async function packOutcomes(
   return await compress(text, LEVEL_ONE)
 }
 
-/** Puts columns into words, one a turn of the event loop: well under a millisecond. */
+/** Columns as JSON, one for each turn of the event loop, so that no turn takes a millisecond. */
 async function columnsInTurns(
   rows: readonly (object | null)[],
   names: readonly string[],

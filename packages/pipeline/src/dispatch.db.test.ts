@@ -13,9 +13,9 @@ test.skipIf(WITHOUT_REDIS)(
   async () => {
     const redis = { url: redisUrl ?? '', prefix: `test-${randomBytes(6).toString('hex')}` }
     for (const waiting of [1, 2]) {
-      await using place = await openTestPipeline({ redis })
-      const { pipeline } = place
-      expect(await place.read('email\nada@example.com\n')).toMatchObject({ status: 'running' })
+      await using harness = await openTestPipeline({ redis })
+      const { pipeline } = harness
+      expect(await harness.read('email\nada@example.com\n')).toMatchObject({ status: 'running' })
       await dispatchOnce(pipeline)
       expect(await depth(pipeline.queue, 'bulk-email')).toMatchObject({ waiting })
     }
@@ -24,7 +24,7 @@ test.skipIf(WITHOUT_REDIS)(
 
 test.each([
   {
-    name: 'a list that is being canceled',
+    name: 'a batch that is being canceled',
     before: 'select',
     held: 'delete from tasks where batch_id = $1',
   },
@@ -42,12 +42,12 @@ test.each([
       update task_groups g set next_at = now() from tasks t
       where t.batch_id = $1 and t.group_key = g.group_key`,
   },
-])('$name does not hold up other lists', async ({ before, held }) => {
-  await using place = await openTestPipeline()
-  const { pool } = place.pipeline.db
-  const { id } = await place.read('email\nada@example.com\n')
+])('$name does not hold up other batches', async ({ before, held }) => {
+  await using harness = await openTestPipeline()
+  const { pool } = harness.pipeline.db
+  const { id } = await harness.read('email\nada@example.com\n')
   await pool.query(before)
-  const other = await place.read('email\ngrace@example.com\n')
+  const other = await harness.read('email\ngrace@example.com\n')
   const client = await pool.connect()
   try {
     await client.query('begin')

@@ -11,7 +11,7 @@ import { instantEngine, outcomeFor } from '@plumbline/testkit/instant-engines'
 import { openTestPipeline, type TestPipeline } from '@plumbline/testkit/pipeline'
 import { cancelBatch } from './cancel.ts'
 import { runFinish } from './finish.ts'
-import { createHolder } from './task-lease.ts'
+import { createTaskLeases } from './task-lease.ts'
 import { getBatch } from './read.ts'
 import { openResults } from './results.ts'
 import { runTask, type CheckRunner } from './run-task.ts'
@@ -23,8 +23,8 @@ const PRICE = 3
 const NOTHING = { email: 0, phone: 0, ip: 0, domain: 0 }
 const never = new AbortController().signal
 
-/** A list of contact intelligence of which each record asks an email and a phone. */
-function listOf(rows: number): string {
+/** A batch of contact intelligence of which each record asks an email and a phone. */
+function contentOf(rows: number): string {
   const lines = Array.from(
     { length: rows },
     (_, no) => `u${no}@grey.example,+1415555${String(1000 + no)}`,
@@ -32,25 +32,25 @@ function listOf(rows: number): string {
   return `email,phone\n${lines.join('\n')}\n`
 }
 
-async function openPlace(): Promise<TestPipeline & { id: string }> {
-  const place = await openTestPipeline({ limits: { chunkRecords: CHUNK, saveMs: 20 } })
-  const { id } = await place.read(listOf(ROWS), { product: 'contact-intel' })
-  return { ...place, id }
+async function openHarness(): Promise<TestPipeline & { id: string }> {
+  const harness = await openTestPipeline({ limits: { chunkRecords: CHUNK, saveMs: 20 } })
+  const { id } = await harness.read(contentOf(ROWS), { product: 'contact-intel' })
+  return { ...harness, id }
 }
 
 /** Hands out the tasks of one check and runs them; what is not awaited is under way when this returns. */
 async function runTasks(
-  place: TestPipeline,
+  harness: TestPipeline,
   check: Check,
   engine: CheckRunner,
   signal: AbortSignal = never,
 ): Promise<void> {
-  const { db, limits } = place.pipeline
+  const { db, limits } = harness.pipeline
   const slots = { ...NOTHING, [check]: 100 }
-  using holder = createHolder(place.pipeline)
+  using leases = createTaskLeases(harness.pipeline)
   const tasks = await leaseTasks(db.pool, { slots, reserve: 0, leaseMs: limits.leaseMs })
   await Promise.all(
-    tasks.map((task) => runTask(place.pipeline, holder, () => engine, task, signal)),
+    tasks.map((task) => runTask(harness.pipeline, leases, () => engine, task, signal)),
   )
 }
 
@@ -93,25 +93,27 @@ function slowProvider(): CheckRunner & { readonly begun: string[]; sell(): void 
   }
 }
 
-async function finishOnce(place: TestPipeline, signal: AbortSignal = never): Promise<void> {
-  const { db } = place.pipeline
+async function finishOnce(harness: TestPipeline, signal: AbortSignal = never): Promise<void> {
+  const { db } = harness.pipeline
   for (const { batchId, lease } of await leaseStages(db.kysely, 60_000)) {
-    await runFinish(place.pipeline, { batchId, lease }, signal)
+    await runFinish(harness.pipeline, { batchId, lease }, signal)
   }
 }
 
-async function untilCanceled(place: TestPipeline & { id: string }): Promise<BatchView> {
+async function untilCanceled(harness: TestPipeline & { id: string }): Promise<BatchView> {
   return await vi.waitFor(async () => {
-    await finishOnce(place)
-    const view = await getBatch(place.pipeline, place.owner, place.id)
+    await finishOnce(harness)
+    const view = await getBatch(harness.pipeline, harness.owner, harness.id)
     expect(view.status).toBe('canceled')
     return view
   }, 10_000)
 }
 
-async function textOf(place: TestPipeline & { id: string }, format: 'csv' | 'ndjson') {
+async function textOf(harness: TestPipeline & { id: string }, format: 'csv' | 'ndjson') {
   const request = { format, only: [], raw: false, after: 0 } as const
-  return await text((await openResults(place.pipeline, place.owner, place.id, request)).stream)
+  return await text(
+    (await openResults(harness.pipeline, harness.owner, harness.id, request)).stream,
+  )
 }
 
 interface Line {
@@ -120,20 +122,20 @@ interface Line {
   readonly credits_charged: number
 }
 
-async function linesOf(place: TestPipeline & { id: string }): Promise<readonly Line[]> {
+async function linesOf(harness: TestPipeline & { id: string }): Promise<readonly Line[]> {
   // Safe because the test compares each line with what it must be.
-  return (await textOf(place, 'ndjson'))
+  return (await textOf(harness, 'ndjson'))
     .split('\n')
     .slice(0, -1)
     .map((line) => JSON.parse(line) as Line)
 }
 
 /** The ledger adds up, and what was charged is what the rows, the batch and the ledger say. */
-async function expectExplained(place: TestPipeline & { id: string }): Promise<void> {
-  const { db } = place.pipeline
+async function expectExplained(harness: TestPipeline & { id: string }): Promise<void> {
+  const { db } = harness.pipeline
   expect(await auditLedger(db)).toEqual([])
-  const view = await getBatch(place.pipeline, place.owner, place.id)
-  const lines = await linesOf(place)
+  const view = await getBatch(harness.pipeline, harness.owner, harness.id)
+  const lines = await linesOf(harness)
   const charged = lines.reduce((sum, line) => sum + line.credits_charged, 0)
   expect(lines.every((line) => line.credits_charged <= PRICE)).toBe(true)
   const { rows } = await db.pool.query(
@@ -149,20 +151,20 @@ async function expectExplained(place: TestPipeline & { id: string }): Promise<vo
 }
 
 test('a cancel charges the parts that are known, fills them in and releases the rest', async () => {
-  await using place = await openPlace()
-  await runTasks(place, 'email', greylisting)
-  await runTasks(place, 'phone', phones)
-  const canceling = await cancelBatch(place.pipeline, place.owner, place.id)
+  await using harness = await openHarness()
+  await runTasks(harness, 'email', greylisting)
+  await runTasks(harness, 'phone', phones)
+  const canceling = await cancelBatch(harness.pipeline, harness.owner, harness.id)
   expect(canceling.credits).toMatchObject({ held: ROWS * PRICE, used: 0, released: 0 })
-  const view = await untilCanceled(place)
+  const view = await untilCanceled(harness)
   expect(view.credits).toMatchObject({ used: ROWS * 2, released: ROWS })
-  await expectExplained(place)
-  for (const line of await linesOf(place)) {
+  await expectExplained(harness)
+  for (const line of await linesOf(harness)) {
     expect(line).toMatchObject({ status: 'canceled', credits_charged: 2 })
     expect(Object.keys(line.result ?? {})).toEqual(['phone', 'credits_used'])
     expect(line.result).toMatchObject({ credits_used: 2, phone: { valid: true } })
   }
-  const { data } = Papa.parse<Record<string, string>>(await textOf(place, 'csv'), {
+  const { data } = Papa.parse<Record<string, string>>(await textOf(harness, 'csv'), {
     header: true,
     skipEmptyLines: true,
   })
@@ -181,34 +183,34 @@ test('a cancel charges the parts that are known, fills them in and releases the 
 })
 
 test('a purchase under way is awaited and charged, and none is begun after the cancel', async () => {
-  await using place = await openPlace()
-  await runTasks(place, 'email', greylisting)
+  await using harness = await openHarness()
+  await runTasks(harness, 'email', greylisting)
   const provider = slowProvider()
-  const running = runTasks(place, 'phone', provider)
+  const running = runTasks(harness, 'phone', provider)
   await vi.waitFor(() => expect(provider.begun).toHaveLength(ROWS / CHUNK))
-  await cancelBatch(place.pipeline, place.owner, place.id)
-  await finishOnce(place)
-  expect(await getBatch(place.pipeline, place.owner, place.id)).toMatchObject({
+  await cancelBatch(harness.pipeline, harness.owner, harness.id)
+  await finishOnce(harness)
+  expect(await getBatch(harness.pipeline, harness.owner, harness.id)).toMatchObject({
     status: 'canceling',
     credits: { held: ROWS * PRICE, used: 0 },
   })
   // Longer than it takes a worker to hear of it.
   await vi.waitFor(async () => {
-    const { rows } = await place.pipeline.db.pool.query(
+    const { rows } = await harness.pipeline.db.pool.query(
       `select from batches where (ats->>'canceling')::timestamptz < now() - interval '0.6 s'`,
     )
     expect(rows).toHaveLength(1)
   }, 5_000)
   for (let sold = 0; sold < ROWS / CHUNK; sold++) provider.sell()
   await running
-  const view = await untilCanceled(place)
+  const view = await untilCanceled(harness)
   expect(provider.begun).toHaveLength(ROWS / CHUNK)
   expect(view.credits.used).toBe((ROWS / CHUNK) * 2)
-  await expectExplained(place)
+  await expectExplained(harness)
 })
 
 test('what was saved of a half done task, and what its group waits for, is known and charged', async () => {
-  await using place = await openPlace()
+  await using harness = await openHarness()
   // Half of each chunk is answered, the other half waits.
   const half: CheckRunner = {
     run: async ({ subjects }) =>
@@ -218,14 +220,14 @@ test('what was saved of a half done task, and what its group waits for, is known
           : { kind: 'later', afterMs: 600_000, group: 'hlr:full', reason: 'hlr_throttled' },
       ),
   }
-  await runTasks(place, 'phone', half)
-  await runTasks(place, 'email', instantEngine<Check>('email'))
-  await cancelBatch(place.pipeline, place.owner, place.id)
+  await runTasks(harness, 'phone', half)
+  await runTasks(harness, 'email', instantEngine<Check>('email'))
+  await cancelBatch(harness.pipeline, harness.owner, harness.id)
   // What waits was in hand: it is looked at once more, by an engine that begins nothing.
-  await finishOnce(place)
+  await finishOnce(harness)
   const looks: EngineRequest<Check>[] = []
   const provider = slowProvider()
-  await runTasks(place, 'phone', {
+  await runTasks(harness, 'phone', {
     run: (request) => {
       looks.push(request)
       return provider.run(request)
@@ -235,24 +237,24 @@ test('what was saved of a half done task, and what its group waits for, is known
     Array.from({ length: ROWS / CHUNK }, () => [true, CHUNK / 2]),
   )
   expect(provider.begun).toEqual([])
-  const view = await untilCanceled(place)
+  const view = await untilCanceled(harness)
   expect(view).toMatchObject({ rows: { done: ROWS / 2 }, credits: { used: ROWS + (ROWS / 2) * 2 } })
-  await expectExplained(place)
+  await expectExplained(harness)
 })
 
 test('a worker that is killed with purchases in hand: another tells what came of them', async () => {
-  await using place = await openPlace()
+  await using harness = await openHarness()
   const killed = slowProvider()
-  void runTasks(place, 'phone', killed)
+  void runTasks(harness, 'phone', killed)
   await vi.waitFor(() => expect(killed.begun).toHaveLength(ROWS / CHUNK))
-  await cancelBatch(place.pipeline, place.owner, place.id)
-  await finishOnce(place)
-  const { pool } = place.pipeline.db
+  await cancelBatch(harness.pipeline, harness.owner, harness.id)
+  await finishOnce(harness)
+  const { pool } = harness.pipeline.db
   // Time passes: the lease of the worker that is gone runs out.
   await pool.query(`update tasks set lease_until = 'epoch', lease = lease + 1`)
   await leaseTasks(pool, { slots: NOTHING, reserve: 0, leaseMs: 1_000 })
-  await finishOnce(place)
-  await runTasks(place, 'phone', {
+  await finishOnce(harness)
+  await runTasks(harness, 'phone', {
     run: async ({ subjects, drain }) =>
       subjects.map((subject) =>
         killed.begun.includes(subject) && drain?.aborted === true
@@ -260,54 +262,57 @@ test('a worker that is killed with purchases in hand: another tells what came of
           : { kind: 'later', afterMs: 0, group: 'stopped', reason: 'stopped' },
       ),
   })
-  const view = await untilCanceled(place)
+  const view = await untilCanceled(harness)
   expect(view.credits.used).toBe((ROWS / CHUNK) * 2)
-  await expectExplained(place)
+  await expectExplained(harness)
 })
 
 test('a batch does not wait for ever for workers that are away', async () => {
-  await using place = await openPlace()
-  await runTasks(place, 'phone', phones, AbortSignal.abort())
-  const { pool } = place.pipeline.db
+  await using harness = await openHarness()
+  await runTasks(harness, 'phone', phones, AbortSignal.abort())
+  const { pool } = harness.pipeline.db
   expect((await pool.query(`select from tasks where check_kind = 'phone'`)).rowCount).toBe(3)
-  await cancelBatch(place.pipeline, place.owner, place.id)
-  await finishOnce(place)
+  await cancelBatch(harness.pipeline, harness.owner, harness.id)
+  await finishOnce(harness)
   expect((await pool.query(`select from tasks`)).rowCount).toBe(3)
   await pool.query(`update batches set ats = ats || '{"canceling": "2026-01-01T00:00:00Z"}'`)
-  expect((await untilCanceled(place)).credits.used).toBe(0)
+  expect((await untilCanceled(harness)).credits.used).toBe(0)
 })
 
 test('the charging is broken off and goes on, and each credit is taken once', async () => {
-  await using place = await openPlace()
-  await runTasks(place, 'phone', phones)
-  await cancelBatch(place.pipeline, place.owner, place.id)
-  const { db } = place.pipeline
+  await using harness = await openHarness()
+  await runTasks(harness, 'phone', phones)
+  await cancelBatch(harness.pipeline, harness.owner, harness.id)
+  const { db } = harness.pipeline
   for (let settled = 1; settled <= ROWS / CHUNK; settled++) {
     const stop = new AbortController()
     const finishing = finishOnce(
-      { ...place, pipeline: stoppedAfterSettle(place, stop) },
+      { ...harness, pipeline: stoppedAfterSettle(harness, stop) },
       stop.signal,
     )
     await finishing.catch(() => undefined)
     const { rowCount } = await db.pool.query(`select from credit_entries where kind = 'settle'`)
     expect(rowCount).toBe(settled)
     expect(await auditLedger(db)).toEqual([])
-    const { credits } = await getBatch(place.pipeline, place.owner, place.id)
+    const { credits } = await getBatch(harness.pipeline, harness.owner, harness.id)
     expect(credits).toMatchObject({ used: settled * CHUNK * 2, released: 0 })
     expect(credits.held + credits.used).toBe(ROWS * PRICE)
     await db.pool.query(`update batches set lease_until = null`)
   }
-  await untilCanceled(place)
-  await expectExplained(place)
+  await untilCanceled(harness)
+  await expectExplained(harness)
 })
 
 /** A pipeline whose worker stops as soon as it has settled one chunk more. */
-function stoppedAfterSettle(place: TestPipeline, stop: AbortController): TestPipeline['pipeline'] {
+function stoppedAfterSettle(
+  harness: TestPipeline,
+  stop: AbortController,
+): TestPipeline['pipeline'] {
   return {
-    ...place.pipeline,
-    db: new Proxy(place.pipeline.db, {
+    ...harness.pipeline,
+    db: new Proxy(harness.pipeline.db, {
       get: (db, key) =>
-        key === 'kysely' ? countingTransactions(place, stop) : Reflect.get(db, key),
+        key === 'kysely' ? countingTransactions(harness, stop) : Reflect.get(db, key),
     }),
   }
 }
@@ -334,9 +339,9 @@ function countingTransactions(
 test.each([1, 2, 3, 4, 5, 6, 7, 8])(
   'whenever it is canceled, each credit is explained (run %i)',
   async (seed) => {
-    await using place = await openPlace()
+    await using harness = await openHarness()
     const random = seeded(seed)
-    const { db } = place.pipeline
+    const { db } = harness.pipeline
     const engineOf = (check: Check): CheckRunner => ({
       run: async ({ subjects, drain }) =>
         subjects.map((subject) => {
@@ -347,8 +352,8 @@ test.each([1, 2, 3, 4, 5, 6, 7, 8])(
         }),
     })
     const steps: (() => Promise<void>)[] = [
-      () => runTasks(place, 'email', engineOf('email')),
-      () => runTasks(place, 'phone', engineOf('phone')),
+      () => runTasks(harness, 'email', engineOf('email')),
+      () => runTasks(harness, 'phone', engineOf('phone')),
       // A worker that is gone.
       async () => void (await leaseTasks(db.pool, { slots: ALL, reserve: 0, leaseMs: 1 })),
     ]
@@ -358,22 +363,22 @@ test.each([1, 2, 3, 4, 5, 6, 7, 8])(
       expect(await auditLedger(db)).toEqual([])
     }
     const running = Promise.all([
-      runTasks(place, 'phone', engineOf('phone')),
-      runTasks(place, 'email', engineOf('email')),
-      cancelBatch(place.pipeline, place.owner, place.id).catch(() => undefined),
-      finishOnce(place),
+      runTasks(harness, 'phone', engineOf('phone')),
+      runTasks(harness, 'email', engineOf('email')),
+      cancelBatch(harness.pipeline, harness.owner, harness.id).catch(() => undefined),
+      finishOnce(harness),
     ])
     await running
-    const { status } = await getBatch(place.pipeline, place.owner, place.id)
+    const { status } = await getBatch(harness.pipeline, harness.owner, harness.id)
     if (status !== 'running') {
       await vi.waitFor(async () => {
-        await runTasks(place, 'phone', engineOf('phone'))
-        await finishOnce(place)
+        await runTasks(harness, 'phone', engineOf('phone'))
+        await finishOnce(harness)
         expect(await auditLedger(db)).toEqual([])
-        const view = await getBatch(place.pipeline, place.owner, place.id)
+        const view = await getBatch(harness.pipeline, harness.owner, harness.id)
         expect(['canceled', 'completed']).toContain(view.status)
       }, 10_000)
-      await expectExplained(place)
+      await expectExplained(harness)
     }
   },
 )

@@ -8,26 +8,26 @@ import { releaseRest } from './cancel.ts'
 import { unpackSubjects } from './codec.ts'
 import type { Pipeline } from './pipeline.ts'
 import { settleCanceledChunk } from './settle.ts'
-import type { StageInHand } from './stage-lease.ts'
+import type { LeasedStage } from './stage-lease.ts'
 
-/** Until a canceled batch is looked at again of which tasks are in hand. */
-const LOOKS = { leastMs: 100, mostMs: 2_000 }
+/** Time until a canceled batch with running tasks is checked again. */
+const RECHECK_MS = { leastMs: 100, mostMs: 2_000 }
 
 /**
- * How long it is waited, beside two leases, for a worker to tell what came of what was bought: longer than a purchase
- * may take. With the lease by default two minutes.
+ * How long, beside two leases, a worker may take to store what came of a purchase: longer than a purchase
+ * may take. Two minutes with the default lease.
  */
-const PATIENCE_MS = 60_000
+const PURCHASE_TIME_MS = 60_000
 
 /**
- * Brings a canceled batch to rest, in transactions of one chunk each that can be broken off anywhere: tasks that
- * nobody has in hand are dropped, what is in hand is awaited, chunks that are half answered are charged for what
- * is known, and the rest of the hold is released.
- * @returns false where tasks are in hand still: the stage was put aside and comes again
+ * Ends the work of a canceled batch, in transactions of one chunk each that can be broken off anywhere: tasks
+ * that no worker runs are deleted, running ones are awaited, chunks that lack outcomes are charged for what is
+ * known, and the rest of the hold is released.
+ * @returns false where tasks are still running: the stage is postponed
  */
 export async function drainBatch(
   pipeline: Pipeline,
-  stage: StageInHand,
+  stage: LeasedStage,
   batch: BatchRow,
 ): Promise<boolean> {
   // One that never ran has no tasks, no outcomes and no hold.
@@ -35,10 +35,10 @@ export async function drainBatch(
   const { kysely } = pipeline.db
   const left = await dropIdleTasks(kysely, batch.id, {
     checks: PURCHASED_CHECKS,
-    patienceMs: PATIENCE_MS + 2 * pipeline.limits.leaseMs,
+    patienceMs: PURCHASE_TIME_MS + 2 * pipeline.limits.leaseMs,
   })
   if (left > 0) {
-    await restCanceled(kysely, stage, LOOKS)
+    await restCanceled(kysely, stage, RECHECK_MS)
     return false
   }
   await settleChunks(pipeline, stage, batch)
@@ -48,7 +48,7 @@ export async function drainBatch(
 
 async function settleChunks(
   pipeline: Pipeline,
-  { signal }: StageInHand,
+  { signal }: LeasedStage,
   batch: BatchRow,
 ): Promise<void> {
   const scorer = await pipeline.scorers.of(batch.weights)
@@ -62,7 +62,7 @@ async function settleChunks(
   }
 }
 
-/** Settles the next half answered chunk from a number on; answers its own. */
+/** Settles the next chunk that lacks outcomes, from a number on; returns its number. */
 async function settleNext(
   tx: Tx,
   batch: BatchRow,
@@ -85,7 +85,7 @@ async function settleNext(
   return chunk.no
 }
 
-async function releaseOnce(tx: Tx, { batchId, lease }: StageInHand): Promise<void> {
+async function releaseOnce(tx: Tx, { batchId, lease }: LeasedStage): Promise<void> {
   const row = await lockBatch(tx, batchId)
   if (row === undefined || row.lease !== lease) return
   const released = await releaseRest(tx, row)

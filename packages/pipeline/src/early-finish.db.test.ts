@@ -16,12 +16,12 @@ const PATIENT = { lookMs: 5, longestMs: 60_000 }
 const never = new AbortController().signal
 
 /** Every third row repeats one of an earlier chunk. */
-const LIST = `email,n\n${Array.from({ length: ROWS }, (_, row) => {
+const CONTENT = `email,n\n${Array.from({ length: ROWS }, (_, row) => {
   const user = row % 3 === 2 && row > 20 ? Math.floor(row / 2) - 5 : row
   return `user${user}@example.com,${row}\n`
 }).join('')}`
 
-async function openPlace(): Promise<TestPipeline> {
+async function openHarness(): Promise<TestPipeline> {
   return await openTestPipeline({ limits: { chunkRecords: 10 } })
 }
 
@@ -33,19 +33,19 @@ async function finishAll({ pipeline }: TestPipeline): Promise<number> {
   return stages.length
 }
 
-async function statusOf(place: TestPipeline, id: string): Promise<string> {
-  return (await getBatch(place.pipeline, place.owner, id)).status
+async function statusOf(harness: TestPipeline, id: string): Promise<string> {
+  return (await getBatch(harness.pipeline, harness.owner, id)).status
 }
 
-async function fileOf(place: TestPipeline, id: string): Promise<string> {
+async function fileOf(harness: TestPipeline, id: string): Promise<string> {
   const request = { format: 'csv', only: [], raw: false, after: 0 } as const
-  const { stream, bytes } = await openResults(place.pipeline, place.owner, id, request)
+  const { stream, bytes } = await openResults(harness.pipeline, harness.owner, id, request)
   const content = await text(stream)
   expect(bytes).toBe(Buffer.byteLength(content))
   return content
 }
 
-/** Bytes of results in the making, a list each. */
+/** Bytes of results in the making, a batch each. */
 async function sizesInTheMaking({ pipeline }: TestPipeline): Promise<number[]> {
   const names = await readdir(pipeline.scratchDir)
   const files = names.filter((name) => name.startsWith('result-') && !name.endsWith('-repeats'))
@@ -54,103 +54,103 @@ async function sizesInTheMaking({ pipeline }: TestPipeline): Promise<number[]> {
   )
 }
 
-test('a result grows while its list runs, and is the one that is written at the end', async () => {
-  await using place = await openPlace()
-  const { id } = await place.read(LIST)
-  const early = finishNext(place.pipeline, ROWS, never, PATIENT)
-  await place.answer(CHUNKS / 2)
-  await vi.waitFor(async () => expect((await sizesInTheMaking(place))[0]).toBeGreaterThan(5_000))
-  expect(await statusOf(place, id)).toBe('running')
-  await place.answer()
+test('a result grows while its batch runs, and is the one that is written at the end', async () => {
+  await using harness = await openHarness()
+  const { id } = await harness.read(CONTENT)
+  const early = finishNext(harness.pipeline, ROWS, never, PATIENT)
+  await harness.answer(CHUNKS / 2)
+  await vi.waitFor(async () => expect((await sizesInTheMaking(harness))[0]).toBeGreaterThan(5_000))
+  expect(await statusOf(harness, id)).toBe('running')
+  await harness.answer()
   await early
-  expect(await getBatch(place.pipeline, place.owner, id)).toMatchObject({
+  expect(await getBatch(harness.pipeline, harness.owner, id)).toMatchObject({
     status: 'completed',
     credits: { held: 0 },
     rows: { total: ROWS },
   })
-  expect(await finishAll(place)).toBe(0)
+  expect(await finishAll(harness)).toBe(0)
 
-  const other = await place.read(LIST)
-  await place.answer()
-  expect(await finishAll(place)).toBe(1)
-  expect(await fileOf(place, id)).toBe(await fileOf(place, other.id))
-  expect(await sizesInTheMaking(place)).toEqual([])
+  const other = await harness.read(CONTENT)
+  await harness.answer()
+  expect(await finishAll(harness)).toBe(1)
+  expect(await fileOf(harness, id)).toBe(await fileOf(harness, other.id))
+  expect(await sizesInTheMaking(harness)).toEqual([])
 })
 
 test('it waits at a chunk that is not settled, whatever is settled behind it', async () => {
-  await using place = await openPlace()
-  const { id } = await place.read(LIST)
-  const { rows } = await place.pipeline.db.pool.query(
+  await using harness = await openHarness()
+  const { id } = await harness.read(CONTENT)
+  const { rows } = await harness.pipeline.db.pool.query(
     `update tasks set lease_until = clock_timestamp() + interval '1 hour' where chunk_no = 3
      returning id`,
   )
   expect(rows).toHaveLength(1)
-  await place.answer()
-  const early = finishNext(place.pipeline, ROWS, never, PATIENT)
-  await vi.waitFor(async () => expect((await sizesInTheMaking(place))[0]).toBeGreaterThan(1_000))
-  expect((await sizesInTheMaking(place))[0]).toBeLessThan(5_000)
-  await place.pipeline.db.pool.query('update tasks set lease_until = null')
-  await place.answer()
+  await harness.answer()
+  const early = finishNext(harness.pipeline, ROWS, never, PATIENT)
+  await vi.waitFor(async () => expect((await sizesInTheMaking(harness))[0]).toBeGreaterThan(1_000))
+  expect((await sizesInTheMaking(harness))[0]).toBeLessThan(5_000)
+  await harness.pipeline.db.pool.query('update tasks set lease_until = null')
+  await harness.answer()
   await early
-  expect(await statusOf(place, id)).toBe('completed')
+  expect(await statusOf(harness, id)).toBe('completed')
 })
 
-test('a list that stalls is let go, and finished when it has ended', async () => {
-  await using place = await openPlace()
-  const { id } = await place.read(LIST)
-  await place.answer(CHUNKS / 2)
-  await finishNext(place.pipeline, ROWS, never, { lookMs: 5, longestMs: 50 })
-  expect(await sizesInTheMaking(place)).toEqual([])
+test('a batch that stalls is let go, and finished when it has ended', async () => {
+  await using harness = await openHarness()
+  const { id } = await harness.read(CONTENT)
+  await harness.answer(CHUNKS / 2)
+  await finishNext(harness.pipeline, ROWS, never, { lookMs: 5, longestMs: 50 })
+  expect(await sizesInTheMaking(harness)).toEqual([])
   // Not taken again: it would stall again.
-  await finishNext(place.pipeline, ROWS, never, { lookMs: 5, longestMs: 50 })
-  await place.answer()
-  expect(await finishAll(place)).toBe(1)
-  expect(await statusOf(place, id)).toBe('completed')
+  await finishNext(harness.pipeline, ROWS, never, { lookMs: 5, longestMs: 50 })
+  await harness.answer()
+  expect(await finishAll(harness)).toBe(1)
+  expect(await statusOf(harness, id)).toBe('completed')
 })
 
-test('a list that is canceled meanwhile is finished by its stage', async () => {
-  await using place = await openPlace()
-  const { id } = await place.read(LIST)
-  const early = finishNext(place.pipeline, ROWS, never, PATIENT)
-  await place.answer(CHUNKS / 2)
-  await cancelBatch(place.pipeline, place.owner, id)
+test('a batch that is canceled meanwhile is finished by its stage', async () => {
+  await using harness = await openHarness()
+  const { id } = await harness.read(CONTENT)
+  const early = finishNext(harness.pipeline, ROWS, never, PATIENT)
+  await harness.answer(CHUNKS / 2)
+  await cancelBatch(harness.pipeline, harness.owner, id)
   await early
-  expect(await statusOf(place, id)).toBe('canceling')
-  expect(await finishAll(place)).toBe(1)
-  expect(await statusOf(place, id)).toBe('canceled')
-  expect((await fileOf(place, id)).split('\r\n')).toHaveLength(ROWS + 2)
+  expect(await statusOf(harness, id)).toBe('canceling')
+  expect(await finishAll(harness)).toBe(1)
+  expect(await statusOf(harness, id)).toBe('canceled')
+  expect((await fileOf(harness, id)).split('\r\n')).toHaveLength(ROWS + 2)
 })
 
 test('what a stopping worker breaks off another begins anew; what a killed one had, the stage', async () => {
-  await using place = await openPlace()
-  const { id } = await place.read(LIST)
+  await using harness = await openHarness()
+  const { id } = await harness.read(CONTENT)
   const stop = new AbortController()
-  const first = finishNext(place.pipeline, ROWS, stop.signal, PATIENT)
-  await vi.waitFor(async () => expect(await sizesInTheMaking(place)).toHaveLength(1))
+  const first = finishNext(harness.pipeline, ROWS, stop.signal, PATIENT)
+  await vi.waitFor(async () => expect(await sizesInTheMaking(harness)).toHaveLength(1))
   stop.abort(new Error('stopping'))
   await first
-  const second = finishNext(place.pipeline, ROWS, never, PATIENT)
-  await vi.waitFor(async () => expect(await sizesInTheMaking(place)).toHaveLength(1))
+  const second = finishNext(harness.pipeline, ROWS, never, PATIENT)
+  await vi.waitFor(async () => expect(await sizesInTheMaking(harness)).toHaveLength(1))
   // As if its worker were gone for longer than the lease.
-  await place.pipeline.db.pool.query(
+  await harness.pipeline.db.pool.query(
     `update batches set lease = lease + 1, lease_until = clock_timestamp() - interval '1 ms'`,
   )
   await second
-  await place.answer()
-  expect(await statusOf(place, id)).toBe('running')
-  expect(await finishAll(place)).toBe(1)
-  expect(await statusOf(place, id)).toBe('completed')
+  await harness.answer()
+  expect(await statusOf(harness, id)).toBe('running')
+  expect(await finishAll(harness)).toBe(1)
+  expect(await statusOf(harness, id)).toBe('completed')
 })
 
-test('only long lists are taken, also while outcomes are being stored', async () => {
-  await using place = await openPlace()
-  const { id } = await place.read(LIST)
-  await place.answer()
-  await finishNext(place.pipeline, ROWS + 1, never, PATIENT)
-  expect(await statusOf(place, id)).toBe('running')
-  await place.pipeline.db.kysely.transaction().execute(async (tx) => {
+test('only long batches are taken, also while outcomes are being stored', async () => {
+  await using harness = await openHarness()
+  const { id } = await harness.read(CONTENT)
+  await harness.answer()
+  await finishNext(harness.pipeline, ROWS + 1, never, PATIENT)
+  expect(await statusOf(harness, id)).toBe('running')
+  await harness.pipeline.db.kysely.transaction().execute(async (tx) => {
     await tx.selectFrom('batches').select('id').where('id', '=', id).forKeyShare().execute()
-    await finishNext(place.pipeline, ROWS, never, PATIENT)
+    await finishNext(harness.pipeline, ROWS, never, PATIENT)
   })
-  expect(await statusOf(place, id)).toBe('completed')
+  expect(await statusOf(harness, id)).toBe('completed')
 })

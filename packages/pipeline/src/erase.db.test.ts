@@ -9,9 +9,9 @@ import { retryRemovals } from './remove-files.ts'
 
 /** More chunks than one statement erases, and not a whole number of statements; the last row repeats the first. */
 const ROWS = 450
-const LIST = `email\n${Array.from({ length: ROWS - 1 }, (_, no) => `u${no}@example.com\n`).join('')}u0@example.com\n`
+const CONTENT = `email\n${Array.from({ length: ROWS - 1 }, (_, no) => `u${no}@example.com\n`).join('')}u0@example.com\n`
 
-async function openPlace(): Promise<TestPipeline> {
+async function openHarness(): Promise<TestPipeline> {
   return await openTestPipeline({ limits: { chunkRecords: 1 } })
 }
 
@@ -24,49 +24,61 @@ async function rowsLeft({ pipeline }: TestPipeline): Promise<unknown> {
   return rows[0]
 }
 
-test('a deleted list leaves nothing, however many chunks it has', async () => {
-  await using place = await openPlace()
-  const { id } = await place.read(LIST)
-  await place.answer()
-  expect(await rowsLeft(place)).toEqual({
+test('a deleted batch leaves nothing, however many chunks it has', async () => {
+  await using harness = await openHarness()
+  const { id } = await harness.read(CONTENT)
+  await harness.answer()
+  expect(await rowsLeft(harness)).toEqual({
     batches: 1,
     chunks: ROWS,
     parts: ROWS - 1,
     tasks: 0,
     repeated: 1,
   })
-  await place.pipeline.db.pool.query(`update batches set status = 'completed'`)
-  await deleteBatch(place.pipeline, place.owner, id)
-  expect(await rowsLeft(place)).toEqual({ batches: 0, chunks: 0, parts: 0, tasks: 0, repeated: 0 })
+  await harness.pipeline.db.pool.query(`update batches set status = 'completed'`)
+  await deleteBatch(harness.pipeline, harness.owner, id)
+  expect(await rowsLeft(harness)).toEqual({
+    batches: 0,
+    chunks: 0,
+    parts: 0,
+    tasks: 0,
+    repeated: 0,
+  })
 })
 
-test('an expired list leaves its counts and nothing else', async () => {
-  await using place = await openPlace()
-  const { id } = await place.read(LIST)
-  await place.answer()
-  await place.pipeline.db.pool.query(
+test('an expired batch leaves its counts and nothing else', async () => {
+  await using harness = await openHarness()
+  const { id } = await harness.read(CONTENT)
+  await harness.answer()
+  await harness.pipeline.db.pool.query(
     `update batches set status = 'completed', expires_at = clock_timestamp() - interval '1 s'`,
   )
-  expect(await expireBatches(place.pipeline)).toBe(1)
-  expect(await rowsLeft(place)).toEqual({ batches: 1, chunks: 0, parts: 0, tasks: 0, repeated: 0 })
-  expect(await getBatch(place.pipeline, place.owner, id)).toMatchObject({
+  expect(await expireBatches(harness.pipeline)).toBe(1)
+  expect(await rowsLeft(harness)).toEqual({
+    batches: 1,
+    chunks: 0,
+    parts: 0,
+    tasks: 0,
+    repeated: 0,
+  })
+  expect(await getBatch(harness.pipeline, harness.owner, id)).toMatchObject({
     status: 'expired',
     rows: { total: ROWS, done: ROWS },
     credits: { used: ROWS - 1 },
   })
 })
 
-test('a canceled list has no task left, however many there were', async () => {
-  await using place = await openPlace()
-  const { id } = await place.read(LIST)
-  await place.answer(100)
-  await cancelBatch(place.pipeline, place.owner, id)
-  await place.workStages()
-  expect(await getBatch(place.pipeline, place.owner, id)).toMatchObject({
+test('a canceled batch has no task left, however many there were', async () => {
+  await using harness = await openHarness()
+  const { id } = await harness.read(CONTENT)
+  await harness.answer(100)
+  await cancelBatch(harness.pipeline, harness.owner, id)
+  await harness.workStages()
+  expect(await getBatch(harness.pipeline, harness.owner, id)).toMatchObject({
     status: 'canceled',
     credits: { used: 100, released: ROWS - 1 - 100 },
   })
-  expect(await rowsLeft(place)).toEqual({
+  expect(await rowsLeft(harness)).toEqual({
     batches: 1,
     chunks: ROWS,
     parts: 100,
@@ -75,11 +87,11 @@ test('a canceled list has no task left, however many there were', async () => {
   })
 })
 
-test('a list whose file cannot be removed does not keep another from being erased', async () => {
-  await using place = await openPlace()
-  const { pipeline, owner } = place
+test('a batch whose file cannot be removed does not keep another from being erased', async () => {
+  await using harness = await openHarness()
+  const { pipeline, owner } = harness
   const ids: string[] = []
-  for (let no = 0; no < 3; no += 1) ids.push((await place.read('email\na@b.example\n')).id)
+  for (let no = 0; no < 3; no += 1) ids.push((await harness.read('email\na@b.example\n')).id)
   await pipeline.db.pool.query(
     `update batches set status = 'completed', expires_at = clock_timestamp() - interval '1 s'`,
   )
@@ -96,19 +108,19 @@ test('a list whose file cannot be removed does not keep another from being erase
   expect(rows).toEqual([{ key: `uploads/${ids[1]}` }])
 })
 
-test('a list that waits to be started is kept for a day, however short its results are kept', async () => {
-  await using place = await openPlace()
-  const { id } = await place.read(LIST, { autoStart: false, retentionDays: 0 })
-  expect(await expireBatches(place.pipeline)).toBe(0)
-  const { status, expires_at } = await getBatch(place.pipeline, place.owner, id)
+test('a batch that waits to be started is kept for a day, however short its results are kept', async () => {
+  await using harness = await openHarness()
+  const { id } = await harness.read(CONTENT, { autoStart: false, retentionDays: 0 })
+  expect(await expireBatches(harness.pipeline)).toBe(0)
+  const { status, expires_at } = await getBatch(harness.pipeline, harness.owner, id)
   expect(status).toBe('ready')
   expect(Date.parse(expires_at ?? '') - Date.now()).toBeGreaterThan(23 * 3_600_000)
 })
 
 test('what the store does not remove stands in a table until it does', async () => {
-  await using place = await openPlace()
-  const { pipeline, owner } = place
-  const { id } = await place.read('email\na@b.example\n')
+  await using harness = await openHarness()
+  const { pipeline, owner } = harness
+  const { id } = await harness.read('email\na@b.example\n')
   await pipeline.db.pool.query(`update batches set status = 'completed'`)
   let asked = 0
   const broken = {
@@ -141,11 +153,11 @@ test('what the store does not remove stands in a table until it does', async () 
 })
 
 test('what retention ends takes the kept answers that show it along', async () => {
-  await using place = await openPlace()
-  const { db } = place.pipeline
-  const { id } = await place.submit('email\nada@example.com\n')
+  await using harness = await openHarness()
+  const { db } = harness.pipeline
+  const { id } = await harness.submit('email\nada@example.com\n')
   const call = {
-    ...place.owner,
+    ...harness.owner,
     path: '/v1/batches',
     key: 'k',
     fingerprint: Buffer.from('same'),
@@ -157,7 +169,7 @@ test('what retention ends takes the kept answers that show it along', async () =
   await db.pool.query(
     `update batches set status = 'completed', expires_at = clock_timestamp() - interval '1 s'`,
   )
-  expect(await expireBatches(place.pipeline)).toBe(1)
+  expect(await expireBatches(harness.pipeline)).toBe(1)
   expect(await claimKey(db, { ...call, opKey: 'call:2' }, { runMs: 60_000 })).toEqual({
     kind: 'erased',
   })

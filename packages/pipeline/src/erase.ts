@@ -12,12 +12,13 @@ import {
 } from '@plumbline/db/batches/rows'
 import { noteRemovals } from '@plumbline/db/file-store'
 import { eraseAnswers } from '@plumbline/db/idempotency'
-import { lockOwned } from './batch-access.ts'
+import { lockBatchOf } from './batch-access.ts'
 import type { Pipeline } from './pipeline.ts'
 import { removeNoted } from './remove-files.ts'
 
 /**
- * Deletes an ended or not yet started list with its file, chunks, results and the kept answers that show it.
+ * Deletes a batch that has ended or not yet started, with its file, chunks, results and the idempotency
+ * records that show it.
  * @throws Problem `not_found`; `conflict` while it is being worked on
  */
 export async function deleteBatch(
@@ -26,7 +27,7 @@ export async function deleteBatch(
   id: string,
 ): Promise<void> {
   const row = await pipeline.db.kysely.transaction().execute(async (tx) => {
-    const found = await lockOwned(tx, owner, id)
+    const found = await lockBatchOf(tx, owner, id)
     if (found.status !== 'ready' && UNFINISHED_STATES.includes(found.status)) {
       throw new Problem('conflict', `The batch is ${found.status}; cancel it before deleting it.`)
     }
@@ -40,8 +41,9 @@ export async function deleteBatch(
 }
 
 /**
- * Erases what the retention of ended lists ends; answers how many. One that cannot be erased stays for
- * the next time and does not hold up the others.
+ * Erases ended batches whose retention is over. One that cannot be erased is tried again at the next call
+ * and does not hold up the others.
+ * @returns how many were erased
  */
 export async function expireBatches(pipeline: Pipeline): Promise<number> {
   let count = 0
@@ -50,7 +52,7 @@ export async function expireBatches(pipeline: Pipeline): Promise<number> {
       await expireBatch(pipeline, row)
       count += 1
     } catch (error) {
-      pipeline.log.warn({ err: error, batch: row.id }, 'list not erased; it is tried again')
+      pipeline.log.warn({ err: error, batch: row.id }, 'batch not erased; it is tried again')
     }
   }
   return count

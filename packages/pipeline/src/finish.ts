@@ -10,10 +10,10 @@ import { pagesOfChunks } from './chunk-pages.ts'
 import { drainBatch } from './drain.ts'
 import type { Pipeline } from './pipeline.ts'
 import { removeNoted } from './remove-files.ts'
-import { openRepeats } from './duplicate-answers.ts'
+import { openDuplicateOutcomes } from './duplicate-outcomes.ts'
 import { createResultFile } from './result-file.ts'
-import { rowWriter } from './result-rows.ts'
-import { workStage, type StageInHand } from './stage-lease.ts'
+import { createRowFormatter } from './row-formatter.ts'
+import { runStage, type LeasedStage } from './stage-lease.ts'
 import { readBatchFile } from './intake-stage.ts'
 
 /**
@@ -27,7 +27,7 @@ export async function runFinish(
   job: { batchId: string; lease: number },
   signal: AbortSignal,
 ): Promise<void> {
-  await workStage(pipeline, job, signal, async (stage) => {
+  await runStage(pipeline, job, signal, async (stage) => {
     const batch = await readBatch(pipeline.db.kysely, stage.batchId)
     if (batch?.status === 'canceling' && !(await drainBatch(pipeline, stage, batch))) return
     await finish(pipeline, stage, pagesOfChunks(pipeline, stage.batchId))
@@ -40,7 +40,7 @@ export async function runFinish(
  */
 export async function finish(
   pipeline: Pipeline,
-  stage: StageInHand,
+  stage: LeasedStage,
   pages: AsyncIterable<readonly StoredChunk[]>,
 ): Promise<void> {
   const { batchId, lease, signal } = stage
@@ -112,11 +112,11 @@ async function writeResult(
   signal: AbortSignal,
 ): Promise<Written> {
   const repeated = await readRepeatedRows(pipeline.db.kysely, batch.id)
-  using repeats = openRepeats(repeated, `${path}-repeats`)
-  const writer = rowWriter(
+  using duplicates = openDuplicateOutcomes(repeated, `${path}-repeats`)
+  const writer = createRowFormatter(
     batch,
     { format: 'csv', raw: false, only: null },
-    { scorer: await pipeline.scorers.of(batch.weights), repeats },
+    { scorer: await pipeline.scorers.of(batch.weights), duplicates },
   )
   await using file = await createResultFile(path)
   let rows = 0

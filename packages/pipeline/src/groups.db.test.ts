@@ -8,17 +8,17 @@ import { openTestPipeline, type TestPipeline } from '@plumbline/testkit/pipeline
 const GROUP = 'mx:a'
 const OPTIONS = { slots: { email: 10, phone: 0, ip: 0, domain: 0 }, reserve: 0, leaseMs: 60_000 }
 
-/** Two running lists of one record; the task of the second is in hand. */
-async function openPlace(): Promise<TestPipeline & { inHand: LeasedTask }> {
-  const place = await openTestPipeline()
-  const { pool } = place.pipeline.db
-  await place.read('email\nada@example.com\n')
+/** Two running batches of one record; the task of the second is in hand. */
+async function openHarness(): Promise<TestPipeline & { inHand: LeasedTask }> {
+  const harness = await openTestPipeline()
+  const { pool } = harness.pipeline.db
+  await harness.read('email\nada@example.com\n')
   await pool.query(`update tasks set group_key = $1, due_at = now() + interval '1 minute'`, [GROUP])
   await pool.query(`insert into task_groups values ('email', $1, now())`, [GROUP])
-  await place.read('email\ngrace@example.com\n')
+  await harness.read('email\ngrace@example.com\n')
   const [inHand] = await leaseTasks(pool, OPTIONS)
   if (inHand === undefined) throw new Error('no task went out')
-  return { ...place, inHand }
+  return { ...harness, inHand }
 }
 
 /** Brings a task back that has to wait by the group, for so long. */
@@ -44,10 +44,10 @@ async function quietSeconds({ pipeline }: TestPipeline): Promise<number> {
 }
 
 test('a group is quiet until something of it is due, and then goes out', async () => {
-  await using place = await openPlace()
-  const { kysely, pool } = place.pipeline.db
+  await using harness = await openHarness()
+  const { kysely, pool } = harness.pipeline.db
   await quietGroups(kysely)
-  const quiet = await quietSeconds(place)
+  const quiet = await quietSeconds(harness)
   expect(quiet).toBeGreaterThan(50)
   expect(quiet).toBeLessThanOrEqual(60)
   await pool.query(`
@@ -58,29 +58,29 @@ test('a group is quiet until something of it is due, and then goes out', async (
 })
 
 test('what is put into a quiet group goes out when it is due', async () => {
-  await using place = await openPlace()
-  const { kysely, pool } = place.pipeline.db
+  await using harness = await openHarness()
+  const { kysely, pool } = harness.pipeline.db
   await quietGroups(kysely)
-  await kysely.transaction().execute((tx) => bringBack(tx, place.inHand, 0))
-  expect(await leaseTasks(pool, OPTIONS)).toMatchObject([{ batchId: place.inHand.batchId }])
+  await kysely.transaction().execute((tx) => bringBack(tx, harness.inHand, 0))
+  expect(await leaseTasks(pool, OPTIONS)).toMatchObject([{ batchId: harness.inHand.batchId }])
 })
 
 test('a group is not quieted over what is being put into it', async () => {
-  await using place = await openPlace()
-  const { kysely, pool } = place.pipeline.db
+  await using harness = await openHarness()
+  const { kysely, pool } = harness.pipeline.db
   await kysely.transaction().execute(async (tx) => {
-    await bringBack(tx, place.inHand, 0)
+    await bringBack(tx, harness.inHand, 0)
     await quietGroups(kysely)
   })
-  expect(await leaseTasks(pool, OPTIONS)).toMatchObject([{ batchId: place.inHand.batchId }])
+  expect(await leaseTasks(pool, OPTIONS)).toMatchObject([{ batchId: harness.inHand.batchId }])
 })
 
 test('a group of which a task is out stays awake', async () => {
-  await using place = await openPlace()
-  const { kysely, pool } = place.pipeline.db
+  await using harness = await openHarness()
+  const { kysely, pool } = harness.pipeline.db
   await pool.query(
     `update tasks set lease_until = now() - interval '1 s' where group_key is not null`,
   )
   await quietGroups(kysely)
-  expect(await quietSeconds(place)).toBe(0)
+  expect(await quietSeconds(harness)).toBe(0)
 })

@@ -16,7 +16,7 @@ import { charsOf, type FileRow } from './intake/row-builder.ts'
 import { openBatchFile, type BatchFile } from './intake/open-batch-file.ts'
 import { readRows, type FileSummary } from './intake/read-rows.ts'
 import type { Pipeline } from './pipeline.ts'
-import { workStage, type StageInHand } from './stage-lease.ts'
+import { runStage, type LeasedStage } from './stage-lease.ts'
 import { holdAndRun } from './start.ts'
 import { countUnpaidRows } from './unpaid-rows.ts'
 
@@ -27,38 +27,44 @@ const BYTES_AN_INSERT = 2_097_152
 /** Characters from which on a chunk is full, however few its rows: a worker holds dozens of chunks. */
 const CHUNK_CHARS = 1_048_576
 
-/** Tries before a list is given up, over ten minutes and more: it may be what kills the worker. */
+/** Attempts before a batch fails, over ten minutes and more: its file may be what kills the worker. */
 const MAX_ATTEMPTS = 6
 
 /**
- * Reads an uploaded list into chunks, and then starts it or stops at `ready` with the estimate.
- * A list that cannot be read ends as `failed` with what is wrong with it.
+ * The intake stage: reads the file of a batch into chunks, and then starts the batch or stops it at `ready`
+ * with the estimate. A file that cannot be read ends the batch as `failed`, with what is wrong with it.
  */
 export async function runIntake(
   pipeline: Pipeline,
   job: { batchId: string; lease: number },
   signal: AbortSignal,
 ): Promise<void> {
-  await workStage(pipeline, job, signal, (stage) => analyze(pipeline, stage))
+  await runStage(pipeline, job, signal, (stage) => analyze(pipeline, stage))
 }
 
-async function analyze(pipeline: Pipeline, stage: StageInHand): Promise<void> {
+async function analyze(pipeline: Pipeline, stage: LeasedStage): Promise<void> {
   const { batchId, lease, signal } = stage
   const batch = await readBatch(pipeline.db.kysely, batchId)
   if (batch === undefined) return
   if (batch.stage_attempts > MAX_ATTEMPTS) {
-    await failBatch(pipeline, batchId, { error: 'Internal Server Error', message: GAVE_UP }, lease)
+    await failBatch(
+      pipeline,
+      batchId,
+      { error: 'Internal Server Error', message: READ_FAILED },
+      lease,
+    )
     return
   }
   const read = await readBatchFile(pipeline, batch, lease, signal)
   if (read === 'read') await startOrStop(pipeline, batchId, lease)
 }
 
-const GAVE_UP = 'The list could not be read because of a fault of the service; nothing was charged.'
+const READ_FAILED =
+  'The file could not be read because of a fault of the service; nothing was charged.'
 
 /**
- * Reads the whole list into chunks under the stage's lease.
- * @returns `failed` where the list ended as failed, `lost` where another worker has the stage
+ * Reads the whole file into chunks under the stage's lease.
+ * @returns `failed` where the batch ended as failed, `lost` where another worker has the stage
  */
 export async function readBatchFile(
   pipeline: Pipeline,
@@ -69,7 +75,7 @@ export async function readBatchFile(
   if (!(await dropLeftovers(pipeline, batch.id, lease))) return 'lost'
   const source = await pipeline.storage.local(batch.source_key)
   try {
-    const list = await openBatchFile({
+    const file = await openBatchFile({
       path: source.path,
       fileName: batch.file_name,
       product: batch.product,
@@ -77,7 +83,7 @@ export async function readBatchFile(
       limits: pipeline.limits,
       ...batch.requested,
     })
-    return await storeChunks(pipeline, batch, list, lease, signal)
+    return await storeChunks(pipeline, batch, file, lease, signal)
   } catch (error) {
     if (!(error instanceof IntakeError)) throw error
     const shown = { error: PROBLEMS[error.code].error, message: error.message }
@@ -88,7 +94,7 @@ export async function readBatchFile(
   }
 }
 
-/** Drops what an earlier reading left behind; false where another worker has the stage. */
+/** Deletes the chunks of an earlier attempt; false where another worker has the stage. */
 async function dropLeftovers(pipeline: Pipeline, id: string, lease: number): Promise<boolean> {
   return await pipeline.db.kysely.transaction().execute(async (tx) => {
     const row = await lockBatch(tx, id)
@@ -101,7 +107,7 @@ async function dropLeftovers(pipeline: Pipeline, id: string, lease: number): Pro
 async function storeChunks(
   pipeline: Pipeline,
   batch: BatchRow,
-  list: BatchFile,
+  file: BatchFile,
   lease: number,
   signal: AbortSignal,
 ): Promise<'read' | 'lost'> {
@@ -131,11 +137,11 @@ async function storeChunks(
     chunkBytes = 0
     if (full.length === 0) return true
     inserting = insertChunks(pool, stage, full)
-    // Awaited before the next insert; a failure in between must not go unheard.
+    // Awaited before the next insert; a failure until then must not end the process.
     inserting.catch(() => {})
     return true
   }
-  const rows = readRows(list, signal)
+  const rows = readRows(file, signal)
   const unpaid = countUnpaidRows(pipeline, batch, lease)
   for await (const block of rows) {
     for (const row of block) {
@@ -151,7 +157,7 @@ async function storeChunks(
   if (!(await unpaid.count(1))) return 'lost'
   if (open.length > 0) await closeChunk()
   if (!(await flush()) || !(await inserting)) return 'lost'
-  return await storeSummary(pipeline, batch, list, { ...rows.summary(), lease, estimate })
+  return await storeSummary(pipeline, batch, file, { ...rows.summary(), lease, estimate })
 }
 
 function priceOf(batch: BatchRow, row: FileRow): number {
@@ -162,7 +168,7 @@ function priceOf(batch: BatchRow, row: FileRow): number {
 async function storeSummary(
   pipeline: Pipeline,
   batch: BatchRow,
-  list: BatchFile,
+  file: BatchFile,
   found: FileSummary & { lease: number; estimate: number },
 ): Promise<'read' | 'lost'> {
   const { counts, header } = found
@@ -171,13 +177,13 @@ async function storeSummary(
     if (row === undefined || row.lease !== found.lease) return 'lost'
     await updateBatch(tx, batch.id, {
       read_whole: true,
-      file_format: list.format,
+      file_format: file.format,
       encoding: found.encoding,
       delimiter: found.delimiter,
       header: header === null ? null : JSON.stringify(header),
       column_count: found.columns,
       has_rest: found.hasRest,
-      mapping: JSON.stringify(list.mapping),
+      mapping: JSON.stringify(file.mapping),
       rows_total: counts.total,
       rows_blank: counts.blank,
       rows_refused: counts.refused,
@@ -190,7 +196,7 @@ async function storeSummary(
   })
 }
 
-/** Decision 32: a list that starts by itself stops at `ready` where credits or its own bound lack. */
+/** Decision 32: a batch that starts by itself stops at `ready` where credits or its own bound lack. */
 async function startOrStop(pipeline: Pipeline, id: string, lease: number): Promise<void> {
   await pipeline.db.kysely.transaction().execute(async (tx) => {
     const row = await lockBatch(tx, id)
@@ -201,13 +207,13 @@ async function startOrStop(pipeline: Pipeline, id: string, lease: number): Promi
     }
     const over = row.max_credits !== null && row.credits_estimate > row.max_credits
     if (over) {
-      const message = `The list needs ${row.credits_estimate} credits, more than its max_credits of ${row.max_credits}; start it if that is right.`
+      const message = `The batch needs ${row.credits_estimate} credits, more than its max_credits of ${row.max_credits}; start it if that is right.`
       await stopAtReady(tx, id, message)
       return
     }
     const started = await holdAndRun(tx, row, pipeline.scorers.current.version)
     if (started.kind === 'short') {
-      const message = `The list needs ${row.credits_estimate} credits and ${started.available} are left; top up the account and start the list.`
+      const message = `The batch needs ${row.credits_estimate} credits and ${started.available} are left; top up the account and start the batch.`
       await stopAtReady(tx, id, message)
     }
   })

@@ -23,7 +23,7 @@ export interface Pipeline {
 
 /** Bounds and times of the pipeline. */
 export interface PipelineLimits extends UploadLimits {
-  /** Unfinished lists and bytes of files of one account. */
+  /** Unfinished batches and bytes of files of one account. */
   readonly unfinishedBatches: number
   readonly accountFileBytes: number
   /** Rows of one account that nobody pays for, in a UTC day. */

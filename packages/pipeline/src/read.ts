@@ -40,39 +40,39 @@ export async function listBatches(
   }
 }
 
-/** Looks at a batch, with what `getBatch` answers and throws. */
-export type LookAtBatch = (owner: BatchOwner, id: string) => Promise<BatchView>
+/** Reads one batch; returns and throws what `getBatch` does. */
+export type ReadBatch = (owner: BatchOwner, id: string) => Promise<BatchView>
 
-/** Makes a look that asks for each batch at most once in `everyMs`, however many look at it. */
-export function shareLooks(pipeline: Pipeline, everyMs: number): LookAtBatch {
-  const looks = new Map<string, { readonly at: number; readonly view: Promise<BatchView> }>()
+/** Makes a reader that queries each batch at most once in `everyMs`, however many read it. */
+export function shareReads(pipeline: Pipeline, everyMs: number): ReadBatch {
+  const reads = new Map<string, { readonly at: number; readonly view: Promise<BatchView> }>()
   return async (owner, id) => {
     const now = performance.now()
     const key = `${owner.accountId} ${owner.mode} ${id}`
-    const known = looks.get(key)
+    const known = reads.get(key)
     if (known !== undefined && now - known.at < everyMs) return await known.view
     // The oldest are first; one whose time is over serves nobody any more.
-    for (const [old, { at }] of looks) {
+    for (const [old, { at }] of reads) {
       if (now - at < everyMs) break
-      looks.delete(old)
+      reads.delete(old)
     }
     const view = getBatch(pipeline, owner, id)
-    looks.delete(key)
-    looks.set(key, { at: now, view })
+    reads.delete(key)
+    reads.set(key, { at: now, view })
     return await view
   }
 }
 
 /** A batch each time it has changed, until it has ended or the signal aborts; the first at once. */
 export async function* watchBatch(
-  look: LookAtBatch,
+  read: ReadBatch,
   owner: BatchOwner,
   id: string,
   options: { signal: AbortSignal; everyMs: number },
 ): AsyncGenerator<BatchView, void, undefined> {
   let last = ''
   while (!options.signal.aborted) {
-    const view = await look(owner, id)
+    const view = await read(owner, id)
     const text = JSON.stringify({ ...view, eta_seconds: null })
     if (text !== last) yield view
     last = text

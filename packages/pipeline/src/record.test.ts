@@ -109,7 +109,7 @@ describe('a repeat', () => {
   })
 })
 
-describe('the verdict that a list counts', () => {
+describe('the verdict that a batch counts', () => {
   const score = (value: number): Scorer => ({
     version: 'test',
     fraud: () => ({

@@ -6,10 +6,10 @@ import type { Part } from '@plumbline/db/batches/chunks'
 import { unpackOutcomes, type ChunkSubjects, type StoredOutcome } from './codec.ts'
 
 /** A billable record of a chunk with what its checks came back with. */
-export interface AnsweredRecord {
-  /** Whole where the list explains. */
+export interface CheckedRecord {
+  /** With evidence where the batch was asked to explain. */
   readonly outcomes: BareOutcomes
-  /** Whether our own fault kept a part from being answered: an error, uncharged. */
+  /** Whether a fault of the service kept a part from being answered: an error, uncharged. */
   readonly failed: boolean
   /** Whether a cancel left a part open; the others stay. */
   readonly canceled?: boolean
@@ -42,11 +42,11 @@ export function verdictNames(product: Product): readonly string[] {
 const EMAIL_VERDICTS: readonly EmailStatus[] = ['deliverable', 'undeliverable', 'risky', 'unknown']
 const RISK_VERDICTS = ['low', 'medium', 'high'] as const
 
-/** Gathers the outcomes of a chunk by row place; every subject must be in a part. */
+/** The outcomes of a chunk by the row's place in it; every subject must be in a part. */
 export function recordsOfChunk(
   subjects: ChunkSubjects,
   parts: readonly OutcomePart[],
-): Map<number, AnsweredRecord> {
+): Map<number, CheckedRecord> {
   const records = new Map<number, { outcomes: Record<string, BareOutcome>; failed: boolean }>()
   for (const part of parts) {
     const places = subjects[part.check]?.places ?? []
@@ -62,14 +62,14 @@ export function recordsOfChunk(
 }
 
 /**
- * Gathers what is known of a chunk that a cancel left half answered: a record of which a part is open is
- * marked so, one of which nothing is known is absent.
+ * The same of a chunk that a cancel left without some of its outcomes: a record that lacks a part is marked
+ * as canceled, one of which nothing is known is absent.
  */
 export function recordsOfCanceled(
   subjects: ChunkSubjects,
   parts: readonly OutcomePart[],
-): Map<number, AnsweredRecord> {
-  const records: Map<number, AnsweredRecord> = recordsOfChunk(subjects, parts)
+): Map<number, CheckedRecord> {
+  const records: Map<number, CheckedRecord> = recordsOfChunk(subjects, parts)
   for (const check of CHECKS) {
     for (const place of subjects[check]?.places ?? []) {
       const record = records.get(place)
@@ -84,7 +84,7 @@ export function recordsOfCanceled(
 export function recordsOf(
   chunk: { readonly settled: boolean; readonly partly: boolean; readonly parts: readonly Part[] },
   subjects: ChunkSubjects,
-): Map<number, AnsweredRecord> {
+): Map<number, CheckedRecord> {
   if (!chunk.settled) return new Map()
   return chunk.partly
     ? recordsOfCanceled(subjects, chunk.parts)
@@ -107,13 +107,13 @@ function addOutcome(
 }
 
 /**
- * The answer of a record as another is told it that asks the same in another writing (a domain in
+ * The outcomes of a record for a duplicate that writes the same subjects differently (a domain in
  * capitals, an IPv6 address at length): results name a subject as it was asked.
  */
 export function recordAsAsked(
-  record: AnsweredRecord,
+  record: CheckedRecord,
   asked: { readonly [C in Check]?: string | undefined },
-): AnsweredRecord {
+): CheckedRecord {
   const { email, phone, ip, domain } = record.outcomes
   const { email: address, ip: host, domain: name } = asked
   return {
@@ -149,7 +149,7 @@ function withFacts<C extends Check>(
  */
 export function chargedCredits(
   product: Product,
-  record: AnsweredRecord,
+  record: CheckedRecord,
   chargeUnknown: boolean,
 ): number {
   if (record.failed) return 0
@@ -163,7 +163,7 @@ export function chargedCredits(
 /** The verdict that a batch counts for a record; undefined where there is none. */
 export function verdictOf(
   product: Product,
-  record: AnsweredRecord,
+  record: CheckedRecord,
   scorer: Scorer,
 ): string | undefined {
   if (record.failed || record.canceled === true) return undefined

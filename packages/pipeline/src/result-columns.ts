@@ -16,7 +16,7 @@ export interface ResultColumns {
   readonly emptyCells: string
 }
 
-/** Columns for a product and the checks that a list maps. */
+/** Columns for a product and the checks that a batch maps. */
 export function resultColumns(product: Product, mapped: readonly Check[]): ResultColumns {
   const absent = checksOf(product).filter((check) => !mapped.includes(check))
   const fields = fieldPaths(RESULTS[product]).filter(

@@ -10,7 +10,7 @@ import { openResults, type ResultsRequest } from './results.ts'
 const ROWS = 300
 const HALF = ROWS / 2
 
-/** A list whose second half repeats the first, each of its chunks rows of all earlier chunks. */
+/** A batch whose second half repeats the first, each of its chunks rows of all earlier chunks. */
 function halfRepeated(): string {
   const first = Array.from({ length: HALF }, (_, no) => `user${no}@example.com`)
   const second = first.map((_, no) => first[(no * 47) % HALF])
@@ -18,62 +18,62 @@ function halfRepeated(): string {
 }
 
 async function textOf(
-  place: TestPipeline,
+  harness: TestPipeline,
   id: string,
   wanted: Partial<ResultsRequest>,
 ): Promise<string> {
   const request = { format: 'ndjson', only: [], raw: false, after: 0, ...wanted } as const
-  return await text((await openResults(place.pipeline, place.owner, id, request)).stream)
+  return await text((await openResults(harness.pipeline, harness.owner, id, request)).stream)
 }
 
-async function linesAfter(place: TestPipeline, id: string, after: number): Promise<string[]> {
-  return (await textOf(place, id, { after })).split('\n').slice(0, -1)
+async function linesAfter(harness: TestPipeline, id: string, after: number): Promise<string[]> {
+  return (await textOf(harness, id, { after })).split('\n').slice(0, -1)
 }
 
 test('a reading from the middle finds the answers of earlier rows, each chunk of them once', async () => {
-  await using place = await openTestPipeline({ limits: { chunkRecords: 10 } })
-  const { id } = await place.read(halfRepeated())
-  await place.answer()
-  const all = await linesAfter(place, id, 0)
+  await using harness = await openTestPipeline({ limits: { chunkRecords: 10 } })
+  const { id } = await harness.read(halfRepeated())
+  await harness.answer()
+  const all = await linesAfter(harness, id, 0)
   expect(all).toHaveLength(ROWS)
-  const statements = vi.spyOn(place.pipeline.db.pool, 'query')
-  expect(await linesAfter(place, id, HALF)).toEqual(all.slice(HALF))
+  const statements = vi.spyOn(harness.pipeline.db.pool, 'query')
+  expect(await linesAfter(harness, id, HALF)).toEqual(all.slice(HALF))
   const asked = statements.mock.calls.flatMap(([query]) => earlierChunksIn(query))
   expect(asked.toSorted((one, other) => one - other)).toEqual(
     Array.from({ length: 15 }, (_, no) => no),
   )
-  expect(await linesAfter(place, id, 294)).toEqual(all.slice(294))
-  expect(await linesAfter(place, id, ROWS)).toEqual([])
+  expect(await linesAfter(harness, id, 294)).toEqual(all.slice(294))
+  expect(await linesAfter(harness, id, ROWS)).toEqual([])
 })
 
 test('a repeat of a row that is not answered yet is not shown as canceled', async () => {
-  await using place = await openTestPipeline({ limits: { chunkRecords: 10 } })
-  const { id } = await place.read(`${halfRepeated()}last@example.com\n`)
-  await place.pipeline.db.pool.query('delete from tasks where chunk_no < 15')
-  await place.answer()
-  expect(await linesAfter(place, id, HALF)).toEqual([])
-  const [last] = await linesAfter(place, id, ROWS)
+  await using harness = await openTestPipeline({ limits: { chunkRecords: 10 } })
+  const { id } = await harness.read(`${halfRepeated()}last@example.com\n`)
+  await harness.pipeline.db.pool.query('delete from tasks where chunk_no < 15')
+  await harness.answer()
+  expect(await linesAfter(harness, id, HALF)).toEqual([])
+  const [last] = await linesAfter(harness, id, ROWS)
   expect(last).toContain('"status":"done"')
 })
 
 test.each(['csv', 'ndjson'] as const)(
   'rows that a cancel kept from an answer say so in %s, before what else is wrong with them',
   async (format) => {
-    await using place = await openTestPipeline({ limits: { chunkRecords: 2 } })
-    const list = 'email,phone\na@b.example,\n,\nc@d.example,oops\n,+14155550100\nc@d.example,\n'
-    const { id } = await place.read(list, { product: 'deliverability' })
-    await place.pipeline.db.pool.query('delete from tasks where chunk_no > 0')
-    await place.answer()
-    await cancelBatch(place.pipeline, place.owner, id)
-    await place.workStages()
-    const text = await textOf(place, id, { format })
+    await using harness = await openTestPipeline({ limits: { chunkRecords: 2 } })
+    const content = 'email,phone\na@b.example,\n,\nc@d.example,oops\n,+14155550100\nc@d.example,\n'
+    const { id } = await harness.read(content, { product: 'deliverability' })
+    await harness.pipeline.db.pool.query('delete from tasks where chunk_no > 0')
+    await harness.answer()
+    await cancelBatch(harness.pipeline, harness.owner, id)
+    await harness.workStages()
+    const text = await textOf(harness, id, { format })
     const errors =
       format === 'csv'
         ? Papa.parse<string[]>(text)
             .data.slice(1, -1)
             .map((row) => row.at(-1))
         : text.split('\n').slice(0, -1).map(errorIn)
-    const canceled = 'canceled: the list was canceled before this record was answered'
+    const canceled = 'canceled: the batch was canceled before this record was answered'
     const none = format === 'csv' ? '' : null
     expect(errors).toEqual([
       none,
@@ -85,19 +85,23 @@ test.each(['csv', 'ndjson'] as const)(
   },
 )
 
-test('what of a JSON list has no column stands in one of its own, and lines as they came', async () => {
-  await using place = await openTestPipeline({ limits: { columns: 2 } })
-  const list = ['{"email":"a@b.example","n":1}', 'no, "object"', '{"email":"c@d.example","x":[7]}']
-  const { id } = await place.read(list.join('\n'), { fileName: 'a.ndjson' })
-  await place.answer()
-  const csv = Papa.parse<string[]>(await textOf(place, id, { format: 'csv' })).data
+test('what of a JSON batch has no column stands in one of its own, and lines as they came', async () => {
+  await using harness = await openTestPipeline({ limits: { columns: 2 } })
+  const content = [
+    '{"email":"a@b.example","n":1}',
+    'no, "object"',
+    '{"email":"c@d.example","x":[7]}',
+  ]
+  const { id } = await harness.read(content.join('\n'), { fileName: 'a.ndjson' })
+  await harness.answer()
+  const csv = Papa.parse<string[]>(await textOf(harness, id, { format: 'csv' })).data
   expect(csv.slice(0, 4).map((cells) => [...cells.slice(0, 3), cells.at(-1)])).toEqual([
     ['email', 'n', 'input.rest', 'result.error'],
     ['a@b.example', '1', '', ''],
     ['', '', 'no, "object"', 'the line is not a JSON object'],
     ['c@d.example', '', '{"x":[7]}', ''],
   ])
-  const inputs = (await textOf(place, id, {})).split('\n').slice(0, -1).map(inputIn)
+  const inputs = (await textOf(harness, id, {})).split('\n').slice(0, -1).map(inputIn)
   expect(inputs).toEqual([
     { email: 'a@b.example', n: 1 },
     'no, "object"',
@@ -106,45 +110,45 @@ test('what of a JSON list has no column stands in one of its own, and lines as t
 })
 
 test('cells beyond the most columns stand in one of their own', async () => {
-  await using place = await openTestPipeline({ limits: { columns: 2 } })
-  const { id } = await place.read('email,name\na@b.example,Ann\nc@d.example,Cy,"x,y",=1\n')
-  await place.answer()
-  const csv = Papa.parse<string[]>(await textOf(place, id, { format: 'csv' })).data
+  await using harness = await openTestPipeline({ limits: { columns: 2 } })
+  const { id } = await harness.read('email,name\na@b.example,Ann\nc@d.example,Cy,"x,y",=1\n')
+  await harness.answer()
+  const csv = Papa.parse<string[]>(await textOf(harness, id, { format: 'csv' })).data
   expect(csv.slice(0, 3).map((cells) => [...cells.slice(0, 3), cells.at(-1)])).toEqual([
     ['email', 'name', 'input.rest', 'result.error'],
     ['a@b.example', 'Ann', '', ''],
     ['c@d.example', 'Cy', `"x,y",'=1`, 'the record has 4 columns; the most is 2'],
   ])
-  const [, wide] = (await textOf(place, id, {})).split('\n').map(inputIn)
+  const [, wide] = (await textOf(harness, id, {})).split('\n').map(inputIn)
   expect(wide).toEqual(['c@d.example', 'Cy', '"x,y",=1'])
 })
 
 test('CSV after a row has no header line, and a verdict that is not counted shows no row', async () => {
-  await using place = await openTestPipeline()
-  const list = 'email,note\na@b.example,"two\nlines"\nc@d.example,x\n'
-  const { id } = await place.read(list)
-  await place.answer()
-  const csv = await textOf(place, id, { format: 'csv' })
-  const after = await textOf(place, id, { format: 'csv', after: 1 })
+  await using harness = await openTestPipeline()
+  const content = 'email,note\na@b.example,"two\nlines"\nc@d.example,x\n'
+  const { id } = await harness.read(content)
+  await harness.answer()
+  const csv = await textOf(harness, id, { format: 'csv' })
+  const after = await textOf(harness, id, { format: 'csv', after: 1 })
   expect(after).toMatch(/^c@d\.example,x,/)
   expect(csv.endsWith(after)).toBe(true)
-  expect(await textOf(place, id, { only: ['low', 'medium', 'high'] })).toBe('')
+  expect(await textOf(harness, id, { only: ['low', 'medium', 'high'] })).toBe('')
 })
 
 test.each([
-  ['list.csv', 'email,name\na@b.example,Ann\n', 'c@d.example,'],
-  ['list.txt', 'a@b.example\n', ''],
-  ['list.ndjson', '{"email":"a@b.example"}\n', '{"email":"c@d.example"}'],
+  ['batch.csv', 'email,name\na@b.example,Ann\n', 'c@d.example,'],
+  ['batch.txt', 'a@b.example\n', ''],
+  ['batch.ndjson', '{"email":"a@b.example"}\n', '{"email":"c@d.example"}'],
 ])('of a line over the limit in %s nothing is kept', async (fileName, start, line) => {
-  await using place = await openTestPipeline()
+  await using harness = await openTestPipeline()
   for (const chars of [100_000, 200_000]) {
-    const { id } = await place.read(start + line.padEnd(chars), { fileName })
-    await place.answer()
-    const lines = (await textOf(place, id, {})).split('\n')
+    const { id } = await harness.read(start + line.padEnd(chars), { fileName })
+    await harness.answer()
+    const lines = (await textOf(harness, id, {})).split('\n')
     const error = 'the line is over 65536 bytes'
     const kept = { row: 2, ref: null, input: null, status: 'refused', result: null }
     expect(JSON.parse(lines[1] ?? '')).toEqual({ ...kept, credits_charged: 0, error })
-    const [, , last = []] = Papa.parse<string[]>(await textOf(place, id, { format: 'csv' })).data
+    const [, , last = []] = Papa.parse<string[]>(await textOf(harness, id, { format: 'csv' })).data
     expect(last.filter((cell) => cell !== '')).toEqual(['0', error])
   }
 })
@@ -170,26 +174,26 @@ const CELL = fc.oneof(
   },
 )
 
-test('whatever the cells of a list hold, its results give them back', async () => {
-  await using place = await openTestPipeline({ limits: { unfinishedBatches: 1_000_000 } })
-  const lists = fc.array(fc.tuple(CELL, CELL, CELL), { minLength: 1, maxLength: 20 })
+test('whatever the cells of a batch hold, its results give them back', async () => {
+  await using harness = await openTestPipeline({ limits: { unfinishedBatches: 1_000_000 } })
+  const tables = fc.array(fc.tuple(CELL, CELL, CELL), { minLength: 1, maxLength: 20 })
   await fc.assert(
-    fc.asyncProperty(lists, async (cells) => {
+    fc.asyncProperty(tables, async (cells) => {
       // The first column has no address, so that every row is refused and there at once.
       const rows = cells.map((row) => ['', ...row.map((cell) => cell.replaceAll('\0', '')), 'end'])
-      const list = Papa.unparse([['email', 'a', 'b', 'c', 'd'], ...rows], { quotes: true })
-      const { id } = await place.read(list, { mapping: { email: 'email' }, header: true })
-      const csv = await rowsOf(place, id)
+      const content = Papa.unparse([['email', 'a', 'b', 'c', 'd'], ...rows], { quotes: true })
+      const { id } = await harness.read(content, { mapping: { email: 'email' }, header: true })
+      const csv = await rowsOf(harness, id)
       expect(csv.slice(1, -1).map((row) => row.slice(0, 5))).toEqual(rows)
-      const inputs = (await textOf(place, id, {})).split('\n').slice(0, -1).map(inputIn)
+      const inputs = (await textOf(harness, id, {})).split('\n').slice(0, -1).map(inputIn)
       expect(inputs.map((input) => Object.values(Object(input)))).toEqual(rows)
     }),
     { numRuns: 25 },
   )
 })
 
-test('whatever the values of a JSON list are, its results give them back', async () => {
-  await using place = await openTestPipeline({
+test('whatever the values of a JSON batch are, its results give them back', async () => {
+  await using harness = await openTestPipeline({
     limits: { unfinishedBatches: 1_000_000, columns: 4 },
   })
   const record = fc.dictionary(
@@ -199,11 +203,11 @@ test('whatever the values of a JSON list are, its results give them back', async
   await fc.assert(
     fc.asyncProperty(fc.array(record, { minLength: 1, maxLength: 20 }), async (records) => {
       const lines = [{ email: null, a: 'x' }, ...records].map((one) => JSON.stringify(one))
-      const { id } = await place.read(lines.join('\n'), {
+      const { id } = await harness.read(lines.join('\n'), {
         fileName: 'a.ndjson',
         mapping: { email: 'email' },
       })
-      const [names = [], ...rows] = await rowsOf(place, id)
+      const [names = [], ...rows] = await rowsOf(harness, id)
       const own = names.slice(0, names.indexOf('result.email'))
       for (const [no, line] of lines.entries()) {
         const shown = recordIn(own, rows[no] ?? [])
@@ -216,8 +220,8 @@ test('whatever the values of a JSON list are, its results give them back', async
   )
 })
 
-async function rowsOf(place: TestPipeline, id: string): Promise<readonly (readonly string[])[]> {
-  const csv = await textOf(place, id, { format: 'csv', raw: true })
+async function rowsOf(harness: TestPipeline, id: string): Promise<readonly (readonly string[])[]> {
+  const csv = await textOf(harness, id, { format: 'csv', raw: true })
   return Papa.parse<string[]>(csv, { delimiter: ',', newline: '\r\n' }).data
 }
 

@@ -12,8 +12,8 @@ import { unpackSubjects } from './codec.ts'
 import { noSuchBatch } from './batch-access.ts'
 import type { Pipeline } from './pipeline.ts'
 import { recordsOf } from './record.ts'
-import { openRepeats, type Repeats } from './duplicate-answers.ts'
-import { rowWriter, type RowFormat, type RowWriter } from './result-rows.ts'
+import { openDuplicateOutcomes, type DuplicateOutcomes } from './duplicate-outcomes.ts'
+import { createRowFormatter, type RowFormat, type RowFormatter } from './row-formatter.ts'
 
 /** What of the results is asked for. */
 export interface ResultsRequest {
@@ -27,7 +27,7 @@ export interface ResultsRequest {
 
 /** A result file on its way out. */
 export interface Results {
-  /** Whether every row is there; false while the list runs. */
+  /** Whether every row is there; false while the batch runs. */
   readonly complete: boolean
   readonly contentType: string
   readonly fileName: string
@@ -106,9 +106,12 @@ async function* rowsOf(
   // Also what is read first is work, where many begin at once.
   await request.turn()
   const repeated = await readRepeatedRows(pipeline.db.kysely, batch.id)
-  using repeats = openRepeats(repeated, join(pipeline.scratchDir, `repeats-${randomUUID()}`))
+  using duplicates = openDuplicateOutcomes(
+    repeated,
+    join(pipeline.scratchDir, `repeats-${randomUUID()}`),
+  )
   const scorer = await pipeline.scorers.of(batch.weights)
-  const writer = rowWriter(batch, request, { scorer, repeats })
+  const writer = createRowFormatter(batch, request, { scorer, duplicates })
   if (request.after === 0 && writer.header !== '') yield Buffer.from(writer.header)
   let lastRow = request.after
   const starts = await firstRowsOf(pipeline.db.kysely, batch.id)
@@ -121,10 +124,10 @@ async function* rowsOf(
       if (!chunk.settled && open) return
       await request.turn()
       const missing = new Set(
-        writer.rowsRepeatedBy(chunk, repeats).map((row) => chunkOf(starts, row)),
+        writer.rowsDuplicatedBy(chunk, duplicates).map((row) => chunkOf(starts, row)),
       )
-      const kept = await keepAnswers(pipeline, batch, missing, repeats)
-      // A repeat has no answer before the row that it repeats.
+      const kept = await keepOutcomes(pipeline, batch, missing, duplicates)
+      // A duplicate has no outcome before the row that it repeats.
       if (kept === 'unsettled' && open) return
       yield* linesOf(writer, chunk, request.after)
       lastRow = chunk.firstRow + chunk.rowCount
@@ -137,8 +140,8 @@ async function* rowsOf(
 }
 
 function* linesOf(
-  writer: RowWriter,
-  chunk: Parameters<RowWriter['lines']>[0],
+  writer: RowFormatter,
+  chunk: Parameters<RowFormatter['lines']>[0],
   after: number,
 ): Generator<Buffer, void, undefined> {
   const lines = Buffer.from(writer.lines(chunk, after).text)
@@ -162,14 +165,14 @@ function chunkOf(starts: Awaited<ReturnType<typeof firstRowsOf>>, row: number): 
 const EARLIER_CHUNKS = 32
 
 /**
- * Keeps the answers of chunks before the reading began, all that any later row repeats: each such
- * chunk is read once, however many rows repeat its own.
+ * Keeps the outcomes of chunks before the one that the reading began with, all that any later row
+ * repeats: each such chunk is read once, however many rows repeat its own.
  */
-async function keepAnswers(
+async function keepOutcomes(
   pipeline: Pipeline,
   batch: BatchRow,
   missing: ReadonlySet<number | undefined>,
-  repeats: Repeats,
+  duplicates: DuplicateOutcomes,
 ): Promise<'settled' | 'unsettled'> {
   const nos = [...missing].filter((no) => no !== undefined)
   let settled = true
@@ -181,7 +184,7 @@ async function keepAnswers(
       const records = recordsOf(chunk, subjects)
       for (const place of new Set(CHECKS.flatMap((check) => subjects[check]?.places ?? []))) {
         const row = chunk.firstRow + place
-        if (repeats.repeated(row)) repeats.keep(row, records.get(place))
+        if (duplicates.isRepeated(row)) duplicates.keep(row, records.get(place))
       }
     }
   }

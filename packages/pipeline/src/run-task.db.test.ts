@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { instantEngine } from '@plumbline/testkit/instant-engines'
 import { openTestPipeline, type TestPipeline } from '@plumbline/testkit/pipeline'
 import { unpackOutcomes } from './codec.ts'
-import { createHolder } from './task-lease.ts'
+import { createTaskLeases } from './task-lease.ts'
 import { runTask, type CheckRunner } from './run-task.ts'
 
 const SLOTS = { email: 100, phone: 0, ip: 0, domain: 0 }
@@ -16,12 +16,12 @@ type Fate = 'answers' | 'throws' | 'is killed'
 type FateOf = (subjects: readonly string[]) => Fate
 
 test('what a lost worker had in hand goes out again at once, and rests longer each time after', async () => {
-  await using place = await openTestPipeline()
-  await place.read(listOf(EMAILS.slice(0, 1)))
+  await using harness = await openTestPipeline()
+  await harness.read(contentOf(EMAILS.slice(0, 1)))
   const rests: number[] = []
   for (let times = 1; times <= 5; times++) {
-    await runAll(place, () => 'is killed')
-    rests.push(await restOf(place))
+    await runAll(harness, () => 'is killed')
+    rests.push(await restOf(harness))
   }
   expect(rests[0]).toBe(0)
   for (const [at, rest] of rests.slice(1).entries()) {
@@ -31,37 +31,37 @@ test('what a lost worker had in hand goes out again at once, and rests longer ea
 })
 
 test('a record that was in hand at five kills is answered all the same', async () => {
-  await using place = await openTestPipeline()
-  await place.read(listOf(EMAILS.slice(0, 1)))
-  for (let times = 1; times <= 5; times++) await runAll(place, () => 'is killed')
-  await runAll(place, () => 'answers')
-  expect(await outcomesOf(place)).toEqual({ answered: 1, failed: 0 })
+  await using harness = await openTestPipeline()
+  await harness.read(contentOf(EMAILS.slice(0, 1)))
+  for (let times = 1; times <= 5; times++) await runAll(harness, () => 'is killed')
+  await runAll(harness, () => 'answers')
+  expect(await outcomesOf(harness)).toEqual({ answered: 1, failed: 0 })
 })
 
 test('a record that kills each worker ends as an error after six more, and the others are answered', async () => {
-  await using place = await openTestPipeline()
-  await place.read(listOf([...EMAILS, POISON]))
-  const runs = await runToEnd(place, (subjects) =>
+  await using harness = await openTestPipeline()
+  await harness.read(contentOf([...EMAILS, POISON]))
+  const runs = await runToEnd(harness, (subjects) =>
     subjects.includes(POISON) ? 'is killed' : 'answers',
   )
-  expect(await outcomesOf(place)).toEqual({ answered: EMAILS.length, failed: 1 })
+  expect(await outcomesOf(harness)).toEqual({ answered: EMAILS.length, failed: 1 })
   // The nine together, then the half of five, of three and of two that has it, then it alone.
   expect(runs['is killed']).toBe(3 + 3 + 6)
 })
 
 test('a record whose engine throws ends as an error after three more, and the others are answered', async () => {
-  await using place = await openTestPipeline()
-  await place.read(listOf([...EMAILS, POISON]))
-  const runs = await runToEnd(place, (subjects) =>
+  await using harness = await openTestPipeline()
+  await harness.read(contentOf([...EMAILS, POISON]))
+  const runs = await runToEnd(harness, (subjects) =>
     subjects.includes(POISON) ? 'throws' : 'answers',
   )
-  expect(await outcomesOf(place)).toEqual({ answered: EMAILS.length, failed: 1 })
+  expect(await outcomesOf(harness)).toEqual({ answered: EMAILS.length, failed: 1 })
   expect(runs.throws).toBe(3 + 3 + 3)
 })
 
 test('a record that is told to have failed is an error at once, and the others are answered', async () => {
-  await using place = await openTestPipeline()
-  await place.read(listOf([...EMAILS, POISON]))
+  await using harness = await openTestPipeline()
+  await harness.read(contentOf([...EMAILS, POISON]))
   const healthy = instantEngine<Check>('email')
   const engine: CheckRunner = {
     run: async (request) => {
@@ -71,18 +71,18 @@ test('a record that is told to have failed is an error at once, and the others a
       )
     },
   }
-  const { db, limits } = place.pipeline
+  const { db, limits } = harness.pipeline
   const [task] = await leaseTasks(db.pool, { slots: SLOTS, reserve: 0, leaseMs: limits.leaseMs })
   if (task === undefined) throw new Error('nothing was handed out')
-  using holder = createHolder(place.pipeline)
-  await runTask(place.pipeline, holder, () => engine, task, new AbortController().signal)
-  expect(await outcomesOf(place)).toEqual({ answered: EMAILS.length, failed: 1 })
+  using leases = createTaskLeases(harness.pipeline)
+  await runTask(harness.pipeline, leases, () => engine, task, new AbortController().signal)
+  expect(await outcomesOf(harness)).toEqual({ answered: EMAILS.length, failed: 1 })
   expect((await db.pool.query(`select from tasks`)).rows).toEqual([])
 })
 
 test('what waits comes back with its state, whatever a server wrote into it', async () => {
-  await using place = await openTestPipeline()
-  await place.read(listOf(EMAILS.slice(0, 1)))
+  await using harness = await openTestPipeline()
+  await harness.read(contentOf(EMAILS.slice(0, 1)))
   const states: unknown[] = []
   const engine: CheckRunner = {
     run: async (request) => {
@@ -92,41 +92,41 @@ test('what waits comes back with its state, whatever a server wrote into it', as
       return [{ kind: 'later', afterMs: 0, group: 'mx:a', reason: 'greylisted', state }]
     },
   }
-  const { db, limits } = place.pipeline
-  using holder = createHolder(place.pipeline)
+  const { db, limits } = harness.pipeline
+  using leases = createTaskLeases(harness.pipeline)
   for (const _ of [1, 2]) {
     const tasks = await leaseTasks(db.pool, { slots: SLOTS, reserve: 0, leaseMs: limits.leaseMs })
     for (const task of tasks) {
-      await runTask(place.pipeline, holder, () => engine, task, new AbortController().signal)
+      await runTask(harness.pipeline, leases, () => engine, task, new AbortController().signal)
     }
   }
   expect(states).toEqual([undefined, { said: 'no\ufffd such user \ufffd' }])
 })
 
-function listOf(emails: readonly string[]): string {
+function contentOf(emails: readonly string[]): string {
   return `email\n${emails.join('\n')}\n`
 }
 
 /** Runs what there is until nothing is open; answers how many runs fared how. */
-async function runToEnd(place: TestPipeline, fateOf: FateOf): Promise<Record<Fate, number>> {
+async function runToEnd(harness: TestPipeline, fateOf: FateOf): Promise<Record<Fate, number>> {
   const runs = { answers: 0, throws: 0, 'is killed': 0 }
   for (let round = 0; round < 100; round++) {
-    const fates = await runAll(place, fateOf)
+    const fates = await runAll(harness, fateOf)
     for (const fate of fates) runs[fate]++
-    const { rows } = await place.pipeline.db.pool.query(`select from tasks`)
+    const { rows } = await harness.pipeline.db.pool.query(`select from tasks`)
     if (rows.length === 0) return runs
   }
-  throw new Error('the list did not end')
+  throw new Error('the batch did not end')
 }
 
 /** Lets every rest be over, hands out all tasks and runs each as far as its worker comes. */
-async function runAll(place: TestPipeline, fateOf: FateOf): Promise<readonly Fate[]> {
-  const { db, limits } = place.pipeline
+async function runAll(harness: TestPipeline, fateOf: FateOf): Promise<readonly Fate[]> {
+  const { db, limits } = harness.pipeline
   await db.pool.query(`update tasks set due_at = null`)
   const tasks = await leaseTasks(db.pool, { slots: SLOTS, reserve: 0, leaseMs: limits.leaseMs })
   const fates: Fate[] = []
   for (const task of tasks) {
-    const fate = await run(place, fateOf, task)
+    const fate = await run(harness, fateOf, task)
     if (fate !== undefined) fates.push(fate)
   }
   // Time passes: leases of workers that are gone run out, and a dispatcher sees it.
@@ -139,7 +139,7 @@ const NO_SLOTS = { email: 0, phone: 0, ip: 0, domain: 0 }
 
 /** Answers how the engine fared; undefined where it was not asked. */
 async function run(
-  place: TestPipeline,
+  harness: TestPipeline,
   fateOf: FateOf,
   task: LeasedTask,
 ): Promise<Fate | undefined> {
@@ -155,23 +155,23 @@ async function run(
       return await new Promise<never>(() => undefined)
     },
   }
-  using holder = createHolder(place.pipeline)
+  using leases = createTaskLeases(harness.pipeline)
   const signal = new AbortController().signal
-  await Promise.race([runTask(place.pipeline, holder, () => engine, task, signal), dead.promise])
+  await Promise.race([runTask(harness.pipeline, leases, () => engine, task, signal), dead.promise])
   return fate
 }
 
 /** How long the one task rests, in leases. */
-async function restOf(place: TestPipeline): Promise<number> {
-  const { db, limits } = place.pipeline
+async function restOf(harness: TestPipeline): Promise<number> {
+  const { db, limits } = harness.pipeline
   const { rows } = await db.pool.query<{ ms: number | null }>(
     `select extract(epoch from due_at - clock_timestamp())::float8 * 1000 as ms from tasks`,
   )
   return (rows[0]?.ms ?? 0) / limits.leaseMs
 }
 
-async function outcomesOf(place: TestPipeline): Promise<{ answered: number; failed: number }> {
-  const { rows } = await place.pipeline.db.pool.query<{ outcomes: Buffer }>(
+async function outcomesOf(harness: TestPipeline): Promise<{ answered: number; failed: number }> {
+  const { rows } = await harness.pipeline.db.pool.query<{ outcomes: Buffer }>(
     `select outcomes from parts`,
   )
   const outcomes = rows.flatMap((row) => unpackOutcomes(row.outcomes))

@@ -29,22 +29,22 @@ const SECOND = weightsOf('acme', 10, 1)
 /** Addresses that are a VPN to the instant engine, and some that are not. */
 const ADDRESSES = Array.from({ length: 40 }, (_, no) => `203.0.113.${no}`)
 const HIDDEN = ADDRESSES.filter((ip) => outcomeFor('ip', ip).facts.isVpn === true)
-const LIST = `email,ip,domain\n${ADDRESSES.map((ip) => `bob@example.com,${ip},example.com\n`).join('')}`
+const CONTENT = `email,ip,domain\n${ADDRESSES.map((ip) => `bob@example.com,${ip},example.com\n`).join('')}`
 
-async function withWeights(place: TestPipeline, weights: Weights): Promise<Pipeline> {
+async function withWeights(harness: TestPipeline, weights: Weights): Promise<Pipeline> {
   return {
-    ...place.pipeline,
-    scorers: await openScorers(place.pipeline.db, weights, createScorer),
+    ...harness.pipeline,
+    scorers: await openScorers(harness.pipeline.db, weights, createScorer),
   }
 }
 
 async function resultsOf(
-  place: TestPipeline,
+  harness: TestPipeline,
   id: string,
   wanted: Partial<ResultsRequest>,
 ): Promise<string> {
   const request = { format: 'csv', only: [], raw: false, after: 0, ...wanted } as const
-  return await text((await openResults(place.pipeline, place.owner, id, request)).stream)
+  return await text((await openResults(harness.pipeline, harness.owner, id, request)).stream)
 }
 
 /** The three scores and the level of every row of a CSV result. */
@@ -85,21 +85,21 @@ function scoresInJson(lines: readonly JsonLine['result'][]): unknown[] {
 }
 
 test('every form of a result has the scores of the weights that its batch started with', async () => {
-  await using place = await openTestPipeline({ weights: SECOND, limits: { chunkRecords: 10 } })
-  const { id } = await place.submit(LIST, { product: 'fraud-signals', explain: true })
-  expect((await getBatch(place.pipeline, place.owner, id)).weights).toBeNull()
+  await using harness = await openTestPipeline({ weights: SECOND, limits: { chunkRecords: 10 } })
+  const { id } = await harness.submit(CONTENT, { product: 'fraud-signals', explain: true })
+  expect((await getBatch(harness.pipeline, harness.owner, id)).weights).toBeNull()
   // Started by a process with the first weights; answered, counted, written and read with the second.
-  await runIntake(await withWeights(place, FIRST), { batchId: id, lease: 1 }, never)
-  await place.answer()
-  const running = await getBatch(place.pipeline, place.owner, id)
+  await runIntake(await withWeights(harness, FIRST), { batchId: id, lease: 1 }, never)
+  await harness.answer()
+  const running = await getBatch(harness.pipeline, harness.owner, id)
   expect(running.weights).toBe(FIRST.version)
   expect(running.verdicts).toMatchObject({ high: HIDDEN.length })
-  const whileRunning = await resultsOf(place, id, {})
-  await closeFinishedBatches(place.pipeline.db.kysely)
-  for (const stage of await leaseStages(place.pipeline.db.kysely, 1_000)) {
-    await runFinish(place.pipeline, stage, never)
+  const whileRunning = await resultsOf(harness, id, {})
+  await closeFinishedBatches(harness.pipeline.db.kysely)
+  for (const stage of await leaseStages(harness.pipeline.db.kysely, 1_000)) {
+    await runFinish(harness.pipeline, stage, never)
   }
-  const stored = await resultsOf(place, id, {})
+  const stored = await resultsOf(harness, id, {})
   expect(stored).toBe(whileRunning)
   const scores = scoresIn(stored)
   expect(HIDDEN.length).toBeGreaterThan(0)
@@ -107,18 +107,18 @@ test('every form of a result has the scores of the weights that its batch starte
   expect(scores.filter((row) => (row as { threat: string }).threat === '80')).toHaveLength(
     HIDDEN.length,
   )
-  expect(scoresIn(await resultsOf(place, id, { raw: true }))).toEqual(scores)
-  const high = scoresIn(await resultsOf(place, id, { only: ['high'] }))
+  expect(scoresIn(await resultsOf(harness, id, { raw: true }))).toEqual(scores)
+  const high = scoresIn(await resultsOf(harness, id, { only: ['high'] }))
   expect(high).toEqual(scores.filter((row) => (row as { level: string }).level === 'high'))
   expect(high).toHaveLength(HIDDEN.length)
-  const lines = jsonLines(await resultsOf(place, id, { format: 'ndjson' }))
+  const lines = jsonLines(await resultsOf(harness, id, { format: 'ndjson' }))
   expect(scoresInJson(lines)).toEqual(scores)
   expect(new Set(lines.map(({ explain }) => explain.fraud_score.model_version))).toEqual(
     new Set([FIRST.version]),
   )
-  const rest = jsonLines(await resultsOf(place, id, { format: 'ndjson', after: 30 }))
+  const rest = jsonLines(await resultsOf(harness, id, { format: 'ndjson', after: 30 }))
   expect(scoresInJson(rest)).toEqual(scores.slice(30))
-  const { verdicts, weights } = await getBatch(place.pipeline, place.owner, id)
+  const { verdicts, weights } = await getBatch(harness.pipeline, harness.owner, id)
   expect(verdicts).toEqual({ medium: 0, ...countsOf(scores) })
   expect(weights).toBe(FIRST.version)
 })
@@ -133,15 +133,15 @@ function countsOf(scores: readonly unknown[]): Record<string, number> {
 }
 
 test('a batch that waits is scored by the weights of its start, not by those of its upload', async () => {
-  await using place = await openTestPipeline({ weights: FIRST })
-  const ready = await place.read(LIST, { product: 'fraud-signals', autoStart: false })
+  await using harness = await openTestPipeline({ weights: FIRST })
+  const ready = await harness.read(CONTENT, { product: 'fraud-signals', autoStart: false })
   expect([ready.status, ready.weights]).toEqual(['ready', null])
-  const later = await withWeights(place, SECOND)
-  const started = await startBatch(later, place.owner, ready.id)
+  const later = await withWeights(harness, SECOND)
+  const started = await startBatch(later, harness.owner, ready.id)
   expect(started.weights).toBe(SECOND.version)
 })
 
 test('a version that no process ever had is not scored by another one', async () => {
-  await using place = await openTestPipeline()
-  await expect(place.pipeline.scorers.of('acme+0')).rejects.toThrow('acme+0')
+  await using harness = await openTestPipeline()
+  await expect(harness.pipeline.scorers.of('acme+0')).rejects.toThrow('acme+0')
 })

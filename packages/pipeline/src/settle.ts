@@ -11,7 +11,7 @@ import {
   recordsOfChunk,
   verdictNames,
   verdictOf,
-  type AnsweredRecord,
+  type CheckedRecord,
   type OutcomePart,
 } from './record.ts'
 
@@ -49,7 +49,7 @@ export async function settleCanceledChunk(tx: Tx, chunk: FullChunk): Promise<voi
 async function settleRecords(
   tx: Tx,
   chunk: FullChunk,
-  records: ReadonlyMap<number, AnsweredRecord>,
+  records: ReadonlyMap<number, CheckedRecord>,
   doneCount: number | null,
 ): Promise<void> {
   const names = verdictNames(chunk.product)

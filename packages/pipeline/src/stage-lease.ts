@@ -1,8 +1,9 @@
+import { createLeaseRenewal } from '@plumbline/concurrency/lease-renewal'
 import { claimStage, renewStage, returnStage } from '@plumbline/db/batches/stages'
 import type { Pipeline } from './pipeline.ts'
 
-/** A stage that a worker has in hand. */
-export interface StageInHand {
+/** A stage that this worker has the lease of. */
+export interface LeasedStage {
   readonly batchId: string
   /** The fencing number that all its writes carry. */
   readonly lease: number
@@ -11,58 +12,42 @@ export interface StageInHand {
 }
 
 /**
- * Works a leased stage and keeps its lease; does nothing where another worker has it. What a stopping
- * worker breaks off goes to another at once, its attempt not spent.
+ * Claims the stage that a job names, runs it and renews its lease meanwhile; does nothing where another
+ * worker has it. A stage that a stopping worker breaks off is returned at once, its attempt not counted.
  */
-export async function workStage(
+export async function runStage(
   pipeline: Pick<Pipeline, 'db' | 'limits' | 'log'>,
   job: { batchId: string; lease: number },
   stopping: AbortSignal,
-  work: (stage: StageInHand) => Promise<void>,
+  run: (stage: LeasedStage) => Promise<void>,
 ): Promise<void> {
   const lease = await claimStage(pipeline.db.kysely, job, pipeline.limits.leaseMs)
   if (lease === undefined) return
-  await holdStage(pipeline, { batchId: job.batchId, lease }, stopping, work)
+  await runClaimedStage(pipeline, { batchId: job.batchId, lease }, stopping, run)
 }
 
-/** Works a stage that was claimed, as `workStage` does. */
-export async function holdStage(
-  pipeline: Pick<Pipeline, 'db' | 'limits' | 'log'>,
+/** Runs a stage that is claimed already, as `runStage` does. */
+export async function runClaimedStage(
+  { db, limits, log }: Pick<Pipeline, 'db' | 'limits' | 'log'>,
   stage: { batchId: string; lease: number },
   stopping: AbortSignal,
-  work: (stage: StageInHand) => Promise<void>,
+  run: (stage: LeasedStage) => Promise<void>,
 ): Promise<void> {
-  await using kept = keepStage(pipeline, stage)
+  const lost = new AbortController()
+  const { leaseMs } = limits
+  const renewal = createLeaseRenewal({
+    leaseMs,
+    everyMs: leaseMs / 3,
+    now: () => performance.now(),
+    warn: (error) => log.warn({ err: error, batch: stage.batchId }, 'lease could not be renewed'),
+  })
+  using stack = new DisposableStack()
+  const renew = (): Promise<boolean> => renewStage(db.kysely, stage, leaseMs)
+  stack.defer(renewal.keep({ renew }, () => lost.abort()))
   try {
-    await work({ ...stage, signal: AbortSignal.any([stopping, kept.lost]) })
+    await run({ ...stage, signal: AbortSignal.any([stopping, lost.signal]) })
   } catch (error) {
     if (!stopping.aborted) throw error
-    await returnStage(pipeline.db.kysely, stage)
-  }
-}
-
-/** Keeps a stage's lease until disposed; `lost` fires when another worker may have it. */
-function keepStage(
-  pipeline: Pick<Pipeline, 'db' | 'limits' | 'log'>,
-  stage: { batchId: string; lease: number },
-): AsyncDisposable & { readonly lost: AbortSignal } {
-  const lost = new AbortController()
-  let renewing: Promise<void> = Promise.resolve()
-  const renew = async (): Promise<void> => {
-    try {
-      if (!(await renewStage(pipeline.db.kysely, stage, pipeline.limits.leaseMs))) lost.abort()
-    } catch (error) {
-      pipeline.log.warn({ err: error, batch: stage.batchId }, 'lease could not be renewed')
-    }
-  }
-  const timer = setInterval(() => {
-    renewing = renew()
-  }, pipeline.limits.leaseMs / 3)
-  return {
-    lost: lost.signal,
-    [Symbol.asyncDispose]: async () => {
-      clearInterval(timer)
-      await renewing
-    },
+    await returnStage(db.kysely, stage)
   }
 }

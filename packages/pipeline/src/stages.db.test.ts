@@ -8,19 +8,22 @@ import { getBatch } from './read.ts'
 const LEASE_MS = 1_000
 const { signal } = new AbortController()
 
-/** A list of which only the result is to be written, tried so often, its lease over for so long. */
-async function openPlace(attempts: number, overMs: number): Promise<TestPipeline & { id: string }> {
-  const place = await openTestPipeline()
-  const { db } = place.pipeline
-  const { id } = await place.read('email\na@b.example\n')
-  await place.answer()
+/** A batch of which only the result is to be written, tried so often, its lease over for so long. */
+async function openHarness(
+  attempts: number,
+  overMs: number,
+): Promise<TestPipeline & { id: string }> {
+  const harness = await openTestPipeline()
+  const { db } = harness.pipeline
+  const { id } = await harness.read('email\na@b.example\n')
+  await harness.answer()
   await closeFinishedBatches(db.kysely)
   await db.pool.query(
     `update batches set stage_attempts = $1,
       lease_until = clock_timestamp() - $2::int * interval '1 ms'`,
     [attempts, overMs],
   )
-  return { ...place, id }
+  return { ...harness, id }
 }
 
 test.each([
@@ -31,13 +34,13 @@ test.each([
   ['not within 15 leases after the sixth', 6, 14 * LEASE_MS, 0],
   ['within an hour, however often it failed', 1_000, 3_600_000 + 10, 1],
 ])('a stage that failed is tried again %s', async (_, attempts, overMs, count) => {
-  await using place = await openPlace(attempts, overMs)
-  expect(await leaseStages(place.pipeline.db.kysely, LEASE_MS)).toHaveLength(count)
+  await using harness = await openHarness(attempts, overMs)
+  expect(await leaseStages(harness.pipeline.db.kysely, LEASE_MS)).toHaveLength(count)
 })
 
 test('a result that could not be written a hundred times is written the next time', async () => {
-  await using place = await openPlace(100, 3_600_000 + 10)
-  const { pipeline, owner, id } = place
+  await using harness = await openHarness(100, 3_600_000 + 10)
+  const { pipeline, owner, id } = harness
   const [stage] = await leaseStages(pipeline.db.kysely, LEASE_MS)
   await runFinish(pipeline, { batchId: id, lease: stage?.lease ?? 0 }, signal)
   expect(await getBatch(pipeline, owner, id)).toMatchObject({
@@ -47,20 +50,20 @@ test('a result that could not be written a hundred times is written the next tim
 })
 
 test('a stage that a stopping worker breaks off goes out again at once, its attempt not spent', async () => {
-  await using place = await openPlace(2, 10)
-  const { pipeline } = place
+  await using harness = await openHarness(2, 10)
+  const { pipeline } = harness
   const [first] = await leaseStages(pipeline.db.kysely, 60_000)
-  const job = { batchId: place.id, lease: first?.lease ?? 0 }
+  const job = { batchId: harness.id, lease: first?.lease ?? 0 }
   await runFinish(pipeline, job, AbortSignal.abort(new Error('stopping')))
   expect(await leaseStages(pipeline.db.kysely, 60_000)).toHaveLength(1)
   const { rows } = await pipeline.db.pool.query('select stage_attempts from batches')
   expect(rows).toEqual([{ stage_attempts: 2 }])
 })
 
-test('a list is read however often it was handed out to nobody, as while the queue is away', async () => {
-  await using place = await openTestPipeline()
-  const { pipeline, owner } = place
-  const { id } = await place.submit('email\na@b.example\n')
+test('a batch is read however often it was handed out to nobody, as while the queue is away', async () => {
+  await using harness = await openTestPipeline()
+  const { pipeline, owner } = harness
+  const { id } = await harness.submit('email\na@b.example\n')
   let lease = 1
   for (let times = 0; times < 20; times++) {
     await pipeline.db.pool.query(`update batches set lease_until = now() - interval '1 hour 1 s'`)
@@ -71,10 +74,10 @@ test('a list is read however often it was handed out to nobody, as while the que
   expect(await getBatch(pipeline, owner, id)).toMatchObject({ status: 'running' })
 })
 
-test('a list that kills whoever reads it is given up after six times', async () => {
-  await using place = await openTestPipeline()
-  const { pipeline, owner } = place
-  const { id } = await place.submit('email\na@b.example\n')
+test('a batch that kills whoever reads it is given up after six times', async () => {
+  await using harness = await openTestPipeline()
+  const { pipeline, owner } = harness
+  const { id } = await harness.submit('email\na@b.example\n')
   const dead = { ...pipeline, storage: { ...pipeline.storage, local: async () => never() } }
   let reads = 0
   const never = (): never => {
@@ -93,9 +96,9 @@ test('a list that kills whoever reads it is given up after six times', async () 
 })
 
 test('the database refuses a state that no stage knows', async () => {
-  await using place = await openTestPipeline()
-  const { db } = place.pipeline
-  const { id } = await place.read('email\na@b.example\n')
+  await using harness = await openTestPipeline()
+  const { db } = harness.pipeline
+  const { id } = await harness.read('email\na@b.example\n')
   await expect(
     db.pool.query("update batches set status = 'asleep' where id = $1", [id]),
   ).rejects.toThrow('batches_known_status')

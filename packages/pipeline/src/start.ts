@@ -5,23 +5,23 @@ import type { Tx } from '@plumbline/db/database'
 import { moveBatch, type BatchOwner, type BatchRow } from '@plumbline/db/batches/rows'
 import { hold } from '@plumbline/metering/hold'
 import { createTasks } from '@plumbline/db/batches/tasks'
-import { lockOwned } from './batch-access.ts'
+import { lockBatchOf } from './batch-access.ts'
 import type { Pipeline } from './pipeline.ts'
-import type { Alongside } from './submit.ts'
+import type { InTransaction } from './submit.ts'
 import { batchViewOf } from './view.ts'
 
 /**
- * Starts a list that stopped at `ready`: the client's word goes before `max_credits`.
+ * Starts a batch that stopped at `ready`; `max_credits` does not stop it again.
  * @throws Problem `not_found`, `conflict` in another state, `payment_required` without the credits
  */
 export async function startBatch(
   pipeline: Pipeline,
   owner: BatchOwner,
   id: string,
-  alongside?: Alongside,
+  inTransaction?: InTransaction,
 ): Promise<BatchView> {
   return await pipeline.db.kysely.transaction().execute(async (tx) => {
-    const row = await lockOwned(tx, owner, id)
+    const row = await lockBatchOf(tx, owner, id)
     if (row.status !== 'ready') {
       throw new Problem(
         'conflict',
@@ -37,18 +37,18 @@ export async function startBatch(
       )
     }
     const view = batchViewOf(started.row)
-    await alongside?.(tx, view)
+    await inTransaction?.(tx, view)
     return view
   })
 }
 
-/** What became of an attempt to run a list. */
+/** What became of an attempt to start a batch. */
 export type Started =
   | { readonly kind: 'running'; readonly row: BatchRow }
   | { readonly kind: 'short'; readonly available: number }
 
 /**
- * Holds a list's credits, makes its tasks and moves it to `running`, all in the caller's transaction: the
+ * Holds a batch's credits, makes its tasks and moves it to `running`, all in the caller's transaction: the
  * one hold of decision 13, of which each chunk settles its own and the end releases the rest.
  * @param weights version of the weights that every score of the batch is made by from now on
  */

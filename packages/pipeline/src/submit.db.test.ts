@@ -4,10 +4,10 @@ import { Problem } from '@plumbline/contract/problem'
 import { expect, test } from 'vitest'
 import { openTestPipeline } from '@plumbline/testkit/pipeline'
 
-test('lists that come at once are taken up to the limit and no further', async () => {
-  await using place = await openTestPipeline({ limits: { unfinishedBatches: 3 } })
+test('batches that come at once are taken up to the limit and no further', async () => {
+  await using harness = await openTestPipeline({ limits: { unfinishedBatches: 3 } })
   const submitted = await Promise.allSettled(
-    Array.from({ length: 20 }, () => place.submit('email\nada@example.com\n')),
+    Array.from({ length: 20 }, () => harness.submit('email\nada@example.com\n')),
   )
   const taken = submitted.filter(({ status }) => status === 'fulfilled')
   expect(taken).toHaveLength(3)
@@ -16,6 +16,6 @@ test('lists that come at once are taken up to the limit and no further', async (
     expect(result).toMatchObject({ reason: expect.any(Problem) })
     expect(result).toMatchObject({ reason: { code: 'too_many_requests' } })
   }
-  // Refused after all, a list leaves no file in the store.
-  expect(await readdir(join(place.files, 'uploads'))).toHaveLength(3)
+  // Refused after all, a batch leaves no file in the store.
+  expect(await readdir(join(harness.files, 'uploads'))).toHaveLength(3)
 })

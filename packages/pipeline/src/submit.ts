@@ -15,7 +15,7 @@ import { removeNoted } from './remove-files.ts'
 import { refuseUnpaid } from './unpaid-rows.ts'
 import { batchViewOf } from './view.ts'
 
-/** A list as it came in; the file lies in the scratch directory and is taken over. */
+/** A batch as it was submitted; its file lies in the scratch directory and is moved into the store. */
 export interface Submission {
   readonly accountId: string
   readonly mode: KeyMode
@@ -36,22 +36,23 @@ export interface Submission {
   readonly chargeUnknown: boolean
 }
 
-/** What a caller does with the batch in the transaction that makes or moves it. */
-export type Alongside = (tx: Tx, view: BatchView) => Promise<void>
+/** Work of the caller's that commits together with the batch's new state. */
+export type InTransaction = (tx: Tx, view: BatchView) => Promise<void>
 
 /**
- * Takes a list in: moves its file into the store, writes the batch, and wakes the intake.
- * From here on nothing depends on the wake-up: a lease that runs out is handed out again.
- * @throws Problem `too_many_requests` beyond the account's limits of lists, bytes and unpaid rows
+ * Creates a batch: moves its file into the store, inserts its row, and enqueues its intake. Nothing
+ * depends on that job: where it is lost, the lease runs out and the dispatcher enqueues another.
+ * @throws Problem `too_many_requests` beyond the account's limits of unfinished batches and unpaid rows;
+ * `payload_too_large` beyond its bytes
  */
 export async function submitBatch(
   pipeline: Pipeline,
   submission: Submission,
-  alongside?: Alongside,
+  inTransaction?: InTransaction,
 ): Promise<BatchView> {
   await refuseUnpaid(pipeline, submission)
   const { size } = await stat(submission.path)
-  // Here without the lock, to spare a refused list the way into the store.
+  // Checked here without the lock, so that a refused file is not copied into the store.
   await refuseBeyondLimits(pipeline.db.kysely, pipeline.limits, submission.accountId, size)
   const id = `bat_${randomBytes(15).toString('base64url').replaceAll(/[-_]/g, 'x')}`
   const sourceKey = `uploads/${id}`
@@ -64,13 +65,13 @@ export async function submitBatch(
       const row = await readBatch(tx, id)
       if (row === undefined) throw new Error(`batch ${id} is gone`)
       const shown = batchViewOf(row)
-      await alongside?.(tx, shown)
+      await inTransaction?.(tx, shown)
       return shown
     })
     await wakeIntake(pipeline, id)
     return view
   } catch (error) {
-    // The reply to the commit may be what was lost: then the list is there, and keeps its file.
+    // The commit may have happened though its reply was lost: then the batch keeps its file.
     const stored = await readBatch(pipeline.db.kysely, id)
     if (stored === undefined) {
       await noteRemovals(pipeline.db.kysely, [sourceKey])
@@ -122,7 +123,7 @@ async function refuseBeyondLimits(
   if (load.unfinished >= unfinishedBatches) {
     throw new Problem(
       'too_many_requests',
-      `The account has ${load.unfinished} unfinished lists; wait until one ends or cancel one.`,
+      `The account has ${load.unfinished} unfinished batches; wait until one ends or cancel one.`,
       { retryAfterSeconds: 30 },
     )
   }

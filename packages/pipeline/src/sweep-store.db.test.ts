@@ -13,7 +13,7 @@ import { ForeignStoreError, refuseForeignStore, sweepStore } from './sweep-store
 
 const SILENT = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} }
 
-async function openPlace() {
+async function openHarness() {
   await using stack = new AsyncDisposableStack()
   const database = stack.use(await createTestDatabase())
   const dir = await mkdtemp(join(tmpdir(), 'plumbline-sweep-'))
@@ -72,15 +72,15 @@ function named(word: string): string {
 const DONE = named('done')
 const NONE = named('none')
 
-async function fill(place: Awaited<ReturnType<typeof openPlace>>): Promise<void> {
-  await place.insert(named('running'), 'running', null)
-  await place.insert(DONE, 'completed', `results/${DONE}-3.csv`)
-  await place.insert(named('failed'), 'failed', null)
+async function fill(harness: Awaited<ReturnType<typeof openHarness>>): Promise<void> {
+  await harness.insert(named('running'), 'running', null)
+  await harness.insert(DONE, 'completed', `results/${DONE}-3.csv`)
+  await harness.insert(named('failed'), 'failed', null)
   for (const id of [named('running'), DONE, named('failed'), NONE, `${NONE}.part`]) {
-    await place.put(`uploads/${id}`)
+    await harness.put(`uploads/${id}`)
   }
   for (const name of [`${DONE}-2.csv`, `${DONE}-3.csv`, `${NONE}-1.csv`]) {
-    await place.put(`results/${name}`)
+    await harness.put(`results/${name}`)
   }
 }
 
@@ -89,45 +89,48 @@ async function agedBy(db: Db, days: number): Promise<void> {
 }
 
 test('uploads and results that no batch names are removed seven days after they were met', async () => {
-  await using place = await openPlace()
-  const { db } = place.pipeline
-  await fill(place)
-  expect(await sweepStore(place.pipeline)).toBe(0)
+  await using harness = await openHarness()
+  const { db } = harness.pipeline
+  await fill(harness)
+  expect(await sweepStore(harness.pipeline)).toBe(0)
   await agedBy(db, 6.9)
-  expect(await sweepStore(place.pipeline)).toBe(0)
+  expect(await sweepStore(harness.pipeline)).toBe(0)
   await agedBy(db, 0.2)
-  expect(await sweepStore(place.pipeline)).toBe(5)
-  expect((await readdir(join(place.files, 'uploads'))).toSorted()).toEqual([DONE, named('running')])
-  expect(await readdir(join(place.files, 'results'))).toEqual([`${DONE}-3.csv`])
+  expect(await sweepStore(harness.pipeline)).toBe(5)
+  expect((await readdir(join(harness.files, 'uploads'))).toSorted()).toEqual([
+    DONE,
+    named('running'),
+  ])
+  expect(await readdir(join(harness.files, 'results'))).toEqual([`${DONE}-3.csv`])
   expect((await db.pool.query('select from stray_files')).rowCount).toBe(0)
 })
 
 test('what a batch names by now is no stray any more, however long it was one', async () => {
-  await using place = await openPlace()
-  const { db } = place.pipeline
-  await place.put(`uploads/${NONE}`)
-  await sweepStore(place.pipeline)
+  await using harness = await openHarness()
+  const { db } = harness.pipeline
+  await harness.put(`uploads/${NONE}`)
+  await sweepStore(harness.pipeline)
   await agedBy(db, 8)
-  await place.insert(NONE, 'analyzing', null)
-  expect(await sweepStore(place.pipeline)).toBe(0)
+  await harness.insert(NONE, 'analyzing', null)
+  expect(await sweepStore(harness.pipeline)).toBe(0)
   await db.pool.query('delete from batches')
-  expect(await sweepStore(place.pipeline)).toBe(0)
-  expect(await readdir(join(place.files, 'uploads'))).toEqual([NONE])
+  expect(await sweepStore(harness.pipeline)).toBe(0)
+  expect(await readdir(join(harness.files, 'uploads'))).toEqual([NONE])
 })
 
 test('what is newer than a restored backup has its seven days from the restore on', async () => {
-  await using place = await openPlace()
-  await fill(place)
+  await using harness = await openHarness()
+  await fill(harness)
   // The backup knows of no file that came after it, whatever the age of these files.
   const old = new Date(Date.now() - 30 * 86_400_000)
-  for (const id of [NONE, DONE]) await utimes(join(place.files, 'uploads', id), old, old)
-  await place.pipeline.db.pool.query('delete from batches')
-  expect(await sweepStore(place.pipeline)).toBe(0)
-  expect(await readdir(join(place.files, 'uploads'))).toHaveLength(5)
+  for (const id of [NONE, DONE]) await utimes(join(harness.files, 'uploads', id), old, old)
+  await harness.pipeline.db.pool.query('delete from batches')
+  expect(await sweepStore(harness.pipeline)).toBe(0)
+  expect(await readdir(join(harness.files, 'uploads'))).toHaveLength(5)
 })
 
 test('names that are not of our form are never touched', async () => {
-  await using place = await openPlace()
+  await using harness = await openHarness()
   const strange = [
     'report.csv',
     'bat_short',
@@ -135,47 +138,47 @@ test('names that are not of our form are never touched', async () => {
     `${NONE}.bak`,
     `bat_${'y'.repeat(21)}`,
   ]
-  for (const name of strange) await place.put(`uploads/${name}`)
-  for (const name of ['2026.csv', NONE, `${NONE}.csv`]) await place.put(`results/${name}`)
-  await sweepStore(place.pipeline)
-  await agedBy(place.pipeline.db, 100)
-  expect(await sweepStore(place.pipeline)).toBe(0)
-  expect(await readdir(join(place.files, 'uploads'))).toHaveLength(strange.length)
-  expect((await place.pipeline.db.pool.query('select from stray_files')).rowCount).toBe(0)
+  for (const name of strange) await harness.put(`uploads/${name}`)
+  for (const name of ['2026.csv', NONE, `${NONE}.csv`]) await harness.put(`results/${name}`)
+  await sweepStore(harness.pipeline)
+  await agedBy(harness.pipeline.db, 100)
+  expect(await sweepStore(harness.pipeline)).toBe(0)
+  expect(await readdir(join(harness.files, 'uploads'))).toHaveLength(strange.length)
+  expect((await harness.pipeline.db.pool.query('select from stray_files')).rowCount).toBe(0)
 })
 
 test('a store of another installation is refused, and nothing in it is swept', async () => {
-  await using place = await openPlace()
-  await using other = await openPlace()
-  await fill(place)
-  await sweepStore(place.pipeline)
-  const guest = { ...other.pipeline, storage: place.pipeline.storage }
+  await using harness = await openHarness()
+  await using other = await openHarness()
+  await fill(harness)
+  await sweepStore(harness.pipeline)
+  const guest = { ...other.pipeline, storage: harness.pipeline.storage }
   const warned: string[] = []
   const log = { ...SILENT, warn: (_: object, message: string) => warned.push(message) }
   await expect(sweepStore(guest)).rejects.toThrow(ForeignStoreError)
-  await agedBy(place.pipeline.db, 8)
-  const owner = await readStoreOwner(place.pipeline.db)
+  await agedBy(harness.pipeline.db, 8)
+  const owner = await readStoreOwner(harness.pipeline.db)
   await expect(sweepStore(guest)).rejects.toThrow(
     `the store of files is marked as that of ${owner}`,
   )
   await expect(refuseForeignStore({ ...guest, log })).rejects.toThrow(ForeignStoreError)
-  await refuseForeignStore({ ...place.pipeline, log })
+  await refuseForeignStore({ ...harness.pipeline, log })
   expect(warned).toEqual([])
-  expect(await readdir(join(place.files, 'uploads'))).toHaveLength(5)
+  expect(await readdir(join(harness.files, 'uploads'))).toHaveLength(5)
 })
 
 test('a store that cannot be asked keeps no program from starting, and nothing from being kept', async () => {
-  await using place = await openPlace()
+  await using harness = await openHarness()
   const storage = {
-    ...place.pipeline.storage,
+    ...harness.pipeline.storage,
     open: async () => {
       throw new Error('AccessDenied')
     },
   }
   const warned: string[] = []
   const log = { ...SILENT, warn: (_: object, message: string) => warned.push(message) }
-  await fill(place)
-  await refuseForeignStore({ ...place.pipeline, storage, log })
+  await fill(harness)
+  await refuseForeignStore({ ...harness.pipeline, storage, log })
   expect(warned).toEqual(['the store of files does not say whose it is'])
-  await expect(sweepStore({ ...place.pipeline, storage })).rejects.toThrow('AccessDenied')
+  await expect(sweepStore({ ...harness.pipeline, storage })).rejects.toThrow('AccessDenied')
 })

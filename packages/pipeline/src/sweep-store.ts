@@ -46,8 +46,8 @@ export async function refuseForeignStore(parts: StoreParts & Pick<Pipeline, 'log
 
 /**
  * Removes uploads and results that no batch names, once they have been known for `graceDays`: what a killed
- * process left. Touches only names of our own form, in a store that our marker says is ours. Lists the
- * whole store, so it is for once in many minutes; safe to run in several processes at once.
+ * process left. Touches only names of our own form, in a store that our marker says is ours. Reads the
+ * names of the whole store, so it is for once in many minutes; safe to run in several processes at once.
  * @returns how many files went
  * @throws ForeignStoreError
  */

@@ -10,7 +10,7 @@ import { sweepStore } from './sweep-store.ts'
 
 const FILES_EVERY_MS = 30 * 60_000
 
-/** How often it is looked whether an audit of the ledger is due. */
+/** Time between two checks whether an audit of the ledger is due. */
 const AUDIT_LOOK_MS = 60_000
 
 /** Times of the sweeps. */
@@ -23,8 +23,8 @@ export interface SweepOptions {
 }
 
 /**
- * Puts right what nobody asks for, until the signal aborts: debits that were never answered,
- * billing cycles that are over, lists past their retention, memory that has run out; and audits the ledger.
+ * Runs the periodic clean-up until the signal aborts: debits of calls that were never answered,
+ * billing cycles that are over, batches past their retention, cached facts that have expired; and audits the ledger.
  * Each is safe to run in several processes at once.
  */
 export async function runSweeps(

@@ -2,24 +2,24 @@ import { canceledTasks } from '@plumbline/db/batches/drain'
 import { renewTasks } from '@plumbline/db/batches/tasks'
 import type { Pipeline } from './pipeline.ts'
 
-/** A task whose lease is kept until it is disposed. */
-export interface HeldTask extends Disposable {
+/** The lease of a task, renewed until it is disposed. */
+export interface TaskLease extends Disposable {
   /** Fires when another worker may have the task. */
   readonly lost: AbortSignal
   /** Fires when the task's batch is being canceled. */
   readonly canceled: AbortSignal
 }
 
-/** Keeps the leases of the tasks that a worker has in hand, all in one statement. */
-export interface Holder extends Disposable {
-  hold(task: { taskId: number; lease: number; canceling: boolean }): HeldTask
+/** Renews the leases of all tasks that a worker runs, in one statement. */
+export interface TaskLeases extends Disposable {
+  keep(task: { taskId: number; lease: number; canceling: boolean }): TaskLease
 }
 
-/** How often it is looked whether batches of tasks in hand are canceled: what is begun after that is bought. */
-const CANCEL_LOOK_MS = 200
+/** Time between two checks for canceled batches: what is begun until the next one is bought. */
+const CANCEL_CHECK_MS = 200
 
-/** Starts the renewals, three in the time of a lease, and the looks for cancels. */
-export function createHolder(pipeline: Pick<Pipeline, 'db' | 'limits' | 'log'>): Holder {
+/** Starts the renewals, three in the time of a lease, and the checks for canceled batches. */
+export function createTaskLeases(pipeline: Pick<Pipeline, 'db' | 'limits' | 'log'>): TaskLeases {
   const held = new Map<
     number,
     { lease: number; lost: AbortController; canceled: AbortController }
@@ -38,11 +38,11 @@ export function createHolder(pipeline: Pick<Pipeline, 'db' | 'limits' | 'log'>):
       pipeline.log.warn({ err: error }, 'leases could not be renewed')
     })
   }, pipeline.limits.leaseMs / 3)
-  let looking = false
-  const look = async (): Promise<void> => {
+  let checking = false
+  const checkCanceled = async (): Promise<void> => {
     const open = [...held].filter(([, { canceled }]) => !canceled.signal.aborted)
-    if (looking || open.length === 0) return
-    looking = true
+    if (checking || open.length === 0) return
+    checking = true
     try {
       const ids = await canceledTasks(
         pipeline.db.pool,
@@ -50,14 +50,14 @@ export function createHolder(pipeline: Pick<Pipeline, 'db' | 'limits' | 'log'>):
       )
       for (const [taskId, { canceled }] of open) if (ids.has(taskId)) canceled.abort()
     } catch (error) {
-      pipeline.log.warn({ err: error }, 'no look for canceled batches; it is tried again')
+      pipeline.log.warn({ err: error }, 'canceled batches could not be checked; it is tried again')
     } finally {
-      looking = false
+      checking = false
     }
   }
-  const looks = setInterval(() => void look(), CANCEL_LOOK_MS)
+  const cancelTimer = setInterval(() => void checkCanceled(), CANCEL_CHECK_MS)
   return {
-    hold: ({ taskId, lease, canceling }) => {
+    keep: ({ taskId, lease, canceling }) => {
       const lost = new AbortController()
       const canceled = new AbortController()
       if (canceling) canceled.abort()
@@ -72,7 +72,7 @@ export function createHolder(pipeline: Pick<Pipeline, 'db' | 'limits' | 'log'>):
     },
     [Symbol.dispose]: () => {
       clearInterval(timer)
-      clearInterval(looks)
+      clearInterval(cancelTimer)
     },
   }
 }

@@ -7,91 +7,93 @@ import { getBatch } from './read.ts'
 const TEST = { mode: 'test' } as const
 const TOO_MANY = { code: 'too_many_requests', retryAfterSeconds: expect.any(Number) }
 
-function listOf(count: number, first = 0): string {
+function contentOf(count: number, first = 0): string {
   const lines = Array.from({ length: count }, (_, no) => `user${first + no}@example.com`)
   return `email\n${lines.join('\n')}\n`
 }
 
-async function countedToday(place: TestPipeline): Promise<number> {
-  const { rows } = await place.pipeline.db.pool.query<{ count: number }>(
+async function countedToday(harness: TestPipeline): Promise<number> {
+  const { rows } = await harness.pipeline.db.pool.query<{ count: number }>(
     'select coalesce(sum(row_count), 0)::int as count from unpaid_rows',
   )
   return rows[0]?.count ?? -1
 }
 
-/** Reads a list of a test key, which its owner of live keys does not see. */
-async function readTest(place: TestPipeline, content: string): Promise<string | undefined> {
-  const { id } = await place.submit(content, TEST)
-  await runIntake(place.pipeline, { batchId: id, lease: 1 }, new AbortController().signal)
-  const view = await getBatch(place.pipeline, { ...place.owner, ...TEST }, id)
+/** Reads a batch of a test key, which its owner of live keys does not see. */
+async function readTest(harness: TestPipeline, content: string): Promise<string | undefined> {
+  const { id } = await harness.submit(content, TEST)
+  await runIntake(harness.pipeline, { batchId: id, lease: 1 }, new AbortController().signal)
+  const view = await getBatch(harness.pipeline, { ...harness.owner, ...TEST }, id)
   return view.status === 'failed' ? view.error?.message : view.status
 }
 
 test('rows that are paid count nothing; repeats, blank and refused rows do', async () => {
-  await using place = await openTestPipeline()
-  const { rows } = await place.read(`${listOf(20)}user1@example.com\n,\nuser2@example.com\n,x\n`)
+  await using harness = await openTestPipeline()
+  const { rows } = await harness.read(
+    `${contentOf(20)}user1@example.com\n,\nuser2@example.com\n,x\n`,
+  )
   const { total, billable } = rows
   expect(billable).toBe(20)
-  expect(await countedToday(place)).toBe(total - billable)
+  expect(await countedToday(harness)).toBe(total - billable)
   expect(total).toBeGreaterThan(billable)
 })
 
 test('all rows of a test key count', async () => {
-  await using place = await openTestPipeline()
-  expect(await readTest(place, listOf(20))).toBe('running')
-  expect(await countedToday(place)).toBe(20)
+  await using harness = await openTestPipeline()
+  expect(await readTest(harness, contentOf(20))).toBe('running')
+  expect(await countedToday(harness)).toBe(20)
 })
 
-test('a list that goes beyond what its account has left today fails and says why', async () => {
-  await using place = await openTestPipeline({ limits: { unpaidRowsPerDay: 50 } })
-  expect(await readTest(place, listOf(40))).toBe('running')
-  const says = await readTest(place, listOf(40))
+test('a batch that goes beyond what its account has left today fails and says why', async () => {
+  await using harness = await openTestPipeline({ limits: { unpaidRowsPerDay: 50 } })
+  expect(await readTest(harness, contentOf(40))).toBe('running')
+  const says = await readTest(harness, contentOf(40))
   expect(says).toMatch(/^The account has used up its 50 rows a day that nobody pays for/)
   // What was read of it was work, too.
-  expect(await countedToday(place)).toBe(50)
+  expect(await countedToday(harness)).toBe(50)
 })
 
-test('where nothing is left today, a list of a test key is refused before it is read, a live one is not', async () => {
-  await using place = await openTestPipeline({ limits: { unpaidRowsPerDay: 10 } })
-  expect(await readTest(place, listOf(10))).toBe('running')
-  await expect(place.submit(listOf(1), TEST)).rejects.toMatchObject(TOO_MANY)
-  expect(await place.read(listOf(30))).toMatchObject({ status: 'running' })
-  const repeats = await place.read(`${listOf(3)}user1@example.com\n`)
+test('where nothing is left today, a batch of a test key is refused before it is read, a live one is not', async () => {
+  await using harness = await openTestPipeline({ limits: { unpaidRowsPerDay: 10 } })
+  expect(await readTest(harness, contentOf(10))).toBe('running')
+  await expect(harness.submit(contentOf(1), TEST)).rejects.toMatchObject(TOO_MANY)
+  expect(await harness.read(contentOf(30))).toMatchObject({ status: 'running' })
+  const repeats = await harness.read(`${contentOf(3)}user1@example.com\n`)
   expect(repeats).toMatchObject({ status: 'failed', error: { error: 'Too Many Requests' } })
   expect(repeats.credits).toMatchObject({ held: 0, used: 0 })
 })
 
 test('the next day has its own', async () => {
-  await using place = await openTestPipeline({ limits: { unpaidRowsPerDay: 10 } })
-  expect(await readTest(place, listOf(10))).toBe('running')
-  await place.pipeline.db.pool.query(`update unpaid_rows set day = day - 1`)
-  expect(await readTest(place, listOf(4))).toBe('running')
-  expect(await countedToday(place)).toBe(4)
+  await using harness = await openTestPipeline({ limits: { unpaidRowsPerDay: 10 } })
+  expect(await readTest(harness, contentOf(10))).toBe('running')
+  await harness.pipeline.db.pool.query(`update unpaid_rows set day = day - 1`)
+  expect(await readTest(harness, contentOf(4))).toBe('running')
+  expect(await countedToday(harness)).toBe(4)
 })
 
-test('a list that is read again counts once, and is refused again where it was refused', async () => {
-  await using place = await openTestPipeline()
-  const { pool } = place.pipeline.db
-  const { id } = await place.submit(listOf(1))
+test('a batch that is read again counts once, and is refused again where it was refused', async () => {
+  await using harness = await openTestPipeline()
+  const { pool } = harness.pipeline.db
+  const { id } = await harness.submit(contentOf(1))
   const stage = { batchId: id, lease: 1 }
   const take = async (met: number): Promise<string> =>
     await takeUnpaidRows(pool, stage, { met, mostPerDay: 100 })
   // A worker that is killed after 60 rows; the next one starts from the first.
   expect([await take(30), await take(60)]).toEqual(['taken', 'taken'])
   expect([await take(30), await take(60), await take(90)]).toEqual(['taken', 'taken', 'taken'])
-  expect(await countedToday(place)).toBe(90)
+  expect(await countedToday(harness)).toBe(90)
   expect([await take(120), await take(120)]).toEqual(['over', 'over'])
-  expect(await countedToday(place)).toBe(100)
+  expect(await countedToday(harness)).toBe(100)
   expect(await takeUnpaidRows(pool, { ...stage, lease: 2 }, { met: 1, mostPerDay: 100 })).toBe(
     'lost',
   )
 })
 
-test('lists that are read at once share the day without a gap', async () => {
-  await using place = await openTestPipeline({ limits: { unpaidRowsPerDay: 100 } })
-  const { pool } = place.pipeline.db
+test('batches that are read at once share the day without a gap', async () => {
+  await using harness = await openTestPipeline({ limits: { unpaidRowsPerDay: 100 } })
+  const { pool } = harness.pipeline.db
   const batches = await Promise.all(
-    Array.from({ length: 8 }, () => place.submit(listOf(1), { mode: 'test' })),
+    Array.from({ length: 8 }, () => harness.submit(contentOf(1), { mode: 'test' })),
   )
   const taken = await Promise.all(
     batches.flatMap(({ id }) =>
@@ -101,7 +103,7 @@ test('lists that are read at once share the day without a gap', async () => {
     ),
   )
   expect(taken).toContain('over')
-  expect(await countedToday(place)).toBe(100)
+  expect(await countedToday(harness)).toBe(100)
   const { rows } = await pool.query<{ sum: number }>(
     'select sum(rows_unpaid)::int as sum from batches',
   )

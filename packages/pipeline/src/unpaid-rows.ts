@@ -8,18 +8,18 @@ import type { Pipeline } from './pipeline.ts'
 /** What is counted at once: beyond its rows of a day, an account has so many more read at most. */
 const STEP_ROWS = 10_000
 
-/** Counts the rows of a list that nobody pays for while it is read. */
+/** Counts the rows of a batch that nobody pays for, while its file is read. */
 export interface UnpaidRows {
   /** Tells of a row. */
   meet(kind: RowKind): void
   /**
-   * Counts what was met since, where that is `least` rows or more. False where another worker has the list.
+   * Counts what was met since, where that is `least` rows or more. False where another worker has the batch.
    * @throws IntakeError where the account has no more of them left today
    */
   count(least?: number): Promise<boolean>
 }
 
-/** Makes the count of a list's unpaid rows: all of a test key's, else those that are not billable. */
+/** Makes the counter of a batch's unpaid rows: all of a test key's, else those that are not billable. */
 export function countUnpaidRows(
   { db, limits }: Pick<Pipeline, 'db' | 'limits'>,
   batch: Pick<BatchRow, 'id' | 'mode'>,
@@ -50,8 +50,8 @@ export function countUnpaidRows(
 const ADVICE = 'Send it without those rows, or after midnight UTC.'
 
 /**
- * Refuses a list of a test key where its account has no more unpaid rows left today, to spare it the reading.
- * Of a live key's list it is not known before it is read.
+ * Refuses a batch of a test key before its file is read, where its account has no unpaid rows left today.
+ * How many a batch of a live key has is known only once it is read.
  * @throws Problem `too_many_requests`
  */
 export async function refuseUnpaid(
@@ -63,7 +63,7 @@ export async function refuseUnpaid(
   if (count < limits.unpaidRowsPerDay) return
   throw new Problem(
     'too_many_requests',
-    `${usedUp(limits.unpaidRowsPerDay)} Use a live key, or send the list after midnight UTC.`,
+    `${usedUp(limits.unpaidRowsPerDay)} Use a live key, or send the file after midnight UTC.`,
     { retryAfterSeconds: dayLeftSeconds },
   )
 }

@@ -8,17 +8,17 @@ import { getBatch } from './read.ts'
 
 const ROWS = 40
 
-function listOf(rows: number): string {
+function contentOf(rows: number): string {
   const addresses = Array.from({ length: rows }, () => `${randomUUID()}@example.com`)
   return `email\n${addresses.join('\n')}\n`
 }
 
 test('the time left is never less than until the last waiting task is due', async () => {
-  await using place = await openTestPipeline({ limits: { chunkRecords: 1 } })
-  const { pipeline, owner } = place
+  await using harness = await openTestPipeline({ limits: { chunkRecords: 1 } })
+  const { pipeline, owner } = harness
   const { pool } = pipeline.db
-  const { id } = await place.read(listOf(ROWS))
-  const { id: other } = await place.read(listOf(1))
+  const { id } = await harness.read(contentOf(ROWS))
+  const { id: other } = await harness.read(contentOf(1))
   const eta = async (): Promise<number | null> => (await getBatch(pipeline, owner, id)).eta_seconds
   expect(await eta()).toBeNull()
   await pool.query(
@@ -30,7 +30,7 @@ test('the time left is never less than until the last waiting task is due', asyn
     `update tasks set due_at = clock_timestamp() + interval '1 day' where batch_id = $1`,
     [other],
   )
-  await place.answer()
+  await harness.answer()
   expect((await getBatch(pipeline, owner, id)).rows.done).toBe(ROWS - 2)
   const left = await eta()
   expect(left).toBeGreaterThan(13 * 60)
@@ -40,8 +40,8 @@ test('the time left is never less than until the last waiting task is due', asyn
 })
 
 test('when the last task is due is one step in an index', async () => {
-  await using place = await openTestPipeline()
-  const { rows } = await place.pipeline.db.pool.query<{ 'QUERY PLAN': string }>(
+  await using harness = await openTestPipeline()
+  const { rows } = await harness.pipeline.db.pool.query<{ 'QUERY PLAN': string }>(
     `explain select due_at from tasks where batch_id = 'x' and due_at is not null
       order by due_at desc limit 1`,
   )
@@ -52,13 +52,13 @@ test.each([
   ['nothing', 0, 0],
   ['a half', ROWS / 2, 0.5],
 ])(
-  'a list canceled after %s shows the share that was answered, to its end',
+  'a batch canceled after %s shows the share that was answered, to its end',
   async (_, tasks, share) => {
-    await using place = await openTestPipeline({ limits: { chunkRecords: 1 } })
-    const { pipeline, owner } = place
+    await using harness = await openTestPipeline({ limits: { chunkRecords: 1 } })
+    const { pipeline, owner } = harness
     const { pool } = pipeline.db
-    const { id } = await place.read(listOf(ROWS))
-    await place.answer(tasks)
+    const { id } = await harness.read(contentOf(ROWS))
+    await harness.answer(tasks)
     const progress = async (status: string): Promise<number> => {
       const view = await getBatch(pipeline, owner, id)
       expect(view.status).toBe(status)

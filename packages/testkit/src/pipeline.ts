@@ -14,7 +14,7 @@ import { createInstallationKey } from '@plumbline/pipeline/installation-key'
 import { runFinish } from '@plumbline/pipeline/finish'
 import { createScorer } from '@plumbline/scoring/score'
 import { packagedWeights } from '@plumbline/scoring/weights'
-import { createHolder } from '@plumbline/pipeline/task-lease'
+import { createTaskLeases } from '@plumbline/pipeline/task-lease'
 import { runIntake } from '@plumbline/pipeline/intake-stage'
 import { DEFAULT_LIMITS, type Pipeline } from '@plumbline/pipeline/pipeline'
 import { getBatch } from '@plumbline/pipeline/read'
@@ -97,7 +97,7 @@ export async function openTestPipeline(
       return await getBatch(pipeline, owner, id)
     },
     answer: async (mostTasks = Infinity) => {
-      using holder = createHolder(pipeline)
+      using leases = createTaskLeases(pipeline)
       const { slots, leaseMs } = pipeline.limits
       for (let left = mostTasks; left > 0;) {
         const most = Math.min(left, slots.email)
@@ -106,7 +106,7 @@ export async function openTestPipeline(
         if (tasks.length === 0) return
         for (const task of tasks) {
           const { signal } = new AbortController()
-          await runTask(pipeline, holder, (check) => instantEngine<Check>(check), task, signal)
+          await runTask(pipeline, leases, (check) => instantEngine<Check>(check), task, signal)
         }
         left -= tasks.length
       }

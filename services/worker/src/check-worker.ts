@@ -1,7 +1,7 @@
 import type { Engine } from '@plumbline/ports/engine'
 import type { Answer } from '@plumbline/contract/outcome'
 import type { Check, Depth } from '@plumbline/contract/products'
-import { createHolder } from '@plumbline/pipeline/task-lease'
+import { createTaskLeases } from '@plumbline/pipeline/task-lease'
 import { runTask, type CheckRunner } from '@plumbline/pipeline/run-task'
 import { work } from '@plumbline/queue/jobs'
 import { serveLive, type LiveRequest } from '@plumbline/queue/live-server'
@@ -20,7 +20,7 @@ export async function serveCheck<C extends Check>(
     log.error({ err: error, check: engine.check }, 'job failed')
   const magic = createMagicRunner(engine.check)
   await using stack = new AsyncDisposableStack()
-  const holder = stack.use(createHolder(pipeline))
+  const leases = stack.use(createTaskLeases(pipeline))
   stack.use(
     await serveLive(
       context.connections.queue,
@@ -36,7 +36,7 @@ export async function serveCheck<C extends Check>(
       async ({ data, signal }) => {
         const runnerOf = (_: Check, mode: 'live' | 'test'): CheckRunner =>
           mode === 'test' ? magic : runnerFor(engine)
-        await runTask(pipeline, holder, runnerOf, taskIn(data), signal)
+        await runTask(pipeline, leases, runnerOf, taskIn(data), signal)
       },
       { concurrency: slots[engine.check] + reserve, graceMs: 5_000, onError },
     ),

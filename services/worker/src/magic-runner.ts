@@ -2,7 +2,8 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { magicAnswer } from '@plumbline/contract/magic'
 import type { Answer } from '@plumbline/contract/outcome'
 import type { Check } from '@plumbline/contract/products'
-import type { CheckRunner, Failed } from '@plumbline/pipeline/run-task'
+import type { CheckRunner } from '@plumbline/pipeline/run-task'
+import type { Failed } from '@plumbline/pipeline/task-work'
 
 /** Delay of a slow value in a batch; in single calls it is longer. */
 const BATCH_DELAY_MS = 100

@@ -99,7 +99,7 @@ export async function claimRunning(
 }
 
 /** Leaves a stage in hand to whom it is leased next, its attempt spent. */
-export async function letGoOf(
+export async function abandonStage(
   db: Kysely<Tables>,
   stage: { batchId: string; lease: number },
 ): Promise<void> {

@@ -5,7 +5,7 @@ import { startBatch as start } from '@plumbline/pipeline/start'
 import type { BatchView } from '@plumbline/contract/batch-view'
 import type { BatchOwner } from '@plumbline/db/batches/rows'
 import type { Pipeline } from '@plumbline/pipeline/pipeline'
-import type { Alongside } from '@plumbline/pipeline/submit'
+import type { InTransaction } from '@plumbline/pipeline/submit'
 import type { Request, Response } from 'express'
 import { admit, insufficientCredits, showBalance } from '../access.ts'
 import type { Context } from '../context.ts'
@@ -52,7 +52,7 @@ type BatchChange = (
   pipeline: Pipeline,
   owner: BatchOwner,
   id: string,
-  alongside: Alongside,
+  inTransaction: InTransaction,
 ) => Promise<BatchView>
 
 /**

@@ -1,5 +1,5 @@
 import { Problem } from '@plumbline/contract/problem'
-import { shareLooks, watchBatch as changesOf } from '@plumbline/pipeline/read'
+import { shareReads, watchBatch as changesOf } from '@plumbline/pipeline/read'
 import type { Response } from 'express'
 import { admit, showBalance } from '../access.ts'
 import type { Context } from '../context.ts'
@@ -20,7 +20,7 @@ const ALIVE_EVERY_MS = 15_000
  */
 export function watchBatch(ctx: Context): Handler {
   const { EVENTS_EVERY_MS: everyMs, EVENT_STREAMS_LIMIT: most } = ctx.settings
-  const look = shareLooks(ctx.pipeline, everyMs)
+  const look = shareReads(ctx.pipeline, everyMs)
   const streams = createConcurrencyLimit(most, tooManyStreams)
   return async (req, res) => {
     const owner = await admit(ctx.access, req, res, { spends: false })

@@ -15,9 +15,9 @@ import {
   recordAsAsked,
   recordsOf,
   verdictOf,
-  type AnsweredRecord,
+  type CheckedRecord,
 } from './record.ts'
-import type { Repeats } from './duplicate-answers.ts'
+import type { DuplicateOutcomes } from './duplicate-outcomes.ts'
 import { resultColumns } from './result-columns.ts'
 
 /** What became of a row. */
@@ -32,43 +32,46 @@ export interface RowFormat {
   readonly only: ReadonlySet<string> | null
 }
 
-/** Writes the rows of a batch, chunk after chunk. */
-export interface RowWriter {
+/** Formats the rows of a batch as CSV or NDJSON, chunk after chunk. */
+export interface RowFormatter {
   /** The line of column names; empty for NDJSON. */
   readonly header: string
   /** Lines of a chunk's rows after `afterRow` (1-based row numbers), with their number. */
   lines(chunk: StoredChunk, afterRow: number): { text: string; count: number }
-  /** Rows of earlier chunks that this one repeats and that are not kept. */
-  rowsRepeatedBy(chunk: StoredChunk, repeats: Repeats): readonly number[]
+  /** Rows of earlier chunks that rows of this one repeat, and whose outcomes are not kept yet. */
+  rowsDuplicatedBy(chunk: StoredChunk, duplicates: DuplicateOutcomes): readonly number[]
 }
 
-/** The message for a record that our own fault kept from being answered. */
+/** The message for a record that a fault of the service kept from being answered. */
 const FAILED_RECORD =
   'This record could not be answered because of a fault of the service; it was not charged.'
 
-/** The message for a record of a list that was canceled before it came to it (decision 32). */
-const CANCELED_RECORD = 'canceled: the list was canceled before this record was answered'
+/** The message for a record that was not answered before its batch was canceled (decision 32). */
+const CANCELED_RECORD = 'canceled: the batch was canceled before this record was answered'
 
-/** Makes the writer of a batch's rows; `repeats` keeps what it writes and finds it again. */
-export function rowWriter(
+/**
+ * Makes the formatter of a batch's rows.
+ * @param tools.duplicates takes the outcomes of rows that later rows repeat, and gives them back for those
+ */
+export function createRowFormatter(
   batch: BatchRow,
   format: RowFormat,
   tools: {
     /** By the weights that the batch keeps. */
     readonly scorer: Scorer
-    readonly repeats: Repeats
+    readonly duplicates: DuplicateOutcomes
   },
-): RowWriter {
-  const skin =
+): RowFormatter {
+  const lineFormat =
     format.format === 'csv'
-      ? csvSkin(batch, format.raw, tools.scorer)
-      : jsonSkin(batch, tools.scorer)
-  const shown = (status: RowStatus, record: AnsweredRecord | undefined): boolean => {
+      ? csvLines(batch, format.raw, tools.scorer)
+      : jsonLines(batch, tools.scorer)
+  const shown = (status: RowStatus, record: CheckedRecord | undefined): boolean => {
     if (format.only === null || format.only.has(status)) return true
     const done = status === 'done' && record !== undefined
     return done && format.only.has(verdictOf(batch.product, record, tools.scorer) ?? '')
   }
-  const lines: RowWriter['lines'] = (chunk, afterRow) => {
+  const lines: RowFormatter['lines'] = (chunk, afterRow) => {
     const cells = unpackCells(chunk.cells)
     const records = recordsOf(chunk, unpackSubjects(chunk.subjects))
     let text = ''
@@ -76,17 +79,15 @@ export function rowWriter(
     for (const [place, kind] of cells.kinds.entries()) {
       const row = chunk.firstRow + place
       const own = records.get(place)
-      if (kind === 'billable' && tools.repeats.repeated(row)) {
-        tools.repeats.keep(row, own)
-      }
+      if (kind === 'billable' && tools.duplicates.isRepeated(row)) tools.duplicates.keep(row, own)
       if (row < afterRow) continue
-      const record = kind === 'duplicate' ? repeatOf(cells, place, tools.repeats) : own
+      const record = kind === 'duplicate' ? recordOfDuplicate(cells, place, tools.duplicates) : own
       const status = statusOf(kind, record)
       if (!shown(status, record)) continue
-      text += skin.line(cells, place, {
+      text += lineFormat.line(cells, place, {
         row,
         status,
-        text: textOf(skin, status, record),
+        text: textOf(lineFormat, status, record),
         charged: chargedFor(batch, own),
         error: errorOf(status, cells.errors[place]),
       })
@@ -94,20 +95,20 @@ export function rowWriter(
     }
     return { text, count }
   }
-  return { header: skin.header, lines, rowsRepeatedBy }
+  return { header: lineFormat.header, lines, rowsDuplicatedBy }
 }
 
 /** A canceled row shows the parts that are known; one that failed shows nothing. */
-function textOf(skin: Skin, status: RowStatus, record: AnsweredRecord | undefined): string {
-  return record === undefined || status === 'error' ? skin.noResult : skin.result(record)
+function textOf(format: LineFormat, status: RowStatus, record: CheckedRecord | undefined): string {
+  return record === undefined || status === 'error' ? format.noResult : format.result(record)
 }
 
-function rowsRepeatedBy(chunk: StoredChunk, repeats: Repeats): readonly number[] {
+function rowsDuplicatedBy(chunk: StoredChunk, duplicates: DuplicateOutcomes): readonly number[] {
   const rows = Object.values(unpackCells(chunk.cells).ofRow)
-  return rows.filter((row) => row < chunk.firstRow && !repeats.has(row))
+  return rows.filter((row) => row < chunk.firstRow && !duplicates.has(row))
 }
 
-function statusOf(kind: RowKind, record: AnsweredRecord | undefined): RowStatus {
+function statusOf(kind: RowKind, record: CheckedRecord | undefined): RowStatus {
   switch (kind) {
     case 'blank':
     case 'refused':
@@ -133,24 +134,28 @@ function errorOf(status: RowStatus, fault: string | undefined): string {
   }
 }
 
-/** The answer of the row that this one repeats, in the repeat's own writing. */
-function repeatOf(cells: ChunkCells, place: number, repeats: Repeats): AnsweredRecord | undefined {
+/** The outcomes of the row that this one repeats, with the subjects as this row writes them. */
+function recordOfDuplicate(
+  cells: ChunkCells,
+  place: number,
+  duplicates: DuplicateOutcomes,
+): CheckedRecord | undefined {
   const ofRow = cells.ofRow[place]
-  if (ofRow === undefined) throw new Error('a repeat does not say of which row')
-  const record = repeats.find(ofRow)
+  if (ofRow === undefined) throw new Error('a duplicate does not say of which row')
+  const record = duplicates.find(ofRow)
   return record === undefined ? undefined : recordAsAsked(record, cells.asked[place] ?? {})
 }
 
-function chargedFor(batch: BatchRow, record: AnsweredRecord | undefined): number {
+function chargedFor(batch: BatchRow, record: CheckedRecord | undefined): number {
   if (record === undefined || batch.mode === 'test') return 0
   return chargedCredits(batch.product, record, batch.charge_unknown)
 }
 
-/** How one row is written. */
-interface Skin {
+/** How one row is written in one format. */
+interface LineFormat {
   readonly header: string
   readonly noResult: string
-  result(record: AnsweredRecord): string
+  result(record: CheckedRecord): string
   line(
     cells: ChunkCells,
     place: number,
@@ -158,7 +163,7 @@ interface Skin {
   ): string
 }
 
-function csvSkin(batch: BatchRow, raw: boolean, scorer: Scorer): Skin {
+function csvLines(batch: BatchRow, raw: boolean, scorer: Scorer): LineFormat {
   const columns = resultColumns(batch.product, mappedChecks(batch))
   const width = batch.column_count
   const own = Array.from(
@@ -184,7 +189,7 @@ function csvSkin(batch: BatchRow, raw: boolean, scorer: Scorer): Skin {
   }
 }
 
-function jsonSkin(batch: BatchRow, scorer: Scorer): Skin {
+function jsonLines(batch: BatchRow, scorer: Scorer): LineFormat {
   const named = batch.header !== null && new Set(batch.header).size === batch.header.length
   const inputOf = (cells: readonly string[]): string => {
     // A line that was too long to keep has no cells, not even an empty one.
@@ -221,7 +226,7 @@ function jsonSkin(batch: BatchRow, scorer: Scorer): Skin {
 
 function resultOf(
   batch: BatchRow,
-  record: AnsweredRecord,
+  record: CheckedRecord,
   scorer: Scorer,
 ): ResultOf | PartialResult {
   return record.canceled === true
@@ -229,8 +234,8 @@ function resultOf(
     : assembleResult(batch.product, record.outcomes, scorer)
 }
 
-/** Safe because a list that explains keeps its outcomes whole. */
-function explained(record: AnsweredRecord): Outcomes {
+/** Safe because a batch that explains keeps its outcomes whole. */
+function explained(record: CheckedRecord): Outcomes {
   return record.outcomes as Outcomes
 }
 
@@ -238,7 +243,7 @@ function isJson(batch: BatchRow): boolean {
   return batch.file_format === 'records' || batch.file_format === 'ndjson'
 }
 
-/** Checks that a list's columns feed, in the order of the product. */
+/** Checks that the columns of a batch feed, in the order of the product. */
 function mappedChecks(batch: { product: Product; mapping: BatchRow['mapping'] }): readonly Check[] {
   return checksOf(batch.product).filter((check) => batch.mapping[check] !== undefined)
 }

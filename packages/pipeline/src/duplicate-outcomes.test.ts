@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { openRepeats } from './duplicate-answers.ts'
+import { openDuplicateOutcomes } from './duplicate-outcomes.ts'
 
 const record = (address: string): never => ({ outcomes: { email: { address } } }) as never
 
@@ -13,13 +13,13 @@ test('what is kept of a row is found again, whatever was kept since, and nothing
     const bits = Buffer.alloc(200)
     const rows = [0, 7, 8, 600, 1_599]
     for (const row of rows) bits.writeUInt8((bits[row >> 3] ?? 0) | (1 << (row & 7)), row >> 3)
-    using repeats = openRepeats(bits, join(dir, 'kept'))
+    using duplicates = openDuplicateOutcomes(bits, join(dir, 'kept'))
     // More than is held in memory.
-    for (const row of rows) repeats.keep(row, record(`${row}${'x'.repeat(100_000)}@a.example`))
+    for (const row of rows) duplicates.keep(row, record(`${row}${'x'.repeat(100_000)}@a.example`))
     for (const row of rows) {
-      expect(repeats.find(row)).toEqual(record(`${row}${'x'.repeat(100_000)}@a.example`))
+      expect(duplicates.find(row)).toEqual(record(`${row}${'x'.repeat(100_000)}@a.example`))
     }
-    expect([repeats.repeated(1), repeats.has(1), repeats.find(1)]).toEqual([
+    expect([duplicates.isRepeated(1), duplicates.has(1), duplicates.find(1)]).toEqual([
       false,
       false,
       undefined,
@@ -32,9 +32,9 @@ test('what is kept of a row is found again, whatever was kept since, and nothing
 test('a disk that takes only a part of an answer is an error', () => {
   const dir = mkdtempSync(join(tmpdir(), 'plumbline-repeats-'))
   const keepOne = `
-    import { openRepeats } from ${JSON.stringify(new URL('./duplicate-answers.ts', import.meta.url).href)}
-    using repeats = openRepeats(Buffer.from([1]), ${JSON.stringify(join(dir, 'kept'))})
-    repeats.keep(0, { outcomes: {}, failed: false, long: 'x'.repeat(300_000) })`
+    import { openDuplicateOutcomes } from ${JSON.stringify(new URL('./duplicate-outcomes.ts', import.meta.url).href)}
+    using duplicates = openDuplicateOutcomes(Buffer.from([1]), ${JSON.stringify(join(dir, 'kept'))})
+    duplicates.keep(0, { outcomes: {}, failed: false, long: 'x'.repeat(300_000) })`
   try {
     const child = spawnSync(
       'sh',

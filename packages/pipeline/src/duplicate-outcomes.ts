@@ -1,28 +1,29 @@
 import { closeSync, openSync, readSync, rmSync, writeFileSync } from 'node:fs'
-import type { AnsweredRecord } from './record.ts'
+import type { CheckedRecord } from './record.ts'
 
-/** Answers of records that later rows repeat, kept on disk in the order they are met. */
-export interface Repeats extends Disposable {
+/** Outcomes of records that later rows repeat, kept in a file in the order in which they are met. */
+export interface DuplicateOutcomes extends Disposable {
   /** Whether a later row repeats this one. */
-  repeated(row: number): boolean
-  /** Keeps what a row was answered; undefined for one that was canceled. */
-  keep(row: number, record: AnsweredRecord | undefined): void
+  isRepeated(row: number): boolean
+  /** Keeps the outcomes of a row; undefined for one that was canceled. */
+  keep(row: number, record: CheckedRecord | undefined): void
   /** Whether a row was kept. */
   has(row: number): boolean
   /** What was kept for a row. */
-  find(row: number): AnsweredRecord | undefined
+  find(row: number): CheckedRecord | undefined
 }
 
 const BUFFER_BYTES = 256 * 1024
 
 /**
+ * Opens an empty store for one pass over a batch's rows.
  * @param bits one bit a row, set where a later row repeats it; null where none does
  * @param path of the file to use; removed when disposed
  */
-export function openRepeats(bits: Buffer | null, path: string): Repeats {
+export function openDuplicateOutcomes(bits: Buffer | null, path: string): DuplicateOutcomes {
   if (bits === null || bits.length === 0) {
     return {
-      repeated: () => false,
+      isRepeated: () => false,
       keep: () => {},
       has: () => false,
       find: () => undefined,
@@ -44,7 +45,7 @@ export function openRepeats(bits: Buffer | null, path: string): Repeats {
     pendingBytes = 0
   }
   return {
-    repeated: (row) => isSet(bits, row),
+    isRepeated: (row) => isSet(bits, row),
     keep: (row, record) => {
       const bytes = Buffer.from(JSON.stringify(record ?? null))
       pending.push(bytes)
@@ -75,8 +76,8 @@ export function openRepeats(bits: Buffer | null, path: string): Repeats {
 }
 
 /** Safe because only `keep` above makes what is kept. */
-function parseKept(kept: string): AnsweredRecord | undefined {
-  return (JSON.parse(kept) as AnsweredRecord | null) ?? undefined
+function parseKept(kept: string): CheckedRecord | undefined {
+  return (JSON.parse(kept) as CheckedRecord | null) ?? undefined
 }
 
 function isSet(bits: Buffer, row: number): boolean {

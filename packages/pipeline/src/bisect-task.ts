@@ -1,0 +1,44 @@
+import { splitTask, type ClaimedTask } from '@plumbline/db/batches/tasks'
+import { packOutcomes } from './codec.ts'
+import type { Pipeline } from './pipeline.ts'
+import { storeOutcomes } from './save-outcomes.ts'
+import type { TaskWork } from './task-work.ts'
+
+/** Runs that fail before a task is split. */
+export const MAX_ATTEMPTS = 3
+
+/**
+ * Splits what is left of a task that keeps failing into two tasks, so that the subject that fails it is found;
+ * a single subject becomes an error, uncharged.
+ */
+export async function bisectTask(
+  pipeline: Pipeline,
+  task: ClaimedTask,
+  work: TaskWork,
+): Promise<void> {
+  const open = [...work.stored.keys()].filter((at) => work.stored[at] !== true)
+  if (open.length === 0) return
+  pipeline.log.warn({ task: task.taskId, size: open.length }, 'task keeps failing')
+  const indexes = open.map((at) => work.indexes[at] ?? -1)
+  const states = work.states === null ? null : open.map((at) => work.states?.[at] ?? null)
+  if (open.length === 1) {
+    await storeOutcomes(pipeline, task, work, [null], {
+      taskId: task.taskId,
+      lease: task.lease,
+      indexes,
+      count: 1,
+      outcomes: await packOutcomes([null], task.explain),
+      waiting: [],
+      stays: null,
+    })
+    return
+  }
+  const middle = open.length >> 1
+  const half = (from: number, to: number): Parameters<typeof splitTask>[2][number] => ({
+    indexes: indexes.slice(from, to),
+    states: states?.slice(from, to) ?? null,
+    // A half gets one try before it is halved again; a single subject all of them.
+    attempts: to - from === 1 ? 0 : MAX_ATTEMPTS - 1,
+  })
+  await splitTask(pipeline.db.pool, task, [half(0, middle), half(middle, open.length)])
+}

@@ -1,0 +1,71 @@
+import type { Answer, Json } from '@plumbline/contract/outcome'
+import type { Check } from '@plumbline/contract/products'
+import type { EngineRequest } from '@plumbline/ports/engine'
+import type { ClaimedTask } from '@plumbline/db/batches/tasks'
+import { unpackSubjects, type ChunkSubjects } from './codec.ts'
+
+/** In place of an outcome that a fault of the service prevents for certain: an error, uncharged. */
+export interface Failed {
+  readonly kind: 'failed'
+}
+
+/** The subjects of a claimed task and what is known of them. All arrays go by the subject's index in the task. */
+export interface TaskWork {
+  readonly all: ChunkSubjects
+  /** Each subject's index among the chunk's subjects of this check. */
+  readonly indexes: readonly number[]
+  readonly subjects: readonly string[]
+  readonly states: readonly (Json | null)[] | null
+  /** What the engine said and is not stored yet, and which subjects are stored. */
+  readonly answers: (Answer | Failed | undefined)[]
+  readonly stored: boolean[]
+  /** Whether the task asks every subject of its chunk and check. */
+  readonly whole: boolean
+}
+
+/** Unpacks the subjects of a task. */
+export function openWork(task: ClaimedTask): TaskWork {
+  const all = unpackSubjects(task.subjects)
+  const asked = all[task.check]?.subjects ?? []
+  const indexes = task.indexes ?? asked.map((_, index) => index)
+  const subjects = indexes.map((index) => {
+    const subject = asked[index]
+    if (subject === undefined)
+      throw new Error(`task ${task.taskId} asks a subject not in its chunk`)
+    return subject
+  })
+  return {
+    all,
+    indexes,
+    subjects,
+    states: task.states,
+    answers: subjects.map(() => undefined),
+    stored: subjects.map(() => false),
+    whole: task.indexes === null,
+  }
+}
+
+/** What the engine is asked; outcomes that come early are noted in `work` until the signal aborts. */
+export function requestOf(
+  task: ClaimedTask,
+  work: TaskWork,
+  { signal, drain }: { signal: AbortSignal; drain: AbortSignal },
+): EngineRequest<Check> {
+  return {
+    subjects: work.subjects,
+    ...(work.states === null ? {} : { states: work.states.map((state) => state ?? undefined) }),
+    depth: task.depth,
+    lane: 'bulk',
+    tenant: task.accountId,
+    signal,
+    drain,
+    answered: (index, answer) => {
+      if (!signal.aborted) work.answers[index] ??= answer
+    },
+  }
+}
+
+/** Whether outcomes have come that are not stored. */
+export function hasUnsaved(work: TaskWork): boolean {
+  return work.answers.some((answer, at) => answer?.kind === 'outcome' && !work.stored[at])
+}
