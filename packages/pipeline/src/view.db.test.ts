@@ -6,7 +6,7 @@ import { expireBatches } from './erase.ts'
 import { runFinish } from './finish.ts'
 import { getBatch } from './read.ts'
 
-const ROWS = 40
+const ROWS = 42
 
 function contentOf(rows: number): string {
   const addresses = Array.from({ length: rows }, () => `${randomUUID()}@example.com`)
@@ -50,6 +50,7 @@ test('when the last task is due is one step in an index', async () => {
 
 test.each([
   ['nothing', 0, 0],
+  ['one record', 1, Math.round(1000 / ROWS) / 1000],
   ['a half', ROWS / 2, 0.5],
 ])(
   'a batch canceled after %s shows the share that was answered, to its end',

@@ -60,13 +60,13 @@ export function batchViewOf(
       used: sums.creditsUsed,
       released: row.credits_released,
     },
-    progress,
+    progress: rounded(progress),
     eta_seconds: etaSeconds(row, progress, sums.waitMs, now),
     error: row.error,
   }
 }
 
-/** A client's word as its readers may see it. */
+/** A name that the client gave, safe to show. */
 function shown(name: string | null): string | null {
   return name === null ? null : withoutBidiControls(name)
 }
@@ -78,6 +78,11 @@ function reachedAt(row: BatchRow): Partial<BatchView> {
       return at === undefined ? [] : [[`${state}_at`, at]]
     }),
   )
+}
+
+/** A share in thousandths; 1 only where nothing is left. */
+function rounded(share: number): number {
+  return share === 1 ? 1 : Math.min(0.999, Math.round(share * 1000) / 1000)
 }
 
 function progressOf(row: BatchRow, sums: BatchSums): number {
@@ -100,8 +105,8 @@ function progressOf(row: BatchRow, sums: BatchSums): number {
 }
 
 /**
- * Straight on from what was done since the start, and not before what waits is due; null where what was
- * done says nothing.
+ * Extrapolated from what was done since the start, and not before what waits is due; null where nothing
+ * was done yet.
  */
 function etaSeconds(row: BatchRow, progress: number, waitMs: number, now: number): number | null {
   const startedAt = row.ats.running
