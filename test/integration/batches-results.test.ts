@@ -17,7 +17,7 @@ import { PATIENT } from '@plumbline/testkit/patience'
 import { createTestDatabase } from '@plumbline/testkit/postgres'
 import { startService, type TestService } from '@plumbline/testkit/service'
 
-// How a list and its results are read, while it runs and afterwards.
+// How a batch and its results are read, while it runs and afterwards.
 
 const SMALL = { CHUNK_RECORDS: '20', EVENTS_EVERY_MS: '50' }
 const SLOW = ['email', 'phone', '--delay=50', '--width=50'] as const
@@ -47,7 +47,7 @@ describe.each(backends())('on $name', ({ redisUrl }) => {
   }
 
   test.each(['csv', 'ndjson'])(
-    'results in %s grow by whole rows in order while the list runs',
+    'results in %s grow by whole rows in order while the batch runs',
     async (format) => {
       const caller = await callerWith({ credits: LONG })
       // Each address again at once, and again far behind.
@@ -162,7 +162,7 @@ describe.each(backends())('on $name', ({ redisUrl }) => {
     }
   })
 
-  test('events tell each state once and end with the list', async () => {
+  test('events tell each state once and end with the batch', async () => {
     const caller = await callerWith({ credits: 2_000 })
     const records = Array.from({ length: 2_000 }, (_, at) => ({ email: `p${at}@example.com` }))
     const { id } = await submitList(caller, { product: 'email', records })
@@ -181,7 +181,7 @@ describe.each(backends())('on $name', ({ redisUrl }) => {
     expect((await after.text()).match(/^event: .*$/gm)).toEqual(['event: batch', 'event: end'])
   })
 
-  test('an upload sent again under its key is the same list, charged once', async () => {
+  test('an upload sent again under its key is the same batch, charged once', async () => {
     const caller = await callerWith({ plan: 'free' })
     const send = (content: string): Promise<Response> =>
       fetch(new URL('/v1/batches', service.url), {
@@ -204,7 +204,7 @@ describe.each(backends())('on $name', ({ redisUrl }) => {
     await expectSettled(caller, 199)
   })
 
-  test('a list of another account is not found, whatever is asked of it', async () => {
+  test('a batch of another account is not found, whatever is asked of it', async () => {
     const owner = await callerWith({ plan: 'free' })
     const stranger = await callerWith({ plan: 'free' })
     const { id } = await runList(owner, emails(1))

@@ -23,7 +23,7 @@ import { PATIENT } from '@plumbline/testkit/patience'
 import { createTestDatabase } from '@plumbline/testkit/postgres'
 import { startService, type Member, type TestService } from '@plumbline/testkit/service'
 
-// The life of a list from upload to erasure, and what each of its moves does to the credits.
+// The life of a batch from upload to erasure, and what each of its moves does to the credits.
 
 const SMALL = { CHUNK_RECORDS: '20', SWEEP_SECONDS: '1', EVENTS_EVERY_MS: '50' }
 const SLOW = ['email', '--delay=50', '--width=50', '--later'] as const
@@ -57,10 +57,10 @@ describe.each(backends())('on $name', ({ redisUrl }) => {
     return { service, account, key: account.liveKey }
   }
 
-  /** The worker that reads lists, hands out their tasks and writes their results. */
+  /** The worker that reads batches, hands out their tasks and writes their results. */
   function listWorker(): Member {
     const worker = service.workers[1]
-    if (worker === undefined) throw new Error('no worker of lists')
+    if (worker === undefined) throw new Error('no worker of batches')
     return worker
   }
 
@@ -91,7 +91,7 @@ describe.each(backends())('on $name', ({ redisUrl }) => {
     await expectSettled(caller, 194)
   })
 
-  test('a start without the credits is 402 and leaves the list ready for when they are there', async () => {
+  test('a start without the credits is 402 and leaves the batch ready for when they are there', async () => {
     const caller = await callerWith({ plan: 'free' })
     const { id } = await runList(caller, emails(201, { start: false }))
     const refused = await call(caller, 'POST', `/v1/batches/${id}/start`)
@@ -107,7 +107,7 @@ describe.each(backends())('on $name', ({ redisUrl }) => {
     await expectSettled(caller, 0)
   })
 
-  test('a list that starts by itself and lacks credits stops at ready with what is wrong', async () => {
+  test('a batch that starts by itself and lacks credits stops at ready with what is wrong', async () => {
     const caller = await callerWith({ plan: 'free' })
     const short = await runList(caller, emails(201))
     expect(short).toMatchObject({
@@ -118,7 +118,7 @@ describe.each(backends())('on $name', ({ redisUrl }) => {
     await expectSettled(caller, 200)
   })
 
-  test('a list above its max_credits stops at ready; an explicit start goes before that', async () => {
+  test('a batch above its max_credits stops at ready; an explicit start goes before that', async () => {
     const caller = await callerWith({ plan: 'free' })
     const over = await runList(caller, emails(30, { max_credits: 29 }))
     expect(over).toMatchObject({
@@ -139,7 +139,7 @@ describe.each(backends())('on $name', ({ redisUrl }) => {
   test('cancel while it runs: settled chunks stay charged, the rest is released and marked', async () => {
     const caller = await callerWith({ credits: LONG })
     const { left } = await creditsOf(caller)
-    const { id } = await submitList(caller, longList())
+    const { id } = await submitList(caller, largeUpload())
     await expect
       .poll(async () => (await viewList(caller, id)).rows.done, PATIENT)
       .toBeGreaterThan(0)
@@ -197,7 +197,7 @@ describe.each(backends())('on $name', ({ redisUrl }) => {
       log: silent,
     })
     const { db, queue } = connections
-    // The list worker's part by hand, up to the state that would pass too soon to be met.
+    // The batch worker's part by hand, up to the state that would pass too soon to be met.
     await dispatchOnce({ db, queue, limits: DEFAULT_LIMITS })
     await expect.poll(async () => (await viewList(caller, id)).rows.done, PATIENT).toBe(25)
     await closeFinishedBatches(db.kysely)
@@ -211,14 +211,14 @@ describe.each(backends())('on $name', ({ redisUrl }) => {
     await expectSettled(caller, 175)
   })
 
-  test('cancel is refused once a list has ended', async () => {
+  test('cancel is refused once a batch has ended', async () => {
     const caller = await callerWith({ plan: 'free' })
     const { id } = await runList(caller, emails(2))
     expect((await call(caller, 'POST', `/v1/batches/${id}/cancel`)).status).toBe(409)
     await expectSettled(caller, 198)
   })
 
-  test('delete erases the list with its rows and files, and gives nothing back', async () => {
+  test('delete erases the batch with its rows and files, and gives nothing back', async () => {
     const caller = await callerWith({ plan: 'free' })
     const { id } = await runList(caller, emails(25))
     expect(await filesAbout(id)).toHaveLength(2)
@@ -229,7 +229,7 @@ describe.each(backends())('on $name', ({ redisUrl }) => {
     await expectSettled(caller, 175)
   })
 
-  test('the end of retention erases rows and files, and the list says so', async () => {
+  test('the end of retention erases rows and files, and the batch says so', async () => {
     const caller = await callerWith({ plan: 'free' })
     const { id } = await submitList(caller, emails(25, { retention_days: 0 }))
     const expired = await untilList(caller, id, ['expired'])
@@ -253,8 +253,8 @@ describe.each(backends())('on $name', ({ redisUrl }) => {
     const greylisted = Array.from({ length: 8 }, (_, at) => `g${at}.grey${at % 3}@example.com`)
     const plain = Array.from({ length: 30 }, (_, at) => `p${at}@example.com`)
     const all = [...waiting, ...plain, ...greylisted]
-    const { id } = await submitList(caller, listOf(all))
-    const beside = await runList(other, listOf(plain))
+    const { id } = await submitList(caller, uploadOf(all))
+    const beside = await runList(other, uploadOf(plain))
     expect(beside.status).toBe('completed')
     const done = await untilList(caller, id, ['completed'])
     expect(done.credits).toEqual({ estimate: 46, held: 0, used: 46, released: 0 })
@@ -268,26 +268,30 @@ describe.each(backends())('on $name', ({ redisUrl }) => {
     await expectSettled(other, 170)
   })
 
-  test("another account's ten records go through while a long list runs", async () => {
+  test("another account's ten records go through while a long batch runs", async () => {
     const busy = await callerWith({ credits: LONG })
     const other = await callerWith({ plan: 'free' })
     const { left } = await creditsOf(busy)
-    const { id } = await submitList(busy, longList())
+    const { id } = await submitList(busy, largeUpload())
     await expect.poll(async () => (await viewList(busy, id)).rows.done, PATIENT).toBeGreaterThan(0)
     expect((await runList(other, emails(10))).status).toBe('completed')
-    // Behind all of the long list's tasks they would have come last.
+    // Behind all of the long batch's tasks they would have come last.
     expect((await viewList(busy, id)).status).toBe('running')
     const { credits } = await cancel(busy, id)
     await expectSettled(busy, left - credits.used)
     await expectSettled(other, 190)
   })
 
-  test('a list of a test key is answered from the magic table, without hold or charge', async () => {
+  test('a batch of a test key is answered from the magic table, without hold or charge', async () => {
     const caller = await callerWith({ plan: 'starter' })
     const rehearsal = { ...caller, key: caller.account.testKey }
     const { left } = await creditsOf(caller)
-    const list = listOf(['accepted@magic.test', 'mailbox-not-found@magic.test', 'x@example.com'])
-    const done = await runList(rehearsal, list)
+    const upload = uploadOf([
+      'accepted@magic.test',
+      'mailbox-not-found@magic.test',
+      'x@example.com',
+    ])
+    const done = await runList(rehearsal, upload)
     expect(done).toMatchObject({
       status: 'completed',
       verdicts: { deliverable: 2, undeliverable: 1, risky: 0, unknown: 0 },
@@ -335,16 +339,16 @@ describe.each(backends())('on $name', ({ redisUrl }) => {
     )
   })
 
-  test('the eleventh unfinished list is refused until one has ended', async () => {
+  test('the eleventh unfinished batch is refused until one has ended', async () => {
     const caller = await callerWith({ plan: 'free' })
-    const lists: BatchView[] = []
+    const batches: BatchView[] = []
     for (let at = 0; at < 10; at++) {
-      lists.push(await submitList(caller, emails(1, { start: false })))
+      batches.push(await submitList(caller, emails(1, { start: false })))
     }
     const refused = await call(caller, 'POST', '/v1/batches', emails(1))
     expect([refused.status, Number(refused.headers.get('retry-after')) > 0]).toEqual([429, true])
-    await untilList(caller, lists[0]?.id ?? '')
-    await cancel(caller, lists[0]?.id ?? '')
+    await untilList(caller, batches[0]?.id ?? '')
+    await cancel(caller, batches[0]?.id ?? '')
     await runList(caller, emails(1))
     await expectSettled(caller, 199)
   })
@@ -382,18 +386,18 @@ async function expectEveryRecord(
   )
 }
 
-function listOf(addresses: readonly string[], options: object = {}): object {
+function uploadOf(addresses: readonly string[], options: object = {}): object {
   return { product: 'email', ...options, records: addresses.map((email) => ({ email })) }
 }
 
 function emails(count: number, options: object = {}): object {
-  return listOf(
+  return uploadOf(
     Array.from({ length: count }, (_, at) => `person${at}@company.example`),
     options,
   )
 }
 
-function longList(): FormData {
+function largeUpload(): FormData {
   const lines = Array.from({ length: LONG }, (_, at) => `person${at}@company${at % 50}.example`)
   return formOf({ product: 'email' }, `email\n${lines.join('\n')}\n`)
 }
