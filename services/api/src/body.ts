@@ -1,5 +1,5 @@
-import { faulty } from '@plumbline/contract/batch-body'
-import { faultOfJson, isSurelyWithin, type JsonBounds } from '@plumbline/contract/json-scanner'
+import { faulty } from './batch-body.ts'
+import { faultOfJson, isSurelyWithin, type JsonBounds } from './json-scanner.ts'
 import type { CALL_LIMITS, LimitsOf } from '@plumbline/contract/limits'
 import { Problem } from '@plumbline/contract/problem'
 import type { Request, Response } from 'express'

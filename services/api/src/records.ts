@@ -1,5 +1,5 @@
-import { createBatchBodyReader } from '@plumbline/contract/batch-body'
-import type { BatchOptions } from '@plumbline/contract/batch-request'
+import { createBatchBodyReader } from './batch-body.ts'
+import type { BatchOptions } from './batch-options.ts'
 import type { Request, Response } from 'express'
 import { createHash, randomUUID, type Hash } from 'node:crypto'
 import { createWriteStream } from 'node:fs'

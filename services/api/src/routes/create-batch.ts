@@ -1,4 +1,4 @@
-import { readUploadFields, type BatchOptions } from '@plumbline/contract/batch-request'
+import { readUploadFields, type BatchOptions } from '../batch-options.ts'
 import { Problem } from '@plumbline/contract/problem'
 import { submitBatch } from '@plumbline/pipeline/submit'
 import type { Request, Response } from 'express'

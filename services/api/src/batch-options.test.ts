@@ -1,6 +1,7 @@
+import type { BatchRecord } from '@plumbline/contract/batch-request'
 import { describe, expect, test } from 'vitest'
 import { createBatchBodyReader } from './batch-body.ts'
-import { readUploadFields, type BatchOptions, type BatchRecord } from './batch-request.ts'
+import { readUploadFields, type BatchOptions } from './batch-options.ts'
 
 const bounds = { records: 3, recordChars: 100, json: { depth: 4, keys: 10 } }
 

@@ -1,7 +1,7 @@
+import { Problem } from '@plumbline/contract/problem'
 import { expect, test } from 'vitest'
 import { createBatchBodyReader } from './batch-body.ts'
-import type { BatchOptions } from './batch-request.ts'
-import { Problem } from './problem.ts'
+import type { BatchOptions } from './batch-options.ts'
 
 const BOUNDS = { records: 3, recordChars: 60, json: { depth: 4, keys: 10 } }
 

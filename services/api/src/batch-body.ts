@@ -1,10 +1,12 @@
+import type { BatchRecord } from '@plumbline/contract/batch-request'
+import { Problem } from '@plumbline/contract/problem'
+import { unknownFields } from '@plumbline/contract/requests'
 import {
   JSON_FIELDS,
   readBatchRecord,
   readJsonOptions,
   type BatchOptions,
-  type BatchRecord,
-} from './batch-request.ts'
+} from './batch-options.ts'
 import {
   createJsonScanner,
   type JsonBounds,
@@ -12,8 +14,6 @@ import {
   type JsonPart,
   type JsonWatch,
 } from './json-scanner.ts'
-import { Problem } from './problem.ts'
-import { unknownFields } from './requests.ts'
 
 /** What a batch sent as JSON may be. */
 export interface BatchBodyBounds {

@@ -1,0 +1,133 @@
+import type { z } from 'zod'
+import {
+  batchBody,
+  batchOptions,
+  batchRecord,
+  fieldsOf,
+  MAPPED_FIELDS,
+  MAPPING_WANTED,
+  RETENTION_DAYS,
+  unknownMapping,
+  uploadFields,
+  type BatchRecord,
+} from '@plumbline/contract/batch-request'
+import { Problem } from '@plumbline/contract/problem'
+import type { Product } from '@plumbline/contract/products'
+import { unknownFields } from '@plumbline/contract/requests'
+import { faultOfJson } from './json-scanner.ts'
+
+/** A mapping is one flat object; a few keys more than fields, so that a wrong one is named. */
+const MAPPING_BOUNDS = { depth: 1, keys: 20 } as const
+
+/** How a batch is to be worked on. */
+export interface BatchOptions {
+  readonly product: Product
+  readonly name: string | null
+  readonly defaultCountry: string | null
+  readonly start: boolean
+  readonly maxCredits: number | null
+  readonly retentionDays: number
+  readonly explain: boolean
+  readonly mapping: { readonly [field: string]: string | number } | undefined
+  readonly header: boolean | undefined
+}
+
+/** Fields that a batch sent as JSON may have, in the order in which they are told. */
+export const JSON_FIELDS: readonly string[] = Object.keys(batchBody.shape)
+
+/**
+ * Reads the fields of a batch sent as JSON beside its records.
+ * Throws `Problem('bad_request')` that names the first fault.
+ */
+export function readJsonOptions(fields: object): BatchOptions {
+  const read = batchOptions.safeParse(fields)
+  if (!read.success) throw refusal(fields, read.error, JSON_FIELDS)
+  return optionsOf(read.data)
+}
+
+/**
+ * Reads one record of a batch sent as JSON.
+ * @param at its number, from 0; the refusal names it
+ * @throws Problem `bad_request`
+ */
+export function readBatchRecord(value: unknown, at: number): BatchRecord {
+  const read = batchRecord.safeParse(value)
+  if (read.success) return read.data
+  const place = `records[${at}]: `
+  const issue = read.error.issues[0]
+  if (issue?.code === 'unrecognized_keys') {
+    throw new Problem('bad_request', `${place}${unknownFields(issue.keys, MAPPED_FIELDS)}`)
+  }
+  const [part] = issue?.path ?? []
+  throw new Problem(
+    'bad_request',
+    typeof part === 'string'
+      ? `${place}\`${part}\` must be text or null.`
+      : `${place}each record must be an object.`,
+  )
+}
+
+/**
+ * Reads the text fields of an upload.
+ * Throws `Problem('bad_request')` that names the first field at fault, of the mapping too.
+ */
+export function readUploadFields(fields: ReadonlyMap<string, string>): BatchOptions {
+  const typed: Record<string, unknown> = Object.create(null)
+  for (const [field, text] of fields) if (text !== '') typed[field] = typedField(field, text)
+  const read = uploadFields.safeParse({ ...typed })
+  if (!read.success) throw refusal(typed, read.error, Object.keys(uploadFields.shape))
+  const { mapping: mapped = {}, product: asked } = read.data
+  const odd = Object.keys(mapped).find((field) => !fieldsOf(asked).includes(field))
+  if (odd !== undefined) throw new Problem('bad_request', unknownMapping(odd, asked))
+  return optionsOf(read.data)
+}
+
+/** What a form's text stands for; text that stands for nothing stays, and the schema refuses it. */
+function typedField(field: string, text: string): unknown {
+  switch (field) {
+    case 'start':
+    case 'header':
+    case 'explain':
+      return text === 'true' ? true : text === 'false' ? false : text
+    case 'max_credits':
+    case 'retention_days':
+      return /^\d{1,15}$/.test(text) ? Number(text) : text
+    case 'mapping':
+      return faultOfJson(text, MAPPING_BOUNDS) === undefined ? JSON.parse(text) : text
+    default:
+      return text
+  }
+}
+
+function optionsOf(fields: z.infer<typeof uploadFields>): BatchOptions {
+  return {
+    product: fields.product,
+    name: fields.name === undefined || fields.name === '' ? null : fields.name,
+    defaultCountry: fields.default_country ?? null,
+    start: fields.start ?? true,
+    maxCredits: fields.max_credits ?? null,
+    retentionDays: fields.retention_days ?? RETENTION_DAYS.default,
+    explain: fields.explain ?? false,
+    mapping: fields.mapping,
+    header: fields.header,
+  }
+}
+
+function refusal(body: object, error: z.ZodError, known: readonly string[]): Problem {
+  const issue = error.issues[0]
+  const [field] = issue?.path ?? []
+  if (typeof field === 'string' && !Object.hasOwn(body, field)) {
+    return new Problem(
+      'bad_request',
+      `\`${field}\` is missing; the fields taken here are ${known.join(', ')}.`,
+    )
+  }
+  if (field === 'mapping') return new Problem('bad_request', MAPPING_WANTED)
+  if (issue?.code === 'unrecognized_keys') {
+    return new Problem('bad_request', unknownFields(issue.keys, known))
+  }
+  return new Problem(
+    'bad_request',
+    issue?.message ?? 'The fields are not as this endpoint takes them.',
+  )
+}
