@@ -6,7 +6,7 @@ import { PRODUCTS } from './products.ts'
 const count = z.int().min(0)
 const at = z.iso.datetime().optional()
 
-/** Which column of the list feeds a field, and how sure the recognition is (1 where it was told). */
+/** Which column of the file feeds a field, and how sure the recognition is (1 where it was told). */
 const mappedColumn = z.strictObject({
   /** 0-based. */
   column: count,
@@ -58,7 +58,7 @@ export const batchView = z.strictObject({
   /** Version of the weights that all scores of the batch are made by; null until it starts. */
   weights: z.string().nullable(),
   credits: z.strictObject({ estimate: count, held: count, used: count, released: count }),
-  /** The share that was answered; 1 for a list that was worked on to its end. */
+  /** The share that was answered; 1 for a batch that was completed. */
   progress: z.number().min(0).max(1),
   /** At least until the last task that waits for a time is due; null where nothing can be said. */
   eta_seconds: count.nullable(),

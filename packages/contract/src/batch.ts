@@ -13,7 +13,7 @@ export const BATCH_STATES = [
 /** One of the states. */
 export type BatchState = (typeof BATCH_STATES)[number]
 
-/** The legal moves. A batch is moved by a statement that finds it only in a state it may come from. */
+/** The legal moves. A statement moves a batch only from a state that this table allows. */
 export const BATCH_MOVES: Readonly<Record<BatchState, readonly BatchState[]>> = {
   analyzing: ['ready', 'running', 'canceling', 'failed'],
   ready: ['running', 'canceling', 'failed', 'expired'],
@@ -35,5 +35,5 @@ export const UNFINISHED_STATES: readonly BatchState[] = [
   'canceling',
 ]
 
-/** What kind a row of a list is; `total` is the sum of all four. */
+/** What kind a row of a batch is; `total` is the sum of all four. */
 export type RowKind = 'blank' | 'refused' | 'duplicate' | 'billable'

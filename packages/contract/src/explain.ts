@@ -39,7 +39,7 @@ const explainScore = z.strictObject({
   model_version: z.string(),
 })
 
-/** The object `explain` of an answer: one part for each check asked, `fraud_score` for fraud signals. Source: decision 2. */
+/** The object `explain` of a result: one part for each check asked, `fraud_score` for fraud signals. Source: decision 2. */
 export const explainShape = z.strictObject({
   email: partOf('email').optional(),
   phone: partOf('phone').optional(),
@@ -48,5 +48,5 @@ export const explainShape = z.strictObject({
   fraud_score: explainScore.optional(),
 })
 
-/** How an answer is known. */
+/** How a result is known. */
 export type Explain = z.infer<typeof explainShape>

@@ -2,7 +2,7 @@ const KIB = 1_024
 const MIB = 1_024 * KIB
 const GIB = 1_024 * MIB
 
-/** What one list may be: the settings that say so, with their defaults. Source: decision 37. */
+/** Bounds of one uploaded file: the settings that say so, with their defaults. Source: decision 37. */
 export const UPLOAD_LIMITS = {
   /** The file as uploaded, and unpacked. */
   UPLOAD_LIMIT_BYTES: 512 * MIB,
@@ -13,7 +13,7 @@ export const UPLOAD_LIMITS = {
   LINE_LIMIT_BYTES: 64 * KIB,
 } as const
 
-/** What lists of one account may take together: settings with their defaults. Source: decision 37. */
+/** What the batches of one account may take together: settings with their defaults. Source: decision 37. */
 export const ACCOUNT_LIMITS = {
   /** Rows that nobody pays for, in a UTC day: those of test keys, repeats, blank and refused rows. */
   UNPAID_ROWS_PER_DAY: 1_000_000,
@@ -26,7 +26,7 @@ export const CALL_LIMITS = {
   /** From one address. */
   FAILED_KEYS_PER_MINUTE: 20,
   BODY_LIMIT_BYTES: 100 * KIB,
-  /** A list that is sent as JSON records. */
+  /** A batch that is sent as JSON records. */
   RECORDS_BODY_LIMIT_BYTES: 16 * MIB,
   RECORDS_LIMIT: 10_000,
   /** Arrays and objects within each other in a JSON body. */
@@ -36,7 +36,7 @@ export const CALL_LIMITS = {
   UNFINISHED_BATCHES_LIMIT: 10,
   /** Uploads and results together. */
   STORED_LIMIT_BYTES: 5 * GIB,
-  /** A single call that has no answer by then gets 504 and its credits back. */
+  /** A single call without a result by then gets 504 and its credits back. */
   CALL_TIMEOUT_SECONDS: 15,
 } as const
 

@@ -2,14 +2,14 @@ import type { EmailFacts, DomainFacts, IpFacts, PhoneFacts, Signal } from './out
 import type { Check } from './products.ts'
 import type { Reason } from './reasons.ts'
 
-/** One magic value of a check that ends in an outcome: the verdict, and where its facts differ from the check's usual ones. */
-export interface MagicVerdict<C extends Check, F> {
+/** One magic value of a check that ends in an outcome: its reason, and where its facts differ from the check's usual ones. */
+export interface MagicOutcome<C extends Check, F> {
   readonly value: string
   readonly reason: Reason<C>
   readonly facts?: Partial<F>
 }
 
-/** Problems and delays that a test key can call up, by the word that stands in the value. */
+/** Problems and delays that a test key can ask for, by the word in the value. */
 export const MAGIC_FAULTS = {
   'status-402': { problem: 'payment_required' },
   'status-429': { problem: 'too_many_requests' },
@@ -18,7 +18,7 @@ export const MAGIC_FAULTS = {
   'status-504': { problem: 'timeout' },
   slow: { delayMs: 3_000 },
 } as const
-/** A word that calls up a refusal or a delay. */
+/** A word that stands for a refusal or a delay. */
 export type MagicFault = keyof typeof MAGIC_FAULTS
 
 /** The domain of all magic names; `.test` is never delegated (RFC 6761 6.2). */
@@ -32,8 +32,8 @@ function at(local: string): string {
   return `${local}@${MAGIC_DOMAIN}`
 }
 
-/** One address for every email verdict and flag. */
-export const MAGIC_EMAILS: readonly MagicVerdict<'email', EmailFacts>[] = [
+/** One address for every email outcome and flag. */
+export const MAGIC_EMAILS: readonly MagicOutcome<'email', EmailFacts>[] = [
   { value: at('accepted'), reason: 'accepted' },
   { value: at('disposable'), reason: 'accepted', facts: { disposable: true } },
   { value: at('role-account'), reason: 'accepted', facts: { roleAccount: true } },
@@ -114,8 +114,8 @@ const nobodys = {
   countryCode: null,
 } as const
 
-/** One number for every phone verdict and line type; NANP 555-0100 to 555-0199 is kept for fiction. */
-export const MAGIC_PHONES: readonly MagicVerdict<'phone', PhoneFacts>[] = [
+/** One number for every phone outcome and line type; NANP 555-0100 to 555-0199 is kept for fiction. */
+export const MAGIC_PHONES: readonly MagicOutcome<'phone', PhoneFacts>[] = [
   { value: '+12025550100', reason: 'hlr_connected' },
   { value: '+12025550101', reason: 'hlr_connected', facts: { ported: true } },
   { value: '+12025550102', reason: 'hlr_connected', facts: { roaming: true } },
@@ -159,7 +159,7 @@ export const MAGIC_PHONES: readonly MagicVerdict<'phone', PhoneFacts>[] = [
   { value: '+12025550115', reason: 'timeout', facts: unasked },
 ]
 
-/** Numbers that call up a fault. */
+/** Numbers that stand for a fault. */
 export const MAGIC_FAULT_PHONES: Readonly<Record<string, MagicFault>> = {
   '+12025550142': 'status-402',
   '+12025550129': 'status-429',
@@ -193,8 +193,8 @@ function flagged(group: string, ...codes: readonly string[]): readonly Signal[] 
   return codes.map((code) => ({ group, code, source: 'magic' }))
 }
 
-/** One address for every IP verdict and flag; 192.0.2.0/24 is kept for documentation (RFC 5737). */
-export const MAGIC_IPS: readonly MagicVerdict<'ip', IpFacts>[] = [
+/** One address for every IP outcome and flag; 192.0.2.0/24 is kept for documentation (RFC 5737). */
+export const MAGIC_IPS: readonly MagicOutcome<'ip', IpFacts>[] = [
   { value: '192.0.2.1', reason: 'located' },
   {
     value: '192.0.2.2',
@@ -230,7 +230,7 @@ export const MAGIC_IPS: readonly MagicVerdict<'ip', IpFacts>[] = [
   { value: '192.0.2.9', reason: 'timeout', facts: { ...nowhere, ...unflagged, valid: false } },
 ]
 
-/** Addresses that call up a fault. */
+/** Addresses that stand for a fault. */
 export const MAGIC_FAULT_IPS: Readonly<Record<string, MagicFault>> = {
   '192.0.2.142': 'status-402',
   '192.0.2.129': 'status-429',
@@ -258,8 +258,8 @@ const absent = {
   signals: flagged('domain.registration', 'unregistered'),
 } as const
 
-/** One name for every domain verdict and flag. */
-export const MAGIC_DOMAINS: readonly MagicVerdict<'domain', DomainFacts>[] = [
+/** One name for every domain outcome and flag. */
+export const MAGIC_DOMAINS: readonly MagicOutcome<'domain', DomainFacts>[] = [
   { value: `registered.${MAGIC_DOMAIN}`, reason: 'registered' },
   {
     value: `new.${MAGIC_DOMAIN}`,

@@ -35,7 +35,7 @@ describe('magicAnswer', () => {
     }
   })
 
-  test('a value that is not in the table gets the good verdict, unless it is no address at all', () => {
+  test('a value that is not in the table gets the good outcome, unless it is no address at all', () => {
     expect(magicAnswer('email', 'ada@example.com', 'basic')).toMatchObject({
       outcome: {
         reason: 'accepted',

@@ -9,7 +9,7 @@ import {
   MAGIC_IPS,
   MAGIC_PHONES,
   type MagicFault,
-  type MagicVerdict,
+  type MagicOutcome,
 } from './magic-values.ts'
 import type {
   DomainFacts,
@@ -24,13 +24,13 @@ import { MESSAGES, Problem } from './problem.ts'
 import type { Check, Depth } from './products.ts'
 import type { Reason } from './reasons.ts'
 
-/** What a test key answers for one subject: a verdict, a refusal, or a verdict after a delay. */
+/** What a test key answers for one subject: an outcome, a refusal, or an outcome after a delay. */
 export type MagicAnswer<C extends Check = Check> =
   | { readonly kind: 'outcome'; readonly outcome: Outcome<C> }
   | { readonly kind: 'slow'; readonly delayMs: number; readonly outcome: Outcome<C> }
   | { readonly kind: 'problem'; readonly problem: Problem }
 
-/** When every magic verdict says that it was checked, so that the same call gives the same answer. */
+/** When every magic outcome says that it was checked, so that the same call gives the same result. */
 const CHECKED_AT = '2026-01-01T00:00:00.000Z'
 
 /** Seconds of `Retry-After` that magic refusals carry. */
@@ -38,7 +38,7 @@ const RETRY_SECONDS = 1
 
 /**
  * The answer of a test key, from the table of magic values; a value that is not in it gets the check's
- * good verdict (an email that is no address at all: `invalid_syntax`). Pure. Source: decision 19.
+ * good outcome (an email that is no address at all: `invalid_syntax`). Pure. Source: decision 19.
  */
 export function magicAnswer<C extends Check>(
   check: C,
@@ -53,22 +53,22 @@ export function magicAnswer<C extends Check>(
   return { kind: 'problem', problem: magicProblem(effect.problem) }
 }
 
-/** A value that the table knows, and the refusal or delay that it calls up; null where it has a verdict. */
+/** A value that the table knows, and the refusal or delay that it stands for; null where it has an outcome. */
 export interface MagicValue {
   readonly value: string
   readonly fault: MagicFault | null
 }
 
-/** The values of a check that the table knows, that of the good verdict first. */
+/** The values of a check that the table knows, that of the good outcome first. */
 export function magicValues(check: Check): readonly MagicValue[] {
-  const verdicts = VERDICTS[check].map(({ value }) => ({ value, fault: null }))
+  const outcomes = MAGIC_OUTCOMES[check].map(({ value }) => ({ value, fault: null }))
   const faults = Object.keys(MAGIC_FAULTS)
     .filter(isFault)
     .map((fault) => ({ value: faultValue(check, fault), fault }))
-  return [...verdicts, ...faults]
+  return [...outcomes, ...faults]
 }
 
-const VERDICTS: Readonly<Record<Check, readonly MagicVerdict<Check, object>[]>> = {
+const MAGIC_OUTCOMES: Readonly<Record<Check, readonly MagicOutcome<Check, object>[]>> = {
   email: MAGIC_EMAILS,
   phone: MAGIC_PHONES,
   ip: MAGIC_IPS,
@@ -90,8 +90,8 @@ const OUTCOMES: { [C in Check]: (subject: string, depth: Depth) => Outcome<C> } 
 }
 
 function byValue<C extends Check, F>(
-  rows: readonly MagicVerdict<C, F>[],
-): ReadonlyMap<string, MagicVerdict<C, F>> {
+  rows: readonly MagicOutcome<C, F>[],
+): ReadonlyMap<string, MagicOutcome<C, F>> {
   return new Map(rows.map((row) => [row.value, row]))
 }
 

@@ -13,7 +13,7 @@ import {
 
 const tags = ['batches']
 
-/** The paths of lists. */
+/** The paths of batches. */
 export function batchPaths(): Part {
   const id = [ref('parameters', 'BatchId')]
   return {

@@ -32,7 +32,7 @@ export interface EmailFacts {
   readonly roleAccount: boolean
   readonly freeProvider: boolean
   readonly spamTrap: boolean
-  /** How far the verdict can be trusted. */
+  /** How far the status can be trusted. */
   readonly confidence: 'high' | 'medium' | 'low'
 }
 
@@ -119,7 +119,7 @@ export interface Signal {
   readonly source?: string
 }
 
-/** The verdict on an address. */
+/** What an email check concludes about an address. */
 export type EmailStatus = 'deliverable' | 'undeliverable' | 'risky' | 'unknown'
 
 /** What a check came back with, without how it is known: all that results and scores are made of. */

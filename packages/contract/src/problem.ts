@@ -19,7 +19,7 @@ export const PROBLEMS = {
 /** One of the codes. */
 export type ProblemCode = keyof typeof PROBLEMS
 
-/** What refusals say that a test key can call up too. Source of the wording of 402: spec.md 7. */
+/** Messages of refusals that a test key can ask for too. Source of the wording of 402: spec.md 7. */
 export const MESSAGES = {
   payment_required:
     'The credits of this account do not suffice; top up with an add-on pack or upgrade the plan.',
@@ -37,7 +37,7 @@ export class Problem extends Error {
   readonly code: ProblemCode
   /** Seconds until a retry makes sense; sent as `Retry-After`. */
   readonly retryAfterSeconds: number | undefined
-  /** Called up by a test key: nothing is wrong, so no operator is told. */
+  /** Asked for by a test key: nothing is wrong, so it is not logged as a fault. */
   readonly isRehearsed: boolean
 
   constructor(

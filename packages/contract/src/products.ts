@@ -1,10 +1,10 @@
-/** The four kinds of question; each has one engine. */
+/** The four kinds of lookup; each has one engine. */
 export const CHECKS = ['email', 'phone', 'ip', 'domain'] as const
-/** One of the questions. */
+/** One of the checks. */
 export type Check = (typeof CHECKS)[number]
 
 /**
- * Checks whose answers may be bought from a provider outside, for money: what is begun of them is awaited
+ * Checks whose outcomes may be bought from an outside provider: what is begun of them is awaited
  * and charged when a batch is canceled.
  */
 export const PURCHASED_CHECKS: readonly Check[] = ['phone']
