@@ -63,7 +63,7 @@ export interface PartialResult {
 }
 
 /**
- * What is known of a bundle whose other parts were never answered, each field as in the whole result; a score
+ * The known part of a bundle whose other parts have no outcome, each field as in the whole result; a score
  * is of the whole record and left out. `credits_used` is the price of what is known.
  */
 export function assembleKnown(

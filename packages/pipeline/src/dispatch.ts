@@ -6,15 +6,15 @@ import { enqueue } from '@plumbline/queue/jobs'
 import { bulkQueueOf } from '@plumbline/queue/names'
 import type { Pipeline } from './pipeline.ts'
 
-/** How long the dispatcher rests while it finds tasks, while it waits for some, and without work. */
+/** Pause between two rounds: after one that found tasks, while tasks run, and without work. */
 const BUSY_MS = 5
 const WAITING_MS = 20
 const IDLE_MS = 250
 
 /**
- * Hands out work until the signal aborts: stages of batches and tasks of chunks, each under a lease
- * by database time. Lost jobs, killed workers and an emptied queue are all the same case here: the
- * lease runs out and the work goes out again. Several may run; one at a time does the handing out.
+ * The dispatcher: leases stages of batches and tasks of chunks by database time and enqueues them, until the
+ * signal aborts. A lost job, a killed worker and an emptied queue are one case: the lease runs out, and the
+ * work is leased again. Several dispatchers may run; one at a time leases.
  */
 export async function runDispatcher(pipeline: Pipeline, signal: AbortSignal): Promise<void> {
   for (let round = 0; !signal.aborted; round++) {
@@ -34,7 +34,7 @@ export async function runDispatcher(pipeline: Pipeline, signal: AbortSignal): Pr
 
 const REST_MS = { dispatched: BUSY_MS, waiting: WAITING_MS, idle: IDLE_MS } as const
 
-/** Rounds between two looks for stages while every round finds tasks. */
+/** Rounds between two searches for stages while every round finds tasks. */
 const STAGES_EVERY = 8
 
 /** One round: tasks first; stages, of which there are few, when asked or where there was no task. */
@@ -55,7 +55,7 @@ export async function dispatchOnce(
   return dispatched ? 'dispatched' : 'waiting'
 }
 
-/** Hands out tasks; answers whether there were any. */
+/** Leases tasks and enqueues them; returns whether there were any. */
 async function dispatchTasks({
   db,
   queue,

@@ -18,9 +18,8 @@ import { readBatchFile } from './intake-stage.ts'
 
 /**
  * Writes the result file of a batch whose chunks are settled, or that is being canceled, and only
- * then ends it. Two workers may write; the one that holds the lease ends the batch, with its file.
- * What is charged is owed: this stage is tried for as long as it takes, and the rows can be read
- * meanwhile.
+ * then ends it. Two workers may write; the one that has the lease ends the batch, with its file. The
+ * customer is charged for it, so this stage is retried without end; the rows can be read meanwhile.
  */
 export async function runFinish(
   pipeline: Pipeline,
@@ -35,7 +34,7 @@ export async function runFinish(
 }
 
 /**
- * Writes the result file of a stage in hand and ends the batch.
+ * Writes the result file of a leased stage and ends the batch.
  * @param pages every chunk of the batch in order
  */
 export async function finish(

@@ -7,7 +7,7 @@ import type { InstallationKey } from './installation-key.ts'
 import { uploadLimits, type UploadLimits } from './intake/limits.ts'
 import type { Scorers } from './scorers.ts'
 
-/** The live things that the steps of a batch work on; built by a program, passed to each step. */
+/** What the steps of a batch work on: connections, stores and bounds, opened by the program and passed to each step. */
 export interface Pipeline {
   readonly db: Db
   readonly queue: QueueBackend
@@ -15,7 +15,7 @@ export interface Pipeline {
   /** Hides what subjects wait for from who reads the database. */
   readonly installationKey: InstallationKey
   readonly scorers: Scorers
-  /** Directory for files in the making. */
+  /** Directory for unfinished files. */
   readonly scratchDir: string
   readonly limits: PipelineLimits
   readonly log: PipelineLog
@@ -30,9 +30,9 @@ export interface PipelineLimits extends UploadLimits {
   readonly unpaidRowsPerDay: number
   /** Records in a chunk. */
   readonly chunkRecords: number
-  /** How long a task or stage may go without a sign of life. */
+  /** How long a lease of a task or stage holds without a renewal. */
   readonly leaseMs: number
-  /** How often a task in hand saves the answers it has. */
+  /** Time between two saves of the outcomes of a running task. */
   readonly saveMs: number
   /** Tasks of each check in flight, and beyond that for accounts that have none. */
   readonly slots: Slots
@@ -43,12 +43,12 @@ export interface PipelineLimits extends UploadLimits {
 export type Slots = Readonly<Record<Check, number>>
 
 /**
- * Tasks of each check in flight. Lookups of addresses keep a core busy; tasks of domains mostly wait
- * for registries, of which each has one task out at a time.
+ * Tasks of each check in flight. Lookups of IP addresses keep a core busy; tasks of domains mostly wait
+ * for registries, each of which has one task running at a time.
  */
 export const DEFAULT_SLOTS: Slots = { email: 16, phone: 16, ip: 8, domain: 64 }
 
-/** Bounds by decision 37, times of our own. */
+/** Bounds of decision 37; the times are our choice. */
 export const DEFAULT_LIMITS: PipelineLimits = {
   ...uploadLimits(),
   unfinishedBatches: CALL_LIMITS.UNFINISHED_BATCHES_LIMIT,
@@ -61,7 +61,7 @@ export const DEFAULT_LIMITS: PipelineLimits = {
   reserve: 4,
 }
 
-/** Where steps tell what happened; subjects never go in. */
+/** The log of the pipeline; subjects are never written to it. */
 export interface PipelineLog {
   debug(fields: object, message: string): void
   info(fields: object, message: string): void

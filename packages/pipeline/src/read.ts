@@ -63,7 +63,7 @@ export function shareReads(pipeline: Pipeline, everyMs: number): ReadBatch {
   }
 }
 
-/** A batch each time it has changed, until it has ended or the signal aborts; the first at once. */
+/** Yields a batch at once and then each time it has changed, until it has ended or the signal aborts. */
 export async function* watchBatch(
   read: ReadBatch,
   owner: BatchOwner,

@@ -19,7 +19,7 @@ export interface CheckedRecord {
 export interface OutcomePart {
   readonly check: Check
   readonly indexes: readonly number[] | null
-  /** Packed as parts hold them, or still at hand. */
+  /** Packed as parts hold them, or not packed yet. */
   readonly outcomes: Buffer | readonly StoredOutcome[]
 }
 

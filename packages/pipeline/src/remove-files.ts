@@ -7,8 +7,8 @@ type Stores = Pick<Pipeline, 'db' | 'storage' | 'log'>
 const MOST_FILES = 100
 
 /**
- * Removes files whose removal was noted with what gave them up. Where the store fails, the note stays and
- * the sweep tries again: to whoever asked they are gone.
+ * Removes files whose removal was recorded in the transaction that no longer needs them. Where the store
+ * fails, the record stays and the sweep tries again; the caller may report them as removed.
  */
 export async function removeNoted(stores: Stores, keys: readonly string[]): Promise<void> {
   try {

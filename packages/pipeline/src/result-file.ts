@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { open } from 'node:fs/promises'
 
-/** A result file in the making. */
+/** A result file that is being written. */
 export interface ResultFile extends AsyncDisposable {
   /** Writes text behind what is there. @throws where the disk does not take all of it */
   write(text: string): Promise<void>

@@ -25,7 +25,7 @@ export interface ResultsRequest {
   readonly after: number
 }
 
-/** A result file on its way out. */
+/** A result file that is sent to a client. */
 export interface Results {
   /** Whether every row is there; false while the batch runs. */
   readonly complete: boolean
@@ -39,7 +39,7 @@ export interface Results {
 /** Chunks of which a download holds as many twice: a client that reads slowly holds them for long. */
 const CHUNKS_AT_ONCE = 2
 
-/** What is sent at once of a chunk's text. */
+/** Largest piece of a chunk's text that is passed to the stream. */
 const SLICE_BYTES = 64 * 1_024
 
 /**

@@ -20,7 +20,7 @@ import {
 import type { DuplicateOutcomes } from './duplicate-outcomes.ts'
 import { resultColumns } from './result-columns.ts'
 
-/** What became of a row. */
+/** The status of a row in results. */
 export type RowStatus = 'done' | 'refused' | 'blank' | 'canceled' | 'error'
 
 /** What rows are shown and how. */

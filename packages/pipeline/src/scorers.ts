@@ -2,7 +2,7 @@ import type { Scorer, Weights } from '@plumbline/contract/score'
 import type { Db } from '@plumbline/db/database'
 import { keepWeights, readWeights } from '@plumbline/db/score-weights'
 
-/** Who scores what: what begins now by the weights of this process, a batch by those that it began with. */
+/** Scorers by version of their weights: what begins now goes by those of this process, a batch by those it began with. */
 export interface Scorers {
   /** For single calls, and for batches that start now. */
   readonly current: Scorer
@@ -13,7 +13,7 @@ export interface Scorers {
   of(version: string | null): Promise<Scorer>
 }
 
-/** Scorers kept at hand: versions come with operators' changes, so few are asked for at a time. */
+/** Scorers kept in memory: versions come with operators' changes, so few are in use at a time. */
 const MOST_KEPT = 16
 
 /** Keeps the weights of this process in the database, so that every other can score by them too. */

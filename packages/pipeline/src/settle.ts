@@ -15,7 +15,7 @@ import {
   type OutcomePart,
 } from './record.ts'
 
-/** A chunk whose last outcome has come in. */
+/** A chunk that has all its outcomes. */
 export interface FullChunk {
   readonly batchId: string
   readonly no: number

@@ -16,7 +16,7 @@ const AUDIT_LOOK_MS = 60_000
 /** Times of the sweeps. */
 export interface SweepOptions {
   readonly everyMs: number
-  /** A debit without an answer for so long is given back (decision 12: within two minutes). */
+  /** A debit whose call had no result for so long is refunded (decision 12: within two minutes). */
   readonly debitTimeoutSeconds: number
   /** Files of the store that no batch names are removed so long after they were met. */
   readonly strayFilesDays: number

@@ -5,15 +5,15 @@ import { readUnpaidRows, takeUnpaidRows } from '@plumbline/db/batches/unpaid-row
 import { IntakeError } from './intake/intake-error.ts'
 import type { Pipeline } from './pipeline.ts'
 
-/** What is counted at once: beyond its rows of a day, an account has so many more read at most. */
+/** Rows between two counts: an account may have so many rows read beyond its bound of a day. */
 const STEP_ROWS = 10_000
 
 /** Counts the rows of a batch that nobody pays for, while its file is read. */
 export interface UnpaidRows {
-  /** Tells of a row. */
+  /** Notes a row. */
   meet(kind: RowKind): void
   /**
-   * Counts what was met since, where that is `least` rows or more. False where another worker has the batch.
+   * Counts the rows noted since the last count, where they are `least` or more. False where another worker has the batch.
    * @throws IntakeError where the account has no more of them left today
    */
   count(least?: number): Promise<boolean>

@@ -15,7 +15,7 @@ const NOTHING: BatchSums = {
 // States in which the hold is open.
 const HOLDING: readonly BatchState[] = ['running', 'finalizing', 'canceling']
 
-/** The batch object of decision 33 from its row and what its settled chunks add up to. */
+/** The batch object of decision 33 from its row and the sums of its settled chunks. */
 export function batchViewOf(
   row: BatchRow,
   sums: BatchSums = { ...NOTHING, ...row.sums },

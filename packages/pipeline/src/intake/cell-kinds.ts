@@ -17,7 +17,7 @@ const DATE = /^\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}(?:[ T]\d{1,2}:\d{2}.*)?$/
 /** What a cell looks like; `digits` may be a phone or a number, `text` is all that is nothing else. */
 export type CellKind = Check | 'digits' | 'number' | 'date' | 'text' | 'empty'
 
-/** The look of a trimmed cell; a guess for choosing columns, never a verdict. */
+/** The kind of a trimmed cell; a guess for choosing columns, never an outcome. */
 export function cellKind(cell: string): CellKind {
   if (cell === '') return 'empty'
   if (cell.length > 320) return 'text'

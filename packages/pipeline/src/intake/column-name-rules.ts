@@ -1,6 +1,6 @@
 import type { Check } from '@plumbline/contract/products'
 
-/** How the names of a check's columns are told. */
+/** How the names of a check's columns are recognized. */
 interface NameRules {
   /** Words for the subject itself. */
   readonly subject: RegExp

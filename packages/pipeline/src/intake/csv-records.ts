@@ -5,7 +5,7 @@ import { IntakeError } from './intake-error.ts'
 /** Stands for a record that was over the line limit and is not kept. */
 export const TOO_LONG: readonly string[] = Object.freeze([])
 
-/** How the records of a file are told apart. */
+/** How the records and cells of a file are separated. */
 export interface CsvDialect {
   /** One character. */
   readonly delimiter: string
@@ -183,7 +183,7 @@ function openQuote(scan: Scan): void {
   scan.quoteLine = scan.line + scan.breaks
 }
 
-/** Goes over the next quote inside quotes; answers where to go on, or -1 when more text is needed. */
+/** Passes the next quote inside quotes; returns where to go on, or -1 when more text is needed. */
 function closeQuote(scan: Scan, text: string, from: number, quote: number, last: boolean): number {
   const { delimiter, newline } = scan
   // Searched in the part alone: a search of the whole text for each quote would be quadratic.

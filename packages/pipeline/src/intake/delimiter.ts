@@ -7,7 +7,7 @@ export interface SeparatorLine {
   readonly length: number
 }
 
-/** Reads the line by which Excel is told the delimiter. */
+/** Reads the line `sep=;` that gives Excel the delimiter. */
 export function separatorLine(text: string): SeparatorLine | undefined {
   const match = /^"?sep=([^\r\n"])"?(?:\r\n|\n|\r|$)/i.exec(text)
   const delimiter = match?.[1]

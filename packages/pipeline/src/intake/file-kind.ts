@@ -1,8 +1,8 @@
 import { IntakeError } from './intake-error.ts'
 
-/** The forms of a file that are read. */
+/** The formats that are read. */
 const FILE_FORMATS = ['csv', 'tsv', 'txt', 'ndjson'] as const
-/** One of the forms. */
+/** One of the formats. */
 export type FileFormat = (typeof FILE_FORMATS)[number]
 
 /** First bytes of files that are no text, and what to do about them. Source: the formats' own documents. */
@@ -45,7 +45,7 @@ export function refuseMarkup(text: string): void {
   if (start.startsWith('begin:vcard')) throw unsupported('a vCard file')
 }
 
-/** The form that a file name tells, or undefined; `.gz` is looked through. Throws on names of other forms. */
+/** The format by a file's name, or undefined; `.gz` is ignored. Throws on names of other formats. */
 export function formatOfName(fileName: string): FileFormat | undefined {
   const extension = /\.([a-z0-9]+)(?:\.gz)?$/i.exec(fileName)?.[1]?.toLowerCase()
   switch (extension) {
@@ -69,7 +69,7 @@ export function formatOfName(fileName: string): FileFormat | undefined {
   }
 }
 
-/** The form of a text by its first character: a JSON object begins NDJSON, all else is cells. */
+/** The format of a text by its first character: a JSON object begins NDJSON, all else is cells. */
 export function formatOfText(text: string): FileFormat {
   const start = text.trimStart()
   if (start.startsWith('{"') || /^\{\s*"/.test(start)) return 'ndjson'

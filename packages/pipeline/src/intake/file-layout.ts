@@ -8,7 +8,7 @@ import type { AskedMapping } from './mapping.ts'
 /** What is known about a file before it is read. */
 export interface BatchFileOptions {
   readonly path: string
-  /** As the client named it; its extension tells the form. */
+  /** As the client named it; its extension says the format. */
   readonly fileName: string | null
   /** `records` is NDJSON made of JSON records, whose keys are the fields; found out if absent. */
   readonly format?: FileFormat | 'records' | undefined
@@ -34,7 +34,7 @@ export type FileLayout =
   | { readonly kind: 'lines'; readonly newline: '\n' | '\r' }
   | { readonly kind: 'json'; readonly keys: JsonKeys }
 
-/** What the start of a text tells of its layout. */
+/** The layout of a file as its start shows it. */
 export interface FoundLayout {
   readonly format: FileFormat | 'records'
   readonly layout: FileLayout

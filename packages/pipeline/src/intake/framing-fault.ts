@@ -1,7 +1,7 @@
 import type { DecodeFault } from './encoding.ts'
 import { IntakeError } from './intake-error.ts'
 
-/** The error for bytes that are no text, with the line that the chunks up to there tell. */
+/** The error for bytes that are no text, with its line, counted over the chunks before it. */
 export function faultOfBytes(fault: DecodeFault, chunks: Iterable<Buffer>): IntakeError {
   const counter = createLineCounter(fault)
   for (const chunk of chunks) counter.count(chunk)

@@ -25,7 +25,7 @@ export interface FileSummary {
   readonly encoding: Encoding
   /** The file's own, or for JSON every key that a record had, as long as columns are left. */
   readonly header: readonly string[] | null
-  /** By which its cells were told apart; null for one column and for JSON. */
+  /** What separated its cells; null for one column and for JSON. */
   readonly delimiter: string | null
   /** Columns that hold the file: its header's, or those of its widest row. */
   readonly columns: number
