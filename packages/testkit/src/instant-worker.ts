@@ -35,6 +35,5 @@ await runUntilStopped({ program, log, graceMs: settings.DRAIN_SECONDS * 1000 }, 
   const engines = checks.map((check) => instantEngine(check, engineOptions))
   stack.use(await serve(context, engines, { batches: words.includes('batch') }))
   tellReady()
-  const owned = stack.move()
-  return { [Symbol.asyncDispose]: () => owned.disposeAsync() }
+  return stack.move()
 })

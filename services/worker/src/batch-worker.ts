@@ -41,8 +41,7 @@ export async function serveBatches(context: WorkerContext): Promise<AsyncDisposa
   stack.use(
     await work(queue, 'finish', (job) => runFinish(pipeline, stageIn(job), job.signal), options),
   )
-  const owned = stack.move()
-  return { [Symbol.asyncDispose]: () => owned.disposeAsync() }
+  return stack.move()
 }
 
 function stageIn({ data }: Job): { batchId: string; lease: number } {

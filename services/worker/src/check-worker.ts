@@ -41,8 +41,7 @@ export async function serveCheck<C extends Check>(
       { concurrency: slots[engine.check] + reserve, graceMs: 5_000, onError },
     ),
   )
-  const owned = stack.move()
-  return { [Symbol.asyncDispose]: () => owned.disposeAsync() }
+  return stack.move()
 }
 
 /** Safe because a queue of one check brings only tasks of that check. */

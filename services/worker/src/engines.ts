@@ -63,7 +63,7 @@ async function logRootFault(
   log: WorkerContext['log'],
 ): Promise<void> {
   const fault = await rootFault(resolver, AbortSignal.timeout(ROOT_MS))
-  if (fault !== null) log.warn({ servers }, `the resolver ${fault}; "cli doctor" tells more`)
+  if (fault !== null) log.warn({ servers }, `the resolver ${fault}; "plumbline doctor" says more`)
 }
 
 function logRootChange(server: string, vouches: boolean, log: WorkerContext['log']): void {

@@ -48,8 +48,7 @@ async function startWorker(): Promise<AsyncDisposable> {
   stack.use(await serve(context, engines.all, { batches: kinds.includes('batch') }))
   log.info({ kinds }, 'worker ready')
   tellReady()
-  const owned = stack.move()
-  return { [Symbol.asyncDispose]: () => owned.disposeAsync() }
+  return stack.move()
 }
 
 async function runMigrations({

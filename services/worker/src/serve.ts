@@ -22,6 +22,5 @@ export async function serve(
     sources.push({ kind: 'batch', health: async () => [] })
   }
   stack.use(reportHealth(context, sources))
-  const owned = stack.move()
-  return { [Symbol.asyncDispose]: () => owned.disposeAsync() }
+  return stack.move()
 }
