@@ -1,7 +1,4 @@
-/**
- * Messages between processes. It forgets: who does not listen at that moment misses them,
- * so nothing may hang on one.
- */
+/** Messages between processes. They are not stored: who does not listen at that moment misses them. */
 export interface Channel {
   /** A topic is 1 to 50 characters of `a-z`, `0-9`, `-`, `_` and `:`. A message has at most 7,000 bytes. */
   publish(topic: string, messages: readonly string[]): Promise<void>

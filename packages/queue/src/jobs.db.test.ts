@@ -65,7 +65,7 @@ function testJobs(stage: () => Promise<QueueStage>): void {
     await vi.waitFor(() => expect(count).toBe(2), PATIENT)
   })
 
-  test('what a handler throws ends that job alone and is told', async () => {
+  test('what a handler throws ends that job alone and is reported', async () => {
     await using place = await stage()
     await using queue = await place.open()
     const done: string[] = []
@@ -128,7 +128,7 @@ function testJobs(stage: () => Promise<QueueStage>): void {
     expect(seen).toEqual(['aborted'])
   })
 
-  test('a job whose lock was lost is told to stop', async () => {
+  test('a job whose lock was lost is aborted', async () => {
     await using place = await stage()
     await using queue = await place.open()
     const began = Promise.withResolvers<void>()
@@ -143,9 +143,9 @@ function testJobs(stage: () => Promise<QueueStage>): void {
       },
       { concurrency: 1, lockMs: 400, onError: () => {} },
     )
-    await enqueue(queue.backend, 'intake', [{ id: 'robbed', data: {} }])
+    await enqueue(queue.backend, 'intake', [{ id: 'lock-lost', data: {} }])
     await began.promise
     await place.empty()
-    expect(await ended.promise).toBe('robbed')
+    expect(await ended.promise).toBe('lock-lost')
   })
 }

@@ -9,7 +9,7 @@ export interface WorkOptions {
   readonly lockMs?: number
   /** How long jobs under way may go on when the worker is closed; 10 seconds by default. */
   readonly graceMs?: number
-  /** Told of lost connections, lost locks and of what a handler threw. */
+  /** Called with lost connections, lost locks and what a handler threw. */
   readonly onError: (error: unknown) => void
 }
 

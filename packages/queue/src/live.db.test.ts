@@ -62,7 +62,7 @@ function testLive(stage: () => Promise<QueueStage>): void {
     await Promise.all(incidents)
   })
 
-  test('each question hears its own outcome as soon as it is known', async () => {
+  test('each question gets its own outcome as soon as it is known', async () => {
     await using place = await stage()
     await using queue = await place.open()
     await using caller = await createLiveCaller(queue.backend, { onError: fail })
@@ -174,10 +174,10 @@ function testLive(stage: () => Promise<QueueStage>): void {
     expect((await outcome).facts.address).toBe('a@example.com')
   })
 
-  test('a failure that is heard twice counts once', async () => {
+  test('a failure that is received twice counts once', async () => {
     await using place = await stage()
     await using queue = await place.open()
-    const backend = { ...queue.backend, replyChannel: heardTwice(queue.backend.replyChannel) }
+    const backend = { ...queue.backend, replyChannel: deliveredTwice(queue.backend.replyChannel) }
     await using caller = await createLiveCaller(backend, { onError: fail })
     let runs = 0
     await using _ = await serveLive(
@@ -234,7 +234,7 @@ function testLive(stage: () => Promise<QueueStage>): void {
       Array.from({ length: 20 }, (_, n) => ask(caller, `${n}@example.com`)),
     )
     expect(outcomes.map(({ facts }) => facts.address)).toHaveLength(20)
-    // Announced, not only found by looking: the channel listens again.
+    // Announced, not only fetched by the sweep: the channel listens again.
     await vi.waitFor(async () => {
       const heard: string[] = []
       const { channel } = queue.backend
@@ -266,8 +266,8 @@ function questionOf(subject: string): Question {
   return { subject, depth: 'basic', tenant: 'tenant' }
 }
 
-/** A channel whose replies are heard twice: announced, and fetched in the same moment. */
-function heardTwice(replyChannel: ReplyChannel): ReplyChannel {
+/** A channel that delivers each reply twice, as one announced and fetched in the same moment. */
+function deliveredTwice(replyChannel: ReplyChannel): ReplyChannel {
   return {
     ...replyChannel,
     listen: (replyTo, onReply) =>
@@ -282,7 +282,7 @@ function fail(error: unknown): never {
   throw error
 }
 
-/** A channel on which nothing is heard. */
+/** A channel that delivers nothing. */
 function mute(channel: Channel): Channel {
   return {
     ...channel,

@@ -1,7 +1,7 @@
 import type { Limiter } from '@plumbline/ports/engine'
 import { checkLease, checkTake, grantOf, leaseRetryMs } from '@plumbline/ports/limiter'
 
-/** Limits of one process: the same buckets and leases as the shared limiters. */
+/** A limiter of one process, with the same buckets and leases as the shared ones. */
 export function createLocalLimiter({
   nowMs = () => performance.now(),
 }: { nowMs?: () => number } = {}): Limiter {
@@ -14,7 +14,7 @@ export function createLocalLimiter({
       const now = nowMs()
       if (full.size > sweepAt) {
         sweep(full, now)
-        // Where most are in use, the next look at all of them is as far away again.
+        // Where most are in use, the next sweep comes when there are twice as many.
         sweepAt = Math.max(SWEEP_AT, full.size * 2)
       }
       const interval = 1_000 / rate.perSecond
@@ -54,7 +54,7 @@ export function createLocalLimiter({
   }
 }
 
-/** Buckets that are full again say nothing; they are dropped when so many keys are held. */
+/** Number of keys from which buckets that are full again, which is their initial state, are deleted. */
 const SWEEP_AT = 100_000
 
 function sweep<Key>(moments: Map<Key, number>, now: number): void {

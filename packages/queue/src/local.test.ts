@@ -46,12 +46,12 @@ test('in every window of every history at most burst + t * perSecond is granted'
   )
 })
 
-test('more keys in use than are swept at once cost no look at all of them each', async () => {
+test('beyond the number of keys that starts a sweep, not each take sweeps', async () => {
   const limiter = createLocalLimiter({ nowMs: () => 0 })
   const startMs = performance.now()
   for (let no = 0; no < 150_000; no += 1) {
     await limiter.take(`key ${no}`, 1, { perSecond: 1, burst: 2 })
   }
-  // A look takes milliseconds, so one for each take beyond the first 100,000 takes minutes.
+  // A sweep takes milliseconds, so one for each take beyond the first 100,000 takes minutes.
   expect(performance.now() - startMs).toBeLessThan(10_000)
 })

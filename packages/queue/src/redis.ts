@@ -22,7 +22,7 @@ export interface RedisServerOptions {
    */
   readonly url: string
   readonly prefix: string
-  /** Told of lost connections; they come back by themselves. */
+  /** Called for lost connections, which are opened again without it. */
   readonly onError: (error: Error) => void
 }
 
