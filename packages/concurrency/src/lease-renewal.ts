@@ -16,8 +16,10 @@ export interface LeaseRenewalOptions {
   readonly leaseMs: number
   /** Time between two renewals; a quarter of `leaseMs` unless given, so that three may be lost. */
   readonly everyMs?: number
-  /** A clock in milliseconds that never goes back. */
+  /** A clock in milliseconds. */
   readonly now: () => number
+  /** Repeats work until disposed; the timers of the process unless given. */
+  readonly every?: (ms: number, work: () => void) => Disposable
   /** Told of a renewal that failed without an answer; the lease is kept until its time is over. */
   readonly warn: (error: unknown) => void
 }
@@ -30,14 +32,14 @@ interface Kept {
 
 /** Its timer runs while something is kept. */
 export function createLeaseRenewal(options: LeaseRenewalOptions): LeaseRenewal {
-  const { leaseMs, now, warn } = options
+  const { leaseMs, now, warn, every = repeat } = options
   const kept = new Set<Kept>()
-  let timer: NodeJS.Timeout | null = null
+  let timer: Disposable | null = null
 
   function drop(entry: Kept): boolean {
     const isHeld = kept.delete(entry)
     if (kept.size === 0 && timer !== null) {
-      clearInterval(timer)
+      timer[Symbol.dispose]()
       timer = null
     }
     return isHeld
@@ -61,13 +63,15 @@ export function createLeaseRenewal(options: LeaseRenewalOptions): LeaseRenewal {
     keep(lease, onLost) {
       const entry: Kept = { lease, onLost, renewedMs: now() }
       kept.add(entry)
-      timer ??= setInterval(
-        () => {
-          for (const each of kept) void renew(each)
-        },
-        options.everyMs ?? leaseMs / 4,
-      )
+      timer ??= every(options.everyMs ?? leaseMs / 4, () => {
+        for (const each of kept) void renew(each)
+      })
       return () => void drop(entry)
     },
   }
+}
+
+function repeat(ms: number, work: () => void): Disposable {
+  const timer = setInterval(work, ms)
+  return { [Symbol.dispose]: () => clearInterval(timer) }
 }

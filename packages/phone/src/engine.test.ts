@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import {
   ask,
   connected,
-  createWorld,
+  createHlrWorld,
   engineOf,
   FIRST,
   json,
@@ -10,10 +10,10 @@ import {
   MOBILE,
   SECOND,
   status,
-} from './market-fixture.ts'
+} from './hlr-fixture.ts'
 
 test('without a provider the numbering plan answers, and the network is unknown', async () => {
-  const world = createWorld()
+  const world = createHlrWorld()
   await using engine = await engineOf(world, [])
   const [answer] = await ask(engine, [MOBILE])
   expect(answer).toMatchObject({
@@ -38,7 +38,7 @@ test('without a provider the numbering plan answers, and the network is unknown'
 })
 
 test('numbers that have no place in an HLR are never sent out', async () => {
-  const world = createWorld()
+  const world = createHlrWorld()
   await using engine = await engineOf(world)
   const answers = await ask(engine, [
     '+4312',
@@ -58,7 +58,7 @@ test('numbers that have no place in an HLR are never sent out', async () => {
 })
 
 test('what the network says goes before the numbering plan', async () => {
-  const world = createWorld(() =>
+  const world = createHlrWorld(() =>
     json({ ...connected(), is_ported: true, ported_network_name: 'Sunrise', is_roaming: true }),
   )
   await using engine = await engineOf(world)
@@ -86,15 +86,15 @@ test.each([
   ['INVALID_MSISDN', 'hlr_unknown_subscriber', 'answered', true, false],
   ['UNDETERMINED', 'hlr_undetermined', 'unknown', true, null],
 ])('%s is %s', async (status, reason, told, valid, reachable) => {
-  const world = createWorld(() => json({ ...connected(), connectivity_status: status }))
+  const world = createHlrWorld(() => json({ ...connected(), connectivity_status: status }))
   await using engine = await engineOf(world)
   expect(await ask(engine, [MOBILE])).toMatchObject([
     { status: told, reason, facts: { valid, reachable } },
   ])
 })
 
-test('a provider that refuses the keys rests, and the next one is asked', async () => {
-  const world = createWorld((_, provider) =>
+test('a provider that refuses the keys is paused, and the next one is asked', async () => {
+  const world = createHlrWorld((_, provider) =>
     provider === 'messente' ? json(messente('ON')) : status(401),
   )
   await using engine = await engineOf(world, [FIRST, SECOND])
@@ -111,9 +111,9 @@ test('a provider that refuses the keys rests, and the next one is asked', async 
   ])
 })
 
-test('a provider out of credit rests, and is asked again after its rest', async () => {
+test('a provider out of credit is paused, and is asked again after the pause', async () => {
   let credit = false
-  const world = createWorld(() => (credit ? json(connected()) : status(402)))
+  const world = createHlrWorld(() => (credit ? json(connected()) : status(402)))
   await using engine = await engineOf(world)
   expect(await ask(engine, [MOBILE])).toMatchObject([{ status: 'unknown', reason: 'hlr_paused' }])
   credit = true
@@ -123,9 +123,9 @@ test('a provider out of credit rests, and is asked again after its rest', async 
   expect(await ask(engine, [MOBILE])).toMatchObject([{ reason: 'hlr_connected' }])
 })
 
-test('a throttled number is tried again at once, and a list puts it off rather than give up', async () => {
+test('a throttled number is tried again at once, and a batch puts it off rather than give up', async () => {
   let refusals = 1
-  const world = createWorld(() => (refusals-- > 0 ? status(502) : json(connected())))
+  const world = createHlrWorld(() => (refusals-- > 0 ? status(502) : json(connected())))
   await using engine = await engineOf(world)
   expect(await ask(engine, [MOBILE])).toMatchObject([{ reason: 'hlr_connected' }])
   refusals = 1_000

@@ -1,18 +1,13 @@
-import { setTimeout as delay } from 'node:timers/promises'
 import type { Budget, Engine, EngineRequest, Limiter, Memory } from '@plumbline/ports/engine'
 import type { Answer, Json, Outcome, PhoneFacts } from '@plumbline/contract/outcome'
 import type { Reason } from '@plumbline/contract/reasons'
+import { orOnAbort } from '@plumbline/concurrency/time-out'
 import { type CountryNames, createCountryNames } from '@plumbline/datasets/country-names'
-import { createHlrDesk, type HlrDesk, type NetworkAnswer } from './hlr-lookup.ts'
+import { createHlrLookup, type HlrLookup, type LookupAnswer } from './hlr-lookup.ts'
 import type { HlrFetch, HlrVerdict } from './hlr/provider.ts'
 import { type NumberingTables, type PhoneNumbering, readNumbering } from './numbering.ts'
-import {
-  type Asker,
-  HLR_POLICY,
-  type HlrClock,
-  type HlrPolicy,
-  type HlrProviderSettings,
-} from './policy.ts'
+import { type HlrCaller, HLR_POLICY, type HlrPolicy, type HlrProviderSettings } from './policy.ts'
+import { type Clock, SYSTEM_CLOCK } from '@plumbline/ports/clock'
 import { loadPhonePrefixes } from './prefixes.ts'
 import { momentFor, type Sharing } from '@plumbline/ports/sharing'
 
@@ -29,27 +24,27 @@ export interface PhoneEngineOptions extends Sharing {
   readonly budget: Budget
   readonly fetch: HlrFetch
   readonly log: { warn(fields: object, message: string): void }
-  readonly clock?: HlrClock
+  readonly clock?: Clock
 }
 
 /** Numbers read between two turns of the event loop: about 5 ms of work. */
-const READS_A_TURN = 250
-/** Pause before a number that its provider had no room for goes out again. */
+const READS_PER_TURN = 250
+/** Pause before a number is asked again whose provider was at its limits. */
 const LATER_MS = 5_000
-/** Pause before a list asks again for what another worker is buying; doubled each time. */
+/** Pause before a batch asks again for what another worker is buying; doubled each time. */
 const BEGUN_MS = 500
-/** Times that a number of a list is put off before it is answered as throttled. */
+/** Times that a number of a batch is put off before it is answered as throttled. */
 const LATER_MAX = 8
 
 /** The engine of phone checks: the numbering plan first, then the network where it is asked about such numbers. */
 export async function createPhoneEngine(options: PhoneEngineOptions): Promise<Engine<'phone'>> {
   const closing = new AbortController()
-  const clock = options.clock ?? systemClock
+  const clock = options.clock ?? SYSTEM_CLOCK
   const tables: NumberingTables = {
     prefixes: await loadPhonePrefixes(),
     countries: createCountryNames(),
   }
-  const desk = createHlrDesk({
+  const hlr = createHlrLookup({
     providers: options.providers,
     policy: { ...HLR_POLICY, ...options.policy },
     memory: options.memory,
@@ -64,7 +59,7 @@ export async function createPhoneEngine(options: PhoneEngineOptions): Promise<En
   })
   const context: RunContext = {
     tables,
-    desk,
+    hlr,
     clock,
     asks: options.providers.length > 0,
     closing: closing.signal,
@@ -72,10 +67,10 @@ export async function createPhoneEngine(options: PhoneEngineOptions): Promise<En
   return {
     check: 'phone',
     run: (request) => run(context, request),
-    health: () => desk.health(),
+    health: () => hlr.health(),
     async [Symbol.asyncDispose]() {
       // What is being bought is waited for, so that its outcome is kept.
-      await desk.idle()
+      await hlr.idle()
       closing.abort()
     },
   }
@@ -83,8 +78,8 @@ export async function createPhoneEngine(options: PhoneEngineOptions): Promise<En
 
 interface RunContext {
   readonly tables: NumberingTables
-  readonly desk: HlrDesk
-  readonly clock: HlrClock
+  readonly hlr: HlrLookup
+  readonly clock: Clock
   readonly asks: boolean
   /** Fires when the engine is closed. */
   readonly closing: AbortSignal
@@ -107,7 +102,7 @@ async function run(
   }
   const open: Read[] = []
   for (const [index, subject] of request.subjects.entries()) {
-    if (index % READS_A_TURN === READS_A_TURN - 1) await new Promise(setImmediate)
+    if (index % READS_PER_TURN === READS_PER_TURN - 1) await new Promise(setImmediate)
     const read = {
       index,
       numbering: readNumbering(context.tables, subject),
@@ -117,23 +112,21 @@ async function run(
     if (reason === null) open.push(read)
     else answer(index, outcome(context, read, reason, {}))
   }
-  const asked = context.desk.ask(
+  const asked = context.hlr.ask(
     open.map(({ numbering }) => numbering.facts.number),
-    askerOf(context, request),
+    callerOf(context, request),
   )
-  const aborted = whenAborted(request.signal)
   await Promise.all(
     open.map(async (read) => {
-      const promise = asked.get(read.numbering.facts.number)
-      const network = await Promise.race([promise ?? null, aborted.promise])
-      answer(read.index, settle(context, request, read, network))
+      const network = asked.get(read.numbering.facts.number) ?? Promise.resolve(null)
+      const known = await orOnAbort(network, request.signal, null)
+      answer(read.index, settle(context, request, read, known))
     }),
   )
-  aborted.stop()
   return answers
 }
 
-function askerOf({ closing }: RunContext, request: EngineRequest<'phone'>): Asker {
+function callerOf({ closing }: RunContext, request: EngineRequest<'phone'>): HlrCaller {
   const { lane, tenant, signal, drain } = request
   const gone = AbortSignal.any([signal, closing])
   const stop = drain === undefined ? gone : AbortSignal.any([gone, drain])
@@ -142,8 +135,8 @@ function askerOf({ closing }: RunContext, request: EngineRequest<'phone'>): Aske
 
 /** Why no network is asked; null where one is. */
 function offlineReason(numbering: PhoneNumbering, asks: boolean): Reason<'phone'> | null {
-  if (numbering.standing === 'impossible') return 'impossible_number'
-  if (numbering.standing === 'unused') return 'invalid_number'
+  if (numbering.validity === 'impossible') return 'impossible_number'
+  if (numbering.validity === 'unused') return 'invalid_number'
   if (!asks) return 'no_hlr_provider'
   const { numberType } = numbering.facts
   const mobile = numberType === 'mobile' || numberType === 'fixed_line_or_mobile'
@@ -154,7 +147,7 @@ function settle(
   context: RunContext,
   request: EngineRequest<'phone'>,
   read: Read,
-  network: NetworkAnswer | null,
+  network: LookupAnswer | null,
 ): Answer<'phone'> {
   // In a run that ended (`signal`) nobody hears it; one that is drained comes back as it went.
   if (network?.kind === 'stopped' && request.drain?.aborted === true) {
@@ -191,7 +184,7 @@ function fromNetwork(
   context: RunContext,
   { tenant }: EngineRequest<'phone'>,
   read: Read,
-  { bought, cached }: Extract<NetworkAnswer, { kind: 'verdict' }>,
+  { bought, cached }: Extract<LookupAnswer, { kind: 'verdict' }>,
 ): Outcome<'phone'> {
   const { verdict, provider, by } = bought
   const at = new Date(momentFor(bought.atMs, by, tenant)).toISOString()
@@ -237,7 +230,7 @@ function overlay(facts: PhoneFacts, verdict: HlrVerdict, countries: CountryNames
   }
 }
 
-/** Reasons that leave the question of the network open although it was to be asked. */
+/** Reasons that leave a lookup without a result although it was to be made. */
 const OPEN: ReadonlySet<Reason<'phone'>> = new Set([
   'hlr_undetermined',
   'hlr_in_doubt',
@@ -277,22 +270,4 @@ function triesOf(state: Json | undefined): number {
   if (typeof state !== 'object' || state === null || !('tries' in state)) return 0
   const { tries } = state
   return typeof tries === 'number' ? tries : 0
-}
-
-/** Null once the signal aborts; `stop` takes the listener off. */
-function whenAborted(signal: AbortSignal): { promise: Promise<null>; stop(): void } {
-  const { promise, resolve } = Promise.withResolvers<null>()
-  const listener = (): void => resolve(null)
-  if (signal.aborted) resolve(null)
-  else signal.addEventListener('abort', listener, { once: true })
-  return { promise, stop: () => signal.removeEventListener('abort', listener) }
-}
-
-const systemClock: HlrClock = {
-  now: () => Date.now(),
-  wait: (ms, signal) => delay(ms, undefined, { signal }).catch(() => undefined),
-  every(ms, work) {
-    const timer = setInterval(work, ms)
-    return { [Symbol.dispose]: () => clearInterval(timer) }
-  },
 }

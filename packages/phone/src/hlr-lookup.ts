@@ -2,18 +2,18 @@ import type { EngineHealth, Memory } from '@plumbline/ports/engine'
 import {
   begunPurchases,
   buy,
-  type BuyerOptions,
+  type PurchaseOptions,
   keptVerdicts,
   type Purchase,
 } from './hlr-purchase.ts'
 import { HLR_CAPABILITIES } from './hlr/provider.ts'
-import type { Asker, HlrProviderSettings } from './policy.ts'
+import type { HlrCaller, HlrProviderSettings } from './policy.ts'
 import type { BoughtVerdict } from './purchase-records.ts'
 import { memoryFor, nameFor, type Sharing } from '@plumbline/ports/sharing'
 import { pauseKey, pauseReason, readProviderStatus } from '@plumbline/ports/provider-status'
 
-/** What is known of a number after asking the network, or why it is not. */
-export type NetworkAnswer =
+/** What an HLR lookup of a number came to. */
+export type LookupAnswer =
   | { readonly kind: 'verdict'; readonly bought: BoughtVerdict; readonly cached: boolean }
   | {
       readonly kind: 'unknown'
@@ -23,13 +23,13 @@ export type NetworkAnswer =
       /** When asking again may bring more; null where nothing says so. */
       readonly retryMs: number | null
     }
-  /** Nothing was begun: whoever asked wants nothing new. */
+  /** Nothing was bought, since the run is being stopped. */
   | { readonly kind: 'stopped' }
 
-/** Buys network verdicts, each at most once, from the first provider that gives one. */
-export interface HlrDesk {
+/** Looks numbers up at HLR providers: each is bought at most once, of the first provider that gives a verdict. */
+export interface HlrLookup {
   /** The answers by number. Repeats of a number, here or in another call, share one purchase. */
-  ask(numbers: readonly string[], asker: Asker): ReadonlyMap<string, Promise<NetworkAnswer>>
+  ask(numbers: readonly string[], caller: HlrCaller): ReadonlyMap<string, Promise<LookupAnswer>>
   health(): Promise<readonly EngineHealth[]>
   /** Waits for what is being bought. */
   idle(): Promise<void>
@@ -42,27 +42,27 @@ const BACKOFF_MS = 400
 /** Longest pause within a call; a longer one is for the caller to wait. */
 const BACKOFF_MAX_MS = 2_000
 
-/** What a desk needs. */
-export interface DeskOptions extends Omit<BuyerOptions, 'account'>, Sharing {
-  /** Keeps which providers rest. */
+/** What HLR lookups need. */
+export interface HlrLookupOptions extends Omit<PurchaseOptions, 'account'>, Sharing {
+  /** Keeps which providers are paused. */
   readonly memory: Memory
   readonly providers: readonly HlrProviderSettings[]
   readonly onPause: (provider: string, detail: string) => void
 }
 
-/** A desk over providers in order of choice. */
-export function createHlrDesk(options: DeskOptions): HlrDesk {
-  const inFlight = new Map<string, Promise<NetworkAnswer>>()
-  const ask: HlrDesk['ask'] = (numbers, asker) => {
-    const answers = new Map<string, Promise<NetworkAnswer>>()
+/** HLR lookups over providers in order of choice. */
+export function createHlrLookup(options: HlrLookupOptions): HlrLookup {
+  const inFlight = new Map<string, Promise<LookupAnswer>>()
+  const ask: HlrLookup['ask'] = (numbers, caller) => {
+    const answers = new Map<string, Promise<LookupAnswer>>()
     const fresh: string[] = []
     for (const number of new Set(numbers)) {
-      const running = inFlight.get(nameFor(number, asker.tenant, options))
+      const running = inFlight.get(nameFor(number, caller.tenant, options))
       if (running === undefined) fresh.push(number)
-      else answers.set(number, orOwn(running, number, asker))
+      else answers.set(number, orOwn(running, number, caller))
     }
-    for (const [number, answer] of begin(options, fresh, asker)) {
-      const name = nameFor(number, asker.tenant, options)
+    for (const [number, answer] of begin(options, fresh, caller)) {
+      const name = nameFor(number, caller.tenant, options)
       inFlight.set(name, answer)
       answers.set(number, answer)
       const done = (): unknown => inFlight.delete(name)
@@ -70,15 +70,15 @@ export function createHlrDesk(options: DeskOptions): HlrDesk {
     }
     return answers
   }
-  /** The answer that another run asks for, or this one's own where that run stopped before it bought. */
+  /** The answer to another run's lookup, or to one of our own where that run stopped before it bought. */
   const orOwn = async (
-    running: Promise<NetworkAnswer>,
+    running: Promise<LookupAnswer>,
     number: string,
-    asker: Asker,
-  ): Promise<NetworkAnswer> => {
+    caller: HlrCaller,
+  ): Promise<LookupAnswer> => {
     const answer = await running
-    if (answer.kind !== 'stopped' || asker.stop.aborted) return answer
-    return (await ask([number], asker).get(number)) ?? answer
+    if (answer.kind !== 'stopped' || caller.stop.aborted) return answer
+    return (await ask([number], caller).get(number)) ?? answer
   }
   return {
     ask,
@@ -89,61 +89,62 @@ export function createHlrDesk(options: DeskOptions): HlrDesk {
   }
 }
 
-/** Starts a round and splits its outcome into one promise a number. */
+/** Starts the lookup of several numbers and gives a promise for each. */
 function begin(
-  options: DeskOptions,
+  options: HlrLookupOptions,
   numbers: readonly string[],
-  asker: Asker,
-): ReadonlyMap<string, Promise<NetworkAnswer>> {
-  const open = new Map(numbers.map((number) => [number, Promise.withResolvers<NetworkAnswer>()]))
-  const answered = (number: string, answer: NetworkAnswer): void =>
-    open.get(number)?.resolve(answer)
+  caller: HlrCaller,
+): ReadonlyMap<string, Promise<LookupAnswer>> {
+  const open = new Map(numbers.map((number) => [number, Promise.withResolvers<LookupAnswer>()]))
+  const answered = (number: string, answer: LookupAnswer): void => open.get(number)?.resolve(answer)
   if (numbers.length > 0) {
-    const purchases = memoryFor(options.purchases, asker.tenant, options)
-    round({ ...options, purchases, account: asker.tenant, asker }, numbers, answered).catch(
-      (error: unknown) => {
-        for (const { reject } of open.values()) reject(error)
-      },
-    )
+    const purchases = memoryFor(options.purchases, caller.tenant, options)
+    buyFromProviders(
+      { ...options, purchases, account: caller.tenant, caller },
+      numbers,
+      answered,
+    ).catch((error: unknown) => {
+      for (const { reject } of open.values()) reject(error)
+    })
   }
   return new Map([...open].map(([number, { promise }]) => [number, promise]))
 }
 
-type Answered = (number: string, answer: NetworkAnswer) => void
+type Answered = (number: string, answer: LookupAnswer) => void
 
-interface RoundOptions extends DeskOptions, BuyerOptions {
-  readonly asker: Asker
+interface BuyingOptions extends HlrLookupOptions, PurchaseOptions {
+  readonly caller: HlrCaller
 }
 
-async function round(
-  options: RoundOptions,
+async function buyFromProviders(
+  options: BuyingOptions,
   numbers: readonly string[],
   answered: Answered,
 ): Promise<void> {
   const kept = await keptVerdicts(options.purchases, numbers)
   for (const [number, bought] of kept) answered(number, { kind: 'verdict', bought, cached: true })
   const unkept = numbers.filter((number) => !kept.has(number))
-  const { stop } = options.asker
+  const { stop } = options.caller
   if (stop.aborted) return await tellBegun(options, unkept, answered)
-  let open: ReadonlyMap<string, NetworkAnswer> = new Map(
-    unkept.map((number) => [number, nobodyAsked()]),
+  let open: ReadonlyMap<string, LookupAnswer> = new Map(
+    unkept.map((number) => [number, noneAsked()]),
   )
   for (const provider of options.providers) {
     if (open.size === 0 || stop.aborted) break
     open = await askProvider(options, provider, [...open.keys()], answered)
   }
-  // What one provider refused and the next was not asked about any more is not known to be unknown.
+  // A number that one provider refused and the next was not asked about may still be known to the next.
   const isCut = stop.aborted && options.providers.length > 1
   for (const [number, answer] of open) answered(number, isCut ? STOPPED : answer)
 }
 
-/** What was begun before this run: a purchase under way is waited for, and nothing is bought. */
+/** Of a run that is being stopped: purchases that were begun before are waited for, and nothing is bought. */
 async function tellBegun(
-  options: RoundOptions,
+  options: BuyingOptions,
   numbers: readonly string[],
   answered: Answered,
 ): Promise<void> {
-  const begun = await begunPurchases(options, numbers, options.asker)
+  const begun = await begunPurchases(options, numbers, options.caller)
   for (const number of numbers) {
     const purchase = begun.get(number)
     const isKnown = purchase?.kind === 'bought' || purchase?.kind === 'in_doubt'
@@ -151,16 +152,16 @@ async function tellBegun(
   }
 }
 
-const STOPPED: NetworkAnswer = { kind: 'stopped' }
+const STOPPED: LookupAnswer = { kind: 'stopped' }
 
-/** Answers what it can; what is left comes back with the reason. */
+/** Answers the numbers that this provider can; returns the others with the reason. */
 async function askProvider(
-  options: RoundOptions,
+  options: BuyingOptions,
   provider: HlrProviderSettings,
   numbers: readonly string[],
   answered: Answered,
-): Promise<ReadonlyMap<string, NetworkAnswer>> {
-  const left = new Map<string, NetworkAnswer>()
+): Promise<ReadonlyMap<string, LookupAnswer>> {
+  const left = new Map<string, LookupAnswer>()
   const { maxBatch } = HLR_CAPABILITIES[provider.name]
   const batches: string[][] = []
   for (let at = 0; at < numbers.length; at += maxBatch) {
@@ -178,26 +179,26 @@ async function askProvider(
 }
 
 async function askBatch(
-  options: RoundOptions,
+  options: BuyingOptions,
   provider: HlrProviderSettings,
   batch: readonly string[],
   answered: Answered,
-): Promise<ReadonlyMap<string, NetworkAnswer>> {
-  const left = new Map<string, NetworkAnswer>()
+): Promise<ReadonlyMap<string, LookupAnswer>> {
+  const left = new Map<string, LookupAnswer>()
   let wanted = batch
   for (let tries = 1; wanted.length > 0; tries++) {
-    if (options.asker.stop.aborted) {
+    if (options.caller.stop.aborted) {
       for (const number of wanted) left.set(number, STOPPED)
       return left
     }
     const [paused] = await options.memory.get([pauseKey(provider.name)])
     if (paused !== undefined) {
-      for (const number of wanted) left.set(number, resting(provider, pauseReason(paused)))
+      for (const number of wanted) left.set(number, pausedBy(provider, pauseReason(paused)))
       return left
     }
     const busy: string[] = []
     let waitMs = BACKOFF_MS * 2 ** (tries - 1)
-    for (const [number, purchase] of await buy(options, provider, wanted, options.asker)) {
+    for (const [number, purchase] of await buy(options, provider, wanted, options.caller)) {
       const answer = answerOf(provider.name, purchase)
       const isFinal =
         answer.kind === 'verdict' || (answer.kind === 'unknown' && answer.reason === 'hlr_in_doubt')
@@ -212,14 +213,14 @@ async function askBatch(
     }
     if (tries >= TRIES || waitMs > BACKOFF_MAX_MS) return left
     wanted = busy
-    if (wanted.length > 0) await options.clock.wait(waitMs, options.asker.stop)
+    if (wanted.length > 0) await options.clock.wait(waitMs, options.caller.stop)
     for (const number of wanted) left.delete(number)
   }
   return left
 }
 
 async function pause(
-  options: DeskOptions,
+  options: HlrLookupOptions,
   provider: HlrProviderSettings,
   cause: 'credentials' | 'credit',
   detail: string,
@@ -231,7 +232,7 @@ async function pause(
   }
 }
 
-function answerOf(provider: string, purchase: Purchase): NetworkAnswer {
+function answerOf(provider: string, purchase: Purchase): LookupAnswer {
   switch (purchase.kind) {
     case 'bought':
       return { kind: 'verdict', bought: purchase.bought, cached: purchase.cached }
@@ -258,24 +259,24 @@ function answerOf(provider: string, purchase: Purchase): NetworkAnswer {
   }
 }
 
-function resting(provider: HlrProviderSettings, detail: string): NetworkAnswer {
+function pausedBy(provider: HlrProviderSettings, detail: string): LookupAnswer {
   return unknown('hlr_paused', provider.name, detail)
 }
 
-function nobodyAsked(): NetworkAnswer {
+function noneAsked(): LookupAnswer {
   return unknown('hlr_failed', null, 'no provider was asked')
 }
 
 function unknown(
-  reason: Extract<NetworkAnswer, { kind: 'unknown' }>['reason'],
+  reason: Extract<LookupAnswer, { kind: 'unknown' }>['reason'],
   provider: string | null,
   detail: string,
   retryMs: number | null = null,
-): NetworkAnswer {
+): LookupAnswer {
   return { kind: 'unknown', reason, provider, detail, retryMs }
 }
 
-async function healthOf({ providers, memory }: DeskOptions): Promise<readonly EngineHealth[]> {
+async function healthOf({ providers, memory }: HlrLookupOptions): Promise<readonly EngineHealth[]> {
   if (providers.length === 0) {
     const detail = 'no HLR provider is set: phones are answered by the numbering plan alone'
     return [{ name: 'hlr', status: 'off', detail }]

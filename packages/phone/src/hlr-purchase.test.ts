@@ -5,7 +5,7 @@ import { createPhoneEngine } from './engine.ts'
 import {
   ask,
   connected,
-  createWorld,
+  createHlrWorld,
   engineOf,
   failed,
   FIRST,
@@ -14,11 +14,11 @@ import {
   SECOND,
   status,
   type World,
-} from './market-fixture.ts'
+} from './hlr-fixture.ts'
 import type { HlrPolicy } from './policy.ts'
 
-test('a number is bought once: in one list, in two runs at a time, and again within a day', async () => {
-  const world = createWorld()
+test('a number is bought once: in one batch, in two runs at a time, and again within a day', async () => {
+  const world = createHlrWorld()
   await using first = await engineOf(world)
   await using second = await engineOf(world)
   await Promise.all([ask(first, [MOBILE, MOBILE]), ask(first, [MOBILE]), ask(second, [MOBILE])])
@@ -31,7 +31,7 @@ test('a number is bought once: in one list, in two runs at a time, and again wit
 })
 
 test('a query whose outcome was lost leaves the number in doubt, and is not bought again', async () => {
-  const world = createWorld(() => failed('timeout', true))
+  const world = createHlrWorld(() => failed('timeout', true))
   await using engine = await engineOf(world, [FIRST, SECOND])
   const [lost] = await ask(engine, [MOBILE])
   world.clock.advance(3_600_000)
@@ -44,7 +44,7 @@ test('a query whose outcome was lost leaves the number in doubt, and is not boug
 })
 
 test('a server that fails before the query is sent leaves no number in doubt', async () => {
-  const world = createWorld()
+  const world = createHlrWorld()
   const { budget } = world
   let isDown = true
   const flaky: World = {
@@ -65,7 +65,7 @@ test('a server that fails before the query is sent leaves no number in doubt', a
 
 test('no number is bought twice over 200 kills at random moments', async () => {
   const numbers = Array.from({ length: 200 }, (_, index) => `+4179${2_000_000 + index}`)
-  const world = createWorld()
+  const world = createHlrWorld()
   const random = seeded(7)
   for (const number of numbers) {
     await killedRun(world, number, Math.floor(random() * 12))
@@ -78,8 +78,8 @@ test('no number is bought twice over 200 kills at random moments', async () => {
   expect(Math.max(...[...counts.values()].map((times) => times.length))).toBe(1)
 }, 60_000)
 
-test('what another worker may be buying is put off by a list, and in doubt once its time is over', async () => {
-  const world = createWorld()
+test('what another worker may be buying is put off by a batch, and in doubt once its time is over', async () => {
+  const world = createHlrWorld()
   const startedMs = world.clock.now()
   const untilMs = startedMs + 30_000
   const value = { provider: 'hlr-lookups', atMs: startedMs, untilMs }
@@ -99,7 +99,7 @@ test('what another worker may be buying is put off by a list, and in doubt once 
 })
 
 test('the spending cap of a day holds, and lifts with the next day', async () => {
-  const world = createWorld()
+  const world = createHlrWorld()
   const numbers = Array.from({ length: 9 }, (_, index) => `+4179123456${index}`)
   await using engine = await engineOf(world, [FIRST], { dailyCap: 5 })
   const answers = await ask(engine, numbers)
@@ -113,7 +113,7 @@ test('the spending cap of a day holds, and lifts with the next day', async () =>
 
 test('what a provider refused is not counted against the cap', async () => {
   let refusals = 9
-  const world = createWorld(() => (refusals-- > 0 ? status(502) : json(connected())))
+  const world = createHlrWorld(() => (refusals-- > 0 ? status(502) : json(connected())))
   await using engine = await engineOf(world, [FIRST], { dailyCap: 2 })
   for (let times = 0; times < 3; times++) {
     expect(await ask(engine, [MOBILE])).toMatchObject([{ reason: 'hlr_throttled' }])
@@ -128,7 +128,7 @@ test('what a provider refused is not counted against the cap', async () => {
 
 test('a cap smaller than one bulk request buys that many, and a cap of none buys nothing', async () => {
   const numbers = Array.from({ length: 8 }, (_, index) => `+4179123456${index}`)
-  const world = createWorld(() => json({ result: [] }))
+  const world = createHlrWorld(() => json({ result: [] }))
   await using some = await engineOf(world, [SECOND], { dailyCap: 3 })
   await ask(some, numbers)
   expect(world.bought).toHaveLength(3)
@@ -138,7 +138,7 @@ test('a cap smaller than one bulk request buys that many, and a cap of none buys
 })
 
 test('requests under way and their rate stay within what the provider allows', async () => {
-  const world = createWorld()
+  const world = createHlrWorld()
   const numbers = Array.from({ length: 60 }, (_, index) => `+417912345${10 + index}`)
   await using engine = await engineOf(world, [FIRST], { concurrency: 4, perSecond: 10 })
   const startedMs = world.clock.now()
@@ -148,21 +148,21 @@ test('requests under way and their rate stay within what the provider allows', a
   expect(world.clock.now() - startedMs).toBeGreaterThanOrEqual(4_900)
 })
 
-test('a list that fills its places leaves one to a single call', async () => {
+test('a batch that fills its slots leaves one to a single call', async () => {
   const gate = Promise.withResolvers<HttpAnswer>()
-  const world = createWorld((number) => (number === MOBILE ? json(connected()) : gate.promise))
+  const world = createHlrWorld((number) => (number === MOBILE ? json(connected()) : gate.promise))
   await using engine = await engineOf(world, [FIRST], { concurrency: 5 })
   const numbers = Array.from({ length: 8 }, (_, index) => `+4179123450${index}`)
-  const list = ask(engine, numbers, { lane: 'bulk' })
+  const batch = ask(engine, numbers, { lane: 'bulk' })
   while (world.bought.length < 4) await new Promise(setImmediate)
   expect(await ask(engine, [MOBILE])).toMatchObject([{ reason: 'hlr_connected' }])
   gate.resolve(json(connected()))
-  await list
+  await batch
 })
 
 test('a killed worker leaves its place at the provider within seconds, a slow one keeps it', async () => {
   const gate = Promise.withResolvers<HttpAnswer>()
-  const world = createWorld((number) => (number === MOBILE ? gate.promise : json(connected())))
+  const world = createHlrWorld((number) => (number === MOBILE ? gate.promise : json(connected())))
   await using slow = await engineOf(world, [FIRST], { concurrency: 1 })
   const asking = ask(slow, [MOBILE])
   while (world.bought.length === 0) await new Promise(setImmediate)
@@ -179,7 +179,7 @@ test('a killed worker leaves its place at the provider within seconds, a slow on
 
 test('an aborted run answers at once, and what was begun is still kept', async () => {
   const gate = Promise.withResolvers<HttpAnswer>()
-  const world = createWorld(() => gate.promise)
+  const world = createHlrWorld(() => gate.promise)
   await using engine = await engineOf(world)
   const ending = new AbortController()
   const running = ask(engine, [MOBILE], { signal: ending.signal })

@@ -1,14 +1,14 @@
 import type { Memory } from '@plumbline/ports/engine'
 import {
-  type AllowanceOptions,
-  type DaySpending,
-  takeDay,
+  type ProviderLimitsOptions,
+  type DailySpending,
+  takeDailyBudget,
   takeRate,
   takeSlot,
-} from './allowance.ts'
+} from './provider-limits.ts'
 import { HLR_ADAPTERS } from './hlr/adapters.ts'
 import { failure, type HlrAnswer, type HlrFailure, type HlrFetch } from './hlr/provider.ts'
-import type { Asker, HlrProviderSettings } from './policy.ts'
+import type { HlrCaller, HlrProviderSettings } from './policy.ts'
 import {
   type BoughtVerdict,
   intentJson,
@@ -22,7 +22,7 @@ import {
  * What a purchase needs. The signal ends with the engine: a caller that gives up does not end a query
  * that is paid for.
  */
-export interface BuyerOptions extends AllowanceOptions {
+export interface PurchaseOptions extends ProviderLimitsOptions {
   /** Keeps intents and verdicts; must outlive a crash of its server. */
   readonly purchases: Memory
   /** The account that asks. */
@@ -38,11 +38,11 @@ export type Purchase =
   | { readonly kind: 'in_doubt'; readonly provider: string; readonly detail: string }
   /** Nothing was bought: another provider may be asked. */
   | { readonly kind: 'refused'; readonly failure: HlrFailure }
-  /** Another worker may still be buying it; its time runs out in `retryMs`. */
+  /** Another worker may still be buying it; its intent runs out in `retryMs`. */
   | { readonly kind: 'begun'; readonly provider: string; readonly retryMs: number }
-  /** The provider rests, or the day's cap is reached. */
+  /** The provider is paused, or a daily cap is reached. */
   | { readonly kind: 'paused'; readonly detail: string }
-  /** Nothing was begun, since who asked wants nothing new. */
+  /** Nothing was bought, since the run is being stopped. */
   | { readonly kind: 'stopped' }
 
 /** Beyond a request's own time: what storing an outcome may take. */
@@ -58,26 +58,26 @@ const LOOK_MS = 250
  * intent runs out with what would have been the verdict's life.
  */
 export async function buy(
-  options: BuyerOptions,
+  options: PurchaseOptions,
   provider: HlrProviderSettings,
   numbers: readonly string[],
-  asker: Asker,
+  caller: HlrCaller,
 ): Promise<ReadonlyMap<string, Purchase>> {
   const results = new Map<string, Purchase>()
-  const slot = await takeSlot(options, provider, asker)
-  if (slot === null) return new Map(numbers.map((number) => [number, unbought(asker)]))
+  const slot = await takeSlot(options, provider, caller)
+  if (slot === null) return new Map(numbers.map((number) => [number, notBought(caller)]))
   let foreign: readonly string[] = []
   try {
     const claimed = await claimAll(options, provider, numbers)
     foreign = numbers.filter((number) => !claimed.has(number))
-    for (const [number, purchase] of await spend(options, provider, [...claimed], asker)) {
+    for (const [number, purchase] of await spend(options, provider, [...claimed], caller)) {
       results.set(number, purchase)
     }
   } finally {
     await slot.release()
   }
   const watched = foreign.map(
-    async (number) => [number, await watch(options, number, asker)] as const,
+    async (number) => [number, await watch(options, number, caller)] as const,
   )
   for (const [number, purchase] of await Promise.all(watched)) results.set(number, purchase)
   return results
@@ -99,15 +99,15 @@ export async function keptVerdicts(
 }
 
 async function spend(
-  options: BuyerOptions,
+  options: PurchaseOptions,
   provider: HlrProviderSettings,
   claimed: readonly string[],
-  asker: Asker,
+  caller: HlrCaller,
 ): Promise<ReadonlyMap<string, Purchase>> {
-  const { results, allowed, spending } = await admit(options, provider, claimed, asker).catch(
+  const { results, allowed, spending } = await admit(options, provider, claimed, caller).catch(
     async (error: unknown) => {
       // Nothing was sent yet: whoever comes next may buy them.
-      await letGo(options, claimed)
+      await dropClaims(options, claimed)
       throw error
     },
   )
@@ -133,33 +133,37 @@ async function spend(
 
 /** Which of the claimed numbers may be bought now, and what came of the others. */
 async function admit(
-  options: BuyerOptions,
+  options: PurchaseOptions,
   provider: HlrProviderSettings,
   claimed: readonly string[],
-  asker: Asker,
-): Promise<{ results: Map<string, Purchase>; allowed: readonly string[]; spending: DaySpending }> {
+  caller: HlrCaller,
+): Promise<{
+  results: Map<string, Purchase>
+  allowed: readonly string[]
+  spending: DailySpending
+}> {
   const results = new Map<string, Purchase>()
-  // Another worker may have bought between our look and our claim.
+  // Another worker may have bought between our read and our claim.
   const kept = await keptVerdicts(options.purchases, claimed)
   for (const [number, bought] of kept) results.set(number, { kind: 'bought', bought, cached: true })
   const wanted = claimed.filter((number) => !kept.has(number))
-  const spending = await takeDay(options, provider, asker, wanted.length)
+  const spending = await takeDailyBudget(options, provider, caller, wanted.length)
   const allowed = wanted.slice(0, spending.count)
   const { reached } = spending
   for (const number of wanted.slice(allowed.length)) {
     results.set(number, { kind: 'paused', detail: reached })
   }
-  const inTurn = allowed.length > 0 && (await takeRate(options, provider, asker))
-  if (!inTurn || asker.stop.aborted) {
+  const inTurn = allowed.length > 0 && (await takeRate(options, provider, caller))
+  if (!inTurn || caller.stop.aborted) {
     await spending.giveBack(allowed.length)
-    for (const number of allowed.splice(0)) results.set(number, unbought(asker))
+    for (const number of allowed.splice(0)) results.set(number, notBought(caller))
   }
   return { results, allowed, spending }
 }
 
-/** Keeps what was bought, then lets go of the intents of all that are settled. */
+/** Stores what was bought, then drops the intents of all numbers with a certain outcome. */
 async function store(
-  options: BuyerOptions,
+  options: PurchaseOptions,
   provider: HlrProviderSettings,
   outcomes: readonly (readonly [string, HlrAnswer | undefined])[],
 ): Promise<void> {
@@ -180,7 +184,7 @@ async function store(
 }
 
 function purchaseOf(
-  options: BuyerOptions,
+  options: PurchaseOptions,
   provider: HlrProviderSettings,
   answer: HlrAnswer | undefined,
 ): Purchase {
@@ -198,9 +202,9 @@ function purchaseOf(
   return { kind: 'refused', failure: answer }
 }
 
-/** The numbers of which nobody else has begun a purchase, claimed. Throws with none of them claimed. */
+/** Claims the numbers that nobody else is buying. Throws with none of them claimed. */
 async function claimAll(
-  options: BuyerOptions,
+  options: PurchaseOptions,
   provider: HlrProviderSettings,
   numbers: readonly string[],
 ): Promise<ReadonlySet<string>> {
@@ -219,7 +223,7 @@ async function claimAll(
   })
   for (const claim of claims) {
     if (claim.status === 'fulfilled') continue
-    await letGo(options, claimed)
+    await dropClaims(options, claimed)
     throw claim.reason
   }
   return new Set(claimed)
@@ -229,37 +233,40 @@ async function claimAll(
  * Drops claims that are surely ours and of which nothing was sent; where that fails too they stay in doubt, and cost
  * nothing.
  */
-async function letGo({ purchases }: BuyerOptions, numbers: readonly string[]): Promise<void> {
+async function dropClaims(
+  { purchases }: PurchaseOptions,
+  numbers: readonly string[],
+): Promise<void> {
   await purchases.delete(numbers.map(KEYS.intent)).catch(() => undefined)
 }
 
 /** What others have begun to buy of these numbers, waited for; absent where nobody has. */
 export async function begunPurchases(
-  options: BuyerOptions,
+  options: PurchaseOptions,
   numbers: readonly string[],
-  asker: Asker,
+  caller: HlrCaller,
 ): Promise<ReadonlyMap<string, Purchase>> {
   if (numbers.length === 0) return new Map()
   const intents = await options.purchases.get(numbers.map(KEYS.intent))
   const begun = numbers.filter((_, at) => intents[at] !== undefined)
   const watched = begun.map(
-    async (number) => [number, await watch(options, number, { ...asker, lane: 'live' })] as const,
+    async (number) => [number, await watch(options, number, { ...caller, lane: 'live' })] as const,
   )
   return new Map(await Promise.all(watched))
 }
 
-/** What another worker is buying: a caller waits for it, a list comes back; in doubt once its time has passed. */
+/** What another worker is buying: a single call waits for it, a batch asks again; in doubt once its intent has run out. */
 async function watch(
-  options: BuyerOptions,
+  options: PurchaseOptions,
   number: string,
-  { lane, gone }: Asker,
+  { lane, gone }: HlrCaller,
 ): Promise<Purchase> {
   const { purchases, clock, signal } = options
   for (;;) {
     const [verdict, intent] = await purchases.get([KEYS.verdict(number), KEYS.intent(number)])
     const bought = readVerdict(verdict)
     if (bought !== null) return { kind: 'bought', bought, cached: true }
-    if (intent === undefined) return crowded()
+    if (intent === undefined) return noRoom()
     const { provider, untilMs } = readIntent(intent)
     if (gone.aborted) return { kind: 'stopped' }
     if (clock.now() >= untilMs || signal.aborted) {
@@ -270,11 +277,11 @@ async function watch(
   }
 }
 
-function unbought(asker: Asker): Purchase {
-  return asker.stop.aborted ? { kind: 'stopped' } : crowded()
+function notBought(caller: HlrCaller): Purchase {
+  return caller.stop.aborted ? { kind: 'stopped' } : noRoom()
 }
 
-function crowded(): Purchase {
+function noRoom(): Purchase {
   const detail = 'no room at the provider within the time of a request'
   return { kind: 'refused', failure: failure('throttled', false, detail) }
 }

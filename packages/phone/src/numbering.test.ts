@@ -26,7 +26,7 @@ test.each(['+800123456789012', '+999123456789', '+0123456789', '+1', '+4312', '+
   '%s is impossible',
   (e164) => {
     expect(readNumbering(tables, e164)).toMatchObject({
-      standing: 'impossible',
+      validity: 'impossible',
       facts: { valid: false },
     })
   },
@@ -34,7 +34,7 @@ test.each(['+800123456789012', '+999123456789', '+0123456789', '+1', '+4312', '+
 
 test('a number of the right length in no range is unused', () => {
   expect(readNumbering(tables, '+447700900123')).toMatchObject({
-    standing: 'unused',
+    validity: 'unused',
     facts: { valid: false },
   })
 })

@@ -7,11 +7,11 @@ import type { PhonePrefixes } from './prefixes.ts'
 export interface PhoneNumbering {
   readonly facts: PhoneFacts
   /** `impossible`: wrong length or country code. `unused`: in no range that is in use. */
-  readonly standing: 'valid' | 'unused' | 'impossible'
+  readonly validity: 'valid' | 'unused' | 'impossible'
   readonly timezones: readonly string[]
   /** Calling code without its plus; null where there is none. */
   readonly callingCode: string | null
-  /** A number kept for films and books, valid by the plan and nobody's. */
+  /** A number kept for films and books: valid by the plan, given to nobody. */
   readonly fictional: boolean
 }
 
@@ -65,7 +65,7 @@ export function readNumbering(tables: NumberingTables, e164: string): PhoneNumbe
       ported: null,
       roaming: null,
     },
-    standing: valid ? 'valid' : number.isPossible() ? 'unused' : 'impossible',
+    validity: valid ? 'valid' : number.isPossible() ? 'unused' : 'impossible',
     timezones: valid ? tables.prefixes.timezonesOf(e164) : [],
     callingCode: number.countryCallingCode,
     fictional: FICTIONAL.test(e164),
@@ -93,7 +93,7 @@ function impossible(
       ported: null,
       roaming: null,
     },
-    standing: 'impossible',
+    validity: 'impossible',
     timezones: [],
     callingCode: number?.countryCallingCode ?? null,
     fictional: false,

@@ -6,11 +6,11 @@ export interface HlrProviderSettings extends HlrAccount {
   readonly name: HlrProviderName
 }
 
-/** How much, how fast and for how long. */
+/** Limits of purchases, and how long verdicts are kept. */
 export interface HlrPolicy {
   /** How long a verdict is good for. */
   readonly cacheMs: number
-  /** How long one is kept that says that the network could not tell. */
+  /** How long a verdict is kept that says that the network could not tell. */
   readonly undeterminedCacheMs: number
   /** Wall clock of one request to a provider. */
   readonly timeoutMs: number
@@ -22,7 +22,7 @@ export interface HlrPolicy {
   readonly dailyCap: number | null
   /** Numbers bought for one account in a UTC day, of all providers together; null: no cap. */
   readonly accountDailyCap: number | null
-  /** How long a provider rests that refused the account. */
+  /** How long a provider is paused that refused the account. */
   readonly pauseMs: number
 }
 
@@ -38,20 +38,9 @@ export const HLR_POLICY: HlrPolicy = {
   pauseMs: 600_000,
 }
 
-/** Time and waiting, handed in so that tests have their own. */
-export interface HlrClock {
-  now(): number
-  wait(ms: number, signal: AbortSignal): Promise<void>
-  /** Does something again and again until disposed. */
-  every(ms: number, work: () => void): Disposable
-}
-
-/** Who waits for the answer: a caller, or a list. */
-export type Lane = 'live' | 'bulk'
-
-/** One run that asks for numbers. */
-export interface Asker {
-  readonly lane: Lane
+/** On whose behalf numbers are looked up. */
+export interface HlrCaller {
+  readonly lane: 'live' | 'bulk'
   /** Opaque name of the account that the numbers are counted for. */
   readonly tenant: string
   /** Once it fires nothing new is bought for this run. */

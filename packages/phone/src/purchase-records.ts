@@ -15,7 +15,7 @@ export interface BoughtVerdict {
 export interface Intent {
   readonly provider: string
   readonly atMs: number
-  /** Until then its buyer may still be waiting; after that the outcome is lost. */
+  /** Until then the worker that buys it may still be waiting; after that the outcome is lost. */
   readonly untilMs: number
 }
 

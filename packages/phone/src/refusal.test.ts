@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest'
-import { ask, createWorld, json, MOBILE } from './market-fixture.ts'
+import { ask, createHlrWorld, json, MOBILE } from './hlr-fixture.ts'
 import { createPhoneEngine } from './engine.ts'
 import { pauseKey } from '@plumbline/ports/provider-status'
 
 test.each([4, 9, 19])(
   'why Vonage refuses the account (%i) is told without its words, which may hold key and number',
   async (status) => {
-    const world = createWorld()
+    const world = createHlrWorld()
     const warned: string[] = []
     const words = `Bad credentials: operator-key for ${MOBILE}`
     await using engine = await createPhoneEngine({

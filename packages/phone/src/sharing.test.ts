@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import type { Outcome } from '@plumbline/contract/outcome'
 import type { Engine } from '@plumbline/ports/engine'
-import { ask, connected, createWorld, json, MOBILE, type World } from './market-fixture.ts'
-import { FIRST } from './market-fixture.ts'
+import { ask, connected, createHlrWorld, json, MOBILE, type World } from './hlr-fixture.ts'
+import { FIRST } from './hlr-fixture.ts'
 import { createPhoneEngine } from './engine.ts'
 
 async function told(engine: Engine<'phone'>, tenant: string): Promise<Outcome<'phone'>> {
@@ -22,7 +22,7 @@ function dayOf(moment: string): string {
 }
 
 test('who did not buy a verdict is told the day of it, and no id of the purchase', async () => {
-  const world = createWorld(() => json({ ...connected(), id: 'purchase-4711' }))
+  const world = createHlrWorld(() => json({ ...connected(), id: 'purchase-4711' }))
   await using engine = await open(world)
   const first = await told(engine, 'buyer')
   expect(first.evidence['hlr']).toMatchObject({ id: 'purchase-4711' })
@@ -44,7 +44,7 @@ test('who did not buy a verdict is told the day of it, and no id of the purchase
 })
 
 test('who asks while another buys gets the verdict without the id of the purchase', async () => {
-  const world = createWorld(() => json({ ...connected(), id: 'purchase-4711' }))
+  const world = createHlrWorld(() => json({ ...connected(), id: 'purchase-4711' }))
   await using engine = await open(world)
   const [buyer, neighbour] = await Promise.all([told(engine, 'buyer'), told(engine, 'neighbour')])
   expect(world.bought).toEqual([MOBILE])
@@ -54,7 +54,7 @@ test('who asks while another buys gets the verdict without the id of the purchas
 })
 
 test('with accounts apart each buys for itself, at the same moment too', async () => {
-  const world = createWorld()
+  const world = createHlrWorld()
   await using engine = await open(world, false)
   const asked = ['buyer', 'neighbour'].map((tenant) => told(engine, tenant))
   for (const outcome of await Promise.all(asked)) {

@@ -3,7 +3,7 @@ import type { HttpAnswer } from '@plumbline/net/http'
 import {
   ask,
   connected,
-  createWorld,
+  createHlrWorld,
   engineOf,
   FIRST,
   json,
@@ -11,14 +11,14 @@ import {
   SECOND,
   status,
   type World,
-} from './market-fixture.ts'
+} from './hlr-fixture.ts'
 
 const NUMBERS = Array.from({ length: 40 }, (_, at) => `+4179123${4000 + at}`)
 
-/** A market in which every purchase waits until it is let go. */
+/** Providers whose every reply waits until it is released. */
 function slowWorld(): World & { sell(): void } {
   const gate = Promise.withResolvers<HttpAnswer>()
-  return { ...createWorld(() => gate.promise), sell: () => gate.resolve(json(connected())) }
+  return { ...createHlrWorld(() => gate.promise), sell: () => gate.resolve(json(connected())) }
 }
 
 async function untilBuying(world: World, count: number): Promise<void> {
@@ -26,7 +26,7 @@ async function untilBuying(world: World, count: number): Promise<void> {
 }
 
 test.each([[FIRST], [SECOND]])(
-  'a list that is drained awaits what is being bought of $name and buys no more',
+  'a batch that is drained awaits what is being bought of $name and buys no more',
   async (provider) => {
     const world = slowWorld()
     await using engine = await engineOf(world, [provider], { concurrency: 5, perSecond: 1_000 })
@@ -48,10 +48,10 @@ test.each([[FIRST], [SECOND]])(
   },
 )
 
-test('a look at a drained list tells what was bought before and what is being bought, and buys nothing', async () => {
+test('a drained batch is told what was bought before and what is being bought, and buys nothing', async () => {
   const world = slowWorld()
   const [first = '', second = '', third = ''] = NUMBERS
-  await using early = await engineOf(createWorldLike(world), [FIRST])
+  await using early = await engineOf(createHlrWorldLike(world), [FIRST])
   await ask(early, [first])
   expect(world.bought).toEqual([first])
   await using buying = await engineOf(world, [FIRST])
@@ -70,7 +70,7 @@ test('a look at a drained list tells what was bought before and what is being bo
 })
 
 /** The same servers, where a purchase ends at once. */
-function createWorldLike(world: World): World {
+function createHlrWorldLike(world: World): World {
   return {
     ...world,
     fetch: async ({ body }) => {
@@ -80,7 +80,7 @@ function createWorldLike(world: World): World {
   }
 }
 
-test('what a drained list did not buy, another that waits for the same number buys itself', async () => {
+test('what a drained batch did not buy, another that waits for the same number buys itself', async () => {
   const world = slowWorld()
   await using engine = await engineOf(world, [FIRST], { concurrency: 2 })
   const drain = new AbortController()
@@ -111,7 +111,7 @@ test('a run that nobody waits for any more buys what it began and nothing else',
 
 test('a refusal after the cancel is not taken for an answer where another provider was to be asked', async () => {
   const gate = Promise.withResolvers<HttpAnswer>()
-  const world = createWorld((_, name) => (name === 'messente' ? json({}) : gate.promise))
+  const world = createHlrWorld((_, name) => (name === 'messente' ? json({}) : gate.promise))
   await using engine = await engineOf(world, [FIRST, SECOND])
   const drain = new AbortController()
   const running = ask(engine, [MOBILE], { lane: 'bulk', drain: drain.signal })
@@ -123,7 +123,7 @@ test('a refusal after the cancel is not taken for an answer where another provid
 })
 
 test('an account buys what its own cap of the day allows, of all providers, and leaves the rest to others', async () => {
-  const world = createWorld()
+  const world = createHlrWorld()
   await using engine = await engineOf(world, [FIRST, SECOND], { dailyCap: 10, accountDailyCap: 4 })
   const reasons = async (tenant: string, from: number, to: number): Promise<number> => {
     const answers = await ask(engine, NUMBERS.slice(from, to), { tenant })
@@ -145,7 +145,7 @@ test('an account buys what its own cap of the day allows, of all providers, and 
 
 test("what the provider's cap or a refusal kept back is not counted against the account", async () => {
   let refusals = 3
-  const world = createWorld(() => (refusals-- > 0 ? status(502) : json(connected())))
+  const world = createHlrWorld(() => (refusals-- > 0 ? status(502) : json(connected())))
   await using engine = await engineOf(world, [FIRST], { dailyCap: 2, accountDailyCap: 3 })
   expect(await ask(engine, NUMBERS.slice(0, 1))).toMatchObject([{ reason: 'hlr_throttled' }])
   const answers = await ask(engine, NUMBERS.slice(0, 3))

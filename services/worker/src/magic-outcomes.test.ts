@@ -21,7 +21,7 @@ import { mailboxOutcome, syntaxOutcome } from '@plumbline/email/outcome'
 import { parseMailbox } from '@plumbline/email/syntax'
 import { createIpEngine } from '@plumbline/ip/engine'
 import { buildMmdb } from '@plumbline/datasets/mmdb-fixture'
-import * as market from '@plumbline/phone/market-fixture'
+import * as hlr from '@plumbline/phone/hlr-fixture'
 
 // Each magic value against the outcome of its reason as the engines make it.
 
@@ -114,31 +114,28 @@ test.each(MAGIC_EMAILS)(
   },
 )
 
-type PhoneScene = readonly [number: string, reply: market.Reply | null, signal?: AbortSignal]
+type PhoneScene = readonly [number: string, reply: hlr.Reply | null, signal?: AbortSignal]
 
 const ofStatus =
-  (word: string, more: object = {}): market.Reply =>
+  (word: string, more: object = {}): hlr.Reply =>
   () =>
-    market.json({ ...market.connected(), connectivity_status: word, ...more })
+    hlr.json({ ...hlr.connected(), connectivity_status: word, ...more })
 
 /** How a reason comes about: a number, and what the provider replies; null: there is no provider. */
 const PHONE_SCENES: Readonly<Record<Reason<'phone'>, PhoneScene>> = {
-  hlr_connected: [market.MOBILE, ofStatus('CONNECTED')],
-  hlr_absent: [market.MOBILE, ofStatus('ABSENT')],
-  hlr_unknown_subscriber: [market.MOBILE, ofStatus('INVALID_MSISDN')],
-  hlr_undetermined: [
-    market.MOBILE,
-    ofStatus('UNDETERMINED', { is_ported: null, is_roaming: null }),
-  ],
-  hlr_in_doubt: [market.MOBILE, () => market.failed('timeout', true)],
+  hlr_connected: [hlr.MOBILE, ofStatus('CONNECTED')],
+  hlr_absent: [hlr.MOBILE, ofStatus('ABSENT')],
+  hlr_unknown_subscriber: [hlr.MOBILE, ofStatus('INVALID_MSISDN')],
+  hlr_undetermined: [hlr.MOBILE, ofStatus('UNDETERMINED', { is_ported: null, is_roaming: null })],
+  hlr_in_doubt: [hlr.MOBILE, () => hlr.failed('timeout', true)],
   hlr_not_applicable: ['+41443643532', ofStatus('CONNECTED')],
-  hlr_paused: [market.MOBILE, () => market.status(402)],
-  hlr_failed: [market.MOBILE, () => market.status(400)],
-  hlr_throttled: [market.MOBILE, () => market.status(502)],
+  hlr_paused: [hlr.MOBILE, () => hlr.status(402)],
+  hlr_failed: [hlr.MOBILE, () => hlr.status(400)],
+  hlr_throttled: [hlr.MOBILE, () => hlr.status(502)],
   no_hlr_provider: ['+12024561111', null],
   impossible_number: ['+999', null],
   invalid_number: ['+447700900123', null],
-  timeout: [market.MOBILE, ofStatus('CONNECTED'), AbortSignal.abort()],
+  timeout: [hlr.MOBILE, ofStatus('CONNECTED'), AbortSignal.abort()],
 }
 
 /** A number's own place and carrier are only compared by whether they are known. */
@@ -153,9 +150,9 @@ test.each(MAGIC_PHONES)(
   '$value has the outcome that engines give for $reason',
   async ({ value, reason }) => {
     const [number, reply, signal] = PHONE_SCENES[reason]
-    const world = market.createWorld(reply ?? undefined)
-    await using engine = await market.engineOf(world, reply === null ? [] : [market.FIRST])
-    const [live] = await market.ask(engine, [number], signal === undefined ? {} : { signal })
+    const world = hlr.createHlrWorld(reply ?? undefined)
+    await using engine = await hlr.engineOf(world, reply === null ? [] : [hlr.FIRST])
+    const [live] = await hlr.ask(engine, [number], signal === undefined ? {} : { signal })
     if (live?.kind !== 'outcome') throw new Error('expected an outcome')
     const row = MAGIC_PHONES.find((each) => each.reason === reason)
     const magic = magicOutcome('phone', row?.value ?? value, 'basic')

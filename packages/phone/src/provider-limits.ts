@@ -1,49 +1,58 @@
+import { createLeaseRenewal } from '@plumbline/concurrency/lease-renewal'
 import type { Budget, Lease, Limiter, Spending } from '@plumbline/ports/engine'
-import type { Asker, HlrClock, HlrPolicy, HlrProviderSettings } from './policy.ts'
+import type { HlrCaller, HlrPolicy, HlrProviderSettings } from './policy.ts'
+import type { Clock } from '@plumbline/ports/clock'
 import { accountBudgetName, budgetName } from '@plumbline/ports/provider-status'
 
-/** What a provider allows, and the operator. */
-export interface AllowanceOptions {
+/** What the limits of a provider and of the operator are counted with. */
+export interface ProviderLimitsOptions {
   readonly limiter: Limiter
-  /** Counts what is bought against the cap of a day; must outlive a crash of its server. */
+  /** Counts purchases against the daily caps; must outlive a crash of its server. */
   readonly budget: Budget
   readonly policy: HlrPolicy
-  readonly clock: HlrClock
+  readonly clock: Clock
 }
 
-/** Share of a provider's places that lists leave to single calls. */
+/** Share of a provider's concurrent requests that batches leave to single calls. */
 const LIVE_SHARE = 0.2
-/** How long a place at a provider stays taken when its worker is killed; renewed three times in it. */
+/** How long the lease of a slot outlives its worker; it is renewed three times in it. */
 const SLOT_MS = 6_000
-/** Pause between two looks for a place. */
+/** Longest pause between two tries at a slot. */
 const LOOK_MS = 250
 
-/** A place at the provider, waited for as long as a request may take; null where none came free. */
+/** The lease of a concurrent request, waited for as long as a request may take; null where none came free. */
 export async function takeSlot(
-  { limiter, policy, clock }: AllowanceOptions,
+  { limiter, policy, clock }: ProviderLimitsOptions,
   provider: HlrProviderSettings,
-  { lane, stop }: Asker,
+  { lane, stop }: HlrCaller,
 ): Promise<{ release(): Promise<void> } | null> {
   const deadline = clock.now() + policy.timeoutMs
   const kept = lane === 'bulk' ? Math.floor(policy.concurrency * LIVE_SHARE) : 0
   const limit = Math.max(1, policy.concurrency - kept)
   for (;;) {
     const lease = await limiter.lease(`hlr:slot:${provider.name}`, limit, SLOT_MS)
-    if (lease.granted) return keptUp(clock, lease)
+    if (lease.granted) return renewed(clock, lease)
     if (clock.now() >= deadline || stop.aborted) return null
     await clock.wait(Math.min(lease.retryMs, LOOK_MS), stop)
   }
 }
 
-/** A place renewed until it is let go of. */
-function keptUp(clock: HlrClock, lease: GrantedLease): { release(): Promise<void> } {
-  const renewals = clock.every(SLOT_MS / 3, () => {
-    // A place lost all the same (its server forgot it) only lets one request more through.
-    lease.renew().catch(() => undefined)
+/** A lease renewed until it is released. */
+function renewed(clock: Clock, lease: GrantedLease): { release(): Promise<void> } {
+  const { now, every } = clock
+  // A lease that is lost all the same (its server forgot it) only lets one request more through.
+  const ignore = (): void => undefined
+  const renewal = createLeaseRenewal({
+    leaseMs: SLOT_MS,
+    everyMs: SLOT_MS / 3,
+    now,
+    every,
+    warn: ignore,
   })
+  const stop = renewal.keep(lease, ignore)
   return {
     release: async () => {
-      renewals[Symbol.dispose]()
+      stop()
       await lease.release()
     },
   }
@@ -51,11 +60,11 @@ function keptUp(clock: HlrClock, lease: GrantedLease): { release(): Promise<void
 
 type GrantedLease = Extract<Lease, { readonly granted: true }>
 
-/** Whether its turn came within the time that a request may take. */
+/** Whether the rate had room within the time that a request may take. */
 export async function takeRate(
-  { limiter, policy, clock }: AllowanceOptions,
+  { limiter, policy, clock }: ProviderLimitsOptions,
   provider: HlrProviderSettings,
-  { stop }: Asker,
+  { stop }: HlrCaller,
 ): Promise<boolean> {
   const deadline = clock.now() + policy.timeoutMs
   const rate = { perSecond: policy.perSecond, burst: Math.max(1, policy.perSecond) }
@@ -67,19 +76,19 @@ export async function takeRate(
   }
 }
 
-/** What the caps of a day let through. */
-export interface DaySpending extends Spending {
-  /** Which cap kept the others back. */
+/** What the daily caps let through. */
+export interface DailySpending extends Spending {
+  /** The cap that refused the rest. */
   readonly reached: string
 }
 
-/** How many numbers the caps of the day still allow, the account's and the provider's, taken at once. */
-export async function takeDay(
-  { budget, policy }: AllowanceOptions,
+/** Takes what both daily caps, the account's and the provider's, still allow of `count` numbers. */
+export async function takeDailyBudget(
+  { budget, policy }: ProviderLimitsOptions,
   provider: HlrProviderSettings,
-  { tenant }: Asker,
+  { tenant }: HlrCaller,
   count: number,
-): Promise<DaySpending> {
+): Promise<DailySpending> {
   const own = await take(budget, accountBudgetName(tenant), count, policy.accountDailyCap)
   const all = await take(budget, budgetName(provider.name), own.count, policy.dailyCap).catch(
     async (error: unknown) => {

@@ -10,7 +10,7 @@ import {
   createTestLimiter,
   createTestMemory,
   type TestClock,
-} from './shared-fixture.ts'
+} from './stores-fixture.ts'
 
 /** The provider asked first, one number a request. */
 export const FIRST: HlrProviderSettings = { name: 'hlr-lookups', url: null, key: 'k', secret: 's' }
@@ -25,7 +25,7 @@ export type Reply = (
   provider: 'hlr-lookups' | 'messente',
 ) => HttpAnswer | Promise<HttpAnswer>
 
-/** One market of providers, and the servers that workers share. */
+/** Providers that reply as told, and the stores that workers share. */
 export interface World {
   readonly clock: TestClock
   readonly memory: Memory
@@ -35,8 +35,8 @@ export interface World {
   readonly fetch: HlrFetch
 }
 
-/** A market where every number answers as `reply` says. */
-export function createWorld(reply: Reply = () => json(connected())): World {
+/** Providers that answer every number as `reply` says. */
+export function createHlrWorld(reply: Reply = () => json(connected())): World {
   const clock = createTestClock()
   const bought: string[] = []
   const fetch: HlrFetch = async ({ url, body }) => {
@@ -56,7 +56,7 @@ export function createWorld(reply: Reply = () => json(connected())): World {
   }
 }
 
-/** An engine in this market. */
+/** An engine that buys of these providers. */
 export async function engineOf(
   world: World,
   providers: readonly HlrProviderSettings[] = [FIRST],

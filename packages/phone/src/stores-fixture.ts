@@ -1,10 +1,10 @@
 import type { Budget, Limiter, Memory } from '@plumbline/ports/engine'
 import { checkLease, checkTake } from '@plumbline/ports/limiter'
 import type { Json } from '@plumbline/contract/outcome'
-import type { HlrClock } from './policy.ts'
+import type { Clock } from '@plumbline/ports/clock'
 
 /** A clock that moves when somebody waits. */
-export interface TestClock extends HlrClock {
+export interface TestClock extends Clock {
   advance(ms: number): void
 }
 
@@ -36,7 +36,7 @@ export function createTestClock(): TestClock {
 }
 
 /** Budgets in one process, by the day of the test clock. */
-export function createTestBudget(clock: HlrClock): Budget {
+export function createTestBudget(clock: Clock): Budget {
   const spent = new Map<string, number>()
   return {
     async take(name, count, mostPerDay) {
@@ -54,7 +54,7 @@ export function createTestBudget(clock: HlrClock): Budget {
 }
 
 /** A shared memory in one process, with the lifetimes of the test clock. */
-export function createTestMemory(clock: HlrClock): Memory {
+export function createTestMemory(clock: Clock): Memory {
   const held = new Map<string, { readonly value: Json; readonly untilMs: number }>()
   const live = (key: string): Json | undefined => {
     const entry = held.get(key)
@@ -79,9 +79,7 @@ export function createTestMemory(clock: HlrClock): Memory {
 }
 
 /** A limiter in one process: buckets and leases by the test clock. */
-export function createTestLimiter(
-  clock: HlrClock,
-): Limiter & { readonly mostLeased: () => number } {
+export function createTestLimiter(clock: Clock): Limiter & { readonly mostLeased: () => number } {
   const buckets = new Map<string, { tokens: number; atMs: number }>()
   const leased = new Map<string, Set<{ untilMs: number }>>()
   let most = 0
