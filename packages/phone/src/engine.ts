@@ -8,7 +8,7 @@ import type { HlrFetch, HlrVerdict } from './hlr/provider.ts'
 import { type NumberingTables, type PhoneNumbering, readNumbering } from './numbering.ts'
 import { type HlrCaller, HLR_POLICY, type HlrPolicy, type HlrProviderSettings } from './policy.ts'
 import { type Clock, SYSTEM_CLOCK } from '@plumbline/ports/clock'
-import { loadPhonePrefixes } from './prefixes.ts'
+import { loadPhonePrefixes, type PhonePrefixes } from './prefixes.ts'
 import { momentFor, type Sharing } from '@plumbline/ports/sharing'
 
 /** Settings and live things of the phone engine. */
@@ -25,6 +25,8 @@ export interface PhoneEngineOptions extends Sharing {
   readonly fetch: HlrFetch
   readonly log: { warn(fields: object, message: string): void }
   readonly clock?: Clock
+  /** Carriers and time zones by prefix; loaded unless given. */
+  readonly prefixes?: PhonePrefixes
 }
 
 /** Numbers read between two turns of the event loop: about 5 ms of work. */
@@ -41,7 +43,7 @@ export async function createPhoneEngine(options: PhoneEngineOptions): Promise<En
   const closing = new AbortController()
   const clock = options.clock ?? SYSTEM_CLOCK
   const tables: NumberingTables = {
-    prefixes: await loadPhonePrefixes(),
+    prefixes: options.prefixes ?? (await loadPhonePrefixes()),
     countries: createCountryNames(),
   }
   const hlr = createHlrLookup({

@@ -4,6 +4,7 @@ import type { HttpAnswer } from '@plumbline/net/http'
 import { createPhoneEngine } from './engine.ts'
 import type { HlrFetch } from './hlr/provider.ts'
 import type { HlrPolicy, HlrProviderSettings } from './policy.ts'
+import { loadPhonePrefixes, type PhonePrefixes } from './prefixes.ts'
 import {
   createTestBudget,
   createTestClock,
@@ -56,13 +57,18 @@ export function createHlrWorld(reply: Reply = () => json(connected())): World {
   }
 }
 
+/** Loading them takes 60 ms, and tests make hundreds of engines. */
+let prefixes: PhonePrefixes | undefined
+
 /** An engine that buys of these providers. */
 export async function engineOf(
   world: World,
   providers: readonly HlrProviderSettings[] = [FIRST],
   policy: Partial<HlrPolicy> = {},
 ): Promise<Engine<'phone'>> {
-  return createPhoneEngine({ ...world, providers, policy, log: { warn: () => undefined } })
+  prefixes ??= await loadPhonePrefixes()
+  const log = { warn: () => undefined }
+  return createPhoneEngine({ ...world, providers, policy, prefixes, log })
 }
 
 /** Asks an engine as a caller does, unless told otherwise. */
