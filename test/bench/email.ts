@@ -1,4 +1,4 @@
-import type { Answer } from '@plumbline/contract/outcome'
+import type { Answer } from '@plumbline/ports/engine'
 import type { World } from '../simnet/world.ts'
 import { askBare } from './email-bare.ts'
 import { memory } from './email-memory.ts'

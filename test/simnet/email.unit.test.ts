@@ -1,7 +1,7 @@
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { expect, test, vi } from 'vitest'
-import type { Answer } from '@plumbline/contract/outcome'
+import type { Answer } from '@plumbline/ports/engine'
 import { ask, outcomeOf, testEngine } from '@plumbline/email/engine-fixture'
 import { createEgress } from '@plumbline/net/egress'
 import { createResolver } from '@plumbline/net/resolver'

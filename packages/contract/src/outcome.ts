@@ -139,20 +139,3 @@ export interface Outcome<C extends Check = Check> extends BareOutcome<C> {
   readonly checkedAt: string
   readonly durationMs: number
 }
-
-/** A subject whose outcome must wait: its group (MX group, registry) has no room, or it is greylisted. */
-export interface Later {
-  readonly kind: 'later'
-  /** Milliseconds from now. Database time decides when it goes out again. */
-  readonly afterMs: number
-  /** What it waits for, for example `mx:google` or `rdap:verisign`; subjects of one group wait together. */
-  readonly group: string
-  /** The wait is this subject's alone: whatever else waits by the same group need not wait as long. */
-  readonly isOwnWait?: boolean
-  readonly reason: string
-  /** Carried back to the engine with the next try, for example `{ "tries": 2, "since": "..." }`. */
-  readonly state?: Json
-}
-
-/** What an engine answers for one subject: an outcome, or when to come again. */
-export type Answer<C extends Check = Check> = Outcome<C> | Later

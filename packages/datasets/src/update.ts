@@ -1,3 +1,4 @@
+import type { Log } from '@plumbline/ports/log'
 import { createHash } from 'node:crypto'
 import { mkdir } from 'node:fs/promises'
 import { parseBlock, type AddressBytes } from '@plumbline/net/address-bytes'
@@ -14,10 +15,7 @@ export interface UpdateOptions {
   readonly dir: string
   readonly sources?: readonly PublicSource[]
   readonly fetch: (request: Omit<FetchRequest, 'egress' | 'resolver'>) => Promise<HttpAnswer>
-  readonly log: {
-    info(fields: object, message: string): void
-    warn(fields: object, message: string): void
-  }
+  readonly log: Pick<Log, 'info' | 'warn'>
   readonly signal: AbortSignal
   readonly now?: () => Date
 }

@@ -1,4 +1,4 @@
-import type { Budget } from '@plumbline/ports/engine'
+import type { Budget } from '@plumbline/ports/budget'
 import type { Db } from './database.ts'
 
 /** Budgets in Postgres, by the day of its clock; what was taken is on disk before it is answered. */

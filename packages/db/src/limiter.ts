@@ -1,7 +1,13 @@
 import { randomUUID } from 'node:crypto'
-import type { Grant, Limiter } from '@plumbline/ports/engine'
+import {
+  type Grant,
+  type Limiter,
+  checkLease,
+  checkTake,
+  grantOf,
+  leaseRetryMs,
+} from '@plumbline/ports/limiter'
 import { createBatcher } from '@plumbline/concurrency/batcher'
-import { checkLease, checkTake, grantOf, leaseRetryMs } from '@plumbline/ports/limiter'
 import type { Db } from './database.ts'
 
 /** Takes in one statement at most: each holds its row until the statement ends. */

@@ -1,5 +1,5 @@
 import { createBatcher } from '@plumbline/concurrency/batcher'
-import type { Memory, MemoryEntry } from '@plumbline/ports/engine'
+import type { Memory, MemoryEntry } from '@plumbline/ports/memory'
 import { checkLifetime } from '@plumbline/ports/limiter'
 import type { Json } from '@plumbline/contract/outcome'
 import type { Db } from './database.ts'

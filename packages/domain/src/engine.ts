@@ -1,4 +1,7 @@
-import type { Engine, EngineHealth, Limiter, Memory } from '@plumbline/ports/engine'
+import type { Log } from '@plumbline/ports/log'
+import type { Engine, EngineHealth } from '@plumbline/ports/engine'
+import type { Limiter } from '@plumbline/ports/limiter'
+import type { Memory } from '@plumbline/ports/memory'
 import type { Egress } from '@plumbline/net/egress'
 import type { Resolver } from '@plumbline/net/resolver'
 import { createRegistryRateLimiter } from './registry-rate-limiter.ts'
@@ -10,21 +13,13 @@ import { createRegistry } from './registry.ts'
 import { createRun } from './run.ts'
 import type { Sharing } from '@plumbline/ports/sharing'
 
-/** What the engine writes to its log; never a name in clear. */
-export interface EngineLog {
-  debug(fields: object, message: string): void
-  info(fields: object, message: string): void
-  warn(fields: object, message: string): void
-  error(fields: object, message: string): void
-}
-
 /** Settings and live things of the domain engine. */
 export interface DomainEngineOptions extends Sharing {
   readonly resolver: Resolver
   readonly egress: Egress
   readonly memory: Memory
   readonly limiter: Limiter
-  readonly log: EngineLog
+  readonly log: Log
   readonly disposable: { has(domain: string): boolean }
   readonly parkingNs: ParkingLists['names']
   readonly parkingIp: ParkingLists['addresses']
@@ -110,7 +105,7 @@ export function createDomainEngine(options: DomainEngineOptions): Engine<'domain
 }
 
 // What is remembered only saves questions: without it the engine asks more and answers the same.
-function optional(memory: Memory, log: EngineLog): Memory {
+function optional(memory: Memory, log: Log): Memory {
   const warn = (error: unknown): void =>
     log.warn({ err: error }, 'the shared memory is out of reach')
   return {

@@ -1,4 +1,4 @@
-import type { Limiter } from '@plumbline/ports/engine'
+import type { Limiter } from '@plumbline/ports/limiter'
 import type { Json } from '@plumbline/contract/outcome'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { SILENT, createOpenLimiter } from './engine-fixture.ts'

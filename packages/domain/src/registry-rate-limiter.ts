@@ -1,4 +1,6 @@
-import type { Lease, Limiter, Memory } from '@plumbline/ports/engine'
+import type { Log } from '@plumbline/ports/log'
+import type { Lease, Limiter } from '@plumbline/ports/limiter'
+import type { Memory } from '@plumbline/ports/memory'
 import { createRegistryServer, isPaused, noteResult } from './registry-server.ts'
 import type { QueryResult, RegistryServer } from './registry-server.ts'
 
@@ -50,7 +52,7 @@ export interface RegistryRateLimiterOptions {
   readonly holdMs?: number
   /** Milliseconds since 1970. */
   readonly now: () => number
-  readonly log: { warn(fields: object, message: string): void }
+  readonly log: Pick<Log, 'warn'>
 }
 
 const DEFAULT_PER_SECOND = 2

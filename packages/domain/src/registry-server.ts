@@ -1,4 +1,4 @@
-import type { Memory } from '@plumbline/ports/engine'
+import type { Memory } from '@plumbline/ports/memory'
 
 /** What a query told about the server itself, whatever it said of the name. */
 export type QueryResult =

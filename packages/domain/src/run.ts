@@ -1,5 +1,5 @@
-import type { EngineRequest } from '@plumbline/ports/engine'
-import type { Answer, Json, Later } from '@plumbline/contract/outcome'
+import type { EngineRequest, Answer, Later } from '@plumbline/ports/engine'
+import type { Json } from '@plumbline/contract/outcome'
 import { createSemaphore, type Semaphore } from '@plumbline/concurrency/semaphore'
 import { orOnAbort } from '@plumbline/concurrency/time-out'
 import type { Egress } from '@plumbline/net/egress'

@@ -1,5 +1,5 @@
 import { createSingleFlight } from '@plumbline/concurrency/single-flight'
-import type { Memory } from '@plumbline/ports/engine'
+import type { Memory } from '@plumbline/ports/memory'
 import type { RegistryRateLimiter, Caller } from './registry-rate-limiter.ts'
 import type { DomainName } from './name.ts'
 import { UNKNOWN, fromServer, laterOf, laterAfterThrottle } from './registration.ts'

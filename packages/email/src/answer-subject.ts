@@ -1,7 +1,6 @@
-import type { Answer } from '@plumbline/contract/outcome'
+import type { Answer, EngineRequest } from '@plumbline/ports/engine'
 import type { Egress } from '@plumbline/net/egress'
 import type { Resolver } from '@plumbline/net/resolver'
-import type { EngineRequest } from '@plumbline/ports/engine'
 import type { Sharing } from '@plumbline/ports/sharing'
 import { afterRecheck, needsRecheck, withOlderFact, unknownResult } from './probe-result.ts'
 import type { AcceptAllFact, ProbeResult } from './probe-result.ts'

@@ -1,5 +1,5 @@
 import { createLeaseRenewal } from '@plumbline/concurrency/lease-renewal'
-import type { Memory } from '@plumbline/ports/engine'
+import type { Memory } from '@plumbline/ports/memory'
 import { LEASE_MS, runConnection } from './pooled-connection.ts'
 import type { ConnectionTools } from './pooled-connection.ts'
 import { unknownResult } from './probe-result.ts'

@@ -1,4 +1,4 @@
-import type { Memory } from '@plumbline/ports/engine'
+import type { Memory } from '@plumbline/ports/memory'
 
 /** Notices an asker that tries names on a domain until some exist. */
 export interface DictionaryAttackGuard {

@@ -1,6 +1,6 @@
 import { createEgress } from '@plumbline/net/egress'
-import type { Answer, Json } from '@plumbline/contract/outcome'
-import type { Engine, EngineRequest } from '@plumbline/ports/engine'
+import type { Json } from '@plumbline/contract/outcome'
+import type { Answer, Engine, EngineRequest } from '@plumbline/ports/engine'
 import { createEmailEngine } from './engine.ts'
 import type { EmailEngineOptions } from './engine.ts'
 import { fakeResolver, nameList, processLimiter, processMemory } from './smtp-fixture.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { Answer } from '@plumbline/contract/outcome'
+import type { Answer } from '@plumbline/ports/engine'
 import { ask, brief, outcomeOf, testEngine, zoneOf } from './engine-fixture.ts'
 import { resultKey } from './probe-cache.ts'
 import { processLimiter, processMemory, startSmtp } from './smtp-fixture.ts'

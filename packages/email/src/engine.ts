@@ -1,5 +1,8 @@
+import type { Log } from '@plumbline/ports/log'
 import { randomBytes } from 'node:crypto'
-import type { Engine, EngineHealth, Limiter, Memory } from '@plumbline/ports/engine'
+import type { Engine, EngineHealth } from '@plumbline/ports/engine'
+import type { Limiter } from '@plumbline/ports/limiter'
+import type { Memory } from '@plumbline/ports/memory'
 import { getDomain } from 'tldts'
 import type { Egress } from '@plumbline/net/egress'
 import type { Resolver } from '@plumbline/net/resolver'
@@ -28,14 +31,6 @@ import type { SessionTimes } from './smtp-session.ts'
 import { parseMailbox } from './syntax.ts'
 import type { Sharing } from '@plumbline/ports/sharing'
 import { createPort25Health } from './port-25-health.ts'
-
-/** The part of a logger that the engine uses; no subject is ever logged in clear. */
-export interface EmailLog {
-  debug(fields: object, message: string): void
-  info(fields: object, message: string): void
-  warn(fields: object, message: string): void
-  error(fields: object, message: string): void
-}
 
 /** Everything the engine works with. */
 export interface EmailEngineOptions extends Sharing {
@@ -71,7 +66,7 @@ export interface EmailEngineOptions extends Sharing {
   readonly clock?: () => number
   /** 0 up to 1, for choices that need no secrecy. */
   readonly random?: () => number
-  readonly log: EmailLog
+  readonly log: Log
 }
 
 /** Makes the email engine. Throws where the sender, the HELO name or the proxy is malformed. */

@@ -1,4 +1,5 @@
-import type { Answer, Json } from '@plumbline/contract/outcome'
+import type { Json } from '@plumbline/contract/outcome'
+import type { Answer } from '@plumbline/ports/engine'
 import type { ProbeResult, ProbeWait } from './probe-result.ts'
 import { resultJson, readResult } from './probe-cache.ts'
 import type { EmailLimits } from './limits.ts'

@@ -1,5 +1,5 @@
 import type { LeaseRenewal } from '@plumbline/concurrency/lease-renewal'
-import type { Limiter } from '@plumbline/ports/engine'
+import type { Limiter } from '@plumbline/ports/limiter'
 import type { ConnectResult, SmtpConnection } from './connect.ts'
 import type { EmailLimits } from './limits.ts'
 import type { HostsRoute, Recipients } from './probe-queue.ts'

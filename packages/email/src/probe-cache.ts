@@ -1,4 +1,4 @@
-import type { Memory, MemoryEntry } from '@plumbline/ports/engine'
+import type { Memory, MemoryEntry } from '@plumbline/ports/memory'
 import type { Json } from '@plumbline/contract/outcome'
 import { nameFor, type Sharing } from '@plumbline/ports/sharing'
 import type { AcceptAll, AcceptAllFact, ProbeResult } from './probe-result.ts'

@@ -1,4 +1,4 @@
-import type { Memory } from '@plumbline/ports/engine'
+import type { Memory } from '@plumbline/ports/memory'
 import type { SmtpConnection } from './connect.ts'
 import { limitsOf } from './limits.ts'
 import type { EmailLimits, GroupLimits } from './limits.ts'

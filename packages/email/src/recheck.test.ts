@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import type { Answer, Json } from '@plumbline/contract/outcome'
+import type { Json } from '@plumbline/contract/outcome'
+import type { Answer } from '@plumbline/ports/engine'
 import { ask, brief, outcomeOf, testEngine } from './engine-fixture.ts'
 import { processMemory, startSmtp } from './smtp-fixture.ts'
 import type { SmtpFixture } from './smtp-fixture.ts'

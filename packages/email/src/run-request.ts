@@ -1,5 +1,4 @@
-import type { EngineRequest } from '@plumbline/ports/engine'
-import type { Answer } from '@plumbline/contract/outcome'
+import type { Answer, EngineRequest } from '@plumbline/ports/engine'
 import { answerSubject, answerWith, circumstances, setAnswer } from './answer-subject.ts'
 import type { Run, RunTools, Subject } from './answer-subject.ts'
 import { resultKey } from './probe-cache.ts'

@@ -1,6 +1,7 @@
 import { createServer } from 'node:net'
 import type { AddressInfo, Socket } from 'node:net'
-import type { Lease, Limiter, Memory } from '@plumbline/ports/engine'
+import type { Lease, Limiter } from '@plumbline/ports/limiter'
+import type { Memory } from '@plumbline/ports/memory'
 import type { Json } from '@plumbline/contract/outcome'
 import type { NameList } from '@plumbline/datasets/names'
 import type { Resolver } from '@plumbline/net/resolver'

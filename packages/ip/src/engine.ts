@@ -1,22 +1,15 @@
-import type { Engine, EngineRequest } from '@plumbline/ports/engine'
-import type { Answer, Outcome } from '@plumbline/contract/outcome'
+import type { Log } from '@plumbline/ports/log'
+import type { Engine, EngineRequest, Answer } from '@plumbline/ports/engine'
+import type { Outcome } from '@plumbline/contract/outcome'
 import { type IpDataOptions, type IpDataStore, loadIpData } from './data.ts'
 import type { Resolver } from '@plumbline/net/resolver'
 import { parseAddress } from '@plumbline/net/address-bytes'
 import { askDnsLists, type DnsFindings, type DnsListSettings, NO_FINDINGS } from './dns-lists.ts'
 import { type IpLookup, lookupIp } from './lookup.ts'
 
-/** What an engine writes to its log; never a subject in clear. */
-export interface EngineLog {
-  debug(fields: object, message: string): void
-  info(fields: object, message: string): void
-  warn(fields: object, message: string): void
-  error(fields: object, message: string): void
-}
-
 /** Settings and live things of the IP engine. */
 export interface IpEngineOptions extends IpDataOptions {
-  readonly log: EngineLog
+  readonly log: Log
   /** Lists to be asked over DNS; absent: none. */
   readonly dnsLists?: DnsListSettings & { readonly resolver: Resolver }
   /** How often files are looked at for a change; 0: never. */

@@ -1,3 +1,4 @@
+import type { Log } from '@plumbline/ports/log'
 import { createSocket } from 'node:dgram'
 import type { Socket as DatagramSocket } from 'node:dgram'
 import { connect as connectTcp } from 'node:net'
@@ -24,18 +25,12 @@ export interface Connectors {
   udp(target: Target): DatagramSocket
 }
 
-/** The part of a logger that the network layer uses. */
-export interface NetLog {
-  debug(fields: object, message: string): void
-  warn(fields: object, message: string): void
-}
-
 /** What the guard lets through, and by what it connects. */
 export interface EgressOptions {
   /** CIDRs let through though they are special. */
   readonly allow: readonly string[]
   readonly connect?: Partial<Connectors>
-  readonly log?: NetLog
+  readonly log?: Pick<Log, 'debug' | 'warn'>
 }
 
 /** How a connection is secured. */

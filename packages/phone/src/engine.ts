@@ -1,5 +1,9 @@
-import type { Budget, Engine, EngineRequest, Limiter, Memory } from '@plumbline/ports/engine'
-import type { Answer, Json, Outcome, PhoneFacts } from '@plumbline/contract/outcome'
+import type { Log } from '@plumbline/ports/log'
+import type { Engine, EngineRequest, Answer } from '@plumbline/ports/engine'
+import type { Budget } from '@plumbline/ports/budget'
+import type { Limiter } from '@plumbline/ports/limiter'
+import type { Memory } from '@plumbline/ports/memory'
+import type { Json, Outcome, PhoneFacts } from '@plumbline/contract/outcome'
 import type { Reason } from '@plumbline/contract/reasons'
 import { orOnAbort } from '@plumbline/concurrency/time-out'
 import { type CountryNames, createCountryNames } from '@plumbline/datasets/country-names'
@@ -23,7 +27,7 @@ export interface PhoneEngineOptions extends Sharing {
   /** What may be bought in a day; forgetting it costs money too. */
   readonly budget: Budget
   readonly fetch: HlrFetch
-  readonly log: { warn(fields: object, message: string): void }
+  readonly log: Pick<Log, 'warn'>
   readonly clock?: Clock
   /** Carriers and time zones by prefix; loaded unless given. */
   readonly prefixes?: PhonePrefixes

@@ -1,5 +1,6 @@
-import type { Budget, Engine, EngineRequest, Memory } from '@plumbline/ports/engine'
-import type { Answer } from '@plumbline/contract/outcome'
+import type { Engine, EngineRequest, Answer } from '@plumbline/ports/engine'
+import type { Budget } from '@plumbline/ports/budget'
+import type { Memory } from '@plumbline/ports/memory'
 import type { HttpAnswer } from '@plumbline/net/http'
 import { createPhoneEngine } from './engine.ts'
 import type { HlrFetch } from './hlr/provider.ts'

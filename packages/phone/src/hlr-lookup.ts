@@ -1,4 +1,5 @@
-import type { EngineHealth, Memory } from '@plumbline/ports/engine'
+import type { EngineHealth } from '@plumbline/ports/engine'
+import type { Memory } from '@plumbline/ports/memory'
 import {
   begunPurchases,
   buy,

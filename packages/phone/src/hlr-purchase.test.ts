@@ -1,4 +1,4 @@
-import type { Memory } from '@plumbline/ports/engine'
+import type { Memory } from '@plumbline/ports/memory'
 import { expect, test } from 'vitest'
 import type { HttpAnswer } from '@plumbline/net/http'
 import { createPhoneEngine } from './engine.ts'

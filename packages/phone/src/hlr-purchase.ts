@@ -1,4 +1,4 @@
-import type { Memory } from '@plumbline/ports/engine'
+import type { Memory } from '@plumbline/ports/memory'
 import {
   type ProviderLimitsOptions,
   type DailySpending,

@@ -1,5 +1,6 @@
 import { createLeaseRenewal } from '@plumbline/concurrency/lease-renewal'
-import type { Budget, Lease, Limiter, Spending } from '@plumbline/ports/engine'
+import type { Budget, Spending } from '@plumbline/ports/budget'
+import type { Lease, Limiter } from '@plumbline/ports/limiter'
 import type { HlrCaller, HlrPolicy, HlrProviderSettings } from './policy.ts'
 import type { Clock } from '@plumbline/ports/clock'
 import { accountBudgetName, budgetName } from '@plumbline/ports/provider-status'

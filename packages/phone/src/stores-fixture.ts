@@ -1,5 +1,6 @@
-import type { Budget, Limiter, Memory } from '@plumbline/ports/engine'
-import { checkLease, checkTake } from '@plumbline/ports/limiter'
+import type { Budget } from '@plumbline/ports/budget'
+import { type Limiter, checkLease, checkTake } from '@plumbline/ports/limiter'
+import type { Memory } from '@plumbline/ports/memory'
 import type { Json } from '@plumbline/contract/outcome'
 import type { Clock } from '@plumbline/ports/clock'
 

@@ -1,4 +1,6 @@
-import type { Budget, Limiter, Memory } from '@plumbline/ports/engine'
+import type { Budget } from '@plumbline/ports/budget'
+import type { Limiter } from '@plumbline/ports/limiter'
+import type { Memory } from '@plumbline/ports/memory'
 import { createPostgresBudget } from '@plumbline/db/budget'
 import { openPostgresChannel } from '@plumbline/db/channel'
 import { readClockMs } from '@plumbline/db/channel-clock'
@@ -14,7 +16,7 @@ import { createRedisMemory } from '@plumbline/queue/redis-memory'
 import { openRedisQueues } from '@plumbline/queue/redis-queues'
 import type { InstallationKey } from './installation-key.ts'
 import { keyedLimiter, keyedMemory } from './keyed-stores.ts'
-import type { PipelineLog } from './pipeline.ts'
+import type { Log } from '@plumbline/ports/log'
 
 /** What every program of the service is connected to. */
 export interface Connections extends AsyncDisposable {
@@ -45,7 +47,7 @@ export async function openConnections(options: {
   installationKey?: InstallationKey
   poolSize: number
   name: string
-  log: PipelineLog
+  log: Log
 }): Promise<Connections> {
   const { databaseUrl, log, installationKey: key = null } = options
   const onError = (error: unknown): void => log.warn({ err: error }, 'connection trouble')

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
-import type { Limiter, Memory } from '@plumbline/ports/engine'
+import type { Limiter } from '@plumbline/ports/limiter'
+import type { Memory } from '@plumbline/ports/memory'
 import { openDatabase, type Db } from '@plumbline/db/database'
 import { createPostgresMemory } from '@plumbline/db/memory'
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'

@@ -1,4 +1,5 @@
-import type { Limiter, Memory, MemoryEntry } from '@plumbline/ports/engine'
+import type { Limiter } from '@plumbline/ports/limiter'
+import type { Memory, MemoryEntry } from '@plumbline/ports/memory'
 import type { Json } from '@plumbline/contract/outcome'
 import type { InstallationKey } from './installation-key.ts'
 

@@ -1,3 +1,4 @@
+import type { Log } from '@plumbline/ports/log'
 import { ACCOUNT_LIMITS, CALL_LIMITS } from '@plumbline/contract/limits'
 import type { Check } from '@plumbline/contract/products'
 import type { Db } from '@plumbline/db/database'
@@ -18,7 +19,7 @@ export interface Pipeline {
   /** Directory for unfinished files. */
   readonly scratchDir: string
   readonly limits: PipelineLimits
-  readonly log: PipelineLog
+  readonly log: Log
 }
 
 /** Bounds and times of the pipeline. */
@@ -59,12 +60,4 @@ export const DEFAULT_LIMITS: PipelineLimits = {
   saveMs: 5_000,
   slots: DEFAULT_SLOTS,
   reserve: 4,
-}
-
-/** The log of the pipeline; subjects are never written to it. */
-export interface PipelineLog {
-  debug(fields: object, message: string): void
-  info(fields: object, message: string): void
-  warn(fields: object, message: string): void
-  error(fields: object, message: string): void
 }

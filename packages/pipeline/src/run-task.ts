@@ -1,5 +1,4 @@
-import type { Answer } from '@plumbline/contract/outcome'
-import type { EngineRequest } from '@plumbline/ports/engine'
+import type { Answer, EngineRequest } from '@plumbline/ports/engine'
 import { PURCHASED_CHECKS, type Check } from '@plumbline/contract/products'
 import { claimTask, restTask, returnTask, type ClaimedTask } from '@plumbline/db/batches/tasks'
 import { bisectTask, MAX_ATTEMPTS } from './bisect-task.ts'

@@ -1,6 +1,6 @@
-import type { Answer, Json } from '@plumbline/contract/outcome'
+import type { Json } from '@plumbline/contract/outcome'
+import type { Answer, EngineRequest } from '@plumbline/ports/engine'
 import type { Check } from '@plumbline/contract/products'
-import type { EngineRequest } from '@plumbline/ports/engine'
 import type { ClaimedTask } from '@plumbline/db/batches/tasks'
 import { unpackSubjects, type ChunkSubjects } from './codec.ts'
 

@@ -1,4 +1,4 @@
-import type { Answer, Json } from '@plumbline/contract/outcome'
+import type { Json, Outcome } from '@plumbline/contract/outcome'
 import type { Check, Depth } from '@plumbline/contract/products'
 
 /** One run of an engine over many subjects. Engines see no batch, credit or queue. */
@@ -31,64 +31,26 @@ export interface Engine<C extends Check> extends AsyncDisposable {
   health(): Promise<readonly EngineHealth[]>
 }
 
+/** A subject whose outcome must wait: its group (MX group, registry) has no room, or it is greylisted. */
+export interface Later {
+  readonly kind: 'later'
+  /** Milliseconds from now. Database time decides when it goes out again. */
+  readonly afterMs: number
+  /** What it waits for, for example `mx:google` or `rdap:verisign`; subjects of one group wait together. */
+  readonly group: string
+  /** The wait is this subject's alone: whatever else waits by the same group need not wait as long. */
+  readonly isOwnWait?: boolean
+  readonly reason: string
+  /** Carried back to the engine with the next try, for example `{ "tries": 2, "since": "..." }`. */
+  readonly state?: Json
+}
+
+/** What an engine answers for one subject: an outcome, or when to come again. */
+export type Answer<C extends Check = Check> = Outcome<C> | Later
+
 /** How one thing that an engine leans on is doing. */
 export interface EngineHealth {
   readonly name: string
   readonly status: 'ok' | 'degraded' | 'failed' | 'off'
   readonly detail: string
-}
-
-/** Facts shared between workers with a lifetime: caches, verdicts, breakers, paid queries begun. */
-export interface Memory {
-  /** Values in the order of the keys; undefined where absent or expired. */
-  get(keys: readonly string[]): Promise<readonly (Json | undefined)[]>
-  set(entries: readonly MemoryEntry[]): Promise<void>
-  /** Stores only where nothing is held; answers whether it did. */
-  claim(entry: MemoryEntry): Promise<boolean>
-  delete(keys: readonly string[]): Promise<void>
-}
-
-/** What is to be remembered, and for how long. */
-export interface MemoryEntry {
-  readonly key: string
-  readonly value: Json
-  readonly ttlMs: number
-}
-
-/** Limits that hold over all workers. */
-export interface Limiter {
-  /**
-   * Takes `count` from a bucket that refills `perSecond` up to `burst`; all or nothing.
-   * In any window of t seconds at most `burst + t * perSecond` is granted.
-   */
-  take(key: string, count: number, rate: { perSecond: number; burst: number }): Promise<Grant>
-  /** Holds one of `limit` places until released or `ttlMs` has passed. */
-  lease(key: string, limit: number, ttlMs: number): Promise<Lease>
-}
-
-/** `remaining`: whole units that could be taken at once after this. */
-export type Grant =
-  | { readonly granted: true; readonly remaining?: number }
-  | { readonly granted: false; readonly retryMs: number; readonly remaining?: number }
-
-/** A place that was given, or when to ask again. */
-export type Lease =
-  | {
-      readonly granted: true
-      /** Extends the lease by its time to live; false when it was lost. */
-      renew(): Promise<boolean>
-      release(): Promise<void>
-    }
-  | { readonly granted: false; readonly retryMs: number }
-
-/** Money that may be spent in a UTC day, counted over all workers and through crashes of any server. */
-export interface Budget {
-  /** Takes `count` of what is left of `mostPerDay` today, or all that is left where that is less. */
-  take(name: string, count: number, mostPerDay: number): Promise<Spending>
-}
-
-/** What a budget let through; `giveBack` is for what was not spent after all. */
-export interface Spending {
-  readonly count: number
-  giveBack(count: number): Promise<void>
 }

@@ -1,4 +1,28 @@
-import type { Grant, Limiter } from './engine.ts'
+/** Limits that hold over all workers. */
+export interface Limiter {
+  /**
+   * Takes `count` from a bucket that refills `perSecond` up to `burst`; all or nothing.
+   * In any window of t seconds at most `burst + t * perSecond` is granted.
+   */
+  take(key: string, count: number, rate: { perSecond: number; burst: number }): Promise<Grant>
+  /** Holds one of `limit` places until released or `ttlMs` has passed. */
+  lease(key: string, limit: number, ttlMs: number): Promise<Lease>
+}
+
+/** `remaining`: whole units that could be taken at once after this. */
+export type Grant =
+  | { readonly granted: true; readonly remaining?: number }
+  | { readonly granted: false; readonly retryMs: number; readonly remaining?: number }
+
+/** A place that was given, or when to ask again. */
+export type Lease =
+  | {
+      readonly granted: true
+      /** Extends the lease by its time to live; false when it was lost. */
+      renew(): Promise<boolean>
+      release(): Promise<void>
+    }
+  | { readonly granted: false; readonly retryMs: number }
 
 /** Throws on a count that could never be granted, and on rates that are no rates. */
 export function checkTake(

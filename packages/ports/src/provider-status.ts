@@ -1,5 +1,5 @@
 import type { Json } from '@plumbline/contract/outcome'
-import type { Memory } from './engine.ts'
+import type { Memory } from './memory.ts'
 
 /** The HLR providers that we speak. */
 export const HLR_PROVIDERS = [

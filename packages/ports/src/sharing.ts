@@ -1,4 +1,4 @@
-import type { Memory } from './engine.ts'
+import type { Memory } from './memory.ts'
 
 /** Whether accounts profit from what others have found out (decision 39). */
 export interface Sharing {

@@ -1,5 +1,10 @@
-import type { Limiter } from '@plumbline/ports/engine'
-import { checkLease, checkTake, grantOf, leaseRetryMs } from '@plumbline/ports/limiter'
+import {
+  type Limiter,
+  checkLease,
+  checkTake,
+  grantOf,
+  leaseRetryMs,
+} from '@plumbline/ports/limiter'
 
 /** A limiter of one process, with the same buckets and leases as the shared ones. */
 export function createLocalLimiter({

@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises'
-import type { Engine, EngineRequest } from '@plumbline/ports/engine'
-import type { Answer, EmailFacts, FactsOf, Later, Outcome } from '@plumbline/contract/outcome'
+import type { Engine, EngineRequest, Answer, Later } from '@plumbline/ports/engine'
+import type { EmailFacts, FactsOf, Outcome } from '@plumbline/contract/outcome'
 import type { Check } from '@plumbline/contract/products'
 
 /** How engines of tests and benchmarks behave. */

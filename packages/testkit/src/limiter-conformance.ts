@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import type { Limiter } from '@plumbline/ports/engine'
+import type { Limiter } from '@plumbline/ports/limiter'
 import { expect, test, vi } from 'vitest'
 import { PATIENT } from './patience.ts'
 

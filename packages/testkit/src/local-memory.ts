@@ -1,4 +1,4 @@
-import type { Memory } from '@plumbline/ports/engine'
+import type { Memory } from '@plumbline/ports/memory'
 import type { Json } from '@plumbline/contract/outcome'
 import { checkLifetime } from '@plumbline/ports/limiter'
 

@@ -1,4 +1,4 @@
-import type { Memory } from '@plumbline/ports/engine'
+import type { Memory } from '@plumbline/ports/memory'
 import { expect, test, vi } from 'vitest'
 import { PATIENT } from './patience.ts'
 

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
-import type { Limiter, Memory } from '@plumbline/ports/engine'
+import type { Limiter } from '@plumbline/ports/limiter'
+import type { Memory } from '@plumbline/ports/memory'
 import { openPostgresChannel } from '@plumbline/db/channel'
 import { readClockMs } from '@plumbline/db/channel-clock'
 import { createPostgresReplyChannel } from '@plumbline/db/channel-replies'

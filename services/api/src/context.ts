@@ -1,4 +1,4 @@
-import type { Memory } from '@plumbline/ports/engine'
+import type { Memory } from '@plumbline/ports/memory'
 import type { Scorer } from '@plumbline/contract/score'
 import type { Db } from '@plumbline/db/database'
 import { isKeyHeld } from '@plumbline/db/idempotency'

@@ -1,5 +1,5 @@
 import { withTimeOut } from '@plumbline/concurrency/time-out'
-import type { Limiter } from '@plumbline/ports/engine'
+import type { Limiter } from '@plumbline/ports/limiter'
 
 /** How long a call waits for the shared limiter. */
 const SHARED_TIMEOUT_MS = 250

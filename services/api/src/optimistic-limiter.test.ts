@@ -1,4 +1,4 @@
-import type { Grant } from '@plumbline/ports/engine'
+import type { Grant } from '@plumbline/ports/limiter'
 import { createLocalLimiter } from '@plumbline/queue/local-limiter'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'

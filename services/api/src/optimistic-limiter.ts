@@ -1,4 +1,4 @@
-import type { Grant, Limiter } from '@plumbline/ports/engine'
+import type { Grant, Limiter } from '@plumbline/ports/limiter'
 import { setTimeout as wait } from 'node:timers/promises'
 
 /** How old what the shared limiter said of a bucket may be. */

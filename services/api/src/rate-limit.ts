@@ -1,4 +1,4 @@
-import type { Limiter } from '@plumbline/ports/engine'
+import type { Limiter } from '@plumbline/ports/limiter'
 
 /** What a rate limit says of a key after one call. */
 export interface RateState {

@@ -1,5 +1,4 @@
-import type { Engine } from '@plumbline/ports/engine'
-import type { Answer } from '@plumbline/contract/outcome'
+import type { Answer, Engine } from '@plumbline/ports/engine'
 import type { Check, Depth } from '@plumbline/contract/products'
 import { createTaskLeases } from '@plumbline/pipeline/task-lease'
 import { runTask, type CheckRunner } from '@plumbline/pipeline/run-task'

@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { magicAnswer } from '@plumbline/contract/magic'
-import type { Answer } from '@plumbline/contract/outcome'
+import type { Answer } from '@plumbline/ports/engine'
 import type { Check } from '@plumbline/contract/products'
 import type { CheckRunner } from '@plumbline/pipeline/run-task'
 import type { Failed } from '@plumbline/pipeline/task-work'
