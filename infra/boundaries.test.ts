@@ -1,13 +1,33 @@
 import { describe, expect, test } from 'vitest'
-import { boundaryFaults } from './boundaries.ts'
-import { circlesIn, importsOf, readSource, sourceFiles, targetOf } from './import-graph.ts'
+import { BOUNDARIES, boundaryFaults } from './boundaries.ts'
+import {
+  circlesIn,
+  declaredBy,
+  importsOf,
+  packageFolders,
+  readSource,
+  sourceFiles,
+  targetOf,
+} from './import-graph.ts'
 
 const FILES = sourceFiles()
 const IMPORTS = new Map(FILES.map((file) => [file, importsOf(file, readSource(file))] as const))
 
 describe('the sources', () => {
   test('import only what the table lets them', () => {
-    expect(FILES.flatMap((file) => boundaryFaults(file, IMPORTS.get(file) ?? []))).toEqual([])
+    const faults = FILES.flatMap((file) =>
+      boundaryFaults(file, IMPORTS.get(file) ?? [], declaredBy(file) ?? undefined),
+    )
+    expect(faults).toEqual([])
+  })
+
+  test('have a row in the table for each package but the test kit, and rows name only rows before them', () => {
+    const rows = Object.keys(BOUNDARIES)
+    expect(rows.toSorted()).toEqual(packageFolders().filter((name) => name !== 'testkit'))
+    const ahead = rows.flatMap((row, at) =>
+      (BOUNDARIES[row]?.ours ?? []).filter((ours) => !rows.slice(0, at).includes(ours)),
+    )
+    expect(ahead).toEqual([])
   })
 
   test('lead to files that exist', () => {
@@ -49,9 +69,18 @@ describe('the rules fail', () => {
     ['services/api/src/x.ts', "import { serve } from '@plumbline/worker/serve'"],
     ['services/api/src/x.ts', "import { serve } from '../../worker/src/serve.ts'"],
     ['services/api/src/x.ts', "import { openRedis } from '@plumbline/testkit/redis'"],
+    ['services/api/src/x.ts', "import { createPhoneEngine } from '@plumbline/phone/engine'"],
+    ['services/new/src/x.ts', "import { z } from '@plumbline/contract/outcome'"],
+    ['packages/ip/src/x.ts', "import '@plumbline/email'"],
     ['packages/ip/src/deep/x.test.ts', "import { a } from '../../../net/src/a.ts'"],
   ])('on %s with %s', (file, text) => {
     expect(boundaryFaults(file, importsOf(file, text))).not.toEqual([])
+  })
+
+  test('on a package of ours that the package.json does not name', () => {
+    const imports = importsOf('packages/ip/src/x.ts', "import { a } from '@plumbline/net/address'")
+    expect(boundaryFaults('packages/ip/src/x.ts', imports, new Set())).not.toEqual([])
+    expect(boundaryFaults('packages/ip/src/x.ts', imports, new Set(['@plumbline/net']))).toEqual([])
   })
 
   test('on a circle, also one of types', () => {

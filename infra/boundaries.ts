@@ -1,20 +1,27 @@
 import { COMPUTED, type Import, SERVICES, targetOf } from './import-graph.ts'
 
-/** What the sources of one package or program may import. */
+/** What the sources of one package may import, beside its own files and Node's modules. */
 export interface Boundary {
-  /** Packages of ours. */
+  /** Packages of this project. */
   readonly ours: readonly string[]
-  /** Packages of others, by name. */
+  /** Packages of third parties. */
   readonly others?: readonly string[]
-  /** Whether it may open sockets or serve: `node:net`, `node:tls`, `node:http` and their kind. */
+  /** Whether it may open sockets or listen: `node:net`, `node:tls`, `node:http` and their kind. */
   readonly sockets?: boolean
+}
+
+/** What the sources of one program may not import, though programs may import any package. */
+export interface ProgramBoundary {
+  /** Packages of this project that it must do without. */
+  readonly not: readonly string[]
 }
 
 const ENGINE = ['contract', 'ports', 'concurrency', 'net', 'datasets']
 
 /**
- * The rooms of the house, from the ground up: each is the only owner of one outside thing, and an arrow
- * leads down only. What a new file needs and does not find here belongs to another room, or needs a reason.
+ * Every package, from the ground up: each is the only owner of one outside thing, and may import only
+ * packages above it in this table. Only the test kit, which tests alone import, has no row. An import that is not in its row belongs into another package, or the
+ * row needs a reason.
  */
 export const BOUNDARIES: Readonly<Record<string, Boundary>> = {
   contract: { ours: [], others: ['zod'] },
@@ -27,37 +34,55 @@ export const BOUNDARIES: Readonly<Record<string, Boundary>> = {
   phone: { ours: ENGINE, others: ['libphonenumber-js', 'bson'] },
   ip: { ours: ENGINE, others: ['@photostructure/tz-lookup'] },
   domain: { ours: ENGINE, others: ['tldts', 'tr46'] },
-  // A socket, to find a free port for the packaged Postgres.
+  // It listens once, to find a free port for the packaged Postgres.
   db: { ours: ['contract', 'ports', 'concurrency'], others: ['pg', 'kysely'], sockets: true },
   metering: { ours: ['contract', 'db', 'concurrency'], others: ['kysely'] },
   queue: { ours: ['contract', 'ports', 'concurrency'], others: ['bullmq', 'ioredis', 'pg'] },
-  // The operator's own store, which the egress guard is not for; credentials of it stand in the environment.
+  runtime: { ours: ['ports'], others: ['pino', 'prom-client', 'zod'] },
+  // The operator's own file store lies behind no egress guard; its credentials stand in the environment.
   storage: { ours: ['runtime'], sockets: true },
   pipeline: {
     ours: ['contract', 'ports', 'concurrency', 'db', 'metering', 'queue', 'storage'],
     others: ['papaparse', 'iconv-lite', 'libphonenumber-js', 'zod'],
   },
-  runtime: { ours: ['ports'], others: ['pino', 'prom-client', 'zod'] },
   client: { ours: ['contract'] },
+}
+
+/** Programs: none imports another, and the API leaves the work to workers. */
+const PROGRAMS: Readonly<Record<string, ProgramBoundary>> = {
+  api: { not: ['email', 'phone', 'ip', 'domain', 'net', 'datasets', 'testkit'] },
+  worker: { not: ['client', 'testkit'] },
+  cli: { not: ['testkit'] },
+  local: { not: ['email', 'phone', 'ip', 'domain', 'testkit'] },
 }
 
 /** Modules of Node's that reach other machines or serve them. */
 const SOCKETS = ['net', 'tls', 'dgram', 'http', 'http2', 'https', 'dns', 'dns/promises']
 
-/** What reads text alone and opens nothing. */
+/** Names of `node:net` that read text and open nothing. */
 const READS_ADDRESSES = new Set(['isIP', 'isIPv4', 'isIPv6', 'BlockList'])
 
-/** The rooms whose sources may import a package of others, beside those that declare it above. */
-export function boundaryFaults(file: string, imports: readonly Import[]): readonly string[] {
+/** What a source file imports against the table, a sentence each; `declared` is what its `package.json` names. */
+export function boundaryFaults(
+  file: string,
+  imports: readonly Import[],
+  declared?: ReadonlySet<string>,
+): readonly string[] {
   const [folder, room = ''] = file.split('/')
-  const boundary = folder === 'packages' ? BOUNDARIES[room] : undefined
-  if (isTestCode(file)) return imports.flatMap((met) => longWay(file, met))
-  return imports.flatMap((met) => [
-    ...longWay(file, met),
-    ...crossing(file, met),
-    ...(folder === 'packages' ? packageFaults(file, room, boundary, met) : []),
-    ...(folder === 'services' ? serviceFaults(file, room, met) : []),
-  ])
+  const rules: readonly Rule[] = [
+    longPathFault,
+    undeclaredFault(declared),
+    ...(isTestCode(file) ? [] : [leavingFault, ...(FOLDER_RULES[folder ?? ''] ?? [])]),
+  ]
+  return imports.flatMap((met) => rules.flatMap((rule) => rule(file, met, room) ?? []))
+}
+
+/** A rule's fault with one import of a file in a package or program; null where there is none. */
+type Rule = (file: string, met: Import, room: string) => string | null
+
+const FOLDER_RULES: Readonly<Record<string, readonly Rule[]>> = {
+  packages: [packageFault],
+  services: [programFault],
 }
 
 /** Tests, and what only they use, may reach across; they too go by a package's name. */
@@ -65,50 +90,61 @@ export function isTestCode(file: string): boolean {
   return /\.test\.ts$|-fixture\.ts$/.test(file) || file.startsWith('packages/testkit/')
 }
 
-function packageFaults(
-  file: string,
-  room: string,
-  boundary: Boundary | undefined,
-  { specifier, names }: Import,
-): readonly string[] {
-  if (boundary === undefined) return [`${file}: packages/${room} has no row in the table`]
-  const ours = /^@plumbline\/([a-z0-9-]+)\//.exec(specifier)?.[1]
-  if (ours !== undefined) {
-    return ours === room || boundary.ours.includes(ours)
-      ? []
-      : [`${file}: ${room} may not import ${specifier}`]
+function packageFault(file: string, { specifier, names }: Import, room: string): string | null {
+  const boundary = BOUNDARIES[room]
+  if (boundary === undefined) return `${file}: packages/${room} has no row in the table`
+  const ours = ownPackage(specifier)
+  if (ours !== null) {
+    const isAllowed = ours === room || boundary.ours.includes(ours)
+    return isAllowed ? null : `${file}: ${room} may not import ${specifier}`
   }
-  if (specifier.startsWith('.')) return []
-  if (specifier === COMPUTED) return [`${file}: imports what it computes`]
+  if (specifier.startsWith('.')) return null
+  if (specifier === COMPUTED) return `${file}: imports what it computes`
   const node = /^(?:node:)?(.+)$/.exec(specifier)?.[1] ?? specifier
   if (SOCKETS.includes(node)) {
     const opens = names === null || names.some((name) => !READS_ADDRESSES.has(name))
     return boundary.sockets === true || !opens
-      ? []
-      : [`${file}: ${room} may not open sockets, met ${specifier}`]
+      ? null
+      : `${file}: ${room} may not open sockets, met ${specifier}`
   }
-  if (specifier.startsWith('node:')) return []
+  if (specifier.startsWith('node:')) return null
   const other = nameOf(specifier)
-  return (boundary.others ?? []).includes(other) ? [] : [`${file}: ${room} may not import ${other}`]
+  return boundary.others?.includes(other) ? null : `${file}: ${room} may not import ${other}`
 }
 
-function serviceFaults(file: string, room: string, { specifier }: Import): readonly string[] {
-  const ours = /^@plumbline\/([a-z0-9-]+)\//.exec(specifier)?.[1]
-  if (ours === 'testkit') return [`${file}: only tests import the test kit`]
-  return ours !== undefined && ours !== room && SERVICES.has(ours)
-    ? [`${file}: services never import each other, met ${specifier}`]
-    : []
+function programFault(file: string, { specifier }: Import, room: string): string | null {
+  const boundary = PROGRAMS[room]
+  if (boundary === undefined) return `${file}: services/${room} has no row in the table`
+  const ours = ownPackage(specifier)
+  if (ours === null || ours === room) return null
+  if (SERVICES.has(ours)) return `${file}: services never import each other, met ${specifier}`
+  return boundary.not.includes(ours) ? `${file}: ${room} may not import ${specifier}` : null
 }
 
-/** An import that leaves its room by a path of dots instead of by the name of the other. */
-function crossing(file: string, { specifier }: Import): readonly string[] {
+/** An import that leaves its package by a path of dots instead of by the name of the other. */
+function leavingFault(file: string, { specifier }: Import): string | null {
   const target = targetOf(file, specifier)
-  if (!specifier.startsWith('.') || target === null) return []
-  return homeOf(target) === homeOf(file) ? [] : [`${file}: leaves its package by ${specifier}`]
+  if (!specifier.startsWith('.') || target === null || homeOf(target) === homeOf(file)) return null
+  return `${file}: leaves its package by ${specifier}`
 }
 
-function longWay(file: string, { specifier }: Import): readonly string[] {
-  return specifier.startsWith('../../../') ? [`${file}: imports by ${specifier}`] : []
+function longPathFault(file: string, { specifier }: Import): string | null {
+  return specifier.startsWith('../../../') ? `${file}: imports by ${specifier}` : null
+}
+
+/** An import of another package that the `package.json` does not name, so that it works by chance. */
+function undeclaredFault(declared: ReadonlySet<string> | undefined): Rule {
+  return (file, { specifier }, room) => {
+    const ours = ownPackage(specifier)
+    if (declared === undefined || ours === null || ours === room) return null
+    const name = `@plumbline/${ours}`
+    return declared.has(name) ? null : `${file}: ${name} is not in its package.json`
+  }
+}
+
+/** The package of this project that an import names; null where it names none. */
+function ownPackage(specifier: string): string | null {
+  return /^@plumbline\/([a-z0-9-]+)(?:\/|$)/.exec(specifier)?.[1] ?? null
 }
 
 function homeOf(file: string): string {

@@ -23,6 +23,19 @@ export function sourceFiles(): readonly string[] {
   ).toSorted()
 }
 
+/** Names of the packages, in order. */
+export function packageFolders(): readonly string[] {
+  return readdirSync(join(ROOT, 'packages')).toSorted()
+}
+
+/** What the `package.json` of a source's package or program names; null for a source that lies in none. */
+export function declaredBy(file: string): ReadonlySet<string> | null {
+  const home = /^(?:packages|services)\/[^/]+/.exec(file)?.[0]
+  if (home === undefined) return null
+  const { dependencies, devDependencies } = JSON.parse(readSource(join(home, 'package.json')))
+  return new Set([...Object.keys(dependencies ?? {}), ...Object.keys(devDependencies ?? {})])
+}
+
 /** The text of a source of the project. */
 export function readSource(file: string): string {
   return readFileSync(join(ROOT, file), 'utf8')
