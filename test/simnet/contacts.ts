@@ -18,14 +18,14 @@ import { mailboxState } from './world/mailbox.ts'
 import type { MailboxState } from './world/mailbox.ts'
 import { FAMILY_NAMES, GIVEN_NAMES, ROLE_NAMES, UTF8_NAMES } from './world/names.ts'
 
-/** A list of contacts as an export holds it. */
+/** A file of contacts as an export holds it. */
 export interface Contacts {
   readonly header: readonly string[]
   /** As many cells as the header has. */
   readonly rows: readonly (readonly string[])[]
 }
 
-/** Columns of a contact list. */
+/** Columns of such a file. */
 export const CONTACT_HEADER = [
   'First Name',
   'Last Name',
@@ -104,10 +104,10 @@ const KINDS_OF: Readonly<
   international: ['international'],
 }
 
-/** Names of one registry in the domain column, at most: registries are slow, and a list is not to wait for one. */
+/** Names of one registry in the domain column, at most: registries are slow, and a batch should not wait for one. */
 const NAMES_OF_A_REGISTRY = 14
 
-/** A contact list of mixed quality over the world of a seed; the same seed and count make the same list. */
+/** Contacts of mixed quality over the world of a seed; the same seed and count make the same file. */
 export function makeContacts(options: { readonly seed: number; readonly count: number }): Contacts {
   const world = makeWorld({ seed: options.seed })
   const random = createRandom(options.seed, 'contacts')
@@ -144,7 +144,7 @@ function drawSource(random: Random): Source {
   return 'company'
 }
 
-/** Domains that share a mail host, at most: a list with many of one host waits for that host's limits. */
+/** Domains that share a mail host, at most: a batch with many of one host waits for that host's limits. */
 const DOMAINS_OF_A_HOST = 4
 
 function poolsOf(world: World): ReadonlyMap<Source, readonly Domain[]> {
@@ -209,7 +209,7 @@ function dress(random: Random, local: string, domain: string): string {
   return x < 11 ? ` ${address} ` : address
 }
 
-/** A German number may stand in its national form: the list goes with that country as its default. */
+/** A German number may stand in its national form: the batch is sent with that country as its default. */
 function phone(random: Random): string {
   const x = random.int(100)
   if (x < 25) return ''

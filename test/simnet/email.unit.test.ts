@@ -26,7 +26,7 @@ function addressesOf({ world }: Simnet): readonly string[] {
     )
 }
 
-test('a list looks twice at the refusals of Microsoft, and at nothing else', async () => {
+test('a batch rechecks the refusals of Microsoft, and nothing else', async () => {
   await using simnet = await startSimnet({ seed: 7, countsRecipients: true })
   const egress = createEgress({ allow: ['127.0.0.0/8'] })
   await using engine = testEngine(

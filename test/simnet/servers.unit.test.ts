@@ -186,7 +186,7 @@ test('registries and bulk names can be described for a benchmark', async () => {
   expect(performance.now() - began).toBeGreaterThan(75)
 })
 
-test('there is a domain for every bad manner', () => {
+test('there is a domain for every fault of a server', () => {
   const names = [
     ...DNS_FAULTS.map((fault) => `dns-${fault}.example`),
     ...Object.keys(RDAP_FAULTS).map((fault) => `name.rdap-${fault}`),

@@ -15,7 +15,7 @@ const TYPE = { 'content-type': 'application/rdap+json' }
 const BLOCK = Buffer.alloc(64 * 1024, 0x20)
 const BOMB_BYTES = 256 * 1024 * 1024
 
-/** Bad manners of RDAP servers by name; each is the server of a zone `rdap-<name>`. */
+/** Faults of RDAP servers by name; each is the server of a zone `rdap-<name>`. */
 export const RDAP_FAULTS: Readonly<Record<string, Play>> = {
   'server-error': status(500),
   'bad-gateway': status(502),

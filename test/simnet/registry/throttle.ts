@@ -1,4 +1,4 @@
-/** A bucket of queries; a place that gives no rate never refuses. */
+/** A token bucket of queries; a server without a rate never refuses. */
 export interface Throttle {
   /** Seconds to wait, 0 when the query may pass. */
   take(): number

@@ -4,7 +4,7 @@ type Play = (socket: Socket, query: string) => void
 
 const BLOCK = Buffer.alloc(64 * 1024, 0x2e)
 
-/** Bad manners of WHOIS servers by name; each is the server of a zone `whois-<name>`. */
+/** Faults of WHOIS servers by name; each is the server of a zone `whois-<name>`. */
 export const WHOIS_FAULTS: Readonly<Record<string, Play>> = {
   empty: (socket) => void socket.end(),
   silent: () => undefined,

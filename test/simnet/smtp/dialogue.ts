@@ -1,5 +1,5 @@
 import { noteRecipient, violation } from '../counters.ts'
-import { verdictAt } from './mailboxes.ts'
+import { recipientResult } from './mailboxes.ts'
 import type { ServedHost } from './served.ts'
 
 /** Where a client stands in its dialogue with a host. */
@@ -128,8 +128,8 @@ function rcpt(dialogue: Dialogue, line: string): string {
   }
   if (profile.refusal?.phase === 'rcpt') return texts.refusal
   if (profile.oneRecipient === true && dialogue.rcptInTransaction > 0) return texts.oneRecipient
-  const verdict = verdictAt(host.world, host, profile, address)
-  if (verdict === 'relay') return texts.relay(address)
+  const result = recipientResult(host.world, host, profile, address)
+  if (result === 'relay') return texts.relay(address)
   if (
     profile.greylistSeconds !== undefined &&
     host.greylisted(dialogue.clientAddress, sender, address)
@@ -137,8 +137,8 @@ function rcpt(dialogue: Dialogue, line: string): string {
     return texts.greylist(address)
   }
   if (profile.rejectsAll !== undefined) return texts.rejectsAll
-  if (verdict === 'accepted') dialogue.rcptInTransaction++
-  return texts[verdict](address)
+  if (result === 'accepted') dialogue.rcptInTransaction++
+  return texts[result](address)
 }
 
 /** What stands between the angle brackets; undefined when there are none. */

@@ -12,7 +12,7 @@ export interface FaultContext {
   readonly secureContext: SecureContext
 }
 
-/** A hostile behaviour. Those that never end by themselves end with the client's patience. */
+/** A hostile behaviour. One that never ends by itself lasts until the client closes. */
 export interface Fault {
   readonly play: (context: FaultContext) => void
 }
@@ -22,7 +22,7 @@ const DRIP_MS = 250
 const TARPIT_MS = 30_000
 const BLOCK = Buffer.alloc(64 * 1024, 0x78)
 
-/** The answers of an honest server up to the phase that goes wrong. */
+/** The replies of a correct server up to the phase that goes wrong. */
 const HONEST: Readonly<Record<string, string>> = {
   EHLO: '250-hostile\r\n250-PIPELINING\r\n250 8BITMIME\r\n',
   HELO: '250 hostile\r\n',
@@ -189,18 +189,18 @@ function close(wire: Duplex): void {
   wire.destroy()
 }
 
-/** Nothing more is ever said, whatever else the client sends. */
+/** Nothing more is sent, whatever the client sends. */
 function silence(wire: Duplex): void {
   deafen(wire)
 }
 
-/** What the client says from now on is read and left unanswered. */
+/** What the client sends from now on is read and gets no reply. */
 function deafen(wire: Duplex): void {
   wire.removeAllListeners('data')
   wire.resume()
 }
 
-/** Answers line by line, honestly but for the given steps; a step under STARTTLS takes the wire away. */
+/** Replies line by line, correctly but for the given steps; a step under STARTTLS takes the connection over. */
 function converse(
   wire: Duplex,
   steps: Readonly<Record<string, Step>>,

@@ -4,16 +4,16 @@ import type { MailHost } from '../world/domain.ts'
 import { mailboxState } from '../world/mailbox.ts'
 import type { Profile } from './profile.ts'
 
-/** What a host says of a recipient when nothing else stands in the way. */
-export type Verdict = 'accepted' | 'missing' | 'full' | 'disabled' | 'busy' | 'relay'
+/** What a host says of a recipient where no fault of its profile comes first. */
+export type RecipientResult = 'accepted' | 'missing' | 'full' | 'disabled' | 'busy' | 'relay'
 
-/** The verdict of one host: relaying is refused for domains that have their mail elsewhere. */
-export function verdictAt(
+/** What one host says to a recipient: relaying is refused for domains that have their mail elsewhere. */
+export function recipientResult(
   world: WorldTable,
   host: MailHost,
   profile: Profile,
   address: string,
-): Verdict {
+): RecipientResult {
   const at = address.lastIndexOf('@')
   const typed = address.slice(at + 1).toLowerCase()
   const name = /[^\x21-\x7e]/.test(typed) ? domainToASCII(typed) : typed

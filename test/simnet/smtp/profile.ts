@@ -1,7 +1,7 @@
 /** The moments at which a server can refuse the client rather than the recipient. */
 export type RefusalPhase = 'banner' | 'ehlo' | 'mail' | 'rcpt'
 
-/** How a mail server speaks. Replies are whole, lines parted by LF, without the last; `%s` is the recipient. */
+/** The replies of a mail server, whole: lines separated by LF, none after the last; `%s` is the recipient. */
 export interface Profile {
   readonly name: string
   readonly banner: string
@@ -67,7 +67,7 @@ const MODERN = [
   'SMTPUTF8',
 ]
 
-/** A server in the manner of Postfix with its stock texts. */
+/** A server that answers as Postfix does, with its stock texts. */
 export function postfix(name: string, changes: Partial<Profile> = {}): Profile {
   return {
     name: 'postfix',
@@ -94,7 +94,7 @@ export const POSTFIX_REPLIES: Replies = {
   bye: '221 2.0.0 Bye',
 }
 
-/** A server in the manner of Exim: no enhanced codes. */
+/** A server that answers as Exim does: no enhanced codes. */
 export function exim(name: string, changes: Partial<Profile> = {}): Profile {
   return {
     name: 'exim',

@@ -22,7 +22,7 @@ export function speak(wire: Duplex, session: Session): void {
   const slow =
     host.profile.replyDelayMs === undefined
       ? undefined
-      : createSlowLane(wire, dialogue, host.profile.replyDelayMs)
+      : createDelayedReplies(wire, dialogue, host.profile.replyDelayMs)
   let pending = ''
   const secureWire = (rest: string): void => {
     if (rest !== '') violation(host.counters.all, 'commands sent together with STARTTLS')
@@ -68,7 +68,7 @@ function lineOf(text: string, at: number, end: number, host: ServedHost): string
 }
 
 /** Answers one line at a time, each after the delay of its host. */
-function createSlowLane(
+function createDelayedReplies(
   wire: Duplex,
   dialogue: Dialogue,
   delayMs: number,
