@@ -3,20 +3,20 @@ import { rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Storage } from './storage.ts'
 
-/** The file of a store that says whose it is. */
+/** The file of a store that names the installation it belongs to. */
 export const MARKER = 'installation'
 
-/** A marker is one short line; what is longer is none of ours. */
+/** A marker is one short line; a longer file is not one. */
 const MARKER_BYTES = 256
 
-/** Whose a store is: ours, or what its marker says instead. */
+/** Whether a store belongs to this installation, or else to which. */
 export type StoreClaim =
   | { readonly kind: 'ours' }
   | { readonly kind: 'foreign'; readonly owner: string }
 
 /**
- * Reads whose a store is, and makes it ours where nobody has marked it. Of two that do so at the same
- * moment one finds the other's mark, now or the next time.
+ * Reads the marker of a store, and writes ours where there is none. Of two installations that do so at the same
+ * moment, one finds the marker of the other, now or the next time.
  * @param id what our installation is called; one word
  * @throws where the store cannot be asked
  */

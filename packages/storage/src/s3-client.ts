@@ -5,10 +5,10 @@ import { openConnections } from './s3-request.ts'
 import { canonicalQuery, encodedKey, sha256, signedHeaders } from './s3-signature.ts'
 import { textOf } from './s3-xml.ts'
 
-/** What a store may take to be reached, to begin its reply, and between two bytes of it. */
+/** Time-outs of a store: to connect, to begin its reply, and between two bytes of it. */
 const TIMES = { connectMs: 10_000, replyMs: 120_000, idleMs: 120_000 } as const
 
-/** How often a request is sent whose failure may pass, and how long the first pause is. */
+/** Attempts of a request whose failure may be temporary, and the first pause between them. */
 const ATTEMPTS = 3
 const PAUSE_MS = 100
 
@@ -38,7 +38,7 @@ export interface S3Request {
   readonly body?: Uint8Array
 }
 
-/** A bucket as its HTTP interface shows it. */
+/** A client of one bucket. */
 export interface S3Client extends Disposable {
   /** Sends a request and leaves the reply's body to be read. @throws S3Error where it is refused */
   open(request: S3Request): Promise<IncomingMessage>
@@ -49,7 +49,7 @@ export interface S3Client extends Disposable {
   }>
 }
 
-/** Opens no connection yet. */
+/** Makes a client; no connection is opened yet. */
 export function openS3Client(options: {
   readonly endpoint: URL
   readonly region: string
@@ -146,7 +146,7 @@ const PASSING_CODES = new Set([
   'OperationAborted',
 ])
 
-/** Whether the same request may succeed a moment later; what broke on the way may. */
+/** Whether the same request may succeed a moment later, as after a broken connection. */
 function mayPass(error: unknown): boolean {
   if (!(error instanceof S3Error)) return error instanceof Error && 'code' in error
   return error.status >= 500 || error.status === 429 || PASSING_CODES.has(error.code)

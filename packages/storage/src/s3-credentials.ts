@@ -4,19 +4,19 @@ import { readProfile } from './s3-profile.ts'
 import type { Credentials } from './s3-signature.ts'
 import { textOf } from './s3-xml.ts'
 
-/** Gives credentials that are good for some minutes more. */
+/** Returns credentials that are valid for some minutes more. */
 export type CredentialSource = () => Promise<Credentials>
 
-/** Lent credentials are fetched anew this long before they end. */
+/** Temporary credentials are fetched again this long before they expire. */
 const RENEW_BEFORE_MS = 5 * 60_000
 
-/** A machine that lends nothing has no such service: it must not hold up a start. */
+/** Time-out of the metadata service: a machine without one must not delay the start. */
 const ASK_WITHIN_MS = 5_000
 
 const ANSWER_MAX_BYTES = 64 * 1_024
 
-interface Lent extends Credentials {
-  /** Milliseconds since 1970; absent where they do not end. */
+interface TemporaryCredentials extends Credentials {
+  /** Milliseconds since 1970; absent where they do not expire. */
   readonly endsAt?: number
 }
 
@@ -26,8 +26,8 @@ interface Lent extends Credentials {
  * Source: AWS, "Standardized credential providers". @throws where there are none
  */
 export function credentialSource(environment: Environment, region: string): CredentialSource {
-  let kept: Lent | undefined
-  let asking: Promise<Lent> | undefined
+  let kept: TemporaryCredentials | undefined
+  let asking: Promise<TemporaryCredentials> | undefined
   return async () => {
     if (kept !== undefined && (kept.endsAt ?? Infinity) - Date.now() > RENEW_BEFORE_MS) return kept
     asking ??= findCredentials(environment, region).finally(() => (asking = undefined))
@@ -41,7 +41,10 @@ export function credentialSource(environment: Environment, region: string): Cred
   }
 }
 
-async function findCredentials(environment: Environment, region: string): Promise<Lent> {
+async function findCredentials(
+  environment: Environment,
+  region: string,
+): Promise<TemporaryCredentials> {
   const found =
     keysOf(environment) ??
     (await keysOfProfile(environment)) ??
@@ -56,14 +59,14 @@ async function findCredentials(environment: Environment, region: string): Promis
   return found
 }
 
-function keysOf(environment: Environment): Lent | undefined {
+function keysOf(environment: Environment): TemporaryCredentials | undefined {
   const accessKeyId = environment['AWS_ACCESS_KEY_ID']
   const secretAccessKey = environment['AWS_SECRET_ACCESS_KEY']
   if (!accessKeyId || !secretAccessKey) return undefined
   return { accessKeyId, secretAccessKey, token: environment['AWS_SESSION_TOKEN'] || undefined }
 }
 
-async function keysOfProfile(environment: Environment): Promise<Lent | undefined> {
+async function keysOfProfile(environment: Environment): Promise<TemporaryCredentials | undefined> {
   const profile = await readProfile(environment)
   const accessKeyId = profile.get('aws_access_key_id')
   const secretAccessKey = profile.get('aws_secret_access_key')
@@ -72,7 +75,10 @@ async function keysOfProfile(environment: Environment): Promise<Lent | undefined
 }
 
 /** Source: AWS STS, AssumeRoleWithWebIdentity, which is not signed. */
-async function webIdentity(environment: Environment, region: string): Promise<Lent | undefined> {
+async function webIdentity(
+  environment: Environment,
+  region: string,
+): Promise<TemporaryCredentials | undefined> {
   const tokenFile = environment['AWS_WEB_IDENTITY_TOKEN_FILE']
   const role = environment['AWS_ROLE_ARN']
   if (!tokenFile || !role) return undefined
@@ -95,7 +101,7 @@ async function webIdentity(environment: Environment, region: string): Promise<Le
 }
 
 /** Source: AWS, "Container credential provider" (ECS, EKS Pod Identity). */
-async function containerRole(environment: Environment): Promise<Lent | undefined> {
+async function containerRole(environment: Environment): Promise<TemporaryCredentials | undefined> {
   const relative = environment['AWS_CONTAINER_CREDENTIALS_RELATIVE_URI']
   const full = environment['AWS_CONTAINER_CREDENTIALS_FULL_URI']
   if (!relative && !full) return undefined
@@ -110,7 +116,7 @@ async function containerRole(environment: Environment): Promise<Lent | undefined
 }
 
 /** Source: AWS, "Use the Instance Metadata Service", version 2. */
-async function machineRole(environment: Environment): Promise<Lent | undefined> {
+async function machineRole(environment: Environment): Promise<TemporaryCredentials | undefined> {
   if (environment['AWS_EC2_METADATA_DISABLED']?.toLowerCase() === 'true') return undefined
   const base = environment['AWS_EC2_METADATA_SERVICE_ENDPOINT'] || 'http://169.254.169.254'
   let token: string
@@ -129,7 +135,7 @@ async function machineRole(environment: Environment): Promise<Lent | undefined> 
   return lentFrom(JSON.parse(await ask(`${roles}${role}`, { headers })) as unknown)
 }
 
-function lentFrom(reply: unknown): Lent {
+function lentFrom(reply: unknown): TemporaryCredentials {
   // Safe because each member is looked at before it is used.
   const fields = reply as Readonly<Record<string, unknown>>
   const { AccessKeyId, SecretAccessKey, Token, Expiration } = fields

@@ -1,7 +1,7 @@
 import { Agent as PlainAgent, request as plainRequest, type IncomingMessage } from 'node:http'
 import { Agent as SecureAgent, request as secureRequest } from 'node:https'
 
-/** What a store may take to be reached, to begin its reply, and between two bytes of it. */
+/** Time-outs of a store: to connect, to begin its reply, and between two bytes of it. */
 export interface RequestTimes {
   readonly connectMs: number
   readonly replyMs: number
@@ -10,7 +10,7 @@ export interface RequestTimes {
 
 /** Connections to one store. */
 export interface Connections extends Disposable {
-  /** Sends one request and answers once the head of the reply is here. @throws where none comes in time */
+  /** Sends one request; resolves with the head of its reply. @throws where none comes in time */
   send(request: OutgoingRequest): Promise<IncomingMessage>
 }
 
@@ -22,10 +22,10 @@ export interface OutgoingRequest {
   readonly body: Uint8Array
 }
 
-/** Downloads hold theirs for as long as they are read. */
+/** Connections at once; a download holds one for as long as it is read. */
 const MOST_CONNECTIONS = 200
 
-/** Opens nothing yet; connections are kept for the next request. */
+/** Makes a pool of connections, empty yet; they are kept open for the next request. */
 export function openConnections(times: RequestTimes): Connections {
   const plain = new PlainAgent({ keepAlive: true, maxSockets: MOST_CONNECTIONS })
   const secure = new SecureAgent({ keepAlive: true, maxSockets: MOST_CONNECTIONS })

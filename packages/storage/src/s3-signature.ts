@@ -1,6 +1,6 @@
 import { createHash, createHmac } from 'node:crypto'
 
-/** What requests are signed with; `token` for those that are lent for a time. */
+/** What requests are signed with; `token` for temporary ones. */
 export interface Credentials {
   readonly accessKeyId: string
   readonly secretAccessKey: string

@@ -6,7 +6,7 @@ import { escapedXml, textOf } from './s3-xml.ts'
 const PART_BYTES = 8 * 1_048_576
 const MOST_PARTS = 10_000
 
-/** Parts that are under way at once, each held in memory. */
+/** Parts in flight at once, each held in memory. */
 const WIDTH = 3
 
 /** Uploads a file under a key: in one request where it is small, else in parts, of which none stays on failure. */

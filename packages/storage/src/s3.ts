@@ -12,7 +12,7 @@ import { uploadFile } from './s3-upload.ts'
 import { elements, textOf } from './s3-xml.ts'
 import { LIST_PAGE, type Storage, type StoredFile } from './storage.ts'
 
-/** Objects of an S3 bucket; credentials, region and endpoint as the AWS tools find them. */
+/** Opens an S3 bucket; credentials, region and endpoint as the AWS tools find them. */
 export async function openS3Storage(
   url: URL,
   scratchDir: string,
