@@ -1,0 +1,15 @@
+import { readFileSync } from 'node:fs'
+import { expect, test } from 'vitest'
+
+const FOLDER = new URL('.', import.meta.url)
+
+test('each file on the way of a subject is imported by one before it in the README', () => {
+  const readme = readFileSync(new URL('../README.md', FOLDER), 'utf8')
+  const way = [...readme.matchAll(/^\| \d+ \| `([a-z0-9-]+\.ts)` \|/gm)].map((met) => met[1] ?? '')
+  const imports = way.map((file) => readFileSync(new URL(file, FOLDER), 'utf8'))
+  const unreached = way.filter(
+    (file, at) => at > 0 && !imports.slice(0, at).some((text) => text.includes(`'./${file}'`)),
+  )
+  expect(way[0]).toBe('engine.ts')
+  expect(unreached).toEqual([])
+})
