@@ -8,16 +8,16 @@ import type { Provider } from './providers.ts'
 import type { Recipients } from './probe-queue.ts'
 import type { Reply } from './smtp-reply.ts'
 
-/** What finding out a domain's way with unknown names needs. */
+/** What finding out whether a domain accepts all names needs. */
 export interface AcceptAllTools {
   readonly cache: ProbeCache
-  /** Questions after an invented mailbox under way, by domain. */
+  /** Accept-all probes in flight, by domain. */
   readonly acceptAllProbes: Map<string, Promise<AcceptAllFact>>
   readonly sender: string
   readonly randomLocal: () => string
 }
 
-/** An invented mailbox is worth a question where somebody wants to know and nobody does. */
+/** Whether somebody asks for accept-all, and it is neither known of the domain nor being found out. */
 export async function needsAcceptAllProbe(
   recipients: Recipients,
   provider: Provider,
@@ -29,7 +29,7 @@ export async function needsAcceptAllProbe(
   return (await tools.cache.acceptAll(recipients.domain)) === undefined
 }
 
-/** Asks for a mailbox that cannot exist; remembered for the domain. */
+/** Asks for a random mailbox, which cannot exist; what is found is remembered for the domain. */
 export function probeAcceptAll(
   connection: SmtpConnection,
   recipients: Recipients,
@@ -55,14 +55,14 @@ export function probeAcceptAll(
   return current
 }
 
-/** Beside an accepted mailbox a lasting refusal of an invented one is about the name. */
+/** Beside an accepted mailbox a lasting refusal of a random one is about its name. */
 function acceptAllOf(reply: Reply, provider: string): AcceptAll {
   if (reply.code === 250 || reply.code === 251) return 'yes'
   const met = classifyReply({ ...factsOf(reply), phase: 'rcpt', provider })
   return reply.code >= 500 && met.party !== 'rate' && !met.retry ? 'no' : 'unknown'
 }
 
-/** The domain's way, with what real names taught: a real refusal proves that not all are accepted. */
+/** Whether the domain accepts all names, with what real ones showed: a missing mailbox proves that it does not. */
 export async function acceptAllFrom(
   recipients: Recipients,
   learnt: Promise<AcceptAllFact | undefined>,
@@ -81,7 +81,7 @@ export async function acceptAllFrom(
   return { value }
 }
 
-/** Whose question taught something of a domain; where several ask at once it is nobody's. */
+/** The account whose probe it was; empty where recipients of several shared the transaction. */
 function askerOf({ probes }: Recipients): string {
   const [first, ...more] = new Set(probes.map(({ account }) => account))
   return first === undefined || more.length > 0 ? '' : first

@@ -6,10 +6,10 @@ import { REPLY_RULES } from './reply-rules.ts'
 import type { CompiledRule, ReplyKind } from './reply-rule.ts'
 import { quotedReply, readable } from './reply-text.ts'
 
-/** Where in the dialogue a reply came. */
+/** The phase of the session in which a reply came. */
 export type Phase = 'connect' | 'greeting' | 'ehlo' | 'starttls' | 'mail' | 'rcpt' | 'rset' | 'quit'
 
-/** Whose matter a reply is. */
+/** What a reply is about: `us` is the sender and its host, `rate` our speed. */
 export type Party = 'mailbox' | 'domain' | 'us' | 'server' | 'rate'
 
 /** A reply with where it came from. */
@@ -44,7 +44,7 @@ export interface Classified {
 }
 
 /**
- * Tells what a reply means and whose matter it is. A reply before RCPT is never about the mailbox,
+ * Tells what a reply means and what it is about. A reply before RCPT is never about the mailbox,
  * a 4xx never proves it missing, and what no rule knows is unknown with `unclassified_reply`.
  */
 export function classifyReply(facts: ReplyFacts): Classified {
@@ -81,7 +81,7 @@ function byRules(
   return outcome(severity === 4 ? 'server' : 'unclassified', 'code', text, severity)
 }
 
-/** What a reply gives to judge it by. */
+/** The parts of a reply that classification uses. */
 export function factsOf({
   code,
   enhanced,

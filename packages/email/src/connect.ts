@@ -145,7 +145,7 @@ type Attempt =
       readonly fault: WireFault | 'unreachable'
     }
 
-/** The most telling of the attempts: a reply, then a broken dialogue, then silence, then names. */
+/** The failure of all attempts, by the most telling one: a reply, a broken session, no answer, a DNS fault. */
 function judge(
   met: readonly Attempt[],
   provider: string,
@@ -205,7 +205,7 @@ function judge(
   })
 }
 
-/** The reason that a fault of the dialogue gives. */
+/** The reason that a broken session ends with. */
 export function faultReason(fault: WireFault | 'unreachable' | null): 'timeout' | 'protocol_error' {
   return fault === 'timeout' || fault === 'aborted' ? 'timeout' : 'protocol_error'
 }

@@ -1,16 +1,16 @@
 import type { Memory } from '@plumbline/ports/memory'
 
-/** Notices an asker that tries names on a domain until some exist. */
+/** Notices an account that tries names at a domain until some exist (a dictionary attack). */
 export interface DictionaryAttackGuard {
-  /** The count of an asker on a domain. */
+  /** The counts of an account at a domain. */
   pair(tenant: string, domain: string): Pair
-  /** Whether the asker is kept from the domain now. */
+  /** Whether the account may not probe the domain now. */
   stops(pair: Pair): boolean | Promise<boolean>
-  /** What one of the recipients came to. */
+  /** Counts the result of one recipient. */
   note(pair: Pair, isMissing: boolean): void
 }
 
-/** An asker and a domain, with what was asked since when. */
+/** An account and a domain, with what was asked since when. */
 export interface Pair {
   /** Where the shared memory holds its end. */
   readonly key: string
@@ -18,20 +18,20 @@ export interface Pair {
   missing: number
   sinceMs: number
   stoppedUntilMs: number
-  /** The look at the shared memory under way; all who ask meanwhile wait for it. */
+  /** The read of the shared memory in flight, which all who ask meanwhile wait for. */
   look: Promise<boolean> | null
   lookedMs: number
 }
 
-/** Pairs of asker and domain that are counted; the count starts anew after an hour. */
+/** Pairs of account and domain that are counted; the count starts anew after an hour. */
 const PAIRS_MAX = 10_000
 const COUNT_MS = 3_600_000
 const STOP_MS = 3_600_000
 const LOOK_MS = 30_000
 
 /**
- * Makes the guard: from `asked` recipients on, a share of missing ones above `share` stops the asker
- * on that domain for an hour, in every worker. A list that is merely old stays below it.
+ * Makes the guard: from `asked` recipients on, a share of missing ones above `share` stops the
+ * account at that domain for an hour, in every worker. A batch that is merely old stays below it.
  */
 export function createDictionaryAttackGuard(
   limits: { readonly dictionaryAsked: number; readonly dictionaryShare: number },

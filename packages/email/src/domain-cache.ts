@@ -13,14 +13,14 @@ import { compileTraps } from './traps.ts'
 import type { TrapMatcher } from './traps.ts'
 import { suggestFor } from './typo.ts'
 
-/** The lists by which addresses are flagged. */
+/** The reference lists by which addresses are flagged. */
 export interface EmailLists extends MailDomainLists {
   readonly role: NameList
   readonly spamTrap: NameList
   readonly optOut: NameList
 }
 
-/** What is known of domains, held for a short while. */
+/** Routes, destinations and flags of domains, each held for a short while. */
 export interface DomainCache {
   route(domain: string): Promise<MailRoute>
   destination(domain: string, route: HostsRoute): Destination
@@ -48,7 +48,7 @@ interface DomainFlags extends Pick<Flags, 'judgement' | 'didYouMean' | 'listVers
   readonly host: string | undefined
 }
 
-/** Makes the directory of one engine. */
+/** Makes the cache of one engine. */
 export function createDomainCache(options: DomainCacheOptions): DomainCache {
   const { now } = options
   const routes = new Map<string, { readonly route: Promise<MailRoute>; readonly untilMs: number }>()
@@ -79,7 +79,7 @@ export function createDomainCache(options: DomainCacheOptions): DomainCache {
       const route = findRoute(options.resolver, domain, options.random)
       holdNewest(routes, domain, { route, untilMs: now() + ROUTE_MS })
       const forget = (): unknown => routes.delete(domain)
-      // Whoever asked is told of a rejection; only what is held is looked after here.
+      // The caller gets a rejection; here only what is held is forgotten.
       void route.then((met) => met.kind === 'failed' && forget(), forget)
       return route
     },

@@ -37,7 +37,7 @@ function later(answer: Answer<'email'> | undefined): Extract<Answer<'email'>, { 
   return answer
 }
 
-describe('verdicts and their evidence', () => {
+describe('results and their evidence', () => {
   test.each([
     ['ok@a.test', 'deliverable', 'accepted', 'accepted', true],
     ['nobody@a.test', 'undeliverable', 'mailbox_not_found', 'missing', false],
@@ -79,7 +79,7 @@ describe('verdicts and their evidence', () => {
     })
   })
 
-  test('flags of the lists never change the verdict', async () => {
+  test('flags of the lists never change the result', async () => {
     await using smtp = await startSmtp(ORDINARY)
     await using engine = testEngine(smtp.port, zone)
     const subjects = [
@@ -142,7 +142,7 @@ describe('accept-all', () => {
     expect(count(smtp.lines, 'RCPT')).toBe(1)
   })
 
-  test('extended asks once for an invented mailbox, last, and remembers it for basic', async () => {
+  test('extended asks once for a random mailbox, last, and remembers it for basic', async () => {
     await using smtp = await startSmtp(acceptsAll)
     await using engine = testEngine(smtp.port, zone)
     const first = outcomeOf((await ask(engine, ['ok1@a.test'], { depth: 'extended' }))[0])
@@ -159,7 +159,7 @@ describe('accept-all', () => {
     expect(count(smtp.lines, 'RCPT')).toBe(3)
   })
 
-  test('many connections to one domain ask for one invented mailbox', async () => {
+  test('many connections to one domain ask for one random mailbox', async () => {
     await using smtp = await startSmtp(ORDINARY)
     await using engine = testEngine(smtp.port, zone, {
       limits: { startConnections: 4, recipientsPerMinute: 1e6 },
@@ -173,7 +173,7 @@ describe('accept-all', () => {
     expect(count(smtp.lines, 'RCPT')).toBe(201)
   })
 
-  test('no invented mailbox is asked for where the real one was refused', async () => {
+  test('no random mailbox is asked for where the real one was refused', async () => {
     await using smtp = await startSmtp(ORDINARY)
     await using engine = testEngine(smtp.port, zone)
     const outcome = outcomeOf((await ask(engine, ['nobody@a.test'], { depth: 'extended' }))[0])
@@ -197,7 +197,7 @@ describe('accept-all', () => {
 })
 
 describe('memory', () => {
-  test('a verdict is asked for once, by any worker', async () => {
+  test('a mailbox is asked for once, by any worker', async () => {
     await using smtp = await startSmtp(ORDINARY)
     const memory = processMemory()
     await using one = testEngine(smtp.port, zone, { memory })
@@ -285,7 +285,7 @@ describe('memory', () => {
     expect(count(smtp.lines, 'RCPT')).toBe(1)
   })
 
-  test('a failing memory costs no verdict', async () => {
+  test('a failing memory costs no result', async () => {
     await using smtp = await startSmtp(ORDINARY)
     const fail = (): Promise<never> => Promise.reject(new Error('store is away'))
     await using engine = testEngine(smtp.port, zone, {
@@ -294,7 +294,7 @@ describe('memory', () => {
     expect(brief((await ask(engine, ['ok@a.test']))[0])).toBe('deliverable accepted')
   })
 
-  test('a fault while verdicts are settled ends the wait for them, and no process', async () => {
+  test('a fault while results are settled ends the wait for them, and no process', async () => {
     await using smtp = await startSmtp(ORDINARY)
     const memory = processMemory()
     const errors: unknown[] = []
@@ -321,7 +321,7 @@ describe('memory', () => {
 })
 
 describe('waiting', () => {
-  test('greylisting in a list: later with the wait of the reply, then the answer', async () => {
+  test('greylisting in a batch: later with the wait of the reply, then the answer', async () => {
     let greylists = true
     await using smtp = await startSmtp({
       recipient: () => (greylists ? '450 4.2.0 Greylisted, try again in 60 seconds' : '250 ok'),
@@ -469,7 +469,7 @@ describe('waiting', () => {
   })
 })
 
-describe('our own way out', () => {
+describe('port 25 and our own names', () => {
   test('dns_only never connects', async () => {
     await using smtp = await startSmtp(ORDINARY)
     await using engine = testEngine(smtp.port, zone, { probing: 'dns_only' })
@@ -553,7 +553,7 @@ describe('guards', () => {
     expect(new Set(answers.map(brief))).toEqual(new Set(['undeliverable mailbox_not_found']))
   })
 
-  test('a group that refuses us three times is left alone, and its list waits', async () => {
+  test('a group that refuses us three times is left alone, and its batch waits', async () => {
     await using smtp = await startSmtp({
       recipient: () => '554 5.7.1 Client host blocked using zen.spamhaus.org',
     })
@@ -626,7 +626,7 @@ describe('guards', () => {
   })
 })
 
-describe('manners', () => {
+describe('what a server allows', () => {
   test('one recipient a transaction where the provider demands it', async () => {
     let most = 0
     await using smtp = await startSmtp({
@@ -768,7 +768,7 @@ describe('shares', () => {
     expect(count(smtp.lines, 'RCPT')).toBeGreaterThan(0)
   })
 
-  test('a live call goes before the list of its group', async () => {
+  test('a live call goes before the batches of its group', async () => {
     const order: string[] = []
     await using smtp = await startSmtp({
       recipient(address) {

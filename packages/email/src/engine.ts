@@ -58,7 +58,7 @@ export interface EmailEngineOptions extends Sharing {
   readonly greylistScheduleSeconds: readonly number[]
   readonly limits?: Partial<EmailLimits>
   readonly times?: Partial<SessionTimes>
-  /** The hourly test of the way out; false switches it off. */
+  /** The hourly self-test of the mail port and our names; false switches it off. */
   readonly selfTest?:
     | false
     | { readonly targets?: readonly string[]; readonly dnsbl?: readonly string[] }
@@ -153,7 +153,7 @@ function verifyTools(
       (name) => name.length > 6,
     ),
     randomLocal,
-    failed: (error) => log.error({ err: error }, 'email engine: verdicts could not be settled'),
+    failed: (error) => log.error({ err: error }, 'email engine: results could not be settled'),
     unclassified(provider, reply) {
       const fields = { provider, code: reply.code, enhanced: reply.enhanced }
       log.info(fields, 'a reply that no rule knows')
@@ -213,7 +213,7 @@ function probingHealth(probing: 'smtp' | 'dns_only', broken: readonly string[]):
   return { name, status: 'degraded', detail: `refused by ${[...known, ...hosts].join(', ')}` }
 }
 
-/** Twenty characters that nobody is called by, a letter first. */
+/** A local part of twenty random characters, a letter first, that no mailbox has. */
 function randomLocal(): string {
   const alphabet = 'abcdefghijklmnopqrstuvwxyz0123456789'
   const bytes = randomBytes(20)

@@ -3,7 +3,7 @@ import type { ProbeResult } from './probe-result.ts'
 import type { Probe } from './probe-queue.ts'
 import type { ParsedMailbox } from './syntax.ts'
 
-/** Told what a ticket came to. */
+/** Called with the result of a probe. */
 export type Listener = (result: ProbeResult) => void
 
 /** A mailbox with its names on the wire and in memory. */
@@ -11,19 +11,19 @@ export interface ProbeRequest {
   readonly mailbox: ParsedMailbox
   readonly address: string
   readonly memoryKey: string
-  /** Who asks: what is found out is noted as theirs. */
+  /** The account that asks; a result is remembered as found out for it. */
   readonly account: string
 }
 
-/** Tickets under way, so that all who ask the same at the same time share one. */
+/** Probes in flight, so that all who ask for the same address at the same time share one. */
 export interface InFlightProbes {
-  /** Listens to the ticket of an address; one that is new must be submitted. */
+  /** Listens to the probe of an address; one that is new must be submitted to the pool. */
   join(
     wanted: ProbeRequest,
     request: Pick<EngineRequest<'email'>, 'lane' | 'depth'>,
     listener: Listener,
   ): { readonly probe: Probe; readonly isNew: boolean }
-  /** Listens no more; a ticket that nobody listens to is given up. */
+  /** Stops listening; a probe that nobody listens to is given up. */
   leave(probe: Probe, listener: Listener): void
 }
 
@@ -58,8 +58,8 @@ export function createInFlightProbes(now: () => number): InFlightProbes {
       const inFlight = tables[probe.lane][probe.depth]
       const current = inFlight.get(probe.memoryKey)
       if (probe.settled || current?.probe !== probe) return
-      const target = current.listeners.indexOf(listener)
-      if (target >= 0) current.listeners.splice(target, 1)
+      const at = current.listeners.indexOf(listener)
+      if (at >= 0) current.listeners.splice(at, 1)
       if (current.listeners.length > 0) return
       probe.settled = true
       inFlight.delete(probe.memoryKey)

@@ -23,21 +23,21 @@ export interface EmailLimits {
   readonly recipientsPerTransaction: number
   /** Refusals in a row after which a session ends (Postfix hangs up at 20 errors). */
   readonly refusalsPerSession: number
-  /** Where a limit has no room for longer than this, a list's subjects come back as later. */
+  /** Where a limit has no room for longer than this, bulk probes are postponed. */
   readonly soonMs: number
-  /** A list's subject that a slow group has kept for so long comes back as later. */
+  /** A bulk probe that has waited for so long in a group's queue is postponed. */
   readonly queueMs: number
   /** A subject that a limit or guard kept back for so long ends as unknown. */
   readonly guardWaitMs: number
   readonly rateWaitMs: number
   /** Subjects of one run in work at once. */
   readonly window: number
-  /** A refusal that one reply does not prove is looked at again after this; 0 for never. */
+  /** A refusal that one reply does not prove is rechecked after this; 0 for never. */
   readonly recheckMs: number
   /** Idle connections are kept for so long: of groups that allow several, and of those that allow few. */
   readonly idleMs: number
   readonly idleScarceMs: number
-  /** One asker and one domain: this many recipients, this share of them missing, is a dictionary. */
+  /** An account that asks for so many recipients of a domain, this share of them missing, is stopped. */
   readonly dictionaryAsked: number
   readonly dictionaryShare: number
 }

@@ -1,11 +1,11 @@
 import type { EngineHealth } from '@plumbline/ports/engine'
 import type { SelfTest } from './selftest.ts'
 
-/** What is known of our own way to mail hosts. */
+/** Whether connections to port 25 leave this machine at all. */
 export interface Port25Health {
-  /** Whether no mail host can be reached: then nothing is said of those that were not. */
+  /** Whether no mail host can be reached: a host that was not says nothing of itself then. */
   isBlocked(): boolean
-  /** Told of each host that could be connected to, or could not. */
+  /** Counts a host that could be connected to, or could not. */
   reached(ok: boolean): void
   /** The rows of the last self-test, waiting for one under way. */
   health(): Promise<readonly EngineHealth[]>
@@ -16,8 +16,8 @@ export interface Port25Health {
 const HOUR_MS = 3_600_000
 
 /**
- * Watches the way out. It is shut where the self-test reached none of the large providers and no
- * connection was made for an hour, while at least one failed. `test` null: never tested, never shut.
+ * Watches port 25. It is blocked where the self-test reached none of the large providers and no
+ * connection was made for an hour, while at least one failed. `test` null: never tested, never blocked.
  */
 export function createPort25Health(
   test: (() => Promise<SelfTest>) | null,

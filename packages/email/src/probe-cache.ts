@@ -7,7 +7,7 @@ import { resultFor, needsRecheck } from './probe-result.ts'
 const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
 
-/** How long each finding stays true: mailboxes are made and closed in days, emptied in hours. */
+/** How long each result stays true: mailboxes are made and closed in days, emptied in hours. */
 const RESULT_TTL_MS = {
   accepted: 7 * DAY_MS,
   missing: 3 * DAY_MS,
@@ -18,19 +18,19 @@ const RESULT_TTL_MS = {
 /** A refusal that one reply does not prove is asked again soon. */
 const RECHECK_TTL_MS = 10 * 60_000
 
-/** How long a domain's way with unknown names stays true. */
+/** How long it stays true that a domain accepts all names, or does not. */
 const ACCEPT_ALL_TTL_MS: Readonly<Record<AcceptAll, number>> = {
   yes: 7 * DAY_MS,
   no: DAY_MS,
   unknown: 10 * 60_000,
 }
 
-/** Verdicts shared between workers. A fault of the memory is a miss, never a failed check. */
+/** Results of probes, shared between workers. A fault of the memory is a miss, never a failed check. */
 export interface ProbeCache {
   /** What is remembered under the keys of `resultKey`, as it is told to an account. */
   results(keys: readonly string[], account: string): Promise<readonly (ProbeResult | undefined)[]>
   acceptAll(domain: string): Promise<AcceptAllFact | undefined>
-  /** Keeps what one transaction taught, when it was found out and for which account. */
+  /** Keeps what one transaction found out, with the time and the account. */
   remember(learnt: {
     readonly results: readonly NewResult[]
     readonly acceptAll?: {
@@ -39,24 +39,24 @@ export interface ProbeCache {
       readonly by: string
     }
   }): void
-  /** Waits until all that was learnt is kept. */
+  /** Waits until all that is to be remembered is stored. */
   flush(): Promise<void>
 }
 
-/** What was found out of one address. */
+/** The result of one address, and the account it was found out for. */
 export interface NewResult {
   readonly key: string
   readonly result: ProbeResult
   readonly by: string
 }
 
-/** Domains whose way with unknown names is held in this process. */
+/** Domains whose accept-all fact is held in this process. */
 const DOMAINS_HELD_MAX = 20_000
 
-/** How long a fact of memory is trusted in this process without another look. */
+/** How long such a fact is used in this process before memory is read again. */
 const LOCAL_TTL_MS = 60_000
 
-/** Makes the store. */
+/** Makes the cache over the shared memory. */
 export function createProbeCache(
   memory: Memory,
   now: () => number,
@@ -128,14 +128,14 @@ export function createProbeCache(
   }
 }
 
-/** What memory is to keep of a lesson; null where nothing was found out. */
+/** What memory is to keep of a result; null where nothing was found out. */
 function entryOf({ key, result, by }: NewResult, nowMs: number): MemoryEntry | null {
   if (result.mailbox === 'unknown') return null
   const ttlMs = needsRecheck(result) ? RECHECK_TTL_MS : RESULT_TTL_MS[result.mailbox]
   return { key, value: resultJson({ ...result, atMs: result.atMs ?? nowMs, by }), ttlMs }
 }
 
-/** Where memory holds the finding of an address for an account. */
+/** The key under which memory holds the result of an address for an account. */
 export function resultKey(address: string, account: string, sharing: Sharing): string {
   return nameFor(`email:result:${address}`, account, sharing)
 }
@@ -144,13 +144,13 @@ function acceptAllKey(domain: string): string {
   return `email:accept-all:${domain}`
 }
 
-/** A finding as memory and the state of a waiting subject hold it. */
+/** A result as memory and the state of a waiting subject hold it: without `wait`. */
 export function resultJson(result: ProbeResult): Json {
   const { wait: _, ...kept } = result
   return kept
 }
 
-/** A finding as `resultJson` wrote it. The cast is safe once the fields that decide are of their kind. */
+/** A result as `resultJson` wrote it. The cast is safe once the fields that decide are of their kind. */
 export function readResult(value: Json | undefined): ProbeResult | undefined {
   if (typeof value !== 'object' || value === null || !('status' in value)) return undefined
   const good =
@@ -162,7 +162,7 @@ export function readResult(value: Json | undefined): ProbeResult | undefined {
   return good ? (value as unknown as ProbeResult) : undefined
 }
 
-/** A domain's way as `learn` wrote it; what an earlier version kept is the value alone. */
+/** An accept-all fact as `remember` wrote it; an earlier version kept the value alone. */
 function readAcceptAll(held: Json | undefined): AcceptAllFact | undefined {
   if (isAcceptAll(held)) return { value: held }
   if (typeof held !== 'object' || held === null || !('value' in held)) return undefined

@@ -8,7 +8,7 @@ export interface Probe {
   readonly address: string
   /** Where memory holds what is found out. */
   readonly memoryKey: string
-  /** Who asked first. */
+  /** The account that asked first. */
   readonly account: string
   readonly local: string
   readonly domain: string
@@ -17,17 +17,17 @@ export interface Probe {
   readonly depth: Depth
   /** By the pool's clock. */
   readonly queuedMs: number
-  /** Dialogues that broke before there was a reply. */
+  /** Sessions that broke before there was a reply. */
   attempts: number
   /** Answered or given up: nothing more is to be done. */
   settled: boolean
   settle(result: ProbeResult): void
 }
 
-/** The way of mail to a domain that has hosts. */
+/** The mail route of a domain that has hosts. */
 export type HostsRoute = MailRoute & { readonly kind: 'hosts' }
 
-/** Tickets of one domain that may share a transaction. */
+/** Probes of one domain that may share a transaction. */
 export interface Recipients {
   readonly domain: string
   readonly route: HostsRoute
@@ -41,19 +41,19 @@ interface DomainQueue {
   readonly bulk: Probe[]
 }
 
-/** What waits for one group: a line for each domain, served in turn, live tickets first. */
+/** The probes that wait for one group: a queue for each domain, served in turn, live probes first. */
 export interface ProbeQueue {
   readonly size: number
   readonly bulkSize: number
   readonly liveSize: number
   push(probe: Probe, route: HostsRoute): void
-  /** Gives tickets back to the head of their line. */
+  /** Puts probes back at the head of their queue. */
   putBack(probes: readonly Probe[], route: HostsRoute): void
-  /** The next tickets of one domain; those of a domain that `prefers` accepts go first. Null when empty. */
+  /** The next probes of one domain, live ones first; a domain that `prefers` accepts goes first. Null when empty. */
   take(count: number, prefers?: (route: HostsRoute) => boolean): Recipients | null
-  /** Removes the list tickets queued before the time, or all of them. */
+  /** Removes the bulk probes that were queued before a time. */
   expire(beforeMs: number): readonly Probe[]
-  /** Removes every ticket of a domain. */
+  /** Removes every probe of a domain. */
   drain(domain: string): readonly Probe[]
   /** Removes everything. */
   clear(): readonly Probe[]
@@ -66,7 +66,7 @@ interface DomainQueues {
   readonly all: Map<string, DomainQueue>
   /** Keys beside the plain one, by domain. */
   readonly variants: Map<string, Set<string>>
-  /** Keys of lines with a live ticket. */
+  /** Keys of queues with a live probe. */
   readonly live: Set<string>
   size: number
   bulkSize: number
@@ -109,7 +109,7 @@ export function createProbeQueue(): ProbeQueue {
   }
 }
 
-/** The line of a ticket that is about to join it. */
+/** The queue of a probe that is about to join it. */
 function queueFor(queues: DomainQueues, probe: Probe, route: HostsRoute): DomainQueue {
   const { domain } = probe
   const key = keyOf(probe, route)

@@ -5,7 +5,7 @@ import type { Destination } from './provider-group.ts'
 import type { DictionaryAttackGuard, Pair } from './dictionary-attack-guard.ts'
 import type { HostsRoute } from './probe-queue.ts'
 
-/** A domain with hosts, as all subjects of one run see it. */
+/** A domain with mail hosts: where its probes go, and whether they may. The same for all subjects of a run. */
 export interface ProbeTarget {
   readonly route: HostsRoute
   readonly to: Destination
@@ -15,7 +15,7 @@ export interface ProbeTarget {
   readonly evidence: { readonly [key: string]: Json }
 }
 
-/** What decides about a place. */
+/** What decides about a target. */
 export interface TargetTools {
   readonly domains: DomainCache
   readonly dictionary: DictionaryAttackGuard
@@ -24,7 +24,7 @@ export interface TargetTools {
   readonly probingOff: readonly string[]
 }
 
-/** The place of a domain for one asker. */
+/** The target of a domain for one account. */
 export function probeTargetOf(
   tools: TargetTools,
   tenant: string,
@@ -50,7 +50,7 @@ export function probeTargetOf(
   }
 }
 
-/** The evidence of a finding with its place; what a host said holds all that its place says. */
+/** The evidence of a result with that of its target; where a host was asked, the result has it already. */
 export function evidenceAt(
   target: ProbeTarget | null,
   { evidence }: ProbeResult,

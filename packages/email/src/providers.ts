@@ -182,7 +182,7 @@ export const PROVIDERS: readonly Provider[] = [
 ]
 
 /**
- * Domains of single providers that refuse unknown names at RCPT, so that an invented mailbox need not
+ * Domains of single providers that refuse unknown names at RCPT, so that an accept-all probe need not
  * be asked for. Source: the providers' rows above; observed 550 5.1.1 and 5.5.0 replies.
  */
 export const REFUSE_UNKNOWN_NAMES: ReadonlySet<string> = new Set([

@@ -37,7 +37,7 @@ const asked = ({ lines }: SmtpFixture): number =>
   lines.filter((line) => line === `RCPT TO:<${SUBJECT}>`).length
 
 describe('a refusal that one reply does not prove', () => {
-  test('comes back as later in a list, by its own wait and the second look of its group', async () => {
+  test('comes back as later in a batch, by its own wait and the recheck of its group', async () => {
     await using pair = await startPair(EDGE_BLOCK)
     await using engine = testEngine(pair.one.port, zone)
     const [answer] = await ask(engine, [SUBJECT], BULK)
@@ -85,7 +85,7 @@ describe('a refusal that one reply does not prove', () => {
     },
   )
 
-  test('and where the second look tells nothing, the moment is that of the first', async () => {
+  test('and where the recheck tells nothing, the moment is that of the first', async () => {
     await using pair = await startPair('550 Requested action not taken')
     let nowMs = Date.parse('2026-11-01T12:00:00Z')
     await using engine = testEngine(pair.one.port, zone, { clock: () => nowMs })
@@ -107,7 +107,7 @@ describe('a refusal that one reply does not prove', () => {
     expect(asked(smtp)).toBe(2)
   })
 
-  test('waits for a second look that is greylisted, and keeps the first', async () => {
+  test('waits for a recheck that is greylisted, and keeps the first', async () => {
     let reply = '451 4.2.0 Greylisted, try again in 60 seconds'
     await using smtp = await startSmtp({ recipient: () => reply }, '127.0.0.2')
     await using other = await startSmtp({ recipient: () => EDGE_BLOCK }, '127.0.0.1', smtp.port)
@@ -139,7 +139,7 @@ describe('a refusal that one reply does not prove', () => {
     }
   })
 
-  test('that another worker met a moment ago is the first look of a list', async () => {
+  test('that another worker met a moment ago is the first try of a batch', async () => {
     await using pair = await startPair(EDGE_BLOCK)
     const memory = processMemory()
     await using live = testEngine(pair.one.port, zone, { memory })
@@ -153,7 +153,7 @@ describe('a refusal that one reply does not prove', () => {
     expect([outcome.cached, outcome.facts.confidence]).toEqual([true, 'high'])
   })
 
-  test('is an answer at once where second looks are off', async () => {
+  test('is an answer at once where rechecks are off', async () => {
     await using pair = await startPair(EDGE_BLOCK)
     await using engine = testEngine(pair.one.port, zone, { limits: { recheckMs: 0 } })
     const outcome = outcomeOf((await ask(engine, [SUBJECT], BULK))[0])
@@ -161,7 +161,7 @@ describe('a refusal that one reply does not prove', () => {
     expect(outcome.evidence['retry_after']).toBeUndefined()
   })
 
-  test('a plain word that the mailbox does not exist needs no second look', async () => {
+  test('a plain word that the mailbox does not exist needs no recheck', async () => {
     await using smtp = await startSmtp({ recipient: () => '550 5.1.1 User unknown' })
     await using engine = testEngine(smtp.port, zone)
     expect(brief((await ask(engine, [SUBJECT], BULK))[0])).toBe('undeliverable mailbox_not_found')

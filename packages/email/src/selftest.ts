@@ -21,7 +21,7 @@ export interface SelfTestOptions {
   readonly signal: AbortSignal
 }
 
-/** Domains of three large providers: all of them shut at once means that our own way out is shut. */
+/** Domains of three large providers: where none of them can be reached, port 25 is blocked on our side. */
 export const SELF_TEST_TARGETS: readonly string[] = ['gmail.com', 'outlook.com', 'yahoo.com']
 
 /** What it found. */
@@ -32,7 +32,7 @@ export interface SelfTest {
 }
 
 /**
- * Tests the way out: mail port, HELO name, reverse name, SPF of the sender and blocklists. Rows that
+ * Tests what mail hosts see of us: mail port, HELO name, reverse name, SPF of the sender and blocklists. Rows that
  * need our public address are left out where no source address is set and the socket shows a private one.
  */
 export async function runSelfTest(options: SelfTestOptions): Promise<SelfTest> {

@@ -58,7 +58,7 @@ export async function startSmtp(
       script.raw(socket)
       return
     }
-    converse(socket, script, lines)
+    serve(socket, script, lines)
   })
   await new Promise<void>((resolve) => server.listen(port, address, resolve))
   const bound = server.address() as AddressInfo
@@ -73,7 +73,7 @@ export async function startSmtp(
   }
 }
 
-function converse(socket: Socket, script: SmtpScript, lines: string[]): void {
+function serve(socket: Socket, script: SmtpScript, lines: string[]): void {
   const session: SmtpSession = { socket, recipients: 0, remote: socket.remoteAddress ?? '' }
   const { greeting: words = '220 mx.test ESMTP' } = script
   const greeting = typeof words === 'function' ? words(socket) : words

@@ -16,7 +16,7 @@ export interface SessionTimes {
 
 /**
  * Ten seconds to connect; greetings are held back on purpose for some seconds (postscreen), and some
- * servers take 30 s over a recipient. RFC 5321 4.5.3.2 allows minutes, which no asker waits for.
+ * servers take 30 s over a recipient. RFC 5321 4.5.3.2 allows minutes, which no caller waits for.
  */
 export const DEFAULT_TIMES: SessionTimes = {
   connectMs: 10_000,
@@ -36,7 +36,7 @@ export interface SessionOptions {
   readonly signal: AbortSignal
 }
 
-/** An open dialogue, ready for a transaction. */
+/** An open SMTP session, ready for a transaction. */
 export interface Session {
   readonly host: string
   readonly tls: boolean
@@ -67,7 +67,7 @@ export interface Transaction {
 export interface Asked {
   /** The refusal of MAIL; null where it was accepted or not sent. */
   readonly sender: Reply | null
-  /** Replies in the order of the recipients; shorter where the dialogue broke. */
+  /** Replies in the order of the recipients; shorter where the session broke. */
   readonly recipients: readonly Reply[]
   readonly fault: WireFault | null
 }
@@ -79,7 +79,7 @@ export type Opened =
   | { readonly kind: 'failed'; readonly phase: Phase; readonly fault: WireFault | 'unreachable' }
 
 /**
- * Opens a dialogue: greeting, EHLO (HELO where that is unknown), STARTTLS where it is offered with any
+ * Opens a session: greeting, EHLO (HELO where that is unknown), STARTTLS where it is offered with any
  * certificate, and once more without it where TLS breaks.
  */
 export async function openSession(options: SessionOptions): Promise<Opened> {

@@ -1,4 +1,4 @@
-/** Notices a server that refuses everybody alike: then the refusal is about us. */
+/** Notices a server that refuses every recipient in the same words: then the refusal is about us. */
 export interface UniformRejection {
   /** A recipient that was accepted: the refusals beside it are of their mailboxes. */
   accepted(group: string): void
