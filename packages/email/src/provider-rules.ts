@@ -294,7 +294,7 @@ export const PROVIDER_RULES: readonly ReplyRule[] = [
     phrases: {
       'envelope blocked':
         '550 Envelope blocked - User Entry - https://community.mimecast.com/docs/DOC-1369#550',
-      'administrative prohibition': null,
+      'administrative prohibition': '550 Administrative prohibition',
       'local ct ip': null,
       'security polic': null,
       'sender address blocked': null,

@@ -25,8 +25,8 @@ export type ReplyKind =
   | 'unclassified'
 
 /**
- * Phrases of a rule, each with the replies it was seen in; null where it comes from the `source` of its
- * rule and was not met since. A phrase is a regular expression over the lower-case text of one line with
+ * Phrases of a rule, each with a reply it stands in, met or published; null where it comes from the
+ * `source` of its rule and no such reply is at hand. A phrase is a regular expression over the lower-case text of one line with
  * mail addresses masked as `someone@host`; `{name}` in it stands for any word of that set of `REPLY_WORDS`.
  */
 export type Phrases = Readonly<Record<string, string | readonly string[] | null>>

@@ -36,7 +36,8 @@ const EXISTS_RULES: readonly ReplyRule[] = [
     phrases: {
       'only accept(?:s|ing)? (?:e-?)?mail from': null,
       'may not exist, or you may not have permission': null,
-      'only (?:internal|authenticated|registered) (?:senders|users)': null,
+      'only (?:internal|authenticated|registered) (?:senders|users)':
+        '550 5.7.129 only authenticated senders',
       'not accepting mail from (?:you|this sender|unknown)':
         '550 ada@y.example IS NOT ACCEPTING MAIL FROM THIS SENDER',
       'has restricted (?:sms )?e-?mail': null,
@@ -53,7 +54,8 @@ const SENDER_RULES: readonly ReplyRule[] = [
     phrases: {
       'gr[ea]y-?(?: )?list':
         '451 4.7.1 <ada@y.example>: Recipient address rejected: Greylisted for 5 minutes',
-      postgrey: null,
+      postgrey:
+        '450 4.2.0 <ada@x.example>: Recipient address rejected: Greylisted, see http://postgrey.schweikert.ch/help/x.example.html',
       'milter-?greylist': null,
       'deferred for (?:spam|a few)': null,
       graylist: null,
@@ -115,7 +117,7 @@ const SENDER_RULES: readonly ReplyRule[] = [
       'from domain': null,
       'your domain': null,
       'your e-?mail (?:address|account)': null,
-      'your address': null,
+      'your address': '421 4.7.0 Too many connections from your address',
       'sending account': null,
       'you are sending from': null,
       'your account': null,
@@ -128,33 +130,46 @@ const SENDER_RULES: readonly ReplyRule[] = [
     phrases: {
       spamhaus:
         '554 5.7.1 Service unavailable; Client host [192.0.2.1] blocked using zen.spamhaus.org',
-      spamcop: null,
-      'barracuda(?:central|networks\\.com/reputation| reputation)': null,
-      abusix: null,
-      '\\bsorbs\\b': null,
+      spamcop:
+        '554 5.7.1 Service unavailable; Client host [192.0.2.1] blocked using bl.spamcop.net',
+      'barracuda(?:central|networks\\.com/reputation| reputation)':
+        '554 5.7.1 Service unavailable; Client host [192.0.2.1] blocked using b.barracudacentral.org',
+      abusix:
+        '554 5.7.1 Service unavailable; Client host [192.0.2.1] blocked using combined.mail.abusix.zone',
+      '\\bsorbs\\b':
+        '554 5.7.1 Service unavailable; Client host [192.0.2.1] blocked using dnsbl.sorbs.net',
       cloudmark: null,
       senderbase: null,
       senderscore: null,
-      uceprotect: null,
+      uceprotect:
+        '554 5.7.1 Service unavailable; Client host [192.0.2.1] blocked using dnsbl-1.uceprotect.net',
       invaluement: null,
-      mailspike: null,
+      mailspike:
+        '554 5.7.1 Service unavailable; Client host [192.0.2.1] blocked using bl.mailspike.net',
       nixspam: null,
-      backscatterer: null,
+      backscatterer:
+        '554 5.7.1 Service unavailable; Client host [192.0.2.1] blocked using ips.backscatterer.org',
       'proofpoint\\.com/(?:dnsbl|ipcheck)': null,
       ipcheck: null,
       'prs\\.proofpoint': null,
-      dnsbl: null,
+      dnsbl: '554 5.7.1 Service unavailable; Client host [192.0.2.1] blocked using dnsbl.sorbs.net',
       '\\brbls?\\b': '554 RBL Reject.',
-      '\\bxbl\\b': null,
+      '\\bxbl\\b':
+        '554 5.7.1 Service unavailable; Client host [192.0.2.1] blocked using xbl.spamhaus.org',
       '\\bsbl\\b':
         '550 5.7.1 Mail from IP 192.0.2.1 was rejected due to listing in Spamhaus SBL. For details please see http://www.spamhaus.org/query/bl?ip=x.x.x.x',
-      '\\bcbl\\b': null,
-      '\\bpbl\\b': null,
-      '\\bdul\\b': null,
+      '\\bcbl\\b':
+        '554 5.7.1 Service unavailable; Client host [192.0.2.1] blocked using cbl.abuseat.org',
+      '\\bpbl\\b':
+        '554 5.7.1 Service unavailable; Client host [192.0.2.1] blocked using pbl.spamhaus.org',
+      '\\bdul\\b':
+        '554 5.7.1 Service unavailable; Client host [192.0.2.1] blocked using dul.dnsbl.sorbs.net',
       '\\bcsi\\.': null,
-      '0spam': null,
-      manitu: null,
-      njabl: null,
+      '0spam': '554 5.7.1 Service unavailable; Client host [192.0.2.1] blocked using bl.0spam.org',
+      manitu:
+        '554 5.7.1 Service unavailable; Client host [192.0.2.1] blocked using ix.dnsbl.manitu.net',
+      njabl:
+        '554 5.7.1 Service unavailable; Client host [192.0.2.1] blocked using combined.njabl.org',
       '\\bivmsip': null,
     },
     source: 'names of DNS blocklists',
@@ -196,7 +211,8 @@ const SENDER_RULES: readonly ReplyRule[] = [
       '\\brdns\\b': null,
       '\\bptrs?\\b':
         '550 5.7.25 [192.0.2.25] The IP address sending this message does not have a PTR record setup',
-      "(?:cannot|can't|could not|unable to) (?:find|resolve|verify|lookup|look up) your": null,
+      "(?:cannot|can't|could not|unable to) (?:find|resolve|verify|lookup|look up) your":
+        '450 4.7.1 Client host rejected: cannot find your hostname, [192.0.2.1]',
       '(?<!user |mailbox |account |recipient |email address |alias )lookup failed':
         '450 4.7.1 Access denied. IP name lookup failed [192.0.2.222] 450 4.7.1 Access denied. IP name lookup failed [192.0.2.222]',
       'name (?:service|server) error for name':
@@ -227,7 +243,8 @@ const SENDER_RULES: readonly ReplyRule[] = [
       '\\bdkim\\b':
         "421 4.7.32 Your email has been rate limited because the From: header (RFC5322) in this message isn't aligned with either the authenticated SPF or DKIM organizational domain.",
       '\\bdmarc\\b': '550 5.7.1 Email rejected per DMARC policy for zoho.com',
-      'sender policy framework': null,
+      'sender policy framework':
+        '550 5.7.23 The message was rejected because of Sender Policy Framework violation',
       authenticat: '550 SPF: sender is unauthenticated',
       'smtp auth': null,
       'auth (?:required|first)': null,
@@ -264,7 +281,7 @@ const SENDER_RULES: readonly ReplyRule[] = [
         '421 4.7.0 TLS required for RCPT domain, closing connection. For more information, go to Email encryption in transit. https://support.google.com/mail/answer/6330403',
       'starttls (?:command )?(?:first|required)': '530 Must issue a STARTTLS command first',
       'must issue a starttls': '530 Must issue a STARTTLS command first',
-      'encryption (?:needed|required)': null,
+      'encryption (?:needed|required)': '523 5.7.10 Encryption Needed',
       'encrypted connection': null,
     },
     source: `${GOOGLE}; RFC 3207`,
@@ -515,7 +532,7 @@ const MAILBOX_RULES: readonly ReplyRule[] = [
       '(?:disk|mail|mailbox|storage|user|disc|diskspace)[ -]?quota':
         '452 4.2.2 Mailbox quota exceeded',
       'full mailbox': null,
-      '\\bmailbox[a-z ]{0,20} is full': null,
+      '\\bmailbox[a-z ]{0,20} is full': '552 5.2.2 mailbox is full',
       '(?:over|under) ?quota': '552 5.2.2 Over quota',
       '\\boverquota\\b':
         '552 5.1.1 Boite du destinataire pleine. Recipient overquota. OFR_417 [417]',
@@ -550,9 +567,9 @@ const MAILBOX_RULES: readonly ReplyRule[] = [
         '452 4.3.1 Insufficient system resources (TSTE)',
       'system storage': '452 Requested action not taken: insufficient system storage',
       'no space left': null,
-      'mail system full': null,
+      'mail system full': '550 5.3.1 Mail system full',
       'not enough (?:disk|storage|free)? ?(?:space|storage)': null,
-      'out of (?:memory|disk|space)': null,
+      'out of (?:memory|disk|space)': '421 out of memory (#4.3.0)',
       'low on disk': null,
       'not enough disk': null,
     },
@@ -757,7 +774,8 @@ const POLICY_RULES: readonly ReplyRule[] = [
     phrases: {
       '\\bspam': '550 Message rejected as spam',
       '\\bjunk\\b': null,
-      unsolicited: null,
+      unsolicited:
+        '550-5.7.1 [192.0.2.1] Our system has detected that this message is likely unsolicited mail. To reduce the amount of spam sent to Gmail, this message has been blocked.',
       'bulk (?:e-?)?mail': null,
       virus: null,
       malware: null,
@@ -800,7 +818,7 @@ const POLICY_RULES: readonly ReplyRule[] = [
       'denied by': null,
       'not (?:allowed|permitted|authorized|welcome)': '550 relay not permitted',
       prohibit: '550 relaying to <ada@x.example> prohibited by administrator',
-      administrative: null,
+      administrative: '550 Administrative prohibition',
       security: null,
       violat:
         '550 host neko-nyaan-02.example.org[192.0.2.2] said: 550 5.7.0 Local Policy Violation (in reply to end of DATA command)',
@@ -826,9 +844,9 @@ const POLICY_RULES: readonly ReplyRule[] = [
     kind: 'server',
     phrases: {
       'too many hops': '554 5.4.6 Too many hops',
-      'hop count': null,
+      'hop count': '554 5.4.6 Hop count exceeded - possible mail loop',
       'mail loop': '554 5.4.6 Message exceeded 50 hops, this may indicate a mail loop.',
-      'loop(?:s|ing)? (?:back|detected)': null,
+      'loop(?:s|ing)? (?:back|detected)': '554 5.4.6 mail for x.example loops back to myself',
       'loop count': null,
       'message expired':
         '554 4.4.7 Message expired: unable to deliver in 840 minutes.<421 4.4.2 Connection timed out>',
@@ -848,7 +866,7 @@ const POLICY_RULES: readonly ReplyRule[] = [
         '501 5.7.11 Syntax error (no parameters allowed). For more information, go to About SMTP error messages and review RFC 3207 specifications.',
       'command (?:unrecogni[sz]ed|not (?:recogni[sz]ed|implemented|supported)|unknown|rejected)':
         '504 5.5.2 <x>: Helo command rejected: need fully-qualified hostname',
-      'unrecogni[sz]ed (?:command|parameter)': null,
+      'unrecogni[sz]ed (?:command|parameter)': '500 unrecognized command',
       'need (?:mail|rcpt)':
         '525 5.7.13 Disabled recipient address 503 5.0.0 Need RCPT (recipient) 525 5.7.13 Disabled recipient address',
       'protocol (?:error|violation)':
@@ -856,7 +874,7 @@ const POLICY_RULES: readonly ReplyRule[] = [
       pipelin:
         '523 5.7.10 SMTP protocol violation, no commands allowed to pipeline after STARTTLS. For more information, go to About SMTP error messages and review RFC 3207 specifications.',
       unimplemented: null,
-      'not implemented': null,
+      'not implemented': '502 Command not implemented',
     },
     source: RFC5321,
   },
