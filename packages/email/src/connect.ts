@@ -130,7 +130,7 @@ export function createConnector(
       const connection = await tryAt(host, address)
       if (connection !== null) return { kind: 'connected', connection }
     }
-    return judge(met, provider, route.implicit, options.heloName)
+    return failureOf(met, provider, route.implicit, options.heloName)
   }
 }
 
@@ -146,7 +146,7 @@ type Attempt =
     }
 
 /** The failure of all attempts, by the most telling one: a reply, a broken session, no answer, a DNS fault. */
-function judge(
+function failureOf(
   met: readonly Attempt[],
   provider: string,
   implicit: boolean,
@@ -188,16 +188,16 @@ function judge(
     }
     const reason = phase === 'connect' ? 'connect_failed' : faultReason(fault)
     return phase === 'connect'
-      ? silent(unknownResult(reason, evidence), true)
-      : unheard(unknownResult(reason, evidence))
+      ? unanswered(unknownResult(reason, evidence), true)
+      : finalFailure(unknownResult(reason, evidence))
   }
   const names = { provider, ...(met[0] === undefined ? {} : { mx_host: met[0].host }) }
   const unnamed = met.find((attempt) => attempt.kind === 'failed')
-  if (unnamed !== undefined) return silent(unknownResult(unnamed.why, names), false)
+  if (unnamed !== undefined) return unanswered(unknownResult(unnamed.why, names), false)
   if (met.some((attempt) => attempt.kind === 'unsafe'))
-    return unheard(unknownResult('unsafe_host', names))
+    return finalFailure(unknownResult('unsafe_host', names))
   // Every host that the records name does not exist: there is nobody to take mail.
-  return unheard({
+  return finalFailure({
     ...unknownResult('no_mail_host', names),
     status: 'undeliverable',
     confidence: 'high',
@@ -210,11 +210,13 @@ export function faultReason(fault: WireFault | 'unreachable' | null): 'timeout' 
   return fault === 'timeout' || fault === 'aborted' ? 'timeout' : 'protocol_error'
 }
 
-function unheard(result: ProbeResult): ConnectFailure {
+/** A failure that another try would not change. */
+function finalFailure(result: ProbeResult): ConnectFailure {
   return { kind: 'failed', result, refusedUs: false, throttled: false, unreachable: false }
 }
 
-function silent(result: ProbeResult, unreachable: boolean): ConnectFailure {
+/** A failure that may be one of the network between, so that another try follows. */
+function unanswered(result: ProbeResult, unreachable: boolean): ConnectFailure {
   const waiting: ProbeResult = { ...result, wait: { cause: 'no_reply', afterMs: 0 } }
   return { kind: 'failed', result: waiting, refusedUs: false, throttled: false, unreachable }
 }

@@ -1,5 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { processMemory } from './smtp-fixture.ts'
+import type { Limiter } from '@plumbline/ports/engine'
+import { ask, testEngine, zoneOf } from './engine-fixture.ts'
+import { processLimiter, processMemory, startSmtp } from './smtp-fixture.ts'
 import { POOL_MOVES, moved } from './pool-state.ts'
 import type { PoolPart, PoolState } from './pool-state.ts'
 import { createCircuitBreaker, createPace } from './provider-group.ts'
@@ -101,4 +103,27 @@ describe('the pace of a group', () => {
     pace.throttled()
     expect([pace.connections(), pace.pausedUntilMs]).toEqual([1, 4_000])
   })
+})
+
+test('the lease of a connection is given back once, when the connection closes', async () => {
+  await using smtp = await startSmtp({ recipient: () => '250 2.1.5 OK' })
+  const counts = { granted: 0, released: 0 }
+  const limiter = processLimiter()
+  const counting: Limiter = {
+    take: (...args) => limiter.take(...args),
+    async lease(...args) {
+      const lease = await limiter.lease(...args)
+      if (!lease.granted) return lease
+      counts.granted++
+      const release = (): Promise<void> => {
+        counts.released++
+        return lease.release()
+      }
+      return { ...lease, release }
+    },
+  }
+  const engine = testEngine(smtp.port, zoneOf({ 'a.test': '127.0.0.1' }), { limiter: counting })
+  await ask(engine, ['ada@a.test', 'bob@a.test'])
+  await engine[Symbol.asyncDispose]()
+  expect(counts).toEqual({ granted: 1, released: 1 })
 })
