@@ -48,7 +48,7 @@ export function probeAcceptAll(
     })
     const reply = asked.recipients[0]
     const value = reply === undefined ? 'unknown' : acceptAllOf(reply, provider.id)
-    tools.cache.remember({ results: [], acceptAll: { domain, value, by: askerOf(recipients) } })
+    tools.cache.remember({ results: [], acceptAll: { domain, value, by: accountOf(recipients) } })
     return { value }
   })().finally(() => tools.acceptAllProbes.delete(domain))
   tools.acceptAllProbes.set(domain, current)
@@ -77,12 +77,12 @@ export async function acceptAllFrom(
     !isUniform && met.some((each) => each.mailbox === 'missing' && each.confidence === 'high')
   if (!proves || known.value === 'no') return known
   const value = known.value === 'yes' ? 'unknown' : 'no'
-  tools.cache.remember({ results: [], acceptAll: { domain, value, by: askerOf(recipients) } })
+  tools.cache.remember({ results: [], acceptAll: { domain, value, by: accountOf(recipients) } })
   return { value }
 }
 
 /** The account whose probe it was; empty where recipients of several shared the transaction. */
-function askerOf({ probes }: Recipients): string {
+function accountOf({ probes }: Recipients): string {
   const [first, ...more] = new Set(probes.map(({ account }) => account))
   return first === undefined || more.length > 0 ? '' : first
 }

@@ -12,7 +12,7 @@ export type MailRoute =
       readonly implicit: boolean
       /** Every exchange the MX records name, for the lists. */
       readonly exchanges: readonly string[]
-      /** An address whose word is in doubt: it is asked again only where there is no other. */
+      /** An address that gave a refusal to be rechecked: another one is asked where there is one. */
       readonly avoid?: string
     }
   | { readonly kind: 'null_mx' | 'no_domain' | 'no_mail_host' }

@@ -27,7 +27,7 @@ const ACCEPT_ALL_TTL_MS: Readonly<Record<AcceptAll, number>> = {
 
 /** Results of probes, shared between workers. A fault of the memory is a miss, never a failed check. */
 export interface ProbeCache {
-  /** What is remembered under the keys of `resultKey`, as it is told to an account. */
+  /** What is remembered under the keys of `resultKey`, as an account may see it. */
   results(keys: readonly string[], account: string): Promise<readonly (ProbeResult | undefined)[]>
   acceptAll(domain: string): Promise<AcceptAllFact | undefined>
   /** Keeps what one transaction found out, with the time and the account. */

@@ -155,7 +155,7 @@ export function needsRecheck(result: ProbeResult): boolean {
 /** The result of a probe and its recheck: the second decides where it tells anything of the mailbox. `first` null: no recheck. */
 export function afterRecheck(first: ProbeResult | null, second: ProbeResult): ProbeResult {
   if (first === null) return second
-  const says = (
+  const marked = (
     look: string,
     result: ProbeResult,
     confidence: ProbeResult['confidence'],
@@ -164,19 +164,19 @@ export function afterRecheck(first: ProbeResult | null, second: ProbeResult): Pr
     confidence,
     evidence: { ...result.evidence, second_look: look },
   })
-  if (second.status === 'undeliverable') return says('confirmed', second, 'high')
-  if (second.status === 'unknown' && !DECIDES.has(second.reason))
-    return says('no_answer', first, first.confidence)
-  // Two words against each other are never certain.
+  if (second.status === 'undeliverable') return marked('confirmed', second, 'high')
+  if (second.status === 'unknown' && !OUTWEIGHING.has(second.reason))
+    return marked('no_answer', first, first.confidence)
+  // Two replies that contradict each other are never certain.
   const confidence = second.confidence === 'high' ? 'medium' : second.confidence
-  return says('contradicted', second, confidence)
+  return marked('contradicted', second, confidence)
 }
 
 /**
  * Reasons of an unknown that outweigh a doubtful refusal: the mailbox was shown to exist, or the
  * server turns out to refuse us, and then its vague refusal may have been meant for us too.
  */
-const DECIDES: ReadonlySet<ProbeResult['reason']> = new Set([
+const OUTWEIGHING: ReadonlySet<ProbeResult['reason']> = new Set([
   'accepted_exists',
   'blanket_reject',
   'blocked',

@@ -45,7 +45,7 @@ export interface Session {
   /** Whether another transaction may begin. */
   readonly usable: boolean
   /** Names the recipients of one transaction, in order. Never throws. */
-  ask(transaction: Transaction): Promise<Asked>
+  ask(transaction: TransactionRequest): Promise<TransactionReplies>
   /** Ends the transaction and begins none. */
   reset(): Promise<void>
   /** Says QUIT where that is still possible, and closes. */
@@ -53,7 +53,7 @@ export interface Session {
 }
 
 /** Recipients that are asked for in one mail transaction. */
-export interface Transaction {
+export interface TransactionRequest {
   readonly sender: string
   readonly recipients: readonly string[]
   /** Begins with MAIL; false to name more recipients in the one that is open. */
@@ -63,8 +63,8 @@ export interface Transaction {
   readonly smtputf8: boolean
 }
 
-/** What a transaction came to. */
-export interface Asked {
+/** The replies of a transaction. */
+export interface TransactionReplies {
   /** The refusal of MAIL; null where it was accepted or not sent. */
   readonly sender: Reply | null
   /** Replies in the order of the recipients; shorter where the session broke. */
@@ -72,7 +72,7 @@ export interface Asked {
   readonly fault: WireFault | null
 }
 
-/** How opening a session ended. */
+/** The session that was opened, or why there is none. */
 export type Opened =
   | { readonly kind: 'open'; readonly session: Session }
   | { readonly kind: 'refused'; readonly phase: Phase; readonly reply: Reply }
@@ -197,7 +197,11 @@ function opened(
 }
 
 /** RFC 2920: MAIL, every RCPT and RSET in one write; replies come in order. */
-async function askAtOnce(wire: SmtpWire, asked: Transaction, times: SessionTimes): Promise<Asked> {
+async function askAtOnce(
+  wire: SmtpWire,
+  asked: TransactionRequest,
+  times: SessionTimes,
+): Promise<TransactionReplies> {
   const parts = asked.begin ? [mailCommand(asked)] : []
   for (const recipient of asked.recipients) parts.push(recipientCommand(recipient))
   if (asked.end) parts.push('RSET\r\n')
@@ -212,7 +216,11 @@ async function askAtOnce(wire: SmtpWire, asked: Transaction, times: SessionTimes
   }
 }
 
-async function askInTurn(wire: SmtpWire, asked: Transaction, times: SessionTimes): Promise<Asked> {
+async function askInTurn(
+  wire: SmtpWire,
+  asked: TransactionRequest,
+  times: SessionTimes,
+): Promise<TransactionReplies> {
   if (asked.begin) {
     const mail = await wire.exchange(mailCommand(asked), 1, times.commandMs)
     const reply = mail.replies[0]
@@ -235,7 +243,7 @@ async function askInTurn(wire: SmtpWire, asked: Transaction, times: SessionTimes
   return { sender: null, recipients: replies, fault: reset?.fault ?? null }
 }
 
-function mailCommand(asked: Transaction): string {
+function mailCommand(asked: TransactionRequest): string {
   return command('MAIL', `FROM:<${asked.sender}>${asked.smtputf8 ? ' SMTPUTF8' : ''}`)
 }
 

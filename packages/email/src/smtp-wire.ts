@@ -55,7 +55,7 @@ export function createSmtpWire(socket: Socket, lifeMs: number, signal: AbortSign
     replyTimeoutMs: 0,
     timer: null,
   }
-  const onData = (chunk: Buffer): void => hear(wire, chunk)
+  const onData = (chunk: Buffer): void => onBytes(wire, chunk)
   const onClose = (): void => fail(wire, 'closed')
   const onAbort = (): void => fail(wire, 'aborted')
   socket.on('data', onData)
@@ -108,7 +108,7 @@ function exchange(
   })
 }
 
-function hear(wire: Open, chunk: Buffer): void {
+function onBytes(wire: Open, chunk: Buffer): void {
   const read = wire.reader.push(chunk)
   for (const reply of read.replies) {
     if (wire.settle === null || wire.got.length >= wire.wanted) {

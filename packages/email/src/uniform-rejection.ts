@@ -9,7 +9,7 @@ export interface UniformRejection {
   refused(group: string, address: string, words: string): boolean
 }
 
-/** Source: three different names refused in the same words is no accident where nobody gets in. */
+/** Three different names refused in the same words are no accident where no recipient is accepted. */
 const SAME_REFUSALS = 3
 
 /** Groups watched, and addresses kept of each. */
