@@ -8,10 +8,9 @@ import { ROOT } from './run.ts'
 const MAX_FILES = 45
 
 const page = readFileSync(join(ROOT, 'docs/architecture.md'), 'utf8')
-const section = page.split('\n## ').find((text) => text.startsWith('From request to SMTP')) ?? ''
-const steps = [...section.matchAll(/^\d+\. `([^`]+)`(?: \(through `([^`]+)`\))?/gm)].map(
-  ([, file = '', between = null]) => ({ file, between }),
-)
+const steps = [
+  ...sectionOf('From request to SMTP').matchAll(/^\d+\. `([^`]+)`(?: \(through `([^`]+)`\))?/gm),
+].map(([, file = '', between = null]) => ({ file, between }))
 const way = steps.map(({ file }) => file)
 
 describe('the way from request to SMTP and back', () => {
@@ -28,6 +27,14 @@ describe('the way from request to SMTP and back', () => {
   })
 })
 
+const hops = [...sectionOf('The way of a batch').matchAll(/`([\w/.-]+\.ts)`/g)].map(
+  ([, file = '']) => file,
+)
+
+test.each(hops)('on the way of a batch %s is tied to another file', (file) => {
+  expect(hops.filter((other) => other !== file && isTied(file, other))).not.toEqual([])
+})
+
 test.each(['packages', 'services'])('each of the %s has its row', (folder) => {
   const rows = page
     .split('\n')
@@ -35,6 +42,10 @@ test.each(['packages', 'services'])('each of the %s has its row', (folder) => {
   const named = rows.flatMap((cell) => [...cell.matchAll(/`([a-z-]+)`/g)].map(([, name]) => name))
   for (const name of readdirSync(join(ROOT, folder))) expect(named).toContain(name)
 })
+
+function sectionOf(title: string): string {
+  return page.split('\n## ').find((text) => text.startsWith(title)) ?? ''
+}
 
 /** Whether one of two files imports the other, be it for a type. */
 function isTied(one: string, other: string): boolean {
