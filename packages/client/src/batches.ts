@@ -4,7 +4,7 @@ import type { BatchPage, BatchView } from '@plumbline/contract/batch-view'
 import type { Product } from '@plumbline/contract/products'
 import { sleep, type CallOptions, type Connection } from './connection.ts'
 
-/** How a list is to be worked on; what is left out is the service's default. */
+/** How a batch is processed; what is left out is the service's default. */
 export interface BatchSettings {
   readonly product: Product
   readonly name?: string
@@ -17,7 +17,7 @@ export interface BatchSettings {
   readonly explain?: boolean
 }
 
-/** A list as a file. */
+/** A batch as a file. */
 export interface BatchFile extends BatchSettings {
   readonly file: Blob
   readonly fileName: string
@@ -26,16 +26,16 @@ export interface BatchFile extends BatchSettings {
   readonly header?: boolean
 }
 
-/** A list as records. */
+/** A batch as records. */
 export interface BatchRecords extends BatchSettings {
   readonly records: readonly BatchRecord[]
 }
 
-/** How a list is waited for. */
+/** How a batch is waited for. */
 export interface WaitOptions extends CallOptions {
-  /** Told of each look; for a progress bar. */
+  /** Called with the batch after each request; for a progress bar. */
   readonly onProgress?: (batch: BatchView) => void
-  /** Milliseconds between looks; 500 by default. */
+  /** Milliseconds between requests; 500 by default. */
   readonly everyMs?: number
 }
 
@@ -44,12 +44,12 @@ export interface ResultsOptions extends CallOptions {
   readonly format?: 'csv' | 'ndjson'
   /** Verdicts or row statuses; all rows where empty. */
   readonly only?: readonly string[]
-  /** Number of the last row that is known. */
+  /** Only rows behind this row number. */
   readonly after?: number
   readonly raw?: boolean
 }
 
-/** A result file on its way. */
+/** A result file as it is received. */
 export interface Results {
   /** Whether every row is there. */
   readonly complete: boolean
@@ -57,27 +57,27 @@ export interface Results {
   readonly body: ReadableStream<Uint8Array>
 }
 
-/** Calls about lists. */
+/** Calls about batches. */
 export interface BatchCalls {
-  create(list: BatchFile | BatchRecords, options?: CallOptions): Promise<BatchView>
+  create(batch: BatchFile | BatchRecords, options?: CallOptions): Promise<BatchView>
   get(id: string, options?: CallOptions): Promise<BatchView>
   list(page?: { limit?: number; cursor?: string }, options?: CallOptions): Promise<BatchPage>
   start(id: string, options?: CallOptions): Promise<BatchView>
   cancel(id: string, options?: CallOptions): Promise<BatchView>
   delete(id: string, options?: CallOptions): Promise<void>
-  /** Resolves when the list has ended, or has stopped at `ready`. */
+  /** Resolves when the batch has ended, or has stopped at `ready`. */
   wait(id: string, options?: WaitOptions): Promise<BatchView>
   results(id: string, options?: ResultsOptions): Promise<Results>
 }
 
-/** The calls about lists over a connection. */
+/** Makes the calls about batches over a connection. */
 export function batchCalls(connection: Connection): BatchCalls {
   const get: BatchCalls['get'] = (id, call) =>
     connection.json({ method: 'GET', path: pathOf(id), ...call })
   return {
     get,
-    create: (list, call) =>
-      connection.json({ method: 'POST', path: '/v1/batches', ...bodyOf(list), ...call }),
+    create: (batch, call) =>
+      connection.json({ method: 'POST', path: '/v1/batches', ...bodyOf(batch), ...call }),
     list: (page = {}, call) =>
       connection.json({ method: 'GET', path: `/v1/batches${queryOf(page)}`, ...call }),
     start: (id, call) => connection.json({ method: 'POST', path: `${pathOf(id)}/start`, ...call }),
@@ -126,26 +126,26 @@ function queryOf(values: Readonly<Record<string, string | number | undefined>>):
   return query.size === 0 ? '' : `?${query.toString()}`
 }
 
-function bodyOf(list: BatchFile | BatchRecords): { form: FormData } | { json: object } {
+function bodyOf(batch: BatchFile | BatchRecords): { form: FormData } | { json: object } {
   const settings = {
-    product: list.product,
-    name: list.name,
-    default_country: list.defaultCountry,
-    start: list.start,
-    max_credits: list.maxCredits,
-    retention_days: list.retentionDays,
-    explain: list.explain,
+    product: batch.product,
+    name: batch.name,
+    default_country: batch.defaultCountry,
+    start: batch.start,
+    max_credits: batch.maxCredits,
+    retention_days: batch.retentionDays,
+    explain: batch.explain,
   }
-  if ('records' in list) return { json: { ...settings, records: list.records } }
+  if ('records' in batch) return { json: { ...settings, records: batch.records } }
   const form = new FormData()
   const fields = {
     ...settings,
-    header: list.header,
-    mapping: list.mapping === undefined ? undefined : JSON.stringify(list.mapping),
+    header: batch.header,
+    mapping: batch.mapping === undefined ? undefined : JSON.stringify(batch.mapping),
   }
   for (const [name, value] of Object.entries(fields)) {
     if (value !== undefined) form.set(name, String(value))
   }
-  form.set('file', list.file, list.fileName)
+  form.set('file', batch.file, batch.fileName)
   return { form }
 }

@@ -110,7 +110,7 @@ describe('batches', () => {
     })
   })
 
-  test('wait until a list has ended, telling of each look', async () => {
+  test('wait until a batch has ended, reporting each response', async () => {
     const at = (status: string) => () => Response.json({ id: 'bat_1', status })
     const { client } = clientOf(at('analyzing'), at('running'), at('completed'))
     const met: string[] = []

@@ -15,7 +15,7 @@ export type LookUp<P extends Product> = (
   options?: CallOptions,
 ) => Promise<Lookup<P>>
 
-/** The service as functions. Each rejects with `RefusedError`, or with what the connection failed of. */
+/** The service as functions. Each rejects with `RefusedError`, or with the error of the connection. */
 export interface Client {
   readonly email: LookUp<'email'>
   readonly ip: LookUp<'ip'>

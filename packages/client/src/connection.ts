@@ -1,19 +1,19 @@
 import { RefusedError } from './refused.ts'
 
-/** Where the service is, and whose key speaks. */
+/** Where the service is, and the API key of its account. */
 export interface ConnectionOptions {
   /** Address of the service, for example `http://127.0.0.1:8080`. */
   readonly baseUrl: string
   readonly key: string
-  /** Milliseconds until a call without an answer is given up; 30,000 by default. Transfers of files have none. */
+  /** Time-out of a call in milliseconds; 30,000 by default. Transfers of files have none. */
   readonly timeoutMs?: number
-  /** Tries after a refusal that says when to come again (429, 503), by waiting as long; 2 by default. */
+  /** Retries after 429 or 503 with `Retry-After`, each after waiting as long as that says; 2 by default. */
   readonly retries?: number
-  /** Stands in for the global `fetch`. */
+  /** Used instead of the global `fetch`. */
   readonly fetch?: (url: string, init: RequestInit) => Promise<Response>
 }
 
-/** What any call takes. */
+/** Options of every call. */
 export interface CallOptions {
   readonly signal?: AbortSignal
   /** Makes a POST take effect once; chosen by the caller so that a repeat by another process is the same call. */
@@ -26,19 +26,19 @@ export interface Call extends CallOptions {
   readonly path: string
   readonly json?: unknown
   readonly form?: FormData
-  /** Answers that are files or streams may take as long as they take. */
+  /** The response is a file or a stream and has no time-out. */
   readonly endless?: boolean
 }
 
 /** Calls of one service with one key. */
 export interface Connection {
-  /** The answer as it came, once its status is 2xx. */
+  /** Sends a call and resolves with its 2xx response. @throws RefusedError for other statuses */
   send(call: Call): Promise<Response>
-  /** The body of an answer, which the service promises to be of this shape. */
+  /** Sends a call and resolves with the JSON of its response, whose shape the contract promises. */
   json<T>(call: Call): Promise<T>
 }
 
-/** How long a service may tell a client to wait before the client gives up instead. */
+/** A `Retry-After` longer than this is not waited for. */
 const RETRY_AFTER_MAX_SECONDS = 60
 
 /** Opens a connection; sends nothing yet. */
@@ -77,7 +77,7 @@ export function openConnection(options: ConnectionOptions): Connection {
     send: sent,
     json: async <T>(call: Call) => {
       const response = await sent(call)
-      // The shapes of answers are the contract's, and the service is tested to keep them.
+      // Safe because the shapes of responses are the contract's, and the service is tested to keep them.
       return (await response.json()) as T
     },
   }

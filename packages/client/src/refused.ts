@@ -1,10 +1,10 @@
-/** A call that the service refused or failed, with its own words. */
+/** A response of another status than 2xx, with the service's error message. */
 export class RefusedError extends Error {
   override readonly name = 'RefusedError'
   readonly status: number
   /** Reason phrase, for example `Payment Required`. */
   readonly error: string
-  /** To be named when asking for help. */
+  /** `X-Request-Id`; names the call in the service's log. */
   readonly requestId: string | undefined
   readonly retryAfterSeconds: number | undefined
 
@@ -22,7 +22,7 @@ export class RefusedError extends Error {
     this.retryAfterSeconds = facts.retryAfterSeconds
   }
 
-  /** Reads the refusal of an answer; a body that is not the service's is shown as far as it goes. */
+  /** Reads a refusal from a response; of a body that is not the service's, the first 2,000 characters. */
   static async of(response: Response): Promise<RefusedError> {
     const text = (await response.text()).slice(0, 2_000)
     const { error, message } = wordsOf(text)

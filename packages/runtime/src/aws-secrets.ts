@@ -8,8 +8,8 @@ const schema = z.object({
 })
 
 /**
- * Lets the keys of a store on S3 stand in files, as other secrets may: its client reads its own variables,
- * so these are set from the files.
+ * Lets the credentials of S3 be read from files, as other secrets may: sets the variables that its client
+ * reads from the files that `..._FILE` name.
  * @throws SettingsError with all faults
  */
 export function readAwsSecrets(environment: Environment = processEnvironment()): void {

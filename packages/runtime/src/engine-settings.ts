@@ -3,11 +3,13 @@ import { flag, wholeNumber, wholeNumbers, wordList } from './settings.ts'
 
 const ZONE = /^([a-z0-9_-]{1,63}\.)+[a-z0-9-]{1,63}\.?$/i
 
-/** The outside world as the engines see it. Documented in docs/settings.md. */
+/**
+ * Settings of the checks: name servers, SMTP, registries, HLR providers, data. Documented in docs/settings.md.
+ */
 export const engineSettings = {
   /** `ip` or `ip:port`; unset: the system's. */
   DNS_SERVERS: wordList().optional(),
-  /** CIDRs that are asked though they are special. */
+  /** CIDRs that are connected to although they are not public. */
   EGRESS_ALLOW: wordList().default([]),
   /** Unset: `lists` below `DATA_DIR`, where there is one. */
   LISTS_DIR: z.string().optional(),
@@ -31,13 +33,13 @@ export const engineSettings = {
       message: 'expected seconds, comma-separated',
     })
     .default([300, 900, 2100, 4500]),
-  /** Until a list asks again about a mailbox whose refusal one reply does not prove; 0: it does. */
+  /** Delay of the recheck in a batch, of a mailbox whose refusal one reply does not prove; 0: no recheck. */
   SMTP_SECOND_LOOK_SECONDS: wholeNumber({ min: 0 }).default(600),
 
   RDAP_BOOTSTRAP_URL: z.url().default('https://data.iana.org/rdap/dns.json'),
   WHOIS_SERVER: z.string().default('whois.iana.org'),
   WHOIS_PORT: port(43),
-  /** Whether front pages are read to tell parked names. */
+  /** Whether a domain's front page is fetched to detect parking. */
   PARKED_PAGES: flag().default(false),
   /** Port of name servers that are asked directly; other than 53 for tests only. */
   NAME_SERVER_PORT: port(53),
@@ -56,7 +58,7 @@ export const engineSettings = {
   /** Zones of lists that are asked over DNS about each address. */
   IP_DNS_LISTS: zones(),
 
-  /** Whether what one account has found out answers another, too. */
+  /** Whether outcomes that one account paid for are reused for others. */
   SHARE_FINDINGS: flag().default(true),
 
   ...wholeNumbers({

@@ -1,4 +1,4 @@
-/** A fault as the log shows it. */
+/** An error as it is written to the log. */
 export interface Fault {
   readonly type: string
   readonly message: string
@@ -7,11 +7,11 @@ export interface Fault {
   readonly cause: Fault | undefined
 }
 
-/** Causes that are followed. */
+/** How many causes are followed. */
 const DEPTH = 4
 
 /**
- * What of an error may stand in a log. Other fields of it may hold values of a statement or a body, as
+ * The parts of an error that may be logged. Its other fields may hold values of a statement or a body, as
  * `detail` of a database's error does.
  */
 export function faultOf(error: unknown): Fault {

@@ -2,20 +2,20 @@ import { randomBytes } from 'node:crypto'
 import { link, mkdir, open, stat, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
 
-/** Characters of a key at least: so many of base64 hold 192 bits. */
+/** Least length of a key: 32 characters of base64 are 192 bits. */
 export const INSTALLATION_KEY_CHARS = 32
 
 /** The file of the key in `DATA_DIR`. */
 export const INSTALLATION_KEY_FILE = 'installation.key'
 
-/** Read at most, so that a wrong file is told and not swallowed. */
+/** At most so many bytes are read: a longer file is not a key. */
 const FILE_BYTES_MAX = 4_096
 
 const KEY_BYTES = 32
 
 /**
  * The key of this installation: `INSTALLATION_KEY`, else what a file in `DATA_DIR` holds, which the
- * first process makes. Processes that start at once agree on one: the file appears whole or not at all.
+ * first process creates. Processes that start together get the same: the file is created atomically.
  * @throws Error where the file cannot be made or read, is damaged, or is open to every user
  */
 export async function readInstallationKey(settings: {

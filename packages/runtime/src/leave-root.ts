@@ -3,17 +3,17 @@ import { chmodSync, existsSync, lchownSync, mkdirSync, readFileSync, statSync } 
 import { flushCompileCache } from 'node:module'
 import { dirname, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { handOver, handOverFolder, type User } from './hand-over.ts'
+import { chownTree, chownFolder, type User } from './chown-tree.ts'
 import { INSTALLATION_KEY_FILE, readInstallationKey } from './installation-key.ts'
 import { processEnvironment } from './settings.ts'
 
 /** Users that the service runs as under root, the first that there is. */
 const USERS = ['plumbline', 'nobody']
 
-/** What a program reads and writes once it is no longer root. */
+/** What a program must still read and write as another user. */
 export interface RootlessNeeds {
   readonly DATA_DIR: string
-  /** Unset: the file of it is made while root still may, and handed over. */
+  /** Unset: its file is created as root and given to the user. */
   readonly INSTALLATION_KEY?: string | undefined
   readonly FILES_URL?: string | undefined
   readonly DATABASE_URL?: string | undefined
@@ -24,9 +24,9 @@ export interface RootlessNeeds {
 }
 
 /**
- * Started as root, goes on as another user who owns nothing else: what a fault of a program gives away is
- * then that user's, not the machine. Hands over what root has left in the folders that the service writes.
- * Where that user cannot reach what the program needs, it runs on as root and says why.
+ * A process that was started as root changes to a user who owns nothing else, so that an attacker who takes
+ * it over has not the whole machine. Gives that user what root owns in the folders that the service writes.
+ * Where the user cannot reach what the program needs, the process stays root, and `warn` is told why.
  */
 export async function leaveRoot(
   needs: RootlessNeeds,
@@ -34,9 +34,9 @@ export async function leaveRoot(
 ): Promise<void> {
   if (process.getuid?.() !== 0) return
   const user = firstUser()
-  const hindrance = user === undefined ? 'there is no user "nobody"' : await prepare(needs, user)
-  if (user === undefined || hindrance !== undefined) {
-    warn(`runs on as root: ${hindrance}`)
+  const obstacle = user === undefined ? 'there is no user "nobody"' : await prepare(needs, user)
+  if (user === undefined || obstacle !== undefined) {
+    warn(`runs on as root: ${obstacle}`)
     return
   }
   // What was compiled so far is kept beside the project, which the user cannot write to.
@@ -58,7 +58,7 @@ function firstUser(): User | undefined {
   return undefined
 }
 
-/** Prepares the folders; says what is in the way, undefined where nothing is. */
+/** Gives the user its folders; returns why that is not possible, undefined where it is. */
 async function prepare(needs: RootlessNeeds, user: User): Promise<string | undefined> {
   if (isReserved(needs.port ?? 0)) {
     return `only root may listen on port ${needs.port}; set PORT to 1024 or more, behind a proxy`
@@ -69,7 +69,7 @@ async function prepare(needs: RootlessNeeds, user: User): Promise<string | undef
   if (closed !== undefined) return `the user "${user.name}" cannot read ${closed}`
   try {
     const closed = unwritable(needs, user)
-    if (closed === undefined) await handOverKey(needs, user)
+    if (closed === undefined) await chownKey(needs, user)
     return closed
   } catch (error) {
     return `the folders cannot be handed to "${user.name}": ${String(error)}`
@@ -84,11 +84,11 @@ function unwritable({ DATA_DIR, FILES_URL }: RootlessNeeds, user: User): string 
   const own = ['scratch', 'lists'].map((name) => join(dataDir, name))
   const files = folderOfFiles(dataDir, FILES_URL)
   if (FILES_URL === undefined && files !== undefined) own.push(files)
-  for (const folder of own) handOverFolder(folder, user)
+  for (const folder of own) chownFolder(folder, user)
   if (FILES_URL !== undefined && files !== undefined) {
-    if (!existsSync(files)) handOverFolder(files, user)
+    if (!existsSync(files)) chownFolder(files, user)
     // The operator's folder is as the operator wants it; these are ours by name.
-    for (const name of ['uploads', 'results', 'installation']) handOver(join(files, name), user)
+    for (const name of ['uploads', 'results', 'installation']) chownTree(join(files, name), user)
   }
   const closed = unreachable(user, 'w', files === undefined ? own : [...own, files])
   return closed === undefined
@@ -97,8 +97,8 @@ function unwritable({ DATA_DIR, FILES_URL }: RootlessNeeds, user: User): string 
         'or set DATA_DIR and FILES_URL elsewhere'
 }
 
-/** The key lies in the data directory, where only root may make a file. */
-async function handOverKey(needs: RootlessNeeds, user: User): Promise<void> {
+/** Creates the key's file while the process is root: only root may write to the data directory. */
+async function chownKey(needs: RootlessNeeds, user: User): Promise<void> {
   if (needs.INSTALLATION_KEY !== undefined) return
   await readInstallationKey(needs)
   // That folder is root's, so that nobody else has put something in the way.
@@ -115,7 +115,7 @@ function projectRoot(): string {
   return resolve(dirname(fileURLToPath(import.meta.url)), '../../..')
 }
 
-/** Files that drivers read by themselves, later: certificates of the database, keys of the store. */
+/** Files that drivers open by themselves later: certificates of the database, credentials of the store. */
 function filesBehind({ DATABASE_URL = '', FILES_URL = '' }: RootlessNeeds): readonly string[] {
   const named = [...DATABASE_URL.matchAll(/[?&]ssl(?:cert|key|rootcert)=([^&]+)/g)]
   const certificates = named.map(([, path = '']) => decodeURIComponent(path))
@@ -132,7 +132,10 @@ function filesBehind({ DATABASE_URL = '', FILES_URL = '' }: RootlessNeeds): read
   )
 }
 
-/** The first of these that the user cannot reach. Asks the system itself: only it knows of all its rules. */
+/**
+ * The first path that the user cannot access, found by trying as that user: the system has more rules than
+ * mode bits.
+ */
 function unreachable(
   user: User,
   access: 'r' | 'w',
@@ -149,7 +152,7 @@ function unreachable(
     env: {},
   })
   if (status === 0) return undefined
-  return stdout === '' || stdout === null ? `anything: it cannot be become` : stdout
+  return stdout === '' || stdout === null ? 'any file: root may not change to it' : stdout
 }
 
 function isReserved(port: number): boolean {

@@ -11,8 +11,8 @@ export interface Metrics {
     buckets: readonly number[],
   ): Histogram<L>
   /**
-   * A gauge read when it is asked for. It has no value where the reading fails, as it does while a server is
-   * away: all others are told then, too.
+   * A gauge that is read at each scrape. Where the reading fails, as while a server is away, this gauge has
+   * no value and the others are unaffected.
    */
   observed(
     name: string,
@@ -28,7 +28,7 @@ export interface Observed {
   readonly value: number
 }
 
-/** Makes an own registry with the process's default metrics. */
+/** Creates a registry with the default metrics of the process. */
 export function createMetrics(): Metrics {
   const registry = new Registry()
   collectDefaultMetrics({ register: registry })

@@ -4,27 +4,30 @@ import { hostname } from 'node:os'
 import { promisify } from 'node:util'
 import { z } from 'zod'
 
-/** A process so that another can tell whether it still lives, although its number may be another's by then. */
+/** Identifies a process, so that another can tell whether it still runs even where its pid was used again. */
 export const processIdentity = z.object({
   pid: z.int().min(1),
-  /** When it began, in the system's own words; null where the system does not tell. */
+  /** Start time as the system writes it; null where it cannot be read. */
   began: z.string().nullable(),
-  /** Where its number counts: the start of the machine and the PID namespace, else the host's name. */
+  /** Where its pid is valid: boot id and PID namespace, else the host's name. */
   place: z.string(),
 })
 
-/** A process as others know it. */
+/** The identity of a process. */
 export type ProcessIdentity = z.infer<typeof processIdentity>
 
-/** Whether a process lives; `elsewhere` where its number says nothing here, as in another container. */
+/**
+ * Whether a process runs; `elsewhere` where its pid is of another container or machine, and so cannot be
+ * checked.
+ */
 export type Liveness = 'lives' | 'gone' | 'elsewhere'
 
-/** This process. */
+/** The identity of this process. */
 export async function ownIdentity(): Promise<ProcessIdentity> {
   return { pid: process.pid, began: await beginOf(process.pid), place: await placeOfProcess() }
 }
 
-/** What has become of a process. */
+/** Checks whether a process still runs. */
 export async function livenessOf(
   { pid, began, place }: ProcessIdentity,
   own: ProcessIdentity,
@@ -54,7 +57,7 @@ async function beginOf(pid: number): Promise<string | null> {
     const stat = await readFile(`/proc/${pid}/stat`, 'utf8')
     // The name, in brackets, may hold anything.
     const facts = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
-    // One that has ended stays so until its parent looks at it.
+    // A zombie: it has ended, and its parent has not waited for it.
     return facts[0] === 'Z' ? 'ended' : (facts[19] ?? null)
   } catch {
     return null

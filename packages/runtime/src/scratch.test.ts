@@ -18,9 +18,9 @@ beforeEach(async () => {
 })
 afterEach(() => rm(dataDir, { recursive: true, force: true }))
 
-const TIMES = { beatMs: 20, silentMs: 60_000, sweepMs: 20 }
+const TIMES = { heartbeatMs: 20, silentMs: 60_000, sweepMs: 20 }
 /** Nothing but the start does anything. */
-const SLOW = { beatMs: 60_000, silentMs: 60_000, sweepMs: 60_000 }
+const SLOW = { heartbeatMs: 60_000, silentMs: 60_000, sweepMs: 60_000 }
 const LATELY = Date.now() - TIMES.silentMs
 const OLD = new Date(Date.now() - 7 * 3_600_000)
 

@@ -8,27 +8,27 @@ import {
   type ProcessIdentity,
 } from './process-identity.ts'
 
-/** A folder of this process for files in the making; disposing of it removes it with all that is in it. */
+/** A folder of this process for temporary files; disposing of it removes it and its contents. */
 export interface Scratch extends AsyncDisposable {
   readonly dir: string
 }
 
 /** Times of a scratch folder. */
 export interface ScratchTimes {
-  /** How often a process says that it lives. */
-  readonly beatMs: number
-  /** After so long without a word, an owner that cannot be asked is taken for gone. */
+  /** How often a process renews its heartbeat. */
+  readonly heartbeatMs: number
+  /** An owner that cannot be checked counts as ended after this long without a heartbeat. */
   readonly silentMs: number
-  /** How often what others left is looked for. */
+  /** How often folders that ended processes left are removed. */
   readonly sweepMs: number
 }
 
-const TIMES: ScratchTimes = { beatMs: 5_000, silentMs: 60_000, sweepMs: 30_000 }
+const TIMES: ScratchTimes = { heartbeatMs: 5_000, silentMs: 60_000, sweepMs: 30_000 }
 
-/** Begins the name of a process's folder, which goes on with whose it is. */
+/** Prefix of the name of a process's folder; its owner's identity follows. */
 const FOLDER = 'process-'
 
-/** Files in the making that lie beside the folders: nobody writes there any more. */
+/** Temporary files beside the folders: no process writes there any more. */
 const LOOSE = /^(upload|records|result|repeats|fetch)-/
 
 /**
@@ -48,19 +48,19 @@ export async function openScratch(
   const sweep = async (): Promise<void> =>
     await sweepScratch(root, { dir, own, silentMs: times.silentMs }, onError)
   await sweep().catch(onError)
-  const beating = keepDoing(times.beatMs, onError, () => touch(dir))
-  const sweeping = keepDoing(times.sweepMs, onError, sweep)
+  const heartbeat = repeat(times.heartbeatMs, onError, () => touch(dir))
+  const sweeping = repeat(times.sweepMs, onError, sweep)
   return {
     dir,
     [Symbol.asyncDispose]: async () => {
-      await Promise.all([beating.stop(), sweeping.stop()])
+      await Promise.all([heartbeat.stop(), sweeping.stop()])
       await rm(dir, { recursive: true, force: true })
     },
   }
 }
 
-/** Does a thing now and then, never twice at once, until it is stopped. */
-function keepDoing(
+/** Repeats work at an interval, never two runs at once, until it is stopped. */
+function repeat(
   everyMs: number,
   onError: (error: unknown) => void,
   work: () => Promise<void>,

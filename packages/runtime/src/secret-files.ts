@@ -4,7 +4,7 @@ import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs'
 const SECRET =
   /(?:^|_)(?:KEY|KEY_ID|SECRET|PASSWORD|TOKEN)$|^(?:(?:\w+_)?DATABASE(?:_\w+)?|REDIS|SMTP_PROXY|MAIL)_URL$/
 
-/** What a file of a secret may hold. */
+/** Bytes that a file of a secret may have. */
 const SECRET_BYTES = 64 * 1024
 
 /** Whether a setting holds a secret: it may be read from a file, and is never shown. */
@@ -22,7 +22,7 @@ export function fileVariable(name: string): string {
  * @throws with what is wrong with the file; never with what is in it
  */
 export function readSecretFile(path: string): string {
-  // A pipe that nobody writes to would keep the start for ever.
+  // Opening a pipe without a writer would block for ever.
   const file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK)
   try {
     if (!fstatSync(file).isFile()) throw new Error(`${path} is not a file`)

@@ -38,12 +38,12 @@ export async function runUntilStopped(
   setTimeout(() => process.exit(0), 250).unref()
 }
 
-/** Tells the parent process, where there is one, that this program takes work. */
+/** Tells the parent process, where there is one, that this program is ready. */
 export function tellReady(facts: Readonly<Record<string, string | number>> = {}): void {
   if (process.send !== undefined) process.send({ ready: true, ...facts })
 }
 
-/** Settles once the parent process has said a word to this program. */
+/** Resolves once the parent process has sent this message. */
 export async function parentSays(word: string): Promise<void> {
   await new Promise<void>((resolve) => {
     process.on('message', (said) => {

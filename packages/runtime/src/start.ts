@@ -1,5 +1,5 @@
 /**
- * Runs a step of a program's start. A failure that its operator can mend (a setting, a port that is taken, a
+ * Runs a step of a program's start. A failure that its operator can fix (a setting, a port that is taken, a
  * server that is not there) ends the process with status 1 and one sentence; a bug is thrown on, with its stack.
  */
 export async function startOrExit<T>(program: string, start: () => T | Promise<T>): Promise<T> {
@@ -14,7 +14,7 @@ export async function startOrExit<T>(program: string, start: () => T | Promise<T
 }
 
 /**
- * What of a failed start is for the operator's terminal, with what lies below it; null for what only a bug
+ * The message of a failed start for the operator, with its causes; null for an error that only a bug
  * throws.
  */
 export function startFault(error: unknown): string | null {
@@ -28,7 +28,7 @@ export function startFault(error: unknown): string | null {
   return said.length === 0 ? error.name : said.join(': ')
 }
 
-/** Causes that are told. */
+/** How many causes the message names. */
 const DEPTH = 3
 
 function below(error: Error): unknown {
@@ -37,7 +37,7 @@ function below(error: Error): unknown {
 
 const BUGS = [TypeError, RangeError, ReferenceError, SyntaxError] as const
 
-/** System errors and those of Node's own modules carry one, whatever their class. */
+/** Errors of the system and of Node's modules have a code, whatever their class. */
 function codeOf(error: Error): string | undefined {
   return 'code' in error && typeof error.code === 'string' ? error.code : undefined
 }

@@ -2,12 +2,12 @@ import { z } from 'zod'
 import { INSTALLATION_KEY_CHARS } from './installation-key.ts'
 import { wholeNumber } from './settings.ts'
 
-/** Where a program finds database, queue and files, and what else all programs must read alike. */
+/** Settings of database, queue and files, and others that all programs must have in common. */
 export const storeSettings = {
   DATABASE_URL: z.string('expected a postgres:// address'),
   /** Unset: the queue is on Postgres. */
   REDIS_URL: z.string().optional(),
-  /** Begins every key in Redis: two services on one Redis need two. */
+  /** Prefix of every key in Redis: two services on one Redis need two. */
   REDIS_PREFIX: z.string().default('plumbline'),
   DATA_DIR: z.string().default('.data'),
   /** Unset: a file in `DATA_DIR`. All processes of an installation need the same. */
@@ -19,7 +19,9 @@ export const storeSettings = {
   FILES_URL: z.string().optional(),
   /** File of operator's weights laid over the packaged ones. */
   SCORE_WEIGHTS_FILE: z.string().optional(),
-  /** A run that has not ended by then is taken for dead: its debit is given back and its idempotency key is free. */
+  /**
+   * A call that has not ended by then counts as failed: its debit is refunded and its idempotency key is free.
+   */
   DEBIT_TIMEOUT_SECONDS: wholeNumber({ min: 1 }).default(60),
 }
 
@@ -38,7 +40,7 @@ export function keyPrefix(): z.ZodDefault<z.ZodString> {
 
 const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const
 
-/** From which level on a program writes to its log. */
+/** The lowest level that a program writes to its log. */
 export function logLevel(
   fallback: (typeof LOG_LEVELS)[number],
 ): z.ZodType<(typeof LOG_LEVELS)[number], string | undefined> {

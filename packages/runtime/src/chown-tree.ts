@@ -8,13 +8,13 @@ export interface User {
   readonly gid: number
 }
 
-/** Makes a folder where it is missing, and gives it to a user with all that root has left in it. */
-export function handOverFolder(path: string, user: User): void {
+/** Creates a folder for a user, or gives the user an existing one with all that root owns in it. */
+export function chownFolder(path: string, user: User): void {
   if (mkdirSync(path, { recursive: true, mode: 0o700 }) !== undefined) {
     chownSync(path, user.uid, user.gid)
     return
   }
-  handOver(path, user)
+  chownTree(path, user)
 }
 
 /**
@@ -22,11 +22,11 @@ export function handOverFolder(path: string, user: User): void {
  * folder last, so that nobody can put a link in the way meanwhile; what root does not own is left alone,
  * and so is a file that has another name elsewhere.
  */
-export function handOver(path: string, user: User): void {
+export function chownTree(path: string, user: User): void {
   const facts = lstatSync(path, { throwIfNoEntry: false })
   if (facts === undefined || facts.uid !== 0) return
   if (facts.isDirectory()) {
-    for (const name of readdirSync(path)) handOver(join(path, name), user)
+    for (const name of readdirSync(path)) chownTree(join(path, name), user)
     chmodSync(path, 0o700)
     chownSync(path, user.uid, user.gid)
   } else if (facts.isFile() && facts.nlink === 1) lchownSync(path, user.uid, user.gid)
