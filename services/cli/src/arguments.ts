@@ -10,19 +10,19 @@ export function wholeNumber(bounds: { min: number; max: number }): (text: string
   }
 }
 
-/** Reads an address to reach somebody by; whether it exists is not asked. */
+/** Reads an email address by its form alone; whether it exists is not checked. */
 export function mailAddress(text: string): string {
   if (/^[^\s@]+@[^\s@]+$/.test(text)) return text
   throw new InvalidArgumentError('Expected an address such as owner@example.com.')
 }
 
-/** Reads the address of a web server. */
+/** Reads an `http` or `https` URL. */
 export function webAddress(text: string): string {
   if (/^https?:\/\//.test(text) && URL.canParse(text)) return text
   throw new InvalidArgumentError('Expected an address such as http://mirror.example/lists.')
 }
 
-/** Reads a JSON object from field to column: a header's name or a 0-based number. */
+/** Reads a JSON object that maps fields to columns: the name in the header, or a 0-based number. */
 export function columnMapping(text: string): Readonly<Record<string, string | number>> {
   let value: unknown
   try {
@@ -43,7 +43,7 @@ export function columnMapping(text: string): Readonly<Record<string, string | nu
   return mapping
 }
 
-/** Reads which results are wanted: verdicts or row statuses, parted by commas. */
+/** Reads which results are wanted: verdicts or row statuses, comma-separated. */
 export function resultFilters(text: string): readonly string[] {
   const filters = text.split(',')
   const known: readonly string[] = RESULT_FILTERS

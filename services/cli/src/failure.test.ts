@@ -2,15 +2,18 @@ import { RefusedError } from '@plumbline/client/refused'
 import { Problem } from '@plumbline/contract/problem'
 import { expect, test } from 'vitest'
 import { Interrupted, Refusal, UsageError } from './refusal.ts'
-import { endingOf, socketFault } from './sentence.ts'
+import { failureOf, socketFault } from './failure.ts'
 
 test('each kind of failure has its exit status', () => {
-  expect(endingOf(new Refusal('No.'))).toEqual({ message: 'No.', status: 1 })
-  expect(endingOf(new UsageError('So?'))).toEqual({ message: 'So?', status: 2 })
-  expect(endingOf(new Interrupted('Stopped.'))).toEqual({ message: 'Stopped.', status: 130 })
-  expect(endingOf(new Problem('forbidden', 'Upgrade.'))).toEqual({ message: 'Upgrade.', status: 1 })
-  expect(endingOf(new DOMException('aborted', 'AbortError')).status).toBe(130)
-  expect(endingOf(new Error('who knew'))).toEqual({ message: 'who knew', status: 1 })
+  expect(failureOf(new Refusal('No.'))).toEqual({ message: 'No.', status: 1 })
+  expect(failureOf(new UsageError('So?'))).toEqual({ message: 'So?', status: 2 })
+  expect(failureOf(new Interrupted('Stopped.'))).toEqual({ message: 'Stopped.', status: 130 })
+  expect(failureOf(new Problem('forbidden', 'Upgrade.'))).toEqual({
+    message: 'Upgrade.',
+    status: 1,
+  })
+  expect(failureOf(new DOMException('aborted', 'AbortError')).status).toBe(130)
+  expect(failureOf(new Error('who knew'))).toEqual({ message: 'who knew', status: 1 })
 })
 
 test('a refusal of the service keeps its words and its request', () => {
@@ -21,7 +24,7 @@ test('a refusal of the service keeps its words and its request', () => {
     requestId: 'r1',
     retryAfterSeconds: undefined,
   })
-  expect(endingOf(refused)).toEqual({ message: 'Top up the account. (request r1)', status: 1 })
+  expect(failureOf(refused)).toEqual({ message: 'Top up the account. (request r1)', status: 1 })
 })
 
 test('a failed connection is found below the wrappers of fetch and of the driver', () => {
@@ -34,7 +37,7 @@ test('a failed connection is found below the wrappers of fetch and of the driver
   )
   expect(socketFault(new DOMException('late', 'TimeoutError'))).toBe('no answer in time')
   expect(socketFault(new Error('column is ambiguous'))).toBeUndefined()
-  expect(endingOf(fetchFault).message).toBe(
+  expect(failureOf(fetchFault).message).toBe(
     'The service cannot be reached: connect ECONNREFUSED ::1:1.',
   )
 })

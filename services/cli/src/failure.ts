@@ -3,15 +3,15 @@ import { Problem } from '@plumbline/contract/problem'
 import { SettingsError } from '@plumbline/runtime/settings'
 import { Interrupted, Refusal, UsageError } from './refusal.ts'
 
-/** What a failed command says and leaves behind. */
-export interface Ending {
+/** The message and the exit status of a failed command. */
+export interface Failure {
   readonly message: string
   /** 1 failed, 2 used wrongly, 130 interrupted. */
   readonly status: number
 }
 
-/** One sentence for any failure; what nobody foresaw keeps its own words. */
-export function endingOf(error: unknown): Ending {
+/** Makes one sentence of any failure; an unforeseen error keeps its own message. */
+export function failureOf(error: unknown): Failure {
   if (error instanceof UsageError) return { message: error.message, status: 2 }
   if (error instanceof Interrupted) return { message: error.message, status: 130 }
   if (error instanceof RefusedError) {
@@ -31,7 +31,10 @@ export function endingOf(error: unknown): Ending {
   return { message, status: 1 }
 }
 
-/** What a failed connection was about, below the wrappers of fetch and of the database's driver. */
+/**
+ * Why a connection failed, read below the errors that fetch and the database's driver wrap it in; undefined
+ * for other failures.
+ */
 export function socketFault(error: unknown): string | undefined {
   let fetchFault: string | undefined
   for (let at = error, depth = 0; at instanceof Error && depth < 5; depth++) {
@@ -45,7 +48,7 @@ export function socketFault(error: unknown): string | undefined {
   return fetchFault
 }
 
-/** Fetch names all its faults alike and puts what happened into the cause. */
+/** Every failure of fetch is a `TypeError` of one message, with the reason in its cause. */
 function isFetchFault(error: Error): boolean {
   return error instanceof TypeError && error.message === 'fetch failed'
 }

@@ -3,15 +3,15 @@ import type { Client } from '@plumbline/client/client'
 import { RefusedError } from '@plumbline/client/refused'
 import type { BatchView } from '@plumbline/contract/batch-view'
 import { Interrupted, Refusal } from './refusal.ts'
-import { socketFault } from './sentence.ts'
+import { socketFault } from './failure.ts'
 import type { Shell } from './shell.ts'
 
 /** How long a service may be out of reach before a batch is no longer followed. */
 const OUTAGE_MS = 60_000
 const ASK_AGAIN_MS = 1_000
-/** How long the service has to take a cancel in. */
+/** How long a request to cancel may take. */
 const CANCEL_MS = 30_000
-/** How long a canceled batch is waited for: what is being bought for it comes to its end. */
+/** How long a canceled batch is waited for: lookups that are being bought for it are waited for. */
 const CANCELING_MS = 150_000
 
 /**

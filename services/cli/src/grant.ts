@@ -5,17 +5,17 @@ import type { Db, Tx } from '@plumbline/db/database'
 import { lockBalance, readRemaining } from '@plumbline/metering/balance'
 import { writeJson, type Shell } from './shell.ts'
 
-/** `--ref`, for grants that must not be made twice. */
+/** `--ref`: makes a grant idempotent. */
 export function refOption(): Option {
   return new Option('--ref <text>', 'payment or ticket it comes from; counts once')
 }
 
-/** Where a grant comes from: what was said, else this run of the command. */
+/** The idempotency key of a grant: of `--ref`, else new for this run of the command. */
 export function sourceRef(ref: string | undefined): string {
   return `cli:${ref ?? randomUUID()}`
 }
 
-/** A grant as the audit log tells it. */
+/** A grant as it is written to the audit log. */
 interface AuditedGrant {
   readonly actor: string
   readonly action: Extract<AuditAction, 'account.pack' | 'account.grant'>
@@ -24,7 +24,10 @@ interface AuditedGrant {
   readonly sourceRef: string
 }
 
-/** Makes a grant and notes who made it; one that was made before changes nothing, and is noted once. */
+/**
+ * Makes a grant and writes it to the audit log; false where one of the same `--ref` was made before, and
+ * nothing is written.
+ */
 export async function grantAudited(
   db: Db,
   { actor, action, accountId, credits, sourceRef }: AuditedGrant,
@@ -46,7 +49,7 @@ export async function grantAudited(
   })
 }
 
-/** Shows what a grant came to; one that was made before is told apart. */
+/** Prints what a grant added, or that it was made before. */
 export async function showGrant(
   shell: Shell,
   db: Db,

@@ -4,10 +4,10 @@ import { runCli } from './program.ts'
 
 // The command line of the service: plumbline COMMAND ...
 
-/** Signals that come twice at once, from the terminal and from npm, count as one. */
+/** One ctrl-C comes twice, from the terminal and from npm: signals within this time count as one. */
 const SAME_SIGNAL_MS = 1_000
-/** What is left open by then does not keep the program. */
-const LINGER_MS = 2_000
+/** The process ends after this long even where a connection is still open. */
+const EXIT_MS = 2_000
 
 keepFilesPrivate()
 const stop = new AbortController()
@@ -39,4 +39,4 @@ const status = await runCli(process.argv.slice(2), {
   },
 })
 process.exitCode = status === 0 && failed ? 1 : status
-setTimeout(() => process.exit(), LINGER_MS).unref()
+setTimeout(() => process.exit(), EXIT_MS).unref()

@@ -8,16 +8,16 @@ import { z } from 'zod'
 const { DNS_SERVERS, EGRESS_ALLOW } = engineSettings
 const schema = z.object({ DNS_SERVERS, EGRESS_ALLOW })
 
-/** The way out of the machine. */
-export interface Outside {
+/** What a command reaches other machines with. */
+export interface Network {
   readonly egress: Egress
   readonly resolver: Resolver
   /** `ip` or `ip:port` of the resolvers. */
   readonly dnsServers: readonly string[]
 }
 
-/** Opens the way out as the settings say; nothing is sent yet. */
-export function openOutside(environment: Environment): Outside {
+/** Makes the egress guard and the resolver by the settings; sends nothing yet. */
+export function openNetwork(environment: Environment): Network {
   const settings = readSettings(schema, environment)
   const egress = createEgress({ allow: [...settings.EGRESS_ALLOW] })
   const dnsServers = settings.DNS_SERVERS ?? getServers()

@@ -19,7 +19,7 @@ import { addKeyCreate } from './commands/key-create.ts'
 import { addKeyList } from './commands/key-list.ts'
 import { addKeyRevoke } from './commands/key-revoke.ts'
 import { addLookUp } from './commands/look-up.ts'
-import { endingOf } from './sentence.ts'
+import { failureOf } from './failure.ts'
 import { styled, type Shell } from './shell.ts'
 
 /**
@@ -34,7 +34,7 @@ export async function runCli(words: readonly string[], shell: Shell): Promise<nu
   } catch (error) {
     // Help that was asked for is an exit of commander's too, with status 0.
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2
-    const { message, status } = endingOf(error)
+    const { message, status } = failureOf(error)
     const screen = { hasColors: shell.hasColors && shell.redraws }
     shell.tell(`${styled(screen, 'red', message)}\n`)
     return status

@@ -5,24 +5,30 @@ import { pipeline } from 'node:stream/promises'
 import type { ReadableStream } from 'node:stream/web'
 import { Refusal } from './refusal.ts'
 
-/** Forms of a result file. */
+/** Formats of a result file. */
 export const RESULT_FORMATS = ['csv', 'ndjson'] as const
-/** One of the forms. */
+/** One of the formats. */
 export type ResultFormat = (typeof RESULT_FORMATS)[number]
 
-/** The form a file's name asks for where none was named: `.ndjson` and `.jsonl`, else CSV. */
+/**
+ * The format that was named, else by the file's extension: NDJSON for `.ndjson` and `.jsonl`, CSV for all
+ * others.
+ */
 export function formatOf(path: string, named: ResultFormat | undefined): ResultFormat {
   if (named !== undefined) return named
   return ['.ndjson', '.jsonl'].includes(extname(path).toLowerCase()) ? 'ndjson' : 'csv'
 }
 
-/** A result file to be; disposing of it before `keep` has ended leaves nothing behind. */
+/** A result file that is being written; disposing of it before `keep` has ended leaves no file behind. */
 export interface ResultFile extends AsyncDisposable {
-  /** Writes it all, flushes, and only then gives it its name. */
+  /** Writes the body under a temporary name, flushes it to disk and renames it. */
   keep(body: ReadableStream<Uint8Array>, signal: AbortSignal): Promise<void>
 }
 
-/** Makes sure that a result can be written at a path. @throws Refusal where it cannot */
+/**
+ * Opens a temporary file beside a path, before anything is uploaded. @throws Refusal where it cannot be
+ * written
+ */
 export async function openResultFile(path: string): Promise<ResultFile> {
   const part = `${path}.${process.pid}.part`
   const there = await stat(path).catch(() => undefined)

@@ -15,7 +15,7 @@ const serviceFile = z.object({
 })
 
 /** Where the service is; null for what is not known. */
-export interface ServicePlace {
+export interface ServiceLocation {
   readonly dataDir: string
   readonly url: string | null
   readonly databaseUrl: string | null
@@ -30,7 +30,7 @@ export interface ServicePlace {
  * Finds the service: the one that runs on `DATA_DIR`, else what `DATABASE_URL`, `REDIS_URL` and
  * `API_URL` say.
  */
-export async function findService(settings: CliSettings): Promise<ServicePlace> {
+export async function findService(settings: CliSettings): Promise<ServiceLocation> {
   const dataDir = resolve(settings.DATA_DIR)
   const file = await readServiceFile(join(dataDir, 'service.json'))
   if (file !== undefined && isAlive(file.pid) && (await isService(file.url))) {
@@ -49,9 +49,9 @@ export async function findService(settings: CliSettings): Promise<ServicePlace> 
 
 /** Opens the service's database for a command. @throws Refusal where it is not known */
 export async function openServiceDatabase(settings: CliSettings): Promise<Db> {
-  const place = await findService(settings)
-  if (place.databaseUrl === null) throw notFound(place, 'DATABASE_URL')
-  return openDatabase({ url: place.databaseUrl, poolSize: 2, applicationName: 'cli' })
+  const location = await findService(settings)
+  if (location.databaseUrl === null) throw notFound(location, 'DATABASE_URL')
+  return openDatabase({ url: location.databaseUrl, poolSize: 2, applicationName: 'cli' })
 }
 
 /** A client of the service. @throws Refusal where its address or the key is not known */
@@ -59,8 +59,8 @@ export async function openServiceClient(
   settings: CliSettings,
   key: string | undefined,
 ): Promise<Client> {
-  const place = await findService(settings)
-  if (place.url === null) throw notFound(place, 'API_URL')
+  const location = await findService(settings)
+  if (location.url === null) throw notFound(location, 'API_URL')
   const chosen = key ?? settings.PLUMBLINE_KEY
   if (chosen === undefined) {
     throw new Refusal(
@@ -70,11 +70,14 @@ export async function openServiceClient(
   if (!/^[\x21-\x7e]+$/.test(chosen)) {
     throw new Refusal('The API key holds characters that no key has; copy it again.')
   }
-  return createClient({ baseUrl: place.url, key: chosen })
+  return createClient({ baseUrl: location.url, key: chosen })
 }
 
-/** What to say where no service is known. */
-function notFound({ dataDir, stale }: ServicePlace, setting: 'API_URL' | 'DATABASE_URL'): Refusal {
+/** The refusal where no service is known. */
+function notFound(
+  { dataDir, stale }: ServiceLocation,
+  setting: 'API_URL' | 'DATABASE_URL',
+): Refusal {
   const met = stale ? `The service of ${dataDir} has ended` : `No service runs on ${dataDir}`
   return new Refusal(`${met} and ${setting} is not set; run "npm start", or set ${setting}.`)
 }
@@ -107,21 +110,21 @@ function isAlive(pid: number): boolean {
   }
 }
 
-/** What a probe is given; a service that is busy or stopping may take as long. */
+/** Time-out of a probe; a service that is busy or stopping may take as long. */
 const PROBE_MS = 3_000
 
 /**
- * Whether the service may be at this address: the number of an ended process may be another's by now. One
- * that is there and does not answer in time counts as the service.
+ * Whether this address is the service's: another process may have the pid by now. An address that does not
+ * respond in time counts as the service.
  */
 async function isService(url: string): Promise<boolean> {
   try {
-    const answer = await fetch(new URL('/healthz', url), {
+    const response = await fetch(new URL('/healthz', url), {
       signal: AbortSignal.timeout(PROBE_MS),
       redirect: 'manual',
     })
-    await answer.body?.cancel()
-    return answer.ok && answer.headers.has('x-request-id')
+    await response.body?.cancel()
+    return response.ok && response.headers.has('x-request-id')
   } catch (error) {
     return error instanceof Error && error.name === 'TimeoutError'
   }

@@ -1,12 +1,12 @@
 import { styleText } from 'node:util'
 import type { Environment } from '@plumbline/runtime/settings'
 
-/** What a command has of the terminal it runs in. */
+/** What a command reads of and writes to the terminal it runs in. */
 export interface Shell {
   readonly environment: Environment
-  /** Standard output: what was asked for, and with `--json` nothing but JSON. */
+  /** Writes to standard output: the result, and with `--json` nothing but JSON. */
   write(text: string): void
-  /** Standard error: progress and remarks. */
+  /** Writes to standard error: progress and remarks. */
   tell(text: string): void
   /** Whether standard error is a terminal, where a line can be drawn again. */
   readonly redraws: boolean
@@ -14,7 +14,7 @@ export interface Shell {
   readonly hasColors: boolean
   /** Aborted by ctrl-C or SIGTERM. */
   readonly stop: AbortSignal
-  /** The command did its work, and what it shows is bad: exit status 1. */
+  /** Sets exit status 1 for a command that did its work and has bad news, such as `doctor`. */
   fail(): void
 }
 

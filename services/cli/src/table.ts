@@ -84,7 +84,7 @@ function blanks(count: number): string {
   return ' '.repeat(Math.max(0, count))
 }
 
-/** Characters as a reader counts them. */
+/** Width in characters as a reader counts them (grapheme clusters). */
 function widthOf(text: string): number {
   return [...SEGMENTER.segment(text)].length
 }
@@ -92,7 +92,7 @@ function widthOf(text: string): number {
 /** A moment as the API writes it; milliseconds tell a reader nothing. */
 const MOMENT = /^(\d{4}-\d\d-\d\d)T(\d\d:\d\d:\d\d)(?:\.\d+)?Z$/
 
-/** Words of strangers must not steer the terminal, nor turn the line around. */
+/** Text from outside, without characters that would control the terminal or reverse the line. */
 function shown(text = ''): string {
   return withoutBidiControls(text)
     .replace(/\p{Cc}/gu, '?')

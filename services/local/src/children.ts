@@ -5,17 +5,17 @@ import { fileURLToPath } from 'node:url'
 import type { Environment } from '@plumbline/runtime/settings'
 import type { Log } from '@plumbline/runtime/log'
 
-/** A program of the service that runs as a child. */
+/** A program of the service that runs as a child process. */
 export interface Program {
   readonly name: string
   /** Path below `services/`. */
   readonly main: string
   readonly args: readonly string[]
-  /** Megabytes of old space; the young generation is kept small too, so that memory stays flat. */
+  /** Size of V8's old generation in megabytes. */
   readonly heapMegabytes: number
 }
 
-/** Everything that a machine runs: the API, a worker for the four checks, one for batches. */
+/** What one machine runs: the API, a worker for the four checks, one for batches. */
 export const PROGRAMS: readonly Program[] = [
   { name: 'api', main: 'api/src/main.ts', args: ['--found-later'], heapMegabytes: 256 },
   {
@@ -30,15 +30,18 @@ export const PROGRAMS: readonly Program[] = [
 const SEMI_SPACE_MEGABYTES = 8
 const RESTART_MS = 1_000
 
-/** V8 flags that keep a program's memory flat: both generations bounded. */
+/**
+ * V8 flags that bound a program's memory: of the old generation, and of the young one, which else grows with
+ * load.
+ */
 export function memoryFlags(heapMegabytes: number): readonly string[] {
   return [`--max-old-space-size=${heapMegabytes}`, `--max-semi-space-size=${SEMI_SPACE_MEGABYTES}`]
 }
 
-/** Facts that a child tells when it takes work, such as its port. */
+/** What a child reports when it is ready, such as its port. */
 export type ReadyFacts = Readonly<Record<string, unknown>>
 
-/** A child that is started again whenever it ends by itself, once it has been ready. */
+/** A child process that is restarted whenever it ends by itself, once it has been ready. */
 export interface Supervised extends AsyncDisposable {
   /** Resolves when the first start has succeeded. */
   readonly ready: Promise<ReadyFacts>
@@ -50,7 +53,7 @@ export interface SuperviseOptions {
   readonly env: Environment
   readonly log: Log
   readonly graceMs: number
-  /** Called whenever the program takes work, the first time and after each new start; `tell` says a word to it. */
+  /** Called whenever the program is ready, at first and after each restart; `tell` sends it a message. */
   readonly onReady?: (facts: ReadyFacts, tell: (word: string) => void) => void
 }
 
@@ -68,12 +71,12 @@ export function supervise(program: Program, options: SuperviseOptions): Supervis
         if (!isReady(message)) return
         wasReady = true
         resolve(message)
-        // One that has ended meanwhile hears no more, and is started again.
+        // Sending to a child that has ended meanwhile fails; it is restarted.
         options.onReady?.(message, (word) => started.send(word, () => undefined))
       })
       const [code, signal]: unknown[] = await once(started, 'exit')
       if (stopping.signal.aborted) return
-      // What keeps it from starting the first time stays; it has said what.
+      // What keeps it from starting would do so again; the child has printed it.
       if (!wasReady) {
         reject(new Error(`${program.name} ended with ${String(code ?? signal)}; see above`))
         return

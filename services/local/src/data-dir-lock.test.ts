@@ -4,7 +4,7 @@ import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { ownDataDir } from './owner.ts'
+import { lockDataDir } from './data-dir-lock.ts'
 
 let dir: string
 beforeEach(async () => {
@@ -21,19 +21,19 @@ async function noted(): Promise<unknown> {
 }
 
 test('a directory is owned once, and free again when its owner lets go', async () => {
-  const owned = await ownDataDir(dir)
-  await expect(ownDataDir(dir)).rejects.toThrow(
+  const owned = await lockDataDir(dir)
+  await expect(lockDataDir(dir)).rejects.toThrow(
     `process ${process.pid} already runs the service on ${dir}; to run another beside it, set another DATA_DIR and PORT`,
   )
   expect(await noted()).toMatchObject({ pid: process.pid })
   await owned[Symbol.asyncDispose]()
   expect(await readdir(dir)).toEqual([])
-  await using again = await ownDataDir(dir)
+  await using again = await lockDataDir(dir)
   expect(again).toBeDefined()
 })
 
 test('of many that start at once one owns the directory', async () => {
-  const started = await Promise.allSettled(Array.from({ length: 20 }, () => ownDataDir(dir)))
+  const started = await Promise.allSettled(Array.from({ length: 20 }, () => lockDataDir(dir)))
   expect(started.filter(({ status }) => status === 'fulfilled')).toHaveLength(1)
 })
 
@@ -42,7 +42,7 @@ test('a process that lives keeps its directory, also where nothing tells when it
   await once(other, 'spawn')
   try {
     await note(JSON.stringify({ pid: other.pid, began: null }))
-    await expect(ownDataDir(dir)).rejects.toThrow(`process ${other.pid} already runs`)
+    await expect(lockDataDir(dir)).rejects.toThrow(`process ${other.pid} already runs`)
     expect(await noted()).toMatchObject({ pid: other.pid })
   } finally {
     other.kill()
@@ -60,7 +60,7 @@ test.each([
   ['that is broken', () => 'half a no'],
 ])('a note %s keeps nobody from starting', async (_what, left) => {
   await note(JSON.stringify(left()))
-  await using owned = await ownDataDir(dir)
+  await using owned = await lockDataDir(dir)
   expect(owned).toBeDefined()
   expect(await noted()).toMatchObject({ pid: process.pid })
 })

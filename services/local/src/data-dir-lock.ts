@@ -8,22 +8,22 @@ import {
   type ProcessIdentity,
 } from '@plumbline/runtime/process-identity'
 
-/** The process that a data directory belongs to. */
+/** The process that holds the lock on a data directory. */
 const owner = processIdentity.omit({ place: true })
 
 type Owner = Omit<ProcessIdentity, 'place'>
 
-/** Looks at a note, and the pause between two: one that another process is writing is not whole yet. */
-const LOOKS = 5
-const LOOK_MS = 100
+/** Tries to read the file, and the pause between two: another process may still be writing it. */
+const READ_TRIES = 5
+const READ_RETRY_MS = 100
 
 /**
- * Makes a data directory this process's own until disposed, by `owner.json` in it. A note that a process
- * has left that is gone is replaced.
+ * Locks a data directory for this process until disposed, by the file `owner.json` in it. The lock of a
+ * process that has ended is replaced.
  *
- * @throws where the directory belongs to a process that lives
+ * @throws Error where a living process holds the lock
  */
-export async function ownDataDir(dataDir: string): Promise<AsyncDisposable> {
+export async function lockDataDir(dataDir: string): Promise<AsyncDisposable> {
   const path = join(dataDir, 'owner.json')
   const { pid, began } = await ownIdentity()
   const me: Owner = { pid, began }
@@ -53,19 +53,19 @@ async function write(path: string, note: Owner): Promise<boolean> {
 }
 
 async function read(path: string): Promise<Owner | null> {
-  for (let look = 1; look <= LOOKS; look++) {
+  for (let attempt = 1; attempt <= READ_TRIES; attempt++) {
     try {
       return owner.parse(JSON.parse(await readFile(path, 'utf8')))
     } catch (error) {
       if (codeOf(error) === 'ENOENT') return null
       if (codeOf(error) !== undefined) throw error
     }
-    await wait(LOOK_MS)
+    await wait(READ_RETRY_MS)
   }
   return null
 }
 
-/** Whether the process is still there: its number may be another's by now, in a new container even ours. */
+/** Whether the process still runs: its pid may be another's by now, in a new container even ours. */
 async function lives(noted: Owner): Promise<boolean> {
   const own = await ownIdentity()
   return (await livenessOf({ ...noted, place: own.place }, own)) === 'lives'

@@ -1,3 +1,5 @@
+import { rename, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { createAccount, listAccounts } from '@plumbline/db/accounts'
 import { writeAudit } from '@plumbline/db/audit-log'
 import { inTransaction, type Db } from '@plumbline/db/database'
@@ -14,8 +16,8 @@ export interface FirstAccount {
 }
 
 /**
- * Makes an account with both keys where there is none yet, and notes in the audit log which user of the machine
- * started it; undefined where there is one.
+ * Creates an account with both keys where there is none yet, and writes to the audit log which user of the
+ * machine started the service; undefined where there is an account.
  */
 export async function createFirstAccount(
   db: Db,
@@ -44,4 +46,20 @@ export async function createFirstAccount(
     }
     return { accountId: id, liveKey: await keyOf('live'), testKey: await keyOf('test') }
   })
+}
+
+/**
+ * Writes the keys of the first account to `first-keys.json`, readable by its owner only: printed without
+ * a terminal, they would end in logs.
+ * @returns the path of the file
+ */
+export async function writeFirstKeys(dataDir: string, account: FirstAccount): Promise<string> {
+  const path = join(dataDir, 'first-keys.json')
+  // An existing file would keep its mode, which may let others read it.
+  const beside = `${path}.${process.pid}`
+  const { accountId, liveKey, testKey } = account
+  const keys = { account_id: accountId, live_key: liveKey, test_key: testKey }
+  await writeFile(beside, `${JSON.stringify(keys, null, 2)}\n`, { flag: 'wx', mode: 0o600 })
+  await rename(beside, path)
+  return path
 }

@@ -12,9 +12,8 @@ import { processEnvironment, readSettings, type Environment } from '@plumbline/r
 import { runUntilStopped, tellReady } from '@plumbline/runtime/shutdown'
 import { startOrExit } from '@plumbline/runtime/start'
 import { PROGRAMS, supervise, type ReadyFacts } from './children.ts'
-import { createFirstAccount, type FirstAccount } from './first-account.ts'
-import { writeFirstKeys } from './first-keys.ts'
-import { ownDataDir } from './owner.ts'
+import { createFirstAccount, writeFirstKeys, type FirstAccount } from './first-account.ts'
+import { lockDataDir } from './data-dir-lock.ts'
 import { removeServiceFile, writeServiceFile } from './service-file.ts'
 import { localSettings, type LocalSettings } from './settings.ts'
 
@@ -22,7 +21,7 @@ import { localSettings, type LocalSettings } from './settings.ts'
 // for batches. Prints where it listens and, the first time, the keys of a first account; without a terminal
 // the keys go to a file.
 
-/** What a program may take to stop beside its drain: its delay of readiness, and closing. */
+/** Time that a program may take to stop beyond `DRAIN_SECONDS`: its delay on `/readyz`, and closing. */
 const GRACE_BEYOND_DRAIN_MS = 10_000
 
 const program = 'Plumbline'
@@ -42,7 +41,7 @@ async function startEverything(
   await closeToOthers(dataDir)
   await using stack = new AsyncDisposableStack()
   // Before anything of the directory is touched.
-  stack.use(await ownDataDir(dataDir))
+  stack.use(await lockDataDir(dataDir))
   const urls = await databaseUrls(given, dataDir, stack, out)
   const firstAccount = await prepareDatabase(urls, KEY_PREFIX)
   const keysFile =
@@ -97,11 +96,14 @@ async function startEverything(
   return { [Symbol.asyncDispose]: () => owned.disposeAsync() }
 }
 
-/** An older version left it open. Under root others are let through to what is theirs, but may not look. */
+/**
+ * Takes the folder's permissions from others; under root they may pass through it to their own files, but not
+ * list it.
+ */
 async function closeToOthers(dataDir: string): Promise<void> {
   const others = process.getuid?.() === 0 ? 0o066 : 0o077
   const { mode } = await stat(dataDir)
-  // Of somebody else it stays as that one wants it.
+  // Only the owner of a folder can change its mode.
   await chmod(dataDir, mode & 0o7777 & ~others).catch(() => undefined)
 }
 
@@ -125,7 +127,10 @@ async function databaseUrls(
   return { owner: url, serving: servingUrl }
 }
 
-/** What the programs read, without what is for migrations alone; secrets of files they read by themselves. */
+/**
+ * The children's environment, without what is for migrations alone; they read secrets from files by
+ * themselves.
+ */
 function environmentOfChildren(dataDir: string, databaseUrl: string): Environment {
   const {
     MIGRATE_DATABASE_URL: _owner,

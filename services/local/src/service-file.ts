@@ -3,7 +3,7 @@ import { join } from 'node:path'
 
 const FILE = 'service.json'
 
-/** What the command line needs to find the service that runs on a data directory. */
+/** How the command line finds the service that runs on a data directory. */
 export interface ServiceFacts {
   readonly pid: number
   readonly url: string
@@ -14,8 +14,7 @@ export interface ServiceFacts {
 }
 
 /**
- * Writes `service.json`, whole or not at all, readable by its owner only: it holds the way into the
- * database.
+ * Writes `service.json` atomically, readable by its owner only: the database's URL has a password.
  */
 export async function writeServiceFile(dataDir: string, facts: ServiceFacts): Promise<void> {
   const path = join(dataDir, FILE)
@@ -23,7 +22,7 @@ export async function writeServiceFile(dataDir: string, facts: ServiceFacts): Pr
   await rename(`${path}.new`, path)
 }
 
-/** Removes it: the service has ended. */
+/** Removes `service.json` when the service ends. */
 export async function removeServiceFile(dataDir: string): Promise<void> {
   await rm(join(dataDir, FILE), { force: true })
 }

@@ -33,8 +33,8 @@ interface Options {
   readonly json: boolean
 }
 
-/** An upload that has been sent is heard out so long after ctrl-C, so that it can be canceled. */
-const ANSWER_MS = 2_000
+/** After ctrl-C the response to an upload is waited for this long, so that the batch can be canceled. */
+const RESPONSE_MS = 2_000
 
 /** `batch run`: uploads a file, follows it and writes its results. */
 export function addBatchRun(parent: Command, shell: Shell): void {
@@ -71,7 +71,7 @@ export function addBatchRun(parent: Command, shell: Shell): void {
       wholeNumber({ min: 1, max: RETENTION_DAYS.max }),
     )
     .option('--name <text>', 'name of the batch')
-    .option('--explain', 'keep how each part of the answers is known', false)
+    .option('--explain', 'keep how each part of the results is known', false)
     .addOption(keyOption())
     .addOption(jsonOption())
     .action((file: string, options: Options) => run(shell, file, options))
@@ -119,7 +119,7 @@ async function requestOf(path: string, options: Options): Promise<BatchFile> {
 
 async function upload(shell: Shell, client: Client, request: BatchFile): Promise<BatchView> {
   const cut = new AbortController()
-  const stopping = (): void => void setTimeout(() => cut.abort(), ANSWER_MS).unref()
+  const stopping = (): void => void setTimeout(() => cut.abort(), RESPONSE_MS).unref()
   shell.stop.addEventListener('abort', stopping, { once: true })
   try {
     return await client.batches.create(request, {

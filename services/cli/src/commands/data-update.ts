@@ -7,7 +7,7 @@ import { readSettings } from '@plumbline/runtime/settings'
 import { storeSettings } from '@plumbline/runtime/store-settings'
 import { z } from 'zod'
 import { jsonOption, webAddress } from '../arguments.ts'
-import { openOutside } from '../outside.ts'
+import { openNetwork } from '../network.ts'
 import { writeJson, type Shell } from '../shell.ts'
 import { table } from '../table.ts'
 
@@ -36,7 +36,7 @@ interface UpdateChoice {
 async function run(shell: Shell, { json, mirror }: UpdateChoice): Promise<void> {
   const settings = readSettings(schema, shell.environment)
   const dir = resolve(updatedListsDir(settings.LISTS_DIR, settings.DATA_DIR))
-  const outside = openOutside(shell.environment)
+  const network = openNetwork(shell.environment)
   const told = (fields: object, detail: string): void => {
     const file = 'file' in fields ? `${String(fields.file)}: ` : ''
     shell.tell(`${file}${detail}\n`)
@@ -51,7 +51,7 @@ async function run(shell: Shell, { json, mirror }: UpdateChoice): Promise<void> 
   const options = {
     dir,
     fetch: (request: Omit<FetchRequest, 'egress' | 'resolver'>) =>
-      fetchBounded({ ...request, url: standsAt(request.url), ...outside }),
+      fetchBounded({ ...request, url: standsAt(request.url), ...network }),
     log: { info: told, warn: told },
     signal: shell.stop,
   }

@@ -34,10 +34,10 @@ function addProduct(group: Command, shell: Shell, product: Product): void {
   const command = group
     .command(product)
     .description(`${product} result; credits for each: at most ${capCredits}`)
-    .argument(`<${required}...>`, 'one or more subjects, answered in order')
+    .argument(`<${required}...>`, 'one or more subjects; results come in their order')
   for (const check of optional) command.option(`--${check} <${check}>`, `look up ${check} as well`)
   command
-    .option('--explain', 'add how each part of the answer is known', false)
+    .option('--explain', 'add how each part of the result is known', false)
     .addOption(keyOption())
     .addOption(jsonOption())
     .action((subjects: readonly string[], options: Options) =>
@@ -66,14 +66,14 @@ async function run(
     else shell.write(`${index === 0 ? '' : '\n'}${facts(result, shell)}`)
   }
   if (failed === 0) return
-  shell.tell(`${failed} of ${subjects.length} could not be answered.\n`)
+  shell.tell(`${failed} of ${subjects.length} failed.\n`)
   shell.fail()
 }
 
-/** Refusals of the key: the next subject would meet them too. */
+/** Statuses that refuse the key, and so every other subject too. */
 const OF_THE_KEY: readonly number[] = [401, 403]
 
-/** What stands in the place of a result. @throws what is not about this subject alone */
+/** What is shown in place of a result. @throws the error where it is not about this subject alone */
 function refusalOf(product: Product, subject: string, error: unknown): object {
   if (!(error instanceof RefusedError) || OF_THE_KEY.includes(error.status)) throw error
   const { required } = PRODUCT_PLANS[product]

@@ -4,7 +4,7 @@ import { findListsDir } from '@plumbline/datasets/place'
 import { NAME_LISTS, RANGE_LISTS } from '@plumbline/datasets/source'
 import { PUBLIC_SOURCES } from '@plumbline/datasets/sources'
 import { loadWeights } from '@plumbline/scoring/weights'
-import type { ServicePlace } from '../service.ts'
+import type { ServiceLocation } from '../service.ts'
 import { attempt, ok, trouble, type Finding } from './finding.ts'
 import type { DoctorSettings } from './settings.ts'
 
@@ -17,10 +17,10 @@ const IP_ADVICE = 'Run "data update", or fetch MMDB files and set IP_CITY_DB and
 
 /** Lists, IP databases and weights: whether they can be read, and how old they are. */
 export async function examineData(
-  place: ServicePlace,
+  location: ServiceLocation,
   settings: DoctorSettings,
 ): Promise<readonly Finding[]> {
-  const dir = await findListsDir(settings.LISTS_DIR, place.dataDir)
+  const dir = await findListsDir(settings.LISTS_DIR, location.dataDir)
   const parts = await Promise.all([
     attempt('lists', 'Check LISTS_DIR; "data update" fetches the lists anew.', () => lists(dir)),
     attempt('ip data', 'Check IP_CITY_DB, IP_ASN_DB and LISTS_DIR.', () => ipData(dir, settings)),

@@ -1,6 +1,6 @@
 import { createResolver } from '@plumbline/net/resolver'
 import { rootFault } from '@plumbline/net/root-fault'
-import type { Outside } from '../outside.ts'
+import type { Network } from '../network.ts'
 import { attempt, ok, trouble, type Finding } from './finding.ts'
 
 /** A name whose MX records any resolver of the public DNS finds. */
@@ -8,7 +8,7 @@ const KNOWN_NAME = 'gmail.com'
 
 /** Asks each resolver by itself: the second must be able to stand in for the first. */
 export async function examineDns(
-  { egress, dnsServers }: Outside,
+  { egress, dnsServers }: Network,
   signal: AbortSignal,
 ): Promise<readonly Finding[]> {
   const rows = await Promise.all(

@@ -1,6 +1,6 @@
 import { readAwsSecrets } from '@plumbline/runtime/aws-secrets'
 import type { Environment } from '@plumbline/runtime/settings'
-import { openOutside } from '../outside.ts'
+import { openNetwork } from '../network.ts'
 import { findService } from '../service.ts'
 import { cliSettings } from '../settings.ts'
 import { examineData } from './data.ts'
@@ -14,10 +14,10 @@ import { doctorSettings } from './settings.ts'
 import { examineStores } from './stores.ts'
 import { examineWorkers } from './workers.ts'
 
-/** Most time that a look at the outside takes. */
-const OUTSIDE_MS = 30_000
+/** Time-out of all that asks other machines. */
+const NETWORK_TIMEOUT_MS = 30_000
 
-/** Looks at everything; settings that cannot be read are the one finding then. */
+/** Examines everything; where the settings cannot be read, that is the only finding. */
 export async function examine(
   environment: Environment,
   stop: AbortSignal,
@@ -26,18 +26,18 @@ export async function examine(
     readAwsSecrets(environment)
     const cli = cliSettings(environment)
     const settings = doctorSettings(environment)
-    const outside = openOutside(environment)
-    const place = await findService(cli)
-    const signal = AbortSignal.any([stop, AbortSignal.timeout(OUTSIDE_MS)])
+    const network = openNetwork(environment)
+    const location = await findService(cli)
+    const signal = AbortSignal.any([stop, AbortSignal.timeout(NETWORK_TIMEOUT_MS)])
     const parts = await Promise.all([
-      examineStores(place, settings),
-      examineWorkers(place),
-      examineLedger(place),
-      examineData(place, settings),
-      examineDns(outside, signal),
-      examineMail(outside, settings, signal),
-      examineRegistries(outside, settings, signal),
-      examineHlr(outside, settings, signal),
+      examineStores(location, settings),
+      examineWorkers(location),
+      examineLedger(location),
+      examineData(location, settings),
+      examineDns(network, signal),
+      examineMail(network, settings, signal),
+      examineRegistries(network, settings, signal),
+      examineHlr(network, settings, signal),
     ])
     return [ok('settings', 'readable'), ...parts.flat()]
   })

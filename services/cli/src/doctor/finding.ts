@@ -1,17 +1,17 @@
 import type { EngineHealth } from '@plumbline/ports/engine'
 
-/** One line of the doctor. */
+/** The state of one thing that the doctor examined. */
 export interface Finding extends EngineHealth {
   /** What to do about it; null where all is well. */
   readonly advice: string | null
 }
 
-/** All is well. */
+/** It works. */
 export function ok(name: string, detail: string): Finding {
   return { name, status: 'ok', detail, advice: null }
 }
 
-/** Something is less than it could be, is switched off, or does not work. */
+/** It works less well than it could, is switched off, or has failed. */
 export function trouble(
   name: string,
   status: 'degraded' | 'failed' | 'off',
@@ -21,14 +21,14 @@ export function trouble(
   return { name, status, detail, advice }
 }
 
-/** Runs a look that may throw; its failure is a finding too. */
+/** Runs an examination; where it throws, that is its finding. */
 export async function attempt(
   name: string,
   advice: string,
-  look: () => Promise<readonly Finding[]>,
+  examine: () => Promise<readonly Finding[]>,
 ): Promise<readonly Finding[]> {
   try {
-    return await look()
+    return await examine()
   } catch (error) {
     const detail = error instanceof Error ? error.message || error.name : String(error)
     return [trouble(name, 'failed', detail.replaceAll(/\s+/g, ' '), advice)]

@@ -1,7 +1,7 @@
 import { readHlrAccounts } from '@plumbline/phone/hlr/accounts'
 import { signIn } from '@plumbline/phone/hlr/sign-in'
 import { fetchBounded } from '@plumbline/net/http'
-import type { Outside } from '../outside.ts'
+import type { Network } from '../network.ts'
 import { attempt, ok, trouble, type Finding } from './finding.ts'
 import type { DoctorSettings } from './settings.ts'
 
@@ -9,7 +9,7 @@ const TIMEOUT_MS = 10_000
 
 /** Signs in at each HLR provider without buying anything. */
 export async function examineHlr(
-  { egress, resolver }: Outside,
+  { egress, resolver }: Network,
   settings: DoctorSettings,
   signal: AbortSignal,
 ): Promise<readonly Finding[]> {

@@ -5,7 +5,7 @@ import { examineLedger } from './ledger.ts'
 
 test('the doctor tells what the last audit of the ledger found, and how old it is', async () => {
   await using context = await openMeteringContext()
-  const place = {
+  const location = {
     dataDir: '/nowhere',
     url: null,
     databaseUrl: context.url,
@@ -14,7 +14,7 @@ test('the doctor tells what the last audit of the ledger found, and how old it i
     stale: false,
   }
   const told = async (): Promise<string> => {
-    const [finding] = await examineLedger(place)
+    const [finding] = await examineLedger(location)
     return `${finding?.status}: ${finding?.detail}`
   }
   const id = await context.account()

@@ -1,6 +1,6 @@
 import { openDatabase } from '@plumbline/db/database'
 import { readLastAudit, type AuditResult } from '@plumbline/metering/audit-run'
-import type { ServicePlace } from '../service.ts'
+import type { ServiceLocation } from '../service.ts'
 import { attempt, ok, trouble, type Finding } from './finding.ts'
 
 const HOUR_SECONDS = 3_600
@@ -10,7 +10,7 @@ const OLD_SECONDS = 2 * DAY_SECONDS
 const WHOLE_OLD_SECONDS = 35 * DAY_SECONDS
 
 /** The last audit of the ledger: what it found, and how long ago. */
-export async function examineLedger({ databaseUrl }: ServicePlace): Promise<readonly Finding[]> {
+export async function examineLedger({ databaseUrl }: ServiceLocation): Promise<readonly Finding[]> {
   if (databaseUrl === null) return []
   return await attempt('ledger', 'Check DATABASE_URL and that Postgres runs.', async () => {
     await using db = openDatabase({ url: databaseUrl, poolSize: 1, applicationName: 'doctor' })

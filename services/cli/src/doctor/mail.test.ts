@@ -20,8 +20,8 @@ test.each([
     const resolver = fakeResolver({ '2.1.9.9.bl.test A': records, '2.1.9.9.other.test A': [] })
     const egress = createEgress({ allow: [] })
     const settings = doctorSettings({ ...SETTINGS, SMTP_DNS_LISTS: 'bl.test, other.test' })
-    const outside = { egress, resolver, dnsServers: [] }
-    const findings = await examineMail(outside, settings, AbortSignal.timeout(5_000))
+    const network = { egress, resolver, dnsServers: [] }
+    const findings = await examineMail(network, settings, AbortSignal.timeout(5_000))
     const listings = findings.filter(({ name }) => name.startsWith('blocklist'))
     expect(listings.map(({ name }) => name)).toEqual(['blocklist bl.test', 'blocklist other.test'])
     expect(listings[0]).toMatchObject({ status, detail })
@@ -29,13 +29,13 @@ test.each([
 )
 
 test('no block list is asked unless the operator names one', async () => {
-  const outside = {
+  const network = {
     egress: createEgress({ allow: [] }),
     resolver: fakeResolver({}),
     dnsServers: [],
   }
   const signal = AbortSignal.timeout(5_000)
-  const findings = await examineMail(outside, doctorSettings(SETTINGS), signal)
+  const findings = await examineMail(network, doctorSettings(SETTINGS), signal)
   expect(findings.filter(({ name }) => name.startsWith('blocklist'))).toEqual([])
 })
 

@@ -1,14 +1,17 @@
 import type { EngineHealth } from '@plumbline/ports/engine'
 import { runSelfTest, SELF_TEST_TARGETS } from '@plumbline/email/selftest'
-import type { Outside } from '../outside.ts'
+import type { Network } from '../network.ts'
 import { attempt, trouble, type Finding } from './finding.ts'
 import type { DoctorSettings } from './settings.ts'
 
 const TIMEOUT_MS = 10_000
 
-/** The way to mail hosts: port, HELO name, reverse name, SPF of the sender and block lists. */
+/**
+ * Whether mail hosts can be reached and will trust us: port, HELO name, PTR record, SPF of the sender, block
+ * lists.
+ */
 export async function examineMail(
-  { egress, resolver }: Outside,
+  { egress, resolver }: Network,
   settings: DoctorSettings,
   signal: AbortSignal,
 ): Promise<readonly Finding[]> {

@@ -1,6 +1,6 @@
 import { isIP } from 'node:net'
 import { fetchBounded } from '@plumbline/net/http'
-import type { Outside } from '../outside.ts'
+import type { Network } from '../network.ts'
 import { attempt, ok, trouble, type Finding } from './finding.ts'
 import type { DoctorSettings } from './settings.ts'
 
@@ -9,27 +9,27 @@ const BOOTSTRAP_MAX_BYTES = 4 * 1024 * 1024
 
 /** Where registrations are read: the list of RDAP servers, and the root of WHOIS referrals. */
 export async function examineRegistries(
-  outside: Outside,
+  network: Network,
   settings: DoctorSettings,
   signal: AbortSignal,
 ): Promise<readonly Finding[]> {
   const parts = await Promise.all([
-    attempt('rdap', 'Correct RDAP_BOOTSTRAP_URL.', () => rdap(outside, settings, signal)),
+    attempt('rdap', 'Correct RDAP_BOOTSTRAP_URL.', () => rdap(network, settings, signal)),
     attempt(
       'whois',
       'Have WHOIS_PORT opened outwards; domains without RDAP stay unknown until then.',
-      () => whois(outside, settings, signal),
+      () => whois(network, settings, signal),
     ),
   ])
   return parts.flat()
 }
 
 async function rdap(
-  outside: Outside,
+  network: Network,
   { RDAP_BOOTSTRAP_URL: url }: DoctorSettings,
   signal: AbortSignal,
 ): Promise<readonly Finding[]> {
-  const { egress, resolver } = outside
+  const { egress, resolver } = network
   const answer = await fetchBounded({
     url,
     maxBytes: BOOTSTRAP_MAX_BYTES,
@@ -49,7 +49,7 @@ async function rdap(
 }
 
 async function whois(
-  { egress, resolver }: Outside,
+  { egress, resolver }: Network,
   { WHOIS_SERVER: server, WHOIS_PORT: port }: DoctorSettings,
   signal: AbortSignal,
 ): Promise<readonly Finding[]> {

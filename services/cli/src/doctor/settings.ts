@@ -7,7 +7,7 @@ import { z } from 'zod'
 const { FILES_URL, REDIS_PREFIX, SCORE_WEIGHTS_FILE } = storeSettings
 const schema = z.object({ ...engineSettings, FILES_URL, REDIS_PREFIX, SCORE_WEIGHTS_FILE })
 
-/** The settings that the doctor looks behind: those of the workers. */
+/** The settings whose effect the doctor examines: those of the workers. */
 export type DoctorSettings = Readonly<z.infer<typeof schema>> & { readonly heloName: string }
 
 /** Reads them. @throws SettingsError with all faults */

@@ -11,8 +11,8 @@ import { openConnections, type Connections } from '@plumbline/pipeline/connectio
 import { depth } from '@plumbline/queue/jobs'
 import { QUEUE_NAMES } from '@plumbline/queue/names'
 import { filesUrl, openStorage } from '@plumbline/storage/open'
-import type { ServicePlace } from '../service.ts'
-import { socketFault } from '../sentence.ts'
+import type { ServiceLocation } from '../service.ts'
+import { socketFault } from '../failure.ts'
 import { attempt, ok, trouble, type Finding } from './finding.ts'
 import type { DoctorSettings } from './settings.ts'
 
@@ -27,22 +27,22 @@ const NONE_MIB = 512
 
 /** The service, its database, queue and files, and the disk below them. */
 export async function examineStores(
-  place: ServicePlace,
+  location: ServiceLocation,
   settings: DoctorSettings,
 ): Promise<readonly Finding[]> {
   const parts = await Promise.all([
-    attempt('service', 'See its log, or start it again with "npm start".', () => service(place)),
-    attempt('database', 'Check DATABASE_URL and that Postgres runs.', () => database(place)),
+    attempt('service', 'See its log, or start it again with "npm start".', () => service(location)),
+    attempt('database', 'Check DATABASE_URL and that Postgres runs.', () => database(location)),
     attempt('queue', 'Check REDIS_URL and that Redis or Valkey runs.', () =>
-      queue(place, settings),
+      queue(location, settings),
     ),
-    attempt('files', 'Check FILES_URL and who may write there.', () => files(place, settings)),
-    attempt('disk', 'Check that DATA_DIR can be read.', () => disk(place)),
+    attempt('files', 'Check FILES_URL and who may write there.', () => files(location, settings)),
+    attempt('disk', 'Check that DATA_DIR can be read.', () => disk(location)),
   ])
   return parts.flat()
 }
 
-async function service({ url, dataDir, stale }: ServicePlace): Promise<readonly Finding[]> {
+async function service({ url, dataDir, stale }: ServiceLocation): Promise<readonly Finding[]> {
   if (url === null) {
     const met = stale ? `that of ${dataDir} has ended` : `none on ${dataDir}`
     return [trouble('service', 'off', met, 'Start it with "npm start", or set API_URL.')]
@@ -63,7 +63,7 @@ async function service({ url, dataDir, stale }: ServicePlace): Promise<readonly 
   }
 }
 
-async function database({ databaseUrl }: ServicePlace): Promise<readonly Finding[]> {
+async function database({ databaseUrl }: ServiceLocation): Promise<readonly Finding[]> {
   if (databaseUrl === null) return [unknownHere('database', 'DATABASE_URL')]
   await using db = openDatabase({ url: databaseUrl, poolSize: 1, applicationName: 'doctor' })
   const startedAt = performance.now()
@@ -78,8 +78,11 @@ async function database({ databaseUrl }: ServicePlace): Promise<readonly Finding
   return [answers, trouble('database role', 'degraded', detail, ROLE_ADVICE)]
 }
 
-async function queue(place: ServicePlace, settings: DoctorSettings): Promise<readonly Finding[]> {
-  const { databaseUrl, redisUrl } = place
+async function queue(
+  location: ServiceLocation,
+  settings: DoctorSettings,
+): Promise<readonly Finding[]> {
+  const { databaseUrl, redisUrl } = location
   if (databaseUrl === null) return [unknownHere('queue', 'DATABASE_URL')]
   await using connections = await openConnections({
     databaseUrl,
@@ -114,7 +117,7 @@ async function pausedProviders({ memory }: Connections): Promise<readonly Findin
 }
 
 async function files(
-  { dataDir }: ServicePlace,
+  { dataDir }: ServiceLocation,
   { FILES_URL }: DoctorSettings,
 ): Promise<readonly Finding[]> {
   if (FILES_URL === undefined && !(await exists(dataDir)))
@@ -140,7 +143,7 @@ async function files(
   }
 }
 
-async function disk({ dataDir }: ServicePlace): Promise<readonly Finding[]> {
+async function disk({ dataDir }: ServiceLocation): Promise<readonly Finding[]> {
   if (!(await exists(dataDir))) return [unknownHere('disk', 'DATA_DIR')]
   const { bavail, bsize } = await statfs(dataDir)
   const freeMib = Math.floor((bavail * bsize) / MIB)

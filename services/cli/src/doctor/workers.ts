@@ -6,11 +6,13 @@ import {
   type SeenWorker,
   type WorkerKind,
 } from '@plumbline/db/workers'
-import type { ServicePlace } from '../service.ts'
+import type { ServiceLocation } from '../service.ts'
 import { attempt, ok, trouble, type Finding } from './finding.ts'
 
 /** The workers of the service: which live, and what they say is wrong where they run. */
-export async function examineWorkers({ databaseUrl }: ServicePlace): Promise<readonly Finding[]> {
+export async function examineWorkers({
+  databaseUrl,
+}: ServiceLocation): Promise<readonly Finding[]> {
   if (databaseUrl === null) return []
   return await attempt('workers', 'Check DATABASE_URL and that Postgres runs.', async () => {
     await using db = openDatabase({ url: databaseUrl, poolSize: 1, applicationName: 'doctor' })
