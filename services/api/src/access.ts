@@ -9,7 +9,7 @@ import { idempotencyKeyOf } from './idempotency-key.ts'
 import type { ApiKeyCache } from './api-key-cache.ts'
 import type { RateLimit } from './rate-limit.ts'
 
-/** What callers are judged by before their body is read. */
+/** What decides on a request before its body is read. */
 export interface Access {
   readonly apiKeys: ApiKeyCache
   readonly balances: BalanceCache
@@ -22,9 +22,10 @@ export interface Access {
 }
 
 /**
- * Lets a request in, in the order of decision 9: key (401, and 403 for test keys of the Free plan),
- * rate (429), and for calls that spend, a balance of zero (402), which repeats pass (decision 16). Reads
- * nothing of the body. Where `mayBeFree`, an empty account is let in, too: the body says whether the call spends.
+ * Authenticates and admits a request, in the order of decision 9: key (401, and 403 for test keys of the Free plan),
+ * rate limit (429), and for calls that spend, a balance of zero (402), which does not refuse repeats (decision
+ * 16). Reads nothing of the body. Where `mayBeFree`, an account without credits is admitted, too: the body says
+ * whether the call spends.
  */
 export async function admit(
   access: Access,
@@ -34,7 +35,7 @@ export async function admit(
 ): Promise<Caller> {
   const context = requestContextOf(res)
   const key = bearer(req.headers.authorization)
-  // Awaiting only what is a promise keeps the calls of a busy key within one turn of the loop.
+  // Without `await` on plain values, calls of a cached key stay within one turn of the event loop.
   const known = key === undefined ? undefined : access.apiKeys.known(key)
   const caller = known ?? (await findCaller(access, networkOf(req.ip ?? ''), key))
   context.caller = caller
@@ -76,20 +77,20 @@ async function isRepeat(
   return key !== undefined && (await access.isRepeat({ accountId, mode, path: req.path, key }))
 }
 
-/** Whether the key of a request that was let in is still good, by what the cache of keys knows. */
+/** Whether the key of an admitted request is still valid, by the cache of API keys. */
 export async function isStillLetIn(access: Access, req: Request): Promise<boolean> {
   const key = bearer(req.headers.authorization)
   return key !== undefined && (await access.apiKeys.find(key)) !== undefined
 }
 
-/** Refuses a request whose key was revoked since it was let in: a large body may take hours to come. */
+/** Refuses a request whose key was revoked since it was admitted: a large body may take hours to arrive. */
 export async function refuseRevoked(access: Access, req: Request): Promise<void> {
   if (!(await isStillLetIn(access, req))) throw invalidKey()
 }
 
 /**
- * Reads what a known account can spend where its answer lacks it; `exact` asks the ledger, else it may be
- * a second old.
+ * Puts the account's balance into the request context, for the headers of the response; with `exact` from the
+ * ledger, else it may be a second old.
  */
 export async function showBalance(access: Access, res: Response, exact = true): Promise<void> {
   const context = requestContextOf(res)
@@ -100,7 +101,7 @@ export async function showBalance(access: Access, res: Response, exact = true): 
     : access.balances.shown(accountId))
 }
 
-/** The refusal of a call that the balance does not pay. */
+/** The refusal of a call that costs more than the balance. */
 export function insufficientCredits(): Problem {
   return new Problem('payment_required', MESSAGES.payment_required)
 }
@@ -110,8 +111,8 @@ function bearer(header: string | undefined): string | undefined {
 }
 
 /**
- * Finds who a key speaks for. Where an address has used up its failures, only a key that was good, or is
- * among those that exist, is still worth a question to the database.
+ * Finds the caller of a key. Where an address has used up its failures, the database is queried only for a
+ * key that was valid before or that may exist.
  * Throws one `Problem` for keys that are missing, malformed, unknown or revoked, so that nothing can be told
  * from it: 401, or 429 where the address had too many of them.
  */
@@ -121,8 +122,8 @@ export async function findCaller(
   key: string | undefined,
 ): Promise<Caller> {
   if (key === undefined || !apiKeys.isWellFormed(key)) throw await failed(failedKeys, network)
-  using ahead = failedKeys.expect(network)
-  if (ahead === undefined && !apiKeys.wasGood(key) && !(await apiKeys.mayExist(key))) {
+  using reserved = failedKeys.reserve(network)
+  if (reserved === undefined && !apiKeys.wasGood(key) && !(await apiKeys.mayExist(key))) {
     throw tooManyFailures(failedKeys.retryMs)
   }
   const caller = await apiKeys.find(key)
@@ -152,7 +153,7 @@ function invalidKey(): Problem {
   )
 }
 
-/** An IPv4 address itself; of an IPv6 address the /64, which one host can wander about in. */
+/** An IPv4 address itself; of an IPv6 address the /64, since one host may use any address of it. */
 export function networkOf(address: string): string {
   const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1]
   if (mapped !== undefined) return mapped

@@ -11,7 +11,7 @@ import type { Context } from './context.ts'
 import { checkReadiness } from './readiness.ts'
 import { kindsAway } from './start-up.ts'
 
-/** Answers the operator: `/metrics` in the Prometheus text format and `/readyz` with its detail. */
+/** The operator's pages: `/metrics` in the Prometheus text format, and `/readyz` with details. */
 export function adminPages(ctx: Context): (req: IncomingMessage, res: ServerResponse) => void {
   observeQueues(ctx)
   observeProviders(ctx)
@@ -20,14 +20,14 @@ export function adminPages(ctx: Context): (req: IncomingMessage, res: ServerResp
   observeFiles(ctx)
   observeLedger(ctx)
   return (req, res) => {
-    answer(ctx, req, res).catch((error: unknown) => {
+    respond(ctx, req, res).catch((error: unknown) => {
       ctx.onError(error)
       send(res, 500, 'text/plain; charset=utf-8', 'failed; see the log\n')
     })
   }
 }
 
-async function answer(ctx: Context, req: IncomingMessage, res: ServerResponse): Promise<void> {
+async function respond(ctx: Context, req: IncomingMessage, res: ServerResponse): Promise<void> {
   const path = (req.url ?? '').split('?', 1)[0]
   if (req.method !== 'GET') return send(res, 405, 'text/plain; charset=utf-8', 'GET only\n')
   switch (path) {
@@ -47,7 +47,7 @@ async function answer(ctx: Context, req: IncomingMessage, res: ServerResponse): 
   }
 }
 
-/** The workers that live; none where the database cannot be asked, which is a check of its own. */
+/** The workers that report; none where the database is away, which is a check of its own. */
 async function workersOf(ctx: Context): Promise<readonly SeenWorker[]> {
   return await readWorkers(ctx.db).catch(() => [])
 }

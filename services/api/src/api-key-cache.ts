@@ -4,19 +4,19 @@ import { parseKey } from '@plumbline/db/keys-format'
 import { hash } from 'node:crypto'
 import type { Caller } from './request-context.ts'
 
-/** Finds callers by their keys. */
+/** Finds callers by their API keys, and remembers them for a short time. */
 export interface ApiKeyCache extends AsyncDisposable {
-  /** Who a key speaks for, where that is known without asking. */
+  /** The caller of a key where the cache has it. */
   known(key: string): Caller | undefined
-  /** Who a key speaks for; undefined where it is malformed, unknown or revoked. */
+  /** The caller of a key; undefined where the key is malformed, unknown or revoked. */
   find(key: string): Promise<Caller | undefined> | Caller | undefined
-  /** Whether a key has the form and the checksum of ours. */
+  /** Whether a key has the format and the checksum of this installation's keys. */
   isWellFormed(key: string): boolean
-  /** Whether a key was good when it was last asked for. */
+  /** Whether a key was valid when the database was last asked for it. */
   wasGood(key: string): boolean
   /**
-   * Whether a key is among those that exist, as they stood a few seconds ago, and perhaps where it is
-   * not: good enough to spare most that are not the question to the database.
+   * Whether a key may be among those that existed a few seconds ago. It is sometimes true of others (their
+   * hashes begin alike), and false of most keys that do not exist, which spares the database a query.
    */
   mayExist(key: string): Promise<boolean>
 }
@@ -24,30 +24,30 @@ export interface ApiKeyCache extends AsyncDisposable {
 /** What the cache of API keys needs. */
 export interface ApiKeyCacheOptions {
   readonly db: Db
-  /** What keys of this installation start with. */
+  /** Prefix of this installation's keys. */
   readonly prefix: string
   readonly onError: (error: unknown) => void
-  /** Milliseconds that only grow. */
+  /** A monotonic clock, in milliseconds. */
   readonly now?: () => number
-  /** Good keys that are remembered at most. */
+  /** Valid keys that are cached at most. */
   readonly most?: number
 }
 
-/** A revoked key is refused everywhere within one second (decision 18), so nothing is known for longer. */
+/** A revoked key is refused everywhere within one second (decision 18), so nothing is cached for longer. */
 const KNOWN_MS = 900
 
-/** Good keys that are remembered at most: some 10 MB. */
+/** Valid keys that are cached at most: some 10 MB. */
 const GOOD_MAX = 50_000
 
-/** How often the moments of last use are written. */
+/** How often the time of last use is written to the database. */
 const USED_MS = 10_000
 
-/** How old what is known of all keys may be: a new key waits no longer where bad ones keep coming. */
+/** Age of the hashes of all keys at most: while an address sends bad keys, a new key waits no longer. */
 const MARKS_MS = 5_000
 
 interface Good {
   readonly caller: Caller
-  /** When it was asked, not when it was answered. */
+  /** When the query was sent, not when its result came. */
   readonly askedAt: number
 }
 
@@ -57,12 +57,12 @@ interface Asking {
 }
 
 /**
- * Makes a cache of API keys that asks the database for each good key at most about once a second. Of bad keys it
- * remembers nothing, so that they take the place of none that is good.
+ * Makes a cache of API keys that queries the database for each valid key about once a second at most. Keys
+ * that are not valid are not cached, so they evict none that is.
  */
 export function createApiKeyCache(options: ApiKeyCacheOptions): ApiKeyCache {
   const { db, prefix, onError, now = () => performance.now(), most = GOOD_MAX } = options
-  /** The longest unasked first. */
+  /** In the order of their last query, oldest first. */
   const good = new Map<string, Good>()
   const asking = new Map<string, Asking>()
   let used = new Set<string>()
@@ -80,7 +80,7 @@ export function createApiKeyCache(options: ApiKeyCacheOptions): ApiKeyCache {
 
   function note(digest: string, caller: Caller | undefined, askedAt: number): void {
     const held = good.get(digest)
-    // What was asked later has been answered before.
+    // A query that was sent later has returned before this one.
     if (held !== undefined && held.askedAt > askedAt) return
     good.delete(digest)
     if (caller === undefined) return
@@ -135,12 +135,12 @@ export function createApiKeyCache(options: ApiKeyCacheOptions): ApiKeyCache {
   }
 }
 
-/** Keys are not kept as they are, so that a dump of the memory holds none. */
+/** The cache holds hashes, so that a dump of the memory has no keys in it. */
 function nameOf(key: string): string {
   return hash('sha256', key, 'base64')
 }
 
-/** Asks for the marks of all keys at most every few seconds, and looks for one among them. */
+/** Reads the short hashes of all keys every few seconds at most, and searches them for one key. */
 function createKeyMarks(db: Db, now: () => number): (key: string) => Promise<boolean> {
   let readAt = Number.NEGATIVE_INFINITY
   let marks: Promise<Buffer | undefined> = Promise.resolve(undefined)
@@ -149,7 +149,7 @@ function createKeyMarks(db: Db, now: () => number): (key: string) => Promise<boo
       readAt = now()
       marks = readKeyMarks(db)
       marks.catch(() => {
-        // The next one asks again.
+        // The next caller reads again.
         readAt = Number.NEGATIVE_INFINITY
       })
     }
@@ -158,7 +158,7 @@ function createKeyMarks(db: Db, now: () => number): (key: string) => Promise<boo
   }
 }
 
-/** Looks for the mark of a digest by halves; the marks stand in order. */
+/** Binary search for the short hash of a digest; the hashes are sorted. */
 function holdsMark(marks: Buffer, digest: Buffer): boolean {
   let low = 0
   let high = marks.length / KEY_MARK_BYTES

@@ -9,7 +9,7 @@ import { problemOf, sendNotAllowed, sendProblem } from './response.ts'
 import { routesOf, type Route } from './routes.ts'
 import type { Handler } from './routes/handler.ts'
 
-/** Puts the app together: each path with its methods, 405 for others, 404 for all else, one error handler. */
+/** Builds the app: each path with its methods, 405 for others, 404 for other paths, and one error handler. */
 export function createApp(ctx: Context): Express {
   const app = express()
   app.disable('x-powered-by')
@@ -49,7 +49,7 @@ function asExpress(handler: Handler): RequestHandler {
   return (req, res) => handler(req, res)
 }
 
-/** The one place where what was thrown becomes an answer (decision 8). */
+/** The error handler: the only place where an error becomes a response (decision 8). */
 function refuse(ctx: Context): ErrorRequestHandler {
   return async (error: unknown, _req, res, _next) => {
     const problem = problemOf(error)
@@ -59,7 +59,7 @@ function refuse(ctx: Context): ErrorRequestHandler {
       ctx.log.error({ request_id: context.requestId, err: error }, 'call failed')
     }
     if (res.headersSent) {
-      // Half an answer is on its way: only cutting it tells the client that it is not whole.
+      // Part of a response is sent: cutting the connection tells the client that it is not whole.
       res.destroy()
       return
     }

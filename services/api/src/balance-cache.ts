@@ -1,15 +1,15 @@
-/** What accounts can spend, as this process last heard. */
+/** Balances of accounts, as this process last read them. */
 export interface BalanceCache {
-  /** What a move of credits just told. */
+  /** Records the balance that a debit or refund has just returned. */
   note(accountId: string, available: number): void
   /**
-   * A balance that may be up to a second old where it is above zero, and is never old where it is zero:
-   * good enough to refuse an empty account early, while the debit itself decides.
+   * A balance that may be up to a second old where it is above zero; zero is always read anew. It serves to
+   * refuse an account without credits early, while the debit itself decides.
    */
   recent(accountId: string): Promise<number> | number
   /** A balance that may be up to a second old. */
   shown(accountId: string): Promise<number> | number
-  /** The balance of this moment. */
+  /** The current balance, from the ledger. */
   now(accountId: string): Promise<number>
 }
 
@@ -19,7 +19,7 @@ const RECENT_MS = 1_000
 /** BalanceCache known at most. */
 const KNOWN_MAX = 50_000
 
-/** Keeps what debits tell about balances; `read` asks the ledger. */
+/** Makes the cache; `read` reads a balance from the ledger. */
 export function createBalanceCache(
   read: (accountId: string) => Promise<number>,
   now: () => number = () => performance.now(),
@@ -46,7 +46,7 @@ export function createBalanceCache(
     note,
     now: fresh,
     shown: (accountId) => held(accountId) ?? fresh(accountId),
-    // Zero counts as not known: who has just topped up must not be refused.
+    // Zero counts as not cached: an account that has just been topped up must not be refused.
     recent: (accountId) => held(accountId) || fresh(accountId),
   }
 }

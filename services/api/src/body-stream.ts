@@ -3,19 +3,19 @@ import type { Request } from 'express'
 import type { IncomingHttpHeaders } from 'node:http'
 import { Transform } from 'node:stream'
 
-/** A body on its way in, apart from the connection that it comes by. */
+/** A request body as a stream of its own: destroying it leaves the connection open. */
 export type BodyStream = Transform & { readonly headers: IncomingHttpHeaders }
 
-/** Bytes a second that a sender, and a reader, must keep up. */
+/** Least rate, in bytes a second, at which a client must send a body and read a response. */
 export const MIN_BYTES_PER_SECOND = 16 * 1_024
 
-/** How often that is looked at in a sender. */
-const LOOK_MS = 5_000
+/** How often the rate of a sender is checked. */
+const CHECK_MS = 5_000
 
 /**
- * Opens a body of at most `limitBytes`, which is asked for with each piece. It fails with `tooLarge` where more comes, and with `Problem` 400
- * where it is cut off or slower than the least rate, so that slow bodies cannot hold connections.
- * Whoever has judged it destroys it, and the connection stays whole for the answer.
+ * Opens a body of at most `limitBytes`, which is called for each chunk. The stream fails with `tooLarge` where
+ * the body is longer, and with `Problem` 400 where it is cut off or slower than the least rate, so that slow
+ * senders cannot hold connections. Its user destroys it, and the connection stays usable for the response.
  */
 export function openBodyStream(
   req: Request,
@@ -33,11 +33,11 @@ export function openBodyStream(
     },
   })
   const look = setInterval(() => {
-    // Where our own writing holds it up, that may take its time.
+    // A sender is not slow while our own disk is.
     const ours = req.complete || counted.writableNeedDrain
-    if (!ours && lately < (MIN_BYTES_PER_SECOND * LOOK_MS) / 1_000) counted.destroy(tooSlow())
+    if (!ours && lately < (MIN_BYTES_PER_SECOND * CHECK_MS) / 1_000) counted.destroy(tooSlow())
     lately = 0
-  }, LOOK_MS)
+  }, CHECK_MS)
   const onCut = (): void => void (req.complete || counted.destroy(cutOff()))
   req.once('error', onCut).once('close', onCut)
   counted.once('close', () => {

@@ -5,7 +5,7 @@ import { Problem } from '@plumbline/contract/problem'
 import type { Request, Response } from 'express'
 import { isUtf8 } from 'node:buffer'
 
-/** How long a JSON body may take to arrive. Source: reliability of slow senders, as Node's `requestTimeout`. */
+/** Time-out of the arrival of a JSON body. Source: as Node's `requestTimeout`, against slow senders. */
 const BODY_ARRIVAL_MS = 30_000
 
 /**
@@ -23,12 +23,12 @@ export async function readJson(
   return parseJson(bytes, jsonBounds(settings))
 }
 
-/** What settings say of the depth and keys of JSON bodies. */
+/** The bounds of depth and keys of JSON bodies, by the settings. */
 export function jsonBounds(settings: LimitsOf<typeof CALL_LIMITS>): JsonBounds {
   return { depth: settings.JSON_DEPTH_LIMIT, keys: settings.JSON_KEYS_LIMIT }
 }
 
-/** Refuses what the header already says is too large, before a byte of it is read. */
+/** Refuses a body whose `Content-Length` is over the limit, before a byte of it is read. */
 export function refuseLength(req: Request, limitBytes: number): void {
   const declared = Number(req.headers['content-length'] ?? 0)
   if (declared > limitBytes) throw tooLarge(limitBytes)
@@ -41,7 +41,7 @@ export function mediaType(req: Request): string {
   return (end === -1 ? header : header.slice(0, end)).trim().toLowerCase()
 }
 
-/** Refuses bodies that are no JSON in UTF-8 by their headers. */
+/** Refuses a body that by its headers is not JSON in UTF-8. */
 export function refuseType(req: Request): void {
   const header = req.headers['content-type']
   if (header === 'application/json' && req.headers['content-encoding'] === undefined) return
@@ -58,7 +58,7 @@ export function refuseType(req: Request): void {
   refuseEncoding(req)
 }
 
-/** Refuses bodies that are packed as a whole: how large they are is not known before they are unpacked. */
+/** Refuses a compressed body: its size is not known before it is decompressed. */
 export function refuseEncoding(req: Request): void {
   const encoding = req.headers['content-encoding'] ?? 'identity'
   if (encoding.toLowerCase() !== 'identity') {
@@ -74,7 +74,7 @@ export function tooLarge(limitBytes: number): Problem {
   )
 }
 
-/** Tells a client that waits for it that the body is wanted. */
+/** Sends `100 Continue` to a client that waits for it. */
 export function wantBody(req: Request, res: Response): void {
   if (req.headers.expect?.toLowerCase() === '100-continue') res.writeContinue()
 }
@@ -125,7 +125,7 @@ function parseJson(bytes: Buffer, bounds: JsonBounds): unknown {
   }
 }
 
-/** The refusal of a body that is broken as text. */
+/** The refusal of a body that is not UTF-8. */
 export function notUtf8(): Problem {
   return new Problem('bad_request', 'The body is not UTF-8; send JSON in UTF-8.')
 }

@@ -1,17 +1,17 @@
 import type { Socket } from 'node:net'
 import { networkOf } from './access.ts'
 
-/** Lets so many connections in from each address. */
+/** Bounds the open connections of each address. */
 export interface ConnectionLimit {
-  /** Counts a connection until it closes; false where its address has no more. */
+  /** Counts a connection until it closes; false where its address is at its limit. */
   admit(socket: Socket): boolean
 }
 
-/** How many, and who is exempt. */
+/** The limit, and which addresses are exempt. */
 export interface ConnectionLimitOptions {
   /** Of one IPv4 address, or one IPv6 /64. */
   readonly most: number
-  /** Whether an address speaks for many clients. */
+  /** Whether an address is that of a proxy, which carries many clients. */
   readonly isProxy: (address: string) => boolean
   /** Called once with an address that has come to its limit, until it has no connection left. */
   readonly onFull: (address: string) => void

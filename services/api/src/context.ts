@@ -38,16 +38,16 @@ export interface Context extends AsyncDisposable {
   readonly metering: Metering
   readonly live: LiveCaller
   readonly pipeline: Pipeline
-  /** What the workers know together. */
+  /** State that all workers share. */
   readonly memory: Memory
-  /** By the weights of this process, for single calls. */
+  /** Scores single calls, by the weights of this process. */
   readonly scorer: Scorer
   readonly access: Access
   readonly idempotency: IdempotencyStore
   readonly startUp: StartUp
   /** Aborted when the program stops: event streams end, and readiness says no. */
   readonly stopping: AbortSignal
-  /** Notes a fault that no caller waits for. */
+  /** Reports an error that no caller waits for. */
   readonly onError: (error: unknown) => void
 }
 
@@ -130,7 +130,7 @@ function openAccess(
     onError,
   }: Pick<IdempotencyStore, 'runMs' | 'installationKey' | 'onError'>,
 ): Access {
-  // On Postgres a take would cost each call a transaction, so each process keeps the limit by itself.
+  // On Postgres the limiter would cost each call a transaction, so each process keeps the limit by itself.
   const own = createLocalLimiter()
   const onRedis = connections.queue.kind === 'redis'
   const limiter = onRedis ? withLocalFallback(connections.limiter, own, onError) : own

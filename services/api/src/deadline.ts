@@ -1,13 +1,13 @@
 import { MESSAGES, Problem } from '@plumbline/contract/problem'
 
-/** The time of one call: what is not there by its end fails the call with 504. */
+/** The time-out of one call: what has not come by its end fails the call with 504. */
 export interface Deadline extends Disposable {
   readonly leftMs: () => number
-  /** The value, or the refusal where time is up first; `late` is then told. */
+  /** Resolves with the value, or rejects with the refusal at the deadline, after calling `late`. */
   first<T>(value: Promise<T>, late?: () => void): Promise<T>
 }
 
-/** Starts the time of a call; disposing ends it early. */
+/** Starts the deadline of a call; disposing of it stops its timer. */
 export function startDeadline(timeoutMs: number): Deadline {
   const endMs = performance.now() + timeoutMs
   const ends = new Set<() => void>()

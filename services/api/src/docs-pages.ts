@@ -33,7 +33,7 @@ const START = `SwaggerUIBundle({
 })
 `
 
-/** The reference page under `/docs`, from a packaged interface: it loads nothing from elsewhere. */
+/** The API reference under `/docs`, by the packaged Swagger UI: it loads nothing from other hosts. */
 export function docsPages(): Router {
   const packaged = dirname(fileURLToPath(import.meta.resolve('swagger-ui-dist/package.json')))
   const router = Router()

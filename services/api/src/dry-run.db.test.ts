@@ -27,12 +27,12 @@ const send = async (body: unknown, init: CallInit = {}): Promise<Answered> =>
 
 const PRODUCT = ['product', 'email'] as const
 const DRY = ['start', 'false'] as const
-const LIST = ['file', FILE] as const
+const FILE_PART = ['file', FILE] as const
 
 test('without credits a dry run is let in, as a file and as records', async () => {
   for (const body of [
-    form(PRODUCT, DRY, LIST),
-    form(DRY, LIST, PRODUCT),
+    form(PRODUCT, DRY, FILE_PART),
+    form(DRY, FILE_PART, PRODUCT),
     { start: false, product: 'email', records: [{ email: 'ada@example.com' }] },
     '{"start":false,"records":[{"email":"ada@example.com"}],"product":"email"}',
   ]) {
@@ -44,17 +44,17 @@ test('without credits a dry run is let in, as a file and as records', async () =
 
 test('without credits a dry run is let in under an Idempotency-Key, and its repeat is told the same', async () => {
   const headers = { 'idempotency-key': 'dry' }
-  const first = await send(form(PRODUCT, DRY, LIST), { headers })
-  const again = await send(form(PRODUCT, DRY, LIST), { headers })
+  const first = await send(form(PRODUCT, DRY, FILE_PART), { headers })
+  const again = await send(form(PRODUCT, DRY, FILE_PART), { headers })
   expect([first.status, again.status, again.text]).toEqual([202, 202, first.text])
-  expect((await send(form(PRODUCT, LIST), { headers })).status).toBe(422)
+  expect((await send(form(PRODUCT, FILE_PART), { headers })).status).toBe(422)
 })
 
 test.each<[string, () => unknown]>([
-  ['a list that is to start', () => form(PRODUCT, LIST)],
-  ['a list that says so', () => form(PRODUCT, ['start', 'true'], LIST)],
-  ['a dry run that says so behind its file', () => form(PRODUCT, LIST, DRY)],
-  ['a dry run that says so in two minds', () => form(DRY, ['start', 'true'], PRODUCT, LIST)],
+  ['a batch that is to start', () => form(PRODUCT, FILE_PART)],
+  ['a batch that says so', () => form(PRODUCT, ['start', 'true'], FILE_PART)],
+  ['a dry run that says so behind its file', () => form(PRODUCT, FILE_PART, DRY)],
+  ['a dry run that says so in two minds', () => form(DRY, ['start', 'true'], PRODUCT, FILE_PART)],
   ['fields that are none', () => form(['colour', 'red'])],
   ['records that are to start', () => ({ product: 'email', records: [{}] })],
   ['records before the word', () => '{"product":"email","records":[{}],"start":false}'],
@@ -67,8 +67,8 @@ test.each<[string, () => unknown]>([
 
 test('what is wrong with a dry run is told, once it has said that it is one', async () => {
   const refused = [
-    await send(form(DRY, LIST)),
-    await send(form(DRY, PRODUCT, LIST, ['start', 'true'])),
+    await send(form(DRY, FILE_PART)),
+    await send(form(DRY, PRODUCT, FILE_PART, ['start', 'true'])),
     await send('{"start":false,"records":[{"mail":"x"}]}'),
     await send('{"start":false,"records":[{}],"start":true,"product":"email"}'),
   ]

@@ -5,16 +5,19 @@ import type { RequestContext } from './request-context.ts'
 /** Bytes of a body that are read of an account without credits before it says that it is a dry run. */
 const HEAD_BYTES = 512 * 1_024
 
-/** Judges a body as it comes: without credits only a dry run (`start=false`) goes on (decision 9). */
+/**
+ * Refuses the body of an account without credits as it is read, unless it is a dry run (`start=false`,
+ * decision 9).
+ */
 export interface DryRunGuard {
-  /** How much of a body of at most `limitBytes` may be read by now. */
+  /** How much of a body of at most `limitBytes` may have been read by now. */
   within(limitBytes: number): number
   /**
-   * The file or the records begin, and `start` is what was said before them.
+   * Called where the file or the records begin, with the field `start` if it came before them.
    * @throws Problem `payment_required`
    */
   begin(start: unknown): void
-  /** The refusal in place of one that an account without credits is not told, as it has not got so far. */
+  /** The error to respond with: 402 in place of others that an account without credits would not have reached. */
   refusalOf(error: unknown): unknown
 }
 

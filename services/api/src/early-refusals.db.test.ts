@@ -131,7 +131,7 @@ describe('a body of 64 MiB that is refused early: the answer is heard', () => {
   })
 })
 
-test('an account sends as many lists at once as it may have unfinished, and others still send', async () => {
+test('an account sends as many batches at once as it may have unfinished, and others still send', async () => {
   await using narrow = await openStage({ UNFINISHED_BATCHES_LIMIT: '2' })
   const port = Number(new URL(narrow.url).port)
   const [busy, other] = [await narrow.account(), await narrow.account()]
@@ -139,7 +139,7 @@ test('an account sends as many lists at once as it may have unfinished, and othe
   const held = [1, 2].map(() => openRaw(port, head))
   await expect.poll(() => narrow.scratch()).toHaveLength(2)
   const third = await callRaw({ port, head, bytes: MANY })
-  expect(third).toMatchObject({ status: 429, text: expect.stringContaining('sending 2 lists') })
+  expect(third).toMatchObject({ status: 429, text: expect.stringContaining('sending 2 batches') })
   expect(third.text).toMatch(/^retry-after: \d+\r$/im)
   const form = new FormData()
   form.set('product', 'email')
@@ -174,7 +174,7 @@ test('files on their way in count as files of the account, whichever way they co
   expect((await narrow.call('/v1/batches', { key: live, body: form })).status).toBe(202)
 })
 
-test('a list whose key is revoked while it is sent is not taken', async () => {
+test('a batch whose key is revoked while it is sent is not taken', async () => {
   const account = await stage.account()
   const port = Number(new URL(stage.url).port)
   const body = `${part('name="product"')}email\r\n${FILE}email\na@example.com\n`

@@ -2,8 +2,8 @@
 export type Turn = () => Promise<void>
 
 /**
- * Gives turns in the order in which they are asked for, one in each round of the event loop: however many
- * ask, other calls wait no longer than for one of them.
+ * Schedules turns first come, first served, one in each iteration of the event loop: however many wait, other
+ * calls are delayed by one of them at most.
  */
 export function createTurns(): Turn {
   const waiting: (() => void)[] = []

@@ -19,26 +19,26 @@ function failures(): { failedKeys: FailedKeyLimit; pass: (ms: number) => void } 
 
 test('as many keys are asked for at once as may fail', () => {
   const { failedKeys } = failures()
-  const ahead = [1, 2, 3].map(() => failedKeys.expect('a'))
-  expect(ahead.every((look) => look !== undefined)).toBe(true)
-  expect(failedKeys.expect('a')).toBeUndefined()
-  expect(failedKeys.expect('b')).toBeDefined()
+  const reserved = [1, 2, 3].map(() => failedKeys.reserve('a'))
+  expect(reserved.every((one) => one !== undefined)).toBe(true)
+  expect(failedKeys.reserve('a')).toBeUndefined()
+  expect(failedKeys.reserve('b')).toBeDefined()
   // One of them was good.
-  ahead[0]?.[Symbol.dispose]()
-  expect(failedKeys.expect('a')).toBeDefined()
+  reserved[0]?.[Symbol.dispose]()
+  expect(failedKeys.reserve('a')).toBeDefined()
 })
 
 test('what failed is gone until its time has come again', async () => {
   const { failedKeys, pass } = failures()
   for (let no = 0; no < 3; no += 1) {
-    using _ = failedKeys.expect('a')
+    using _ = failedKeys.reserve('a')
     await failedKeys.take('a')
   }
-  expect(failedKeys.expect('a')).toBeUndefined()
+  expect(failedKeys.reserve('a')).toBeUndefined()
   pass(failedKeys.retryMs - 1)
-  expect(failedKeys.expect('a')).toBeUndefined()
+  expect(failedKeys.reserve('a')).toBeUndefined()
   pass(1)
-  expect(failedKeys.expect('a')).toBeDefined()
+  expect(failedKeys.reserve('a')).toBeDefined()
 })
 
 test('failures that another process counted are known once one more is refused', async () => {
@@ -48,8 +48,8 @@ test('failures that another process counted are known once one more is refused',
   const rate = createRateLimit({ name: 'failed', perSecond: 3 / 60, burst: 3, limiter })
   const [one, other] = [1, 2].map(() => createFailedKeyLimit({ rate, perMinute: 3, now }))
   for (let no = 0; no < 3; no += 1) await one?.take('a')
-  expect(other?.expect('a')).toBeDefined()
+  expect(other?.reserve('a')).toBeDefined()
   expect(await other?.take('a')).toMatchObject({ granted: false })
   time += 1
-  expect(other?.expect('a')).toBeUndefined()
+  expect(other?.reserve('a')).toBeUndefined()
 })

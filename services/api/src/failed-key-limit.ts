@@ -1,38 +1,38 @@
 import type { RateLimit, RateState } from './rate-limit.ts'
 
-/** The failures that an address may have with its keys. */
+/** Limits how many requests with an invalid key an address may send. */
 export interface FailedKeyLimit {
-  /** Takes a failure ahead, before it is asked whether a key is good; undefined where none is left. */
-  expect(network: string): Disposable | undefined
+  /** Reserves a failure before a key is looked up, until disposed of; undefined where none is left. */
+  reserve(network: string): Disposable | undefined
   /** Counts a failure. */
   take(network: string): Promise<RateState>
-  /** After so long an address has a failure again that had none left. */
+  /** Milliseconds until an address that has none left has one again. */
   readonly retryMs: number
 }
 
-/** What failures are counted by. */
+/** How failures are counted. */
 export interface FailedKeyLimitOptions {
-  /** Counts them, over all processes where they share a limiter. */
+  /** The limit, across processes where they share a limiter. */
   readonly rate: RateLimit
   readonly perMinute: number
-  /** Milliseconds that only grow. */
+  /** A monotonic clock, in milliseconds. */
   readonly now?: () => number
 }
 
 /** Addresses remembered at most. */
 const KNOWN_MAX = 50_000
 
-/** Failures that an address had left when that was last heard. */
+/** Failures that an address had left at its last failure. */
 interface Left {
   count: number
   readonly at: number
-  /** Keys of it that are being asked for. */
+  /** Keys of it that are being looked up. */
   looking: number
 }
 
 /**
- * Makes the count of failed keys by address. What an address has left is what was last heard of it and
- * has come back since, less the keys that are being asked for and may fail, too.
+ * Makes the limit. What an address has left is what it had at its last failure, plus what has been refilled
+ * since, less the keys that are being looked up and may fail, too.
  */
 export function createFailedKeyLimit(options: FailedKeyLimitOptions): FailedKeyLimit {
   const { rate, perMinute, now = () => performance.now() } = options
@@ -48,7 +48,7 @@ export function createFailedKeyLimit(options: FailedKeyLimitOptions): FailedKeyL
   }
 
   function note(network: string, left: Left): void {
-    // The longest unheard of are first.
+    // Map order: the least recently updated is first.
     known.delete(network)
     if (left.count >= perMinute && left.looking === 0) return
     const [oldest] = known.keys()
@@ -62,7 +62,7 @@ export function createFailedKeyLimit(options: FailedKeyLimitOptions): FailedKeyL
   }
 
   return {
-    expect: (network) => {
+    reserve: (network) => {
       const { count, looking } = leftOf(network)
       if (count - looking < 1) return undefined
       look(network, 1)

@@ -3,10 +3,10 @@ import type { IncomingMessage } from 'node:http'
 /** `uri-host [ ":" port ]` of RFC 9110 7.2; empty where a request has no authority. */
 const HOST = /^(\[[\w:.%~-]+\]|[\w.~!$&'()*+,;=%-]*)(?::\d*)?$/
 
-/** Names by which a service that listens on loopback is called there. */
+/** Host names of a service that listens on loopback. */
 const LOOPBACK_NAMES: readonly string[] = ['localhost', '127.0.0.1', '[::1]']
 
-/** Whether a request names its host as RFC 9112 3.2 wants: once, and from HTTP/1.1 on in any case. */
+/** Whether a request has one valid `Host` header, which HTTP/1.0 may leave out (RFC 9112 3.2). */
 export function hasOneHost({ headers, httpVersion, rawHeaders }: IncomingMessage): boolean {
   const { host } = headers
   if (host === undefined) return httpVersion !== '1.1'
@@ -19,8 +19,8 @@ export function hasOneHost({ headers, httpVersion, rawHeaders }: IncomingMessage
 }
 
 /**
- * Whether a request is meant for a service on loopback: a page of a browser may have a name of its own
- * point there, and then reads what the service answers under that name (DNS rebinding).
+ * Whether the `Host` of a request is loopback: a web page may resolve its own name to 127.0.0.1, and could then
+ * read responses of the service under that name (DNS rebinding).
  */
 export function namesLoopback(req: IncomingMessage): boolean {
   const name = HOST.exec(req.headers.host ?? '')?.[1] ?? ''

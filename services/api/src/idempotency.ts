@@ -8,30 +8,31 @@ import type { BalanceCache } from './balance-cache.ts'
 import { callerOf, requestContextOf } from './request-context.ts'
 import type { JsonResponse } from './response.ts'
 
-/** One run of a call that takes effect once. */
+/** One attempt at a call that takes effect once. */
 export interface Run {
-  /** Names the run and its debit; new for each run. */
+  /** Identifies the attempt and its debit; new for each attempt. */
   readonly opKey: string
   /**
-   * Keeps the answer for repeats, in the transaction in which the call takes effect, until the batch is
-   * erased that it shows; undefined without an idempotency key. Throws `Problem('unavailable')` where the key was lost to a later run.
+   * Stores the response for repeats, in the transaction in which the call takes effect, until the batch that
+   * it shows is erased; undefined without an idempotency key. Throws `Problem('unavailable')` where a later
+   * attempt has claimed the key.
    */
   readonly keep: ((tx: Tx, response: JsonResponse, batchId?: string) => Promise<void>) | undefined
 }
 
-/** What keeps the answers of calls with an idempotency key. */
+/** What the responses to calls with an idempotency key are stored with. */
 export interface IdempotencyStore {
   readonly db: Db
-  /** After this long a run that has not ended is taken for dead, and its key is free. */
+  /** An attempt that has not ended after this long counts as failed, and its key is free. */
   readonly runMs: number
-  /** Hides keys and requests, of which only whether they are the same is to be known. */
+  /** Hashes keys and requests, which are only compared, and encrypts responses. */
   readonly installationKey: InstallationKey
   readonly balances: BalanceCache
   readonly onError: (error: unknown) => void
 }
 
 /**
- * Does the work of a POST once for each `Idempotency-Key` (decision 16): a repeat gets the first 2xx answer,
+ * Does the work of a POST once for each `Idempotency-Key` (decision 16): a repeat gets the first 2xx response,
  * another request under the same key 422, a repeat while the first runs 409. Refusals and failures are not kept.
  * @param request what makes two requests the same, apart from key, account, mode and path
  * @param isFree whether a balance of zero does not matter to the work
@@ -77,7 +78,7 @@ export async function withIdempotency(
     }
     case 'claimed':
       return await workAndKeep(store, call, async (run) => {
-        // The call that it was to repeat has failed since, and may have given its credits back.
+        // The call that it was to repeat has failed since, and may have been refunded.
         if (lacksCredits && !isFree) await refuseEmpty(store, call.accountId)
         return await work(run)
       })
@@ -120,7 +121,7 @@ function readBody(
   return body
 }
 
-/** What a kept body is bound to: it can be read in its own place alone. */
+/** The associated data of an encrypted body, so that it cannot be read as that of another call. */
 function bodyName({ accountId, mode, path, key }: IdempotentCall): string {
   return `answer ${accountId} ${mode} ${path} ${key}`
 }
@@ -147,7 +148,7 @@ function callOf(
   }
 }
 
-/** The form in which an idempotency key is kept: clients make them of what their records hold. */
+/** The hash under which an idempotency key is stored: clients may build keys of personal data. */
 export function keptKey(installationKey: InstallationKey, key: string): string {
   return installationKey.digest(`idempotency-key:${key}`)
 }

@@ -1,18 +1,17 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 
-/** What a connection may still bring once its last answer is on the way. */
+/** How much a client may still send once its last response is being sent. */
 export interface LingerBounds {
   readonly bytes: number
   readonly totalMs: number
-  /** How often it is looked at, and what it must have brought since, to be heard out further. */
+  /** The connection is checked this often, and destroyed where fewer bytes than `lookBytes` have come since. */
   readonly lookMs: number
   readonly lookBytes: number
 }
 
 /**
- * Times as nginx has them (`lingering_time`, `lingering_timeout`). The least rate is that of uploads:
- * what comes slower is refused as an upload, too.
+ * Times as nginx has them (`lingering_time`, `lingering_timeout`). The least rate is that of uploads.
  */
 export const LINGER: Omit<LingerBounds, 'bytes'> = {
   totalMs: 30_000,
@@ -21,9 +20,9 @@ export const LINGER: Omit<LingerBounds, 'bytes'> = {
 }
 
 /**
- * Ends a connection so that its last answer arrives: says that nothing more comes, then reads and throws
- * away what the client still sends, until it hangs up or a bound is met. A connection that is closed with
- * bytes unread is reset, and the reset takes the answer with it (RFC 9112 9.6; RFC 1122 4.2.2.13).
+ * Closes a connection so that its last response arrives: sends FIN, then reads and discards what the client
+ * still sends, until the client closes it or a bound is met. A connection that is closed with unread bytes is
+ * reset, and the client may then lose the response (RFC 9112 9.6; RFC 1122 4.2.2.13).
  */
 export function closeLingering(socket: Socket, bounds: LingerBounds): void {
   if (socket.destroyed) return
@@ -45,20 +44,20 @@ export function closeLingering(socket: Socket, bounds: LingerBounds): void {
   })
 }
 
-/** Takes the connection from the parser, so that nothing that still comes is a request, and reads on. */
+/** Detaches the connection from the HTTP parser, so that no further request is read, and discards what comes. */
 function discard(socket: Socket, brought: (count: number) => void): void {
   const take = (): void => {
     socket.removeAllListeners('data')
     socket.on('data', (chunk: Buffer) => brought(chunk.length))
   }
-  // Only the parser can start a connection that it paused, so it goes once it has.
+  // Only the parser can resume a socket that it paused, so it is detached after it has.
   socket.pause()
   socket.once('resume', take).resume()
 }
 
 /**
- * Where the answer to a request begins before the request has wholly come, it says `Connection: close`,
- * and the connection then ends by `end`; other answers are left alone.
+ * A response that begins before its request was received whole gets `Connection: close`, and its connection
+ * is closed by `end`; other responses are unchanged.
  */
 export function closeIfEarly(
   req: IncomingMessage,
@@ -83,7 +82,7 @@ function hasBody({ headers }: IncomingMessage): boolean {
   return headers['transfer-encoding'] !== undefined || (headers['content-length'] ?? '0') !== '0'
 }
 
-/** Safe because arguments are handed on as they came, and the answer is the same response. */
+/** Safe because arguments are handed on as they came, and the result is the same response. */
 function asWriteHead<R extends ServerResponse>(
   judged: (...args: Parameters<R['writeHead']>) => ServerResponse,
 ): R['writeHead'] {

@@ -5,7 +5,7 @@ import type { Log } from '@plumbline/runtime/log'
 import { loggable } from './request-log.ts'
 import { FIXED_HEADERS } from './response.ts'
 
-/** What the HTTP server itself refuses, before there is a request that the app could judge. */
+/** Statuses of requests that the HTTP server refuses before the app has one to handle. */
 export type Malformed = 400 | 408 | 413 | 417 | 431
 
 const MESSAGES: Readonly<Record<Malformed, string>> = {

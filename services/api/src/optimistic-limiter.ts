@@ -1,13 +1,13 @@
 import type { Grant, Limiter } from '@plumbline/ports/limiter'
 import { setTimeout as wait } from 'node:timers/promises'
 
-/** How old what the shared limiter said of a bucket may be. */
+/** Age at most of the shared limiter's last word on a bucket. */
 const HEARD_MS = 1_000
 
-/** What is granted in so long is told by one message. */
-const TELL_EVERY_MS = 20
+/** Grants of this time are reported to the shared limiter in one message. */
+const REPORT_EVERY_MS = 20
 
-/** Buckets known at most. */
+/** Buckets kept at most. */
 const KNOWN_MAX = 50_000
 
 interface Bucket {
@@ -15,21 +15,21 @@ interface Bucket {
   left: number
   leftAt: number
   heardAt: number
-  /** Granted here and not yet told. */
+  /** Granted here and not yet reported. */
   owed: number
   telling: boolean
 }
 
 /**
- * Grants at once while more than half of a burst is known to be left, and tells the shared limiter
- * behind the call, so that a call need not wait for it; nearer to the limit the shared one decides.
- * What is owed is paid before more is granted, so processes together exceed a limit at most by what
- * they grant before a message has arrived, half a burst each, and make up for it afterwards.
+ * Grants at once while more than half of a burst is left, and reports to the shared limiter afterwards, so
+ * that a call need not wait for it; nearer to the limit the shared limiter decides. Unreported grants are
+ * settled before more are given, so processes together exceed a limit by half a burst each at most, and
+ * the excess is deducted afterwards.
  */
 export function createOptimisticLimiter(
   shared: Pick<Limiter, 'take'>,
   onError: (error: unknown) => void,
-  { now = () => performance.now(), rest = restToTell }: Partial<Clockwork> = {},
+  { now = () => performance.now(), rest = reportInterval }: Partial<Clockwork> = {},
 ): Pick<Limiter, 'take'> {
   let known = new Map<string, Bucket>()
 
@@ -43,7 +43,7 @@ export function createOptimisticLimiter(
     return bucket
   }
 
-  /** Takes from the shared limiter together with what is owed. */
+  /** Takes from the shared limiter, together with the unreported grants. */
   async function settle(key: string, count: number, rate: Rate): Promise<Grant> {
     const bucket = bucketOf(key)
     const { owed } = bucket
@@ -61,11 +61,11 @@ export function createOptimisticLimiter(
     if (bucket.telling) return
     bucket.telling = true
     try {
-      // What is refused stays owed until a call that waits pays it.
+      // What the shared limiter refuses stays owed until a call settles it.
       let paid = true
       while (paid && bucket.owed > 0) {
         await rest()
-        // A call that waited may have paid for all in the meantime.
+        // A call may have settled all in the meantime.
         if (bucket.owed > 0) paid = (await settle(key, 0, rate)).granted
       }
     } finally {
@@ -94,12 +94,12 @@ export function createOptimisticLimiter(
 }
 
 interface Clockwork {
-  /** Milliseconds that only grow. */
+  /** A monotonic clock, in milliseconds. */
   readonly now: () => number
-  /** Resolves when what was granted has been gathered long enough to be told. */
+  /** Resolves when the grants are to be reported. */
   readonly rest: () => Promise<void>
 }
 
-const restToTell = (): Promise<void> => wait(TELL_EVERY_MS, undefined, { ref: false })
+const reportInterval = (): Promise<void> => wait(REPORT_EVERY_MS, undefined, { ref: false })
 
 type Rate = Parameters<Limiter['take']>[2]

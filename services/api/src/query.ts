@@ -2,21 +2,21 @@ import { Problem } from '@plumbline/contract/problem'
 import { unknownFields } from '@plumbline/contract/requests'
 import type { Request } from 'express'
 
-/** The query of a request; each reader throws `Problem('bad_request')` that names what was expected. */
+/** The query of a request; each method throws `Problem('bad_request')` that names what was expected. */
 export interface Query {
   text(name: string, shape: RegExp): string | undefined
   wholeNumber(name: string, options: { fallback: number; min: number; max: number }): number
   oneOf<T extends string>(name: string, values: readonly T[], fallback: T): T
-  /** Words parted by commas; empty where the name is absent. */
+  /** Comma-separated words; empty where the name is absent. */
   words(name: string, values: readonly string[]): readonly string[]
 }
 
-/** Refuses a query where none is taken: what it asks would be ignored. Throws `Problem('bad_request')`. */
+/** Refuses a query on a path that takes none, where it would be ignored. Throws `Problem('bad_request')`. */
 export function refuseQuery(req: Request): void {
   if (req.url.includes('?')) readQuery(req, [])
 }
 
-/** Reads a query of which only `known` names may be there, each once. */
+/** Reads a query whose names must be among `known`, each once. */
 export function readQuery(req: Request, known: readonly string[]): Query {
   const start = req.url.indexOf('?')
   const sent = new URLSearchParams(start === -1 ? '' : req.url.slice(start + 1))

@@ -3,18 +3,18 @@ import type { Limiter } from '@plumbline/ports/limiter'
 /** What a rate limit says of a key after one call. */
 export interface RateState {
   readonly granted: boolean
-  /** Calls at once that the bucket holds when full. */
+  /** Capacity of the bucket, in calls. */
   readonly burst: number
-  /** Seconds in which an empty bucket fills. */
+  /** Seconds until an empty bucket is full. */
   readonly windowSeconds: number
   readonly remaining: number
-  /** Until the bucket is full. */
+  /** Seconds until the bucket is full. */
   readonly resetSeconds: number
-  /** Until a refused call may come again; 0 where it was granted. */
+  /** Milliseconds until a refused call may be repeated; 0 where it was granted. */
   readonly retryMs: number
 }
 
-/** A limit of `perSecond` with bursts, by key. */
+/** A token bucket for each key. */
 export interface RateLimit {
   take(key: string): Promise<RateState>
 }

@@ -2,7 +2,7 @@ import { withTimeOut } from '@plumbline/concurrency/time-out'
 import { pingDatabase } from '@plumbline/db/ping'
 import type { Context } from './context.ts'
 
-/** Whether a thing that calls depend on is there. */
+/** Whether one dependency of calls works. */
 export interface Check {
   readonly name: string
   readonly ok: boolean
@@ -10,12 +10,12 @@ export interface Check {
   readonly detail: string
 }
 
-/** How long a check may take. */
+/** Time-out of a check. */
 const CHECK_MS = 2_000
 
 /**
- * Looks at everything that a call needs: the database, the queue, that the service has come up once, and
- * that the program is not stopping.
+ * Checks what every call needs: the database, the queue, that the service has started, and that the program
+ * is not stopping.
  */
 export async function checkReadiness(ctx: Context): Promise<readonly Check[]> {
   return await Promise.all([
@@ -28,9 +28,9 @@ export async function checkReadiness(ctx: Context): Promise<readonly Check[]> {
   ])
 }
 
-async function check(name: string, look: () => Promise<unknown>): Promise<Check> {
+async function check(name: string, run: () => Promise<unknown>): Promise<Check> {
   try {
-    await withTimeOut(CHECK_MS, look(), `no answer within ${CHECK_MS} ms`)
+    await withTimeOut(CHECK_MS, run(), `no answer within ${CHECK_MS} ms`)
     return { name, ok: true, detail: 'ok' }
   } catch (error) {
     return { name, ok: false, detail: error instanceof Error ? error.message : String(error) }

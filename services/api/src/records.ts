@@ -12,7 +12,7 @@ import type { DryRunGuard } from './dry-run.ts'
 import type { IncomingFile } from './storage-quota.ts'
 import type { ApiSettings } from './settings.ts'
 
-/** Records as they lie in the scratch directory; `discard` erases them where nobody took them over. */
+/** Records in a file of the scratch directory; `discard` removes the file where it was not taken over. */
 export interface Records {
   /** One JSON object a line. */
   readonly path: string
@@ -22,7 +22,7 @@ export interface Records {
   discard(): Promise<void>
 }
 
-/** How a body is read. */
+/** What the body of a batch is read with. */
 export interface BodyIntake {
   readonly scratchDir: string
   readonly settings: ApiSettings
@@ -30,15 +30,15 @@ export interface BodyIntake {
   readonly guard: DryRunGuard
 }
 
-/** Files are ours alone, and under names of our own. */
+/** A file is created anew and readable by us alone. */
 const NEW_FILE = { flags: 'wx', mode: 0o600 } as const
 
-/** Characters that a byte of a line may be sent as: `\u0041`. */
+/** Characters that one byte of a line may be escaped to: `\u0041`. */
 const ESCAPED_CHARS = 6
 
 /**
- * Reads a batch that is sent as JSON to disk, record by record as it comes, so that its memory is bounded
- * whatever it holds. Throws `Problem` 413, 415, 402 or 400; whatever came of a file by then is erased.
+ * Writes a batch that is sent as JSON to disk, record by record as it arrives, so that its memory is bounded
+ * whatever it holds. Throws `Problem` 413, 415, 402 or 400, and then removes the file.
  */
 export async function readRecords(
   req: Request,
@@ -72,7 +72,7 @@ export async function readRecords(
   }
 }
 
-/** The lines of a body's records, about as many bytes at once as come at once. */
+/** The lines of a body's records, in chunks about as large as those of the body. */
 async function* linesOf(
   source: AsyncIterable<Buffer>,
   { settings, file, guard }: BodyIntake,
@@ -101,7 +101,7 @@ async function* linesOf(
           longChars = 0
           return
         }
-        // Just enough for a line over its limit, which refuses the record where the batch is read.
+        // A line one byte over its limit is enough: the intake of the batch refuses that record.
         const room = Math.max(0, settings.LINE_LIMIT_BYTES + 1 - longChars)
         lines += piece.slice(0, room).replaceAll(/[\r\n]/g, ' ')
         longChars += piece.length
@@ -125,7 +125,7 @@ function decoded(decode: () => string): string {
   try {
     return decode()
   } catch (error) {
-    // The only fault that a fatal decoder has. Source: WHATWG Encoding, section 7.1.
+    // The only error that a fatal decoder throws. Source: WHATWG Encoding, section 7.1.
     if (error instanceof TypeError) throw notUtf8()
     throw error
   }

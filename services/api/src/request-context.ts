@@ -3,7 +3,7 @@ import type { Request, Response } from 'express'
 import { randomUUID } from 'node:crypto'
 import type { RateState } from './rate-limit.ts'
 
-/** Whose key a call carries. */
+/** The account and key of a request. */
 export interface Caller {
   readonly accountId: string
   readonly keyId: string
@@ -11,21 +11,24 @@ export interface Caller {
   readonly plan: Plan
 }
 
-/** What is known of one request while it is answered; the headers of every answer are made of it. */
+/** What is known of one request while it is handled; the headers of its response are made of it. */
 export interface RequestContext {
   readonly requestId: string
   /** `performance.now()` at the start. */
   readonly startedAt: number
   caller: Caller | undefined
   rate: RateState | undefined
-  /** It was let in with a balance of zero: to be told the answer of the call that it repeats, or for what is free. */
+  /**
+   * It was let in with a balance of zero: to be told the answer of the call that it repeats, or for what is
+   * free.
+   */
   lacksCredits: boolean
-  /** It was let in with a balance of zero as a repeat; else only what is free may be done. */
+  /** With `lacksCredits`: it repeats a call; else only what is free may be done. */
   isRepeat: boolean
   creditsCharged: number
   /** What the account can spend after this call; read anew where a known account's answer lacks it. */
   creditsRemaining: number | undefined
-  /** Why the answer was what it was, for the log. */
+  /** The code of the refusal, for the log. */
   refusal: string | undefined
 }
 
@@ -52,7 +55,10 @@ export function openRequestContext(res: Response): RequestContext {
   return context
 }
 
-/** The context of the request that a response answers. @throws where none was opened: a bug in how the app is put together */
+/**
+ * The context of the request that a response answers. @throws where none was opened: a bug in how the app is
+ * put together
+ */
 export function requestContextOf(res: Response): RequestContext {
   const carrying: Carrying = res
   const context = carrying[HELD]
@@ -60,14 +66,14 @@ export function requestContextOf(res: Response): RequestContext {
   return context
 }
 
-/** The caller of a request that was let in. @throws where no key was judged: a bug of the route */
+/** The caller of an admitted request. @throws where the route did not call `admit`: a bug */
 export function callerOf(res: Response): Caller {
   const { caller } = requestContextOf(res)
-  if (caller === undefined) throw new Error('the route asks for a caller that was not let in')
+  if (caller === undefined) throw new Error('the route asks for a caller that was not admitted')
   return caller
 }
 
-/** The route's own text, for logs and metrics: never the path as sent, which may hold a subject. */
+/** The route's pattern, for logs and metrics: never the path as sent, which may hold a subject. */
 export function routeOf(req: Request): string {
   const route: unknown = req.route
   if (typeof route !== 'object' || route === null || !('path' in route)) return 'none'

@@ -8,7 +8,10 @@ const BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15]
 /** Characters of an address or user agent in the log at most. */
 const LOGGED_CHARS = 200
 
-/** Writes one line of the log and the figures of each request when it is over; no subject, no key but its id. */
+/**
+ * Writes a line of the log and the metrics of each request when it ends; never a subject, of a key only its
+ * id.
+ */
 export function logRequests(ctx: Context): (req: Request, res: Response) => void {
   const calls = ctx.metrics.counter('http_requests_total', 'Requests answered.', [
     'method',
@@ -22,7 +25,7 @@ export function logRequests(ctx: Context): (req: Request, res: Response) => void
     BUCKETS,
   )
   return (req, res) => {
-    // Asked now: a connection that has ended tells no address.
+    // Read now: a closed connection has no address.
     const address = loggable(req.ip)
     res.once('close', () => {
       const context = requestContextOf(res)
@@ -52,7 +55,7 @@ export function logRequests(ctx: Context): (req: Request, res: Response) => void
   }
 }
 
-/** A client's words for the log: bounded, and what is not printable ASCII as `\u....`. */
+/** A client's text for the log: bounded, and what is not printable ASCII as `\u....`. */
 export function loggable(text: string | undefined): string | undefined {
   return text
     ?.slice(0, LOGGED_CHARS)

@@ -2,21 +2,21 @@ import { MESSAGES, PROBLEMS, Problem, type ProblemCode } from '@plumbline/contra
 import type { Response } from 'express'
 import { requestContextOf, type RequestContext } from './request-context.ts'
 
-/** An answer in JSON, already written out: what is sent, kept for repeats and sent again are the same text. */
+/** A response in JSON as text: the same is sent, stored for repeats and sent again. */
 export interface JsonResponse {
   readonly status: number
   readonly body: string
   readonly location?: string
-  /** Sent again for an idempotency key. */
+  /** It was stored for an idempotency key, and is sent again. */
   readonly replayed?: boolean
 }
 
-/** Makes an answer of a value. */
+/** Makes a response of a value. */
 export function jsonResponse(status: number, value: object, location?: string): JsonResponse {
   return { status, body: JSON.stringify(value), ...(location === undefined ? {} : { location }) }
 }
 
-/** Sends an answer with the headers that every answer has. */
+/** Sends a response with the headers that all responses have. */
 export function sendResponse(res: Response, response: JsonResponse): void {
   if (res.headersSent || res.destroyed) return
   const { body } = response
@@ -29,11 +29,11 @@ export function sendResponse(res: Response, response: JsonResponse): void {
   if (response.location !== undefined) headers.push('Location', response.location)
   if (response.replayed === true) headers.push('Idempotent-Replayed', 'true')
   res.writeHead(response.status, headers)
-  // As text, so that Node sends head and body by one write; express sends HEAD to the handlers of GET.
+  // As text, so that Node sends head and body in one write; express passes HEAD to the handlers of GET.
   res.end(res.req.method === 'HEAD' ? undefined : body)
 }
 
-/** Sends an answer without content. */
+/** Sends 204 without content. */
 export function sendEmpty(res: Response): void {
   if (res.headersSent || res.destroyed) return
   res.writeHead(204, commonHeaders(requestContextOf(res)))
@@ -56,7 +56,7 @@ export function sendProblem(
     String(Buffer.byteLength(body)),
     ...extra,
   ]
-  const retry = problem.retryAfterSeconds ?? (COMES_BACK.includes(problem.code) ? 1 : undefined)
+  const retry = problem.retryAfterSeconds ?? (TEMPORARY.includes(problem.code) ? 1 : undefined)
   if (retry !== undefined) headers.push('Retry-After', String(retry))
   if (problem.code === 'unauthorized') headers.push('WWW-Authenticate', 'Bearer')
   res.writeHead(status, headers)
@@ -69,10 +69,10 @@ export function sendNotAllowed(res: Response, allowed: string): void {
   sendProblem(res, problem, ['Allow', allowed])
 }
 
-/** Refusals that pass by themselves, and always say when to try again (decision 4). */
-const COMES_BACK: readonly ProblemCode[] = ['too_many_requests', 'unavailable']
+/** Temporary refusals, which always have `Retry-After` (decision 4). */
+const TEMPORARY: readonly ProblemCode[] = ['too_many_requests', 'unavailable']
 
-/** Headers that never change: JSON is data, not a page, and nobody's to keep. */
+/** Headers of every JSON response: it is data and not a page, and must not be cached. */
 export const FIXED_HEADERS = [
   'Content-Type',
   'application/json; charset=utf-8',
@@ -85,7 +85,7 @@ export const FIXED_HEADERS = [
 ] as const
 
 /**
- * `X-Request-Id` on every answer; credits and rate on every answer to a known account (decision 4).
+ * `X-Request-Id` on every response; credits and rate limit on every response to a known account (decision 4).
  * `RateLimit` and `RateLimit-Policy`: draft-ietf-httpapi-ratelimit-headers-11.
  */
 function commonHeaders(context: RequestContext): string[] {
@@ -107,7 +107,7 @@ function commonHeaders(context: RequestContext): string[] {
   return headers
 }
 
-/** The headers of an answer to a known account, and more by name. */
+/** The headers of every response, and more by name. */
 export function headersWith(
   context: RequestContext,
   more: Readonly<Record<string, string>>,
@@ -115,7 +115,7 @@ export function headersWith(
   return [...commonHeaders(context), ...Object.entries(more).flat()]
 }
 
-/** A refusal for whatever was thrown: bugs and faults of ours are 500 without a word of what they were. */
+/** The refusal for any error that was thrown: bugs are 500 without details. */
 export function problemOf(error: unknown): Problem {
   if (error instanceof Problem) return error
   if (error instanceof URIError) {
@@ -128,7 +128,7 @@ export function problemOf(error: unknown): Problem {
 }
 
 /**
- * Faults of connections to what stands behind the service: system codes, and SQLSTATE classes 08
+ * Errors of connections to the database, queue and store: system codes, and SQLSTATE classes 08
  * (connection), 53 (resources), 57P0x (shutdown) and 57014 (statement took too long). Source: PostgreSQL
  * manual, appendix A.
  */

@@ -7,7 +7,7 @@ import { openContext } from './context.ts'
 import { listen, listenForAdmin } from './server.ts'
 import type { ApiSettings } from './settings.ts'
 
-/** The running API. */
+/** The API as it runs. */
 export interface Api extends AsyncDisposable {
   readonly address: string
   readonly port: number
@@ -15,8 +15,8 @@ export interface Api extends AsyncDisposable {
 }
 
 /**
- * Opens everything and takes calls; closes in reverse: calls first, then what they worked with.
- * @param found settles once the service can be found by those who look for it; at once where absent
+ * Opens what the API needs and listens; disposing of it closes the listener first.
+ * @param found resolves once the command line can find the service; at once where absent
  */
 export async function serve(
   settings: ApiSettings,
@@ -39,7 +39,7 @@ export async function serve(
       drainMs: settings.DRAIN_SECONDS * 1_000,
     }),
   )
-  // Whoever sends calls here is to see on /readyz that it should stop, before it is refused.
+  // A load balancer is to see 503 on /readyz before connections are refused.
   stack.defer(() => (stop.aborted ? wait(settings.STOP_DELAY_SECONDS * 1_000) : undefined))
   const owned = stack.move()
   return {

@@ -18,12 +18,12 @@ type Listener = (req: IncomingMessage, res: ServerResponse) => void
 /** What of the context the server needs. */
 type Surroundings = Pick<Context, 'log' | 'metrics' | 'stopping' | 'settings'>
 
-/** Times of the HTTP server. A slow sender may hold a connection no longer than these. */
+/** Time-outs of the HTTP server, which bound how long a slow sender holds a connection. */
 interface Times {
   readonly headersMs: number
   readonly keepAliveMs: number
   readonly checkEveryMs: number
-  /** Without a byte in either direction, beyond what a call may take. */
+  /** Time without a byte in either direction, beyond the time-out of a call. */
   readonly idleMs: number
 }
 
@@ -45,15 +45,15 @@ export interface ListenOptions {
   readonly isProxy?: (address: string) => boolean
   /** How long a client may read too slowly. */
   readonly sendTimeoutMs: number
-  /** What disposing of the server waits for calls that are under way. */
+  /** How long disposing of the server waits for calls under way. */
   readonly drainMs: number
   readonly times?: Partial<Times>
   readonly linger?: Partial<LingerBounds>
 }
 
 /**
- * Listens for calls. Bodies have their own bounds, of time for JSON and of rate for uploads, so the
- * server's bound over whole requests is off. Disposing of it lets calls under way end, up to `drainMs`.
+ * Listens for calls. JSON bodies have a time-out and uploads a least rate, so the server's time-out of whole
+ * requests is off. Disposing of it waits for calls under way, up to `drainMs`.
  */
 export async function listen(
   ctx: Surroundings,
@@ -67,7 +67,7 @@ export async function listen(
     keepAliveTimeout: times.keepAliveMs,
     connectionsCheckingInterval: times.checkEveryMs,
     insecureHTTPParser: false,
-    // Looked at below, for an answer of our own.
+    // Checked below, for a response of our own.
     requireHostHeader: false,
   })
   const slowReaders = guardConnections(server, ctx, options)
@@ -87,7 +87,7 @@ export async function listen(
   }
 }
 
-/** Keeps each address, and each client that does not read, from holding more than its share. */
+/** Bounds the connections of each address, and ends those of clients that read too slowly. */
 function guardConnections(
   server: Server,
   { log, metrics }: Surroundings,
@@ -119,9 +119,9 @@ function guardConnections(
 }
 
 /**
- * Answers whatever comes. Where that happens before the request has wholly come, the connection ends
- * with it, but gently: as many bytes as a list may have are still heard out, so that a client that
- * sends all before it reads gets its answer, too.
+ * Responds to every request, malformed ones too. Where a response begins before its request was received whole,
+ * the connection is closed after it, but as many bytes as an upload may have are read and discarded first, so
+ * that a client that sends everything before it reads gets its response.
  */
 function answerAll(
   server: Server,
@@ -131,7 +131,7 @@ function answerAll(
   bounds: Partial<LingerBounds>,
 ): void {
   const answering = new WeakMap<object, ServerResponse>()
-  /** Connections whose end is decided. */
+  /** Connections that are being closed. */
   const ending = new WeakSet<object>()
   const linger = (socket: Socket): void => {
     ending.add(socket)
@@ -151,7 +151,7 @@ function answerAll(
     else refuseOnResponse(log, res, 400)
   })
   server.on('request', judged)
-  // Asked before the body is sent, so that a refusal spares the client the sending.
+  // `Expect: 100-continue`: a refusal comes before the client has sent the body.
   server.on('checkContinue', judged)
   server.on(
     'checkExpectation',
@@ -173,18 +173,18 @@ function answerAll(
   })
 }
 
-/** When what is malformed may be refused, by the last answer that its connection was to bring. */
+/** Calls `refuse` when the last response of the connection lets a malformed request be refused. */
 function whenItsTurn(last: ServerResponse | undefined, socket: Socket, refuse: () => void): void {
   if (last === undefined || last.writableFinished) refuse()
-  // It came behind a good request, which is answered first.
+  // It came behind a well-formed request, whose response goes first.
   else if (last.req.complete) last.once('finish', refuse)
   else if (!last.headersSent) refuse()
-  // It is the rest of a body that was answered early. Half an answer can only be cut; a whole one
-  // ends the connection by itself.
+  // It is the rest of a body whose response began early. Half a response can only be cut; a whole one
+  // closes the connection by itself.
   else if (!last.writableEnded) socket.destroy()
 }
 
-/** Listens on 127.0.0.1 for the operator, who calls it by a name of loopback; others get 421. */
+/** Listens on 127.0.0.1 for the operator; requests with a `Host` other than of loopback get 421. */
 export async function listenForAdmin(listener: Listener, port: number): Promise<Listening> {
   const server = createServer({ headersTimeout: TIMES.headersMs }, (req, res) => {
     if (namesLoopback(req)) listener(req, res)

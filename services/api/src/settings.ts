@@ -21,30 +21,30 @@ const eachSetting = z.object({
   ADMIN_PORT: count(9090, { min: 0, max: 65_535 }),
   LOG_LEVEL: logLevel('info'),
   KEY_PREFIX: keyPrefix(),
-  /** `false` gives back the credits of parts that came back unknown. */
+  /** `false` refunds the credits of checks whose outcome is unknown. */
   CHARGE_UNKNOWN: flag().default(true),
-  /** Addresses or CIDRs of proxies whose `X-Forwarded-For` is believed. */
+  /** Addresses or CIDRs of proxies whose `X-Forwarded-For` is trusted. */
   TRUSTED_PROXIES: wordList().default([]),
   /** Statements of this process that may run at once. */
   DATABASE_POOL_SIZE: count(16, { max: 500 }),
-  /** How often the events of a list look for a change. */
+  /** How often a stream of events reads its batch for a change. */
   EVENTS_EVERY_MS: count(500, { min: 50, max: 60_000 }),
   /** Streams of events that one account may have open on this process. */
   EVENT_STREAMS_LIMIT: count(20),
-  /** As the workers hold it; shown to the account. */
+  /** The workers' setting of the same name; shown to the account. */
   HLR_ACCOUNT_DAILY_CAP: accountDailyCap(),
   /** Downloads of results that one account may have under way on this process. */
   DOWNLOADS_LIMIT: count(4),
   MAX_CONNECTIONS: count(10_000),
   /** How long after its start `/readyz` waits for a worker of each kind. */
   WORKERS_WAIT_SECONDS: count(60, { min: 0, max: 3_600 }),
-  /** Of one IPv4 address, or one IPv6 /64; proxies that are trusted are exempt. */
+  /** Open connections of one IPv4 address or one IPv6 /64 at most; trusted proxies are exempt. */
   CONNECTIONS_PER_ADDRESS: count(256),
-  /** Over so long a client must take 16 KiB a second of what waits for it. */
+  /** Time over which a client must read at least 16 KiB a second of what waits for it. */
   SEND_TIMEOUT_SECONDS: count(30, { max: 3_600 }),
-  /** How long a stop says so on `/readyz` before no more calls are taken. */
+  /** Time between 503 on `/readyz` and the end of listening, when the program stops. */
   STOP_DELAY_SECONDS: count(1, { min: 0, max: 600 }),
-  /** What a stop waits for calls that are under way. */
+  /** How long a stop waits for calls under way. */
   DRAIN_SECONDS: count(25, { max: 600 }),
 })
 
@@ -57,5 +57,5 @@ export const apiSettings = eachSetting.refine(
   },
 )
 
-/** The settings once read. */
+/** The parsed settings. */
 export type ApiSettings = Readonly<z.infer<typeof apiSettings>>

@@ -2,69 +2,69 @@ import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { MIN_BYTES_PER_SECOND } from './body-stream.ts'
 
-/** Ends connections whose clients do not take what they asked for. */
+/** Ends connections whose clients read their responses too slowly. */
 export interface SlowReaders extends Disposable {
-  /** Looks after a connection until it closes. */
+  /** Watches a connection until it closes. */
   watch(socket: Socket): void
-  /** Tells of an answer that a connection is to bring, behind those that were told before. */
+  /** Adds a response to those that its connection is to send, in order. */
   expect(res: ServerResponse): void
 }
 
-/** What is too slow, and who hears of it. */
+/** What counts as too slow, and who is notified. */
 export interface SlowReadersOptions {
-  /** Over so long the least rate is judged. */
+  /** The time over which the rate is measured. */
   readonly timeoutMs: number
   /** Called with a connection before it is ended. */
   readonly onSlow: (socket: Socket) => void
 }
 
-/** How often in its time a connection is looked at. */
-const LOOKS = 6
+/** Measurements of a connection within that time. */
+const MEASUREMENTS = 6
 
-/** Answers under way on one connection from which on those that are over are dropped. */
-const TIDY_AT = 16
+/** From this many pending responses of one connection on, those that were sent are removed. */
+const PRUNE_AT = 16
 
 interface Watched {
-  /** Answers that are not known to be sent, oldest first. */
-  answers: ServerResponse[]
-  /** What waited for the client at the last look, in bytes; more than is known counts as infinite. */
+  /** Responses that may not be sent yet, oldest first. */
+  responses: ServerResponse[]
+  /** Bytes that waited for the client at the last measurement; infinite where that is not known. */
   waitingBytes: number
   takenBytes: number
-  /** From look to look, the latest last: what had to be taken, and what was. */
+  /** The last measurements, latest last: bytes that had to be read by the client, and that were. */
   steps: { readonly dueBytes: number; readonly takenBytes: number }[]
 }
 
 /**
- * Ends each connection that, over `timeoutMs`, takes less of what waits for it than the rate that bodies
- * must come at. Nothing is due while nothing waits, so connections that are idle or wait for us stay.
+ * Ends each connection whose client, over `timeoutMs`, reads what waits for it slower than the least rate of
+ * bodies. Nothing is due while nothing waits, so idle connections, and those that wait for us, stay.
  */
 export function endSlowReaders({ timeoutMs, onSlow }: SlowReadersOptions): SlowReaders {
   const connections = new Map<Socket, Watched>()
-  const lookMs = timeoutMs / LOOKS
-  const dueBytes = (MIN_BYTES_PER_SECOND * lookMs) / 1_000
+  const everyMs = timeoutMs / MEASUREMENTS
+  const dueBytes = (MIN_BYTES_PER_SECOND * everyMs) / 1_000
   const timer = setInterval(() => {
     for (const [socket, watched] of connections) {
       if (!isTooSlow(socket, watched, dueBytes)) continue
       connections.delete(socket)
       onSlow(socket)
-      // What the kernel still holds for it would otherwise stay for as long as the client likes.
+      // Else the kernel would keep its unsent data for as long as the client likes.
       socket.resetAndDestroy()
     }
-  }, lookMs)
+  }, everyMs)
   timer.unref()
   return {
     watch: (socket) => {
-      connections.set(socket, { answers: [], waitingBytes: 0, takenBytes: 0, steps: [] })
+      connections.set(socket, { responses: [], waitingBytes: 0, takenBytes: 0, steps: [] })
       socket.once('close', () => connections.delete(socket))
     },
     expect: (res) => {
       const watched = connections.get(res.req.socket)
       if (watched === undefined) return
-      const { answers } = watched
-      // The ordinary client asks for one thing after the other.
-      if (answers.at(-1)?.writableFinished === true) answers.length = 0
-      else if (answers.length >= TIDY_AT) watched.answers = answers.filter(isUnderWay)
-      watched.answers.push(res)
+      const { responses } = watched
+      // Most clients send one request at a time.
+      if (responses.at(-1)?.writableFinished === true) responses.length = 0
+      else if (responses.length >= PRUNE_AT) watched.responses = responses.filter(isUnderWay)
+      watched.responses.push(res)
     },
     [Symbol.dispose]: () => clearInterval(timer),
   }
@@ -72,27 +72,27 @@ export function endSlowReaders({ timeoutMs, onSlow }: SlowReadersOptions): SlowR
 
 function isTooSlow(socket: Socket, watched: Watched, dueBytes: number): boolean {
   const { waitingBytes, takenBytes, steps } = watched
-  watched.waitingBytes = bytesWaiting(socket, watched.answers)
-  // What was written, less what the system has not taken.
+  watched.waitingBytes = bytesWaiting(socket, watched.responses)
+  // What was written, less what the kernel has not accepted.
   watched.takenBytes = socket.bytesWritten - socket.writableLength
   if (waitingBytes > 0) {
     const due = Math.min(waitingBytes, dueBytes)
     steps.push({ dueBytes: due, takenBytes: watched.takenBytes - takenBytes })
   }
   if (watched.waitingBytes === 0) steps.length = 0
-  if (steps.length > LOOKS) steps.shift()
-  if (steps.length < LOOKS) return false
+  if (steps.length > MEASUREMENTS) steps.shift()
+  if (steps.length < MEASUREMENTS) return false
   const due = steps.reduce((sum, step) => sum + step.dueBytes, 0)
   const taken = steps.reduce((sum, step) => sum + step.takenBytes, 0)
   return taken < due
 }
 
-/** What waits for the client: on the connection, and in answers that come behind the one under way. */
-function bytesWaiting(socket: Socket, answers: readonly ServerResponse[]): number {
+/** Bytes that wait for the client: on the connection, and in responses behind the current one. */
+function bytesWaiting(socket: Socket, responses: readonly ServerResponse[]): number {
   let bytes = socket.writableLength
-  for (const res of answers) {
+  for (const res of responses) {
     if (res.socket === null) bytes += res.writableLength
-    // The rest of it waits for room.
+    // Its writer waits for the buffer to drain, so more is to come.
     else if (res.writableNeedDrain && !res.writableEnded) return Infinity
   }
   return bytes

@@ -1,7 +1,7 @@
 import type { Db } from '@plumbline/db/database'
 import { readWorkers, WORKER_KINDS, type WorkerKind } from '@plumbline/db/workers'
 
-/** Whether the service around this program has come up; once it has, it stays so. */
+/** Whether the whole service has started; once it has, it stays so. */
 export interface StartUp {
   /** Throws with what is still missing. */
   check(): Promise<void>
@@ -10,15 +10,15 @@ export interface StartUp {
 /** What a start waits for. */
 export interface StartUpOptions {
   readonly db: Db
-  /** Settles once whoever started this program has made the service findable. */
+  /** Resolves once the parent process has written the file by which the command line finds the service. */
   readonly found: Promise<void>
-  /** Kinds of workers that have not come by then are no longer waited for: the others serve. */
+  /** Workers that have not reported by then are no longer waited for. */
   readonly waitSeconds: number
 }
 
 /**
- * A start is over once the command line finds the service and a worker of each kind lives. A kind that goes
- * away later keeps no caller from the others, and shows on the admin port alone.
+ * The service has started once the command line finds it and a worker of each kind has reported. When a kind has
+ * no worker later, calls of the others go on, and only the admin port shows it.
  */
 export function createStartUp({ db, found, waitSeconds }: StartUpOptions): StartUp {
   const startedAt = performance.now()
@@ -40,7 +40,7 @@ export function createStartUp({ db, found, waitSeconds }: StartUpOptions): Start
   }
 }
 
-/** Kinds that no living worker serves. */
+/** Kinds of which no worker reports. */
 export async function kindsAway(db: Db): Promise<readonly WorkerKind[]> {
   const living = new Set((await readWorkers(db)).map(({ kind }) => kind))
   return WORKER_KINDS.filter((kind) => !living.has(kind))

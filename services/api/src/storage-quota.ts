@@ -2,37 +2,37 @@ import { batchLoad } from '@plumbline/db/batches/rows'
 import type { Db } from '@plumbline/db/database'
 import { noSpaceLeft } from '@plumbline/pipeline/submit'
 
-/** The files of accounts together with what is on its way in to this process. */
+/** Bounds the bytes of an account's files: those in the store, and those this process is receiving. */
 export interface StorageQuota {
-  /** Starts a file of an account; what it took is free again when it is disposed of. */
+  /** Starts a file of an account; disposing of it releases the bytes that were not stored. */
   open(accountId: string): IncomingFile
 }
 
-/** A file on its way in. */
+/** A file that is being received. */
 export interface IncomingFile extends Disposable {
   /**
    * Counts bytes before they are written.
    * @throws Problem `payload_too_large` where the account's files would exceed its space
    */
   take(bytes: number): Promise<void>
-  /** The file is in the store, and counts there. */
+  /** Moves the file's bytes from those being received to those in the store. */
   stored(): void
 }
 
-/** What is known of an account while files of it come in. */
+/** The bytes of an account while files of it are received. */
 interface Usage {
   incomingBytes: number
   storedBytes: number
-  /** When the stored bytes were last asked for; none yet where undefined. */
+  /** When the stored bytes were last read; undefined where they were not yet. */
   readAt: number | undefined
   reading: Promise<void> | undefined
   files: number
 }
 
-/** How old the stored bytes may be that a file is refused by: batches may have been deleted since. */
+/** Before a file is refused, stored bytes older than this are read again: batches may have been deleted. */
 const FRESH_MS = 1_000
 
-/** Makes the count of `limitBytes` for each account; `read` asks for the bytes that the store has of it. */
+/** Makes a quota of `limitBytes` for each account; `read` reads the bytes of its files in the store. */
 export function createStorageQuota(
   limitBytes: number,
   read: (accountId: string) => Promise<number>,
@@ -88,7 +88,7 @@ export function createStorageQuota(
   }
 }
 
-/** The bytes of files that the store has of an account. */
+/** Reads the bytes of an account's files in the store. */
 export async function storedBytes(db: Db, accountId: string): Promise<number> {
   return (await batchLoad(db.kysely, accountId)).fileBytes
 }

@@ -49,6 +49,6 @@ test.each([
   expect(rowOf(value)).toContain(said)
 })
 
-test('says what a refusal is in a list', () => {
+test('says what a refusal is in a batch', () => {
   expect(text).toContain('ends with status `error` and is not charged')
 })

@@ -15,7 +15,7 @@ import { refuseEncoding, refuseLength, wantBody } from './body.ts'
 import type { IncomingFile } from './storage-quota.ts'
 import type { BodyIntake } from './records.ts'
 
-/** A list as it lies in the scratch directory; `discard` erases it where nobody took it over. */
+/** An uploaded file in the scratch directory; `discard` removes it where it was not taken over. */
 export interface Upload {
   readonly path: string
   /** What the client calls it: data, never part of a path. */
@@ -26,7 +26,7 @@ export interface Upload {
   discard(): Promise<void>
 }
 
-/** Room that boundaries, part headers and fields take beside the file. */
+/** Bytes of a multipart body besides the file: boundaries, part headers and fields. */
 const FRAME_BYTES = 256 * 1_024
 
 /** What of a multipart body is taken; the last two close CVE-2026-5079 and CVE-2026-82333. */
@@ -48,10 +48,10 @@ const FILE_NAME_MAX_CHARS = 255
 const KIND_BYTES = 512
 
 /**
- * Reads a multipart body with one file in the part `file` to disk, under a name of our own, and judges the
- * form as it comes: the rest of what is refused is not waited for.
- * Throws `Problem` 402, 413, 415 for files that are no lists by their name or first bytes, or 400; whatever
- * came of a file by then is erased.
+ * Writes the file in the part `file` of a multipart body to disk, under a name of our own. The form is checked
+ * as it arrives: the rest of a body that is refused is not waited for.
+ * Throws `Problem` 402, 413, 415 for files of another kind by their name or first bytes, or 400, and then removes
+ * the file.
  */
 export async function readUpload(req: Request, res: Response, intake: BodyIntake): Promise<Upload> {
   const { UPLOAD_LIMIT_BYTES: limitBytes } = intake.settings
@@ -68,7 +68,7 @@ export async function readUpload(req: Request, res: Response, intake: BodyIntake
     limits: { ...LIMITS, fileSize: limitBytes },
     defParamCharset: 'utf8',
     streamHandler: (_form, parser) => {
-      // The parser is left where the form is judged; multer would then wait for the rest of the body.
+      // multer leaves the parser once the form is refused, and would then wait for the rest of the body.
       parser.once('unpipe', () => body.destroy())
       body.pipe(parser)
     },
@@ -82,7 +82,7 @@ export async function readUpload(req: Request, res: Response, intake: BodyIntake
     })
     const [stored] = parts
     if (stored === undefined || form.file === undefined) {
-      throw new Problem('bad_request', 'The list is missing; send it as the part `file`.')
+      throw new Problem('bad_request', 'The file is missing; send it as the part `file`.')
     }
     return {
       path: stored.path,
@@ -101,7 +101,7 @@ export async function readUpload(req: Request, res: Response, intake: BodyIntake
   }
 }
 
-/** What multer takes beyond its published types. Source: README of multer 2.5, `streamHandler`. */
+/** The option of multer that its published types lack. Source: README of multer 2.5, `streamHandler`. */
 type StreamedOptions = multer.Options & {
   readonly streamHandler: (form: Request, parser: Writable) => void
 }
@@ -111,7 +111,7 @@ function asRequest(body: BodyStream): Request {
   return body as unknown as Request
 }
 
-/** The client's name of the file as text that can be kept and shown. */
+/** The client's name of the file, made safe to store and show. */
 function plainName(name: string): string {
   return withoutBidiControls(name)
     .slice(0, FILE_NAME_MAX_CHARS)
@@ -126,7 +126,7 @@ interface Stored {
   written: Promise<void>
 }
 
-/** A multer storage that writes the file and its digest in one pass, and remembers what it wrote. */
+/** A multer storage that writes the file and hashes it in one pass, and adds it to `parts`. */
 function diskStorage(
   { scratchDir, file: incoming, guard }: BodyIntake,
   parts: Stored[],
@@ -135,16 +135,16 @@ function diskStorage(
   return {
     _handleFile: (form, file, done) => {
       const refused =
-        faultOf(() => guard.begin(saidOf(form.body, 'start'))) ??
+        faultOf(() => guard.begin(fieldOf(form.body, 'start'))) ??
         faultOf(() => formatOfName(file.originalname))
       if (refused !== undefined) return done(refused)
       const path = join(scratchDir, `upload-${randomUUID()}`)
       const sum = createHash('sha256')
-      const judgeStart = startJudge()
+      const checkKind = createKindCheck()
       const judged = new Transform({
         transform: (chunk: Buffer, _encoding, next) => {
           sum.update(chunk)
-          const fault = judgeStart(chunk)
+          const fault = checkKind(chunk)
           if (fault === undefined) passWithin(incoming, chunk, next)
           else next(fault)
         },
@@ -167,7 +167,7 @@ function diskStorage(
   }
 }
 
-/** Passes bytes on where the account has space for them. */
+/** Passes bytes on where the account's quota has room for them. */
 function passWithin(incoming: IncomingFile, chunk: Buffer, next: TransformCallback): void {
   incoming.take(chunk.length).then(
     () => next(null, chunk),
@@ -175,15 +175,15 @@ function passWithin(incoming: IncomingFile, chunk: Buffer, next: TransformCallba
   )
 }
 
-/** What the fields before a file said; undefined where they did not. */
-function saidOf(body: unknown, field: string): unknown {
+/** The value of a field that came before the file; undefined where it did not. */
+function fieldOf(body: unknown, field: string): unknown {
   return typeof body === 'object' && body !== null
     ? Object.entries(body).find(([name]) => name === field)?.[1]
     : undefined
 }
 
-/** Judges a file by its first bytes, as they come; what is packed is judged when it is unpacked. */
-function startJudge(): (chunk: Buffer) => Problem | undefined {
+/** Checks a file by its first bytes as they arrive; a gzipped file is checked when it is unpacked. */
+function createKindCheck(): (chunk: Buffer) => Problem | undefined {
   let start = Buffer.alloc(0)
   return (chunk) => {
     if (start.length >= KIND_BYTES) return undefined
@@ -219,7 +219,7 @@ function textFields(body: unknown): ReadonlyMap<string, string> {
 }
 
 function tooLarge(): Problem {
-  return new Problem('payload_too_large', 'The file is larger than lists may be; split it.')
+  return new Problem('payload_too_large', 'The file is larger than a batch may be; split it.')
 }
 
 function refusal(error: unknown): unknown {
@@ -246,7 +246,7 @@ function refusal(error: unknown): unknown {
   return error
 }
 
-/** Faults of the disk carry a system code; what is left are those of the sender and the form. */
+/** Whether an error is of the sender or the form: errors of the disk have other codes. */
 function isFaultOfForm(error: Error): boolean {
   const code = 'code' in error && typeof error.code === 'string' ? error.code : ''
   return code === '' || code === 'ECONNRESET' || code === 'ERR_STREAM_PREMATURE_CLOSE'

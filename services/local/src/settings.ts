@@ -28,5 +28,5 @@ export const localSettings = eachSetting.refine(
   },
 )
 
-/** The settings once read. */
+/** The parsed settings. */
 export type LocalSettings = Readonly<z.infer<typeof localSettings>>

@@ -1,7 +1,7 @@
 import { Problem } from '@plumbline/contract/problem'
 import type { Request } from 'express'
 
-/** The batch that a path names. Throws `Problem('not_found')` for what no batch is called. */
+/** The batch id in a path. Throws `Problem('not_found')` for text that is no id of a batch. */
 export function batchIdOf(req: Request): string {
   const { id } = req.params
   if (typeof id === 'string' && /^bat_[A-Za-z0-9]{1,60}$/.test(id)) return id

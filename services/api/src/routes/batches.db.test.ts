@@ -259,7 +259,7 @@ describe('POST /v1/batches', () => {
     expect(await read()).toMatchObject({ name: 'oldname', file: { name: 'oldname' } })
   })
 
-  test('429 beyond the unfinished lists of an account', async () => {
+  test('429 beyond the unfinished batches of an account', async () => {
     await using strict = await openStage({ UNFINISHED_BATCHES_LIMIT: '1' })
     const { live } = await strict.account()
     const call = (): Promise<Answered> =>
@@ -271,7 +271,7 @@ describe('POST /v1/batches', () => {
     expect(await strict.scratch()).toEqual([])
   })
 
-  test('the same list under one Idempotency-Key is one batch, whatever the boundary', async () => {
+  test('the same file under one Idempotency-Key is one batch, whatever the boundary', async () => {
     const headers = { 'idempotency-key': 'list-1' }
     const before = await batchCount()
     const call = (body: FormData): Promise<Answered> =>
@@ -378,7 +378,7 @@ describe('reading batches', () => {
     expect([answer.status, answer.headers.get('allow')]).toEqual([405, 'GET, HEAD, DELETE'])
   })
 
-  test('events end at once for a list that has stopped', async () => {
+  test('events end at once for a batch that has stopped', async () => {
     const id = await submit({ start: 'false' })
     await moveTo(id, 'ready')
     const answer = await stage.call(`/v1/batches/${id}/events`, { key: account.live })
@@ -443,7 +443,7 @@ describe('moving batches', () => {
     expect(again.headers.get('idempotent-replayed')).toBe('true')
   })
 
-  test('start: 402 without the credits, and the list stays ready', async () => {
+  test('start: 402 without the credits, and the batch stays ready', async () => {
     const poor = await stage.account({ credits: 3 })
     const body = form({ product: 'email', start: 'false' })
     const { id } = batchView.parse((await stage.call('/v1/batches', { key: poor.live, body })).json)

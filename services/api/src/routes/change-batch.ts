@@ -39,7 +39,10 @@ async function costsNothing(ctx: Context, owner: BatchOwner, req: Request): Prom
   }
 }
 
-/** `POST /v1/batches/{id}/cancel`: nothing new is begun, what is known is charged, the rest released (decision 13). */
+/**
+ * `POST /v1/batches/{id}/cancel`: nothing new is begun, what is known is charged, the rest released (decision
+ * 13).
+ */
 export function cancelBatch(ctx: Context): Handler {
   return async (req, res) => {
     await admit(ctx.access, req, res, { spends: false })

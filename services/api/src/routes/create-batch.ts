@@ -17,8 +17,8 @@ import { jsonResponse, sendResponse, type JsonResponse } from '../response.ts'
 import { readUpload } from '../upload.ts'
 import type { Handler } from './handler.ts'
 
-/** A list on its way in: its file in the scratch directory, and what says that two are the same. */
-interface List {
+/** A batch as it was received: its file in the scratch directory, and what makes two of them the same. */
+interface ReceivedBatch {
   readonly path: string
   readonly fileName: string | null
   readonly format: 'records' | undefined
@@ -28,8 +28,8 @@ interface List {
 }
 
 /**
- * `POST /v1/batches`: takes a list in, as a file or as JSON records (decision 31). An account may send as
- * many at once as it may have unfinished: more could only fill disk and memory, to be refused in the end.
+ * `POST /v1/batches`: receives a batch, as a file or as JSON records (decision 31). An account may send as many
+ * at once as it may have unfinished: more would fill disk and memory, and be refused in the end.
  */
 export function createBatch(ctx: Context): Handler {
   const { settings } = ctx
@@ -48,19 +48,19 @@ export function createBatch(ctx: Context): Handler {
       refuseKeyShape(req)
       const file = stack.use(space.open(accountId))
       const { scratchDir } = ctx.pipeline
-      const list = await readBatchFile(req, res, { scratchDir, settings, file, guard })
-      await answer(ctx, req, res, list, file)
+      const batch = await readBatch(req, res, { scratchDir, settings, file, guard })
+      await submitOnce(ctx, req, res, batch, file)
     } catch (error) {
       throw guard.refusalOf(error)
     }
   }
 }
 
-async function answer(
+async function submitOnce(
   ctx: Context,
   req: Request,
   res: Response,
-  list: List,
+  batch: ReceivedBatch,
   file: IncomingFile,
 ): Promise<void> {
   try {
@@ -69,36 +69,41 @@ async function answer(
       ctx.idempotency,
       req,
       res,
-      () => list.sameAs,
+      () => batch.sameAs,
       async (run) => {
-        const submitted = await submit(ctx, res, list, run)
+        const submitted = await submit(ctx, res, batch, run)
         file.stored()
         return submitted
       },
-      !list.options.start,
+      !batch.options.start,
     )
     await showBalance(ctx.access, res)
     sendResponse(res, response)
   } finally {
-    // Taken over by the store where it was submitted; else nobody wants it.
-    await list.discard()
+    // Does nothing where it was submitted: the store has taken the file over.
+    await batch.discard()
   }
 }
 
-/** Seconds in which a list of some size has come. */
+/** Seconds in which an upload of some size has ended. */
 const RETRY_SECONDS = 5
 
 function tooManyUploads(current: number): Problem {
   return new Problem(
     'too_many_requests',
-    `The account is sending ${current} lists at this moment; send one after the other.`,
+    `The account is sending ${current} batches at this moment; send one after the other.`,
     { retryAfterSeconds: RETRY_SECONDS },
   )
 }
 
-async function submit(ctx: Context, res: Response, list: List, run: Run): Promise<JsonResponse> {
+async function submit(
+  ctx: Context,
+  res: Response,
+  batch: ReceivedBatch,
+  run: Run,
+): Promise<JsonResponse> {
   const { accountId, mode } = callerOf(res)
-  const { options } = list
+  const { options } = batch
   const { keep } = run
   let response: JsonResponse | undefined
   await submitBatch(
@@ -108,9 +113,9 @@ async function submit(ctx: Context, res: Response, list: List, run: Run): Promis
       mode,
       product: options.product,
       name: options.name,
-      path: list.path,
-      fileName: list.fileName,
-      ...(list.format === undefined ? {} : { format: list.format }),
+      path: batch.path,
+      fileName: batch.fileName,
+      ...(batch.format === undefined ? {} : { format: batch.format }),
       ...(options.header === undefined ? {} : { header: options.header }),
       ...(options.mapping === undefined ? {} : { mapping: options.mapping }),
       defaultCountry: options.defaultCountry,
@@ -129,7 +134,7 @@ async function submit(ctx: Context, res: Response, list: List, run: Run): Promis
   return response
 }
 
-async function readBatchFile(req: Request, res: Response, intake: BodyIntake): Promise<List> {
+async function readBatch(req: Request, res: Response, intake: BodyIntake): Promise<ReceivedBatch> {
   switch (mediaType(req)) {
     case 'multipart/form-data':
       return await readFile(req, res, intake)
@@ -141,12 +146,12 @@ async function readBatchFile(req: Request, res: Response, intake: BodyIntake): P
     default:
       throw new Problem(
         'unsupported_media_type',
-        'Send the list as multipart/form-data with a file, or as application/json with records.',
+        'Send the batch as multipart/form-data with a file, or as application/json with records.',
       )
   }
 }
 
-async function readFile(req: Request, res: Response, intake: BodyIntake): Promise<List> {
+async function readFile(req: Request, res: Response, intake: BodyIntake): Promise<ReceivedBatch> {
   const upload = await readUpload(req, res, intake)
   try {
     const options = readUploadFields(upload.fields)

@@ -1,4 +1,4 @@
 import type { Request, Response } from 'express'
 
-/** Answers one request; what it throws goes to the one error handler. */
+/** Handles one request; what it throws goes to the app's error handler. */
 export type Handler = (req: Request, res: Response) => Promise<void>

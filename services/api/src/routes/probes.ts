@@ -6,7 +6,7 @@ import type { Handler } from './handler.ts'
 /** How long the result of one check is given to all who ask. */
 const FRESH_MS = 1_000
 
-/** `GET /readyz`: whether calls are taken; what is wrong stands on the admin port only. */
+/** `GET /readyz`: whether calls are taken; the reason is on the admin port only. */
 export function readReadiness(ctx: Context): Handler {
   let last: { at: number; ready: Promise<boolean> } | undefined
   const check = (): Promise<boolean> => {
@@ -27,7 +27,7 @@ export function readReadiness(ctx: Context): Handler {
   }
 }
 
-/** `GET /healthz`: the process answers. */
+/** `GET /healthz`: the process runs. */
 export function readHealth(): Handler {
   return async (_req, res) => sendResponse(res, jsonResponse(200, { status: 'ok' }))
 }

@@ -15,8 +15,8 @@ import { batchIdOf } from './batch-id.ts'
 import type { Handler } from './handler.ts'
 
 /**
- * `GET /v1/batches/{id}/results`: the result file, or what is done so far (decisions 34 and 35). An account
- * has so many downloads at once, and all of them together leave the process free for other calls.
+ * `GET /v1/batches/{id}/results`: the result file, or the rows that are done so far (decisions 34 and 35). An
+ * account's concurrent downloads are limited, and all downloads take turns on the event loop with other calls.
  */
 export function readResults(ctx: Context): Handler {
   const downloads = createConcurrencyLimit(ctx.settings.DOWNLOADS_LIMIT, tooManyDownloads)
@@ -27,7 +27,7 @@ export function readResults(ctx: Context): Handler {
     const query = readQuery(req, ['format', 'only', 'after', 'raw'])
     using stack = new DisposableStack()
     stack.use(downloads.acquire(owner.accountId))
-    // Before the file is opened, which a fault in between would leave open.
+    // Before the file is opened: an error in between would leave it open.
     await showBalance(ctx.access, res)
     const request = {
       format: query.oneOf('format', RESULT_FORMATS, 'csv'),
@@ -68,7 +68,7 @@ function headersOf(res: Response, results: Results): string[] {
   })
 }
 
-/** Sends the file as fast as the client reads; it is cut where the key is revoked. */
+/** Sends the file as fast as the client reads it, and cuts it where the key is revoked. */
 async function send(ctx: Context, req: Request, res: Response, results: Results): Promise<void> {
   const revoked = new AbortController()
   using _ = abortWhenRevoked(ctx, req, revoked)
@@ -79,7 +79,7 @@ async function send(ctx: Context, req: Request, res: Response, results: Results)
   }
 }
 
-/** A client that leaves in the middle of a file is no fault. */
+/** Whether the client has closed the connection, which is no error. */
 function isGone(error: unknown, res: Response): boolean {
   const premature =
     error instanceof Error && 'code' in error && error.code === 'ERR_STREAM_PREMATURE_CLOSE'

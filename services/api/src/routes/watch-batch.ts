@@ -10,7 +10,7 @@ import { headersWith } from '../response.ts'
 import { batchIdOf } from './batch-id.ts'
 import type { Handler } from './handler.ts'
 
-/** A line that only says that the stream lives; proxies close what is silent for a minute. */
+/** A comment that keeps the stream open: proxies close a connection that is silent for a minute. */
 const ALIVE = ': alive\n\n'
 const ALIVE_EVERY_MS = 15_000
 
@@ -30,14 +30,14 @@ export function watchBatch(ctx: Context): Handler {
     res.once('close', () => gone.abort())
     const signal = AbortSignal.any([gone.signal, ctx.stopping])
     const changes = changesOf(look, owner, batchIdOf(req), { signal, everyMs })
-    // The first comes before the headers, so that an unknown batch is a 404 and not a broken stream.
+    // The first state is read before the headers are sent, so that an unknown batch gets 404.
     let next = await changes.next()
     await openStream(ctx, res)
     if (req.method === 'HEAD') {
       res.end()
       return
     }
-    const heart = setInterval(() => res.write(ALIVE), ALIVE_EVERY_MS)
+    const keepAlive = setInterval(() => res.write(ALIVE), ALIVE_EVERY_MS)
     stack.use(abortWhenRevoked(ctx, req, gone))
     try {
       let number = 0
@@ -48,7 +48,7 @@ export function watchBatch(ctx: Context): Handler {
       }
       if (!signal.aborted) await write(res, 'event: end\ndata: {}\n\n')
     } finally {
-      clearInterval(heart)
+      clearInterval(keepAlive)
       res.end()
     }
   }
@@ -71,14 +71,14 @@ async function openStream(ctx: Context, res: Response): Promise<void> {
     'Content-Type': 'text/event-stream; charset=utf-8',
     'Cache-Control': 'no-store',
     'X-Content-Type-Options': 'nosniff',
-    // Proxies that gather would hold events back.
+    // Proxies that buffer would hold events back.
     'X-Accel-Buffering': 'no',
   })
   res.writeHead(200, headers)
   res.flushHeaders()
 }
 
-/** Waits where the client reads slower than the batch changes; a client that is gone ends the wait. */
+/** Writes text, and waits for a client that reads slower than the batch changes, until it closes. */
 async function write(res: Response, text: string): Promise<void> {
   if (res.destroyed || res.write(text)) return
   await new Promise<void>((resolve) => {

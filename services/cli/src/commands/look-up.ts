@@ -66,7 +66,7 @@ async function run(
     else shell.write(`${index === 0 ? '' : '\n'}${facts(result, shell)}`)
   }
   if (failed === 0) return
-  shell.tell(`${failed} of ${subjects.length} failed.\n`)
+  shell.tell(`${failed} of ${subjects.length} could not be answered.\n`)
   shell.fail()
 }
 
