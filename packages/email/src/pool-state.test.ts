@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { Limiter } from '@plumbline/ports/engine'
+import type { Limiter } from '@plumbline/ports/limiter'
 import { ask, testEngine, zoneOf } from './engine-fixture.ts'
 import { processLimiter, processMemory, startSmtp } from './smtp-fixture.ts'
 import { POOL_MOVES, moved } from './pool-state.ts'
