@@ -1,8 +1,9 @@
 import { defineConfig } from 'vitest/config'
+import { isSoak } from './packages/testkit/src/soak.ts'
 
 /** How long a machine that is busy with other things may keep a test waiting: bounds a failure, asserts nothing. */
 const PATIENCE = {
-  testTimeout: 60_000,
+  testTimeout: isSoak() ? 900_000 : 60_000,
   hookTimeout: 60_000,
   expect: { poll: { timeout: 30_000, interval: 20 } },
 }
@@ -21,6 +22,9 @@ export default defineConfig({
             'infra/*.test.ts',
           ],
           exclude: ['**/*.db.test.ts', '**/node_modules/**'],
+          // Loading the sources anew for each file costs more than its tests do.
+          isolate: false,
+          pool: 'threads',
           ...PATIENCE,
         },
       },

@@ -1,9 +1,12 @@
 import { runTool } from './run.ts'
-import { staticFaults } from './static-checks.ts'
+import { runStaticChecks } from './static-checks.ts'
 
-// Types, lint, format, unused code, then the unit tests: needs no database.
-const failed = [...(await staticFaults())]
-process.stdout.write('\n== unit tests\n')
-if ((await runTool('vitest', ['run', '--project', 'unit'])) !== 0) failed.push('unit tests')
+// The unit tests, and beside them types, lint, format and unused code: needs no database.
+const [statics, exitCode] = await Promise.all([
+  runStaticChecks(),
+  runTool('vitest', ['run', '--project', 'unit']),
+])
+const failed = [...statics.failed, ...(exitCode === 0 ? [] : ['unit tests'])]
+process.stdout.write(statics.output)
 if (failed.length > 0) process.stdout.write(`\nfailed: ${failed.join(', ')}\n`)
 process.exitCode = failed.length === 0 ? 0 : 1

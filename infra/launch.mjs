@@ -16,6 +16,7 @@ const COMMANDS = {
   demo: 'test/demo/main.ts',
   test: 'infra/test.ts',
   check: 'infra/check.ts',
+  soak: 'infra/soak.ts',
   bench: 'test/bench/main.ts',
   score: 'test/corpora/score.ts',
   predict: 'test/corpora/predict.ts',

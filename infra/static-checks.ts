@@ -1,4 +1,4 @@
-import { runTool } from './run.ts'
+import { captureTool } from './run.ts'
 
 /** What is checked without running anything: name, tool and its arguments. */
 export const STATIC_CHECKS: readonly (readonly [name: string, tool: string, ...args: string[]])[] =
@@ -9,12 +9,22 @@ export const STATIC_CHECKS: readonly (readonly [name: string, tool: string, ...a
     ['unused code', 'knip'],
   ]
 
-/** Runs them all, one after the other; answers the names of those that fail. */
-export async function staticFaults(): Promise<readonly string[]> {
+/** What the static checks came to. */
+export interface StaticResult {
+  /** Names of those that failed. */
+  readonly failed: readonly string[]
+  /** What all of them printed, each under its name. */
+  readonly output: string
+}
+
+/** Runs them all, one after the other; quietly, since they run beside the tests. */
+export async function runStaticChecks(): Promise<StaticResult> {
   const failed: string[] = []
+  let output = ''
   for (const [name, tool, ...args] of STATIC_CHECKS) {
-    process.stdout.write(`\n== ${name}\n`)
-    if ((await runTool(tool, args)) !== 0) failed.push(name)
+    const ran = await captureTool(tool, args)
+    output += `\n== ${name}\n${ran.output}`
+    if (ran.exitCode !== 0) failed.push(name)
   }
-  return failed
+  return { failed, output }
 }

@@ -3,10 +3,10 @@ import { mkdir, readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { processEnvironment } from '@plumbline/runtime/settings'
 import { ROOT, runTool } from './run.ts'
-import { STATIC_CHECKS, staticFaults } from './static-checks.ts'
+import { runStaticChecks, STATIC_CHECKS } from './static-checks.ts'
 import { countsOf, failedTests, type TestReport } from './test-counts.ts'
 
-// Everything: the static checks, then unit, database and whole-process tests on both backends.
+// Everything: the static checks, and beside them unit, database and whole-process tests on both backends.
 // A run that fails names what failed last, and its report stays in `.reports`; all end with one plain
 // line of counts, the static checks among them.
 
@@ -23,20 +23,25 @@ const SERVERS = [
   'soffice',
 ]
 
-const faults = await staticFaults()
 const report = join(ROOT, '.reports', 'tests.json')
 await mkdir(join(ROOT, '.reports'), { recursive: true })
 await rm(report, { force: true })
-process.stdout.write('\n== tests\n')
-const exitCode = await runTool('vitest', [
-  'run',
-  '--reporter=default',
-  '--reporter=json',
-  `--outputFile.json=${report}`,
-  ...process.argv.slice(2),
+const [statics, exitCode] = await Promise.all([
+  runStaticChecks(),
+  runTool('vitest', [
+    'run',
+    '--reporter=default',
+    '--reporter=json',
+    `--outputFile.json=${report}`,
+    ...process.argv.slice(2),
+  ]),
 ])
+process.stdout.write(statics.output)
 const met = await readReport(report)
-const counts = countsOf(met, exitCode, { count: STATIC_CHECKS.length, failed: faults.length })
+const counts = countsOf(met, exitCode, {
+  count: STATIC_CHECKS.length,
+  failed: statics.failed.length,
+})
 
 const missing = SERVERS.filter((name) => !isInstalled(name))
 if (missing.length > 0) {
@@ -46,7 +51,9 @@ const failures = failedTests(met, ROOT)
 if (failures.length > 0) {
   process.stdout.write(`\nfailed tests (report in .reports/tests.json):\n${failures.join('\n')}\n`)
 }
-if (faults.length > 0) process.stdout.write(`\nfailed checks: ${faults.join(', ')}\n`)
+if (statics.failed.length > 0) {
+  process.stdout.write(`\nfailed checks: ${statics.failed.join(', ')}\n`)
+}
 const { passed, failed, skipped } = counts
 process.stdout.write(`\n${passed} passed, ${failed} failed, ${skipped} skipped\n`)
 process.exitCode = failed === 0 ? 0 : 1

@@ -2,8 +2,12 @@ import { openDatabase } from '@plumbline/db/database'
 import { expect, test } from 'vitest'
 import { openLossyProxy } from '@plumbline/testkit/lossy-proxy'
 import { openMeteringContext } from '@plumbline/testkit/metering'
+import { soakSize } from '@plumbline/testkit/soak'
 import { auditLedger } from './audit.ts'
 import { createMetering, type Metering } from './metering.ts'
+
+/** Moves of the test from many connections. */
+const MOVES = soakSize(10_000, 2_000)
 
 /** A small generator with a seed, so that a run can be had again (mulberry32). */
 function seeded(seed: number): (below: number) => number {
@@ -16,7 +20,7 @@ function seeded(seed: number): (below: number) => number {
   }
 }
 
-test('10,000 mixed moves from 20 connections end where their answers say', async () => {
+test(`${MOVES} mixed moves from 20 connections end where their answers say`, async () => {
   await using context = await openMeteringContext(10)
   await using otherDb = openDatabase({ url: context.url, poolSize: 10, applicationName: 'other' })
   await using other = createMetering(otherDb)
@@ -31,7 +35,7 @@ test('10,000 mixed moves from 20 connections end where their answers say', async
 
   async function worker(n: number): Promise<void> {
     const { metering, db } = sides[n % 2 === 0 ? 0 : 1]
-    while (started < 10_000) {
+    while (started < MOVES) {
       const at = started++
       const id = ids[next(ids.length)] ?? ''
       const account = moved.get(id) ?? { available: 0, held: 0 }

@@ -12,6 +12,10 @@ import { serveLive } from './live-server.ts'
 import { createLiveCaller, type LiveCaller } from './live-caller.ts'
 import { createRedisReplyChannel } from './redis-reply-channel.ts'
 import { WITHOUT_REDIS } from '@plumbline/testkit/without-redis'
+import { soakSize } from '@plumbline/testkit/soak'
+
+/** Calls of the test that kills a worker and empties the queue. */
+const CALLS = soakSize(20_000, 2_000)
 
 describe.skipIf(WITHOUT_REDIS)('live calls on Redis', () => {
   testLive(stageRedis)
@@ -38,7 +42,7 @@ describe('live calls on Postgres', () => {
 })
 
 function testLive(stage: () => Promise<QueueStage>): void {
-  test('20,000 calls at 64 at a time are all answered, though a worker is killed and the queue emptied', async () => {
+  test(`${CALLS} calls at 64 at a time are all answered, though a worker is killed and the queue emptied`, async () => {
     await using place = await stage()
     await using queue = await place.open()
     await using caller = await createLiveCaller(queue.backend, { onError: () => {} })
@@ -47,10 +51,11 @@ function testLive(stage: () => Promise<QueueStage>): void {
     let begun = 0
     const incidents: Promise<unknown>[] = []
     async function call(): Promise<void> {
-      while (begun < 20_000) {
+      while (begun < CALLS) {
         begun += 1
-        if (begun === 5_000) incidents.push(first.kill().then(() => place.startWorker('answer')))
-        if (begun === 12_000) incidents.push(place.empty())
+        if (begun === CALLS * 0.25)
+          incidents.push(first.kill().then(() => place.startWorker('answer')))
+        if (begun === CALLS * 0.6) incidents.push(place.empty())
         const subject = `person${begun}@example.com`
         const outcome = await ask(caller, subject)
         expect(outcome.facts.address).toBe(subject)
@@ -58,7 +63,7 @@ function testLive(stage: () => Promise<QueueStage>): void {
       }
     }
     await Promise.all(Array.from({ length: 64 }, call))
-    expect(answered).toBe(20_000)
+    expect(answered).toBe(CALLS)
     await Promise.all(incidents)
   })
 
