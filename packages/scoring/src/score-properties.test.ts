@@ -1,4 +1,5 @@
 import type { Outcomes } from '@plumbline/contract/score'
+import { soakSize } from '@plumbline/testkit/soak'
 import { describe, expect, it } from 'vitest'
 import { domain, email, ip, phone } from './outcome-fixture.ts'
 import { createScorer } from './score.ts'
@@ -13,12 +14,15 @@ const tor = riskSignal('ip.anonymity', 'tor')
 const datacenter = riskSignal('ip.anonymity', 'datacenter')
 const proxy = riskSignal('ip.anonymity', 'public_proxy')
 
-describe('100,000 random records', { timeout: 60_000 }, () => {
+/** Records drawn at random for each property. */
+const RECORDS = soakSize(100_000, 10_000)
+
+describe(`${RECORDS} random records`, () => {
   const random = createRandom(20261121)
 
   it('give a score of 0 to 100 whose reasons add up to it, whatever their order', () => {
     const faults: unknown[] = []
-    for (let run = 0; run < 100_000; run++) {
+    for (let run = 0; run < RECORDS; run++) {
       const outcomes = build(draw(random))
       const { score, reasons } = scorer(outcomes)
       const sum = reasons.reduce((points, { contribution }) => points + contribution, 0)
@@ -31,7 +35,7 @@ describe('100,000 random records', { timeout: 60_000 }, () => {
 
   it('never fall when one thing turns towards risk', () => {
     const faults: unknown[] = []
-    for (let run = 0; run < 100_000; run++) {
+    for (let run = 0; run < RECORDS; run++) {
       const levels = draw(random)
       const place = Math.floor(random() * levels.length)
       const worse = levels.with(place, (levels[place] ?? 0) + 1)
@@ -43,7 +47,7 @@ describe('100,000 random records', { timeout: 60_000 }, () => {
 
   it('do not move when a harmless fact becomes unknown', () => {
     const faults: unknown[] = []
-    for (let run = 0; run < 100_000; run++) {
+    for (let run = 0; run < RECORDS; run++) {
       const outcomes = build(draw(random))
       const [known, unknown] = [scorer(outcomes).score, scorer(forget(outcomes)).score]
       if (known !== unknown) faults.push({ known, unknown, outcomes })
