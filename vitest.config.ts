@@ -8,7 +8,12 @@ const PATIENCE = {
   expect: { poll: { timeout: 30_000, interval: 20 } },
 }
 
-/** `unit` needs nothing but Node; `db` a Postgres that the set-up starts; `integration` whole processes. */
+const WHOLE_PROCESSES = { ...PATIENCE, testTimeout: 180_000, hookTimeout: 120_000 }
+
+/**
+ * `unit` needs nothing but Node; `db` a Postgres that the set-up starts; `integration` whole processes, several
+ * files side by side; `timed` those that measure seconds or memory, one after the other when all else is done.
+ */
 export default defineConfig({
   test: {
     projects: [
@@ -40,11 +45,22 @@ export default defineConfig({
         test: {
           name: 'integration',
           include: ['test/integration/**/*.test.ts'],
+          exclude: ['**/*.timed.test.ts'],
           globalSetup: ['packages/testkit/src/global-servers.ts'],
-          ...PATIENCE,
-          testTimeout: 180_000,
-          hookTimeout: 120_000,
-          fileParallelism: false,
+          ...WHOLE_PROCESSES,
+          // More than there are processors, for most of the time passes with waiting.
+          maxWorkers: 3,
+          sequence: { groupOrder: 1 },
+        },
+      },
+      {
+        test: {
+          name: 'timed',
+          include: ['test/integration/**/*.timed.test.ts'],
+          globalSetup: ['packages/testkit/src/global-servers.ts'],
+          ...WHOLE_PROCESSES,
+          maxWorkers: 1,
+          sequence: { groupOrder: 2 },
         },
       },
     ],

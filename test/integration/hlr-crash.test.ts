@@ -5,6 +5,7 @@ import { describe, expect, test } from 'vitest'
 import { spawnSimnet } from '../simnet/child.ts'
 import { backends } from '@plumbline/testkit/backends'
 import { expectLedgerIntact } from '@plumbline/testkit/invariants'
+import { soakSize } from '@plumbline/testkit/soak'
 import { createTestDatabase } from '@plumbline/testkit/postgres'
 import {
   startService,
@@ -15,8 +16,8 @@ import {
 
 // Real workers, a provider in a process of its own that counts what it sells, and SIGKILL.
 
-const NUMBERS = 4_000
-const KILLING_MS = 25_000
+const NUMBERS = soakSize(4_000, 3_000)
+const KILLS = soakSize(25, 8)
 const END_WITHIN_MS = 75_000
 /** Numbers under way at once at most: chunks are this small so that a kill leaves few in doubt. */
 const CHUNK_RECORDS = 10
@@ -99,13 +100,12 @@ async function submit(
   return viewIn(await response.text()).id
 }
 
-/** Kills the phone worker at random moments of its life, until time or the list is over. */
+/** Kills the phone worker at random moments of its life, at most KILLS times or until the batch is over. */
 async function killAtRandom(service: TestService, account: Account, id: string): Promise<number> {
   const worker: Member | undefined = service.workers[0]
   if (worker === undefined) throw new Error('no phone worker')
-  const deadline = Date.now() + KILLING_MS
   let kills = 0
-  while (Date.now() < deadline) {
+  while (kills < KILLS) {
     await wait(Math.random() * 700)
     await worker.kill('SIGKILL')
     kills++

@@ -1,12 +1,13 @@
 import { randomBytes } from 'node:crypto'
 import { leaseTasks } from '@plumbline/db/batches/tasks'
 import { depth } from '@plumbline/queue/jobs'
-import { expect, inject, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { openTestPipeline } from '@plumbline/testkit/pipeline'
 import { dispatchOnce } from './dispatch.ts'
+import { testRedisUrl } from '@plumbline/testkit/backends'
 import { WITHOUT_REDIS } from '@plumbline/testkit/without-redis'
 
-const redisUrl = inject('TEST_REDIS_URL')
+const redisUrl = testRedisUrl()
 
 test.skipIf(WITHOUT_REDIS)(
   'tasks of a new database go out at once, whatever the queue still holds of an old one',

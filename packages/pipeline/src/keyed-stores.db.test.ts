@@ -3,11 +3,12 @@ import type { Limiter } from '@plumbline/ports/limiter'
 import type { Memory } from '@plumbline/ports/memory'
 import { openDatabase, type Db } from '@plumbline/db/database'
 import { createPostgresMemory } from '@plumbline/db/memory'
-import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { testLimiter } from '@plumbline/testkit/limiter-conformance'
 import { testMemory } from '@plumbline/testkit/memory-conformance'
 import { createTestDatabase, type TestDatabase } from '@plumbline/testkit/postgres'
 import { openPostgresTestQueue, openRedisTestQueue, type TestQueue } from '@plumbline/testkit/queue'
+import { testRedisUrl } from '@plumbline/testkit/backends'
 import { WITHOUT_REDIS } from '@plumbline/testkit/without-redis'
 import { openConnections } from './connections.ts'
 import { createInstallationKey } from './installation-key.ts'
@@ -17,7 +18,7 @@ const MARK = 'marked-subject.example'
 const ENTRY = { value: { said: MARK }, ttlMs: 60_000 } as const
 const log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} }
 
-const redisUrl = inject('TEST_REDIS_URL')
+const redisUrl = testRedisUrl()
 const key = createInstallationKey(randomBytes(32).toString('base64url'))
 const other = createInstallationKey(randomBytes(32).toString('base64url'))
 

@@ -4,15 +4,16 @@ import type { Memory } from '@plumbline/ports/memory'
 import { openDatabase, type Db } from '@plumbline/db/database'
 import { createPostgresMemory } from '@plumbline/db/memory'
 import { sweepExpired } from '@plumbline/db/sweep-expired'
-import { afterAll, beforeAll, describe, expect, inject, test, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { testLimiter } from '@plumbline/testkit/limiter-conformance'
 import { testMemory } from '@plumbline/testkit/memory-conformance'
 import { PATIENT } from '@plumbline/testkit/patience'
 import { createTestDatabase, type TestDatabase } from '@plumbline/testkit/postgres'
 import { openPostgresTestQueue, openRedisTestQueue, type TestQueue } from '@plumbline/testkit/queue'
+import { testRedisUrl } from '@plumbline/testkit/backends'
 import { WITHOUT_REDIS } from '@plumbline/testkit/without-redis'
 
-const redisUrl = inject('TEST_REDIS_URL')
+const redisUrl = testRedisUrl()
 
 describe.skipIf(WITHOUT_REDIS)('on Redis', () => {
   testPorts(() => openRedisTestQueue(redisUrl ?? ''))

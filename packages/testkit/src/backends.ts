@@ -8,9 +8,20 @@ export interface Backend {
 
 /** The backends of this machine: Redis only where its binary is installed (with CI=true it must be). */
 export function backends(): readonly Backend[] {
-  const redisUrl = inject('TEST_REDIS_URL')
+  const redisUrl = testRedisUrl()
   return [
     { name: 'postgres', redisUrl: undefined },
     ...(redisUrl === null ? [] : [{ name: 'redis', redisUrl } as const]),
   ]
+}
+
+/**
+ * The Redis server of this worker, which no file that runs at the same time shares; null where none is
+ * installed.
+ */
+export function testRedisUrl(): string | null {
+  const urls = inject('TEST_REDIS_URLS')
+  // A worker's number rises from 1 to as many as run at once.
+  const worker = Number(process.env['VITEST_POOL_ID'] ?? 1)
+  return urls.length === 0 ? null : (urls[(worker - 1) % urls.length] ?? null)
 }

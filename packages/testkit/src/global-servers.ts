@@ -1,4 +1,3 @@
-import { existsSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -8,16 +7,11 @@ import { migrate } from '@plumbline/db/migrate'
 import { grantServing } from '@plumbline/db/serving-role'
 import type { TestProject } from 'vitest/node'
 import { databaseUrl, onServer, servingUrlOf, TEMPLATE } from './postgres.ts'
-
-/** What a server started for the run is to the set-up. */
-interface TestServer {
-  readonly url: string
-  stop(): Promise<void>
-}
+import { startRedis } from './redis.ts'
 
 /**
- * Starts one Postgres and, where its binary is installed, one Redis for the whole run, and migrates
- * the template database. With `CI=true` a missing Redis is a failure.
+ * Starts one Postgres for the whole run of a project and, where its binary is installed, one Redis for
+ * each worker, and migrates the template database. With `CI=true` a missing Redis is a failure.
  */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const directory = await mkdtemp(join(tmpdir(), 'plumbline-test-'))
@@ -26,16 +20,21 @@ export default async function setup(project: TestProject): Promise<() => Promise
     dataDir: directory,
     settings: { fsync: 'off', full_page_writes: 'off', max_connections: '400' },
   })
-  const redis = await startRedis()
-  if (redis === null) {
+  const { maxWorkers } = project.config
+  const started = await Promise.all(Array.from({ length: maxWorkers }, () => startRedis()))
+  const servers = started.filter((server) => server !== null)
+  if (servers.length === 0) {
     if (process.env['CI'] === 'true') throw new Error('redis-server is not installed, and CI=true')
     process.stderr.write('redis-server is not installed: the tests on Redis are skipped\n')
   }
   await makeTemplate(postgres.url)
   project.provide('TEST_DATABASE_URL', postgres.url)
-  project.provide('TEST_REDIS_URL', redis?.url ?? null)
+  project.provide(
+    'TEST_REDIS_URLS',
+    servers.map(({ url }) => url),
+  )
   return async () => {
-    await redis?.stop()
+    await Promise.all(servers.map((server) => server.stop()))
     await postgres.stop()
     await rm(directory, { recursive: true, force: true })
   }
@@ -54,11 +53,4 @@ async function makeTemplate(server: string): Promise<void> {
   }
   // A database that somebody is connected to cannot be copied.
   await onServer(server, `alter database ${TEMPLATE} with allow_connections false`)
-}
-
-async function startRedis(): Promise<TestServer | null> {
-  const file = new URL('./redis.ts', import.meta.url)
-  if (!existsSync(file)) return null
-  const support: { startRedis: () => Promise<TestServer | null> } = await import(file.href)
-  return support.startRedis()
 }

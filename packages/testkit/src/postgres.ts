@@ -9,8 +9,8 @@ declare module 'vitest' {
   interface ProvidedContext {
     /** Server of the test run; its user may make databases. */
     TEST_DATABASE_URL: string
-    /** Null where no redis-server is installed. */
-    TEST_REDIS_URL: string | null
+    /** A server for each worker of the run; none where redis-server is not installed. */
+    TEST_REDIS_URLS: readonly string[]
   }
 }
 

@@ -1,0 +1,61 @@
+import { setTimeout as wait } from 'node:timers/promises'
+import { backends } from '@plumbline/testkit/backends'
+import { readLines, untilList } from '@plumbline/testkit/lists'
+import { expect, test } from 'vitest'
+import type { SimnetProcess } from '../simnet/child.ts'
+import { openEmailService, submit } from './email-service.ts'
+
+// Real workers, killed, against mail servers that keep a log of their own.
+
+test.each(backends())(
+  'kill -9 of a worker repeats no more probes than were in flight on $name',
+  async (backend) => {
+    const kills = 3
+    const domains = 4
+    await using harness = await openEmailService(
+      backend,
+      'kill',
+      1,
+      { SMTP_RECIPIENTS_PER_MINUTE: '1000000', SMTP_CONNECTIONS_PER_HOST: '20' },
+      50,
+    )
+    const { service, simnet, caller } = harness
+    const addresses = Array.from({ length: 6_000 }, (_, at) => {
+      return `user${Math.floor(at / domains)}@kill${at % domains}.example`
+    })
+    const id = await submit(caller, addresses)
+    const worker = service.workers[0]
+    let inFlight = 0
+    for (let kill = 1; kill <= kills; kill++) {
+      await untilProbed(simnet, (addresses.length * kill) / (kills + 2))
+      // Held still, so that what is counted is what the kill meets.
+      process.kill(worker?.process.pid ?? Number.NaN, 'SIGSTOP')
+      const hosts = Object.values((await simnet.counters()).smtp)
+      inFlight += hosts.reduce((sum, { open }) => sum + open * PER_TRANSACTION, 0)
+      await worker?.kill('SIGKILL')
+      await worker?.restart()
+    }
+    await untilList(caller, id)
+    const lines = await readLines(caller, id)
+    expect(lines.filter(({ status }) => status === 'error')).toEqual([])
+    const probes = await simnet.recipients()
+    expect(addresses.filter((address) => !probes.has(address))).toEqual([])
+    const repeats = addresses.reduce((sum, address) => sum + (probes.get(address) ?? 0) - 1, 0)
+    expect(inFlight).toBeLessThan(addresses.length / 2)
+    expect(repeats).toBeLessThanOrEqual(inFlight)
+  },
+)
+
+/** Recipients that one transaction names at most; a connection has one transaction in flight. */
+const PER_TRANSACTION = 20
+
+async function untilProbed(simnet: SimnetProcess, count: number): Promise<void> {
+  const signal = AbortSignal.timeout(60_000)
+  for (;;) {
+    signal.throwIfAborted()
+    const { smtp } = await simnet.counters()
+    const probes = Object.values(smtp).reduce((sum, { rcptTimes }) => sum + rcptTimes.length, 0)
+    if (probes >= count) return
+    await wait(20)
+  }
+}

@@ -1,0 +1,82 @@
+import { setTimeout as wait } from 'node:timers/promises'
+import { createInstallationKey } from '@plumbline/pipeline/installation-key'
+import { groupNameOf } from '@plumbline/pipeline/keyed-stores'
+import { backends } from '@plumbline/testkit/backends'
+import { untilList } from '@plumbline/testkit/lists'
+import { expect, test } from 'vitest'
+import { addressesAt, INSTALLATION_KEY, openEmailService, submit } from './email-service.ts'
+import type { EmailService } from './email-service.ts'
+
+// Real workers against mail servers that keep a log of their own. The large provider is domain 0 of
+// each test's own names: it has one host, so that its log is the log of the whole group.
+
+/** Domains beside the one that is held to its limit. */
+const OTHERS = 40
+const PER_DOMAIN = 10
+
+test.each(backends())(
+  'a provider held to 1 connection and 60 recipients a minute delays no other domain by a second on $name',
+  async (backend) => {
+    // A wire so long that it, and not the machine, says how long a list takes.
+    const limits = { SMTP_RECIPIENTS_PER_MINUTE: '60', SMTP_CONNECTIONS_PER_HOST: '1' }
+    await using harness = await openEmailService(backend, 'side', 3, limits, 300)
+    // 40 % of the mixed list; each time other domains, so that nothing is remembered. Those of a domain
+    // stand in one chunk: they are held to one connection, too, and are not to wait for each other.
+    const othersFrom = (first: number): readonly string[] =>
+      Array.from({ length: OTHERS }, (_, at) => addressesAt(`side${first + at}`, PER_DOMAIN)).flat()
+    const held = addressesAt('side0', 1_200)
+    const alone: number[] = []
+    const beside: number[] = []
+    // In turn, and the better of two, as the machine may be busy with something else.
+    for (const [round, first] of [1, 1 + 2 * OTHERS].entries()) {
+      alone.push(await othersMs(harness, othersFrom(first), first))
+      const mixed = interleaved(
+        held.slice(round * 600, (round + 1) * 600),
+        othersFrom(first + OTHERS),
+      )
+      beside.push(await othersMs(harness, mixed, first + OTHERS))
+    }
+    expect(Math.min(...beside)).toBeLessThan(Math.min(...alone) + 1_000)
+  },
+)
+
+/** Three of the first to two of the second, as a shuffled list has them. */
+function interleaved(first: readonly string[], second: readonly string[]): readonly string[] {
+  return second.flatMap((other, at) => {
+    const from = Math.floor((at * first.length) / second.length)
+    const to = Math.floor(((at + 1) * first.length) / second.length)
+    return [...first.slice(from, to), other]
+  })
+}
+
+/**
+ * Runs a list until nothing of it is open but what waits for the provider, and cancels the rest.
+ * Milliseconds from its submission until the last of the others was asked, by their servers' log.
+ */
+async function othersMs(
+  harness: EmailService,
+  addresses: readonly string[],
+  first: number,
+): Promise<number> {
+  const { service, simnet, caller } = harness
+  const beganMs = Date.now()
+  const id = await submit(caller, addresses)
+  const hosts = Array.from({ length: OTHERS }, (_, at) => `mx.side${first + at}.example`)
+  const heldGroup = groupNameOf('mx:side0.example', createInstallationKey(INSTALLATION_KEY))
+  const signal = AbortSignal.timeout(60_000)
+  for (;;) {
+    signal.throwIfAborted()
+    const { rows } = await service.db.pool.query<{ open: number }>(
+      'select count(*)::int as open from tasks where group_key is distinct from $1',
+      [heldGroup],
+    )
+    const { smtp } = await simnet.counters()
+    const asked = hosts.flatMap((host) => smtp[host]?.rcptTimes ?? [])
+    if (asked.length >= OTHERS * PER_DOMAIN && rows[0]?.open === 0) {
+      await service.call(caller.key, 'POST', `/v1/batches/${id}/cancel`)
+      await untilList(caller, id)
+      return Math.max(...asked) - beganMs
+    }
+    await wait(20)
+  }
+}
