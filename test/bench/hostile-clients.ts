@@ -3,7 +3,7 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { connect, type Socket } from 'node:net'
 import { setTimeout as wait } from 'node:timers/promises'
 import { memoryFlags } from '@plumbline/local/children'
-import { call, formOf, runList, type Caller } from '@plumbline/testkit/lists'
+import { call, formOf, runBatch, type Caller } from '@plumbline/testkit/batches'
 import { startService, type TestService } from '@plumbline/testkit/service'
 import { openSlowReader, requestResults } from '@plumbline/testkit/slow-readers'
 import { bounded, type Figure } from './figure.ts'
@@ -95,7 +95,10 @@ async function openCaller(service: TestService, rows: number): Promise<Caller & 
   const account = await service.account({ credits: rows })
   const caller: Caller = { service, account, key: account.liveKey }
   const lines = Array.from({ length: rows }, (_, at) => `person${at}@company${at % 999}.example`)
-  const { id } = await runList(caller, formOf({ product: 'email' }, `email\n${lines.join('\n')}\n`))
+  const { id } = await runBatch(
+    caller,
+    formOf({ product: 'email' }, `email\n${lines.join('\n')}\n`),
+  )
   await (await call(caller, 'GET', `/v1/batches/${id}/results?format=ndjson`)).arrayBuffer()
   return { ...caller, id }
 }

@@ -2,7 +2,7 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { memoryFlags } from '@plumbline/local/children'
 import { sendHostile, type HostileUpload, type Outcome } from '@plumbline/testkit/hostile-send'
 import { HOSTILE_UPLOADS } from '@plumbline/testkit/hostile-uploads'
-import { call, formOf, runList, type Caller } from '@plumbline/testkit/lists'
+import { call, formOf, runBatch, type Caller } from '@plumbline/testkit/batches'
 import { startService, type Member } from '@plumbline/testkit/service'
 import { bounded, type Figure } from './figure.ts'
 import { measureClients } from './hostile-clients.ts'
@@ -58,9 +58,9 @@ export async function run(): Promise<readonly Figure[]> {
 /** Ordinary lists, large and small, so that what is measured is what harm does and not the first use. */
 async function warmUp(caller: Caller): Promise<void> {
   const lines = Array.from({ length: 200_000 }, (_, at) => `person${at}@company${at % 999}.example`)
-  await runList(caller, formOf({ product: 'email' }, `email\n${lines.join('\n')}\n`))
+  await runBatch(caller, formOf({ product: 'email' }, `email\n${lines.join('\n')}\n`))
   const records = lines.slice(0, 10_000).map((email) => ({ email }))
-  const { id } = await runList(caller, { product: 'email', records })
+  const { id } = await runBatch(caller, { product: 'email', records })
   await (await call(caller, 'GET', `/v1/batches/${id}/results?format=ndjson`)).text()
 }
 

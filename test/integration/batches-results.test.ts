@@ -7,12 +7,12 @@ import {
   formOf,
   readCells,
   readLines,
-  runList,
-  submitList,
-  untilList,
-  viewList,
+  runBatch,
+  submitBatch,
+  untilBatch,
+  viewBatch,
   type Caller,
-} from '@plumbline/testkit/lists'
+} from '@plumbline/testkit/batches'
 import { PATIENT } from '@plumbline/testkit/patience'
 import { createTestDatabase } from '@plumbline/testkit/postgres'
 import { startService, type TestService } from '@plumbline/testkit/service'
@@ -53,11 +53,11 @@ describe.each(backends())('on $name', ({ redisUrl }) => {
       // Each address again at once, and again far behind.
       const half = Array.from({ length: LONG / 2 }, (_, at) => `person${at}@example.com`)
       const addresses = [...half.flatMap((email) => [email, email]), ...half.slice(0, 500)]
-      const { id } = await submitList(
+      const { id } = await submitBatch(
         caller,
         formOf({ product: 'email' }, `email\n${addresses.join('\n')}\n`),
       )
-      await untilList(caller, id, ['running'])
+      await untilBatch(caller, id, ['running'])
       const parts: string[] = []
       const completes: string[] = []
       let rows = 0
@@ -86,7 +86,7 @@ describe.each(backends())('on $name', ({ redisUrl }) => {
     const form = (product: string): FormData =>
       formOf({ product }, `email,phone\n${csv.join('\n')}\n,\n`)
     for (const product of ['deliverability', 'email']) {
-      const { id } = await runList(caller, form(product))
+      const { id } = await runBatch(caller, form(product))
       const all = await readLines(caller, id)
       expect(all.map(({ status }) => status)).toContain('refused')
       expect(all.map(({ status }) => status)).toContain('blank')
@@ -125,7 +125,7 @@ describe.each(backends())('on $name', ({ redisUrl }) => {
     const rows = cells.map((cell, at) => [`p${at}@example.com`, cell])
     const csv = rows.map((row) => row.map((cell) => `"${cell.replaceAll('"', '""')}"`).join(','))
     const body = formOf({ product: 'email' }, `email,note\n${csv.join('\n')}`)
-    const { id } = await runList(caller, body)
+    const { id } = await runBatch(caller, body)
     const [names, ...raw] = await readCells(caller, id, '&raw=1')
     expect(names?.slice(0, 2)).toEqual(['email', 'note'])
     expect(raw.map((row) => row.slice(0, 2))).toEqual(rows)
@@ -152,7 +152,7 @@ describe.each(backends())('on $name', ({ redisUrl }) => {
       { email: 'bob@example.com', ref: 'two' },
       { email: 'bob@Example.com' },
     ]
-    const { id } = await runList(caller, { product: 'fraud-signals', explain: true, records })
+    const { id } = await runBatch(caller, { product: 'fraud-signals', explain: true, records })
     const lines = await readLines(caller, id)
     expect(lines.map(({ ref }) => ref)).toEqual(['one', 'two', null])
     for (const [at, { ref: _, ...values }] of records.entries()) {
@@ -165,7 +165,7 @@ describe.each(backends())('on $name', ({ redisUrl }) => {
   test('events tell each state once and end with the batch', async () => {
     const caller = await callerWith({ credits: 2_000 })
     const records = Array.from({ length: 2_000 }, (_, at) => ({ email: `p${at}@example.com` }))
-    const { id } = await submitList(caller, { product: 'email', records })
+    const { id } = await submitBatch(caller, { product: 'email', records })
     const response = await call(caller, 'GET', `/v1/batches/${id}/events`)
     expect(response.headers.get('content-type')).toContain('text/event-stream')
     const events = (await response.text()).split('\n\n').filter((event) => event.startsWith('id:'))
@@ -198,7 +198,7 @@ describe.each(backends())('on $name', ({ redisUrl }) => {
     ]
     expect(second).toEqual(first)
     expect((await send('email\nb@example.com\n')).status).toBe(422)
-    await untilList(caller, first.id, ['completed'])
+    await untilBatch(caller, first.id, ['completed'])
     const page = await (await call(caller, 'GET', '/v1/batches')).json()
     expect(page).toMatchObject({ data: [{ id: first.id }] })
     await expectSettled(caller, 199)
@@ -207,7 +207,7 @@ describe.each(backends())('on $name', ({ redisUrl }) => {
   test('a batch of another account is not found, whatever is asked of it', async () => {
     const owner = await callerWith({ plan: 'free' })
     const stranger = await callerWith({ plan: 'free' })
-    const { id } = await runList(owner, emails(1))
+    const { id } = await runBatch(owner, emails(1))
     for (const [method, path] of [
       ['GET', ''],
       ['GET', '/results'],
@@ -219,7 +219,7 @@ describe.each(backends())('on $name', ({ redisUrl }) => {
       expect((await call(stranger, method, `/v1/batches/${id}${path}`)).status).toBe(404)
     }
     expect(await (await call(stranger, 'GET', '/v1/batches')).json()).toMatchObject({ data: [] })
-    expect((await viewList(owner, id)).status).toBe('completed')
+    expect((await viewBatch(owner, id)).status).toBe('completed')
   })
 })
 
@@ -233,7 +233,7 @@ function withoutRepeatedHeader(parts: readonly string[]): string {
 async function untilMore(caller: Caller, id: string, rows: number): Promise<void> {
   await expect
     .poll(async () => {
-      const view = await viewList(caller, id)
+      const view = await viewBatch(caller, id)
       return view.status === 'completed' || view.rows.done > rows
     }, PATIENT)
     .toBe(true)

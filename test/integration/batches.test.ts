@@ -13,12 +13,12 @@ import {
   filesOf,
   formOf,
   readLines,
-  runList,
-  submitList,
-  untilList,
-  viewList,
+  runBatch,
+  submitBatch,
+  untilBatch,
+  viewBatch,
   type Caller,
-} from '@plumbline/testkit/lists'
+} from '@plumbline/testkit/batches'
 import { PATIENT } from '@plumbline/testkit/patience'
 import { createTestDatabase } from '@plumbline/testkit/postgres'
 import { startService, type Member, type TestService } from '@plumbline/testkit/service'
@@ -73,7 +73,7 @@ describe.each(backends())('on $name', ({ redisUrl }) => {
       { email: 'c@example.com' },
       { phone: '+14155550100' },
     ]
-    const ready = await runList(caller, { product: 'contact-intel', start: false, records })
+    const ready = await runBatch(caller, { product: 'contact-intel', start: false, records })
     expect(ready).toMatchObject({
       status: 'ready',
       rows: { total: 5, blank: 0, refused: 1, duplicate: 1, billable: 3, done: 0 },
@@ -85,7 +85,7 @@ describe.each(backends())('on $name', ({ redisUrl }) => {
     await expectSettled(caller, 200)
     const started = await call(caller, 'POST', `/v1/batches/${ready.id}/start`)
     expect(await started.json()).toMatchObject({ status: 'running', credits: { held: 6 } })
-    const done = await untilList(caller, ready.id, ['completed'])
+    const done = await untilBatch(caller, ready.id, ['completed'])
     expect(done.credits).toEqual({ estimate: 6, held: 0, used: 6, released: 0 })
     expect((await call(caller, 'POST', `/v1/batches/${ready.id}/start`)).status).toBe(409)
     await expectSettled(caller, 194)
@@ -93,23 +93,23 @@ describe.each(backends())('on $name', ({ redisUrl }) => {
 
   test('a start without the credits is 402 and leaves the batch ready for when they are there', async () => {
     const caller = await callerWith({ plan: 'free' })
-    const { id } = await runList(caller, emails(201, { start: false }))
+    const { id } = await runBatch(caller, emails(201, { start: false }))
     const refused = await call(caller, 'POST', `/v1/batches/${id}/start`)
     expect([refused.status, await refused.json()]).toEqual([
       402,
       { error: 'Payment Required', message: expect.stringContaining('201') },
     ])
-    expect((await viewList(caller, id)).status).toBe('ready')
+    expect((await viewBatch(caller, id)).status).toBe('ready')
     await expectSettled(caller, 200)
     await grantGoodwill(service.db, caller.account.id, 1, `one:${caller.account.id}`)
     expect((await call(caller, 'POST', `/v1/batches/${id}/start`)).status).toBe(200)
-    await untilList(caller, id, ['completed'])
+    await untilBatch(caller, id, ['completed'])
     await expectSettled(caller, 0)
   })
 
   test('a batch that starts by itself and lacks credits stops at ready with what is wrong', async () => {
     const caller = await callerWith({ plan: 'free' })
-    const short = await runList(caller, emails(201))
+    const short = await runBatch(caller, emails(201))
     expect(short).toMatchObject({
       status: 'ready',
       credits: { estimate: 201, held: 0 },
@@ -120,7 +120,7 @@ describe.each(backends())('on $name', ({ redisUrl }) => {
 
   test('a batch above its max_credits stops at ready; an explicit start goes before that', async () => {
     const caller = await callerWith({ plan: 'free' })
-    const over = await runList(caller, emails(30, { max_credits: 29 }))
+    const over = await runBatch(caller, emails(30, { max_credits: 29 }))
     expect(over).toMatchObject({
       status: 'ready',
       error: { error: 'Payment Required', message: expect.stringContaining('max_credits') },
@@ -128,9 +128,9 @@ describe.each(backends())('on $name', ({ redisUrl }) => {
     await expectSettled(caller, 200)
     const started = await call(caller, 'POST', `/v1/batches/${over.id}/start`)
     expect(await started.json()).toMatchObject({ status: 'running', error: null })
-    await untilList(caller, over.id, ['completed'])
+    await untilBatch(caller, over.id, ['completed'])
     await expectSettled(caller, 170)
-    expect(await runList(caller, emails(30, { max_credits: 30 }))).toMatchObject({
+    expect(await runBatch(caller, emails(30, { max_credits: 30 }))).toMatchObject({
       status: 'completed',
     })
     await expectSettled(caller, 140)
@@ -139,9 +139,9 @@ describe.each(backends())('on $name', ({ redisUrl }) => {
   test('cancel while it runs: settled chunks stay charged, the rest is released and marked', async () => {
     const caller = await callerWith({ credits: LONG })
     const { left } = await creditsOf(caller)
-    const { id } = await submitList(caller, largeUpload())
+    const { id } = await submitBatch(caller, largeUpload())
     await expect
-      .poll(async () => (await viewList(caller, id)).rows.done, PATIENT)
+      .poll(async () => (await viewBatch(caller, id)).rows.done, PATIENT)
       .toBeGreaterThan(0)
     expect((await call(caller, 'DELETE', `/v1/batches/${id}`)).status).toBe(409)
     expect((await creditsOf(caller)).held).toBeGreaterThan(0)
@@ -164,7 +164,7 @@ describe.each(backends())('on $name', ({ redisUrl }) => {
 
   test('cancel at ready: the result holds every record and nothing is charged', async () => {
     const caller = await callerWith({ plan: 'free' })
-    const { id } = await runList(caller, emails(25, { start: false }))
+    const { id } = await runBatch(caller, emails(25, { start: false }))
     const canceled = await cancel(caller, id)
     expect(canceled.credits).toEqual({ estimate: 25, held: 0, used: 0, released: 0 })
     await expectEveryRecord(caller, id, 25, 'canceled')
@@ -174,19 +174,19 @@ describe.each(backends())('on $name', ({ redisUrl }) => {
   test('cancel before it is read: it is read all the same, and every record is in the result', async () => {
     const caller = await callerWith({ plan: 'free' })
     await listWorker().kill('SIGTERM')
-    const { id } = await submitList(caller, emails(25))
+    const { id } = await submitBatch(caller, emails(25))
     const response = await call(caller, 'POST', `/v1/batches/${id}/cancel`)
     expect(await response.json()).toMatchObject({ status: 'canceling' })
     expect((await call(caller, 'DELETE', `/v1/batches/${id}`)).status).toBe(409)
     await listWorker().restart()
-    await untilList(caller, id, ['canceled'])
+    await untilBatch(caller, id, ['canceled'])
     await expectEveryRecord(caller, id, 25, 'canceled')
     await expectSettled(caller, 200)
   })
 
   test('cancel while the result is written: what is done stays done and charged', async () => {
     const caller = await callerWith({ plan: 'free' })
-    const { id } = await runList(caller, emails(25, { start: false }))
+    const { id } = await runBatch(caller, emails(25, { start: false }))
     await listWorker().kill('SIGTERM')
     await call(caller, 'POST', `/v1/batches/${id}/start`)
     await using connections = await openConnections({
@@ -199,13 +199,13 @@ describe.each(backends())('on $name', ({ redisUrl }) => {
     const { db, queue } = connections
     // The batch worker's part by hand, up to the state that would pass too soon to be met.
     await dispatchOnce({ db, queue, limits: DEFAULT_LIMITS })
-    await expect.poll(async () => (await viewList(caller, id)).rows.done, PATIENT).toBe(25)
+    await expect.poll(async () => (await viewBatch(caller, id)).rows.done, PATIENT).toBe(25)
     await closeFinishedBatches(db.kysely)
-    expect((await viewList(caller, id)).status).toBe('finalizing')
+    expect((await viewBatch(caller, id)).status).toBe('finalizing')
     const response = await call(caller, 'POST', `/v1/batches/${id}/cancel`)
     expect(await response.json()).toMatchObject({ status: 'canceling' })
     await listWorker().restart()
-    const canceled = await untilList(caller, id, ['canceled'])
+    const canceled = await untilBatch(caller, id, ['canceled'])
     expect(canceled.credits).toEqual({ estimate: 25, held: 0, used: 25, released: 0 })
     await expectEveryRecord(caller, id, 25, 'done')
     await expectSettled(caller, 175)
@@ -213,14 +213,14 @@ describe.each(backends())('on $name', ({ redisUrl }) => {
 
   test('cancel is refused once a batch has ended', async () => {
     const caller = await callerWith({ plan: 'free' })
-    const { id } = await runList(caller, emails(2))
+    const { id } = await runBatch(caller, emails(2))
     expect((await call(caller, 'POST', `/v1/batches/${id}/cancel`)).status).toBe(409)
     await expectSettled(caller, 198)
   })
 
   test('delete erases the batch with its rows and files, and gives nothing back', async () => {
     const caller = await callerWith({ plan: 'free' })
-    const { id } = await runList(caller, emails(25))
+    const { id } = await runBatch(caller, emails(25))
     expect(await filesAbout(id)).toHaveLength(2)
     expect((await call(caller, 'DELETE', `/v1/batches/${id}`)).status).toBe(204)
     expect((await call(caller, 'GET', `/v1/batches/${id}`)).status).toBe(404)
@@ -231,8 +231,8 @@ describe.each(backends())('on $name', ({ redisUrl }) => {
 
   test('the end of retention erases rows and files, and the batch says so', async () => {
     const caller = await callerWith({ plan: 'free' })
-    const { id } = await submitList(caller, emails(25, { retention_days: 0 }))
-    const expired = await untilList(caller, id, ['expired'])
+    const { id } = await submitBatch(caller, emails(25, { retention_days: 0 }))
+    const expired = await untilBatch(caller, id, ['expired'])
     expect(expired).toMatchObject({
       rows: { total: 25, billable: 25 },
       credits: { estimate: 25, held: 0 },
@@ -253,10 +253,10 @@ describe.each(backends())('on $name', ({ redisUrl }) => {
     const greylisted = Array.from({ length: 8 }, (_, at) => `g${at}.grey${at % 3}@example.com`)
     const plain = Array.from({ length: 30 }, (_, at) => `p${at}@example.com`)
     const all = [...waiting, ...plain, ...greylisted]
-    const { id } = await submitList(caller, uploadOf(all))
-    const beside = await runList(other, uploadOf(plain))
+    const { id } = await submitBatch(caller, uploadOf(all))
+    const beside = await runBatch(other, uploadOf(plain))
     expect(beside.status).toBe('completed')
-    const done = await untilList(caller, id, ['completed'])
+    const done = await untilBatch(caller, id, ['completed'])
     expect(done.credits).toEqual({ estimate: 46, held: 0, used: 46, released: 0 })
     const lines = await readLines(caller, id)
     expect(lines.map(({ result }) => result?.['email'])).toEqual(all)
@@ -272,11 +272,11 @@ describe.each(backends())('on $name', ({ redisUrl }) => {
     const busy = await callerWith({ credits: LONG })
     const other = await callerWith({ plan: 'free' })
     const { left } = await creditsOf(busy)
-    const { id } = await submitList(busy, largeUpload())
-    await expect.poll(async () => (await viewList(busy, id)).rows.done, PATIENT).toBeGreaterThan(0)
-    expect((await runList(other, emails(10))).status).toBe('completed')
+    const { id } = await submitBatch(busy, largeUpload())
+    await expect.poll(async () => (await viewBatch(busy, id)).rows.done, PATIENT).toBeGreaterThan(0)
+    expect((await runBatch(other, emails(10))).status).toBe('completed')
     // Behind all of the long batch's tasks they would have come last.
-    expect((await viewList(busy, id)).status).toBe('running')
+    expect((await viewBatch(busy, id)).status).toBe('running')
     const { credits } = await cancel(busy, id)
     await expectSettled(busy, left - credits.used)
     await expectSettled(other, 190)
@@ -291,7 +291,7 @@ describe.each(backends())('on $name', ({ redisUrl }) => {
       'mailbox-not-found@magic.test',
       'x@example.com',
     ])
-    const done = await runList(rehearsal, upload)
+    const done = await runBatch(rehearsal, upload)
     expect(done).toMatchObject({
       status: 'completed',
       verdicts: { deliverable: 2, undeliverable: 1, risky: 0, unknown: 0 },
@@ -315,7 +315,7 @@ describe.each(backends())('on $name', ({ redisUrl }) => {
       { email: 'accepted@magic.test', domain: 'status-429.magic.test' },
     ]
     const records = [...refused, { email: 'accepted@magic.test', phone: '+12025550104' }]
-    const done = await runList(rehearsal, { product: 'contact-intel', records })
+    const done = await runBatch(rehearsal, { product: 'contact-intel', records })
     expect(done.credits).toMatchObject({ estimate: 0, held: 0, used: 0 })
     const lines = await readLines(rehearsal, done.id)
     expect(
@@ -343,13 +343,13 @@ describe.each(backends())('on $name', ({ redisUrl }) => {
     const caller = await callerWith({ plan: 'free' })
     const batches: BatchView[] = []
     for (let at = 0; at < 10; at++) {
-      batches.push(await submitList(caller, emails(1, { start: false })))
+      batches.push(await submitBatch(caller, emails(1, { start: false })))
     }
     const refused = await call(caller, 'POST', '/v1/batches', emails(1))
     expect([refused.status, Number(refused.headers.get('retry-after')) > 0]).toEqual([429, true])
-    await untilList(caller, batches[0]?.id ?? '')
+    await untilBatch(caller, batches[0]?.id ?? '')
     await cancel(caller, batches[0]?.id ?? '')
-    await runList(caller, emails(1))
+    await runBatch(caller, emails(1))
     await expectSettled(caller, 199)
   })
 
@@ -371,7 +371,7 @@ describe.each(backends())('on $name', ({ redisUrl }) => {
 
 async function cancel(caller: Caller, id: string): Promise<BatchView> {
   expect((await call(caller, 'POST', `/v1/batches/${id}/cancel`)).status).toBe(200)
-  return await untilList(caller, id, ['canceled'])
+  return await untilBatch(caller, id, ['canceled'])
 }
 
 async function expectEveryRecord(

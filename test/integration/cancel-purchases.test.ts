@@ -7,10 +7,10 @@ import {
   formOf,
   readCells,
   readLines,
-  submitList,
-  untilList,
+  submitBatch,
+  untilBatch,
   type Caller,
-} from '@plumbline/testkit/lists'
+} from '@plumbline/testkit/batches'
 import { createTestDatabase } from '@plumbline/testkit/postgres'
 import { startService, type TestService } from '@plumbline/testkit/service'
 
@@ -49,11 +49,11 @@ describe.each(backends())('on $name', ({ redisUrl }) => {
   test('what was bought by a cancel, or was being bought, is charged and shown; nothing is bought after it', async () => {
     await using stack = new AsyncDisposableStack()
     const [caller, simnet] = await open(stack)
-    const { id } = await submitList(caller, listOf())
+    const { id } = await submitBatch(caller, uploadOf())
     await untilBought(simnet, 40)
     expect((await call(caller, 'POST', `/v1/batches/${id}/cancel`)).status).toBe(200)
     const atCancel = await boughtCount(simnet)
-    const batch = await untilList(caller, id)
+    const batch = await untilBatch(caller, id)
     const bought = await boughtCount(simnet)
     // Those under way, and what began before the worker heard of it.
     expect(bought).toBeLessThan(atCancel + 60)
@@ -75,12 +75,12 @@ describe.each(backends())('on $name', ({ redisUrl }) => {
     await using stack = new AsyncDisposableStack()
     const [caller, simnet] = await open(stack)
     const [phones, batches] = caller.service.workers
-    const { id } = await submitList(caller, listOf())
+    const { id } = await submitBatch(caller, uploadOf())
     await untilBought(simnet, 40)
     await call(caller, 'POST', `/v1/batches/${id}/cancel`)
     await Promise.all([phones?.kill('SIGKILL'), batches?.kill('SIGKILL')])
     await Promise.all([phones?.restart(), batches?.restart()])
-    const batch = await untilList(caller, id)
+    const batch = await untilBatch(caller, id)
     const bought = await boughtCount(simnet)
     // Those of which the kill lost the outcome are in doubt, and known to be that.
     const used = bought * PHONE_CREDITS
@@ -90,7 +90,7 @@ describe.each(backends())('on $name', ({ redisUrl }) => {
   })
 })
 
-function listOf(): FormData {
+function uploadOf(): FormData {
   const lines = Array.from(
     { length: RECORDS },
     (_, at) => `person${at}@grey.example,+4179${4_000_000 + at * 7}`,

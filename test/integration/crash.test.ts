@@ -13,15 +13,15 @@ import {
   CHUNK_RECORDS,
   IN_TURN,
   memberAt,
-  openScene,
+  openCrashHarness,
   QUICK,
   RECORDS,
   stateOf,
   submit,
   untilNothingIsOwed,
   untilStopped,
-  type Scene,
-} from '@plumbline/testkit/crash-scene'
+  type CrashHarness,
+} from '@plumbline/testkit/crash-harness'
 import { expectIntact, expectLedgerIntact } from '@plumbline/testkit/invariants'
 import { losePostgresQueue } from '@plumbline/testkit/lose-queue'
 import { startRedis } from '@plumbline/testkit/redis'
@@ -35,19 +35,19 @@ const PATIENT_CALLS = { CALL_TIMEOUT_SECONDS: '60', DEBIT_TIMEOUT_SECONDS: '70' 
 
 describe.concurrent.each(backends())('on $name', ({ redisUrl }) => {
   test('a list and its calls survive five kills of a worker', IN_TURN, async () => {
-    await using scene = await openScene(redisUrl, [SLOW_EMAIL, ['batch']], PATIENT_CALLS)
-    const { service, account } = scene
-    const { id, emails } = await submit(scene)
+    await using harness = await openCrashHarness(redisUrl, [SLOW_EMAIL, ['batch']], PATIENT_CALLS)
+    const { service, account } = harness
+    const { id, emails } = await submit(harness)
     const calls: Promise<number>[] = []
     const worker = memberAt(service, 0)
     for (let kill = 0; kill < 5; kill++) {
-      calls.push(callStatus(scene, `kill${kill}@example.com`))
+      calls.push(callStatus(harness, `kill${kill}@example.com`))
       await wait(700)
       await worker.kill('SIGKILL')
-      expect(await stateOf(scene, id)).toMatch(/^(?:analyzing|running)$/)
+      expect(await stateOf(harness, id)).toMatch(/^(?:analyzing|running)$/)
       await worker.restart()
     }
-    const batch = await untilStopped(scene, id)
+    const batch = await untilStopped(harness, id)
     expect(await Promise.all(calls)).toEqual([200, 200, 200, 200, 200])
     // The calls were charged as well.
     await expectIntact(service, account, batch, emails)
@@ -58,8 +58,8 @@ describe.concurrent.each(backends())('on $name', ({ redisUrl }) => {
     'every job delivered twice gives each record one outcome and one charge',
     IN_TURN,
     async () => {
-      await using scene = await openScene(redisUrl, [SLOW_EMAIL, SLOW_EMAIL, ['batch']])
-      const { service, account, databaseUrl } = scene
+      await using harness = await openCrashHarness(redisUrl, [SLOW_EMAIL, SLOW_EMAIL, ['batch']])
+      const { service, account, databaseUrl } = harness
       await using twice = await openConnections({
         databaseUrl,
         redisUrl,
@@ -67,10 +67,10 @@ describe.concurrent.each(backends())('on $name', ({ redisUrl }) => {
         name: 'twice',
         log: silent,
       })
-      const { id, emails } = await submit(scene)
+      const { id, emails } = await submit(harness)
       const stop = new AbortController()
       const doubling = deliverAgain(service, twice, stop.signal)
-      const batch = await untilStopped(scene, id)
+      const batch = await untilStopped(harness, id)
       stop.abort()
       expect(await doubling).toBeGreaterThanOrEqual(RECORDS / CHUNK_RECORDS)
       await expectIntact(service, account, batch, emails)
@@ -80,14 +80,14 @@ describe.concurrent.each(backends())('on $name', ({ redisUrl }) => {
   test('a list ends by itself when the queue is emptied under it', IN_TURN, async () => {
     const own = redisUrl === undefined ? null : await startRedis()
     try {
-      await using scene = await openScene(own?.url, [SLOW_EMAIL, ['batch']])
-      const { service, account } = scene
-      const { id, emails } = await submit(scene)
+      await using harness = await openCrashHarness(own?.url, [SLOW_EMAIL, ['batch']])
+      const { service, account } = harness
+      const { id, emails } = await submit(harness)
       for (let times = 0; times < 3; times++) {
         await wait(1_000)
-        await emptyQueue(scene, own?.url)
+        await emptyQueue(harness, own?.url)
       }
-      await expectIntact(service, account, await untilStopped(scene, id), emails)
+      await expectIntact(service, account, await untilStopped(harness, id), emails)
     } finally {
       await own?.stop()
     }
@@ -105,14 +105,14 @@ describe.concurrent.each(backends())('on $name', ({ redisUrl }) => {
         env: QUICK,
       })
       const account = await service.account({ credits: RECORDS * 2 })
-      const scene = { service, account }
-      const { id, emails } = await submit(scene)
+      const harness = { service, account }
+      const { id, emails } = await submit(harness)
       for (let times = 0; times < 2; times++) {
         await wait(1_200)
         await postgres.stop()
         postgres = await startEmbeddedPostgres({ dataDir, port })
       }
-      await expectIntact(service, account, await untilStopped(scene, id), emails)
+      await expectIntact(service, account, await untilStopped(harness, id), emails)
     } finally {
       await postgres.stop()
       await rm(dataDir, { recursive: true, force: true })
@@ -123,13 +123,16 @@ describe.concurrent.each(backends())('on $name', ({ redisUrl }) => {
     'a record that breaks its engine ends as an error, uncharged, and the rest goes on',
     IN_TURN,
     async () => {
-      await using scene = await openScene(redisUrl, [['email', '--poison=poison'], ['batch']])
-      const { service, account } = scene
-      const { id } = await submit(scene, {
+      await using harness = await openCrashHarness(redisUrl, [
+        ['email', '--poison=poison'],
+        ['batch'],
+      ])
+      const { service, account } = harness
+      const { id } = await submit(harness, {
         count: 2_000,
         more: ['poison@a.example', 'poison@b.example'],
       })
-      const batch = await untilStopped(scene, id)
+      const batch = await untilStopped(harness, id)
       expect(batch).toMatchObject({
         status: 'completed',
         rows: { total: 2_002, billable: 2_002, done: 2_002 },
@@ -176,9 +179,9 @@ async function deliverAgain(
   return seen.size
 }
 
-async function emptyQueue(scene: Scene, redisUrl: string | undefined): Promise<void> {
+async function emptyQueue(harness: CrashHarness, redisUrl: string | undefined): Promise<void> {
   if (redisUrl === undefined) {
-    await losePostgresQueue(scene.databaseUrl)
+    await losePostgresQueue(harness.databaseUrl)
     return
   }
   const redis = new Redis(redisUrl)

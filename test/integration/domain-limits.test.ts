@@ -9,7 +9,7 @@ import { expect, test } from 'vitest'
 import { spawnSimnet } from '../simnet/child.ts'
 import type { Registry } from '../simnet/world/registries.ts'
 import { backends } from '@plumbline/testkit/backends'
-import { formOf, readLines, submitList, untilList, type Caller } from '@plumbline/testkit/lists'
+import { formOf, readLines, submitBatch, untilBatch, type Caller } from '@plumbline/testkit/batches'
 import { createTestDatabase } from '@plumbline/testkit/postgres'
 import { startService, type TestService } from '@plumbline/testkit/service'
 
@@ -50,8 +50,8 @@ test.each(backends())(
     const caller = await callerOf(service)
     const names = Array.from({ length: NAMES }, (_, at) => `name${at}.limits${at % REGISTRIES}`)
     const form = formOf({ product: 'domain', explain: 'true' }, `domain\n${names.join('\n')}\n`)
-    const { id } = await submitList(caller, form)
-    expect((await untilList(caller, id)).status).toBe('completed')
+    const { id } = await submitBatch(caller, form)
+    expect((await untilBatch(caller, id)).status).toBe('completed')
     const lines = await readLines(caller, id)
     expect(lines.filter(({ status }) => status === 'error')).toEqual([])
     const counters = await simnet.counters()

@@ -1,6 +1,6 @@
 import { revokeKey } from '@plumbline/db/keys'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { call, formOf, runList, type Caller } from '@plumbline/testkit/lists'
+import { call, formOf, runBatch, type Caller } from '@plumbline/testkit/batches'
 import { createTestDatabase } from '@plumbline/testkit/postgres'
 import { startService, type TestService } from '@plumbline/testkit/service'
 import { openSlowReader, requestResults, type SlowReader } from '@plumbline/testkit/slow-readers'
@@ -31,7 +31,10 @@ async function openAccount(): Promise<Caller & { id: string }> {
   const account = await service.account({ credits: ROWS })
   const caller: Caller = { service, account, key: account.liveKey }
   const lines = Array.from({ length: ROWS }, (_, at) => `person${at}@company${at % 999}.example`)
-  const { id } = await runList(caller, formOf({ product: 'email' }, `email\n${lines.join('\n')}\n`))
+  const { id } = await runBatch(
+    caller,
+    formOf({ product: 'email' }, `email\n${lines.join('\n')}\n`),
+  )
   return { ...caller, id }
 }
 

@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { backends } from '@plumbline/testkit/backends'
-import { readLines, untilList } from '@plumbline/testkit/lists'
+import { readLines, untilBatch } from '@plumbline/testkit/batches'
 import { expect, test } from 'vitest'
 import type { SimnetProcess } from '../simnet/child.ts'
 import { openEmailService, submit } from './email-service.ts'
@@ -35,7 +35,7 @@ test.each(backends())(
       await worker?.kill('SIGKILL')
       await worker?.restart()
     }
-    await untilList(caller, id)
+    await untilBatch(caller, id)
     const lines = await readLines(caller, id)
     expect(lines.filter(({ status }) => status === 'error')).toEqual([])
     const probes = await simnet.recipients()

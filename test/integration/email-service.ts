@@ -1,5 +1,5 @@
-import { formOf, submitList } from '@plumbline/testkit/lists'
-import type { Caller } from '@plumbline/testkit/lists'
+import { formOf, submitBatch } from '@plumbline/testkit/batches'
+import type { Caller } from '@plumbline/testkit/batches'
 import type { Backend } from '@plumbline/testkit/backends'
 import { createTestDatabase } from '@plumbline/testkit/postgres'
 import { startService } from '@plumbline/testkit/service'
@@ -65,5 +65,5 @@ export function addressesAt(domain: string, count: number): readonly string[] {
 /** Uploads a batch of addresses; its id. */
 export async function submit(caller: Caller, addresses: readonly string[]): Promise<string> {
   const form = formOf({ product: 'email' }, `email\n${addresses.join('\n')}\n`)
-  return (await submitList(caller, form)).id
+  return (await submitBatch(caller, form)).id
 }

@@ -2,7 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { createInstallationKey } from '@plumbline/pipeline/installation-key'
 import { groupNameOf } from '@plumbline/pipeline/keyed-stores'
 import { backends } from '@plumbline/testkit/backends'
-import { untilList } from '@plumbline/testkit/lists'
+import { untilBatch } from '@plumbline/testkit/batches'
 import { expect, test } from 'vitest'
 import { addressesAt, INSTALLATION_KEY, openEmailService, submit } from './email-service.ts'
 import type { EmailService } from './email-service.ts'
@@ -74,7 +74,7 @@ async function othersMs(
     const asked = hosts.flatMap((host) => smtp[host]?.rcptTimes ?? [])
     if (asked.length >= OTHERS * PER_DOMAIN && rows[0]?.open === 0) {
       await service.call(caller.key, 'POST', `/v1/batches/${id}/cancel`)
-      await untilList(caller, id)
+      await untilBatch(caller, id)
       return Math.max(...asked) - beganMs
     }
     await wait(20)

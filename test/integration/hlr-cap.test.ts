@@ -6,7 +6,7 @@ import { Redis } from 'ioredis'
 import { describe, expect, test } from 'vitest'
 import { spawnSimnet, type SimnetProcess } from '../simnet/child.ts'
 import { expectLedgerIntact } from '@plumbline/testkit/invariants'
-import { formOf, readLines, submitList, untilList, type Caller } from '@plumbline/testkit/lists'
+import { formOf, readLines, submitBatch, untilBatch, type Caller } from '@plumbline/testkit/batches'
 import { createTestDatabase } from '@plumbline/testkit/postgres'
 import { startRedis } from '@plumbline/testkit/redis'
 import { startService } from '@plumbline/testkit/service'
@@ -39,7 +39,7 @@ describe('the spending cap of a day', () => {
       })
       const account = await service.account({ credits: NUMBERS * 2 })
       const caller = { service, account, key: account.liveKey }
-      const { id } = await submitList(caller, listOf())
+      const { id } = await submitBatch(caller, uploadOf())
       await untilBought(simnet, CAP / 3)
       process.kill(await serverPid(dataDir), 'SIGKILL')
       await postgres.stop()
@@ -69,7 +69,7 @@ describe('the spending cap of a day', () => {
         })
         const account = await service.account({ credits: NUMBERS * 2 })
         const caller = { service, account, key: account.liveKey }
-        const { id } = await submitList(caller, listOf())
+        const { id } = await submitBatch(caller, uploadOf())
         for (const share of [0.2, 0.5, 0.8]) {
           await untilBought(simnet, CAP * share)
           await client.flushall()
@@ -83,7 +83,7 @@ describe('the spending cap of a day', () => {
   )
 })
 
-function listOf(): FormData {
+function uploadOf(): FormData {
   const numbers = Array.from({ length: NUMBERS }, (_, at) => `+4179${3_000_000 + at * 7}`)
   return formOf({ product: 'phone' }, `phone\n${numbers.join('\n')}\n`)
 }
@@ -97,7 +97,7 @@ async function boughtCount(simnet: SimnetProcess): Promise<number> {
 }
 
 async function expectCapped(caller: Caller, simnet: SimnetProcess, id: string): Promise<void> {
-  expect(await untilList(caller, id)).toMatchObject({ status: 'completed' })
+  expect(await untilBatch(caller, id)).toMatchObject({ status: 'completed' })
   const lines = await readLines(caller, id)
   expect(lines).toHaveLength(NUMBERS)
   const sold = await boughtCount(simnet)

@@ -3,7 +3,7 @@ import { memoryFlags } from '@plumbline/local/children'
 import { expect, test } from 'vitest'
 import { sendHostile } from '@plumbline/testkit/hostile-send'
 import { HOSTILE_UPLOADS } from '@plumbline/testkit/hostile-uploads'
-import { call, type Caller } from '@plumbline/testkit/lists'
+import { call, type Caller } from '@plumbline/testkit/batches'
 import { createTestDatabase } from '@plumbline/testkit/postgres'
 import { startService } from '@plumbline/testkit/service'
 

@@ -13,11 +13,11 @@ import { KINDS } from '../simnet/world/kinds.ts'
 import {
   formOf,
   readLines,
-  submitList,
-  untilList,
-  viewList,
+  submitBatch,
+  untilBatch,
+  viewBatch,
   type Caller,
-} from '@plumbline/testkit/lists'
+} from '@plumbline/testkit/batches'
 import { findMarks, readFolder, readRedis, readTables, type Met } from '@plumbline/testkit/marks'
 import { createTestDatabase } from '@plumbline/testkit/postgres'
 import { startRedis } from '@plumbline/testkit/redis'
@@ -247,27 +247,29 @@ async function runBatches(caller: Caller): Promise<readonly string[]> {
   )
   const csv = `email,phone,ip,domain,${WORD}-column\n${rows.join('\n')}\n`
   const fields = { product: 'contact-intel', name: `${WORD}-name`, explain: 'true' }
-  const whole = await submitList(caller, formOf(fields, csv, `${WORD}-file.csv`))
+  const whole = await submitBatch(caller, formOf(fields, csv, `${WORD}-file.csv`))
   const form = formOf({ ...fields, start: 'false' }, csv, `${WORD}-kept.csv`)
   const kept = await send(caller, 'POST', '/v1/batches', form, {
     'idempotency-key': `${WORD}-list`,
   })
   const waiting = JSON.parse(kept.text) as { id: string }
-  const json = await submitList(caller, records(3))
+  const json = await submitBatch(caller, records(3))
   // A quote that never closes; the sentence of the failure is the client's to read.
-  const torn = await submitList(
+  const torn = await submitBatch(
     caller,
     formOf(fields, `email\n"${WORD}@x.example\n`, `${WORD}.csv`),
   )
-  const canceled = await submitList(
+  const canceled = await submitBatch(
     caller,
     formOf({ product: 'email' }, `email\n${emails.join('\n')}\n`),
   )
-  await expect.poll(async () => (await viewList(caller, canceled.id)).progress).toBeGreaterThan(0.4)
+  await expect
+    .poll(async () => (await viewBatch(caller, canceled.id)).progress)
+    .toBeGreaterThan(0.4)
   await call(caller, 'POST', `/v1/batches/${canceled.id}/cancel`)
-  await untilList(caller, waiting.id)
-  for (const id of [whole.id, json.id, torn.id, canceled.id]) await untilList(caller, id)
-  expect((await viewList(caller, torn.id)).status).toBe('failed')
+  await untilBatch(caller, waiting.id)
+  for (const id of [whole.id, json.id, torn.id, canceled.id]) await untilBatch(caller, id)
+  expect((await viewBatch(caller, torn.id)).status).toBe('failed')
   expect(await readLines(caller, whole.id)).toHaveLength(rows.length)
   for (const query of [
     'format=csv',
@@ -312,7 +314,7 @@ async function breakThings(caller: Caller): Promise<void> {
 }
 
 async function erase(caller: Caller, id: string): Promise<void> {
-  const view = await viewList(caller, id)
+  const view = await viewBatch(caller, id)
   expect(view.status).not.toBe('running')
   const { status } = await send(caller, 'DELETE', `/v1/batches/${id}`)
   expect(status).toBe(204)

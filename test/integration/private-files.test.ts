@@ -1,7 +1,7 @@
 import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { formOf, readCells, submitList, untilList } from '@plumbline/testkit/lists'
+import { formOf, readCells, submitBatch, untilBatch } from '@plumbline/testkit/batches'
 import { createTestDatabase } from '@plumbline/testkit/postgres'
 import { startService } from '@plumbline/testkit/service'
 
@@ -13,8 +13,8 @@ test('what the service keeps on a disk is for its own user alone', async () => {
   })
   const account = await service.account({ credits: 1_000 })
   const caller = { service, account, key: account.liveKey }
-  const { id } = await submitList(caller, formOf({ product: 'email' }, 'email\na@example.com\n'))
-  await untilList(caller, id)
+  const { id } = await submitBatch(caller, formOf({ product: 'email' }, 'email\na@example.com\n'))
+  await untilBatch(caller, id)
   // Written by one program, read by another, whichever user each runs as.
   expect(await readCells(caller, id)).toHaveLength(2)
   const open: string[] = []

@@ -10,9 +10,9 @@ import {
   formOf,
   readCells,
   readLines,
-  runList,
+  runBatch,
   type Caller,
-} from '@plumbline/testkit/lists'
+} from '@plumbline/testkit/batches'
 import { PATIENT } from '@plumbline/testkit/patience'
 import { createTestDatabase } from '@plumbline/testkit/postgres'
 import { PRICES } from '@plumbline/testkit/prices'
@@ -145,7 +145,7 @@ describe.each(backends())('on $name', ({ redisUrl }) => {
       const caller = { service, account, key: account.liveKey }
       const { left } = await creditsOf(caller)
       const records = RECORDS[product]
-      const batch = await runList(caller, form.body(product, records))
+      const batch = await runBatch(caller, form.body(product, records))
       expect([batch.error, batch.status]).toEqual([null, 'completed'])
       const kinds = records.map(({ kind }) => kind)
       const rows = await readLines(caller, batch.id)
@@ -207,7 +207,7 @@ describe.each(backends())('on $name', ({ redisUrl }) => {
     const used = charged.reduce((sum, credits) => sum + credits, 0)
     await untilAnswered(caller)
     await expectSettled(caller, left - used)
-    const batch = await runList(caller, { product: 'contact-intel', records })
+    const batch = await runBatch(caller, { product: 'contact-intel', records })
     expect(batch.credits).toEqual({
       estimate: 3 * records.length,
       held: 0,
@@ -500,5 +500,5 @@ async function untilAnswered({ service, account }: Caller): Promise<void> {
 async function leave(caller: Caller, credits: number): Promise<void> {
   const { left } = await creditsOf(caller)
   const records = Array.from({ length: left - credits }, (_, at) => ({ ip: `1.2.3.${at}` }))
-  await runList(caller, { product: 'ip', records })
+  await runBatch(caller, { product: 'ip', records })
 }

@@ -8,9 +8,9 @@ import {
   formOf,
   readCells,
   readLines,
-  submitList,
-  untilList,
-} from '@plumbline/testkit/lists'
+  submitBatch,
+  untilBatch,
+} from '@plumbline/testkit/batches'
 import { createTestDatabase } from '@plumbline/testkit/postgres'
 import { startService } from '@plumbline/testkit/service'
 import { startS3 } from '../simnet/s3/server.ts'
@@ -39,9 +39,9 @@ test('a list whose files are on S3 is read, answered, downloaded and erased ther
   const account = await service.account({ credits: 1_000 })
   const caller = { service, account, key: account.liveKey }
   const content = `email\n${Array.from({ length: 300 }, (_, no) => `u${no}@example.com\n`).join('')}`
-  const { id } = await submitList(caller, formOf({ product: 'email' }, content))
+  const { id } = await submitBatch(caller, formOf({ product: 'email' }, content))
   expect([...store.objects.keys()]).toContain(`plumbline/uploads/${id}`)
-  const done = await untilList(caller, id)
+  const done = await untilBatch(caller, id)
   expect(done).toMatchObject({ status: 'completed', rows: { done: 300 } })
   const lines = await readLines(caller, id)
   const [names, ...cells] = await readCells(caller, id)

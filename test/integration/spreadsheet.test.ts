@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import Papa from 'papaparse'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { call, formOf, runList, type Caller } from '@plumbline/testkit/lists'
+import { call, formOf, runBatch, type Caller } from '@plumbline/testkit/batches'
 import { createTestDatabase } from '@plumbline/testkit/postgres'
 import { startService } from '@plumbline/testkit/service'
 import {
@@ -71,7 +71,7 @@ describe.skipIf(WITHOUT_SPREADSHEET)('a result file in LibreOffice', () => {
     )
     const account = await service.account({ credits: 5_000 })
     const caller = { service, account, key: account.liveKey }
-    const { id } = await runList(caller, formOf({ product: 'email' }, hostileList()))
+    const { id } = await runBatch(caller, formOf({ product: 'email' }, hostileList()))
     safe = await resultsOf(caller, id, '')
     raw = await resultsOf(caller, id, '&raw=1')
   })

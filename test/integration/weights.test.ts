@@ -3,7 +3,14 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { backends } from '@plumbline/testkit/backends'
-import { formOf, readCells, readLines, submitList, untilList, call } from '@plumbline/testkit/lists'
+import {
+  formOf,
+  readCells,
+  readLines,
+  submitBatch,
+  untilBatch,
+  call,
+} from '@plumbline/testkit/batches'
 import { outcomeFor } from '@plumbline/testkit/instant-engines'
 import { PATIENT } from '@plumbline/testkit/patience'
 import { createTestDatabase } from '@plumbline/testkit/postgres'
@@ -66,8 +73,8 @@ describe.each(backends())('on $name', ({ redisUrl }) => {
       const account = await service.account({ credits: 1_000 })
       const caller = { service, account, key: account.liveKey }
       const fields = { product: 'fraud-signals', start: 'false', explain: 'true' }
-      const { id } = await submitList(caller, formOf(fields, LIST))
-      expect((await untilList(caller, id, ['ready'])).weights).toBeNull()
+      const { id } = await submitBatch(caller, formOf(fields, LIST))
+      expect((await untilBatch(caller, id, ['ready'])).weights).toBeNull()
       // It starts, and every process that works on it later has other weights.
       const [worker] = service.workers
       await worker?.kill('SIGTERM')
@@ -76,7 +83,7 @@ describe.each(backends())('on $name', ({ redisUrl }) => {
       await service.api.kill('SIGTERM')
       await service.api.restart()
       await worker?.restart()
-      const batch = await untilList(caller, id)
+      const batch = await untilBatch(caller, id)
       expect(batch).toMatchObject({ status: 'completed', verdicts: { medium: 0 } })
       expect(batch.verdicts['high']).toBeGreaterThan(0)
 

@@ -1,21 +1,25 @@
 import { describe, expect, test, vi } from 'vitest'
 import { PATIENT } from '@plumbline/testkit/patience'
-import { stagePostgres, stageRedis, type QueueStage } from '@plumbline/testkit/queue-stage'
+import {
+  openPostgresHarness,
+  openRedisHarness,
+  type QueueHarness,
+} from '@plumbline/testkit/queue-harness'
 import { depth, enqueue, work } from './jobs.ts'
 import { WITHOUT_REDIS } from '@plumbline/testkit/without-redis'
 
 describe.skipIf(WITHOUT_REDIS)('jobs on Redis', () => {
-  testJobs(stageRedis)
+  testJobs(openRedisHarness)
 })
 describe('jobs on Postgres', () => {
-  testJobs(stagePostgres)
+  testJobs(openPostgresHarness)
 })
 
 const failOn = (error: unknown): never => {
   throw error
 }
 
-function testJobs(stage: () => Promise<QueueStage>): void {
+function testJobs(stage: () => Promise<QueueHarness>): void {
   test('every job is handed out once and leaves nothing behind', async () => {
     await using place = await stage()
     await using adder = await place.open()

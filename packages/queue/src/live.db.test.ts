@@ -2,7 +2,11 @@ import type { Channel, ReplyChannel } from '@plumbline/ports/channel'
 import { createPostgresReplyChannel } from '@plumbline/db/channel-replies'
 import { openDatabase } from '@plumbline/db/database'
 import { describe, expect, test, vi } from 'vitest'
-import { stagePostgres, stageRedis, type QueueStage } from '@plumbline/testkit/queue-stage'
+import {
+  openPostgresHarness,
+  openRedisHarness,
+  type QueueHarness,
+} from '@plumbline/testkit/queue-harness'
 import { emailOutcome } from '@plumbline/testkit/outcomes'
 import { PATIENT } from '@plumbline/testkit/patience'
 import { createTestDatabase } from '@plumbline/testkit/postgres'
@@ -18,10 +22,10 @@ import { soakSize } from '@plumbline/testkit/soak'
 const CALLS = soakSize(20_000, 2_000)
 
 describe.skipIf(WITHOUT_REDIS)('live calls on Redis', () => {
-  testLive(stageRedis)
+  testLive(openRedisHarness)
 
   test('a reply whose announcement was lost is fetched all the same', async () => {
-    await using place = await stageRedis()
+    await using place = await openRedisHarness()
     await using queue = await place.open()
     const { redis, channel } = queue.backend
     if (redis === null) throw new Error('a queue on Redis has a server')
@@ -30,10 +34,10 @@ describe.skipIf(WITHOUT_REDIS)('live calls on Redis', () => {
 })
 
 describe('live calls on Postgres', () => {
-  testLive(stagePostgres)
+  testLive(openPostgresHarness)
 
   test('a reply whose announcement was lost is fetched all the same', async () => {
-    await using place = await stagePostgres()
+    await using place = await openPostgresHarness()
     await using queue = await place.open()
     await using database = await createTestDatabase()
     await using db = openDatabase({ url: database.url, poolSize: 2, applicationName: 'test' })
@@ -41,7 +45,7 @@ describe('live calls on Postgres', () => {
   })
 })
 
-function testLive(stage: () => Promise<QueueStage>): void {
+function testLive(stage: () => Promise<QueueHarness>): void {
   test(`${CALLS} calls at 64 at a time are all answered, though a worker is killed and the queue emptied`, async () => {
     await using place = await stage()
     await using queue = await place.open()

@@ -1,6 +1,6 @@
 import { request as httpRequest } from 'node:http'
 import { setTimeout as wait } from 'node:timers/promises'
-import { untilList, type Caller } from './lists.ts'
+import { untilBatch, type Caller } from './batches.ts'
 
 /** A request as bytes. */
 export interface RawRequest {
@@ -93,7 +93,7 @@ export async function sendHostile(caller: Caller, hostile: HostileUpload): Promi
     return { verdict, answeredMs: Math.max(0, answer.atMs - lastByteMs()), id: undefined }
   }
   const id = String(Object(JSON.parse(answer.text)).id)
-  const view = await untilList(caller, id)
+  const view = await untilBatch(caller, id)
   const answeredMs = performance.now() - lastByteMs()
   const verdict: Verdict =
     view.error === null

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { openStage, type Stage } from '@plumbline/testkit/api/stage'
+import { openApiHarness, type ApiHarness } from '@plumbline/testkit/api/harness'
 
-let stage: Stage
+let stage: ApiHarness
 beforeAll(async () => {
-  stage = await openStage()
+  stage = await openApiHarness()
 })
 afterAll(() => stage[Symbol.asyncDispose]())
 

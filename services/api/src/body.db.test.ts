@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { openStage, type Stage } from '@plumbline/testkit/api/stage'
+import { openApiHarness, type ApiHarness } from '@plumbline/testkit/api/harness'
 
-let stage: Stage
+let stage: ApiHarness
 let key: string
 beforeAll(async () => {
-  stage = await openStage({ JSON_DEPTH_LIMIT: '3', JSON_KEYS_LIMIT: '8' })
+  stage = await openApiHarness({ JSON_DEPTH_LIMIT: '3', JSON_KEYS_LIMIT: '8' })
   key = (await stage.account()).live
 })
 afterAll(() => stage[Symbol.asyncDispose]())

@@ -1,12 +1,17 @@
 import { batchView } from '@plumbline/contract/batch-view'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { openStage, type Answered, type CallInit, type Stage } from '@plumbline/testkit/api/stage'
+import {
+  openApiHarness,
+  type Answered,
+  type CallInit,
+  type ApiHarness,
+} from '@plumbline/testkit/api/harness'
 import { callRaw } from '@plumbline/testkit/api/raw-client'
 
-let stage: Stage
+let stage: ApiHarness
 let empty: string
 beforeAll(async () => {
-  stage = await openStage({ RATE_LIMIT_PER_SECOND: '1000', RATE_LIMIT_BURST: '1000' })
+  stage = await openApiHarness({ RATE_LIMIT_PER_SECOND: '1000', RATE_LIMIT_BURST: '1000' })
   empty = (await stage.account({ credits: 0 })).live
 })
 afterAll(() => stage[Symbol.asyncDispose]())

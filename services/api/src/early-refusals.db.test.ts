@@ -2,7 +2,7 @@ import { revokeKey } from '@plumbline/db/keys'
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { openStage, type Stage } from '@plumbline/testkit/api/stage'
+import { openApiHarness, type ApiHarness } from '@plumbline/testkit/api/harness'
 import { callRaw } from '@plumbline/testkit/api/raw-client'
 
 const MIB = 1_048_576
@@ -13,11 +13,11 @@ const LIMIT = 72 * MIB
 /** Tries of each refusal: one client reads while it sends, one when it has sent all. */
 const READS = ['along', 'after'] as const
 
-let stage: Stage
+let stage: ApiHarness
 let rich: string
 let poor: string
 beforeAll(async () => {
-  stage = await openStage({
+  stage = await openApiHarness({
     UPLOAD_LIMIT_BYTES: String(LIMIT),
     FAILED_KEYS_PER_MINUTE: String(READS.length),
     RATE_LIMIT_PER_SECOND: '1000',
@@ -132,7 +132,7 @@ describe('a body of 64 MiB that is refused early: the answer is heard', () => {
 })
 
 test('an account sends as many batches at once as it may have unfinished, and others still send', async () => {
-  await using narrow = await openStage({ UNFINISHED_BATCHES_LIMIT: '2' })
+  await using narrow = await openApiHarness({ UNFINISHED_BATCHES_LIMIT: '2' })
   const port = Number(new URL(narrow.url).port)
   const [busy, other] = [await narrow.account(), await narrow.account()]
   const head = start('/v1/batches', withKey(busy.live, FORM), `${FILE}email\n`)
@@ -151,7 +151,7 @@ test('an account sends as many batches at once as it may have unfinished, and ot
 })
 
 test('files on their way in count as files of the account, whichever way they come', async () => {
-  await using narrow = await openStage({ STORED_LIMIT_BYTES: '300000' })
+  await using narrow = await openApiHarness({ STORED_LIMIT_BYTES: '300000' })
   const { live } = await narrow.account()
   const port = Number(new URL(narrow.url).port)
   const slow = connect({ port, host: '127.0.0.1' }).on('error', () => {})

@@ -5,10 +5,10 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { tmpdir } from 'node:os'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { openStage, type Stage } from '@plumbline/testkit/api/stage'
+import { openApiHarness, type ApiHarness } from '@plumbline/testkit/api/harness'
 
 let stack: AsyncDisposableStack
-let stage: Stage
+let stage: ApiHarness
 let files: string
 let key: string
 beforeAll(async () => {
@@ -16,7 +16,7 @@ beforeAll(async () => {
   files = await mkdtemp(join(tmpdir(), 'plumbline-records-'))
   stack.defer(() => rm(files, { recursive: true, force: true }))
   const FILES_URL = pathToFileURL(files).href
-  stage = stack.use(await openStage({ LINE_LIMIT_BYTES: '1000', FILES_URL }))
+  stage = stack.use(await openApiHarness({ LINE_LIMIT_BYTES: '1000', FILES_URL }))
   key = (await stage.account()).live
 })
 afterAll(() => stack.disposeAsync())

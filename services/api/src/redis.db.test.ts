@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { startRedis } from '@plumbline/testkit/redis'
-import { openStage } from '@plumbline/testkit/api/stage'
+import { openApiHarness } from '@plumbline/testkit/api/harness'
 import { WITHOUT_REDIS } from '@plumbline/testkit/without-redis'
 
 const body = { email: 'ada@example.com' }
@@ -13,7 +13,7 @@ test.skipIf(WITHOUT_REDIS)(
     if (redis === null) throw new Error('redis-server is not installed')
     await using stack = new AsyncDisposableStack()
     stack.defer(() => redis.stop())
-    await using stage = await openStage({
+    await using stage = await openApiHarness({
       REDIS_URL: redis.url,
       RATE_LIMIT_PER_SECOND: '1',
       RATE_LIMIT_BURST: '9',

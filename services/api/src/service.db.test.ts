@@ -6,11 +6,11 @@ import { reportWorker } from '@plumbline/db/workers'
 import { connect } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { outcomeFor } from '@plumbline/testkit/instant-engines'
-import { openStage, type Stage } from '@plumbline/testkit/api/stage'
+import { openApiHarness, type ApiHarness } from '@plumbline/testkit/api/harness'
 
-let stage: Stage
+let stage: ApiHarness
 beforeAll(async () => {
-  stage = await openStage()
+  stage = await openApiHarness()
 })
 afterAll(() => stage[Symbol.asyncDispose]())
 
@@ -176,7 +176,7 @@ describe('the service itself', () => {
 
 describe('the log', () => {
   test('has a line for each request, and neither subjects nor keys', async () => {
-    await using watched = await openStage()
+    await using watched = await openApiHarness()
     const planted = 'planted-ada@example.com'
     const account = await watched.account()
     const body = { email: planted }
@@ -230,7 +230,7 @@ describe('HTTP', () => {
 
 describe('a stop', () => {
   test('says so on /readyz first, lets calls under way end, and writes what waits to be written', async () => {
-    await using ending = await openStage({ DRAIN_SECONDS: '10' })
+    await using ending = await openApiHarness({ DRAIN_SECONDS: '10' })
     const { promise: free, resolve: letGo } = Promise.withResolvers<void>()
     ending.answer = async (check, subject) => {
       await free
@@ -259,7 +259,7 @@ describe('a stop', () => {
   })
 
   test('ends event streams', async () => {
-    await using ending = await openStage()
+    await using ending = await openApiHarness()
     const { live } = await ending.account()
     const body = { product: 'email', records: [{ email: 'a@b.example' }] }
     const created = await ending.call('/v1/batches', { key: live, body })

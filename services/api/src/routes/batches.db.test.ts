@@ -1,16 +1,16 @@
 import { batchPage, batchView } from '@plumbline/contract/batch-view'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import {
-  openStage,
+  openApiHarness,
   type Answered,
-  type Stage,
-  type StageAccount,
-} from '@plumbline/testkit/api/stage'
+  type ApiHarness,
+  type HarnessAccount,
+} from '@plumbline/testkit/api/harness'
 
-let stage: Stage
-let account: StageAccount
+let stage: ApiHarness
+let account: HarnessAccount
 beforeAll(async () => {
-  stage = await openStage({
+  stage = await openApiHarness({
     RATE_LIMIT_PER_SECOND: '1000',
     RATE_LIMIT_BURST: '1000',
     UPLOAD_LIMIT_BYTES: '300000',
@@ -260,7 +260,7 @@ describe('POST /v1/batches', () => {
   })
 
   test('429 beyond the unfinished batches of an account', async () => {
-    await using strict = await openStage({ UNFINISHED_BATCHES_LIMIT: '1' })
+    await using strict = await openApiHarness({ UNFINISHED_BATCHES_LIMIT: '1' })
     const { live } = await strict.account()
     const call = (): Promise<Answered> =>
       strict.call('/v1/batches', { key: live, body: form({ product: 'email' }) })
@@ -539,7 +539,7 @@ const PART =
   '--b\r\nContent-Disposition: form-data; name="file"; filename="a.csv"\r\nContent-Type: text/csv\r\n\r\n'
 
 /** A body that never ends, as a client that ignores what it is told would send it. */
-async function endlessUpload(on: Stage, key: string): Promise<{ status: number }> {
+async function endlessUpload(on: ApiHarness, key: string): Promise<{ status: number }> {
   const { request } = await import('node:http')
   const { promise, resolve, reject } = Promise.withResolvers<{ status: number }>()
   const req = request(`${on.url}/v1/batches`, {

@@ -2,16 +2,16 @@ import { randomBytes } from 'node:crypto'
 import { batchView } from '@plumbline/contract/batch-view'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import {
-  openStage,
+  openApiHarness,
   type Answered,
-  type Stage,
-  type StageAccount,
-} from '@plumbline/testkit/api/stage'
+  type ApiHarness,
+  type HarnessAccount,
+} from '@plumbline/testkit/api/harness'
 
-let stage: Stage
-let account: StageAccount
+let stage: ApiHarness
+let account: HarnessAccount
 beforeAll(async () => {
-  stage = await openStage()
+  stage = await openApiHarness()
   account = await stage.account()
 })
 afterAll(() => stage[Symbol.asyncDispose]())

@@ -6,7 +6,11 @@ import { request, type IncomingMessage } from 'node:http'
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
 import { outcomeFor } from '@plumbline/testkit/instant-engines'
 import { PRICES } from '@plumbline/testkit/prices'
-import { openStage, type Stage, type StageAccount } from '@plumbline/testkit/api/stage'
+import {
+  openApiHarness,
+  type ApiHarness,
+  type HarnessAccount,
+} from '@plumbline/testkit/api/harness'
 
 const VALUES: Readonly<Record<Check, string>> = {
   email: 'ada@example.com',
@@ -19,9 +23,9 @@ function bodyOf(...checks: readonly Check[]): Record<string, string> {
   return Object.fromEntries(checks.map((check) => [check, VALUES[check]]))
 }
 
-let stage: Stage
+let stage: ApiHarness
 beforeAll(async () => {
-  stage = await openStage({
+  stage = await openApiHarness({
     RATE_LIMIT_PER_SECOND: '1000',
     RATE_LIMIT_BURST: '1000',
     CALL_TIMEOUT_SECONDS: '4',
@@ -34,7 +38,7 @@ beforeEach(() => {
 })
 
 /** What the ledger of an account adds up to beside what it can spend. */
-async function ledgerOf(account: StageAccount): Promise<{ left: number; unanswered: number }> {
+async function ledgerOf(account: HarnessAccount): Promise<{ left: number; unanswered: number }> {
   const { rows } = await stage.db.pool.query<{ left: number; unanswered: number }>(
     `select
       (select coalesce(sum(allowance_delta + packs_delta), 0)::int from credit_entries
@@ -46,7 +50,7 @@ async function ledgerOf(account: StageAccount): Promise<{ left: number; unanswer
 }
 
 /** Waits for what is written behind an answer. */
-async function settled(account: StageAccount): Promise<void> {
+async function settled(account: HarnessAccount): Promise<void> {
   await expect.poll(async () => (await ledgerOf(account)).unanswered).toBe(0)
 }
 
@@ -159,7 +163,7 @@ describe('200', () => {
 
 describe('CHARGE_UNKNOWN=false', () => {
   test('gives back the credits of parts that came back unknown', async () => {
-    await using generous = await openStage({ CHARGE_UNKNOWN: 'false' })
+    await using generous = await openApiHarness({ CHARGE_UNKNOWN: 'false' })
     generous.answer = async (check, subject) =>
       check === 'phone'
         ? { ...outcomeFor(check, subject), status: 'unknown' }
@@ -351,7 +355,7 @@ describe('refusals', () => {
   })
 
   test('504 when nobody answers in time; the credits come back', async () => {
-    await using hasty = await openStage({ CALL_TIMEOUT_SECONDS: '1' })
+    await using hasty = await openApiHarness({ CALL_TIMEOUT_SECONDS: '1' })
     hasty.answer = () => new Promise(() => undefined)
     const { id, live } = await hasty.account({ credits: 10 })
     const answer = await hasty.call('/v1/email', { key: live, body: bodyOf('email') })
@@ -362,7 +366,7 @@ describe('refusals', () => {
   })
 
   test('504 in time when the balance is locked; what is debited late comes back', async () => {
-    await using hasty = await openStage({ CALL_TIMEOUT_SECONDS: '1' })
+    await using hasty = await openApiHarness({ CALL_TIMEOUT_SECONDS: '1' })
     const { id, live } = await hasty.account({ credits: 10 })
     // The key and the balance are known before the lock.
     await hasty.call('/v1/email', { key: live, body: bodyOf('email') })
@@ -386,7 +390,7 @@ describe('refusals', () => {
 
 describe('429', () => {
   test('beyond the burst, with the time to come again, before balance and body', async () => {
-    await using strict = await openStage({ RATE_LIMIT_PER_SECOND: '1', RATE_LIMIT_BURST: '2' })
+    await using strict = await openApiHarness({ RATE_LIMIT_PER_SECOND: '1', RATE_LIMIT_BURST: '2' })
     const { live } = await strict.account({ credits: 0 })
     const statuses: number[] = []
     for (let call = 0; call < 4; call += 1) {
@@ -403,7 +407,7 @@ describe('429', () => {
   })
 
   test('an address with too many failed keys is told to wait, and good keys still work there', async () => {
-    await using strict = await openStage({ FAILED_KEYS_PER_MINUTE: '3' })
+    await using strict = await openApiHarness({ FAILED_KEYS_PER_MINUTE: '3' })
     const { live } = await strict.account()
     const statuses: number[] = []
     for (let call = 0; call < 5; call += 1) {

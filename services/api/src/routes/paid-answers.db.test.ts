@@ -1,10 +1,14 @@
 import { connect, type Socket } from 'node:net'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
-import { openStage, type Stage, type StageAccount } from '@plumbline/testkit/api/stage'
+import {
+  openApiHarness,
+  type ApiHarness,
+  type HarnessAccount,
+} from '@plumbline/testkit/api/harness'
 
-let stage: Stage
+let stage: ApiHarness
 beforeAll(async () => {
-  stage = await openStage({ RATE_LIMIT_PER_SECOND: '1000', RATE_LIMIT_BURST: '1000' })
+  stage = await openApiHarness({ RATE_LIMIT_PER_SECOND: '1000', RATE_LIMIT_BURST: '1000' })
 })
 afterAll(() => stage[Symbol.asyncDispose]())
 
@@ -26,7 +30,7 @@ function askWithoutReading(key: string): Socket {
   return socket
 }
 
-async function unansweredOf(account: StageAccount): Promise<number> {
+async function unansweredOf(account: HarnessAccount): Promise<number> {
   const { rows } = await stage.db.pool.query<{ count: number }>(
     'select count(*)::int from credit_unanswered where account_id = $1',
     [account.id],
@@ -34,7 +38,7 @@ async function unansweredOf(account: StageAccount): Promise<number> {
   return rows[0]?.count ?? -1
 }
 
-async function callsTakenFrom(account: StageAccount): Promise<number> {
+async function callsTakenFrom(account: HarnessAccount): Promise<number> {
   const { rows } = await stage.db.pool.query<{ count: number }>(
     `select count(*)::int from credit_entries where account_id = $1 and kind = 'debit'`,
     [account.id],

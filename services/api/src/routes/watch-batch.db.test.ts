@@ -1,21 +1,25 @@
 import { batchView } from '@plumbline/contract/batch-view'
 import { revokeKey } from '@plumbline/db/keys'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { openStage, type Stage, type StageAccount } from '@plumbline/testkit/api/stage'
+import {
+  openApiHarness,
+  type ApiHarness,
+  type HarnessAccount,
+} from '@plumbline/testkit/api/harness'
 
-let stage: Stage
+let stage: ApiHarness
 beforeAll(async () => {
-  stage = await openStage({ EVENT_STREAMS_LIMIT: '2' })
+  stage = await openApiHarness({ EVENT_STREAMS_LIMIT: '2' })
 })
 afterAll(() => stage[Symbol.asyncDispose]())
 
-async function submit(account: StageAccount): Promise<string> {
+async function submit(account: HarnessAccount): Promise<string> {
   const body = { product: 'email', start: false, records: [{ email: 'ada@example.com' }] }
   const answer = await stage.call('/v1/batches', { key: account.live, body })
   return batchView.parse(answer.json).id
 }
 
-async function open(account: StageAccount, id: string, signal?: AbortSignal): Promise<Response> {
+async function open(account: HarnessAccount, id: string, signal?: AbortSignal): Promise<Response> {
   return await fetch(`${stage.url}/v1/batches/${id}/events`, {
     headers: { authorization: `Bearer ${account.live}` },
     ...(signal === undefined ? {} : { signal }),

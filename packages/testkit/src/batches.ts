@@ -51,7 +51,7 @@ export function formOf(
 }
 
 /** Sends a list and answers its batch. Fails the test where it is not taken in. */
-export async function submitList(caller: Caller, body: unknown): Promise<BatchView> {
+export async function submitBatch(caller: Caller, body: unknown): Promise<BatchView> {
   const response = await call(caller, 'POST', '/v1/batches', body)
   const text = await response.text()
   expect([response.status, text]).toEqual([202, expect.any(String)])
@@ -59,14 +59,14 @@ export async function submitList(caller: Caller, body: unknown): Promise<BatchVi
 }
 
 /** Waits until a list is in one of the states. */
-export async function untilList(
+export async function untilBatch(
   caller: Caller,
   id: string,
   states: readonly BatchState[] = STOPPED,
 ): Promise<BatchView> {
   const deadline = Date.now() + STOP_WITHIN_MS
   for (;;) {
-    const view = await viewList(caller, id)
+    const view = await viewBatch(caller, id)
     if (states.includes(view.status)) return view
     if (Date.now() > deadline) throw new Error(`the list did not get on: ${JSON.stringify(view)}`)
     await wait(25)
@@ -74,7 +74,7 @@ export async function untilList(
 }
 
 /** A batch as it stands. */
-export async function viewList(caller: Caller, id: string): Promise<BatchView> {
+export async function viewBatch(caller: Caller, id: string): Promise<BatchView> {
   const response = await call(caller, 'GET', `/v1/batches/${id}`)
   const text = await response.text()
   expect([response.status, text]).toEqual([200, expect.any(String)])
@@ -82,9 +82,9 @@ export async function viewList(caller: Caller, id: string): Promise<BatchView> {
 }
 
 /** Sends a list and waits until it has stopped. */
-export async function runList(caller: Caller, body: unknown): Promise<BatchView> {
-  const { id } = await submitList(caller, body)
-  return await untilList(caller, id)
+export async function runBatch(caller: Caller, body: unknown): Promise<BatchView> {
+  const { id } = await submitBatch(caller, body)
+  return await untilBatch(caller, id)
 }
 
 /** The NDJSON result of a list, with what is asked in the query. */

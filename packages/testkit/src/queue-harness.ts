@@ -9,7 +9,7 @@ import { openPostgresTestQueue, openRedisTestQueue, type TestQueue } from './que
 import { startRedis } from './redis.ts'
 
 /** A queue that a test may break. */
-export interface QueueStage extends AsyncDisposable {
+export interface QueueHarness extends AsyncDisposable {
   /** One more view, as another process would have. */
   open(): Promise<TestQueue>
   /** Starts a worker process; see `queue-worker.ts`. */
@@ -27,7 +27,7 @@ export interface WorkerProcess extends AsyncDisposable {
 }
 
 /** A Redis server of the test's own; fails where none is installed. */
-export async function stageRedis(): Promise<QueueStage> {
+export async function openRedisHarness(): Promise<QueueHarness> {
   const server = await startRedis()
   if (server === null) throw new Error('redis-server is not installed')
   const prefix = `test-${randomBytes(4).toString('hex')}`
@@ -49,7 +49,7 @@ export async function stageRedis(): Promise<QueueStage> {
 }
 
 /** A database of the test's own. */
-export async function stagePostgres(): Promise<QueueStage> {
+export async function openPostgresHarness(): Promise<QueueHarness> {
   const database = await createTestDatabase()
   return {
     open: () => openPostgresTestQueue(database.url),

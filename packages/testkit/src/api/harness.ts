@@ -24,7 +24,7 @@ import { apiSettings } from '@plumbline/api/settings'
 export type AnswerQuestion = (check: Check, subject: string) => Promise<Outcome | undefined>
 
 /** The API in this process on a database and a queue of its own, with workers that do as they are told. */
-export interface Stage extends AsyncDisposable {
+export interface ApiHarness extends AsyncDisposable {
   readonly url: string
   readonly adminUrl: string
   readonly db: Db
@@ -33,7 +33,7 @@ export interface Stage extends AsyncDisposable {
   readonly asked: string[]
   /** Stands in for the workers until it is set back. */
   answer: AnswerQuestion | undefined
-  account(options?: { plan?: Plan; credits?: number }): Promise<StageAccount>
+  account(options?: { plan?: Plan; credits?: number }): Promise<HarnessAccount>
   call(path: string, init?: CallInit): Promise<Answered>
   /** Names of files that lie in the scratch directory. */
   scratch(): Promise<readonly string[]>
@@ -48,7 +48,7 @@ export interface Stage extends AsyncDisposable {
 }
 
 /** An account of a stage, with its keys. */
-export interface StageAccount {
+export interface HarnessAccount {
   readonly id: string
   readonly live: string
   readonly test: string
@@ -72,7 +72,9 @@ export interface Answered {
 }
 
 /** Starts a stage; settings stand as an operator would write them. */
-export async function openStage(env: Readonly<Record<string, string>> = {}): Promise<Stage> {
+export async function openApiHarness(
+  env: Readonly<Record<string, string>> = {},
+): Promise<ApiHarness> {
   await using stack = new AsyncDisposableStack()
   const database = stack.use(await createTestDatabase())
   await migrateQueue(database.url)
@@ -112,7 +114,7 @@ export async function openStage(env: Readonly<Record<string, string>> = {}): Pro
       : await openRedisTestQueue(redisUrl, 'plumbline'),
   )
   const asked: string[] = []
-  const stage: Stage = {
+  const stage: ApiHarness = {
     url: `http://127.0.0.1:${api.port}`,
     adminUrl: `http://127.0.0.1:${api.adminPort}`,
     db,
@@ -148,7 +150,11 @@ async function scratchFiles(dataDir: string): Promise<readonly Dirent[]> {
 }
 
 /** A worker of a check that does as the stage is told. */
-async function startWorker(stage: Stage, queue: TestQueue, check: Check): Promise<AsyncDisposable> {
+async function startWorker(
+  stage: ApiHarness,
+  queue: TestQueue,
+  check: Check,
+): Promise<AsyncDisposable> {
   return await serveLive(
     queue.backend,
     check,
@@ -175,7 +181,7 @@ async function makeAccount(
   db: Db,
   metering: Metering,
   options: { plan?: Plan; credits?: number } = {},
-): Promise<StageAccount> {
+): Promise<HarnessAccount> {
   const { plan = 'pro', credits } = options
   const account = await createAccount(db.kysely, { email: 'ada@example.com', plan })
   const { key: live } = await createKey(db, { accountId: account.id, mode: 'live', service: 'svc' })

@@ -27,20 +27,20 @@ export const QUICK: Readonly<Record<string, string>> = {
 export const IN_TURN = { concurrent: false } as const
 
 /** A service in a database of its own, with an account that can pay for two lists. */
-export interface Scene extends AsyncDisposable {
+export interface CrashHarness extends AsyncDisposable {
   readonly service: TestService
   readonly account: Account
   readonly databaseUrl: string
 }
 
-type Client = Pick<Scene, 'service' | 'account'>
+type Client = Pick<CrashHarness, 'service' | 'account'>
 
 /** Starts a service with quick leases; the words of its workers are those of `instant-worker.ts`. */
-export async function openScene(
+export async function openCrashHarness(
   redisUrl: string | undefined,
   workers: readonly (readonly string[])[],
   env: Readonly<Record<string, string>> = {},
-): Promise<Scene> {
+): Promise<CrashHarness> {
   await using stack = new AsyncDisposableStack()
   const database = stack.use(await createTestDatabase())
   const service = stack.use(
@@ -56,7 +56,7 @@ export async function openScene(
   }
 }
 
-/** A worker by its place in the scene. */
+/** A worker by its place in the harness. */
 export function memberAt(service: TestService, at: number): Member {
   const member = service.workers[at]
   if (member === undefined) throw new Error(`no worker ${at}`)
@@ -138,7 +138,7 @@ export async function creditsOf({ service, account }: Client): Promise<number> {
 }
 
 /** The state of a list as its row has it, also while no API runs. */
-export async function stateOf({ service }: Scene, id: string): Promise<string | undefined> {
+export async function stateOf({ service }: CrashHarness, id: string): Promise<string | undefined> {
   const { rows } = await service.db.pool.query<{ status: string }>(
     'select status from batches where id = $1',
     [id],
