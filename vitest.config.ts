@@ -3,12 +3,16 @@ import { isSoak } from './packages/testkit/src/soak.ts'
 
 /** How long a machine that is busy with other things may keep a test waiting: bounds a failure, asserts nothing. */
 const PATIENCE = {
-  testTimeout: isSoak() ? 900_000 : 60_000,
-  hookTimeout: 60_000,
+  testTimeout: isSoak() ? 900_000 : 120_000,
+  hookTimeout: 120_000,
   expect: { poll: { timeout: 30_000, interval: 20 } },
 }
 
-const WHOLE_PROCESSES = { ...PATIENCE, testTimeout: 180_000, hookTimeout: 120_000 }
+const WHOLE_PROCESSES = {
+  ...PATIENCE,
+  testTimeout: isSoak() ? 900_000 : 400_000,
+  expect: { poll: { timeout: 120_000, interval: 50 } },
+}
 
 /**
  * `unit` needs nothing but Node; `db` a Postgres that the set-up starts; `integration` whole processes, several

@@ -99,7 +99,7 @@ function uploadOf(): FormData {
 }
 
 async function untilBought(simnet: SimnetProcess, count: number): Promise<void> {
-  await expect.poll(() => boughtCount(simnet), { timeout: 30_000 }).toBeGreaterThanOrEqual(count)
+  await expect.poll(() => boughtCount(simnet)).toBeGreaterThanOrEqual(count)
 }
 
 async function boughtCount(simnet: SimnetProcess): Promise<number> {

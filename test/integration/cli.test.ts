@@ -38,7 +38,7 @@ beforeAll(async () => {
   service = opening.use(
     await startService({
       databaseUrl: database.url,
-      // Slow enough for a list of thousands to be canceled, fast enough for one of ten.
+      // Slow enough for a batch of thousands to be canceled, fast enough for one of ten.
       workers: [['email', 'phone', 'ip', 'domain', '--delay=100', '--width=50'], ['batch']],
       env: { SWEEP_SECONDS: '1' },
     }),
@@ -289,7 +289,7 @@ describe('lookup', () => {
 })
 
 describe('batch', () => {
-  test('run writes every row and prints the finished list', async () => {
+  test('run writes every row and prints the finished batch', async () => {
     const { live_key: key } = await makeAccount('pro')
     await writeFile(join(folder, 'ten.csv'), listOf(10))
     const words = ['batch', 'run', 'ten.csv', '--product', 'email', '--out', 'ten-out.csv']
@@ -337,7 +337,7 @@ describe('batch', () => {
     expect((await rowsOf('raw.csv', '--after', '3', '--raw'))[0]).toMatch(/^=1\+1,/)
   })
 
-  test('run of a list that may cost too much leaves no file and says how to go on', async () => {
+  test('run of a batch that may cost too much leaves no file and says how to go on', async () => {
     const { live_key: key } = await makeAccount('pro')
     await writeFile(join(folder, 'dear.csv'), listOf(10))
     const words = ['batch', 'run', 'dear.csv', '--product', 'email', '--out', 'dear-out.csv']
@@ -349,7 +349,7 @@ describe('batch', () => {
     expect(await json(['batch', 'cancel', id, '--key', key])).toMatchObject({ id })
   })
 
-  test('run refuses a list or a place that is not there before anything is uploaded', async () => {
+  test('run refuses a batch or a place that is not there before anything is uploaded', async () => {
     const { live_key: key } = await makeAccount('pro')
     const words = ['--product', 'email', '--key', key, '--out']
     const list = await cli(['batch', 'run', 'missing.csv', ...words, 'x.csv'])
@@ -361,7 +361,7 @@ describe('batch', () => {
     expect((await json<BatchPage>(['batch', 'list', '--key', key])).data).toEqual([])
   })
 
-  test('ctrl-C cancels the list, releases its credits and leaves no file', async () => {
+  test('ctrl-C cancels the batch, releases its credits and leaves no file', async () => {
     const { account_id: id, live_key: key } = await makeAccount('pro')
     await cli(['account', 'grant', id, '--credits', '100000'])
     await writeFile(join(folder, 'long.csv'), listOf(50_000))

@@ -23,9 +23,9 @@ import { PATIENT } from '@plumbline/testkit/patience'
 // Real processes, killed at exactly the moment that a test is about: the database makes the change
 // that comes next wait until the process is dead.
 //
-// Who takes the hold of a list: where it starts by itself, the list worker (`worker batch`) that has
+// Who takes the hold of a batch: where it starts by itself, the batch worker (`worker batch`) that has
 // read it; where a client starts it, the API. Both commit hold, tasks and `running` in one transaction,
-// and the dispatcher in the list worker hands out the tasks after that.
+// and the dispatcher in the batch worker hands out the tasks after that.
 
 /** The dispatcher leases the first tasks, or a worker takes one. */
 const DISPATCH: HeldChange = { table: 'tasks', change: 'update', when: 'new.lease > old.lease' }
@@ -42,7 +42,7 @@ const ENDING: HeldChange = {
 }
 
 describe.concurrent.each(backends())('on $name', ({ redisUrl }) => {
-  test('a kill of the list worker between hold and dispatch costs nothing', IN_TURN, async () => {
+  test('a kill of the batch worker between hold and dispatch costs nothing', IN_TURN, async () => {
     await using harness = await openCrashHarness(redisUrl, [['email'], ['batch']])
     await using dispatch = await holdBack(harness.databaseUrl, DISPATCH)
     const { id, emails } = await submit(harness)
@@ -56,7 +56,7 @@ describe.concurrent.each(backends())('on $name', ({ redisUrl }) => {
   })
 
   test(
-    'a kill of the API between hold and dispatch leaves the list to the workers',
+    'a kill of the API between hold and dispatch leaves the batch to the workers',
     IN_TURN,
     async () => {
       await using harness = await openCrashHarness(redisUrl, [['email'], ['batch']])
@@ -82,7 +82,7 @@ describe.concurrent.each(backends())('on $name', ({ redisUrl }) => {
   )
 
   test(
-    'a kill of the list worker as it reads a list, or says that it is done, costs nothing',
+    'a kill of the batch worker as it reads a batch, or says that it is done, costs nothing',
     IN_TURN,
     async () => {
       await using harness = await openCrashHarness(redisUrl, [['email'], ['batch']])
@@ -101,7 +101,7 @@ describe.concurrent.each(backends())('on $name', ({ redisUrl }) => {
   )
 
   test(
-    'a kill of the list worker that writes the result of a running list costs nothing',
+    'a kill of the batch worker that writes the result of a running batch costs nothing',
     IN_TURN,
     async () => {
       await using harness = await openCrashHarness(redisUrl, [['email'], ['batch']])

@@ -27,14 +27,14 @@ import { losePostgresQueue } from '@plumbline/testkit/lose-queue'
 import { startRedis } from '@plumbline/testkit/redis'
 import { startService, type TestService } from '@plumbline/testkit/service'
 
-// Real processes, killed for real; after each fault the list ends by itself, intact.
+// Real processes, killed for real; after each fault the batch ends by itself, intact.
 
 const SLOW_EMAIL = ['email', '--delay=200', '--width=50'] as const
 /** A call may be asked again after each kill, and a worker takes its time to start on a busy machine. */
 const PATIENT_CALLS = { CALL_TIMEOUT_SECONDS: '60', DEBIT_TIMEOUT_SECONDS: '70' }
 
 describe.concurrent.each(backends())('on $name', ({ redisUrl }) => {
-  test('a list and its calls survive five kills of a worker', IN_TURN, async () => {
+  test('a batch and its calls survive five kills of a worker', IN_TURN, async () => {
     await using harness = await openCrashHarness(redisUrl, [SLOW_EMAIL, ['batch']], PATIENT_CALLS)
     const { service, account } = harness
     const { id, emails } = await submit(harness)
@@ -77,7 +77,7 @@ describe.concurrent.each(backends())('on $name', ({ redisUrl }) => {
     },
   )
 
-  test('a list ends by itself when the queue is emptied under it', IN_TURN, async () => {
+  test('a batch ends by itself when the queue is emptied under it', IN_TURN, async () => {
     const own = redisUrl === undefined ? null : await startRedis()
     try {
       await using harness = await openCrashHarness(own?.url, [SLOW_EMAIL, ['batch']])
@@ -93,7 +93,7 @@ describe.concurrent.each(backends())('on $name', ({ redisUrl }) => {
     }
   })
 
-  test('a list ends by itself when Postgres is restarted under it', IN_TURN, async () => {
+  test('a batch ends by itself when Postgres is restarted under it', IN_TURN, async () => {
     const dataDir = await mkdtemp(join(tmpdir(), 'plumbline-restart-'))
     let postgres = await startEmbeddedPostgres({ dataDir })
     const port = Number(new URL(postgres.url).port)

@@ -6,7 +6,7 @@ import { expect, test } from 'vitest'
 const DEMO = fileURLToPath(new URL('../demo/main.ts', import.meta.url))
 const TIME_MS = 150_000
 
-test('the demo enriches its whole list over real sockets and ends with status 0', async () => {
+test('the demo enriches its whole batch over real sockets and ends with status 0', async () => {
   const { fault, stdout, stderr } = await runDemo()
   // What it said last tells where it stopped.
   expect({ fault, stdout: stdout.slice(-2_000), stderr: stderr.slice(-2_000) }).toMatchObject({

@@ -17,10 +17,10 @@ const PER_DOMAIN = 10
 test.each(backends())(
   'a provider held to 1 connection and 60 recipients a minute delays no other domain by a second on $name',
   async (backend) => {
-    // A wire so long that it, and not the machine, says how long a list takes.
+    // A wire so long that it, and not the machine, says how long a batch takes.
     const limits = { SMTP_RECIPIENTS_PER_MINUTE: '60', SMTP_CONNECTIONS_PER_HOST: '1' }
     await using harness = await openEmailService(backend, 'side', 3, limits, 300)
-    // 40 % of the mixed list; each time other domains, so that nothing is remembered. Those of a domain
+    // 40 % of the mixed batch; each time other domains, so that nothing is remembered. Those of a domain
     // stand in one chunk: they are held to one connection, too, and are not to wait for each other.
     const othersFrom = (first: number): readonly string[] =>
       Array.from({ length: OTHERS }, (_, at) => addressesAt(`side${first + at}`, PER_DOMAIN)).flat()
@@ -40,7 +40,7 @@ test.each(backends())(
   },
 )
 
-/** Three of the first to two of the second, as a shuffled list has them. */
+/** Three of the first to two of the second, as a shuffled batch has them. */
 function interleaved(first: readonly string[], second: readonly string[]): readonly string[] {
   return second.flatMap((other, at) => {
     const from = Math.floor((at * first.length) / second.length)
@@ -50,7 +50,7 @@ function interleaved(first: readonly string[], second: readonly string[]): reado
 }
 
 /**
- * Runs a list until nothing of it is open but what waits for the provider, and cancels the rest.
+ * Runs a batch until nothing of it is open but what waits for the provider, and cancels the rest.
  * Milliseconds from its submission until the last of the others was asked, by their servers' log.
  */
 async function othersMs(
@@ -63,7 +63,7 @@ async function othersMs(
   const id = await submit(caller, addresses)
   const hosts = Array.from({ length: OTHERS }, (_, at) => `mx.side${first + at}.example`)
   const heldGroup = groupNameOf('mx:side0.example', createInstallationKey(INSTALLATION_KEY))
-  const signal = AbortSignal.timeout(60_000)
+  const signal = AbortSignal.timeout(150_000)
   for (;;) {
     signal.throwIfAborted()
     const { rows } = await service.db.pool.query<{ open: number }>(

@@ -10,7 +10,7 @@ import { startService } from '@plumbline/testkit/service'
 /** Less than `npm start` gives the API. */
 const HEAP_MEGABYTES = 160
 
-test('an account that sends as many JSON lists at once as it may, each as large as may be, does not exhaust the API', async () => {
+test('an account that sends as many JSON batches at once as it may, each as large as may be, does not exhaust the API', async () => {
   await using database = await createTestDatabase()
   await using service = await startService({
     databaseUrl: database.url,

@@ -7,7 +7,7 @@ import { PATIENT } from '@plumbline/testkit/patience'
 import { createTestDatabase } from '@plumbline/testkit/postgres'
 import { startService, type TestService } from '@plumbline/testkit/service'
 
-// Uploads that no list should be: each gets its error, and nothing of it stays.
+// Uploads that no batch should be: each gets its error, and nothing of it stays.
 
 describe.each(backends())('on $name', ({ redisUrl }) => {
   let stack: AsyncDisposableStack
@@ -52,7 +52,7 @@ function expectVerdict(met: Verdict, wanted: Verdict): void {
   expect(met).toEqual({ ...wanted, says: expect.stringContaining(wanted.says) })
 }
 
-/** Rows that should not be there: of all tables of lists, but for the failed lists themselves. */
+/** Rows that should not be there: of all tables of batches, but for the failed batches themselves. */
 async function leftovers({
   db,
 }: TestService): Promise<Readonly<Record<string, number>> | undefined> {

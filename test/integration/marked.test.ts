@@ -238,9 +238,9 @@ function rawRequests(key: string): readonly string[] {
   ]
 }
 
-/** Lists in every form and to every end. */
+/** Batches in every form and to every end. */
 async function runBatches(caller: Caller): Promise<readonly string[]> {
-  // A host that refuses us keeps a list waiting for a quarter of an hour.
+  // A host that refuses us keeps a batch waiting for a quarter of an hour.
   const quick = emails.filter((_, at) => kindNames()[at]?.startsWith('blocked') !== true)
   const rows = quick.map((email, at) =>
     [email, phones[at % 3], ips[at % 3], domains[at % domains.length], `${WORD}-cell`].join(','),

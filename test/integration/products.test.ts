@@ -18,7 +18,7 @@ import { createTestDatabase } from '@plumbline/testkit/postgres'
 import { PRICES } from '@plumbline/testkit/prices'
 import { startService, type TestService } from '@plumbline/testkit/service'
 
-// The seven products over HTTP, and as lines of lists: one answer, whatever way it is asked for.
+// The seven products over HTTP, and as lines of batches: one answer, whatever way it is asked for.
 
 const VALUES = {
   email: 'ada@example.com',
@@ -139,7 +139,7 @@ describe.each(backends())('on $name', ({ redisUrl }) => {
     await expectSettled(caller, before.left)
   })
 
-  describe.each(Object.keys(FIELDS).filter(isProduct))('a line of a list of %s', (product) => {
+  describe.each(Object.keys(FIELDS).filter(isProduct))('a line of a batch of %s', (product) => {
     test.each(FORMS)('equals the single call, in $name', async (form) => {
       const account = await service.account({ credits: 500 })
       const caller = { service, account, key: account.liveKey }
@@ -182,7 +182,7 @@ describe.each(backends())('on $name', ({ redisUrl }) => {
 
 // By itself: services on one Redis take each other's jobs.
 describe.each(backends())('on $name', ({ redisUrl }) => {
-  test('unknown parts are given back where the operator says so, in calls and lists alike', async () => {
+  test('unknown parts are given back where the operator says so, in calls and batches alike', async () => {
     await using database = await createTestDatabase()
     await using lenient = await startService({
       databaseUrl: database.url,
@@ -221,7 +221,7 @@ describe.each(backends())('on $name', ({ redisUrl }) => {
   })
 })
 
-/** A record of a list: its cells as they came, and what a single call would be asked. */
+/** A record of a batch: its cells as they came, and what a single call would be asked. */
 interface ListRecord {
   readonly cells: Values
   /** Null where the record asks nothing: blank or refused. */

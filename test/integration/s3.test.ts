@@ -17,7 +17,7 @@ import { startS3 } from '../simnet/s3/server.ts'
 
 const KEYS = { accessKeyId: 'AKIAEXAMPLE', secretAccessKey: 'secret', region: 'eu-test-1' }
 
-test('a list whose files are on S3 is read, answered, downloaded and erased there', async () => {
+test('a batch whose files are on S3 is read, answered, downloaded and erased there', async () => {
   await using database = await createTestDatabase()
   await using store = await startS3({ ...KEYS, bucket: 'lists' })
   const folder = await mkdtemp(join(tmpdir(), 'plumbline-s3-secret-'))

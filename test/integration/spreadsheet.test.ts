@@ -86,7 +86,7 @@ describe.skipIf(WITHOUT_SPREADSHEET)('a result file in LibreOffice', () => {
   })
 })
 
-/** A list whose header and cells would run where they could. */
+/** A batch whose header and cells would run where they could. */
 function hostileList(): string {
   const cells = [...KNOWN, ...fc.sample(odd, { numRuns: 600, seed: 12 })]
   const rows = cells.map((cell, at) => [

@@ -36,7 +36,7 @@ export const STOPPED: readonly BatchState[] = [
   'expired',
 ]
 
-const STOP_WITHIN_MS = 60_000
+const STOP_WITHIN_MS = 150_000
 
 /** The form of an upload. */
 export function formOf(
@@ -50,7 +50,7 @@ export function formOf(
   return form
 }
 
-/** Sends a list and answers its batch. Fails the test where it is not taken in. */
+/** Submits a batch. Fails the test where it is refused. */
 export async function submitBatch(caller: Caller, body: unknown): Promise<BatchView> {
   const response = await call(caller, 'POST', '/v1/batches', body)
   const text = await response.text()
@@ -58,7 +58,7 @@ export async function submitBatch(caller: Caller, body: unknown): Promise<BatchV
   return batchIn(text)
 }
 
-/** Waits until a list is in one of the states. */
+/** Waits until a batch is in one of the states. */
 export async function untilBatch(
   caller: Caller,
   id: string,
@@ -68,7 +68,7 @@ export async function untilBatch(
   for (;;) {
     const view = await viewBatch(caller, id)
     if (states.includes(view.status)) return view
-    if (Date.now() > deadline) throw new Error(`the list did not get on: ${JSON.stringify(view)}`)
+    if (Date.now() > deadline) throw new Error(`the batch did not stop: ${JSON.stringify(view)}`)
     await wait(25)
   }
 }
@@ -81,13 +81,13 @@ export async function viewBatch(caller: Caller, id: string): Promise<BatchView> 
   return batchIn(text)
 }
 
-/** Sends a list and waits until it has stopped. */
+/** Submits a batch and waits until it has stopped. */
 export async function runBatch(caller: Caller, body: unknown): Promise<BatchView> {
   const { id } = await submitBatch(caller, body)
   return await untilBatch(caller, id)
 }
 
-/** The NDJSON result of a list, with what is asked in the query. */
+/** The NDJSON result of a batch, with what is asked in the query. */
 export async function readLines(
   caller: Caller,
   id: string,
@@ -102,7 +102,7 @@ export async function readLines(
     .map((line) => JSON.parse(line) as ResultLine)
 }
 
-/** The CSV result of a list as rows of cells; the first holds the names. */
+/** The CSV result of a batch as rows of cells; the first holds the names. */
 export async function readCells(
   caller: Caller,
   id: string,
@@ -131,7 +131,7 @@ export async function creditsOf(caller: Caller): Promise<{ left: number; held: n
 }
 
 /**
- * What must hold once all lists of a service have stopped: the ledger adds up, the account has left
+ * What must hold once all batches of a service have stopped: the ledger adds up, the account has left
  * what it should, nothing is held, no debit waits for its answer and no task is open.
  */
 export async function expectSettled(caller: Caller, left: number): Promise<void> {

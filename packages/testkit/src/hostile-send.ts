@@ -14,9 +14,9 @@ export interface RawRequest {
 export type Verdict =
   /** Refused at once; `says` is part of the message. */
   | { readonly status: number; readonly error: string; readonly says: string }
-  /** Taken in, and the list ends as failed with this error. */
+  /** Taken in, and the batch ends as failed with this error. */
   | { readonly failed: string; readonly says: string }
-  /** Odd but readable: the list completes with so many rows, of them so many refused. */
+  /** Odd but readable: the batch completes with so many rows, of them so many refused. */
   | { readonly rows: number; readonly refused: number }
   /** Nobody is there to be answered. */
   | 'gone'
@@ -31,9 +31,9 @@ export interface HostileUpload {
 /** What became of an upload. */
 export interface Outcome {
   readonly verdict: Verdict
-  /** From the last byte sent to the verdict: of a list to its end, of what is refused to the answer. */
+  /** From the last byte sent to the verdict: of a batch to its end, of what is refused to the answer. */
   readonly answeredMs: number
-  /** The list, where one was made. */
+  /** The batch, where one was made. */
   readonly id: string | undefined
 }
 

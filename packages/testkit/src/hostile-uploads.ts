@@ -305,5 +305,5 @@ const SENDERS: readonly HostileUpload[] = [
   ),
 ]
 
-/** Uploads that no list should be, each with what it must come to. */
+/** Uploads that no batch should be, each with what it must come to. */
 export const HOSTILE_UPLOADS: readonly HostileUpload[] = [...FILES, ...REQUESTS, ...SENDERS]

@@ -11,13 +11,13 @@ export interface InstantOptions {
   readonly width?: number
   /** Subjects that contain this make the engine throw: a bug of ours. */
   readonly poison?: string
-  /** Lists are put off where a subject says so: see `waitsOf`. */
+  /** Batches are put off where a subject says so: see `waitsOf`. */
   readonly later?: boolean
 }
 
 /**
  * An engine that answers from the subject alone: the same subject always gets the same facts, so
- * that lists and single calls can be compared. Verdicts are spread by a hash of the subject.
+ * that batches and single calls can be compared. Verdicts are spread by a hash of the subject.
  */
 export function instantEngine<C extends Check>(check: C, options: InstantOptions = {}): Engine<C> {
   const { delayMs = 0, width = 50, poison, later = false } = options

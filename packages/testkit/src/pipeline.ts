@@ -27,19 +27,19 @@ import { instantEngine } from './instant-engines.ts'
 import { createTestDatabase } from './postgres.ts'
 import { openPostgresTestQueue, openRedisTestQueue } from './queue.ts'
 
-/** The steps of a list in one process, over a database and files of a test's own. */
+/** The steps of a batch in one process, over a database and files of a test's own. */
 export interface TestPipeline extends AsyncDisposable {
   readonly pipeline: Pipeline
   readonly owner: BatchOwner
   /** Where the stored files lie. */
   readonly files: string
-  /** Takes a list in, as an upload named `list.csv` unless said otherwise. */
+  /** Takes a batch in, as an upload named `list.csv` unless said otherwise. */
   submit(content: string, options?: Partial<Submission>): Promise<BatchView>
-  /** Takes a list in and reads it: `ready`, or `running` where it starts by itself. */
+  /** Takes a batch in and reads it: `ready`, or `running` where it starts by itself. */
   read(content: string, options?: Partial<Submission>): Promise<BatchView>
-  /** Has at most so many tasks of running lists answered, by engines that know all. */
+  /** Has at most so many tasks of running batches answered, by engines that know all. */
   answer(mostTasks?: number): Promise<void>
-  /** Has the open stages of all lists worked once. */
+  /** Has the open stages of all batches worked once. */
   workStages(): Promise<void>
 }
 

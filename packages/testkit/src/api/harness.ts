@@ -20,7 +20,7 @@ import { openPostgresTestQueue, openRedisTestQueue, type TestQueue } from '../qu
 import { serve, type Api } from '@plumbline/api/serve'
 import { apiSettings } from '@plumbline/api/settings'
 
-/** What the workers of a stage do with a question; by default they answer from the subject alone. */
+/** What the workers of a harness do with a question; by default they answer from the subject alone. */
 export type AnswerQuestion = (check: Check, subject: string) => Promise<Outcome | undefined>
 
 /** The API in this process on a database and a queue of its own, with workers that do as they are told. */
@@ -47,7 +47,7 @@ export interface ApiHarness extends AsyncDisposable {
   close(): Promise<void>
 }
 
-/** An account of a stage, with its keys. */
+/** An account of a harness, with its keys. */
 export interface HarnessAccount {
   readonly id: string
   readonly live: string
@@ -71,7 +71,7 @@ export interface Answered {
   readonly json: unknown
 }
 
-/** Starts a stage; settings stand as an operator would write them. */
+/** Starts one; settings stand as an operator would write them. */
 export async function openApiHarness(
   env: Readonly<Record<string, string>> = {},
 ): Promise<ApiHarness> {
@@ -114,7 +114,7 @@ export async function openApiHarness(
       : await openRedisTestQueue(redisUrl, 'plumbline'),
   )
   const asked: string[] = []
-  const stage: ApiHarness = {
+  const harness: ApiHarness = {
     url: `http://127.0.0.1:${api.port}`,
     adminUrl: `http://127.0.0.1:${api.adminPort}`,
     db,
@@ -138,9 +138,9 @@ export async function openApiHarness(
     },
     [Symbol.asyncDispose]: () => closing.disposeAsync(),
   }
-  for (const check of CHECKS) stack.use(await startWorker(stage, queue, check))
+  for (const check of CHECKS) stack.use(await startWorker(harness, queue, check))
   const closing = stack.move()
-  return stage
+  return harness
 }
 
 /** Files in the making. */
@@ -149,9 +149,9 @@ async function scratchFiles(dataDir: string): Promise<readonly Dirent[]> {
   return found.filter((entry) => entry.isFile())
 }
 
-/** A worker of a check that does as the stage is told. */
+/** A worker of a check that does as the harness is told. */
 async function startWorker(
-  stage: ApiHarness,
+  harness: ApiHarness,
   queue: TestQueue,
   check: Check,
 ): Promise<AsyncDisposable> {
@@ -164,11 +164,11 @@ async function startWorker(
       })
       await Promise.all(
         questions.map(async ({ subject }, index) => {
-          stage.asked.push(subject)
+          harness.asked.push(subject)
           const outcome =
-            stage.answer === undefined
+            harness.answer === undefined
               ? outcomeFor(check, subject)
-              : await Promise.race([stage.answer(check, subject), over])
+              : await Promise.race([harness.answer(check, subject), over])
           if (outcome !== undefined) answered(index, outcome)
         }),
       )
