@@ -9,7 +9,7 @@ import { promisify } from 'node:util'
 export const WITHOUT_SPREADSHEET =
   process.env['CI'] !== 'true' && spawnSync('soffice', ['--version']).status !== 0
 
-const OPEN_WITHIN_MS = 60_000
+const OPEN_WITHIN_MS = 150_000
 
 /** How a CSV file is opened: its delimiters, and whether quotes are honoured. */
 export interface OpenedAs {
@@ -19,18 +19,18 @@ export interface OpenedAs {
 
 /** A spreadsheet program with a profile of its own. */
 export interface Spreadsheet extends AsyncDisposable {
-  /** The formulas that the program makes of a CSV text. */
-  formulasOf(csv: string, openedAs: OpenedAs): Promise<readonly string[]>
+  /** The formulas that the program makes of each CSV text. */
+  formulasOf(csvs: readonly string[], openedAs: OpenedAs): Promise<readonly (readonly string[])[]>
 }
 
-/** Starts nothing yet; each file is opened by a process of its own. */
+/** Starts nothing yet; the texts of a call are opened by one process, which takes seconds to start. */
 export async function openSpreadsheet(): Promise<Spreadsheet> {
   const folder = await mkdtemp(join(tmpdir(), 'plumbline-spreadsheet-'))
   const run = promisify(execFile)
   return {
-    async formulasOf(csv, { delimiters, quotes }) {
-      const path = join(folder, 'opened.csv')
-      await writeFile(path, csv)
+    async formulasOf(csvs, { delimiters, quotes }) {
+      const paths = csvs.map((_, at) => join(folder, `opened${at}`))
+      await Promise.all(csvs.map((csv, at) => writeFile(`${paths[at]}.csv`, csv)))
       const codes = delimiters.map((delimiter) => delimiter.charCodeAt(0)).join('/')
       const profile = pathToFileURL(join(folder, 'profile')).href
       await run(
@@ -44,12 +44,14 @@ export async function openSpreadsheet(): Promise<Spreadsheet> {
           'fods',
           '--outdir',
           folder,
-          path,
+          ...paths.map((path) => `${path}.csv`),
         ],
         { timeout: OPEN_WITHIN_MS },
       )
-      const opened = await readFile(join(folder, 'opened.fods'), 'utf8')
-      return [...opened.matchAll(/table:formula="([^"]*)"/g)].map(([, formula = '']) => formula)
+      const opened = paths.map((path) => readFile(`${path}.fods`, 'utf8'))
+      return (await Promise.all(opened)).map((text) =>
+        [...text.matchAll(/table:formula="([^"]*)"/g)].map(([, formula = '']) => formula),
+      )
     },
     [Symbol.asyncDispose]: async () => await rm(folder, { recursive: true, force: true }),
   }
