@@ -1,8 +1,8 @@
-import { formatAddress as formatNumber } from '@plumbline/net/address'
+import { bytesOf } from '@plumbline/net/address'
 import { SPECIAL_BLOCKS } from '@plumbline/net/special-addresses'
 import { collectRanges, type RangeTable } from '@plumbline/datasets/range-table'
 import { levelAt } from '@plumbline/datasets/ranges'
-import { type AddressBytes, parseAddress } from '@plumbline/net/address-bytes'
+import type { AddressBytes } from '@plumbline/net/address-bytes'
 
 /** How an address is judged by the IANA registries. */
 export interface Routability {
@@ -24,8 +24,8 @@ export type RoutabilityJudge = (address: AddressBytes) => Routability
 export function createRoutabilityJudge(): RoutabilityJudge {
   const collectors = { 4: collectRanges(1), 6: collectRanges(4) }
   for (const { block, globallyReachable } of SPECIAL_BLOCKS) {
-    const first = bytesOf(block.version, block.first)
-    const last = bytesOf(block.version, block.last)
+    const first = bytesOf({ version: block.version, value: block.first })
+    const last = bytesOf({ version: block.version, value: block.last })
     const level = block.prefix * 2 + (globallyReachable === true ? 1 : 0)
     collectors[block.version].add(first, last, level)
   }
@@ -65,10 +65,4 @@ function carried(address: AddressBytes): Pick<Routability, 'judged' | 'form'> {
 function zeros(address: AddressBytes, from: number, to: number): boolean {
   for (let index = from; index < to; index++) if (address[index] !== 0) return false
   return true
-}
-
-function bytesOf(version: 4 | 6, value: bigint): AddressBytes {
-  const bytes = parseAddress(formatNumber({ version, value }))
-  if (bytes === null) throw new Error(`special address table: ${value} is no address`)
-  return bytes
 }

@@ -15,8 +15,15 @@ export function parseAddress(text: string): AddressBytes | null {
   return family === 6 && !text.includes('%') ? parseV6(text) : null
 }
 
-/** A CIDR block as its first and last address, or null where the text is none; a bare address is a block of one. */
-export function parseBlock(text: string): { first: AddressBytes; last: AddressBytes } | null {
+/** A CIDR block as bytes, both ends included. */
+export interface ByteBlock {
+  readonly first: AddressBytes
+  readonly last: AddressBytes
+  readonly prefix: number
+}
+
+/** Reads `address/prefix`, or a bare address as a block of one; null when malformed. */
+export function parseBlock(text: string): ByteBlock | null {
   const slash = text.indexOf('/')
   const first = parseAddress(slash < 0 ? text : text.slice(0, slash))
   if (first === null) return null
@@ -28,7 +35,7 @@ export function parseBlock(text: string): { first: AddressBytes; last: AddressBy
     first[index] = (first[index] ?? 0) & ~mask
     last[index] = (last[index] ?? 0) | mask
   }
-  return { first, last }
+  return { first, last, prefix: bits }
 }
 
 /** Text of an address: dotted quad, or RFC 5952 (lower case, longest run of zeros shortened). */
