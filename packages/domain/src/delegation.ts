@@ -1,5 +1,5 @@
 import type { DnsRecord, DnsReply } from '@plumbline/net/dns-message'
-import { resolveAddresses } from '@plumbline/net/addresses'
+import { resolveAddresses } from '@plumbline/net/resolve-addresses'
 import type { Resolver } from '@plumbline/net/resolver'
 
 /** How one name server of a zone answered for its SOA. */

@@ -1,4 +1,4 @@
-import { type HostAddresses, resolveAddresses } from '@plumbline/net/addresses'
+import { type HostAddresses, resolveAddresses } from '@plumbline/net/resolve-addresses'
 import { DialError } from '@plumbline/net/egress'
 import type { Egress } from '@plumbline/net/egress'
 import type { Resolver } from '@plumbline/net/resolver'

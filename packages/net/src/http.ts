@@ -1,7 +1,7 @@
 import { request as requestHttp } from 'node:http'
 import type { ClientRequest, IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
-import { resolveAddresses } from './addresses.ts'
+import { resolveAddresses } from './resolve-addresses.ts'
 import { parseAddress } from './address.ts'
 import { DialError } from './egress.ts'
 import type { Egress } from './egress.ts'

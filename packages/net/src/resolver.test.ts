@@ -1,6 +1,6 @@
 import type { Answer } from 'dns-packet'
 import { expect, test } from 'vitest'
-import { resolveAddresses } from './addresses.ts'
+import { resolveAddresses } from './resolve-addresses.ts'
 import { AA, RA, startDns } from './dns-fixture.ts'
 import type { DnsFixture, Reply } from './dns-fixture.ts'
 import { createEgress } from './egress.ts'
