@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { parseAddress } from '@plumbline/net/address-bytes'
-import { loadRangesApart } from './load-apart.ts'
+import { loadRangesInWorker } from './load-in-worker.ts'
 import { loadAsns, loadNames, loadRanges } from './load.ts'
 import { judgeMailDomain, loadMailDomainLists } from './mail-domains.ts'
 
@@ -98,7 +98,7 @@ test('ranges reach the ends of both address spaces', async () => {
 
 test('a list read in a thread of its own is the list read here', async () => {
   const dir = await folder({ 'tor.txt': '1.2.3.4\n2001:db8::/32\n', 'vpn.txt': '' })
-  const [tor, vpn] = await loadRangesApart(dir, ['tor', 'vpn'])
+  const [tor, vpn] = await loadRangesInWorker(dir, ['tor', 'vpn'])
   expect(tor?.matches(address('2001:db8::5'))).toMatchObject([
     { source: { name: 'own', count: 2 } },
   ])
@@ -108,7 +108,7 @@ test('a list read in a thread of its own is the list read here', async () => {
 test('a line that is no block is named with its file and number', async () => {
   const dir = await folder({ 'vpn.txt': '# a comment\n1.2.3.0/24\n1.2.3.4/40\n' })
   await expect(loadRanges(dir, 'vpn')).rejects.toThrow(/vpn\.txt line 3.*1\.2\.3\.4\/40/)
-  await expect(loadRangesApart(dir, ['vpn'])).rejects.toThrow(/vpn\.txt line 3/)
+  await expect(loadRangesInWorker(dir, ['vpn'])).rejects.toThrow(/vpn\.txt line 3/)
 })
 
 test('networks are read with their remarks', async () => {

@@ -1,5 +1,5 @@
 import { loadNames } from './load.ts'
-import type { NameList } from './names.ts'
+import type { NameList } from './name-list.ts'
 import type { ListSource } from './source.ts'
 
 /** The lists by which a mail domain is judged. */

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { parse } from 'tldts'
-import type { NamePart } from './names.ts'
+import type { NamePart } from './name-list.ts'
 import type { NameListName } from './source.ts'
 
 /**

@@ -1,5 +1,5 @@
 import { type AddressBytes, v4Number } from '@plumbline/net/address-bytes'
-import { newestDate } from './names.ts'
+import { newestDate } from './name-list.ts'
 import type { RangeTable, Ranges } from './range-table.ts'
 import type { ListSource, RangeListName } from './source.ts'
 

@@ -1,7 +1,7 @@
 import { mkdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { SHRINK_MIN, type SourceUpdate, type UpdateOptions } from './update.ts'
-import { writeWhole } from './write-whole.ts'
+import { writeAtomically } from './write-atomically.ts'
 import { RDAP_LIST_FILE, RDAP_LIST_MAX_BYTES, parseRdapList } from './rdap-list.ts'
 
 /** What an update of the list of RDAP servers needs. */
@@ -62,7 +62,7 @@ async function updateOne({ dir, fetch, url, signal }: RdapUpdateOptions): Promis
     return done('refused', `published ${list.publication}, before ${old?.publication}`)
   }
   if (text === before) return done('unchanged', 'the same list as before')
-  await writeWhole(dir, RDAP_LIST_FILE, text)
+  await writeAtomically(dir, RDAP_LIST_FILE, text)
   const published = list.publication ?? 'an unknown day'
   return done('updated', `${list.zones.size} zones, published ${published}`, list.zones.size)
 }

@@ -5,7 +5,7 @@ import { promisify } from 'node:util'
 import { gunzip } from 'node:zlib'
 import { type ListVersion, readVersions, writeVersions } from './versions.ts'
 import { SHRINK_MIN, type SourceUpdate, type UpdateOptions } from './update.ts'
-import { writeWhole } from './write-whole.ts'
+import { writeAtomically } from './write-atomically.ts'
 import { parseAddress } from '@plumbline/net/address-bytes'
 import { type IpDatabase, readIpDatabase } from './ip-databases.ts'
 import type { IpRecord } from './ip-record.ts'
@@ -104,7 +104,7 @@ async function updateOne(
     if (!Buffer.isBuffer(fetched)) return done(fetched.status, fetched.fault)
     const judged = await judge(source, fetched, before)
     if (typeof judged === 'string') return done('refused', judged)
-    await writeWhole(options.dir, source.file, fetched)
+    await writeAtomically(options.dir, source.file, fetched)
     const version: ListVersion = {
       source: [url],
       date: judged.date ?? month,

@@ -7,7 +7,7 @@ import { readFormat } from './formats.ts'
 import { ASN_LISTS, RANGE_LISTS } from './source.ts'
 import { PUBLIC_SOURCES, type PublicSource } from './sources.ts'
 import { type ListVersion, readVersions, writeVersions } from './versions.ts'
-import { writeWhole } from './write-whole.ts'
+import { writeAtomically } from './write-atomically.ts'
 
 /** What an update needs. */
 export interface UpdateOptions {
@@ -105,7 +105,7 @@ async function updateOne(
     versions.set(file, { ...version, date: before.date })
     return done('unchanged', 'the same entries as before')
   }
-  await writeWhole(options.dir, file, `${headerOf(source, date)}${body}`)
+  await writeAtomically(options.dir, file, `${headerOf(source, date)}${body}`)
   versions.set(file, version)
   return done('updated', `${good.length} entries`, good.length)
 }

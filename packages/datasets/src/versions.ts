@@ -1,6 +1,6 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { writeWhole } from './write-whole.ts'
+import { writeAtomically } from './write-atomically.ts'
 
 /** Version of one fetched file, as `versions.json` holds it. */
 export interface ListVersion {
@@ -40,5 +40,5 @@ function versionsIn(text: string): ListVersions {
 
 /** Writes the versions of the files in a folder. */
 export async function writeVersions(dir: string, versions: ListVersions): Promise<void> {
-  await writeWhole(dir, VERSIONS_FILE, `${JSON.stringify(versions, null, 2)}\n`)
+  await writeAtomically(dir, VERSIONS_FILE, `${JSON.stringify(versions, null, 2)}\n`)
 }

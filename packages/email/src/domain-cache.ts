@@ -1,5 +1,5 @@
 import type { MailDomainLists } from '@plumbline/datasets/mail-domains'
-import type { NameList } from '@plumbline/datasets/names'
+import type { NameList } from '@plumbline/datasets/name-list'
 import type { Resolver } from '@plumbline/net/resolver'
 import { judgeDomain } from './disposable.ts'
 import { findRoute } from './mx.ts'

@@ -3,7 +3,7 @@ import type { AddressInfo, Socket } from 'node:net'
 import type { Lease, Limiter } from '@plumbline/ports/limiter'
 import type { Memory } from '@plumbline/ports/memory'
 import type { Json } from '@plumbline/contract/outcome'
-import type { NameList } from '@plumbline/datasets/names'
+import type { NameList } from '@plumbline/datasets/name-list'
 import type { Resolver } from '@plumbline/net/resolver'
 import type { DnsAnswer } from '@plumbline/net/dns-answer'
 

@@ -2,7 +2,7 @@ import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { EngineHealth } from '@plumbline/ports/engine'
 import { loadAsns, loadRanges, stampOf } from '@plumbline/datasets/load'
-import { loadRangesApart } from '@plumbline/datasets/load-apart'
+import { loadRangesInWorker } from '@plumbline/datasets/load-in-worker'
 import { buildRanges, type RangeList } from '@plumbline/datasets/ranges'
 import { createCountryNames } from '@plumbline/datasets/country-names'
 import {
@@ -16,7 +16,7 @@ import type { IpLists } from './flags.ts'
 import { follow, type Followed } from '@plumbline/datasets/follow'
 import type { IpData } from './lookup.ts'
 import { UPDATED_FILES } from '@plumbline/datasets/update-databases'
-import { createRoutabilityJudge } from './validity.ts'
+import { createRoutabilityJudge } from './routability.ts'
 
 /** Where IP data comes from. */
 export interface IpDataOptions {
@@ -113,7 +113,7 @@ export async function loadIpLists(dir: string | null): Promise<IpLists> {
     // The packaged ones are some hundred lines: less than a thread costs.
     dir === null
       ? Promise.all(RANGES.map((name) => loadRanges(dir, name)))
-      : loadRangesApart(dir, RANGES),
+      : loadRangesInWorker(dir, RANGES),
     loadAsns(dir, 'datacenter-asn'),
     loadAsns(dir, 'threat-asn'),
   ])

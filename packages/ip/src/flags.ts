@@ -1,6 +1,6 @@
 import type { Signal } from '@plumbline/contract/outcome'
 import type { RangeList } from '@plumbline/datasets/ranges'
-import type { AsnList } from '@plumbline/datasets/asns'
+import type { AsnList } from '@plumbline/datasets/asn-list'
 import { riskSignal, threatNetworkSignal, threatSignal } from '@plumbline/contract/signal'
 import type { AddressBytes } from '@plumbline/net/address-bytes'
 import type { IpRecord } from '@plumbline/datasets/ip-record'

@@ -8,7 +8,7 @@ import type { IpDatabase, PackagedAsn } from '@plumbline/datasets/ip-databases'
 import { type DnsFindings, NO_FINDINGS } from './dns-lists.ts'
 import { flagAddress, type IpFlags, type IpLists } from './flags.ts'
 import type { IpRecord } from '@plumbline/datasets/ip-record'
-import type { RoutabilityJudge } from './validity.ts'
+import type { RoutabilityJudge } from './routability.ts'
 import { riskSignal } from '@plumbline/contract/signal'
 
 /** Everything that an IP lookup reads: all of it in memory. */

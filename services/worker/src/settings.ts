@@ -1,6 +1,6 @@
 import { mkdir } from 'node:fs/promises'
 import { ACCOUNT_LIMITS, UPLOAD_LIMITS } from '@plumbline/contract/limits'
-import { findListsDir, updatedListsDir as updatedDir } from '@plumbline/datasets/place'
+import { findListsDir, updatedListsDir as updatedDir } from '@plumbline/datasets/lists-dir'
 import { DEFAULT_SLOTS, type Slots } from '@plumbline/pipeline/pipeline'
 import { engineSettings } from '@plumbline/runtime/engine-settings'
 import { wholeNumber, wholeNumbers } from '@plumbline/runtime/settings'

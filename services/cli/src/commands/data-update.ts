@@ -1,6 +1,6 @@
 import { resolve } from 'node:path'
 import type { Command } from 'commander'
-import { updatedListsDir } from '@plumbline/datasets/place'
+import { updatedListsDir } from '@plumbline/datasets/lists-dir'
 import { fetchBounded, type FetchRequest } from '@plumbline/net/http'
 import { engineSettings } from '@plumbline/runtime/engine-settings'
 import { readSettings } from '@plumbline/runtime/settings'

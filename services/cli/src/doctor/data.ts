@@ -1,6 +1,6 @@
 import { loadIpData } from '@plumbline/ip/data'
 import { loadNames, loadRanges } from '@plumbline/datasets/load'
-import { findListsDir } from '@plumbline/datasets/place'
+import { findListsDir } from '@plumbline/datasets/lists-dir'
 import { NAME_LISTS, RANGE_LISTS } from '@plumbline/datasets/source'
 import { PUBLIC_SOURCES } from '@plumbline/datasets/sources'
 import { loadWeights } from '@plumbline/scoring/weights'

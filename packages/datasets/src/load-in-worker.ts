@@ -9,10 +9,10 @@ const HEAP_MAX_MIB = 512
 const YOUNG_MAX_MIB = 8
 
 /**
- * Lists of address ranges read in a thread of their own, so that nobody here waits while 300,000 lines are read and
- * sorted. Throws what `loadRanges` throws.
+ * Lists of address ranges read in a thread of their own, so that the event loop is free while 300,000 lines are
+ * read and sorted. Throws what `loadRanges` throws.
  */
-export async function loadRangesApart(
+export async function loadRangesInWorker(
   dir: string | null,
   names: readonly RangeListName[],
 ): Promise<readonly RangeList[]> {

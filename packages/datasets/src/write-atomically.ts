@@ -2,10 +2,10 @@ import { open, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 
 /**
- * Writes a file so that it is there whole or as it was before, after a crash too. It is its folder's owner's,
- * and as readable as the folder: whoever updates need not be who reads.
+ * Writes a file so that it is there whole or as it was before, after a crash too. It gets the folder's owner
+ * and read permissions, since the process that updates need not be the one that reads.
  */
-export async function writeWhole(
+export async function writeAtomically(
   dir: string,
   name: string,
   content: string | Uint8Array,

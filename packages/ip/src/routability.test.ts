@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { SPECIAL_BLOCKS, isGloballyReachable } from '@plumbline/net/special-addresses'
 import { formatAddress, parseAddress, parseBlock } from '@plumbline/net/address-bytes'
-import { createRoutabilityJudge } from './validity.ts'
+import { createRoutabilityJudge } from './routability.ts'
 
 const judge = createRoutabilityJudge()
 
