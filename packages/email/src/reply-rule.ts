@@ -48,14 +48,23 @@ export interface ReplyRule {
   readonly source: string
 }
 
-/** A rule as replies are matched with it. */
-export type CompiledRule = ReplyRule & { readonly text?: RegExp }
+/** A rule as replies are matched with it. All have every field, so that matching meets one shape of object. */
+export interface CompiledRule extends Pick<ReplyRule, 'id' | 'kind' | 'source'> {
+  readonly provider: string | undefined
+  readonly severity: 4 | 5 | undefined
+  readonly enhanced: RegExp | undefined
+  readonly notEnhanced: RegExp | undefined
+  /** One pattern of all phrases. */
+  readonly text: RegExp | undefined
+  readonly phrases: Phrases | undefined
+}
 
 /** Makes one pattern of all phrases of a rule. Throws where a phrase names a set of words that there is not. */
 export function compileRule(rule: ReplyRule): CompiledRule {
-  if (rule.pattern !== undefined) return { ...rule, text: rule.pattern }
-  if (rule.phrases === undefined) return rule
-  return { ...rule, text: new RegExp(Object.keys(rule.phrases).map(expanded).join('|')) }
+  const { id, kind, provider, severity, enhanced, notEnhanced, phrases, pattern, source } = rule
+  const text =
+    phrases === undefined ? pattern : new RegExp(Object.keys(phrases).map(expanded).join('|'))
+  return { id, kind, provider, severity, enhanced, notEnhanced, text, phrases, source }
 }
 
 /** A phrase with its sets of words written out. */
