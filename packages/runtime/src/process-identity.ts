@@ -10,7 +10,7 @@ export const processIdentity = z.object({
   /** Start time as the system writes it; null where it cannot be read. */
   began: z.string().nullable(),
   /** Where its pid is valid: boot id and PID namespace, else the host's name. */
-  place: z.string(),
+  scope: z.string(),
 })
 
 /** The identity of a process. */
@@ -24,15 +24,15 @@ export type Liveness = 'lives' | 'gone' | 'elsewhere'
 
 /** The identity of this process. */
 export async function ownIdentity(): Promise<ProcessIdentity> {
-  return { pid: process.pid, began: await beginOf(process.pid), place: await placeOfProcess() }
+  return { pid: process.pid, began: await beginOf(process.pid), scope: await pidScope() }
 }
 
 /** Checks whether a process still runs. */
 export async function livenessOf(
-  { pid, began, place }: ProcessIdentity,
+  { pid, began, scope }: ProcessIdentity,
   own: ProcessIdentity,
 ): Promise<Liveness> {
-  if (place !== own.place) return 'elsewhere'
+  if (scope !== own.scope) return 'elsewhere'
   if (!isThere(pid)) return 'gone'
   const now = await beginOf(pid)
   if (began === null || now === null) return pid === own.pid ? 'gone' : 'lives'
@@ -65,7 +65,7 @@ async function beginOf(pid: number): Promise<string | null> {
 }
 
 /** Sources: proc_sys_kernel(5), `random/boot_id`; pid_namespaces(7). */
-async function placeOfProcess(): Promise<string> {
+async function pidScope(): Promise<string> {
   try {
     const boot = await readFile('/proc/sys/kernel/random/boot_id', 'utf8')
     return `${boot.trim()} ${await readlink('/proc/self/ns/pid')}`

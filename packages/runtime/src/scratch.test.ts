@@ -28,7 +28,7 @@ async function open(times = TIMES): Promise<Scratch> {
   return await openScratch(dataDir, (error) => faults.push(error), times)
 }
 
-/** A folder as a process leaves it, with one file; the place is its own where it is not said. */
+/** A folder as a process leaves it, with one file; the scope is its own where it is not said. */
 async function leave(scratch: Scratch, owner: Partial<ProcessIdentity>): Promise<string> {
   const [whose = ''] = basename(scratch.dir).slice('process-'.length).split('.')
   const own = JSON.parse(Buffer.from(whose, 'base64url').toString()) as ProcessIdentity
@@ -82,9 +82,9 @@ test('what a living process owns stays, whichever it is and however old it is', 
 
 test('a process of another container is taken for gone once it has been silent, and not before', async () => {
   await using scratch = await open()
-  const place = 'another machine'
-  const lively = await leave(scratch, { place })
-  const silent = await leave(scratch, { place })
+  const scope = 'another machine'
+  const lively = await leave(scratch, { scope })
+  const silent = await leave(scratch, { scope })
   await utimes(join(root, silent), OLD, OLD)
   await expect.poll(folders).toEqual([lively, basename(scratch.dir)].toSorted())
   await utimes(join(root, lively), OLD, OLD)

@@ -85,11 +85,11 @@ function repeat(
 /** This process; where its number counts is told by a hash, as it stands in a name. */
 async function scratchOwner(): Promise<ProcessIdentity> {
   const own = await ownIdentity()
-  const place = createHash('sha256').update(own.place).digest('hex').slice(0, PLACE_CHARS)
-  return { ...own, place }
+  const scope = createHash('sha256').update(own.scope).digest('hex').slice(0, SCOPE_CHARS)
+  return { ...own, scope }
 }
 
-const PLACE_CHARS = 16
+const SCOPE_CHARS = 16
 
 /** A new name for a folder of a process. In the name, so that no folder is ever without its owner. */
 export function folderOf(owner: ProcessIdentity): string {
@@ -112,8 +112,8 @@ function ownerOf(folder: string): ProcessIdentity | undefined {
  */
 async function touch(dir: string): Promise<void> {
   // It is gone where its owner was taken for gone, as after a sleep of the machine.
-  await mkdir(join(dir, 'beat'), { recursive: true, mode: 0o700 })
-  await rmdir(join(dir, 'beat'))
+  await mkdir(join(dir, 'heartbeat'), { recursive: true, mode: 0o700 })
+  await rmdir(join(dir, 'heartbeat'))
 }
 
 /** Who sweeps. */

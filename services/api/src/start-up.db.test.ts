@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { createTestDatabase } from '@plumbline/testkit/postgres'
 import { createStartUp } from './start-up.ts'
 
-async function openPlace(waitSeconds: number) {
+async function openService(waitSeconds: number) {
   await using stack = new AsyncDisposableStack()
   const database = stack.use(await createTestDatabase())
   const db = stack.use(openDatabase({ url: database.url, poolSize: 2, applicationName: 'test' }))
@@ -24,21 +24,21 @@ async function openPlace(waitSeconds: number) {
 }
 
 test('a start is over once the service is found and each kind lives, and stays so', async () => {
-  await using place = await openPlace(60)
-  await expect(place.startUp.check()).rejects.toThrow('the service is starting')
-  await place.found()
+  await using service = await openService(60)
+  await expect(service.startUp.check()).rejects.toThrow('the service is starting')
+  await service.found()
   for (const kind of WORKER_KINDS) {
-    await expect(place.startUp.check()).rejects.toThrow(`no worker lives yet for ${kind}`)
-    await place.lives(kind)
+    await expect(service.startUp.check()).rejects.toThrow(`no worker lives yet for ${kind}`)
+    await service.lives(kind)
   }
-  await expect(place.startUp.check()).resolves.toBeUndefined()
-  await place.leaves('phone')
-  await expect(place.startUp.check()).resolves.toBeUndefined()
+  await expect(service.startUp.check()).resolves.toBeUndefined()
+  await service.leaves('phone')
+  await expect(service.startUp.check()).resolves.toBeUndefined()
 })
 
 test('a start that no command line finds is not over, however long ago it was', async () => {
-  await using place = await openPlace(0)
-  await expect(place.startUp.check()).rejects.toThrow('the service is starting')
-  await place.found()
-  await expect(place.startUp.check()).resolves.toBeUndefined()
+  await using service = await openService(0)
+  await expect(service.startUp.check()).rejects.toThrow('the service is starting')
+  await service.found()
+  await expect(service.startUp.check()).resolves.toBeUndefined()
 })

@@ -9,9 +9,9 @@ import {
 } from '@plumbline/runtime/process-identity'
 
 /** The process that holds the lock on a data directory. */
-const owner = processIdentity.omit({ place: true })
+const owner = processIdentity.omit({ scope: true })
 
-type Owner = Omit<ProcessIdentity, 'place'>
+type Owner = Omit<ProcessIdentity, 'scope'>
 
 /** Tries to read the file, and the pause between two: another process may still be writing it. */
 const READ_TRIES = 5
@@ -68,7 +68,7 @@ async function read(path: string): Promise<Owner | null> {
 /** Whether the process still runs: its pid may be another's by now, in a new container even ours. */
 async function lives(noted: Owner): Promise<boolean> {
   const own = await ownIdentity()
-  return (await livenessOf({ ...noted, place: own.place }, own)) === 'lives'
+  return (await livenessOf({ ...noted, scope: own.scope }, own)) === 'lives'
 }
 
 function codeOf(error: unknown): string | undefined {
