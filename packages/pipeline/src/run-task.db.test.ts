@@ -1,5 +1,5 @@
 import type { Check } from '@plumbline/contract/products'
-import { leaseTasks, type LeasedTask } from '@plumbline/db/batches/tasks'
+import { leaseTasks, type LeasedTask } from '@plumbline/db/batches/lease-tasks'
 import { expect, test } from 'vitest'
 import { instantEngine } from '@plumbline/testkit/instant-engines'
 import { openTestPipeline, type TestPipeline } from '@plumbline/testkit/pipeline'

@@ -2,6 +2,7 @@ import type { Kysely } from 'kysely'
 import type pg from 'pg'
 import type { Check } from '@plumbline/contract/products'
 import type { Tables } from '../tables.ts'
+import { INTAKE_STATES, sqlStates } from './states.ts'
 import { dropTasks } from './tasks.ts'
 
 /** A chunk to be stored. */
@@ -16,7 +17,7 @@ export interface NewChunk {
 }
 
 /**
- * Stores chunks of the list that the fencing number still owns.
+ * Stores chunks of the batch that the fencing number still owns.
  * @returns false where the stage was lost to another worker; nothing is stored then
  */
 export async function insertChunks(
@@ -32,7 +33,7 @@ export async function insertChunks(
       select b.id, c.no, c.first_row, c.row_count, c.billable_count, c.email, c.phone, c.ip,
         c.domain, c.email + c.phone + c.ip + c.domain, c.subjects, c.cells
       from (select id from batches
-            where id = $1 and lease = $2 and status in ('analyzing', 'canceling') for share) b,
+            where id = $1 and lease = $2 and status in ${sqlStates(INTAKE_STATES)} for share) b,
         unnest($3::int[], $4::int[], $5::int[], $6::int[], $7::int[], $8::int[], $9::int[],
           $10::int[], $11::bytea[], $12::bytea[])
         as c(no, first_row, row_count, billable_count, email, phone, ip, domain, subjects, cells)`,
@@ -58,7 +59,7 @@ export async function insertChunks(
 const CHUNKS_A_DELETE = 200
 
 /**
- * Erases the chunks of a list with all that hangs on them, in statements of bounded size: one over
+ * Erases the chunks of a batch with all that hangs on them, in statements of bounded size: one over
  * millions of rows could run into the time that a statement may take.
  */
 export async function deleteChunks(db: Kysely<Tables>, batchId: string): Promise<void> {
@@ -86,7 +87,7 @@ export async function deleteChunks(db: Kysely<Tables>, batchId: string): Promise
 /** A part of a chunk's outcomes, as it came in. */
 export interface Part {
   readonly check: Check
-  /** Places answered; null is all of them in order. */
+  /** Positions answered; null is all of them in order. */
   readonly indexes: readonly number[] | null
   readonly outcomes: Buffer
 }
@@ -133,7 +134,7 @@ export async function readChunks(
 
 /**
  * The first chunk from `fromNo` on that is not settled; `none` where all are, `lost` where the fencing
- * number does not own the list any more.
+ * number does not own the batch any more.
  */
 export async function firstOpenChunk(
   pool: pg.Pool,

@@ -1,5 +1,6 @@
 import type { Kysely } from 'kysely'
 import type { Tables } from '../tables.ts'
+import { FILELESS_STATES } from './states.ts'
 
 /** Keys of the store that these batches name; failed and erased ones have no file left. */
 export async function namedFiles(
@@ -11,7 +12,7 @@ export async function namedFiles(
     .selectFrom('batches')
     .select(['source_key', 'result_key'])
     .where('id', 'in', [...ids])
-    .where('status', 'not in', ['failed', 'expired'])
+    .where('status', 'not in', FILELESS_STATES)
     .execute()
   return new Set(
     rows.flatMap((row) =>

@@ -1,12 +1,8 @@
-import {
-  BATCH_MOVES,
-  BATCH_STATES,
-  UNFINISHED_STATES,
-  type BatchState,
-} from '@plumbline/contract/batch'
+import { UNFINISHED_STATES, type BatchState } from '@plumbline/contract/batch'
 import { sql, type Insertable, type Kysely, type Selectable, type Updateable } from 'kysely'
 import type { Tables } from '../tables.ts'
 import type { BatchesTable, KeptSums } from '../tables/batches.ts'
+import { FILELESS_STATES, RETAINED_STATES, statesBefore } from './states.ts'
 
 /** A batch as its row holds it. */
 export type BatchRow = Selectable<BatchesTable>
@@ -44,7 +40,7 @@ export async function insertBatch(
     .execute()
 }
 
-/** How many unfinished lists and how many bytes of files an account has. */
+/** How many unfinished batches and how many bytes of files an account has. */
 export async function batchLoad(
   db: Kysely<Tables>,
   accountId: string,
@@ -61,7 +57,7 @@ export async function batchLoad(
     ])
     .where('account_id', '=', accountId)
     // Of these no file is left.
-    .where('status', 'not in', ['failed', 'expired'])
+    .where('status', 'not in', FILELESS_STATES)
     .executeTakeFirstOrThrow()
   return { unfinished: row.unfinished, fileBytes: row.file_bytes }
 }
@@ -130,7 +126,7 @@ export async function sumsOf(
       sql<number>`coalesce(sum(charged), 0)::bigint`.as('credits_used'),
       sql<number>`1 - sum(remaining) / greatest(1, sum(email_count + phone_count + ip_count
         + domain_count))::float8`.as('answered_share'),
-      // One step in an index: the list is looked at many times a second.
+      // One step in an index: the batch is read many times a second.
       sql<number>`coalesce((
           select greatest(0, extract(epoch from due_at - clock_timestamp()) * 1000)::float8
           from tasks where tasks.batch_id = chunks.batch_id and due_at is not null
@@ -156,10 +152,9 @@ export async function sumsOf(
   return sums
 }
 
-// States from which the time of retention counts.
-const RETAINED: readonly BatchState[] = ['ready', 'completed', 'canceled', 'failed']
+const RETAINED: readonly BatchState[] = RETAINED_STATES
 
-/** A list that waits to be started is kept for a day, however short its results are to be. */
+/** A batch that waits to be started is kept for a day, however short its results are to be. */
 const LEAST_DAYS: { readonly [S in BatchState]?: number } = { ready: 1 }
 
 /**
@@ -174,7 +169,6 @@ export async function moveBatch(
   fields: Updateable<BatchesTable> = {},
   lease?: number,
 ): Promise<BatchRow | undefined> {
-  const from = BATCH_STATES.filter((state) => BATCH_MOVES[state].includes(to))
   let query = tx
     .updateTable('batches')
     .set({
@@ -189,7 +183,7 @@ export async function moveBatch(
         : null,
     })
     .where('id', '=', id)
-    .where('status', 'in', from)
+    .where('status', 'in', statesBefore(to))
   if (lease !== undefined) query = query.where('lease', '=', lease)
   return await query.returningAll().executeTakeFirst()
 }

@@ -1,8 +1,9 @@
 import { sql, type Kysely } from 'kysely'
 import type { Tables } from '../tables.ts'
 import { NOW_TEXT } from './rows.ts'
+import { sqlStates, STAGE_STATES, WORKED_STATES } from './states.ts'
 
-/** A stage to be worked: reading a list, or writing its result. */
+/** A stage to be worked: reading the rows, or writing its result. */
 export interface Stage {
   readonly batchId: string
   readonly stage: 'intake' | 'finish'
@@ -11,7 +12,7 @@ export interface Stage {
 
 /**
  * Moves every running batch without an open chunk on to `finalizing`. One whose result is written early
- * stays in the hands that write it.
+ * keeps the lease of its writer.
  */
 export async function closeFinishedBatches(db: Kysely<Tables>): Promise<void> {
   await sql`
@@ -28,7 +29,7 @@ const LONGEST_REST_MS = 3_600_000
 
 /**
  * Leases every stage that nobody works on, by database time; what ran out is leased again, from the
- * third time on after a rest that doubles: a full disk, and a list that kills its workers, take time.
+ * third time on after a rest that doubles: a full disk, and a batch that kills its workers, take time.
  */
 export async function leaseStages(db: Kysely<Tables>, leaseMs: number): Promise<readonly Stage[]> {
   const { rows } = await sql<{ id: string; status: string; lease: number }>`
@@ -36,7 +37,7 @@ export async function leaseStages(db: Kysely<Tables>, leaseMs: number): Promise<
     set lease = lease + 1, lease_until = clock_timestamp() + ${leaseMs} * interval '1 ms'
     where id in (
       select id from batches
-      where status in ('analyzing', 'finalizing', 'canceling')
+      where status in ${sql.raw(sqlStates(STAGE_STATES))}
         and (lease_until is null or lease_until < clock_timestamp() - least(${LONGEST_REST_MS},
           ${leaseMs} * (power(2, least(20, greatest(0, stage_attempts - 2))) - 1)) * interval '1 ms')
       order by created_at
@@ -66,15 +67,15 @@ export async function claimStage(
     set lease = lease + 1, stage_attempts = stage_attempts + 1,
         lease_until = clock_timestamp() + ${leaseMs} * interval '1 ms'
     where id = ${stage.batchId} and lease = ${stage.lease}
-      and status in ('analyzing', 'finalizing', 'canceling')
+      and status in ${sql.raw(sqlStates(STAGE_STATES))}
     returning lease
   `.execute(db)
   return rows[0]?.lease
 }
 
 /**
- * Claims the oldest running list of at least so many rows, to write its result early. A list is given
- * away once: `stage_attempts` counts it until the list is moved on.
+ * Claims the oldest running batch of at least so many rows, to write its result early. A batch is given
+ * away once: `stage_attempts` counts it until the batch is moved on.
  */
 export async function claimRunning(
   db: Kysely<Tables>,
@@ -149,6 +150,6 @@ export async function returnStage(
   await sql`
     update batches set lease_until = null, stage_attempts = greatest(0, stage_attempts - 1)
     where id = ${stage.batchId} and lease = ${stage.lease}
-      and status in ('analyzing', 'running', 'finalizing', 'canceling')
+      and status in ${sql.raw(sqlStates(WORKED_STATES))}
   `.execute(db)
 }
