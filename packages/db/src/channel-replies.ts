@@ -39,7 +39,7 @@ export function createPostgresReplyChannel(db: Db, channel: Channel): ReplyChann
         async [Symbol.asyncDispose]() {
           await subscription[Symbol.asyncDispose]()
           await fetching
-          await db.pool.query(`delete from letters where box = $1`, [box])
+          await db.pool.query(`delete from live_replies where reply_to = $1`, [box])
         },
       }
     },
@@ -48,9 +48,9 @@ export function createPostgresReplyChannel(db: Db, channel: Channel): ReplyChann
 
 async function post(db: Db, box: string, letters: readonly string[]): Promise<void> {
   await db.pool.query({
-    name: 'mailbox-post',
+    name: 'live-replies-post',
     text: `with posted as (
-             insert into letters (box, body) select $1, unnest($2::text[]) returning id, body)
+             insert into live_replies (reply_to, body) select $1, unnest($2::text[]) returning id, body)
            select pg_notify($1, case when octet_length(body) <= ${MAX_ANNOUNCED_BYTES}
                                      then id || ' ' || body else id::text end)
              from posted order by id`,
@@ -61,8 +61,8 @@ async function post(db: Db, box: string, letters: readonly string[]): Promise<vo
 /** Deletes every letter of the box, and answers with those that were not heard. */
 async function take(db: Db, box: string, heard: readonly number[]): Promise<readonly string[]> {
   const { rows } = await db.pool.query<{ body: string | null }>({
-    name: 'mailbox-take',
-    text: `delete from letters where box = $1
+    name: 'live-replies-take',
+    text: `delete from live_replies where reply_to = $1
            returning case when id = any($2::bigint[]) then null else body end as body`,
     values: [box, heard],
   })
@@ -71,8 +71,8 @@ async function take(db: Db, box: string, heard: readonly number[]): Promise<read
 
 async function drop(db: Db, box: string, heard: readonly number[]): Promise<void> {
   await db.pool.query({
-    name: 'mailbox-drop',
-    text: `delete from letters where box = $1 and id = any($2::bigint[])`,
+    name: 'live-replies-drop',
+    text: `delete from live_replies where reply_to = $1 and id = any($2::bigint[])`,
     values: [box, heard],
   })
 }

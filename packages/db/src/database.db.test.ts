@@ -67,8 +67,8 @@ test('a migration that changed after it was run, or is unknown, is an error', as
   await db.pool.query("insert into migrations (name, sha256) values ('9999_later.sql', 'x')")
   await expect(migrate(db)).rejects.toThrow(/9999_later\.sql, which this version does not know/)
   await db.pool.query("delete from migrations where name = '9999_later.sql'")
-  await db.pool.query("update migrations set sha256 = 'x' where name = '0101_accounts.sql'")
-  await expect(migrate(db)).rejects.toThrow(/0101_accounts\.sql was run with SHA-256 x/)
+  await db.pool.query("update migrations set sha256 = 'x' where name = '0001_accounts.sql'")
+  await expect(migrate(db)).rejects.toThrow(/0001_accounts\.sql was run with SHA-256 x/)
 })
 
 test('a statement that takes too long is ended by the server', async () => {

@@ -80,9 +80,7 @@ const freeAfter = (runMs: '$5' | '$8'): string => `
   held.expires_at <= now()
     or (held.status is null and (
       held.claimed_at <= now() - ${runMs} * interval '1 ms'
-      or exists (select from credit_entries entry
-        where entry.account_id = held.account_id and entry.op_key = held.op_key
-          and entry.kind = 'refund')))`
+      or credit_is_refunded(held.account_id, held.op_key)))`
 
 const CLAIM = `
   insert into idempotency_keys as held

@@ -1,32 +1,59 @@
 import { createHash } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
+import { setTimeout as delay } from 'node:timers/promises'
 import { PLANS } from '@plumbline/contract/plans'
 import type pg from 'pg'
+import { stateRules } from './batches/state-rules.ts'
 import type { Db } from './database.ts'
+import { hasState, SQLSTATE } from './sqlstate.ts'
 
-/** One file of `migrations`, in its order. */
-interface Migration {
+/** One SQL file in its order. */
+interface SqlFile {
   readonly name: string
   readonly sql: string
   readonly sha256: string
 }
 
+/** Folders of SQL files: `migrations` run once each, `functions` again whenever they change. */
+export interface SchemaFolders {
+  readonly migrations: URL
+  readonly functions: URL
+}
+
+const PACKAGED: SchemaFolders = {
+  migrations: new URL('../migrations/', import.meta.url),
+  functions: new URL('../functions/', import.meta.url),
+}
+
 /** Any number that no other advisory lock of the product uses. */
 const LOCK = 7_586_205_101
 
-/** What the wait for the lock, and each migration, may take: six hours. */
+/** What the wait for the lock, and each file, may take: six hours. */
 const LONGEST_MS = 6 * 3_600_000
 
+/** While a file waits for a lock of a table, every statement on that table waits behind it. */
+const LOCK_TIMEOUT_MS = 3_000
+const LOCK_TRIES = 10
+const BETWEEN_TRIES_MS = 1_000
+
+/** First line of a file whose statements run one by one, as `create index concurrently` demands. */
+const OUTSIDE = '-- outside a transaction'
+
+/** The first file of the schema that development versions had; no release can carry it over. */
+const BEFORE_BASELINE = '0101_accounts.sql'
+
 /**
- * Brings the database to the newest form: runs the files of `migrations` that it has not had, each
- * in its own transaction, in the order of their names, then writes the plans of the contract.
- * Any number of processes may call it at once: one works, the others wait and find nothing to do.
+ * Brings the database to the newest form: runs the migrations that it has not had in the order of their
+ * numbers, then every file of functions that changed since it was applied, then writes the plans of the
+ * contract. Any number of processes may call it at once: one works, the others wait and find nothing to do.
  *
- * @returns the names it ran
- * @throws where a file that was run before has changed since, or is gone
+ * @returns the names of the files it ran
+ * @throws where a migration that was run before has changed since, or is gone, where the database is
+ *   older than the first release, or where a table stays locked by others for about 40 seconds
  */
-export async function migrate(db: Db): Promise<readonly string[]> {
-  const migrations = await readMigrations(new URL('../migrations/', import.meta.url))
+export async function migrate(db: Db, folders = PACKAGED): Promise<readonly string[]> {
+  const migrations = await readMigrations(folders.migrations)
+  const functions = await readFunctions(folders.functions)
   const client = await db.pool.connect()
   try {
     // The wait for another process and a migration of large tables may both take long.
@@ -36,17 +63,21 @@ export async function migrate(db: Db): Promise<readonly string[]> {
       create table if not exists migrations (
         name text primary key,
         sha256 text not null,
+        applied_at timestamptz not null default now());
+      create table if not exists function_files (
+        name text primary key,
+        sha256 text not null,
         applied_at timestamptz not null default now())`)
-    const { rows } = await client.query<{ name: string; sha256: string }>(
-      'select name, sha256 from migrations',
-    )
-    const pending = pendingOf(migrations, new Map(rows.map((row) => [row.name, row.sha256])))
-    for (const migration of pending) await apply(client, migration)
+    const pending = pendingOf(migrations, await digestsIn(client, 'migrations'))
+    for (const file of pending) await runMigration(client, file)
+    const applied = await digestsIn(client, 'function_files')
+    const changed = functions.filter(({ name, sha256 }) => applied.get(name) !== sha256)
+    for (const file of changed) await runInTransaction(client, file, 'function_files')
     await writePlans(client)
     await client.query('select pg_advisory_unlock($1)', [LOCK])
     await client.query('reset statement_timeout')
     client.release()
-    return pending.map((migration) => migration.name)
+    return [...pending, ...changed].map(({ name }) => name)
   } catch (error) {
     // Ends the session, and with it the lock and any open transaction.
     client.release(true)
@@ -59,20 +90,56 @@ function patient(text: string, values?: unknown[]): pg.QueryConfig & { query_tim
   return { text, ...(values === undefined ? {} : { values }), query_timeout: LONGEST_MS }
 }
 
-async function readMigrations(folder: URL): Promise<readonly Migration[]> {
-  const names = (await readdir(folder)).filter((name) => /^\d{4}_\w+\.sql$/.test(name)).toSorted()
+/** @throws where a name is not its number in the sequence and a word, as in `0001_accounts.sql` */
+async function readMigrations(folder: URL): Promise<readonly SqlFile[]> {
+  const files = await readFiles(folder)
+  for (const [index, { name }] of files.entries()) {
+    const number = String(index + 1).padStart(4, '0')
+    if (new RegExp(`^${number}_[a-z_]+\\.sql$`).test(name)) continue
+    throw new Error(`migration ${name} stands where ${number}_<words>.sql is expected`)
+  }
+  return files
+}
+
+/** The files of functions, and the rules that the tables of states give. */
+async function readFunctions(folder: URL): Promise<readonly SqlFile[]> {
+  const files = [...(await readFiles(folder)), sqlFile('states', stateRules())]
+  return files.toSorted((one, other) => (one.name < other.name ? -1 : 1))
+}
+
+async function readFiles(folder: URL): Promise<readonly SqlFile[]> {
+  const names = (await readdir(folder)).filter((name) => name.endsWith('.sql')).toSorted()
   return Promise.all(
-    names.map(async (name) => {
-      const sql = await readFile(new URL(name, folder), 'utf8')
-      return { name, sql, sha256: createHash('sha256').update(sql).digest('hex') }
-    }),
+    names.map(async (name) => sqlFile(name, await readFile(new URL(name, folder), 'utf8'))),
   )
 }
 
+function sqlFile(name: string, sql: string): SqlFile {
+  return { name, sql, sha256: createHash('sha256').update(sql).digest('hex') }
+}
+
+type DigestTable = 'migrations' | 'function_files'
+
+async function digestsIn(
+  client: pg.PoolClient,
+  table: DigestTable,
+): Promise<ReadonlyMap<string, string>> {
+  const { rows } = await client.query<{ name: string; sha256: string }>(
+    `select name, sha256 from ${table}`,
+  )
+  return new Map(rows.map(({ name, sha256 }) => [name, sha256]))
+}
+
 function pendingOf(
-  migrations: readonly Migration[],
+  migrations: readonly SqlFile[],
   applied: ReadonlyMap<string, string>,
-): readonly Migration[] {
+): readonly SqlFile[] {
+  if (applied.has(BEFORE_BASELINE)) {
+    throw new Error(
+      'the database was made by a version before 0.1.0, whose tables cannot be carried over: ' +
+        'set DATABASE_URL to an empty database, or DATA_DIR to an empty directory',
+    )
+  }
   const known = new Map(migrations.map((migration) => [migration.name, migration.sha256]))
   for (const [name, sha256] of applied) {
     const now = known.get(name)
@@ -89,18 +156,53 @@ function pendingOf(
   return migrations.filter((migration) => !applied.has(migration.name))
 }
 
-async function apply(client: pg.PoolClient, migration: Migration): Promise<void> {
+async function runMigration(client: pg.PoolClient, file: SqlFile): Promise<void> {
+  if (!file.sql.startsWith(`${OUTSIDE}\n`)) return runInTransaction(client, file, 'migrations')
   try {
-    await client.query('begin')
-    await client.query(patient(migration.sql))
-    await client.query('insert into migrations (name, sha256) values ($1, $2)', [
-      migration.name,
-      migration.sha256,
-    ])
-    await client.query('commit')
+    // One by one, as several in one message share a transaction. No lock time-out: an index that is built
+    // concurrently waits for older transactions while nothing waits for it, and would be left invalid.
+    for (const statement of file.sql.split(/;\s*(?:\n|$)/)) {
+      if (statement.trim() !== '') await client.query(patient(statement))
+    }
+    await noteDigest(client, 'migrations', file)
   } catch (cause) {
-    throw new Error(`migration ${migration.name} failed: ${String(cause)}`, { cause })
+    throw new Error(`migration ${file.name} failed: ${String(cause)}`, { cause })
   }
+}
+
+async function runInTransaction(
+  client: pg.PoolClient,
+  file: SqlFile,
+  table: DigestTable,
+): Promise<void> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      await client.query('begin')
+      await client.query(`set local lock_timeout = ${LOCK_TIMEOUT_MS}`)
+      await client.query(patient(file.sql))
+      await noteDigest(client, table, file)
+      await client.query('commit')
+      return
+    } catch (cause) {
+      if (attempt === LOCK_TRIES || !hasState(cause, SQLSTATE.lockNotAvailable)) {
+        throw new Error(`migration ${file.name} failed: ${String(cause)}`, { cause })
+      }
+      await client.query('rollback')
+      await delay(BETWEEN_TRIES_MS)
+    }
+  }
+}
+
+async function noteDigest(
+  client: pg.PoolClient,
+  table: DigestTable,
+  { name, sha256 }: SqlFile,
+): Promise<void> {
+  await client.query(
+    `insert into ${table} (name, sha256) values ($1, $2)
+     on conflict (name) do update set sha256 = excluded.sha256, applied_at = now()`,
+    [name, sha256],
+  )
 }
 
 async function writePlans(client: pg.PoolClient): Promise<void> {

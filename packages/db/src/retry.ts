@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
+import { CONTENTION_STATES, isOutageState } from './sqlstate.ts'
 
 /** Waits between tries: 5 tries within about a second and a half. */
 const WAITS_MS = [20, 80, 300, 1_000] as const
@@ -19,12 +20,6 @@ export async function retryStatement<T>(run: () => Promise<T>): Promise<T> {
   return run()
 }
 
-/**
- * SQLSTATE classes 08 (connection), 53 (resources), and single codes: serialization failure,
- * deadlock, lock not available, shutdown, crash, not yet ready. Source: PostgreSQL manual, appendix A.
- */
-const PASSING_STATES = /^(08...|53...|40001|40P01|55P03|57P0[1-3])$/
-
 const PASSING_SYSTEM = new Set(['ECONNRESET', 'ECONNREFUSED', 'EPIPE', 'ETIMEDOUT', 'ECONNABORTED'])
 
 /** Whether an error is of the connection or the moment, not of what was asked. */
@@ -33,5 +28,5 @@ export function isPassing(error: unknown): boolean {
   const code = 'code' in error && typeof error.code === 'string' ? error.code : ''
   if (code === '')
     return /connection (terminated|timeout)|timeout exceeded|read timeout/i.test(error.message)
-  return PASSING_STATES.test(code) || PASSING_SYSTEM.has(code)
+  return PASSING_SYSTEM.has(code) || isOutageState(code) || CONTENTION_STATES.includes(code)
 }

@@ -1,12 +1,13 @@
 import pg from 'pg'
 import type { Db } from './database.ts'
 import { scramVerifier } from './scram.ts'
+import { hasState, SQLSTATE } from './sqlstate.ts'
 
-/** Schemas that the product keeps: its own, and the queue's. */
+/** Schemas of the product: its own, and the queue's. */
 const SCHEMAS = ['public', 'bullmq'] as const
 
-/** What only a migration writes: what was run, and the plans of the contract. */
-const READ_ONLY = ['migrations', 'migration', 'plans']
+/** What only a migration writes: which files were run, and the plans of the contract. */
+const READ_ONLY = ['migrations', 'function_files', 'migration', 'plans']
 
 /** A table with a trigger of this name is never changed, only added to. */
 const APPEND_ONLY = 'append_only'
@@ -29,7 +30,7 @@ export async function grantServing(db: Db, servingUrl: string): Promise<void> {
     if (role !== undefined) {
       await client.query('begin')
       await client.query('select pg_advisory_xact_lock($1)', [LOCK])
-      await refuseMighty(client, role)
+      await refusePrivileged(client, role)
       for (const statement of await missingGrants(client, role)) await client.query(statement)
       await client.query('commit')
     }
@@ -62,16 +63,14 @@ async function servingRole(client: pg.PoolClient, servingUrl: string): Promise<s
   return name
 }
 
-/** Roles are of the whole server: another database's migration may make it at the same moment. */
-const MADE_MEANWHILE = ['42710', '23505']
-
 async function makeRole(client: pg.PoolClient, name: string, password: string): Promise<void> {
   const secret = password === '' ? '' : ` password ${pg.escapeLiteral(scramVerifier(password))}`
   try {
     await client.query(`create role ${pg.escapeIdentifier(name)} login${secret}`)
   } catch (cause) {
     if (!(cause instanceof pg.DatabaseError)) throw cause
-    if (MADE_MEANWHILE.includes(cause.code ?? '')) return
+    // Roles are of the whole server: another database's migration may make it at the same moment.
+    if (hasState(cause, SQLSTATE.duplicateObject, SQLSTATE.uniqueViolation)) return
     throw new Error(
       `the role "${name}" of DATABASE_URL is missing and could not be made; make it with ` +
         `"create role ${name} login password '...'" and migrate again`,
@@ -81,7 +80,7 @@ async function makeRole(client: pg.PoolClient, name: string, password: string): 
 }
 
 /** A role with all rights anyway would be taken for one without. */
-async function refuseMighty(client: pg.PoolClient, role: string): Promise<void> {
+async function refusePrivileged(client: pg.PoolClient, role: string): Promise<void> {
   const { rowCount } = await client.query(
     `select from pg_roles where rolname = $1
        and (rolsuper or rolcreaterole or rolbypassrls or pg_has_role(oid, current_user::regrole, 'member'))`,
@@ -94,7 +93,7 @@ async function refuseMighty(client: pg.PoolClient, role: string): Promise<void> 
   )
 }
 
-interface Kept {
+interface Owned {
   readonly name: string
   readonly has: readonly string[]
   readonly wanted: readonly string[]
@@ -114,7 +113,7 @@ async function missingGrants(client: pg.PoolClient, role: string): Promise<reado
     // As servers before 15 come, and databases that were brought over from them.
     ...(filled ? [`revoke create on schema ${name} from public, ${grantee}`] : []),
   ])
-  for (const { name, has, wanted } of await keptThings(client, role)) {
+  for (const { name, has, wanted } of await ownedRelations(client, role)) {
     if (has.toSorted().join() === wanted.toSorted().join()) continue
     if (has.length > 0) statements.push(`revoke all on ${name} from ${grantee}`)
     statements.push(`grant ${wanted.join(', ')} on ${name} to ${grantee}`)
@@ -123,7 +122,7 @@ async function missingGrants(client: pg.PoolClient, role: string): Promise<reado
 }
 
 /** Tables and sequences that the migrating role may give rights to, with those the role has and should have. */
-async function keptThings(client: pg.PoolClient, role: string): Promise<readonly Kept[]> {
+async function ownedRelations(client: pg.PoolClient, role: string): Promise<readonly Owned[]> {
   const { rows } = await client.query<{
     relname: string
     name: string

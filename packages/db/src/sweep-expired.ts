@@ -5,7 +5,7 @@ const MAX_ROWS = 10_000
 
 /**
  * Deletes what has run out, however much it is: shared facts, idempotency keys, buckets full for an hour,
- * leases, letters older than a minute, what was spent on days gone by. Safe in several processes at once;
+ * leases, live replies older than a minute, what was spent on days gone by. Safe in several processes at once;
  * the signal ends it between two statements.
  */
 export async function sweepExpired(db: Db, signal: AbortSignal): Promise<void> {
@@ -30,8 +30,8 @@ const STATEMENTS = [
       limit $1 for update skip locked))`,
   `delete from leases where ctid = any(array(
      select ctid from leases where expires_at <= now() limit $1 for update skip locked))`,
-  `delete from letters where ctid = any(array(
-     select ctid from letters where posted_at < now() - interval '1 minute'
+  `delete from live_replies where ctid = any(array(
+     select ctid from live_replies where sent_at < now() - interval '1 minute'
       limit $1 for update skip locked))`,
   // Two days more, for whoever gives back across midnight.
   `delete from budgets where ctid = any(array(

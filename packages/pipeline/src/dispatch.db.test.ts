@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto'
-import { leaseTasks } from '@plumbline/db/batches/tasks'
+import { leaseTasks } from '@plumbline/db/batches/lease-tasks'
 import { depth } from '@plumbline/queue/jobs'
 import { expect, test } from 'vitest'
+import { allowAnyMove } from '@plumbline/testkit/any-move'
 import { openTestPipeline } from '@plumbline/testkit/pipeline'
 import { dispatchOnce } from './dispatch.ts'
 import { testRedisUrl } from '@plumbline/testkit/backends'
@@ -47,6 +48,7 @@ test.each([
   await using harness = await openTestPipeline()
   const { pool } = harness.pipeline.db
   const { id } = await harness.read('email\nada@example.com\n')
+  await allowAnyMove(harness.pipeline.db)
   await pool.query(before)
   const other = await harness.read('email\ngrace@example.com\n')
   const client = await pool.connect()

@@ -81,7 +81,7 @@ test('it waits at a chunk that is not settled, whatever is settled behind it', a
   await using harness = await openHarness()
   const { id } = await harness.read(CONTENT)
   const { rows } = await harness.pipeline.db.pool.query(
-    `update tasks set lease_until = clock_timestamp() + interval '1 hour' where chunk_no = 3
+    `update tasks set lease = lease + 1, lease_until = clock_timestamp() + interval '1 hour' where chunk_no = 3
      returning id`,
   )
   expect(rows).toHaveLength(1)

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { claimKey, keepAnswer } from '@plumbline/db/idempotency'
+import { allowAnyMove } from '@plumbline/testkit/any-move'
 import { openTestPipeline, type TestPipeline } from '@plumbline/testkit/pipeline'
 import { readOpenRemovals } from '@plumbline/db/file-store'
 import { cancelBatch } from './cancel.ts'
@@ -12,7 +13,9 @@ const ROWS = 450
 const CONTENT = `email\n${Array.from({ length: ROWS - 1 }, (_, no) => `u${no}@example.com\n`).join('')}u0@example.com\n`
 
 async function openHarness(): Promise<TestPipeline> {
-  return await openTestPipeline({ limits: { chunkRecords: 1 } })
+  const harness = await openTestPipeline({ limits: { chunkRecords: 1 } })
+  await allowAnyMove(harness.pipeline.db)
+  return harness
 }
 
 async function rowsLeft({ pipeline }: TestPipeline): Promise<unknown> {

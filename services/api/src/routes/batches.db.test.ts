@@ -1,3 +1,4 @@
+import { allowAnyMove } from '@plumbline/testkit/any-move'
 import { batchPage, batchView } from '@plumbline/contract/batch-view'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import {
@@ -38,6 +39,7 @@ async function submit(fields: Record<string, string> = {}): Promise<string> {
 }
 
 async function moveTo(id: string, status: string): Promise<void> {
+  await allowAnyMove(stage.db)
   await stage.db.pool.query(
     `update batches set status = $2, ats = ats || jsonb_build_object($2::text,
         to_char(now() at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')),

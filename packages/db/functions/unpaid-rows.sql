@@ -1,17 +1,6 @@
--- Rows of lists that nobody pays for (of test keys, repeats, blank and refused ones), of each account on
--- the last UTC day that had any.
-create table unpaid_rows (
-  account_id text primary key references accounts,
-  day date not null,
-  row_count bigint not null check (row_count >= 0)
-);
-
--- Those of a list that are counted, so that a list that is read again counts once.
-alter table batches add column rows_unpaid bigint not null default 0;
-
--- Counts the unpaid rows that were met of a list so far, up to `most` of its account today: `over` where
--- they are more, `lost` where the fencing number does not own the list any more.
-create function take_unpaid_rows(batch text, lease_no integer, met bigint, most bigint) returns text
+-- Counts the unpaid rows that were met of a batch so far, up to `most` of its account today: `over` where
+-- they are more, `lost` where the fencing number does not own the batch any more.
+create or replace function take_unpaid_rows(batch text, lease_no integer, met bigint, most bigint) returns text
 language plpgsql as $$
 declare
   today date := (clock_timestamp() at time zone 'utc')::date;
@@ -28,7 +17,7 @@ begin
   from unpaid_rows u where u.account_id = owner for update;
   update unpaid_rows u set day = today, row_count = greatest(before, least(most, before + fresh))
   where u.account_id = owner;
-  -- A list that is refused stays uncounted, so that it is refused again where it is read again.
+  -- A batch that is refused stays uncounted, so that it is refused again where it is read again.
   if before + fresh > most then return 'over'; end if;
   update batches b set rows_unpaid = met where b.id = batch;
   return 'taken';

@@ -11,9 +11,12 @@ create table idempotency_keys (
   expires_at timestamptz not null,
   status integer,
   location text,
+  -- Emptied with the batch it shows: it is then the empty text, which no answer is.
   body text,
+  batch_id text,
   primary key (account_id, mode, path, key),
   check ((status is null) = (body is null))
 ) with (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000);
 
 create index idempotency_keys_expiry on idempotency_keys (expires_at);
+create index idempotency_keys_batch on idempotency_keys (batch_id) where batch_id is not null;

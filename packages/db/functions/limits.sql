@@ -1,24 +1,6 @@
--- Buckets by the generic cell rate algorithm: the moment, in microseconds of the epoch, at which each
--- is full again.
-create unlogged table rate_buckets (
-  key text primary key,
-  full_at double precision not null
-) with (fillfactor = 50);
-
-create index rate_buckets_full on rate_buckets (full_at);
-
-create unlogged table leases (
-  key text not null,
-  holder uuid not null,
-  expires_at timestamptz not null,
-  primary key (key, holder)
-);
-
-create index leases_expiry on leases (expires_at);
-
 -- Judges each take after those before it and after those of other sessions: the row is locked before
 -- the clock is read. Rows are locked in one order, so that two sets of takes cannot block each other.
-create function take_from_buckets(keys text[], counts float8[], rates float8[], bursts float8[])
+create or replace function take_from_buckets(keys text[], counts float8[], rates float8[], bursts float8[])
 returns table (place int, granted boolean, wait_ms float8, remaining float8)
 language plpgsql as $$
 declare
@@ -62,7 +44,7 @@ $$;
 
 -- Gives each asker a place where fewer than its limit are held. Keys are locked by number, in one
 -- order, until the transaction ends.
-create function take_leases(keys text[], holders uuid[], limits int[], ttls_ms float8[])
+create or replace function take_leases(keys text[], holders uuid[], limits int[], ttls_ms float8[])
 returns table (place int, granted boolean, wait_ms float8)
 language plpgsql as $$
 declare
@@ -90,5 +72,27 @@ begin
     end if;
     return next;
   end loop;
+end
+$$;
+
+-- Takes up to `asked` of what is left of `most` today: the row is locked before it is judged.
+create or replace function take_from_budget(budget text, asked bigint, most bigint)
+returns table (taken bigint, spent_on text)
+language plpgsql as $$
+declare
+  today date := (clock_timestamp() at time zone 'utc')::date;
+  before bigint;
+begin
+  loop
+    select b.spent into before from budgets b where b.name = budget and b.day = today for update;
+    exit when found;
+    insert into budgets (name, day, spent) values (budget, today, 0) on conflict do nothing;
+  end loop;
+  taken := least(asked, greatest(0, most - before));
+  spent_on := today::text;
+  if taken > 0 then
+    update budgets b set spent = before + taken where b.name = budget and b.day = today;
+  end if;
+  return next;
 end
 $$;

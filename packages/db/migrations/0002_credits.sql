@@ -11,6 +11,8 @@ create table credit_accounts (
   check (period_end > period_start)
 ) with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_threshold = 500);
 
+create index credit_accounts_due on credit_accounts (period_end);
+
 -- The ledger. A balance is the sum of its entries; an operation of one kind takes effect once.
 -- No foreign key: each insert would lock the account's row once more.
 create table credit_entries (
@@ -33,6 +35,15 @@ create unique index credit_entries_pack on credit_entries (op_key) where kind = 
 create index credit_entries_grants on credit_entries (account_id, id)
   where kind in ('pack', 'goodwill');
 
+-- The audit of the ledger goes on from the last entry that it has read, so it reads entries by their number.
+-- They lie in that order, so that a summary of each run of pages is index enough and costs an insert nothing.
+create index credit_entries_by_id on credit_entries using brin (id)
+  with (pages_per_range = 16, autosummarize = on);
+
+-- How far the ledger goes is no secret to whoever may read it.
+grant select on sequence credit_entries_id_seq to public;
+
+-- What batches have set aside.
 create table credit_holds (
   account_id text not null references accounts,
   ref text not null check (length(ref) between 1 and 200),
@@ -61,11 +72,47 @@ create table credit_unanswered (
 
 create index credit_unanswered_age on credit_unanswered (created_at);
 
-create function credit_entries_append_only() returns trigger language plpgsql as $$
-begin
-  raise exception 'the ledger is append-only: % of credit_entries refused', lower(tg_op)
-    using errcode = 'restrict_violation';
-end $$;
-
 create trigger append_only before update or delete or truncate on credit_entries
-  for each statement execute function credit_entries_append_only();
+  for each statement execute function refuse_change('the ledger');
+
+-- Audits, one at a time: who works on the open one holds its lease.
+create table ledger_audits (
+  id bigint generated always as identity primary key,
+  -- From the first entry on; others go on from where the one before ended.
+  whole boolean not null,
+  -- Number of the whole audit that the sums began with; null is this one.
+  generation bigint,
+  -- Entries up to this one are in the sums.
+  audited_to bigint not null default 0,
+  entry_count bigint not null default 0,
+  -- Faults of entries stay until the next whole audit, since nobody reads those entries again before.
+  entry_faults bigint not null default 0,
+  balance_faults bigint not null default 0,
+  examples jsonb not null default '[]',
+  started_at timestamptz not null default clock_timestamp(),
+  finished_at timestamptz,
+  lease integer not null default 1,
+  lease_until timestamptz not null
+);
+create unique index ledger_audits_open on ledger_audits ((finished_at is null))
+  where finished_at is null;
+
+-- What the audited entries of each account add up to.
+create table ledger_account_sums (
+  account_id text primary key,
+  generation bigint not null,
+  allowance bigint not null,
+  packs bigint not null,
+  held bigint not null
+) with (fillfactor = 50);
+
+-- The same for each hold, until it is closed and found right.
+create table ledger_hold_sums (
+  account_id text not null,
+  ref text not null,
+  generation bigint not null,
+  held bigint not null,
+  settled bigint not null,
+  released bigint not null,
+  primary key (account_id, ref)
+) with (fillfactor = 50);

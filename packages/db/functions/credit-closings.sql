@@ -1,67 +1,6 @@
--- Debits and their ends as `0104` has them, but no part of a group is joined with another: with index
--- scans forced, each row of a group went through all of the others.
-
-create or replace function credit_debit(accounts text[], op_keys text[], asked bigint[])
-returns table (status text, available bigint)
-language plpgsql
-set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
-set plan_cache_mode = force_generic_plan
-as $$
-begin
-  perform 1 from (
-    select account_id from credit_accounts where account_id = any (accounts)
-    order by account_id for no key update) locked;
-  perform credit_roll(account_id) from credit_accounts
-    where account_id = any (accounts) and period_end <= now();
-  return query
-  with judged as materialized (
-    select a.n, a.account_id, a.op_key, a.credits, c.allowance, c.packs, c.period_no,
-      (select -(e.allowance_delta + e.packs_delta) from credit_entries e
-        where e.account_id = a.account_id and e.op_key = a.op_key and e.kind = 'debit') as before
-    from unnest(accounts, op_keys, asked) with ordinality as a (account_id, op_key, credits, n)
-    left join credit_accounts c on c.account_id = a.account_id
-  ), summed as materialized (
-    select j.*, coalesce(sum(j.credits) filter (where j.before is null)
-      over (partition by j.account_id order by j.n), 0)::bigint as upto
-    from judged j
-  ), weighed as materialized (
-    select s.*, s.before is null and s.upto <= s.allowance + s.packs as fits,
-      coalesce(sum(s.credits) filter (where s.before is null and s.upto <= s.allowance + s.packs)
-        over (partition by s.account_id), 0)::bigint as taken
-    from summed s
-  ), admitted as materialized (
-    select w.account_id, w.op_key, w.period_no, w.credits,
-      least(w.allowance, w.upto) - least(w.allowance, w.upto - w.credits) as from_allowance
-    from weighed w where w.fits
-  ), entries as (
-    insert into credit_entries
-      (account_id, op_key, kind, allowance_delta, packs_delta, held_delta, period_no)
-    select d.account_id, d.op_key, 'debit', -d.from_allowance, d.from_allowance - d.credits, 0,
-      d.period_no
-    from admitted d
-  ), waiting as (
-    insert into credit_unanswered (account_id, op_key)
-    select d.account_id, d.op_key from admitted d
-  ), paid as (
-    update credit_accounts c set allowance = c.allowance - t.allowance, packs = c.packs - t.packs
-    from (select d.account_id, sum(d.from_allowance)::bigint as allowance,
-        sum(d.credits - d.from_allowance)::bigint as packs
-      from admitted d group by d.account_id) t
-    where c.account_id = t.account_id
-  )
-  select case
-      when w.allowance is null then 'unknown'
-      when w.fits then 'granted'
-      when w.before is null then 'short'
-      when w.before <> w.credits then 'conflict'
-      when exists (select from credit_entries e where e.account_id = w.account_id
-        and e.op_key = w.op_key and e.kind = 'refund') then 'refunded'
-      else 'repeat' end,
-    w.allowance + w.packs - case when w.upto <= w.allowance + w.packs then w.upto else w.taken end
-  from weighed w
-  order by w.n;
-end $$;
-
+-- Ends the waiting of debits, and gives back what is asked: what was taken last goes back first, and
+-- allowance of an ended cycle stays ended. Asking again answers the same.
+-- state: answered (the debit stands, less `given`), refunded, unknown (no such debit).
 create or replace function credit_close(
   accounts text[], op_keys text[], gives bigint[], kinds text[], details text[])
 returns table (state text, given bigint)
@@ -135,3 +74,46 @@ begin
   from judged j
   order by j.n;
 end $$;
+
+-- Nearly every debit ends as it was taken: answered, with nothing to give back. All that is to be done
+-- then is to forget that it waits, which needs no look at the ledger.
+-- Ends the waiting of debits and says of how many; `credit_close` knows what became of the others.
+create or replace function credit_answered(accounts text[], op_keys text[]) returns integer
+language plpgsql
+set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
+set plan_cache_mode = force_generic_plan
+as $$
+declare
+  ended integer;
+begin
+  delete from credit_unanswered u using unnest(accounts, op_keys) as a (account_id, op_key)
+  where u.account_id = a.account_id and u.op_key = a.op_key;
+  get diagnostics ended = row_count;
+  return ended;
+end $$;
+
+-- Refunds debits that waited longer than `age`; those another process is ending now are left to it.
+create or replace function credit_sweep(age interval, most integer)
+returns table (account text, op text)
+language plpgsql as $$
+declare
+  found_accounts text[];
+  found_ops text[];
+begin
+  select array_agg(u.account_id), array_agg(u.op_key) into found_accounts, found_ops
+  from (select account_id, op_key from credit_unanswered where created_at < now() - age
+    order by created_at limit most for update skip locked) u;
+  if found_accounts is null then return; end if;
+  perform credit_close(found_accounts, found_ops,
+    array_fill(9007199254740991, array[cardinality(found_ops)]),
+    array_fill('refund'::text, array[cardinality(found_ops)]),
+    array_fill('unanswered'::text, array[cardinality(found_ops)]));
+  return query select * from unnest(found_accounts, found_ops);
+end $$;
+
+-- Whether a debit was given back, so that the key of its call is free for another.
+create or replace function credit_is_refunded(account text, operation text) returns boolean
+language sql stable as $$
+  select exists (select from credit_entries e
+    where e.account_id = account and e.op_key = operation and e.kind = 'refund')
+$$;

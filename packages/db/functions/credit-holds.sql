@@ -1,5 +1,5 @@
 -- Sets credits aside for a list: all or nothing, once for each reference.
-create function credit_hold(account text, reference text, wanted bigint)
+create or replace function credit_hold(account text, reference text, wanted bigint)
 returns table (granted boolean, available bigint)
 language plpgsql as $$
 declare
@@ -40,7 +40,7 @@ end $$;
 
 -- Takes from a hold, allowance first, without touching the account's row. False where the operation
 -- took effect before.
-create function credit_settle(account text, reference text, operation text, taken bigint)
+create or replace function credit_settle(account text, reference text, operation text, taken bigint)
 returns boolean language plpgsql as $$
 declare
   h credit_holds;
@@ -69,7 +69,7 @@ end $$;
 
 -- Closes a hold and gives the rest back; what came from the allowance of an ended cycle stays ended.
 -- Null where there is no open hold.
-create function credit_release(account text, reference text, operation text)
+create or replace function credit_release(account text, reference text, operation text)
 returns bigint language plpgsql as $$
 declare
   h credit_holds;

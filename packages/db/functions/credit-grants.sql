@@ -1,5 +1,5 @@
 -- Adds credits that never expire, once for each source. False where it took effect before.
-create function credit_grant(account text, source text, sort text, granted bigint, note text)
+create or replace function credit_grant(account text, source text, sort text, granted bigint, note text)
 returns boolean language plpgsql as $$
 declare
   c credit_accounts;
@@ -20,7 +20,7 @@ end $$;
 
 -- Moves an account to a plan: one with more credits at once, with the difference; one with fewer when
 -- the cycle turns. Asking for the plan it is on calls off what was waiting.
-create function credit_change_plan(account text, wanted text)
+create or replace function credit_change_plan(account text, wanted text)
 returns table (plan_now text, plan_next text, granted bigint)
 language plpgsql as $$
 declare
@@ -52,16 +52,3 @@ begin
   update accounts set next_plan = nullif(wanted, a.plan) where id = account;
   return query select a.plan, nullif(wanted, a.plan), 0::bigint;
 end $$;
-
--- Turns cycles that are over, of accounts that nobody else is working on.
-create function credit_roll_due(most integer) returns integer language plpgsql as $$
-declare
-  rolled integer;
-begin
-  select count(*) filter (where credit_roll(d.account_id)) into rolled
-  from (select account_id from credit_accounts where period_end <= now()
-    order by account_id limit most for no key update skip locked) d;
-  return rolled;
-end $$;
-
-create index credit_accounts_due on credit_accounts (period_end);

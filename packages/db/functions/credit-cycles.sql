@@ -2,12 +2,12 @@
 -- chained, so 31 January goes to 28 February and back to 31 March. Postgres clamps month ends and
 -- moves a local midnight that a clock change leaves out to the next time that exists.
 
-create function credit_period_start(anchor timestamp, zone text, period_no integer)
+create or replace function credit_period_start(anchor timestamp, zone text, period_no integer)
 returns timestamptz language sql stable
 return (anchor + make_interval(months => period_no)) at time zone zone;
 
 -- The cycle that `moment` falls in. Counts whole months and then corrects by at most one.
-create function credit_period_at(anchor timestamp, zone text, moment timestamptz)
+create or replace function credit_period_at(anchor timestamp, zone text, moment timestamptz)
 returns integer language plpgsql stable as $$
 declare
   here timestamp := moment at time zone zone;
@@ -20,7 +20,7 @@ begin
 end $$;
 
 -- Every account has a balance from its first moment, whoever inserts it.
-create function credit_open_account() returns trigger language plpgsql as $$
+create or replace function credit_open_account() returns trigger language plpgsql as $$
 declare
   first_day timestamp := date_trunc('day', new.created_at at time zone new.time_zone);
   granted bigint := (select monthly_credits from plans where plan = new.plan);
@@ -35,13 +35,13 @@ begin
   return null;
 end $$;
 
-create trigger open_credits after insert on accounts
+create or replace trigger open_credits after insert on accounts
   for each row execute function credit_open_account();
 
 -- Turns the cycle of a locked account if it is over: what is left of the allowance ends, the plan
 -- that was waiting takes over, and the new cycle's allowance comes. Cycles that nobody touched are
 -- jumped over with one grant.
-create function credit_roll(account text) returns boolean language plpgsql as $$
+create or replace function credit_roll(account text) returns boolean language plpgsql as $$
 declare
   c credit_accounts;
   a accounts;
@@ -65,4 +65,15 @@ begin
     period_end = credit_period_start(c.anchor, a.time_zone, k + 1)
   where account_id = account;
   return true;
+end $$;
+
+-- Turns cycles that are over, of accounts that nobody else is working on.
+create or replace function credit_roll_due(most integer) returns integer language plpgsql as $$
+declare
+  rolled integer;
+begin
+  select count(*) filter (where credit_roll(d.account_id)) into rolled
+  from (select account_id from credit_accounts where period_end <= now()
+    order by account_id limit most for no key update skip locked) d;
+  return rolled;
 end $$;

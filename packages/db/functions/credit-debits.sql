@@ -1,0 +1,110 @@
+-- The moves of credits, each one call. Locks are always taken in this order: rows of
+-- credit_unanswered, a hold, then rows of credit_accounts by account_id.
+-- Index scans are forced because a plan made while a table was small would outlive its size.
+-- No part of a group is joined with another: with index scans forced, each row would go through all of the
+-- others. The plan is made once for each connection: for a few rows planning took longer than running.
+
+-- Debits of any number of accounts, judged in the order given. An ask is admitted where it and
+-- everything asked before it by the same account fit the balance; the caller asks again for one that
+-- was refused only because of a larger ask before it (its credits are within `available`).
+-- status: granted, short, repeat (took effect before), refunded (took effect and was given back),
+-- conflict (took effect before with other credits), unknown (no such account).
+create or replace function credit_debit(accounts text[], op_keys text[], asked bigint[])
+returns table (status text, available bigint)
+language plpgsql
+set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
+set plan_cache_mode = force_generic_plan
+as $$
+begin
+  perform 1 from (
+    select account_id from credit_accounts where account_id = any (accounts)
+    order by account_id for no key update) locked;
+  perform credit_roll(account_id) from credit_accounts
+    where account_id = any (accounts) and period_end <= now();
+  return query
+  with judged as materialized (
+    select a.n, a.account_id, a.op_key, a.credits, c.allowance, c.packs, c.period_no,
+      (select -(e.allowance_delta + e.packs_delta) from credit_entries e
+        where e.account_id = a.account_id and e.op_key = a.op_key and e.kind = 'debit') as before
+    from unnest(accounts, op_keys, asked) with ordinality as a (account_id, op_key, credits, n)
+    left join credit_accounts c on c.account_id = a.account_id
+  ), summed as materialized (
+    select j.*, coalesce(sum(j.credits) filter (where j.before is null)
+      over (partition by j.account_id order by j.n), 0)::bigint as upto
+    from judged j
+  ), weighed as materialized (
+    select s.*, s.before is null and s.upto <= s.allowance + s.packs as fits,
+      coalesce(sum(s.credits) filter (where s.before is null and s.upto <= s.allowance + s.packs)
+        over (partition by s.account_id), 0)::bigint as taken
+    from summed s
+  ), admitted as materialized (
+    select w.account_id, w.op_key, w.period_no, w.credits,
+      least(w.allowance, w.upto) - least(w.allowance, w.upto - w.credits) as from_allowance
+    from weighed w where w.fits
+  ), entries as (
+    insert into credit_entries
+      (account_id, op_key, kind, allowance_delta, packs_delta, held_delta, period_no)
+    select d.account_id, d.op_key, 'debit', -d.from_allowance, d.from_allowance - d.credits, 0,
+      d.period_no
+    from admitted d
+  ), waiting as (
+    insert into credit_unanswered (account_id, op_key)
+    select d.account_id, d.op_key from admitted d
+  ), paid as (
+    update credit_accounts c set allowance = c.allowance - t.allowance, packs = c.packs - t.packs
+    from (select d.account_id, sum(d.from_allowance)::bigint as allowance,
+        sum(d.credits - d.from_allowance)::bigint as packs
+      from admitted d group by d.account_id) t
+    where c.account_id = t.account_id
+  )
+  select case
+      when w.allowance is null then 'unknown'
+      when w.fits then 'granted'
+      when w.before is null then 'short'
+      when w.before <> w.credits then 'conflict'
+      when exists (select from credit_entries e where e.account_id = w.account_id
+        and e.op_key = w.op_key and e.kind = 'refund') then 'refunded'
+      else 'repeat' end,
+    w.allowance + w.packs - case when w.upto <= w.allowance + w.packs then w.upto else w.taken end
+  from weighed w
+  order by w.n;
+end $$;
+
+-- The debits of a busy account come in groups of its own, all new, and one balance pays for all of them:
+-- judging them one by one, as `credit_debit` does, is most of what such a group costs.
+-- Takes all of what one account is asked for, each ask once, and answers what could be spent before.
+-- Null where it took nothing, because `credit_debit` has to judge: the cycle is over, no purse alone
+-- pays for all, an ask took effect before, or there is no such account.
+create or replace function credit_debit_one(payer text, op_keys text[], asked bigint[])
+returns bigint
+language plpgsql
+set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
+set plan_cache_mode = force_generic_plan
+as $$
+declare
+  purse credit_accounts;
+  total bigint := 0;
+  credits bigint;
+  allows boolean;
+begin
+  select * into purse from credit_accounts where account_id = payer for no key update;
+  foreach credits in array asked loop total := total + credits; end loop;
+  allows := total <= purse.allowance;
+  if purse.period_end > now() and (allows or purse.allowance = 0 and total <= purse.packs)
+    and not exists (select from credit_entries e
+      where e.account_id = payer and e.op_key = any (op_keys) and e.kind = 'debit')
+  then
+    insert into credit_entries
+      (account_id, op_key, kind, allowance_delta, packs_delta, held_delta, period_no)
+    select payer, a.op_key, 'debit', case when allows then -a.credits else 0 end,
+      case when allows then 0 else -a.credits end, 0, purse.period_no
+    from unnest(op_keys, asked) as a (op_key, credits);
+    insert into credit_unanswered (account_id, op_key) select payer, unnest(op_keys);
+    update credit_accounts c set
+      allowance = c.allowance - case when allows then total else 0 end,
+      packs = c.packs - case when allows then 0 else total end
+    where c.account_id = payer;
+    return purse.allowance + purse.packs;
+  end if;
+  return null;
+end $$;

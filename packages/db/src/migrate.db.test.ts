@@ -1,0 +1,119 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { createTestDatabase, databaseUrl, onServer } from '@plumbline/testkit/postgres'
+import { expect, inject, test } from 'vitest'
+import { openDatabase, type Db } from './database.ts'
+import { migrate, type SchemaFolders } from './migrate.ts'
+
+const PLANS = 'create table plans (plan text primary key, monthly_credits bigint not null);\n'
+const TABLES =
+  'create table batches (id text, status text);\n' +
+  'create table tasks (id bigint, lease integer, lease_until timestamptz, group_key text);\n'
+
+/** An empty database, and folders of SQL files to be filled. */
+async function openEmpty(): Promise<
+  AsyncDisposable & {
+    readonly db: Db
+    readonly url: string
+    readonly folders: SchemaFolders
+    write(folder: keyof SchemaFolders, name: string, sql: string): Promise<void>
+  }
+> {
+  const server = inject('TEST_DATABASE_URL')
+  const name = `test_empty_${crypto.randomUUID().slice(0, 8)}`
+  await onServer(server, `create database ${name}`)
+  const url = databaseUrl(server, name)
+  const db = openDatabase({ url, poolSize: 2, applicationName: 'test' })
+  const roots = await Promise.all([1, 2].map(() => mkdtemp(join(tmpdir(), 'plumbline-sql-'))))
+  const [migrations = '', functions = ''] = roots
+  const write = (folder: keyof SchemaFolders, file: string, sql: string): Promise<void> =>
+    writeFile(join({ migrations, functions }[folder], file), sql)
+  await write('migrations', '0001_base.sql', PLANS + TABLES)
+  return {
+    db,
+    url,
+    folders: {
+      migrations: pathToFileURL(`${migrations}/`),
+      functions: pathToFileURL(`${functions}/`),
+    },
+    write,
+    [Symbol.asyncDispose]: async () => {
+      await db[Symbol.asyncDispose]()
+      await Promise.all(roots.map((root) => rm(root, { recursive: true })))
+      await onServer(server, `drop database ${name} with (force)`)
+    },
+  }
+}
+
+test('a database of before the baseline is refused with what to do', async () => {
+  await using database = await createTestDatabase()
+  await using db = openDatabase({ url: database.url, poolSize: 1, applicationName: 'test' })
+  await db.pool.query("insert into migrations (name, sha256) values ('0101_accounts.sql', 'x')")
+  await expect(migrate(db)).rejects.toThrow(
+    'set DATABASE_URL to an empty database, or DATA_DIR to an empty directory',
+  )
+})
+
+test('a function is applied again when its file changes, and only then', async () => {
+  await using empty = await openEmpty()
+  const { db, folders, write } = empty
+  const answer = (value: number): Promise<void> =>
+    write(
+      'functions',
+      'answer.sql',
+      `create or replace function answer() returns integer language sql as 'select ${value}'`,
+    )
+  await answer(1)
+  expect(await migrate(db, folders)).toEqual(['0001_base.sql', 'answer.sql', 'states'])
+  expect(await migrate(db, folders)).toEqual([])
+  await answer(2)
+  expect(await migrate(db, folders)).toEqual(['answer.sql'])
+  expect((await db.pool.query('select answer()')).rows).toEqual([{ answer: 2 }])
+})
+
+test('a file that is marked so runs outside a transaction, the others in one', async () => {
+  await using empty = await openEmpty()
+  const { db, folders, write } = empty
+  await migrate(db, folders)
+  const statements =
+    'drop index concurrently if exists plans_by_credits;\n' +
+    'create index concurrently plans_by_credits on plans (monthly_credits);\n'
+  await write('migrations', '0002_index.sql', statements)
+  await expect(migrate(db, folders)).rejects.toThrow(/0002_index\.sql failed: .*transaction block/)
+  await write('migrations', '0002_index.sql', `-- outside a transaction\n${statements}`)
+  expect(await migrate(db, folders)).toEqual(['0002_index.sql'])
+  const { rows } = await db.pool.query(
+    "select indisvalid from pg_index where indexrelid = 'plans_by_credits'::regclass",
+  )
+  expect(rows).toEqual([{ indisvalid: true }])
+})
+
+test('a migration gives a table free that others hold, and tries again', async () => {
+  await using empty = await openEmpty()
+  const { db, folders, write } = empty
+  await migrate(db, folders)
+  await using holder = openDatabase({ url: empty.url, poolSize: 1, applicationName: 'test' })
+  const held = await holder.pool.connect()
+  await held.query('begin; lock table plans in access share mode')
+  await write('migrations', '0002_column.sql', 'alter table plans add column name text')
+  const migrated = migrate(db, folders)
+  // Longer than one wait for a lock; a reader that came meanwhile is served between two tries.
+  await held.query('select pg_sleep(3.5)')
+  expect((await db.pool.query('select plan from plans')).rows).not.toHaveLength(0)
+  await held.query('commit')
+  held.release()
+  expect(await migrated).toEqual(['0002_column.sql'])
+})
+
+test.each(['0003_gap.sql', '0002-dash.sql', 'index.sql'])(
+  'a migration named %s out of the sequence is an error',
+  async (name) => {
+    await using empty = await openEmpty()
+    await empty.write('migrations', name, 'select 1')
+    await expect(migrate(empty.db, empty.folders)).rejects.toThrow(
+      `migration ${name} stands where 0002_<words>.sql is expected`,
+    )
+  },
+)

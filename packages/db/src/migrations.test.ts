@@ -1,0 +1,25 @@
+import { createHash } from 'node:crypto'
+import { readdirSync, readFileSync } from 'node:fs'
+import { expect, test } from 'vitest'
+
+const FOLDER = new URL('../migrations/', import.meta.url)
+
+/** SHA-256 of every migration that landed. A database that has run a file refuses another content of it. */
+const LANDED: Readonly<Record<string, string>> = {
+  '0001_accounts.sql': '59fde01062152007efea06dd9466654f23a753aa47a6106718de7b2266cd697d',
+  '0002_credits.sql': '74e734dce80182c0ee8dd305f34ef965c55724f7de9b74f2bb11f7a372ae8715',
+  '0003_memory_and_limits.sql': '2613b89766ee644ab8063296153f8635e68ce080a107a22eeece191ab803355c',
+  '0004_batches.sql': 'a741431a7f6be2eac93bc58ec8f680131b94f75558944ed7f91a64e4a8132b0b',
+  '0005_idempotency.sql': '67d978b37eb83436d7ce68aa3f82a832ab51170779d6f4cfbb0a45dac9e7d564',
+  '0006_files.sql': '773d9e4c67ee70873367a168cca964b9b324036f46a4a459e5950d81dafa7bf0',
+}
+
+test('a migration that landed is never edited; a change of the schema is a new file', () => {
+  const digests = readdirSync(FOLDER).map((name) => [
+    name,
+    createHash('sha256')
+      .update(readFileSync(new URL(name, FOLDER)))
+      .digest('hex'),
+  ])
+  expect(Object.fromEntries(digests)).toEqual(LANDED)
+})

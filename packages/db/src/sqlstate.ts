@@ -1,0 +1,29 @@
+/** The SQLSTATE codes that the service tells apart. Source: PostgreSQL manual, appendix A. */
+export const SQLSTATE = {
+  uniqueViolation: '23505',
+  serializationFailure: '40001',
+  deadlockDetected: '40P01',
+  duplicateObject: '42710',
+  lockNotAvailable: '55P03',
+} as const
+
+/** The server chose this statement as the loser of a contest; it may win the next one. */
+export const CONTENTION_STATES: readonly string[] = [
+  SQLSTATE.serializationFailure,
+  SQLSTATE.deadlockDetected,
+  SQLSTATE.lockNotAvailable,
+]
+
+/** Class 08 (connection), class 53 (resources), shutdown, crash, not yet ready. */
+const OUTAGE = /^(08...|53...|57P0[1-3])$/
+
+/** Whether a code says that the server cannot be reached or cannot work at the moment. */
+export function isOutageState(code: string): boolean {
+  return OUTAGE.test(code)
+}
+
+/** Whether an error of the server carries one of these codes. */
+export function hasState(error: unknown, ...states: readonly string[]): boolean {
+  if (!(error instanceof Error && 'code' in error)) return false
+  return typeof error.code === 'string' && states.includes(error.code)
+}
