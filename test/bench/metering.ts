@@ -6,6 +6,7 @@ import { openDatabase, type Db } from '@plumbline/db/database'
 import { startEmbeddedPostgres } from '@plumbline/db/embedded'
 import { migrate } from '@plumbline/db/migrate'
 import { auditLedger } from '@plumbline/metering/audit'
+import { grantGoodwill } from '@plumbline/metering/grant'
 import { createMetering } from '@plumbline/metering/metering'
 import { atLeast, type Figure } from './figure.ts'
 
@@ -64,7 +65,6 @@ async function compare(contest: Contest): Promise<Figure> {
 }
 
 async function fundedAccounts(contest: Contest): Promise<readonly string[]> {
-  await using metering = createMetering(contest.db)
   const ids: string[] = []
   for (let n = 0; n < contest.accounts; n += 1) {
     const account = await createAccount(contest.db.kysely, {
@@ -72,7 +72,7 @@ async function fundedAccounts(contest: Contest): Promise<readonly string[]> {
       plan: 'pro',
     })
     ids.push(account.id)
-    if (contest.accounts === 1) await metering.grantGoodwill(account.id, 100_000_000, 'bench')
+    if (contest.accounts === 1) await grantGoodwill(contest.db, account.id, 100_000_000, 'bench')
   }
   return ids
 }

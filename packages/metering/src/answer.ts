@@ -1,6 +1,6 @@
 import type { Db, Tx } from '@plumbline/db/database'
 import { sql } from 'kysely'
-import { AGAIN, openLanes, type Lanes } from './group-commit.ts'
+import { RETRY, openGroupCommit, type GroupCommit } from './group-commit.ts'
 import { assertCredits, assertKey, repeatsIn, type Operation } from './operation.ts'
 import { runStatement } from './statement.ts'
 
@@ -31,57 +31,57 @@ export interface Closing extends Operation {
   readonly detail: string | null
 }
 
-const GROUP_LIMIT = 256
-const FLIGHTS = 2
+const MAX_ITEMS = 256
+const MAX_RUNS = 2
 
-/** Notes gather for a while: their commits would be in the way of debits, for which callers wait. */
-const NOTES = { limit: 1_024, flights: 1, restMs: 20 } as const
+/** They wait for company: their commits would be in the way of debits, for which callers wait. */
+const PLAIN = { maxItems: 1_024, maxRuns: 1, restMs: 20 } as const
 
-/** Ends of debits that wait at the same moment, committed by one statement. */
-export function openEndings(db: Db): Lanes<Closing, Ended> {
-  return openLanes<Closing, Ended>({
-    limit: GROUP_LIMIT,
-    flights: FLIGHTS,
-    laneOf: (closing) => closing.accountId,
-    run: (closings) => runEndings(db, closings),
+/** Ends of debits that wait at the same moment, in group commit. */
+export function openClosings(db: Db): GroupCommit<Closing, Ended> {
+  return openGroupCommit<Closing, Ended>({
+    maxItems: MAX_ITEMS,
+    maxRuns: MAX_RUNS,
+    orderKeyOf: (closing) => closing.accountId,
+    run: (closings) => runClosings(db, closings),
   })
 }
 
 /** The same for ends that give nothing back, made behind the answer: nobody waits for them. */
-export function openNotes(db: Db): Lanes<Closing, Ended> {
-  return openLanes<Closing, Ended>({
-    ...NOTES,
-    laneOf: (closing) => closing.accountId,
-    run: (closings) => runNotes(db, closings),
+export function openPlainClosings(db: Db): GroupCommit<Closing, Ended> {
+  return openGroupCommit<Closing, Ended>({
+    ...PLAIN,
+    orderKeyOf: (closing) => closing.accountId,
+    run: (closings) => runPlainClosings(db, closings),
   })
 }
 
-async function runNotes(
+async function runPlainClosings(
   db: Db,
-  notes: readonly Closing[],
-): Promise<readonly (Ended | typeof AGAIN)[]> {
+  closings: readonly Closing[],
+): Promise<readonly (Ended | typeof RETRY)[]> {
   const [row] = await runStatement<{ ended: number }>(db, {
     name: 'metering.answered',
     text: 'select credit_answered($1, $2) as ended',
-    values: [notes.map((one) => one.accountId), notes.map((one) => one.opKey)],
+    values: [closings.map((one) => one.accountId), closings.map((one) => one.opKey)],
   })
-  if (row?.ended === notes.length) return notes.map(() => ({ state: 'answered', given: 0 }))
+  if (row?.ended === closings.length) return closings.map(() => ({ state: 'answered', given: 0 }))
   // Some had ended before: asked again, each is told how.
-  return runEndings(db, notes)
+  return runClosings(db, closings)
 }
 
-async function runEndings(
+async function runClosings(
   db: Db,
   closings: readonly Closing[],
-): Promise<readonly (Ended | typeof AGAIN)[]> {
-  const twice = repeatsIn(closings)
-  const sent = closings.filter((_, index) => !twice.has(index))
+): Promise<readonly (Ended | typeof RETRY)[]> {
+  const repeats = repeatsIn(closings)
+  const sent = closings.filter((_, index) => !repeats.has(index))
   const ended = await close(db, sent)
   if (ended.length !== sent.length) {
     throw new Error(`credit_close answered ${ended.length} of ${sent.length}`)
   }
   let next = 0
-  return closings.map((_, index) => (twice.has(index) ? AGAIN : (ended[next++] ?? AGAIN)))
+  return closings.map((_, index) => (repeats.has(index) ? RETRY : (ended[next++] ?? RETRY)))
 }
 
 async function close(db: Db, closings: readonly Closing[]): Promise<readonly Ended[]> {

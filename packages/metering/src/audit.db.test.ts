@@ -3,6 +3,8 @@ import { expect, test } from 'vitest'
 import { openMeteringContext, type MeteringContext } from '@plumbline/testkit/metering'
 import { auditLedger, auditWhenDue } from './audit.ts'
 import { AuditLost, beginAudit, finishAudit, readLastAudit, takeOverAudit } from './audit-run.ts'
+import { grantGoodwill } from './grant.ts'
+import { hold, release, settle } from './hold.ts'
 
 const never = new AbortController().signal
 
@@ -54,10 +56,10 @@ const DAMAGES: readonly (readonly [what: string, damage: string, rules: readonly
 /** An account with a balance and an open hold. */
 async function account(context: MeteringContext): Promise<string> {
   const id = await context.account()
-  await context.metering.grantGoodwill(id, 50, 'gift')
+  await grantGoodwill(context.db, id, 50, 'gift')
   await context.db.kysely
     .transaction()
-    .execute((tx) => context.metering.hold(tx, { accountId: id, ref: 'b', credits: 20 }))
+    .execute((tx) => hold(tx, { accountId: id, ref: 'b', credits: 20 }))
   return id
 }
 
@@ -96,7 +98,7 @@ test('an entry that is gone is found the next day, and one that was audited by t
   const id = await account(context)
   const rules = ['balance is the sum of its entries']
   await auditWhenDue(context.db, never)
-  await context.metering.grantGoodwill(id, 7, 'late')
+  await grantGoodwill(context.db, id, 7, 'late')
   await context.db.pool.query(LEDGER_OPEN)
   await context.db.pool.query("delete from credit_entries where op_key = 'late'")
   await pass(context, 1)
@@ -119,7 +121,7 @@ test('an audit is due once a day, goes on from the last audited entry, and is wh
   const first = await auditWhenDue(context.db, never)
   expect(first).toMatchObject({ whole: true, entryCount: 3 })
   expect(await auditWhenDue(context.db, never)).toBeUndefined()
-  await context.metering.grantGoodwill(id, 5, 'more')
+  await grantGoodwill(context.db, id, 5, 'more')
   await pass(context, 1)
   const second = await auditWhenDue(context.db, never)
   expect(second).toMatchObject({ whole: false, entryCount: 1, faultCount: 0 })
@@ -161,7 +163,7 @@ test('an entry whose transaction ends after one with a higher number is not pass
   const late = await context.db.pool.connect()
   await late.query('begin')
   await late.query(`select credit_settle($1, 'b', 'b:1', 3)`, [id])
-  await context.metering.grantGoodwill(id, 5, 'after')
+  await grantGoodwill(context.db, id, 5, 'after')
   const audit = auditWhenDue(context.db, never)
   // Not before it waits for what is open may that end.
   await expect
@@ -217,10 +219,10 @@ test('audits beside all moves of credits find nothing', async () => {
     if (debit.granted && no % 3 === 0) await metering.refund({ accountId, opKey, reason: 'x' })
     else if (debit.granted) await metering.answered({ accountId, opKey, giveBack: 0 })
     const ref = `hold-${no}`
-    const held = await atomic((tx) => metering.hold(tx, { accountId, ref, credits: 4 }))
+    const held = await atomic((tx) => hold(tx, { accountId, ref, credits: 4 }))
     if (!held.granted) return
-    await atomic((tx) => metering.settle(tx, { accountId, ref, opKey: `${ref}:1`, credits: 2 }))
-    await atomic((tx) => metering.release(tx, { accountId, ref, opKey: `${ref}:release` }))
+    await atomic((tx) => settle(tx, { accountId, ref, opKey: `${ref}:1`, credits: 2 }))
+    await atomic((tx) => release(tx, { accountId, ref, opKey: `${ref}:release` }))
   }
   const moves = Promise.all(
     ids.map(async (accountId, at) => {

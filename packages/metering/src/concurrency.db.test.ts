@@ -5,6 +5,8 @@ import { openMeteringContext } from '@plumbline/testkit/metering'
 import { soakSize } from '@plumbline/testkit/soak'
 import { auditLedger } from './audit.ts'
 import { createMetering, type Metering } from './metering.ts'
+import { grantGoodwill } from './grant.ts'
+import { hold, release, settle } from './hold.ts'
 
 /** Moves of the test from many connections. */
 const MOVES = soakSize(10_000, 2_000)
@@ -54,9 +56,7 @@ test(`${MOVES} mixed moves from 20 connections end where their answers say`, asy
         account.available -= done.left
       } else if (next(2) === 0) {
         // The same source from both sides at once is one grant.
-        await Promise.all(
-          sides.map((side) => side.metering.grantGoodwill(id, credits, `gift${at}`)),
-        )
+        await Promise.all(sides.map((side) => grantGoodwill(side.db, id, credits, `gift${at}`)))
         account.available += credits
       } else {
         await metering.balance(id)
@@ -98,17 +98,17 @@ async function listOfTwoChunks(
   const { accountId, ref } = held
   const credits = held.credits * 2
   const work = db.kysely.transaction()
-  const answer = await work.execute((tx) => metering.hold(tx, { accountId, ref, credits }))
+  const answer = await work.execute((tx) => hold(tx, { accountId, ref, credits }))
   if (!answer.granted) return { charged: 0, left: 0 }
   const chunk = { accountId, ref, opKey: `${ref}:0`, credits: held.credits }
   const settled = await Promise.all(
-    [chunk, chunk].map((ask) => work.execute((tx) => metering.settle(tx, ask))),
+    [chunk, chunk].map((ask) => work.execute((tx) => settle(tx, ask))),
   )
   expect(settled.toSorted()).toEqual([false, true])
   if (held.credits % 3 === 0) return { charged: held.credits, left: held.credits }
   const end = { accountId, ref, opKey: `${ref}:end` }
   const released = await Promise.all(
-    [end, end].map((ask) => work.execute((tx) => metering.release(tx, ask))),
+    [end, end].map((ask) => work.execute((tx) => release(tx, ask))),
   )
   expect(released.filter((one) => one === held.credits)).toHaveLength(1)
   return { charged: held.credits, left: 0 }
@@ -162,7 +162,7 @@ test('a row that somebody keeps locked holds up its own account only', async () 
   const [locked, free] = [await context.account(), await context.account()]
   await using blocker = await keepLocked(context, locked)
   const waiting = context.metering.debit({ accountId: locked, opKey: 'a', credits: 1 })
-  // A turn later, so that the second ask does not travel with the first.
+  // A turn later, so that the second ask does not share its batch.
   await new Promise((next) => setImmediate(next))
   expect(await context.metering.debit({ accountId: free, opKey: 'b', credits: 1 })).toMatchObject({
     granted: true,

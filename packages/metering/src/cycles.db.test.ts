@@ -2,6 +2,9 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { openMeteringContext } from '@plumbline/testkit/metering'
 import { auditLedger } from './audit.ts'
+import { changePlan, grantGoodwill, grantPack } from './grant.ts'
+import { hold, release, settle } from './hold.ts'
+import { rollDue } from './sweep.ts'
 
 test.for<[anchor: string, zone: string, starts: readonly string[]]>([
   [
@@ -57,7 +60,7 @@ test('every moment falls in exactly the cycle whose bounds hold it', async () =>
 test('a new cycle ends what was left of the allowance and keeps the packs', async () => {
   await using context = await openMeteringContext()
   const id = await context.account('starter')
-  await context.metering.grantPack(id, 'growth', 'pay_1')
+  await grantPack(context.db, id, 'growth', 'pay_1')
   await context.metering.debit({ accountId: id, opKey: 'a', credits: 100 })
   await context.age(id, 1)
   expect(await context.metering.remaining(id)).toBe(10_000)
@@ -89,10 +92,10 @@ test('cycles that nobody touched are jumped over with one grant', async () => {
 test('a smaller plan takes over with the new cycle', async () => {
   await using context = await openMeteringContext()
   const id = await context.account('pro')
-  await context.metering.changePlan(id, 'starter')
+  await changePlan(context.db, id, 'starter')
   await context.age(id, 1)
-  expect(await context.metering.rollDue()).toBe(1)
-  expect(await context.metering.rollDue()).toBe(0)
+  expect(await rollDue(context.db)).toBe(1)
+  expect(await rollDue(context.db)).toBe(0)
   expect(await context.metering.balance(id)).toMatchObject({
     plan: 'starter',
     nextPlan: null,
@@ -104,17 +107,15 @@ test('credits released from a hold of an ended cycle do not come back, those of 
   await using context = await openMeteringContext()
   const { metering, db } = context
   const id = await context.account('free')
-  await metering.grantGoodwill(id, 100, 'gift')
+  await grantGoodwill(context.db, id, 100, 'gift')
   const work = db.kysely.transaction()
-  await work.execute((tx) => metering.hold(tx, { accountId: id, ref: 'b', credits: 250 }))
+  await work.execute((tx) => hold(tx, { accountId: id, ref: 'b', credits: 250 }))
   await context.age(id, 1)
   expect(await metering.balance(id)).toMatchObject({ allowance: 200, packs: 50, held: 250 })
-  await work.execute((tx) =>
-    metering.settle(tx, { accountId: id, ref: 'b', opKey: 'b:0', credits: 20 }),
+  await work.execute((tx) => settle(tx, { accountId: id, ref: 'b', opKey: 'b:0', credits: 20 }))
+  expect(await work.execute((tx) => release(tx, { accountId: id, ref: 'b', opKey: 'b:end' }))).toBe(
+    230,
   )
-  expect(
-    await work.execute((tx) => metering.release(tx, { accountId: id, ref: 'b', opKey: 'b:end' })),
-  ).toBe(230)
   expect(await metering.balance(id)).toMatchObject({ allowance: 200, packs: 100, held: 0 })
   expect(await auditLedger(db)).toEqual([])
 })
@@ -123,7 +124,7 @@ test('a debit refunded in a later cycle gives back its packs only', async () => 
   await using context = await openMeteringContext()
   const { metering, db } = context
   const id = await context.account('free')
-  await metering.grantGoodwill(id, 100, 'gift')
+  await grantGoodwill(context.db, id, 100, 'gift')
   await metering.debit({ accountId: id, opKey: 'a', credits: 230 })
   await context.age(id, 1)
   expect(await metering.refund({ accountId: id, opKey: 'a', reason: 'killed' })).toEqual({
@@ -143,7 +144,7 @@ test('many callers at the boundary turn the cycle once', async () => {
       context.metering.debit({ accountId: id, opKey: `n${n}`, credits: 1 }),
     ),
     ...Array.from({ length: 50 }, () => context.metering.balance(id)),
-    ...Array.from({ length: 5 }, () => context.metering.rollDue()),
+    ...Array.from({ length: 5 }, () => rollDue(context.db)),
   ])
   expect(await context.metering.remaining(id)).toBe(4_950)
   expect(await auditLedger(context.db)).toEqual([])

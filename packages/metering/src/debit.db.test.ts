@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { openMeteringContext, type MeteringContext } from '@plumbline/testkit/metering'
 
-/** A purse, what it was asked for before, and a group of asks, some of them asked before. */
+/** A balance, what it was asked for before, and a batch of asks, some of them asked before. */
 const scene = fc.record({
   allowance: fc.constantFrom(0, 5, 30, 60),
   packs: fc.constantFrom(0, 5, 30, 60),

@@ -1,5 +1,5 @@
 import type { Db } from '@plumbline/db/database'
-import { AGAIN, openLanes, type Lanes } from './group-commit.ts'
+import { RETRY, openGroupCommit, type GroupCommit } from './group-commit.ts'
 import { assertCredits, assertKey, repeatsIn, type Operation } from './operation.ts'
 import { runStatement } from './statement.ts'
 
@@ -14,38 +14,38 @@ export type DebitAnswer =
   | { readonly granted: false; readonly available: number }
 
 /** Enough for every caller that one process serves at once; keeps a statement under about 10 ms. */
-const GROUP_LIMIT = 256
+const MAX_ITEMS = 256
 
-/** Over many accounts a second group computes while the first is flushed; an account is in one only. */
-const FLIGHTS = 2
+/** Over many accounts a second batch computes while the first is flushed; an account is in one only. */
+const MAX_RUNS = 2
 
-/** Debits that wait at the same moment, of all accounts, committed by one statement. */
-export function openDebits(db: Db): Lanes<DebitAsk, DebitAnswer> {
-  const lanes = openLanes<DebitAsk, DebitAnswer>({
-    limit: GROUP_LIMIT,
-    flights: FLIGHTS,
-    laneOf: (ask) => ask.accountId,
+/** Debits that wait at the same moment, of all accounts, in group commit. */
+export function openDebits(db: Db): GroupCommit<DebitAsk, DebitAnswer> {
+  const commits = openGroupCommit<DebitAsk, DebitAnswer>({
+    maxItems: MAX_ITEMS,
+    maxRuns: MAX_RUNS,
+    orderKeyOf: (ask) => ask.accountId,
     run: (asks) => runDebits(db, asks),
   })
   return {
     ask: async (ask) => {
       assertKey('opKey', ask.opKey)
       assertCredits(ask.credits, 1)
-      return lanes.ask(ask)
+      return commits.ask(ask)
     },
-    [Symbol.asyncDispose]: () => lanes[Symbol.asyncDispose](),
+    [Symbol.asyncDispose]: () => commits[Symbol.asyncDispose](),
   }
 }
 
 async function runDebits(
   db: Db,
   asks: readonly DebitAsk[],
-): Promise<readonly (DebitAnswer | typeof AGAIN)[]> {
-  const twice = repeatsIn(asks)
-  const sent = asks.filter((_, index) => !twice.has(index))
+): Promise<readonly (DebitAnswer | typeof RETRY)[]> {
+  const repeats = repeatsIn(asks)
+  const sent = asks.filter((_, index) => !repeats.has(index))
   const answers = (await takeAtOnce(db, sent)) ?? (await judge(db, sent))
   let next = 0
-  return asks.map((_, index) => (twice.has(index) ? AGAIN : (answers[next++] ?? AGAIN)))
+  return asks.map((_, index) => (repeats.has(index) ? RETRY : (answers[next++] ?? RETRY)))
 }
 
 /** Takes what one account is asked for where nothing speaks against any of it; else takes nothing. */
@@ -78,7 +78,7 @@ interface Judged {
 async function judge(
   db: Db,
   asks: readonly DebitAsk[],
-): Promise<readonly (DebitAnswer | typeof AGAIN)[]> {
+): Promise<readonly (DebitAnswer | typeof RETRY)[]> {
   const rows = await runStatement<Judged>(db, {
     name: 'metering.debit',
     text: 'select status, available from credit_debit($1, $2, $3)',
@@ -91,7 +91,7 @@ async function judge(
   return asks.map((ask, index) => answerOf(ask, rows[index]))
 }
 
-function answerOf(ask: DebitAsk, judged: Judged | undefined): DebitAnswer | typeof AGAIN {
+function answerOf(ask: DebitAsk, judged: Judged | undefined): DebitAnswer | typeof RETRY {
   const available = judged?.available ?? 0
   switch (judged?.status) {
     case 'granted':
@@ -99,7 +99,7 @@ function answerOf(ask: DebitAsk, judged: Judged | undefined): DebitAnswer | type
       return { granted: true, remaining: available }
     case 'short':
       // Refused only because of a larger ask before it, which took nothing in the end.
-      return ask.credits <= available ? AGAIN : { granted: false, available }
+      return ask.credits <= available ? RETRY : { granted: false, available }
     case 'conflict':
       throw new Error(`debit ${ask.opKey} of ${ask.accountId} took effect with other credits`)
     case 'refunded':

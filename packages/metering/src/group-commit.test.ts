@@ -1,21 +1,21 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { AGAIN, openLanes, type LaneOptions } from './group-commit.ts'
+import { RETRY, openGroupCommit, type GroupCommitOptions } from './group-commit.ts'
 
-/** Lanes whose groups end when the test says so. */
-function controlled(options: Partial<LaneOptions<string, string>> = {}) {
-  const groups: { asks: readonly string[]; end: () => void; fail: (cause: Error) => void }[] = []
-  const lanes = openLanes<string, string>({
-    limit: 4,
-    flights: 2,
-    laneOf: (ask) => ask.charAt(0),
+/** A group commit whose batches end when the test says so. */
+function controlled(options: Partial<GroupCommitOptions<string, string>> = {}) {
+  const batches: { asks: readonly string[]; end: () => void; fail: (cause: Error) => void }[] = []
+  const commits = openGroupCommit<string, string>({
+    maxItems: 4,
+    maxRuns: 2,
+    orderKeyOf: (ask) => ask.charAt(0),
     run: (asks) =>
       new Promise((settle, fail) => {
-        groups.push({ asks, end: () => settle(asks.map((ask) => `${ask}!`)), fail })
+        batches.push({ asks, end: () => settle(asks.map((ask) => `${ask}!`)), fail })
       }),
     ...options,
   })
-  return { lanes, groups }
+  return { commits, batches }
 }
 
 /** Lets every microtask that is due run. */
@@ -23,54 +23,54 @@ async function turn(): Promise<void> {
   await new Promise((next) => setImmediate(next))
 }
 
-test('asks of one turn travel together, those that come later in the next group', async () => {
-  const { lanes, groups } = controlled()
-  const early = [lanes.ask('a1'), lanes.ask('b1')]
+test('asks of one turn share a batch, those that come later are in the next one', async () => {
+  const { commits, batches } = controlled()
+  const early = [commits.ask('a1'), commits.ask('b1')]
   await turn()
-  const late = [lanes.ask('a2'), lanes.ask('a3')]
+  const late = [commits.ask('a2'), commits.ask('a3')]
   await turn()
-  expect(groups.map((group) => group.asks)).toEqual([['a1', 'b1']])
-  groups[0]?.end()
+  expect(batches.map((batch) => batch.asks)).toEqual([['a1', 'b1']])
+  batches[0]?.end()
   expect(await Promise.all(early)).toEqual(['a1!', 'b1!'])
   await turn()
-  expect(groups[1]?.asks).toEqual(['a2', 'a3'])
-  groups[1]?.end()
+  expect(batches[1]?.asks).toEqual(['a2', 'a3'])
+  batches[1]?.end()
   expect(await Promise.all(late)).toEqual(['a2!', 'a3!'])
 })
 
-test('a lane under way does not keep another waiting', async () => {
-  const { lanes, groups } = controlled()
-  void lanes.ask('a1')
+test('a key in flight does not keep another waiting', async () => {
+  const { commits, batches } = controlled()
+  void commits.ask('a1')
   await turn()
-  void lanes.ask('a2')
-  void lanes.ask('b1')
+  void commits.ask('a2')
+  void commits.ask('b1')
   await turn()
-  expect(groups.map((group) => group.asks)).toEqual([['a1'], ['b1']])
+  expect(batches.map((batch) => batch.asks)).toEqual([['a1'], ['b1']])
 })
 
-test('a group holds no more than its limit', async () => {
-  const { lanes, groups } = controlled({ flights: 1 })
-  for (const n of [1, 2, 3, 4, 5, 6]) void lanes.ask(`a${n}`)
+test('a batch holds no more than its limit', async () => {
+  const { commits, batches } = controlled({ maxRuns: 1 })
+  for (const n of [1, 2, 3, 4, 5, 6]) void commits.ask(`a${n}`)
   await turn()
-  groups[0]?.end()
+  batches[0]?.end()
   await turn()
-  expect(groups.map((group) => group.asks)).toEqual([
+  expect(batches.map((batch) => batch.asks)).toEqual([
     ['a1', 'a2', 'a3', 'a4'],
     ['a5', 'a6'],
   ])
 })
 
-test('an ask that must travel again goes before those that came after it', async () => {
+test('an ask that must be run again goes before those that came after it', async () => {
   const seen: (readonly string[])[] = []
-  const { lanes } = controlled({
-    limit: 2,
-    flights: 1,
+  const { commits } = controlled({
+    maxItems: 2,
+    maxRuns: 1,
     run: async (asks) => {
       seen.push(asks)
-      return asks.map((ask, n) => (seen.length === 1 && n === 1 ? AGAIN : ask))
+      return asks.map((ask, n) => (seen.length === 1 && n === 1 ? RETRY : ask))
     },
   })
-  await Promise.all(['a1', 'a2', 'a3'].map((ask) => lanes.ask(ask)))
+  await Promise.all(['a1', 'a2', 'a3'].map((ask) => commits.ask(ask)))
   expect(seen).toEqual([
     ['a1', 'a2'],
     ['a2', 'a3'],
@@ -78,44 +78,44 @@ test('an ask that must travel again goes before those that came after it', async
 })
 
 test('one that cannot be carried out fails alone', async () => {
-  const { lanes } = controlled({
+  const { commits } = controlled({
     run: async (asks) => {
       if (asks.includes('bad')) throw new Error('no such account')
       return asks
     },
   })
-  const ends = await Promise.allSettled(['a', 'bad', 'c'].map((ask) => lanes.ask(ask)))
+  const ends = await Promise.allSettled(['a', 'bad', 'c'].map((ask) => commits.ask(ask)))
   expect(ends.map((end) => end.status)).toEqual(['fulfilled', 'rejected', 'fulfilled'])
 })
 
-test('a broken connection fails the whole group at once', async () => {
+test('a broken connection fails the whole batch at once', async () => {
   let runs = 0
-  const { lanes } = controlled({
+  const { commits } = controlled({
     run: async () => {
       runs += 1
       throw Object.assign(new Error('gone'), { code: 'ECONNREFUSED' })
     },
   })
-  const ends = await Promise.allSettled(['a', 'b', 'c'].map((ask) => lanes.ask(ask)))
+  const ends = await Promise.allSettled(['a', 'b', 'c'].map((ask) => commits.ask(ask)))
   expect(ends.every((end) => end.status === 'rejected')).toBe(true)
   expect(runs).toBe(1)
 })
 
 test('disposing waits for what is under way and refuses what comes after', async () => {
-  const { lanes, groups } = controlled({ flights: 1 })
-  const first = lanes.ask('a1')
+  const { commits, batches } = controlled({ maxRuns: 1 })
+  const first = commits.ask('a1')
   await turn()
-  const second = lanes.ask('a2')
-  const closed = lanes[Symbol.asyncDispose]()
-  await expect(lanes.ask('a3')).rejects.toThrow(/closed/)
-  groups[0]?.end()
+  const second = commits.ask('a2')
+  const closed = commits[Symbol.asyncDispose]()
+  await expect(commits.ask('a3')).rejects.toThrow(/closed/)
+  batches[0]?.end()
   await turn()
-  groups[1]?.end()
+  batches[1]?.end()
   await closed
   expect(await Promise.all([first, second])).toEqual(['a1!', 'a2!'])
 })
 
-test('every ask is answered once, in order within its lane, whatever the interleaving', async () => {
+test('every ask is answered once, in order within its key, whatever the interleaving', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.scheduler(),
@@ -123,23 +123,23 @@ test('every ask is answered once, in order within its lane, whatever the interle
       async (scheduler, drawn) => {
         const carried: string[] = []
         const under = new Set<string>()
-        const { lanes } = controlled({
+        const { commits } = controlled({
           run: async (asks) => {
             const mine = new Set(asks.map((ask) => ask.charAt(0)))
-            for (const lane of mine) expect(under.has(lane)).toBe(false)
-            for (const lane of mine) under.add(lane)
+            for (const key of mine) expect(under.has(key)).toBe(false)
+            for (const key of mine) under.add(key)
             await scheduler.schedule(Promise.resolve(), asks.join())
             carried.push(...asks)
-            for (const lane of mine) under.delete(lane)
+            for (const key of mine) under.delete(key)
             return asks
           },
         })
-        const asks = drawn.map((lane, n) => `${lane}${n}`)
-        const answers = asks.map((ask) => lanes.ask(ask))
+        const asks = drawn.map((key, n) => `${key}${n}`)
+        const answers = asks.map((ask) => commits.ask(ask))
         await scheduler.waitFor(Promise.all(answers))
         expect(await Promise.all(answers)).toEqual(asks)
-        for (const lane of ['a', 'b', 'c']) {
-          const of = (list: readonly string[]) => list.filter((ask) => ask.startsWith(lane))
+        for (const key of ['a', 'b', 'c']) {
+          const of = (list: readonly string[]) => list.filter((ask) => ask.startsWith(key))
           expect(of(carried)).toEqual(of(asks))
         }
       },
@@ -149,18 +149,18 @@ test('every ask is answered once, in order within its lane, whatever the interle
 })
 
 test('asks that nobody waits for rest for company, and closing cuts the rest short', async () => {
-  const { lanes, groups } = controlled({ flights: 1, restMs: 60_000 })
-  const first = lanes.ask('a1')
+  const { commits, batches } = controlled({ maxRuns: 1, restMs: 60_000 })
+  const first = commits.ask('a1')
   await turn()
-  groups[0]?.end()
+  batches[0]?.end()
   expect(await first).toBe('a1!')
-  const late = [lanes.ask('a2'), lanes.ask('b1')]
+  const late = [commits.ask('a2'), commits.ask('b1')]
   await turn()
-  expect(groups).toHaveLength(1)
-  const closed = lanes[Symbol.asyncDispose]()
+  expect(batches).toHaveLength(1)
+  const closed = commits[Symbol.asyncDispose]()
   await turn()
-  expect(groups[1]?.asks).toEqual(['a2', 'b1'])
-  groups[1]?.end()
+  expect(batches[1]?.asks).toEqual(['a2', 'b1'])
+  batches[1]?.end()
   expect(await Promise.all(late)).toEqual(['a2!', 'b1!'])
   await closed
 })

@@ -1,33 +1,30 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { isPassing } from '@plumbline/db/retry'
 
-/**
- * Answers asks one by one, though those that wait at the same moment travel together, each lane in its
- * own order.
- */
-export interface Lanes<Ask, Answer> extends AsyncDisposable {
-  /** Settles when the group that carried the ask is committed. */
+/** Answers asks one by one, though those that wait at the same moment share a statement and its commit. */
+export interface GroupCommit<Ask, Answer> extends AsyncDisposable {
+  /** Settles when the batch that the ask was in is committed. */
   ask(ask: Ask): Promise<Answer>
 }
 
-/** What a run says of an ask that has to travel once more, before those that came after it. */
-export const AGAIN = Symbol('again')
+/** What a run says of an ask that has to go into another batch, before those that came after it. */
+export const RETRY = Symbol('retry')
 
 /** How asks share statements. */
-export interface LaneOptions<Ask, Answer> {
-  /** Asks in a group at most. */
-  readonly limit: number
-  /** Groups under way at most. */
-  readonly flights: number
-  /** How long a flight waits for company before its next group; 0 by default. For asks nobody waits for. */
+export interface GroupCommitOptions<Ask, Answer> {
+  /** Asks in a batch at most. */
+  readonly maxItems: number
+  /** Batches in flight at most. */
+  readonly maxRuns: number
+  /** Milliseconds to wait for company after a batch; 0 by default. For asks that nobody waits for. */
   readonly restMs?: number
-  /** Asks of one lane never travel in two groups at once, so they keep their order. */
-  readonly laneOf: (ask: Ask) => string
+  /** Asks of one key are never in two batches at once, so they keep their order. */
+  readonly orderKeyOf: (ask: Ask) => string
   /**
-   * Carries out a group and answers in its order; must take effect once for each ask however often it
+   * Carries out a batch and answers in its order; must take effect once for each ask however often it
    * is run.
    */
-  readonly run: (asks: readonly Ask[]) => Promise<readonly (Answer | typeof AGAIN)[]>
+  readonly run: (asks: readonly Ask[]) => Promise<readonly (Answer | typeof RETRY)[]>
 }
 
 interface Waiting<Ask, Answer> {
@@ -37,49 +34,51 @@ interface Waiting<Ask, Answer> {
 }
 
 /**
- * Sends the asks that come while groups are under way as the next one, in order of arrival within each
- * lane. Alone, an ask leaves at once.
+ * Commits the asks that come while batches are in flight as the next one, in order of arrival within each
+ * key. Alone, an ask is run at once.
  *
- * When a group fails for what it holds, each of its asks is tried by itself, so that one that cannot
+ * When a batch fails for what it holds, each of its asks is tried by itself, so that one that cannot
  * be carried out does not fail its neighbours; when the database is away, all of them fail.
  */
-export function openLanes<Ask, Answer>(options: LaneOptions<Ask, Answer>): Lanes<Ask, Answer> {
+export function openGroupCommit<Ask, Answer>(
+  options: GroupCommitOptions<Ask, Answer>,
+): GroupCommit<Ask, Answer> {
   const { restMs = 0 } = options
   const closing = new AbortController()
   let waiting: Waiting<Ask, Answer>[] = []
-  const flights = new Set<Promise<void>>()
-  const busy = new Set<string>()
-  let boarding = false
+  const inFlight = new Set<Promise<void>>()
+  const busyKeys = new Set<string>()
+  let scheduled = false
 
-  function depart(): void {
-    while (flights.size < options.flights && waiting.length > 0) {
-      const group = board()
-      if (group.length === 0) return
-      const flight = fly(group).finally(() => {
-        flights.delete(flight)
-        depart()
+  function flush(): void {
+    while (inFlight.size < options.maxRuns && waiting.length > 0) {
+      const batch = takeBatch()
+      if (batch.length === 0) return
+      const run = runBatch(batch).finally(() => {
+        inFlight.delete(run)
+        flush()
       })
-      flights.add(flight)
+      inFlight.add(run)
     }
   }
 
-  /** Takes those whose lane is free, and closes their lanes until the group is back. */
-  function board(): readonly Waiting<Ask, Answer>[] {
-    const group: Waiting<Ask, Answer>[] = []
+  /** Takes those whose key is free, and keeps their keys busy until the batch is committed. */
+  function takeBatch(): readonly Waiting<Ask, Answer>[] {
+    const batch: Waiting<Ask, Answer>[] = []
     const left: Waiting<Ask, Answer>[] = []
     for (const one of waiting) {
-      const room = group.length < options.limit && !busy.has(options.laneOf(one.ask))
-      ;(room ? group : left).push(one)
+      const fits = batch.length < options.maxItems && !busyKeys.has(options.orderKeyOf(one.ask))
+      ;(fits ? batch : left).push(one)
     }
     waiting = left
-    for (const one of group) busy.add(options.laneOf(one.ask))
-    return group
+    for (const one of batch) busyKeys.add(options.orderKeyOf(one.ask))
+    return batch
   }
 
-  async function fly(group: readonly Waiting<Ask, Answer>[]): Promise<void> {
-    const again = await carry(options.run, group)
-    waiting = [...again, ...waiting]
-    for (const one of group) busy.delete(options.laneOf(one.ask))
+  async function runBatch(batch: readonly Waiting<Ask, Answer>[]): Promise<void> {
+    const retries = await runAndSettle(options.run, batch)
+    waiting = [...retries, ...waiting]
+    for (const one of batch) busyKeys.delete(options.orderKeyOf(one.ask))
     if (restMs > 0) await wait(restMs, undefined, closing).catch(() => undefined)
   }
 
@@ -91,47 +90,47 @@ export function openLanes<Ask, Answer>(options: LaneOptions<Ask, Answer>): Lanes
           return
         }
         waiting.push({ ask, settle, fail })
-        if (boarding) return
-        boarding = true
-        // One turn later, so that asks made in the same turn share a group.
+        if (scheduled) return
+        scheduled = true
+        // A microtask later, so that asks made in the same turn share a batch.
         queueMicrotask(() => {
-          boarding = false
-          depart()
+          scheduled = false
+          flush()
         })
       }),
     [Symbol.asyncDispose]: async () => {
       closing.abort()
-      depart()
-      while (flights.size > 0) await Promise.all(flights)
+      flush()
+      while (inFlight.size > 0) await Promise.all(inFlight)
     },
   }
 }
 
-/** Runs a group and settles its asks; answers those that have to travel again. */
-async function carry<Ask, Answer>(
-  run: LaneOptions<Ask, Answer>['run'],
-  group: readonly Waiting<Ask, Answer>[],
+/** Runs a batch and settles its asks; answers those that have to be run again. */
+async function runAndSettle<Ask, Answer>(
+  run: GroupCommitOptions<Ask, Answer>['run'],
+  batch: readonly Waiting<Ask, Answer>[],
 ): Promise<readonly Waiting<Ask, Answer>[]> {
   try {
-    const answers = await run(group.map((one) => one.ask))
-    return group.filter((one, index) => !settled(one, answers[index]))
+    const answers = await run(batch.map((one) => one.ask))
+    return batch.filter((one, index) => !settled(one, answers[index]))
   } catch (cause) {
-    if (group.length === 1 || isPassing(cause)) {
-      for (const one of group) one.fail(cause)
+    if (batch.length === 1 || isPassing(cause)) {
+      for (const one of batch) one.fail(cause)
       return []
     }
-    const left: Waiting<Ask, Answer>[] = []
-    for (const one of group) left.push(...(await carry(run, [one])))
-    return left
+    const retries: Waiting<Ask, Answer>[] = []
+    for (const one of batch) retries.push(...(await runAndSettle(run, [one])))
+    return retries
   }
 }
 
 function settled<Ask, Answer>(
   one: Waiting<Ask, Answer>,
-  answer: Answer | typeof AGAIN | undefined,
+  answer: Answer | typeof RETRY | undefined,
 ): boolean {
-  if (answer === AGAIN) return false
-  if (answer === undefined) one.fail(new Error('a group was answered with fewer answers than asks'))
+  if (answer === RETRY) return false
+  if (answer === undefined) one.fail(new Error('a batch was answered with fewer answers than asks'))
   else one.settle(answer)
   return true
 }

@@ -2,12 +2,15 @@ import type { Tx } from '@plumbline/db/database'
 import { sql } from 'kysely'
 import { assertCredits, assertKey } from './operation.ts'
 
-/** A hold is granted whole or not at all. */
+/**
+ * A hold is granted whole or not at all. In one transaction settle before release, and release or hold after
+ * everything that may wait.
+ */
 export type HoldAnswer =
   | { readonly granted: true; readonly remaining: number }
   | { readonly granted: false; readonly available: number }
 
-/** What is to be set aside for a list. */
+/** What is to be set aside for a batch. */
 export interface HoldAsk {
   readonly accountId: string
   /** Names the hold; asking again with the same credits answers the same. */

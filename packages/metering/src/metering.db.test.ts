@@ -4,6 +4,9 @@ import { expect, test } from 'vitest'
 import { openMeteringContext } from '@plumbline/testkit/metering'
 import { auditLedger } from './audit.ts'
 import { createMetering } from './metering.ts'
+import { changePlan, grantGoodwill, grantPack } from './grant.ts'
+import { hold, release, settle } from './hold.ts'
+import { sweepUnanswered } from './sweep.ts'
 
 test('an account starts with its plan’s allowance', async () => {
   await using context = await openMeteringContext()
@@ -22,7 +25,7 @@ test('an account starts with its plan’s allowance', async () => {
 test('a debit takes the allowance first and then packs', async () => {
   await using context = await openMeteringContext()
   const id = await context.account()
-  await context.metering.grantPack(id, 'starter', 'pay_1')
+  await grantPack(context.db, id, 'starter', 'pay_1')
   expect(await context.metering.debit({ accountId: id, opKey: 'a', credits: 150 })).toEqual({
     granted: true,
     remaining: 1_050,
@@ -56,7 +59,7 @@ test('200 parallel debits on 100 credits grant exactly 100', async () => {
   expect(await auditLedger(context.db)).toEqual([])
 })
 
-test('a group admits what fits after one that does not', async () => {
+test('a batch admits what fits after one that does not', async () => {
   await using context = await openMeteringContext()
   const id = await context.account()
   const credits = [150, 60, 50, 1, 7, 40]
@@ -69,7 +72,7 @@ test('a group admits what fits after one that does not', async () => {
   expect(await context.metering.remaining(id)).toBe(0)
 })
 
-test('a debit takes effect once for each key, in one group and over groups', async () => {
+test('a debit takes effect once for each key, in one batch and over batches', async () => {
   await using context = await openMeteringContext()
   const id = await context.account()
   const ask = { accountId: id, opKey: 'same', credits: 5 }
@@ -93,8 +96,8 @@ test('an unanswered debit is refunded once, an answered one never', async () => 
   const refund = { accountId: id, opKey: 'b', reason: 'timeout' }
   expect(await context.metering.refund(refund)).toEqual({ state: 'refunded', given: 10 })
   expect(await context.metering.refund(refund)).toEqual({ state: 'refunded', given: 10 })
-  expect(await context.metering.sweepUnanswered(0)).toEqual([{ accountId: id, opKey: 'c' }])
-  expect(await context.metering.sweepUnanswered(0)).toEqual([])
+  expect(await sweepUnanswered(context.db, 0)).toEqual([{ accountId: id, opKey: 'c' }])
+  expect(await sweepUnanswered(context.db, 0)).toEqual([])
   expect(await context.metering.answered({ accountId: id, opKey: 'c' })).toEqual({
     state: 'refunded',
     given: 10,
@@ -137,7 +140,7 @@ test('what is ended twice at the same moment is told the same as twice in turn',
 test('an answer gives back at most what was taken, packs before allowance', async () => {
   await using context = await openMeteringContext()
   const id = await context.account()
-  await context.metering.grantGoodwill(id, 50, 'sorry')
+  await grantGoodwill(context.db, id, 50, 'sorry')
   await context.metering.debit({ accountId: id, opKey: 'a', credits: 210 })
   expect(await context.metering.answered({ accountId: id, opKey: 'a', giveBack: 15 })).toEqual({
     state: 'answered',
@@ -158,22 +161,23 @@ test('a hold settles once for each key and releases the rest', async () => {
   const id = await context.account()
   const work = db.kysely
   const held = { accountId: id, ref: 'bat_1', credits: 120 }
-  const grants = await work.transaction().execute((tx) => metering.hold(tx, held))
+  const grants = await work.transaction().execute((tx) => hold(tx, held))
   expect(grants).toEqual({ granted: true, remaining: 80 })
-  expect(await work.transaction().execute((tx) => metering.hold(tx, held))).toEqual(grants)
-  expect(
-    await work.transaction().execute((tx) => metering.hold(tx, { ...held, ref: 'bat_2' })),
-  ).toEqual({ granted: false, available: 80 })
-  const settle = { accountId: id, ref: 'bat_1', opKey: 'bat_1:0', credits: 50 }
-  expect(await work.transaction().execute((tx) => metering.settle(tx, settle))).toBe(true)
-  expect(await work.transaction().execute((tx) => metering.settle(tx, settle))).toBe(false)
+  expect(await work.transaction().execute((tx) => hold(tx, held))).toEqual(grants)
+  expect(await work.transaction().execute((tx) => hold(tx, { ...held, ref: 'bat_2' }))).toEqual({
+    granted: false,
+    available: 80,
+  })
+  const part = { accountId: id, ref: 'bat_1', opKey: 'bat_1:0', credits: 50 }
+  expect(await work.transaction().execute((tx) => settle(tx, part))).toBe(true)
+  expect(await work.transaction().execute((tx) => settle(tx, part))).toBe(false)
   expect(await metering.balance(id)).toMatchObject({ allowance: 80, held: 70 })
   await expect(
-    work.transaction().execute((tx) => metering.settle(tx, { ...settle, opKey: 'x', credits: 71 })),
+    work.transaction().execute((tx) => settle(tx, { ...part, opKey: 'x', credits: 71 })),
   ).rejects.toThrow(/70 credits left/)
-  const release = { accountId: id, ref: 'bat_1', opKey: 'bat_1:end' }
-  expect(await work.transaction().execute((tx) => metering.release(tx, release))).toBe(70)
-  expect(await work.transaction().execute((tx) => metering.release(tx, release))).toBeUndefined()
+  const rest = { accountId: id, ref: 'bat_1', opKey: 'bat_1:end' }
+  expect(await work.transaction().execute((tx) => release(tx, rest))).toBe(70)
+  expect(await work.transaction().execute((tx) => release(tx, rest))).toBeUndefined()
   expect(await metering.balance(id)).toMatchObject({ allowance: 150, held: 0 })
   expect(await auditLedger(db)).toEqual([])
 })
@@ -182,18 +186,18 @@ test('a larger plan grants the difference at once, a smaller one waits for the n
   await using context = await openMeteringContext()
   const { db, metering } = context
   const id = await context.account()
-  expect(await metering.changePlan(id, 'starter')).toEqual({
+  expect(await changePlan(context.db, id, 'starter')).toEqual({
     plan: 'starter',
     nextPlan: null,
     granted: 4_800,
   })
-  expect(await metering.changePlan(id, 'free')).toEqual({
+  expect(await changePlan(context.db, id, 'free')).toEqual({
     plan: 'starter',
     nextPlan: 'free',
     granted: 0,
   })
   expect((await getAccount(db.kysely, id))?.nextPlan).toBe('free')
-  expect(await metering.changePlan(id, 'starter')).toMatchObject({ nextPlan: null, granted: 0 })
+  expect(await changePlan(context.db, id, 'starter')).toMatchObject({ nextPlan: null, granted: 0 })
   expect(await metering.remaining(id)).toBe(5_000)
   expect(await auditLedger(db)).toEqual([])
 })

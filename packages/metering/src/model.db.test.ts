@@ -3,6 +3,8 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { openMeteringContext, type MeteringContext } from '@plumbline/testkit/metering'
 import { auditLedger } from './audit.ts'
+import { changePlan, grantPack } from './grant.ts'
+import { hold, release, settle } from './hold.ts'
 
 /** What an account should have, by the rules alone. */
 interface Model {
@@ -211,7 +213,7 @@ async function carryOut(context: MeteringContext, id: string, one: Step): Promis
       )
       if (rowCount === 1) return 'used'
       const ask = { accountId: id, ref: one.key, credits: one.credits }
-      return (await work.execute((tx) => metering.hold(tx, ask))).granted
+      return (await work.execute((tx) => hold(tx, ask))).granted
     }
     case 'settle': {
       const ask = {
@@ -220,16 +222,16 @@ async function carryOut(context: MeteringContext, id: string, one: Step): Promis
         opKey: `${one.key}:${one.op}`,
         credits: one.credits,
       }
-      return work.execute((tx) => metering.settle(tx, ask)).catch(() => 'refused')
+      return work.execute((tx) => settle(tx, ask)).catch(() => 'refused')
     }
     case 'release': {
       const ask = { accountId: id, ref: one.key, opKey: `${one.key}:end` }
-      return work.execute((tx) => metering.release(tx, ask))
+      return work.execute((tx) => release(tx, ask))
     }
     case 'pack':
-      return metering.grantPack(id, 'starter', `${id}:${one.key}`)
+      return grantPack(context.db, id, 'starter', `${id}:${one.key}`)
     case 'plan':
-      return (await metering.changePlan(id, one.plan)).granted
+      return (await changePlan(context.db, id, one.plan)).granted
     case 'month':
       await context.age(id, one.months)
       return undefined

@@ -11,6 +11,8 @@ import {
   type ApiHarness,
   type HarnessAccount,
 } from '@plumbline/testkit/api/harness'
+import { grantGoodwill } from '@plumbline/metering/grant'
+import { sweepUnanswered } from '@plumbline/metering/sweep'
 
 const VALUES: Readonly<Record<Check, string>> = {
   email: 'ada@example.com',
@@ -255,7 +257,7 @@ describe('refusals', () => {
   test('calls are taken again as soon as an empty account is topped up', async () => {
     const { id, live } = await stage.account({ credits: 0 })
     expect((await stage.call('/v1/ip', { key: live, body: bodyOf('ip') })).status).toBe(402)
-    await stage.metering.grantGoodwill(id, 5, `test:${id}:more`)
+    await grantGoodwill(stage.db, id, 5, `test:${id}:more`)
     expect((await stage.call('/v1/ip', { key: live, body: bodyOf('ip') })).status).toBe(200)
   })
 
@@ -520,7 +522,7 @@ describe('Idempotency-Key', () => {
     const { id, live } = await stage.account({ credits: 1 })
     const init = { key: live, body: bodyOf('phone'), headers: first }
     expect((await stage.call('/v1/phone', init)).status).toBe(402)
-    await stage.metering.grantGoodwill(id, 5, `test:${id}:more`)
+    await grantGoodwill(stage.db, id, 5, `test:${id}:more`)
     stage.answer = () => Promise.reject(new Error('broken'))
     expect((await stage.call('/v1/phone', init)).status).toBe(500)
     stage.answer = undefined
@@ -537,7 +539,7 @@ describe('Idempotency-Key', () => {
     const init = { key: account.live, body: bodyOf('email'), headers: first }
     const dead = stage.call('/v1/email', init)
     await expect.poll(() => stage.asked.length).toBe(1)
-    await stage.metering.sweepUnanswered(0)
+    await sweepUnanswered(stage.db, 0)
     stage.answer = undefined
     const answer = await stage.call('/v1/email', init)
     expect(answer.status).toBe(200)

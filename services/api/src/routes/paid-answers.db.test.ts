@@ -5,6 +5,7 @@ import {
   type ApiHarness,
   type HarnessAccount,
 } from '@plumbline/testkit/api/harness'
+import { sweepUnanswered } from '@plumbline/metering/sweep'
 
 let stage: ApiHarness
 beforeAll(async () => {
@@ -55,7 +56,7 @@ test('answers that wait for a client who does not read are paid, whatever it rea
   })
   // Nobody has read a byte, and yet nothing is left for the sweep to give back.
   await expect.poll(() => unansweredOf(account)).toBe(0)
-  expect(await stage.metering.sweepUnanswered(0)).toEqual([])
+  expect(await sweepUnanswered(stage.db, 0)).toEqual([])
   let read = ''
   socket.on('data', (chunk: Buffer) => (read += chunk.toString('latin1'))).resume()
   await expect.poll(() => read.match(/x-credits-charged: 1\r/gi)?.length ?? 0).toBe(PAID_COUNT)
