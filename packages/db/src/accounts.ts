@@ -2,6 +2,7 @@ import type { Plan } from '@plumbline/contract/plans'
 import { Problem } from '@plumbline/contract/problem'
 import type { Kysely } from 'kysely'
 import { newId } from './ids.ts'
+import type { Tx } from './database.ts'
 import type { Tables } from './tables.ts'
 
 /** Who pays, and by which plan and calendar. */
@@ -65,7 +66,7 @@ export async function getAccount(db: Kysely<Tables>, id: string): Promise<Accoun
  * Locks an account for the rest of the transaction, so that what is counted of it holds until the commit;
  * rows that point to it can still be written.
  */
-export async function lockAccount(tx: Kysely<Tables>, id: string): Promise<void> {
+export async function lockAccount(tx: Tx, id: string): Promise<void> {
   await tx
     .selectFrom('accounts')
     .select('id')

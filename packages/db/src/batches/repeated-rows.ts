@@ -1,9 +1,10 @@
 import type { Kysely } from 'kysely'
+import type { Tx } from '../database.ts'
 import type { Tables } from '../tables.ts'
 
 /** Stores which rows of a list later ones repeat: one bit a row, in place of what an earlier reading found. */
 export async function storeRepeatedRows(
-  tx: Kysely<Tables>,
+  tx: Tx,
   batchId: string,
   bits: Buffer,
 ): Promise<void> {

@@ -1,5 +1,6 @@
 import { UNFINISHED_STATES, type BatchState } from '@plumbline/contract/batch'
 import { sql, type Insertable, type Kysely, type Selectable, type Updateable } from 'kysely'
+import type { Tx } from '../database.ts'
 import type { Tables } from '../tables.ts'
 import type { BatchesTable, KeptSums } from '../tables/batches.ts'
 import { FILELESS_STATES, RETAINED_STATES, statesBefore } from './states.ts'
@@ -163,7 +164,7 @@ const LEAST_DAYS: { readonly [S in BatchState]?: number } = { ready: 1 }
  * @param lease where given, the fencing number that must still own the batch
  */
 export async function moveBatch(
-  tx: Kysely<Tables>,
+  tx: Tx,
   id: string,
   to: BatchState,
   fields: Updateable<BatchesTable> = {},
@@ -190,7 +191,7 @@ export async function moveBatch(
 
 /** Changes facts of a batch without moving it. */
 export async function updateBatch(
-  tx: Kysely<Tables>,
+  tx: Tx,
   id: string,
   fields: Updateable<BatchesTable>,
 ): Promise<void> {
@@ -198,7 +199,7 @@ export async function updateBatch(
 }
 
 /** Locks a batch for the rest of the transaction; rows that point to it can still be written. */
-export async function lockBatch(tx: Kysely<Tables>, id: string): Promise<BatchRow | undefined> {
+export async function lockBatch(tx: Tx, id: string): Promise<BatchRow | undefined> {
   return await tx
     .selectFrom('batches')
     .selectAll()
@@ -208,7 +209,7 @@ export async function lockBatch(tx: Kysely<Tables>, id: string): Promise<BatchRo
 }
 
 /** Removes a batch whose chunks are erased. */
-export async function deleteBatch(tx: Kysely<Tables>, id: string): Promise<void> {
+export async function deleteBatch(tx: Tx, id: string): Promise<void> {
   await tx.deleteFrom('batches').where('id', '=', id).execute()
 }
 

@@ -1,7 +1,7 @@
-import { sql, type Kysely } from 'kysely'
+import { sql } from 'kysely'
 import type { Json } from '@plumbline/contract/outcome'
 import { jsonbText } from '../jsonb.ts'
-import type { Tables } from '../tables.ts'
+import type { Tx } from '../database.ts'
 import type { Part } from './chunks.ts'
 
 /** Subjects whose outcomes must wait, with their group. */
@@ -38,7 +38,7 @@ export interface Arrival {
  * transaction whose outcome is unknown can be tried again).
  */
 export async function storeArrival(
-  tx: Kysely<Tables>,
+  tx: Tx,
   arrival: Arrival,
 ): Promise<number | undefined> {
   const stays = arrival.stays
@@ -84,7 +84,7 @@ export async function storeArrival(
 
 /** Every part of a chunk, inside the transaction that settles it. */
 export async function partsOfChunk(
-  tx: Kysely<Tables>,
+  tx: Tx,
   chunk: { batchId: string; no: number },
 ): Promise<readonly Part[]> {
   const rows = await tx
@@ -105,7 +105,7 @@ export async function partsOfChunk(
  * @param sums `doneCount`: records answered whole, where a cancel left others open; else null
  */
 export async function markSettled(
-  tx: Kysely<Tables>,
+  tx: Tx,
   chunk: { batchId: string; no: number },
   sums: { charged: number; verdicts: readonly number[]; doneCount: number | null },
 ): Promise<void> {

@@ -4,12 +4,13 @@ import type { Json } from '@plumbline/contract/outcome'
 import type { KeyMode } from '@plumbline/contract/plans'
 import { type Check, type Depth, type Product } from '@plumbline/contract/products'
 import { jsonbText } from '../jsonb.ts'
+import type { Tx } from '../database.ts'
 import type { Tables } from '../tables.ts'
 import { sqlStates, TASK_STATES_OF_BATCH, WORKED_STATES } from './states.ts'
 
 /** Makes the first tasks of a batch: one for each chunk and check that has subjects. */
 export async function createTasks(
-  tx: Kysely<Tables>,
+  tx: Tx,
   batch: { id: string; accountId: string; mode: KeyMode; depth: Depth },
 ): Promise<void> {
   await sql`
