@@ -67,7 +67,7 @@ async function compare(contest: Contest): Promise<Figure> {
 async function fundedAccounts(contest: Contest): Promise<readonly string[]> {
   const ids: string[] = []
   for (let n = 0; n < contest.accounts; n += 1) {
-    const account = await createAccount(contest.db.kysely, {
+    const account = await createAccount(contest.db, {
       email: `bench-${n}@example.com`,
       plan: 'pro',
     })

@@ -200,7 +200,7 @@ describe.each(backends())('on $name', ({ redisUrl }) => {
     // The batch worker's part by hand, up to the state that would pass too soon to be met.
     await dispatchOnce({ db, queue, limits: DEFAULT_LIMITS })
     await expect.poll(async () => (await viewBatch(caller, id)).rows.done, PATIENT).toBe(25)
-    await closeFinishedBatches(db.kysely)
+    await closeFinishedBatches(db)
     expect((await viewBatch(caller, id)).status).toBe('finalizing')
     const response = await call(caller, 'POST', `/v1/batches/${id}/cancel`)
     expect(await response.json()).toMatchObject({ status: 'canceling' })

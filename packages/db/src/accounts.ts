@@ -1,9 +1,7 @@
 import type { Plan } from '@plumbline/contract/plans'
 import { Problem } from '@plumbline/contract/problem'
-import type { Kysely } from 'kysely'
+import { queriesOf, type Db, type Tx } from './database.ts'
 import { newId } from './ids.ts'
-import type { Tx } from './database.ts'
-import type { Tables } from './tables.ts'
 
 /** Who pays, and by which plan and calendar. */
 export interface Account {
@@ -31,7 +29,7 @@ export interface NewAccount {
  *
  * @throws Problem `unprocessable` where the time zone is not an IANA name or the email is empty
  */
-export async function createAccount(db: Kysely<Tables>, account: NewAccount): Promise<Account> {
+export async function createAccount(db: Db | Tx, account: NewAccount): Promise<Account> {
   const timeZone = account.timeZone ?? 'UTC'
   if (!isTimeZone(timeZone)) {
     throw new Problem(
@@ -42,7 +40,7 @@ export async function createAccount(db: Kysely<Tables>, account: NewAccount): Pr
   if (account.email.length === 0 || account.email.length > 320) {
     throw new Problem('unprocessable', 'The email of an account has 1 to 320 characters.')
   }
-  const row = await db
+  const row = await queriesOf(db)
     .insertInto('accounts')
     .values({
       id: newId('acc'),
@@ -57,8 +55,12 @@ export async function createAccount(db: Kysely<Tables>, account: NewAccount): Pr
 }
 
 /** The account of an id; undefined where there is none. */
-export async function getAccount(db: Kysely<Tables>, id: string): Promise<Account | undefined> {
-  const row = await db.selectFrom('accounts').selectAll().where('id', '=', id).executeTakeFirst()
+export async function getAccount(db: Db | Tx, id: string): Promise<Account | undefined> {
+  const row = await queriesOf(db)
+    .selectFrom('accounts')
+    .selectAll()
+    .where('id', '=', id)
+    .executeTakeFirst()
   return row && accountOf(row)
 }
 
@@ -76,8 +78,8 @@ export async function lockAccount(tx: Tx, id: string): Promise<void> {
 }
 
 /** All accounts, oldest first, at most `limit`. */
-export async function listAccounts(db: Kysely<Tables>, limit: number): Promise<readonly Account[]> {
-  const rows = await db
+export async function listAccounts(db: Db | Tx, limit: number): Promise<readonly Account[]> {
+  const rows = await queriesOf(db)
     .selectFrom('accounts')
     .selectAll()
     .orderBy('created_at')

@@ -27,11 +27,11 @@ test('an act says who, when, what, before and after, and is listed newest first'
   await inTransaction(db, (tx) =>
     writeAudit(tx, { ...ACT, accountId: 'acc_2', action: 'key.revoke', after: null }),
   )
-  const all = await listAudit(db.kysely, { accountId: undefined, limit: 10 })
+  const all = await listAudit(db, { accountId: undefined, limit: 10 })
   expect(all).toMatchObject([{ accountId: 'acc_2', action: 'key.revoke', after: null }, ACT])
   expect(all[1]?.actedAt.getTime()).toBeGreaterThan(start - 60_000)
-  expect(await listAudit(db.kysely, { accountId: 'acc_1', limit: 10 })).toMatchObject([ACT])
-  expect(await listAudit(db.kysely, { accountId: undefined, limit: 1 })).toHaveLength(1)
+  expect(await listAudit(db, { accountId: 'acc_1', limit: 10 })).toMatchObject([ACT])
+  expect(await listAudit(db, { accountId: undefined, limit: 1 })).toHaveLength(1)
 })
 
 test('an act that is rolled back leaves nothing', async () => {
@@ -42,7 +42,7 @@ test('an act that is rolled back leaves nothing', async () => {
     throw new Error('no')
   })
   await expect(failing).rejects.toThrow('no')
-  expect(await listAudit(db.kysely, { accountId: undefined, limit: 10 })).toEqual([])
+  expect(await listAudit(db, { accountId: undefined, limit: 10 })).toEqual([])
 })
 
 test.each([
@@ -55,7 +55,7 @@ test.each([
   const { db } = context
   await inTransaction(db, (tx) => writeAudit(tx, ACT))
   await expect(db.pool.query(statement)).rejects.toThrow('append-only')
-  expect(await listAudit(db.kysely, { accountId: undefined, limit: 10 })).toMatchObject([ACT])
+  expect(await listAudit(db, { accountId: undefined, limit: 10 })).toMatchObject([ACT])
 })
 
 test('a role that may only read and add can do no more', async () => {

@@ -1,9 +1,7 @@
 import type { Json } from '@plumbline/contract/outcome'
-import type { Kysely } from 'kysely'
-import type { Db, Tx } from './database.ts'
+import { queriesOf, type Db, type Tx } from './database.ts'
 import { jsonbText } from './jsonb.ts'
 import { retryStatement } from './retry.ts'
-import type { Tables } from './tables.ts'
 
 /** What can be done to an account by its operator. */
 export type AuditAction =
@@ -58,10 +56,14 @@ export async function inRetriedTransaction<T>(db: Db, work: (tx: Tx) => Promise<
 
 /** The newest acts, newest first, of one account where one is named. */
 export async function listAudit(
-  db: Kysely<Tables>,
+  db: Db | Tx,
   wanted: { accountId: string | undefined; limit: number },
 ): Promise<readonly AuditEntry[]> {
-  let query = db.selectFrom('audit_log').selectAll().orderBy('id', 'desc').limit(wanted.limit)
+  let query = queriesOf(db)
+    .selectFrom('audit_log')
+    .selectAll()
+    .orderBy('id', 'desc')
+    .limit(wanted.limit)
   if (wanted.accountId !== undefined) query = query.where('account_id', '=', wanted.accountId)
   const rows = await query.execute()
   return rows.map(({ id, acted_at, actor, action, account_id, before, after }) => ({

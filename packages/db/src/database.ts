@@ -13,6 +13,12 @@ export interface Db extends AsyncDisposable {
 
 /** One connection of the pool, taken for several statements. */
 export type Session = pg.PoolClient
+
+/** What composes statements: in the transaction where one is given, else on a connection of the pool. */
+export function queriesOf(db: Db | Tx): Kysely<Tables> {
+  return 'pool' in db ? db.kysely : db
+}
+
 /** Runs work that must be atomic in the caller's transaction, or in one of its own where there is none. */
 export async function inTransaction<T>(db: Db | Tx, work: (tx: Tx) => Promise<T>): Promise<T> {
   return await ('pool' in db ? db.kysely.transaction().execute(work) : work(db))

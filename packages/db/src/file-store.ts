@@ -1,8 +1,6 @@
-import type { Kysely } from 'kysely'
 import { sql } from 'kysely'
-import type { Db } from './database.ts'
+import { queriesOf, type Db, type Tx } from './database.ts'
 import { randomBase62 } from './ids.ts'
-import type { Tables } from './tables.ts'
 
 /** What this database is called in its store of files, such as `ins_4fT0...`; chosen with its first use. */
 export async function readStoreOwner(db: Db): Promise<string> {
@@ -31,13 +29,13 @@ const LONGEST_REST_SECONDS = 3_600
  * Notes files that are to go, in the transaction that gives them up: they stand here until the store has
  * confirmed their removal.
  */
-export async function noteRemovals(db: Kysely<Tables>, keys: readonly string[]): Promise<void> {
+export async function noteRemovals(db: Db | Tx, keys: readonly string[]): Promise<void> {
   await sql`
     insert into file_removals (key, next_at)
     select key, clock_timestamp() + ${OWN_TRY_SECONDS} * interval '1 second'
     from unnest(${[...keys]}::text[]) as key
     on conflict (key) do nothing
-  `.execute(db)
+  `.execute(queriesOf(db))
 }
 
 /** Files whose removal is to be tried now; each is left alone then for a time that doubles, up to an hour. */

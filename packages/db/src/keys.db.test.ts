@@ -20,18 +20,18 @@ const owner = { email: 'a@b.example', plan: 'pro' } as const
 
 test('an account is found again as it was made', async () => {
   await using context = await openContext()
-  const made = await createAccount(context.db.kysely, { ...owner, timeZone: 'Europe/Berlin' })
+  const made = await createAccount(context.db, { ...owner, timeZone: 'Europe/Berlin' })
   expect(made.id).toMatch(/^acc_[0-9A-Za-z]{16}$/)
-  expect(await getAccount(context.db.kysely, made.id)).toEqual(made)
-  expect(await listAccounts(context.db.kysely, 10)).toEqual([made])
-  expect(await getAccount(context.db.kysely, 'acc_none')).toBeUndefined()
+  expect(await getAccount(context.db, made.id)).toEqual(made)
+  expect(await listAccounts(context.db, 10)).toEqual([made])
+  expect(await getAccount(context.db, 'acc_none')).toBeUndefined()
 })
 
 test.for(['Mars/Olympus', '+02:00', 'UTC+3', '', 'europe/berlin; drop table accounts'])(
   'the time zone %j is refused',
   async (timeZone) => {
     await using context = await openContext()
-    await expect(createAccount(context.db.kysely, { ...owner, timeZone })).rejects.toMatchObject({
+    await expect(createAccount(context.db, { ...owner, timeZone })).rejects.toMatchObject({
       code: 'unprocessable',
     })
   },
@@ -40,7 +40,7 @@ test.for(['Mars/Olympus', '+02:00', 'UTC+3', '', 'europe/berlin; drop table acco
 test('a key speaks for its account until it is revoked', async () => {
   await using context = await openContext()
   const { db } = context
-  const account = await createAccount(db.kysely, owner)
+  const account = await createAccount(db, owner)
   const made = await createKey(db, { accountId: account.id, mode: 'live', service: 'svc' })
   expect(await findKey(db, 'svc', made.key)).toEqual({
     keyId: made.record.id,
@@ -56,7 +56,7 @@ test('a key speaks for its account until it is revoked', async () => {
 test('a new key revokes the older one of its mode and leaves the other mode alone', async () => {
   await using context = await openContext()
   const { db } = context
-  const { id } = await createAccount(db.kysely, owner)
+  const { id } = await createAccount(db, owner)
   const live = await createKey(db, { accountId: id, mode: 'live', service: 'svc' })
   const testing = await createKey(db, { accountId: id, mode: 'test', service: 'svc' })
   const next = await createKey(db, { accountId: id, mode: 'live', service: 'svc' })
@@ -70,7 +70,7 @@ test('a new key revokes the older one of its mode and leaves the other mode alon
 test('keys made at the same moment leave exactly one active', async () => {
   await using context = await openContext()
   const { db } = context
-  const { id } = await createAccount(db.kysely, owner)
+  const { id } = await createAccount(db, owner)
   const made = await Promise.all(
     Array.from({ length: 10 }, () =>
       createKey(db, { accountId: id, mode: 'live', service: 'svc' }),
@@ -83,7 +83,7 @@ test('keys made at the same moment leave exactly one active', async () => {
 test('the Free plan has no test keys, and nobody has keys without an account', async () => {
   await using context = await openContext()
   const { db } = context
-  const { id } = await createAccount(db.kysely, { ...owner, plan: 'free' })
+  const { id } = await createAccount(db, { ...owner, plan: 'free' })
   await expect(
     createKey(db, { accountId: id, mode: 'test', service: 'svc' }),
   ).rejects.toMatchObject({ code: 'forbidden' })
@@ -95,7 +95,7 @@ test('the Free plan has no test keys, and nobody has keys without an account', a
 test('the key itself is nowhere in the database', async () => {
   await using context = await openContext()
   const { db } = context
-  const { id } = await createAccount(db.kysely, owner)
+  const { id } = await createAccount(db, owner)
   const { key } = await createKey(db, { accountId: id, mode: 'live', service: 'svc' })
   const { rows } = await db.pool.query<{ row: string }>(
     'select to_jsonb(k)::text as row from api_keys k',
@@ -108,7 +108,7 @@ test('the key itself is nowhere in the database', async () => {
 test('the last use of a key is noted once a minute', async () => {
   await using context = await openContext()
   const { db } = context
-  const { id } = await createAccount(db.kysely, owner)
+  const { id } = await createAccount(db, owner)
   const { record } = await createKey(db, { accountId: id, mode: 'live', service: 'svc' })
   await noteKeysUsed(db, [record.id, record.id])
   const first = (await listKeys(db, id))[0]?.lastUsedAt

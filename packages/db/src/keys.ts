@@ -1,10 +1,8 @@
 import { PLANS, type KeyMode, type Plan } from '@plumbline/contract/plans'
 import { Problem } from '@plumbline/contract/problem'
-import type { Kysely } from 'kysely'
-import { inTransaction, type Db, type Tx } from './database.ts'
+import { inTransaction, queriesOf, type Db, type Tx } from './database.ts'
 import { newId } from './ids.ts'
 import { digestOf, newKey, parseKey } from './keys-format.ts'
-import type { Tables } from './tables.ts'
 
 /** A key as it is shown: never the key itself. */
 export interface KeyRecord {
@@ -134,15 +132,15 @@ export async function revokeKey(
   db: Db,
   which: { accountId: string; mode: KeyMode },
 ): Promise<boolean> {
-  return (await revokeActive(db.kysely, which)) !== null
+  return (await revokeActive(db, which)) !== null
 }
 
 /** Revokes the account's active key of a mode; answers its id, null where there was none. */
 export async function revokeActive(
-  db: Kysely<Tables>,
+  db: Db | Tx,
   which: { accountId: string; mode: KeyMode },
 ): Promise<string | null> {
-  const revoked = await db
+  const revoked = await queriesOf(db)
     .updateTable('api_keys')
     .set((eb) => ({ revoked_at: eb.fn<Date>('now') }))
     .where('account_id', '=', which.accountId)

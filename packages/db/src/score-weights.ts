@@ -1,23 +1,20 @@
 import type { Weights } from '@plumbline/contract/score'
-import { sql, type Kysely } from 'kysely'
+import { sql } from 'kysely'
+import { queriesOf, type Db, type Tx } from './database.ts'
 import { jsonbText } from './jsonb.ts'
-import type { Tables } from './tables.ts'
 
 /** Keeps a table of weights for as long as a batch may name it; one that is kept already stays as it is. */
-export async function keepWeights(db: Kysely<Tables>, weights: Weights): Promise<void> {
+export async function keepWeights(db: Db | Tx, weights: Weights): Promise<void> {
   await sql`
     insert into score_weights (version, groups)
     values (${weights.version}, ${jsonbText(weights.groups)}::jsonb)
     on conflict (version) do nothing
-  `.execute(db)
+  `.execute(queriesOf(db))
 }
 
 /** The table of a version; undefined where no process ever had it. */
-export async function readWeights(
-  db: Kysely<Tables>,
-  version: string,
-): Promise<Weights | undefined> {
-  return await db
+export async function readWeights(db: Db | Tx, version: string): Promise<Weights | undefined> {
+  return await queriesOf(db)
     .selectFrom('score_weights')
     .select(['version', 'groups'])
     .where('version', '=', version)

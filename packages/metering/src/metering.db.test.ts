@@ -196,7 +196,7 @@ test('a larger plan grants the difference at once, a smaller one waits for the n
     nextPlan: 'free',
     granted: 0,
   })
-  expect((await getAccount(db.kysely, id))?.nextPlan).toBe('free')
+  expect((await getAccount(db, id))?.nextPlan).toBe('free')
   expect(await changePlan(context.db, id, 'starter')).toMatchObject({ nextPlan: null, granted: 0 })
   expect(await metering.remaining(id)).toBe(5_000)
   expect(await auditLedger(db)).toEqual([])

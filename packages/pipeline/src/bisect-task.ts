@@ -40,5 +40,5 @@ export async function bisectTask(
     // A half gets one try before it is halved again; a single subject all of them.
     attempts: to - from === 1 ? 0 : MAX_ATTEMPTS - 1,
   })
-  await splitTask(pipeline.db.pool, task, [half(0, middle), half(middle, open.length)])
+  await splitTask(pipeline.db, task, [half(0, middle), half(middle, open.length)])
 }

@@ -15,7 +15,7 @@ export async function* pagesOfChunks(
   const read = async (no: number): Promise<readonly StoredChunk[]> =>
     no >= endNo
       ? []
-      : await readChunks(pipeline.db.pool, batchId, {
+      : await readChunks(pipeline.db, batchId, {
           fromNo: no,
           most: Math.min(atOnce, endNo - no),
         })
@@ -47,7 +47,7 @@ export async function* pagesAsSettled(
   let no = 0
   let changedMs = performance.now()
   for (;;) {
-    const open = await firstOpenChunk(pipeline.db.pool, stage, no)
+    const open = await firstOpenChunk(pipeline.db, stage, no)
     if (open === 'lost') throw new Stalled('another worker has the batch')
     if (open === 'none') {
       yield* pagesOfChunks(pipeline, stage.batchId, { fromNo: no })

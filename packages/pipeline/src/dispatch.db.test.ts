@@ -56,7 +56,7 @@ test.each([
     await client.query('begin')
     await client.query(held, [id])
     const slots = { email: 10, phone: 0, ip: 0, domain: 0 }
-    const leased = await leaseTasks(pool, { slots, reserve: 0, leaseMs: 60_000 })
+    const leased = await leaseTasks(harness.pipeline.db, { slots, reserve: 0, leaseMs: 60_000 })
     expect(leased.map(({ batchId }) => batchId)).toContain(other.id)
   } finally {
     client.release(true)

@@ -46,10 +46,10 @@ export async function dispatchOnce(
   const dispatched = await dispatchTasks(pipeline)
   if (dispatched && !stagesToo) return 'dispatched'
   const { db, queue, limits } = pipeline
-  if (!(await anyOpenWork(db.kysely))) return 'idle'
-  await closeFinishedBatches(db.kysely)
-  await quietGroups(db.kysely)
-  const stages = await leaseStages(db.kysely, limits.leaseMs)
+  if (!(await anyOpenWork(db))) return 'idle'
+  await closeFinishedBatches(db)
+  await quietGroups(db)
+  const stages = await leaseStages(db, limits.leaseMs)
   for (const { batchId, stage, lease } of stages) {
     await enqueue(queue, stage, [{ id: `${batchId}-${lease}`, data: { batchId, lease } }])
   }
@@ -63,7 +63,7 @@ async function dispatchTasks({
   limits,
 }: Pick<Pipeline, 'db' | 'queue' | 'limits'>): Promise<boolean> {
   const { slots, reserve, leaseMs } = limits
-  const tasks = await leaseTasks(db.pool, { slots, reserve, leaseMs })
+  const tasks = await leaseTasks(db, { slots, reserve, leaseMs })
   const byCheck = Map.groupBy(tasks, (task) => task.check)
   for (const [check, leased] of byCheck) {
     await enqueue(

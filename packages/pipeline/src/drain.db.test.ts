@@ -48,7 +48,7 @@ async function runTasks(
   const { db, limits } = harness.pipeline
   const slots = { ...NOTHING, [check]: 100 }
   using leases = createTaskLeases(harness.pipeline)
-  const tasks = await leaseTasks(db.pool, { slots, reserve: 0, leaseMs: limits.leaseMs })
+  const tasks = await leaseTasks(db, { slots, reserve: 0, leaseMs: limits.leaseMs })
   await Promise.all(
     tasks.map((task) => runTask(harness.pipeline, leases, () => engine, task, signal)),
   )
@@ -95,7 +95,7 @@ function slowProvider(): CheckRunner & { readonly begun: string[]; sell(): void 
 
 async function finishOnce(harness: TestPipeline, signal: AbortSignal = never): Promise<void> {
   const { db } = harness.pipeline
-  for (const { batchId, lease } of await leaseStages(db.kysely, 60_000)) {
+  for (const { batchId, lease } of await leaseStages(db, 60_000)) {
     await runFinish(harness.pipeline, { batchId, lease }, signal)
   }
 }
@@ -252,7 +252,7 @@ test('a worker that is killed with purchases in hand: another tells what came of
   const { pool } = harness.pipeline.db
   // Time passes: the lease of the worker that is gone runs out.
   await pool.query(`update tasks set lease_until = 'epoch', lease = lease + 1`)
-  await leaseTasks(pool, { slots: NOTHING, reserve: 0, leaseMs: 1_000 })
+  await leaseTasks(harness.pipeline.db, { slots: NOTHING, reserve: 0, leaseMs: 1_000 })
   await finishOnce(harness)
   await runTasks(harness, 'phone', {
     run: async ({ subjects, drain }) =>
@@ -355,7 +355,7 @@ test.each([1, 2, 3, 4, 5, 6, 7, 8])(
       () => runTasks(harness, 'email', engineOf('email')),
       () => runTasks(harness, 'phone', engineOf('phone')),
       // A worker that is gone.
-      async () => void (await leaseTasks(db.pool, { slots: ALL, reserve: 0, leaseMs: 1 })),
+      async () => void (await leaseTasks(db, { slots: ALL, reserve: 0, leaseMs: 1 })),
     ]
     const rounds = Math.floor(random() * 8)
     for (let round = 0; round < rounds; round++) {

@@ -32,17 +32,16 @@ export async function drainBatch(
 ): Promise<boolean> {
   // One that never ran has no tasks, no outcomes and no hold.
   if (batch.ats.running === undefined) return true
-  const { kysely } = pipeline.db
-  const left = await dropIdleTasks(kysely, batch.id, {
+  const left = await dropIdleTasks(pipeline.db, batch.id, {
     checks: PURCHASED_CHECKS,
     patienceMs: PURCHASE_TIME_MS + 2 * pipeline.limits.leaseMs,
   })
   if (left > 0) {
-    await restCanceled(kysely, stage, RECHECK_MS)
+    await restCanceled(pipeline.db, stage, RECHECK_MS)
     return false
   }
   await settleChunks(pipeline, stage, batch)
-  await kysely.transaction().execute((tx) => releaseOnce(tx, stage))
+  await pipeline.db.kysely.transaction().execute((tx) => releaseOnce(tx, stage))
   return true
 }
 

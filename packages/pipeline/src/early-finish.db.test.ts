@@ -27,8 +27,8 @@ async function openHarness(): Promise<TestPipeline> {
 
 /** Works the finish stages that are open, as a dispatcher and a worker would. */
 async function finishAll({ pipeline }: TestPipeline): Promise<number> {
-  await closeFinishedBatches(pipeline.db.kysely)
-  const stages = await leaseStages(pipeline.db.kysely, pipeline.limits.leaseMs)
+  await closeFinishedBatches(pipeline.db)
+  const stages = await leaseStages(pipeline.db, pipeline.limits.leaseMs)
   for (const stage of stages) await runFinish(pipeline, stage, never)
   return stages.length
 }

@@ -45,15 +45,14 @@ export async function finishNext(
   stopping: AbortSignal,
   times = CHUNK_TIMES,
 ): Promise<void> {
-  const { kysely } = pipeline.db
-  const claimed = await claimRunning(kysely, leastRows, pipeline.limits.leaseMs)
+  const claimed = await claimRunning(pipeline.db, leastRows, pipeline.limits.leaseMs)
   if (claimed === undefined) return
   await runClaimedStage(pipeline, claimed, stopping, async (stage) => {
     try {
       await finish(pipeline, stage, pagesToTheEnd(pipeline, stage, times))
     } catch (error) {
       if (!(error instanceof Stalled)) throw error
-      await abandonStage(kysely, stage)
+      await abandonStage(pipeline.db, stage)
     }
   })
 }
@@ -65,5 +64,5 @@ async function* pagesToTheEnd(
   times: typeof CHUNK_TIMES,
 ): ReturnType<typeof pagesAsSettled> {
   yield* pagesAsSettled(pipeline, stage, times)
-  await closeFinishedBatches(pipeline.db.kysely)
+  await closeFinishedBatches(pipeline.db)
 }

@@ -47,7 +47,7 @@ export async function deleteBatch(
  */
 export async function expireBatches(pipeline: Pipeline): Promise<number> {
   let count = 0
-  for (const row of await expiringBatches(pipeline.db.kysely, 100)) {
+  for (const row of await expiringBatches(pipeline.db, 100)) {
     try {
       await expireBatch(pipeline, row)
       count += 1

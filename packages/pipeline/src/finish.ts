@@ -27,7 +27,7 @@ export async function runFinish(
   signal: AbortSignal,
 ): Promise<void> {
   await runStage(pipeline, job, signal, async (stage) => {
-    const batch = await readBatch(pipeline.db.kysely, stage.batchId)
+    const batch = await readBatch(pipeline.db, stage.batchId)
     if (batch?.status === 'canceling' && !(await drainBatch(pipeline, stage, batch))) return
     await finish(pipeline, stage, pagesOfChunks(pipeline, stage.batchId))
   })
@@ -43,13 +43,13 @@ export async function finish(
   pages: AsyncIterable<readonly StoredChunk[]>,
 ): Promise<void> {
   const { batchId, lease, signal } = stage
-  let batch = await readBatch(pipeline.db.kysely, batchId)
+  let batch = await readBatch(pipeline.db, batchId)
   if (batch === undefined) return
   if (!batch.read_whole) {
     // Canceled while it was read: the result still holds every record.
     const read = await readBatchFile(pipeline, batch, lease, signal)
     if (read !== 'read') return
-    batch = await readBatch(pipeline.db.kysely, batchId)
+    batch = await readBatch(pipeline.db, batchId)
     if (batch === undefined) return
   }
   const path = join(pipeline.scratchDir, `result-${randomUUID()}`)
@@ -61,7 +61,7 @@ export async function finish(
     const key = `results/${batch.id}-${lease}.csv`
     await pipeline.storage.put(key, path)
     if (!(await endBatch(pipeline, batch, lease, { ...written, key }))) {
-      await noteRemovals(pipeline.db.kysely, [key])
+      await noteRemovals(pipeline.db, [key])
       await removeNoted(pipeline, [key])
     }
   } finally {
@@ -110,7 +110,7 @@ async function writeResult(
   path: string,
   signal: AbortSignal,
 ): Promise<Written> {
-  const repeated = await readRepeatedRows(pipeline.db.kysely, batch.id)
+  const repeated = await readRepeatedRows(pipeline.db, batch.id)
   using duplicates = openDuplicateOutcomes(repeated, `${path}-repeats`)
   const writer = createRowFormatter(
     batch,

@@ -18,7 +18,7 @@ async function openHarness(): Promise<TestPipeline & { inHand: LeasedTask }> {
   await pool.query(`update tasks set group_key = $1, due_at = now() + interval '1 minute'`, [GROUP])
   await pool.query(`insert into task_groups values ('email', $1, now())`, [GROUP])
   await harness.read('email\ngrace@example.com\n')
-  const [inHand] = await leaseTasks(pool, OPTIONS)
+  const [inHand] = await leaseTasks(harness.pipeline.db, OPTIONS)
   if (inHand === undefined) throw new Error('no task went out')
   return { ...harness, inHand }
 }
@@ -47,42 +47,46 @@ async function quietSeconds({ pipeline }: TestPipeline): Promise<number> {
 
 test('a group is quiet until something of it is due, and then goes out', async () => {
   await using harness = await openHarness()
-  const { kysely, pool } = harness.pipeline.db
-  await quietGroups(kysely)
+  const { pool } = harness.pipeline.db
+  await quietGroups(harness.pipeline.db)
   const quiet = await quietSeconds(harness)
   expect(quiet).toBeGreaterThan(50)
   expect(quiet).toBeLessThanOrEqual(60)
   await pool.query(`
     with earlier as (update task_groups set quiet_until = quiet_until - interval '1 minute')
     update tasks set due_at = due_at - interval '1 minute' where group_key is not null`)
-  await quietGroups(kysely)
-  expect(await leaseTasks(pool, OPTIONS)).toHaveLength(1)
+  await quietGroups(harness.pipeline.db)
+  expect(await leaseTasks(harness.pipeline.db, OPTIONS)).toHaveLength(1)
 })
 
 test('what is put into a quiet group goes out when it is due', async () => {
   await using harness = await openHarness()
-  const { kysely, pool } = harness.pipeline.db
-  await quietGroups(kysely)
+  const { kysely } = harness.pipeline.db
+  await quietGroups(harness.pipeline.db)
   await kysely.transaction().execute((tx) => bringBack(tx, harness.inHand, 0))
-  expect(await leaseTasks(pool, OPTIONS)).toMatchObject([{ batchId: harness.inHand.batchId }])
+  expect(await leaseTasks(harness.pipeline.db, OPTIONS)).toMatchObject([
+    { batchId: harness.inHand.batchId },
+  ])
 })
 
 test('a group is not quieted over what is being put into it', async () => {
   await using harness = await openHarness()
-  const { kysely, pool } = harness.pipeline.db
+  const { kysely } = harness.pipeline.db
   await kysely.transaction().execute(async (tx) => {
     await bringBack(tx, harness.inHand, 0)
-    await quietGroups(kysely)
+    await quietGroups(harness.pipeline.db)
   })
-  expect(await leaseTasks(pool, OPTIONS)).toMatchObject([{ batchId: harness.inHand.batchId }])
+  expect(await leaseTasks(harness.pipeline.db, OPTIONS)).toMatchObject([
+    { batchId: harness.inHand.batchId },
+  ])
 })
 
 test('a group of which a task is out stays awake', async () => {
   await using harness = await openHarness()
-  const { kysely, pool } = harness.pipeline.db
+  const { pool } = harness.pipeline.db
   await pool.query(
     `update tasks set lease_until = now() - interval '1 s' where group_key is not null`,
   )
-  await quietGroups(kysely)
+  await quietGroups(harness.pipeline.db)
   expect(await quietSeconds(harness)).toBe(0)
 })

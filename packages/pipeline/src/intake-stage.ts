@@ -44,7 +44,7 @@ export async function runIntake(
 
 async function analyze(pipeline: Pipeline, stage: LeasedStage): Promise<void> {
   const { batchId, lease, signal } = stage
-  const batch = await readBatch(pipeline.db.kysely, batchId)
+  const batch = await readBatch(pipeline.db, batchId)
   if (batch === undefined) return
   if (batch.stage_attempts > MAX_ATTEMPTS) {
     await failBatch(
@@ -111,7 +111,6 @@ async function storeChunks(
   lease: number,
   signal: AbortSignal,
 ): Promise<'read' | 'lost'> {
-  const { pool } = pipeline.db
   const stage = { batchId: batch.id, lease }
   let estimate = 0
   let no = 0
@@ -136,7 +135,7 @@ async function storeChunks(
     chunks = []
     chunkBytes = 0
     if (full.length === 0) return true
-    inserting = insertChunks(pool, stage, full)
+    inserting = insertChunks(pipeline.db, stage, full)
     // Awaited before the next insert; a failure until then must not end the process.
     inserting.catch(() => {})
     return true

@@ -13,9 +13,9 @@ export async function getBatch(
   owner: BatchOwner,
   id: string,
 ): Promise<BatchView> {
-  const row = await findBatch(pipeline.db.kysely, owner, id)
+  const row = await findBatch(pipeline.db, owner, id)
   if (row === undefined) throw noSuchBatch()
-  return batchViewOf(row, (await sumsOf(pipeline.db.kysely, [id])).get(id))
+  return batchViewOf(row, (await sumsOf(pipeline.db, [id])).get(id))
 }
 
 /** Batches of an account, newest first. @throws Problem `bad_request` for a cursor of another account */
@@ -24,14 +24,14 @@ export async function listBatches(
   owner: BatchOwner,
   page: { limit: number; cursor: string | undefined },
 ): Promise<BatchPage> {
-  const rows = await pageOfBatches(pipeline.db.kysely, owner, {
+  const rows = await pageOfBatches(pipeline.db, owner, {
     limit: page.limit + 1,
     after: page.cursor === undefined ? undefined : placeOf(owner, page.cursor),
   })
   const shown = rows.slice(0, page.limit)
   const last = shown.at(-1)
   const sums = await sumsOf(
-    pipeline.db.kysely,
+    pipeline.db,
     shown.map((row) => row.id),
   )
   return {

@@ -55,7 +55,7 @@ export async function openResults(
   request: ResultsRequest,
   turn: () => Promise<void> = nextTurn,
 ): Promise<Results> {
-  const batch = await findBatch(pipeline.db.kysely, owner, id)
+  const batch = await findBatch(pipeline.db, owner, id)
   if (batch === undefined) throw noSuchBatch()
   const complete = hasResults(batch)
   const facts = {
@@ -105,7 +105,7 @@ async function* rowsOf(
 ): AsyncGenerator<Buffer, void, undefined> {
   // Also what is read first is work, where many begin at once.
   await request.turn()
-  const repeated = await readRepeatedRows(pipeline.db.kysely, batch.id)
+  const repeated = await readRepeatedRows(pipeline.db, batch.id)
   using duplicates = openDuplicateOutcomes(
     repeated,
     join(pipeline.scratchDir, `repeats-${randomUUID()}`),
@@ -114,7 +114,7 @@ async function* rowsOf(
   const writer = createRowFormatter(batch, request, { scorer, duplicates })
   if (request.after === 0 && writer.header !== '') yield Buffer.from(writer.header)
   let lastRow = request.after
-  const starts = await firstRowsOf(pipeline.db.kysely, batch.id)
+  const starts = await firstRowsOf(pipeline.db, batch.id)
   const open = !hasResults(batch)
   const from = request.after < batch.rows_total ? chunkOf(starts, request.after) : undefined
   for await (const page of from === undefined
@@ -178,7 +178,7 @@ async function keepOutcomes(
   let settled = true
   for (let at = 0; at < nos.length; at += EARLIER_CHUNKS) {
     const page = nos.slice(at, at + EARLIER_CHUNKS)
-    for (const chunk of await readAnswers(pipeline.db.pool, batch.id, page)) {
+    for (const chunk of await readAnswers(pipeline.db, batch.id, page)) {
       settled &&= chunk.settled
       const subjects = unpackSubjects(chunk.subjects)
       const records = recordsOf(chunk, subjects)

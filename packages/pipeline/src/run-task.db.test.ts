@@ -72,7 +72,7 @@ test('a record that is told to have failed is an error at once, and the others a
     },
   }
   const { db, limits } = harness.pipeline
-  const [task] = await leaseTasks(db.pool, { slots: SLOTS, reserve: 0, leaseMs: limits.leaseMs })
+  const [task] = await leaseTasks(db, { slots: SLOTS, reserve: 0, leaseMs: limits.leaseMs })
   if (task === undefined) throw new Error('nothing was handed out')
   using leases = createTaskLeases(harness.pipeline)
   await runTask(harness.pipeline, leases, () => engine, task, new AbortController().signal)
@@ -95,7 +95,7 @@ test('what waits comes back with its state, whatever a server wrote into it', as
   const { db, limits } = harness.pipeline
   using leases = createTaskLeases(harness.pipeline)
   for (const _ of [1, 2]) {
-    const tasks = await leaseTasks(db.pool, { slots: SLOTS, reserve: 0, leaseMs: limits.leaseMs })
+    const tasks = await leaseTasks(db, { slots: SLOTS, reserve: 0, leaseMs: limits.leaseMs })
     for (const task of tasks) {
       await runTask(harness.pipeline, leases, () => engine, task, new AbortController().signal)
     }
@@ -123,7 +123,7 @@ async function runToEnd(harness: TestPipeline, fateOf: FateOf): Promise<Record<F
 async function runAll(harness: TestPipeline, fateOf: FateOf): Promise<readonly Fate[]> {
   const { db, limits } = harness.pipeline
   await db.pool.query(`update tasks set due_at = null`)
-  const tasks = await leaseTasks(db.pool, { slots: SLOTS, reserve: 0, leaseMs: limits.leaseMs })
+  const tasks = await leaseTasks(db, { slots: SLOTS, reserve: 0, leaseMs: limits.leaseMs })
   const fates: Fate[] = []
   for (const task of tasks) {
     const fate = await run(harness, fateOf, task)
@@ -131,7 +131,7 @@ async function runAll(harness: TestPipeline, fateOf: FateOf): Promise<readonly F
   }
   // Time passes: leases of workers that are gone run out, and a dispatcher sees it.
   await db.pool.query(`update tasks set lease_until = 'epoch' where lease_until is not null`)
-  await leaseTasks(db.pool, { slots: NO_SLOTS, reserve: 0, leaseMs: limits.leaseMs })
+  await leaseTasks(db, { slots: NO_SLOTS, reserve: 0, leaseMs: limits.leaseMs })
   return fates
 }
 

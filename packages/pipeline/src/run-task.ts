@@ -35,7 +35,7 @@ export async function runTask(
   job: { taskId: number; lease: number },
   signal: AbortSignal,
 ): Promise<void> {
-  const task = await claimTask(pipeline.db.pool, job, pipeline.limits.leaseMs)
+  const task = await claimTask(pipeline.db, job, pipeline.limits.leaseMs)
   if (task === undefined) return
   const work = openWork(task)
   const buys = task.mode === 'live' && PURCHASED_CHECKS.includes(task.check)
@@ -62,7 +62,7 @@ export async function runTask(
     await saver.stop()
     await saveOutcomes(pipeline, task, work, 'stay')
     if (task.attempts >= MAX_ATTEMPTS) await endFailing(pipeline, task, work)
-    else await restTask(pipeline.db.pool, task, REST_MS * 2 ** (task.attempts - 1))
+    else await restTask(pipeline.db, task, REST_MS * 2 ** (task.attempts - 1))
     return
   }
   await saver.stop()
@@ -112,7 +112,7 @@ function startSaver(
 /** Stores what is known and returns the task, its attempt not counted. */
 async function returnRest(pipeline: Pipeline, task: ClaimedTask, work: TaskWork): Promise<void> {
   if (hasUnsaved(work)) await saveOutcomes(pipeline, task, work, 'stay')
-  await returnTask(pipeline.db.pool, task)
+  await returnTask(pipeline.db, task)
 }
 
 /** What becomes of a task that keeps failing. */

@@ -95,8 +95,8 @@ test('every form of a result has the scores of the weights that its batch starte
   expect(running.weights).toBe(FIRST.version)
   expect(running.verdicts).toMatchObject({ high: HIDDEN.length })
   const whileRunning = await resultsOf(harness, id, {})
-  await closeFinishedBatches(harness.pipeline.db.kysely)
-  for (const stage of await leaseStages(harness.pipeline.db.kysely, 1_000)) {
+  await closeFinishedBatches(harness.pipeline.db)
+  for (const stage of await leaseStages(harness.pipeline.db, 1_000)) {
     await runFinish(harness.pipeline, stage, never)
   }
   const stored = await resultsOf(harness, id, {})

@@ -22,7 +22,7 @@ export async function openScorers(
   weights: Weights,
   createScorer: (weights: Weights) => Scorer,
 ): Promise<Scorers> {
-  await keepWeights(db.kysely, weights)
+  await keepWeights(db, weights)
   const current = createScorer(weights)
   const kept = new Map<string, Scorer>()
   return {
@@ -31,7 +31,7 @@ export async function openScorers(
       if (version === null || version === current.version) return current
       const known = kept.get(version)
       if (known !== undefined) return known
-      const table = await readWeights(db.kysely, version)
+      const table = await readWeights(db, version)
       if (table === undefined) throw new Error(`no weights of version ${version} are kept`)
       const scorer = createScorer(table)
       const [oldest] = kept.keys()

@@ -21,7 +21,7 @@ export async function runStage(
   stopping: AbortSignal,
   run: (stage: LeasedStage) => Promise<void>,
 ): Promise<void> {
-  const lease = await claimStage(pipeline.db.kysely, job, pipeline.limits.leaseMs)
+  const lease = await claimStage(pipeline.db, job, pipeline.limits.leaseMs)
   if (lease === undefined) return
   await runClaimedStage(pipeline, { batchId: job.batchId, lease }, stopping, run)
 }
@@ -42,12 +42,12 @@ export async function runClaimedStage(
     warn: (error) => log.warn({ err: error, batch: stage.batchId }, 'lease could not be renewed'),
   })
   using stack = new DisposableStack()
-  const renew = (): Promise<boolean> => renewStage(db.kysely, stage, leaseMs)
+  const renew = (): Promise<boolean> => renewStage(db, stage, leaseMs)
   stack.defer(renewal.keep({ renew }, () => lost.abort()))
   try {
     await run({ ...stage, signal: AbortSignal.any([stopping, lost.signal]) })
   } catch (error) {
     if (!stopping.aborted) throw error
-    await returnStage(db.kysely, stage)
+    await returnStage(db, stage)
   }
 }

@@ -17,7 +17,7 @@ async function openHarness(
   const { db } = harness.pipeline
   const { id } = await harness.read('email\na@b.example\n')
   await harness.answer()
-  await closeFinishedBatches(db.kysely)
+  await closeFinishedBatches(db)
   await db.pool.query(
     `update batches set stage_attempts = $1,
       lease_until = clock_timestamp() - $2::int * interval '1 ms'`,
@@ -35,13 +35,13 @@ test.each([
   ['within an hour, however often it failed', 1_000, 3_600_000 + 10, 1],
 ])('a stage that failed is tried again %s', async (_, attempts, overMs, count) => {
   await using harness = await openHarness(attempts, overMs)
-  expect(await leaseStages(harness.pipeline.db.kysely, LEASE_MS)).toHaveLength(count)
+  expect(await leaseStages(harness.pipeline.db, LEASE_MS)).toHaveLength(count)
 })
 
 test('a result that could not be written a hundred times is written the next time', async () => {
   await using harness = await openHarness(100, 3_600_000 + 10)
   const { pipeline, owner, id } = harness
-  const [stage] = await leaseStages(pipeline.db.kysely, LEASE_MS)
+  const [stage] = await leaseStages(pipeline.db, LEASE_MS)
   await runFinish(pipeline, { batchId: id, lease: stage?.lease ?? 0 }, signal)
   expect(await getBatch(pipeline, owner, id)).toMatchObject({
     status: 'completed',
@@ -52,10 +52,10 @@ test('a result that could not be written a hundred times is written the next tim
 test('a stage that a stopping worker breaks off goes out again at once, its attempt not spent', async () => {
   await using harness = await openHarness(2, 10)
   const { pipeline } = harness
-  const [first] = await leaseStages(pipeline.db.kysely, 60_000)
+  const [first] = await leaseStages(pipeline.db, 60_000)
   const job = { batchId: harness.id, lease: first?.lease ?? 0 }
   await runFinish(pipeline, job, AbortSignal.abort(new Error('stopping')))
-  expect(await leaseStages(pipeline.db.kysely, 60_000)).toHaveLength(1)
+  expect(await leaseStages(pipeline.db, 60_000)).toHaveLength(1)
   const { rows } = await pipeline.db.pool.query('select stage_attempts from batches')
   expect(rows).toEqual([{ stage_attempts: 2 }])
 })
@@ -67,7 +67,7 @@ test('a batch is read however often it was handed out to nobody, as while the qu
   let lease = 1
   for (let times = 0; times < 20; times++) {
     await pipeline.db.pool.query(`update batches set lease_until = now() - interval '1 hour 1 s'`)
-    const [stage] = await leaseStages(pipeline.db.kysely, LEASE_MS)
+    const [stage] = await leaseStages(pipeline.db, LEASE_MS)
     lease = stage?.lease ?? 0
   }
   await runIntake(pipeline, { batchId: id, lease }, signal)
@@ -88,7 +88,7 @@ test('a batch that kills whoever reads it is given up after six times', async ()
   while (lease > 0) {
     await runIntake(dead, { batchId: id, lease }, signal).catch(() => undefined)
     await pipeline.db.pool.query(`update batches set lease_until = now() - interval '1 hour 1 s'`)
-    const [stage] = await leaseStages(pipeline.db.kysely, LEASE_MS)
+    const [stage] = await leaseStages(pipeline.db, LEASE_MS)
     lease = stage?.lease ?? 0
   }
   expect(reads).toBe(6)

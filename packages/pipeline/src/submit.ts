@@ -53,7 +53,7 @@ export async function submitBatch(
   await refuseUnpaid(pipeline, submission)
   const { size } = await stat(submission.path)
   // Checked here without the lock, so that a refused file is not copied into the store.
-  await refuseBeyondLimits(pipeline.db.kysely, pipeline.limits, submission.accountId, size)
+  await refuseBeyondLimits(pipeline.db, pipeline.limits, submission.accountId, size)
   const id = `bat_${randomBytes(15).toString('base64url').replaceAll(/[-_]/g, 'x')}`
   const sourceKey = `uploads/${id}`
   await pipeline.storage.put(sourceKey, submission.path)
@@ -72,9 +72,9 @@ export async function submitBatch(
     return view
   } catch (error) {
     // The commit may have happened though its reply was lost: then the batch keeps its file.
-    const stored = await readBatch(pipeline.db.kysely, id)
+    const stored = await readBatch(pipeline.db, id)
     if (stored === undefined) {
-      await noteRemovals(pipeline.db.kysely, [sourceKey])
+      await noteRemovals(pipeline.db, [sourceKey])
       await removeNoted(pipeline, [sourceKey])
     }
     throw error
@@ -113,7 +113,7 @@ function rowOf(
 }
 
 async function refuseBeyondLimits(
-  db: Db['kysely'],
+  db: Db | Tx,
   limits: Pipeline['limits'],
   accountId: string,
   size: number,

@@ -28,7 +28,7 @@ async function openHarness() {
     await writeFile(join(dir, 'x'), 'email\nada@example.com\n')
     await storage.put(key, join(dir, 'x'))
   }
-  const account = await createAccount(db.kysely, { email: 'ada@example.com', plan: 'pro' })
+  const account = await createAccount(db, { email: 'ada@example.com', plan: 'pro' })
   const insert = async (id: string, status: string, resultKey: string | null): Promise<void> => {
     const row = {
       id,
@@ -48,7 +48,7 @@ async function openHarness() {
       file_bytes: 1,
       file_format: null,
     }
-    await insertBatch(db.kysely, row, 1_000)
+    await insertBatch(db, row, 1_000)
     await allowAnyMove(db)
     await db.pool.query('update batches set status = $2, result_key = $3 where id = $1', [
       id,

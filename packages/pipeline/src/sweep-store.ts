@@ -58,7 +58,7 @@ export async function sweepStore(parts: StoreParts, graceDays = STRAY_FILES_DAYS
     for await (const page of parts.storage.list(folder)) {
       const ours = page.map(({ key }) => key).filter((key) => batchOf(key) !== undefined)
       const ids = new Set(ours.map((key) => batchOf(key) ?? ''))
-      const known = await namedFiles(parts.db.kysely, [...ids])
+      const known = await namedFiles(parts.db, [...ids])
       const named = ours.filter((key) => known.has(key))
       const strays = ours.filter((key) => !known.has(key))
       const due = await judgeStrays(parts.db, { strays, named }, graceDays)

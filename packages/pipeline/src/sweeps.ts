@@ -41,7 +41,7 @@ export async function runSweeps(
     ['billing cycles', () => rollDue(db)],
     ['retention', () => expireBatches(pipeline)],
     ['what ran out', () => sweepExpired(db, signal)],
-    ['groups', () => sweepGroups(db.kysely)],
+    ['groups', () => sweepGroups(db)],
   ]
   // By themselves, too: a store that hangs holds up nothing but its own.
   const removals: readonly Sweep[] = [['removals of files', () => retryRemovals(pipeline, signal)]]

@@ -27,7 +27,7 @@ export function createTaskLeases(pipeline: Pick<Pipeline, 'db' | 'limits' | 'log
   const renew = async (): Promise<void> => {
     const tasks = [...held].map(([taskId, { lease }]) => ({ taskId, lease }))
     if (tasks.length === 0) return
-    const alive = await renewTasks(pipeline.db.pool, tasks, pipeline.limits.leaseMs)
+    const alive = await renewTasks(pipeline.db, tasks, pipeline.limits.leaseMs)
     for (const { taskId, lease } of tasks) {
       const entry = held.get(taskId)
       if (!alive.has(taskId) && entry?.lease === lease) entry.lost.abort()
@@ -45,7 +45,7 @@ export function createTaskLeases(pipeline: Pick<Pipeline, 'db' | 'limits' | 'log
     checking = true
     try {
       const ids = await canceledTasks(
-        pipeline.db.pool,
+        pipeline.db,
         open.map(([taskId]) => taskId),
       )
       for (const [taskId, { canceled }] of open) if (ids.has(taskId)) canceled.abort()

@@ -73,20 +73,19 @@ test('the next day has its own', async () => {
 
 test('a batch that is read again counts once, and is refused again where it was refused', async () => {
   await using harness = await openTestPipeline()
-  const { pool } = harness.pipeline.db
   const { id } = await harness.submit(contentOf(1))
   const stage = { batchId: id, lease: 1 }
   const take = async (met: number): Promise<string> =>
-    await takeUnpaidRows(pool, stage, { met, mostPerDay: 100 })
+    await takeUnpaidRows(harness.pipeline.db, stage, { met, mostPerDay: 100 })
   // A worker that is killed after 60 rows; the next one starts from the first.
   expect([await take(30), await take(60)]).toEqual(['taken', 'taken'])
   expect([await take(30), await take(60), await take(90)]).toEqual(['taken', 'taken', 'taken'])
   expect(await countedToday(harness)).toBe(90)
   expect([await take(120), await take(120)]).toEqual(['over', 'over'])
   expect(await countedToday(harness)).toBe(100)
-  expect(await takeUnpaidRows(pool, { ...stage, lease: 2 }, { met: 1, mostPerDay: 100 })).toBe(
-    'lost',
-  )
+  expect(
+    await takeUnpaidRows(harness.pipeline.db, { ...stage, lease: 2 }, { met: 1, mostPerDay: 100 }),
+  ).toBe('lost')
 })
 
 test('batches that are read at once share the day without a gap', async () => {
@@ -98,7 +97,7 @@ test('batches that are read at once share the day without a gap', async () => {
   const taken = await Promise.all(
     batches.flatMap(({ id }) =>
       [10, 20, 30].map((met) =>
-        takeUnpaidRows(pool, { batchId: id, lease: 1 }, { met, mostPerDay: 100 }),
+        takeUnpaidRows(harness.pipeline.db, { batchId: id, lease: 1 }, { met, mostPerDay: 100 }),
       ),
     ),
   )

@@ -35,7 +35,7 @@ export function countUnpaidRows(
     count: async (least = STEP_ROWS) => {
       if (met - counted < least) return true
       counted = met
-      switch (await takeUnpaidRows(db.pool, { batchId: batch.id, lease }, { met, mostPerDay })) {
+      switch (await takeUnpaidRows(db, { batchId: batch.id, lease }, { met, mostPerDay })) {
         case 'taken':
           return true
         case 'lost':
@@ -59,7 +59,7 @@ export async function refuseUnpaid(
   { accountId, mode }: { accountId: string; mode: BatchRow['mode'] },
 ): Promise<void> {
   if (mode !== 'test') return
-  const { count, dayLeftSeconds } = await readUnpaidRows(db.pool, accountId)
+  const { count, dayLeftSeconds } = await readUnpaidRows(db, accountId)
   if (count < limits.unpaidRowsPerDay) return
   throw new Problem(
     'too_many_requests',

@@ -25,7 +25,7 @@ export async function openMeteringContext(poolSize = 10): Promise<MeteringContex
     db,
     metering,
     account: async (plan = 'free', timeZone = 'UTC') =>
-      (await createAccount(db.kysely, { email: 'a@b.example', plan, timeZone })).id,
+      (await createAccount(db, { email: 'a@b.example', plan, timeZone })).id,
     age: async (accountId, months) => {
       await db.pool.query(
         `update credit_accounts set

@@ -77,7 +77,7 @@ export async function openTestPipeline(
     limits: { ...DEFAULT_LIMITS, ...limits },
     log,
   }
-  const account = await createAccount(db.kysely, { email: 'ada@example.com', plan: 'pro' })
+  const account = await createAccount(db, { email: 'ada@example.com', plan: 'pro' })
   const owner: BatchOwner = { accountId: account.id, mode: 'live' }
   let uploads = 0
   const submit = async (content: string, wanted: Partial<Submission> = {}): Promise<BatchView> => {
@@ -102,7 +102,7 @@ export async function openTestPipeline(
       for (let left = mostTasks; left > 0;) {
         const most = Math.min(left, slots.email)
         const one = { email: most, phone: most, ip: most, domain: most }
-        const tasks = await leaseTasks(db.pool, { slots: one, reserve: 0, leaseMs })
+        const tasks = await leaseTasks(db, { slots: one, reserve: 0, leaseMs })
         if (tasks.length === 0) return
         for (const task of tasks) {
           const { signal } = new AbortController()
@@ -113,7 +113,7 @@ export async function openTestPipeline(
     },
     workStages: async () => {
       const { signal } = new AbortController()
-      for (const { batchId, stage, lease } of await leaseStages(db.kysely, 60_000)) {
+      for (const { batchId, stage, lease } of await leaseStages(db, 60_000)) {
         const run = stage === 'intake' ? runIntake : runFinish
         await run(pipeline, { batchId, lease }, signal)
       }

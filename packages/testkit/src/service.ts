@@ -125,7 +125,7 @@ async function makeAccount(
   db: Db,
   options: { plan?: Plan; credits?: number } = {},
 ): Promise<Account> {
-  const account = await createAccount(db.kysely, {
+  const account = await createAccount(db, {
     email: 'test@example.com',
     plan: options.plan ?? 'pro',
   })

@@ -69,7 +69,7 @@ function observeQueues(ctx: Context): void {
     ])
   })
   ctx.metrics.observed('batch_open_chunks', 'Chunks of lists that run.', [], async () => [
-    { labels: {}, value: await countOpenChunks(ctx.db.kysely) },
+    { labels: {}, value: await countOpenChunks(ctx.db) },
   ])
 }
 

@@ -51,7 +51,7 @@ async function openScene(most?: number): Promise<Scene> {
       time += ms
     },
     account: async () => {
-      const { id } = await createAccount(db.kysely, { email: 'a@b.example', plan: 'pro' })
+      const { id } = await createAccount(db, { email: 'a@b.example', plan: 'pro' })
       const { key } = await createKey(db, { accountId: id, mode: 'live', service: 'svc' })
       return { id, key }
     },

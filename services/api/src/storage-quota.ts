@@ -90,7 +90,7 @@ export function createStorageQuota(
 
 /** Reads the bytes of an account's files in the store. */
 export async function storedBytes(db: Db, accountId: string): Promise<number> {
-  return (await batchLoad(db.kysely, accountId)).fileBytes
+  return (await batchLoad(db, accountId)).fileBytes
 }
 
 function newUsage(): Usage {

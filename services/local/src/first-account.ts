@@ -23,7 +23,7 @@ export async function createFirstAccount(
   db: Db,
   service: string,
 ): Promise<FirstAccount | undefined> {
-  if ((await listAccounts(db.kysely, 1)).length > 0) return undefined
+  if ((await listAccounts(db, 1)).length > 0) return undefined
   return await inTransaction(db, async (tx) => {
     const { id, plan, timeZone } = await createAccount(tx, {
       email: 'owner@localhost',

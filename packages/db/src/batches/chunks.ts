@@ -1,7 +1,5 @@
-import type { Kysely } from 'kysely'
-import type pg from 'pg'
 import type { Check } from '@plumbline/contract/products'
-import type { Tables } from '../tables.ts'
+import { queriesOf, type Db, type Tx } from '../database.ts'
 import { INTAKE_STATES, sqlStates } from './states.ts'
 import { dropTasks } from './tasks.ts'
 
@@ -21,11 +19,11 @@ export interface NewChunk {
  * @returns false where the stage was lost to another worker; nothing is stored then
  */
 export async function insertChunks(
-  pool: pg.Pool,
+  db: Db,
   stage: { batchId: string; lease: number },
   chunks: readonly NewChunk[],
 ): Promise<boolean> {
-  const { rowCount } = await pool.query({
+  const { rowCount } = await db.pool.query({
     name: 'chunks.insert',
     text: `
       insert into chunks (batch_id, no, first_row, row_count, billable_count, email_count,
@@ -62,10 +60,10 @@ const CHUNKS_A_DELETE = 200
  * Erases the chunks of a batch with all that hangs on them, in statements of bounded size: one over
  * millions of rows could run into the time that a statement may take.
  */
-export async function deleteChunks(db: Kysely<Tables>, batchId: string): Promise<void> {
+export async function deleteChunks(db: Db | Tx, batchId: string): Promise<void> {
   await dropTasks(db, batchId)
   for (;;) {
-    const first = await db
+    const first = await queriesOf(db)
       .selectFrom('chunks')
       .select('no')
       .where('batch_id', '=', batchId)
@@ -74,14 +72,18 @@ export async function deleteChunks(db: Kysely<Tables>, batchId: string): Promise
       .executeTakeFirst()
     if (first === undefined) break
     const end = first.no + CHUNKS_A_DELETE
-    await db
+    await queriesOf(db)
       .deleteFrom('parts')
       .where('batch_id', '=', batchId)
       .where('chunk_no', '<', end)
       .execute()
-    await db.deleteFrom('chunks').where('batch_id', '=', batchId).where('no', '<', end).execute()
+    await queriesOf(db)
+      .deleteFrom('chunks')
+      .where('batch_id', '=', batchId)
+      .where('no', '<', end)
+      .execute()
   }
-  await db.deleteFrom('repeated_rows').where('batch_id', '=', batchId).execute()
+  await queriesOf(db).deleteFrom('repeated_rows').where('batch_id', '=', batchId).execute()
 }
 
 /** A part of a chunk's outcomes, as it came in. */
@@ -111,12 +113,12 @@ export interface StoredChunk extends AnsweredChunk {
 
 /** Chunks from `fromNo` on, in order, each with its parts. */
 export async function readChunks(
-  pool: pg.Pool,
+  db: Db,
   batchId: string,
   range: { fromNo: number; most: number },
 ): Promise<readonly StoredChunk[]> {
   const nos = Array.from({ length: range.most }, (_, at) => range.fromNo + at)
-  const { rows } = await pool.query<ChunkRow & { row_count: number; cells: Buffer }>({
+  const { rows } = await db.pool.query<ChunkRow & { row_count: number; cells: Buffer }>({
     name: 'chunks.page',
     text: `
       select no, first_row, row_count, settled_at is not null as settled,
@@ -124,7 +126,7 @@ export async function readChunks(
       from chunks where batch_id = $1 and no = any($2) order by no`,
     values: [batchId, nos],
   })
-  const parts = await readParts(pool, batchId, nos)
+  const parts = await readParts(db, batchId, nos)
   return rows.map((row) => ({
     ...answeredChunk(row, parts),
     rowCount: row.row_count,
@@ -137,11 +139,11 @@ export async function readChunks(
  * number does not own the batch any more.
  */
 export async function firstOpenChunk(
-  pool: pg.Pool,
+  db: Db,
   stage: { batchId: string; lease: number },
   fromNo: number,
 ): Promise<number | 'none' | 'lost'> {
-  const { rows } = await pool.query<{ no: number | null }>({
+  const { rows } = await db.pool.query<{ no: number | null }>({
     name: 'chunks.open',
     text: `
       select (select no from chunks c
@@ -155,11 +157,11 @@ export async function firstOpenChunk(
 
 /** What these chunks were asked and answered, their cells left out. */
 export async function readAnswers(
-  pool: pg.Pool,
+  db: Db,
   batchId: string,
   nos: readonly number[],
 ): Promise<readonly AnsweredChunk[]> {
-  const { rows } = await pool.query<ChunkRow>({
+  const { rows } = await db.pool.query<ChunkRow>({
     name: 'chunks.answers',
     text: `
       select no, first_row, settled_at is not null as settled,
@@ -167,7 +169,7 @@ export async function readAnswers(
       from chunks where batch_id = $1 and no = any($2) order by no`,
     values: [batchId, nos],
   })
-  const parts = await readParts(pool, batchId, nos)
+  const parts = await readParts(db, batchId, nos)
   return rows.map((row) => answeredChunk(row, parts))
 }
 
@@ -186,11 +188,11 @@ function answeredChunk(row: ChunkRow, parts: ReadonlyMap<number, readonly Part[]
 
 /** Parts by chunk. Read after the chunks, so that the parts of every chunk seen as settled are there. */
 async function readParts(
-  pool: pg.Pool,
+  db: Db,
   batchId: string,
   nos: readonly number[],
 ): Promise<ReadonlyMap<number, readonly Part[]>> {
-  const { rows } = await pool.query<{
+  const { rows } = await db.pool.query<{
     chunk_no: number
     check_kind: Check
     indexes: number[] | null
@@ -213,10 +215,10 @@ async function readParts(
 
 /** Number and first row of every chunk, in order. */
 export async function firstRowsOf(
-  db: Kysely<Tables>,
+  db: Db | Tx,
   batchId: string,
 ): Promise<readonly { readonly no: number; readonly firstRow: number }[]> {
-  return await db
+  return await queriesOf(db)
     .selectFrom('chunks')
     .select(['no', 'first_row as firstRow'])
     .where('batch_id', '=', batchId)

@@ -1,15 +1,13 @@
 import type { Check } from '@plumbline/contract/products'
-import { sql, type Kysely } from 'kysely'
-import type pg from 'pg'
-import type { Tables } from '../tables.ts'
-import type { Tx } from '../database.ts'
+import { sql } from 'kysely'
+import { queriesOf, type Db, type Tx } from '../database.ts'
 
 /** Which of these tasks in hand belong to a batch that is being canceled. */
 export async function canceledTasks(
-  pool: pg.Pool,
+  db: Db,
   taskIds: readonly number[],
 ): Promise<ReadonlySet<number>> {
-  const { rows } = await pool.query<{ id: number }>({
+  const { rows } = await db.pool.query<{ id: number }>({
     name: 'tasks.canceled',
     text: `
       select t.id from tasks t join batches b on b.id = t.batch_id
@@ -28,14 +26,14 @@ const CHUNKS_A_DROP = 50
  * something may have been bought for them; `patienceMs` after the cancel they are dropped as well.
  */
 export async function dropIdleTasks(
-  db: Kysely<Tables>,
+  db: Db | Tx,
   batchId: string,
   drained: { readonly checks: readonly Check[]; readonly patienceMs: number },
 ): Promise<number> {
   for (let from: number | undefined = 0; from !== undefined;) {
     from = await dropSome(db, batchId, from, drained)
   }
-  const { left } = await db
+  const { left } = await queriesOf(db)
     .selectFrom('tasks')
     .select(sql<number>`count(*)`.as('left'))
     .where('batch_id', '=', batchId)
@@ -45,12 +43,12 @@ export async function dropIdleTasks(
 
 /** Answers the chunk that the next statement begins with; undefined where all were looked at. */
 async function dropSome(
-  db: Kysely<Tables>,
+  db: Db | Tx,
   batchId: string,
   from: number,
   { checks, patienceMs }: { readonly checks: readonly Check[]; readonly patienceMs: number },
 ): Promise<number | undefined> {
-  const next = await db
+  const next = await queriesOf(db)
     .selectFrom('tasks')
     .select('chunk_no')
     .where('batch_id', '=', batchId)
@@ -78,7 +76,7 @@ async function dropSome(
     update tasks t set group_key = null, due_at = null
     from idle where t.id = idle.id and idle.drains
       and (t.group_key is not null or t.due_at is not null)
-  `.execute(db)
+  `.execute(queriesOf(db))
   return until
 }
 

@@ -1,14 +1,13 @@
-import type { Kysely } from 'kysely'
-import type { Tables } from '../tables.ts'
+import { queriesOf, type Db, type Tx } from '../database.ts'
 import { FILELESS_STATES } from './states.ts'
 
 /** Keys of the store that these batches name; failed and erased ones have no file left. */
 export async function namedFiles(
-  db: Kysely<Tables>,
+  db: Db | Tx,
   ids: readonly string[],
 ): Promise<ReadonlySet<string>> {
   if (ids.length === 0) return new Set()
-  const rows = await db
+  const rows = await queriesOf(db)
     .selectFrom('batches')
     .select(['source_key', 'result_key'])
     .where('id', 'in', [...ids])

@@ -1,5 +1,5 @@
-import { sql, type Kysely } from 'kysely'
-import type { Tables } from '../tables.ts'
+import { sql } from 'kysely'
+import { queriesOf, type Db, type Tx } from '../database.ts'
 
 /** After so long a quiet group is looked at again, whatever is known of it. */
 const LONGEST_QUIET_MS = 300_000
@@ -11,7 +11,7 @@ const MOST_GROUPS = 5_000
  * Notes until when nothing of a group is due, so that tasks are handed out without a look at it: there may
  * be a group for each domain of a list. One of which a task is out stays awake, as that may come back.
  */
-export async function quietGroups(db: Kysely<Tables>): Promise<void> {
+export async function quietGroups(db: Db | Tx): Promise<void> {
   // Only rows that are as they were seen: an arrival may have put more into a group since.
   await sql`
     with quiet as (
@@ -37,18 +37,18 @@ export async function quietGroups(db: Kysely<Tables>): Promise<void> {
     update task_groups g
     set quiet_until = least(q.until, now() + ${LONGEST_QUIET_MS} * interval '1 ms')
     from quiet q where q.check_kind = g.check_kind and q.group_key = g.group_key
-  `.execute(db)
+  `.execute(queriesOf(db))
 }
 
 /** Longer than any transaction: one that puts a task into a group must find it or make it anew. */
 const MEMORY_MS = 600_000
 
 /** Forgets groups that have had room for a while and that nothing waits for. */
-export async function sweepGroups(db: Kysely<Tables>): Promise<void> {
+export async function sweepGroups(db: Db | Tx): Promise<void> {
   await sql`
     delete from task_groups g
     where g.next_at < clock_timestamp() - ${MEMORY_MS} * interval '1 ms'
       and not exists (select 1 from tasks t
         where t.check_kind = g.check_kind and t.group_key = g.group_key)
-  `.execute(db)
+  `.execute(queriesOf(db))
 }

@@ -1,5 +1,5 @@
-import type pg from 'pg'
 import { PURCHASED_CHECKS, type Check } from '@plumbline/contract/products'
+import type { Db } from '../database.ts'
 import { sqlStates, TASK_STATES_OF_BATCH } from './states.ts'
 import { isTask } from './task-states.ts'
 
@@ -19,10 +19,10 @@ export interface LeasedTask {
  * second time on after a rest.
  */
 export async function leaseTasks(
-  pool: pg.Pool,
+  db: Db,
   options: { slots: Readonly<Record<Check, number>>; reserve: number; leaseMs: number },
 ): Promise<readonly LeasedTask[]> {
-  const { rows } = await pool.query<{
+  const { rows } = await db.pool.query<{
     id: number
     lease: number
     batch_id: string

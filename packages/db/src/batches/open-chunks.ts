@@ -1,9 +1,9 @@
-import { sql, type Kysely } from 'kysely'
-import type { Tables } from '../tables.ts'
+import { sql } from 'kysely'
+import { queriesOf, type Db, type Tx } from '../database.ts'
 
 /** How many chunks of all lists are not settled yet. */
-export async function countOpenChunks(db: Kysely<Tables>): Promise<number> {
-  const row = await db
+export async function countOpenChunks(db: Db | Tx): Promise<number> {
+  const row = await queriesOf(db)
     .selectFrom('chunks')
     .select(sql<number>`count(*)`.as('open'))
     .where('settled_at', 'is', null)

@@ -1,13 +1,7 @@
-import type { Kysely } from 'kysely'
-import type { Tx } from '../database.ts'
-import type { Tables } from '../tables.ts'
+import { queriesOf, type Db, type Tx } from '../database.ts'
 
 /** Stores which rows of a list later ones repeat: one bit a row, in place of what an earlier reading found. */
-export async function storeRepeatedRows(
-  tx: Tx,
-  batchId: string,
-  bits: Buffer,
-): Promise<void> {
+export async function storeRepeatedRows(tx: Tx, batchId: string, bits: Buffer): Promise<void> {
   await tx
     .insertInto('repeated_rows')
     .values({ batch_id: batchId, bits })
@@ -16,11 +10,8 @@ export async function storeRepeatedRows(
 }
 
 /** Which rows of a list later ones repeat; null where none does. */
-export async function readRepeatedRows(
-  db: Kysely<Tables>,
-  batchId: string,
-): Promise<Buffer | null> {
-  const row = await db
+export async function readRepeatedRows(db: Db | Tx, batchId: string): Promise<Buffer | null> {
+  const row = await queriesOf(db)
     .selectFrom('repeated_rows')
     .select('bits')
     .where('batch_id', '=', batchId)

@@ -1,7 +1,6 @@
 import { UNFINISHED_STATES, type BatchState } from '@plumbline/contract/batch'
-import { sql, type Insertable, type Kysely, type Selectable, type Updateable } from 'kysely'
-import type { Tx } from '../database.ts'
-import type { Tables } from '../tables.ts'
+import { sql, type Insertable, type Selectable, type Updateable } from 'kysely'
+import { queriesOf, type Db, type Tx } from '../database.ts'
 import type { BatchesTable, KeptSums } from '../tables/batches.ts'
 import { FILELESS_STATES, RETAINED_STATES, statesBefore } from './states.ts'
 
@@ -25,11 +24,11 @@ export const NOW_TEXT = sql<string>`to_char(clock_timestamp() at time zone 'utc'
 
 /** Writes a new batch in state `analyzing`, with the lease of its first stage held for `leaseMs`. */
 export async function insertBatch(
-  db: Kysely<Tables>,
+  db: Db | Tx,
   row: Omit<Insertable<BatchesTable>, 'status' | 'ats' | 'lease' | 'lease_until'>,
   leaseMs: number,
 ): Promise<void> {
-  await db
+  await queriesOf(db)
     .insertInto('batches')
     .values({
       ...row,
@@ -43,10 +42,10 @@ export async function insertBatch(
 
 /** How many unfinished batches and how many bytes of files an account has. */
 export async function batchLoad(
-  db: Kysely<Tables>,
+  db: Db | Tx,
   accountId: string,
 ): Promise<{ unfinished: number; fileBytes: number }> {
-  const row = await db
+  const row = await queriesOf(db)
     .selectFrom('batches')
     .select([
       sql<number>`(count(*) filter (where status = any(${[...UNFINISHED_STATES]})))`.as(
@@ -65,11 +64,11 @@ export async function batchLoad(
 
 /** A batch of this owner; undefined where there is none. */
 export async function findBatch(
-  db: Kysely<Tables>,
+  db: Db | Tx,
   owner: BatchOwner,
   id: string,
 ): Promise<BatchRow | undefined> {
-  return await db
+  return await queriesOf(db)
     .selectFrom('batches')
     .selectAll()
     .where('id', '=', id)
@@ -79,8 +78,12 @@ export async function findBatch(
 }
 
 /** A batch by id alone, for the workers. */
-export async function readBatch(db: Kysely<Tables>, id: string): Promise<BatchRow | undefined> {
-  return await db.selectFrom('batches').selectAll().where('id', '=', id).executeTakeFirst()
+export async function readBatch(db: Db | Tx, id: string): Promise<BatchRow | undefined> {
+  return await queriesOf(db)
+    .selectFrom('batches')
+    .selectAll()
+    .where('id', '=', id)
+    .executeTakeFirst()
 }
 
 /** Where in the order of a listing a batch stands; `createdUs` in microseconds of the epoch. */
@@ -91,11 +94,11 @@ export interface BatchPlace {
 
 /** Newest first, after a place. */
 export async function pageOfBatches(
-  db: Kysely<Tables>,
+  db: Db | Tx,
   owner: BatchOwner,
   page: { limit: number; after: BatchPlace | undefined },
 ): Promise<readonly (BatchRow & BatchPlace)[]> {
-  let query = db
+  let query = queriesOf(db)
     .selectFrom('batches')
     .selectAll()
     .select(sql<number>`(extract(epoch from created_at) * 1000000)::bigint`.as('createdUs'))
@@ -114,10 +117,10 @@ export async function pageOfBatches(
 
 /** What the chunks of batches add up to, by batch id. */
 export async function sumsOf(
-  db: Kysely<Tables>,
+  db: Db | Tx,
   ids: readonly string[],
 ): Promise<ReadonlyMap<string, BatchSums>> {
-  const rows = await db
+  const rows = await queriesOf(db)
     .selectFrom('chunks')
     .select([
       'batch_id',
@@ -214,11 +217,8 @@ export async function deleteBatch(tx: Tx, id: string): Promise<void> {
 }
 
 /** Ended batches whose time is up, by database time. */
-export async function expiringBatches(
-  db: Kysely<Tables>,
-  most: number,
-): Promise<readonly BatchRow[]> {
-  return await db
+export async function expiringBatches(db: Db | Tx, most: number): Promise<readonly BatchRow[]> {
+  return await queriesOf(db)
     .selectFrom('batches')
     .selectAll()
     .where('expires_at', '<=', sql<Date>`clock_timestamp()`)

@@ -37,10 +37,7 @@ export interface Arrival {
  * lease was lost or this very arrival was stored before (nothing is stored then, so that a
  * transaction whose outcome is unknown can be tried again).
  */
-export async function storeArrival(
-  tx: Tx,
-  arrival: Arrival,
-): Promise<number | undefined> {
+export async function storeArrival(tx: Tx, arrival: Arrival): Promise<number | undefined> {
   const stays = arrival.stays
   const take =
     stays === null

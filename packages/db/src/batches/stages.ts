@@ -1,5 +1,5 @@
-import { sql, type Kysely } from 'kysely'
-import type { Tables } from '../tables.ts'
+import { sql } from 'kysely'
+import { queriesOf, type Db, type Tx } from '../database.ts'
 import { NOW_TEXT } from './rows.ts'
 import { sqlStates, STAGE_STATES, WORKED_STATES } from './states.ts'
 
@@ -14,14 +14,14 @@ export interface Stage {
  * Moves every running batch without an open chunk on to `finalizing`. One whose result is written early
  * keeps the lease of its writer.
  */
-export async function closeFinishedBatches(db: Kysely<Tables>): Promise<void> {
+export async function closeFinishedBatches(db: Db | Tx): Promise<void> {
   await sql`
     update batches b
     set status = 'finalizing', stage_attempts = 0,
         ats = ats || jsonb_build_object('finalizing', ${NOW_TEXT})
     where b.status = 'running'
       and not exists (select 1 from chunks c where c.batch_id = b.id and c.settled_at is null)
-  `.execute(db)
+  `.execute(queriesOf(db))
 }
 
 /** The longest that a stage which keeps failing rests between two tries: an hour. */
@@ -31,7 +31,7 @@ const LONGEST_REST_MS = 3_600_000
  * Leases every stage that nobody works on, by database time; what ran out is leased again, from the
  * third time on after a rest that doubles: a full disk, and a batch that kills its workers, take time.
  */
-export async function leaseStages(db: Kysely<Tables>, leaseMs: number): Promise<readonly Stage[]> {
+export async function leaseStages(db: Db | Tx, leaseMs: number): Promise<readonly Stage[]> {
   const { rows } = await sql<{ id: string; status: string; lease: number }>`
     update batches
     set lease = lease + 1, lease_until = clock_timestamp() + ${leaseMs} * interval '1 ms'
@@ -45,7 +45,7 @@ export async function leaseStages(db: Kysely<Tables>, leaseMs: number): Promise<
       for update skip locked
     )
     returning id, status, lease
-  `.execute(db)
+  `.execute(queriesOf(db))
   return rows.map((row) => ({
     batchId: row.id,
     stage: row.status === 'analyzing' ? 'intake' : 'finish',
@@ -58,7 +58,7 @@ export async function leaseStages(db: Kysely<Tables>, leaseMs: number): Promise<
  * must carry, or undefined where another worker has it (a job delivered twice, a lease that ran out).
  */
 export async function claimStage(
-  db: Kysely<Tables>,
+  db: Db | Tx,
   stage: { batchId: string; lease: number },
   leaseMs: number,
 ): Promise<number | undefined> {
@@ -69,7 +69,7 @@ export async function claimStage(
     where id = ${stage.batchId} and lease = ${stage.lease}
       and status in ${sql.raw(sqlStates(STAGE_STATES))}
     returning lease
-  `.execute(db)
+  `.execute(queriesOf(db))
   return rows[0]?.lease
 }
 
@@ -78,7 +78,7 @@ export async function claimStage(
  * away once: `stage_attempts` counts it until the batch is moved on.
  */
 export async function claimRunning(
-  db: Kysely<Tables>,
+  db: Db | Tx,
   leastRows: number,
   leaseMs: number,
 ): Promise<{ batchId: string; lease: number } | undefined> {
@@ -94,19 +94,19 @@ export async function claimRunning(
       for no key update skip locked
     )
     returning id, lease
-  `.execute(db)
+  `.execute(queriesOf(db))
   const [row] = rows
   return row === undefined ? undefined : { batchId: row.id, lease: row.lease }
 }
 
 /** Leaves a stage in hand to whom it is leased next, its attempt spent. */
 export async function abandonStage(
-  db: Kysely<Tables>,
+  db: Db | Tx,
   stage: { batchId: string; lease: number },
 ): Promise<void> {
   await sql`
     update batches set lease_until = null where id = ${stage.batchId} and lease = ${stage.lease}
-  `.execute(db)
+  `.execute(queriesOf(db))
 }
 
 /**
@@ -115,7 +115,7 @@ export async function abandonStage(
  * up, so that a renewal under way finds it gone.
  */
 export async function restCanceled(
-  db: Kysely<Tables>,
+  db: Db | Tx,
   stage: { batchId: string; lease: number },
   { leastMs, mostMs }: { readonly leastMs: number; readonly mostMs: number },
 ): Promise<void> {
@@ -125,12 +125,12 @@ export async function restCanceled(
       lease_until = clock_timestamp() + least(${mostMs} * interval '1 ms', greatest(
         ${leastMs} * interval '1 ms', (clock_timestamp() - (ats->>'canceling')::timestamptz) / 10))
     where id = ${stage.batchId} and lease = ${stage.lease}
-  `.execute(db)
+  `.execute(queriesOf(db))
 }
 
 /** Extends a stage's lease; false where it was lost. */
 export async function renewStage(
-  db: Kysely<Tables>,
+  db: Db | Tx,
   stage: { batchId: string; lease: number },
   leaseMs: number,
 ): Promise<boolean> {
@@ -138,18 +138,18 @@ export async function renewStage(
     update batches set lease_until = clock_timestamp() + ${leaseMs} * interval '1 ms'
     where id = ${stage.batchId} and lease = ${stage.lease}
     returning 1
-  `.execute(db)
+  `.execute(queriesOf(db))
   return rows.length === 1
 }
 
 /** Gives a stage in hand back, its attempt not spent: for a worker that stops. */
 export async function returnStage(
-  db: Kysely<Tables>,
+  db: Db | Tx,
   stage: { batchId: string; lease: number },
 ): Promise<void> {
   await sql`
     update batches set lease_until = null, stage_attempts = greatest(0, stage_attempts - 1)
     where id = ${stage.batchId} and lease = ${stage.lease}
       and status in ${sql.raw(sqlStates(WORKED_STATES))}
-  `.execute(db)
+  `.execute(queriesOf(db))
 }

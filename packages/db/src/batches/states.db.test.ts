@@ -15,7 +15,7 @@ async function openPlace(): Promise<AsyncDisposable & { readonly db: Db }> {
   const db = stack.use(
     openDatabase({ url: database.url, poolSize: 1, applicationName: 'test', statementMs: 10_000 }),
   )
-  const account = await createAccount(db.kysely, { email: 'ada@example.com', plan: 'pro' })
+  const account = await createAccount(db, { email: 'ada@example.com', plan: 'pro' })
   const row = {
     id: ID,
     account_id: account.id,
@@ -33,7 +33,7 @@ async function openPlace(): Promise<AsyncDisposable & { readonly db: Db }> {
     file_name: null,
     file_bytes: 1,
   }
-  await insertBatch(db.kysely, row, 1_000)
+  await insertBatch(db, row, 1_000)
   const owned = stack.move()
   return { db, [Symbol.asyncDispose]: () => owned.disposeAsync() }
 }

@@ -1,11 +1,9 @@
-import { sql, type Kysely } from 'kysely'
-import type pg from 'pg'
+import { sql } from 'kysely'
 import type { Json } from '@plumbline/contract/outcome'
 import type { KeyMode } from '@plumbline/contract/plans'
 import { type Check, type Depth, type Product } from '@plumbline/contract/products'
+import { queriesOf, type Db, type Tx } from '../database.ts'
 import { jsonbText } from '../jsonb.ts'
-import type { Tx } from '../database.ts'
-import type { Tables } from '../tables.ts'
 import { sqlStates, TASK_STATES_OF_BATCH, WORKED_STATES } from './states.ts'
 
 /** Makes the first tasks of a batch: one for each chunk and check that has subjects. */
@@ -56,11 +54,11 @@ export interface ClaimedTask {
  * ran out, the task is done or gone, or the job was delivered twice.
  */
 export async function claimTask(
-  pool: pg.Pool,
+  db: Db,
   task: { taskId: number; lease: number },
   leaseMs: number,
 ): Promise<ClaimedTask | undefined> {
-  const { rows } = await pool.query<{
+  const { rows } = await db.pool.query<{
     lease: number
     batch_id: string
     account_id: string
@@ -116,11 +114,11 @@ export async function claimTask(
 
 /** Extends the leases of tasks in hand; answers the ids that are still held. */
 export async function renewTasks(
-  pool: pg.Pool,
+  db: Db,
   tasks: readonly { taskId: number; lease: number }[],
   leaseMs: number,
 ): Promise<ReadonlySet<number>> {
-  const { rows } = await pool.query<{ id: number }>({
+  const { rows } = await db.pool.query<{ id: number }>({
     name: 'tasks.renew',
     text: `
       update tasks t set lease_until = clock_timestamp() + $3::int * interval '1 ms'
@@ -133,11 +131,8 @@ export async function renewTasks(
 }
 
 /** Gives a task in hand back, its attempt not spent: for a worker that stops. */
-export async function returnTask(
-  pool: pg.Pool,
-  task: { taskId: number; lease: number },
-): Promise<void> {
-  await pool.query({
+export async function returnTask(db: Db, task: { taskId: number; lease: number }): Promise<void> {
+  await db.pool.query({
     name: 'tasks.return',
     text: `
       update tasks set lease_until = null, attempts = attempts - 1
@@ -148,11 +143,11 @@ export async function returnTask(
 
 /** Puts a task in hand aside for a while, its attempt spent: for an engine that threw. */
 export async function restTask(
-  pool: pg.Pool,
+  db: Db,
   task: { taskId: number; lease: number },
   restMs: number,
 ): Promise<void> {
-  await pool.query({
+  await db.pool.query({
     name: 'tasks.rest',
     // Another lease: nobody holds it any more.
     text: `
@@ -166,7 +161,7 @@ export async function restTask(
 
 /** Replaces a task in hand by two of half the subjects, to find a subject that breaks its engine. */
 export async function splitTask(
-  pool: pg.Pool,
+  db: Db,
   task: { taskId: number; lease: number },
   halves: readonly {
     indexes: readonly number[]
@@ -174,7 +169,7 @@ export async function splitTask(
     attempts: number
   }[],
 ): Promise<void> {
-  await pool.query({
+  await db.pool.query({
     name: 'tasks.split',
     text: `
       with task as (delete from tasks where id = $1 and lease = $2 returning *)
@@ -192,9 +187,9 @@ export async function splitTask(
 const CHUNKS_A_DROP = 50
 
 /** Drops every task of a batch: what is in hand finds its lease gone. */
-export async function dropTasks(db: Kysely<Tables>, batchId: string): Promise<void> {
+export async function dropTasks(db: Db | Tx, batchId: string): Promise<void> {
   for (let from = 0; ;) {
-    const next = await db
+    const next = await queriesOf(db)
       .selectFrom('tasks')
       .select('chunk_no')
       .where('batch_id', '=', batchId)
@@ -209,7 +204,7 @@ export async function dropTasks(db: Kysely<Tables>, batchId: string): Promise<vo
       continue
     }
     from = next.chunk_no + CHUNKS_A_DROP
-    await db
+    await queriesOf(db)
       .deleteFrom('tasks')
       .where('batch_id', '=', batchId)
       .where('chunk_no', '>=', next.chunk_no)
@@ -219,10 +214,10 @@ export async function dropTasks(db: Kysely<Tables>, batchId: string): Promise<vo
 }
 
 /** Whether any task or stage is open, so that the dispatcher looks often. */
-export async function anyOpenWork(db: Kysely<Tables>): Promise<boolean> {
+export async function anyOpenWork(db: Db | Tx): Promise<boolean> {
   const { rows } = await sql<{ open: boolean }>`
     select exists (select 1 from batches
       where status in ${sql.raw(sqlStates(WORKED_STATES))}) as open
-  `.execute(db)
+  `.execute(queriesOf(db))
   return rows[0]?.open === true
 }

@@ -1,4 +1,4 @@
-import type pg from 'pg'
+import type { Db } from '../database.ts'
 
 /** What became of rows that were to be counted. */
 export type UnpaidRowsTaken = 'taken' | 'over' | 'lost'
@@ -9,11 +9,11 @@ export type UnpaidRowsTaken = 'taken' | 'over' | 'lost'
  * does not own the list any more.
  */
 export async function takeUnpaidRows(
-  pool: pg.Pool,
+  db: Db,
   stage: { batchId: string; lease: number },
   rows: { met: number; mostPerDay: number },
 ): Promise<UnpaidRowsTaken> {
-  const found = await pool.query<{ taken: UnpaidRowsTaken }>({
+  const found = await db.pool.query<{ taken: UnpaidRowsTaken }>({
     name: 'unpaid-rows.take',
     text: 'select take_unpaid_rows($1, $2, $3, $4) as taken',
     values: [stage.batchId, stage.lease, rows.met, rows.mostPerDay],
@@ -23,10 +23,10 @@ export async function takeUnpaidRows(
 
 /** Unpaid rows of an account on this UTC day, and how long that lasts, by the clock of the database. */
 export async function readUnpaidRows(
-  pool: pg.Pool,
+  db: Db,
   accountId: string,
 ): Promise<{ readonly count: number; readonly dayLeftSeconds: number }> {
-  const { rows } = await pool.query<{ count: number; left: number }>({
+  const { rows } = await db.pool.query<{ count: number; left: number }>({
     name: 'unpaid-rows.today',
     text: `
       select coalesce((select row_count from unpaid_rows

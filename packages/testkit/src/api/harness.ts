@@ -183,7 +183,7 @@ async function makeAccount(
   options: { plan?: Plan; credits?: number } = {},
 ): Promise<HarnessAccount> {
   const { plan = 'pro', credits } = options
-  const account = await createAccount(db.kysely, { email: 'ada@example.com', plan })
+  const account = await createAccount(db, { email: 'ada@example.com', plan })
   const { key: live } = await createKey(db, { accountId: account.id, mode: 'live', service: 'svc' })
   const test =
     plan === 'free'

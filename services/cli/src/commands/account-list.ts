@@ -25,7 +25,7 @@ export function addAccountList(parent: Command, shell: Shell): void {
 
 async function run(shell: Shell, { limit, json }: Options): Promise<void> {
   await using db = await openServiceDatabase(cliSettings(shell.environment))
-  const accounts = await listAccounts(db.kysely, limit)
+  const accounts = await listAccounts(db, limit)
   if (json) {
     const views = accounts.map((account) => ({
       account_id: account.id,

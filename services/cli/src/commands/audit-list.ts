@@ -25,7 +25,7 @@ export function addAuditList(parent: Command, shell: Shell): void {
 
 async function run(shell: Shell, { account, limit, json }: Options): Promise<void> {
   await using db = await openServiceDatabase(cliSettings(shell.environment))
-  const entries = await listAudit(db.kysely, { accountId: account, limit })
+  const entries = await listAudit(db, { accountId: account, limit })
   if (json) {
     const views = entries.map(({ actedAt, actor, action, accountId, before, after }) => ({
       at: actedAt.toISOString(),

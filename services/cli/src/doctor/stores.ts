@@ -68,7 +68,7 @@ async function database({ databaseUrl }: ServiceLocation): Promise<readonly Find
   await using db = openDatabase({ url: databaseUrl, poolSize: 1, applicationName: 'doctor' })
   const startedAt = performance.now()
   try {
-    await listAccounts(db.kysely, 1)
+    await listAccounts(db, 1)
   } catch (error) {
     throw new Error(socketFault(error) ?? String(error), { cause: error })
   }
