@@ -5,6 +5,7 @@ export const SQLSTATE = {
   deadlockDetected: '40P01',
   duplicateObject: '42710',
   lockNotAvailable: '55P03',
+  queryCanceled: '57014',
 } as const
 
 /** The server chose this statement as the loser of a contest; it may win the next one. */

@@ -1,4 +1,5 @@
 import { MESSAGES, PROBLEMS, Problem, type ProblemCode } from '@plumbline/contract/problem'
+import { isOutageState, SQLSTATE } from '@plumbline/db/sqlstate'
 import type { Response } from 'express'
 import { requestContextOf, type RequestContext } from './request-context.ts'
 
@@ -127,17 +128,21 @@ export function problemOf(error: unknown): Problem {
   return new Problem('internal', MESSAGES.internal, { cause: error })
 }
 
-/**
- * Errors of connections to the database, queue and store: system codes, and SQLSTATE classes 08
- * (connection), 53 (resources), 57P0x (shutdown) and 57014 (statement took too long). Source: PostgreSQL
- * manual, appendix A.
- */
-const OUTAGE = /^(ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|08...|53...|57P0[1-3]|57014)$/
+/** System codes of connections that break, and a statement that took too long. */
+const OUTAGE_CODES = new Set<string>([
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'EPIPE',
+  'ETIMEDOUT',
+  SQLSTATE.queryCanceled,
+])
 
 function isOutage(error: unknown): boolean {
   if (!(error instanceof Error)) return false
   if (error instanceof AggregateError) return error.errors.some(isOutage)
-  if ('code' in error && typeof error.code === 'string') return OUTAGE.test(error.code)
+  if ('code' in error && typeof error.code === 'string') {
+    return OUTAGE_CODES.has(error.code) || isOutageState(error.code)
+  }
   return /connection (terminated|timeout|is closed)|query read timeout|timeout exceeded when trying/i.test(
     error.message,
   )
