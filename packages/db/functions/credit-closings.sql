@@ -76,7 +76,7 @@ begin
 end $$;
 
 -- Nearly every debit ends as it was taken: answered, with nothing to give back. All that is to be done
--- then is to forget that it waits, which needs no look at the ledger.
+-- then is to forget that it waits, which reads nothing of the ledger.
 -- Ends the waiting of debits and says of how many; `credit_close` knows what became of the others.
 create or replace function credit_answered(accounts text[], op_keys text[]) returns integer
 language plpgsql

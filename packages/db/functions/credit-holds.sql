@@ -1,4 +1,4 @@
--- Sets credits aside for a list: all or nothing, once for each reference.
+-- Sets credits aside for a batch: all or nothing, once for each reference.
 create or replace function credit_hold(account text, reference text, wanted bigint)
 returns table (granted boolean, available bigint)
 language plpgsql as $$

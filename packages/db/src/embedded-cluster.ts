@@ -2,7 +2,7 @@ import { spawn, type ChildProcess } from 'node:child_process'
 import { access, chown, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import type { Place } from './embedded-place.ts'
+import type { ServerLayout } from './embedded-layout.ts'
 import { randomBase62 } from './ids.ts'
 
 /** Name of the cluster's user and of its database. */
@@ -39,18 +39,22 @@ export async function readPassword(
 }
 
 /** Makes the cluster under another name and renames it, so that a kill leaves none half made. */
-export async function makeCluster(place: Place, data: string, password: string): Promise<void> {
+export async function makeCluster(
+  layout: ServerLayout,
+  data: string,
+  password: string,
+): Promise<void> {
   if (await isFile(join(data, 'PG_VERSION'))) return
   const fresh = `${data}.${randomBase62(8)}.new`
   const passwordFile = `${fresh}.password`
   await mkdir(fresh, { mode: 0o700 })
   await writeFile(passwordFile, password, { mode: 0o600 })
-  if (place.user !== undefined) {
-    await chown(fresh, place.user.uid, place.user.gid)
-    await chown(passwordFile, place.user.uid, place.user.gid)
+  if (layout.user !== undefined) {
+    await chown(fresh, layout.user.uid, layout.user.gid)
+    await chown(passwordFile, layout.user.uid, layout.user.gid)
   }
   try {
-    await initdb(place, fresh, passwordFile)
+    await initdb(layout, fresh, passwordFile)
     await rename(fresh, data).catch(async (error: unknown) => {
       if (!(await isFile(join(data, 'PG_VERSION')))) throw error
     })
@@ -60,9 +64,13 @@ export async function makeCluster(place: Place, data: string, password: string):
   }
 }
 
-async function initdb(place: Place, directory: string, passwordFile: string): Promise<void> {
+async function initdb(
+  layout: ServerLayout,
+  directory: string,
+  passwordFile: string,
+): Promise<void> {
   const child = spawn(
-    join(place.programs, 'bin/initdb'),
+    join(layout.programs, 'bin/initdb'),
     [
       `--pgdata=${directory}`,
       `--username=${NAME}`,
@@ -74,7 +82,7 @@ async function initdb(place: Place, directory: string, passwordFile: string): Pr
       '--builtin-locale=C.UTF-8',
       '--no-instructions',
     ],
-    { ...identityOf(place), cwd: '/', stdio: ['ignore', 'ignore', 'pipe'] },
+    { ...identityOf(layout), cwd: '/', stdio: ['ignore', 'ignore', 'pipe'] },
   )
   let said = ''
   child.stderr.on('data', (piece: Buffer) => {
@@ -110,8 +118,8 @@ export function signal(pid: number, name: NodeJS.Signals | 0): boolean {
 }
 
 /** The user to start a program as. */
-export function identityOf(place: Place): { uid?: number; gid?: number } {
-  return place.user === undefined ? {} : { uid: place.user.uid, gid: place.user.gid }
+export function identityOf(layout: ServerLayout): { uid?: number; gid?: number } {
+  return layout.user === undefined ? {} : { uid: layout.user.uid, gid: layout.user.gid }
 }
 
 /** Settles with the exit code, the signal's name or why it did not start. */

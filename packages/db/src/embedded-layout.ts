@@ -24,7 +24,7 @@ export interface ServerUser {
 }
 
 /** Where one server has its data and its programs. */
-export interface Place {
+export interface ServerLayout {
   /** Holds `data`, and a copy of the programs where the packaged ones do not serve. */
   readonly base: string
   /** Holds `bin/postgres`, `bin/initdb`, `lib`, `share`. */
@@ -33,17 +33,20 @@ export interface Place {
 }
 
 /** Where root puts what the server's user cannot reach under the data directory. */
-const SHARED_PLACE = '/var/lib/plumbline'
+const SHARED_DIRECTORY = '/var/lib/plumbline'
 
 /**
- * Finds or makes a place that the server's user can reach. Postgres refuses to run as root, so under
+ * Finds or makes a directory that the server's user can reach. Postgres refuses to run as root, so under
  * root it runs as `postgres` or else `nobody`, who is let through the directory that holds `home`; where
  * the way to that is closed, the data goes to `/var/lib/plumbline` and `home/elsewhere` links there.
  *
  * @param home - our own directory for this server, within the data directory; made where missing
- * @throws with what to do, where no place serves or no server is packaged for this machine
+ * @throws with what to do, where no directory serves or no server is packaged for this machine
  */
-export async function preparePlace(home: string, warn: (message: string) => void): Promise<Place> {
+export async function prepareLayout(
+  home: string,
+  warn: (message: string) => void,
+): Promise<ServerLayout> {
   const user = process.getuid?.() === 0 ? await unprivilegedUser() : undefined
   await makeHome(home, user)
   const base = await reachableBase(home, user, warn)
@@ -88,14 +91,14 @@ async function reachableBase(
   const dataDir = dirname(home)
   await chmod(dataDir, ((await stat(dataDir)).mode & 0o7777) | 0o011)
   if (canWrite(inside, user)) return inside
-  if ((await mkdir(SHARED_PLACE, { recursive: true })) !== undefined) {
-    await chmod(SHARED_PLACE, 0o711)
+  if ((await mkdir(SHARED_DIRECTORY, { recursive: true })) !== undefined) {
+    await chmod(SHARED_DIRECTORY, 0o711)
   }
-  const outside = await mkdtemp(join(SHARED_PLACE, 'db-'))
+  const outside = await mkdtemp(join(SHARED_DIRECTORY, 'db-'))
   await chown(outside, user.uid, user.gid)
   if (!canWrite(outside, user)) {
     throw new Error(
-      `Postgres runs as "${user.name}", who can reach neither ${home} nor ${SHARED_PLACE}: open ` +
+      `Postgres runs as "${user.name}", who can reach neither ${home} nor ${SHARED_DIRECTORY}: open ` +
         'the way (chmod o+x on the closed directories), set DATA_DIR elsewhere, or start as another user',
     )
   }

@@ -15,7 +15,7 @@ import {
   SERVING_NAME,
   signal,
 } from './embedded-cluster.ts'
-import { preparePlace, type Place } from './embedded-place.ts'
+import { prepareLayout, type ServerLayout } from './embedded-layout.ts'
 
 /** Where the packaged Postgres keeps its data, and how it is set. */
 export interface EmbeddedOptions {
@@ -78,20 +78,20 @@ export async function startEmbeddedPostgres(options: EmbeddedOptions): Promise<E
     throw new Error('the embedded Postgres runs on Linux and macOS; set DATABASE_URL')
   }
   const home = resolve(options.dataDir, 'postgres')
-  const place = await preparePlace(home, options.warn ?? (() => undefined))
-  const data = join(place.base, 'data')
+  const layout = await prepareLayout(home, options.warn ?? (() => undefined))
+  const data = join(layout.base, 'data')
   const password = await readPassword(home, 'password')
   const servingPassword = await readPassword(home, 'serving-password')
   const withServing = (server: Omit<EmbeddedPostgres, 'servingUrl'>): EmbeddedPostgres => ({
     ...server,
     servingUrl: servingUrlOf(server.url, servingPassword),
   })
-  await makeCluster(place, data, password)
+  await makeCluster(layout, data, password)
   const deadline = Date.now() + START_MS
   for (;;) {
     const running = await runningServer(data, password)
     if (running !== undefined) return withServing(running)
-    const started = await startServer(options, { home, place, data, password })
+    const started = await startServer(options, { home, layout, data, password })
     if (started !== undefined) return withServing(started)
     if (Date.now() > deadline) throw new Error(`Postgres did not start: ${await logTail(home)}`)
     await delay(200)
@@ -100,7 +100,7 @@ export async function startEmbeddedPostgres(options: EmbeddedOptions): Promise<E
 
 interface Cluster {
   readonly home: string
-  readonly place: Place
+  readonly layout: ServerLayout
   readonly data: string
   readonly password: string
 }
@@ -162,7 +162,7 @@ async function startServer(
   const port = options.port ?? (await freePort())
   const child = await spawnServer(cluster, { ...SETTINGS, ...options.settings, port: String(port) })
   const exited = exitOf(child)
-  const guard = spawnGuard(cluster.place, child)
+  const guard = spawnGuard(cluster.layout, child)
   void exited.then(() => guard.kill('SIGKILL'))
   if (!(await becameReady(cluster.data, child, exited))) {
     const log = await logTail(cluster.home)
@@ -200,14 +200,19 @@ async function spawnServer(
   const log = await open(join(cluster.home, 'server.log'), 'w', 0o600)
   try {
     const child = spawn(
-      join(cluster.place.programs, 'bin/postgres'),
+      join(cluster.layout.programs, 'bin/postgres'),
       [
         '-D',
         cluster.data,
         ...Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]),
       ],
       // Its own process group, so that Ctrl-C ends us first and we end it in order.
-      { ...identityOf(cluster.place), cwd: '/', detached: true, stdio: ['ignore', log.fd, log.fd] },
+      {
+        ...identityOf(cluster.layout),
+        cwd: '/',
+        detached: true,
+        stdio: ['ignore', log.fd, log.fd],
+      },
     )
     child.on('error', () => undefined)
     return child
@@ -217,11 +222,11 @@ async function spawnServer(
 }
 
 /** A small process that outlives us: it reads a pipe that only our end closes, then ends the server. */
-function spawnGuard(place: Place, server: ChildProcess): ChildProcess {
+function spawnGuard(layout: ServerLayout, server: ChildProcess): ChildProcess {
   const guard = spawn(
     '/bin/sh',
     ['-c', 'cat >/dev/null; kill -INT "$1"', 'guard', String(server.pid ?? 0)],
-    { ...identityOf(place), cwd: '/', detached: true, stdio: ['pipe', 'ignore', 'ignore'] },
+    { ...identityOf(layout), cwd: '/', detached: true, stdio: ['pipe', 'ignore', 'ignore'] },
   )
   guard.on('error', () => undefined)
   guard.unref()

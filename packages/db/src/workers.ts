@@ -3,13 +3,13 @@ import { CHECKS } from '@plumbline/contract/products'
 import type { Db } from './database.ts'
 import { jsonbText } from './jsonb.ts'
 
-/** What a worker may serve: a check, or lists. */
+/** What a worker may serve: a check, or the stages of batches. */
 export const WORKER_KINDS = [...CHECKS, 'batch'] as const
 
 /** One of `WORKER_KINDS`. */
 export type WorkerKind = (typeof WORKER_KINDS)[number]
 
-/** A worker process that lives, and how what it leans on is doing. */
+/** A worker process that lives, and how what it depends on is doing. */
 export interface WorkerReport {
   /** Tells it from all others: machine and process. */
   readonly name: string

@@ -74,7 +74,7 @@ async function sumStep(db: Db, run: AuditRun, to: number): Promise<AuditRun> {
   const client = await db.pool.connect()
   try {
     await client.query('begin')
-    // No plan may read the whole ledger, however small it was when its tables were looked at.
+    // No plan may read the whole ledger, however small it was when its tables were analyzed.
     await client.query('set local enable_seqscan = off')
     const at = await advanceAudit(client, run, to)
     const range = [run.auditedTo, to]

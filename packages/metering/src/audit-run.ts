@@ -17,7 +17,7 @@ export interface Faults {
 /** Faults that are kept with their figures; of the others it is known how many they are. */
 export const MOST_EXAMPLES = 20
 
-/** An audit in hand. `lease` is the fencing number that all its writes carry. */
+/** A claimed audit. `lease` is the fencing number that all its writes carry. */
 export interface AuditRun {
   readonly id: number
   readonly lease: number
@@ -94,7 +94,7 @@ export async function advanceAudit(session: Session, run: AuditRun, to: number):
   return { ...run, auditedTo: to }
 }
 
-/** Keeps the lease of an audit in hand. @throws AuditLost */
+/** Renews the lease of a claimed audit. @throws AuditLost */
 export async function renewAudit(db: Db, run: AuditRun): Promise<void> {
   const { rowCount } = await db.pool.query(
     `update ledger_audits set lease_until = clock_timestamp() + ${LEASE}

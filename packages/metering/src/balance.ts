@@ -11,7 +11,7 @@ export interface Balance {
   readonly allowance: number
   /** Left of add-on packs and goodwill. */
   readonly packs: number
-  /** Set aside for lists under way; neither in `allowance` nor in `packs`. */
+  /** Set aside for unfinished batches; neither in `allowance` nor in `packs`. */
   readonly held: number
   /** `allowance + packs`. */
   readonly available: number

@@ -206,9 +206,9 @@ async function readParts(
   })
   const byChunk = new Map<number, Part[]>()
   for (const row of rows) {
-    const list = byChunk.get(row.chunk_no) ?? []
-    list.push({ check: row.check_kind, indexes: row.indexes, outcomes: row.outcomes })
-    byChunk.set(row.chunk_no, list)
+    const met = byChunk.get(row.chunk_no) ?? []
+    met.push({ check: row.check_kind, indexes: row.indexes, outcomes: row.outcomes })
+    byChunk.set(row.chunk_no, met)
   }
   return byChunk
 }

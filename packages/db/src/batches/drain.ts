@@ -2,7 +2,7 @@ import type { Check } from '@plumbline/contract/products'
 import { sql } from 'kysely'
 import { queriesOf, type Db, type Tx } from '../database.ts'
 
-/** Which of these tasks in hand belong to a batch that is being canceled. */
+/** Which of these claimed tasks belong to a batch that is being canceled. */
 export async function canceledTasks(
   db: Db,
   taskIds: readonly number[],
@@ -21,8 +21,8 @@ export async function canceledTasks(
 const CHUNKS_A_DROP = 50
 
 /**
- * Drops the tasks of a canceled batch that nobody has in hand, in statements of bounded size; answers how many
- * tasks are left. Tasks of the checks to be drained that were in hand before stay and go out once more, as
+ * Drops the tasks of a canceled batch that are not leased, in statements of bounded size; answers how many
+ * tasks are left. Tasks of the checks to be drained that were leased before stay and are leased once more, as
  * something may have been bought for them; `patienceMs` after the cancel they are dropped as well.
  */
 export async function dropIdleTasks(
@@ -41,7 +41,7 @@ export async function dropIdleTasks(
   return left
 }
 
-/** Answers the chunk that the next statement begins with; undefined where all were looked at. */
+/** Answers the chunk that the next statement begins with; undefined after the last. */
 async function dropSome(
   db: Db | Tx,
   batchId: string,
@@ -58,7 +58,7 @@ async function dropSome(
     .executeTakeFirst()
   if (next === undefined) return undefined
   const until = next.chunk_no + CHUNKS_A_DROP
-  // What an arrival has in hand is not waited for: it is looked at again.
+  // What another transaction has locked is not waited for: the batch is drained again later.
   await sql`
     with idle as (
       select t.id, t.check_kind = any(${[...checks]}::text[])

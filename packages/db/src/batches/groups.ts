@@ -1,15 +1,15 @@
 import { sql } from 'kysely'
 import { queriesOf, type Db, type Tx } from '../database.ts'
 
-/** After so long a quiet group is looked at again, whatever is known of it. */
+/** After so long a quiet group is read again, whatever is known of it. */
 const LONGEST_QUIET_MS = 300_000
 
 /** Groups that one statement quiets at most. */
 const MOST_GROUPS = 5_000
 
 /**
- * Notes until when nothing of a group is due, so that tasks are handed out without a look at it: there may
- * be a group for each domain of a list. One of which a task is out stays awake, as that may come back.
+ * Notes until when nothing of a group is due, so that tasks are leased without reading it: there may
+ * be a group for each domain of a batch. One of which a task is leased stays awake, as that may come back.
  */
 export async function quietGroups(db: Db | Tx): Promise<void> {
   // Only rows that are as they were seen: an arrival may have put more into a group since.

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { queriesOf, type Db, type Tx } from '../database.ts'
 
-/** How many chunks of all lists are not settled yet. */
+/** How many chunks of all batches are not settled yet. */
 export async function countOpenChunks(db: Db | Tx): Promise<number> {
   const row = await queriesOf(db)
     .selectFrom('chunks')

@@ -1,6 +1,6 @@
 import { queriesOf, type Db, type Tx } from '../database.ts'
 
-/** Stores which rows of a list later ones repeat: one bit a row, in place of what an earlier reading found. */
+/** Stores which rows of a batch later ones repeat: one bit a row, in place of what an earlier reading found. */
 export async function storeRepeatedRows(tx: Tx, batchId: string, bits: Buffer): Promise<void> {
   await tx
     .insertInto('repeated_rows')
@@ -9,7 +9,7 @@ export async function storeRepeatedRows(tx: Tx, batchId: string, bits: Buffer): 
     .execute()
 }
 
-/** Which rows of a list later ones repeat; null where none does. */
+/** Which rows of a batch later ones repeat; null where none does. */
 export async function readRepeatedRows(db: Db | Tx, batchId: string): Promise<Buffer | null> {
   const row = await queriesOf(db)
     .selectFrom('repeated_rows')

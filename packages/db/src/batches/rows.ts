@@ -86,13 +86,13 @@ export async function readBatch(db: Db | Tx, id: string): Promise<BatchRow | und
     .executeTakeFirst()
 }
 
-/** Where in the order of a listing a batch stands; `createdUs` in microseconds of the epoch. */
+/** Position of a batch in the order of a listing; `createdUs` in microseconds of the epoch. */
 export interface BatchPlace {
   readonly createdUs: number
   readonly id: string
 }
 
-/** Newest first, after a place. */
+/** Newest first, after a position. */
 export async function pageOfBatches(
   db: Db | Tx,
   owner: BatchOwner,

@@ -19,12 +19,12 @@ export interface WaitingSubjects {
 export interface Arrival {
   readonly taskId: number
   readonly lease: number
-  /** Answered subjects: places in the chunk's subjects, null for all in order. */
+  /** Answered subjects: positions in the chunk's subjects, null for all in order. */
   readonly indexes: readonly number[] | null
   readonly count: number
   readonly outcomes: Buffer
   readonly waiting: readonly WaitingSubjects[]
-  /** Places that stay with the task (a save in the middle of its work); null ends the task. */
+  /** Positions that stay with the task (a save in the middle of its work); null ends the task. */
   readonly stays: {
     readonly indexes: readonly number[]
     readonly states: readonly (Json | null)[] | null

@@ -54,7 +54,7 @@ export async function leaseStages(db: Db | Tx, leaseMs: number): Promise<readonl
 }
 
 /**
- * Takes a leased stage in hand, which is an attempt at it: answers the fencing number that all its writes
+ * Claims a leased stage, which is an attempt at it: answers the fencing number that all its writes
  * must carry, or undefined where another worker has it (a job delivered twice, a lease that ran out).
  */
 export async function claimStage(
@@ -99,7 +99,7 @@ export async function claimRunning(
   return row === undefined ? undefined : { batchId: row.id, lease: row.lease }
 }
 
-/** Leaves a stage in hand to whom it is leased next, its attempt spent. */
+/** Gives a claimed stage up to whoever leases it next, its attempt spent. */
 export async function abandonStage(
   db: Db | Tx,
   stage: { batchId: string; lease: number },
@@ -110,7 +110,7 @@ export async function abandonStage(
 }
 
 /**
- * Puts the stage of a canceled batch aside until it is looked at again, its attempt not spent: for a tenth of the
+ * Puts the stage of a canceled batch aside until it is leased again, its attempt not spent: for a tenth of the
  * time since the cancel, within bounds, so that those that take long do not crowd out others. The lease is given
  * up, so that a renewal under way finds it gone.
  */
@@ -142,7 +142,7 @@ export async function renewStage(
   return rows.length === 1
 }
 
-/** Gives a stage in hand back, its attempt not spent: for a worker that stops. */
+/** Gives a claimed stage back, its attempt not spent: for a worker that stops. */
 export async function returnStage(
   db: Db | Tx,
   stage: { batchId: string; lease: number },

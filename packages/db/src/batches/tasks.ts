@@ -24,7 +24,7 @@ export async function createTasks(
   `.execute(tx)
 }
 
-/** A task in hand, with what it asks. `lease` is the fencing number that all its writes carry. */
+/** A claimed task, with what it asks. `lease` is the fencing number that all its writes carry. */
 export interface ClaimedTask {
   readonly taskId: number
   readonly lease: number
@@ -50,7 +50,7 @@ export interface ClaimedTask {
 }
 
 /**
- * Takes a leased task in hand and loads what it asks, in one statement; undefined where the lease
+ * Claims a leased task and loads what it asks, in one statement; undefined where the lease
  * ran out, the task is done or gone, or the job was delivered twice.
  */
 export async function claimTask(
@@ -112,7 +112,7 @@ export async function claimTask(
   }
 }
 
-/** Extends the leases of tasks in hand; answers the ids that are still held. */
+/** Extends the leases of claimed tasks; answers the ids that are still held. */
 export async function renewTasks(
   db: Db,
   tasks: readonly { taskId: number; lease: number }[],
@@ -130,7 +130,7 @@ export async function renewTasks(
   return new Set(rows.map((row) => row.id))
 }
 
-/** Gives a task in hand back, its attempt not spent: for a worker that stops. */
+/** Gives a claimed task back, its attempt not spent: for a worker that stops. */
 export async function returnTask(db: Db, task: { taskId: number; lease: number }): Promise<void> {
   await db.pool.query({
     name: 'tasks.return',
@@ -141,7 +141,7 @@ export async function returnTask(db: Db, task: { taskId: number; lease: number }
   })
 }
 
-/** Puts a task in hand aside for a while, its attempt spent: for an engine that threw. */
+/** Gives a claimed task back to rest for a while, its attempt spent: for a check that threw. */
 export async function restTask(
   db: Db,
   task: { taskId: number; lease: number },
@@ -159,7 +159,7 @@ export async function restTask(
   })
 }
 
-/** Replaces a task in hand by two of half the subjects, to find a subject that breaks its engine. */
+/** Replaces a claimed task by two of half the subjects, to find a subject that breaks its check. */
 export async function splitTask(
   db: Db,
   task: { taskId: number; lease: number },
@@ -186,7 +186,7 @@ export async function splitTask(
 /** Chunks whose tasks one statement drops: a hundred thousand where every subject waits by itself. */
 const CHUNKS_A_DROP = 50
 
-/** Drops every task of a batch: what is in hand finds its lease gone. */
+/** Drops every task of a batch: who has claimed one finds the lease gone. */
 export async function dropTasks(db: Db | Tx, batchId: string): Promise<void> {
   for (let from = 0; ;) {
     const next = await queriesOf(db)

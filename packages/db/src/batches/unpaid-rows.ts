@@ -4,9 +4,9 @@ import type { Db } from '../database.ts'
 export type UnpaidRowsTaken = 'taken' | 'over' | 'lost'
 
 /**
- * Counts the rows of a list that nobody pays for, of which `met` were met so far, however often it is
+ * Counts the rows of a batch that nobody pays for, of which `met` were met so far, however often it is
  * read. `over` where its account has no more left today, up to what it had; `lost` where the fencing number
- * does not own the list any more.
+ * does not own the batch any more.
  */
 export async function takeUnpaidRows(
   db: Db,

@@ -14,7 +14,7 @@ export interface MappedColumn {
   readonly confidence: number
 }
 
-/** Columns as the migrations `030*` make them. */
+/** Columns as `migrations/0004_batches.sql` makes them. */
 export interface BatchesTable {
   id: string
   account_id: string
@@ -64,7 +64,7 @@ export interface BatchesTable {
   created_at: ColumnType<Date, Date | undefined, Date>
 }
 
-/** What the upload said about how to read the list. */
+/** What the upload said about how to read the file. */
 export interface BatchRequest {
   readonly format?: 'csv' | 'tsv' | 'txt' | 'ndjson' | 'records'
   readonly header?: boolean
@@ -105,7 +105,7 @@ export interface ChunksTable {
   done_count: Generated<number | null>
 }
 
-/** `repeated_rows`: which rows of a list later ones repeat, one bit a row. */
+/** `repeated_rows`: which rows of a batch later ones repeat, one bit a row. */
 export interface RepeatedRowsTable {
   batch_id: string
   bits: Buffer
@@ -130,7 +130,7 @@ export interface TasksTable {
   due_at: ColumnType<Date | null, Date | null | undefined, Date | null>
 }
 
-/** `task_groups`: what waits for room at the same place. */
+/** `task_groups`: what waits for room of the same provider or registry. */
 export interface TaskGroupsTable {
   check_kind: Check
   group_key: string
@@ -149,7 +149,7 @@ export interface PartsTable {
   outcomes: Buffer
 }
 
-/** The tables of lists. */
+/** The tables of batches. */
 export interface BatchTables {
   batches: BatchesTable
   chunks: ChunksTable

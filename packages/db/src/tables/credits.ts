@@ -49,7 +49,7 @@ export interface CreditEntryRow {
   created_at: Generated<Date>
 }
 
-/** Credits set aside for a list; open while `closed_at` is null. */
+/** Credits set aside for a batch; open while `closed_at` is null. */
 export interface CreditHoldRow {
   account_id: string
   ref: string
