@@ -6,7 +6,7 @@ import { type AsnTable, buildAsnTable } from './asn-table.ts'
 import { type Mmdb, openMmdb } from './mmdb.ts'
 import { type IpRecord, readRecord } from './ip-record.ts'
 
-/** A database file in memory, read as records of ours. */
+/** A database file in memory, whatever its layout, read as `IpRecord`s. */
 export interface IpDatabase {
   readonly path: string
   readonly type: string

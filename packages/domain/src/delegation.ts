@@ -56,7 +56,7 @@ function stateOf(checks: readonly NameServerCheck[], resolves: boolean): Delegat
   const good = checks.filter((check) => check.verdict === 'authoritative').length
   if (good === checks.length) return 'ok'
   if (good > 0) return 'partly_lame'
-  // Silence alone may be ours: a network that lets no questions out but those to its own resolver.
+  // That nobody replies may be our network's fault: some let questions out to their own resolver only.
   const answered = checks.some(
     (check) => check.verdict === 'lame' || check.verdict === 'no_address',
   )

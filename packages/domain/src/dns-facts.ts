@@ -70,7 +70,7 @@ function resolvesOf(
   delegation: Delegation,
 ): boolean | null {
   if (count > 0) return true
-  // The zone above names servers of which none answers: the silence is not ours.
+  // The zone above names servers of which none answers, so our own network is not at fault.
   if (delegation.state === 'broken') return false
   const failures = answers.flatMap((answer) => (answer.kind === 'failed' ? [answer.reason] : []))
   return failures.every((reason) => reason === 'servfail' || reason === 'loop') ? false : null

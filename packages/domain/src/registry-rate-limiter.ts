@@ -15,7 +15,7 @@ export type RateLimited<T> =
   | { readonly kind: 'done'; readonly value: T }
   /** More queries wait than a batch may wait for; in `afterMs` they will be nearly through. */
   | { readonly kind: 'later'; readonly afterMs: number }
-  /** The server asked to be left alone, or is down. */
+  /** The server is paused: it throttles, or is down. */
   | { readonly kind: 'paused'; readonly why: 'throttled' | 'silent'; readonly retryMs: number }
   | { readonly kind: 'aborted' }
 

@@ -1,6 +1,6 @@
 import type { DnsAnswer } from './dns-answer.ts'
 
-/** Answers that still hold. */
+/** Answers whose lifetime has not ended. */
 export interface AnswerCache {
   get(key: string): DnsAnswer | undefined
   put(key: string, answer: DnsAnswer): void

@@ -42,7 +42,7 @@ interface Member {
 
 const MAX_ROUNDS = 2
 
-/** A server's own word says more than the silence of another. */
+/** Which failure is reported: a server's own reply tells more than the silence of another. */
 const WEIGHT: Readonly<Record<DnsFailure, number>> = {
   servfail: 2,
   unvouched: 1,
@@ -87,7 +87,7 @@ export function createServerPool(options: ServerPoolOptions): ServerPool {
       timeoutMs,
       signal: end.signal,
     })
-    // What nobody waited for any more says nothing of the server.
+    // A question that was aborted tells nothing about the server.
     const isCut = result.kind === 'failed' && end.signal.aborted
     if (!isCut) {
       member.losses = result.kind === 'failed' ? member.losses + 1 : 0

@@ -25,7 +25,7 @@ export interface Connectors {
   udp(target: Target): DatagramSocket
 }
 
-/** What the guard lets through, and by what it connects. */
+/** What the guard lets through, and the functions by which it connects. */
 export interface EgressOptions {
   /** CIDRs let through though they are special. */
   readonly allow: readonly string[]

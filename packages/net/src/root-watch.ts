@@ -1,11 +1,11 @@
-/** What a server says of the root of the DNS. */
+/** Whether a server knows the root of the DNS; `silent`: it gave no usable reply. */
 export type RootWord = 'knows' | 'denies' | 'silent'
 
 /** Watches whether one server can vouch for the root of the DNS. */
 export interface RootWatch {
   /**
-   * Whether what the server denies can be believed: it knew the root within the last minute. Asks where
-   * the last word is older; askers at the same time share one question. Never throws.
+   * Whether what the server denies can be believed: it knew the root within the last minute. Asks again
+   * where that is longer ago; callers at the same time share one question. Never throws.
    */
   vouches(): Promise<boolean>
 }
@@ -16,14 +16,14 @@ export interface RootWatchOptions {
   readonly ask: () => Promise<RootWord>
   /** Milliseconds, monotonic. */
   readonly now: () => number
-  /** Told when the server begins to vouch, or no longer does; not of its first word. */
+  /** Told when the server begins to vouch, or no longer does; not of its first reply. */
   readonly changed?: (vouches: boolean) => void
 }
 
-/** How long a word about the root holds. */
+/** How long a reply about the root holds. */
 const WORD_MS = 60_000
 
-/** How long silence holds: a lost packet is no word. Source: RFC 9520 3.2 allows one second to five minutes. */
+/** How long no reply holds: a lost packet proves nothing. Source: RFC 9520 3.2 allows one second to five minutes. */
 const SILENCE_MS = 5_000
 
 /**

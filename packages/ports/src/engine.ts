@@ -10,7 +10,7 @@ export interface EngineRequest<C extends Check> {
   readonly depth: Depth
   /** `live` must end within its deadline and never answers `later`; `bulk` may. */
   readonly lane: 'live' | 'bulk'
-  /** Opaque name of the account that asks: guards count by it, and findings are told apart by it. Never shown or logged. */
+  /** Opaque name of the account that asks: guards count by it, and what is remembered may be kept apart by it. Never shown or logged. */
   readonly tenant: string
   /** Ends the run: what is unanswered by then is unknown with reason `timeout`. */
   readonly signal: AbortSignal
@@ -23,11 +23,11 @@ export interface EngineRequest<C extends Check> {
   readonly answered?: (index: number, answer: Answer<C>) => void
 }
 
-/** Answers one kind of check; the answers stand in the order of the subjects. Throws only on a bug of ours. */
+/** Answers one kind of check; the answers stand in the order of the subjects. Throws only on a programming error. */
 export interface Engine<C extends Check> extends AsyncDisposable {
   readonly check: C
   run(request: EngineRequest<C>): Promise<readonly Answer<C>[]>
-  /** What the doctor and the detail of readiness show of it. */
+  /** The state of what it depends on, for `doctor` and the detail of `/readyz`. */
   health(): Promise<readonly EngineHealth[]>
 }
 
@@ -48,7 +48,7 @@ export interface Later {
 /** What an engine answers for one subject: an outcome, or when to come again. */
 export type Answer<C extends Check = Check> = Outcome<C> | Later
 
-/** How one thing that an engine leans on is doing. */
+/** Whether one thing that an engine depends on works. */
 export interface EngineHealth {
   readonly name: string
   readonly status: 'ok' | 'degraded' | 'failed' | 'off'

@@ -2,16 +2,16 @@ import type { Memory } from './memory.ts'
 
 /** Whether accounts profit from what others have found out (decision 39). */
 export interface Sharing {
-  /** False keeps findings, purchases and registrations apart by account; default true. */
+  /** False keeps verdicts, purchases and registrations apart by account; default true. */
   readonly shareFindings?: boolean
 }
 
-/** The name under which an account looks for a finding: everybody's, or its own. */
+/** The key under which an account's facts are kept: one that all accounts share, or its own. */
 export function nameFor(name: string, account: string, { shareFindings = true }: Sharing): string {
   return shareFindings ? name : `${name} ${account}`
 }
 
-/** A memory of findings as one account has it. */
+/** A memory as one account sees it: shared, or under keys of its own. */
 export function memoryFor(memory: Memory, account: string, sharing: Sharing): Memory {
   const own = (name: string): string => nameFor(name, account, sharing)
   return {
@@ -25,8 +25,8 @@ export function memoryFor(memory: Memory, account: string, sharing: Sharing): Me
 const DAY_MS = 86_400_000
 
 /**
- * The moment of a finding as an account may know it: its own to the millisecond, another's by the UTC
- * day, since the moment tells when that account asked. Of a finding that names nobody it is another's.
+ * When a fact was found out, as an account may know it: to the millisecond where it asked itself, by the
+ * UTC day where another account did or nobody is named, since the moment tells when that account asked.
  */
 export function momentFor(atMs: number, finder: string | undefined, account: string): number {
   return finder === account ? atMs : Math.floor(atMs / DAY_MS) * DAY_MS
