@@ -149,7 +149,7 @@ async function oneHop(
         ...(url.protocol === 'https:' ? { tls: { servername: host } } : {}),
       })
       sent = true
-      return await converse(request, hop, url, socket, limits.signal)
+      return await sendAndRead(request, hop, url, socket, limits.signal)
     } catch (error) {
       failure = failed(reasonOf(error, limits.signal), messageOf(error), url.href, sent)
     }
@@ -169,7 +169,7 @@ async function addressesOf(
   return signal.aborted ? 'timeout' : 'dns'
 }
 
-async function converse(
+async function sendAndRead(
   request: FetchRequest,
   hop: Hop,
   url: URL,

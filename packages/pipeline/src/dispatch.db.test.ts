@@ -31,12 +31,12 @@ test.each([
     held: 'delete from tasks where batch_id = $1',
   },
   {
-    name: 'an arrival that hangs until its lease is over',
+    name: 'a task that hangs until its lease is over',
     before: `update tasks set lease_until = now() - interval '1 s'`,
     held: 'delete from tasks where batch_id = $1',
   },
   {
-    name: 'an arrival that puts more into a group',
+    name: 'a task that puts more into a group',
     before: `
       with made as (insert into task_groups values ('email', 'mx:a', now()))
       update tasks set group_key = 'mx:a', due_at = now()`,

@@ -1,5 +1,5 @@
 import { quietGroups } from '@plumbline/db/batches/groups'
-import { storeArrival } from '@plumbline/db/batches/settle'
+import { storeTaskOutcomes } from '@plumbline/db/batches/settle'
 import { leaseTasks, type LeasedTask } from '@plumbline/db/batches/lease-tasks'
 import type { Tx } from '@plumbline/db/database'
 import { expect, test } from 'vitest'
@@ -26,7 +26,7 @@ async function openHarness(): Promise<TestPipeline & { inHand: LeasedTask }> {
 /** Brings a task back that has to wait by the group, for so long. */
 async function bringBack(tx: Tx, { taskId, lease }: LeasedTask, afterMs: number): Promise<void> {
   const waits = { group: GROUP, afterMs, holdsGroup: false, indexes: [0], states: [null] }
-  await storeArrival(tx, {
+  await storeTaskOutcomes(tx, {
     taskId,
     lease,
     indexes: [],

@@ -1,5 +1,9 @@
 import type { Json } from '@plumbline/contract/outcome'
-import { storeArrival, type Arrival, type WaitingSubjects } from '@plumbline/db/batches/settle'
+import {
+  storeTaskOutcomes,
+  type TaskOutcomes,
+  type WaitingSubjects,
+} from '@plumbline/db/batches/settle'
 import type { ClaimedTask } from '@plumbline/db/batches/tasks'
 import type { Tx } from '@plumbline/db/database'
 import { retryStatement } from '@plumbline/db/retry'
@@ -62,12 +66,12 @@ export async function storeOutcomes(
   task: ClaimedTask,
   work: TaskWork,
   outcomes: readonly StoredOutcome[],
-  arrival: Arrival,
+  brought: TaskOutcomes,
 ): Promise<void> {
   const { check } = task
   const scorer = await pipeline.scorers.of(task.weights)
   const store = async (tx: Tx): Promise<void> => {
-    const remaining = await storeArrival(tx, arrival)
+    const remaining = await storeTaskOutcomes(tx, brought)
     if (remaining === undefined) {
       pipeline.log.info({ task: task.taskId }, 'lease lost; outcomes dropped')
       return
@@ -84,7 +88,7 @@ export async function storeOutcomes(
       scorer,
       subjects: work.all,
       onlyPart:
-        onlyCheck && arrival.indexes === null ? { check, indexes: null, outcomes } : undefined,
+        onlyCheck && brought.indexes === null ? { check, indexes: null, outcomes } : undefined,
     })
   }
   await retryStatement(() => pipeline.db.kysely.transaction().execute(store))

@@ -12,7 +12,7 @@ const MOST_GROUPS = 5_000
  * be a group for each domain of a batch. One of which a task is leased stays awake, as that may come back.
  */
 export async function quietGroups(db: Db | Tx): Promise<void> {
-  // Only rows that are as they were seen: an arrival may have put more into a group since.
+  // Only rows that are as they were seen: a task may have put more into a group since.
   await sql`
     with quiet as (
       select h.check_kind, h.group_key, s.until

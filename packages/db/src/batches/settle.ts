@@ -15,8 +15,8 @@ export interface WaitingSubjects {
   readonly states: readonly (Json | null)[]
 }
 
-/** What a task brings in. */
-export interface Arrival {
+/** The outcomes of one run of a task, and what of it waits. */
+export interface TaskOutcomes {
   readonly taskId: number
   readonly lease: number
   /** Answered subjects: positions in the chunk's subjects, null for all in order. */
@@ -34,26 +34,29 @@ export interface Arrival {
 /**
  * Stores a task's outcomes under its lease, puts what waits back as tasks of its group, and counts
  * the chunk down; answers how many subjects of the chunk are still open, or undefined where the
- * lease was lost or this very arrival was stored before (nothing is stored then, so that a
+ * lease was lost or these very outcomes were stored before (nothing is stored then, so that a
  * transaction whose outcome is unknown can be tried again).
  */
-export async function storeArrival(tx: Tx, arrival: Arrival): Promise<number | undefined> {
-  const stays = arrival.stays
+export async function storeTaskOutcomes(
+  tx: Tx,
+  brought: TaskOutcomes,
+): Promise<number | undefined> {
+  const stays = brought.stays
   const take =
     stays === null
-      ? sql`delete from tasks where id = ${arrival.taskId} and lease = ${arrival.lease} returning *`
+      ? sql`delete from tasks where id = ${brought.taskId} and lease = ${brought.lease} returning *`
       : sql`update tasks set indexes = ${[...stays.indexes]}, size = ${stays.indexes.length},
               states = ${stays.states === null ? null : jsonbText(stays.states)}::jsonb
-            where id = ${arrival.taskId} and lease = ${arrival.lease}
-              and size = ${arrival.count + stays.indexes.length} returning *`
+            where id = ${brought.taskId} and lease = ${brought.lease}
+              and size = ${brought.count + stays.indexes.length} returning *`
   const { rows } = await sql<{ remaining: number }>`
     with task as (${take}), part as (
       insert into parts (batch_id, chunk_no, check_kind, indexes, outcomes)
       select batch_id, chunk_no, check_kind,
-        ${arrival.indexes === null ? null : [...arrival.indexes]}::int[], ${arrival.outcomes}
-      from task where ${arrival.count} > 0
+        ${brought.indexes === null ? null : [...brought.indexes]}::int[], ${brought.outcomes}
+      from task where ${brought.count} > 0
     ), waiting as (
-      select * from jsonb_to_recordset(${jsonbText(arrival.waiting)}::jsonb)
+      select * from jsonb_to_recordset(${jsonbText(brought.waiting)}::jsonb)
         as w("group" text, "afterMs" float8, "holdsGroup" boolean, indexes jsonb, states jsonb)
     ), again as (
       insert into tasks (batch_id, account_id, mode, check_kind, depth, chunk_no, indexes, size,
@@ -72,7 +75,7 @@ export async function storeArrival(tx: Tx, arrival: Arrival): Promise<number | u
       on conflict (check_kind, group_key) do update
       set next_at = greatest(g.next_at, excluded.next_at), quiet_until = '-infinity'
     )
-    update chunks c set remaining = remaining - ${arrival.count}
+    update chunks c set remaining = remaining - ${brought.count}
     from task t where c.batch_id = t.batch_id and c.no = t.chunk_no
     returning c.remaining
   `.execute(tx)
