@@ -146,12 +146,16 @@ export async function expectSettled(caller: Caller, left: number): Promise<void>
   await expectLedgerIntact(caller.service)
 }
 
-/** Every file of a service's data directory, with its path from there. */
+/** Marks of the installation itself, which stay whatever comes in. */
+const MARKS: ReadonlySet<string> = new Set(['files/installation', 'installation.key'])
+
+/** Files in the service's data directory, in order, without the marks of the installation. */
 export async function filesOf(service: TestService): Promise<readonly string[]> {
   const entries = await readdir(service.dataDir, { recursive: true, withFileTypes: true })
   return entries
     .filter((entry) => entry.isFile())
     .map((entry) => join(entry.parentPath, entry.name).slice(service.dataDir.length + 1))
+    .filter((path) => !MARKS.has(path))
     .toSorted()
 }
 
