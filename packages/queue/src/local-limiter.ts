@@ -26,12 +26,11 @@ export function createLocalLimiter({
       const before = Math.max(now, full.get(key) ?? 0)
       const after = before + count * interval
       const limit = now + rate.burst * interval
-      if (after > limit) {
-        const left = Math.max(0, Math.floor((limit - before) / interval))
-        return grantOf(false, Math.ceil(after - limit), left)
+      if (after > limit + ROUNDING_MS) {
+        return grantOf(false, Math.ceil(after - limit), wholeUnits(limit - before, interval))
       }
       full.set(key, after)
-      return grantOf(true, 0, Math.floor((limit - after) / interval))
+      return grantOf(true, 0, wholeUnits(limit - after, interval))
     },
     async lease(key, limit, ttlMs) {
       checkLease(limit, ttlMs)
@@ -57,6 +56,16 @@ export function createLocalLimiter({
       }
     },
   }
+}
+
+/**
+ * What sums of fractional milliseconds may be off by, in years of uptime: without it the last of a burst
+ * that is taken within one tick of the clock can be refused.
+ */
+const ROUNDING_MS = 0.001
+
+function wholeUnits(leftMs: number, intervalMs: number): number {
+  return Math.max(0, Math.floor((leftMs + ROUNDING_MS) / intervalMs))
 }
 
 /** Number of keys from which buckets that are full again, which is their initial state, are deleted. */

@@ -19,6 +19,24 @@ describe('local limiter', () => {
   testLimiter(() => createLocalLimiter())
 })
 
+test.each([1e3, 1e6, 1e9])(
+  'a burst within one tick of the clock is granted whole, at uptimes of about %d ms',
+  async (about) => {
+    for (let at = 0; at < 500; at++) {
+      const limiter = createLocalLimiter({ nowMs: () => about + at / 7 })
+      for (const remaining of [4, 3, 2, 1, 0]) {
+        expect(await limiter.take('k', 1, { perSecond: 0.01, burst: 5 })).toEqual({
+          granted: true,
+          remaining,
+        })
+      }
+      expect(await limiter.take('k', 1, { perSecond: 0.01, burst: 5 })).toMatchObject({
+        granted: false,
+      })
+    }
+  },
+)
+
 test('in every window of every history at most burst + t * perSecond is granted', async () => {
   const step = fc.record({ waitMs: fc.nat(400), count: fc.integer({ min: 1, max: 7 }) })
   await fc.assert(
