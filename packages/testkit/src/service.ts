@@ -85,6 +85,8 @@ export async function startService(options: ServiceOptions): Promise<TestService
     // As in production: no program owns a table.
     DATABASE_URL: servingUrl,
     WORKERS_WAIT_SECONDS: '0',
+    // A database may be used by one service after another, each with a directory of its own.
+    INSTALLATION_KEY: 'the key of a test, which hides nothing',
     ...(options.redisUrl === undefined ? {} : { REDIS_URL: options.redisUrl }),
     // Tests and benchmarks call faster than an account should.
     RATE_LIMIT_PER_SECOND: '1000000',
