@@ -140,6 +140,7 @@ describe.runIf(process.getuid?.() === 0)('a program that was started as root', (
   })
 })
 
+// Root cannot show it: a test that gave up root could not get it back for the others.
 test.skipIf(process.getuid?.() === 0)('who is not root stays who it is', () => {
   const { uid, warnings } = leave({ DATA_DIR: join(dir, 'data'), reads: ['/none'] })
   expect(uid).toBe(process.getuid?.())
