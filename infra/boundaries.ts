@@ -43,7 +43,16 @@ export const BOUNDARIES: Readonly<Record<string, Boundary>> = {
   storage: { ours: ['runtime'], sockets: true },
   pipeline: {
     ours: ['contract', 'ports', 'concurrency', 'db', 'metering', 'queue', 'storage'],
-    others: ['papaparse', 'iconv-lite', 'libphonenumber-js', 'zod'],
+    others: [
+      'papaparse',
+      'iconv-lite',
+      'jschardet',
+      'libphonenumber-js',
+      'saxes',
+      'yauzl',
+      'yazl',
+      'zod',
+    ],
   },
   client: { ours: ['contract'] },
 }
@@ -54,6 +63,13 @@ const PROGRAMS: Readonly<Record<string, ProgramBoundary>> = {
   worker: { not: ['client', 'testkit'] },
   cli: { not: ['testkit'] },
   local: { not: ['email', 'phone', 'ip', 'domain', 'testkit'] },
+  // It runs in a browser: what only Node has would break it.
+  web: {
+    not: [
+      ...['ports', 'concurrency', 'net', 'datasets', 'scoring', 'email', 'phone', 'ip', 'domain'],
+      ...['db', 'metering', 'queue', 'runtime', 'storage', 'pipeline', 'testkit'],
+    ],
+  },
 }
 
 /** Modules of Node's that reach other machines or serve them. */
