@@ -41,6 +41,10 @@ const FAULTY_ZONES = [
   'nowhere',
 ]
 const INSTALLATION_KEY = randomBytes(32).toString('base64url')
+/** Whose address has tried too many keys; far from that of the other calls. */
+const GUESSER = `${WORD}, 198.51.100.77`
+const FAILED_KEYS = 20
+const REFUSALS = [400, 401, 403, 404, 405, 409, 413, 415, 422, 429, 431]
 const WRONG_KEY = `svc_live_${WORD}${'a'.repeat(26)}bbbbbb`
 
 const emails = [
@@ -209,8 +213,22 @@ async function refuseEverything(service: TestService, caller: Caller): Promise<v
   const headers = { 'idempotency-key': `${WORD}-twice` }
   await refuse('/v1/ip', { ip: IPV4 }, { headers })
   await refuse('/v1/ip', { ip: IPV6 }, { headers })
-  for (const text of rawRequests(caller.key)) await sendRaw(service.url, text)
-  for (const status of [400, 401, 404, 405, 413, 415, 422]) expect([...met]).toContain(status)
+  const slow = { email: `${LOCAL}@${WORD}${kindNames().indexOf('slow-banner')}.example` }
+  const atOnce = { headers: { 'idempotency-key': `${WORD}-at-once` } }
+  await Promise.all(Array.from({ length: 4 }, () => refuse('/v1/email', slow, atOnce)))
+  await refuse('/v1/email', mail, { by: await onFreePlan(caller) })
+  const guessing = { by: { ...caller, key: WRONG_KEY }, headers: { 'x-forwarded-for': GUESSER } }
+  for (let guess = 0; guess <= FAILED_KEYS; guess++) await refuse('/v1/email', mail, guessing)
+  for (const text of rawRequests(caller.key)) met.add(await sendRaw(service.url, text))
+  expect([...met]).toEqual(expect.arrayContaining(REFUSALS))
+}
+
+/** A caller with a test key that a change to the Free plan has made useless. */
+async function onFreePlan(caller: Caller): Promise<Caller> {
+  const { service } = caller
+  const account = await service.account()
+  await service.db.pool.query("update accounts set plan = 'free' where id = $1", [account.id])
+  return { service, account, key: account.testKey }
 }
 
 interface Refusal {
@@ -385,16 +403,19 @@ function textOf(body: unknown): string {
   return typeof body === 'string' ? body : JSON.stringify(body)
 }
 
-async function sendRaw(url: string, text: string): Promise<void> {
+/** The status that the text was answered with, 0 where there was none. */
+async function sendRaw(url: string, text: string): Promise<number> {
   const { hostname, port } = new URL(url)
   const socket = connect(Number(port), hostname)
   const { promise, resolve } = Promise.withResolvers<void>()
   socket.setTimeout(2_000, () => socket.destroy())
   socket.on('error', () => undefined)
   socket.on('close', () => resolve())
-  socket.on('data', () => undefined)
+  let answer = ''
+  socket.on('data', (bytes) => (answer += bytes.toString('latin1')))
   socket.end(text)
   await promise
+  return Number(/^HTTP\/1\.1 (\d{3})/.exec(answer)?.[1] ?? 0)
 }
 
 function kindNames(): (keyof typeof KINDS)[] {
