@@ -66,8 +66,22 @@ const PROGRAMS: Readonly<Record<string, ProgramBoundary>> = {
   // It runs in a browser: what only Node has would break it.
   web: {
     not: [
-      ...['ports', 'concurrency', 'net', 'datasets', 'scoring', 'email', 'phone', 'ip', 'domain'],
-      ...['db', 'metering', 'queue', 'runtime', 'storage', 'pipeline', 'testkit'],
+      'ports',
+      'concurrency',
+      'net',
+      'datasets',
+      'scoring',
+      'email',
+      'phone',
+      'ip',
+      'domain',
+      'db',
+      'metering',
+      'queue',
+      'runtime',
+      'storage',
+      'pipeline',
+      'testkit',
     ],
   },
 }
