@@ -107,13 +107,24 @@ test('a migration gives a table free that others hold, and tries again', async (
   expect(await migrated).toEqual(['0002_column.sql'])
 })
 
-test.each(['0003_gap.sql', '0002-dash.sql', 'index.sql'])(
-  'a migration named %s out of the sequence is an error',
+test.each(['0002-dash.sql', '002_short.sql', 'index.sql'])(
+  'a migration named %s is an error',
   async (name) => {
     await using empty = await openEmpty()
     await empty.write('migrations', name, 'select 1')
     await expect(migrate(empty.db, empty.folders)).rejects.toThrow(
-      `migration ${name} stands where 0002_<words>.sql is expected`,
+      `migration ${name} stands where NNNN_<words>.sql is expected`,
     )
   },
 )
+
+test('numbers may be left out and filled in later, and none stands twice', async () => {
+  await using empty = await openEmpty()
+  const { db, folders, write } = empty
+  await write('migrations', '0004_later.sql', 'select 1')
+  expect(await migrate(db, folders)).toContain('0004_later.sql')
+  await write('migrations', '0003_between.sql', 'select 1')
+  expect(await migrate(db, folders)).toEqual(['0003_between.sql'])
+  await write('migrations', '0003_again.sql', 'select 1')
+  await expect(migrate(db, folders)).rejects.toThrow('two migrations have the number 0003')
+})

@@ -90,13 +90,21 @@ function patient(text: string, values?: unknown[]): pg.QueryConfig & { query_tim
   return { text, ...(values === undefined ? {} : { values }), query_timeout: LONGEST_MS }
 }
 
-/** @throws where a name is not its number in the sequence and a word, as in `0001_accounts.sql` */
+/**
+ * The migrations in the order of their numbers; numbers may be left out, none stands twice.
+ *
+ * @throws where a name is not a number of its own and words, as in `0001_accounts.sql`
+ */
 async function readMigrations(folder: URL): Promise<readonly SqlFile[]> {
   const files = await readFiles(folder)
-  for (const [index, { name }] of files.entries()) {
-    const number = String(index + 1).padStart(4, '0')
-    if (new RegExp(`^${number}_[a-z_]+\\.sql$`).test(name)) continue
-    throw new Error(`migration ${name} stands where ${number}_<words>.sql is expected`)
+  const seen = new Set<string>()
+  for (const { name } of files) {
+    const number = /^(\d{4})_[a-z_]+\.sql$/.exec(name)?.[1]
+    if (number === undefined) {
+      throw new Error(`migration ${name} stands where NNNN_<words>.sql is expected`)
+    }
+    if (seen.has(number)) throw new Error(`two migrations have the number ${number}`)
+    seen.add(number)
   }
   return files
 }
