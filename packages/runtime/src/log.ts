@@ -2,15 +2,12 @@ import { pino, type DestinationStream, type Logger } from 'pino'
 import { faultOf } from './fault.ts'
 import { terminalLine } from './terminal-log.ts'
 
-/** The log of a program. */
-export type Log = Logger
-
 /**
  * Makes the log on a file descriptor, standard output by default: JSON lines, or on a terminal short lines
  * for a person. Secrets in the usual places are cut out, of errors (`err`) only what `faultOf` shows is
  * written, and subjects are never passed in.
  */
-export function createLog(options: { name: string; level?: string; destination?: number }): Log {
+export function createLog(options: { name: string; level?: string; destination?: number }): Logger {
   const { name, level = 'info', destination: fd = 1 } = options
   return pino(
     {

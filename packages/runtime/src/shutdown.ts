@@ -1,4 +1,4 @@
-import type { Log } from './log.ts'
+import type { Log } from '@plumbline/ports/log'
 import { startOrExit } from './start.ts'
 
 /**

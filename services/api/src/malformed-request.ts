@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { STATUS_CODES, type ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import type { Log } from '@plumbline/runtime/log'
+import type { Log } from '@plumbline/ports/log'
 import { loggable } from './request-log.ts'
 import { FIXED_HEADERS } from './response.ts'
 

@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Express } from 'express'
-import type { Log } from '@plumbline/runtime/log'
+import type { Log } from '@plumbline/ports/log'
 import { adminPages } from './admin-pages.ts'
 import { createApp } from './app.ts'
 import { openContext } from './context.ts'

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { setTimeout as wait } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import type { Environment } from '@plumbline/runtime/settings'
-import type { Log } from '@plumbline/runtime/log'
+import type { Log } from '@plumbline/ports/log'
 
 /** A program of the service that runs as a child process. */
 export interface Program {

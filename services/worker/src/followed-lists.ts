@@ -3,7 +3,7 @@ import type { DomainEngineOptions } from '@plumbline/domain/engine'
 import { follow } from '@plumbline/datasets/follow'
 import { loadNames, loadRanges, stampOf } from '@plumbline/datasets/load'
 import { disposableDomains, loadMailDomainLists } from '@plumbline/datasets/mail-domains'
-import type { Log } from '@plumbline/runtime/log'
+import type { Log } from '@plumbline/ports/log'
 
 /** How often the folder is checked for a change. */
 const CHECK_MS = 30_000
