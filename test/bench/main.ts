@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util'
+import { table } from '@plumbline/cli/table'
 import type { Figure } from './figure.ts'
 
 // npm run bench -- NAME... [--json]: runs benchmarks one after the other, each with its baseline in
@@ -23,6 +24,8 @@ const BENCHMARKS: Readonly<Record<string, readonly Benchmark[]>> = {
   domain: [() => import('./domain.ts')],
 }
 
+const HEADINGS = ['', 'what', 'on', 'figure', 'baseline', 'ratio', 'target', 'unit']
+
 const { values, positionals } = parseArgs({
   options: { json: { type: 'boolean', default: false } },
   allowPositionals: true,
@@ -41,5 +44,11 @@ for (const load of new Set(names.flatMap((name) => BENCHMARKS[name] ?? []))) {
   figures.push(...(await benchmark.run()))
 }
 if (values.json) console.log(JSON.stringify(figures))
-else console.table(figures)
+else process.stdout.write(table(HEADINGS, figures.map(cellsOf)))
 process.exit(figures.every(({ pass }) => pass) ? 0 : 1)
+
+function cellsOf(figure: Figure): readonly string[] {
+  const { name, backend, unit, baseline, ratio, target, pass } = figure
+  const counts = [figure.figure, baseline, ratio, target].map((count) => count?.toString() ?? '-')
+  return [pass ? 'ok' : 'failed', name, backend, ...counts, unit]
+}
