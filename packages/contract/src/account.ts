@@ -2,7 +2,8 @@ import { z } from 'zod'
 import type { Plan } from './plans.ts'
 
 const count = z.int().min(0)
-const PLAN_NAMES = ['free', 'starter', 'pro'] as const satisfies readonly Plan[]
+/** The plans by name. */
+export const PLAN_NAMES = ['free', 'starter', 'pro'] as const satisfies readonly Plan[]
 
 /** What an account may use and has left. Source: decisions 36 and 37. */
 export const accountView = z.strictObject({

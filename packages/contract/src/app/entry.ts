@@ -1,0 +1,109 @@
+import { z } from 'zod'
+import {
+  emailField,
+  factorCodeField,
+  linkCodeField,
+  nameField,
+  newPasswordField,
+  passwordField,
+} from './fields.ts'
+
+/** `POST sign-up`. */
+export const signUpRequest = z.strictObject({
+  name: nameField,
+  email: emailField,
+  password: newPasswordField,
+  /** The code of an invitation, where sign-up is by invitation or the person came by one. */
+  invitation: linkCodeField.optional(),
+})
+
+/** `POST sign-in`; `code` is sent the second time, where the first answer was `code_needed`. */
+export const signInRequest = z.strictObject({
+  email: emailField,
+  password: passwordField,
+  code: factorCodeField.optional(),
+})
+
+/** `POST welcome`: the one-time code of a link that the program or its command line printed. */
+export const welcomeRequest = z.strictObject({
+  code: linkCodeField,
+  email: emailField,
+  password: newPasswordField,
+  name: nameField.optional(),
+})
+
+/** `POST verify`: the code of a link that was sent to the address. */
+export const verifyRequest = z.strictObject({ token: linkCodeField })
+
+/** `POST verify/resend` and `POST reset`. */
+export const addressRequest = z.strictObject({ email: emailField })
+
+/** `POST reset/confirm`. */
+export const resetConfirmRequest = z.strictObject({
+  token: linkCodeField,
+  password: newPasswordField,
+})
+
+/** What came of a step on the way in. */
+export const entryAnswer = z.strictObject({
+  outcome: z.enum([
+    /** A session has begun; ask `GET session` who is signed in. */
+    'signed_in',
+    /** The password is right; send the same again with `code`. */
+    'code_needed',
+    /** If the address can be used, a message with a link is on its way to it. */
+    'check_mail',
+    /** The address is verified; sign in. */
+    'verified',
+    /** The new address is in force; the other sessions have ended. */
+    'email_changed',
+    /** The password is changed and all sessions have ended; sign in. */
+    'password_changed',
+  ]),
+})
+/** What came of it. */
+export type EntryAnswer = z.infer<typeof entryAnswer>
+/** What of it the app acts on. */
+export type EntryOutcome = EntryAnswer['outcome']
+
+/** `POST password`: all other sessions end. */
+export const passwordRequest = z.strictObject({
+  current_password: passwordField,
+  password: newPasswordField,
+})
+
+/** `POST email`: in force when a link that goes to the new address is opened; at once where no mail is sent. */
+export const emailRequest = z.strictObject({ email: emailField, password: passwordField })
+
+/** `PATCH me`: the person's own name. */
+export const personChange = z.strictObject({ name: nameField })
+
+/** `POST second-factor/begin`: the password again. */
+export const passwordProof = z.strictObject({ password: passwordField })
+
+/** What an authenticator app needs; shown once. */
+export const secondFactorStart = z.strictObject({
+  /** Base32, for typing in. */
+  secret: z.string(),
+  /** `otpauth://totp/...`, for a QR code. */
+  uri: z.string(),
+})
+/** What an authenticator app needs. */
+export type SecondFactorStart = z.infer<typeof secondFactorStart>
+
+/** `POST second-factor/confirm`: a code of the app, which shows that it has the secret. */
+export const secondFactorConfirm = z.strictObject({ code: factorCodeField })
+
+/** The recovery codes; each works once in place of a code, and none can be shown again. */
+export const recoveryCodes = z.strictObject({ recovery_codes: z.array(z.string()) })
+/** The recovery codes. */
+export type RecoveryCodes = z.infer<typeof recoveryCodes>
+
+/** `POST second-factor/disable`. */
+export const secondFactorDisable = z.strictObject({
+  password: passwordField,
+  code: factorCodeField,
+})
+
+/** `POST step-up`: a code of the second factor; good for 15 minutes. */
+export const stepUpRequest = z.strictObject({ code: factorCodeField })

@@ -1,0 +1,106 @@
+import { z } from 'zod'
+import { emailField, linkCodeField, nameField, passwordField } from './fields.ts'
+import { ROLES } from './roles.ts'
+
+/** `GET members`: who belongs to the account, and who is invited. */
+export const memberList = z.strictObject({
+  data: z.array(
+    z.strictObject({
+      /** Id of the person. */
+      id: z.string(),
+      name: z.string(),
+      email: z.string(),
+      role: z.enum(ROLES),
+      second_factor: z.boolean(),
+      since: z.iso.datetime(),
+      /** Whether it is the person who asks. */
+      self: z.boolean(),
+    }),
+  ),
+  invitations: z.array(
+    z.strictObject({
+      id: z.string(),
+      email: z.string(),
+      role: z.enum(ROLES),
+      expires_at: z.iso.datetime(),
+    }),
+  ),
+})
+/** Who belongs to an account. */
+export type MemberList = z.infer<typeof memberList>
+
+/** `PATCH members/{id}`. */
+export const memberChange = z.strictObject({ role: z.enum(ROLES) })
+
+/** `POST invitations`. */
+export const invitationRequest = z.strictObject({ email: emailField, role: z.enum(ROLES) })
+
+/** The invitation; where no mail is sent, with the link to hand over, which is shown once. */
+export const invitationAnswer = z.strictObject({
+  id: z.string(),
+  email: z.string(),
+  role: z.enum(ROLES),
+  expires_at: z.iso.datetime(),
+  /** Null where it was sent by mail. */
+  link: z.string().nullable(),
+})
+/** An invitation that was just made. */
+export type InvitationAnswer = z.infer<typeof invitationAnswer>
+
+/** `POST invitations/look`: what an invitation is for, for the page that asks whether to accept. */
+export const invitationLook = z.strictObject({ token: linkCodeField })
+/** What an invitation is for. */
+export const invitationView = z.strictObject({
+  account_name: z.string(),
+  email: z.string(),
+  role: z.enum(ROLES),
+  /** Whether a person with this address signs in already; else `sign-up` with `invitation`. */
+  has_user: z.boolean(),
+})
+/** What an invitation is for. */
+export type InvitationView = z.infer<typeof invitationView>
+
+/** `POST invitations/accept`, by the signed-in person of that address. */
+export const invitationAccept = z.strictObject({ token: linkCodeField })
+
+/** `POST account/hand-over`: another member becomes owner, and who hands over becomes a member. */
+export const handOverRequest = z.strictObject({ member_id: z.string().min(1).max(100) })
+
+/** `POST switch`. */
+export const switchRequest = z.strictObject({ account_id: z.string().min(1).max(100) })
+
+/** `GET account`: what an owner sets for the account. */
+export const accountSettings = z.strictObject({
+  id: z.string(),
+  name: z.string(),
+  /** IANA name; billing cycles turn at its midnight. */
+  time_zone: z.string(),
+  /** Days that the files and results of a batch are kept where the upload says nothing; null: 30. */
+  retention_days: z.int().min(0).max(365).nullable(),
+  /** Credits that may be taken in a day of the time zone; null: any. */
+  daily_spending_limit: z.int().min(1).nullable(),
+  /** Balance at which the owners are told; null: never. */
+  low_credit_mark: z.int().min(1).nullable(),
+  /** Whether every member must set a second factor before they may change anything. */
+  requires_second_factor: z.boolean(),
+})
+/** What an owner sets for the account. */
+export type AccountSettings = z.infer<typeof accountSettings>
+
+const credits = z.int('Send a whole number of credits.').min(1).max(1_000_000_000)
+
+/** `PATCH account`: what is left out stays. */
+export const accountChange = z.strictObject({
+  name: nameField.optional(),
+  time_zone: z.string().min(1).max(100).optional(),
+  retention_days: z.int().min(0).max(365).nullable().optional(),
+  daily_spending_limit: credits.nullable().optional(),
+  low_credit_mark: credits.nullable().optional(),
+  requires_second_factor: z.boolean().optional(),
+})
+
+/** `DELETE account`: the name of the account as typed in, and the password. */
+export const accountDeletion = z.strictObject({
+  confirm_name: z.string().max(300),
+  password: passwordField,
+})

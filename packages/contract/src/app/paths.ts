@@ -1,0 +1,65 @@
+import type { Role } from './roles.ts'
+
+/** Below this path lie all routes of the table. */
+export const APP_API = '/app/api'
+
+/**
+ * Who may use a route: anybody, any signed-in person, or a member of the account shown with at least a role.
+ * Nothing here answers a key.
+ */
+export type AppAccess = 'anybody' | 'person' | Role
+
+/** A route of the web app's own: what only a person may do. */
+export interface AppPath {
+  readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE'
+  /** Below `APP_API`; `:id` and the like stand for one segment. */
+  readonly path: string
+  readonly access: AppAccess
+  /** Whether a person with a second factor must have proven it within 15 minutes (`POST step-up`). */
+  readonly proof?: true
+}
+
+/** Sent with the refusal (403) that asks for `POST step-up` first; its value is `required`. */
+export const STEP_UP_HEADER = 'X-Step-Up'
+
+/** Every route of the web app's own, by name, without its shapes: a browser loads these alone. Source: decision 42. */
+export const APP_PATHS = {
+  readSession: { method: 'GET', path: '/session', access: 'anybody' },
+  signUp: { method: 'POST', path: '/sign-up', access: 'anybody' },
+  signIn: { method: 'POST', path: '/sign-in', access: 'anybody' },
+  signOut: { method: 'POST', path: '/sign-out', access: 'anybody' },
+  welcome: { method: 'POST', path: '/welcome', access: 'anybody' },
+  verify: { method: 'POST', path: '/verify', access: 'anybody' },
+  resendVerification: { method: 'POST', path: '/verify/resend', access: 'anybody' },
+  beginReset: { method: 'POST', path: '/reset', access: 'anybody' },
+  confirmReset: { method: 'POST', path: '/reset/confirm', access: 'anybody' },
+  lookAtInvitation: { method: 'POST', path: '/invitations/look', access: 'anybody' },
+  changePerson: { method: 'PATCH', path: '/me', access: 'person' },
+  changePassword: { method: 'POST', path: '/password', access: 'person' },
+  changeEmail: { method: 'POST', path: '/email', access: 'person' },
+  listSessions: { method: 'GET', path: '/sessions', access: 'person' },
+  endSession: { method: 'DELETE', path: '/sessions/:id', access: 'person' },
+  signOutEverywhere: { method: 'POST', path: '/sign-out-everywhere', access: 'person' },
+  beginSecondFactor: { method: 'POST', path: '/second-factor/begin', access: 'person' },
+  confirmSecondFactor: { method: 'POST', path: '/second-factor/confirm', access: 'person' },
+  disableSecondFactor: { method: 'POST', path: '/second-factor/disable', access: 'person' },
+  stepUp: { method: 'POST', path: '/step-up', access: 'person' },
+  acceptInvitation: { method: 'POST', path: '/invitations/accept', access: 'person' },
+  switchAccount: { method: 'POST', path: '/switch', access: 'person' },
+  listKeys: { method: 'GET', path: '/keys', access: 'viewer' },
+  createKey: { method: 'POST', path: '/keys', access: 'member', proof: true },
+  revokeKey: { method: 'POST', path: '/keys/:mode/revoke', access: 'member', proof: true },
+  readAccountSettings: { method: 'GET', path: '/account', access: 'viewer' },
+  changeAccount: { method: 'PATCH', path: '/account', access: 'owner', proof: true },
+  deleteAccount: { method: 'DELETE', path: '/account', access: 'owner', proof: true },
+  handOverAccount: { method: 'POST', path: '/account/hand-over', access: 'owner', proof: true },
+  listMembers: { method: 'GET', path: '/members', access: 'viewer' },
+  changeMember: { method: 'PATCH', path: '/members/:id', access: 'owner', proof: true },
+  /** An owner removes anybody; anybody leaves by naming themselves. */
+  removeMember: { method: 'DELETE', path: '/members/:id', access: 'viewer' },
+  invite: { method: 'POST', path: '/invitations', access: 'owner', proof: true },
+  withdrawInvitation: { method: 'DELETE', path: '/invitations/:id', access: 'owner' },
+} as const satisfies Readonly<Record<string, AppPath>>
+
+/** The name of a route. */
+export type AppRouteName = keyof typeof APP_PATHS

@@ -1,0 +1,12 @@
+/**
+ * What a member may do: an owner everything, a member all but people, plan and deletion, a viewer only look.
+ * Source: decision 42.
+ */
+export const ROLES = ['owner', 'member', 'viewer'] as const
+/** One of the roles. */
+export type Role = (typeof ROLES)[number]
+
+/** Whether a role may do what another may. */
+export function isAtLeast(role: Role, needed: Role): boolean {
+  return ROLES.indexOf(role) <= ROLES.indexOf(needed)
+}

@@ -1,0 +1,87 @@
+import { z } from 'zod'
+import { KEY_PREFIX_PATTERN } from './fields.ts'
+import { ROLES } from './roles.ts'
+import { PLAN_NAMES } from '../account.ts'
+
+/** Who may make an account: anybody, those who were invited, nobody. Source: decision 43. */
+export const SIGN_UP_MODES = ['open', 'invite', 'off'] as const
+/** One of the ways. */
+export type SignUpMode = (typeof SIGN_UP_MODES)[number]
+
+/** An account as a person who belongs to it sees it in a list. */
+const membership = z.strictObject({
+  id: z.string(),
+  name: z.string(),
+  role: z.enum(ROLES),
+})
+
+/** `GET /app/api/session`: who is signed in, and what this installation offers; 200 for nobody, too. */
+export const sessionView = z.strictObject({
+  /** Null where nobody is signed in; then `account` and `session` are null as well. */
+  user: z
+    .strictObject({
+      id: z.string(),
+      name: z.string(),
+      email: z.string(),
+      /** Whether a message to the address has been answered. */
+      verified: z.boolean(),
+      second_factor: z.boolean(),
+    })
+    .nullable(),
+  /** The account that every page shows; null too for a person who belongs to none any more. */
+  account: membership
+    .extend({
+      plan: z.enum(PLAN_NAMES),
+      time_zone: z.string(),
+      requires_second_factor: z.boolean(),
+    })
+    .nullable(),
+  /** All accounts of the person, by name. */
+  accounts: z.array(membership),
+  session: z
+    .strictObject({
+      id: z.string(),
+      created_at: z.iso.datetime(),
+      /** When it ends unless it is used before. */
+      idle_until: z.iso.datetime(),
+      /** When it ends at the latest. */
+      ends_at: z.iso.datetime(),
+      /**
+       * Until when keys, plan, members and deletion need no new proof; null where none is asked for, since no
+       * second factor is set. In the past: `POST step-up` first.
+       */
+      proven_until: z.iso.datetime().nullable(),
+    })
+    .nullable(),
+  service: z.strictObject({
+    sign_up: z.enum(SIGN_UP_MODES),
+    /** Whether messages can be sent: verification, reset and invitations need them. */
+    has_mail: z.boolean(),
+    /** Whom to ask about plans and packs. */
+    contact_url: z.string().nullable(),
+    /** The beginning of every key, for example `svc`. */
+    key_prefix: z.string().regex(KEY_PREFIX_PATTERN),
+  }),
+})
+/** Who is signed in. */
+export type SessionView = z.infer<typeof sessionView>
+
+/** `GET /app/api/sessions`: where the person is signed in, the newest use first. */
+export const sessionList = z.strictObject({
+  data: z.array(
+    z.strictObject({
+      id: z.string(),
+      /** Whether it is the one that asks. */
+      current: z.boolean(),
+      created_at: z.iso.datetime(),
+      /** To the minute. */
+      used_at: z.iso.datetime(),
+      /** The network that signed in: an IPv4 address, or an IPv6 /64. */
+      network: z.string(),
+      /** What the browser said of itself, cut to 200 characters. */
+      browser: z.string(),
+    }),
+  ),
+})
+/** Where the person is signed in. */
+export type SessionList = z.infer<typeof sessionList>
