@@ -29,6 +29,7 @@ async function bringBack(tx: Tx, { taskId, lease }: LeasedTask, afterMs: number)
   await storeTaskOutcomes(tx, {
     taskId,
     lease,
+    size: 1,
     indexes: [],
     count: 0,
     outcomes: Buffer.alloc(0),

@@ -1,6 +1,6 @@
 import { PROBLEMS } from '@plumbline/contract/problem'
 import { CHECKS, priceCredits } from '@plumbline/contract/products'
-import { deleteChunks, insertChunks, type NewChunk } from '@plumbline/db/batches/chunks'
+import { countRows, deleteChunks, insertChunks, type NewChunk } from '@plumbline/db/batches/chunks'
 import { storeRepeatedRows } from '@plumbline/db/batches/repeated-rows'
 import {
   lockBatch,
@@ -174,6 +174,10 @@ async function storeSummary(
   return await pipeline.db.kysely.transaction().execute(async (tx) => {
     const row = await lockBatch(tx, batch.id)
     if (row === undefined || row.lease !== found.lease) return 'lost'
+    const stored = await countRows(tx, batch.id)
+    if (stored !== counts.total) {
+      throw new Error(`batch ${batch.id}: ${stored} rows are stored of ${counts.total} read`)
+    }
     await updateBatch(tx, batch.id, {
       read_whole: true,
       file_format: file.format,

@@ -1,6 +1,6 @@
 import type { Check } from '@plumbline/contract/products'
 import { leaseTasks, type LeasedTask } from '@plumbline/db/batches/lease-tasks'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { instantEngine } from '@plumbline/testkit/instant-engines'
 import { openTestPipeline, type TestPipeline } from '@plumbline/testkit/pipeline'
 import { unpackOutcomes } from './codec.ts'
@@ -101,6 +101,38 @@ test('what waits comes back with its state, whatever a server wrote into it', as
     }
   }
   expect(states).toEqual([undefined, { said: 'no\ufffd such user \ufffd' }])
+})
+
+test('a save that a failover lost is asked again: no subject is without an outcome', async () => {
+  await using harness = await openTestPipeline({ limits: { saveMs: 20 } })
+  await harness.read(contentOf(EMAILS))
+  const { db, limits } = harness.pipeline
+  const { rows: before } = await db.pool.query(`select indexes, size from tasks`)
+  const healthy = instantEngine<Check>('email')
+  const engine: CheckRunner = {
+    run: async (request) => {
+      const answers = await healthy.run({ ...request, answered: () => undefined })
+      for (const [at, answer] of answers.slice(0, 3).entries()) request.answered?.(at, answer)
+      await vi.waitFor(async () => expect((await outcomesOf(harness)).answered).toBe(3))
+      // What a primary acknowledged and its standby never had.
+      await db.pool.query(`delete from parts`)
+      await db.pool.query(`update chunks set remaining = $1`, [EMAILS.length])
+      await db.pool.query(`update tasks set indexes = $1, size = $2`, [
+        before[0]?.indexes,
+        before[0]?.size,
+      ])
+      return answers
+    },
+  }
+  using leases = createTaskLeases(harness.pipeline)
+  const [task] = await leaseTasks(db, { slots: SLOTS, reserve: 0, leaseMs: limits.leaseMs })
+  if (task === undefined) throw new Error('no task went out')
+  await runTask(harness.pipeline, leases, () => engine, task, new AbortController().signal)
+  expect(await outcomesOf(harness)).toEqual({ answered: 0, failed: 0 })
+  await db.pool.query(`update tasks set lease_until = now() - interval '1 s'`)
+  await leaseTasks(db, { slots: NO_SLOTS, reserve: 0, leaseMs: limits.leaseMs })
+  await runToEnd(harness, () => 'answers')
+  expect(await outcomesOf(harness)).toEqual({ answered: EMAILS.length, failed: 0 })
 })
 
 function contentOf(emails: readonly string[]): string {

@@ -45,6 +45,7 @@ export async function saveOutcomes(
   await storeOutcomes(pipeline, task, work, outcomes, {
     taskId: task.taskId,
     lease: task.lease,
+    size: fresh.length + open.length + later.length,
     indexes: everything ? null : fresh.map((at) => work.indexes[at] ?? -1),
     count: fresh.length,
     outcomes: await packOutcomes(outcomes, task.explain),

@@ -71,13 +71,31 @@ export async function submitBatch(
     await wakeIntake(pipeline, id)
     return view
   } catch (error) {
-    // The commit may have happened though its reply was lost: then the batch keeps its file.
-    const stored = await readBatch(pipeline.db, id)
-    if (stored === undefined) {
-      await noteRemovals(pipeline.db, [sourceKey])
-      await removeNoted(pipeline, [sourceKey])
-    }
+    await giveUpFile(pipeline, { id, accountId: submission.accountId, sourceKey })
     throw error
+  }
+}
+
+/**
+ * Removes the file of a batch that was not created. The reply to its commit may be lost, or the commit still
+ * under way: it holds the account's lock, so whoever has that knows what became of it. Where the database does
+ * not answer the file stays, and is swept as a stray.
+ */
+async function giveUpFile(
+  pipeline: Pipeline,
+  batch: { id: string; accountId: string; sourceKey: string },
+): Promise<void> {
+  const { id, accountId, sourceKey } = batch
+  try {
+    const isGivenUp = await pipeline.db.kysely.transaction().execute(async (tx) => {
+      await lockAccount(tx, accountId)
+      if ((await readBatch(tx, id)) !== undefined) return false
+      await noteRemovals(tx, [sourceKey])
+      return true
+    })
+    if (isGivenUp) await removeNoted(pipeline, [sourceKey])
+  } catch (error) {
+    pipeline.log.warn({ err: error, batch: id }, 'the file of a refused batch stays for a while')
   }
 }
 

@@ -1,4 +1,5 @@
 import type { Check } from '@plumbline/contract/products'
+import { sql } from 'kysely'
 import { queriesOf, type Db, type Tx } from '../database.ts'
 import { INTAKE_STATES, sqlStates } from './states.ts'
 import { dropTasks } from './tasks.ts'
@@ -51,6 +52,16 @@ export async function insertChunks(
     ],
   })
   return rowCount === chunks.length
+}
+
+/** How many rows of a batch stand in chunks. */
+export async function countRows(db: Db | Tx, batchId: string): Promise<number> {
+  const row = await queriesOf(db)
+    .selectFrom('chunks')
+    .select(sql<number>`coalesce(sum(row_count), 0)::bigint`.as('rows'))
+    .where('batch_id', '=', batchId)
+    .executeTakeFirstOrThrow()
+  return row.rows
 }
 
 /** Chunks erased by one statement: explained ones of a slow disk may take it seconds. */

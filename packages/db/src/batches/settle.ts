@@ -19,6 +19,8 @@ export interface WaitingSubjects {
 export interface TaskOutcomes {
   readonly taskId: number
   readonly lease: number
+  /** Subjects that the task asked, as far as its worker knows: all that are answered, wait, stay or are dropped. */
+  readonly size: number
   /** Answered subjects: positions in the chunk's subjects, null for all in order. */
   readonly indexes: readonly number[] | null
   readonly count: number
@@ -35,7 +37,9 @@ export interface TaskOutcomes {
  * Stores a task's outcomes under its lease, puts what waits back as tasks of its group, and counts
  * the chunk down; answers how many subjects of the chunk are still open, or undefined where the
  * lease was lost or these very outcomes were stored before (nothing is stored then, so that a
- * transaction whose outcome is unknown can be tried again).
+ * transaction whose outcome is unknown can be tried again). A task that asks more than its worker knows of
+ * keeps what it has as well: an earlier save was acknowledged by a server that failed and lost it, and its
+ * subjects are asked again.
  */
 export async function storeTaskOutcomes(
   tx: Tx,
@@ -44,11 +48,12 @@ export async function storeTaskOutcomes(
   const stays = brought.stays
   const take =
     stays === null
-      ? sql`delete from tasks where id = ${brought.taskId} and lease = ${brought.lease} returning *`
+      ? sql`delete from tasks where id = ${brought.taskId} and lease = ${brought.lease}
+              and size = ${brought.size} returning *`
       : sql`update tasks set indexes = ${[...stays.indexes]}, size = ${stays.indexes.length},
               states = ${stays.states === null ? null : jsonbText(stays.states)}::jsonb
             where id = ${brought.taskId} and lease = ${brought.lease}
-              and size = ${brought.count + stays.indexes.length} returning *`
+              and size = ${brought.size} returning *`
   const { rows } = await sql<{ remaining: number }>`
     with task as (${take}), part as (
       insert into parts (batch_id, chunk_no, check_kind, indexes, outcomes)

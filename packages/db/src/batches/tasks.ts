@@ -159,7 +159,10 @@ export async function restTask(
   })
 }
 
-/** Replaces a claimed task by two of half the subjects, to find a subject that breaks its check. */
+/**
+ * Replaces a claimed task by two of half the subjects, to find a subject that breaks its check; does nothing
+ * where the task asks other subjects than its worker knows of.
+ */
 export async function splitTask(
   db: Db,
   task: { taskId: number; lease: number },
@@ -172,7 +175,10 @@ export async function splitTask(
   await db.pool.query({
     name: 'tasks.split',
     text: `
-      with task as (delete from tasks where id = $1 and lease = $2 returning *)
+      with task as (
+        delete from tasks where id = $1 and lease = $2
+          and size = (select sum(jsonb_array_length(h->'indexes')) from jsonb_array_elements($3::jsonb) h)
+        returning *)
       insert into tasks (batch_id, account_id, mode, check_kind, depth, chunk_no, indexes, size,
         states, attempts)
       select t.batch_id, t.account_id, t.mode, t.check_kind, t.depth, t.chunk_no,
