@@ -38,7 +38,8 @@ export const BOUNDARIES: Readonly<Record<string, Boundary>> = {
   db: { ours: ['contract', 'ports', 'concurrency'], others: ['pg', 'kysely'], sockets: true },
   metering: { ours: ['contract', 'db', 'concurrency'], others: ['kysely'] },
   queue: { ours: ['contract', 'ports', 'concurrency'], others: ['bullmq', 'ioredis', 'pg'] },
-  runtime: { ours: ['ports'], others: ['pino', 'prom-client', 'zod'] },
+  // It listens for the operator, on the admin port of every program.
+  runtime: { ours: ['ports'], others: ['pino', 'prom-client', 'zod'], sockets: true },
   // The operator's own file store lies behind no egress guard; its credentials stand in the environment.
   storage: { ours: ['runtime'], sockets: true },
   pipeline: {

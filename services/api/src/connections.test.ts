@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { connect, type Socket } from 'node:net'
 import { afterEach, describe, expect, test } from 'vitest'
-import { listen, listenForAdmin, type ListenOptions } from './server.ts'
+import { listen, type ListenOptions } from './server.ts'
 import { apiSettings } from './settings.ts'
 import { callRaw } from '@plumbline/testkit/api/raw-client'
 
@@ -138,33 +138,5 @@ describe('the host that a request names', () => {
     const without = await callRaw({ port, head: 'GET / HTTP/1.0\r\n\r\n' })
     const twice = await callRaw({ port, head: 'GET / HTTP/1.0\r\nHost: a\r\nHost: b\r\n\r\n' })
     expect([without.status, twice.status]).toEqual([200, 400])
-  })
-})
-
-describe('the admin port', () => {
-  test.each([
-    ['localhost:9090', 200],
-    ['LocalHost', 200],
-    ['127.0.0.1:1', 200],
-    ['[::1]:9090', 200],
-    ['rebound.example', 421],
-    ['rebound.example:9090', 421],
-    ['localhost.rebound.example', 421],
-    ['127.0.0.1.rebound.example', 421],
-    ['localhost\r\nHost: rebound.example', 421],
-    ['', 421],
-  ])('answers %j with %i', async (host, status) => {
-    const admin = await listenForAdmin((req, res) => void sayOk(req, res), 0)
-    opened.use(admin)
-    const answer = await callRaw({ port: admin.port, head: get(`Host: ${host}\r\n${last}`) })
-    expect(answer.status).toBe(status)
-  })
-
-  test('does not answer a request that names no host', async () => {
-    const admin = await listenForAdmin((req, res) => void sayOk(req, res), 0)
-    opened.use(admin)
-    const old = await callRaw({ port: admin.port, head: 'GET / HTTP/1.0\r\n\r\n' })
-    const bare = await callRaw({ port: admin.port, head: get(last) })
-    expect([old.status, bare.status]).toEqual([421, 400])
   })
 })

@@ -1,10 +1,11 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Express } from 'express'
 import type { Log } from '@plumbline/ports/log'
-import { adminPages } from './admin-pages.ts'
+import { listenForAdmin } from '@plumbline/runtime/admin-server'
+import { adminProgram } from './admin-program.ts'
 import { createApp } from './app.ts'
 import { openContext } from './context.ts'
-import { listen, listenForAdmin } from './server.ts'
+import { listen } from './server.ts'
 import type { ApiSettings } from './settings.ts'
 
 /** The API as it runs. */
@@ -26,7 +27,13 @@ export async function serve(
 ): Promise<Api> {
   await using stack = new AsyncDisposableStack()
   const ctx = stack.use(await openContext(settings, log, { stopping: stop, found }))
-  const admin = stack.use(await listenForAdmin(adminPages(ctx), settings.ADMIN_PORT))
+  const admin = stack.use(
+    await listenForAdmin(adminProgram(ctx), {
+      host: settings.ADMIN_HOST,
+      port: settings.ADMIN_PORT,
+      token: settings.ADMIN_TOKEN,
+    }),
+  )
   const app = createApp(ctx)
   const server = stack.use(
     await listen(ctx, app, {

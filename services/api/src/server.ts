@@ -1,17 +1,12 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
-import { Socket, type AddressInfo } from 'node:net'
+import { Socket } from 'node:net'
+import { hasOneHost } from '@plumbline/runtime/host-header'
+import { bindServer, closeServer, type Listening } from '@plumbline/runtime/listen'
 import { limitConnections } from './connection-limit.ts'
 import type { Context } from './context.ts'
-import { hasOneHost, namesLoopback } from './host-header.ts'
 import { closeIfEarly, LINGER, closeLingering, type LingerBounds } from './lingering-close.ts'
 import { malformedOf, refuseOnResponse, refuseOnSocket } from './malformed-request.ts'
 import { endSlowReaders, type SlowReaders } from './slow-readers.ts'
-
-/** A server that listens. */
-export interface Listening extends AsyncDisposable {
-  readonly address: string
-  readonly port: number
-}
 
 type Listener = (req: IncomingMessage, res: ServerResponse) => void
 
@@ -74,15 +69,13 @@ export async function listen(
   answerAll(server, ctx, listener, slowReaders, options.linger ?? {})
   server.setTimeout(ctx.settings.CALL_TIMEOUT_SECONDS * 1_000 + times.idleMs)
   server.maxConnections = options.maxConnections
-  await bind(server, options.host, options.port)
-  const { address, port } = addressOf(server)
+  const bound = await bindServer(server, options.host, options.port)
   return {
-    address,
-    port,
+    ...bound,
     [Symbol.asyncDispose]: async () => {
       // Also while calls end: a client that does not read them must not use up the time.
       using _ = slowReaders
-      await close(server, options.drainMs)
+      await closeServer(server, options.drainMs)
     },
   }
 }
@@ -182,45 +175,4 @@ function whenItsTurn(last: ServerResponse | undefined, socket: Socket, refuse: (
   // It is the rest of a body whose response began early. Half a response can only be cut; a whole one
   // closes the connection by itself.
   else if (!last.writableEnded) socket.destroy()
-}
-
-/** Listens on 127.0.0.1 for the operator; requests with a `Host` other than of loopback get 421. */
-export async function listenForAdmin(listener: Listener, port: number): Promise<Listening> {
-  const server = createServer({ headersTimeout: TIMES.headersMs }, (req, res) => {
-    if (namesLoopback(req)) listener(req, res)
-    else res.writeHead(421, { 'Content-Type': 'text/plain; charset=utf-8' }).end(MISDIRECTED)
-  })
-  await bind(server, '127.0.0.1', port)
-  const bound = addressOf(server)
-  return { ...bound, [Symbol.asyncDispose]: () => close(server, 0) }
-}
-
-const MISDIRECTED = 'call this port by localhost, 127.0.0.1 or [::1]\n'
-
-/** Connections that wait to be looked at; the system may allow fewer. Beyond, a client waits a second and more. */
-const BACKLOG = 4_096
-
-async function bind(server: Server, host: string, port: number): Promise<void> {
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject)
-    server.listen({ port, host, backlog: BACKLOG }, () => {
-      server.off('error', reject)
-      resolve()
-    })
-  })
-}
-
-function addressOf(server: Server): { address: string; port: number } {
-  const bound: AddressInfo | string | null = server.address()
-  if (bound === null || typeof bound === 'string') throw new Error('the server has no TCP address')
-  return { address: bound.address, port: bound.port }
-}
-
-async function close(server: Server, drainMs: number): Promise<void> {
-  const { promise: closed, resolve } = Promise.withResolvers<void>()
-  server.close(() => resolve())
-  server.closeIdleConnections()
-  const timer = setTimeout(() => server.closeAllConnections(), drainMs)
-  await closed
-  clearTimeout(timer)
 }

@@ -1,5 +1,6 @@
 import { ACCOUNT_LIMITS, CALL_LIMITS, UPLOAD_LIMITS } from '@plumbline/contract/limits'
 import { accountDailyCap } from '@plumbline/runtime/engine-settings'
+import { adminPort, adminSettings } from '@plumbline/runtime/admin-server'
 import { flag, wholeNumber, wholeNumbers, wordList } from '@plumbline/runtime/settings'
 import { keyPrefix, logLevel, storeSettings } from '@plumbline/runtime/store-settings'
 import { z } from 'zod'
@@ -17,8 +18,8 @@ const eachSetting = z.object({
   ...wholeNumbers(CALL_LIMITS),
   HOST: z.string().default('127.0.0.1'),
   PORT: count(8080, { min: 0, max: 65_535 }),
-  /** On 127.0.0.1 only, whatever `HOST` is. */
-  ADMIN_PORT: count(9090, { min: 0, max: 65_535 }),
+  ...adminSettings,
+  ADMIN_PORT: adminPort().default(9_090),
   LOG_LEVEL: logLevel('info'),
   KEY_PREFIX: keyPrefix(),
   /** `false` refunds the credits of checks whose outcome is unknown. */

@@ -6,6 +6,7 @@ import { uploadLimits } from '@plumbline/pipeline/intake/limits'
 import { DEFAULT_LIMITS, type Pipeline } from '@plumbline/pipeline/pipeline'
 import { refuseForeignStore } from '@plumbline/pipeline/sweep-store'
 import { readInstallationKey } from '@plumbline/runtime/installation-key'
+import { createMetrics, type Metrics } from '@plumbline/runtime/metrics'
 import { openScorers } from '@plumbline/pipeline/scorers'
 import type { Log } from '@plumbline/ports/log'
 import { openScratch } from '@plumbline/runtime/scratch'
@@ -18,6 +19,7 @@ export interface WorkerContext extends AsyncDisposable {
   readonly pipeline: Pipeline
   readonly settings: WorkerSettings
   readonly log: Log
+  readonly metrics: Metrics
 }
 
 /** Opens what a worker of any kind needs. */
@@ -56,7 +58,14 @@ export async function openContext(
   }
   await refuseForeignStore(pipeline)
   const owned = stack.move()
-  return { connections, pipeline, settings, log, [Symbol.asyncDispose]: () => owned.disposeAsync() }
+  return {
+    connections,
+    pipeline,
+    settings,
+    log,
+    metrics: createMetrics(),
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  }
 }
 
 function limitsOf(settings: WorkerSettings): Pipeline['limits'] {

@@ -4,14 +4,17 @@ import { migrate } from '@plumbline/db/migrate'
 import { grantServing } from '@plumbline/db/serving-role'
 import { WORKER_KINDS } from '@plumbline/db/workers'
 import { migrateQueue } from '@plumbline/queue/postgres-queues'
+import { listenForAdmin } from '@plumbline/runtime/admin-server'
 import { readAwsSecrets } from '@plumbline/runtime/aws-secrets'
 import { leaveRoot } from '@plumbline/runtime/leave-root'
 import { createLog } from '@plumbline/runtime/log'
+import type { Listening } from '@plumbline/runtime/listen'
 import { keepFilesPrivate } from '@plumbline/runtime/private-files'
 import { readSettings } from '@plumbline/runtime/settings'
 import { runUntilStopped, tellReady } from '@plumbline/runtime/shutdown'
 import { startOrExit } from '@plumbline/runtime/start'
-import { openContext } from './context.ts'
+import { adminProgram } from './admin-program.ts'
+import { openContext, type WorkerContext } from './context.ts'
 import { openEngines } from './engines.ts'
 import { serve } from './serve.ts'
 import { workerSettings, type WorkerSettings } from './settings.ts'
@@ -46,9 +49,18 @@ async function startWorker(): Promise<AsyncDisposable> {
   const checks = CHECKS.filter((check) => kinds.includes(check))
   const engines = stack.use(await openEngines(context, checks))
   stack.use(await serve(context, engines.all, { batches: kinds.includes('batch') }))
-  log.info({ kinds }, 'worker ready')
-  tellReady()
+  const admin = await listenForOperator(context)
+  if (admin !== undefined) stack.use(admin)
+  const facts = admin === undefined ? {} : { adminPort: admin.port }
+  log.info({ kinds, ...facts }, 'worker ready')
+  tellReady(facts)
   return stack.move()
+}
+
+async function listenForOperator(context: WorkerContext): Promise<Listening | undefined> {
+  const { WORKER_ADMIN_PORT: port, ADMIN_HOST: host, ADMIN_TOKEN: token } = settings
+  if (port === undefined) return undefined
+  return await listenForAdmin(adminProgram(context, kinds), { host, port, token })
 }
 
 async function runMigrations({

@@ -2,6 +2,7 @@ import { mkdir } from 'node:fs/promises'
 import { ACCOUNT_LIMITS, UPLOAD_LIMITS } from '@plumbline/contract/limits'
 import { findListsDir, updatedListsDir as updatedDir } from '@plumbline/datasets/lists-dir'
 import { DEFAULT_SLOTS, type Slots } from '@plumbline/pipeline/pipeline'
+import { adminPort, adminSettings } from '@plumbline/runtime/admin-server'
 import { engineSettings } from '@plumbline/runtime/engine-settings'
 import { wholeNumber, wholeNumbers } from '@plumbline/runtime/settings'
 import { logLevel, migrateDatabaseUrl, storeSettings } from '@plumbline/runtime/store-settings'
@@ -11,6 +12,9 @@ const eachSetting = z.object({
   ...storeSettings,
   MIGRATE_DATABASE_URL: migrateDatabaseUrl(),
   ...engineSettings,
+  ...adminSettings,
+  /** Unset: a worker has no admin port. */
+  WORKER_ADMIN_PORT: adminPort().optional(),
   ...wholeNumbers(UPLOAD_LIMITS),
   ...wholeNumbers(ACCOUNT_LIMITS),
   ...wholeNumbers({

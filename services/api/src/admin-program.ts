@@ -6,56 +6,34 @@ import { readLastAudit } from '@plumbline/metering/audit-run'
 import { depth } from '@plumbline/queue/jobs'
 import { QUEUE_NAMES } from '@plumbline/queue/names'
 import { countOpenChunks } from '@plumbline/db/batches/open-chunks'
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { AdminProgram } from '@plumbline/runtime/admin-server'
 import type { Context } from './context.ts'
 import { checkReadiness } from './readiness.ts'
 import { kindsAway } from './start-up.ts'
 
-/** The operator's pages: `/metrics` in the Prometheus text format, and `/readyz` with details. */
-export function adminPages(ctx: Context): (req: IncomingMessage, res: ServerResponse) => void {
+/** What the API shows on the admin port: its metrics, and readiness with details. */
+export function adminProgram(ctx: Context): AdminProgram {
   observeQueues(ctx)
   observeProviders(ctx)
   observeAccountCaps(ctx)
   observeWorkers(ctx)
   observeFiles(ctx)
   observeLedger(ctx)
-  return (req, res) => {
-    respond(ctx, req, res).catch((error: unknown) => {
-      ctx.onError(error)
-      send(res, 500, 'text/plain; charset=utf-8', 'failed; see the log\n')
-    })
-  }
-}
-
-async function respond(ctx: Context, req: IncomingMessage, res: ServerResponse): Promise<void> {
-  const path = (req.url ?? '').split('?', 1)[0]
-  if (req.method !== 'GET') return send(res, 405, 'text/plain; charset=utf-8', 'GET only\n')
-  switch (path) {
-    case '/metrics': {
-      const { registry } = ctx.metrics
-      return send(res, 200, registry.contentType, await registry.metrics())
-    }
-    case '/readyz': {
+  return {
+    registry: ctx.metrics.registry,
+    onError: ctx.onError,
+    readiness: async () => {
       const checks = await checkReadiness(ctx)
-      const ready = checks.every(({ ok }) => ok)
       const away = await kindsAway(ctx.db).catch(() => [])
-      const body = JSON.stringify({ ready, checks, away, workers: await workersOf(ctx) })
-      return send(res, ready ? 200 : 503, 'application/json; charset=utf-8', body)
-    }
-    default:
-      return send(res, 404, 'text/plain; charset=utf-8', '/metrics or /readyz\n')
+      const detail = { checks, away, workers: await workersOf(ctx) }
+      return { ready: checks.every(({ ok }) => ok), detail }
+    },
   }
 }
 
 /** The workers that report; none where the database is away, which is a check of its own. */
 async function workersOf(ctx: Context): Promise<readonly SeenWorker[]> {
   return await readWorkers(ctx.db).catch(() => [])
-}
-
-function send(res: ServerResponse, status: number, type: string, body: string): void {
-  if (res.headersSent) return
-  res.writeHead(status, { 'Content-Type': type, 'Content-Length': Buffer.byteLength(body) })
-  res.end(body)
 }
 
 function observeQueues(ctx: Context): void {

@@ -1,0 +1,126 @@
+import { createHash, timingSafeEqual } from 'node:crypto'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { BlockList, isIP } from 'node:net'
+import type { Registry } from 'prom-client'
+import { namesLoopback } from './host-header.ts'
+import { bindServer, closeServer, type Listening } from './listen.ts'
+import { wholeNumber } from './settings.ts'
+import { z } from 'zod'
+
+/** Settings of the admin port that every program shares. Documented in docs/settings.md. */
+export const adminSettings = {
+  ADMIN_HOST: z
+    .string()
+    .refine((host) => isIP(host) !== 0, 'expected an IP address')
+    .default('127.0.0.1'),
+  /** Without it, another address than loopback shows metrics and probes alone. */
+  ADMIN_TOKEN: z
+    .string()
+    .regex(/^[!-~]{16,}$/, 'expected 16 characters or more, without blanks')
+    .optional(),
+}
+
+/** A port of the admin server; 0 takes a free one. */
+export function adminPort(): ReturnType<typeof wholeNumber> {
+  return wholeNumber({ min: 0, max: 65_535 })
+}
+
+/** Whether a program does its work, and why not; the detail is for the operator alone. */
+export interface Readiness {
+  readonly ready: boolean
+  readonly detail: object
+}
+
+/** What a program shows on its admin port. */
+export interface AdminProgram {
+  readonly registry: Registry
+  readiness(): Promise<Readiness>
+  /** Pages beside metrics and probes, for the operator alone; false where there is none at that path. */
+  readonly more?: (req: IncomingMessage, res: ServerResponse) => Promise<boolean>
+  readonly onError: (error: unknown) => void
+}
+
+/** Where the admin port is. */
+export interface AdminAddress {
+  readonly host: string
+  readonly port: number
+  readonly token: string | undefined
+}
+
+const HEADERS_MS = 10_000
+
+/**
+ * Listens for the operator: `/metrics` in the Prometheus text format, `/livez`, `/readyz`, and the program's
+ * own pages. On loopback a request must name it by a `Host` of loopback, else it gets 421; on another
+ * address whoever does not send the token as `Authorization: Bearer` gets metrics and probes without detail.
+ */
+export async function listenForAdmin(
+  program: AdminProgram,
+  { host, port, token }: AdminAddress,
+): Promise<Listening> {
+  const isLocal = isLoopback(host)
+  const server = createServer({ headersTimeout: HEADERS_MS }, (req, res) => {
+    if (isLocal && !namesLoopback(req)) return sendText(res, 421, MISDIRECTED)
+    const isOperator = isLocal || sendsToken(req, token)
+    respond(program, isOperator, req, res).catch((error: unknown) => {
+      program.onError(error)
+      sendText(res, 500, 'failed; see the log\n')
+    })
+  })
+  const bound = await bindServer(server, host, port)
+  return { ...bound, [Symbol.asyncDispose]: () => closeServer(server, 0) }
+}
+
+const MISDIRECTED = 'call this port by localhost, 127.0.0.1 or [::1]\n'
+
+async function respond(
+  program: AdminProgram,
+  isOperator: boolean,
+  req: IncomingMessage,
+  res: ServerResponse,
+): Promise<void> {
+  const path = (req.url ?? '').split('?', 1)[0]
+  const isRead = req.method === 'GET'
+  if (isRead && path === '/metrics') {
+    const { registry } = program
+    return send(res, 200, registry.contentType, await registry.metrics())
+  }
+  if (isRead && path === '/livez') return sendText(res, 200, 'ok\n')
+  if (isRead && path === '/readyz') {
+    const { ready, detail } = await program.readiness()
+    const body = JSON.stringify(isOperator ? { ready, ...detail } : { ready })
+    return send(res, ready ? 200 : 503, 'application/json; charset=utf-8', body)
+  }
+  if (!isOperator) return sendText(res, 403, 'more than metrics and probes needs ADMIN_TOKEN\n')
+  if (await program.more?.(req, res)) return
+  if (!isRead) return sendText(res, 405, 'GET only\n')
+  sendText(res, 404, '/metrics, /livez or /readyz\n')
+}
+
+const LOOPBACK = new BlockList()
+LOOPBACK.addSubnet('127.0.0.0', 8)
+LOOPBACK.addAddress('::1', 'ipv6')
+
+function isLoopback(host: string): boolean {
+  return LOOPBACK.check(host, isIP(host) === 6 ? 'ipv6' : 'ipv4')
+}
+
+function sendsToken({ headers }: IncomingMessage, token: string | undefined): boolean {
+  const sent = /^Bearer (\S+)$/i.exec(headers.authorization ?? '')?.[1]
+  // Digests have one length, which the comparison needs, and tell nothing of that of the token.
+  return token !== undefined && sent !== undefined && timingSafeEqual(digest(sent), digest(token))
+}
+
+function digest(text: string): Buffer {
+  return createHash('sha256').update(text).digest()
+}
+
+function sendText(res: ServerResponse, status: number, body: string): void {
+  send(res, status, 'text/plain; charset=utf-8', body)
+}
+
+function send(res: ServerResponse, status: number, type: string, body: string): void {
+  if (res.headersSent) return
+  res.writeHead(status, { 'Content-Type': type, 'Content-Length': Buffer.byteLength(body) })
+  res.end(body)
+}

@@ -1,0 +1,43 @@
+import type { Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+
+/** A server that listens; disposing of it closes it. */
+export interface Listening extends AsyncDisposable {
+  readonly address: string
+  readonly port: number
+}
+
+/** Connections that wait to be looked at; the system may allow fewer. Beyond, a client waits a second and more. */
+const BACKLOG = 4_096
+
+/**
+ * Binds a server; port 0 takes a free one.
+ * @returns the address and port that it has
+ * @throws where the address is not ours or the port is taken
+ */
+export async function bindServer(
+  server: Server,
+  host: string,
+  port: number,
+): Promise<Omit<Listening, keyof AsyncDisposable>> {
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject)
+    server.listen({ port, host, backlog: BACKLOG }, () => {
+      server.off('error', reject)
+      resolve()
+    })
+  })
+  const bound: AddressInfo | string | null = server.address()
+  if (bound === null || typeof bound === 'string') throw new Error('the server has no TCP address')
+  return { address: bound.address, port: bound.port }
+}
+
+/** Takes no more connections, and cuts those that are still busy after `drainMs`. */
+export async function closeServer(server: Server, drainMs: number): Promise<void> {
+  const { promise: closed, resolve } = Promise.withResolvers<void>()
+  server.close(() => resolve())
+  server.closeIdleConnections()
+  const timer = setTimeout(() => server.closeAllConnections(), drainMs)
+  await closed
+  clearTimeout(timer)
+}

@@ -1,0 +1,19 @@
+import { checkStores } from '@plumbline/pipeline/readiness-check'
+import type { AdminProgram } from '@plumbline/runtime/admin-server'
+import type { WorkerContext } from './context.ts'
+
+/**
+ * What a worker shows on its admin port: its metrics, and whether it reaches database and queue.
+ * @param kinds what it serves
+ */
+export function adminProgram(context: WorkerContext, kinds: readonly string[]): AdminProgram {
+  const { connections, log, metrics } = context
+  return {
+    registry: metrics.registry,
+    onError: (error) => log.error({ err: error }, 'a page of the admin port failed'),
+    readiness: async () => {
+      const checks = await checkStores(connections)
+      return { ready: checks.every(({ ok }) => ok), detail: { kinds, checks } }
+    },
+  }
+}
