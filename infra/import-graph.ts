@@ -18,7 +18,7 @@ const FOLDERS = ['packages', 'services', 'test', 'infra']
 export function sourceFiles(): readonly string[] {
   return FOLDERS.flatMap((folder) =>
     readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' })
-      .filter((path) => /\.(?:ts|mjs)$/.test(path) && !path.includes('node_modules'))
+      .filter((path) => /\.(?:tsx?|mjs)$/.test(path) && !path.includes('node_modules'))
       .map((path) => join(folder, path)),
   ).toSorted()
 }

@@ -4,6 +4,7 @@ import { captureTool } from './run.ts'
 export const STATIC_CHECKS: readonly (readonly [name: string, tool: string, ...args: string[]])[] =
   [
     ['types', 'tsc', '-p', '.'],
+    ['types of the web app', 'tsc', '-p', 'services/web'],
     ['lint', 'oxlint', '--type-aware', '--max-warnings=0'],
     ['format', 'oxfmt', '--check'],
     ['unused code', 'knip'],

@@ -1,0 +1,111 @@
+import { STEP_UP_HEADER } from '@plumbline/contract/app/paths'
+
+/** A call that was not answered as asked: what the service said, or that it could not be reached. */
+export class RefusedCall extends Error {
+  override readonly name = 'RefusedCall'
+  /** HTTP status; 0 where no answer came. */
+  readonly status: number
+  /** Seconds after which to try again, where the service says so. */
+  readonly retryAfterSeconds: number | null
+  /** Whether the service wants the second factor proven first. */
+  readonly needsProof: boolean
+
+  constructor(
+    status: number,
+    message: string,
+    more: { readonly retryAfterSeconds?: number | null; readonly needsProof?: boolean } = {},
+  ) {
+    super(message)
+    this.status = status
+    this.retryAfterSeconds = more.retryAfterSeconds ?? null
+    this.needsProof = more.needsProof ?? false
+  }
+}
+
+/** Shown where no answer came. */
+export const UNREACHABLE =
+  'The service cannot be reached. Check the connection; nothing is lost, and this page tries again.'
+
+/** How long an answer may take before the call is given up, in ms. */
+const ANSWER_WITHIN_MS = 60_000
+
+/** What a call may say beside method, path and body. */
+export interface CallOptions {
+  readonly signal?: AbortSignal | undefined
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+/**
+ * Calls the service as the session of this browser; a body is sent as JSON, an answer without one is `undefined`.
+ * Rejects with `RefusedCall`, or with the reason of `signal`.
+ */
+export async function callJson<T>(
+  method: string,
+  path: string,
+  body?: unknown,
+  { signal, headers = {} }: CallOptions = {},
+): Promise<T> {
+  const response = await send(method, path, body, signal, headers)
+  const text = await response.text()
+  if (!response.ok) throw refusalOf(response.status, text, response.headers)
+  // Safe because the service that served this page answers in the shapes of the contract, which its own tests hold
+  // it to; reading them a second time here would cost every visitor the reader.
+  return (text === '' ? undefined : JSON.parse(text)) as T
+}
+
+async function send(
+  method: string,
+  path: string,
+  body: unknown,
+  signal: AbortSignal | undefined,
+  headers: Readonly<Record<string, string>>,
+): Promise<Response> {
+  const within = AbortSignal.timeout(ANSWER_WITHIN_MS)
+  try {
+    return await fetch(path, {
+      method,
+      credentials: 'same-origin',
+      signal: signal === undefined ? within : AbortSignal.any([signal, within]),
+      headers: {
+        Accept: 'application/json',
+        ...(body === undefined ? {} : { 'Content-Type': 'application/json' }),
+        ...headers,
+      },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    })
+  } catch {
+    signal?.throwIfAborted()
+    throw new RefusedCall(0, UNREACHABLE)
+  }
+}
+
+/** What an answer with a status of 400 or more says; a page of a proxy between is not shown. */
+export function refusalOf(status: number, text: string, headers: Headers): RefusedCall {
+  const seconds = Number(headers.get('Retry-After'))
+  return new RefusedCall(status, messageOf(text) ?? `${UNREACHABLE} (${status})`, {
+    retryAfterSeconds: Number.isFinite(seconds) && seconds > 0 ? seconds : null,
+    needsProof: headers.get(STEP_UP_HEADER) === 'required',
+  })
+}
+
+function messageOf(text: string): string | null {
+  try {
+    // Safe because what it holds is looked at before it is used.
+    const { message } = JSON.parse(text) as { readonly message?: unknown }
+    return typeof message === 'string' && message !== '' ? message : null
+  } catch {
+    return null
+  }
+}
+
+/** The sentence to show for whatever was thrown. */
+export function sentenceOf(error: unknown): string {
+  if (error instanceof RefusedCall) {
+    const { retryAfterSeconds: seconds } = error
+    // A person has no header to look at.
+    return seconds === null
+      ? error.message
+      : error.message.replace('the seconds of Retry-After', `${seconds} seconds`)
+  }
+  return 'Something went wrong on this page. Reload it; nothing that was stored is lost.'
+}

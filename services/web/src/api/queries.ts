@@ -1,0 +1,91 @@
+import { QueryClient, queryOptions } from '@tanstack/preact-query'
+import type { AccountView } from '@plumbline/contract/account'
+import type { BatchPage, BatchView } from '@plumbline/contract/batch-view'
+import { callApp } from './app-calls.ts'
+import { callJson, RefusedCall } from './http.ts'
+
+/** Attempts at reading beyond the first, while the service is away. */
+const RETRIES = 4
+/** For how long what was read counts as new, in ms. */
+const FRESH_MS = 5_000
+/** How often running batches are read anew on pages that list them, in ms. */
+const LIST_EVERY_MS = 4_000
+
+/** Keeps what was read; reading is tried again where the service was away, never where it refused. */
+export function createQueries(): QueryClient {
+  const client = new QueryClient({
+    defaultOptions: {
+      queries: { staleTime: FRESH_MS, retry: mayHelp, retryDelay: delayMs, networkMode: 'always' },
+      mutations: { retry: false, networkMode: 'always' },
+    },
+  })
+  // A session that ended elsewhere is noticed by whatever is read next.
+  client.getQueryCache().subscribe(({ type, query }) => {
+    if (type !== 'updated' || !isSessionEnd(query.state.error)) return
+    if (query.queryKey[0] !== 'session') void client.invalidateQueries({ queryKey: ['session'] })
+  })
+  return client
+}
+
+function mayHelp(failures: number, error: unknown): boolean {
+  const isAway = error instanceof RefusedCall && (error.status === 0 || error.status >= 500)
+  const isLimited = error instanceof RefusedCall && error.status === 429
+  return failures < RETRIES && (isAway || isLimited)
+}
+
+function delayMs(failures: number, error: unknown): number {
+  const wished = error instanceof RefusedCall ? error.retryAfterSeconds : null
+  return wished === null ? Math.min(1_000 * 2 ** failures, 8_000) : wished * 1_000
+}
+
+/** Whether a refusal says that nobody is signed in any more. */
+export function isSessionEnd(error: unknown): boolean {
+  return error instanceof RefusedCall && error.status === 401
+}
+
+/** Who is signed in. */
+export const sessionQuery = queryOptions({
+  queryKey: ['session'],
+  queryFn: async ({ signal }) => await callApp('readSession', undefined, { signal }),
+  staleTime: 30_000,
+  refetchOnWindowFocus: 'always',
+})
+
+/** Balance and limits of the account shown. */
+export const accountQuery = queryOptions({
+  queryKey: ['account'],
+  queryFn: async ({ signal }) =>
+    await callJson<AccountView>('GET', '/v1/account', undefined, { signal }),
+})
+
+/** The newest batches; read again while some of them run. */
+export const recentBatchesQuery = queryOptions({
+  queryKey: ['batches', 'recent'],
+  queryFn: async ({ signal }) =>
+    await callJson<BatchPage>('GET', '/v1/batches?limit=10', undefined, { signal }),
+  refetchInterval: ({ state }) =>
+    (state.data?.data ?? []).some(({ status }) => isMoving(status)) ? LIST_EVERY_MS : false,
+})
+
+/** Where one batch is kept. */
+export function batchKey(id: string): readonly unknown[] {
+  return ['batch', id]
+}
+
+/** Reads one batch. */
+export async function readBatch(id: string, signal?: AbortSignal): Promise<BatchView> {
+  return await callJson<BatchView>('GET', `/v1/batches/${encodeURIComponent(id)}`, undefined, {
+    signal,
+  })
+}
+
+/** Whether a batch in this state changes by itself. */
+export function isMoving(status: BatchView['status']): boolean {
+  return ['analyzing', 'running', 'finalizing', 'canceling'].includes(status)
+}
+
+/** The keys of the account. */
+export const keysQuery = queryOptions({
+  queryKey: ['keys'],
+  queryFn: async ({ signal }) => await callApp('listKeys', undefined, { signal }),
+})

@@ -1,0 +1,124 @@
+import { useQuery } from '@tanstack/preact-query'
+import { useLocation } from 'preact-iso'
+import type { JSX } from 'preact'
+import { useEffect } from 'preact/hooks'
+import { sentenceOf } from './api/http.ts'
+import { sessionQuery } from './api/queries.ts'
+import { Button, LinkButton } from './components/button.tsx'
+import { Bones, Notice, Page } from './components/page.tsx'
+import { Loaded } from './loaded.tsx'
+import { ownPath } from './own-path.ts'
+import { ProofGate } from './proof.tsx'
+import { pageOf, type PageMatch } from './routes.ts'
+import { SessionProvider } from './session.tsx'
+import { Gate, Shell } from './shell.tsx'
+
+/** Leads to the page of the path, or to the way in where nobody is signed in. */
+export function App(): JSX.Element {
+  const { path } = useLocation()
+  const match = pageOf(path)
+  if (match === null) return <NotFound />
+  return <Guarded key={match.page.path} match={match} />
+}
+
+function Guarded({ match }: { readonly match: PageMatch }): JSX.Element {
+  const { page, id } = match
+  const session = useQuery(sessionQuery)
+  const { data } = session
+  const elsewhere = data === undefined ? null : placeInstead(page.access, data.user !== null)
+  useRedirect(elsewhere)
+  if (page.access !== 'signed-in') {
+    return (
+      <Gate>
+        {session.error !== null && data === undefined && <Away error={session.error} />}
+        {data === undefined || elsewhere !== null ? (
+          <Page title={page.title}>{session.error === null && <Bones />}</Page>
+        ) : (
+          <SessionProvider session={data}>
+            <Loaded page={page} id={id} />
+          </SessionProvider>
+        )}
+      </Gate>
+    )
+  }
+  if (data?.user == null) {
+    return (
+      <Shell session={data}>
+        {session.error !== null && <Away error={session.error} />}
+        <Page title={page.title}>
+          <Bones rows={6} />
+        </Page>
+      </Shell>
+    )
+  }
+  return (
+    <SessionProvider session={data}>
+      <ProofGate>
+        <Shell session={data}>
+          {session.error !== null && <Away error={session.error} />}
+          {data.account === null ? (
+            <NoAccount title={page.title} />
+          ) : (
+            // What one account's page holds is not another's.
+            <Loaded key={data.account.id} page={page} id={id} />
+          )}
+        </Shell>
+      </ProofGate>
+    </SessionProvider>
+  )
+}
+
+/** Where to go from a page that is not for who asks; null where it is. */
+function placeInstead(
+  access: PageMatch['page']['access'],
+  isSignedIn: boolean,
+): 'sign-in' | 'home' | null {
+  if (access === 'signed-in' && !isSignedIn) return 'sign-in'
+  return access === 'signed-out' && isSignedIn ? 'home' : null
+}
+
+/** Goes to the way in, which leads back to here, or from there to where the person wanted to go. */
+function useRedirect(elsewhere: ReturnType<typeof placeInstead>): void {
+  const { route, url, query } = useLocation()
+  useEffect(() => {
+    if (elsewhere === 'sign-in') {
+      const back = url === '/app' || url === '/app/' ? '' : `?next=${encodeURIComponent(url)}`
+      route(`/app/sign-in${back}`, true)
+    }
+    if (elsewhere === 'home') route(ownPath(query['next']), true)
+  }, [elsewhere])
+}
+
+function Away({ error }: { readonly error: Error }): JSX.Element {
+  return (
+    <Notice tone="bad" actions={<Button onClick={() => location.reload()}>Reload</Button>}>
+      {sentenceOf(error)}
+    </Notice>
+  )
+}
+
+function NoAccount({ title }: { readonly title: string }): JSX.Element {
+  return (
+    <Page title={title}>
+      <Notice tone="warn">
+        You belong to no account any more. Ask an owner to invite you again, or sign out and create
+        an account of your own.
+      </Notice>
+    </Page>
+  )
+}
+
+function NotFound(): JSX.Element {
+  return (
+    <Gate>
+      <Page title="Nothing here">
+        <p>There is no page at this address.</p>
+        <div>
+          <LinkButton href="/app" kind="primary">
+            Go to the overview
+          </LinkButton>
+        </div>
+      </Page>
+    </Gate>
+  )
+}

@@ -1,0 +1,62 @@
+import type { BatchView } from '@plumbline/contract/batch-view'
+import type { JSX } from 'preact'
+import * as format from '../format.ts'
+
+type State = BatchView['status']
+type Tone = 'good' | 'warn' | 'bad' | 'live' | 'none'
+
+/** How each state is told to a person. */
+const STATES: Readonly<Record<string, readonly [text: string, tone: Tone]>> = {
+  analyzing: ['Reading the file', 'live'],
+  ready: ['Ready to start', 'warn'],
+  running: ['Running', 'live'],
+  paused: ['Paused', 'warn'],
+  finalizing: ['Finishing', 'live'],
+  completed: ['Completed', 'good'],
+  canceling: ['Canceling', 'warn'],
+  canceled: ['Canceled', 'none'],
+  failed: ['Failed', 'bad'],
+  expired: ['Erased', 'none'],
+}
+
+/** The state in words. */
+export function stateText(state: State): string {
+  return STATES[state]?.[0] ?? state
+}
+
+/** The state as a badge. */
+export function StateBadge({ state }: { readonly state: State }): JSX.Element {
+  return <span class={`badge ${STATES[state]?.[1] ?? 'none'}`}>{stateText(state)}</span>
+}
+
+/** How far a batch is, as a bar with its share beside it. */
+export function Progress({ batch }: { readonly batch: BatchView }): JSX.Element {
+  const { progress, rows } = batch
+  return (
+    <div class="stack tight">
+      <progress class="meter" max={1} value={progress} aria-label="Progress" />
+      <div class="row spread small muted number">
+        <span>{format.percent(progress)}</span>
+        <span>
+          {format.number(rows.done)} of {format.counted(rows.total, 'row')}
+        </span>
+      </div>
+    </div>
+  )
+}
+
+/** What a batch is called: its own name, else that of its file, else its id. */
+export function batchTitle({ name, file, id }: BatchView): string {
+  return name ?? file?.name ?? id
+}
+
+/** Names of products as people say them. */
+export const PRODUCT_NAMES: Readonly<Record<BatchView['product'], string>> = {
+  email: 'Email validation',
+  ip: 'IP intelligence',
+  phone: 'Phone lookup',
+  domain: 'Domain intelligence',
+  deliverability: 'Deliverability',
+  'contact-intel': 'Contact intelligence',
+  'fraud-signals': 'Fraud signals',
+}

@@ -1,0 +1,60 @@
+import type { JSX } from 'preact'
+import { useState } from 'preact/hooks'
+import { Button } from './button.tsx'
+import { useAnnounce } from './announcer.tsx'
+
+/** Puts a text on the clipboard. */
+export function CopyButton({
+  text,
+  name = 'Copy',
+  small = false,
+}: {
+  readonly text: string
+  readonly name?: string
+  readonly small?: boolean
+}): JSX.Element {
+  const announce = useAnnounce()
+  const [state, setState] = useState<'idle' | 'done' | 'failed'>('idle')
+  const copy = async (): Promise<void> => {
+    const done = await putOnClipboard(text)
+    setState(done ? 'done' : 'failed')
+    announce(done ? 'Copied.' : 'The browser did not let it be copied; select the text instead.')
+  }
+  return (
+    <span class="row">
+      <Button small={small} onClick={() => void copy()}>
+        {name}
+      </Button>
+      {state !== 'idle' && (
+        <span class="small muted" aria-hidden="true">
+          {state === 'done' ? 'On the clipboard' : 'Not copied: select the text instead'}
+        </span>
+      )}
+    </span>
+  )
+}
+
+/** Whether the text is on the clipboard; over plain HTTP from another machine, browsers allow only the old way. */
+async function putOnClipboard(text: string): Promise<boolean> {
+  try {
+    await navigator.clipboard.writeText(text)
+    return true
+  } catch {
+    return copyBySelection(text)
+  }
+}
+
+function copyBySelection(text: string): boolean {
+  const box = document.createElement('textarea')
+  box.value = text
+  box.className = 'unseen'
+  document.body.append(box)
+  box.select()
+  try {
+    return document.execCommand('copy')
+  } catch {
+    return false
+  } finally {
+    box.remove()
+  }
+}

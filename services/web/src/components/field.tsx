@@ -1,0 +1,209 @@
+import type { ComponentChildren, JSX } from 'preact'
+import { useId, useState } from 'preact/hooks'
+import { Button } from './button.tsx'
+
+/** Fields that are sent together, by Enter too. */
+export function Form({
+  onSubmit,
+  children,
+}: {
+  readonly onSubmit: () => void
+  readonly children: ComponentChildren
+}): JSX.Element {
+  return (
+    <form
+      class="stack"
+      onSubmit={(event) => {
+        event.preventDefault()
+        onSubmit()
+      }}
+    >
+      {children}
+    </form>
+  )
+}
+
+interface FieldProps {
+  readonly label: string
+  readonly value: string
+  readonly onInput: (value: string) => void
+  readonly type?: 'text' | 'email' | 'password' | 'number' | 'search' | 'date'
+  readonly name?: string
+  readonly autocomplete?: string
+  readonly required?: boolean
+  readonly hint?: ComponentChildren
+  readonly fault?: string | null
+  readonly min?: number
+  readonly max?: number
+  readonly minLength?: number
+  readonly maxLength?: number
+  readonly placeholder?: string
+  readonly disabled?: boolean
+  readonly inputMode?: 'numeric' | 'email' | 'tel' | 'text'
+  readonly list?: readonly string[]
+}
+
+/** One line to type in, with its label above and hint or fault below. */
+export function Field({ label, hint, fault, onInput, list, ...input }: FieldProps): JSX.Element {
+  const id = useId()
+  const [isShown, setShown] = useState(false)
+  const isPassword = input.type === 'password'
+  const box = (
+    <input
+      {...input}
+      id={id}
+      class="input"
+      type={isPassword && isShown ? 'text' : (input.type ?? 'text')}
+      aria-describedby={hint === undefined && fault == null ? undefined : `${id}-below`}
+      aria-invalid={fault == null ? undefined : true}
+      list={list === undefined ? undefined : `${id}-list`}
+      spellcheck={false}
+      onInput={(event) => onInput(event.currentTarget.value)}
+    />
+  )
+  return (
+    <div class="field">
+      <label for={id}>{label}</label>
+      {isPassword ? (
+        <span class="with-button">
+          {box}
+          <Button pressed={isShown} onClick={() => setShown(!isShown)}>
+            {isShown ? 'Hide' : 'Show'}
+          </Button>
+        </span>
+      ) : (
+        box
+      )}
+      {list !== undefined && (
+        <datalist id={`${id}-list`}>
+          {list.map((value) => (
+            <option key={value} value={value} />
+          ))}
+        </datalist>
+      )}
+      <Below id={id} hint={hint} fault={fault} />
+    </div>
+  )
+}
+
+/** Several lines to type in. */
+export function TextField({
+  label,
+  value,
+  onInput,
+  hint,
+  rows = 6,
+}: {
+  readonly label: string
+  readonly value: string
+  readonly onInput: (value: string) => void
+  readonly hint?: string
+  readonly rows?: number
+}): JSX.Element {
+  const id = useId()
+  return (
+    <div class="field">
+      <label for={id}>{label}</label>
+      <textarea
+        id={id}
+        class="input"
+        rows={rows}
+        value={value}
+        spellcheck={false}
+        dir="auto"
+        aria-describedby={hint === undefined ? undefined : `${id}-below`}
+        onInput={(event) => onInput(event.currentTarget.value)}
+      />
+      <Below id={id} hint={hint} fault={null} />
+    </div>
+  )
+}
+
+/** One of several values. */
+export interface Choice {
+  readonly value: string
+  readonly text: string
+}
+
+/** One of a few values, from a list. */
+export function SelectField({
+  label,
+  value,
+  choices,
+  onChange,
+  hint,
+  disabled = false,
+}: {
+  readonly label: string
+  readonly value: string
+  readonly choices: readonly Choice[]
+  readonly onChange: (value: string) => void
+  readonly hint?: ComponentChildren
+  readonly disabled?: boolean
+}): JSX.Element {
+  const id = useId()
+  return (
+    <div class="field">
+      <label for={id}>{label}</label>
+      <select
+        id={id}
+        class="input"
+        value={value}
+        disabled={disabled}
+        aria-describedby={hint === undefined ? undefined : `${id}-below`}
+        onChange={(event) => onChange(event.currentTarget.value)}
+      >
+        {choices.map((choice) => (
+          <option key={choice.value} value={choice.value}>
+            {choice.text}
+          </option>
+        ))}
+      </select>
+      <Below id={id} hint={hint} fault={null} />
+    </div>
+  )
+}
+
+/** A box to tick. */
+export function CheckField({
+  label,
+  checked,
+  onChange,
+  disabled = false,
+}: {
+  readonly label: string
+  readonly checked: boolean
+  readonly onChange: (checked: boolean) => void
+  readonly disabled?: boolean
+}): JSX.Element {
+  const id = useId()
+  return (
+    <div class="check">
+      <input
+        id={id}
+        type="checkbox"
+        checked={checked}
+        disabled={disabled}
+        onChange={(event) => onChange(event.currentTarget.checked)}
+      />
+      <label for={id}>{label}</label>
+    </div>
+  )
+}
+
+function Below({
+  id,
+  hint,
+  fault,
+}: {
+  readonly id: string
+  readonly hint?: ComponentChildren
+  readonly fault?: string | null | undefined
+}): JSX.Element | null {
+  if (fault == null && hint === undefined) return null
+  return (
+    <div id={`${id}-below`} class={fault == null ? 'hint' : 'fault'}>
+      {fault ?? hint}
+    </div>
+  )
+}

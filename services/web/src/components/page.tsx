@@ -1,0 +1,113 @@
+import type { ComponentChildren, JSX } from 'preact'
+import { useEffect } from 'preact/hooks'
+
+/** A page: its one h1 with what can be done beside it, and below it the rest. */
+export function Page({
+  title,
+  heading,
+  lead,
+  actions,
+  children,
+}: {
+  /** Shown on the browser's tab. */
+  readonly title: string
+  /** The h1, where it is more than the title. */
+  readonly heading?: ComponentChildren
+  readonly lead?: ComponentChildren
+  readonly actions?: ComponentChildren
+  readonly children?: ComponentChildren
+}): JSX.Element {
+  useTitle(title)
+  return (
+    <div class="page">
+      <div class="page-head">
+        <div class="page-title">
+          <h1>{heading ?? title}</h1>
+          {lead !== undefined && <p class="muted">{lead}</p>}
+        </div>
+        {actions !== undefined && <div class="page-actions">{actions}</div>}
+      </div>
+      {children}
+    </div>
+  )
+}
+
+/** Names the browser's tab. */
+export function useTitle(title: string): void {
+  useEffect(() => {
+    document.title = `${title} · Plumbline`
+  }, [title])
+}
+
+/** A part of a page under its heading. */
+export function Card({
+  title,
+  actions,
+  wide = false,
+  children,
+}: {
+  readonly title?: ComponentChildren
+  readonly actions?: ComponentChildren
+  readonly wide?: boolean
+  readonly children: ComponentChildren
+}): JSX.Element {
+  return (
+    <section class={wide ? 'card wide' : 'card'}>
+      {(title !== undefined || actions !== undefined) && (
+        <div class="card-head">
+          {title !== undefined && <h2>{title}</h2>}
+          {actions}
+        </div>
+      )}
+      {children}
+    </section>
+  )
+}
+
+/** Something to know, or that went wrong. */
+export function Notice({
+  tone = 'plain',
+  actions,
+  children,
+}: {
+  readonly tone?: 'plain' | 'good' | 'warn' | 'bad'
+  readonly actions?: ComponentChildren
+  readonly children: ComponentChildren
+}): JSX.Element {
+  return (
+    <div class={`notice ${tone}`} role={tone === 'bad' ? 'alert' : undefined}>
+      <p>{children}</p>
+      {actions}
+    </div>
+  )
+}
+
+/** Nothing there yet, and the next step. */
+export function Empty({
+  title,
+  action,
+  children,
+}: {
+  readonly title: string
+  readonly action?: ComponentChildren
+  readonly children?: ComponentChildren
+}): JSX.Element {
+  return (
+    <div class="empty">
+      <h3>{title}</h3>
+      {children !== undefined && <p>{children}</p>}
+      {action}
+    </div>
+  )
+}
+
+/** Room for what is still being read. */
+export function Bones({ rows = 3 }: { readonly rows?: number }): JSX.Element {
+  return (
+    <div class="bones" aria-hidden="true">
+      {Array.from({ length: rows }, (_, index) => (
+        <div key={index} class={index === rows - 1 ? 'bone short' : 'bone'} />
+      ))}
+    </div>
+  )
+}

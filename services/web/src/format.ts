@@ -1,0 +1,74 @@
+/** Numbers and times as the reader's browser writes them. */
+
+const NUMBER = new Intl.NumberFormat()
+const PERCENT = new Intl.NumberFormat(undefined, { style: 'percent', maximumFractionDigits: 0 })
+const FINE_PERCENT = new Intl.NumberFormat(undefined, {
+  style: 'percent',
+  maximumFractionDigits: 1,
+})
+const DAY = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium' })
+const SHORT_DAY = new Intl.DateTimeFormat(undefined, { month: 'short', day: 'numeric' })
+const TIME = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' })
+const MONEY = new Intl.NumberFormat(undefined, {
+  style: 'currency',
+  currency: 'USD',
+  maximumFractionDigits: 0,
+})
+
+/** A whole number with its separators. */
+export function number(value: number): string {
+  return NUMBER.format(value)
+}
+
+/** A share of 0 to 1 in percent; what has begun is never shown as 0, what is not whole never as 100. */
+export function percent(share: number): string {
+  if (share > 0 && share < 0.01) return FINE_PERCENT.format(Math.max(share, 0.001))
+  return PERCENT.format(share < 1 ? Math.min(share, 0.99) : share)
+}
+
+/** Dollars. */
+export function dollars(value: number): string {
+  return MONEY.format(value)
+}
+
+/** The day of an ISO time. */
+export function day(iso: string): string {
+  return DAY.format(new Date(iso))
+}
+
+/** The day without its year, of `YYYY-MM-DD` (a calendar day, the same in every time zone). */
+export function shortDay(date: string): string {
+  return SHORT_DAY.format(new Date(`${date}T12:00:00`))
+}
+
+/** Day and time of an ISO time. */
+export function time(iso: string): string {
+  return TIME.format(new Date(iso))
+}
+
+const UNITS = ['bytes', 'kB', 'MB', 'GB'] as const
+
+/** A size of a file; `bytes` in units of 1,000. */
+export function size(bytes: number): string {
+  let value = bytes
+  let unit = 0
+  while (value >= 1_000 && unit < UNITS.length - 1) {
+    value /= 1_000
+    unit += 1
+  }
+  return `${NUMBER.format(unit === 0 ? value : Number(value.toPrecision(3)))} ${UNITS[unit] ?? ''}`
+}
+
+/** A span of time in words: "less than a minute", "5 minutes", "2 hours". */
+export function span(seconds: number): string {
+  if (seconds < 60) return 'less than a minute'
+  const minutes = Math.round(seconds / 60)
+  if (minutes < 90) return counted(minutes, 'minute')
+  const hours = Math.round(minutes / 60)
+  return hours < 48 ? counted(hours, 'hour') : counted(Math.round(hours / 24), 'day')
+}
+
+/** A number with its noun, in the singular for one: `1 row`, `2 rows`. */
+export function counted(count: number, noun: string): string {
+  return `${number(count)} ${noun}${count === 1 ? '' : 's'}`
+}

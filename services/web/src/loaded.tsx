@@ -1,0 +1,49 @@
+import type { ComponentType, JSX } from 'preact'
+import { useEffect, useState } from 'preact/hooks'
+import { Button } from './components/button.tsx'
+import { Bones, Notice, Page } from './components/page.tsx'
+import type { PageProps, PageRoute } from './routes.ts'
+
+/** Pages that are loaded already, by their path. */
+const LOADED = new Map<string, ComponentType<PageProps>>()
+
+/** A page, and in its place its heading until its code has come. */
+export function Loaded({
+  page,
+  id,
+}: {
+  readonly page: PageRoute
+  readonly id: string
+}): JSX.Element {
+  const [, setTick] = useState(0)
+  const [isLost, setLost] = useState(false)
+  useEffect(() => {
+    if (LOADED.has(page.path)) return undefined
+    let isHere = true
+    loadPage(page).then(
+      () => isHere && setTick((tick) => tick + 1),
+      () => isHere && setLost(true),
+    )
+    return () => {
+      isHere = false
+    }
+  }, [page])
+  const Content = LOADED.get(page.path)
+  if (Content !== undefined) return <Content key={id} id={id} />
+  return (
+    <Page title={page.title}>
+      {isLost ? (
+        <Notice tone="bad" actions={<Button onClick={() => location.reload()}>Reload</Button>}>
+          This page could not be loaded: the service was away, or it was renewed. Reload to go on.
+        </Notice>
+      ) : (
+        <Bones rows={6} />
+      )}
+    </Page>
+  )
+}
+
+/** Loads the code of a page ahead of its use. */
+export async function loadPage(page: PageRoute): Promise<void> {
+  if (!LOADED.has(page.path)) LOADED.set(page.path, await page.load())
+}

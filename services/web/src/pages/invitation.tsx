@@ -1,0 +1,80 @@
+import type { InvitationView } from '@plumbline/contract/app/members'
+import { useLocation } from 'preact-iso'
+import type { JSX } from 'preact'
+import { useEffect, useState } from 'preact/hooks'
+import { callApp } from '../api/app-calls.ts'
+import { Button, LinkButton } from '../components/button.tsx'
+import { Bones, Notice, Page } from '../components/page.tsx'
+import { Foreign } from '../components/text.tsx'
+import { codeOfLink } from '../link-code.ts'
+import { useSession, useSessionMoves } from '../session.tsx'
+import { useSubmission } from '../submit.ts'
+import { SignUpForm } from './sign-up.tsx'
+
+/** Where the link of an invitation leads. */
+export function Invitation(): JSX.Element {
+  const [token] = useState(codeOfLink)
+  const [invitation, setInvitation] = useState<InvitationView | null>(null)
+  const { fault, run } = useSubmission()
+  useEffect(() => {
+    if (token === null) return
+    void run(async () => {
+      setInvitation(await callApp('lookAtInvitation', { token }))
+    })
+  }, [token])
+  return (
+    <Page title="Invitation">
+      {token === null && (
+        <Notice tone="warn">The link is not whole. Open it again from where you got it.</Notice>
+      )}
+      {fault !== null && <Notice tone="bad">{fault}</Notice>}
+      {token !== null && fault === null && invitation === null && <Bones />}
+      {token !== null && invitation !== null && <Invited token={token} invitation={invitation} />}
+    </Page>
+  )
+}
+
+function Invited({
+  token,
+  invitation,
+}: {
+  readonly token: string
+  readonly invitation: InvitationView
+}): JSX.Element {
+  const { user } = useSession()
+  const { route } = useLocation()
+  const { refresh } = useSessionMoves()
+  const { isBusy, fault, run } = useSubmission()
+  const accept = async (): Promise<void> => {
+    await callApp('acceptInvitation', { token })
+    await refresh()
+    route('/app', true)
+  }
+  return (
+    <>
+      <p>
+        You are invited to <Foreign text={invitation.account_name} /> as {invitation.role}.
+      </p>
+      {fault !== null && <Notice tone="bad">{fault}</Notice>}
+      {user !== null && (
+        <Button kind="primary" busy={isBusy} onClick={() => void run(accept)}>
+          Join the account
+        </Button>
+      )}
+      {user === null && invitation.has_user && (
+        <>
+          <Notice>
+            Sign in as <Foreign text={invitation.email} />, then open the link of the invitation
+            again.
+          </Notice>
+          <LinkButton href="/app/sign-in" kind="primary">
+            Go to the way in
+          </LinkButton>
+        </>
+      )}
+      {user === null && !invitation.has_user && (
+        <SignUpForm invitation={token} invitedEmail={invitation.email} />
+      )}
+    </>
+  )
+}

@@ -1,0 +1,171 @@
+import type { AccountView } from '@plumbline/contract/account'
+import type { BatchView } from '@plumbline/contract/batch-view'
+import { useQuery } from '@tanstack/preact-query'
+import type { JSX } from 'preact'
+import { sentenceOf } from '../api/http.ts'
+import { accountQuery, isMoving, recentBatchesQuery } from '../api/queries.ts'
+import { batchTitle, PRODUCT_NAMES, Progress, StateBadge } from '../components/batch-state.tsx'
+import { LinkButton } from '../components/button.tsx'
+import { Bones, Card, Empty, Notice, Page } from '../components/page.tsx'
+import { Facts, Table } from '../components/table.tsx'
+import { Foreign, Time } from '../components/text.tsx'
+import * as format from '../format.ts'
+import { useMay, useSession } from '../session.tsx'
+
+/** Balance, use, what runs and what came last. */
+export function Overview(): JSX.Element {
+  const mayChange = useMay('member')
+  const account = useQuery(accountQuery)
+  const batches = useQuery(recentBatchesQuery)
+  const list = batches.data?.data
+  const running = list?.filter(({ status }) => isMoving(status)) ?? []
+  return (
+    <Page
+      title="Overview"
+      actions={
+        mayChange && (
+          <LinkButton href="/app/batches/new" kind="primary" role="button">
+            New batch
+          </LinkButton>
+        )
+      }
+    >
+      <Attention account={account.data} batches={list ?? []} />
+      <div class="columns">
+        <Card title="Balance" actions={<a href="/app/credits">All moves</a>}>
+          {account.error !== null && <Notice tone="bad">{sentenceOf(account.error)}</Notice>}
+          {account.data === undefined ? (
+            account.error === null && <Bones rows={4} />
+          ) : (
+            <Balance account={account.data} />
+          )}
+        </Card>
+        <Card title="Running now">
+          {list === undefined && batches.error === null && <Bones rows={4} />}
+          {list !== undefined && running.length === 0 && (
+            <p class="muted">Nothing runs at the moment.</p>
+          )}
+          {running.map((batch) => (
+            <div key={batch.id} class="stack tight">
+              <div class="row spread">
+                <a href={`/app/batches/${batch.id}`}>
+                  <Foreign text={batchTitle(batch)} clip />
+                </a>
+                <StateBadge state={batch.status} />
+              </div>
+              <Progress batch={batch} />
+            </div>
+          ))}
+        </Card>
+      </div>
+      <Card title="Last batches" actions={<a href="/app/batches">All batches</a>}>
+        {batches.error !== null && <Notice tone="bad">{sentenceOf(batches.error)}</Notice>}
+        {list === undefined && batches.error === null && <Bones rows={5} />}
+        {list?.length === 0 && <NoBatches />}
+        {list !== undefined && list.length > 0 && <LastBatches batches={list} />}
+      </Card>
+    </Page>
+  )
+}
+
+function NoBatches(): JSX.Element {
+  return (
+    <Empty title="No batch yet">
+      Hand in a file of emails, phones, IPs or domains, and see what is known about each row. A
+      single value can be looked up on <a href="/app/try">Try it</a>; for your own programs, create
+      a key under <a href="/app/keys">API keys</a>.
+    </Empty>
+  )
+}
+
+function Balance({ account }: { readonly account: AccountView }): JSX.Element {
+  const { allowance, packs, held, resets_at: resetsAt } = account.credits
+  return (
+    <>
+      <div>
+        <div class="figure">{format.number(allowance + packs)}</div>
+        <div class="muted">credits to spend</div>
+      </div>
+      <Facts
+        facts={[
+          ['Of this month', format.number(allowance)],
+          ['Of packs', format.number(packs)],
+          ['Held for batches', format.number(held)],
+          ['Starts anew', <Time key="at" at={resetsAt} dayOnly />],
+        ]}
+      />
+    </>
+  )
+}
+
+/** What wants something of the person: no credits left, a batch that waits or failed. */
+function Attention({
+  account,
+  batches,
+}: {
+  readonly account: AccountView | undefined
+  readonly batches: readonly BatchView[]
+}): JSX.Element | null {
+  const { user } = useSession()
+  const isEmpty = account !== undefined && account.credits.allowance + account.credits.packs === 0
+  const waiting = batches.filter(({ status }) => status === 'ready')
+  const first = waiting[0]
+  if (!isEmpty && first === undefined && user?.verified !== false) return null
+  return (
+    <div class="stack tight">
+      {user?.verified === false && (
+        <Notice tone="warn">
+          The address is not verified yet: open the link of the message that was sent to it, and the
+          credits are there.
+        </Notice>
+      )}
+      {isEmpty && user?.verified !== false && (
+        <Notice tone="warn" actions={<a href="/app/credits">See plans and packs</a>}>
+          No credits are left. Lookups and batches go on when the month starts anew, or with a pack.
+        </Notice>
+      )}
+      {first !== undefined && (
+        <Notice
+          tone="warn"
+          actions={
+            waiting.length === 1 ? (
+              <a href={`/app/batches/${first.id}`}>Look at it</a>
+            ) : (
+              <a href="/app/batches?state=ready">Look at them</a>
+            )
+          }
+        >
+          {waiting.length === 1
+            ? 'A batch is read and waits to be started.'
+            : `${format.counted(waiting.length, 'batch')}es are read and wait to be started.`}
+        </Notice>
+      )}
+    </div>
+  )
+}
+
+/** Batches as rows: name, product, state, rows, when. */
+function LastBatches({ batches }: { readonly batches: readonly BatchView[] }): JSX.Element {
+  return (
+    <Table
+      caption="Last batches"
+      rows={batches}
+      keyOf={({ id }) => id}
+      columns={[
+        {
+          title: 'Batch',
+          cell: (batch) => (
+            <a href={`/app/batches/${batch.id}`}>
+              <Foreign text={batchTitle(batch)} clip />
+            </a>
+          ),
+        },
+        { title: 'Product', isTight: true, cell: ({ product }) => PRODUCT_NAMES[product] },
+        { title: 'State', isTight: true, cell: ({ status }) => <StateBadge state={status} /> },
+        { title: 'Rows', isNumber: true, cell: ({ rows }) => format.number(rows.total) },
+        { title: 'Credits', isNumber: true, cell: ({ credits }) => format.number(credits.used) },
+        { title: 'Created', isTight: true, cell: (batch) => <Time at={batch.created_at} /> },
+      ]}
+    />
+  )
+}

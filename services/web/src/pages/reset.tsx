@@ -1,0 +1,95 @@
+import { useLocation } from 'preact-iso'
+import type { JSX } from 'preact'
+import { useState } from 'preact/hooks'
+import { callApp } from '../api/app-calls.ts'
+import { Button } from '../components/button.tsx'
+import { Field, Form } from '../components/field.tsx'
+import { Notice, Page } from '../components/page.tsx'
+import { codeOfLink } from '../link-code.ts'
+import { useSession, useSessionMoves } from '../session.tsx'
+import { useSubmission } from '../submit.ts'
+import { PASSWORD_HINT } from './sign-up.tsx'
+
+/** The way back in: asks for a link, or with the link's code for the new password. */
+export function Reset(): JSX.Element {
+  const [token] = useState(codeOfLink)
+  const { service } = useSession()
+  return (
+    <Page title="Reset the password">
+      {token !== null && <NewPassword token={token} />}
+      {token === null && service.has_mail && <AskForLink />}
+      {token === null && !service.has_mail && (
+        <Notice>
+          This installation sends no mail. Whoever runs it can make a link for you with{' '}
+          <code>cli user link</code> and your address.
+        </Notice>
+      )}
+      <div class="small">
+        <a href="/app/sign-in">Back to the way in</a>
+      </div>
+    </Page>
+  )
+}
+
+function AskForLink(): JSX.Element {
+  const [email, setEmail] = useState('')
+  const [isSent, setSent] = useState(false)
+  const { isBusy, fault, run } = useSubmission()
+  const ask = async (): Promise<void> => {
+    await callApp('beginReset', { email })
+    setSent(true)
+  }
+  return (
+    <Form onSubmit={() => void run(ask)}>
+      {fault !== null && <Notice tone="bad">{fault}</Notice>}
+      {isSent && (
+        <Notice tone="good">
+          If an account has this address, a message with a link is on its way to it.
+        </Notice>
+      )}
+      <Field
+        label="Email"
+        type="email"
+        name="email"
+        autocomplete="username"
+        value={email}
+        onInput={setEmail}
+        required
+      />
+      <Button kind="primary" type="submit" busy={isBusy}>
+        Send the link
+      </Button>
+    </Form>
+  )
+}
+
+function NewPassword({ token }: { readonly token: string }): JSX.Element {
+  const { route } = useLocation()
+  const { refresh } = useSessionMoves()
+  const [password, setPassword] = useState('')
+  const { isBusy, fault, run } = useSubmission()
+  const change = async (): Promise<void> => {
+    await callApp('confirmReset', { token, password })
+    await refresh()
+    route('/app/sign-in?after=reset', true)
+  }
+  return (
+    <Form onSubmit={() => void run(change)}>
+      {fault !== null && <Notice tone="bad">{fault}</Notice>}
+      <Field
+        label="Password"
+        type="password"
+        name="password"
+        autocomplete="new-password"
+        minLength={12}
+        value={password}
+        onInput={setPassword}
+        hint={PASSWORD_HINT}
+        required
+      />
+      <Button kind="primary" type="submit" busy={isBusy}>
+        Change password
+      </Button>
+    </Form>
+  )
+}

@@ -1,0 +1,116 @@
+import type { EntryOutcome } from '@plumbline/contract/app/entry'
+import { useLocation } from 'preact-iso'
+import type { JSX } from 'preact'
+import { useState } from 'preact/hooks'
+import { callApp } from '../api/app-calls.ts'
+import { Button } from '../components/button.tsx'
+import { Field, Form } from '../components/field.tsx'
+import { Notice, Page } from '../components/page.tsx'
+import { ownPath } from '../own-path.ts'
+import { useSession, useSessionMoves } from '../session.tsx'
+import { useSubmission } from '../submit.ts'
+
+/** What brought the person here, said above the form. */
+const GREETINGS: Readonly<Record<string, string>> = {
+  verified: 'The address is verified. Sign in to go on.',
+  reset: 'The password is changed, and every session has ended. Sign in with the new one.',
+  deleted: 'The account is closed. What it held is erased within 24 hours.',
+}
+
+/** The way in. */
+export function SignIn(): JSX.Element {
+  const { query, route } = useLocation()
+  const { service } = useSession()
+  const { refresh } = useSessionMoves()
+  const [email, setEmail] = useState('')
+  const [password, setPassword] = useState('')
+  const [code, setCode] = useState('')
+  const [outcome, setOutcome] = useState<EntryOutcome | null>(null)
+  const { isBusy, fault, run } = useSubmission()
+  const greeting = GREETINGS[query['after'] ?? '']
+  const needsCode = outcome === 'code_needed'
+  const signIn = async (): Promise<void> => {
+    const answer = await callApp('signIn', {
+      email,
+      password,
+      ...(needsCode ? { code } : {}),
+    })
+    setOutcome(answer.outcome)
+    if (answer.outcome !== 'signed_in') return
+    await refresh()
+    route(ownPath(query['next']), true)
+  }
+  return (
+    <Page title="Sign in">
+      {greeting !== undefined && fault === null && <Notice tone="good">{greeting}</Notice>}
+      {query['next'] !== undefined && greeting === undefined && fault === null && (
+        <Notice>Sign in to go on where you were.</Notice>
+      )}
+      {fault !== null && <Notice tone="bad">{fault}</Notice>}
+      {outcome === 'check_mail' && <CheckMail email={email} />}
+      <Form onSubmit={() => void run(signIn)}>
+        <Field
+          label="Email"
+          type="email"
+          name="email"
+          autocomplete="username"
+          value={email}
+          onInput={setEmail}
+          required
+        />
+        <Field
+          label="Password"
+          type="password"
+          name="password"
+          autocomplete="current-password"
+          value={password}
+          onInput={setPassword}
+          required
+        />
+        {needsCode && (
+          <Field
+            label="Code"
+            name="code"
+            autocomplete="one-time-code"
+            inputMode="numeric"
+            value={code}
+            onInput={setCode}
+            hint="The 6 digits of your authenticator app, or a recovery code."
+            required
+          />
+        )}
+        <Button kind="primary" type="submit" busy={isBusy}>
+          Sign in
+        </Button>
+      </Form>
+      <div class="row spread small">
+        {service.sign_up === 'open' ? <a href="/app/sign-up">I have no account yet</a> : <span />}
+        <a href="/app/reset">I cannot get in</a>
+      </div>
+    </Page>
+  )
+}
+
+/** A message with a link is on its way; it can be sent again. */
+export function CheckMail({ email }: { readonly email: string }): JSX.Element {
+  const [isSent, setSent] = useState(false)
+  const { isBusy, fault, run } = useSubmission()
+  const resend = async (): Promise<void> => {
+    await callApp('resendVerification', { email })
+    setSent(true)
+  }
+  return (
+    <>
+      <Notice tone="good">
+        If <bdi>{email}</bdi> can be used, a message with a link is on its way. Open the link to go
+        on; it works for a limited time.
+      </Notice>
+      {fault !== null && <Notice tone="bad">{fault}</Notice>}
+      <div>
+        <Button small busy={isBusy} disabled={isSent} onClick={() => void run(resend)}>
+          {isSent ? 'Sent again' : 'Send it again'}
+        </Button>
+      </div>
+    </>
+  )
+}

@@ -1,0 +1,98 @@
+import { useLocation } from 'preact-iso'
+import type { JSX } from 'preact'
+import { useState } from 'preact/hooks'
+import { callApp } from '../api/app-calls.ts'
+import { Button } from '../components/button.tsx'
+import { Field, Form } from '../components/field.tsx'
+import { Notice, Page } from '../components/page.tsx'
+import { useSession, useSessionMoves } from '../session.tsx'
+import { useSubmission } from '../submit.ts'
+import { CheckMail } from './sign-in.tsx'
+
+/** What is said below a new password. */
+export const PASSWORD_HINT = 'At least 12 characters; a sentence is good.'
+
+/** A new account: name, email, password, nothing else. */
+export function SignUp(): JSX.Element {
+  const { service } = useSession()
+  return (
+    <Page title="Create an account" lead="200 credits every month, free. No card.">
+      {service.sign_up === 'off' && (
+        <Notice tone="warn">
+          Accounts are not created here. Ask whoever runs this service to make one for you.
+        </Notice>
+      )}
+      {service.sign_up === 'invite' && (
+        <Notice tone="warn">
+          Accounts are by invitation here. Open the link of your invitation to create one.
+        </Notice>
+      )}
+      {service.sign_up === 'open' && <SignUpForm />}
+      <div class="small">
+        <a href="/app/sign-in">I have an account</a>
+      </div>
+    </Page>
+  )
+}
+
+/** The form; with the code of an invitation it joins the account that invites. */
+export function SignUpForm({
+  invitation,
+  invitedEmail,
+}: {
+  readonly invitation?: string
+  readonly invitedEmail?: string
+}): JSX.Element {
+  const { route } = useLocation()
+  const { refresh } = useSessionMoves()
+  const [name, setName] = useState('')
+  const [email, setEmail] = useState(invitedEmail ?? '')
+  const [password, setPassword] = useState('')
+  const [mustCheckMail, setCheckMail] = useState(false)
+  const { isBusy, fault, run } = useSubmission()
+  const create = async (): Promise<void> => {
+    const { outcome } = await callApp('signUp', {
+      name,
+      email,
+      password,
+      ...(invitation === undefined ? {} : { invitation }),
+    })
+    if (outcome === 'signed_in') {
+      await refresh()
+      route('/app', true)
+    } else {
+      setCheckMail(true)
+    }
+  }
+  if (mustCheckMail) return <CheckMail email={email} />
+  return (
+    <Form onSubmit={() => void run(create)}>
+      {fault !== null && <Notice tone="bad">{fault}</Notice>}
+      <Field label="Name" name="name" autocomplete="name" value={name} onInput={setName} required />
+      <Field
+        label="Email"
+        type="email"
+        name="email"
+        autocomplete="username"
+        value={email}
+        onInput={setEmail}
+        disabled={invitedEmail !== undefined}
+        required
+      />
+      <Field
+        label="Password"
+        type="password"
+        name="password"
+        autocomplete="new-password"
+        minLength={12}
+        value={password}
+        onInput={setPassword}
+        hint={PASSWORD_HINT}
+        required
+      />
+      <Button kind="primary" type="submit" busy={isBusy}>
+        Create account
+      </Button>
+    </Form>
+  )
+}

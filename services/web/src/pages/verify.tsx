@@ -1,0 +1,48 @@
+import { useLocation } from 'preact-iso'
+import type { JSX } from 'preact'
+import { useEffect, useState } from 'preact/hooks'
+import { callApp } from '../api/app-calls.ts'
+import { LinkButton } from '../components/button.tsx'
+import { Bones, Notice, Page } from '../components/page.tsx'
+import { codeOfLink } from '../link-code.ts'
+import { useSession, useSessionMoves } from '../session.tsx'
+import { useSubmission } from '../submit.ts'
+
+/** Where the link of a verification message leads: it acts at once. */
+export function Verify(): JSX.Element {
+  const [token] = useState(codeOfLink)
+  const { user } = useSession()
+  const { route } = useLocation()
+  const { refresh } = useSessionMoves()
+  const { fault, run } = useSubmission()
+  const [isChanged, setChanged] = useState(false)
+  useEffect(() => {
+    if (token === null) return
+    void run(async () => {
+      const { outcome } = await callApp('verify', { token })
+      await refresh()
+      if (outcome === 'verified') route('/app/sign-in?after=verified', true)
+      else if (outcome === 'signed_in') route('/app', true)
+      else setChanged(true)
+    })
+  }, [token])
+  return (
+    <Page title="Verify the address">
+      {token === null && (
+        <Notice tone="warn">
+          The link is not whole. Open it again from the message, or ask for a new one by signing in.
+        </Notice>
+      )}
+      {fault !== null && <Notice tone="bad">{fault}</Notice>}
+      {isChanged && <Notice tone="good">The new address is in force.</Notice>}
+      {token !== null && fault === null && !isChanged && <Bones rows={2} />}
+      {(token === null || fault !== null || isChanged) && (
+        <div>
+          <LinkButton href={user === null ? '/app/sign-in' : '/app'} kind="primary">
+            Go on
+          </LinkButton>
+        </div>
+      )}
+    </Page>
+  )
+}

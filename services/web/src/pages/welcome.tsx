@@ -1,0 +1,69 @@
+import { useLocation } from 'preact-iso'
+import type { JSX } from 'preact'
+import { useState } from 'preact/hooks'
+import { callApp } from '../api/app-calls.ts'
+import { Button } from '../components/button.tsx'
+import { Field, Form } from '../components/field.tsx'
+import { Notice, Page } from '../components/page.tsx'
+import { codeOfLink } from '../link-code.ts'
+import { useSessionMoves } from '../session.tsx'
+import { useSubmission } from '../submit.ts'
+import { PASSWORD_HINT } from './sign-up.tsx'
+
+/** The first account of an installation, or the way back into one, by a link of the program itself. */
+export function Welcome(): JSX.Element {
+  const [code] = useState(codeOfLink)
+  return (
+    <Page title="Welcome" lead="Choose how you sign in from now on.">
+      {code === null ? (
+        <Notice tone="warn">
+          The link is not whole, or it was used. <code>npm run cli -- user link</code> and your
+          address makes a new one; where you have a password, <a href="/app/sign-in">sign in</a>.
+        </Notice>
+      ) : (
+        <WelcomeForm code={code} />
+      )}
+    </Page>
+  )
+}
+
+function WelcomeForm({ code }: { readonly code: string }): JSX.Element {
+  const { route } = useLocation()
+  const { refresh } = useSessionMoves()
+  const [email, setEmail] = useState('')
+  const [password, setPassword] = useState('')
+  const { isBusy, fault, run } = useSubmission()
+  const begin = async (): Promise<void> => {
+    const { outcome } = await callApp('welcome', { code, email, password })
+    await refresh()
+    route(outcome === 'signed_in' ? '/app' : '/app/sign-in', true)
+  }
+  return (
+    <Form onSubmit={() => void run(begin)}>
+      {fault !== null && <Notice tone="bad">{fault}</Notice>}
+      <Field
+        label="Email"
+        type="email"
+        name="email"
+        autocomplete="username"
+        value={email}
+        onInput={setEmail}
+        required
+      />
+      <Field
+        label="Password"
+        type="password"
+        name="password"
+        autocomplete="new-password"
+        minLength={12}
+        value={password}
+        onInput={setPassword}
+        hint={PASSWORD_HINT}
+        required
+      />
+      <Button kind="primary" type="submit" busy={isBusy}>
+        Open the app
+      </Button>
+    </Form>
+  )
+}

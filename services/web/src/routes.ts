@@ -1,0 +1,65 @@
+import type { ComponentType } from 'preact'
+
+/** What a page is given: the variable parts of its path. */
+export interface PageProps {
+  readonly id: string
+}
+
+/** A page of the app. */
+export interface PageRoute {
+  /** Below `/app`; `:id` stands for one segment. */
+  readonly path: string
+  /** Its h1 until it is loaded. */
+  readonly title: string
+  /** Whether it is for who is not signed in, or for anybody. */
+  readonly access: 'signed-in' | 'signed-out' | 'anybody'
+  readonly load: () => Promise<ComponentType<PageProps>>
+}
+
+/** Every page; each is loaded when it is first opened. */
+export const PAGES: readonly PageRoute[] = [
+  page('/', 'Overview', async () => (await import('./pages/overview.tsx')).Overview),
+  gate('/sign-in', 'Sign in', async () => (await import('./pages/sign-in.tsx')).SignIn),
+  gate('/sign-up', 'Create an account', async () => (await import('./pages/sign-up.tsx')).SignUp),
+  open('/reset', 'Reset the password', async () => (await import('./pages/reset.tsx')).Reset),
+  open('/welcome', 'Welcome', async () => (await import('./pages/welcome.tsx')).Welcome),
+  open('/verify', 'Verify the address', async () => (await import('./pages/verify.tsx')).Verify),
+  open(
+    '/invitation',
+    'Invitation',
+    async () => (await import('./pages/invitation.tsx')).Invitation,
+  ),
+]
+
+type Load = PageRoute['load']
+
+function page(path: string, title: string, load: Load): PageRoute {
+  return { path, title, access: 'signed-in', load }
+}
+
+function gate(path: string, title: string, load: Load): PageRoute {
+  return { path, title, access: 'signed-out', load }
+}
+
+function open(path: string, title: string, load: Load): PageRoute {
+  return { path, title, access: 'anybody', load }
+}
+
+/** A page with the variable part of its path. */
+export interface PageMatch {
+  readonly page: PageRoute
+  readonly id: string
+}
+
+/** The page of a path of the browser; null where there is none. What is named goes before what varies. */
+export function pageOf(path: string): PageMatch | null {
+  const below = path.replace(/^\/app(?=\/|$)/, '').replace(/\/+$/, '') || '/'
+  const named = PAGES.find((one) => one.path === below)
+  if (named !== undefined) return { page: named, id: '' }
+  for (const one of PAGES.filter(({ path }) => path.endsWith('/:id'))) {
+    const before = one.path.slice(0, -':id'.length)
+    const rest = below.startsWith(before) ? below.slice(before.length) : ''
+    if (/^[\w-]{1,100}$/.test(rest)) return { page: one, id: rest }
+  }
+  return null
+}

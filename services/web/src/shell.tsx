@@ -1,0 +1,144 @@
+import type { SessionView } from '@plumbline/contract/app/session'
+import { useLocation } from 'preact-iso'
+import type { ComponentChildren, JSX, RefObject } from 'preact'
+import { useEffect, useRef, useState } from 'preact/hooks'
+import { sentenceOf } from './api/http.ts'
+import { Button } from './components/button.tsx'
+import { SelectField } from './components/field.tsx'
+import { Icon, type IconName } from './components/icon.tsx'
+import { Notice } from './components/page.tsx'
+import { Foreign } from './components/text.tsx'
+import { useSessionMoves } from './session.tsx'
+
+/** Where the menu leads. */
+const PLACES: readonly (readonly [path: string, text: string, icon: IconName])[] = [
+  ['/app', 'Overview', 'overview'],
+  ['/app/batches', 'Batches', 'batches'],
+  ['/app/try', 'Try it', 'try'],
+  ['/app/keys', 'API keys', 'keys'],
+  ['/app/usage', 'Usage', 'usage'],
+  ['/app/credits', 'Credits', 'credits'],
+  ['/app/settings', 'Settings', 'settings'],
+]
+
+/** What stands around every page of who is signed in. */
+export function Shell({
+  session,
+  children,
+}: {
+  readonly session: SessionView | undefined
+  readonly children: ComponentChildren
+}): JSX.Element {
+  const { path } = useLocation()
+  const [isOpen, setOpen] = useState(false)
+  const main = useMainOf(path)
+  useEffect(() => setOpen(false), [path])
+  return (
+    <div class="shell">
+      <a class="skip" href="#main">
+        Skip to the page
+      </a>
+      <header class="top">
+        <Brand />
+        <span class="menu-switch">
+          <Button small expanded={isOpen} controls="menu" onClick={() => setOpen(!isOpen)}>
+            Menu
+          </Button>
+        </span>
+        <div id="menu" class={isOpen ? 'side open' : 'side'}>
+          <nav class="nav" aria-label="Main">
+            {PLACES.map(([href, text, icon]) => (
+              <a key={href} href={href} aria-current={isWithin(path, href) ? 'page' : undefined}>
+                <Icon name={icon} />
+                {text}
+              </a>
+            ))}
+          </nav>
+          {session?.user != null && <Who session={session} />}
+        </div>
+      </header>
+      <main id="main" class="main" ref={main} tabIndex={-1}>
+        {children}
+      </main>
+    </div>
+  )
+}
+
+/** Whoever goes on by keyboard goes on from the new page, not from the link that led to it. */
+function useMainOf(path: string): RefObject<HTMLElement> {
+  const main = useRef<HTMLElement>(null)
+  const shown = useRef(path)
+  useEffect(() => {
+    if (shown.current === path) return
+    shown.current = path
+    main.current?.focus({ preventScroll: true })
+    scrollTo(0, 0)
+  }, [path])
+  return main
+}
+
+function isWithin(path: string, href: string): boolean {
+  return href === '/app' ? path === '/app' : path === href || path.startsWith(`${href}/`)
+}
+
+/** Who is signed in and for which account, and the way out. */
+function Who({ session }: { readonly session: SessionView }): JSX.Element {
+  const { signOut, switchTo } = useSessionMoves()
+  const [fault, setFault] = useState<string | null>(null)
+  const [isBusy, setBusy] = useState(false)
+  const attempt = async (move: Promise<void>): Promise<void> => {
+    setBusy(true)
+    setFault(null)
+    try {
+      await move
+    } catch (error) {
+      setFault(sentenceOf(error))
+    } finally {
+      setBusy(false)
+    }
+  }
+  return (
+    <div class="who">
+      {fault !== null && <Notice tone="bad">{fault}</Notice>}
+      {session.accounts.length > 1 ? (
+        <SelectField
+          label="Account"
+          value={session.account?.id ?? ''}
+          choices={session.accounts.map(({ id, name }) => ({ value: id, text: name }))}
+          onChange={(id) => void attempt(switchTo(id))}
+        />
+      ) : (
+        <div class="who-name">
+          <Foreign text={session.account?.name ?? 'No account'} clip />
+        </div>
+      )}
+      <div class="who-mail">
+        <Foreign text={session.user?.email ?? ''} clip />
+      </div>
+      <div>
+        <Button small busy={isBusy} onClick={() => void attempt(signOut())}>
+          Sign out
+        </Button>
+      </div>
+    </div>
+  )
+}
+
+/** What stands around the pages of who is not signed in. */
+export function Gate({ children }: { readonly children: ComponentChildren }): JSX.Element {
+  return (
+    <div class="gate">
+      <Brand />
+      <main class="gate-main card">{children}</main>
+    </div>
+  )
+}
+
+function Brand(): JSX.Element {
+  return (
+    <a class="brand" href="/app">
+      <img src="/app/icon.svg" alt="" width="22" height="22" />
+      Plumbline
+    </a>
+  )
+}
