@@ -64,6 +64,9 @@ export interface BatchCalls {
   list(page?: { limit?: number; cursor?: string }, options?: CallOptions): Promise<BatchPage>
   start(id: string, options?: CallOptions): Promise<BatchView>
   cancel(id: string, options?: CallOptions): Promise<BatchView>
+  /** Nothing new is asked for a running batch until it is resumed. */
+  pause(id: string, options?: CallOptions): Promise<BatchView>
+  resume(id: string, options?: CallOptions): Promise<BatchView>
   delete(id: string, options?: CallOptions): Promise<void>
   /** Resolves when the batch has ended, or has stopped at `ready`. */
   wait(id: string, options?: WaitOptions): Promise<BatchView>
@@ -83,6 +86,9 @@ export function batchCalls(connection: Connection): BatchCalls {
     start: (id, call) => connection.json({ method: 'POST', path: `${pathOf(id)}/start`, ...call }),
     cancel: (id, call) =>
       connection.json({ method: 'POST', path: `${pathOf(id)}/cancel`, ...call }),
+    pause: (id, call) => connection.json({ method: 'POST', path: `${pathOf(id)}/pause`, ...call }),
+    resume: (id, call) =>
+      connection.json({ method: 'POST', path: `${pathOf(id)}/resume`, ...call }),
     delete: async (id, call) => {
       await connection.send({ method: 'DELETE', path: pathOf(id), ...call })
     },

@@ -24,6 +24,8 @@ export const batchView = z.strictObject({
   analyzing_at: at,
   ready_at: at,
   running_at: at,
+  /** When it was paused last. */
+  paused_at: at,
   finalizing_at: at,
   completed_at: at,
   canceling_at: at,
@@ -32,6 +34,8 @@ export const batchView = z.strictObject({
   expired_at: at,
   /** When file, chunks and results are erased; null until the end is reached. */
   expires_at: z.iso.datetime().nullable(),
+  /** When a paused batch goes on by itself; null for others. */
+  resumes_at: z.iso.datetime().nullable(),
   file: z
     .strictObject({
       name: z.string().nullable(),

@@ -3,6 +3,7 @@ export const BATCH_STATES = [
   'analyzing',
   'ready',
   'running',
+  'paused',
   'finalizing',
   'completed',
   'canceling',
@@ -17,7 +18,8 @@ export type BatchState = (typeof BATCH_STATES)[number]
 export const BATCH_MOVES: Readonly<Record<BatchState, readonly BatchState[]>> = {
   analyzing: ['ready', 'running', 'canceling', 'failed'],
   ready: ['running', 'canceling', 'failed', 'expired'],
-  running: ['finalizing', 'canceling', 'failed'],
+  running: ['paused', 'finalizing', 'canceling', 'failed'],
+  paused: ['running', 'canceling', 'failed'],
   finalizing: ['completed', 'canceling', 'failed'],
   completed: ['expired'],
   canceling: ['canceled', 'failed'],
@@ -31,9 +33,13 @@ export const UNFINISHED_STATES: readonly BatchState[] = [
   'analyzing',
   'ready',
   'running',
+  'paused',
   'finalizing',
   'canceling',
 ]
+
+/** Days after which a paused batch goes on by itself. */
+export const PAUSED_DAYS = 7
 
 /** What kind a row of a batch is; `total` is the sum of all four. */
 export type RowKind = 'blank' | 'refused' | 'duplicate' | 'billable'

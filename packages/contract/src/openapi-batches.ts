@@ -1,3 +1,4 @@
+import { PAUSED_DAYS } from './batch.ts'
 import { RESULT_FILTERS, RESULT_FORMATS } from './batch-request.ts'
 import {
   answer,
@@ -50,6 +51,7 @@ export function batchPaths(): Part {
     },
     ...batchPath(id),
     ...movePaths([...id, ref('parameters', 'IdempotencyKey')]),
+    ...restPaths([...id, ref('parameters', 'IdempotencyKey')]),
     '/v1/batches/{id}/events': { get: events(id) },
     '/v1/batches/{id}/results': { get: results(id) },
   }
@@ -105,6 +107,34 @@ function movePaths(parameters: readonly Part[]): Part {
         },
       },
     },
+  }
+}
+
+/** Moves that take no body, cost nothing and are no error where they were made before. */
+function restPaths(parameters: readonly Part[]): Part {
+  const move = (operationId: string, summary: string, what: string): Part => ({
+    post: {
+      tags,
+      operationId,
+      summary,
+      parameters,
+      responses: {
+        200: answer(what, 'Batch', ['IdempotentReplayed']),
+        ...refusals([...POSTING, 'not_found']),
+      },
+    },
+  })
+  return {
+    '/v1/batches/{id}/pause': move(
+      'pauseBatch',
+      `Put a running batch to rest: nothing new is asked, its hold stays, and it goes on by itself after ${PAUSED_DAYS} days`,
+      'The batch, paused.',
+    ),
+    '/v1/batches/{id}/resume': move(
+      'resumeBatch',
+      'Let a paused batch go on',
+      'The batch, running.',
+    ),
   }
 }
 

@@ -12,6 +12,7 @@ const LANDED: Readonly<Record<string, string>> = {
   '0004_batches.sql': 'a741431a7f6be2eac93bc58ec8f680131b94f75558944ed7f91a64e4a8132b0b',
   '0005_idempotency.sql': '67d978b37eb83436d7ce68aa3f82a832ab51170779d6f4cfbb0a45dac9e7d564',
   '0006_files.sql': '773d9e4c67ee70873367a168cca964b9b324036f46a4a459e5950d81dafa7bf0',
+  '0035_paused_batches.sql': '17e7eb3db9fa61e2742801ff88865c48f1043e6f41de22e976dd0585e47fce73',
 }
 
 test('a migration that landed is never edited; a change of the schema is a new file', () => {

@@ -85,6 +85,7 @@ function hasResults(batch: BatchRow): boolean {
     case 'canceled':
       return true
     case 'running':
+    case 'paused':
     case 'finalizing':
     case 'canceling':
       return false

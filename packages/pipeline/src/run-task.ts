@@ -1,5 +1,6 @@
 import type { Answer, EngineRequest } from '@plumbline/ports/engine'
 import { PURCHASED_CHECKS, type Check } from '@plumbline/contract/products'
+import { returnPausedTask } from '@plumbline/db/batches/pause'
 import { claimTask, restTask, returnTask, type ClaimedTask } from '@plumbline/db/batches/tasks'
 import { bisectTask, MAX_ATTEMPTS } from './bisect-task.ts'
 import type { Pipeline } from './pipeline.ts'
@@ -26,7 +27,7 @@ const REST_MS = 200
  * Runs one task: claims it, asks the engine, saves outcomes now and then, and stores the rest at the end.
  * The task that brings in a chunk's last outcome settles the chunk. Does nothing where the lease is lost:
  * another worker has the task. Where its batch is canceled, what is being bought is awaited, what is known
- * is stored, and the rest is dropped.
+ * is stored, and the rest is dropped. Where it is paused, the rest is given back.
  */
 export async function runTask(
   pipeline: Pipeline,
@@ -36,7 +37,10 @@ export async function runTask(
   signal: AbortSignal,
 ): Promise<void> {
   const task = await claimTask(pipeline.db, job, pipeline.limits.leaseMs)
-  if (task === undefined) return
+  if (task === undefined) {
+    await returnPausedTask(pipeline.db, job)
+    return
+  }
   const work = openWork(task)
   const buys = task.mode === 'live' && PURCHASED_CHECKS.includes(task.check)
   if (task.canceling && !(buys && wasInHand(task))) {
@@ -48,13 +52,12 @@ export async function runTask(
     return
   }
   using lease = leases.keep(task)
-  const ended = AbortSignal.any([signal, lease.lost, ...(buys ? [] : [lease.canceled])])
+  const halted = AbortSignal.any([lease.canceled, lease.paused])
+  const ended = AbortSignal.any([signal, lease.lost, ...(buys ? [] : [halted])])
   const saver = startSaver(pipeline, task, work, ended)
   try {
     const engine = engineOf(task.check, task.mode)
-    const answers = await engine.run(
-      requestOf(task, work, { signal: ended, drain: lease.canceled }),
-    )
+    const answers = await engine.run(requestOf(task, work, { signal: ended, drain: halted }))
     // What an aborted run says does not count: the task is run again.
     if (!ended.aborted) for (const [at, answer] of answers.entries()) work.answers[at] ??= answer
   } catch (error) {
@@ -69,8 +72,8 @@ export async function runTask(
   if (lease.lost.aborted) return
   if (lease.canceled.aborted && !(buys && signal.aborted)) {
     await saveOutcomes(pipeline, task, work, 'drop')
-  } else if (ended.aborted) {
-    // Outcomes that came before the worker stopped are stored; another worker gets the rest at once.
+  } else if (ended.aborted || lease.paused.aborted) {
+    // Outcomes that came by then are stored; the rest goes out again, of a paused batch when it goes on.
     await returnRest(pipeline, task, work)
   } else {
     await saveOutcomes(pipeline, task, work, 'end')

@@ -4,6 +4,7 @@ import { sweepExpired } from '@plumbline/db/sweep-expired'
 import { auditWhenDue } from '@plumbline/metering/audit'
 import { rollDue, sweepUnanswered } from '@plumbline/metering/sweep'
 import { expireBatches } from './erase.ts'
+import { resumeDue } from './pause.ts'
 import type { Pipeline } from './pipeline.ts'
 import { retryRemovals } from './remove-files.ts'
 import { sweepStore } from './sweep-store.ts'
@@ -40,6 +41,7 @@ export async function runSweeps(
   const others: readonly Sweep[] = [
     ['billing cycles', () => rollDue(db)],
     ['retention', () => expireBatches(pipeline)],
+    ['paused batches', () => resumeDue(pipeline)],
     ['what ran out', () => sweepExpired(db, signal)],
     ['groups', () => sweepGroups(db)],
   ]

@@ -1,4 +1,4 @@
-import { canceledTasks } from '@plumbline/db/batches/drain'
+import { haltedTasks } from '@plumbline/db/batches/drain'
 import { renewTasks } from '@plumbline/db/batches/tasks'
 import type { Pipeline } from './pipeline.ts'
 
@@ -8,6 +8,8 @@ export interface TaskLease extends Disposable {
   readonly lost: AbortSignal
   /** Fires when the task's batch is being canceled. */
   readonly canceled: AbortSignal
+  /** Fires when the task's batch is paused. */
+  readonly paused: AbortSignal
 }
 
 /** Renews the leases of all tasks that a worker runs, in one statement. */
@@ -15,15 +17,20 @@ export interface TaskLeases extends Disposable {
   keep(task: { taskId: number; lease: number; canceling: boolean }): TaskLease
 }
 
-/** Time between two checks for canceled batches: what is begun until the next one is bought. */
-const CANCEL_CHECK_MS = 200
+/** A task that this worker has. */
+interface HeldTask {
+  readonly lease: number
+  readonly lost: AbortController
+  readonly canceled: AbortController
+  readonly paused: AbortController
+}
 
-/** Starts the renewals, three in the time of a lease, and the checks for canceled batches. */
+/** Time between two checks for canceled and paused batches: what is begun until the next one is bought. */
+const HALT_CHECK_MS = 200
+
+/** Starts the renewals, three in the time of a lease, and the checks for batches that are halted. */
 export function createTaskLeases(pipeline: Pick<Pipeline, 'db' | 'limits' | 'log'>): TaskLeases {
-  const held = new Map<
-    number,
-    { lease: number; lost: AbortController; canceled: AbortController }
-  >()
+  const held = new Map<number, HeldTask>()
   const renew = async (): Promise<void> => {
     const tasks = [...held].map(([taskId, { lease }]) => ({ taskId, lease }))
     if (tasks.length === 0) return
@@ -39,32 +46,38 @@ export function createTaskLeases(pipeline: Pick<Pipeline, 'db' | 'limits' | 'log
     })
   }, pipeline.limits.leaseMs / 3)
   let checking = false
-  const checkCanceled = async (): Promise<void> => {
+  const checkHalted = async (): Promise<void> => {
     const open = [...held].filter(([, { canceled }]) => !canceled.signal.aborted)
     if (checking || open.length === 0) return
     checking = true
     try {
-      const ids = await canceledTasks(
+      const halts = await haltedTasks(
         pipeline.db,
         open.map(([taskId]) => taskId),
       )
-      for (const [taskId, { canceled }] of open) if (ids.has(taskId)) canceled.abort()
+      for (const [taskId, { canceled, paused }] of open) {
+        const halt = halts.get(taskId)
+        if (halt === 'canceling') canceled.abort()
+        else if (halt === 'paused') paused.abort()
+      }
     } catch (error) {
-      pipeline.log.warn({ err: error }, 'canceled batches could not be checked; it is tried again')
+      pipeline.log.warn({ err: error }, 'halted batches could not be checked; it is tried again')
     } finally {
       checking = false
     }
   }
-  const cancelTimer = setInterval(() => void checkCanceled(), CANCEL_CHECK_MS)
+  const haltTimer = setInterval(() => void checkHalted(), HALT_CHECK_MS)
   return {
     keep: ({ taskId, lease, canceling }) => {
       const lost = new AbortController()
       const canceled = new AbortController()
+      const paused = new AbortController()
       if (canceling) canceled.abort()
-      held.set(taskId, { lease, lost, canceled })
+      held.set(taskId, { lease, lost, canceled, paused })
       return {
         lost: lost.signal,
         canceled: canceled.signal,
+        paused: paused.signal,
         [Symbol.dispose]: () => {
           if (held.get(taskId)?.lost === lost) held.delete(taskId)
         },
@@ -72,7 +85,7 @@ export function createTaskLeases(pipeline: Pick<Pipeline, 'db' | 'limits' | 'log
     },
     [Symbol.dispose]: () => {
       clearInterval(timer)
-      clearInterval(cancelTimer)
+      clearInterval(haltTimer)
     },
   }
 }

@@ -13,7 +13,7 @@ const NOTHING: BatchSums = {
 }
 
 // States in which the hold is open.
-const HOLDING: readonly BatchState[] = ['running', 'finalizing', 'canceling']
+const HOLDING: readonly BatchState[] = ['running', 'paused', 'finalizing', 'canceling']
 
 /** The batch object of decision 33 from its row and the sums of its settled chunks. */
 export function batchViewOf(
@@ -30,6 +30,7 @@ export function batchViewOf(
     created_at: row.created_at.toISOString(),
     ...reachedAt(row),
     expires_at: row.expires_at?.toISOString() ?? null,
+    resumes_at: row.resumes_at?.toISOString() ?? null,
     file:
       row.file_format === 'records'
         ? null
@@ -93,6 +94,7 @@ function progressOf(row: BatchRow, sums: BatchSums): number {
     case 'completed':
       return 1
     case 'running':
+    case 'paused':
     case 'finalizing':
     case 'failed':
       return Math.max(0, Math.min(1, sums.answeredShare))
@@ -111,6 +113,6 @@ function progressOf(row: BatchRow, sums: BatchSums): number {
 function etaSeconds(row: BatchRow, progress: number, waitMs: number, now: number): number | null {
   const startedAt = row.ats.running
   if (row.status !== 'running' || startedAt === undefined || progress === 0) return null
-  const elapsedMs = Math.max(0, now - Date.parse(startedAt))
+  const elapsedMs = Math.max(0, now - Date.parse(startedAt) - row.paused_ms)
   return Math.ceil(Math.max((elapsedMs * (1 - progress)) / progress, waitMs) / 1000)
 }

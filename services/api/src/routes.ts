@@ -1,6 +1,6 @@
 import { PRODUCTS } from '@plumbline/contract/products'
 import type { Context } from './context.ts'
-import { cancelBatch, startBatch } from './routes/change-batch.ts'
+import { cancelBatch, pauseBatch, resumeBatch, startBatch } from './routes/change-batch.ts'
 import { createBatch } from './routes/create-batch.ts'
 import { deleteBatch } from './routes/delete-batch.ts'
 import type { Handler } from './routes/handler.ts'
@@ -30,6 +30,8 @@ export function routesOf(ctx: Context): readonly Route[] {
     { path: '/v1/batches/:id', get: readBatch(ctx), delete: deleteBatch(ctx) },
     { path: '/v1/batches/:id/start', post: startBatch(ctx) },
     { path: '/v1/batches/:id/cancel', post: cancelBatch(ctx) },
+    { path: '/v1/batches/:id/pause', post: pauseBatch(ctx) },
+    { path: '/v1/batches/:id/resume', post: resumeBatch(ctx) },
     { path: '/v1/batches/:id/events', get: watchBatch(ctx) },
     { path: '/v1/batches/:id/results', get: readResults(ctx) },
     { path: '/healthz', get: readHealth() },

@@ -7,6 +7,8 @@ import { addAccountPlan } from './commands/account-plan.ts'
 import { addAccountShow } from './commands/account-show.ts'
 import { addAuditList } from './commands/audit-list.ts'
 import { addBatchCancel } from './commands/batch-cancel.ts'
+import { addBatchPause } from './commands/batch-pause.ts'
+import { addBatchResume } from './commands/batch-resume.ts'
 import { addBatchDelete } from './commands/batch-delete.ts'
 import { addBatchList } from './commands/batch-list.ts'
 import { addBatchResults } from './commands/batch-results.ts'
@@ -73,6 +75,8 @@ function createProgram(shell: Shell): Command {
     addBatchShow,
     addBatchStart,
     addBatchResults,
+    addBatchPause,
+    addBatchResume,
     addBatchCancel,
     addBatchDelete,
   ]) {

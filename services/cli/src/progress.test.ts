@@ -26,6 +26,7 @@ function batchAt(status: BatchView['status'], done: number): BatchView {
     status,
     created_at: '2026-01-01T00:00:00.000Z',
     expires_at: null,
+    resumes_at: null,
     file: null,
     mapping: {},
     rows: { ...none, done },

@@ -1,20 +1,24 @@
 import type { Check } from '@plumbline/contract/products'
 import { sql } from 'kysely'
 import { queriesOf, type Db, type Tx } from '../database.ts'
+import { sqlStates } from './states.ts'
 
-/** Which of these claimed tasks belong to a batch that is being canceled. */
-export async function canceledTasks(
+/** Why nothing new is begun for a task. */
+export type Halt = 'canceling' | 'paused'
+
+/** Which of these claimed tasks belong to a batch that is being canceled or is paused. */
+export async function haltedTasks(
   db: Db,
   taskIds: readonly number[],
-): Promise<ReadonlySet<number>> {
-  const { rows } = await db.pool.query<{ id: number }>({
-    name: 'tasks.canceled',
+): Promise<ReadonlyMap<number, Halt>> {
+  const { rows } = await db.pool.query<{ id: number; status: Halt }>({
+    name: 'tasks.halted',
     text: `
-      select t.id from tasks t join batches b on b.id = t.batch_id
-      where t.id = any($1::bigint[]) and b.status = 'canceling'`,
+      select t.id, b.status from tasks t join batches b on b.id = t.batch_id
+      where t.id = any($1::bigint[]) and b.status in ${sqlStates(['canceling', 'paused'])}`,
     values: [taskIds],
   })
-  return new Set(rows.map((row) => row.id))
+  return new Map(rows.map((row) => [row.id, row.status]))
 }
 
 /** Chunks whose tasks one statement drops: a hundred thousand where every subject waits by itself. */

@@ -1,4 +1,4 @@
-import { UNFINISHED_STATES, type BatchState } from '@plumbline/contract/batch'
+import { PAUSED_DAYS, UNFINISHED_STATES, type BatchState } from '@plumbline/contract/batch'
 import { sql, type Insertable, type Selectable, type Updateable } from 'kysely'
 import { queriesOf, type Db, type Tx } from '../database.ts'
 import type { BatchesTable, KeptSums } from '../tables/batches.ts'
@@ -182,6 +182,8 @@ export async function moveBatch(
       lease: sql`lease + 1`,
       lease_until: null,
       stage_attempts: 0,
+      resumes_at:
+        to === 'paused' ? sql`clock_timestamp() + ${PAUSED_DAYS} * interval '1 day'` : null,
       expires_at: RETAINED.includes(to)
         ? sql`clock_timestamp() + greatest(retention_days, ${LEAST_DAYS[to] ?? 0}) * interval '1 day'`
         : null,

@@ -61,6 +61,8 @@ export interface BatchesTable {
   lease: Generated<number>
   lease_until: ColumnType<Date | null, Date | null | undefined, Date | null>
   stage_attempts: Generated<number>
+  resumes_at: ColumnType<Date | null, Date | null | undefined, Date | null>
+  paused_ms: Generated<number>
   created_at: ColumnType<Date, Date | undefined, Date>
 }
 

@@ -1,5 +1,6 @@
 import { Problem } from '@plumbline/contract/problem'
 import { cancelBatch as cancel } from '@plumbline/pipeline/cancel'
+import { pauseBatch as pause, resumeBatch as resume } from '@plumbline/pipeline/pause'
 import { getBatch } from '@plumbline/pipeline/read'
 import { startBatch as start } from '@plumbline/pipeline/start'
 import type { BatchView } from '@plumbline/contract/batch-view'
@@ -47,6 +48,22 @@ export function cancelBatch(ctx: Context): Handler {
   return async (req, res) => {
     await admit(ctx.access, req, res, { spends: false })
     await changeBatch(ctx, req, res, cancel)
+  }
+}
+
+/** `POST /v1/batches/{id}/pause`: nothing new is begun for a running batch; its hold stays. */
+export function pauseBatch(ctx: Context): Handler {
+  return async (req, res) => {
+    await admit(ctx.access, req, res, { spends: false })
+    await changeBatch(ctx, req, res, pause)
+  }
+}
+
+/** `POST /v1/batches/{id}/resume`: a paused batch goes on. */
+export function resumeBatch(ctx: Context): Handler {
+  return async (req, res) => {
+    await admit(ctx.access, req, res, { spends: false })
+    await changeBatch(ctx, req, res, resume)
   }
 }
 

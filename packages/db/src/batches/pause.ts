@@ -1,0 +1,84 @@
+import { sql } from 'kysely'
+import { queriesOf, type Db, type Tx } from '../database.ts'
+import { moveBatch, readBatch, type BatchRow } from './rows.ts'
+
+/** Moves a running batch to `paused`, until its time is over; undefined where it is not running. */
+export async function pauseRunning(tx: Tx, id: string): Promise<BatchRow | undefined> {
+  return await moveBatch(tx, id, 'paused')
+}
+
+/**
+ * Moves a paused batch back to `running`; undefined where it is not paused. When it was started stays, and
+ * how long it has rested is added up.
+ */
+export async function resumePaused(tx: Tx, id: string): Promise<BatchRow | undefined> {
+  const { rows } = await sql`
+    update batches set status = 'running', resumes_at = null, stage_attempts = 0,
+      lease = lease + 1, lease_until = null, paused_ms = paused_ms + greatest(0,
+        extract(epoch from clock_timestamp() - (ats->>'paused')::timestamptz) * 1000)::bigint
+    where id = ${id} and status = 'paused'
+    returning 1
+  `.execute(tx)
+  return rows.length === 0 ? undefined : await readBatch(tx, id)
+}
+
+/** Chunks whose tasks one statement takes out of their groups. */
+const CHUNKS_AT_ONCE = 50
+
+/**
+ * Takes the tasks of a paused batch out of the groups that they wait in, in statements of bounded size: a
+ * group would pass over each of them whenever it has room. They go out again when the batch goes on and their
+ * own time has come. What another transaction has locked is left where it is.
+ */
+export async function ungroupTasks(db: Db, batchId: string): Promise<void> {
+  for (let from = 0; ;) {
+    const next = await queriesOf(db)
+      .selectFrom('tasks')
+      .select('chunk_no')
+      .where('batch_id', '=', batchId)
+      .where('chunk_no', '>=', from)
+      .orderBy('chunk_no')
+      .limit(1)
+      .executeTakeFirst()
+    if (next === undefined) return
+    from = next.chunk_no + CHUNKS_AT_ONCE
+    await sql`
+      update tasks t set group_key = null
+      from (select t.id from tasks t join batches b on b.id = t.batch_id
+        where t.batch_id = ${batchId} and b.status = 'paused'
+          and t.chunk_no >= ${next.chunk_no} and t.chunk_no < ${from}
+          and t.lease_until is null and t.group_key is not null
+        for no key update of t skip locked) waiting
+      where t.id = waiting.id
+    `.execute(queriesOf(db))
+  }
+}
+
+/** Gives a task back that was handed out for a batch which is paused now; others are left as they are. */
+export async function returnPausedTask(
+  db: Db,
+  task: { taskId: number; lease: number },
+): Promise<void> {
+  await db.pool.query({
+    name: 'tasks.return-paused',
+    text: `
+      update tasks t set lease_until = null, group_key = null
+      from batches b
+      where t.id = $1 and t.lease = $2 and t.lease_until is not null
+        and b.id = t.batch_id and b.status = 'paused'`,
+    values: [task.taskId, task.lease],
+  })
+}
+
+/** Paused batches that go on by themselves now, by database time. */
+export async function batchesToResume(db: Db, most: number): Promise<readonly string[]> {
+  const rows = await queriesOf(db)
+    .selectFrom('batches')
+    .select('id')
+    .where('resumes_at', '<=', sql<Date>`clock_timestamp()`)
+    .where('status', '=', 'paused')
+    .orderBy('resumes_at')
+    .limit(most)
+    .execute()
+  return rows.map((row) => row.id)
+}

@@ -1,0 +1,77 @@
+import type { BatchView } from '@plumbline/contract/batch-view'
+import { Problem } from '@plumbline/contract/problem'
+import {
+  batchesToResume,
+  pauseRunning,
+  resumePaused,
+  ungroupTasks,
+} from '@plumbline/db/batches/pause'
+import { sumsOf, type BatchOwner, type BatchRow } from '@plumbline/db/batches/rows'
+import type { Tx } from '@plumbline/db/database'
+import { lockBatchOf } from './batch-access.ts'
+import type { Pipeline } from './pipeline.ts'
+import type { InTransaction } from './submit.ts'
+import { batchViewOf } from './view.ts'
+
+/**
+ * Pauses a running batch: nothing new is begun for it, workers give its tasks back with what is known by
+ * then, and its hold stays. Pausing again is no error.
+ * @throws Problem `not_found`; `conflict` where the batch is not running
+ */
+export async function pauseBatch(
+  pipeline: Pipeline,
+  owner: BatchOwner,
+  id: string,
+  inTransaction?: InTransaction,
+): Promise<BatchView> {
+  const view = await pipeline.db.kysely.transaction().execute(async (tx) => {
+    const row = await lockBatchOf(tx, owner, id)
+    const paused = row.status === 'paused' ? row : await pauseRunning(tx, id)
+    if (paused === undefined) {
+      throw new Problem('conflict', `The batch is ${row.status}; only a running batch is paused.`)
+    }
+    return await shown(tx, paused, inTransaction)
+  })
+  await ungroupTasks(pipeline.db, id)
+  return view
+}
+
+/**
+ * Lets a paused batch go on. Resuming a running batch is no error.
+ * @throws Problem `not_found`; `conflict` where the batch is neither paused nor running
+ */
+export async function resumeBatch(
+  pipeline: Pipeline,
+  owner: BatchOwner,
+  id: string,
+  inTransaction?: InTransaction,
+): Promise<BatchView> {
+  return await pipeline.db.kysely.transaction().execute(async (tx) => {
+    const row = await lockBatchOf(tx, owner, id)
+    const running = row.status === 'running' ? row : await resumePaused(tx, id)
+    if (running === undefined) {
+      throw new Problem('conflict', `The batch is ${row.status}; only a paused batch is resumed.`)
+    }
+    return await shown(tx, running, inTransaction)
+  })
+}
+
+/** Paused batches that one sweep lets go on. */
+const MOST_RESUMED = 100
+
+/** Lets batches go on whose pause has lasted its time. @returns how many */
+export async function resumeDue({ db }: Pick<Pipeline, 'db'>): Promise<number> {
+  const ids = await batchesToResume(db, MOST_RESUMED)
+  for (const id of ids) await db.kysely.transaction().execute((tx) => resumePaused(tx, id))
+  return ids.length
+}
+
+async function shown(
+  tx: Tx,
+  row: BatchRow,
+  inTransaction: InTransaction | undefined,
+): Promise<BatchView> {
+  const view = batchViewOf(row, (await sumsOf(tx, [row.id])).get(row.id))
+  await inTransaction?.(tx, view)
+  return view
+}
