@@ -127,6 +127,8 @@ export interface BareOutcome<C extends Check = Check> {
   readonly status: C extends 'email' ? EmailStatus : 'answered' | 'unknown'
   readonly reason: Reason<C>
   readonly facts: FactsOf[C]
+  /** Of an email, the domain that was probably meant; absent or null where there is none. */
+  readonly suggestedDomain?: string | null
 }
 
 /** What a check came back with: facts, a status and a closed reason code, and how it is known. */

@@ -47,6 +47,8 @@ interface OutcomeColumns {
   /** Null throughout where a fault of the service kept the subject from being answered. */
   readonly fields: Columns & { readonly status: readonly unknown[] }
   readonly facts: Columns
+  /** The few addresses that look like a slip: the domain that was meant, by place. */
+  readonly suggested?: Readonly<Record<string, string>>
 }
 
 type Columns = Readonly<Record<string, readonly unknown[]>>
@@ -70,8 +72,21 @@ export async function packOutcomes(
   const names = Object.keys(facts.find((known) => known !== null) ?? {})
   const text =
     `{"fields":${await columnsInTurns(outcomes, explained ? FIELDS : BARE_FIELDS)},` +
-    `"facts":${await columnsInTurns(facts, names)}}`
+    `"facts":${await columnsInTurns(facts, names)},"suggested":${JSON.stringify(suggestedIn(outcomes))}}`
   return await compress(text, LEVEL_ONE)
+}
+
+/** The engine says it as evidence, which a batch that does not explain drops. */
+function suggestedIn(outcomes: readonly StoredOutcome[]): Record<string, string> {
+  const suggested: Record<string, string> = {}
+  for (const [at, outcome] of outcomes.entries()) {
+    if (outcome === null) continue
+    const evidence = fieldsOf(outcome)['evidence']
+    if (typeof evidence !== 'object' || evidence === null) continue
+    const domain = fieldsOf(evidence)['did_you_mean']
+    if (typeof domain === 'string') suggested[at] = domain
+  }
+  return suggested
 }
 
 /** Columns as JSON, one for each turn of the event loop, so that no turn takes a millisecond. */
@@ -105,12 +120,14 @@ export function unpackCells(bytes: Buffer): ChunkCells {
 
 /** Unpacks outcomes that `packOutcomes` made; explained ones are whole. */
 export function unpackOutcomes(bytes: Buffer): readonly StoredOutcome[] {
-  const { fields, facts } = JSON.parse(textOf(bytes)) as OutcomeColumns
+  const { fields, facts, suggested = {} } = JSON.parse(textOf(bytes)) as OutcomeColumns
   const names = { fields: Object.keys(fields), facts: Object.keys(facts) }
   return fields.status.map((status, at) => {
     if (status === null) return null
     const outcome = rowAt(fields, names.fields, at)
     outcome['facts'] = rowAt(facts, names.facts, at)
+    const domain = suggested[at]
+    if (domain !== undefined) outcome['suggestedDomain'] = domain
     return outcome as unknown as BareOutcome
   })
 }

@@ -12,6 +12,7 @@ import type { Pipeline } from './pipeline.ts'
 import { removeNoted } from './remove-files.ts'
 import { openDuplicateOutcomes } from './duplicate-outcomes.ts'
 import { createResultFile } from './result-file.ts'
+import { STORED_FORM } from './line-format.ts'
 import { createRowFormatter } from './row-formatter.ts'
 import { runStage, type LeasedStage } from './stage-lease.ts'
 import { readBatchFile } from './intake-stage.ts'
@@ -114,7 +115,7 @@ async function writeResult(
   using duplicates = openDuplicateOutcomes(repeated, `${path}-repeats`)
   const writer = createRowFormatter(
     batch,
-    { format: 'csv', raw: false, only: null },
+    { form: STORED_FORM, only: null },
     { scorer: await pipeline.scorers.of(batch.weights), duplicates },
   )
   await using file = await createResultFile(path)

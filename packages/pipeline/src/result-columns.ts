@@ -1,47 +1,57 @@
 import { z } from 'zod'
 import type { Check, Product } from '@plumbline/contract/products'
 import { checksOf } from '@plumbline/contract/products'
-import { RESULTS, type ResultOf } from '@plumbline/contract/results'
-import type { BareOutcomes } from '@plumbline/contract/score'
-import type { PartialResult } from './assemble.ts'
-import { csvCell } from './intake/csv-cell.ts'
+import { RESULTS } from '@plumbline/contract/results'
+import type { ShownRow } from './shown-row.ts'
 
-/** The columns that a CSV result adds, and how a record fills them. Source: decision 35. */
-export interface ResultColumns {
-  /** `result.<field>`, `result.<part>.status`, `result.<part>.reason`, `result.credits_used`. */
-  readonly names: readonly string[]
-  /** The cells of an answered record, joined by commas. */
-  cells(result: ResultOf | PartialResult, outcomes: BareOutcomes, raw: boolean): string
-  /** The same number of empty cells. */
-  readonly emptyCells: string
+/** What a cell of our own columns holds; null is an empty cell. */
+export type CellValue = string | number | boolean | null
+
+/** A column that results have beside those of the customer. */
+export interface ResultColumn {
+  readonly name: string
+  value(row: ShownRow): CellValue
 }
 
-/** Columns for a product and the checks that a batch maps. */
-export function resultColumns(product: Product, mapped: readonly Check[]): ResultColumns {
+/**
+ * The columns that results add, for a product and the checks that a batch maps: `result.<field>`, status and
+ * reason of each part, what to do with the row, and credits and error. Source: decisions 35 and 40.
+ */
+export function resultColumns(product: Product, mapped: readonly Check[]): readonly ResultColumn[] {
   const absent = checksOf(product).filter((check) => !mapped.includes(check))
   const fields = fieldPaths(RESULTS[product]).filter(
     ([first]) => first !== 'credits_used' && !absent.some((check) => check === first),
   )
-  const names = [
-    ...fields.map((path) => `result.${path.join('.')}`),
-    ...mapped.flatMap((check) => [`result.${check}.status`, `result.${check}.reason`]),
-    'result.credits_used',
+  return [
+    ...fields.map(fieldColumn),
+    ...mapped.flatMap(partColumns),
+    column('advice', (row) => row.recommendation?.advice ?? null),
+    column('why', (row) => row.recommendation?.why ?? null),
+    column('suggestion', (row) => row.recommendation?.suggestion ?? null),
+    column('credits_used', (row) => row.result?.credits_used ?? null),
+    column('credits_charged', (row) => row.charged),
+    column('error', (row) => row.error),
   ]
-  return {
-    names,
-    emptyCells: ','.repeat(names.length - 1),
-    cells: (result, outcomes, raw) => {
-      let line = ''
-      for (const [first, second] of fields) {
-        line += `${valueCell(valueAt(result, first, second), raw)},`
-      }
-      for (const check of mapped) {
-        const outcome = outcomes[check]
-        line += outcome === undefined ? ',,' : `${outcome.status},${outcome.reason},`
-      }
-      return `${line}${result.credits_used}`
-    },
-  }
+}
+
+function column(name: string, value: ResultColumn['value']): ResultColumn {
+  return { name: `result.${name}`, value }
+}
+
+function fieldColumn([first, second]: FieldPath): ResultColumn {
+  const name = second === undefined ? first : `${first}.${second}`
+  return column(name, ({ result }) =>
+    result === null ? null : cellValue(valueAt(result, first, second)),
+  )
+}
+
+function partColumns(check: Check): readonly ResultColumn[] {
+  const outcomeOf = ({ result, record }: ShownRow) =>
+    result === null ? undefined : record?.outcomes[check]
+  return [
+    column(`${check}.status`, (row) => outcomeOf(row)?.status ?? null),
+    column(`${check}.reason`, (row) => outcomeOf(row)?.reason ?? null),
+  ]
 }
 
 type FieldPath = readonly [first: string, second?: string]
@@ -66,14 +76,13 @@ function fieldsOf(value: object): Readonly<Record<string, unknown>> {
   return value as Readonly<Record<string, unknown>>
 }
 
-function valueCell(value: unknown, raw: boolean): string {
+function cellValue(value: unknown): CellValue {
   switch (typeof value) {
     case 'string':
-      return csvCell(value, raw)
     case 'boolean':
     case 'number':
-      return String(value)
+      return value
     default:
-      return ''
+      return null
   }
 }

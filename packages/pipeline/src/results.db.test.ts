@@ -146,8 +146,9 @@ test.each([
     await harness.answer()
     const lines = (await textOf(harness, id, {})).split('\n')
     const error = 'the line is over 65536 bytes'
-    const kept = { row: 2, ref: null, input: null, status: 'refused', result: null }
-    expect(JSON.parse(lines[1] ?? '')).toEqual({ ...kept, credits_charged: 0, error })
+    const none = { result: null, advice: null, why: null, suggestion: null, credits_charged: 0 }
+    const kept = { row: 2, ref: null, input: null, status: 'refused', ...none }
+    expect(JSON.parse(lines[1] ?? '')).toEqual({ ...kept, error })
     const [, , last = []] = Papa.parse<string[]>(await textOf(harness, id, { format: 'csv' })).data
     expect(last.filter((cell) => cell !== '')).toEqual(['0', error])
   }

@@ -13,7 +13,8 @@ import { noSuchBatch } from './batch-access.ts'
 import type { Pipeline } from './pipeline.ts'
 import { recordsOf } from './record.ts'
 import { openDuplicateOutcomes, type DuplicateOutcomes } from './duplicate-outcomes.ts'
-import { createRowFormatter, type RowFormat, type RowFormatter } from './row-formatter.ts'
+import { STORED_FORM, type RowFormat } from './line-format.ts'
+import { createRowFormatter, type RowFormatter } from './row-formatter.ts'
 
 /** What of the results is asked for. */
 export interface ResultsRequest {
@@ -70,8 +71,10 @@ export async function openResults(
     const stream = await pipeline.storage.open(batch.result_key)
     return { ...facts, bytes: batch.result_bytes ?? undefined, stream }
   }
+  const { format, raw } = request
   const rows = rowsOf(pipeline, batch, {
-    ...request,
+    form: format === 'csv' ? { ...STORED_FORM, raw } : { kind: 'ndjson' },
+    after: request.after,
     only: request.only.length === 0 ? null : new Set(request.only),
     turn,
   })

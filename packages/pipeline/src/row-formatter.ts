@@ -1,38 +1,22 @@
-import type { RowKind } from '@plumbline/contract/batch'
-import type { Check, Product } from '@plumbline/contract/products'
-import { checksOf } from '@plumbline/contract/products'
-import type { Outcomes, Scorer } from '@plumbline/contract/score'
-import type { ResultOf } from '@plumbline/contract/results'
-import type { BatchRow } from '@plumbline/db/batches/rows'
+import type { Scorer } from '@plumbline/contract/score'
 import type { StoredChunk } from '@plumbline/db/batches/chunks'
-import { assemble, assembleKnown, assembleResult, type PartialResult } from './assemble.ts'
+import type { BatchRow } from '@plumbline/db/batches/rows'
 import { unpackCells, unpackSubjects, type ChunkCells } from './codec.ts'
-import { explainParts } from './explain.ts'
-import { csvCell } from './intake/csv-cell.ts'
-import { jsonCells } from './intake/json-row.ts'
-import {
-  chargedCredits,
-  recordAsAsked,
-  recordsOf,
-  verdictOf,
-  type CheckedRecord,
-} from './record.ts'
+import { csvLines } from './csv-lines.ts'
 import type { DuplicateOutcomes } from './duplicate-outcomes.ts'
-import { resultColumns } from './result-columns.ts'
+import type { LineFormat, RowForm, RowFormat } from './line-format.ts'
+import { ndjsonLines } from './ndjson-lines.ts'
+import { recordAsAsked, recordsOf, verdictOf, type CheckedRecord } from './record.ts'
+import {
+  chargedFor,
+  errorOf,
+  recommendationOf,
+  resultOf,
+  statusOf,
+  type ShownRow,
+} from './shown-row.ts'
 
-/** The status of a row in results. */
-export type RowStatus = 'done' | 'refused' | 'blank' | 'canceled' | 'error'
-
-/** What rows are shown and how. */
-export interface RowFormat {
-  readonly format: 'csv' | 'ndjson'
-  /** CSV cells byte for byte, without the guard against formulas. */
-  readonly raw: boolean
-  /** Verdicts or row statuses that are shown; null shows every row. */
-  readonly only: ReadonlySet<string> | null
-}
-
-/** Formats the rows of a batch as CSV or NDJSON, chunk after chunk. */
+/** Formats the rows of a batch, chunk after chunk. */
 export interface RowFormatter {
   /** The line of column names; empty for NDJSON. */
   readonly header: string
@@ -42,16 +26,10 @@ export interface RowFormatter {
   rowsDuplicatedBy(chunk: StoredChunk, duplicates: DuplicateOutcomes): readonly number[]
 }
 
-/** The message for a record that a fault of the service kept from being answered. */
-const FAILED_RECORD =
-  'This record could not be answered because of a fault of the service; it was not charged.'
-
-/** The message for a record that was not answered before its batch was canceled (decision 32). */
-const CANCELED_RECORD = 'canceled: the batch was canceled before this record was answered'
-
 /**
  * Makes the formatter of a batch's rows.
  * @param tools.duplicates takes the outcomes of rows that later rows repeat, and gives them back for those
+ * @throws Problem `bad_request` for columns that the batch has not
  */
 export function createRowFormatter(
   batch: BatchRow,
@@ -62,15 +40,8 @@ export function createRowFormatter(
     readonly duplicates: DuplicateOutcomes
   },
 ): RowFormatter {
-  const lineFormat =
-    format.format === 'csv'
-      ? csvLines(batch, format.raw, tools.scorer)
-      : jsonLines(batch, tools.scorer)
-  const shown = (status: RowStatus, record: CheckedRecord | undefined): boolean => {
-    if (format.only === null || format.only.has(status)) return true
-    const done = status === 'done' && record !== undefined
-    return done && format.only.has(verdictOf(batch.product, record, tools.scorer) ?? '')
-  }
+  const scorer = scoringOnce(tools.scorer)
+  const lineFormat = lineFormatOf(batch, format.form, scorer)
   const lines: RowFormatter['lines'] = (chunk, afterRow) => {
     const cells = unpackCells(chunk.cells)
     const records = recordsOf(chunk, unpackSubjects(chunk.subjects))
@@ -83,14 +54,18 @@ export function createRowFormatter(
       if (row < afterRow) continue
       const record = kind === 'duplicate' ? recordOfDuplicate(cells, place, tools.duplicates) : own
       const status = statusOf(kind, record)
-      if (!shown(status, record)) continue
-      text += lineFormat.line(cells, place, {
+      const recommendation = recommendationOf(batch, status, record, scorer)
+      const shown: ShownRow = {
         row,
         status,
-        text: textOf(lineFormat, status, record),
+        record,
+        recommendation,
+        result: resultOf(batch, status, record, scorer),
         charged: chargedFor(batch, own),
         error: errorOf(status, cells.errors[place]),
-      })
+      }
+      if (format.only !== null && !isWanted(batch, shown, format.only, scorer)) continue
+      text += lineFormat.line(cells, place, shown)
       count++
     }
     return { text, count }
@@ -98,40 +73,48 @@ export function createRowFormatter(
   return { header: lineFormat.header, lines, rowsDuplicatedBy }
 }
 
-/** A canceled row shows the parts that are known; one that failed shows nothing. */
-function textOf(format: LineFormat, status: RowStatus, record: CheckedRecord | undefined): string {
-  return record === undefined || status === 'error' ? format.noResult : format.result(record)
+function lineFormatOf(batch: BatchRow, form: RowForm, scorer: Scorer): LineFormat {
+  switch (form.kind) {
+    case 'csv':
+      return csvLines(batch, form)
+    case 'ndjson':
+      return ndjsonLines(batch, scorer)
+  }
+}
+
+/** Whether a row has one of these as its status, verdict, advice, or the reason of one of its parts. */
+function isWanted(
+  batch: BatchRow,
+  { status, record, recommendation }: ShownRow,
+  only: ReadonlySet<string>,
+  scorer: Scorer,
+): boolean {
+  if (only.has(status)) return true
+  if (status !== 'done' || record === undefined) return false
+  if (recommendation !== null && only.has(recommendation.advice)) return true
+  if (only.has(verdictOf(batch.product, record, scorer) ?? '')) return true
+  return Object.values(record.outcomes).some(({ reason }) => only.has(reason))
+}
+
+/** A score is asked for up to three times for each row: for its result, its verdict and its advice. */
+function scoringOnce(scorer: Scorer): Scorer {
+  let asked: Parameters<Scorer['fraud']>[0] | undefined
+  let score: ReturnType<Scorer['fraud']> | undefined
+  return {
+    ...scorer,
+    fraud: (outcomes) => {
+      if (score === undefined || outcomes !== asked) {
+        score = scorer.fraud(outcomes)
+        asked = outcomes
+      }
+      return score
+    },
+  }
 }
 
 function rowsDuplicatedBy(chunk: StoredChunk, duplicates: DuplicateOutcomes): readonly number[] {
   const rows = Object.values(unpackCells(chunk.cells).ofRow)
   return rows.filter((row) => row < chunk.firstRow && !duplicates.has(row))
-}
-
-function statusOf(kind: RowKind, record: CheckedRecord | undefined): RowStatus {
-  switch (kind) {
-    case 'blank':
-    case 'refused':
-      return kind
-    case 'billable':
-    case 'duplicate':
-      if (record === undefined || record.canceled === true) return 'canceled'
-      return record.failed ? 'error' : 'done'
-  }
-}
-
-/** What a row's error says, beside what is wrong with its cells. */
-function errorOf(status: RowStatus, fault: string | undefined): string {
-  switch (status) {
-    case 'error':
-      return FAILED_RECORD
-    case 'canceled':
-      return fault === undefined ? CANCELED_RECORD : `${CANCELED_RECORD}; ${fault}`
-    case 'done':
-    case 'refused':
-    case 'blank':
-      return fault ?? ''
-  }
 }
 
 /** The outcomes of the row that this one repeats, with the subjects as this row writes them. */
@@ -144,106 +127,4 @@ function recordOfDuplicate(
   if (ofRow === undefined) throw new Error('a duplicate does not say of which row')
   const record = duplicates.find(ofRow)
   return record === undefined ? undefined : recordAsAsked(record, cells.asked[place] ?? {})
-}
-
-function chargedFor(batch: BatchRow, record: CheckedRecord | undefined): number {
-  if (record === undefined || batch.mode === 'test') return 0
-  return chargedCredits(batch.product, record, batch.charge_unknown)
-}
-
-/** How one row is written in one format. */
-interface LineFormat {
-  readonly header: string
-  readonly noResult: string
-  result(record: CheckedRecord): string
-  line(
-    cells: ChunkCells,
-    place: number,
-    row: { row: number; status: RowStatus; text: string; charged: number; error: string },
-  ): string
-}
-
-function csvLines(batch: BatchRow, raw: boolean, scorer: Scorer): LineFormat {
-  const columns = resultColumns(batch.product, mappedChecks(batch))
-  const width = batch.column_count
-  const own = Array.from(
-    { length: width },
-    (_, at) => batch.header?.[at] ?? (batch.header === null ? `column_${at + 1}` : ''),
-  )
-  if (batch.has_rest) own.push('input.rest')
-  const names = [...columns.names, 'result.credits_charged', 'result.error']
-  return {
-    header: `${[...own.map((name) => csvCell(name, raw)), ...names].join(',')}\r\n`,
-    noResult: columns.emptyCells,
-    result: (record) => columns.cells(resultOf(batch, record, scorer), record.outcomes, raw),
-    line: (cells, place, row) => {
-      const given = cells.rows[place] ?? []
-      const { cells: shown, rest } = isJson(batch)
-        ? jsonCells(given[0] ?? '', batch.header ?? [])
-        : { cells: given, rest: given[width] ?? '' }
-      let line = ''
-      for (let at = 0; at < width; at++) line += `${csvCell(shown[at] ?? '', raw)},`
-      if (batch.has_rest) line += `${csvCell(rest, raw)},`
-      return `${line}${row.text},${row.charged},${csvCell(row.error, raw)}\r\n`
-    },
-  }
-}
-
-function jsonLines(batch: BatchRow, scorer: Scorer): LineFormat {
-  const named = batch.header !== null && new Set(batch.header).size === batch.header.length
-  const inputOf = (cells: readonly string[]): string => {
-    // A line that was too long to keep has no cells, not even an empty one.
-    if (isJson(batch) || cells.length === 0) return cells[0] ?? 'null'
-    if (!named || cells.length > (batch.header?.length ?? 0)) return JSON.stringify(cells)
-    const pairs = cells.map(
-      (cell, at) => `${JSON.stringify(batch.header?.[at] ?? '')}:${JSON.stringify(cell)}`,
-    )
-    return `{${pairs.join(',')}}`
-  }
-  return {
-    header: '',
-    noResult: 'null',
-    result: (record) => {
-      if (!batch.explain) return JSON.stringify(resultOf(batch, record, scorer))
-      if (record.canceled === true) {
-        const known = assembleKnown(batch.product, record.outcomes, scorer)
-        return JSON.stringify({ ...known, explain: explainParts(explained(record)) })
-      }
-      const { result, explain } = assemble(batch.product, explained(record), scorer)
-      return JSON.stringify({ ...result, explain })
-    },
-    line: (cells, place, row) => {
-      const ref = cells.refs[place]
-      const error = row.error === '' ? 'null' : JSON.stringify(row.error)
-      return (
-        `{"row":${row.row + 1},"ref":${ref === undefined ? 'null' : JSON.stringify(ref)},` +
-        `"input":${inputOf(cells.rows[place] ?? [])},"status":"${row.status}",` +
-        `"result":${row.text},"credits_charged":${row.charged},"error":${error}}\n`
-      )
-    },
-  }
-}
-
-function resultOf(
-  batch: BatchRow,
-  record: CheckedRecord,
-  scorer: Scorer,
-): ResultOf | PartialResult {
-  return record.canceled === true
-    ? assembleKnown(batch.product, record.outcomes, scorer)
-    : assembleResult(batch.product, record.outcomes, scorer)
-}
-
-/** Safe because a batch that explains keeps its outcomes whole. */
-function explained(record: CheckedRecord): Outcomes {
-  return record.outcomes as Outcomes
-}
-
-function isJson(batch: BatchRow): boolean {
-  return batch.file_format === 'records' || batch.file_format === 'ndjson'
-}
-
-/** Checks that the columns of a batch feed, in the order of the product. */
-function mappedChecks(batch: { product: Product; mapping: BatchRow['mapping'] }): readonly Check[] {
-  return checksOf(batch.product).filter((check) => batch.mapping[check] !== undefined)
 }

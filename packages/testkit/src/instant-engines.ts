@@ -63,7 +63,7 @@ export function outcomeFor<C extends Check>(check: C, subject: string): Outcome<
 }
 
 const FACTS: { readonly [C in Check]: (subject: string) => Outcome<C> } = {
-  email: emailOutcome,
+  email: (address) => withSuggestion(emailOutcome(address)),
   phone: phoneOutcome,
   ip: ipOutcome,
   domain: domainOutcome,
@@ -159,6 +159,12 @@ function emailOutcome(address: string): Outcome<'email'> {
   return kind >= 4
     ? outcome('risky', 'accept_all', facts)
     : outcome('deliverable', 'accepted', facts)
+}
+
+/** `gmial.com` is a slip; nothing else is. */
+function withSuggestion(known: Outcome<'email'>): Outcome<'email'> {
+  if (known.facts.domain !== 'gmial.com') return known
+  return { ...known, evidence: { ...known.evidence, did_you_mean: 'gmail.com' } }
 }
 
 function malformed(address: string): EmailFacts {

@@ -32,28 +32,30 @@ const NEEDS_QUOTES = /[",;\t\r\n\v\f\u0085\u2028\u2029]/
  * semicolons, tabs or line breaks, whether it honours quotes or not: at the start of the cell and
  * behind each of those characters. A whole cell that is an E.164 number or a plain number stays.
  * `unguarded` gives the text back.
+ * @param hasBars whether the file is split at bars, which then count like commas
  */
-export function csvCell(text: string, raw: boolean): string {
+export function csvCell(text: string, raw: boolean, hasBars = false): string {
   if (text === '') return ''
-  const isDivided = NEEDS_QUOTES.test(text)
-  const cell = !raw && (mayRun(text) || (isDivided && HAS_SIGN.test(text))) ? guarded(text) : text
+  const isDivided = NEEDS_QUOTES.test(text) || (hasBars && text.includes('|'))
+  const mustLook = !raw && (mayRun(text) || (isDivided && HAS_SIGN.test(text)))
+  const cell = mustLook ? guarded(text, hasBars) : text
   return isDivided || isBlankEdged(cell) ? `"${cell.replaceAll('"', '""')}"` : cell
 }
 
 /** The text that a guarded cell was made from. */
-export function unguarded(cell: string): string {
+export function unguarded(cell: string, hasBars = false): string {
   if (HARMLESS.test(cell)) return cell
   const text = cell.replace(FORMULAS, (run, at: number) => {
-    const own = beginsField(cell, at) ? run.slice(1) : run
+    const own = beginsField(cell, at, hasBars) ? run.slice(1) : run
     return own.replace(GUARDED_BREAK, '$1')
   })
   return cell.startsWith("'") && isSuspectOnly(cell) ? text.slice(1) : text
 }
 
-function guarded(text: string): string {
+function guarded(text: string, hasBars: boolean): string {
   if (HARMLESS.test(text)) return text
   const cell = text.replace(FORMULAS, (run, at: number) => {
-    const guard = beginsField(text, at) ? "'" : ''
+    const guard = beginsField(text, at, hasBars) ? "'" : ''
     return guard + run.replace(BREAK, "$&'")
   })
   return isSuspectOnly(text) ? `'${cell}` : cell
@@ -63,12 +65,13 @@ function isSuspectOnly(text: string): boolean {
   return SUSPECT_START.test(text) && !STARTS_FORMULA.test(text)
 }
 
-/** Whether a field begins here for a reader that splits at commas or at semicolons. */
-function beginsField(text: string, at: number): boolean {
+/** Whether a field begins here for a reader that splits at commas or at semicolons, or at bars too. */
+function beginsField(text: string, at: number, hasBars: boolean): boolean {
   const before = text.charCodeAt(at - 1)
-  return at === 0 || before === COMMA || before === SEMICOLON
+  return at === 0 || before === COMMA || before === SEMICOLON || (hasBars && before === BAR)
 }
 
+const BAR = 124
 const COMMA = 44
 const SEMICOLON = 59
 const EQUALS = 61

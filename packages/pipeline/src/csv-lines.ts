@@ -1,0 +1,31 @@
+import type { BatchRow } from '@plumbline/db/batches/rows'
+import { csvCell } from './intake/csv-cell.ts'
+import type { CsvForm, LineFormat } from './line-format.ts'
+import type { CellValue } from './result-columns.ts'
+import { givenRow, tableColumns, type TableColumn } from './table-columns.ts'
+
+/** Rows as lines of CSV; the last column ends the line. */
+export function csvLines(batch: BatchRow, { raw, delimiter, columns }: CsvForm): LineFormat {
+  const table = tableColumns(batch, columns)
+  const hasBars = delimiter === '|'
+  const cellOf = (value: CellValue): string => {
+    if (value === null) return ''
+    // What is no text is `true`, `false` or a number: it needs no quotes and runs nowhere.
+    return typeof value === 'string' ? csvCell(value, raw, hasBars) : String(value)
+  }
+  const lineOf = (valueOf: (column: TableColumn) => CellValue): string => {
+    let line = ''
+    for (const column of table) {
+      if (line !== '' || column !== table[0]) line += delimiter
+      line += cellOf(valueOf(column))
+    }
+    return `${line}\r\n`
+  }
+  return {
+    header: lineOf(({ name }) => name),
+    line: (cells, place, row) => {
+      const given = givenRow(batch, cells, place)
+      return lineOf((column) => column.value(given, row))
+    },
+  }
+}

@@ -1,0 +1,102 @@
+import {
+  adviceOf,
+  recommendByScore,
+  recommendEmail,
+  type Recommendation,
+} from '@plumbline/contract/advice'
+import type { RowKind } from '@plumbline/contract/batch'
+import type { ResultOf } from '@plumbline/contract/results'
+import type { BareOutcomes, Scorer } from '@plumbline/contract/score'
+import type { BatchRow } from '@plumbline/db/batches/rows'
+import { assembleKnown, assembleResult, type PartialResult } from './assemble.ts'
+import { chargedCredits, type CheckedRecord } from './record.ts'
+
+/** The status of a row in results. */
+export type RowStatus = 'done' | 'refused' | 'blank' | 'canceled' | 'error'
+
+/** What a row of a batch shows beside its cells, whatever the format. */
+export interface ShownRow {
+  /** 0-based. */
+  readonly row: number
+  readonly status: RowStatus
+  /** What its checks came back with; of a canceled row the parts that are known. */
+  readonly record: CheckedRecord | undefined
+  /** Null where nothing is known of the row, or a fault of the service kept it from an answer. */
+  readonly result: ResultOf | PartialResult | null
+  /** Of rows that were answered whole, of products that advise. */
+  readonly recommendation: Recommendation | null
+  readonly charged: number
+  /** What is wrong with the row; empty where nothing is. */
+  readonly error: string
+}
+
+/** The message for a record that a fault of the service kept from being answered. */
+const FAILED_RECORD =
+  'This record could not be answered because of a fault of the service; it was not charged.'
+
+/** The message for a record that was not answered before its batch was canceled (decision 32). */
+const CANCELED_RECORD = 'canceled: the batch was canceled before this record was answered'
+
+/** What became of a row, from its kind and what is known of it. */
+export function statusOf(kind: RowKind, record: CheckedRecord | undefined): RowStatus {
+  switch (kind) {
+    case 'blank':
+    case 'refused':
+      return kind
+    case 'billable':
+    case 'duplicate':
+      if (record === undefined || record.canceled === true) return 'canceled'
+      return record.failed ? 'error' : 'done'
+  }
+}
+
+/** What a row's error says, beside what is wrong with its cells. */
+export function errorOf(status: RowStatus, fault: string | undefined): string {
+  switch (status) {
+    case 'error':
+      return FAILED_RECORD
+    case 'canceled':
+      return fault === undefined ? CANCELED_RECORD : `${CANCELED_RECORD}; ${fault}`
+    case 'done':
+    case 'refused':
+    case 'blank':
+      return fault ?? ''
+  }
+}
+
+/** The result of a record: of a canceled one what is known, null of one that failed. */
+export function resultOf(
+  batch: BatchRow,
+  status: RowStatus,
+  record: CheckedRecord | undefined,
+  scorer: Scorer,
+): ResultOf | PartialResult | null {
+  if (record === undefined || status === 'error') return null
+  return record.canceled === true
+    ? assembleKnown(batch.product, record.outcomes, scorer)
+    : assembleResult(batch.product, record.outcomes, scorer)
+}
+
+/** What to do with a row; null where it was not answered whole, or its product advises nothing. */
+export function recommendationOf(
+  batch: BatchRow,
+  status: RowStatus,
+  record: CheckedRecord | undefined,
+  scorer: Scorer,
+): Recommendation | null {
+  if (status !== 'done' || record === undefined) return null
+  return adviceOf(batch.product).length === 0 ? null : recommend(batch, record.outcomes, scorer)
+}
+
+function recommend(batch: BatchRow, outcomes: BareOutcomes, scorer: Scorer): Recommendation | null {
+  if (batch.product === 'fraud-signals') {
+    return recommendByScore(scorer.fraud(outcomes), outcomes.email)
+  }
+  return outcomes.email === undefined ? null : recommendEmail(outcomes.email)
+}
+
+/** What a row was charged; `record` is its own, not that of a row which it repeats. */
+export function chargedFor(batch: BatchRow, record: CheckedRecord | undefined): number {
+  if (record === undefined || batch.mode === 'test') return 0
+  return chargedCredits(batch.product, record, batch.charge_unknown)
+}

@@ -1,0 +1,95 @@
+import { Problem } from '@plumbline/contract/problem'
+import { checksOf } from '@plumbline/contract/products'
+import type { BatchRow } from '@plumbline/db/batches/rows'
+import type { ChunkCells } from './codec.ts'
+import { jsonCells } from './intake/json-row.ts'
+import { resultColumns, type CellValue } from './result-columns.ts'
+import type { ShownRow } from './shown-row.ts'
+
+/** A row as it came: its cells by column, and what has no column. */
+export interface GivenRow {
+  readonly cells: readonly string[]
+  readonly rest: string
+}
+
+/** A column of a result that is a table: of the customer's, or of ours. */
+export interface TableColumn {
+  readonly name: string
+  /** Whether it holds what the customer sent, as a text that came from outside. */
+  readonly isOwn: boolean
+  value(given: GivenRow, row: ShownRow): CellValue
+}
+
+/** Names in `columns=` that stand for all columns of a side. */
+const ALL_OWN = 'input'
+const ALL_OURS = 'result'
+
+/** Columns in `columns=` at most. */
+const MOST_CHOSEN = 500
+
+/**
+ * The columns of a batch's results in a table: those of the customer, then ours; or those chosen, in the order
+ * of the choice.
+ * @param chosen names of our columns or of the customer's, 0-based numbers of the customer's, `input` for all
+ * of these, `result` for all of ours; null for every column
+ * @throws Problem `bad_request` that names what is no column
+ */
+export function tableColumns(
+  batch: BatchRow,
+  chosen: readonly string[] | null = null,
+): readonly TableColumn[] {
+  const own = ownColumns(batch)
+  const ours = ourColumns(batch)
+  if (chosen === null) return [...own, ...ours]
+  if (chosen.length > MOST_CHOSEN) {
+    throw new Problem('bad_request', `\`columns\` names more than ${MOST_CHOSEN} columns.`)
+  }
+  return chosen.flatMap((name) => {
+    if (name === ALL_OWN) return own
+    if (name === ALL_OURS) return ours
+    const found =
+      ours.find((column) => column.name === name) ??
+      own.find((column) => column.name === name) ??
+      (/^\d{1,4}$/.test(name) ? own[Number(name)] : undefined)
+    if (found !== undefined) return [found]
+    throw new Problem('bad_request', noSuchColumn(name, ours))
+  })
+}
+
+function noSuchColumn(name: string, ours: readonly TableColumn[]): string {
+  const shown = JSON.stringify(name.length > 60 ? `${name.slice(0, 60)}...` : name)
+  const first = ours.find((column) => column.name === 'result.advice') ?? ours[0]
+  return `\`columns\` has ${shown}, which is no column of this batch; name its own columns by header or 0-based number, ours as ${first?.name ?? 'result.error'}, or all of a side as input or result.`
+}
+
+/** The cells of a row as it came, by the columns of its batch. */
+export function givenRow(batch: BatchRow, cells: ChunkCells, place: number): GivenRow {
+  const given = cells.rows[place] ?? []
+  if (isJsonBatch(batch)) return jsonCells(given[0] ?? '', batch.header ?? [])
+  return { cells: given, rest: given[batch.column_count] ?? '' }
+}
+
+/** Whether the rows of a batch are JSON objects. */
+export function isJsonBatch(batch: BatchRow): boolean {
+  return batch.file_format === 'records' || batch.file_format === 'ndjson'
+}
+
+function ownColumns(batch: BatchRow): readonly TableColumn[] {
+  const own = Array.from({ length: batch.column_count }, (_, at): TableColumn => {
+    const name = batch.header === null ? `column_${at + 1}` : (batch.header[at] ?? '')
+    return { name, isOwn: true, value: ({ cells }) => cells[at] ?? '' }
+  })
+  return batch.has_rest ? [...own, REST] : own
+}
+
+const REST: TableColumn = { name: 'input.rest', isOwn: true, value: ({ rest }) => rest }
+
+function ourColumns(batch: BatchRow): readonly TableColumn[] {
+  const { product, mapping } = batch
+  const mapped = checksOf(product).filter((check) => mapping[check] !== undefined)
+  return resultColumns(product, mapped).map(({ name, value }) => ({
+    name,
+    isOwn: false,
+    value: (_, row) => value(row),
+  }))
+}
