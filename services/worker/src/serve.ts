@@ -3,6 +3,7 @@ import type { Check } from '@plumbline/contract/products'
 import { serveBatches } from './batch-worker.ts'
 import type { WorkerContext } from './context.ts'
 import { serveCheck } from './check-worker.ts'
+import { createAnswerCounter } from './count-answers.ts'
 import { reportHealth, type HealthSource } from './health-report.ts'
 
 /** Serves the checks of the engines, and batches where `batches` is set, and reports its health until disposed. */
@@ -13,8 +14,9 @@ export async function serve(
 ): Promise<AsyncDisposable> {
   await using stack = new AsyncDisposableStack()
   const sources: HealthSource[] = []
+  const counted = createAnswerCounter(context.metrics)
   for (const engine of engines) {
-    stack.use(await serveCheck(context, engine))
+    stack.use(await serveCheck(context, counted(engine)))
     sources.push({ kind: engine.check, health: () => engine.health() })
   }
   if (batches) {

@@ -1,0 +1,28 @@
+import { instantEngine } from '@plumbline/testkit/instant-engines'
+import { createMetrics } from '@plumbline/runtime/metrics'
+import { expect, test } from 'vitest'
+import { createAnswerCounter } from './count-answers.ts'
+
+const REQUEST = {
+  depth: 'basic',
+  lane: 'bulk',
+  tenant: 'an account',
+  signal: new AbortController().signal,
+} as const
+
+test('outcomes and waits are counted by what they came to, without a subject', async () => {
+  const metrics = createMetrics()
+  const counter = createAnswerCounter(metrics)
+  const engine = counter(instantEngine('email', { delayMs: 0, width: 1, later: true }))
+  const subjects = ['ada@a.example', 'bob@a.example', 'grey1@a.example']
+  await engine.run({ ...REQUEST, subjects })
+  const text = await metrics.registry.metrics()
+  expect(text).toContain('subjects_put_off_total{check="email",reason="greylisted"} 1')
+  expect(sumOf(text, 'outcomes_total')).toBe(2)
+  expect(text).not.toMatch(/ada|bob/)
+})
+
+function sumOf(text: string, name: string): number {
+  const lines = text.split('\n').filter((line) => line.startsWith(`${name}{`))
+  return lines.reduce((sum, line) => sum + Number(line.split(' ').at(-1)), 0)
+}

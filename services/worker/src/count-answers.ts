@@ -1,0 +1,58 @@
+import type { Outcome } from '@plumbline/contract/outcome'
+import type { Check } from '@plumbline/contract/products'
+import type { Engine } from '@plumbline/ports/engine'
+import type { Metrics } from '@plumbline/runtime/metrics'
+
+/** Counts what an engine answers; the engine answers as before. */
+export type AnswerCounter = <C extends Check>(engine: Engine<C>) => Engine<C>
+
+/** Seconds of asking; a dialogue with a mail server takes whole ones. */
+const SECONDS = [0.01, 0.05, 0.25, 1, 2.5, 5, 10, 30, 120]
+
+/**
+ * Counts outcomes by status, reason and provider, what must wait by its reason, and the time that outcomes
+ * from the network took.
+ */
+export function createAnswerCounter(metrics: Metrics): AnswerCounter {
+  const outcomes = metrics.counter(
+    'outcomes_total',
+    'Outcomes of checks; the provider is that of the mailbox, or whom a number was asked of.',
+    ['check', 'lane', 'status', 'reason', 'provider'],
+  )
+  const waits = metrics.counter('subjects_put_off_total', 'Subjects that must wait, and why.', [
+    'check',
+    'reason',
+  ])
+  const seconds = metrics.histogram(
+    'outcome_seconds',
+    'Time that an outcome took which was asked of others.',
+    ['check', 'lane'],
+    SECONDS,
+  )
+  return (engine) => ({
+    check: engine.check,
+    health: () => engine.health(),
+    run: async (request) => {
+      const answers = await engine.run(request)
+      const { check } = engine
+      const { lane } = request
+      for (const answer of answers) {
+        if (answer.kind === 'later') {
+          waits.inc({ check, reason: answer.reason })
+          continue
+        }
+        const { status, reason } = answer
+        outcomes.inc({ check, lane, status, reason, provider: providerOf(answer) })
+        if (!answer.cached) seconds.observe({ check, lane }, answer.durationMs / 1_000)
+      }
+      return answers
+    },
+    [Symbol.asyncDispose]: () => engine[Symbol.asyncDispose](),
+  })
+}
+
+/** A provider's id of our own tables; empty where none is told. */
+function providerOf({ evidence }: Pick<Outcome, 'evidence'>): string {
+  const { provider } = evidence
+  return typeof provider === 'string' ? provider : ''
+}
