@@ -35,6 +35,7 @@ const LONGEST_MS = 6 * 3_600_000
 const LOCK_TIMEOUT_MS = 3_000
 const LOCK_TRIES = 10
 const BETWEEN_TRIES_MS = 1_000
+const LOCK_POLL_MS = 100
 
 /** First line of a file whose statements run one by one, as `create index concurrently` demands. */
 const OUTSIDE = '-- outside a transaction'
@@ -58,7 +59,7 @@ export async function migrate(db: Db, folders = PACKAGED): Promise<readonly stri
   try {
     // The wait for another process and a migration of large tables may both take long.
     await client.query(`set statement_timeout = ${LONGEST_MS}`)
-    await client.query(patient('select pg_advisory_lock($1)', [LOCK]))
+    await takeTurn(client)
     await client.query(`
       create table if not exists migrations (
         name text primary key,
@@ -82,6 +83,23 @@ export async function migrate(db: Db, folders = PACKAGED): Promise<readonly stri
     // Ends the session, and with it the lock and any open transaction.
     client.release(true)
     throw error
+  }
+}
+
+/**
+ * Waits until no other process migrates. It asks again and again: a statement that waits for a lock has a
+ * snapshot, which an index that is built concurrently waits for in turn.
+ */
+async function takeTurn(client: pg.PoolClient): Promise<void> {
+  const until = performance.now() + LONGEST_MS
+  for (;;) {
+    const { rows } = await client.query<{ taken: boolean }>(
+      'select pg_try_advisory_lock($1) as taken',
+      [LOCK],
+    )
+    if (rows[0]?.taken === true) return
+    if (performance.now() > until) throw new Error('another process has migrated for six hours')
+    await delay(LOCK_POLL_MS)
   }
 }
 
