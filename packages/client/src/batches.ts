@@ -2,7 +2,7 @@ import { UNFINISHED_STATES } from '@plumbline/contract/batch'
 import type { BatchRecord } from '@plumbline/contract/batch-request'
 import type { BatchPage, BatchView } from '@plumbline/contract/batch-view'
 import type { Product } from '@plumbline/contract/products'
-import { sleep, type CallOptions, type Connection } from './connection.ts'
+import { queryOf, sleep, type CallOptions, type Connection } from './connection.ts'
 
 /** How a batch is processed; what is left out is the service's default. */
 export interface BatchSettings {
@@ -122,14 +122,6 @@ export function batchCalls(connection: Connection): BatchCalls {
 
 function pathOf(id: string): string {
   return `/v1/batches/${encodeURIComponent(id)}`
-}
-
-function queryOf(values: Readonly<Record<string, string | number | undefined>>): string {
-  const query = new URLSearchParams()
-  for (const [name, value] of Object.entries(values)) {
-    if (value !== undefined && value !== '') query.set(name, String(value))
-  }
-  return query.size === 0 ? '' : `?${query.toString()}`
 }
 
 function bodyOf(batch: BatchFile | BatchRecords): { form: FormData } | { json: object } {

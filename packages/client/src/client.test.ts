@@ -157,3 +157,17 @@ describe('batches', () => {
     ])
   })
 })
+
+test('usage, ledger and keys are asked for by their paths, without what is left out', async () => {
+  const { client, seen } = clientOf()
+  await client.usage()
+  await client.usage({ from: '2026-11-01', by: ['day', 'product'] })
+  await client.ledger({ limit: 5, cursor: 'abc' })
+  await client.keys()
+  expect(seen.map(({ url }) => url.replace('http://service.example', ''))).toEqual([
+    '/v1/usage',
+    '/v1/usage?from=2026-11-01&by=day%2Cproduct',
+    '/v1/ledger?limit=5&cursor=abc',
+    '/v1/keys',
+  ])
+})

@@ -1,10 +1,13 @@
 import type { AccountView } from '@plumbline/contract/account'
 import type { Explain } from '@plumbline/contract/explain'
+import type { KeyList } from '@plumbline/contract/keys'
+import type { LedgerPage } from '@plumbline/contract/ledger'
 import type { Product } from '@plumbline/contract/products'
 import type { RequestOf } from '@plumbline/contract/requests'
 import type { ResultOf } from '@plumbline/contract/results'
+import type { UsagePart, UsageView } from '@plumbline/contract/usage'
 import { batchCalls, type BatchCalls } from './batches.ts'
-import { openConnection, type CallOptions, type ConnectionOptions } from './connection.ts'
+import { openConnection, queryOf, type CallOptions, type ConnectionOptions } from './connection.ts'
 
 /** A lookup's result; `explain` is there where it was asked for. */
 export type Lookup<P extends Product> = ResultOf<P> & { readonly explain?: Explain }
@@ -14,6 +17,15 @@ export type LookUp<P extends Product> = (
   request: RequestOf<P>,
   options?: CallOptions,
 ) => Promise<Lookup<P>>
+
+/** Which days of usage, and by what; what is left out is the service's default. */
+export interface UsageQuery {
+  /** First day, `2026-11-01`. */
+  readonly from?: string
+  /** Last day, counted in. */
+  readonly to?: string
+  readonly by?: readonly UsagePart[]
+}
 
 /** The service as functions. Each rejects with `RefusedError`, or with the error of the connection. */
 export interface Client {
@@ -31,6 +43,12 @@ export interface Client {
     options?: CallOptions,
   ): Promise<Lookup<P>>
   account(options?: CallOptions): Promise<AccountView>
+  /** What the account used, by day where nothing else is asked for. */
+  usage(asked?: UsageQuery, options?: CallOptions): Promise<UsageView>
+  /** A page of the moves of its credits, newest first. */
+  ledger(page?: { limit?: number; cursor?: string }, options?: CallOptions): Promise<LedgerPage>
+  /** The keys it has had, newest first; never the keys themselves. */
+  keys(options?: CallOptions): Promise<KeyList>
   readonly batches: BatchCalls
 }
 
@@ -57,6 +75,13 @@ export function createClient(options: ConnectionOptions): Client {
     lookUp,
     account: (call) =>
       connection.json<AccountView>({ method: 'GET', path: '/v1/account', ...call }),
+    usage: ({ from, to, by } = {}, call) => {
+      const path = `/v1/usage${queryOf({ from, to, by: by?.join(',') })}`
+      return connection.json<UsageView>({ method: 'GET', path, ...call })
+    },
+    ledger: (page = {}, call) =>
+      connection.json<LedgerPage>({ method: 'GET', path: `/v1/ledger${queryOf(page)}`, ...call }),
+    keys: (call) => connection.json<KeyList>({ method: 'GET', path: '/v1/keys', ...call }),
     batches: batchCalls(connection),
   }
 }

@@ -111,3 +111,12 @@ export async function sleep(ms: number, signal?: AbortSignal): Promise<void> {
     signal?.addEventListener('abort', onAbort, { once: true })
   })
 }
+
+/** A query of the values that are there, with its question mark; empty without any. */
+export function queryOf(values: Readonly<Record<string, string | number | undefined>>): string {
+  const query = new URLSearchParams()
+  for (const [name, value] of Object.entries(values)) {
+    if (value !== undefined && value !== '') query.set(name, String(value))
+  }
+  return query.size === 0 ? '' : `?${query.toString()}`
+}

@@ -3,11 +3,14 @@ import { accountView } from './account.ts'
 import { batchBody, MAPPED_FIELDS, uploadFields } from './batch-request.ts'
 import { batchPage, batchView } from './batch-view.ts'
 import { explainShape } from './explain.ts'
+import { keyList } from './keys.ts'
+import { ledgerPage } from './ledger.ts'
 import { pascal, ref, type Part } from './openapi-parts.ts'
 import { PROBLEMS } from './problem.ts'
 import { PRODUCTS } from './products.ts'
 import { REQUESTS } from './requests.ts'
 import { RESULTS } from './results.ts'
+import { usageView } from './usage.ts'
 
 /** Every shape, as components. */
 export function schemas(): Part {
@@ -24,6 +27,9 @@ export function schemas(): Part {
     ),
     Explain: jsonSchema(explainShape),
     Account: jsonSchema(accountView),
+    Usage: jsonSchema(usageView),
+    LedgerPage: jsonSchema(ledgerPage),
+    KeyList: jsonSchema(keyList),
     Batch: jsonSchema(batchView),
     BatchPage: jsonSchema(batchPage),
     BatchRecords: jsonSchema(batchBody),

@@ -1,7 +1,7 @@
+import { accountPaths } from './openapi-account.ts'
 import { batchPaths } from './openapi-batches.ts'
 import {
   answer,
-  ANY,
   camel,
   HEADERS,
   PARAMETERS,
@@ -91,19 +91,6 @@ const SUMMARIES: Readonly<Record<Product, string>> = {
   deliverability: 'Check deliverability in depth (1 to 3 credits)',
   'contact-intel': 'Collect facts about a contact (1 to 4 credits)',
   'fraud-signals': 'Score the fraud risk of a contact (1 to 5 credits)',
-}
-
-function accountPaths(): Part {
-  return {
-    '/v1/account': {
-      get: {
-        tags: ['account'],
-        operationId: 'readAccount',
-        summary: 'Plan, credits and limits',
-        responses: { 200: answer('The account.', 'Account'), ...refusals(ANY) },
-      },
-    },
-  }
 }
 
 function servicePaths(): Part {

@@ -32,7 +32,8 @@ begin
     where account_id = any (accounts) and period_end <= now();
   return query
   with judged as materialized (
-    select b.n, b.account_id, b.op_key, b.ended, b.kind, b.detail, c.period_no,
+    select b.n, b.account_id, b.op_key, b.ended, b.kind, b.detail, c.period_no, c.day, d.product,
+      d.source, d.used_on, least(b.back, -(d.allowance_delta + d.packs_delta)) as unused,
       d.id is not null as gives_back, least(b.back, -d.packs_delta) as to_packs,
       case when d.period_no = c.period_no
         then least(b.back, -(d.allowance_delta + d.packs_delta)) - least(b.back, -d.packs_delta)
@@ -47,13 +48,26 @@ begin
     select * from judged j where j.gives_back
   ), entries as (
     insert into credit_entries
-      (account_id, op_key, kind, allowance_delta, packs_delta, held_delta, period_no, detail)
-    select g.account_id, g.op_key, g.kind, g.to_allowance, g.to_packs, 0, g.period_no, g.detail
+      (account_id, op_key, kind, allowance_delta, packs_delta, held_delta, period_no, detail, product,
+        source, used_on)
+    select g.account_id, g.op_key, g.kind, g.to_allowance, g.to_packs, 0, g.period_no, g.detail,
+      g.product, g.source, g.used_on
     from closing g
+  ), unused as (
+    update credit_usage u
+    set operations = u.operations - t.operations, credits = u.credits - t.credits
+    from (select g.account_id, g.used_on, g.product, g.source, sum(g.unused)::bigint as credits,
+        count(*) filter (where g.kind = 'refund') as operations
+      from closing g where g.product is not null
+      group by g.account_id, g.used_on, g.product, g.source) t
+    where u.account_id = t.account_id and u.day = t.used_on and u.product = t.product
+      and u.source = t.source and u.ref = ''
   ), paid as (
-    update credit_accounts c set allowance = c.allowance + t.allowance, packs = c.packs + t.packs
+    update credit_accounts c set allowance = c.allowance + t.allowance, packs = c.packs + t.packs,
+      spent = greatest(0, c.spent - t.spent)
     from (select g.account_id, sum(g.to_allowance)::bigint as allowance,
-        sum(g.to_packs)::bigint as packs
+        sum(g.to_packs)::bigint as packs,
+        coalesce(sum(g.unused) filter (where g.used_on = g.day), 0)::bigint as spent
       from closing g group by g.account_id) t
     where c.account_id = t.account_id
   )

@@ -77,3 +77,28 @@ begin
     order by account_id limit most for no key update skip locked) d;
   return rolled;
 end $$;
+
+-- Begins the account's day where the one before is over: nothing is spent of it yet.
+create or replace function credit_turn_day(account text) returns void language sql as $$
+  update credit_accounts c set day = t.day, spent = 0,
+    day_end = (t.day + 1)::timestamp at time zone t.time_zone
+  from (select (now() at time zone a.time_zone)::date as day, a.time_zone
+    from accounts a where a.id = account) t
+  where c.account_id = account and c.day_end <= now()
+$$;
+
+-- Notes that an account went below its low-credit mark, for who tells its people: once a day at most.
+create or replace function credit_note_low() returns trigger language plpgsql as $$
+begin
+  insert into credit_notices (account_id, day, available, low_mark)
+  select new.account_id, (now() at time zone a.time_zone)::date, new.allowance + new.packs, new.low_mark
+  from accounts a where a.id = new.account_id
+  on conflict do nothing;
+  return null;
+end $$;
+
+create or replace trigger note_low after update on credit_accounts
+  for each row
+  when (new.low_mark is not null and new.allowance + new.packs < new.low_mark
+    and old.allowance + old.packs >= new.low_mark)
+  execute function credit_note_low();

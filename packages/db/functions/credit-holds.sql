@@ -1,17 +1,25 @@
--- Sets credits aside for a batch: all or nothing, once for each reference.
-create or replace function credit_hold(account text, reference text, wanted bigint)
+-- Sets credits aside for a batch: all or nothing, once for each reference. All of a hold counts as spent on
+-- the day that it is made on, until a release of that day.
+create or replace function credit_hold(account text, reference text, wanted bigint, for_product text)
 returns table (granted boolean, available bigint)
 language plpgsql as $$
 declare
   c credit_accounts;
   h credit_holds;
   from_allowance bigint;
+  left_today bigint;
 begin
   perform credit_roll(account);
   select * into c from credit_accounts where account_id = account for no key update;
   if not found then
     raise exception 'account % has no credits', account using errcode = 'foreign_key_violation';
   end if;
+  if c.day_end <= now() then
+    perform credit_turn_day(account);
+    select * into c from credit_accounts where account_id = account;
+  end if;
+  -- Without a limit the balance alone bounds it.
+  left_today := greatest(0, coalesce(c.daily_limit, c.allowance + c.packs + c.spent) - c.spent);
   select * into h from credit_holds where account_id = account and ref = reference;
   if found then
     if h.credits <> wanted then
@@ -21,38 +29,51 @@ begin
     return query select true, c.allowance + c.packs;
     return;
   end if;
-  if wanted > c.allowance + c.packs then
+  if wanted > least(c.allowance + c.packs, left_today) then
     return query select false, c.allowance + c.packs;
     return;
   end if;
   from_allowance := least(c.allowance, wanted);
-  insert into credit_holds (account_id, ref, credits, allowance_left, packs_left, period_no)
-  values (account, reference, wanted, from_allowance, wanted - from_allowance, c.period_no);
+  insert into credit_holds
+    (account_id, ref, credits, allowance_left, packs_left, period_no, product, used_on)
+  values (account, reference, wanted, from_allowance, wanted - from_allowance, c.period_no,
+    for_product, c.day);
   insert into credit_entries
-    (account_id, op_key, kind, allowance_delta, packs_delta, held_delta, period_no, detail)
+    (account_id, op_key, kind, allowance_delta, packs_delta, held_delta, period_no, detail, product,
+      source, used_on)
   values (account, reference, 'hold', -from_allowance, from_allowance - wanted, wanted,
-    c.period_no, reference);
+    c.period_no, reference, for_product, 'batch', c.day);
   update credit_accounts set allowance = c.allowance - from_allowance,
-    packs = c.packs - (wanted - from_allowance)
+    packs = c.packs - (wanted - from_allowance), spent = c.spent + wanted
   where account_id = account;
   return query select true, c.allowance + c.packs - wanted;
 end $$;
 
--- Takes from a hold, allowance first, without touching the account's row. False where the operation
--- took effect before.
-create or replace function credit_settle(account text, reference text, operation text, taken bigint)
+-- As processes of the version before ask, who know neither usage nor a daily limit.
+create or replace function credit_hold(account text, reference text, wanted bigint)
+returns table (granted boolean, available bigint)
+language sql as $$
+  select h.granted, h.available from credit_hold(account, reference, wanted, null) h
+$$;
+
+-- Takes from a hold, allowance first, for so many records, without touching the account's row. False where
+-- the operation took effect before.
+create or replace function credit_settle(
+  account text, reference text, operation text, taken bigint, records bigint)
 returns boolean language plpgsql as $$
 declare
   h credit_holds;
   from_allowance bigint;
+  today date := (select (now() at time zone a.time_zone)::date from accounts a where a.id = account);
 begin
   select * into h from credit_holds where account_id = account and ref = reference for no key update;
   if not found then
     raise exception 'no hold % of account %', reference, account using errcode = 'no_data_found';
   end if;
   insert into credit_entries
-    (account_id, op_key, kind, allowance_delta, packs_delta, held_delta, period_no, detail)
-  values (account, operation, 'settle', 0, 0, -taken, h.period_no, reference)
+    (account_id, op_key, kind, allowance_delta, packs_delta, held_delta, period_no, detail, product,
+      source, used_on)
+  values (account, operation, 'settle', 0, 0, -taken, h.period_no, reference, h.product, 'batch', today)
   on conflict do nothing;
   if not found then return false; end if;
   if h.closed_at is not null or taken > h.allowance_left + h.packs_left then
@@ -64,8 +85,20 @@ begin
   update credit_holds set allowance_left = h.allowance_left - from_allowance,
     packs_left = h.packs_left - (taken - from_allowance), settled = h.settled + taken
   where account_id = account and ref = reference;
+  if h.product is not null then
+    insert into credit_usage as u (account_id, day, product, source, ref, operations, credits)
+    values (account, today, h.product, 'batch', reference, records, taken)
+    on conflict (account_id, day, product, source, ref) do update
+      set operations = u.operations + excluded.operations, credits = u.credits + excluded.credits;
+  end if;
   return true;
 end $$;
+
+-- As processes of the version before ask, who do not count records.
+create or replace function credit_settle(account text, reference text, operation text, taken bigint)
+returns boolean language sql as $$
+  select credit_settle(account, reference, operation, taken, 0)
+$$;
 
 -- Closes a hold and gives the rest back; what came from the allowance of an ended cycle stays ended.
 -- Null where there is no open hold.
@@ -83,13 +116,17 @@ begin
   select * into c from credit_accounts where account_id = account for no key update;
   to_allowance := case when h.period_no = c.period_no then h.allowance_left else 0 end;
   insert into credit_entries
-    (account_id, op_key, kind, allowance_delta, packs_delta, held_delta, period_no, detail)
+    (account_id, op_key, kind, allowance_delta, packs_delta, held_delta, period_no, detail, product,
+      source, used_on)
   values (account, operation, 'release', to_allowance, h.packs_left,
-    -(h.allowance_left + h.packs_left), c.period_no, reference);
+    -(h.allowance_left + h.packs_left), c.period_no, reference, h.product, 'batch', h.used_on);
   update credit_holds set released = h.allowance_left + h.packs_left, allowance_left = 0,
     packs_left = 0, closed_at = now()
   where account_id = account and ref = reference;
-  update credit_accounts set allowance = c.allowance + to_allowance, packs = c.packs + h.packs_left
+  -- What is given back on the day of its hold can be spent on that day; later it is another day's matter.
+  update credit_accounts set allowance = c.allowance + to_allowance, packs = c.packs + h.packs_left,
+    spent = case when h.used_on = c.day
+      then greatest(0, c.spent - h.allowance_left - h.packs_left) else c.spent end
   where account_id = account;
   return h.allowance_left + h.packs_left;
 end $$;

@@ -1,17 +1,26 @@
 import type { Db } from '@plumbline/db/database'
 import { RETRY, openGroupCommit, type GroupCommit } from './group-commit.ts'
 import { assertCredits, assertKey, repeatsIn, type Operation } from './operation.ts'
+import type { CallUse } from './usage.ts'
 import { runStatement } from './statement.ts'
 
 /** What is to be taken for one operation. */
 export interface DebitAsk extends Operation {
   readonly credits: number
+  /** What it is for, as usage counts it; left out, usage counts it nowhere. */
+  readonly use?: CallUse
 }
 
 /** A debit is granted whole or not at all. */
-export type DebitAnswer =
-  | { readonly granted: true; readonly remaining: number }
-  | { readonly granted: false; readonly available: number }
+export type DebitAnswer = { readonly granted: true; readonly remaining: number } | Short
+
+/** A refusal of credits, with what the account has. */
+export interface Short {
+  readonly granted: false
+  readonly available: number
+  /** Whether the balance was too low, or only the account's own limit for the day. */
+  readonly lacks: 'balance' | 'daily_limit'
+}
 
 /** Enough for every caller that one process serves at once; keeps a statement under about 10 ms. */
 const MAX_ITEMS = 256
@@ -57,8 +66,13 @@ async function takeAtOnce(
   if (first === undefined || asks.some((ask) => ask.accountId !== first.accountId)) return undefined
   const [taken] = await runStatement<{ before: number | null }>(db, {
     name: 'metering.debit_one',
-    text: 'select credit_debit_one($1, $2, $3) as before',
-    values: [first.accountId, asks.map((ask) => ask.opKey), asks.map((ask) => ask.credits)],
+    text: 'select credit_debit_one($1, $2, $3, $4, $5) as before',
+    values: [
+      first.accountId,
+      asks.map((ask) => ask.opKey),
+      asks.map((ask) => ask.credits),
+      ...usesOf(asks),
+    ],
   })
   let remaining = taken?.before ?? undefined
   if (remaining === undefined) return undefined
@@ -73,6 +87,8 @@ async function takeAtOnce(
 interface Judged {
   readonly status: 'granted' | 'short' | 'repeat' | 'refunded' | 'conflict' | 'unknown'
   readonly available: number | null
+  /** What the daily limit still allows. */
+  readonly room: number | null
 }
 
 async function judge(
@@ -81,14 +97,20 @@ async function judge(
 ): Promise<readonly (DebitAnswer | typeof RETRY)[]> {
   const rows = await runStatement<Judged>(db, {
     name: 'metering.debit',
-    text: 'select status, available from credit_debit($1, $2, $3)',
+    text: 'select status, available, room from credit_debit($1, $2, $3, $4, $5)',
     values: [
       asks.map((ask) => ask.accountId),
       asks.map((ask) => ask.opKey),
       asks.map((ask) => ask.credits),
+      ...usesOf(asks),
     ],
   })
   return asks.map((ask, index) => answerOf(ask, rows[index]))
+}
+
+/** Products and sources, as two columns. */
+function usesOf(asks: readonly DebitAsk[]): readonly (readonly (string | null)[])[] {
+  return [asks.map(({ use }) => use?.product ?? null), asks.map(({ use }) => use?.source ?? null)]
 }
 
 function answerOf(ask: DebitAsk, judged: Judged | undefined): DebitAnswer | typeof RETRY {
@@ -98,8 +120,11 @@ function answerOf(ask: DebitAsk, judged: Judged | undefined): DebitAnswer | type
     case 'repeat':
       return { granted: true, remaining: available }
     case 'short':
-      // Refused only because of a larger ask before it, which took nothing in the end.
-      return ask.credits <= available ? RETRY : { granted: false, available }
+      if (ask.credits > available) return { granted: false, available, lacks: 'balance' }
+      // Else it was refused only because of a larger ask before it, which took nothing in the end.
+      return ask.credits > (judged.room ?? ask.credits)
+        ? { granted: false, available, lacks: 'daily_limit' }
+        : RETRY
     case 'conflict':
       throw new Error(`debit ${ask.opKey} of ${ask.accountId} took effect with other credits`)
     case 'refunded':

@@ -1,14 +1,14 @@
+import type { Product } from '@plumbline/contract/products'
 import type { Tx } from '@plumbline/db/database'
 import { sql } from 'kysely'
+import type { Short } from './debit.ts'
 import { assertCredits, assertKey } from './operation.ts'
 
 /**
  * A hold is granted whole or not at all. In one transaction settle before release, and release or hold after
  * everything that may wait.
  */
-export type HoldAnswer =
-  | { readonly granted: true; readonly remaining: number }
-  | { readonly granted: false; readonly available: number }
+export type HoldAnswer = { readonly granted: true; readonly remaining: number } | Short
 
 /** What is to be set aside for a batch. */
 export interface HoldAsk {
@@ -16,12 +16,19 @@ export interface HoldAsk {
   /** Names the hold; asking again with the same credits answers the same. */
   readonly ref: string
   readonly credits: number
+  /** The batch's product, under which usage counts what is settled; left out, usage counts it nowhere. */
+  readonly product?: Product
 }
 
 /** What of a hold is used up. */
-export interface SettleAsk extends HoldAsk {
+export interface SettleAsk {
+  readonly accountId: string
+  readonly ref: string
+  readonly credits: number
   /** Takes effect once. */
   readonly opKey: string
+  /** Records that it pays for, as usage counts them; none by default. */
+  readonly records?: number
 }
 
 /** A hold whose rest goes back. */
@@ -31,18 +38,26 @@ export interface ReleaseAsk {
   readonly opKey: string
 }
 
-/** Sets credits aside in the caller's transaction, allowance first; locks the account until its end. */
+/**
+ * Sets credits aside in the caller's transaction, allowance first; locks the account until its end. All of a
+ * hold counts toward the daily limit of the day it is made on; what is released on that day counts no more.
+ */
 export async function hold(tx: Tx, ask: HoldAsk): Promise<HoldAnswer> {
   assertKey('ref', ask.ref)
   assertCredits(ask.credits, 0)
   const { rows } = await sql<{ granted: boolean; available: number }>`
-    select granted, available from credit_hold(${ask.accountId}, ${ask.ref}, ${ask.credits})
+    select granted, available
+    from credit_hold(${ask.accountId}, ${ask.ref}, ${ask.credits}, ${ask.product ?? null})
   `.execute(tx)
   const [answer] = rows
   if (answer === undefined) throw new Error(`credit_hold said nothing of ${ask.ref}`)
   return answer.granted
     ? { granted: true, remaining: answer.available }
-    : { granted: false, available: answer.available }
+    : {
+        granted: false,
+        available: answer.available,
+        lacks: ask.credits > answer.available ? 'balance' : 'daily_limit',
+      }
 }
 
 /**
@@ -56,7 +71,8 @@ export async function settle(tx: Tx, ask: SettleAsk): Promise<boolean> {
   assertKey('opKey', ask.opKey)
   assertCredits(ask.credits, 0)
   const { rows } = await sql<{ settled: boolean }>`
-    select credit_settle(${ask.accountId}, ${ask.ref}, ${ask.opKey}, ${ask.credits}) as settled
+    select credit_settle(${ask.accountId}, ${ask.ref}, ${ask.opKey}, ${ask.credits},
+      ${ask.records ?? 0}) as settled
   `.execute(tx)
   return rows[0]?.settled === true
 }

@@ -166,6 +166,7 @@ test('a hold settles once for each key and releases the rest', async () => {
   expect(await work.transaction().execute((tx) => hold(tx, held))).toEqual(grants)
   expect(await work.transaction().execute((tx) => hold(tx, { ...held, ref: 'bat_2' }))).toEqual({
     granted: false,
+    lacks: 'balance',
     available: 80,
   })
   const part = { accountId: id, ref: 'bat_1', opKey: 'bat_1:0', credits: 50 }

@@ -55,8 +55,11 @@ async function settleRecords(
   const names = verdictNames(chunk.product)
   const verdicts = names.map(() => 0)
   let charged = 0
+  let chargedRecords = 0
   for (const record of records.values()) {
-    charged += chargedCredits(chunk.product, record, chunk.chargeUnknown)
+    const credits = chargedCredits(chunk.product, record, chunk.chargeUnknown)
+    charged += credits
+    if (credits > 0) chargedRecords += 1
     const verdict = verdictOf(chunk.product, record, chunk.scorer)
     const place = verdict === undefined ? -1 : names.indexOf(verdict)
     if (place >= 0) verdicts[place] = (verdicts[place] ?? 0) + 1
@@ -68,6 +71,7 @@ async function settleRecords(
       ref: chunk.batchId,
       opKey: `${chunk.batchId}:chunk:${chunk.no}`,
       credits: charged,
+      records: chargedRecords,
     })
   }
   await markSettled(tx, { batchId: chunk.batchId, no: chunk.no }, { charged, verdicts, doneCount })

@@ -45,7 +45,11 @@ export async function startBatch(
 /** What became of an attempt to start a batch. */
 export type Started =
   | { readonly kind: 'running'; readonly row: BatchRow }
-  | { readonly kind: 'short'; readonly available: number }
+  | {
+      readonly kind: 'short'
+      readonly available: number
+      readonly lacks: 'balance' | 'daily_limit'
+    }
 
 /**
  * Holds a batch's credits, makes its tasks and moves it to `running`, all in the caller's transaction: the
@@ -59,8 +63,9 @@ export async function holdAndRun(tx: Tx, row: BatchRow, weights: string): Promis
       accountId: row.account_id,
       ref: row.id,
       credits: row.credits_estimate,
+      product: row.product,
     })
-    if (!held.granted) return { kind: 'short', available: held.available }
+    if (!held.granted) return { kind: 'short', available: held.available, lacks: held.lacks }
   }
   await createTasks(tx, {
     id: row.id,

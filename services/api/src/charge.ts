@@ -1,4 +1,5 @@
 import { MESSAGES, Problem } from '@plumbline/contract/problem'
+import type { Product } from '@plumbline/contract/products'
 import { isPassing } from '@plumbline/db/retry'
 import type { AnswerAsk, Ended } from '@plumbline/metering/answer'
 import type { Metering } from '@plumbline/metering/metering'
@@ -17,6 +18,12 @@ interface Debit {
   readonly opKey: string
 }
 
+/** What is to be debited for one call. */
+interface Price {
+  readonly product: Product
+  readonly credits: number
+}
+
 /**
  * Debits the price of a call before its work. A debit that is granted after the deadline is refunded.
  * @throws Problem `payment_required` where the balance is too low, `timeout` at the deadline
@@ -25,11 +32,15 @@ export async function debitOrRefuse(
   ctx: Context,
   res: Response,
   operation: Debit,
-  credits: number,
+  { product, credits }: Price,
   deadline: Deadline,
 ): Promise<void> {
   const context = requestContextOf(res)
-  const debiting = ctx.metering.debit({ ...operation, credits })
+  const debiting = ctx.metering.debit({
+    ...operation,
+    credits,
+    use: { product, source: 'api' },
+  })
   const debit = await deadline.first(debiting, () => {
     debiting
       .then((late) =>

@@ -5,6 +5,8 @@ import type { Request } from 'express'
 /** The query of a request; each method throws `Problem('bad_request')` that names what was expected. */
 export interface Query {
   text(name: string, shape: RegExp): string | undefined
+  /** A day such as `2026-11-01`. */
+  day(name: string): string | undefined
   wholeNumber(name: string, options: { fallback: number; min: number; max: number }): number
   oneOf<T extends string>(name: string, values: readonly T[], fallback: T): T
   /** Comma-separated words; empty where the name is absent. */
@@ -35,6 +37,11 @@ export function readQuery(req: Request, known: readonly string[]): Query {
       if (value === undefined || shape.test(value)) return value
       throw new Problem('bad_request', `\`${name}\` is not one that this service gave out.`)
     },
+    day: (name) => {
+      const value = values.get(name)
+      if (value === undefined || isDay(value)) return value
+      throw new Problem('bad_request', `\`${name}\` must be a day such as 2026-11-01.`)
+    },
     wholeNumber: (name, { fallback, min, max }) => {
       const value = values.get(name)
       if (value === undefined) return fallback
@@ -56,6 +63,13 @@ export function readQuery(req: Request, known: readonly string[]): Query {
       throw new Problem('bad_request', `\`${name}\` takes ${wanted.join(', ')}, parted by commas.`)
     },
   }
+}
+
+/** A day of the Gregorian calendar; `Date` would take 30 February for 2 March. */
+function isDay(text: string): boolean {
+  if (!/^[12]\d{3}-\d\d-\d\d$/.test(text)) return false
+  const time = Date.parse(`${text}T00:00:00Z`)
+  return !Number.isNaN(time) && new Date(time).toISOString().startsWith(text)
 }
 
 function unknownName(name: string, known: readonly string[]): string {

@@ -147,3 +147,10 @@ function isOutage(error: unknown): boolean {
     error.message,
   )
 }
+
+/** Whether the client has closed the connection, which is no error. */
+export function isGone(error: unknown, res: Response): boolean {
+  const premature =
+    error instanceof Error && 'code' in error && error.code === 'ERR_STREAM_PREMATURE_CLOSE'
+  return premature && res.destroyed
+}

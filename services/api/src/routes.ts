@@ -5,12 +5,15 @@ import { createBatch } from './routes/create-batch.ts'
 import { deleteBatch } from './routes/delete-batch.ts'
 import type { Handler } from './routes/handler.ts'
 import { listBatches } from './routes/list-batches.ts'
+import { listKeys } from './routes/list-keys.ts'
 import { lookUp } from './routes/look-up.ts'
 import { readAccount } from './routes/read-account.ts'
 import { readBatch } from './routes/read-batch.ts'
+import { readLedger } from './routes/read-ledger.ts'
 import { readOpenApi } from './routes/read-openapi.ts'
 import { readHealth, readReadiness } from './routes/probes.ts'
 import { readResults } from './routes/read-results.ts'
+import { readUsage } from './routes/read-usage.ts'
 import { watchBatch } from './routes/watch-batch.ts'
 
 /** One path of the service with what each of its methods does. */
@@ -26,6 +29,9 @@ export function routesOf(ctx: Context): readonly Route[] {
   return [
     ...PRODUCTS.map((product) => ({ path: `/v1/${product}`, post: lookUp(ctx, product) })),
     { path: '/v1/account', get: readAccount(ctx) },
+    { path: '/v1/usage', get: readUsage(ctx) },
+    { path: '/v1/ledger', get: readLedger(ctx) },
+    { path: '/v1/keys', get: listKeys(ctx) },
     { path: '/v1/batches', get: listBatches(ctx), post: createBatch(ctx) },
     { path: '/v1/batches/:id', get: readBatch(ctx), delete: deleteBatch(ctx) },
     { path: '/v1/batches/:id/start', post: startBatch(ctx) },

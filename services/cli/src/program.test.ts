@@ -51,6 +51,8 @@ describe('the program', () => {
       'an actor who turns text around',
       ['account', 'plan', 'a', '--plan', 'pro', '--as', '\u202eadA'],
     ],
+    ['usage by what is not counted', ['usage', '--by', 'day,colour']],
+    ['a page of no entries', ['ledger', '--limit', '0']],
     ['an unknown mode', ['key', 'create', 'acc_1', '--mode', 'dry']],
     ['an unknown product', ['lookup', 'fax', '1']],
     ['a companion that the product has not', ['lookup', 'email', 'a@b.example', '--ip', '8.8.8.8']],

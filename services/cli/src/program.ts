@@ -20,7 +20,9 @@ import { addDoctor } from './commands/doctor.ts'
 import { addKeyCreate } from './commands/key-create.ts'
 import { addKeyList } from './commands/key-list.ts'
 import { addKeyRevoke } from './commands/key-revoke.ts'
+import { addLedger } from './commands/ledger.ts'
 import { addLookUp } from './commands/look-up.ts'
+import { addUsage } from './commands/usage.ts'
 import { failureOf } from './failure.ts'
 import { styled, type Shell } from './shell.ts'
 
@@ -66,6 +68,8 @@ function createProgram(shell: Shell): Command {
   for (const add of [addKeyCreate, addKeyList, addKeyRevoke]) add(key, shell)
   addAuditList(program.command('audit').description('what was done to accounts and keys'), shell)
   addLookUp(program, shell)
+  addUsage(program, shell)
+  addLedger(program, shell)
   const batch = program
     .command('batch')
     .description('files of many records, worked through in the background')

@@ -1,3 +1,6 @@
+import type { LedgerKind } from '@plumbline/contract/ledger'
+import type { Product } from '@plumbline/contract/products'
+import type { UsageSource } from '@plumbline/contract/usage'
 import type { Generated, GeneratedAlways } from 'kysely'
 
 /** Credits, written by nobody but metering. */
@@ -6,6 +9,8 @@ export interface CreditTables {
   credit_entries: CreditEntryRow
   credit_holds: CreditHoldRow
   credit_unanswered: CreditUnansweredRow
+  credit_usage: CreditUsageRow
+  credit_notices: CreditNoticeRow
 }
 
 /** What an account can spend now; equals the sum of its entries. */
@@ -19,20 +24,19 @@ export interface CreditAccountRow {
   period_end: Date
   /** Local midnight of the first day, as a time without zone. */
   anchor: string
+  /** The day that the account has; over where `day_end` is past. */
+  day: string | null
+  day_end: Generated<Date>
+  /** Debits of that day less their refunds, and what its holds set aside. */
+  spent: Generated<number>
+  /** What may be spent in a day; null where only the balance bounds it. */
+  daily_limit: number | null
+  /** Below it the account is told; null where it is not. */
+  low_mark: number | null
 }
 
 /** Which move an entry of the ledger records. */
-export type EntryKind =
-  | 'grant'
-  | 'expire'
-  | 'pack'
-  | 'goodwill'
-  | 'debit'
-  | 'refund'
-  | 'give_back'
-  | 'hold'
-  | 'settle'
-  | 'release'
+export type EntryKind = LedgerKind
 
 /** One line of the ledger; append-only. One operation of one kind takes effect once. */
 export interface CreditEntryRow {
@@ -46,6 +50,11 @@ export interface CreditEntryRow {
   period_no: number
   /** Name of the pack, reference of the hold, reason of the refund. */
   detail: string | null
+  /** What it was for; null where that is not known. */
+  product: Product | null
+  source: UsageSource | null
+  /** The day, by the account's calendar, on which usage counts it. */
+  used_on: string | null
   created_at: Generated<Date>
 }
 
@@ -61,6 +70,9 @@ export interface CreditHoldRow {
   released: number
   /** The cycle whose allowance it took. */
   period_no: number
+  product: Product | null
+  /** The day on which it was made. */
+  used_on: string | null
   created_at: Generated<Date>
   closed_at: Date | null
 }
@@ -70,4 +82,26 @@ export interface CreditUnansweredRow {
   account_id: string
   op_key: string
   created_at: Generated<Date>
+}
+
+/** What was used of a product on a day; of batches, one row for each. */
+export interface CreditUsageRow {
+  account_id: string
+  day: string
+  product: Product
+  source: UsageSource
+  /** Id of the batch; empty for calls. */
+  ref: string
+  operations: number
+  credits: number
+}
+
+/** That an account went below its low-credit mark. */
+export interface CreditNoticeRow {
+  account_id: string
+  day: string
+  available: number
+  low_mark: number
+  noted_at: Generated<Date>
+  told_at: Date | null
 }

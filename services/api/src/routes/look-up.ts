@@ -65,7 +65,7 @@ async function chargeAndAnswer(
   const credits = priceCredits(product, checksIn(request))
   const operation = { accountId: caller.accountId, opKey: run.opKey }
   using deadline = startDeadline(ctx.settings.CALL_TIMEOUT_SECONDS * 1_000)
-  await debitOrRefuse(ctx, res, operation, credits, deadline)
+  await debitOrRefuse(ctx, res, operation, { product, credits }, deadline)
   try {
     const outcomes = await askAll(ctx, product, request, caller, deadline)
     const response = responseOf(ctx, product, request, outcomes)

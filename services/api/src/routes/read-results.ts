@@ -9,7 +9,7 @@ import { requestContextOf } from '../request-context.ts'
 import { abortWhenRevoked } from '../key-revocation.ts'
 import { createConcurrencyLimit } from '../concurrency-limit.ts'
 import { readQuery } from '../query.ts'
-import { headersWith } from '../response.ts'
+import { headersWith, isGone } from '../response.ts'
 import { createTurns } from '../event-loop-turns.ts'
 import { batchIdOf } from './batch-id.ts'
 import type { Handler } from './handler.ts'
@@ -77,11 +77,4 @@ async function send(ctx: Context, req: Request, res: Response, results: Results)
   } catch (error) {
     if (!revoked.signal.aborted && !isGone(error, res)) throw error
   }
-}
-
-/** Whether the client has closed the connection, which is no error. */
-function isGone(error: unknown, res: Response): boolean {
-  const premature =
-    error instanceof Error && 'code' in error && error.code === 'ERR_STREAM_PREMATURE_CLOSE'
-  return premature && res.destroyed
 }

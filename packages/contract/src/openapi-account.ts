@@ -1,0 +1,94 @@
+import { LEDGER_PAGE } from './ledger.ts'
+import { answer, ANY, headers, query, ref, refusals, type Part } from './openapi-parts.ts'
+import { USAGE_DAYS_MAX, USAGE_PARTS } from './usage.ts'
+
+const tags = ['account']
+
+/** The paths of what an account has, uses and pays. */
+export function accountPaths(): Part {
+  return {
+    '/v1/account': {
+      get: {
+        tags,
+        operationId: 'readAccount',
+        summary: 'Plan, credits and limits',
+        responses: { 200: answer('The account.', 'Account'), ...refusals(ANY) },
+      },
+    },
+    '/v1/usage': { get: usage() },
+    '/v1/ledger': { get: ledger() },
+    '/v1/keys': {
+      get: {
+        tags,
+        operationId: 'listKeys',
+        summary: 'API keys, newest first',
+        description: 'Keys are made and revoked in the web app or by the operator.',
+        responses: {
+          200: answer('Every key the account has had; never the keys themselves.', 'KeyList'),
+          ...refusals([...ANY, 'bad_request']),
+        },
+      },
+    },
+  }
+}
+
+const FORMAT = query('format', { type: 'string', enum: ['json', 'csv'], default: 'json' })
+
+function usage(): Part {
+  return {
+    tags,
+    operationId: 'readUsage',
+    summary: 'Operations and credits by day, product and source',
+    description: `Days are those of the time zone of the account; at most ${USAGE_DAYS_MAX} at once.`,
+    parameters: [
+      query('from', { type: 'string', format: 'date', description: '29 days before `to`.' }),
+      query('to', { type: 'string', format: 'date', description: 'Counted in; today.' }),
+      query('by', {
+        type: 'string',
+        default: 'day',
+        description: `Parted by commas: ${USAGE_PARTS.join(', ')}.`,
+      }),
+      FORMAT,
+    ],
+    responses: {
+      200: asFile('What was used.', 'Usage'),
+      ...refusals([...ANY, 'bad_request']),
+    },
+  }
+}
+
+function ledger(): Part {
+  const { default: fallback, max } = LEDGER_PAGE
+  return {
+    tags,
+    operationId: 'readLedger',
+    summary: 'Moves of credits, newest first, with the balance after each',
+    parameters: [
+      query('limit', {
+        type: 'integer',
+        minimum: 1,
+        maximum: max,
+        default: fallback,
+        description: 'As JSON; CSV has all there are.',
+      }),
+      query('cursor', { type: 'string' }),
+      FORMAT,
+    ],
+    responses: {
+      200: asFile('A page.', 'LedgerPage'),
+      ...refusals([...ANY, 'bad_request']),
+    },
+  }
+}
+
+/** An answer in JSON of one of the shapes, or the same as CSV. */
+function asFile(text: string, schema: string): Part {
+  return {
+    description: text,
+    headers: headers(['ContentDisposition']),
+    content: {
+      'application/json': { schema: ref('schemas', schema) },
+      'text/csv': { schema: { type: 'string' } },
+    },
+  }
+}

@@ -1,0 +1,42 @@
+import { z } from 'zod'
+import { PRODUCTS } from './products.ts'
+
+/** Where an operation came from: a single call with a key, one from the web app, or a record of a batch. */
+export const USAGE_SOURCES = ['api', 'app', 'batch'] as const
+/** One of the sources. */
+export type UsageSource = (typeof USAGE_SOURCES)[number]
+
+/** What usage can be told apart by. */
+export const USAGE_PARTS = ['day', 'product', 'source'] as const
+/** One of them. */
+export type UsagePart = (typeof USAGE_PARTS)[number]
+
+/** Days that one answer reaches over at most: a year, with its leap day. */
+export const USAGE_DAYS_MAX = 366
+
+const count = z.int()
+
+/** Charged operations and their credits; a refund takes back what the day of its call counted. */
+const used = {
+  operations: count.meta({ description: 'Calls and records of batches that were charged.' }),
+  credits: count,
+}
+
+/** What an account used, by the parts that were asked for. */
+export const usageView = z.strictObject({
+  from: z.iso.date().meta({ description: 'First day, in the time zone of the account.' }),
+  to: z.iso.date().meta({ description: 'Last day, counted in.' }),
+  time_zone: z.string(),
+  by: z.array(z.enum(USAGE_PARTS)),
+  data: z.array(
+    z.strictObject({
+      day: z.iso.date().optional(),
+      product: z.enum(PRODUCTS).optional(),
+      source: z.enum(USAGE_SOURCES).optional(),
+      ...used,
+    }),
+  ),
+  total: z.strictObject(used),
+})
+/** What an account used. */
+export type UsageView = z.infer<typeof usageView>

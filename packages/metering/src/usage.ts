@@ -1,0 +1,85 @@
+import type { Product } from '@plumbline/contract/products'
+import {
+  USAGE_PARTS,
+  type UsagePart,
+  type UsageSource,
+  type UsageView,
+} from '@plumbline/contract/usage'
+import type { Db } from '@plumbline/db/database'
+import { runStatement } from './statement.ts'
+
+/** What a single call is for. */
+export interface CallUse {
+  readonly product: Product
+  readonly source: Exclude<UsageSource, 'batch'>
+}
+
+/** Which days of an account, and what to tell apart. */
+export interface UsageAsk {
+  /** First day, `2026-11-01`; null is 29 days before the last. */
+  readonly from: string | null
+  /** Last day; null is today. */
+  readonly to: string | null
+  /** In the order of the answer's rows. */
+  readonly by: readonly UsagePart[]
+}
+
+type UsageRow = UsageView['data'][number] & {
+  readonly from_day: string
+  readonly to_day: string
+  readonly time_zone: string
+  /** Zero in the row that only tells the days, where nothing was used. */
+  readonly row_count: number
+}
+
+/**
+ * What an account used on some of its days, by its calendar; undefined without account. Reads a row for each
+ * day, product and source, and one for each batch of a day, however many operations they count.
+ */
+export async function readUsage(
+  db: Db,
+  accountId: string,
+  { from, to, by }: UsageAsk,
+): Promise<UsageView | undefined> {
+  const parts = by.length === 0 ? '()' : by.join(', ')
+  const rows = await runStatement<UsageRow>(db, {
+    name: `metering.usage-${by.join('-')}`,
+    text: `
+      with days as (
+        select time_zone, coalesce($2::date, last - 29) as first, last from (
+          select time_zone, coalesce($3::date, (now() at time zone time_zone)::date) as last
+          from accounts where id = $1) a
+      ), used as (
+        select ${[...by, ''].join(', ')} sum(operations)::bigint as operations,
+          sum(credits)::bigint as credits, count(*) as row_count
+        from credit_usage, days
+        where account_id = $1 and day between first and last
+        group by ${parts}
+      )
+      select first as from_day, last as to_day, time_zone,
+        ${by.map((part) => `used.${part}, `).join('')}
+        coalesce(operations, 0) as operations, coalesce(credits, 0) as credits,
+        coalesce(row_count, 0) as row_count
+      from days left join used on operations <> 0 or credits <> 0
+      ${by.length === 0 ? '' : `order by ${parts}`}`,
+    values: [accountId, from, to],
+  })
+  const [first] = rows
+  if (first === undefined) return undefined
+  const data = rows.filter(({ row_count }) => row_count > 0).map((row) => rowOf(row, by))
+  const sum = (which: 'operations' | 'credits'): number =>
+    data.reduce((total, row) => total + row[which], 0)
+  return {
+    from: first.from_day,
+    to: first.to_day,
+    time_zone: first.time_zone,
+    by: [...by],
+    data,
+    total: { operations: sum('operations'), credits: sum('credits') },
+  }
+}
+
+function rowOf(row: UsageRow, by: readonly UsagePart[]): UsageView['data'][number] {
+  const parts = USAGE_PARTS.filter((part) => by.includes(part)).map((part) => [part, row[part]])
+  return { ...Object.fromEntries(parts), operations: row.operations, credits: row.credits }
+}

@@ -1,0 +1,156 @@
+import { keyList } from '@plumbline/contract/keys'
+import { ledgerPage } from '@plumbline/contract/ledger'
+import { usageView } from '@plumbline/contract/usage'
+import { openApiHarness, type ApiHarness } from '@plumbline/testkit/api/harness'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+
+let stage: ApiHarness
+beforeAll(async () => {
+  stage = await openApiHarness()
+})
+afterAll(() => stage[Symbol.asyncDispose]())
+
+async function lookUp(key: string, product: string, body: object): Promise<void> {
+  expect((await stage.call(`/v1/${product}`, { key, body })).status).toBe(200)
+}
+
+describe('GET /v1/usage', () => {
+  test('200 with what the calls of the account cost, by what was asked for', async () => {
+    const { live } = await stage.account({ plan: 'starter' })
+    await lookUp(live, 'email', { email: 'a@one.example' })
+    await lookUp(live, 'email', { email: 'b@one.example' })
+    await lookUp(live, 'domain', { domain: 'one.example' })
+    const answer = await stage.call('/v1/usage?by=product,source', { key: live })
+    expect(usageView.parse(answer.json)).toMatchObject({
+      time_zone: 'UTC',
+      by: ['product', 'source'],
+      data: [
+        { product: 'domain', source: 'api', operations: 1, credits: 2 },
+        { product: 'email', source: 'api', operations: 2, credits: 2 },
+      ],
+      total: { operations: 3, credits: 4 },
+    })
+    const { total, to } = usageView.parse((await stage.call('/v1/usage', { key: live })).json)
+    expect(total).toEqual({ operations: 3, credits: 4 })
+    const csv = await stage.call(`/v1/usage?by=day&format=csv&from=${to}`, { key: live })
+    expect(csv.headers.get('content-type')).toBe('text/csv; charset=utf-8')
+    expect(csv.text).toBe(`day,operations,credits\r\n${to},3,4\r\n`)
+  })
+
+  test('an empty account can read it, and another account’s calls are not in it', async () => {
+    const other = await stage.account({ plan: 'starter' })
+    await lookUp(other.live, 'ip', { ip: '8.8.8.8' })
+    const { live } = await stage.account({ credits: 0 })
+    const { data } = usageView.parse((await stage.call('/v1/usage', { key: live })).json)
+    expect(data).toEqual([])
+  })
+
+  test.for([
+    ['from=yesterday', '`from` must be a day such as 2026-11-01.'],
+    ['from=2026-02-30', '`from` must be a day'],
+    ['from=2026-11-02&to=2026-11-01', 'the first one first'],
+    ['from=2020-01-01&to=2026-11-01', 'over 1 to 366 days'],
+    ['from=1999-01-01', 'over 1 to 366 days'],
+    ['by=day,colour', '`by` takes day, product, source'],
+    ['format=xml', '`format` must be one of json, csv.'],
+    ['since=2026-11-01', 'since'],
+    ["by=day'%3B--", '`by` takes'],
+  ])('400 for %s', async ([query = '', message = '']) => {
+    const { live } = await stage.account()
+    const answer = await stage.call(`/v1/usage?${query}`, { key: live })
+    expect(answer.status).toBe(400)
+    expect(answer.json).toMatchObject({ message: expect.stringContaining(message) })
+  })
+})
+
+describe('GET /v1/ledger', () => {
+  test('200 with each move and the balance after it, page by page', async () => {
+    const { live } = await stage.account({ plan: 'starter' })
+    await lookUp(live, 'phone', { phone: '+442079460123' })
+    await lookUp(live, 'email', { email: 'a@one.example' })
+    const first = ledgerPage.parse((await stage.call('/v1/ledger?limit=2', { key: live })).json)
+    expect(first.data).toMatchObject([
+      { kind: 'debit', credits: -1, balance: 4_997, product: 'email', source: 'api' },
+      { kind: 'debit', credits: -2, balance: 4_998, product: 'phone', source: 'api' },
+    ])
+    // What comes meanwhile changes nothing of the pages behind.
+    await lookUp(live, 'ip', { ip: '8.8.8.8' })
+    const next = `/v1/ledger?limit=2&cursor=${first.next_cursor ?? ''}`
+    expect(ledgerPage.parse((await stage.call(next, { key: live })).json)).toMatchObject({
+      data: [{ kind: 'grant', credits: 5_000, balance: 5_000, detail: 'starter' }],
+      next_cursor: null,
+    })
+    const csv = await stage.call('/v1/ledger?format=csv', { key: live })
+    const lines = csv.text.trimEnd().split('\r\n')
+    expect(lines[0]).toBe('at,kind,credits,held,balance,product,source,batch_id,detail')
+    expect(lines.map((line) => line.split(',')[4])).toEqual([
+      'balance',
+      '4996',
+      '4997',
+      '4998',
+      '5000',
+    ])
+  })
+
+  test('400 for a cursor of another account, one that was changed, and a page that is none', async () => {
+    const one = await stage.account({ plan: 'starter' })
+    const other = await stage.account({ plan: 'starter' })
+    await lookUp(one.live, 'ip', { ip: '8.8.8.8' })
+    const { next_cursor } = ledgerPage.parse(
+      (await stage.call('/v1/ledger?limit=1', { key: one.live })).json,
+    )
+    const cursor = next_cursor ?? ''
+    for (const [key, query] of [
+      [other.live, `cursor=${cursor}`],
+      [one.live, `cursor=${cursor.slice(0, -1)}`],
+      [one.live, 'limit=0'],
+      [one.live, 'limit=1001'],
+    ] as const) {
+      expect((await stage.call(`/v1/ledger?${query}`, { key })).status).toBe(400)
+    }
+  })
+
+  test('a download of more entries than a page is whole, and HEAD has its headers alone', async () => {
+    const { id, live } = await stage.account({ plan: 'starter' })
+    const { db } = stage
+    await db.pool.query(
+      `select * from credit_debit(array_fill($1::text, array[2500]),
+         array(select 'n' || n from generate_series(1, 2500) n), array_fill(1::bigint, array[2500]))`,
+      [id],
+    )
+    const csv = await stage.call('/v1/ledger?format=csv', { key: live })
+    const lines = csv.text.trimEnd().split('\r\n')
+    expect(lines).toHaveLength(2_502)
+    expect(lines.at(-1)).toContain(',5000,')
+    const head = await stage.call('/v1/ledger?format=csv', { key: live, method: 'HEAD' })
+    expect([head.status, head.text]).toEqual([200, ''])
+  })
+})
+
+describe('GET /v1/keys', () => {
+  test('200 with the keys that the account has had and when they were used, never a key', async () => {
+    const { live } = await stage.account({ plan: 'starter' })
+    const answer = await stage.call('/v1/keys', { key: live })
+    const { data } = keyList.parse(answer.json)
+    expect(data.map(({ mode, revoked_at }) => [mode, revoked_at])).toEqual(
+      expect.arrayContaining([
+        ['live', null],
+        ['test', null],
+      ]),
+    )
+    expect(data.some(({ last4 }) => live.endsWith(last4))).toBe(true)
+    expect(answer.text).not.toContain(live.slice(9, 30))
+    expect((await stage.call('/v1/keys?id=1', { key: live })).status).toBe(400)
+  })
+})
+
+describe('each of them', () => {
+  test.for(['/v1/usage', '/v1/ledger', '/v1/keys'])(
+    '%s is 401 without a key and 405 for POST',
+    async (path) => {
+      expect((await stage.call(path)).status).toBe(401)
+      const answer = await stage.call(path, { method: 'POST' })
+      expect([answer.status, answer.headers.get('allow')]).toEqual([405, 'GET, HEAD'])
+    },
+  )
+})

@@ -1,0 +1,29 @@
+import type { KeyList } from '@plumbline/contract/keys'
+import { listKeys as keysOf } from '@plumbline/db/keys'
+import { admit, showBalance } from '../access.ts'
+import type { Context } from '../context.ts'
+import { refuseQuery } from '../query.ts'
+import { jsonResponse, sendResponse } from '../response.ts'
+import type { Handler } from './handler.ts'
+
+/** `GET /v1/keys`: the keys that the account has had, newest first; never the keys themselves. */
+export function listKeys(ctx: Context): Handler {
+  return async (req, res) => {
+    const { accountId } = await admit(ctx.access, req, res, { spends: false })
+    refuseQuery(req)
+    const keys = await keysOf(ctx.db, accountId)
+    const list: KeyList = {
+      data: keys.map((key) => ({
+        id: key.id,
+        mode: key.mode,
+        prefix: key.prefix,
+        last4: key.last4,
+        created_at: key.createdAt.toISOString(),
+        last_used_at: key.lastUsedAt?.toISOString() ?? null,
+        revoked_at: key.revokedAt?.toISOString() ?? null,
+      })),
+    }
+    await showBalance(ctx.access, res)
+    sendResponse(res, jsonResponse(200, list))
+  }
+}

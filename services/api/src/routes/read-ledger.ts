@@ -1,0 +1,132 @@
+import { LEDGER_PAGE, type LedgerEntry, type LedgerPage } from '@plumbline/contract/ledger'
+import { Problem } from '@plumbline/contract/problem'
+import { readLedger as sliceOf, type LedgerPlace } from '@plumbline/metering/ledger'
+import type { Request, Response } from 'express'
+import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import { admit, showBalance } from '../access.ts'
+import { createConcurrencyLimit } from '../concurrency-limit.ts'
+import type { Context } from '../context.ts'
+import { csvLine } from '../csv-line.ts'
+import { abortWhenRevoked } from '../key-revocation.ts'
+import { readQuery } from '../query.ts'
+import { requestContextOf } from '../request-context.ts'
+import { headersWith, isGone, jsonResponse, sendResponse } from '../response.ts'
+import type { Handler } from './handler.ts'
+
+/**
+ * `GET /v1/ledger`: the moves of an account's credits, newest first, with the balance after each: a page as
+ * JSON, or all from there on as CSV, which is read from the database as fast as the client takes it.
+ */
+export function readLedger(ctx: Context): Handler {
+  const downloads = createConcurrencyLimit(ctx.settings.DOWNLOADS_LIMIT, tooManyDownloads)
+  return async (req, res) => {
+    const { accountId } = await admit(ctx.access, req, res, { spends: false })
+    const query = readQuery(req, ['limit', 'cursor', 'format'])
+    const format = query.oneOf('format', ['json', 'csv'], 'json')
+    const { max } = LEDGER_PAGE
+    const limit = query.wholeNumber('limit', { fallback: LEDGER_PAGE.default, min: 1, max })
+    const place = placeOf(ctx, accountId, query.text('cursor', /^[A-Za-z0-9_-]{1,200}$/))
+    await showBalance(ctx.access, res)
+    if (format === 'csv') {
+      using _ = downloads.acquire(accountId)
+      await sendCsv(ctx, req, res, { accountId, place })
+      return
+    }
+    const { entries, next } = await sliceOf(ctx.db, accountId, { limit, place })
+    const page: LedgerPage = {
+      data: [...entries],
+      next_cursor: next === null ? null : cursorOf(ctx, accountId, next),
+    }
+    sendResponse(res, jsonResponse(200, page))
+  }
+}
+
+function tooManyDownloads(current: number): Problem {
+  return new Problem(
+    'too_many_requests',
+    `The account has ${current} downloads of its ledger under way; wait until one ends.`,
+    { retryAfterSeconds: 5 },
+  )
+}
+
+/** Encrypted: numbers of entries are counted over all accounts, and the balance is taken as it stands. */
+function cursorOf(ctx: Context, accountId: string, { before, balance }: LedgerPlace): string {
+  return ctx.pipeline.installationKey.encrypt(`${before}.${balance}`, cursorName(accountId))
+}
+
+function placeOf(
+  ctx: Context,
+  accountId: string,
+  cursor: string | undefined,
+): LedgerPlace | undefined {
+  if (cursor === undefined) return undefined
+  const text = ctx.pipeline.installationKey.decrypt(cursor, cursorName(accountId))
+  const [, before, balance] = /^(\d+)\.(-?\d+)$/.exec(text ?? '') ?? []
+  if (before === undefined) {
+    throw new Problem('bad_request', '`cursor` is not one that this service gave out.')
+  }
+  return { before: Number(before), balance: Number(balance) }
+}
+
+function cursorName(accountId: string): string {
+  return `ledger cursor ${accountId}`
+}
+
+const COLUMNS = [
+  'at',
+  'kind',
+  'credits',
+  'held',
+  'balance',
+  'product',
+  'source',
+  'batch_id',
+  'detail',
+] as const satisfies readonly (keyof LedgerEntry)[]
+
+async function sendCsv(
+  ctx: Context,
+  req: Request,
+  res: Response,
+  from: { readonly accountId: string; readonly place: LedgerPlace | undefined },
+): Promise<void> {
+  res.writeHead(
+    200,
+    headersWith(requestContextOf(res), {
+      'Content-Type': 'text/csv; charset=utf-8',
+      'Content-Disposition': 'attachment; filename="ledger.csv"',
+      'Cache-Control': 'no-store',
+      'X-Content-Type-Options': 'nosniff',
+    }),
+  )
+  if (req.method === 'HEAD') {
+    res.end()
+    return
+  }
+  const revoked = new AbortController()
+  using _ = abortWhenRevoked(ctx, req, revoked)
+  try {
+    await pipeline(Readable.from(csvPages(ctx, from)), res, { signal: revoked.signal })
+  } catch (error) {
+    if (!revoked.signal.aborted && !isGone(error, res)) throw error
+  }
+}
+
+/** The ledger as text, one page of entries at a time: no connection is held while the client reads. */
+async function* csvPages(
+  ctx: Context,
+  { accountId, place }: { readonly accountId: string; readonly place: LedgerPlace | undefined },
+): AsyncGenerator<string> {
+  yield csvLine(COLUMNS)
+  let at = place
+  for (;;) {
+    const { entries, next } = await sliceOf(ctx.db, accountId, {
+      limit: LEDGER_PAGE.max,
+      place: at,
+    })
+    yield entries.map((entry) => csvLine(COLUMNS.map((column) => entry[column]))).join('')
+    if (next === null) return
+    at = next
+  }
+}
