@@ -181,7 +181,8 @@ async function storeSummary(
     await updateBatch(tx, batch.id, {
       read_whole: true,
       file_format: file.format,
-      encoding: found.encoding,
+      encoding: file.encoding,
+      encoding_confidence: file.found.confidence,
       delimiter: found.delimiter,
       header: header === null ? null : JSON.stringify(header),
       column_count: found.columns,

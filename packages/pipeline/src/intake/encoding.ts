@@ -1,16 +1,17 @@
 import { isAscii, isUtf8 } from 'node:buffer'
+import type { Encoding } from '@plumbline/contract/encodings'
 import iconv from 'iconv-lite'
+import { incompleteTail } from './utf8.ts'
 
-/** The encodings that are read. */
-export type Encoding = 'utf-8' | 'utf-16le' | 'utf-16be' | 'windows-1252'
-
-/** An encoding, and how many bytes its mark takes at the start. */
+/** An encoding, how sure it is, and how many bytes its mark takes at the start. */
 export interface FoundEncoding {
   readonly encoding: Encoding
   readonly markBytes: number
+  /** 0 to 1; 1 where it was told, by the client or by a mark. */
+  readonly confidence: number
 }
 
-/** Bytes that the encoding does not have, or a NUL, which no text file has. */
+/** Bytes by which lines and cells can no longer be told: half a character of UTF-16, or a NUL. */
 export class DecodeFault extends Error {
   override readonly name = 'DecodeFault'
   /** Bytes of the unpacked file before the fault, byte order mark included. */
@@ -26,26 +27,47 @@ export class DecodeFault extends Error {
   }
 }
 
+const MARKS: readonly (readonly [Encoding, Buffer])[] = [
+  ['utf-8', Buffer.from('efbbbf', 'hex')],
+  ['utf-32le', Buffer.from('fffe0000', 'hex')],
+  ['utf-32be', Buffer.from('0000feff', 'hex')],
+  ['utf-16le', Buffer.from('fffe', 'hex')],
+  ['utf-16be', Buffer.from('feff', 'hex')],
+]
+
 /**
- * The encoding of a text by its first bytes: a mark decides, then UTF-8 where it holds, then UTF-16 by
- * its zero bytes, else Windows-1252. `cut` says that the sample ends before the file does.
+ * The encoding that the first bytes of a text tell by themselves: asked for, else by a byte order mark, else
+ * UTF-16 by its zero bytes. Undefined where all of the text has to be looked at.
  */
-export function findEncoding(sample: Buffer, cut: boolean): FoundEncoding {
-  if (sample[0] === 0xef && sample[1] === 0xbb && sample[2] === 0xbf) {
-    return { encoding: 'utf-8', markBytes: 3 }
+export function encodingOfStart(
+  sample: Buffer,
+  asked: Encoding | undefined,
+): FoundEncoding | undefined {
+  const marked = MARKS.find(([, mark]) => sample.subarray(0, mark.length).equals(mark))
+  if (asked !== undefined) {
+    const markBytes = marked?.[0] === asked ? marked[1].length : 0
+    return { encoding: asked, markBytes, confidence: 1 }
   }
-  if (sample[0] === 0xff && sample[1] === 0xfe) return { encoding: 'utf-16le', markBytes: 2 }
-  if (sample[0] === 0xfe && sample[1] === 0xff) return { encoding: 'utf-16be', markBytes: 2 }
+  // A mark of UTF-8 is believed once the bytes behind it were looked at.
+  if (marked !== undefined && marked[0] !== 'utf-8') {
+    return { encoding: marked[0], markBytes: marked[1].length, confidence: 1 }
+  }
   const wide = findWide(sample)
-  if (wide !== undefined) return { encoding: wide, markBytes: 0 }
-  const whole = cut ? sample.subarray(0, sample.length - incompleteTail(sample)) : sample
-  const encoding = isUtf8(whole) || looksLikeBrokenUtf8(whole) ? 'utf-8' : 'windows-1252'
-  return { encoding, markBytes: 0 }
+  return wide === undefined ? undefined : { encoding: wide, markBytes: 0, confidence: 0.95 }
 }
 
-/** Latin text in UTF-16 has a zero in every other byte, always on the same side. */
+/** Bytes of the byte order mark of UTF-8 at the start. */
+export function utf8MarkBytes(start: Buffer): number {
+  return start[0] === 0xef && start[1] === 0xbb && start[2] === 0xbf ? 3 : 0
+}
+
+/** Zeros that a text of UTF-16 has for its ids, addresses and line ends at least, and on the other side at most. */
+const WIDE_SHARE = 0.15
+const WIDE_STRAY = 0.02
+
+/** ASCII in UTF-16 has a zero in every other byte, always on the same side; no other text has zeros. */
 function findWide(sample: Buffer): Encoding | undefined {
-  const pairs = Math.min(sample.length >> 1, 2048)
+  const pairs = Math.min(sample.length >> 1, 4096)
   if (pairs < 2) return undefined
   let even = 0
   let odd = 0
@@ -53,125 +75,117 @@ function findWide(sample: Buffer): Encoding | undefined {
     if (sample[2 * pair] === 0) even += 1
     if (sample[2 * pair + 1] === 0) odd += 1
   }
-  if (odd > pairs * 0.6 && even < pairs * 0.05) return 'utf-16le'
-  if (even > pairs * 0.6 && odd < pairs * 0.05) return 'utf-16be'
+  if (odd > pairs * WIDE_SHARE && even <= pairs * WIDE_STRAY) return 'utf-16le'
+  if (even > pairs * WIDE_SHARE && odd <= pairs * WIDE_STRAY) return 'utf-16be'
   return undefined
-}
-
-/** UTF-8 with a few broken bytes has far more whole sequences than broken ones; Windows-1252 has hardly any. */
-function looksLikeBrokenUtf8(bytes: Buffer): boolean {
-  let whole = 0
-  let broken = 0
-  for (let at = 0; at < bytes.length;) {
-    const byte = bytes[at] ?? 0
-    if (byte < 0x80) {
-      at += 1
-      continue
-    }
-    const length = sequenceLength(byte)
-    if (length > 1 && at + length <= bytes.length && isUtf8(bytes.subarray(at, at + length))) {
-      whole += 1
-      at += length
-    } else {
-      broken += 1
-      at += 1
-    }
-  }
-  return whole > 3 * broken
-}
-
-function sequenceLength(lead: number): number {
-  if (lead >= 0xc2 && lead < 0xe0) return 2
-  if (lead >= 0xe0 && lead < 0xf0) return 3
-  return lead >= 0xf0 && lead < 0xf5 ? 4 : 1
-}
-
-/** How many bytes at the end begin a UTF-8 sequence that goes on after it: 0 to 3. */
-function incompleteTail(bytes: Buffer): number {
-  for (let back = 1; back <= Math.min(3, bytes.length); back++) {
-    const byte = bytes[bytes.length - back] ?? 0
-    if (byte >= 0xc0) return sequenceLength(byte) > back ? back : 0
-    if (byte < 0x80) return 0
-  }
-  return 0
 }
 
 /** Turns the chunks of a file into text; throws `DecodeFault`. */
 export interface Decoder {
   decode(chunk: Buffer): string
-  /** The rest; throws when the last character is not whole. */
+  /** The rest; throws when the last character of UTF-16 is not whole. */
   end(): string
-  /** What the text turned out to be in. */
-  readonly encoding: Encoding
+  /** Whether bytes were met that the encoding has not. */
+  readonly hasBroken: boolean
+}
+
+/** What stands in a decoded text for bytes that its encoding has not: half of a surrogate pair, which no text has. */
+const BROKEN = '\udcff'
+
+/** Whether a decoded text holds bytes that its encoding has not; `toWellFormed` shows them as U+FFFD. */
+export function isBroken(text: string): boolean {
+  return !text.isWellFormed()
 }
 
 const NOTHING = Buffer.alloc(0)
 
 /** A decoder for chunks cut at any byte, that skips the byte order mark. */
-export function createDecoder(found: FoundEncoding): Decoder {
-  let { encoding } = found
-  let markBytes = found.markBytes
+export function createDecoder({ encoding, markBytes }: FoundEncoding): Decoder {
+  const decodePart = partDecoder(encoding)
   let offsetBytes = 0
   let rest: Buffer = NOTHING
-  let onlyAscii = true
-
-  function decodeUtf8(bytes: Buffer, last: boolean): string {
-    if (isAscii(bytes)) return bytes.toString('latin1')
-    const held = last ? 0 : incompleteTail(bytes)
-    const whole = held === 0 ? bytes : bytes.subarray(0, bytes.length - held)
-    if (!isUtf8(whole)) {
-      // Until here the two encodings gave the same text.
-      if (onlyAscii && found.markBytes === 0 && !looksLikeBrokenUtf8(whole)) {
-        encoding = 'windows-1252'
-        return iconv.decode(bytes, encoding)
-      }
-      throw new DecodeFault(encoding, offsetBytes + validPrefix(whole))
-    }
-    onlyAscii = false
-    rest = Buffer.from(bytes.subarray(whole.length))
-    return whole.toString('utf8')
-  }
+  let hasBroken = false
+  let left = markBytes
 
   function decode(chunk: Buffer, last: boolean): string {
     let bytes = rest.length === 0 ? chunk : Buffer.concat([rest, chunk])
     rest = NOTHING
-    if (markBytes > 0) {
-      if (bytes.length < markBytes && !last) {
+    if (left > 0) {
+      if (bytes.length < left && !last) {
         rest = Buffer.from(bytes)
         return ''
       }
-      bytes = bytes.subarray(markBytes)
-      offsetBytes += markBytes
-      markBytes = 0
+      bytes = bytes.subarray(left)
+      offsetBytes += left
+      left = 0
     }
-    if (bytes.length === 0) return ''
-    if (encoding === 'utf-8' || encoding === 'windows-1252') {
-      const nul = bytes.indexOf(0)
-      if (nul !== -1) throw new DecodeFault(encoding, offsetBytes + nul, 'nul')
-    }
-    let text: string
-    switch (encoding) {
-      case 'utf-8':
-        text = decodeUtf8(bytes, last)
-        break
-      case 'utf-16le':
-      case 'utf-16be':
-        ;({ text, rest } = decodeUtf16(bytes, last, encoding, offsetBytes))
-        break
-      case 'windows-1252':
-        text = isAscii(bytes) ? bytes.toString('latin1') : iconv.decode(bytes, encoding)
-    }
-    offsetBytes += bytes.length - rest.length
-    return text
+    if (bytes.length === 0 && !last) return ''
+    const part = decodePart(bytes, last, offsetBytes)
+    offsetBytes += bytes.length - part.rest.length
+    rest = part.rest
+    hasBroken ||= part.hasBroken
+    return part.text
   }
 
   return {
     decode: (chunk) => decode(chunk, false),
     end: () => decode(NOTHING, true),
-    get encoding() {
-      return encoding
+    get hasBroken() {
+      return hasBroken
     },
   }
+}
+
+interface DecodedPart {
+  readonly text: string
+  /** Bytes that belong to what follows. */
+  readonly rest: Buffer
+  readonly hasBroken: boolean
+}
+
+type PartDecoder = (bytes: Buffer, last: boolean, offsetBytes: number) => DecodedPart
+
+function partDecoder(encoding: Encoding): PartDecoder {
+  switch (encoding) {
+    case 'utf-8':
+      return (bytes, last, offsetBytes) => {
+        refuseNul(bytes, encoding, offsetBytes)
+        return decodeUtf8(bytes, last)
+      }
+    case 'utf-16le':
+    case 'utf-16be':
+      return (bytes, last, offsetBytes) => decodeUtf16(bytes, last, encoding, offsetBytes)
+    default:
+      return legacyDecoder(encoding)
+  }
+}
+
+function refuseNul(bytes: Buffer, encoding: Encoding, offsetBytes: number): void {
+  const nul = bytes.indexOf(0)
+  if (nul !== -1) throw new DecodeFault(encoding, offsetBytes + nul, 'nul')
+}
+
+function decodeUtf8(bytes: Buffer, last: boolean): DecodedPart {
+  if (isAscii(bytes)) return { text: bytes.toString('latin1'), rest: NOTHING, hasBroken: false }
+  const held = last ? 0 : incompleteTail(bytes)
+  const whole = held === 0 ? bytes : bytes.subarray(0, bytes.length - held)
+  const rest = Buffer.from(bytes.subarray(whole.length))
+  if (isUtf8(whole)) return { text: whole.toString('utf8'), rest, hasBroken: false }
+  return { text: decodeByLine(whole), rest, hasBroken: true }
+}
+
+/** Text of which some lines are no UTF-8: these hold `BROKEN`, and the others are as they are. */
+function decodeByLine(bytes: Buffer): string {
+  const lines: string[] = []
+  for (let at = 0; at < bytes.length;) {
+    const feed = bytes.indexOf(10, at)
+    const end = feed === -1 ? bytes.length : feed + 1
+    const line = bytes.subarray(at, end)
+    const text = line.toString('utf8')
+    lines.push(isUtf8(line) ? text : text.replaceAll('\ufffd', BROKEN))
+    at = end
+  }
+  return lines.join('')
 }
 
 function decodeUtf16(
@@ -179,7 +193,7 @@ function decodeUtf16(
   last: boolean,
   encoding: 'utf-16le' | 'utf-16be',
   offsetBytes: number,
-): { text: string; rest: Buffer } {
+): DecodedPart {
   let end = bytes.length & ~1
   const high = encoding === 'utf-16le' ? bytes[end - 1] : bytes[end - 2]
   // The first half of a pair waits for the second.
@@ -192,18 +206,28 @@ function decodeUtf16(
   if (!text.isWellFormed()) {
     throw new DecodeFault(encoding, offsetBytes + 2 * text.toWellFormed().indexOf('\ufffd'))
   }
-  return { text, rest: Buffer.from(bytes.subarray(end)) }
+  return { text, rest: Buffer.from(bytes.subarray(end)), hasBroken: false }
 }
 
-/** How many bytes from the start are valid UTF-8. */
-function validPrefix(bytes: Buffer): number {
-  let low = 0
-  let high = bytes.length
-  while (low < high) {
-    const middle = (low + high + 1) >> 1
-    const start = bytes.subarray(0, middle)
-    if (isUtf8(start.subarray(0, middle - incompleteTail(start)))) low = middle
-    else high = middle - 1
+function legacyDecoder(encoding: Encoding): PartDecoder {
+  const stream = iconv.getDecoder(encoding, { stripBOM: false })
+  const isWide = encoding === 'utf-32le' || encoding === 'utf-32be'
+  return (bytes, last, offsetBytes) => {
+    if (!isWide) refuseNul(bytes, encoding, offsetBytes)
+    if (isAscii(bytes) && encoding === 'windows-1252') {
+      return { text: bytes.toString('latin1'), rest: NOTHING, hasBroken: false }
+    }
+    let text = stream.write(bytes) + (last ? (stream.end() ?? '') : '')
+    const nul = isWide ? text.indexOf('\0') : -1
+    if (nul !== -1) throw new DecodeFault(encoding, offsetBytes + 4 * nul, 'nul')
+    if (encoding === 'windows-1252') text = withControls(text, bytes)
+    const hasBroken = text.includes('\ufffd')
+    return { text: hasBroken ? text.replaceAll('\ufffd', BROKEN) : text, rest: NOTHING, hasBroken }
   }
-  return low
+}
+
+/** The five bytes that Windows-1252 leaves open are controls. Source: WHATWG Encoding, index windows-1252. */
+function withControls(text: string, bytes: Buffer): string {
+  if (!text.includes('\ufffd')) return text
+  return text.replaceAll('\ufffd', (_, at: number) => String.fromCharCode(bytes[at] ?? 0xfffd))
 }

@@ -24,8 +24,6 @@ const BINARY_KINDS: readonly { start: string; at?: number; what: string }[] = [
   { start: '50415231', what: 'a Parquet file' },
   { start: '53514c69746520666f726d6174', what: 'an SQLite database' },
   { start: '7f454c46', what: 'a program' },
-  { start: 'fffe0000', what: 'UTF-32 text' },
-  { start: '0000feff', what: 'UTF-32 text' },
 ]
 
 /** Throws `unsupported_media_type` when the unpacked bytes begin like a file that is no text. */

@@ -13,6 +13,8 @@ export interface BatchFileOptions {
   /** `records` is NDJSON made of JSON records, whose keys are the fields; found out if absent. */
   readonly format?: FileFormat | 'records' | undefined
   readonly limits: UploadLimits
+  /** Name of the encoding; found out if absent. */
+  readonly encoding?: string | undefined
   /** Whether the first record names the columns; found out if absent. */
   readonly header?: boolean | undefined
   readonly mapping?: AskedMapping | undefined

@@ -7,25 +7,29 @@ export type JsonRecord = Readonly<Record<string, unknown>>
 /** Names of the fields of a JSON file: which key feeds which field. */
 export type JsonKeys = { readonly [F in Check | 'ref']?: string }
 
-/** Reads one line of NDJSON into a row; its cells are the one JSON text. */
+/**
+ * Reads one line of NDJSON into a row; its cells are the one JSON text.
+ * @param broken why the row is refused whatever it holds
+ */
 export function jsonRow(
   line: string,
   keys: JsonKeys,
   rows: RowBuilder,
   columns: JsonColumns,
+  broken?: string,
 ): FileRow {
   const text = line.trim()
   if (text === '') return rows.blank([])
   const record = parseRecord(text)
   if (record === undefined) {
     columns.addRest()
-    return rows.refuse([JSON.stringify(line)], 'the line is not a JSON object')
+    return rows.refuse([JSON.stringify(line)], broken ?? 'the line is not a JSON object')
   }
   const own = Object.keys(record)
   for (const key of own) columns.add(key)
   if (nestsDeep(text)) columns.addRest()
   if (Object.values(record).every(isBlank)) return rows.blank([text])
-  const fault = valueFault(record, keys)
+  const fault = broken ?? valueFault(record, keys)
   const field = fieldsOf(record, keys)
   if (fault !== undefined) return rows.refuse([text], fault, field('ref'))
   return rows.fromFields([text], field, own.length)

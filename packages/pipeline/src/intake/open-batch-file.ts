@@ -1,14 +1,9 @@
 import { fieldsOf } from '@plumbline/contract/batch-request'
+import { encodingNamed, type Encoding } from '@plumbline/contract/encodings'
 import type { Product } from '@plumbline/contract/products'
 import { fileSource, isGzip, unpackedBytes, type ByteSource } from './bytes.ts'
 import { findRoles, type ColumnRoles } from './columns.ts'
-import {
-  createDecoder,
-  DecodeFault,
-  findEncoding,
-  type Encoding,
-  type FoundEncoding,
-} from './encoding.ts'
+import { createDecoder, DecodeFault, type FoundEncoding } from './encoding.ts'
 import type { BatchFileOptions, FileLayout, FoundLayout } from './file-layout.ts'
 import { formatOfName, refuseBinary, type FileFormat } from './file-kind.ts'
 import { faultOfBytes } from './framing-fault.ts'
@@ -16,6 +11,7 @@ import type { JsonKeys } from './json-row.ts'
 import { IntakeError } from './intake-error.ts'
 import { mapColumns, type AskedMapping, type ColumnMapping } from './mapping.ts'
 import { findJsonLayout } from './json-layout.ts'
+import { scanEncoding } from './scan-encoding.ts'
 import { findTextLayout } from './text-layout.ts'
 
 /** An opened file: all is known of it but its rows. */
@@ -45,12 +41,15 @@ export interface BatchFile {
 const SAMPLE_BYTES = 256 * 1024
 
 /**
- * Finds out how a file is to be read, from its first bytes.
+ * Finds out how a file is to be read, from its first bytes; its encoding from all of them.
  *
  * Throws `IntakeError` when it cannot be: empty, no text, no column for the product, a mapping that does
  * not fit, damaged, or over a limit that shows at once.
  */
-export async function openBatchFile(options: BatchFileOptions): Promise<BatchFile> {
+export async function openBatchFile(
+  options: BatchFileOptions,
+  signal = new AbortController().signal,
+): Promise<BatchFile> {
   const source = await fileSource(options.path)
   if (source.sizeBytes === 0) throw empty()
   const named = options.format ?? formatOfName(options.fileName ?? '')
@@ -62,7 +61,9 @@ export async function openBatchFile(options: BatchFileOptions): Promise<BatchFil
   const bytes = cut ? start.subarray(0, sampleBytes) : start
   if (bytes.length === 0) throw empty()
   refuseBinary(bytes)
-  const found = findEncoding(bytes, cut)
+  const found = await scanEncoding(bytes, askedEncoding(options), () =>
+    unpackedBytes(source, gzip, options.limits, signal),
+  )
   const text = decodeSample(bytes, cut, found)
   if (text.trim() === '' && !cut) throw empty()
   const sample = { text, cut }
@@ -150,6 +151,15 @@ function decodeSample(bytes: Buffer, cut: boolean, found: FoundEncoding): string
     if (error instanceof DecodeFault) throw faultOfBytes(error, [bytes])
     throw error
   }
+}
+
+function askedEncoding({ encoding }: BatchFileOptions): Encoding | undefined {
+  if (encoding === undefined) return undefined
+  const named = encodingNamed(encoding)
+  if (named === undefined) {
+    throw new IntakeError('bad_request', `The encoding ${JSON.stringify(encoding)} is not known.`)
+  }
+  return named
 }
 
 function startsJson(text: string): boolean {

@@ -1,6 +1,6 @@
 import { unpackedBytes } from './bytes.ts'
 import { createCsvReader, TOO_LONG } from './csv-records.ts'
-import { createDecoder, DecodeFault, type Encoding } from './encoding.ts'
+import { createDecoder, DecodeFault, isBroken } from './encoding.ts'
 import { createLineCounter } from './framing-fault.ts'
 import { createJsonColumns, jsonRow } from './json-row.ts'
 import { createLineReader } from './line-reader.ts'
@@ -21,8 +21,6 @@ export type RowBlock = readonly FileRow[]
 /** What is known once all rows were read. */
 export interface FileSummary {
   readonly counts: RowCounts
-  /** What the whole text turned out to be in. */
-  readonly encoding: Encoding
   /** The file's own, or for JSON every key that a record had, as long as columns are left. */
   readonly header: readonly string[] | null
   /** What separated its cells; null for one column and for JSON. */
@@ -56,8 +54,8 @@ export function readRows(file: BatchFile, signal: AbortSignal): RowStream {
   let summary: FileSummary | undefined
   const blocks = async function* (): AsyncGenerator<RowBlock> {
     const rows = createRowBuilder(rulesOf(file))
-    const records = createRecordReader(file, rows)
     const decoder = createDecoder(file.found)
+    const records = createRecordReader(file, rows, () => decoder.hasBroken)
     let block: FileRow[] = []
     let blockChars = 0
     const { limits } = file.options
@@ -95,7 +93,6 @@ export function readRows(file: BatchFile, signal: AbortSignal): RowStream {
     if (counts.total === counts.blank) throw noRecords(file.skipRecords > 0)
     summary = {
       counts,
-      encoding: decoder.encoding,
       header: records.header,
       delimiter: delimiterOf(file, columns),
       columns,
@@ -148,10 +145,21 @@ interface RecordReader {
   readonly hasRest: boolean
 }
 
-function createRecordReader(file: BatchFile, rows: RowBuilder): RecordReader {
-  const { layout, options } = file
+function createRecordReader(
+  file: BatchFile,
+  rows: RowBuilder,
+  hasBroken: () => boolean,
+): RecordReader {
+  const { layout, options, encoding } = file
   const { limits } = options
   const tooLong = (): FileRow => rows.refuse([], lineFault(limits))
+  const fromCells = (cells: readonly string[]): FileRow =>
+    hasBroken() && cells.some(isBroken)
+      ? rows.refuseCells(
+          cells.map((cell) => cell.toWellFormed()),
+          `the record is not valid ${encoding.toUpperCase()}`,
+        )
+      : rows.fromCells(cells)
   let skipChars = file.skipChars
   let skipRecords = file.skipRecords
   const rest = (text: string): string => {
@@ -165,7 +173,7 @@ function createRecordReader(file: BatchFile, rows: RowBuilder): RecordReader {
       const skipped = Math.min(skipRecords, records.length)
       skipRecords -= skipped
       const kept = skipped === 0 ? records : records.slice(skipped)
-      return kept.map((cells) => (cells === TOO_LONG ? tooLong() : rows.fromCells(cells)))
+      return kept.map((cells) => (cells === TOO_LONG ? tooLong() : fromCells(cells)))
     }
     const { header } = file
     return {
@@ -183,8 +191,9 @@ function createRecordReader(file: BatchFile, rows: RowBuilder): RecordReader {
     skipRecords -= skipped
     return lines.slice(skipped).map((line) => {
       if (line === undefined) return tooLong()
-      if (layout.kind !== 'json') return rows.fromCells([line])
-      return jsonRow(line, layout.keys, rows, columns)
+      if (layout.kind !== 'json') return fromCells([line])
+      const fault = isBroken(line) ? `the record is not valid ${encoding.toUpperCase()}` : undefined
+      return jsonRow(line.toWellFormed(), layout.keys, rows, columns, fault)
     })
   }
   return {

@@ -68,6 +68,8 @@ export interface RowBuilder {
   /** A row whose fields are not simply cells; `width` is the number of its columns. */
   fromFields(cells: readonly string[], field: FieldText, width: number): FileRow
   refuse(cells: readonly string[], error: string, ref?: string): FileRow
+  /** Like `refuse`, of cells that are in their columns; those beyond the most are gathered. */
+  refuseCells(cells: readonly string[], error: string): FileRow
   blank(cells: readonly string[]): FileRow
   readonly counts: RowCounts
   /** Rows that a later row repeats: one bit a row, lowest first. */
@@ -146,6 +148,13 @@ export function createRowBuilder(rules: RowRules): RowBuilder {
       return fromParts(cells, field)
     },
     refuse,
+    refuseCells: (cells, error) => {
+      if (isLongLine(cells, limits)) return refuse([], lineFault(limits))
+      if (cells.length > widest) widest = Math.min(cells.length, limits.columns)
+      const within = cells.length <= limits.columns
+      hasRest ||= !within
+      return refuse(within ? cells : gathered(cells, limits), error, cells[refColumn])
+    },
     blank: (cells) => made('blank', cells, {}),
     get counts() {
       return { total: row, ...kinds, columns: widest, hasRest }

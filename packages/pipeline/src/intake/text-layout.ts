@@ -47,7 +47,7 @@ export function findTextLayout(
       { line },
     )
   }
-  const header = hasHeader ? (records[first] ?? []) : null
+  const header = hasHeader ? (records[first] ?? []).map((name) => name.toWellFormed()) : null
   const skipRecords = preamble + (hasHeader ? first + 1 : 0)
   const rows = all
     .slice(skipRecords)

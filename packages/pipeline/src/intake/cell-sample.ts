@@ -1,0 +1,66 @@
+/** Cells that are not ASCII, drawn from all of a file. */
+export interface CellSample {
+  add(bytes: Buffer): void
+  /** Different ones, in the order of the file. */
+  cells(): readonly Buffer[]
+}
+
+/** Cells that are kept, and bytes of one. */
+const MAX_CELLS = 300
+const MAX_CELL_BYTES = 120
+
+/** Bytes at which a cell ends; none of them is part of a character in any encoding. */
+const ENDS = new Set([...'\t\n\r",;'].map((char) => char.charCodeAt(0)))
+
+/**
+ * A sample of bounded size: once it is full, every other cell goes and only every second of the next ones is
+ * taken, so that the whole file has its say.
+ */
+export function createCellSample(): CellSample {
+  let kept: Buffer[] = []
+  const known = new Set<string>()
+  let stride = 1
+  let met = 0
+
+  function take(cell: Buffer): void {
+    met += 1
+    if (met % stride !== 0) return
+    const key = cell.toString('latin1')
+    if (known.has(key)) return
+    // A set of those that were met lately is enough, and bounded.
+    if (known.size > MAX_CELLS * 4) known.clear()
+    known.add(key)
+    kept.push(Buffer.from(cell))
+    if (kept.length < MAX_CELLS) return
+    kept = kept.filter((_, at) => at % 2 === 1)
+    stride *= 2
+  }
+
+  return {
+    add: (bytes) => {
+      for (let at = 0; at < bytes.length;) {
+        const high = nextHigh(bytes, at)
+        if (high === -1) return
+        let start = high
+        while (start > at && !ENDS.has(bytes[start - 1] ?? 0)) start -= 1
+        let end = high
+        while (end < bytes.length && !ENDS.has(bytes[end] ?? 0)) end += 1
+        take(bytes.subarray(start, endOfPart(bytes, high, end, start + MAX_CELL_BYTES)))
+        at = end + 1
+      }
+    },
+    cells: () => kept,
+  }
+}
+
+/** Where a cell is cut that is too long: at a blank where there is one, so that no character is halved. */
+function endOfPart(bytes: Buffer, high: number, end: number, most: number): number {
+  if (end <= most) return end
+  const blank = bytes.lastIndexOf(32, most)
+  return blank > high ? blank : most
+}
+
+function nextHigh(bytes: Buffer, from: number): number {
+  for (let at = from; at < bytes.length; at++) if ((bytes[at] ?? 0) > 127) return at
+  return -1
+}
