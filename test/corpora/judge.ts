@@ -7,6 +7,8 @@ export type Judge = (expected: CorpusCase, prediction: Prediction) => boolean | 
 export interface Corpus {
   readonly file: string
   readonly predictor: string
+  /** Below which its files lie; that of the corpora if absent. */
+  readonly folder?: string
   readonly keys: Readonly<Record<string, Judge>>
 }
 
@@ -165,6 +167,12 @@ export const CORPORA: readonly Corpus[] = [
       header_row: same('header_row'),
       roles: same('roles'),
     },
+  },
+  {
+    file: 'encodings/index',
+    predictor: 'csv',
+    folder: 'encodings',
+    keys: { columns: same('columns'), records: same('records') },
   },
 ]
 

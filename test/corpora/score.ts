@@ -86,7 +86,8 @@ async function scoreCorpus(
   settings: PredictorSettings,
   showWrong: string | undefined,
 ): Promise<readonly Tally[]> {
-  const predictor = await PREDICTORS[corpus.predictor]?.(settings)
+  const root = join(settings.root, corpus.folder ?? '.')
+  const predictor = await PREDICTORS[corpus.predictor]?.({ ...settings, root })
   if (predictor === undefined) throw new Error(`no predictor ${corpus.predictor}`)
   const tallies = new Map<string, Tally>()
   const lines = createInterface({

@@ -24,6 +24,12 @@ export interface BatchFile extends BatchSettings {
   /** Field to header name or 0-based column. */
   readonly mapping?: Readonly<Record<string, string | number>>
   readonly header?: boolean
+  /** Sheet of a workbook, by its name or its number from 1. */
+  readonly sheet?: string | number
+  /** File to read of a ZIP file that holds several. */
+  readonly entry?: string
+  /** Encoding of a text file, such as `windows-1250`; found out if absent. */
+  readonly encoding?: string
 }
 
 /** A batch as records. */
@@ -139,6 +145,9 @@ function bodyOf(batch: BatchFile | BatchRecords): { form: FormData } | { json: o
   const fields = {
     ...settings,
     header: batch.header,
+    sheet: batch.sheet,
+    entry: batch.entry,
+    encoding: batch.encoding,
     mapping: batch.mapping === undefined ? undefined : JSON.stringify(batch.mapping),
   }
   for (const [name, value] of Object.entries(fields)) {

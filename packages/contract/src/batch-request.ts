@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { withoutBidiControls } from './bidi-controls.ts'
 import { isCountry } from './countries.ts'
+import { encodingNamed, ENCODINGS } from './encodings.ts'
 import { CHECKS, checksOf, PRODUCTS, type Product } from './products.ts'
 import { VALUE_MAX_CHARS } from './requests.ts'
 
@@ -75,6 +76,31 @@ const mapping = z.partialRecord(
   MAPPING_WANTED,
 )
 
+const sheetWanted = '`sheet` must be the name of a sheet of the workbook, or its number from 1.'
+/** Which sheet of a workbook is read. */
+export const sheet = z
+  .union(
+    [z.string().min(1).max(NAME_MAX_CHARS).regex(PLAIN), z.int().min(1).max(9_999)],
+    sheetWanted,
+  )
+  .meta({ description: 'Sheet of a workbook, by its name or its number from 1.' })
+const entryWanted = '`entry` must be the name of a file in the ZIP file.'
+/** Which file of an archive is read. */
+export const entry = z
+  .string(entryWanted)
+  .min(1, entryWanted)
+  .max(1_000, entryWanted)
+  .regex(PLAIN, entryWanted)
+  .meta({ description: 'File to read of a ZIP file that holds several.' })
+const encodingWanted = `\`encoding\` must be one of ${ENCODINGS.join(', ')}.`
+/** The encoding of a text file, by any of its usual names. */
+export const encoding = z
+  .string(encodingWanted)
+  .max(40, encodingWanted)
+  .refine((name) => encodingNamed(name) !== undefined, encodingWanted)
+  .transform((name) => encodingNamed(name) ?? name)
+  .meta({ description: 'Encoding of a text file; found out if absent.' })
+
 function truth(field: string) {
   return z.boolean(`\`${field}\` must be true or false.`)
 }
@@ -121,4 +147,7 @@ export const uploadFields = z.strictObject({
   ...options,
   mapping: mapping.optional(),
   header: truth('header').optional(),
+  sheet: sheet.optional(),
+  entry: entry.optional(),
+  encoding: encoding.optional(),
 })

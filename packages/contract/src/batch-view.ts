@@ -41,7 +41,14 @@ export const batchView = z.strictObject({
       name: z.string().nullable(),
       bytes: count,
       encoding: z.string().nullable(),
+      /** How sure the encoding is: 1 where it was told, by the client or by the file itself. */
+      encoding_confidence: z.number().min(0).max(1).nullable(),
       delimiter: z.string().nullable(),
+      /** The sheet of a workbook that was read, and all that it has. */
+      sheet: z.string().nullable(),
+      sheets: z.array(z.string()).nullable(),
+      /** The file of an archive that was read. */
+      entry: z.string().nullable(),
     })
     .nullable(),
   mapping: z.partialRecord(z.enum(MAPPED_FIELDS), mappedColumn),

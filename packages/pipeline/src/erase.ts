@@ -73,6 +73,10 @@ async function expireBatch(pipeline: Pipeline, row: BatchRow): Promise<void> {
       header: null,
       mapping: '{}',
       requested: '{}',
+      sheet: null,
+      sheets: null,
+      entry: null,
+      column_types: null,
       sums: sums === undefined ? null : JSON.stringify(sums),
     })
     return filesOf(still)

@@ -28,6 +28,9 @@ export interface Submission {
   readonly format?: BatchRequest['format']
   readonly header?: boolean
   readonly mapping?: BatchRequest['mapping']
+  readonly sheet?: BatchRequest['sheet']
+  readonly entry?: BatchRequest['entry']
+  readonly encoding?: BatchRequest['encoding']
   readonly defaultCountry: string | null
   readonly autoStart: boolean
   readonly maxCredits: number | null
@@ -109,6 +112,9 @@ function rowOf(
     ...(submission.format === undefined ? {} : { format: submission.format }),
     ...(submission.header === undefined ? {} : { header: submission.header }),
     ...(submission.mapping === undefined ? {} : { mapping: submission.mapping }),
+    ...(submission.sheet === undefined ? {} : { sheet: submission.sheet }),
+    ...(submission.entry === undefined ? {} : { entry: submission.entry }),
+    ...(submission.encoding === undefined ? {} : { encoding: submission.encoding }),
   }
   return {
     id,

@@ -38,7 +38,11 @@ export function batchViewOf(
             name: shown(row.file_name),
             bytes: row.file_bytes,
             encoding: row.encoding,
+            encoding_confidence: hundredths(row.encoding_confidence),
             delimiter: row.delimiter,
+            sheet: shown(row.sheet),
+            sheets: row.sheets?.map(withoutBidiControls) ?? null,
+            entry: shown(row.entry),
           },
     mapping: row.mapping,
     rows: {
@@ -65,6 +69,11 @@ export function batchViewOf(
     eta_seconds: etaSeconds(row, progress, sums.waitMs, now),
     error: row.error,
   }
+}
+
+/** A share as it was found: the database keeps fewer digits than a number has. */
+function hundredths(share: number | null): number | null {
+  return share === null ? null : Math.round(share * 100) / 100
 }
 
 /** A name that the client gave, safe to show. */

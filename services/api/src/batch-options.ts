@@ -30,6 +30,9 @@ export interface BatchOptions {
   readonly explain: boolean
   readonly mapping: { readonly [field: string]: string | number } | undefined
   readonly header: boolean | undefined
+  readonly sheet: string | number | undefined
+  readonly entry: string | undefined
+  readonly encoding: string | undefined
 }
 
 /** Fields that a batch sent as JSON may have, in the order in which they are told. */
@@ -110,6 +113,9 @@ function optionsOf(fields: z.infer<typeof uploadFields>): BatchOptions {
     explain: fields.explain ?? false,
     mapping: fields.mapping,
     header: fields.header,
+    sheet: fields.sheet,
+    entry: fields.entry,
+    encoding: fields.encoding,
   }
 }
 

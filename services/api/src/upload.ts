@@ -32,8 +32,8 @@ const FRAME_BYTES = 256 * 1_024
 /** What of a multipart body is taken; the last two close CVE-2026-5079 and CVE-2026-82333. */
 const LIMITS = {
   files: 1,
-  fields: 12,
-  parts: 13,
+  fields: 20,
+  parts: 21,
   fieldNameSize: 64,
   fieldSize: 16 * 1_024,
   headerPairs: 20,

@@ -34,6 +34,11 @@ export interface BatchesTable {
   file_bytes: number
   file_format: Generated<string | null>
   encoding: Generated<string | null>
+  encoding_confidence: Generated<number | null>
+  sheet: Generated<string | null>
+  sheets: ColumnType<readonly string[] | null, string | null | undefined, string | null>
+  entry: Generated<string | null>
+  column_types: ColumnType<readonly ColumnKind[] | null, string | null | undefined, string | null>
   delimiter: Generated<string | null>
   header: ColumnType<readonly string[] | null, string | null | undefined, string | null>
   column_count: Generated<number>
@@ -66,10 +71,21 @@ export interface BatchesTable {
   created_at: ColumnType<Date, Date | undefined, Date>
 }
 
+/**
+ * Of which type all cells of a workbook's column are; `text` where they are of several. In `cells` a number has
+ * its digits, a date or time is as in ISO 8601 with a blank between, a boolean is TRUE or FALSE.
+ */
+export type ColumnKind = 'empty' | 'text' | 'number' | 'date' | 'datetime' | 'time' | 'boolean'
+
 /** What the upload said about how to read the file. */
 export interface BatchRequest {
   readonly format?: 'csv' | 'tsv' | 'txt' | 'ndjson' | 'records'
   readonly header?: boolean
+  /** Name of a sheet, or its number from 1. */
+  readonly sheet?: string | number
+  /** Name of the file in an archive. */
+  readonly entry?: string
+  readonly encoding?: string
   readonly mapping?: Readonly<Record<string, string | number>>
 }
 

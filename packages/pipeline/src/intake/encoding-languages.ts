@@ -57,7 +57,10 @@ export const LANGUAGES = {
       'it',
       'Nicolò Niccolò Libertà Università Città Società Forlì Cefalù Canicattì Gesù Trinità Carità Onestà Dalmò Roccò Mondovì Nardò Cantù Patrizî Salò Vanità Mercà lunedì martedì più perché è là virtù attività qualità Viale Via Piazza',
     ),
-    latin('nl', 'België Daniël Joël Noël Zoë Chloë Michaël Raphaël Loïs Anaïs Coördinatie Reünie Israël Ruïne Brontë één Ideeën Gemeente van straat Oekraïne Italië'),
+    latin(
+      'nl',
+      'België Daniël Joël Noël Zoë Chloë Michaël Raphaël Loïs Anaïs Coördinatie Reünie Israël Ruïne Brontë één Ideeën Gemeente van straat Oekraïne Italië',
+    ),
     latin(
       'sv',
       'Åke Örjan Håkan Göran Björn Sören Åström Öberg Sjögren Lindström Nyström Söderberg Östlund Hägg Växjö Luleå Umeå Gävle Linköping Norrköping Skövde Malmö gatan vägen torget Ängelholm Årsta Bäck Åkesson Kärrö Hälsö Västra Östra Södra',
@@ -78,7 +81,10 @@ export const LANGUAGES = {
       'is',
       'Jón Guðmundur Sigurður Þór Þórunn Ásta Ólafur Björn Guðný Sæmundur Hörður Ægir Ingibjörg Jónsson Guðmundsdóttir Stefánsdóttir Þorsteinsson Kópavogur Hafnarfjörður Garðabær Selfoss Egilsstaðir Ísland Götu Þingvellir',
     ),
-    latin('ca', 'Núria Àngel Òscar Martí Jordà Muntané Güell Lluís Josué València Lleó Mallorca Plaça Català Gràcia Sant Cugat del Vallès Benestar Sòria Roig'),
+    latin(
+      'ca',
+      'Núria Àngel Òscar Martí Jordà Muntané Güell Lluís Josué València Lleó Mallorca Plaça Català Gràcia Sant Cugat del Vallès Benestar Sòria Roig',
+    ),
   ],
   central: [
     POLISH,
@@ -99,35 +105,85 @@ export const LANGUAGES = {
       'hr',
       'Ivić Horvat Kovačević Babić Marić Jurić Novaković Božić Petrović Đurđica Đurić Željka Žarko Anđela Zagreb Čakovec Požega Osijek Poreč Šibenik Varaždin Križevci Ulica Cesta Vukovarska Ilića Šubić Jelačić Ružić Mađar Hodžić',
     ),
-    latin('sl', 'Novak Krajnc Zupančič Kovačič Mlakar Žagar Štefančič Šuštar Božič Župančič Ljubljana Škofja Loka Črnomelj Žalec Cesta Trg Mojca Špela Žiga Nežka Češnjice Tržič Koroška Hočevar'),
+    latin(
+      'sl',
+      'Novak Krajnc Zupančič Kovačič Mlakar Žagar Štefančič Šuštar Božič Župančič Ljubljana Škofja Loka Črnomelj Žalec Cesta Trg Mojca Špela Žiga Nežka Češnjice Tržič Koroška Hočevar',
+    ),
     GERMAN,
   ],
   cyrillic: [
-    letters('ru', 'Иванов Смирнов Кузнецов Попов Соколов Лебедев Козлов Новиков Морозов Александр Дмитрий Алексей Ольга Татьяна Елена Наталья улица проспект дом город область район квартира ООО'),
-    letters('uk', 'Шевчук Бойко Ткаченко Кравченко Олійник Андрій Сергій Володимир Оксана Юлія Ірина вулиця місто область Їжакевич Євгенія Ґалаґан Київська Львівська'),
-    letters('bg', 'Георгиев Димитров Петров Николов Христов Стоянов Илиев Мария Елена Иван улица булевард град София Варна България Цветан Щерев Ъгъл'),
-    letters('sr', 'Јовановић Петровић Николић Марковић Ђорђевић Стојановић Илић Љубица Њего Џаја Београд Нови Сад улица'),
+    letters(
+      'ru',
+      'Иванов Смирнов Кузнецов Попов Соколов Лебедев Козлов Новиков Морозов Александр Дмитрий Алексей Ольга Татьяна Елена Наталья улица проспект дом город область район квартира ООО',
+    ),
+    letters(
+      'uk',
+      'Шевчук Бойко Ткаченко Кравченко Олійник Андрій Сергій Володимир Оксана Юлія Ірина вулиця місто область Їжакевич Євгенія Ґалаґан Київська Львівська',
+    ),
+    letters(
+      'bg',
+      'Георгиев Димитров Петров Николов Христов Стоянов Илиев Мария Елена Иван улица булевард град София Варна България Цветан Щерев Ъгъл',
+    ),
+    letters(
+      'sr',
+      'Јовановић Петровић Николић Марковић Ђорђевић Стојановић Илић Љубица Њего Џаја Београд Нови Сад улица',
+    ),
     letters('mk', 'Петровски Николовски Ѓорѓиев Ќосев Скопје Битола улица Љупчо Џафер Ѕвезда'),
     letters('be', 'Іваноў Казлоў Новікаў Мінск вуліца Гродна Васілеўскі'),
   ],
-  greek: [letters('el', 'Παπαδόπουλος Παπαδοπούλου Γεωργίου Ιωάννου Δημητρίου Νίκος Κώστας Γιάννης Μαρία Ελένη οδός λεωφόρος Αθήνα πλατεία Πειραιάς')],
+  greek: [
+    letters(
+      'el',
+      'Παπαδόπουλος Παπαδοπούλου Γεωργίου Ιωάννου Δημητρίου Νίκος Κώστας Γιάννης Μαρία Ελένη οδός λεωφόρος Αθήνα πλατεία Πειραιάς',
+    ),
+  ],
   turkish: [
-    latin('tr', 'Yılmaz Kaya Demir Şahin Çelik Yıldız Yıldırım Öztürk Aydın Özdemir Arslan Doğan Kılıç Aslan Çetin Kara Koç Kurt Özkan Şimşek Ayşe Fatma Emine Hüseyin İbrahim İsmail Işık Sokağı Caddesi Mahallesi İzmir Diyarbakır Muğla Ağrı Kırşehir Şanlı Beyoğlu Kadıköy Üsküdar'),
+    latin(
+      'tr',
+      'Yılmaz Kaya Demir Şahin Çelik Yıldız Yıldırım Öztürk Aydın Özdemir Arslan Doğan Kılıç Aslan Çetin Kara Koç Kurt Özkan Şimşek Ayşe Fatma Emine Hüseyin İbrahim İsmail Işık Sokağı Caddesi Mahallesi İzmir Diyarbakır Muğla Ağrı Kırşehir Şanlı Beyoğlu Kadıköy Üsküdar',
+    ),
     GERMAN,
   ],
-  hebrew: [letters('he', 'כהן לוי מזרחי פרץ ביטון דהן אברהם פרידמן יוסף משה דוד שרה רחוב שדרות תל אביב ירושלים חיפה')],
+  hebrew: [
+    letters(
+      'he',
+      'כהן לוי מזרחי פרץ ביטון דהן אברהם פרידמן יוסף משה דוד שרה רחוב שדרות תל אביב ירושלים חיפה',
+    ),
+  ],
   arabic: [
-    letters('ar', 'محمد أحمد علي حسن حسين عبد الله عبدالرحمن خالد إبراهيم فاطمة عائشة مريم شارع مدينة حي القاهرة الرياض جدة دبي بن'),
+    letters(
+      'ar',
+      'محمد أحمد علي حسن حسين عبد الله عبدالرحمن خالد إبراهيم فاطمة عائشة مريم شارع مدينة حي القاهرة الرياض جدة دبي بن',
+    ),
     letters('fa', 'محمدی حسینی احمدی رضایی کریمی خیابان تهران'),
   ],
   baltic: [
-    latin('lt', 'Kazlauskas Petrauskas Jankauskienė Stankevičius Žukauskienė Paulauskaitė Šiauliai Vilnius Klaipėda Panevėžys gatvė Žemaičių Ąžuolų Mindaugo Rūta Eglė Živilė Šarūnas Kęstutis Žilvinas Giedrė Jūratė Kauno Žvėrynas Širvintos Mažvydo aikštė'),
-    latin('lv', 'Bērziņš Kalniņš Ozols Liepiņš Jānis Kārlis Līga Inga Ilze Mārtiņš Pēteris Rīga Liepāja Jūrmala Rēzekne Cēsis Ķengarags Šķūnis Brīvības iela Kļaviņa Zariņš Ģirts Ņina Andrejs Balodis Ventspils Ādaži Ērgļi'),
-    latin('et', 'Jüri Tõnu Põder Õunap Mägi Kõiv Rebane Tamm Sepp Pärnu Võru Jõhvi Põlva Tänav Kärdla Põldmaa Mõis Lõhmus Külli Ülle Öö Võsu'),
+    latin(
+      'lt',
+      'Kazlauskas Petrauskas Jankauskienė Stankevičius Žukauskienė Paulauskaitė Šiauliai Vilnius Klaipėda Panevėžys gatvė Žemaičių Ąžuolų Mindaugo Rūta Eglė Živilė Šarūnas Kęstutis Žilvinas Giedrė Jūratė Kauno Žvėrynas Širvintos Mažvydo aikštė',
+    ),
+    latin(
+      'lv',
+      'Bērziņš Kalniņš Ozols Liepiņš Jānis Kārlis Līga Inga Ilze Mārtiņš Pēteris Rīga Liepāja Jūrmala Rēzekne Cēsis Ķengarags Šķūnis Brīvības iela Kļaviņa Zariņš Ģirts Ņina Andrejs Balodis Ventspils Ādaži Ērgļi',
+    ),
+    latin(
+      'et',
+      'Jüri Tõnu Põder Õunap Mägi Kõiv Rebane Tamm Sepp Pärnu Võru Jõhvi Põlva Tänav Kärdla Põldmaa Mõis Lõhmus Külli Ülle Öö Võsu',
+    ),
     GERMAN,
   ],
-  vietnamese: [latin('vi', 'Nguyễn Trần Lê Phạm Hoàng Huỳnh Phan Vũ Võ Đặng Bùi Đỗ Hồ Ngô Dương Lý Thị Văn Hữu Đức Minh Anh Thành phố Hồ Chí Minh Hà Nội Đà Nẵng Quận Phường Đường Huyện Tỉnh Công ty')],
-  thai: [letters('th', 'สมชาย สมหญิง ประเสริฐ วิชัย ศรี ใจดี ทอง แก้ว กรุงเทพมหานคร ถนน ซอย ตำบล อำเภอ จังหวัด เขต แขวง บริษัท จำกัด')],
+  vietnamese: [
+    latin(
+      'vi',
+      'Nguyễn Trần Lê Phạm Hoàng Huỳnh Phan Vũ Võ Đặng Bùi Đỗ Hồ Ngô Dương Lý Thị Văn Hữu Đức Minh Anh Thành phố Hồ Chí Minh Hà Nội Đà Nẵng Quận Phường Đường Huyện Tỉnh Công ty',
+    ),
+  ],
+  thai: [
+    letters(
+      'th',
+      'สมชาย สมหญิง ประเสริฐ วิชัย ศรี ใจดี ทอง แก้ว กรุงเทพมหานคร ถนน ซอย ตำบล อำเภอ จังหวัด เขต แขวง บริษัท จำกัด',
+    ),
+  ],
   japanese: [wide('ja', JAPANESE)],
   simplified: [wide('zh-Hans', CHINESE)],
   traditional: [wide('zh-Hant', CHINESE_TRADITIONAL)],

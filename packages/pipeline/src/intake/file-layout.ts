@@ -13,6 +13,10 @@ export interface BatchFileOptions {
   /** `records` is NDJSON made of JSON records, whose keys are the fields; found out if absent. */
   readonly format?: FileFormat | 'records' | undefined
   readonly limits: UploadLimits
+  /** Sheet of a workbook, by name or number from 1; the first with contacts if absent. */
+  readonly sheet?: string | number | undefined
+  /** File of an archive; the only one if absent. */
+  readonly entry?: string | undefined
   /** Name of the encoding; found out if absent. */
   readonly encoding?: string | undefined
   /** Whether the first record names the columns; found out if absent. */

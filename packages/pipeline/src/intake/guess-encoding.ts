@@ -23,8 +23,7 @@ export async function guessEncoding(cells: readonly Buffer[]): Promise<EncodingG
   const models = await languageModels()
   const first = await ranked(cells.slice(0, FIRST_CELLS), LEGACY_ENCODINGS, models)
   const finalists = first.slice(0, FINALISTS).map(({ candidate }) => candidate)
-  const last =
-    cells.length <= FIRST_CELLS ? first : await ranked(cells, finalists, models)
+  const last = cells.length <= FIRST_CELLS ? first : await ranked(cells, finalists, models)
   const [best] = last
   if (best === undefined) return { encoding: 'windows-1252', confidence: 0.5 }
   const rival = last.find(({ text }) => text !== best.text)

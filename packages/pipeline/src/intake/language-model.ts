@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises'
 import iconv from 'iconv-lite'
 import { LANGUAGES, type Language, type LanguageFamily } from './encoding-languages.ts'
-import { BOUNDARY, foldedCode, isLetter, likelihoodOf, type PairLikelihood } from './text-likelihood.ts'
+import { BOUNDARY, foldedCode, likelihoodOf, type PairLikelihood } from './text-likelihood.ts'
 
 /** How likely the texts of a language are. */
 export interface LanguageModel {
@@ -79,7 +79,11 @@ function pairLikelihood(counts: Counts, unseen: (code: number) => number): PairL
   }
 }
 
-function createModel({ tag, writing }: Language, counts: Counts, latin: PairLikelihood): LanguageModel {
+function createModel(
+  { tag, writing }: Language,
+  counts: Counts,
+  latin: PairLikelihood,
+): LanguageModel {
   switch (writing) {
     case 'latin': {
       const pair = pairLikelihood(counts, () => FOREIGN_LETTER)

@@ -155,7 +155,7 @@ function createRecordReader(
   const tooLong = (): FileRow => rows.refuse([], lineFault(limits))
   const fromCells = (cells: readonly string[]): FileRow =>
     hasBroken() && cells.some(isBroken)
-      ? rows.refuseCells(
+      ? rows.fromCells(
           cells.map((cell) => cell.toWellFormed()),
           `the record is not valid ${encoding.toUpperCase()}`,
         )

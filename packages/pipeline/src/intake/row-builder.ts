@@ -64,12 +64,11 @@ export type FieldText = (check: Check | 'ref') => string | undefined
 
 /** Turns cells into rows, in the order of the file. */
 export interface RowBuilder {
-  fromCells(cells: readonly string[]): FileRow
+  /** A row of cells in their columns; `fault` refuses it whatever it holds. */
+  fromCells(cells: readonly string[], fault?: string): FileRow
   /** A row whose fields are not simply cells; `width` is the number of its columns. */
   fromFields(cells: readonly string[], field: FieldText, width: number): FileRow
   refuse(cells: readonly string[], error: string, ref?: string): FileRow
-  /** Like `refuse`, of cells that are in their columns; those beyond the most are gathered. */
-  refuseCells(cells: readonly string[], error: string): FileRow
   blank(cells: readonly string[]): FileRow
   readonly counts: RowCounts
   /** Rows that a later row repeats: one bit a row, lowest first. */
@@ -125,13 +124,13 @@ export function createRowBuilder(rules: RowRules): RowBuilder {
   }
 
   return {
-    fromCells: (cells) => {
+    fromCells: (cells, broken) => {
       if (cells.length > widest) widest = Math.min(cells.length, limits.columns)
       let chars = cells.length
       for (const cell of cells) chars += cell.length
-      if (chars > safeChars || cells.length > limits.columns) {
+      if (chars > safeChars || cells.length > limits.columns || broken !== undefined) {
         if (isLongLine(cells, limits)) return refuse([], lineFault(limits))
-        const fault = limitFault(cells, limits)
+        const fault = limitFault(cells, limits) ?? broken
         const within = cells.length <= limits.columns
         hasRest ||= !within
         if (fault !== undefined) {
@@ -148,13 +147,6 @@ export function createRowBuilder(rules: RowRules): RowBuilder {
       return fromParts(cells, field)
     },
     refuse,
-    refuseCells: (cells, error) => {
-      if (isLongLine(cells, limits)) return refuse([], lineFault(limits))
-      if (cells.length > widest) widest = Math.min(cells.length, limits.columns)
-      const within = cells.length <= limits.columns
-      hasRest ||= !within
-      return refuse(within ? cells : gathered(cells, limits), error, cells[refColumn])
-    },
     blank: (cells) => made('blank', cells, {}),
     get counts() {
       return { total: row, ...kinds, columns: widest, hasRest }

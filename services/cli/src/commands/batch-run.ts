@@ -24,6 +24,9 @@ interface Options {
   readonly format?: ResultFormat
   readonly mapping?: Readonly<Record<string, string | number>>
   readonly header?: 'true' | 'false'
+  readonly sheet?: string
+  readonly entry?: string
+  readonly encoding?: string
   readonly defaultCountry?: string
   readonly maxCredits?: number
   readonly retentionDays?: number
@@ -58,6 +61,9 @@ export function addBatchRun(parent: Command, shell: Shell): void {
     .addOption(
       new Option('--header <answer>', 'the first line is a header').choices(['true', 'false']),
     )
+    .option('--sheet <name>', 'sheet of a workbook, by its name or its number from 1')
+    .option('--entry <name>', 'file to read of a zip that holds several')
+    .option('--encoding <name>', 'encoding of a text file, such as windows-1250')
     .option('--default-country <code>', 'ISO 3166-1 alpha-2, for national phone numbers')
     .option(
       '--max-credits <count>',
@@ -110,6 +116,9 @@ async function requestOf(path: string, options: Options): Promise<BatchFile> {
     explain: options.explain,
     ...(options.mapping === undefined ? {} : { mapping: options.mapping }),
     ...(header === undefined ? {} : { header: header === 'true' }),
+    ...(options.sheet === undefined ? {} : { sheet: options.sheet }),
+    ...(options.entry === undefined ? {} : { entry: options.entry }),
+    ...(options.encoding === undefined ? {} : { encoding: options.encoding }),
     ...(options.defaultCountry === undefined ? {} : { defaultCountry: options.defaultCountry }),
     ...(options.maxCredits === undefined ? {} : { maxCredits: options.maxCredits }),
     ...(options.retentionDays === undefined ? {} : { retentionDays: options.retentionDays }),

@@ -1,0 +1,156 @@
+import iconv from 'iconv-lite'
+import { describe, expect, it } from 'vitest'
+import { readBytes } from './batch-file-fixture.ts'
+import { PEOPLE } from './people-fixture.ts'
+
+/** A list of people as a spreadsheet of old exports it: ids, names and addresses. */
+function listOf(cells: readonly string[], times = 1): string {
+  const rows = Array.from({ length: times }, () => cells).flat()
+  const lines = rows.map((cell, at) => `${at};"${cell}";user${at}@example.com;2026-11-01`)
+  return ['id;name;email;date', ...lines, ''].join('\r\n')
+}
+
+function namesOf(rows: readonly { readonly cells: readonly string[] }[]): (string | undefined)[] {
+  return rows.map(({ cells }) => cells[1])
+}
+
+/** Windows-1258 has letters with a circumflex, breve or horn, and the marks of tones behind them. */
+function withMarksApart(text: string): string {
+  return text
+    .normalize('NFD')
+    .replaceAll(/(\p{L})(\p{M}+)/gu, (_, letter: string, marks: string) => {
+      const shapes = marks.replaceAll(/[^\u0302\u0306\u031b]/g, '')
+      return (letter + shapes).normalize('NFC') + marks.replaceAll(/[\u0302\u0306\u031b]/g, '')
+    })
+}
+
+const CASES = PEOPLE.flatMap(({ language, encodings, cells }) =>
+  encodings.map((encoding) => {
+    // What an encoding has no place for cannot have been in its file.
+    const own = (language === 'Vietnamese' ? cells.map(withMarksApart) : cells).filter(
+      (cell) => iconv.decode(iconv.encode(cell, encoding), encoding) === cell,
+    )
+    return { language, encoding, own }
+  }),
+)
+
+describe('a list of names, streets and cities reads as it was written', { timeout: 60_000 }, () => {
+  it.each(CASES)('$language in $encoding', async ({ encoding, own }) => {
+    expect(own.length).toBeGreaterThan(4)
+    const { rows, file } = await readBytes(iconv.encode(listOf(own), encoding))
+    expect(namesOf(rows)).toEqual(own)
+    expect(file.found.confidence).toBeGreaterThan(0.5)
+  })
+
+  it('of three rows too, in the languages of Western Europe', async () => {
+    const western = CASES.filter(({ encoding }) => encoding === 'windows-1252')
+    for (const { own } of western) {
+      for (let at = 0; at + 3 <= own.length; at += 3) {
+        const few = own.slice(at, at + 3)
+        const { rows } = await readBytes(iconv.encode(listOf(few), 'windows-1252'))
+        expect(namesOf(rows)).toEqual(few)
+      }
+    }
+  })
+
+  it('of all of Western Europe in one file', async () => {
+    const all = CASES.filter(({ encoding }) => encoding === 'windows-1252').flatMap(
+      ({ own }) => own,
+    )
+    const { rows, file } = await readBytes(iconv.encode(listOf(all), 'windows-1252'))
+    expect(file.encoding).toBe('windows-1252')
+    expect(namesOf(rows)).toEqual(all)
+  })
+
+  it('behind 20 MB of ASCII', async () => {
+    const polish = CASES.find(({ language }) => language === 'Polish')?.own ?? []
+    const plain = '0;"Ann";ann@firm.example;2026-11-01\n'.repeat(600_000)
+    const bytes = Buffer.concat([Buffer.from(plain), iconv.encode(listOf(polish), 'windows-1250')])
+    const { file } = await readBytes(bytes)
+    expect(file.encoding).toBe('windows-1250')
+  })
+})
+
+describe('what a file says of its encoding goes before any guess', () => {
+  it('the client above all', async () => {
+    const { rows, file } = await readBytes(iconv.encode(listOf(['Łódź']), 'iso-8859-2'), {
+      encoding: 'Latin-2',
+    })
+    expect([file.encoding, file.found.confidence]).toEqual(['iso-8859-2', 1])
+    expect(namesOf(rows)).toEqual(['Łódź'])
+  })
+
+  it.each(['utf-32le', 'utf-32be'])('a mark of %s', async (encoding) => {
+    const bytes = iconv.encode(listOf(['Łódź', '東京']), encoding, { addBOM: true })
+    const { rows, file } = await readBytes(bytes)
+    expect([file.encoding, namesOf(rows)]).toEqual([encoding, ['Łódź', '東京']])
+  })
+
+  it('zero bytes of UTF-16, among names that have none', async () => {
+    const names = ['Екатеринбург и область', '株式会社あおぞら東京都新宿区', 'Нижний Новгород']
+    const { rows, file } = await readBytes(
+      iconv.encode(listOf(names), 'utf-16le', { addBOM: false }),
+    )
+    expect([file.encoding, namesOf(rows)]).toEqual(['utf-16le', names])
+  })
+
+  it('an encoding that is not known is refused', async () => {
+    await expect(readBytes('a@b.example\n', { encoding: 'klingon' })).rejects.toThrow(
+      /encoding "klingon" is not known/,
+    )
+  })
+})
+
+describe('a file of UTF-8 with broken rows', { timeout: 30_000 }, () => {
+  const broken = Buffer.from('0;"Zo\xeb";bad@example.com;\n', 'latin1')
+  const good = Buffer.from('0;"Zoë";zoe@example.com;"A \ufffd"\n')
+
+  it.each([
+    ['one in a thousand', 999, 1],
+    ['one in ten', 9, 1],
+  ])('refuses these by number and reads the others: %s', async (_, whole, bad) => {
+    const { file, rows, summary } = await readBytes(
+      Buffer.concat([
+        Buffer.from('id;name;email;note\n'),
+        ...Array.from({ length: whole }, () => good),
+        ...Array.from({ length: bad }, () => broken),
+        good,
+      ]),
+    )
+    expect(file.encoding).toBe('utf-8')
+    expect(summary.counts).toMatchObject({ refused: bad, billable: 1, duplicate: whole })
+    expect(rows[whole]).toMatchObject({
+      kind: 'refused',
+      cells: ['0', 'Zo\ufffd', 'bad@example.com', ''],
+      error: 'the record is not valid UTF-8',
+    })
+    // What the file itself holds of replaced characters is no fault.
+    expect(rows[0]).toMatchObject({
+      kind: 'billable',
+      cells: ['0', 'Zoë', 'zoe@example.com', 'A \ufffd'],
+    })
+  })
+
+  it('is one of another encoding where most of it is', async () => {
+    const old = iconv.encode(listOf(['Jürgen Müller', 'Käthe Schäfer']), 'windows-1252')
+    const { file } = await readBytes(Buffer.concat([old, good]))
+    expect(file.encoding).toBe('windows-1252')
+  })
+
+  it('and JSON records', async () => {
+    const { rows } = await readBytes(
+      Buffer.concat([
+        Buffer.from('{"email":"zoe@example.com","name":"Zoë"}\n'.repeat(9)),
+        Buffer.from('{"email":"bad@example.com","name":"Zo\xeb"}\nx\xeb\n', 'latin1'),
+      ]),
+      { fileName: 'a.ndjson' },
+    )
+    expect(rows.map(({ kind }) => kind).slice(7)).toEqual([
+      'duplicate',
+      'duplicate',
+      'refused',
+      'refused',
+    ])
+    expect(rows.at(-1)?.cells).toEqual(['"x\ufffd"'])
+  })
+})
