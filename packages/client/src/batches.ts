@@ -1,4 +1,7 @@
 import { UNFINISHED_STATES } from '@plumbline/contract/batch'
+import type { BatchChange } from '@plumbline/contract/batch-change'
+import type { BatchPreview } from '@plumbline/contract/batch-preview'
+import type { Delimiter } from '@plumbline/contract/delimiters'
 import type { BatchRecord } from '@plumbline/contract/batch-request'
 import type { BatchPage, BatchView } from '@plumbline/contract/batch-view'
 import type { Product } from '@plumbline/contract/products'
@@ -30,6 +33,7 @@ export interface BatchFile extends BatchSettings {
   readonly entry?: string
   /** Encoding of a text file, such as `windows-1250`; found out if absent. */
   readonly encoding?: string
+  readonly delimiter?: Delimiter
 }
 
 /** A batch as records. */
@@ -70,6 +74,10 @@ export interface BatchCalls {
   list(page?: { limit?: number; cursor?: string }, options?: CallOptions): Promise<BatchPage>
   start(id: string, options?: CallOptions): Promise<BatchView>
   cancel(id: string, options?: CallOptions): Promise<BatchView>
+  /** What a batch holds and would cost. */
+  preview(id: string, options?: CallOptions): Promise<BatchPreview>
+  /** Changes how a batch is read and what it asks, before it starts. */
+  change(id: string, change: BatchChange, options?: CallOptions): Promise<BatchView>
   /** Nothing new is asked for a running batch until it is resumed. */
   pause(id: string, options?: CallOptions): Promise<BatchView>
   resume(id: string, options?: CallOptions): Promise<BatchView>
@@ -92,6 +100,10 @@ export function batchCalls(connection: Connection): BatchCalls {
     start: (id, call) => connection.json({ method: 'POST', path: `${pathOf(id)}/start`, ...call }),
     cancel: (id, call) =>
       connection.json({ method: 'POST', path: `${pathOf(id)}/cancel`, ...call }),
+    preview: (id, call) =>
+      connection.json({ method: 'GET', path: `${pathOf(id)}/preview`, ...call }),
+    change: (id, change, call) =>
+      connection.json({ method: 'PATCH', path: pathOf(id), json: change, ...call }),
     pause: (id, call) => connection.json({ method: 'POST', path: `${pathOf(id)}/pause`, ...call }),
     resume: (id, call) =>
       connection.json({ method: 'POST', path: `${pathOf(id)}/resume`, ...call }),
@@ -148,6 +160,7 @@ function bodyOf(batch: BatchFile | BatchRecords): { form: FormData } | { json: o
     sheet: batch.sheet,
     entry: batch.entry,
     encoding: batch.encoding,
+    delimiter: batch.delimiter,
     mapping: batch.mapping === undefined ? undefined : JSON.stringify(batch.mapping),
   }
   for (const [name, value] of Object.entries(fields)) {

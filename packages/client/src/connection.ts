@@ -22,7 +22,7 @@ export interface CallOptions {
 
 /** One call as it is sent. */
 export interface Call extends CallOptions {
-  readonly method: 'GET' | 'POST' | 'DELETE'
+  readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE'
   readonly path: string
   readonly json?: unknown
   readonly form?: FormData

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { withoutBidiControls } from './bidi-controls.ts'
 import { isCountry } from './countries.ts'
 import { encodingNamed, ENCODINGS } from './encodings.ts'
+import { DELIMITERS } from './delimiters.ts'
 import { CHECKS, checksOf, PRODUCTS, type Product } from './products.ts'
 import { VALUE_MAX_CHARS } from './requests.ts'
 
@@ -80,7 +81,14 @@ const sheetWanted = '`sheet` must be the name of a sheet of the workbook, or its
 /** Which sheet of a workbook is read. */
 export const sheet = z
   .union(
-    [z.string().min(1).max(NAME_MAX_CHARS).regex(PLAIN), z.int().min(1).max(9_999)],
+    [
+      z
+        .string(sheetWanted)
+        .min(1, sheetWanted)
+        .max(NAME_MAX_CHARS, sheetWanted)
+        .regex(PLAIN, sheetWanted),
+      z.int(sheetWanted).min(1, sheetWanted).max(9_999, sheetWanted),
+    ],
     sheetWanted,
   )
   .meta({ description: 'Sheet of a workbook, by its name or its number from 1.' })
@@ -100,6 +108,8 @@ export const encoding = z
   .refine((name) => encodingNamed(name) !== undefined, encodingWanted)
   .transform((name) => encodingNamed(name) ?? name)
   .meta({ description: 'Encoding of a text file; found out if absent.' })
+/** The sentence for a delimiter that is none. */
+export const DELIMITER_WANTED = '`delimiter` must be a comma, a semicolon, a tab or `|`.'
 
 function truth(field: string) {
   return z.boolean(`\`${field}\` must be true or false.`)
@@ -150,4 +160,8 @@ export const uploadFields = z.strictObject({
   sheet: sheet.optional(),
   entry: entry.optional(),
   encoding: encoding.optional(),
+  delimiter: z
+    .enum(DELIMITERS, DELIMITER_WANTED)
+    .meta({ description: 'What separates the cells of a text file.' })
+    .optional(),
 })

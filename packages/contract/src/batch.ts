@@ -17,7 +17,7 @@ export type BatchState = (typeof BATCH_STATES)[number]
 /** The legal moves. A statement moves a batch only from a state that this table allows. */
 export const BATCH_MOVES: Readonly<Record<BatchState, readonly BatchState[]>> = {
   analyzing: ['ready', 'running', 'canceling', 'failed'],
-  ready: ['running', 'canceling', 'failed', 'expired'],
+  ready: ['analyzing', 'running', 'canceling', 'failed', 'expired'],
   running: ['paused', 'finalizing', 'canceling', 'failed'],
   paused: ['running', 'canceling', 'failed'],
   finalizing: ['completed', 'canceling', 'failed'],

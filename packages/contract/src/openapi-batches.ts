@@ -50,6 +50,7 @@ export function batchPaths(): Part {
       },
     },
     ...batchPath(id),
+    '/v1/batches/{id}/preview': { get: preview(id) },
     ...movePaths([...id, ref('parameters', 'IdempotencyKey')]),
     ...restPaths([...id, ref('parameters', 'IdempotencyKey')]),
     '/v1/batches/{id}/events': { get: events(id) },
@@ -67,6 +68,28 @@ function batchPath(parameters: readonly Part[]): Part {
         parameters,
         responses: { 200: answer('The batch.', 'Batch'), ...refusals([...ANY, 'not_found']) },
       },
+      patch: {
+        tags,
+        operationId: 'changeBatch',
+        summary:
+          'Change a batch before it starts: it is read again, and nothing is held until then',
+        parameters,
+        requestBody: {
+          required: true,
+          content: { 'application/json': { schema: ref('schemas', 'BatchChange') } },
+        },
+        responses: {
+          200: answer('The batch, analyzing.', 'Batch'),
+          ...refusals([
+            ...ANY,
+            'bad_request',
+            'not_found',
+            'conflict',
+            'payload_too_large',
+            'unsupported_media_type',
+          ]),
+        },
+      },
       delete: {
         tags,
         operationId: 'deleteBatch',
@@ -77,6 +100,21 @@ function batchPath(parameters: readonly Part[]): Part {
           ...refusals([...ANY, 'not_found', 'conflict']),
         },
       },
+    },
+  }
+}
+
+function preview(parameters: readonly Part[]): Part {
+  return {
+    tags,
+    operationId: 'previewBatch',
+    summary: 'What a batch holds and would cost',
+    description:
+      'Columns and first rows as soon as the start of the file is read; counts and cost once all of it is. Free at any balance.',
+    parameters,
+    responses: {
+      200: answer('The preview.', 'BatchPreview'),
+      ...refusals([...ANY, 'bad_request', 'not_found', 'conflict']),
     },
   }
 }

@@ -1,5 +1,7 @@
 import { z } from 'zod'
 import { accountView } from './account.ts'
+import { batchChange } from './batch-change.ts'
+import { batchPreview } from './batch-preview.ts'
 import { batchBody, MAPPED_FIELDS, uploadFields } from './batch-request.ts'
 import { batchPage, batchView } from './batch-view.ts'
 import { explainShape } from './explain.ts'
@@ -31,6 +33,8 @@ export function schemas(): Part {
     LedgerPage: jsonSchema(ledgerPage),
     KeyList: jsonSchema(keyList),
     Batch: jsonSchema(batchView),
+    BatchPreview: jsonSchema(batchPreview),
+    BatchChange: jsonSchema(batchChange),
     BatchPage: jsonSchema(batchPage),
     BatchRecords: jsonSchema(batchBody),
     BatchUpload: uploadSchema(),

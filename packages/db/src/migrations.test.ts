@@ -16,6 +16,7 @@ const LANDED: Readonly<Record<string, string>> = {
   '0035_paused_batches.sql': '17e7eb3db9fa61e2742801ff88865c48f1043e6f41de22e976dd0585e47fce73',
   '0065_usage.sql': '6ca863cbebd4fdb275f8d96db5e86c6a8828f382b051063e6b1d35b08a71bceb',
   '0066_ledger_order.sql': 'f6d98e5d43f99da12b5ea51ab3f339508ef0adad254ba9b1b3ebd2347b2cb598',
+  '0036_batch_previews.sql': '39d9a0e2e7c68f32f628a1bfc58e9ce85a082f9a374775e6c4684433cd99f06e',
 }
 
 test('a migration that landed is never edited; a change of the schema is a new file', () => {

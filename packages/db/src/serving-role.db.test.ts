@@ -42,6 +42,7 @@ test('the role that serves has these rights and no others', async () => {
       "DELETE INSERT SELECT UPDATE": [
         "accounts",
         "api_keys",
+        "batch_previews",
         "batches",
         "budgets",
         "chunks",

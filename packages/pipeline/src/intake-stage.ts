@@ -1,6 +1,8 @@
 import { PROBLEMS } from '@plumbline/contract/problem'
 import { CHECKS, priceCredits } from '@plumbline/contract/products'
 import { countRows, deleteChunks, insertChunks, type NewChunk } from '@plumbline/db/batches/chunks'
+import type { PreviewCounts } from '@plumbline/contract/batch-preview'
+import { storePreviewCounts, storePreviewHead } from '@plumbline/db/batches/previews'
 import { storeRepeatedRows } from '@plumbline/db/batches/repeated-rows'
 import {
   lockBatch,
@@ -13,7 +15,9 @@ import { failBatch } from './cancel.ts'
 import { buildChunk } from './chunk-builder.ts'
 import { IntakeError } from './intake/intake-error.ts'
 import { charsOf, type FileRow } from './intake/row-builder.ts'
-import { openBatchFile, type BatchFile } from './intake/open-batch-file.ts'
+import { MappingFault, openBatchFile, type BatchFile } from './intake/open-batch-file.ts'
+import { previewHead } from './intake/preview-columns.ts'
+import { createRowTally } from './intake/row-tally.ts'
 import { readRows, type FileSummary } from './intake/read-rows.ts'
 import type { Pipeline } from './pipeline.ts'
 import { runStage, type LeasedStage } from './stage-lease.ts'
@@ -83,15 +87,42 @@ export async function readBatchFile(
       limits: pipeline.limits,
       ...batch.requested,
     })
+    const stage = { batchId: batch.id, lease }
+    await storePreviewHead(pipeline.db, stage, previewHead(file.sketch, file.mapping))
     return await storeChunks(pipeline, batch, file, lease, signal)
   } catch (error) {
     if (!(error instanceof IntakeError)) throw error
-    const shown = { error: PROBLEMS[error.code].error, message: error.message }
-    await failBatch(pipeline, batch.id, shown, lease)
+    await endUnread(pipeline, batch, lease, error)
     return 'failed'
   } finally {
     await source.release()
   }
+}
+
+/**
+ * Ends a batch whose file cannot be read as it is asked for: as failed, or, where it waits for its owner, at
+ * `ready` with an error that says what to change.
+ */
+async function endUnread(
+  pipeline: Pipeline,
+  batch: BatchRow,
+  lease: number,
+  error: IntakeError,
+): Promise<void> {
+  const shown = { error: PROBLEMS[error.code].error, message: error.message }
+  // What was read once can be read again when the change is taken back.
+  const canMend = error instanceof MappingFault || batch.ats.ready !== undefined
+  if (batch.status !== 'analyzing' || batch.auto_start || !canMend) {
+    await failBatch(pipeline, batch.id, shown, lease)
+    return
+  }
+  const stage = { batchId: batch.id, lease }
+  if (error instanceof MappingFault) {
+    await storePreviewHead(pipeline.db, stage, previewHead(error.sketch, {}))
+  }
+  await pipeline.db.kysely.transaction().execute(async (tx) => {
+    await moveBatch(tx, batch.id, 'ready', { error: JSON.stringify(shown) }, lease)
+  })
 }
 
 /** Deletes the chunks of an earlier attempt; false where another worker has the stage. */
@@ -142,9 +173,11 @@ async function storeChunks(
   }
   const rows = readRows(file, signal)
   const unpaid = countUnpaidRows(pipeline, batch, lease)
+  const tally = createRowTally()
   for await (const block of rows) {
     for (const row of block) {
       unpaid.meet(row.kind)
+      tally.meet(row)
       if (row.kind === 'billable') estimate += priceOf(batch, row)
       open.push(row)
       openChars += charsOf(row)
@@ -156,7 +189,8 @@ async function storeChunks(
   if (!(await unpaid.count(1))) return 'lost'
   if (open.length > 0) await closeChunk()
   if (!(await flush()) || !(await inserting)) return 'lost'
-  return await storeSummary(pipeline, batch, file, { ...rows.summary(), lease, estimate })
+  const met = tally.counts()
+  return await storeSummary(pipeline, batch, file, { ...rows.summary(), lease, estimate, met })
 }
 
 function priceOf(batch: BatchRow, row: FileRow): number {
@@ -168,7 +202,7 @@ async function storeSummary(
   pipeline: Pipeline,
   batch: BatchRow,
   file: BatchFile,
-  found: FileSummary & { lease: number; estimate: number },
+  found: FileSummary & { lease: number; estimate: number; met: PreviewCounts },
 ): Promise<'read' | 'lost'> {
   const { counts, header } = found
   return await pipeline.db.kysely.transaction().execute(async (tx) => {
@@ -195,6 +229,7 @@ async function storeSummary(
       rows_billable: counts.billable,
       credits_estimate: batch.mode === 'test' ? 0 : found.estimate,
     })
+    await storePreviewCounts(tx, { batchId: batch.id, lease: found.lease }, found.met)
     if (counts.duplicate > 0) await storeRepeatedRows(tx, batch.id, found.repeated)
     return 'read'
   })

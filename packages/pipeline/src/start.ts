@@ -28,6 +28,7 @@ export async function startBatch(
         `The batch is ${row.status}; only a ready batch can be started.`,
       )
     }
+    if (!row.read_whole && row.error !== null) throw unread(row.error.message)
     const started = await holdAndRun(tx, row, pipeline.scorers.current.version)
     if (started.kind === 'short') {
       throw new Problem(
@@ -40,6 +41,14 @@ export async function startBatch(
     await inTransaction?.(tx, view)
     return view
   })
+}
+
+/** The refusal of a batch whose file could not be read as it is asked for. */
+function unread(why: string): Problem {
+  return new Problem(
+    'conflict',
+    `The batch cannot be started until it is changed, by PATCH or another upload. ${why}`,
+  )
 }
 
 /** What became of an attempt to start a batch. */

@@ -31,6 +31,7 @@ export interface Submission {
   readonly sheet?: BatchRequest['sheet']
   readonly entry?: BatchRequest['entry']
   readonly encoding?: BatchRequest['encoding']
+  readonly delimiter?: BatchRequest['delimiter']
   readonly defaultCountry: string | null
   readonly autoStart: boolean
   readonly maxCredits: number | null
@@ -115,6 +116,7 @@ function rowOf(
     ...(submission.sheet === undefined ? {} : { sheet: submission.sheet }),
     ...(submission.entry === undefined ? {} : { entry: submission.entry }),
     ...(submission.encoding === undefined ? {} : { encoding: submission.encoding }),
+    ...(submission.delimiter === undefined ? {} : { delimiter: submission.delimiter }),
   }
   return {
     id,

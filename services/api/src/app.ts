@@ -36,12 +36,15 @@ export function createApp(ctx: Context): Express {
   return app
 }
 
-function mount(app: Express, { path, get, post, delete: erase }: Route): void {
+function mount(app: Express, { path, get, post, patch, delete: erase }: Route): void {
   const route = app.route(path)
   if (get !== undefined) route.get(asExpress(get))
   if (post !== undefined) route.post(asExpress(post))
+  if (patch !== undefined) route.patch(asExpress(patch))
   if (erase !== undefined) route.delete(asExpress(erase))
-  const allowed = [get && 'GET, HEAD', post && 'POST', erase && 'DELETE'].filter(Boolean).join(', ')
+  const allowed = [get && 'GET, HEAD', post && 'POST', patch && 'PATCH', erase && 'DELETE']
+    .filter(Boolean)
+    .join(', ')
   route.all((_req, res) => sendNotAllowed(res, allowed))
 }
 

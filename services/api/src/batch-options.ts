@@ -11,6 +11,7 @@ import {
   uploadFields,
   type BatchRecord,
 } from '@plumbline/contract/batch-request'
+import type { Delimiter } from '@plumbline/contract/delimiters'
 import { Problem } from '@plumbline/contract/problem'
 import type { Product } from '@plumbline/contract/products'
 import { unknownFields } from '@plumbline/contract/requests'
@@ -33,6 +34,7 @@ export interface BatchOptions {
   readonly sheet: string | number | undefined
   readonly entry: string | undefined
   readonly encoding: string | undefined
+  readonly delimiter: Delimiter | undefined
 }
 
 /** Fields that a batch sent as JSON may have, in the order in which they are told. */
@@ -116,6 +118,7 @@ function optionsOf(fields: z.infer<typeof uploadFields>): BatchOptions {
     sheet: fields.sheet,
     entry: fields.entry,
     encoding: fields.encoding,
+    delimiter: fields.delimiter,
   }
 }
 

@@ -7,6 +7,8 @@ import type { Handler } from './routes/handler.ts'
 import { listBatches } from './routes/list-batches.ts'
 import { listKeys } from './routes/list-keys.ts'
 import { lookUp } from './routes/look-up.ts'
+import { patchBatch } from './routes/patch-batch.ts'
+import { previewBatch } from './routes/preview-batch.ts'
 import { readAccount } from './routes/read-account.ts'
 import { readBatch } from './routes/read-batch.ts'
 import { readLedger } from './routes/read-ledger.ts'
@@ -21,6 +23,7 @@ export interface Route {
   readonly path: string
   readonly get?: Handler
   readonly post?: Handler
+  readonly patch?: Handler
   readonly delete?: Handler
 }
 
@@ -33,7 +36,13 @@ export function routesOf(ctx: Context): readonly Route[] {
     { path: '/v1/ledger', get: readLedger(ctx) },
     { path: '/v1/keys', get: listKeys(ctx) },
     { path: '/v1/batches', get: listBatches(ctx), post: createBatch(ctx) },
-    { path: '/v1/batches/:id', get: readBatch(ctx), delete: deleteBatch(ctx) },
+    {
+      path: '/v1/batches/:id',
+      get: readBatch(ctx),
+      patch: patchBatch(ctx),
+      delete: deleteBatch(ctx),
+    },
+    { path: '/v1/batches/:id/preview', get: previewBatch(ctx) },
     { path: '/v1/batches/:id/start', post: startBatch(ctx) },
     { path: '/v1/batches/:id/cancel', post: cancelBatch(ctx) },
     { path: '/v1/batches/:id/pause', post: pauseBatch(ctx) },

@@ -1,6 +1,7 @@
 import type { Check } from '@plumbline/contract/products'
 import { sql } from 'kysely'
 import { queriesOf, type Db, type Tx } from '../database.ts'
+import { deletePreview } from './previews.ts'
 import { INTAKE_STATES, sqlStates } from './states.ts'
 import { dropTasks } from './tasks.ts'
 
@@ -94,6 +95,7 @@ export async function deleteChunks(db: Db | Tx, batchId: string): Promise<void> 
       .where('no', '<', end)
       .execute()
   }
+  await deletePreview(db, batchId)
   await queriesOf(db).deleteFrom('repeated_rows').where('batch_id', '=', batchId).execute()
 }
 

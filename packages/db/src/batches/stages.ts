@@ -1,6 +1,7 @@
-import { sql } from 'kysely'
+import { sql, type Updateable } from 'kysely'
 import { queriesOf, type Db, type Tx } from '../database.ts'
-import { NOW_TEXT } from './rows.ts'
+import type { BatchesTable } from '../tables/batches.ts'
+import { NOW_TEXT, type BatchRow } from './rows.ts'
 import { sqlStates, STAGE_STATES, WORKED_STATES } from './states.ts'
 
 /** A stage to be worked: reading the rows, or writing its result. */
@@ -126,6 +127,23 @@ export async function restCanceled(
         ${leastMs} * interval '1 ms', (clock_timestamp() - (ats->>'canceling')::timestamptz) / 10))
     where id = ${stage.batchId} and lease = ${stage.lease}
   `.execute(queriesOf(db))
+}
+
+/**
+ * Changes facts of a batch, and gives up the lease of its stage: whoever works on it finds it gone, and a batch
+ * that is read is read anew.
+ */
+export async function readAnew(
+  tx: Tx,
+  id: string,
+  fields: Updateable<BatchesTable>,
+): Promise<BatchRow> {
+  return await tx
+    .updateTable('batches')
+    .set({ ...fields, lease: sql`lease + 1`, lease_until: null, stage_attempts: 0 })
+    .where('id', '=', id)
+    .returningAll()
+    .executeTakeFirstOrThrow()
 }
 
 /** Extends a stage's lease; false where it was lost. */

@@ -1,3 +1,5 @@
+import type { PreviewCounts, PreviewHead } from '@plumbline/contract/batch-preview'
+import type { Delimiter } from '@plumbline/contract/delimiters'
 import type { BatchState } from '@plumbline/contract/batch'
 import type { Check, Depth, Product } from '@plumbline/contract/products'
 import type { KeyMode } from '@plumbline/contract/plans'
@@ -68,6 +70,7 @@ export interface BatchesTable {
   stage_attempts: Generated<number>
   resumes_at: ColumnType<Date | null, Date | null | undefined, Date | null>
   paused_ms: Generated<number>
+  change_count: Generated<number>
   created_at: ColumnType<Date, Date | undefined, Date>
 }
 
@@ -87,6 +90,7 @@ export interface BatchRequest {
   readonly entry?: string
   readonly encoding?: string
   readonly mapping?: Readonly<Record<string, string | number>>
+  readonly delimiter?: Delimiter
 }
 
 /** Why a batch failed or waits, as its owner is told. */
@@ -121,6 +125,14 @@ export interface ChunksTable {
   charged: Generated<number>
   verdicts: Generated<number[]>
   done_count: Generated<number | null>
+}
+
+/** `batch_previews`: what a batch holds, before it costs anything. */
+export interface BatchPreviewsTable {
+  batch_id: string
+  lease: number
+  head: Stored<PreviewHead>
+  counts: ColumnType<PreviewCounts | null, string | null | undefined, string | null>
 }
 
 /** `repeated_rows`: which rows of a batch later ones repeat, one bit a row. */
@@ -172,6 +184,7 @@ export interface BatchTables {
   batches: BatchesTable
   chunks: ChunksTable
   repeated_rows: RepeatedRowsTable
+  batch_previews: BatchPreviewsTable
   tasks: TasksTable
   task_groups: TaskGroupsTable
   parts: PartsTable

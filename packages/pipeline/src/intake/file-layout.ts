@@ -1,3 +1,4 @@
+import type { Delimiter } from '@plumbline/contract/delimiters'
 import type { Product } from '@plumbline/contract/products'
 import type { CsvDialect } from './csv-records.ts'
 import type { FileFormat } from './file-kind.ts'
@@ -22,6 +23,8 @@ export interface BatchFileOptions {
   /** Whether the first record names the columns; found out if absent. */
   readonly header?: boolean | undefined
   readonly mapping?: AskedMapping | undefined
+  /** What separates the cells of a text file; found out if absent. */
+  readonly delimiter?: Delimiter | undefined
   readonly product: Product
   /** ISO alpha-2, for phones without a country code. */
   readonly defaultCountry?: string | null | undefined

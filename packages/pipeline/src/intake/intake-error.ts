@@ -12,6 +12,7 @@ export type IntakeErrorCode = Extract<
 
 /** A file that cannot be read as a whole; the message is public and names the line where there is one. */
 export class IntakeError extends Problem {
+  declare readonly code: IntakeErrorCode
   /** 1-based line of the unpacked file. */
   readonly line: number | undefined
 

@@ -10,6 +10,7 @@ import { faultOfBytes } from './framing-fault.ts'
 import type { JsonKeys } from './json-row.ts'
 import { IntakeError } from './intake-error.ts'
 import { mapColumns, type AskedMapping, type ColumnMapping } from './mapping.ts'
+import type { FileSketch } from './preview-columns.ts'
 import { findJsonLayout } from './json-layout.ts'
 import { scanEncoding } from './scan-encoding.ts'
 import { findTextLayout } from './text-layout.ts'
@@ -36,6 +37,8 @@ export interface BatchFile {
   readonly mapping: ColumnMapping
   /** Every column that may hold subjects of a check, whatever the product asks. */
   readonly roles: ColumnRoles
+  /** What is shown of it before its rows are read. */
+  readonly sketch: FileSketch
 }
 
 const SAMPLE_BYTES = 256 * 1024
@@ -93,7 +96,18 @@ function listOf(
     laidOut.format === 'records'
       ? { ...fieldsByName(options.product, header ?? []), ...options.mapping }
       : options.mapping
-  const mapping = mapColumns({ product: options.product, header, columns, roles }, asked)
+  const sketch: FileSketch = {
+    format: laidOut.format,
+    encoding: found.encoding,
+    delimiter: laidOut.delimiter,
+    sheet: null,
+    headerRow: header !== null && layout.kind !== 'json' ? laidOut.skipRecords : null,
+    header,
+    columns,
+    rows,
+    roles,
+  }
+  const mapping = mappingOf(options, sketch, asked)
   return {
     options,
     source,
@@ -109,6 +123,29 @@ function listOf(
     columns,
     mapping,
     roles,
+    sketch,
+  }
+}
+
+/** A file that could be read, had its columns been named right; it can be shown nevertheless. */
+export class MappingFault extends IntakeError {
+  readonly sketch: FileSketch
+
+  constructor(fault: IntakeError, sketch: FileSketch) {
+    super(fault.code, fault.message, { cause: fault })
+    this.sketch = sketch
+  }
+}
+
+function mappingOf(
+  { product }: BatchFileOptions,
+  sketch: FileSketch,
+  asked: AskedMapping | undefined,
+): ColumnMapping {
+  try {
+    return mapColumns({ product, ...sketch }, asked)
+  } catch (error) {
+    throw error instanceof IntakeError ? new MappingFault(error, sketch) : error
   }
 }
 

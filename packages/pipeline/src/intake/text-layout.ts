@@ -13,7 +13,7 @@ const SAMPLE_ROWS = 200
 export function findTextLayout(
   { text, cut }: FileSample,
   named: FileFormat | undefined,
-  { header: askedHeader, limits }: BatchFileOptions,
+  { header: askedHeader, delimiter: askedDelimiter, limits }: BatchFileOptions,
 ): FoundLayout {
   refuseMarkup(text)
   if (named === undefined || named === 'csv') formatOfText(text)
@@ -21,7 +21,10 @@ export function findTextLayout(
   const skipChars = separator?.length ?? 0
   const body = text.slice(skipChars)
   const newline = !body.includes('\n') && body.includes('\r') ? '\r' : '\n'
-  const delimiter = separator?.delimiter ?? (named === 'tsv' ? '\t' : findDelimiter(body, newline))
+  const delimiter =
+    askedDelimiter ??
+    separator?.delimiter ??
+    (named === 'tsv' ? '\t' : findDelimiter(body, newline))
   const layout: FileLayout =
     delimiter === null && named === 'txt' && !isQuoted(body)
       ? { kind: 'lines', newline }

@@ -117,6 +117,7 @@ async function submit(
       fileName: batch.fileName,
       ...(batch.format === undefined ? {} : { format: batch.format }),
       ...(options.header === undefined ? {} : { header: options.header }),
+      ...(options.delimiter === undefined ? {} : { delimiter: options.delimiter }),
       ...(options.mapping === undefined ? {} : { mapping: options.mapping }),
       ...(options.sheet === undefined ? {} : { sheet: options.sheet }),
       ...(options.entry === undefined ? {} : { entry: options.entry }),

@@ -1,0 +1,38 @@
+import { z } from 'zod'
+import { uploadFields } from './batch-request.ts'
+
+const {
+  product,
+  mapping,
+  header,
+  sheet,
+  entry,
+  encoding,
+  delimiter,
+  default_country,
+  name,
+  max_credits,
+} = uploadFields.shape
+
+/**
+ * The body of `PATCH /v1/batches/{id}`: what is left out stays, null takes back what was asked, so that it is
+ * found out again.
+ */
+export const batchChange = z
+  .strictObject({
+    product: product.optional(),
+    mapping: mapping.unwrap().nullable().optional(),
+    header: header.unwrap().nullable().optional(),
+    sheet: sheet.unwrap().nullable().optional(),
+    entry: entry.unwrap().nullable().optional(),
+    encoding: encoding.unwrap().nullable().optional(),
+    delimiter: delimiter.unwrap().nullable().optional(),
+    default_country: default_country.unwrap().nullable().optional(),
+    name: name.unwrap().nullable().optional(),
+    max_credits: max_credits.unwrap().nullable().optional(),
+  })
+  .refine((change) => Object.values(change).some((value) => value !== undefined), {
+    message: 'Name at least one field to change.',
+  })
+/** What of a batch is changed before it starts. */
+export type BatchChange = z.infer<typeof batchChange>

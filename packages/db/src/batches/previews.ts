@@ -1,0 +1,78 @@
+import type { PreviewCounts, PreviewHead } from '@plumbline/contract/batch-preview'
+import { sql } from 'kysely'
+import { queriesOf, type Db, type Tx } from '../database.ts'
+import { jsonbText } from '../jsonb.ts'
+
+/** What is known of a batch's file; `counts` is null until every row was read. */
+export interface StoredPreview {
+  readonly head: PreviewHead
+  readonly counts: PreviewCounts | null
+}
+
+/**
+ * Stores what the start of a file shows, in place of what an earlier reading found; nothing where the fencing
+ * number does not own the batch any more.
+ */
+export async function storePreviewHead(
+  db: Db,
+  stage: { batchId: string; lease: number },
+  head: PreviewHead,
+): Promise<void> {
+  await sql`
+    insert into batch_previews (batch_id, lease, head)
+    select id, lease, ${jsonbText(head)}::jsonb from batches
+    where id = ${stage.batchId} and lease = ${stage.lease}
+    on conflict (batch_id) do update
+    set lease = excluded.lease, head = excluded.head, counts = null
+  `.execute(queriesOf(db))
+}
+
+/** Stores what was met in all rows, under the batch's lock. */
+export async function storePreviewCounts(
+  tx: Tx,
+  stage: { batchId: string; lease: number },
+  counts: PreviewCounts,
+): Promise<void> {
+  await tx
+    .updateTable('batch_previews')
+    .set({ counts: jsonbText(counts) })
+    .where('batch_id', '=', stage.batchId)
+    .where('lease', '=', stage.lease)
+    .execute()
+}
+
+/** What is known of a batch's file; undefined until its start was read, and once the batch is erased. */
+export async function findPreview(
+  db: Db | Tx,
+  batchId: string,
+): Promise<StoredPreview | undefined> {
+  return await queriesOf(db)
+    .selectFrom('batch_previews')
+    .select(['head', 'counts'])
+    .where('batch_id', '=', batchId)
+    .executeTakeFirst()
+}
+
+/** Erases what is known of a batch's file. */
+export async function deletePreview(db: Db | Tx, batchId: string): Promise<void> {
+  await queriesOf(db).deleteFrom('batch_previews').where('batch_id', '=', batchId).execute()
+}
+
+/** How many subjects of each check the chunks of a batch hold. */
+export async function subjectCounts(
+  db: Db | Tx,
+  batchId: string,
+): Promise<{ email: number; phone: number; ip: number; domain: number }> {
+  const total = (column: 'email_count' | 'phone_count' | 'ip_count' | 'domain_count') =>
+    sql<number>`coalesce(sum(${sql.ref(column)}), 0)::bigint`
+  return await queriesOf(db)
+    .selectFrom('chunks')
+    .select([
+      total('email_count').as('email'),
+      total('phone_count').as('phone'),
+      total('ip_count').as('ip'),
+      total('domain_count').as('domain'),
+    ])
+    .where('batch_id', '=', batchId)
+    .executeTakeFirstOrThrow()
+}

@@ -1,0 +1,164 @@
+import type { BatchChange } from '@plumbline/contract/batch-change'
+import { fieldsOf, unknownMapping } from '@plumbline/contract/batch-request'
+import type { BatchView } from '@plumbline/contract/batch-view'
+import { Problem } from '@plumbline/contract/problem'
+import type { Product } from '@plumbline/contract/products'
+import { deletePreview } from '@plumbline/db/batches/previews'
+import { moveBatch, updateBatch, type BatchOwner, type BatchRow } from '@plumbline/db/batches/rows'
+import { readAnew } from '@plumbline/db/batches/stages'
+import type { Tx } from '@plumbline/db/database'
+import type { BatchRequest } from '@plumbline/db/tables/batches'
+import { lockBatchOf } from './batch-access.ts'
+import type { Pipeline } from './pipeline.ts'
+import type { InTransaction } from './submit.ts'
+import { batchViewOf } from './view.ts'
+
+/** Fields whose change needs no new reading. */
+const KEPT_READING: ReadonlySet<string> = new Set(['name', 'max_credits'])
+
+/** Fields that say how a file is read; JSON records have none of them. */
+const OF_FILES = ['mapping', 'header', 'sheet', 'entry', 'encoding', 'delimiter'] as const
+
+/** Times that a batch may be read anew: each is free, and may take a worker half a minute. */
+const MOST_CHANGES = 100
+
+/**
+ * Changes a batch that waits at `ready`, or a dry run that is still read. Unless only name or bound of credits
+ * change, it is `analyzing` again, is read anew, and waits at `ready` then, also where it was to start by itself.
+ * @throws Problem `not_found`; `conflict` in other states and after too many changes; `bad_request` for a field
+ *   that the batch cannot have
+ */
+export async function changeBatch(
+  pipeline: Pipeline,
+  owner: BatchOwner,
+  id: string,
+  change: BatchChange,
+  inTransaction?: InTransaction,
+): Promise<BatchView> {
+  return await pipeline.db.kysely.transaction().execute(async (tx) => {
+    const row = await lockBatchOf(tx, owner, id)
+    refuseState(row)
+    const asked = Object.entries(change).filter(([, value]) => value !== undefined)
+    refuseRecords(row, asked)
+    const readsAnew = asked.some(([field]) => !KEPT_READING.has(field))
+    const changed = readsAnew ? await changeReading(tx, row, change) : await rename(tx, row, change)
+    const view = batchViewOf(changed)
+    await inTransaction?.(tx, view)
+    return view
+  })
+}
+
+function refuseState({ status, auto_start: startsItself }: BatchRow): void {
+  if (status === 'ready' || (status === 'analyzing' && !startsItself)) return
+  throw new Problem(
+    'conflict',
+    `The batch is ${status}; only one that waits at ready is changed. Upload with start=false to be asked first.`,
+  )
+}
+
+function refuseRecords(row: BatchRow, asked: readonly (readonly [string, unknown])[]): void {
+  if (row.requested.format !== 'records') return
+  const odd = asked.find(([field]) => OF_FILES.some((name) => name === field))
+  if (odd !== undefined) {
+    throw new Problem(
+      'bad_request',
+      `\`${odd[0]}\` says how a file is read; this batch came as records.`,
+    )
+  }
+}
+
+async function rename(tx: Tx, row: BatchRow, change: BatchChange): Promise<BatchRow> {
+  const { max_credits: most } = change
+  // What the bound or the balance stopped is not stopped by them any more.
+  const stopped = most !== undefined && row.read_whole
+  const fields = { ...plainFields(change), ...(stopped ? { error: null } : {}) }
+  await updateBatch(tx, row.id, fields)
+  return { ...row, ...fields }
+}
+
+function plainFields({
+  name,
+  max_credits: most,
+}: BatchChange): Partial<Pick<BatchRow, 'name' | 'max_credits'>> {
+  return {
+    ...(name === undefined ? {} : { name: name === '' ? null : name }),
+    ...(most === undefined ? {} : { max_credits: most }),
+  }
+}
+
+async function changeReading(tx: Tx, row: BatchRow, change: BatchChange): Promise<BatchRow> {
+  if (row.change_count >= MOST_CHANGES) {
+    throw new Problem(
+      'conflict',
+      `The batch was changed ${MOST_CHANGES} times; upload its file again.`,
+    )
+  }
+  const product = change.product ?? row.product
+  const country = change.default_country
+  await deletePreview(tx, row.id)
+  const fields = {
+    ...plainFields(change),
+    ...UNREAD,
+    product,
+    requested: JSON.stringify(requestOf(row.requested, change, product)),
+    ...(country === undefined ? {} : { default_country: country }),
+    file_format: row.requested.format ?? null,
+    change_count: row.change_count + 1,
+  }
+  if (row.status === 'analyzing') return await readAnew(tx, row.id, fields)
+  const moved = await moveBatch(tx, row.id, 'analyzing', fields)
+  if (moved === undefined) throw new Error(`batch ${row.id} left ${row.status} under its lock`)
+  return moved
+}
+
+/** What is not known of a batch until it was read. */
+const UNREAD = {
+  auto_start: false,
+  read_whole: false,
+  error: null,
+  encoding: null,
+  encoding_confidence: null,
+  sheet: null,
+  sheets: null,
+  entry: null,
+  delimiter: null,
+  header: null,
+  column_count: 0,
+  has_rest: false,
+  mapping: '{}',
+  rows_total: 0,
+  rows_blank: 0,
+  rows_refused: 0,
+  rows_duplicate: 0,
+  rows_billable: 0,
+  credits_estimate: 0,
+} as const
+
+/** How the file is to be read now; null takes back what was asked. */
+function requestOf(asked: BatchRequest, change: BatchChange, product: Product): BatchRequest {
+  const { mapping, header, sheet, entry, encoding, delimiter } = change
+  const odd = Object.keys(mapping ?? {}).find((field) => !fieldsOf(product).includes(field))
+  if (odd !== undefined) throw new Problem('bad_request', unknownMapping(odd, product))
+  const merged = {
+    ...asked,
+    // Of an earlier mapping the fields that the product has.
+    mapping: mapping === undefined ? fieldsWithin(asked.mapping, product) : mapping,
+    ...(header === undefined ? {} : { header }),
+    ...(sheet === undefined ? {} : { sheet }),
+    ...(entry === undefined ? {} : { entry }),
+    ...(encoding === undefined ? {} : { encoding }),
+    ...(delimiter === undefined ? {} : { delimiter }),
+  }
+  // Safe because only fields without a value are left out of what has the shape.
+  return Object.fromEntries(
+    Object.entries(merged).filter(([, value]) => value !== null && value !== undefined),
+  ) as BatchRequest
+}
+
+function fieldsWithin(
+  mapping: BatchRequest['mapping'],
+  product: Product,
+): BatchRequest['mapping'] | null {
+  const kept = Object.entries(mapping ?? {}).filter(([field]) => fieldsOf(product).includes(field))
+  return kept.length === 0 ? null : Object.fromEntries(kept)
+}

@@ -1,0 +1,91 @@
+import type { BatchPreview, ColumnKind, PreviewColumn } from '@plumbline/contract/batch-preview'
+import { PREVIEW } from '@plumbline/contract/batch-preview'
+import { MAPPED_FIELDS } from '@plumbline/contract/batch-request'
+import { CHECKS } from '@plumbline/contract/products'
+import { cellKind } from './cell-kinds.ts'
+import type { ColumnRoles } from './columns.ts'
+import type { ColumnMapping } from './mapping.ts'
+
+/** What of a file is known by its start. */
+export interface FileSketch {
+  readonly format: string
+  readonly encoding: string | null
+  readonly delimiter: string | null
+  readonly sheet: string | null
+  /** Number of the record that is the header, from 1; null without one. */
+  readonly headerRow: number | null
+  readonly header: readonly string[] | null
+  readonly columns: number
+  /** The first rows that are not blank. */
+  readonly rows: readonly (readonly string[])[]
+  readonly roles: ColumnRoles
+}
+
+/** What a preview shows of a file by its start. @param mapping empty where none could be made */
+export function previewHead(
+  sketch: FileSketch,
+  mapping: ColumnMapping,
+): Pick<BatchPreview, 'file' | 'columns' | 'first_rows'> {
+  const { format, encoding, delimiter, sheet, headerRow } = sketch
+  return {
+    file: { format, encoding, delimiter, sheet, header_row: headerRow },
+    columns: Array.from({ length: sketch.columns }, (_, column) =>
+      columnOf(sketch, mapping, column),
+    ),
+    first_rows: sketch.rows.slice(0, PREVIEW.rows).map((row) => row.map(cutValue)),
+  }
+}
+
+/** A value short enough to be shown. */
+export function cutValue(value: string): string {
+  if (value.length <= PREVIEW.chars) return value
+  return `${value.slice(0, PREVIEW.chars - 1).toWellFormed()}…`
+}
+
+function columnOf(sketch: FileSketch, mapping: ColumnMapping, column: number): PreviewColumn {
+  const cells = sketch.rows.map((row) => (row[column] ?? '').trim())
+  const values = [...new Set(cells.filter((cell) => cell !== ''))].slice(0, PREVIEW.values)
+  const header = sketch.header?.[column] ?? null
+  return {
+    column,
+    header: header === null ? null : cutValue(header),
+    values: values.map(cutValue),
+    ...kindOf(sketch, mapping, column, cells),
+    field: MAPPED_FIELDS.find((field) => mapping[field]?.column === column) ?? null,
+  }
+}
+
+/** Below this a column is said to be what its cells look like. */
+const LEAST_ROLE = 0.5
+
+function kindOf(
+  { roles }: FileSketch,
+  mapping: ColumnMapping,
+  column: number,
+  cells: readonly string[],
+): { kind: ColumnKind; confidence: number } {
+  const mapped = CHECKS.find((check) => mapping[check]?.column === column)
+  if (mapped !== undefined) return { kind: mapped, confidence: mapping[mapped]?.confidence ?? 1 }
+  const guesses = CHECKS.flatMap((check) =>
+    roles[check]
+      .filter((guess) => guess.column === column && guess.confidence >= LEAST_ROLE)
+      .map(({ confidence }) => ({ kind: check, confidence })),
+  )
+  const [best] = guesses.toSorted((a, b) => b.confidence - a.confidence)
+  return best ?? commonest(cells)
+}
+
+function commonest(cells: readonly string[]): { kind: ColumnKind; confidence: number } {
+  const counts = new Map<ColumnKind, number>()
+  let filled = 0
+  for (const cell of cells) {
+    const looks = cellKind(cell)
+    if (looks === 'empty') continue
+    const kind = looks === 'digits' ? 'number' : looks
+    filled += 1
+    counts.set(kind, (counts.get(kind) ?? 0) + 1)
+  }
+  const [most] = [...counts].toSorted(([, a], [, b]) => b - a)
+  if (most === undefined) return { kind: 'empty', confidence: 1 }
+  return { kind: most[0], confidence: Math.round((most[1] / filled) * 100) / 100 }
+}

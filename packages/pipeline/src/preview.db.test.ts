@@ -1,0 +1,231 @@
+import { batchPreview, type BatchPreview } from '@plumbline/contract/batch-preview'
+import { auditLedger } from '@plumbline/metering/audit'
+import { openTestPipeline, type TestPipeline } from '@plumbline/testkit/pipeline'
+import { expect, test } from 'vitest'
+import { changeBatch } from './change.ts'
+import { deleteBatch } from './erase.ts'
+import { runIntake } from './intake-stage.ts'
+import { previewBatch } from './preview.ts'
+import { getBatch } from './read.ts'
+import { startBatch } from './start.ts'
+
+const FILE = [
+  'Nom;Courriel;Téléphone;Note',
+  'Ada;ada@a.example;+14155550100;x',
+  ';;;',
+  'Bob;;+14155550101;no address',
+  'Cy;cy@a.example;12;short phone',
+  'Ada B.;ada@a.example;+1 415 555 0100;again',
+  `Dee;dee@a.example;;${'é'.repeat(200)}`,
+].join('\n')
+
+async function preview(harness: TestPipeline, id: string): Promise<BatchPreview> {
+  const { signal } = new AbortController()
+  const options = { patienceMs: 0, signal }
+  return batchPreview.parse(await previewBatch(harness.pipeline, harness.owner, id, options))
+}
+
+const dryRun = { autoStart: false, product: 'contact-intel' } as const
+
+test('a preview tells columns, first rows, what is refused or repeated, and what it costs', async () => {
+  await using harness = await openTestPipeline()
+  const { id } = await harness.read(FILE, dryRun)
+  const shown = await preview(harness, id)
+  expect(shown.file).toEqual({
+    format: 'csv',
+    encoding: 'utf-8',
+    delimiter: ';',
+    sheet: null,
+    header_row: 1,
+  })
+  expect(shown.columns).toEqual([
+    expect.objectContaining({ header: 'Nom', kind: 'text', field: null }),
+    expect.objectContaining({ header: 'Courriel', kind: 'email', field: 'email' }),
+    expect.objectContaining({ header: 'Téléphone', kind: 'phone', field: 'phone' }),
+    expect.objectContaining({ header: 'Note', kind: 'text', field: null }),
+  ])
+  expect(shown.columns[1]?.values).toEqual(['ada@a.example', 'cy@a.example', 'dee@a.example'])
+  expect(shown.first_rows[0]).toEqual(['Ada', 'ada@a.example', '+14155550100', 'x'])
+  expect(shown.first_rows.at(-1)?.[3]).toHaveLength(100)
+  expect(shown.rows).toEqual({ total: 6, blank: 1, refused: 1, duplicate: 1, billable: 3 })
+  expect(shown.refused).toEqual([
+    {
+      reason: 'email: is missing',
+      count: 1,
+      examples: [{ row: 3, cells: ['Bob', '', '+14155550101', 'no address'] }],
+    },
+  ])
+  expect(shown.repeats).toEqual([{ row: 5, of_row: 1 }])
+  expect(shown.cost).toMatchObject({
+    parts: [
+      { part: 'email', records: 3, price: 1, credits: 3 },
+      { part: 'phone', records: 1, price: 2, credits: 2 },
+    ],
+    cap_discount: 0,
+    credits: 5,
+    balance: 25_000,
+    balance_after: 24_995,
+  })
+})
+
+test('the start of a file is shown while its rows are still counted', async () => {
+  await using harness = await openTestPipeline()
+  const { id } = await harness.submit(FILE, dryRun)
+  await expect(preview(harness, id)).rejects.toMatchObject({ code: 'conflict' })
+  // Its rows are not counted, as the worker ends before.
+  const stop = new AbortController()
+  const { storage } = harness.pipeline
+  const stopping = {
+    ...harness.pipeline,
+    storage: {
+      ...storage,
+      local: async (key: string) => {
+        stop.abort()
+        return await storage.local(key)
+      },
+    },
+  }
+  await runIntake(stopping, { batchId: id, lease: 1 }, stop.signal)
+  expect(await preview(harness, id)).toMatchObject({
+    status: 'analyzing',
+    counted: false,
+    rows: null,
+    refused: null,
+    repeats: null,
+    cost: null,
+    columns: [{ header: 'Nom' }, {}, {}, {}],
+  })
+})
+
+test('a preview works without credits, and says how many lack', async () => {
+  await using harness = await openTestPipeline()
+  const { id } = await harness.read(FILE, dryRun)
+  await harness.pipeline.db.pool.query('update credit_accounts set allowance = 0')
+  const { cost } = await preview(harness, id)
+  expect(cost).toMatchObject({ credits: 5, balance: 0, balance_after: -5 })
+})
+
+test('a change is read anew, holds nothing, and waits at ready also where the batch starts itself', async () => {
+  await using harness = await openTestPipeline()
+  const { pipeline, owner } = harness
+  const { id, status } = await harness.read(FILE, { product: 'email', maxCredits: 1 })
+  expect(status).toBe('ready')
+  const changed = await changeBatch(pipeline, owner, id, {
+    product: 'phone',
+    mapping: { phone: 'Téléphone' },
+    default_country: 'US',
+    max_credits: null,
+  })
+  expect(changed).toMatchObject({ status: 'analyzing', product: 'phone', rows: { total: 0 } })
+  await expect(preview(harness, id)).rejects.toMatchObject({ code: 'conflict' })
+  await expect(startBatch(pipeline, owner, id)).rejects.toMatchObject({ code: 'conflict' })
+  await harness.workStages()
+  const ready = await getBatch(pipeline, owner, id)
+  expect(ready).toMatchObject({ status: 'ready', credits: { estimate: 6, held: 0 }, error: null })
+  expect((await preview(harness, id)).cost).toMatchObject({ credits: 6 })
+  expect(await startBatch(pipeline, owner, id)).toMatchObject({ credits: { held: 6 } })
+  await expect(changeBatch(pipeline, owner, id, { product: 'email' })).rejects.toMatchObject({
+    code: 'conflict',
+  })
+  expect(await auditLedger(pipeline.db)).toEqual([])
+})
+
+test('a name and a bound are changed without reading anew', async () => {
+  await using harness = await openTestPipeline()
+  const { pipeline, owner } = harness
+  const { id, error } = await harness.read(FILE, { product: 'email', maxCredits: 1 })
+  expect(error).not.toBeNull()
+  const changed = await changeBatch(pipeline, owner, id, { name: 'قائمة <b>', max_credits: 9 })
+  expect(changed).toMatchObject({ status: 'ready', name: 'قائمة <b>', error: null })
+  expect((await preview(harness, id)).counted).toBe(true)
+})
+
+test('a dry run whose columns are not found waits with its columns, and a change mends it', async () => {
+  await using harness = await openTestPipeline()
+  const { pipeline, owner } = harness
+  const file = 'a,b\nx,one at a.example\ny,two at b.example\n'
+  const { id, ...batch } = await harness.read(file, { autoStart: false })
+  expect(batch).toMatchObject({ status: 'ready', error: { error: 'Unprocessable Content' } })
+  const shown = await preview(harness, id)
+  expect(shown.columns.map(({ header, field }) => [header, field])).toEqual([
+    ['a', null],
+    ['b', null],
+  ])
+  expect(shown).toMatchObject({ counted: false, cost: null, error: { message: /column/ } })
+  await expect(startBatch(pipeline, owner, id)).rejects.toMatchObject({
+    message: expect.stringContaining('PATCH'),
+  })
+  await changeBatch(pipeline, owner, id, { mapping: { email: 'c' } })
+  await harness.workStages()
+  expect(await getBatch(pipeline, owner, id)).toMatchObject({ status: 'ready', rows: { total: 0 } })
+  await changeBatch(pipeline, owner, id, { mapping: { email: 'b' } })
+  await harness.workStages()
+  expect(await getBatch(pipeline, owner, id)).toMatchObject({
+    status: 'ready',
+    error: null,
+    rows: { billable: 2 },
+  })
+})
+
+test('a change that makes a file unreadable can be taken back', async () => {
+  await using harness = await openTestPipeline()
+  const { pipeline, owner } = harness
+  const { id } = await harness.read('email;x\na@a.example;"1\n2"\nb@a.example;","\n', {
+    autoStart: false,
+  })
+  await changeBatch(pipeline, owner, id, { delimiter: ',' })
+  await harness.workStages()
+  const broken = await getBatch(pipeline, owner, id)
+  expect(broken.status).toBe('ready')
+  await changeBatch(pipeline, owner, id, { delimiter: null })
+  await harness.workStages()
+  expect(await getBatch(pipeline, owner, id)).toMatchObject({
+    error: null,
+    file: { delimiter: ';' },
+    rows: { billable: 2 },
+  })
+})
+
+test('a reading that a change overtook stores nothing', async () => {
+  await using harness = await openTestPipeline()
+  const { pipeline, owner } = harness
+  const { id } = await harness.submit(FILE, dryRun)
+  const { storage } = pipeline
+  const overtaken = {
+    ...pipeline,
+    storage: {
+      ...storage,
+      local: async (key: string) => {
+        await changeBatch(pipeline, owner, id, { product: 'email' })
+        return await storage.local(key)
+      },
+    },
+  }
+  await runIntake(overtaken, { batchId: id, lease: 1 }, new AbortController().signal)
+  expect(await getBatch(pipeline, owner, id)).toMatchObject({ status: 'analyzing' })
+  await expect(preview(harness, id)).rejects.toMatchObject({ code: 'conflict' })
+  await harness.workStages()
+  expect(await preview(harness, id)).toMatchObject({ product: 'email', cost: { credits: 3 } })
+})
+
+test('a batch is changed a bounded number of times, and what files have not of records', async () => {
+  await using harness = await openTestPipeline()
+  const { pipeline, owner } = harness
+  const { id } = await harness.read(FILE, dryRun)
+  await pipeline.db.pool.query('update batches set change_count = 100')
+  await expect(changeBatch(pipeline, owner, id, { header: true })).rejects.toMatchObject({
+    code: 'conflict',
+    message: expect.stringContaining('upload'),
+  })
+  const records = await harness.read('{"email":"a@a.example"}\n', {
+    autoStart: false,
+    fileName: null,
+    format: 'records',
+  })
+  await expect(changeBatch(pipeline, owner, records.id, { sheet: 1 })).rejects.toMatchObject({
+    code: 'bad_request',
+  })
+  await deleteBatch(pipeline, owner, id)
+  const { rows } = await pipeline.db.pool.query('select batch_id from batch_previews')
+  expect(rows).toEqual([{ batch_id: records.id }])
+})

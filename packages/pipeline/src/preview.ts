@@ -1,0 +1,102 @@
+import { setTimeout as wait } from 'node:timers/promises'
+import type { BatchPreview, CostPart } from '@plumbline/contract/batch-preview'
+import { Problem } from '@plumbline/contract/problem'
+import { checksOf, priceCredits } from '@plumbline/contract/products'
+import { findPreview, subjectCounts, type StoredPreview } from '@plumbline/db/batches/previews'
+import { findBatch, type BatchOwner, type BatchRow } from '@plumbline/db/batches/rows'
+import { readBalance } from '@plumbline/metering/balance'
+import { noSuchBatch } from './batch-access.ts'
+import type { Pipeline } from './pipeline.ts'
+
+/** Time between two looks whether the start of the file was read. */
+const LOOK_MS = 50
+
+/**
+ * What a batch holds and would cost, once the start of its file was read: waits for that, at most `patienceMs`.
+ * @throws Problem `not_found`, also once erased; `conflict` where the batch failed, and where it is not read yet
+ */
+export async function previewBatch(
+  pipeline: Pick<Pipeline, 'db'>,
+  owner: BatchOwner,
+  id: string,
+  options: { readonly patienceMs: number; readonly signal: AbortSignal },
+): Promise<BatchPreview> {
+  const deadline = performance.now() + options.patienceMs
+  for (;;) {
+    const batch = await findBatch(pipeline.db, owner, id)
+    if (batch === undefined) throw noSuchBatch()
+    refuseEnded(batch)
+    const preview = await findPreview(pipeline.db, id)
+    if (preview !== undefined) return await shown(pipeline, batch, preview)
+    if (batch.status !== 'analyzing' && batch.error !== null) {
+      throw new Problem('conflict', `There is no preview: ${batch.error.message}`)
+    }
+    if (performance.now() > deadline || options.signal.aborted) throw notReadYet()
+    await wait(LOOK_MS, undefined, { signal: options.signal }).catch(() => {})
+  }
+}
+
+function refuseEnded(batch: BatchRow): void {
+  if (batch.status === 'failed') {
+    const why = batch.error === null ? '' : `: ${batch.error.message}`
+    throw new Problem('conflict', `The batch failed and has no preview${why}`)
+  }
+  if (batch.status === 'expired') {
+    throw new Problem('not_found', 'The batch was erased when its retention ended.')
+  }
+}
+
+function notReadYet(): Problem {
+  return new Problem('conflict', 'The file is not read yet; ask again in a second.', {
+    retryAfterSeconds: 1,
+  })
+}
+
+async function shown(
+  { db }: Pick<Pipeline, 'db'>,
+  batch: BatchRow,
+  { head, counts }: StoredPreview,
+): Promise<BatchPreview> {
+  const counted = batch.read_whole && counts !== null
+  return {
+    id: batch.id,
+    product: batch.product,
+    status: batch.status,
+    ...head,
+    counted,
+    rows: counted
+      ? {
+          total: batch.rows_total,
+          blank: batch.rows_blank,
+          refused: batch.rows_refused,
+          duplicate: batch.rows_duplicate,
+          billable: batch.rows_billable,
+        }
+      : null,
+    refused: counted ? counts.refused : null,
+    repeats: counted ? counts.repeats : null,
+    cost: counted ? await costOf(db, batch) : null,
+    error: batch.error,
+  }
+}
+
+async function costOf(db: Pipeline['db'], batch: BatchRow): Promise<BatchPreview['cost']> {
+  const subjects = await subjectCounts(db, batch.id)
+  const balance = (await readBalance(db, batch.account_id))?.available ?? 0
+  const free = batch.mode === 'test'
+  const parts: readonly CostPart[] = checksOf(batch.product).flatMap((part) => {
+    const records = subjects[part]
+    const price = free ? 0 : priceCredits(batch.product, [part])
+    return records === 0 ? [] : [{ part, records, price, credits: records * price }]
+  })
+  const sum = parts.reduce((total, { credits }) => total + credits, 0)
+  const credits = batch.credits_estimate
+  return {
+    parts: [...parts],
+    cap_discount: sum - batch.credits_estimate,
+    sampled: 0,
+    credits,
+    balance,
+    balance_after: balance - credits,
+  }
+}
