@@ -36,6 +36,9 @@ export const CALL_LIMITS = {
   UNFINISHED_BATCHES_LIMIT: 10,
   /** Uploads and results together. */
   STORED_LIMIT_BYTES: 5 * GIB,
+  /** Single calls under way on one process: of all accounts, and of one. */
+  CALLS_LIMIT: 2_000,
+  CALLS_PER_ACCOUNT: 300,
   /** A single call without a result by then gets 504 and its credits back. */
   CALL_TIMEOUT_SECONDS: 15,
 } as const

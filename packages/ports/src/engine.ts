@@ -19,6 +19,11 @@ export interface EngineRequest<C extends Check> {
    * as `later`. Fires for checks whose answers are bought (`PURCHASED_CHECKS`); others are aborted.
    */
   readonly drain?: AbortSignal
+  /**
+   * Called when whoever is asked about a subject has answered something, so that it does not count as slow;
+   * by engines that wait for others for seconds, as often as they hear of them.
+   */
+  readonly heard?: (index: number) => void
   /** Called once for each subject as soon as its answer is known, in any order. */
   readonly answered?: (index: number, answer: Answer<C>) => void
 }

@@ -3,6 +3,7 @@ import { createBatcher } from '@plumbline/concurrency/batcher'
 import type { Outcome } from '@plumbline/contract/outcome'
 import { Problem } from '@plumbline/contract/problem'
 import { CHECKS, type Check } from '@plumbline/contract/products'
+import type { OpenReplyChannel } from '@plumbline/ports/channel'
 import type { QueueBackend } from './backend.ts'
 import { enqueue } from './jobs.ts'
 import {
@@ -12,17 +13,23 @@ import {
   type LiveReply,
   type Question,
 } from './live-protocol.ts'
+import { atLimit, createHeldBackAccounts, queueAway, slowShareUsed } from './live-refusals.ts'
+import type { HeldBackAccounts } from './live-refusals.ts'
 import { findLost, type PendingQuestion } from './lost-questions.ts'
 import { liveQueueOf } from './names.ts'
+import { createOutageWatch, type OutageWatch } from './outage.ts'
 
 /** Asks workers the questions of single calls. */
 export interface LiveCaller extends AsyncDisposable {
   /**
    * Resolves with the outcome of a question, however often its job or the reply to it is lost on the way.
-   * Rejects with a `Problem`: `timeout` when its time is up, `unavailable` when too many questions
-   * wait already, `internal` when workers failed on it twice.
+   * Rejects with a `Problem`: `timeout` when its time is up, `too_many_requests` when its account has its
+   * share of what is slow, `unavailable` when too many questions wait already or the server of the queue
+   * is away, `internal` when workers failed on it twice.
    */
   ask<C extends Check>(check: C, question: Question, limits?: AskLimits): Promise<Outcome<C>>
+  /** What a question of the account would be refused with now; null where nothing is known against it. */
+  refusal(account: string): Problem | null
 }
 
 /** Times of one question, by default those of a call that is answered within 15 s (decision 37). */
@@ -53,6 +60,12 @@ const BUSY_DELAY_MS = 1
 /** How often missed replies, lost questions and time-outs are looked for. */
 const SWEEP_EVERY_MS = 250
 
+/**
+ * How long the server of the queue may be silent before calls are refused: within a second of their coming
+ * on Redis, and within two on Postgres, which the debit waits for too.
+ */
+const AWAY_MS = { redis: 600, postgres: 1_400 } as const
+
 /** Opens the reply channel of this process and asks through it until it is disposed of. */
 export async function createLiveCaller(
   backend: QueueBackend,
@@ -60,33 +73,24 @@ export async function createLiveCaller(
 ): Promise<LiveCaller> {
   const replyTo = `live:${randomBytes(8).toString('hex')}`
   const pending = new Map<number, PendingQuestion>()
-  const batcher = createQuestionBatcher(backend, replyTo, pending)
+  const heldBack = createHeldBackAccounts()
+  const outage = createOutageWatch(AWAY_MS[backend.kind])
+  const batcher = createQuestionBatcher(backend, outage, replyTo, pending)
   const replies = await backend.replyChannel.listen(replyTo, (text) => {
-    for (const question of settle(readLiveReply(text), pending)) {
+    for (const question of settle(readLiveReply(text), pending, heldBack)) {
       void batcher.askAgain(question).catch(onError)
     }
   })
 
-  let isSweeping = false
-  async function sweep(): Promise<void> {
-    if (isSweeping) return
-    isSweeping = true
-    try {
-      const before = performance.now() - SWEEP_EVERY_MS
-      const isLate = pending.values().some(({ askedAtMs }) => askedAtMs < before)
-      await (isLate ? replies.fetchMissed() : replies.acknowledge())
-      if (!isLate) return
-      const lost = await findLost(backend, pending.values())
-      await Promise.all(lost.map((question) => batcher.askAgain(question)))
-    } catch (error) {
-      onError(error)
-    } finally {
-      isSweeping = false
-    }
+  const refuseWhileAway = (): void => {
+    if (!outage.isAway()) return
+    for (const { reject } of pending.values()) reject(queueAway())
   }
+  const sweep = createSweep(backend, outage, replies, batcher, pending)
   const timer = setInterval(() => {
     timeOut(pending.values())
-    void sweep()
+    refuseWhileAway()
+    sweep().catch(onError).finally(refuseWhileAway)
   }, SWEEP_EVERY_MS)
   timer.unref()
 
@@ -95,6 +99,7 @@ export async function createLiveCaller(
     async ask(check, question, { waitMs = WAIT_MS, budgetMs = BUDGET_MS } = {}) {
       if (waitMs <= 0) throw timedOut()
       if (pending.size >= maxWaiting) throw atLimit()
+      if (outage.isAway()) throw queueAway()
       const { promise, resolve, reject } = Promise.withResolvers<Outcome>()
       const now = performance.now()
       const id = (lastId += 1)
@@ -102,12 +107,20 @@ export async function createLiveCaller(
       const times = { askedAtMs: now, endsAtMs: now + waitMs, untilMs }
       const asked = pendingFrom({ ...question, id, check, ...times, resolve, reject })
       pending.set(id, asked)
-      batcher.ask(asked).catch(onError)
+      batcher.ask(asked).catch((error: unknown) => {
+        onError(error)
+        refuseWhileAway()
+      })
       try {
         return outcomeOf<typeof check>(await promise)
       } finally {
         pending.delete(id)
       }
+    },
+    refusal(account) {
+      if (outage.isAway()) return queueAway()
+      if (pending.size >= maxWaiting) return atLimit()
+      return heldBack.has(account) ? slowShareUsed() : null
     },
     async [Symbol.asyncDispose]() {
       clearInterval(timer)
@@ -116,6 +129,32 @@ export async function createLiveCaller(
       }
       await replies[Symbol.asyncDispose]()
     },
+  }
+}
+
+/** Makes what fetches missed replies and asks again what is lost; a run that is still under way goes on alone. */
+function createSweep(
+  backend: QueueBackend,
+  outage: OutageWatch,
+  replies: OpenReplyChannel,
+  batcher: QuestionBatcher,
+  pending: ReadonlyMap<number, PendingQuestion>,
+): () => Promise<void> {
+  let isSweeping = false
+  return async () => {
+    if (isSweeping) return
+    isSweeping = true
+    try {
+      const before = performance.now() - SWEEP_EVERY_MS
+      const isLate = pending.values().some(({ askedAtMs }) => askedAtMs < before)
+      // A server that is away is asked until it answers again.
+      if (!isLate && !outage.isAway()) return await replies.acknowledge()
+      await outage.watch(replies.fetchMissed())
+      const lost = await outage.watch(findLost(backend, pending.values()))
+      await Promise.all(lost.map((question) => batcher.askAgain(question)))
+    } finally {
+      isSweeping = false
+    }
   }
 }
 
@@ -136,12 +175,6 @@ function timedOut(): Problem {
   return new Problem('timeout', 'The answer took too long; try again.')
 }
 
-function atLimit(): Problem {
-  return new Problem('unavailable', 'The service is at its limit; try again in a second.', {
-    retryAfterSeconds: 1,
-  })
-}
-
 /** Adds questions to the queue of their check, many to a job. */
 interface QuestionBatcher {
   ask(question: PendingQuestion): Promise<void>
@@ -151,6 +184,7 @@ interface QuestionBatcher {
 
 function createQuestionBatcher(
   backend: QueueBackend,
+  outage: OutageWatch,
   replyTo: string,
   pending: ReadonlyMap<number, PendingQuestion>,
 ): QuestionBatcher {
@@ -168,7 +202,16 @@ function createQuestionBatcher(
       }
       const untilMs = Math.min(...questions.map((question) => question.untilMs))
       const data = writeLiveJob({ replyTo, untilMs, questions })
-      await enqueue(backend, liveQueueOf(first.check), [{ id: jobId, data }])
+      try {
+        await outage.watch(enqueue(backend, liveQueueOf(first.check), [{ id: jobId, data }]))
+      } catch (error) {
+        // No worker may have it: the next sweep asks again.
+        for (const question of questions) {
+          if (question.jobId === jobId) question.jobId = null
+          question.heardAtMs = Number.NEGATIVE_INFINITY
+        }
+        throw error
+      }
     }
     return batch.map(() => undefined)
   }
@@ -201,12 +244,20 @@ function createQuestionBatcher(
 function settle(
   reply: LiveReply,
   pending: ReadonlyMap<number, PendingQuestion>,
+  heldBack: HeldBackAccounts,
 ): readonly PendingQuestion[] {
   if (reply.kind === 'outcomes') {
     for (const [id, outcome] of reply.outcomes) pending.get(id)?.resolve(outcome)
     return []
   }
   const named = reply.ids.flatMap((id) => pending.get(id) ?? [])
+  if (reply.kind === 'refused') {
+    for (const { tenant, reject } of named) {
+      if (reply.cause === 'account') heldBack.add(tenant)
+      reject(reply.cause === 'account' ? slowShareUsed() : atLimit())
+    }
+    return []
+  }
   // A reply may be heard twice: announced, and fetched in the same moment.
   const mine = reply.kind === 'working' ? named : named.filter(({ jobId }) => jobId === reply.jobId)
   const again: PendingQuestion[] = []

@@ -1,6 +1,7 @@
 import type { Outcome } from '@plumbline/contract/outcome'
 import type { Check, Depth } from '@plumbline/contract/products'
 import type { JobData } from './backend.ts'
+import type { RefusalCause } from './live-room.ts'
 
 /** What a single call asks of one check. */
 export interface Question {
@@ -21,13 +22,19 @@ export interface LiveJob {
   readonly replyTo: string
   /** Milliseconds of the server's clock after which nobody waits for an outcome. */
   readonly untilMs: number
+  /** Whether the process that asked knows the reply that there is no room; an older version does not. */
+  readonly canBeRefused: boolean
   readonly questions: readonly NumberedQuestion[]
 }
 
-/** What a worker sends to the process that asked: outcomes, what it still works on, or what its job failed on. */
+/**
+ * What a worker sends to the process that asked: outcomes, what it still works on, what it has no room
+ * for, or what its job failed on.
+ */
 export type LiveReply =
   | { readonly kind: 'outcomes'; readonly outcomes: readonly (readonly [number, Outcome])[] }
   | { readonly kind: 'working'; readonly ids: readonly number[] }
+  | { readonly kind: 'refused'; readonly cause: RefusalCause; readonly ids: readonly number[] }
   | { readonly kind: 'failed'; readonly jobId: string; readonly ids: readonly number[] }
 
 /** Bytes of a reply that still fits the payload of a Postgres NOTIFY, with its number before it. */
@@ -62,6 +69,11 @@ export function writeWorking(ids: readonly number[]): string {
   return `W${JSON.stringify(ids)}`
 }
 
+/** A reply that names the questions that are not worked on, and why. */
+export function writeRefused(cause: RefusalCause, ids: readonly number[]): string {
+  return `R${JSON.stringify({ cause, ids })}`
+}
+
 /** A reply that names the questions that a job failed on. */
 export function writeFailed(jobId: string, ids: readonly number[]): string {
   return `F${JSON.stringify({ jobId, ids })}`
@@ -75,31 +87,40 @@ export function readLiveReply(text: string): LiveReply {
       return { kind: 'outcomes', outcomes: content as [number, Outcome][] }
     case 'W':
       return { kind: 'working', ids: content as number[] }
+    case 'R':
+      return { kind: 'refused', ...(content as { cause: RefusalCause; ids: number[] }) }
     case 'F':
       return { kind: 'failed', ...(content as { jobId: string; ids: number[] }) }
     default:
-      throw new Error(`a reply begins with A, W or F, met ${JSON.stringify(text.slice(0, 1))}`)
+      throw new Error(`a reply begins with A, W, R or F, met ${JSON.stringify(text.slice(0, 1))}`)
   }
 }
 
 /** A job of questions as plain data. */
-export function writeLiveJob({ replyTo, untilMs, questions }: LiveJob): JobData {
+export function writeLiveJob({
+  replyTo,
+  untilMs,
+  questions,
+}: Omit<LiveJob, 'canBeRefused'>): JobData {
   const asked = questions.map(({ id, subject, depth, tenant }) => [id, subject, depth, tenant])
   // As text within the data: a subject may hold NUL or half a surrogate pair, which jsonb refuses.
-  return { replyTo, until: Math.round(untilMs), questions: JSON.stringify(asked) }
+  const text = JSON.stringify(asked)
+  return { replyTo, until: Math.round(untilMs), refusals: true, questions: text }
 }
 
 /** Safe cast: only `writeLiveJob` makes the data of live queues. */
 export function readLiveJob(data: JobData): LiveJob {
-  const { replyTo, until, questions } = data as {
+  const { replyTo, until, refusals, questions } = data as {
     replyTo: string
     until: number
+    refusals?: true
     questions: string
   }
   const asked = JSON.parse(questions) as readonly (readonly [number, string, Depth, string])[]
   return {
     replyTo,
     untilMs: until,
+    canBeRefused: refusals === true,
     questions: asked.map(([id, subject, depth, tenant]) => ({ id, subject, depth, tenant })),
   }
 }

@@ -8,104 +8,222 @@ import {
   readLiveJob,
   writeFailed,
   writeOutcome,
+  writeRefused,
   writeWorking,
   type LiveJob,
+  type NumberedQuestion,
   type Question,
 } from './live-protocol.ts'
+import { createLiveRoom, DEFAULT_LIVE_LIMITS } from './live-room.ts'
+import type { LiveLimits, LiveRoom, Place, RefusalCause } from './live-room.ts'
 import { liveQueueOf } from './names.ts'
 
-/** Questions that came in one job. */
-export interface LiveRequest<C extends Check> {
-  readonly questions: readonly Question[]
+/** One question of a single call. */
+export interface LiveRequest extends Question {
   /** Ends the run: nobody waits for an outcome any longer. */
   readonly signal: AbortSignal
-  /** Sends the outcome of one question to the process that asked, at once; only the first of each counts. */
-  readonly answered: (index: number, outcome: Outcome<C>) => void
+  /** Whoever is asked has answered something: the subject does not count as slow. */
+  readonly heard: () => void
 }
 
 /** How single calls are served. */
 export interface ServeLiveOptions {
-  /** Jobs under way together, each of 1 to 64 questions. */
-  readonly concurrency: number
+  /** Room for subjects, `DEFAULT_LIVE_LIMITS` where absent. */
+  readonly limits?: LiveLimits
+  /** How long questions in work may go on when the worker is closed; 10 seconds by default. */
+  readonly graceMs?: number
   readonly onError: (error: unknown) => void
 }
 
 /** How often the process that asked hears that its questions are being worked on. */
 const WORKING_EVERY_MS = 700
 
+/** How often the room is looked through. */
+const SWEEP_EVERY_MS = 100
+
+/** Jobs taken at once; each ends as soon as its questions have been put down. */
+const TAKEN_JOBS = 8
+
+/** With so many questions waiting for room no more jobs are taken: another worker may have room. */
+const MAX_WAITING = 5_000
+
+/** How long runs that were aborted have to end. */
+const ENDING_MS = 2_000
+
 /**
- * Answers the single calls of a check. What the handler leaves unanswered, or throws on, is reported to
- * the process that asked, which asks once more; what the time was too short for is not reported.
+ * Answers the single calls of a check. Room is counted by subject and given to accounts in turn, see
+ * `LiveRoom`. What the handler leaves unanswered, or throws on, is reported to the process that asked,
+ * which asks once more; what the time was too short for is not reported.
+ *
+ * A job ends when its questions have been taken over: one whose worker dies is asked again by the process
+ * that asked, which no longer hears that it is being worked on.
  */
-export function serveLive<C extends Check>(
+export async function serveLive<C extends Check>(
   backend: QueueBackend,
   check: C,
-  handler: (request: LiveRequest<C>) => Promise<void>,
-  { concurrency, onError }: ServeLiveOptions,
+  handler: (request: LiveRequest) => Promise<Outcome<C> | undefined>,
+  { limits = DEFAULT_LIVE_LIMITS, graceMs = 10_000, onError }: ServeLiveOptions,
 ): Promise<QueueWorker> {
-  const send = createReplySender(backend)
-  return work(
-    backend,
-    liveQueueOf(check),
-    async ({ id, data, signal }) => {
-      const job = readLiveJob(data)
-      const leftMs = job.untilMs - backend.clock.nowMs()
-      if (leftMs > 0) await runLiveJob(job, handler, { jobId: id, send, signal, leftMs, onError })
-    },
-    { concurrency, onError },
-  )
-}
-
-interface JobContext {
-  readonly jobId: string
-  readonly send: ReplySender
-  /** Aborted when the lock of the job was lost or the worker must end. */
-  readonly signal: AbortSignal
-  /** How long somebody waits for the outcomes. */
-  readonly leftMs: number
-  readonly onError: (error: unknown) => void
-}
-
-async function runLiveJob<C extends Check>(
-  { replyTo, questions }: LiveJob,
-  handler: (request: LiveRequest<C>) => Promise<void>,
-  { jobId, send, signal, leftMs, onError }: JobContext,
-): Promise<void> {
-  const unanswered = new Set(questions.map(({ id }) => id))
-  const sent: Promise<void>[] = []
-  const reply = (outgoing: OutgoingReply): void => void sent.push(send(outgoing).catch(onError))
-  const run = new AbortController()
-  const end = (): void => run.abort(signal.reason)
-  signal.addEventListener('abort', end, { once: true })
-  let isLate = false
-  const timer = setTimeout(() => {
-    isLate = true
-    run.abort(new Error('time is up'))
-  }, leftMs)
-  const heartbeat = setInterval(
-    () => reply({ replyTo, text: writeWorking([...unanswered]) }),
-    WORKING_EVERY_MS,
-  )
-  try {
-    await handler({
-      questions,
-      signal: run.signal,
-      answered(index, outcome) {
-        const question = questions[index]
-        if (question === undefined || !unanswered.delete(question.id)) return
-        reply({ replyTo, outcome: writeOutcome(question.id, outcome) })
-      },
-    })
-  } catch (error) {
-    onError(error)
-  } finally {
-    clearInterval(heartbeat)
-    clearTimeout(timer)
-    signal.removeEventListener('abort', end)
+  const server: LiveServer<C> = {
+    handler,
+    onError,
+    room: createLiveRoom(limits),
+    send: createReplySender(backend),
+    open: new Set(),
+    runs: new Set(),
+    swept: null,
   }
+  const sweeping = setInterval(() => {
+    server.room.sweep()
+    server.swept?.resolve()
+    server.swept = null
+  }, SWEEP_EVERY_MS)
+  const heartbeat = setInterval(() => tellWorking(server), WORKING_EVERY_MS)
+  const stack = new AsyncDisposableStack()
+  stack.defer(() => {
+    clearInterval(sweeping)
+    clearInterval(heartbeat)
+  })
+  stack.defer(() => endAll(server, graceMs))
+  try {
+    stack.use(
+      await work(
+        backend,
+        liveQueueOf(check),
+        async ({ id, data }) => {
+          const job = readLiveJob(data)
+          const leftMs = job.untilMs - backend.clock.nowMs()
+          if (leftMs <= 0) return
+          const endsAtMs = performance.now() + leftMs
+          for (const question of job.questions) takeOver(server, id, job, question, endsAtMs)
+          while (server.room.waitingCount() > MAX_WAITING) {
+            server.swept ??= Promise.withResolvers()
+            await server.swept.promise
+          }
+        },
+        { concurrency: TAKEN_JOBS, graceMs: 0, onError },
+      ),
+    )
+  } catch (error) {
+    await stack.disposeAsync()
+    throw error
+  }
+  return stack
+}
+
+/** What a worker has in hand of the single calls of a check. */
+interface LiveServer<C extends Check> {
+  readonly handler: (request: LiveRequest) => Promise<Outcome<C> | undefined>
+  readonly onError: (error: unknown) => void
+  readonly room: LiveRoom
+  readonly send: ReplySender
+  /** Questions without an outcome. */
+  readonly open: Set<OpenQuestion>
+  readonly runs: Set<Promise<void>>
+  /** Resolves when the room was looked through; null where nobody waits for it. */
+  swept: PromiseWithResolvers<void> | null
+}
+
+interface OpenQuestion {
+  readonly id: number
+  readonly jobId: string
+  readonly replyTo: string
+  readonly takenAtMs: number
+  /** Ends its run. */
+  readonly abort: AbortController
+}
+
+function takeOver<C extends Check>(
+  server: LiveServer<C>,
+  jobId: string,
+  { replyTo, canBeRefused }: LiveJob,
+  question: NumberedQuestion,
+  endsAtMs: number,
+): void {
+  const { id } = question
+  const takenAtMs = performance.now()
+  const open: OpenQuestion = { id, jobId, replyTo, takenAtMs, abort: new AbortController() }
+  server.open.add(open)
+  server.room.request({
+    account: question.tenant,
+    endsAtMs,
+    begin(place) {
+      const run = answer(server, open, question, place).finally(() => {
+        server.runs.delete(run)
+      })
+      server.runs.add(run)
+    },
+    refuse(cause: RefusalCause) {
+      if (server.open.delete(open) && canBeRefused) {
+        reply(server, { replyTo, text: writeRefused(cause, [id]) })
+      }
+      open.abort.abort(new Error('there is no room'))
+    },
+    // What it says by the end of its time still counts.
+    expire: () => open.abort.abort(new Error('time is up')),
+  })
+}
+
+async function answer<C extends Check>(
+  server: LiveServer<C>,
+  open: OpenQuestion,
+  { subject, depth, tenant }: Question,
+  place: Place,
+): Promise<void> {
+  const { id, jobId, replyTo } = open
+  const { signal } = open.abort
+  let outcome: Outcome<C> | undefined
+  try {
+    outcome = await server.handler({ subject, depth, tenant, signal, heard: place.heard })
+  } catch (error) {
+    server.onError(error)
+  } finally {
+    place.leave()
+  }
+  if (!server.open.delete(open)) return
+  if (outcome !== undefined) reply(server, { replyTo, outcome: writeOutcome(id, outcome) })
   // What is only late would be late again.
-  if (unanswered.size > 0 && !isLate) reply({ replyTo, text: writeFailed(jobId, [...unanswered]) })
-  await Promise.all(sent)
+  else if (!signal.aborted) reply(server, { replyTo, text: writeFailed(jobId, [id]) })
+}
+
+function reply<C extends Check>({ send, onError }: LiveServer<C>, outgoing: OutgoingReply): void {
+  send(outgoing).catch(onError)
+}
+
+function tellWorking<C extends Check>(server: LiveServer<C>): void {
+  const before = performance.now() - WORKING_EVERY_MS / 2
+  const held = [...server.open].filter(({ takenAtMs }) => takenAtMs < before)
+  for (const [replyTo, questions] of Map.groupBy(held, (question) => question.replyTo)) {
+    reply(server, { replyTo, text: writeWorking(questions.map(({ id }) => id)) })
+  }
+}
+
+/** Lets what is in work end, and reports what could not. */
+async function endAll<C extends Check>(server: LiveServer<C>, graceMs: number): Promise<void> {
+  const ended = async (): Promise<void> => {
+    while (server.runs.size > 0) await Promise.all(server.runs)
+  }
+  await within(graceMs, ended())
+  for (const { abort } of server.open) abort.abort(new Error('the worker is closing'))
+  await within(ENDING_MS, ended())
+  const left = [...server.open]
+  server.open.clear()
+  const failed = Map.groupBy(left, ({ jobId, replyTo }) => `${jobId} ${replyTo}`)
+  const told = [...failed.values()].map(async (questions) => {
+    const [first] = questions
+    if (first === undefined) return
+    const ids = questions.map(({ id }) => id)
+    await server.send({ replyTo: first.replyTo, text: writeFailed(first.jobId, ids) })
+  })
+  await within(ENDING_MS, Promise.all(told).catch(server.onError))
+}
+
+/** Waits for what is to end, and no longer than this. */
+async function within(limitMs: number, promise: Promise<unknown>): Promise<void> {
+  const { promise: over, resolve } = Promise.withResolvers<void>()
+  const timer = setTimeout(resolve, limitMs)
+  await Promise.race([promise, over])
+  clearTimeout(timer)
 }
 
 /** To one process: an outcome, which shares a reply with others, or a reply of its own. */

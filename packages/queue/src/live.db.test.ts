@@ -79,17 +79,14 @@ function testLive(stage: () => Promise<QueueHarness>): void {
     await using _ = await serveLive(
       queue.backend,
       'email',
-      async ({ questions, answered }) => {
-        for (const [index, { subject }] of questions.entries()) {
-          if (subject === 'slow@example.com') continue
-          answered(index, emailOutcome(subject, { long: 'x'.repeat(20_000) }))
+      async ({ subject }) => {
+        if (subject !== 'slow@example.com') {
+          return emailOutcome(subject, { long: 'x'.repeat(20_000) })
         }
         await gate.promise
-        for (const [index, { subject }] of questions.entries()) {
-          answered(index, emailOutcome(subject))
-        }
+        return emailOutcome(subject)
       },
-      { concurrency: 2, onError: fail },
+      { onError: fail },
     )
     const slow = ask(caller, 'slow@example.com')
     const quick = await Promise.all(
@@ -109,15 +106,15 @@ function testLive(stage: () => Promise<QueueHarness>): void {
     await using _ = await serveLive(
       queue.backend,
       'email',
-      async ({ questions, answered }) => {
+      async ({ subject }) => {
         count += 1
         const began = performance.now()
         await vi.waitFor(() => expect(performance.now() - began).toBeGreaterThan(4_500), {
           timeout: 10_000,
         })
-        questions.forEach(({ subject }, index) => answered(index, emailOutcome(subject)))
+        return emailOutcome(subject)
       },
-      { concurrency: 2, onError: fail },
+      { onError: fail },
     )
     await ask(caller, 'slow@example.com')
     expect(count).toBe(1)
@@ -133,11 +130,11 @@ function testLive(stage: () => Promise<QueueHarness>): void {
     await using _ = await serveLive(
       queue.backend,
       'email',
-      async ({ questions, answered }) => {
-        if (questions.some(({ subject }) => subject === 'bad@example.com')) throw new Error('a bug')
-        questions.forEach(({ subject }, index) => answered(index, emailOutcome(subject)))
+      async ({ subject }) => {
+        if (subject === 'bad@example.com') throw new Error('a bug')
+        return emailOutcome(subject)
       },
-      { concurrency: 4, onError: () => {} },
+      { onError: () => {} },
     )
     const [bad, ...good] = await asked
     expect(bad).toMatchObject({ status: 'rejected', reason: { code: 'internal' } })
@@ -155,11 +152,11 @@ function testLive(stage: () => Promise<QueueHarness>): void {
     await using _ = await serveLive(
       queue.backend,
       'email',
-      async ({ questions, answered }) => {
-        met.push(...questions.map(({ subject }) => subject))
-        questions.forEach(({ subject }, index) => answered(index, emailOutcome(subject)))
+      async ({ subject }) => {
+        met.push(subject)
+        return emailOutcome(subject)
       },
-      { concurrency: 1, onError: fail },
+      { onError: fail },
     )
     await ask(caller, 'later@example.com')
     expect(met).toEqual(['later@example.com'])
@@ -172,11 +169,11 @@ function testLive(stage: () => Promise<QueueHarness>): void {
     await using _ = await serveLive(
       queue.backend,
       'email',
-      async ({ questions, answered, signal }) => {
+      async ({ subject, signal }) => {
         await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }))
-        questions.forEach(({ subject }, index) => answered(index, emailOutcome(subject)))
+        return emailOutcome(subject)
       },
-      { concurrency: 1, onError: fail },
+      { onError: fail },
     )
     // Long enough that a busy machine has begun by then: what comes late is not begun at all.
     const outcome = caller.ask('email', questionOf('a@example.com'), { budgetMs: 2_000 })
@@ -192,12 +189,12 @@ function testLive(stage: () => Promise<QueueHarness>): void {
     await using _ = await serveLive(
       queue.backend,
       'email',
-      async ({ questions, answered }) => {
+      async ({ subject }) => {
         runs += 1
         if (runs === 1) throw new Error('a bug')
-        questions.forEach(({ subject }, index) => answered(index, emailOutcome(subject)))
+        return emailOutcome(subject)
       },
-      { concurrency: 1, onError: () => {} },
+      { onError: () => {} },
     )
     expect((await ask(caller, 'a@example.com')).facts.address).toBe('a@example.com')
     expect(runs).toBe(2)
@@ -214,8 +211,9 @@ function testLive(stage: () => Promise<QueueHarness>): void {
       async ({ signal }) => {
         runs += 1
         await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }))
+        return undefined
       },
-      { concurrency: 1, onError: fail },
+      { onError: fail },
     )
     const limits = { waitMs: 2_500, budgetMs: 1_500 }
     const asked = caller.ask('email', questionOf('a@example.com'), limits)
@@ -232,10 +230,8 @@ function testLive(stage: () => Promise<QueueHarness>): void {
     await using _ = await serveLive(
       queue.backend,
       'email',
-      async ({ questions, answered }) => {
-        questions.forEach(({ subject }, index) => answered(index, emailOutcome(subject)))
-      },
-      { concurrency: 1, onError },
+      async ({ subject }) => emailOutcome(subject),
+      { onError },
     )
     await ask(caller, 'before@example.com')
     await place.cut()
@@ -307,11 +303,11 @@ async function expectFetched(backend: QueueBackend, replyChannel: ReplyChannel):
   await using _ = await serveLive(
     muted,
     'email',
-    async ({ questions, answered }) => {
+    async ({ subject }) => {
       runs += 1
-      questions.forEach(({ subject }, index) => answered(index, emailOutcome(subject)))
+      return emailOutcome(subject)
     },
-    { concurrency: 1, onError: fail },
+    { onError: fail },
   )
   expect((await ask(caller, 'a@example.com')).facts.address).toBe('a@example.com')
   // Fetched from where it was stored, not asked again.

@@ -18,7 +18,7 @@ export interface PendingQuestion extends NumberedQuestion {
   jobId: string | null
   /** When a sign of life of its job was last met. */
   heardAtMs: number
-  /** When its job was first found with a worker that says nothing; null where it was not. */
+  /** When its job was first found gone or with a worker that says nothing; null where it was not. */
   silentSinceMs: number | null
   /** Whether a worker has failed on it once: the second time is the last. */
   hasFailed: boolean
@@ -27,7 +27,10 @@ export interface PendingQuestion extends NumberedQuestion {
 /** Without a sign of life for so long, the queue is asked for the state of a job. */
 const QUIET_MS = 2_000
 
-/** A worker that says nothing for so long after that is dead: a live one says every 700 ms what it works on. */
+/**
+ * A worker that says nothing for so long after that is dead: a live one says every 700 ms what it works on.
+ * A job that is gone is looked at as long, since its worker ends it before the work is done.
+ */
 const SILENT_MS = 1_500
 
 /** Jobs looked up in one round. */
@@ -68,12 +71,11 @@ function isLost(question: PendingQuestion, state: JobState, jobId: string): bool
   const now = performance.now()
   if (question.jobId !== jobId || question.heardAtMs > now - QUIET_MS) return false
   switch (state) {
-    case 'lost':
-      return true
     case 'waiting':
       question.heardAtMs = now
       question.silentSinceMs = null
       return false
+    case 'lost':
     case 'active':
       question.silentSinceMs ??= now
       return now - question.silentSinceMs > SILENT_MS

@@ -25,10 +25,8 @@ describe.skipIf(WITHOUT_REDIS)('a Redis cluster', () => {
       await using _ = await serveLive(
         queue.backend,
         'email',
-        async ({ questions, answered }) => {
-          questions.forEach(({ subject }, index) => answered(index, emailOutcome(subject)))
-        },
-        { concurrency: 2, onError: fail },
+        async ({ subject }) => emailOutcome(subject),
+        { onError: fail },
       )
       const question = { subject: 'a@example.com', depth: 'basic', tenant: 't' } as const
       const outcomes = await Promise.all(

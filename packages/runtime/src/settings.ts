@@ -92,6 +92,14 @@ export function wholeNumbers<Defaults extends Readonly<Record<string, number>>>(
   return Object.fromEntries(entries) as ReturnType<typeof wholeNumbers<Defaults>>
 }
 
+/** A setting that has lost its meaning: whoever still sets it is told what took its place. */
+export function retired(successor: string): z.ZodOptional<z.ZodType<string, string>> {
+  return z
+    .string()
+    .refine(() => false, `expected nothing, since it has lost its meaning; use ${successor}`)
+    .optional()
+}
+
 /** `true` or `false`. */
 export function flag(): z.ZodType<boolean, string> {
   return z.enum(['true', 'false']).transform((value) => value === 'true')

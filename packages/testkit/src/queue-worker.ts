@@ -15,14 +15,7 @@ const queue = await (url.startsWith('redis')
   ? openRedisTestQueue(url, prefix)
   : openPostgresTestQueue(url))
 if (mode === 'answer') {
-  await serveLive(
-    queue.backend,
-    'email',
-    async ({ questions, answered }) => {
-      for (const [index, { subject }] of questions.entries()) answered(index, emailOutcome(subject))
-    },
-    { concurrency: 4, onError },
-  )
+  await serveLive(queue.backend, 'email', async ({ subject }) => emailOutcome(subject), { onError })
 } else {
   await work(
     queue.backend,

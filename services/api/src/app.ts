@@ -2,6 +2,7 @@ import { Problem } from '@plumbline/contract/problem'
 import express, { type ErrorRequestHandler, type Express, type RequestHandler } from 'express'
 import { showBalance } from './access.ts'
 import type { Context } from './context.ts'
+import { forMoment } from './database-patience.ts'
 import { docsPages } from './docs-pages.ts'
 import { requestContextOf, openRequestContext } from './request-context.ts'
 import { logRequests } from './request-log.ts'
@@ -67,7 +68,7 @@ function refuse(ctx: Context): ErrorRequestHandler {
       return
     }
     if (context.creditsRemaining === undefined) {
-      await showBalance(ctx.access, res, false).catch(ctx.onError)
+      await forMoment(showBalance(ctx.access, res, false).catch(ctx.onError))
     }
     sendProblem(res, problem)
   }

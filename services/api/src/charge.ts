@@ -7,7 +7,7 @@ import type { Response } from 'express'
 import { setTimeout as wait } from 'node:timers/promises'
 import { insufficientCredits } from './access.ts'
 import type { Context } from './context.ts'
-import type { Deadline } from './deadline.ts'
+import { forMoment, orRefused } from './database-patience.ts'
 import type { Run } from './idempotency.ts'
 import { callerOf, requestContextOf } from './request-context.ts'
 import type { JsonResponse } from './response.ts'
@@ -25,15 +25,14 @@ interface Price {
 }
 
 /**
- * Debits the price of a call before its work. A debit that is granted after the deadline is refunded.
- * @throws Problem `payment_required` where the balance is too low, `timeout` at the deadline
+ * Debits the price of a call before its work. A debit that is granted after the call was refused is refunded.
+ * @throws Problem `payment_required` where the balance is too low, `unavailable` where the database is away
  */
 export async function debitOrRefuse(
   ctx: Context,
   res: Response,
   operation: Debit,
   { product, credits }: Price,
-  deadline: Deadline,
 ): Promise<void> {
   const context = requestContextOf(res)
   const debiting = ctx.metering.debit({
@@ -41,10 +40,10 @@ export async function debitOrRefuse(
     credits,
     use: { product, source: 'api' },
   })
-  const debit = await deadline.first(debiting, () => {
+  const debit = await orRefused(debiting, () => {
     debiting
       .then((late) =>
-        late.granted ? ctx.metering.refund({ ...operation, reason: 'timeout' }) : null,
+        late.granted ? ctx.metering.refund({ ...operation, reason: 'unavailable' }) : null,
       )
       .catch(ctx.onError)
   })
@@ -88,7 +87,8 @@ export async function finalizeDebit(
 /** Gives the credits of a failed call back; what cannot be given back now is given back by the sweep. */
 export async function refundDebit(ctx: Context, operation: Debit, error: unknown): Promise<void> {
   const reason = error instanceof Problem ? error.code : 'internal'
-  await ctx.metering.refund({ ...operation, reason }).catch(ctx.onError)
+  const refunding = ctx.metering.refund({ ...operation, reason })
+  await forMoment(refunding.then(() => undefined, ctx.onError))
 }
 
 /** Records in the request context, for the headers of the response, what the call cost and what is left. */

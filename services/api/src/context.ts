@@ -20,6 +20,7 @@ import { openScratch } from '@plumbline/runtime/scratch'
 import { openFiles } from '@plumbline/storage/open'
 import type { Access } from './access.ts'
 import { createBalanceCache } from './balance-cache.ts'
+import { createCallRoom, type CallRoom } from './call-room.ts'
 import { createFailedKeyLimit } from './failed-key-limit.ts'
 import { createApiKeyCache } from './api-key-cache.ts'
 import { keptKey, type IdempotencyStore } from './idempotency.ts'
@@ -37,6 +38,8 @@ export interface Context extends AsyncDisposable {
   readonly db: Db
   readonly metering: Metering
   readonly live: LiveCaller
+  /** Bounds the single calls under way. */
+  readonly calls: CallRoom
   readonly pipeline: Pipeline
   /** State that all workers share. */
   readonly memory: Memory
@@ -107,6 +110,10 @@ export async function openContext(
     db,
     metering,
     live,
+    calls: createCallRoom({
+      calls: settings.CALLS_LIMIT,
+      callsPerAccount: settings.CALLS_PER_ACCOUNT,
+    }),
     pipeline,
     memory: connections.memory,
     scorer: scorers.current,

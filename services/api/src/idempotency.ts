@@ -5,6 +5,7 @@ import type { InstallationKey } from '@plumbline/pipeline/installation-key'
 import type { Request, Response } from 'express'
 import { insufficientCredits } from './access.ts'
 import type { BalanceCache } from './balance-cache.ts'
+import { forMoment, orRefused } from './database-patience.ts'
 import { callerOf, requestContextOf } from './request-context.ts'
 import type { JsonResponse } from './response.ts'
 
@@ -51,7 +52,8 @@ export async function withIdempotency(
   if (key === undefined) return await work({ opKey, keep: undefined })
 
   const call = callOf(store, req, res, { key: String(key), request: request(), opKey })
-  const claim = await claimKey(store.db, call, { runMs: store.runMs })
+  const claiming = claimKey(store.db, call, { runMs: store.runMs })
+  const claim = await orRefused(claiming, () => void freeLate(store, call, claiming))
   switch (claim.kind) {
     case 'mismatch':
       throw new Problem(
@@ -85,6 +87,19 @@ export async function withIdempotency(
   }
 }
 
+/** Frees a key that was claimed for a call which has been refused meanwhile. */
+async function freeLate(
+  { db, onError }: IdempotencyStore,
+  call: IdempotentCall,
+  claiming: ReturnType<typeof claimKey>,
+): Promise<void> {
+  try {
+    if ((await claiming).kind === 'claimed') await freeKey(db, call)
+  } catch (error) {
+    onError(error)
+  }
+}
+
 async function workAndKeep(
   store: IdempotencyStore,
   call: IdempotentCall,
@@ -106,7 +121,7 @@ async function workAndKeep(
     if (!kept) await store.db.kysely.transaction().execute((tx) => keep(tx, response))
     return response
   } catch (error) {
-    await freeKey(store.db, call).catch(store.onError)
+    await forMoment(freeKey(store.db, call).catch(store.onError))
     throw error
   }
 }

@@ -1,5 +1,6 @@
-import type { Answer, Engine } from '@plumbline/ports/engine'
-import type { Check, Depth } from '@plumbline/contract/products'
+import type { Engine } from '@plumbline/ports/engine'
+import type { Outcome } from '@plumbline/contract/outcome'
+import type { Check } from '@plumbline/contract/products'
 import { createTaskLeases } from '@plumbline/pipeline/task-lease'
 import { runTask, type CheckRunner } from '@plumbline/pipeline/run-task'
 import { work } from '@plumbline/queue/jobs'
@@ -7,6 +8,7 @@ import { serveLive, type LiveRequest } from '@plumbline/queue/live-server'
 import { bulkQueueOf } from '@plumbline/queue/names'
 import type { WorkerContext } from './context.ts'
 import { createMagicRunner } from './magic-runner.ts'
+import { liveLimitsOf } from './settings.ts'
 
 /** Serves single calls and tasks of batches of one check, each from a queue of its own, until disposed. */
 export async function serveCheck<C extends Check>(
@@ -25,7 +27,7 @@ export async function serveCheck<C extends Check>(
       context.connections.queue,
       engine.check,
       (request) => answerLive(engine, request),
-      { concurrency: settings.LIVE_CONCURRENCY, onError },
+      { limits: liveLimitsOf(settings), graceMs: 5_000, onError },
     ),
   )
   stack.use(
@@ -56,34 +58,13 @@ function taskIn(data: Readonly<Record<string, unknown>>): { taskId: number; leas
   return { taskId, lease }
 }
 
-/** Asks the engine once for each depth and account among the questions, all at the same time. */
+/** Asks the engine about one subject. */
 async function answerLive<C extends Check>(
   engine: Engine<C>,
-  request: LiveRequest<C>,
-): Promise<void> {
-  const groups = new Map<string, { depth: Depth; tenant: string; indexes: number[] }>()
-  for (const [index, { depth, tenant }] of request.questions.entries()) {
-    const key = `${depth} ${tenant}`
-    const group = groups.get(key) ?? { depth, tenant, indexes: [] }
-    group.indexes.push(index)
-    groups.set(key, group)
-  }
-  const runs = [...groups.values()].map(async ({ depth, tenant, indexes }) => {
-    const report = (subjectNo: number, answer: Answer<C>): void => {
-      const index = indexes[subjectNo]
-      if (index === undefined) return
-      if (answer.kind === 'later') throw new Error(`${engine.check} put off a single call`)
-      request.answered(index, answer)
-    }
-    const answers = await engine.run({
-      subjects: indexes.map((index) => request.questions[index]?.subject ?? ''),
-      depth,
-      lane: 'live',
-      tenant,
-      signal: request.signal,
-      answered: report,
-    })
-    for (const [subjectNo, answer] of answers.entries()) report(subjectNo, answer)
-  })
-  await Promise.all(runs)
+  { subject, depth, tenant, signal, heard }: LiveRequest,
+): Promise<Outcome<C> | undefined> {
+  const subjects = [subject]
+  const [answer] = await engine.run({ subjects, depth, lane: 'live', tenant, signal, heard })
+  if (answer?.kind === 'later') throw new Error(`${engine.check} put off a single call`)
+  return answer
 }

@@ -27,3 +27,8 @@ test('the default folder of lists exists before their first update, where it can
     await rm(dir, { recursive: true })
   }
 })
+
+test('a setting that has lost its meaning is refused with the name of its successor', () => {
+  const read = () => readSettings(workerSettings, { DATABASE_URL, LIVE_CONCURRENCY: '32' })
+  expect(read).toThrow(/LIVE_CONCURRENCY: expected nothing.*use LIVE_SUBJECTS.*\(got "32"\)/)
+})

@@ -2,9 +2,10 @@ import { mkdir } from 'node:fs/promises'
 import { ACCOUNT_LIMITS, UPLOAD_LIMITS } from '@plumbline/contract/limits'
 import { findListsDir, updatedListsDir as updatedDir } from '@plumbline/datasets/lists-dir'
 import { DEFAULT_SLOTS, type Slots } from '@plumbline/pipeline/pipeline'
+import { DEFAULT_LIVE_LIMITS, type LiveLimits } from '@plumbline/queue/live-room'
 import { adminPort, adminSettings } from '@plumbline/runtime/admin-server'
 import { engineSettings } from '@plumbline/runtime/engine-settings'
-import { wholeNumber, wholeNumbers } from '@plumbline/runtime/settings'
+import { retired, wholeNumber, wholeNumbers } from '@plumbline/runtime/settings'
 import { logLevel, migrateDatabaseUrl, storeSettings } from '@plumbline/runtime/store-settings'
 import { z } from 'zod'
 
@@ -19,14 +20,17 @@ const eachSetting = z.object({
   ...wholeNumbers(ACCOUNT_LIMITS),
   ...wholeNumbers({
     DATABASE_POOL_SIZE: 12,
-    /** Single calls that a worker of one check has under way. */
-    LIVE_CONCURRENCY: 16,
+    /** Subjects of single calls of one check in work at once in one worker. */
+    LIVE_SUBJECTS: DEFAULT_LIVE_LIMITS.subjects,
+    /** Of these, those of one account that nothing was heard of for two seconds. */
+    LIVE_SLOW_PER_ACCOUNT: DEFAULT_LIVE_LIMITS.slowPerAccount,
     BULK_RESERVE: 4,
     CHUNK_RECORDS: 1_000,
     SAVE_SECONDS: 5,
     SWEEP_SECONDS: 15,
     DRAIN_SECONDS: 20,
   }),
+  LIVE_CONCURRENCY: retired('LIVE_SUBJECTS, which counts subjects and not jobs'),
   LOG_LEVEL: logLevel('info'),
   /** Tasks of batches of one check under way; unset: 16 of email and phone, 8 of ip, 64 of domain. */
   BULK_SLOTS: wholeNumber({ min: 1 }).optional(),
@@ -71,4 +75,11 @@ export function updatedListsDir({ LISTS_DIR, DATA_DIR }: WorkerSettings): string
 export function slotsOf({ BULK_SLOTS }: Pick<WorkerSettings, 'BULK_SLOTS'>): Slots {
   if (BULK_SLOTS === undefined) return DEFAULT_SLOTS
   return { email: BULK_SLOTS, phone: BULK_SLOTS, ip: BULK_SLOTS, domain: BULK_SLOTS }
+}
+
+/** Room for single calls of one check. */
+export function liveLimitsOf(
+  settings: Pick<WorkerSettings, 'LIVE_SUBJECTS' | 'LIVE_SLOW_PER_ACCOUNT'>,
+): LiveLimits {
+  return { subjects: settings.LIVE_SUBJECTS, slowPerAccount: settings.LIVE_SLOW_PER_ACCOUNT }
 }

@@ -158,22 +158,15 @@ async function startWorker(
   return await serveLive(
     queue.backend,
     check,
-    async ({ questions, answered, signal }) => {
+    async ({ subject, signal }) => {
       const over = new Promise<undefined>((resolve) => {
         signal.addEventListener('abort', () => resolve(undefined), { once: true })
       })
-      await Promise.all(
-        questions.map(async ({ subject }, index) => {
-          harness.asked.push(subject)
-          const outcome =
-            harness.answer === undefined
-              ? outcomeFor(check, subject)
-              : await Promise.race([harness.answer(check, subject), over])
-          if (outcome !== undefined) answered(index, outcome)
-        }),
-      )
+      harness.asked.push(subject)
+      if (harness.answer === undefined) return outcomeFor(check, subject)
+      return await Promise.race([harness.answer(check, subject), over])
     },
-    { concurrency: 4, onError: () => undefined },
+    { onError: () => undefined },
   )
 }
 

@@ -16,6 +16,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { admit, showBalance } from '../access.ts'
 import { readJson } from '../body.ts'
 import type { Context } from '../context.ts'
+import { orRefused } from '../database-patience.ts'
 import { startDeadline, type Deadline } from '../deadline.ts'
 import { callerOf, type Caller } from '../request-context.ts'
 import { refuseKeyShape } from '../idempotency-key.ts'
@@ -28,11 +29,12 @@ import type { Handler } from './handler.ts'
 /** `POST /v1/<product>`: asks a product's checks about the values of the body (spec.md section 4). */
 export function lookUp(ctx: Context, product: Product): Handler {
   return async (req, res) => {
-    const caller = await admit(ctx.access, req, res, { spends: true })
+    const caller = await orRefused(admit(ctx.access, req, res, { spends: true }))
     refuseQuery(req)
     const body = await readJson(req, res, ctx.settings)
     const request = readRequest(product, body)
     refuseKeyShape(req)
+    using _ = ctx.calls.enter(caller.accountId)
     const response = await withIdempotency(
       ctx.idempotency,
       req,
@@ -64,8 +66,10 @@ async function chargeAndAnswer(
   const caller = callerOf(res)
   const credits = priceCredits(product, checksIn(request))
   const operation = { accountId: caller.accountId, opKey: run.opKey }
+  const refusal = ctx.live.refusal(caller.accountId)
+  if (refusal !== null) throw refusal
   using deadline = startDeadline(ctx.settings.CALL_TIMEOUT_SECONDS * 1_000)
-  await debitOrRefuse(ctx, res, operation, { product, credits }, deadline)
+  await debitOrRefuse(ctx, res, operation, { product, credits })
   try {
     const outcomes = await askAll(ctx, product, request, caller, deadline)
     const response = responseOf(ctx, product, request, outcomes)

@@ -1,0 +1,58 @@
+import { Problem } from '@plumbline/contract/problem'
+
+/** Accounts that workers have just refused: what they ask next need not be debited to be refused. */
+export interface HeldBackAccounts {
+  /** A worker has refused the account. */
+  add(account: string): void
+  has(account: string): boolean
+}
+
+/** `Retry-After` of an account that is refused; for so long it is refused without asking a worker. */
+const HELD_BACK_MS = 1_000
+
+/** Accounts known at most. */
+const MAX_ACCOUNTS = 50_000
+
+/** Remembers refused accounts for as long as they are told to wait. */
+export function createHeldBackAccounts(
+  now: () => number = () => performance.now(),
+): HeldBackAccounts {
+  /** Until when, the first to end first. */
+  const untilMs = new Map<string, number>()
+  return {
+    add(account) {
+      untilMs.delete(account)
+      untilMs.set(account, now() + HELD_BACK_MS)
+      for (const [oldest, endMs] of untilMs) {
+        if (endMs > now() && untilMs.size <= MAX_ACCOUNTS) break
+        untilMs.delete(oldest)
+      }
+    },
+    has: (account) => (untilMs.get(account) ?? 0) > now(),
+  }
+}
+
+/** The account has its share of what is slow. */
+export function slowShareUsed(): Problem {
+  return new Problem(
+    'too_many_requests',
+    'Too many calls of this account wait for others that do not answer; nothing was charged. Come again after the seconds of Retry-After.',
+    { retryAfterSeconds: HELD_BACK_MS / 1_000 },
+  )
+}
+
+/** There is no room for a call at the moment. */
+export function atLimit(): Problem {
+  return new Problem('unavailable', 'The service is at its limit; try again in a second.', {
+    retryAfterSeconds: 1,
+  })
+}
+
+/** The server that carries questions to workers does not answer. */
+export function queueAway(): Problem {
+  return new Problem(
+    'unavailable',
+    'The service cannot answer at the moment and nothing was charged; try again shortly.',
+    { retryAfterSeconds: 2 },
+  )
+}

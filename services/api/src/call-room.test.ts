@@ -1,0 +1,19 @@
+import { expect, test } from 'vitest'
+import { createCallRoom } from './call-room.ts'
+
+test('an account at its limit is refused while others are let in, and the process at its own refuses all', () => {
+  const room = createCallRoom({ calls: 3, callsPerAccount: 2 })
+  const first = room.enter('a')
+  room.enter('a')
+  expect(() => room.enter('a')).toThrow(
+    expect.objectContaining({ code: 'too_many_requests', retryAfterSeconds: 1 }),
+  )
+  room.enter('b')
+  expect(() => room.enter('b')).toThrow(
+    expect.objectContaining({ code: 'unavailable', retryAfterSeconds: 1 }),
+  )
+  first[Symbol.dispose]()
+  // A refusal has taken no room.
+  room.enter('b')
+  expect(() => room.enter('c')).toThrow(expect.objectContaining({ code: 'unavailable' }))
+})

@@ -1,0 +1,48 @@
+import { Problem } from '@plumbline/contract/problem'
+import { createConcurrencyLimit } from './concurrency-limit.ts'
+
+/** Bounds the single calls that this process has under way, since each holds memory and a connection. */
+export interface CallRoom {
+  /**
+   * Counts one more until it is disposed of.
+   * @throws Problem `unavailable` where the process has its fill, `too_many_requests` where the account has
+   */
+  enter(accountId: string): Disposable
+}
+
+/** How many single calls one process has under way: of all accounts, and of one. */
+export interface CallLimits {
+  readonly calls: number
+  readonly callsPerAccount: number
+}
+
+/** Makes the room of one process. */
+export function createCallRoom({ calls, callsPerAccount }: CallLimits): CallRoom {
+  const accounts = createConcurrencyLimit(
+    callsPerAccount,
+    (current) =>
+      new Problem(
+        'too_many_requests',
+        `This account has ${current} calls under way at once, which is the limit; wait for answers.`,
+        { retryAfterSeconds: 1 },
+      ),
+  )
+  let count = 0
+  return {
+    enter(accountId) {
+      if (count >= calls) {
+        throw new Problem('unavailable', 'The service is at its limit; try again in a second.', {
+          retryAfterSeconds: 1,
+        })
+      }
+      const own = accounts.acquire(accountId)
+      count += 1
+      return {
+        [Symbol.dispose]: () => {
+          count -= 1
+          own[Symbol.dispose]()
+        },
+      }
+    },
+  }
+}
