@@ -13,6 +13,7 @@ const LANDED: Readonly<Record<string, string>> = {
   '0005_idempotency.sql': '67d978b37eb83436d7ce68aa3f82a832ab51170779d6f4cfbb0a45dac9e7d564',
   '0006_files.sql': '773d9e4c67ee70873367a168cca964b9b324036f46a4a459e5950d81dafa7bf0',
   '0030_files_as_they_are.sql': '574227f37ab397be8054b982cca3c8dd022f11c05ba2dd389f374722e7011c05',
+  '0020_bounded_ends.sql': '854f6c0e843ebcdbe6a4dda97b46060f3751320f1f9c0871f1b8d01dae2dd4ce',
   '0035_paused_batches.sql': '17e7eb3db9fa61e2742801ff88865c48f1043e6f41de22e976dd0585e47fce73',
   '0065_usage.sql': '6ca863cbebd4fdb275f8d96db5e86c6a8828f382b051063e6b1d35b08a71bceb',
   '0066_ledger_order.sql': 'f6d98e5d43f99da12b5ea51ab3f339508ef0adad254ba9b1b3ebd2347b2cb598',

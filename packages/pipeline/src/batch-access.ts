@@ -11,6 +11,6 @@ export function noSuchBatch(): Problem {
 export async function lockBatchOf(tx: Tx, owner: BatchOwner, id: string): Promise<BatchRow> {
   const row = await lockBatch(tx, id)
   const isOwn = row?.account_id === owner.accountId && row.mode === owner.mode
-  if (row === undefined || !isOwn) throw noSuchBatch()
+  if (row === undefined || !isOwn || row.erasing === 'all') throw noSuchBatch()
   return row
 }

@@ -9,7 +9,7 @@ import {
   type BatchRow,
 } from '@plumbline/db/batches/rows'
 import { release } from '@plumbline/metering/hold'
-import { deleteChunks } from '@plumbline/db/batches/chunks'
+import { eraseStep } from '@plumbline/db/batches/erase'
 import { noteRemovals } from '@plumbline/db/file-store'
 import { lockBatchOf } from './batch-access.ts'
 import type { Pipeline } from './pipeline.ts'
@@ -75,14 +75,16 @@ export async function failBatch(
   const failed = await pipeline.db.kysely.transaction().execute(async (tx) => {
     const row = await lockBatch(tx, id)
     if (row === undefined || row.lease !== lease) return undefined
-    await deleteChunks(tx, id)
     const released = await releaseRest(tx, row)
     const moved = await moveBatch(tx, id, 'failed', {
       error: JSON.stringify(error),
       credits_released: released,
+      erasing: 'chunks',
     })
     if (moved !== undefined) await noteRemovals(tx, [moved.source_key])
     return moved
   })
-  if (failed !== undefined) await removeNoted(pipeline, [failed.source_key])
+  if (failed === undefined) return
+  await removeNoted(pipeline, [failed.source_key])
+  await eraseStep(pipeline.db, id)
 }

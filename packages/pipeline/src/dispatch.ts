@@ -2,10 +2,11 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { quietGroups } from '@plumbline/db/batches/groups'
 import { closeFinishedBatches, leaseStages } from '@plumbline/db/batches/stages'
 import { leaseTasks } from '@plumbline/db/batches/lease-tasks'
-import { anyOpenWork } from '@plumbline/db/batches/tasks'
+import { openWork } from '@plumbline/db/batches/tasks'
 import { enqueue } from '@plumbline/queue/jobs'
 import { bulkQueueOf } from '@plumbline/queue/names'
 import type { Pipeline } from './pipeline.ts'
+import { makeTasks } from './start.ts'
 
 /** Pause between two rounds: after one that found tasks, while tasks run, and without work. */
 const BUSY_MS = 5
@@ -46,14 +47,16 @@ export async function dispatchOnce(
   const dispatched = await dispatchTasks(pipeline)
   if (dispatched && !stagesToo) return 'dispatched'
   const { db, queue, limits } = pipeline
-  if (!(await anyOpenWork(db))) return 'idle'
+  const { open, starting } = await openWork(db)
+  if (!open) return 'idle'
+  if (starting) await makeTasks(db)
   await closeFinishedBatches(db)
   await quietGroups(db)
   const stages = await leaseStages(db, limits.leaseMs)
   for (const { batchId, stage, lease } of stages) {
     await enqueue(queue, stage, [{ id: `${batchId}-${lease}`, data: { batchId, lease } }])
   }
-  return dispatched ? 'dispatched' : 'waiting'
+  return dispatched || starting ? 'dispatched' : 'waiting'
 }
 
 /** Leases tasks and enqueues them; returns whether there were any. */

@@ -4,7 +4,7 @@ import { allowAnyMove } from '@plumbline/testkit/any-move'
 import { openTestPipeline, type TestPipeline } from '@plumbline/testkit/pipeline'
 import { readOpenRemovals } from '@plumbline/db/file-store'
 import { cancelBatch } from './cancel.ts'
-import { deleteBatch, expireBatches } from './erase.ts'
+import { deleteBatch, eraseBatches, expireBatches } from './erase.ts'
 import { getBatch } from './read.ts'
 import { retryRemovals } from './remove-files.ts'
 
@@ -40,6 +40,9 @@ test('a deleted batch leaves nothing, however many chunks it has', async () => {
   })
   await harness.pipeline.db.pool.query(`update batches set status = 'completed'`)
   await deleteBatch(harness.pipeline, harness.owner, id)
+  await expect(getBatch(harness.pipeline, harness.owner, id)).rejects.toThrow('no batch')
+  expect(await rowsLeft(harness)).toMatchObject({ batches: 1, chunks: ROWS - 200 })
+  await eraseBatches(harness.pipeline)
   expect(await rowsLeft(harness)).toEqual({
     batches: 0,
     chunks: 0,
@@ -57,6 +60,7 @@ test('an expired batch leaves its counts and nothing else', async () => {
     `update batches set status = 'completed', expires_at = clock_timestamp() - interval '1 s'`,
   )
   expect(await expireBatches(harness.pipeline)).toBe(1)
+  await eraseBatches(harness.pipeline)
   expect(await rowsLeft(harness)).toEqual({
     batches: 1,
     chunks: 0,
@@ -88,6 +92,38 @@ test('a canceled batch has no task left, however many there were', async () => {
     tasks: 0,
     repeated: 1,
   })
+})
+
+test('workers that expire batches at once share them: none waits for another, none is erased twice', async () => {
+  await using harness = await openHarness()
+  const { pipeline, owner } = harness
+  const ids: string[] = []
+  for (let no = 0; no < 6; no += 1) ids.push((await harness.read('email\na@b.example\n')).id)
+  await pipeline.db.pool.query(
+    `update batches set status = 'completed', expires_at = clock_timestamp() - interval '1 s'`,
+  )
+  const counts = await Promise.all([1, 2, 3].map(() => expireBatches(pipeline)))
+  expect(counts.reduce((sum, count) => sum + count, 0)).toBe(6)
+  for (const id of ids) {
+    expect(await getBatch(pipeline, owner, id)).toMatchObject({ status: 'expired' })
+  }
+})
+
+test('erasing is broken off and goes on, and what another process is at is left to it', async () => {
+  await using harness = await openHarness()
+  const { pipeline, owner } = harness
+  const { id } = await harness.read(CONTENT, { autoStart: false })
+  await deleteBatch(pipeline, owner, id)
+  await eraseBatches(pipeline, AbortSignal.abort())
+  expect(await rowsLeft(harness)).toMatchObject({ batches: 1, chunks: ROWS - 200 })
+  const other = await pipeline.db.pool.connect()
+  await other.query('begin; select from chunks where no < 210 for update')
+  await eraseBatches(pipeline)
+  expect(await rowsLeft(harness)).toMatchObject({ batches: 1, chunks: 10 })
+  await other.query('rollback')
+  other.release()
+  await eraseBatches(pipeline)
+  expect(await rowsLeft(harness)).toMatchObject({ batches: 0, chunks: 0, repeated: 0 })
 })
 
 test('a batch whose file cannot be removed does not keep another from being erased', async () => {

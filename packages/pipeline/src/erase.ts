@@ -1,15 +1,14 @@
 import { Problem } from '@plumbline/contract/problem'
 import { UNFINISHED_STATES } from '@plumbline/contract/batch'
-import { deleteChunks } from '@plumbline/db/batches/chunks'
+import { eraseStep, erasingBatches, lockExpiring } from '@plumbline/db/batches/erase'
 import {
-  deleteBatch as deleteBatchRow,
-  expiringBatches,
-  lockBatch,
   moveBatch,
   sumsOf,
+  updateBatch,
   type BatchOwner,
   type BatchRow,
 } from '@plumbline/db/batches/rows'
+import type { Tx } from '@plumbline/db/database'
 import { noteRemovals } from '@plumbline/db/file-store'
 import { eraseAnswers } from '@plumbline/db/idempotency'
 import { lockBatchOf } from './batch-access.ts'
@@ -18,7 +17,7 @@ import { removeNoted } from './remove-files.ts'
 
 /**
  * Deletes a batch that has ended or not yet started, with its file, chunks, results and the idempotency
- * records that show it.
+ * records that show it. From here on nobody sees it; a long one is erased in steps, by the sweeps.
  * @throws Problem `not_found`; `conflict` while it is being worked on
  */
 export async function deleteBatch(
@@ -31,57 +30,95 @@ export async function deleteBatch(
     if (found.status !== 'ready' && UNFINISHED_STATES.includes(found.status)) {
       throw new Problem('conflict', `The batch is ${found.status}; cancel it before deleting it.`)
     }
-    await deleteChunks(tx, id)
     await eraseAnswers(tx, id)
-    await deleteBatchRow(tx, id)
+    await updateBatch(tx, id, { erasing: 'all', expires_at: null })
     await noteRemovals(tx, filesOf(found))
     return found
   })
   await removeNoted(pipeline, filesOf(row))
+  await eraseAtOnce(pipeline, id)
 }
+
+/** Steps that who deletes a batch takes by himself. */
+const STEPS_AT_ONCE = 2
+
+/** What fails, or is left, is for the sweeps. */
+async function eraseAtOnce(pipeline: Pipeline, id: string): Promise<void> {
+  try {
+    for (let step = 0; step < STEPS_AT_ONCE; step++) {
+      if ((await eraseStep(pipeline.db, id)) !== 'more') return
+    }
+  } catch (error) {
+    pipeline.log.warn({ err: error, batch: id }, 'batch not erased yet; it is tried again')
+  }
+}
+
+/** Batches of one try. */
+const MOST_BATCHES = 100
 
 /**
  * Erases ended batches whose retention is over. One that cannot be erased is tried again at the next call
- * and does not hold up the others.
+ * and does not hold up the others; those that another process is at are left to it.
  * @returns how many were erased
  */
-export async function expireBatches(pipeline: Pipeline): Promise<number> {
-  let count = 0
-  for (const row of await expiringBatches(pipeline.db, 100)) {
-    try {
-      await expireBatch(pipeline, row)
-      count += 1
-    } catch (error) {
-      pipeline.log.warn({ err: error, batch: row.id }, 'batch not erased; it is tried again')
-    }
+export async function expireBatches(pipeline: Pipeline, signal?: AbortSignal): Promise<number> {
+  const failed: string[] = []
+  for (let count = 0; count < MOST_BATCHES; count++) {
+    if (signal?.aborted === true) return count
+    const row = await expireNext(pipeline, failed)
+    if (row === undefined) return count
+    await removeNoted(pipeline, filesOf(row))
+    await eraseAtOnce(pipeline, row.id)
   }
-  return count
+  return MOST_BATCHES
 }
 
-async function expireBatch(pipeline: Pipeline, row: BatchRow): Promise<void> {
-  const given = await pipeline.db.kysely.transaction().execute(async (tx) => {
-    // It may have been started meanwhile.
-    const still = await lockBatch(tx, row.id)
-    if (still === undefined || still.expires_at?.getTime() !== row.expires_at?.getTime()) return []
-    await noteRemovals(tx, filesOf(still))
-    const sums = (await sumsOf(tx, [row.id])).get(row.id)
-    await deleteChunks(tx, row.id)
-    await eraseAnswers(tx, row.id)
-    await moveBatch(tx, row.id, 'expired', {
-      result_key: null,
-      file_name: null,
-      header: null,
-      mapping: '{}',
-      requested: '{}',
-      sheet: null,
-      sheets: null,
-      entry: null,
-      column_types: null,
-      sums: sums === undefined ? null : JSON.stringify(sums),
-    })
-    return filesOf(still)
+async function expireNext(pipeline: Pipeline, failed: string[]): Promise<BatchRow | undefined> {
+  for (;;) {
+    let id = ''
+    try {
+      return await pipeline.db.kysely.transaction().execute(async (tx) => {
+        const row = await lockExpiring(tx, failed)
+        id = row?.id ?? ''
+        if (row !== undefined) await expireBatch(tx, row)
+        return row
+      })
+    } catch (error) {
+      if (id === '') throw error
+      failed.push(id)
+      pipeline.log.warn({ err: error, batch: id }, 'batch not erased; it is tried again')
+    }
+  }
+}
+
+async function expireBatch(tx: Tx, row: BatchRow): Promise<void> {
+  await noteRemovals(tx, filesOf(row))
+  const sums = (await sumsOf(tx, [row.id])).get(row.id)
+  await eraseAnswers(tx, row.id)
+  await moveBatch(tx, row.id, 'expired', {
+    result_key: null,
+    file_name: null,
+    header: null,
+    mapping: '{}',
+    requested: '{}',
+    sheet: null,
+    sheets: null,
+    entry: null,
+    column_types: null,
+    sums: sums === undefined ? null : JSON.stringify(sums),
+    erasing: 'chunks',
   })
-  await removeNoted(pipeline, given)
+}
+
+/** Goes on with batches that are being erased, in turn, until nothing is left that nobody is at. */
+export async function eraseBatches(pipeline: Pipeline, signal?: AbortSignal): Promise<void> {
+  for (let isMore = true; isMore;) {
+    isMore = false
+    for (const id of await erasingBatches(pipeline.db, MOST_BATCHES)) {
+      if (signal?.aborted === true) return
+      if ((await eraseStep(pipeline.db, id)) !== 'busy') isMore = true
+    }
+  }
 }
 
 function filesOf(row: BatchRow): readonly string[] {

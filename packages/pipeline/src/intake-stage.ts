@@ -1,6 +1,7 @@
 import { PROBLEMS } from '@plumbline/contract/problem'
 import { CHECKS, priceCredits } from '@plumbline/contract/products'
-import { countRows, deleteChunks, insertChunks, type NewChunk } from '@plumbline/db/batches/chunks'
+import { countRows, insertChunks, type NewChunk } from '@plumbline/db/batches/chunks'
+import { eraseLeftovers } from '@plumbline/db/batches/erase'
 import type { PreviewCounts } from '@plumbline/contract/batch-preview'
 import { storePreviewCounts, storePreviewHead } from '@plumbline/db/batches/previews'
 import { storeRepeatedRows } from '@plumbline/db/batches/repeated-rows'
@@ -76,7 +77,7 @@ export async function readBatchFile(
   lease: number,
   signal: AbortSignal,
 ): Promise<'read' | 'failed' | 'lost'> {
-  if (!(await dropLeftovers(pipeline, batch.id, lease))) return 'lost'
+  await eraseLeftovers(pipeline.db, { batchId: batch.id, lease })
   const source = await pipeline.storage.local(batch.source_key)
   try {
     const file = await openBatchFile({
@@ -122,16 +123,6 @@ async function endUnread(
   }
   await pipeline.db.kysely.transaction().execute(async (tx) => {
     await moveBatch(tx, batch.id, 'ready', { error: JSON.stringify(shown) }, lease)
-  })
-}
-
-/** Deletes the chunks of an earlier attempt; false where another worker has the stage. */
-async function dropLeftovers(pipeline: Pipeline, id: string, lease: number): Promise<boolean> {
-  return await pipeline.db.kysely.transaction().execute(async (tx) => {
-    const row = await lockBatch(tx, id)
-    if (row === undefined || row.lease !== lease) return false
-    await deleteChunks(tx, id)
-    return true
   })
 }
 

@@ -1,10 +1,10 @@
 import type { BatchView } from '@plumbline/contract/batch-view'
 import { Problem } from '@plumbline/contract/problem'
 import { PRODUCT_PLANS } from '@plumbline/contract/products'
-import type { Tx } from '@plumbline/db/database'
+import type { Db, Tx } from '@plumbline/db/database'
 import { moveBatch, type BatchOwner, type BatchRow } from '@plumbline/db/batches/rows'
 import { hold } from '@plumbline/metering/hold'
-import { createTasks } from '@plumbline/db/batches/tasks'
+import { createTasks, lockStarting } from '@plumbline/db/batches/tasks'
 import { lockBatchOf } from './batch-access.ts'
 import type { Pipeline } from './pipeline.ts'
 import type { InTransaction } from './submit.ts'
@@ -60,9 +60,14 @@ export type Started =
       readonly lacks: 'balance' | 'daily_limit'
     }
 
+/** Chunks whose tasks are made in one transaction: the first with the hold, so that small batches begin at once. */
+const CHUNKS_AT_START = 8
+const CHUNKS_A_STEP = 250
+
 /**
- * Holds a batch's credits, makes its tasks and moves it to `running`, all in the caller's transaction: the
- * one hold of decision 13, of which each chunk settles its own and the end releases the rest.
+ * Holds a batch's credits, moves it to `running` and makes its first tasks, all in the caller's transaction:
+ * the one hold of decision 13, of which each chunk settles its own and the end releases the rest. The hold
+ * locks the account, so the other tasks are made afterwards, by `makeTasks`.
  * @param weights version of the weights that every score of the batch is made by from now on
  */
 export async function holdAndRun(tx: Tx, row: BatchRow, weights: string): Promise<Started> {
@@ -76,17 +81,28 @@ export async function holdAndRun(tx: Tx, row: BatchRow, weights: string): Promis
     })
     if (!held.granted) return { kind: 'short', available: held.available, lacks: held.lacks }
   }
-  await createTasks(tx, {
-    id: row.id,
-    accountId: row.account_id,
-    mode: row.mode,
-    depth: PRODUCT_PLANS[row.product].depth,
-  })
   const running = await moveBatch(tx, row.id, 'running', {
     credits_held: live ? row.credits_estimate : 0,
     weights,
     error: null,
+    tasks_from: 0,
   })
   if (running === undefined) throw new Error(`batch ${row.id} left ${row.status} under its lock`)
+  const { id, account_id: accountId, mode, product } = row
+  const { depth } = PRODUCT_PLANS[product]
+  await createTasks(tx, { id, accountId, mode, product, depth, from: 0 }, CHUNKS_AT_START)
   return { kind: 'running', row: running }
+}
+
+/**
+ * Makes the next tasks of a running batch that lacks some: a bounded number in a transaction of its own.
+ * @returns whether there was such a batch
+ */
+export async function makeTasks(db: Db): Promise<boolean> {
+  return await db.kysely.transaction().execute(async (tx) => {
+    const batch = await lockStarting(tx)
+    if (batch === undefined) return false
+    await createTasks(tx, { ...batch, depth: PRODUCT_PLANS[batch.product].depth }, CHUNKS_A_STEP)
+    return true
+  })
 }

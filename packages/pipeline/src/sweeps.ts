@@ -3,7 +3,7 @@ import { sweepGroups } from '@plumbline/db/batches/groups'
 import { sweepExpired } from '@plumbline/db/sweep-expired'
 import { auditWhenDue } from '@plumbline/metering/audit'
 import { rollDue, sweepUnanswered } from '@plumbline/metering/sweep'
-import { expireBatches } from './erase.ts'
+import { eraseBatches, expireBatches } from './erase.ts'
 import { resumeDue } from './pause.ts'
 import type { Pipeline } from './pipeline.ts'
 import { retryRemovals } from './remove-files.ts'
@@ -40,7 +40,8 @@ export async function runSweeps(
   ]
   const others: readonly Sweep[] = [
     ['billing cycles', () => rollDue(db)],
-    ['retention', () => expireBatches(pipeline)],
+    ['retention', () => expireBatches(pipeline, signal)],
+    ['erasing', () => eraseBatches(pipeline, signal)],
     ['paused batches', () => resumeDue(pipeline)],
     ['what ran out', () => sweepExpired(db, signal)],
     ['groups', () => sweepGroups(db)],

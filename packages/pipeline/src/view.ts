@@ -15,12 +15,16 @@ const NOTHING: BatchSums = {
 // States in which the hold is open.
 const HOLDING: readonly BatchState[] = ['running', 'paused', 'finalizing', 'canceling']
 
-/** The batch object of decision 33 from its row and the sums of its settled chunks. */
+/**
+ * The batch object of decision 33 from its row and the sums of its settled chunks; of an expired batch, whose
+ * chunks go one after the other, from the sums that its row keeps.
+ */
 export function batchViewOf(
   row: BatchRow,
-  sums: BatchSums = { ...NOTHING, ...row.sums },
+  ofChunks: BatchSums = NOTHING,
   now = Date.now(),
 ): BatchView {
+  const sums = row.sums === null ? ofChunks : { ...NOTHING, ...row.sums }
   const progress = progressOf(row, sums)
   return {
     id: row.id,

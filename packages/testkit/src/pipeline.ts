@@ -20,6 +20,7 @@ import { DEFAULT_LIMITS, type Pipeline } from '@plumbline/pipeline/pipeline'
 import { getBatch } from '@plumbline/pipeline/read'
 import { runTask } from '@plumbline/pipeline/run-task'
 import { openScorers } from '@plumbline/pipeline/scorers'
+import { makeTasks } from '@plumbline/pipeline/start'
 import { submitBatch, type Submission } from '@plumbline/pipeline/submit'
 import { migrateQueue } from '@plumbline/queue/postgres-queues'
 import { openStorage } from '@plumbline/storage/open'
@@ -99,6 +100,9 @@ export async function openTestPipeline(
     answer: async (mostTasks = Infinity) => {
       using leases = createTaskLeases(pipeline)
       const { slots, leaseMs } = pipeline.limits
+      while (await makeTasks(db)) {
+        // One step after the other.
+      }
       for (let left = mostTasks; left > 0;) {
         const most = Math.min(left, slots.email)
         const one = { email: most, phone: most, ip: most, domain: most }

@@ -1,9 +1,7 @@
 import type { Check } from '@plumbline/contract/products'
 import { sql } from 'kysely'
 import { queriesOf, type Db, type Tx } from '../database.ts'
-import { deletePreview } from './previews.ts'
 import { INTAKE_STATES, sqlStates } from './states.ts'
-import { dropTasks } from './tasks.ts'
 
 /** A chunk to be stored. */
 export interface NewChunk {
@@ -63,40 +61,6 @@ export async function countRows(db: Db | Tx, batchId: string): Promise<number> {
     .where('batch_id', '=', batchId)
     .executeTakeFirstOrThrow()
   return row.rows
-}
-
-/** Chunks erased by one statement: explained ones of a slow disk may take it seconds. */
-const CHUNKS_A_DELETE = 200
-
-/**
- * Erases the chunks of a batch with all that hangs on them, in statements of bounded size: one over
- * millions of rows could run into the time that a statement may take.
- */
-export async function deleteChunks(db: Db | Tx, batchId: string): Promise<void> {
-  await dropTasks(db, batchId)
-  for (;;) {
-    const first = await queriesOf(db)
-      .selectFrom('chunks')
-      .select('no')
-      .where('batch_id', '=', batchId)
-      .orderBy('no')
-      .limit(1)
-      .executeTakeFirst()
-    if (first === undefined) break
-    const end = first.no + CHUNKS_A_DELETE
-    await queriesOf(db)
-      .deleteFrom('parts')
-      .where('batch_id', '=', batchId)
-      .where('chunk_no', '<', end)
-      .execute()
-    await queriesOf(db)
-      .deleteFrom('chunks')
-      .where('batch_id', '=', batchId)
-      .where('no', '<', end)
-      .execute()
-  }
-  await deletePreview(db, batchId)
-  await queriesOf(db).deleteFrom('repeated_rows').where('batch_id', '=', batchId).execute()
 }
 
 /** A part of a chunk's outcomes, as it came in. */

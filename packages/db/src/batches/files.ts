@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import { queriesOf, type Db, type Tx } from '../database.ts'
 import { FILELESS_STATES } from './states.ts'
 
@@ -12,6 +13,7 @@ export async function namedFiles(
     .select(['source_key', 'result_key'])
     .where('id', 'in', [...ids])
     .where('status', 'not in', FILELESS_STATES)
+    .where(sql<boolean>`erasing is distinct from 'all'`)
     .execute()
   return new Set(
     rows.flatMap((row) =>

@@ -40,6 +40,9 @@ export async function insertBatch(
     .execute()
 }
 
+/** One that is being erased whole is not shown to anybody. */
+const IS_KEPT = sql<boolean>`erasing is distinct from 'all'`
+
 /** How many unfinished batches and how many bytes of files an account has. */
 export async function batchLoad(
   db: Db | Tx,
@@ -58,6 +61,7 @@ export async function batchLoad(
     .where('account_id', '=', accountId)
     // Of these no file is left.
     .where('status', 'not in', FILELESS_STATES)
+    .where(IS_KEPT)
     .executeTakeFirstOrThrow()
   return { unfinished: row.unfinished, fileBytes: row.file_bytes }
 }
@@ -74,6 +78,7 @@ export async function findBatch(
     .where('id', '=', id)
     .where('account_id', '=', owner.accountId)
     .where('mode', '=', owner.mode)
+    .where(IS_KEPT)
     .executeTakeFirst()
 }
 
@@ -104,6 +109,7 @@ export async function pageOfBatches(
     .select(sql<number>`(extract(epoch from created_at) * 1000000)::bigint`.as('createdUs'))
     .where('account_id', '=', owner.accountId)
     .where('mode', '=', owner.mode)
+    .where(IS_KEPT)
     .orderBy('created_at', 'desc')
     .orderBy('id', 'desc')
     .limit(page.limit)
@@ -211,21 +217,4 @@ export async function lockBatch(tx: Tx, id: string): Promise<BatchRow | undefine
     .where('id', '=', id)
     .forNoKeyUpdate()
     .executeTakeFirst()
-}
-
-/** Removes a batch whose chunks are erased. */
-export async function deleteBatch(tx: Tx, id: string): Promise<void> {
-  await tx.deleteFrom('batches').where('id', '=', id).execute()
-}
-
-/** Ended batches whose time is up, by database time. */
-export async function expiringBatches(db: Db | Tx, most: number): Promise<readonly BatchRow[]> {
-  return await queriesOf(db)
-    .selectFrom('batches')
-    .selectAll()
-    .where('expires_at', '<=', sql<Date>`clock_timestamp()`)
-    .where('status', 'in', RETAINED)
-    .orderBy('expires_at')
-    .limit(most)
-    .execute()
 }

@@ -2,25 +2,62 @@ import { sql } from 'kysely'
 import type { Json } from '@plumbline/contract/outcome'
 import type { KeyMode } from '@plumbline/contract/plans'
 import { type Check, type Depth, type Product } from '@plumbline/contract/products'
-import { queriesOf, type Db, type Tx } from '../database.ts'
+import type { Db, Tx } from '../database.ts'
 import { jsonbText } from '../jsonb.ts'
 import { sqlStates, TASK_STATES_OF_BATCH, WORKED_STATES } from './states.ts'
 
-/** Makes the first tasks of a batch: one for each chunk and check that has subjects. */
+/** A batch of which tasks are still to be made. */
+export interface StartingBatch {
+  readonly id: string
+  readonly accountId: string
+  readonly mode: KeyMode
+  readonly product: Product
+  /** First chunk without tasks. */
+  readonly from: number
+}
+
+/** Locks the running batch of which the fewest tasks are made, for the rest of the transaction. */
+export async function lockStarting(tx: Tx): Promise<StartingBatch | undefined> {
+  return await tx
+    .selectFrom('batches')
+    .select(['id', 'account_id as accountId', 'mode', 'product'])
+    .select(sql<number>`tasks_from`.as('from'))
+    .where('tasks_from', 'is not', null)
+    .where('status', '=', 'running')
+    .orderBy('tasks_from')
+    .limit(1)
+    .forNoKeyUpdate()
+    .skipLocked()
+    .executeTakeFirst()
+}
+
+/**
+ * Makes the first tasks of the next chunks of a running batch that the caller has locked: one for each chunk
+ * and check that has subjects. Chunks without any are settled by that.
+ */
 export async function createTasks(
   tx: Tx,
-  batch: { id: string; accountId: string; mode: KeyMode; depth: Depth },
+  batch: StartingBatch & { readonly depth: Depth },
+  mostChunks: number,
 ): Promise<void> {
+  const { id, from } = batch
+  const until = from + mostChunks
   await sql`
     insert into tasks (batch_id, account_id, mode, check_kind, depth, chunk_no, size)
     select batch_id, ${batch.accountId}, ${batch.mode}, k.kind, ${batch.depth}, no, k.size
     from chunks, lateral (values ('email', email_count), ('phone', phone_count),
       ('ip', ip_count), ('domain', domain_count)) as k(kind, size)
-    where batch_id = ${batch.id} and k.size > 0
+    where batch_id = ${id} and no >= ${from} and no < ${until} and k.size > 0
     order by no
   `.execute(tx)
   await sql`
-    update chunks set settled_at = clock_timestamp() where batch_id = ${batch.id} and remaining = 0
+    update chunks set settled_at = clock_timestamp()
+    where batch_id = ${id} and no >= ${from} and no < ${until} and remaining = 0
+  `.execute(tx)
+  await sql`
+    update batches set tasks_from = (select ${until}::int
+      where exists (select from chunks where batch_id = ${id} and no >= ${until}))
+    where id = ${id}
   `.execute(tx)
 }
 
@@ -189,41 +226,14 @@ export async function splitTask(
   })
 }
 
-/** Chunks whose tasks one statement drops: a hundred thousand where every subject waits by itself. */
-const CHUNKS_A_DROP = 50
-
-/** Drops every task of a batch: who has claimed one finds the lease gone. */
-export async function dropTasks(db: Db | Tx, batchId: string): Promise<void> {
-  for (let from = 0; ;) {
-    const next = await queriesOf(db)
-      .selectFrom('tasks')
-      .select('chunk_no')
-      .where('batch_id', '=', batchId)
-      .where('chunk_no', '>=', from)
-      .orderBy('chunk_no')
-      .limit(1)
-      .executeTakeFirst()
-    if (next === undefined) {
-      if (from === 0) return
-      // Once more: a delete waits for arrivals under way, and does not see the tasks that they put back.
-      from = 0
-      continue
-    }
-    from = next.chunk_no + CHUNKS_A_DROP
-    await queriesOf(db)
-      .deleteFrom('tasks')
-      .where('batch_id', '=', batchId)
-      .where('chunk_no', '>=', next.chunk_no)
-      .where('chunk_no', '<', from)
-      .execute()
-  }
-}
-
-/** Whether any task or stage is open, so that the dispatcher looks often. */
-export async function anyOpenWork(db: Db | Tx): Promise<boolean> {
-  const { rows } = await sql<{ open: boolean }>`
-    select exists (select 1 from batches
-      where status in ${sql.raw(sqlStates(WORKED_STATES))}) as open
-  `.execute(queriesOf(db))
-  return rows[0]?.open === true
+/** Whether any task or stage is open, so that the dispatcher looks often, and whether tasks are to be made. */
+export async function openWork(db: Db): Promise<{ open: boolean; starting: boolean }> {
+  const { rows } = await db.pool.query<{ open: boolean; starting: boolean }>({
+    name: 'batches.open',
+    text: `
+      select exists (select from batches where status in ${sqlStates(WORKED_STATES)}) as open,
+        exists (select from batches
+          where tasks_from is not null and status = 'running') as starting`,
+  })
+  return rows[0] ?? { open: false, starting: false }
 }

@@ -71,6 +71,8 @@ export interface BatchesTable {
   resumes_at: ColumnType<Date | null, Date | null | undefined, Date | null>
   paused_ms: Generated<number>
   change_count: Generated<number>
+  tasks_from: Generated<number | null>
+  erasing: Generated<'chunks' | 'all' | null>
   created_at: ColumnType<Date, Date | undefined, Date>
 }
 

@@ -1,0 +1,109 @@
+import { sql } from 'kysely'
+import { queriesOf, type Db, type Tx } from '../database.ts'
+import { deletePreview } from './previews.ts'
+import { RETAINED_STATES, sqlStates } from './states.ts'
+import { lockBatch, type BatchRow } from './rows.ts'
+
+/** Rows that one statement erases: of a slow disk it may take a second. */
+const TASKS_A_STEP = 2_000
+const CHUNKS_A_STEP = 100
+
+/** Batches of which chunks, or all, are still to be erased. */
+export async function erasingBatches(db: Db | Tx, most: number): Promise<readonly string[]> {
+  const rows = await queriesOf(db)
+    .selectFrom('batches')
+    .select('id')
+    .where('erasing', 'is not', null)
+    .orderBy('id')
+    .limit(most)
+    .execute()
+  return rows.map(({ id }) => id)
+}
+
+/**
+ * Erases the next rows of a batch that is being erased, and what says so after the last. Each step is a
+ * statement of bounded size; any number of processes may take steps at once.
+ * @returns `busy` where the rows that are left are in the hands of other processes
+ */
+export async function eraseStep(db: Db, batchId: string): Promise<'more' | 'busy' | 'done'> {
+  if (await eraseRows(db, batchId, null)) return 'more'
+  const isEmpty = sql<boolean>`not exists (select from chunks where batch_id = ${batchId})
+    and not exists (select from tasks where batch_id = ${batchId})`
+  await deletePreview(db, batchId)
+  await sql`delete from repeated_rows where batch_id = ${batchId} and ${isEmpty}`.execute(
+    queriesOf(db),
+  )
+  await sql`delete from batches where id = ${batchId} and erasing = 'all' and ${isEmpty}`.execute(
+    queriesOf(db),
+  )
+  const { rows } = await sql`
+    with noted as (
+      update batches set erasing = null where id = ${batchId} and erasing = 'chunks' and ${isEmpty}
+      returning id
+    )
+    select from batches where id = ${batchId} and id not in (select id from noted)
+  `.execute(queriesOf(db))
+  return rows.length === 0 ? 'done' : 'busy'
+}
+
+/** Erases what an earlier attempt at a stage stored, in steps that end where the stage is lost. */
+export async function eraseLeftovers(
+  db: Db,
+  stage: { batchId: string; lease: number },
+): Promise<void> {
+  while (await eraseRows(db, stage.batchId, stage.lease)) {
+    // Each statement commits by itself.
+  }
+  for (const table of ['repeated_rows', 'batch_previews']) {
+    await sql`
+      delete from ${sql.table(table)} where batch_id in (
+        select id from batches where id = ${stage.batchId} and lease = ${stage.lease} for share)
+    `.execute(queriesOf(db))
+  }
+}
+
+/**
+ * Answers whether there were any rows. Rows that another process erases are left to it.
+ * @param lease the fencing number that the batch must still have
+ */
+async function eraseRows(db: Db, batchId: string, lease: number | null): Promise<boolean> {
+  const owned = sql`(select id from batches
+    where id = ${batchId} and (${lease}::int is null or lease = ${lease}) for share)`
+  const tasks = await sql`
+    delete from tasks where id in (
+      select t.id from tasks t join ${owned} b on b.id = t.batch_id
+      limit ${TASKS_A_STEP} for update of t skip locked)
+    returning 1
+  `.execute(queriesOf(db))
+  if (tasks.rows.length > 0) return true
+  const chunks = await sql`
+    with next_chunks as (
+      select c.batch_id, c.no from chunks c join ${owned} b on b.id = c.batch_id
+      order by c.no limit ${CHUNKS_A_STEP} for update of c skip locked
+    ), parts_of_them as (
+      delete from parts p using next_chunks n where p.batch_id = n.batch_id and p.chunk_no = n.no
+    )
+    delete from chunks c using next_chunks n where c.batch_id = n.batch_id and c.no = n.no
+    returning 1
+  `.execute(queriesOf(db))
+  return chunks.rows.length > 0
+}
+
+/**
+ * Locks the next ended batch whose time is up, by database time, for the rest of the transaction; one that
+ * another process has locked is left to it.
+ * @param failed batches that could not be erased and are passed over
+ */
+export async function lockExpiring(
+  tx: Tx,
+  failed: readonly string[],
+): Promise<BatchRow | undefined> {
+  const { rows } = await sql<{ id: string }>`
+    select id from batches
+    where expires_at <= clock_timestamp() and status in ${sql.raw(sqlStates(RETAINED_STATES))}
+      and erasing is null and id <> all(${[...failed]}::text[])
+    order by expires_at limit 1
+    for no key update skip locked
+  `.execute(tx)
+  return rows[0] === undefined ? undefined : await lockBatch(tx, rows[0].id)
+}
