@@ -71,7 +71,11 @@ export interface Results {
 export interface BatchCalls {
   create(batch: BatchFile | BatchRecords, options?: CallOptions): Promise<BatchView>
   get(id: string, options?: CallOptions): Promise<BatchView>
-  list(page?: { limit?: number; cursor?: string }, options?: CallOptions): Promise<BatchPage>
+  /** `status`: states, parted by commas; `search`: a part of name, file name or id. */
+  list(
+    page?: { limit?: number; cursor?: string; status?: string; search?: string },
+    options?: CallOptions,
+  ): Promise<BatchPage>
   start(id: string, options?: CallOptions): Promise<BatchView>
   cancel(id: string, options?: CallOptions): Promise<BatchView>
   /** What a batch holds and would cost. */

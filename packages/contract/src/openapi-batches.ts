@@ -1,3 +1,4 @@
+import { BATCH_STATES } from './batch.ts'
 import { PAUSED_DAYS } from './batch.ts'
 import { RESULT_FILTERS, RESULT_FORMATS } from './batch-request.ts'
 import {
@@ -26,6 +27,15 @@ export function batchPaths(): Part {
         parameters: [
           query('limit', { type: 'integer', minimum: 1, maximum: 100, default: 20 }),
           query('cursor', { type: 'string' }),
+          query('status', {
+            type: 'string',
+            description: `States, parted by commas: ${BATCH_STATES.join(', ')}.`,
+          }),
+          query('search', {
+            type: 'string',
+            maxLength: 100,
+            description: 'A part of the name, the file name or the id, in any case.',
+          }),
         ],
         responses: { 200: answer('A page.', 'BatchPage'), ...refusals([...ANY, 'bad_request']) },
       },

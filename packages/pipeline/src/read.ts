@@ -1,5 +1,5 @@
 import type { BatchPage, BatchView } from '@plumbline/contract/batch-view'
-import { UNFINISHED_STATES } from '@plumbline/contract/batch'
+import { UNFINISHED_STATES, type BatchState } from '@plumbline/contract/batch'
 import { findBatch, pageOfBatches, sumsOf, type BatchOwner } from '@plumbline/db/batches/rows'
 import { noSuchBatch } from './batch-access.ts'
 import { cursorOf, placeOf } from './page-cursor.ts'
@@ -22,11 +22,18 @@ export async function getBatch(
 export async function listBatches(
   pipeline: Pipeline,
   owner: BatchOwner,
-  page: { limit: number; cursor: string | undefined },
+  page: {
+    limit: number
+    cursor: string | undefined
+    states?: readonly BatchState[]
+    search?: string | undefined
+  },
 ): Promise<BatchPage> {
   const rows = await pageOfBatches(pipeline.db, owner, {
     limit: page.limit + 1,
     after: page.cursor === undefined ? undefined : placeOf(owner, page.cursor),
+    search: page.search,
+    ...(page.states === undefined ? {} : { states: page.states }),
   })
   const shown = rows.slice(0, page.limit)
   const last = shown.at(-1)

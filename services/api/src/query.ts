@@ -10,8 +10,13 @@ export interface Query {
   wholeNumber(name: string, options: { fallback: number; min: number; max: number }): number
   oneOf<T extends string>(name: string, values: readonly T[], fallback: T): T
   /** Comma-separated words; empty where the name is absent. */
-  words(name: string, values: readonly string[]): readonly string[]
+  words<T extends string>(name: string, values: readonly T[]): readonly T[]
+  /** Words to search for, without control characters. */
+  phrase(name: string, maxChars: number): string | undefined
 }
+
+/** Text without control characters and halves of surrogate pairs. */
+const PLAIN = /^[^\p{Cc}\p{Cs}]*$/u
 
 /** Refuses a query on a path that takes none, where it would be ignored. Throws `Problem('bad_request')`. */
 export function refuseQuery(req: Request): void {
@@ -58,9 +63,21 @@ export function readQuery(req: Request, known: readonly string[]): Query {
     },
     words: (name, wanted) => {
       const words = (values.get(name) ?? '').split(',').filter((word) => word !== '')
-      const odd = words.find((word) => !wanted.includes(word))
-      if (odd === undefined) return words
-      throw new Problem('bad_request', `\`${name}\` takes ${wanted.join(', ')}, parted by commas.`)
+      return words.map((word) => {
+        const found = wanted.find((one) => one === word)
+        if (found !== undefined) return found
+        throw new Problem(
+          'bad_request',
+          `\`${name}\` takes ${wanted.join(', ')}, parted by commas.`,
+        )
+      })
+    },
+    phrase: (name, maxChars) => {
+      const value = values.get(name)
+      if (value === undefined || (value !== '' && value.length <= maxChars && PLAIN.test(value))) {
+        return value
+      }
+      throw new Problem('bad_request', `\`${name}\` must be text of 1 to ${maxChars} characters.`)
     },
   }
 }

@@ -97,11 +97,21 @@ export interface BatchPlace {
   readonly id: string
 }
 
+/** Which batches of an account are listed. */
+export interface BatchPageAsked {
+  readonly limit: number
+  readonly after: BatchPlace | undefined
+  /** Those in these states alone; all where none is named. */
+  readonly states?: readonly BatchState[]
+  /** Those whose name, file name or id holds this, in any case. */
+  readonly search?: string | undefined
+}
+
 /** Newest first, after a position. */
 export async function pageOfBatches(
   db: Db | Tx,
   owner: BatchOwner,
-  page: { limit: number; after: BatchPlace | undefined },
+  page: BatchPageAsked,
 ): Promise<readonly (BatchRow & BatchPlace)[]> {
   let query = queriesOf(db)
     .selectFrom('batches')
@@ -117,6 +127,13 @@ export async function pageOfBatches(
     const { createdUs, id } = page.after
     const createdAt = sql`timestamptz 'epoch' + ${createdUs}::bigint * interval '1 microsecond'`
     query = query.where(sql<boolean>`(created_at, id) < (${createdAt}, ${id})`)
+  }
+  if (page.states !== undefined && page.states.length > 0) {
+    query = query.where('status', 'in', page.states)
+  }
+  if (page.search !== undefined) {
+    const called = sql<string>`lower(concat_ws(' ', name, file_name, id))`
+    query = query.where(sql<boolean>`strpos(${called}, lower(${page.search})) > 0`)
   }
   return await query.execute()
 }

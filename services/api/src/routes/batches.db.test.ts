@@ -342,13 +342,43 @@ describe('reading batches', () => {
     expect([read, third.next_cursor]).toEqual([sorted, null])
   })
 
-  test.each(['limit=0', 'limit=101', 'limit=x', 'cursor=x', 'limit=1&limit=2', 'page=2'])(
-    '400 for ?%s',
-    async (query) => {
-      const answer = await stage.call(`/v1/batches?${query}`, { key: account.live })
-      expect(answer.status).toBe(400)
-    },
-  )
+  test('200 with those alone that are in a state or called so', async () => {
+    const { live } = await stage.account()
+    const named = async (name: string): Promise<string> => {
+      const body = { product: 'email', name, start: false, records: [{ email: 'a@example.com' }] }
+      const answer = await stage.call('/v1/batches', { key: live, body })
+      return batchView.parse(answer.json).id
+    }
+    const wanted = await named('Ünë 50%_\\ off')
+    const other = await named('spring')
+    await stage.db.pool.query("update batches set status = 'canceling' where id = $1", [other])
+    const found = async (query: string): Promise<readonly string[]> => {
+      const answer = await stage.call(`/v1/batches?${query}`, { key: live })
+      return batchPage.parse(answer.json).data.map(({ id }) => id)
+    }
+    expect(await found(`search=${encodeURIComponent('ÜNË 50%_\\')}`)).toEqual([wanted])
+    expect(await found(`search=${other}`)).toEqual([other])
+    expect(await found('search=%25')).toEqual([wanted])
+    expect(await found('search=nothing')).toEqual([])
+    expect(await found('status=canceling,failed')).toEqual([other])
+    expect(await found('status=canceling&search=off')).toEqual([])
+  })
+
+  test.each([
+    'limit=0',
+    'limit=101',
+    'limit=x',
+    'cursor=x',
+    'limit=1&limit=2',
+    'page=2',
+    'status=done',
+    'search=',
+    'search=%00',
+    `search=${'x'.repeat(101)}`,
+  ])('400 for ?%s', async (query) => {
+    const answer = await stage.call(`/v1/batches?${query}`, { key: account.live })
+    expect(answer.status).toBe(400)
+  })
 
   test('404 for what is not there, for the batches of others and of the other mode, on every path', async () => {
     const id = await submit()

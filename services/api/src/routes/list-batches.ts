@@ -1,3 +1,4 @@
+import { BATCH_STATES } from '@plumbline/contract/batch'
 import { listBatches as pageOf } from '@plumbline/pipeline/read'
 import { admit, showBalance } from '../access.ts'
 import type { Context } from '../context.ts'
@@ -8,14 +9,19 @@ import type { Handler } from './handler.ts'
 /** Batches of a page, by default and at most. */
 const PAGE = { default: 20, max: 100 } as const
 
+/** Characters of a search at most. */
+const SEARCH_MAX_CHARS = 100
+
 /** `GET /v1/batches`: an account's batches, newest first, page by page. */
 export function listBatches(ctx: Context): Handler {
   return async (req, res) => {
     const owner = await admit(ctx.access, req, res, { spends: false })
-    const query = readQuery(req, ['limit', 'cursor'])
+    const query = readQuery(req, ['limit', 'cursor', 'status', 'search'])
     const page = await pageOf(ctx.pipeline, owner, {
       limit: query.wholeNumber('limit', { fallback: PAGE.default, min: 1, max: PAGE.max }),
       cursor: query.text('cursor', /^[A-Za-z0-9_-]{1,200}$/),
+      states: query.words('status', BATCH_STATES),
+      search: query.phrase('search', SEARCH_MAX_CHARS),
     })
     await showBalance(ctx.access, res)
     sendResponse(res, jsonResponse(200, page))

@@ -8,6 +8,8 @@ import { table } from '../table.ts'
 interface Options {
   readonly limit: number
   readonly cursor?: string
+  readonly status?: string
+  readonly search?: string
   readonly key?: string
   readonly json: boolean
 }
@@ -19,14 +21,15 @@ export function addBatchList(parent: Command, shell: Shell): void {
     .description('list the batches of the account, newest first')
     .option('--limit <count>', 'at most so many', wholeNumber({ min: 1, max: 100 }), 20)
     .option('--cursor <cursor>', 'the next page, as the page before named it')
+    .option('--status <states>', 'in these states alone, parted by commas')
+    .option('--search <text>', 'whose name, file name or id holds this')
     .addOption(keyOption())
     .addOption(jsonOption())
     .action((options: Options) => run(shell, options))
 }
 
-async function run(shell: Shell, { limit, cursor, key, json }: Options): Promise<void> {
+async function run(shell: Shell, { key, json, ...asked }: Options): Promise<void> {
   const client = await openServiceClient(cliSettings(shell.environment), key)
-  const asked = { limit, ...(cursor === undefined ? {} : { cursor }) }
   const page = await client.batches.list(asked, { signal: shell.stop })
   if (json) {
     writeJson(shell, page)
