@@ -6,6 +6,7 @@ const FINE_PERCENT = new Intl.NumberFormat(undefined, {
   style: 'percent',
   maximumFractionDigits: 1,
 })
+const SHORT = new Intl.NumberFormat(undefined, { notation: 'compact', maximumFractionDigits: 1 })
 const DAY = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium' })
 const SHORT_DAY = new Intl.DateTimeFormat(undefined, { month: 'short', day: 'numeric' })
 const TIME = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' })
@@ -18,6 +19,11 @@ const MONEY = new Intl.NumberFormat(undefined, {
 /** A whole number with its separators. */
 export function number(value: number): string {
   return NUMBER.format(value)
+}
+
+/** A number in little room: `12K`. */
+export function short(value: number): string {
+  return SHORT.format(value)
 }
 
 /** A share of 0 to 1 in percent; what has begun is never shown as 0, what is not whole never as 100. */

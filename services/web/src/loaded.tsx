@@ -2,7 +2,8 @@ import type { ComponentType, JSX } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { Button } from './components/button.tsx'
 import { Bones, Notice, Page } from './components/page.tsx'
-import type { PageProps, PageRoute } from './routes.ts'
+import type { PageProps } from './page-props.ts'
+import type { PageRoute } from './routes.ts'
 
 /** Pages that are loaded already, by their path. */
 const LOADED = new Map<string, ComponentType<PageProps>>()

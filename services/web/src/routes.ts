@@ -1,9 +1,5 @@
 import type { ComponentType } from 'preact'
-
-/** What a page is given: the variable parts of its path. */
-export interface PageProps {
-  readonly id: string
-}
+import type { PageProps } from './page-props.ts'
 
 /** A page of the app. */
 export interface PageRoute {
@@ -19,6 +15,13 @@ export interface PageRoute {
 /** Every page; each is loaded when it is first opened. */
 export const PAGES: readonly PageRoute[] = [
   page('/', 'Overview', async () => (await import('./pages/overview.tsx')).Overview),
+  page('/batches', 'Batches', async () => (await import('./pages/batches.tsx')).Batches),
+  page('/batches/:id', 'Batch', async () => (await import('./pages/batch.tsx')).Batch),
+  page('/try', 'Try it', async () => (await import('./pages/try-it.tsx')).TryIt),
+  page('/keys', 'API keys', async () => (await import('./pages/keys.tsx')).Keys),
+  page('/usage', 'Usage', async () => (await import('./pages/usage.tsx')).Usage),
+  page('/credits', 'Credits', async () => (await import('./pages/credits.tsx')).Credits),
+  page('/settings', 'Settings', async () => (await import('./pages/settings.tsx')).Settings),
   gate('/sign-in', 'Sign in', async () => (await import('./pages/sign-in.tsx')).SignIn),
   gate('/sign-up', 'Create an account', async () => (await import('./pages/sign-up.tsx')).SignUp),
   open('/reset', 'Reset the password', async () => (await import('./pages/reset.tsx')).Reset),

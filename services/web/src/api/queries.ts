@@ -1,6 +1,7 @@
 import { QueryClient, queryOptions } from '@tanstack/preact-query'
 import type { AccountView } from '@plumbline/contract/account'
 import type { BatchPage, BatchView } from '@plumbline/contract/batch-view'
+import type { UsageView } from '@plumbline/contract/usage'
 import { callApp } from './app-calls.ts'
 import { callJson, RefusedCall } from './http.ts'
 
@@ -89,3 +90,23 @@ export const keysQuery = queryOptions({
   queryKey: ['keys'],
   queryFn: async ({ signal }) => await callApp('listKeys', undefined, { signal }),
 })
+
+/** What of usage is asked for: days as `YYYY-MM-DD`, by the parts named. */
+export interface UsageAsked {
+  readonly from: string
+  readonly to: string
+  readonly by: string
+}
+
+/** What the account used in some days. */
+export function usageQuery(asked: UsageAsked): {
+  readonly queryKey: readonly unknown[]
+  readonly queryFn: (context: { readonly signal: AbortSignal }) => Promise<UsageView>
+} {
+  const query = new URLSearchParams({ ...asked })
+  return {
+    queryKey: ['usage', asked],
+    queryFn: async ({ signal }) =>
+      await callJson<UsageView>('GET', `/v1/usage?${query.toString()}`, undefined, { signal }),
+  }
+}

@@ -3,12 +3,14 @@ import type { BatchView } from '@plumbline/contract/batch-view'
 import { useQuery } from '@tanstack/preact-query'
 import type { JSX } from 'preact'
 import { sentenceOf } from '../api/http.ts'
-import { accountQuery, isMoving, recentBatchesQuery } from '../api/queries.ts'
+import { accountQuery, isMoving, recentBatchesQuery, usageQuery } from '../api/queries.ts'
 import { batchTitle, PRODUCT_NAMES, Progress, StateBadge } from '../components/batch-state.tsx'
 import { LinkButton } from '../components/button.tsx'
 import { Bones, Card, Empty, Notice, Page } from '../components/page.tsx'
 import { Facts, Table } from '../components/table.tsx'
 import { Foreign, Time } from '../components/text.tsx'
+import { UsageBars } from '../components/usage-bars.tsx'
+import { dayAfter, todayIn } from '../days.ts'
 import * as format from '../format.ts'
 import { useMay, useSession } from '../session.tsx'
 
@@ -58,6 +60,7 @@ export function Overview(): JSX.Element {
           ))}
         </Card>
       </div>
+      <Use />
       <Card title="Last batches" actions={<a href="/app/batches">All batches</a>}>
         {batches.error !== null && <Notice tone="bad">{sentenceOf(batches.error)}</Notice>}
         {list === undefined && batches.error === null && <Bones rows={5} />}
@@ -65,6 +68,45 @@ export function Overview(): JSX.Element {
         {list !== undefined && list.length > 0 && <LastBatches batches={list} />}
       </Card>
     </Page>
+  )
+}
+
+/** Days of use that are shown. */
+const DAYS = 30
+
+function Use(): JSX.Element {
+  const { account } = useSession()
+  const to = todayIn(account?.time_zone ?? 'UTC')
+  const { data, error } = useQuery(
+    usageQuery({ from: dayAfter(to, 1 - DAYS), to, by: 'day,product' }),
+  )
+  return (
+    <Card title="Last 30 days" actions={<a href="/app/usage">All usage</a>}>
+      {error !== null && <Notice tone="bad">{sentenceOf(error)}</Notice>}
+      {data === undefined && error === null && <Bones rows={6} />}
+      {data?.data.length === 0 && <p class="muted">Nothing was used in these days.</p>}
+      {data !== undefined && data.data.length > 0 && (
+        <>
+          <UsageBars usage={data} />
+          <details class="details">
+            <summary>As a table</summary>
+            <Table
+              caption="Credits by day and product"
+              rows={data.data}
+              keyOf={({ day, product }) => `${day} ${product}`}
+              columns={[
+                { title: 'Day', isTight: true, cell: ({ day = '' }) => format.shortDay(day) },
+                {
+                  title: 'Product',
+                  cell: ({ product }) => product !== undefined && PRODUCT_NAMES[product],
+                },
+                { title: 'Credits', isNumber: true, cell: (row) => format.number(row.credits) },
+              ]}
+            />
+          </details>
+        </>
+      )}
+    </Card>
   )
 }
 

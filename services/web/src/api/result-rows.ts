@@ -1,0 +1,115 @@
+import type { Product } from '@plumbline/contract/products'
+import { refusalOf, RefusedCall, UNREACHABLE } from './http.ts'
+
+/** One row of a result as NDJSON tells it. */
+export interface ResultRow {
+  readonly row: number
+  readonly ref: string | null
+  readonly input: unknown
+  readonly status: string
+  readonly result: Readonly<Record<string, unknown>> | null
+  readonly credits_charged: number
+  readonly error: string | null
+  readonly advice?: string | null
+  readonly why?: string | null
+  readonly suggestion?: string | null
+}
+
+/** Rows of a page of the table. */
+export const ROWS_SHOWN = 25
+/** Characters of an answer that are read at most: rows may be long. */
+const READ_CHARS = 4_000_000
+
+/** Rows, and whether there are more. */
+export interface ResultRows {
+  readonly rows: readonly ResultRow[]
+  readonly hasMore: boolean
+}
+
+/** The first rows behind one, of those that a filter leaves; the rest of the answer is not waited for. */
+export async function readRows(
+  id: string,
+  {
+    only,
+    after,
+    signal,
+  }: { readonly only: string; readonly after: number; readonly signal: AbortSignal },
+): Promise<ResultRows> {
+  const query = new URLSearchParams({ format: 'ndjson' })
+  if (after > 0) query.set('after', String(after))
+  if (only !== '') query.set('only', only)
+  const stop = new AbortController()
+  const response = await request(
+    `/v1/batches/${encodeURIComponent(id)}/results?${query.toString()}`,
+    AbortSignal.any([signal, stop.signal]),
+  )
+  if (!response.ok) throw refusalOf(response.status, await response.text(), response.headers)
+  try {
+    const lines = await firstLines(response, ROWS_SHOWN + 1)
+    return {
+      rows: lines.slice(0, ROWS_SHOWN).map(rowOf),
+      hasMore: lines.length > ROWS_SHOWN,
+    }
+  } finally {
+    stop.abort()
+  }
+}
+
+async function request(path: string, signal: AbortSignal): Promise<Response> {
+  try {
+    return await fetch(path, { credentials: 'same-origin', signal })
+  } catch {
+    signal.throwIfAborted()
+    throw new RefusedCall(0, UNREACHABLE)
+  }
+}
+
+async function firstLines(response: Response, most: number): Promise<readonly string[]> {
+  const lines: string[] = []
+  if (response.body === null) return lines
+  let rest = ''
+  let read = 0
+  for await (const text of chunksOf(response.body)) {
+    read += text.length
+    const parts = (rest + text).split('\n')
+    rest = parts.pop() ?? ''
+    lines.push(...parts.filter((line) => line !== ''))
+    if (lines.length >= most || read >= READ_CHARS) return lines.slice(0, most)
+  }
+  return rest === '' ? lines : [...lines, rest]
+}
+
+/** The text of a stream; not every browser iterates over streams by itself. */
+async function* chunksOf(body: ReadableStream<Uint8Array>): AsyncGenerator<string> {
+  const reader = body.getReader()
+  const decoder = new TextDecoder()
+  for (;;) {
+    const { done, value } = await reader.read()
+    if (done) return
+    yield decoder.decode(value, { stream: true })
+  }
+}
+
+function rowOf(line: string): ResultRow {
+  // Safe because the service writes every line in this form, which its own tests hold it to.
+  return JSON.parse(line) as ResultRow
+}
+
+/** The part of a row that was asked about, for a person: what stands in the first field of its result. */
+export function subjectOf(row: ResultRow, product: Product): string {
+  const { result, input } = row
+  const first =
+    result === null ? undefined : Object.values(result)[product === 'fraud-signals' ? 2 : 0]
+  if (typeof first === 'string') return first
+  if (isRecord(first)) return Object.values(first).find(isFilled) ?? ''
+  if (typeof input === 'string') return input
+  return isRecord(input) ? Object.values(input).filter(isFilled).join(' · ') : ''
+}
+
+function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+function isFilled(value: unknown): value is string {
+  return typeof value === 'string' && value !== ''
+}

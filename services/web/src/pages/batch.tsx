@@ -1,0 +1,160 @@
+import type { BatchView } from '@plumbline/contract/batch-view'
+import type { JSX } from 'preact'
+import { useEffect } from 'preact/hooks'
+import { RefusedCall, sentenceOf } from '../api/http.ts'
+import { useLiveBatch } from '../api/live-batch.ts'
+import { isMoving } from '../api/queries.ts'
+import { useAnnounce } from '../components/announcer.tsx'
+import {
+  batchTitle,
+  PRODUCT_NAMES,
+  Progress,
+  StateBadge,
+  stateText,
+} from '../components/batch-state.tsx'
+import { LinkButton } from '../components/button.tsx'
+import { Bones, Card, Notice, Page } from '../components/page.tsx'
+import { Facts } from '../components/table.tsx'
+import { Foreign, Time, visibleText } from '../components/text.tsx'
+import * as format from '../format.ts'
+import type { PageProps } from '../page-props.ts'
+import { BatchActions } from './batch/actions.tsx'
+import { Downloads } from './batch/downloads.tsx'
+import { Rows } from './batch/rows.tsx'
+import { Verdicts } from './batch/verdicts.tsx'
+
+/** One batch, live: how far it is, what was found, what can be taken away and done. */
+export function Batch({ id }: PageProps): JSX.Element {
+  const { batch, error } = useLiveBatch(id)
+  useProgressAloud(batch)
+  if (batch === undefined) {
+    return (
+      <Page title="Batch">
+        {error === null ? (
+          <Card>
+            <Bones rows={6} />
+          </Card>
+        ) : (
+          <Unreadable error={error} />
+        )}
+      </Page>
+    )
+  }
+  return (
+    <Page
+      title={visibleText(batchTitle(batch))}
+      heading={<Foreign text={batchTitle(batch)} />}
+      lead={
+        <>
+          <StateBadge state={batch.status} /> {PRODUCT_NAMES[batch.product]}
+        </>
+      }
+      actions={<BatchActions batch={batch} />}
+    >
+      {error !== null && <Notice tone="bad">{sentenceOf(error)}</Notice>}
+      {batch.error !== null && <Notice tone="warn">{visibleText(batch.error.message)}</Notice>}
+      {batch.status === 'ready' && (
+        <Notice
+          tone="warn"
+          actions={
+            <LinkButton href={`/app/batches/new?id=${batch.id}`} kind="primary">
+              See what it costs
+            </LinkButton>
+          }
+        >
+          The file is read and nothing was charged. Look at what was found in it, and start it
+          there.
+        </Notice>
+      )}
+      <Standing batch={batch} />
+      {batch.running_at !== undefined && (
+        <>
+          <Verdicts batch={batch} />
+          <Downloads batch={batch} />
+          <Rows batch={batch} />
+        </>
+      )}
+    </Page>
+  )
+}
+
+function Unreadable({ error }: { readonly error: Error }): JSX.Element {
+  const isGone = error instanceof RefusedCall && error.status === 404
+  return (
+    <Notice tone="bad" actions={<a href="/app/batches">All batches</a>}>
+      {isGone
+        ? 'There is no such batch in this account: it was deleted, or belongs to another.'
+        : sentenceOf(error)}
+    </Notice>
+  )
+}
+
+/** Says aloud how far it is, now and then, and at once what it came to. */
+function useProgressAloud(batch: BatchView | undefined): void {
+  const announce = useAnnounce()
+  const status = batch?.status
+  const percent = batch === undefined ? '' : format.percent(batch.progress)
+  useEffect(() => {
+    if (status !== undefined) announce(`${stateText(status)}.`)
+  }, [status])
+  useEffect(() => {
+    if (status === 'running') announce(`${percent} done.`, true)
+  }, [percent])
+}
+
+function Standing({ batch }: { readonly batch: BatchView }): JSX.Element {
+  const { rows, credits, file } = batch
+  return (
+    <Card title="Progress">
+      <Progress batch={batch} />
+      {isMoving(batch.status) && batch.eta_seconds !== null && (
+        <p class="muted">About {format.span(batch.eta_seconds)} left.</p>
+      )}
+      <Facts
+        facts={[
+          ['Rows', format.number(rows.total)],
+          ['Charged', format.number(rows.billable)],
+          ['Repeats', format.number(rows.duplicate)],
+          ['Refused', format.number(rows.refused)],
+          ['Blank', format.number(rows.blank)],
+        ]}
+      />
+      <Facts
+        facts={[
+          ['Credits at most', format.number(credits.estimate)],
+          ['Held', format.number(credits.held)],
+          ['Used', format.number(credits.used)],
+          ['Given back', format.number(credits.released)],
+        ]}
+      />
+      <details class="details">
+        <summary>File and times</summary>
+        <Facts facts={[...fileFacts(file), ...timeFacts(batch), ['Id', batch.id]]} />
+      </details>
+    </Card>
+  )
+}
+
+type Fact = readonly [string, JSX.Element | string]
+
+function fileFacts(file: BatchView['file']): readonly Fact[] {
+  if (file === null) return []
+  const facts: Fact[] = [['Size', format.size(file.bytes)]]
+  if (file.name !== null) facts.unshift(['File', <Foreign key="file" text={file.name} />])
+  if (file.encoding !== null) facts.push(['Encoding', file.encoding])
+  return facts
+}
+
+function timeFacts(batch: BatchView): readonly Fact[] {
+  const times: readonly (readonly [string, string | null | undefined])[] = [
+    ['Created', batch.created_at],
+    ['Started', batch.running_at],
+    ['Completed', batch.completed_at],
+    ['Canceled', batch.canceled_at],
+    ['Failed', batch.failed_at],
+    [batch.expired_at === undefined ? 'Erased on' : 'Erased', batch.expired_at ?? batch.expires_at],
+  ]
+  return times.flatMap(([name, at]) =>
+    at == null ? [] : [[name, <Time key={name} at={at} />] as const],
+  )
+}

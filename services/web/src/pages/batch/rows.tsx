@@ -1,0 +1,171 @@
+import type { BatchView } from '@plumbline/contract/batch-view'
+import { useQuery } from '@tanstack/preact-query'
+import type { JSX } from 'preact'
+import { useState } from 'preact/hooks'
+import { sentenceOf } from '../../api/http.ts'
+import { isMoving } from '../../api/queries.ts'
+import { readRows, subjectOf, type ResultRow } from '../../api/result-rows.ts'
+import { Button } from '../../components/button.tsx'
+import { SelectField } from '../../components/field.tsx'
+import { Bones, Card, Empty, Notice } from '../../components/page.tsx'
+import { Table } from '../../components/table.tsx'
+import { Foreign } from '../../components/text.tsx'
+import * as format from '../../format.ts'
+import { verdictsOf } from './verdicts.tsx'
+
+/** How often the rows are read anew while the batch runs, in ms. */
+const EVERY_MS = 10_000
+
+/** What became of a row, in words. */
+const STATUSES: Readonly<Record<string, string>> = {
+  done: 'Done',
+  refused: 'Refused',
+  blank: 'Blank',
+  canceled: 'Canceled',
+  error: 'Error',
+  waiting: 'Waiting',
+}
+
+/** What to do with a row, in words. */
+const ADVICE: Readonly<Record<string, readonly [text: string, tone: string]>> = {
+  send: ['Send', 'good'],
+  caution: ['Caution', 'warn'],
+  do_not_send: ['Do not send', 'bad'],
+  check_again: ['Check again', 'none'],
+  allow: ['Allow', 'good'],
+  review: ['Review', 'warn'],
+  block: ['Block', 'bad'],
+}
+
+/** Rows of the result with their reasons, filtered, page by page. */
+export function Rows({ batch }: { readonly batch: BatchView }): JSX.Element | null {
+  const [only, setOnly] = useState('')
+  // Row numbers behind which the pages begin, as far as one has gone.
+  const [starts, setStarts] = useState<readonly number[]>([0])
+  const after = starts.at(-1) ?? 0
+  const isOver = batch.status === 'expired' || batch.status === 'failed'
+  const rows = useQuery({
+    queryKey: ['rows', batch.id, isMoving(batch.status), only, after],
+    queryFn: async ({ signal }) => await readRows(batch.id, { only, after, signal }),
+    enabled: !isOver,
+    refetchInterval: isMoving(batch.status) ? EVERY_MS : false,
+    placeholderData: (former) => former,
+  })
+  if (isOver) return null
+  const { data, error } = rows
+  const last = data?.rows.at(-1)
+  return (
+    <Card
+      title="Rows"
+      actions={
+        <SelectField
+          label="Show"
+          value={only}
+          choices={filtersOf(batch.product)}
+          onChange={(value) => {
+            setOnly(value)
+            setStarts([0])
+          }}
+        />
+      }
+    >
+      {error !== null && <Notice tone="bad">{sentenceOf(error)}</Notice>}
+      {data === undefined && error === null && <Bones rows={8} />}
+      {data?.rows.length === 0 && (
+        <Empty title={only === '' ? 'No row is known yet' : 'No such row'}>
+          {only === '' ? 'Rows appear as they become known.' : 'Choose another kind above.'}
+        </Empty>
+      )}
+      {data !== undefined && data.rows.length > 0 && <RowTable batch={batch} rows={data.rows} />}
+      {(starts.length > 1 || data?.hasMore === true) && (
+        <div class="row">
+          <Button disabled={starts.length < 2} onClick={() => setStarts(starts.slice(0, -1))}>
+            Earlier rows
+          </Button>
+          <Button
+            disabled={data?.hasMore !== true || last === undefined}
+            onClick={() => last !== undefined && setStarts([...starts, last.row])}
+          >
+            Later rows
+          </Button>
+        </div>
+      )}
+    </Card>
+  )
+}
+
+function filtersOf(product: BatchView['product']): readonly { value: string; text: string }[] {
+  return [
+    { value: '', text: 'All rows' },
+    ...verdictsOf(product).map(({ key, name }) => ({ value: key, text: name })),
+    { value: 'refused', text: 'Refused' },
+    { value: 'error', text: 'Errors' },
+  ]
+}
+
+function RowTable({
+  batch,
+  rows,
+}: {
+  readonly batch: BatchView
+  readonly rows: readonly ResultRow[]
+}): JSX.Element {
+  return (
+    <Table
+      caption="Rows of the result"
+      rows={rows}
+      keyOf={({ row }) => row}
+      columns={[
+        { title: 'Row', isNumber: true, cell: ({ row }) => format.number(row) },
+        {
+          title: 'Value',
+          cell: (row) => <Foreign text={subjectOf(row, batch.product)} clip />,
+        },
+        { title: 'Outcome', isTight: true, cell: (row) => <Outcome row={row} /> },
+        { title: 'Why', cell: (row) => <Why row={row} /> },
+        {
+          title: 'Credits',
+          isNumber: true,
+          cell: ({ credits_charged: credits }) => format.number(credits),
+        },
+      ]}
+    />
+  )
+}
+
+function Outcome({ row }: { readonly row: ResultRow }): JSX.Element {
+  const [text, tone] = ADVICE[row.advice ?? ''] ?? [STATUSES[row.status] ?? row.status, 'none']
+  return <span class={`badge ${tone}`}>{text}</span>
+}
+
+function Why({ row }: { readonly row: ResultRow }): JSX.Element {
+  const why = row.error ?? row.why ?? summaryOf(row)
+  return (
+    <>
+      <Foreign text={why} />
+      {row.suggestion != null && row.suggestion !== '' && (
+        <span class="muted">
+          {' '}
+          Did you mean <Foreign text={row.suggestion} />?
+        </span>
+      )}
+    </>
+  )
+}
+
+/** The few fields of a result that say most, where no sentence comes with it. */
+function summaryOf({ result }: ResultRow): string {
+  if (result === null) return ''
+  const shown = Object.entries(result).filter(
+    ([name, value]) => typeof value !== 'object' && name !== 'credits_used',
+  )
+  return shown
+    .slice(1, 6)
+    .map(([name, value]) => `${name.replaceAll('_', ' ')}: ${sayValue(value)}`)
+    .join(', ')
+}
+
+function sayValue(value: unknown): string {
+  if (typeof value === 'boolean') return value ? 'yes' : 'no'
+  return String(value)
+}

@@ -1,0 +1,170 @@
+import type { BatchPage, BatchView } from '@plumbline/contract/batch-view'
+import { useInfiniteQuery } from '@tanstack/preact-query'
+import { useLocation } from 'preact-iso'
+import type { JSX } from 'preact'
+import { useEffect, useState } from 'preact/hooks'
+import { callJson, sentenceOf } from '../api/http.ts'
+import { isMoving } from '../api/queries.ts'
+import { batchTitle, PRODUCT_NAMES, StateBadge } from '../components/batch-state.tsx'
+import { Button, LinkButton } from '../components/button.tsx'
+import { Field, SelectField } from '../components/field.tsx'
+import { Bones, Card, Empty, Notice, Page } from '../components/page.tsx'
+import { Table } from '../components/table.tsx'
+import { Foreign, Time } from '../components/text.tsx'
+import * as format from '../format.ts'
+import { useMay } from '../session.tsx'
+
+/** Batches that are read at once. */
+const PAGE_BATCHES = 50
+/** How long after the last letter a search begins, in ms. */
+const TYPED_MS = 300
+/** How often the list is read anew while something on it moves, in ms. */
+const EVERY_MS = 5_000
+
+const STATES = [
+  { value: '', text: 'All' },
+  { value: 'analyzing,running,finalizing,canceling', text: 'In progress' },
+  { value: 'ready', text: 'Ready to start' },
+  { value: 'completed', text: 'Completed' },
+  { value: 'canceled', text: 'Canceled' },
+  { value: 'failed', text: 'Failed' },
+  { value: 'expired', text: 'Erased' },
+]
+
+/** All batches of the account, searched and by state. */
+export function Batches(): JSX.Element {
+  const { query } = useLocation()
+  const mayChange = useMay('member')
+  const [typed, setTyped] = useState('')
+  const [state, setState] = useState(query['state'] ?? '')
+  const search = useSettled(typed.trim())
+  const batches = useBatches({ search, state })
+  const list = batches.data?.pages.flatMap(({ data }) => data)
+  const isFiltered = search !== '' || state !== ''
+  return (
+    <Page
+      title="Batches"
+      actions={
+        mayChange && (
+          <LinkButton href="/app/batches/new" kind="primary" role="button">
+            New batch
+          </LinkButton>
+        )
+      }
+    >
+      <Card>
+        <div class="row bottom">
+          <div class="grow">
+            <Field
+              label="Search"
+              type="search"
+              value={typed}
+              onInput={setTyped}
+              maxLength={100}
+              placeholder="What it is called, or its id"
+            />
+          </div>
+          <SelectField label="State" value={state} choices={STATES} onChange={setState} />
+        </div>
+        {batches.error !== null && (
+          <Notice
+            tone="bad"
+            actions={<Button onClick={() => void batches.refetch()}>Try again</Button>}
+          >
+            {sentenceOf(batches.error)}
+          </Notice>
+        )}
+        {list === undefined && batches.error === null && <Bones rows={8} />}
+        {list?.length === 0 && (isFiltered ? <NoneFound /> : <NoneYet />)}
+        {list !== undefined && list.length > 0 && <BatchTable batches={list} />}
+        {batches.hasNextPage && (
+          <div>
+            <Button busy={batches.isFetchingNextPage} onClick={() => void batches.fetchNextPage()}>
+              Show earlier batches
+            </Button>
+          </div>
+        )}
+      </Card>
+    </Page>
+  )
+}
+
+function NoneFound(): JSX.Element {
+  return <Empty title="None found">No batch is called so and in this state.</Empty>
+}
+
+function NoneYet(): JSX.Element {
+  return (
+    <Empty title="No batch yet">
+      A batch is a file that is worked through row by row. You see what it costs before it starts.
+    </Empty>
+  )
+}
+
+/** The value once it has stood for a moment. */
+function useSettled(value: string): string {
+  const [settled, setSettled] = useState(value)
+  useEffect(() => {
+    const timer = setTimeout(() => setSettled(value), TYPED_MS)
+    return () => clearTimeout(timer)
+  }, [value])
+  return settled
+}
+
+function useBatches({ search, state }: { readonly search: string; readonly state: string }) {
+  return useInfiniteQuery({
+    queryKey: ['batches', 'list', search, state],
+    queryFn: async ({ pageParam, signal }) => {
+      const query = new URLSearchParams({ limit: String(PAGE_BATCHES) })
+      if (pageParam !== '') query.set('cursor', pageParam)
+      if (search !== '') query.set('search', search)
+      if (state !== '') query.set('status', state)
+      return await callJson<BatchPage>('GET', `/v1/batches?${query.toString()}`, undefined, {
+        signal,
+      })
+    },
+    initialPageParam: '',
+    getNextPageParam: ({ next_cursor: next }) => next ?? undefined,
+    // Long lists are not read again in whole; what moves stands on the first page.
+    refetchInterval: ({ state }) => {
+      const pages = state.data?.pages ?? []
+      const moves = pages[0]?.data.some(({ status }) => isMoving(status)) ?? false
+      return pages.length === 1 && moves ? EVERY_MS : false
+    },
+    placeholderData: (former) => former,
+  })
+}
+
+function BatchTable({ batches }: { readonly batches: readonly BatchView[] }): JSX.Element {
+  return (
+    <Table
+      caption="Batches, newest first"
+      rows={batches}
+      keyOf={({ id }) => id}
+      columns={[
+        {
+          title: 'Batch',
+          cell: (batch) => (
+            <a href={`/app/batches/${batch.id}`}>
+              <Foreign text={batchTitle(batch)} clip />
+            </a>
+          ),
+        },
+        { title: 'Product', isTight: true, cell: ({ product }) => PRODUCT_NAMES[product] },
+        { title: 'State', isTight: true, cell: (batch) => <State batch={batch} /> },
+        { title: 'Rows', isNumber: true, cell: ({ rows }) => format.number(rows.total) },
+        { title: 'Credits', isNumber: true, cell: ({ credits }) => format.number(credits.used) },
+        { title: 'Created', isTight: true, cell: (batch) => <Time at={batch.created_at} /> },
+      ]}
+    />
+  )
+}
+
+function State({ batch: { status, progress } }: { readonly batch: BatchView }): JSX.Element {
+  return (
+    <>
+      <StateBadge state={status} />
+      {status === 'running' && <span class="muted small"> {format.percent(progress)}</span>}
+    </>
+  )
+}

@@ -1,0 +1,218 @@
+import type { LedgerEntry, LedgerPage } from '@plumbline/contract/ledger'
+import { PACKS, PLANS } from '@plumbline/contract/plans'
+import { useInfiniteQuery, useQuery } from '@tanstack/preact-query'
+import type { JSX } from 'preact'
+import { callJson, sentenceOf } from '../api/http.ts'
+import { accountQuery } from '../api/queries.ts'
+import { PRODUCT_NAMES } from '../components/batch-state.tsx'
+import { Button, LinkButton } from '../components/button.tsx'
+import { Bones, Card, Empty, Notice, Page } from '../components/page.tsx'
+import { Facts, Table } from '../components/table.tsx'
+import { Foreign, Time } from '../components/text.tsx'
+import * as format from '../format.ts'
+import { useSession } from '../session.tsx'
+
+/** Entries of the ledger that are read at once. */
+const PAGE_ENTRIES = 50
+
+/** Balance, every move of it, and where more comes from. */
+export function Credits(): JSX.Element {
+  const account = useQuery(accountQuery)
+  const { error } = account
+  return (
+    <Page title="Credits">
+      <Card title="Balance">
+        {error !== null && <Notice tone="bad">{sentenceOf(error)}</Notice>}
+        {account.data === undefined && error === null && <Bones />}
+        {account.data !== undefined && (
+          <Facts
+            facts={[
+              [
+                'To spend',
+                format.number(account.data.credits.allowance + account.data.credits.packs),
+              ],
+              ['Of this month', format.number(account.data.credits.allowance)],
+              ['Of packs', format.number(account.data.credits.packs)],
+              ['Held for batches', format.number(account.data.credits.held)],
+              ['Starts anew', <Time key="resets" at={account.data.credits.resets_at} dayOnly />],
+            ]}
+          />
+        )}
+      </Card>
+      <Offers />
+      <Ledger />
+    </Page>
+  )
+}
+
+const NAMES: Readonly<Record<string, string>> = {
+  free: 'Free',
+  starter: 'Starter',
+  pro: 'Pro',
+  growth: 'Growth',
+  scale: 'Scale',
+}
+
+function Offers(): JSX.Element {
+  const { account, service } = useSession()
+  return (
+    <div class="columns">
+      <Card title="Plans">
+        <Table
+          caption="Plans"
+          rows={Object.entries(PLANS)}
+          keyOf={([plan]) => plan}
+          columns={[
+            {
+              title: 'Plan',
+              cell: ([plan]) => (
+                <>
+                  {NAMES[plan] ?? plan}
+                  {plan === account?.plan && <span class="muted"> (yours)</span>}
+                </>
+              ),
+            },
+            {
+              title: 'Credits a month',
+              isNumber: true,
+              cell: ([, { monthlyCredits }]) => format.number(monthlyCredits),
+            },
+            { title: 'Test keys', cell: ([, { testKeys }]) => (testKeys ? 'Yes' : 'No') },
+          ]}
+        />
+      </Card>
+      <Card title="Packs">
+        <Table
+          caption="Packs"
+          rows={Object.entries(PACKS)}
+          keyOf={([pack]) => pack}
+          columns={[
+            { title: 'Pack', cell: ([pack]) => NAMES[pack] ?? pack },
+            {
+              title: 'Credits',
+              isNumber: true,
+              cell: ([, { credits }]) => format.number(credits),
+            },
+            {
+              title: 'Price',
+              isNumber: true,
+              cell: ([, { priceUsd }]) => format.dollars(priceUsd),
+            },
+          ]}
+        />
+        <p class="muted small">Credits of packs never expire, and do not move the month.</p>
+      </Card>
+      <div class="wide">
+        {service.contact_url === null ? (
+          <Notice>To change the plan or get a pack, ask whoever runs this service.</Notice>
+        ) : (
+          <Notice
+            actions={<LinkButton href={service.contact_url}>Ask for a plan or pack</LinkButton>}
+          >
+            To change the plan or get a pack, write to whoever runs this service.
+          </Notice>
+        )}
+      </div>
+    </div>
+  )
+}
+
+/** What each kind of entry is called. */
+const KINDS: Readonly<Record<LedgerEntry['kind'], string>> = {
+  grant: 'Allowance of the month',
+  expire: 'Allowance ended',
+  pack: 'Pack',
+  goodwill: 'Goodwill',
+  debit: 'Lookup',
+  refund: 'Refund',
+  give_back: 'Given back',
+  hold: 'Held for a batch',
+  settle: 'Rows of a batch',
+  release: 'Released from a batch',
+}
+
+function Ledger(): JSX.Element {
+  const ledger = useInfiniteQuery({
+    queryKey: ['ledger'],
+    queryFn: async ({ pageParam, signal }) => await readLedger(pageParam, signal),
+    initialPageParam: '',
+    getNextPageParam: ({ next_cursor: next }) => next ?? undefined,
+  })
+  const entries = ledger.data?.pages.flatMap(({ data }) => data)
+  return (
+    <Card
+      title="Moves"
+      actions={
+        entries !== undefined &&
+        entries.length > 0 && (
+          <LinkButton href="/v1/ledger?format=csv" small download>
+            Download CSV
+          </LinkButton>
+        )
+      }
+    >
+      {ledger.error !== null && <Notice tone="bad">{sentenceOf(ledger.error)}</Notice>}
+      {entries === undefined && ledger.error === null && <Bones rows={8} />}
+      {entries?.length === 0 && (
+        <Empty title="No credits have moved yet">Every move of credits is listed here.</Empty>
+      )}
+      {entries !== undefined && entries.length > 0 && <Entries entries={entries} />}
+      {ledger.hasNextPage && (
+        <div>
+          <Button busy={ledger.isFetchingNextPage} onClick={() => void ledger.fetchNextPage()}>
+            Show earlier moves
+          </Button>
+        </div>
+      )}
+    </Card>
+  )
+}
+
+async function readLedger(cursor: string, signal: AbortSignal): Promise<LedgerPage> {
+  const query = new URLSearchParams({ limit: String(PAGE_ENTRIES) })
+  if (cursor !== '') query.set('cursor', cursor)
+  return await callJson<LedgerPage>('GET', `/v1/ledger?${query.toString()}`, undefined, { signal })
+}
+
+function Entries({ entries }: { readonly entries: readonly LedgerEntry[] }): JSX.Element {
+  return (
+    <Table
+      caption="Moves of credits, newest first"
+      rows={entries}
+      keyOf={({ at }, index) => `${at} ${index}`}
+      columns={[
+        { title: 'When', isTight: true, cell: ({ at }) => <Time at={at} /> },
+        { title: 'What', cell: (entry) => <What entry={entry} /> },
+        { title: 'Credits', isNumber: true, cell: ({ credits }) => signed(credits) },
+        { title: 'Held', isNumber: true, cell: ({ held }) => (held === 0 ? '' : signed(held)) },
+        { title: 'Balance', isNumber: true, cell: ({ balance }) => format.number(balance) },
+      ]}
+    />
+  )
+}
+
+function What({ entry }: { readonly entry: LedgerEntry }): JSX.Element {
+  const { kind, product, batch_id: batchId, detail } = entry
+  return (
+    <>
+      {KINDS[kind]}
+      {product !== null && `: ${PRODUCT_NAMES[product]}`}
+      {batchId !== null && (
+        <>
+          {' '}
+          <a href={`/app/batches/${batchId}`}>{batchId}</a>
+        </>
+      )}
+      {detail !== null && (
+        <span class="muted">
+          {' '}
+          <Foreign text={detail} />
+        </span>
+      )}
+    </>
+  )
+}
+
+function signed(value: number): string {
+  return value > 0 ? `+${format.number(value)}` : format.number(value)
+}

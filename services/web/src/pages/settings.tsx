@@ -1,0 +1,24 @@
+import type { JSX } from 'preact'
+import { Page } from '../components/page.tsx'
+import { useMay } from '../session.tsx'
+import { AccountSettings } from './settings/account.tsx'
+import { DeleteAccount } from './settings/delete-account.tsx'
+import { Members } from './settings/members.tsx'
+import { Person } from './settings/person.tsx'
+import { SecondFactor } from './settings/second-factor.tsx'
+import { Sessions } from './settings/sessions.tsx'
+
+/** The account, who belongs to it, and how the person signs in. */
+export function Settings(): JSX.Element {
+  const isOwner = useMay('owner')
+  return (
+    <Page title="Settings">
+      <AccountSettings />
+      <Members />
+      <Person />
+      <SecondFactor />
+      <Sessions />
+      {isOwner && <DeleteAccount />}
+    </Page>
+  )
+}

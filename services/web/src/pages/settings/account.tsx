@@ -1,0 +1,134 @@
+import type { AccountSettings as Account } from '@plumbline/contract/app/members'
+import { useQuery, useQueryClient } from '@tanstack/preact-query'
+import type { JSX } from 'preact'
+import { useState } from 'preact/hooks'
+import { callApp } from '../../api/app-calls.ts'
+import { sentenceOf } from '../../api/http.ts'
+import { Button } from '../../components/button.tsx'
+import { CheckField, Field, Form } from '../../components/field.tsx'
+import { Bones, Card, Notice } from '../../components/page.tsx'
+import { Facts } from '../../components/table.tsx'
+import { Foreign } from '../../components/text.tsx'
+import { useProven } from '../../proof.tsx'
+import { useMay, useSessionMoves } from '../../session.tsx'
+import { useSubmission } from '../../submit.ts'
+
+const KEY = ['account-settings']
+
+/** What an owner sets for the account; others see it. */
+export function AccountSettings(): JSX.Element {
+  const isOwner = useMay('owner')
+  const settings = useQuery({
+    queryKey: KEY,
+    queryFn: async ({ signal }) => await callApp('readAccountSettings', undefined, { signal }),
+  })
+  const { data, error } = settings
+  return (
+    <Card title="Account">
+      {error !== null && <Notice tone="bad">{sentenceOf(error)}</Notice>}
+      {data === undefined && error === null && <Bones rows={5} />}
+      {data !== undefined && isOwner && <AccountForm key={JSON.stringify(data)} account={data} />}
+      {data !== undefined && !isOwner && <AccountFacts account={data} />}
+    </Card>
+  )
+}
+
+function AccountFacts({ account }: { readonly account: Account }): JSX.Element {
+  return (
+    <Facts
+      facts={[
+        ['Called', <Foreign key="name" text={account.name} />],
+        ['Time zone', account.time_zone],
+        [
+          'Kept for',
+          account.retention_days === null ? '30 days' : `${account.retention_days} days`,
+        ],
+        ['Daily limit', account.daily_spending_limit?.toString() ?? 'None'],
+      ]}
+    />
+  )
+}
+
+function AccountForm({ account }: { readonly account: Account }): JSX.Element {
+  const queries = useQueryClient()
+  const proven = useProven()
+  const { refresh } = useSessionMoves()
+  const { isBusy, fault, run } = useSubmission()
+  const [name, setName] = useState(account.name)
+  const [zone, setZone] = useState(account.time_zone)
+  const [days, setDays] = useState(textOf(account.retention_days))
+  const [limit, setLimit] = useState(textOf(account.daily_spending_limit))
+  const [mark, setMark] = useState(textOf(account.low_credit_mark))
+  const [factor, setFactor] = useState(account.requires_second_factor)
+  const save = async (): Promise<void> => {
+    const saved = await proven(
+      async () =>
+        await callApp('changeAccount', {
+          name,
+          time_zone: zone,
+          retention_days: numberOf(days),
+          daily_spending_limit: numberOf(limit),
+          low_credit_mark: numberOf(mark),
+          requires_second_factor: factor,
+        }),
+    )
+    queries.setQueryData(KEY, saved)
+    await refresh()
+  }
+  return (
+    <Form onSubmit={() => void run(save)}>
+      {fault !== null && <Notice tone="bad">{fault}</Notice>}
+      <div class="columns">
+        <Field label="Account" value={name} onInput={setName} maxLength={200} required />
+        <Field
+          label="Time zone"
+          value={zone}
+          onInput={setZone}
+          list={Intl.supportedValuesOf('timeZone')}
+          hint="The month starts anew at its midnight."
+          required
+        />
+        <Field
+          label="Days that batches are kept"
+          type="number"
+          min={0}
+          max={365}
+          value={days}
+          onInput={setDays}
+          hint="Empty: 30. Then file and results are erased."
+        />
+        <Field
+          label="Daily spending limit"
+          type="number"
+          min={1}
+          value={limit}
+          onInput={setLimit}
+          hint="Credits in a day. Empty: none."
+        />
+        <Field
+          label="Low-credit mark"
+          type="number"
+          min={1}
+          value={mark}
+          onInput={setMark}
+          hint="Owners are told when the balance falls to it. Empty: never."
+        />
+      </div>
+      <CheckField label="Members need a second factor" checked={factor} onChange={setFactor} />
+      <div>
+        <Button kind="primary" type="submit" busy={isBusy}>
+          Save
+        </Button>
+      </div>
+    </Form>
+  )
+}
+
+function textOf(value: number | null): string {
+  return value === null ? '' : String(value)
+}
+
+/** What was typed as a number; nothing typed is null. */
+function numberOf(text: string): number | null {
+  return text.trim() === '' ? null : Number(text)
+}

@@ -1,0 +1,59 @@
+import { useLocation } from 'preact-iso'
+import type { JSX } from 'preact'
+import { useState } from 'preact/hooks'
+import { callApp } from '../../api/app-calls.ts'
+import { Button } from '../../components/button.tsx'
+import { Field, Form } from '../../components/field.tsx'
+import { Card, Notice } from '../../components/page.tsx'
+import { Foreign } from '../../components/text.tsx'
+import { useProven } from '../../proof.tsx'
+import { useSession, useSessionMoves } from '../../session.tsx'
+import { useSubmission } from '../../submit.ts'
+
+/** Ends the account, by its name typed in and the password. */
+export function DeleteAccount(): JSX.Element {
+  const { account } = useSession()
+  const { route } = useLocation()
+  const { refresh } = useSessionMoves()
+  const proven = useProven()
+  const [name, setName] = useState('')
+  const [password, setPassword] = useState('')
+  const { isBusy, fault, run } = useSubmission()
+  const end = async (): Promise<void> => {
+    await proven(async () => await callApp('deleteAccount', { confirm_name: name, password }))
+    route('/app/sign-in?after=deleted', true)
+    await refresh()
+  }
+  return (
+    <Card title="Close the account">
+      <details class="details">
+        <summary>Close it for good</summary>
+        <Form onSubmit={() => void run(end)}>
+          <p>
+            Keys and sessions end at once, what is left of credits is lost, and batches and results
+            are erased within 24 hours. Type{' '}
+            <strong>
+              <Foreign text={account?.name ?? ''} />
+            </strong>{' '}
+            to say that you mean it.
+          </p>
+          {fault !== null && <Notice tone="bad">{fault}</Notice>}
+          <Field label="What the account is called" value={name} onInput={setName} required />
+          <Field
+            label="Password to close it"
+            type="password"
+            value={password}
+            onInput={setPassword}
+            autocomplete="current-password"
+            required
+          />
+          <div>
+            <Button kind="danger" type="submit" busy={isBusy}>
+              Close the account
+            </Button>
+          </div>
+        </Form>
+      </details>
+    </Card>
+  )
+}

@@ -1,0 +1,146 @@
+import type { JSX } from 'preact'
+import { useState } from 'preact/hooks'
+import { callApp } from '../../api/app-calls.ts'
+import { Button } from '../../components/button.tsx'
+import { Field, Form } from '../../components/field.tsx'
+import { Card, Notice } from '../../components/page.tsx'
+import { useSession, useSessionMoves } from '../../session.tsx'
+import { useSubmission } from '../../submit.ts'
+import { PASSWORD_HINT } from '../sign-up.tsx'
+
+/** The person's own name, address and password. */
+export function Person(): JSX.Element {
+  return (
+    <Card title="You">
+      <NameForm />
+      <div class="columns">
+        <AddressForm />
+        <PasswordForm />
+      </div>
+    </Card>
+  )
+}
+
+function NameForm(): JSX.Element {
+  const { user } = useSession()
+  const { refresh } = useSessionMoves()
+  const [name, setName] = useState(user?.name ?? '')
+  const { isBusy, fault, run } = useSubmission()
+  const save = async (): Promise<void> => {
+    await callApp('changePerson', { name })
+    await refresh()
+  }
+  return (
+    <Form onSubmit={() => void run(save)}>
+      {fault !== null && <Notice tone="bad">{fault}</Notice>}
+      <div class="row bottom">
+        <div class="grow">
+          <Field
+            label="Name"
+            value={name}
+            onInput={setName}
+            autocomplete="name"
+            maxLength={200}
+            required
+          />
+        </div>
+        <Button type="submit" busy={isBusy}>
+          Save name
+        </Button>
+      </div>
+    </Form>
+  )
+}
+
+function AddressForm(): JSX.Element {
+  const { user } = useSession()
+  const { refresh } = useSessionMoves()
+  const [email, setEmail] = useState('')
+  const [password, setPassword] = useState('')
+  const [said, setSaid] = useState<string | null>(null)
+  const { isBusy, fault, run } = useSubmission()
+  const change = async (): Promise<void> => {
+    const { outcome } = await callApp('changeEmail', { email, password })
+    setSaid(
+      outcome === 'email_changed'
+        ? 'The new address is in force.'
+        : 'Open the link of the message that is on its way to the new address.',
+    )
+    setPassword('')
+    await refresh()
+  }
+  return (
+    <Form onSubmit={() => void run(change)}>
+      <h3>Change your address</h3>
+      <p class="muted small wrap">Now: {user?.email}</p>
+      {fault !== null && <Notice tone="bad">{fault}</Notice>}
+      {said !== null && <Notice tone="good">{said}</Notice>}
+      <Field
+        label="New address"
+        type="email"
+        value={email}
+        onInput={setEmail}
+        autocomplete="email"
+        required
+      />
+      <Field
+        label="Your password"
+        type="password"
+        value={password}
+        onInput={setPassword}
+        autocomplete="current-password"
+        required
+      />
+      <div>
+        <Button type="submit" busy={isBusy}>
+          Change address
+        </Button>
+      </div>
+    </Form>
+  )
+}
+
+function PasswordForm(): JSX.Element {
+  const [current, setCurrent] = useState('')
+  const [next, setNext] = useState('')
+  const [isDone, setDone] = useState(false)
+  const { isBusy, fault, run } = useSubmission()
+  const change = async (): Promise<void> => {
+    setDone(false)
+    await callApp('changePassword', { current_password: current, password: next })
+    setCurrent('')
+    setNext('')
+    setDone(true)
+  }
+  return (
+    <Form onSubmit={() => void run(change)}>
+      <h3>Change your password</h3>
+      <p class="muted small">All your other sessions end.</p>
+      {fault !== null && <Notice tone="bad">{fault}</Notice>}
+      {isDone && <Notice tone="good">The password is changed.</Notice>}
+      <Field
+        label="Present password"
+        type="password"
+        value={current}
+        onInput={setCurrent}
+        autocomplete="current-password"
+        required
+      />
+      <Field
+        label="New password"
+        type="password"
+        value={next}
+        onInput={setNext}
+        autocomplete="new-password"
+        minLength={12}
+        hint={PASSWORD_HINT}
+        required
+      />
+      <div>
+        <Button type="submit" busy={isBusy}>
+          Change password
+        </Button>
+      </div>
+    </Form>
+  )
+}

@@ -1,0 +1,105 @@
+import { checksOf, PRODUCT_PLANS, type Product } from '@plumbline/contract/products'
+import { useQueryClient } from '@tanstack/preact-query'
+import type { JSX } from 'preact'
+import { useState } from 'preact/hooks'
+import { callJson } from '../api/http.ts'
+import { PRODUCT_NAMES } from '../components/batch-state.tsx'
+import { Button } from '../components/button.tsx'
+import { Field, Form, SelectField } from '../components/field.tsx'
+import { Card, Notice, Page } from '../components/page.tsx'
+import { useMay } from '../session.tsx'
+import { useSubmission } from '../submit.ts'
+import { Answer } from './try-it/answer.tsx'
+import { CallAsCode } from './try-it/call-as-code.tsx'
+import { TestValues } from './try-it/test-values.tsx'
+import { EXAMPLES, LABELS, type Lookup, type Values } from './try-it/values.ts'
+
+/** One lookup of any product, with how it is known, and the same call as code. */
+export function TryIt(): JSX.Element {
+  const queries = useQueryClient()
+  const mayChange = useMay('member')
+  const [product, setProduct] = useState<Product>('email')
+  const [values, setValues] = useState<Values>({})
+  const [answer, setAnswer] = useState<Lookup | null>(null)
+  const { isBusy, fault, run, clear } = useSubmission()
+  const body = bodyOf(product, values)
+  const lookUp = async (): Promise<void> => {
+    setAnswer(null)
+    setAnswer(await callJson<Lookup>('POST', `/v1/${product}`, { ...body, explain: true }))
+    for (const key of ['account', 'usage', 'ledger']) {
+      void queries.invalidateQueries({ queryKey: [key] })
+    }
+  }
+  return (
+    <Page title="Try it" lead="One lookup at a time. It takes credits as a call of the API does.">
+      <div class="columns">
+        <Card title="What to look up">
+          {!mayChange && (
+            <Notice tone="warn">
+              You may look at this account, not spend its credits. An owner can change your role.
+            </Notice>
+          )}
+          <Form onSubmit={() => void run(lookUp)}>
+            <SelectField
+              label="Product"
+              value={product}
+              choices={Object.entries(PRODUCT_NAMES).map(([value, text]) => ({ value, text }))}
+              onChange={(value) => {
+                setProduct(productOf(value))
+                setAnswer(null)
+                clear()
+              }}
+            />
+            {checksOf(product).map((check) => (
+              <Field
+                key={check}
+                label={LABELS[check]}
+                value={values[check] ?? ''}
+                placeholder={EXAMPLES[check]}
+                onInput={(value) => setValues({ ...values, [check]: value })}
+                required={PRODUCT_PLANS[product].required === check}
+                maxLength={1_000}
+                {...(PRODUCT_PLANS[product].required === check ? {} : { hint: 'May be left out.' })}
+              />
+            ))}
+            <Button kind="primary" type="submit" busy={isBusy} disabled={!mayChange}>
+              Look up
+            </Button>
+          </Form>
+        </Card>
+        <Card title="Answer">
+          {fault !== null && <Notice tone="bad">{fault}</Notice>}
+          {answer === null && fault === null && (
+            <p class="muted">
+              {isBusy
+                ? 'Asking. A slow mail server may take a while.'
+                : 'The answer stands here, with how each part of it is known.'}
+            </p>
+          )}
+          {answer !== null && <Answer answer={answer} />}
+        </Card>
+        <Card title="The same call as code" wide>
+          <CallAsCode product={product} body={body} />
+        </Card>
+        <Card title="Test values" wide>
+          <TestValues product={product} />
+        </Card>
+      </div>
+    </Page>
+  )
+}
+
+function productOf(value: string): Product {
+  // Safe because the choices are the keys of the table of products.
+  return value as Product
+}
+
+/** The values that the product takes and that were typed. */
+function bodyOf(product: Product, values: Values): Values {
+  return Object.fromEntries(
+    checksOf(product).flatMap((check) => {
+      const value = values[check]?.trim() ?? ''
+      return value === '' ? [] : [[check, value]]
+    }),
+  )
+}

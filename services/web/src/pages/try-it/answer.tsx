@@ -1,0 +1,77 @@
+import { CHECKS } from '@plumbline/contract/products'
+import type { JSX } from 'preact'
+import { Table } from '../../components/table.tsx'
+import { Foreign, Time } from '../../components/text.tsx'
+import * as format from '../../format.ts'
+import type { Lookup } from './values.ts'
+import { reasonText } from './reason-text.ts'
+
+/** The fields of an answer, and beside each part of it how it is known. */
+export function Answer({ answer }: { readonly answer: Lookup }): JSX.Element {
+  const { explain, ...result } = answer
+  return (
+    <div class="stack" aria-live="polite">
+      <Table
+        caption="Fields of the answer"
+        rows={fieldsOf(result)}
+        keyOf={({ name }) => name}
+        columns={[
+          { title: 'Field', cell: ({ name }) => <code class="wrap">{name}</code> },
+          { title: 'Value', cell: ({ value }) => <Value value={value} /> },
+        ]}
+      />
+      {explain !== undefined && (
+        <section class="stack tight">
+          <h3>How it is known</h3>
+          {CHECKS.map((check) => {
+            const part = explain[check]
+            return (
+              part !== undefined && (
+                <p key={check} class="small">
+                  <strong>{check}</strong>: {reasonText(check, part.reason)}{' '}
+                  <span class="muted">
+                    {part.cached
+                      ? 'Known from an earlier lookup of '
+                      : `Asked for ${seconds(part.duration_ms)} on `}
+                    <Time at={part.checked_at} />.
+                  </span>
+                </p>
+              )
+            )
+          })}
+          {explain.fraud_score?.reasons.map(({ code, contribution }) => (
+            <p key={code} class="small">
+              <span class="number">{format.number(Math.round(contribution))}</span> points:{' '}
+              {code.replaceAll('_', ' ')}
+            </p>
+          ))}
+        </section>
+      )}
+    </div>
+  )
+}
+
+function seconds(ms: number): string {
+  return ms < 1_000 ? 'less than a second' : `${format.number(Math.round(ms / 100) / 10)} s`
+}
+
+interface Shown {
+  readonly name: string
+  readonly value: unknown
+}
+
+/** Fields of nested parts by their path, `email.valid`. */
+function fieldsOf(result: Readonly<Record<string, unknown>>, before = ''): readonly Shown[] {
+  return Object.entries(result).flatMap(([name, value]) =>
+    typeof value === 'object' && value !== null
+      ? fieldsOf({ ...value }, `${before}${name}.`)
+      : [{ name: `${before}${name}`, value }],
+  )
+}
+
+function Value({ value }: { readonly value: unknown }): JSX.Element {
+  if (value === null) return <span class="muted">Not known</span>
+  if (typeof value === 'boolean') return <>{value ? 'Yes' : 'No'}</>
+  if (typeof value === 'number') return <span class="number">{format.number(value)}</span>
+  return <Foreign text={typeof value === 'string' ? value : JSON.stringify(value)} />
+}

@@ -1,0 +1,46 @@
+import {
+  MAGIC_DOMAINS,
+  MAGIC_EMAILS,
+  MAGIC_IPS,
+  MAGIC_PHONES,
+} from '@plumbline/contract/magic-values'
+import { PRODUCT_PLANS, type Check, type Product } from '@plumbline/contract/products'
+import type { JSX } from 'preact'
+import { Table } from '../../components/table.tsx'
+import { LABELS } from './values.ts'
+import { reasonText } from './reason-text.ts'
+
+/** Values and the reasons that a test key answers them with, by check. */
+const VALUES: Readonly<
+  Record<Check, readonly { readonly value: string; readonly reason: string }[]>
+> = {
+  email: MAGIC_EMAILS,
+  phone: MAGIC_PHONES,
+  ip: MAGIC_IPS,
+  domain: MAGIC_DOMAINS,
+}
+
+/** The values that a test key has a fixed answer for. */
+export function TestValues({ product }: { readonly product: Product }): JSX.Element {
+  const check = PRODUCT_PLANS[product].required
+  return (
+    <>
+      <p class="muted">
+        With a test key, each of these gives its own answer. Nobody is asked and no credits are
+        taken.
+      </p>
+      <details class="details">
+        <summary>Show the values</summary>
+        <Table
+          caption="Test values"
+          rows={VALUES[check]}
+          keyOf={({ value }) => value}
+          columns={[
+            { title: LABELS[check], cell: ({ value }) => <code class="wrap">{value}</code> },
+            { title: 'Stands for', cell: ({ reason }) => reasonText(check, reason) },
+          ]}
+        />
+      </details>
+    </>
+  )
+}

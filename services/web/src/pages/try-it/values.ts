@@ -1,0 +1,24 @@
+import type { Explain } from '@plumbline/contract/explain'
+import type { Check } from '@plumbline/contract/products'
+
+/** What a lookup answers with. */
+export type Lookup = Readonly<Record<string, unknown>> & { readonly explain?: Explain }
+
+/** Values as they are typed, by check. */
+export type Values = Readonly<Partial<Record<Check, string>>>
+
+/** Labels of what each check takes. */
+export const LABELS: Readonly<Record<Check, string>> = {
+  email: 'Email',
+  phone: 'Phone',
+  ip: 'IP',
+  domain: 'Domain',
+}
+
+/** A value of each kind, to show its form. */
+export const EXAMPLES: Readonly<Record<Check, string>> = {
+  email: 'ada@example.com',
+  phone: '+442079460123',
+  ip: '8.8.8.8',
+  domain: 'example.com',
+}

@@ -1,0 +1,181 @@
+import type { UsageView } from '@plumbline/contract/usage'
+import { useQuery } from '@tanstack/preact-query'
+import type { JSX } from 'preact'
+import { useState } from 'preact/hooks'
+import { sentenceOf } from '../api/http.ts'
+import { usageQuery } from '../api/queries.ts'
+import { PRODUCT_NAMES } from '../components/batch-state.tsx'
+import { Button } from '../components/button.tsx'
+import { SelectField } from '../components/field.tsx'
+import { Bones, Card, Empty, Notice, Page } from '../components/page.tsx'
+import { Facts, Table } from '../components/table.tsx'
+import { UsageBars } from '../components/usage-bars.tsx'
+import { dayAfter, daysBetween, todayIn } from '../days.ts'
+import * as format from '../format.ts'
+import { saveText } from '../save-file.ts'
+import { useSession } from '../session.tsx'
+
+const SPANS = [
+  { value: '7', text: 'Last 7 days' },
+  { value: '30', text: 'Last 30 days' },
+  { value: '90', text: 'Last 90 days' },
+  { value: '365', text: 'Last 365 days' },
+]
+
+/** What was used, by day, product and source. */
+export function Usage(): JSX.Element {
+  const { account } = useSession()
+  const [span, setSpan] = useState('30')
+  const to = todayIn(account?.time_zone ?? 'UTC')
+  const asked = { from: dayAfter(to, 1 - Number(span)), to, by: 'day,product,source' }
+  const usage = useQuery({ ...usageQuery(asked), placeholderData: (former) => former })
+  const { data } = usage
+  return (
+    <Page
+      title="Usage"
+      lead="Lookups and rows of batches that were charged."
+      actions={
+        data !== undefined &&
+        data.data.length > 0 && <Button onClick={() => saveUsage(data)}>Download CSV</Button>
+      }
+    >
+      <div class="row bottom">
+        <SelectField label="Days" value={span} choices={SPANS} onChange={setSpan} />
+      </div>
+      {usage.error !== null && <Notice tone="bad">{sentenceOf(usage.error)}</Notice>}
+      {data === undefined && usage.error === null && (
+        <Card>
+          <Bones rows={8} />
+        </Card>
+      )}
+      {data !== undefined && data.data.length === 0 && (
+        <Card>
+          <Empty title="Nothing used in these days">
+            Look up a value on <a href="/app/try">Try it</a>, hand in a file under{' '}
+            <a href="/app/batches">Batches</a>, or call the API with a key.
+          </Empty>
+        </Card>
+      )}
+      {data !== undefined && data.data.length > 0 && <Figures usage={data} />}
+    </Page>
+  )
+}
+
+function Figures({ usage }: { readonly usage: UsageView }): JSX.Element {
+  const days = daysBetween(usage.from, usage.to)
+  const perDay = sums(usage, ({ day }) => day ?? '')
+  const used = days.flatMap((day) => {
+    const sum = perDay.get(day)
+    return sum === undefined ? [] : [{ name: day, ...sum }]
+  })
+  return (
+    <>
+      <Card title="Credits a day">
+        <Facts
+          facts={[
+            ['Credits', format.number(usage.total.credits)],
+            ['Operations', format.number(usage.total.operations)],
+            ['Time zone', usage.time_zone],
+          ]}
+        />
+        <UsageBars usage={usage} />
+        <details class="details">
+          <summary>As a table</summary>
+          <SumTable caption="Usage by day" title="Day" sums={used.toReversed()} />
+        </details>
+      </Card>
+      <div class="columns">
+        <Card title="By product">
+          <SumTable
+            caption="Usage by product"
+            title="Product"
+            sums={named(sums(usage, ({ product }) => (product ? PRODUCT_NAMES[product] : 'Other')))}
+          />
+        </Card>
+        <Card title="By source">
+          <SumTable
+            caption="Usage by source"
+            title="Source"
+            sums={named(sums(usage, ({ source }) => SOURCES[source ?? ''] ?? 'Other'))}
+          />
+        </Card>
+      </div>
+    </>
+  )
+}
+
+/** Where an operation came from, in words. */
+const SOURCES: Readonly<Record<string, string>> = {
+  api: 'API key',
+  app: 'This app',
+  batch: 'Batches',
+}
+
+type Row = UsageView['data'][number]
+
+/** Operations and credits added up. */
+interface Sum {
+  readonly operations: number
+  readonly credits: number
+}
+
+function sums(usage: UsageView, keyOf: (row: Row) => string): ReadonlyMap<string, Sum> {
+  const added = new Map<string, Sum>()
+  for (const row of usage.data) {
+    const key = keyOf(row)
+    const { operations, credits } = added.get(key) ?? { operations: 0, credits: 0 }
+    added.set(key, {
+      operations: operations + row.operations,
+      credits: credits + row.credits,
+    })
+  }
+  return added
+}
+
+type NamedSum = Sum & { readonly name: string }
+
+/** The largest first. */
+function named(added: ReadonlyMap<string, Sum>): readonly NamedSum[] {
+  return [...added]
+    .map(([name, sum]) => ({ name, ...sum }))
+    .toSorted((one, other) => other.credits - one.credits)
+}
+
+function SumTable({
+  caption,
+  title,
+  sums,
+}: {
+  readonly caption: string
+  readonly title: string
+  readonly sums: readonly NamedSum[]
+}): JSX.Element {
+  return (
+    <Table
+      caption={caption}
+      rows={sums}
+      keyOf={({ name }) => name}
+      columns={[
+        { title, cell: ({ name }) => name },
+        {
+          title: 'Operations',
+          isNumber: true,
+          cell: ({ operations }) => format.number(operations),
+        },
+        { title: 'Credits', isNumber: true, cell: ({ credits }) => format.number(credits) },
+      ]}
+    />
+  )
+}
+
+/** Every cell is one of the service's own words or a number, so none needs quoting or can be a formula. */
+function saveUsage(usage: UsageView): void {
+  const rows = usage.data.map(({ day, product, source, operations, credits }) =>
+    [day, product, source, operations, credits].join(','),
+  )
+  saveText(
+    `usage ${usage.from} to ${usage.to}.csv`,
+    'text/csv',
+    ['day,product,source,operations,credits', ...rows, ''].join('\r\n'),
+  )
+}
