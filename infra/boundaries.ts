@@ -36,6 +36,12 @@ export const BOUNDARIES: Readonly<Record<string, Boundary>> = {
   domain: { ours: ENGINE, others: ['tldts', 'tr46'] },
   // It listens once, to find a free port for the packaged Postgres.
   db: { ours: ['contract', 'ports', 'concurrency'], others: ['pg', 'kysely'], sockets: true },
+  // The operator's own mail server lies behind no egress guard, as the file store.
+  mail: { ours: ['db'], others: ['nodemailer'] },
+  people: {
+    ours: ['contract', 'concurrency', 'db', 'mail'],
+    others: ['otpauth', '@zxcvbn-ts/language-common'],
+  },
   metering: { ours: ['contract', 'db', 'concurrency'], others: ['kysely'] },
   queue: { ours: ['contract', 'ports', 'concurrency'], others: ['bullmq', 'ioredis', 'pg'] },
   // It listens for the operator, on the admin port of every program.

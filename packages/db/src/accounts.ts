@@ -21,6 +21,8 @@ export interface NewAccount {
   readonly plan: Plan
   /** Default `UTC`. */
   readonly timeZone?: string
+  /** What people call it; its address where absent. */
+  readonly name?: string
 }
 
 /**
@@ -31,12 +33,7 @@ export interface NewAccount {
  */
 export async function createAccount(db: Db | Tx, account: NewAccount): Promise<Account> {
   const timeZone = account.timeZone ?? 'UTC'
-  if (!isTimeZone(timeZone)) {
-    throw new Problem(
-      'unprocessable',
-      `"${timeZone}" is not a time zone; send an IANA name such as Europe/Berlin.`,
-    )
-  }
+  if (!isTimeZone(timeZone)) throw noTimeZone(timeZone)
   if (account.email.length === 0 || account.email.length > 320) {
     throw new Problem('unprocessable', 'The email of an account has 1 to 320 characters.')
   }
@@ -48,6 +45,7 @@ export async function createAccount(db: Db | Tx, account: NewAccount): Promise<A
       plan: account.plan,
       next_plan: null,
       time_zone: timeZone,
+      name: account.name ?? null,
     })
     .returningAll()
     .executeTakeFirstOrThrow()
@@ -62,6 +60,67 @@ export async function getAccount(db: Db | Tx, id: string): Promise<Account | und
     .where('id', '=', id)
     .executeTakeFirst()
   return row && accountOf(row)
+}
+
+/** What an owner sets for an account. */
+export interface AccountPreferences {
+  /** What people call it; null: its address. */
+  readonly name: string | null
+  readonly timeZone: string
+  /** Days that files and results of a batch are kept where the upload says nothing; null: as everywhere. */
+  readonly retentionDays: number | null
+  /** Whether members without a second factor may only look. */
+  readonly requiresFactor: boolean
+}
+
+/** What an owner has set for an account; undefined where there is none. */
+export async function readPreferences(
+  db: Db | Tx,
+  id: string,
+): Promise<(AccountPreferences & { readonly email: string }) | undefined> {
+  const row = await queriesOf(db)
+    .selectFrom('accounts')
+    .select(['name', 'email', 'time_zone', 'retention_days', 'requires_second_factor'])
+    .where('id', '=', id)
+    .executeTakeFirst()
+  return (
+    row && {
+      name: row.name,
+      email: row.email,
+      timeZone: row.time_zone,
+      retentionDays: row.retention_days,
+      requiresFactor: row.requires_second_factor,
+    }
+  )
+}
+
+/** Sets what is given and leaves the rest. @throws Problem `unprocessable` where the time zone is not an IANA name */
+export async function setPreferences(
+  tx: Tx,
+  id: string,
+  change: { readonly [K in keyof AccountPreferences]?: AccountPreferences[K] | undefined },
+): Promise<void> {
+  const { timeZone } = change
+  if (timeZone !== undefined && !isTimeZone(timeZone)) throw noTimeZone(timeZone)
+  const set = {
+    ...(change.name === undefined ? {} : { name: change.name }),
+    ...(timeZone === undefined ? {} : { time_zone: timeZone }),
+    ...(change.retentionDays === undefined ? {} : { retention_days: change.retentionDays }),
+    ...(change.requiresFactor === undefined
+      ? {}
+      : { requires_second_factor: change.requiresFactor }),
+  }
+  if (Object.keys(set).length === 0) return
+  await tx.updateTable('accounts').set(set).where('id', '=', id).execute()
+}
+
+/** Sets how the owner of an account is reached and called. */
+export async function setAccountContact(
+  tx: Tx,
+  id: string,
+  contact: { readonly email: string; readonly name: string },
+): Promise<void> {
+  await tx.updateTable('accounts').set(contact).where('id', '=', id).execute()
 }
 
 /**
@@ -105,6 +164,13 @@ function accountOf(row: {
     timeZone: row.time_zone,
     createdAt: row.created_at,
   }
+}
+
+function noTimeZone(name: string): Problem {
+  return new Problem(
+    'unprocessable',
+    `"${name}" is not a time zone; send an IANA name such as Europe/Berlin.`,
+  )
 }
 
 function isTimeZone(name: string): boolean {

@@ -9,8 +9,15 @@ export type AuditAction =
   | 'account.plan'
   | 'account.pack'
   | 'account.grant'
+  | 'account.hand_over'
+  | 'account.settings'
   | 'key.create'
   | 'key.revoke'
+  | 'member.add'
+  | 'member.invite'
+  | 'member.remove'
+  | 'member.role'
+  | 'user.link'
 
 /** An administrative act (decision 48). No subject, key or address may stand in it: nothing removes it. */
 export interface AuditedAct {

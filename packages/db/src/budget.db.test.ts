@@ -37,7 +37,7 @@ test('accounts are counted, and how many of them have spent all, without a name 
     await budget.take(name, count, 10)
   }
   expect(await countSpenders(db, 'a:', 10)).toEqual({ spending: 2, spent: 1 })
-  expect(await readSpending(db, 'a:')).toEqual(new Map([['b', 7]]))
+  expect(await readSpending(db, ['a:'])).toEqual(new Map([['b', 7]]))
 })
 
 test('each day has its own budget', async () => {

@@ -28,13 +28,17 @@ export function createPostgresBudget(db: Db): Budget {
 
 /**
  * What was spent of each budget today, by the day of the database's clock.
- * @param except beginning of the names that are left out, such as those of single accounts
+ * @param except beginnings of names that are left out, such as those of single accounts
  */
-export async function readSpending(db: Db, except?: string): Promise<ReadonlyMap<string, number>> {
+export async function readSpending(
+  db: Db,
+  except: readonly string[] = [],
+): Promise<ReadonlyMap<string, number>> {
   const { rows } = await db.pool.query<{ name: string; spent: number }>(
     `select name, spent::float8 from budgets
-     where day = (now() at time zone 'utc')::date and not coalesce(starts_with(name, $1), false)`,
-    [except ?? null],
+     where day = (now() at time zone 'utc')::date
+       and not exists (select from unnest($1::text[]) as beginning where starts_with(name, beginning))`,
+    [except],
   )
   return new Map(rows.map(({ name, spent }) => [name, spent]))
 }

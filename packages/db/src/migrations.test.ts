@@ -15,9 +15,12 @@ const LANDED: Readonly<Record<string, string>> = {
   '0030_files_as_they_are.sql': '574227f37ab397be8054b982cca3c8dd022f11c05ba2dd389f374722e7011c05',
   '0020_bounded_ends.sql': '854f6c0e843ebcdbe6a4dda97b46060f3751320f1f9c0871f1b8d01dae2dd4ce',
   '0035_paused_batches.sql': '17e7eb3db9fa61e2742801ff88865c48f1043e6f41de22e976dd0585e47fce73',
+  '0036_batch_previews.sql': '39d9a0e2e7c68f32f628a1bfc58e9ce85a082f9a374775e6c4684433cd99f06e',
+  '0055_people.sql': 'b541e26973bac410a159d8c3f70e8191320111546c5004133d5315a75d9f9aa0',
+  '0056_mails.sql': 'b2d35bb51f4306a29bd201087bb405ea16fbd50c7e951fcdc3b1f7c4db7ffea6',
+  '0057_mail_domain_lists.sql': '020f088f427c062ca2023d5c62adf53f7595cec016d85b374558765f01231b49',
   '0065_usage.sql': '6ca863cbebd4fdb275f8d96db5e86c6a8828f382b051063e6b1d35b08a71bceb',
   '0066_ledger_order.sql': 'f6d98e5d43f99da12b5ea51ab3f339508ef0adad254ba9b1b3ebd2347b2cb598',
-  '0036_batch_previews.sql': '39d9a0e2e7c68f32f628a1bfc58e9ce85a082f9a374775e6c4684433cd99f06e',
 }
 
 test('a migration that landed is never edited; a change of the schema is a new file', () => {

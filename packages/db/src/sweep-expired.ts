@@ -5,7 +5,7 @@ const MAX_ROWS = 10_000
 
 /**
  * Deletes what has run out, however much it is: shared facts, idempotency keys, buckets full for an hour,
- * leases, live replies older than a minute, what was spent on days gone by. Safe in several processes at once;
+ * leases, live replies older than a minute, what was spent on days gone by, sessions, links and invitations. Safe in several processes at once;
  * the signal ends it between two statements.
  */
 export async function sweepExpired(db: Db, signal: AbortSignal): Promise<void> {
@@ -36,6 +36,16 @@ const STATEMENTS = [
   // Two days more, for whoever gives back across midnight.
   `delete from budgets where ctid = any(array(
      select ctid from budgets where day < (now() at time zone 'utc')::date - 2
+      limit $1 for update skip locked))`,
+  `delete from sessions where ctid = any(array(
+     select ctid from sessions where ends_at <= now() or used_at < now() - interval '30 days'
+      limit $1 for update skip locked))`,
+  `delete from link_codes where ctid = any(array(
+     select ctid from link_codes where expires_at <= now() limit $1 for update skip locked))`,
+  `delete from invitations where ctid = any(array(
+     select ctid from invitations where expires_at <= now() limit $1 for update skip locked))`,
+  `delete from mails_told where ctid = any(array(
+     select ctid from mails_told where told_at < now() - interval '90 days'
       limit $1 for update skip locked))`,
   // Gone from the store by another way; one that is still there is noted anew.
   `delete from stray_files where ctid = any(array(

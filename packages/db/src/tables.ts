@@ -3,8 +3,16 @@ import type { AuditTables } from './tables/audit.ts'
 import type { BatchTables } from './tables/batches.ts'
 import type { CreditTables } from './tables/credits.ts'
 import type { IdempotencyTables } from './tables/idempotency.ts'
+import type { PeopleTables } from './tables/people.ts'
 import type { ScoreTables } from './tables/score-weights.ts'
 
 /** Every table as kysely knows it; each area declares its own in `tables/`. */
 export interface Tables
-  extends AccountTables, AuditTables, CreditTables, BatchTables, IdempotencyTables, ScoreTables {}
+  extends
+    AccountTables,
+    AuditTables,
+    CreditTables,
+    BatchTables,
+    IdempotencyTables,
+    PeopleTables,
+    ScoreTables {}

@@ -7,10 +7,18 @@ import { requestContextOf, type Caller } from './request-context.ts'
 import type { FailedKeyLimit } from './failed-key-limit.ts'
 import { idempotencyKeyOf } from './idempotency-key.ts'
 import type { ApiKeyCache } from './api-key-cache.ts'
+import { networkOf } from './network.ts'
 import type { RateLimit } from './rate-limit.ts'
+import {
+  comesWithSession,
+  endedSession,
+  isStillSignedIn,
+  sessionCaller,
+  type SessionAccess,
+} from './session-access.ts'
 
 /** What decides on a request before its body is read. */
-export interface Access {
+export interface Access extends SessionAccess {
   readonly apiKeys: ApiKeyCache
   readonly balances: BalanceCache
   /** Whether a call under this idempotency key would be a repeat. */
@@ -37,7 +45,7 @@ export async function admit(
   const key = bearer(req.headers.authorization)
   // Without `await` on plain values, calls of a cached key stay within one turn of the event loop.
   const known = key === undefined ? undefined : access.apiKeys.known(key)
-  const caller = known ?? (await findCaller(access, networkOf(req.ip ?? ''), key))
+  const caller = known ?? (await whoCalls(access, req, key))
   context.caller = caller
 
   const taken = access.calls.take(caller.accountId)
@@ -68,6 +76,12 @@ export async function admit(
   return caller
 }
 
+/** Who calls: a key, or else a signed-in person. */
+async function whoCalls(access: Access, req: Request, key: string | undefined): Promise<Caller> {
+  if (comesWithSession(access, req)) return await sessionCaller(access, req)
+  return await findCaller(access, networkOf(req.ip ?? ''), key)
+}
+
 async function isRepeat(
   access: Access,
   req: Request,
@@ -77,15 +91,18 @@ async function isRepeat(
   return key !== undefined && (await access.isRepeat({ accountId, mode, path: req.path, key }))
 }
 
-/** Whether the key of an admitted request is still valid, by the cache of API keys. */
+/** Whether the key or session of an admitted request is still valid, by the cache of either. */
 export async function isStillLetIn(access: Access, req: Request): Promise<boolean> {
   const key = bearer(req.headers.authorization)
-  return key !== undefined && (await access.apiKeys.find(key)) !== undefined
+  if (key !== undefined) return (await access.apiKeys.find(key)) !== undefined
+  const { caller } = req.res === undefined ? {} : requestContextOf(req.res)
+  return await isStillSignedIn(access, req, caller?.accountId)
 }
 
-/** Refuses a request whose key was revoked since it was admitted: a large body may take hours to arrive. */
+/** Refuses a request whose key or session ended since it was admitted: a large body may take hours to arrive. */
 export async function refuseRevoked(access: Access, req: Request): Promise<void> {
-  if (!(await isStillLetIn(access, req))) throw invalidKey()
+  if (await isStillLetIn(access, req)) return
+  throw comesWithSession(access, req) ? endedSession() : invalidKey()
 }
 
 /**
@@ -151,20 +168,4 @@ function invalidKey(): Problem {
     'unauthorized',
     'The API key is missing or invalid; send `Authorization: Bearer <API_KEY>`.',
   )
-}
-
-/** An IPv4 address itself; of an IPv6 address the /64, since one host may use any address of it. */
-export function networkOf(address: string): string {
-  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1]
-  if (mapped !== undefined) return mapped
-  if (!address.includes(':')) return address
-  const [head = '', tail] = address.split('::')
-  const front = head === '' ? [] : head.split(':')
-  const back = tail === undefined || tail === '' ? [] : tail.split(':')
-  const zeros = tail === undefined ? 0 : Math.max(0, 8 - front.length - back.length)
-  const groups = [...front, ...Array.from({ length: zeros }, () => '0'), ...back]
-  return `${groups
-    .slice(0, 4)
-    .map((group) => Number.parseInt(group, 16).toString(16))
-    .join(':')}::/64`
 }

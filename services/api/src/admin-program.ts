@@ -1,6 +1,7 @@
 import { countSpenders, readSpending } from '@plumbline/db/budget'
 import { readOpenRemovals } from '@plumbline/db/file-store'
 import { readWorkers, WORKER_KINDS, type SeenWorker } from '@plumbline/db/workers'
+import { SIGN_UP_BUDGETS } from '@plumbline/people/sign-up'
 import { ACCOUNT_BUDGETS, readProviderStatus } from '@plumbline/ports/provider-status'
 import { readLastAudit } from '@plumbline/metering/audit-run'
 import { depth } from '@plumbline/queue/jobs'
@@ -69,7 +70,7 @@ function observeProviders(ctx: Context): void {
     'What was spent of each capped budget on this UTC day.',
     ['budget'],
     async () => {
-      const spending = await readSpending(ctx.db, ACCOUNT_BUDGETS)
+      const spending = await readSpending(ctx.db, [ACCOUNT_BUDGETS, SIGN_UP_BUDGETS])
       return [...spending].map(([budget, value]) => ({ labels: { budget }, value }))
     },
   )

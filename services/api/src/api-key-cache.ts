@@ -84,7 +84,7 @@ export function createApiKeyCache(options: ApiKeyCacheOptions): ApiKeyCache {
     if (held !== undefined && held.askedAt > askedAt) return
     good.delete(digest)
     if (caller === undefined) return
-    used.add(caller.keyId)
+    if (caller.keyId !== null) used.add(caller.keyId)
     const [oldest] = good.keys()
     if (good.size >= most && oldest !== undefined) good.delete(oldest)
     good.set(digest, { caller, askedAt })

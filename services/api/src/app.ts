@@ -7,8 +7,8 @@ import { docsPages } from './docs-pages.ts'
 import { requestContextOf, openRequestContext } from './request-context.ts'
 import { logRequests } from './request-log.ts'
 import { problemOf, sendNotAllowed, sendProblem } from './response.ts'
-import { routesOf, type Route } from './routes.ts'
-import type { Handler } from './routes/handler.ts'
+import { routesOf } from './routes.ts'
+import type { Handler, Route } from './routes/handler.ts'
 
 /** Builds the app: each path with its methods, 405 for others, 404 for other paths, and one error handler. */
 export function createApp(ctx: Context): Express {

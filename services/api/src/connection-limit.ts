@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net'
-import { networkOf } from './access.ts'
+import { networkOf } from './network.ts'
 
 /** Bounds the open connections of each address. */
 export interface ConnectionLimit {

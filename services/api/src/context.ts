@@ -13,6 +13,7 @@ import { openScorers } from '@plumbline/pipeline/scorers'
 import { refuseForeignStore } from '@plumbline/pipeline/sweep-store'
 import { createLiveCaller, type LiveCaller } from '@plumbline/queue/live-caller'
 import { createLocalLimiter } from '@plumbline/queue/local-limiter'
+import type { People } from '@plumbline/people/people'
 import { readInstallationKey } from '@plumbline/runtime/installation-key'
 import type { Log } from '@plumbline/ports/log'
 import { createMetrics, type Metrics } from '@plumbline/runtime/metrics'
@@ -25,7 +26,9 @@ import { createFailedKeyLimit } from './failed-key-limit.ts'
 import { createApiKeyCache } from './api-key-cache.ts'
 import { keptKey, type IdempotencyStore } from './idempotency.ts'
 import { withLocalFallback } from './local-fallback.ts'
+import { openPeople } from './people.ts'
 import { createRateLimit } from './rate-limit.ts'
+import { createSessionCache } from './session-cache.ts'
 import { createOptimisticLimiter } from './optimistic-limiter.ts'
 import type { ApiSettings } from './settings.ts'
 import { createStartUp, type StartUp } from './start-up.ts'
@@ -47,6 +50,7 @@ export interface Context extends AsyncDisposable {
   readonly scorer: Scorer
   readonly access: Access
   readonly idempotency: IdempotencyStore
+  readonly people: People
   readonly startUp: StartUp
   /** Aborted when the program stops: event streams end, and readiness says no. */
   readonly stopping: AbortSignal
@@ -84,12 +88,9 @@ export async function openContext(
   const metering = stack.use(createMetering(db))
   const live = stack.use(await createLiveCaller(queue, { onError }))
   const runMs = settings.DEBIT_TIMEOUT_SECONDS * 1_000
-  const access = openAccess(settings, connections, metering, stack, {
-    runMs,
-    installationKey,
-    onError,
-  })
-  const idempotency = { db, runMs, installationKey, balances: access.balances, onError }
+  const kept = { runMs, installationKey, onError }
+  const access = openAccess(settings, connections, metering, stack, kept)
+  const idempotency = { db, ...kept, balances: access.balances }
   const pipeline: Pipeline = {
     db,
     queue,
@@ -102,9 +103,11 @@ export async function openContext(
   }
   const metrics = createMetrics()
   const startUp = createStartUp({ db, found, waitSeconds: settings.WORKERS_WAIT_SECONDS })
+  const people = openPeople(settings, { connections, installationKey, log, stack })
   const owned = stack.move()
   return {
     settings,
+    people,
     log,
     metrics,
     db,
@@ -144,8 +147,11 @@ function openAccess(
   const apiKeys = stack.use(
     createApiKeyCache({ db: connections.db, prefix: settings.KEY_PREFIX, onError }),
   )
+  const sessions = stack.use(createSessionCache({ db: connections.db, onError }))
   return {
     apiKeys,
+    sessions,
+    publicUrl: settings.PUBLIC_URL,
     balances: createBalanceCache(async (accountId) => (await metering.remaining(accountId)) ?? 0),
     isRepeat: (scope) => {
       const key = keptKey(installationKey, scope.key)

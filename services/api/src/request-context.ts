@@ -3,10 +3,12 @@ import type { Request, Response } from 'express'
 import { randomUUID } from 'node:crypto'
 import type { RateState } from './rate-limit.ts'
 
-/** The account and key of a request. */
+/** The account of a request, and the key or session that speaks for it. */
 export interface Caller {
   readonly accountId: string
-  readonly keyId: string
+  /** Null where a signed-in person asks. */
+  readonly keyId: string | null
+  readonly sessionId?: string
   readonly mode: KeyMode
   readonly plan: Plan
 }

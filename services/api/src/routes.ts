@@ -1,9 +1,10 @@
 import { PRODUCTS } from '@plumbline/contract/products'
+import { appRoutes } from './app-api/mount.ts'
 import type { Context } from './context.ts'
 import { cancelBatch, pauseBatch, resumeBatch, startBatch } from './routes/change-batch.ts'
 import { createBatch } from './routes/create-batch.ts'
 import { deleteBatch } from './routes/delete-batch.ts'
-import type { Handler } from './routes/handler.ts'
+import type { Route } from './routes/handler.ts'
 import { listBatches } from './routes/list-batches.ts'
 import { listKeys } from './routes/list-keys.ts'
 import { lookUp } from './routes/look-up.ts'
@@ -17,15 +18,6 @@ import { readHealth, readReadiness } from './routes/probes.ts'
 import { readResults } from './routes/read-results.ts'
 import { readUsage } from './routes/read-usage.ts'
 import { watchBatch } from './routes/watch-batch.ts'
-
-/** One path of the service with what each of its methods does. */
-export interface Route {
-  readonly path: string
-  readonly get?: Handler
-  readonly post?: Handler
-  readonly patch?: Handler
-  readonly delete?: Handler
-}
 
 /** Every path of the service but the pages of `/docs`; the busiest first. */
 export function routesOf(ctx: Context): readonly Route[] {
@@ -49,6 +41,7 @@ export function routesOf(ctx: Context): readonly Route[] {
     { path: '/v1/batches/:id/resume', post: resumeBatch(ctx) },
     { path: '/v1/batches/:id/events', get: watchBatch(ctx) },
     { path: '/v1/batches/:id/results', get: readResults(ctx) },
+    ...appRoutes({ ctx, people: ctx.people }),
     { path: '/healthz', get: readHealth() },
     { path: '/readyz', get: readReadiness(ctx) },
     { path: '/openapi.json', get: readOpenApi(ctx) },

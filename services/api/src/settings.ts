@@ -1,3 +1,4 @@
+import { SIGN_UP_MODES } from '@plumbline/contract/app/session'
 import { ACCOUNT_LIMITS, CALL_LIMITS, UPLOAD_LIMITS } from '@plumbline/contract/limits'
 import { accountDailyCap } from '@plumbline/runtime/engine-settings'
 import { adminPort, adminSettings } from '@plumbline/runtime/admin-server'
@@ -45,18 +46,54 @@ const eachSetting = z.object({
   SEND_TIMEOUT_SECONDS: count(30, { max: 3_600 }),
   /** Time between 503 on `/readyz` and the end of listening, when the program stops. */
   STOP_DELAY_SECONDS: count(1, { min: 0, max: 600 }),
+  /** Who may make an account: `open` anybody, `invite` who is invited, `off` nobody. */
+  SIGN_UP: z.enum(SIGN_UP_MODES).default('open'),
+  /** Accounts that one network may make in a day. */
+  SIGN_UPS_PER_NETWORK: count(5),
+  /** Accounts in a day with addresses of one mail domain; free providers are exempt. */
+  SIGN_UPS_PER_MAIL_DOMAIN: count(20),
+  /** Tries of one person from one network to sign in, in a quarter of an hour. */
+  SIGN_IN_TRIES: count(10),
+  /** `smtp://user:password@host:587` or `smtps://...`; unset: nothing is told by mail. */
+  MAIL_URL: z
+    .string()
+    .regex(/^smtps?:\/\//, 'expected an smtp:// or smtps:// address')
+    .optional(),
+  /** `Name <address>` that messages come from. */
+  MAIL_FROM: z.string().includes('@').optional(),
+  /** Where people reach the service, for links in messages. */
+  PUBLIC_URL: z
+    .url({ protocol: /^https?$/ })
+    .transform(originOf)
+    .optional(),
+  /** Whom to ask about plans and packs. */
+  CONTACT_URL: z
+    .string()
+    .regex(/^(?:https?:\/\/|mailto:)/, 'expected an https:// or mailto: address')
+    .optional(),
   /** How long a stop waits for calls under way. */
   DRAIN_SECONDS: count(25, { max: 600 }),
 })
 
 /** Settings of the API program. */
-export const apiSettings = eachSetting.refine(
-  (all) => all.CALL_TIMEOUT_SECONDS < all.DEBIT_TIMEOUT_SECONDS,
-  {
+export const apiSettings = eachSetting
+  .refine((all) => all.CALL_TIMEOUT_SECONDS < all.DEBIT_TIMEOUT_SECONDS, {
     path: ['CALL_TIMEOUT_SECONDS'],
     error: 'expected less than DEBIT_TIMEOUT_SECONDS, else a call under way is given back',
-  },
-)
+  })
+  .refine((all) => all.MAIL_URL === undefined || all.MAIL_FROM !== undefined, {
+    path: ['MAIL_FROM'],
+    error: 'expected an address that messages come from, since MAIL_URL is set',
+  })
+  .refine((all) => all.MAIL_URL === undefined || all.PUBLIC_URL !== undefined, {
+    path: ['PUBLIC_URL'],
+    error: 'expected the address that links in messages lead to, since MAIL_URL is set',
+  })
+
+/** A path would be lost: the app lies below `/app` of the host. */
+function originOf(url: string): string {
+  return new URL(url).origin
+}
 
 /** The parsed settings. */
 export type ApiSettings = Readonly<z.infer<typeof apiSettings>>

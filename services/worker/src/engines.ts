@@ -21,6 +21,7 @@ import {
   loadDomainLists,
   loadEmailLists,
 } from './followed-lists.ts'
+import { publishMailDomains } from './publish-mail-domains.ts'
 import { readHlrAccounts } from '@plumbline/phone/hlr/accounts'
 import { listsDir, updatedListsDir, type WorkerSettings } from './settings.ts'
 
@@ -106,6 +107,7 @@ async function openEmail(
 ): Promise<Engine<'email'>> {
   const heloName = settings.SMTP_HELO_NAME ?? hostname()
   const lists = stack.use(await followLists(await listsDir(settings), loadEmailLists, log))
+  stack.use(publishMailDomains(connections.db, lists.current, log))
   return createEmailEngine({
     ...network,
     memory: connections.memory,

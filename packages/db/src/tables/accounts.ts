@@ -24,6 +24,12 @@ export interface AccountRow {
   next_plan: Plan | null
   /** IANA name; billing cycles turn at its midnight. */
   time_zone: string
+  /** What people call it; its address where null. */
+  name: string | null
+  /** Days that files and results of a batch are kept where the upload says nothing; null: 30. */
+  retention_days: number | null
+  /** Whether members without a second factor may only look. */
+  requires_second_factor: Generated<boolean>
   created_at: Generated<Date>
 }
 

@@ -2,3 +2,12 @@ import type { Request, Response } from 'express'
 
 /** Handles one request; what it throws goes to the app's error handler. */
 export type Handler = (req: Request, res: Response) => Promise<void>
+
+/** One path of the service with what each of its methods does. */
+export interface Route {
+  readonly path: string
+  readonly get?: Handler
+  readonly post?: Handler
+  readonly patch?: Handler
+  readonly delete?: Handler
+}

@@ -1,0 +1,107 @@
+import { sql } from 'kysely'
+import { queriesOf, type Db, type Tx } from './database.ts'
+
+/** A message on its way out. */
+export interface StoredMail {
+  readonly id: number
+  readonly kind: string
+  /** Encrypted by who wrote it. */
+  readonly sealed: string
+  /** Tries before this one. */
+  readonly attempts: number
+}
+
+/** What a message is made of. */
+export interface NewMail {
+  readonly kind: string
+  readonly sealed: string
+  /** It is given up after so long. */
+  readonly hours: number
+  /** What is told once only; absent where each is told. */
+  readonly onceKey?: string
+}
+
+/**
+ * Writes a message in the transaction of what it tells.
+ * @returns whether it was written: what has a `onceKey` is told once
+ */
+export async function insertMail(tx: Db | Tx, mail: NewMail): Promise<boolean> {
+  const queries = queriesOf(tx)
+  const { onceKey } = mail
+  if (onceKey !== undefined) {
+    const told = await queries
+      .insertInto('mails_told')
+      .values({ once_key: onceKey })
+      .onConflict((conflict) => conflict.doNothing())
+      .returning('once_key')
+      .executeTakeFirst()
+    if (told === undefined) return false
+  }
+  await queries
+    .insertInto('mails')
+    .values({
+      once_key: onceKey ?? null,
+      kind: mail.kind,
+      sealed: mail.sealed,
+      expires_at: sql<Date>`now() + ${mail.hours} * interval '1 hour'`,
+      fault: null,
+    })
+    .execute()
+  return true
+}
+
+/**
+ * Takes messages that are due, for `leaseMs`: one that is not removed by then is due again, so that a process that
+ * dies loses none. What is past its time is given up and counted.
+ */
+export async function takeMails(
+  db: Db,
+  wanted: { readonly count: number; readonly leaseMs: number },
+): Promise<{ readonly mails: readonly StoredMail[]; readonly givenUp: readonly string[] }> {
+  const old = await db.pool.query<{ kind: string; fault: string | null }>(
+    'delete from mails where expires_at <= now() returning kind, fault',
+  )
+  const { rows } = await db.pool.query<{
+    id: number
+    kind: string
+    sealed: string
+    attempts: number
+  }>({
+    name: 'mails.take',
+    text: `update mails set next_at = now() + $2::float8 * interval '1 ms', attempts = attempts + 1
+      where id in (
+        select id from mails where next_at <= now() order by next_at limit $1 for update skip locked)
+      returning id, kind, sealed, attempts - 1 as attempts`,
+    values: [wanted.count, wanted.leaseMs],
+  })
+  return {
+    mails: rows,
+    givenUp: old.rows.map(({ kind, fault }) => `${kind}: ${fault ?? 'unknown'}`),
+  }
+}
+
+/** Removes a message that the mail server took, or that it will never take. */
+export async function removeMail(db: Db, id: number): Promise<void> {
+  await db.pool.query('delete from mails where id = $1', [id])
+}
+
+/** Puts a message off, with what kept it from being sent. */
+export async function putMailOff(
+  db: Db,
+  id: number,
+  { afterMs, fault }: { readonly afterMs: number; readonly fault: string },
+): Promise<void> {
+  await db.pool.query(
+    `update mails set next_at = now() + $2::float8 * interval '1 ms', fault = $3 where id = $1`,
+    [id, afterMs, fault.slice(0, 500)],
+  )
+}
+
+/** Milliseconds until the next message is due; undefined where none waits. */
+export async function nextMailMs(db: Db): Promise<number | undefined> {
+  const { rows } = await db.pool.query<{ ms: number | null }>(
+    'select extract(epoch from min(next_at) - now())::float8 * 1000 as ms from mails',
+  )
+  const ms = rows[0]?.ms ?? undefined
+  return ms === undefined ? undefined : Math.max(0, ms)
+}

@@ -1,0 +1,126 @@
+import type { Role } from '@plumbline/contract/app/roles'
+import { sql } from 'kysely'
+import { queriesOf, type Db, type Tx } from '../database.ts'
+import { newId } from '../ids.ts'
+
+/** An invitation that is open. */
+export interface Invitation {
+  readonly id: string
+  readonly accountId: string
+  readonly accountName: string
+  readonly email: string
+  readonly emailKey: string
+  readonly role: Role
+  readonly expiresAt: Date
+}
+
+/** Days after which an invitation is worth nothing. */
+export const INVITATION_DAYS = 7
+
+/** Invitations of an account that are open at once at most. */
+export const INVITATIONS_MAX = 50
+
+/** Makes an invitation; one to the same address is replaced, and its link with it. */
+export async function insertInvitation(
+  tx: Tx,
+  wanted: {
+    readonly accountId: string
+    readonly email: string
+    readonly emailKey: string
+    readonly role: Role
+    readonly digest: Buffer
+    readonly invitedBy: string
+  },
+): Promise<{ readonly id: string; readonly expiresAt: Date }> {
+  const expires = sql<Date>`now() + ${INVITATION_DAYS} * interval '1 day'`
+  const fields = {
+    email: wanted.email,
+    role: wanted.role,
+    digest: wanted.digest,
+    invited_by: wanted.invitedBy,
+    expires_at: expires,
+  }
+  const row = await tx
+    .insertInto('invitations')
+    .values({
+      id: newId('inv'),
+      account_id: wanted.accountId,
+      email_key: wanted.emailKey,
+      ...fields,
+    })
+    .onConflict((conflict) => conflict.columns(['account_id', 'email_key']).doUpdateSet(fields))
+    .returning(['id', 'expires_at'])
+    .executeTakeFirstOrThrow()
+  return { id: row.id, expiresAt: row.expires_at }
+}
+
+/** The open invitations of an account, the newest first. */
+export async function listInvitations(
+  db: Db | Tx,
+  accountId: string,
+): Promise<readonly Invitation[]> {
+  const rows = await open(db)
+    .where('invitations.account_id', '=', accountId)
+    .orderBy('invitations.created_at', 'desc')
+    .limit(INVITATIONS_MAX)
+    .execute()
+  return rows.map(invitationOf)
+}
+
+/** The invitation of a link's secret; undefined where it is unknown, used or too old. */
+export async function findInvitation(db: Db | Tx, digest: Buffer): Promise<Invitation | undefined> {
+  const row = await open(db).where('invitations.digest', '=', digest).executeTakeFirst()
+  return row && invitationOf(row)
+}
+
+/** Removes an invitation of an account; false where there is none. */
+export async function removeInvitation(
+  tx: Db | Tx,
+  accountId: string,
+  id: string,
+): Promise<boolean> {
+  const { numDeletedRows } = await queriesOf(tx)
+    .deleteFrom('invitations')
+    .where('account_id', '=', accountId)
+    .where('id', '=', id)
+    .executeTakeFirst()
+  return numDeletedRows > 0n
+}
+
+function open(db: Db | Tx) {
+  return queriesOf(db)
+    .selectFrom('invitations')
+    .innerJoin('accounts', 'accounts.id', 'invitations.account_id')
+    .select([
+      'invitations.id',
+      'invitations.account_id',
+      'invitations.email',
+      'invitations.email_key',
+      'invitations.role',
+      'invitations.expires_at',
+      'accounts.name as account_name',
+      'accounts.email as account_email',
+    ])
+    .where('invitations.expires_at', '>', sql<Date>`now()`)
+}
+
+function invitationOf(row: {
+  id: string
+  account_id: string
+  email: string
+  email_key: string
+  role: Role
+  expires_at: Date
+  account_name: string | null
+  account_email: string
+}): Invitation {
+  return {
+    id: row.id,
+    accountId: row.account_id,
+    accountName: row.account_name ?? row.account_email,
+    email: row.email,
+    emailKey: row.email_key,
+    role: row.role,
+    expiresAt: row.expires_at,
+  }
+}

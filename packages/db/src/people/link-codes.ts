@@ -1,0 +1,116 @@
+import { sql } from 'kysely'
+import { queriesOf, type Db, type Tx } from '../database.ts'
+import type { LinkPurpose } from '../tables/people.ts'
+
+/** What a link does, once. */
+export interface LinkCode {
+  readonly purpose: LinkPurpose
+  readonly userId: string | null
+  readonly accountId: string | null
+  readonly emailKey: string | null
+  /** Encrypted by who made it. */
+  readonly detail: string | null
+  readonly isLocalOnly: boolean
+}
+
+/** Keeps the digest of a link's secret for `minutes`. */
+export async function insertLinkCode(
+  tx: Db | Tx,
+  code: LinkCode & { readonly digest: Buffer; readonly minutes: number },
+): Promise<void> {
+  await queriesOf(tx)
+    .insertInto('link_codes')
+    .values({
+      digest: code.digest,
+      purpose: code.purpose,
+      user_id: code.userId,
+      account_id: code.accountId,
+      email_key: code.emailKey,
+      detail: code.detail,
+      local_only: code.isLocalOnly,
+      expires_at: sql<Date>`now() + ${code.minutes} * interval '1 minute'`,
+    })
+    .execute()
+}
+
+/** What a secret is good for, without using it up; undefined where it is unknown, used or too old. */
+export async function findLinkCode(db: Db | Tx, digest: Buffer): Promise<LinkCode | undefined> {
+  const row = await queriesOf(db)
+    .selectFrom('link_codes')
+    .selectAll()
+    .where('digest', '=', digest)
+    .where('expires_at', '>', sql<Date>`now()`)
+    .executeTakeFirst()
+  return row && linkCodeOf(row)
+}
+
+/** Uses up a secret: of many who present it at once, one gets an answer. */
+export async function takeLinkCode(tx: Tx, digest: Buffer): Promise<LinkCode | undefined> {
+  const row = await tx
+    .deleteFrom('link_codes')
+    .where('digest', '=', digest)
+    .where('expires_at', '>', sql<Date>`now()`)
+    .returningAll()
+    .executeTakeFirst()
+  return row && linkCodeOf(row)
+}
+
+/** Makes the links of a person that are still open worthless, of one purpose where it is named. */
+export async function dropLinkCodes(
+  tx: Db | Tx,
+  userId: string,
+  purpose?: LinkPurpose,
+): Promise<void> {
+  let query = queriesOf(tx).deleteFrom('link_codes').where('user_id', '=', userId)
+  if (purpose !== undefined) query = query.where('purpose', '=', purpose)
+  await query.execute()
+}
+
+/** Makes the open links of an address worthless, of one purpose. */
+export async function dropLinkCodesOfAddress(
+  tx: Db | Tx,
+  emailKey: string,
+  purpose: LinkPurpose,
+): Promise<void> {
+  await queriesOf(tx)
+    .deleteFrom('link_codes')
+    .where('email_key', '=', emailKey)
+    .where('purpose', '=', purpose)
+    .execute()
+}
+
+/** The newest open link of an address and purpose; undefined where there is none. */
+export async function newestLinkCode(
+  db: Db | Tx,
+  emailKey: string,
+  purpose: LinkPurpose,
+): Promise<LinkCode | undefined> {
+  const row = await queriesOf(db)
+    .selectFrom('link_codes')
+    .selectAll()
+    .where('email_key', '=', emailKey)
+    .where('purpose', '=', purpose)
+    .where('expires_at', '>', sql<Date>`now()`)
+    .orderBy('created_at', 'desc')
+    .limit(1)
+    .executeTakeFirst()
+  return row && linkCodeOf(row)
+}
+
+function linkCodeOf(row: {
+  purpose: LinkPurpose
+  user_id: string | null
+  account_id: string | null
+  email_key: string | null
+  detail: string | null
+  local_only: boolean
+}): LinkCode {
+  return {
+    purpose: row.purpose,
+    userId: row.user_id,
+    accountId: row.account_id,
+    emailKey: row.email_key,
+    detail: row.detail,
+    isLocalOnly: row.local_only,
+  }
+}

@@ -1,0 +1,152 @@
+import type { Role } from '@plumbline/contract/app/roles'
+import { queriesOf, type Db, type Tx } from '../database.ts'
+
+/** What a person is in an account. */
+export interface Membership {
+  readonly accountId: string
+  /** What the account is called: its name, else its address. */
+  readonly accountName: string
+  readonly role: Role
+}
+
+/** Who belongs to an account. */
+export interface Member {
+  readonly userId: string
+  readonly name: string
+  readonly email: string
+  readonly role: Role
+  readonly hasFactor: boolean
+  readonly since: Date
+}
+
+/** Members of an account at most. */
+export const MEMBERS_MAX = 200
+
+/** The accounts of a person, by name. */
+export async function membershipsOf(db: Db | Tx, userId: string): Promise<readonly Membership[]> {
+  const rows = await queriesOf(db)
+    .selectFrom('members')
+    .innerJoin('accounts', 'accounts.id', 'members.account_id')
+    .select(['members.account_id', 'members.role', 'accounts.name', 'accounts.email'])
+    .where('members.user_id', '=', userId)
+    .limit(1_000)
+    .execute()
+  const found = rows.map(({ account_id, role, name, email }) => ({
+    accountId: account_id,
+    accountName: name ?? email,
+    role,
+  }))
+  return found.toSorted((one, other) => one.accountName.localeCompare(other.accountName))
+}
+
+/** Who belongs to an account, the longest there first. */
+export async function listMembers(db: Db | Tx, accountId: string): Promise<readonly Member[]> {
+  const rows = await queriesOf(db)
+    .selectFrom('members')
+    .innerJoin('users', 'users.id', 'members.user_id')
+    .select([
+      'users.id',
+      'users.name',
+      'users.email',
+      'users.totp_confirmed_at',
+      'members.role',
+      'members.created_at',
+    ])
+    .where('members.account_id', '=', accountId)
+    .orderBy('members.created_at')
+    .orderBy('users.id')
+    .limit(MEMBERS_MAX)
+    .execute()
+  return rows.map((row) => ({
+    userId: row.id,
+    name: row.name,
+    email: row.email,
+    role: row.role,
+    hasFactor: row.totp_confirmed_at !== null,
+    since: row.created_at,
+  }))
+}
+
+/** What a person is in an account; undefined where they do not belong to it. */
+export async function roleOf(
+  db: Db | Tx,
+  accountId: string,
+  userId: string,
+): Promise<Role | undefined> {
+  const row = await queriesOf(db)
+    .selectFrom('members')
+    .select('role')
+    .where('account_id', '=', accountId)
+    .where('user_id', '=', userId)
+    .executeTakeFirst()
+  return row?.role
+}
+
+/** Makes a person a member; a member stays what they are. */
+export async function addMember(
+  tx: Tx,
+  member: { readonly accountId: string; readonly userId: string; readonly role: Role },
+): Promise<boolean> {
+  const added = await tx
+    .insertInto('members')
+    .values({ account_id: member.accountId, user_id: member.userId, role: member.role })
+    .onConflict((conflict) => conflict.columns(['account_id', 'user_id']).doNothing())
+    .returning('user_id')
+    .executeTakeFirst()
+  return added !== undefined
+}
+
+/** Changes what a member is. */
+export async function setRole(
+  tx: Tx,
+  member: { readonly accountId: string; readonly userId: string; readonly role: Role },
+): Promise<void> {
+  await tx
+    .updateTable('members')
+    .set({ role: member.role })
+    .where('account_id', '=', member.accountId)
+    .where('user_id', '=', member.userId)
+    .execute()
+}
+
+/** Takes a person out of an account. */
+export async function removeMember(tx: Tx, accountId: string, userId: string): Promise<void> {
+  await tx
+    .deleteFrom('members')
+    .where('account_id', '=', accountId)
+    .where('user_id', '=', userId)
+    .execute()
+}
+
+/** How many owners an account has; whoever acts on it holds the account's lock. */
+export async function countOwners(tx: Tx, accountId: string): Promise<number> {
+  const { count } = await tx
+    .selectFrom('members')
+    .select((eb) => eb.fn.countAll<number>().as('count'))
+    .where('account_id', '=', accountId)
+    .where('role', '=', 'owner')
+    .executeTakeFirstOrThrow()
+  return count
+}
+
+/** The oldest account without any member; undefined where each has one. */
+export async function firstUnownedAccount(db: Db | Tx): Promise<string | undefined> {
+  const row = await queriesOf(db)
+    .selectFrom('accounts')
+    .select('id')
+    .where((eb) =>
+      eb.not(
+        eb.exists(
+          eb
+            .selectFrom('members')
+            .select('members.user_id')
+            .whereRef('members.account_id', '=', 'accounts.id'),
+        ),
+      ),
+    )
+    .orderBy('created_at')
+    .orderBy('id')
+    .limit(1)
+    .executeTakeFirst()
+  return row?.id
+}

@@ -1,0 +1,198 @@
+import type { Role } from '@plumbline/contract/app/roles'
+import type { Plan } from '@plumbline/contract/plans'
+import { sql } from 'kysely'
+import { queriesOf, type Db, type Tx } from '../database.ts'
+import { newId } from '../ids.ts'
+
+/** A session ends when it was not used for so long. Source: web.md of the design; ASVS 5.0, 7.3.1. */
+export const SESSION_IDLE_DAYS = 7
+/** And at the latest after so long. Source: as above; ASVS 5.0, 7.3.2. */
+export const SESSION_DAYS = 30
+
+/** Who a presented token speaks for. */
+export interface SessionOwner {
+  readonly sessionId: string
+  readonly userId: string
+  /** Null where the person has left the account that was shown. */
+  readonly membership: {
+    readonly accountId: string
+    readonly role: Role
+    readonly plan: Plan
+    /** Whether the account lets only those change anything who have a second factor. */
+    readonly requiresFactor: boolean
+  } | null
+  readonly hasFactor: boolean
+  readonly createdAt: Date
+  readonly usedAt: Date
+  readonly endsAt: Date
+  readonly provenAt: Date | null
+}
+
+/** What a session is made of. */
+export interface NewSession {
+  readonly digest: Buffer
+  readonly userId: string
+  readonly accountId: string | null
+  readonly network: string
+  readonly browser: string
+  /** Whether the second factor was shown just now. */
+  readonly proven: boolean
+}
+
+/** A session as its owner sees it in a list. */
+export interface SessionEntry {
+  readonly id: string
+  readonly createdAt: Date
+  readonly usedAt: Date
+  readonly network: string
+  readonly browser: string
+}
+
+/** Sessions of one person at most; the one that was not used for longest goes. */
+const SESSIONS_MAX = 100
+
+/** Begins a session. @returns its id */
+export async function insertSession(tx: Tx, session: NewSession): Promise<string> {
+  const id = newId('ses')
+  await tx
+    .insertInto('sessions')
+    .values({
+      id,
+      digest: session.digest,
+      user_id: session.userId,
+      account_id: session.accountId,
+      ends_at: sql<Date>`now() + ${SESSION_DAYS} * interval '1 day'`,
+      proven_at: session.proven ? sql<Date>`now()` : null,
+      network: session.network,
+      browser: session.browser,
+    })
+    .execute()
+  await sql`delete from sessions where id in (
+    select id from sessions where user_id = ${session.userId}
+    order by used_at desc, created_at desc offset ${SESSIONS_MAX})`.execute(tx)
+  return id
+}
+
+/**
+ * Who a token speaks for, by its digest; undefined where the session ended or ran out. Always reads the
+ * database: a caller that keeps the answer must forget it within a second.
+ */
+export async function findSession(db: Db, digest: Buffer): Promise<SessionOwner | undefined> {
+  const { rows } = await db.pool.query<{
+    id: string
+    user_id: string
+    account_id: string | null
+    role: Role | null
+    plan: Plan | null
+    requires_second_factor: boolean | null
+    has_factor: boolean
+    created_at: Date
+    used_at: Date
+    ends_at: Date
+    proven_at: Date | null
+  }>({
+    name: 'sessions.find',
+    text: `select s.id, s.user_id, m.account_id, m.role, a.plan, a.requires_second_factor,
+        u.totp_confirmed_at is not null as has_factor, s.created_at, s.used_at, s.ends_at, s.proven_at
+      from sessions s
+      join users u on u.id = s.user_id
+      left join members m on m.account_id = s.account_id and m.user_id = s.user_id
+      left join accounts a on a.id = m.account_id
+      where s.digest = $1 and s.ends_at > now()
+        and s.used_at > now() - $2::int * interval '1 day'`,
+    values: [digest, SESSION_IDLE_DAYS],
+  })
+  const row = rows[0]
+  if (row === undefined) return undefined
+  const { account_id: accountId, role, plan } = row
+  const isMember = accountId !== null && role !== null && plan !== null
+  return {
+    sessionId: row.id,
+    userId: row.user_id,
+    membership: isMember
+      ? { accountId, role, plan, requiresFactor: row.requires_second_factor === true }
+      : null,
+    hasFactor: row.has_factor,
+    createdAt: row.created_at,
+    usedAt: row.used_at,
+    endsAt: row.ends_at,
+    provenAt: row.proven_at,
+  }
+}
+
+/** Gives a session another token, so that an older one that somebody saw is worth nothing. */
+export async function renewSession(
+  tx: Db | Tx,
+  id: string,
+  change: { readonly digest: Buffer; readonly proven?: boolean; readonly accountId?: string },
+): Promise<void> {
+  await queriesOf(tx)
+    .updateTable('sessions')
+    .set({
+      digest: change.digest,
+      ...(change.proven === true ? { proven_at: sql<Date>`now()` } : {}),
+      ...(change.accountId === undefined ? {} : { account_id: change.accountId }),
+    })
+    .where('id', '=', id)
+    .execute()
+}
+
+/** Notes when sessions were last used, to the minute. */
+export async function noteSessionsUsed(db: Db, ids: readonly string[]): Promise<void> {
+  await db.pool.query({
+    name: 'sessions.used',
+    text: `update sessions set used_at = now()
+      where id = any ($1::text[]) and used_at < now() - interval '1 minute'`,
+    values: [[...new Set(ids)]],
+  })
+}
+
+/** Where a person is signed in, the newest use first. */
+export async function listSessions(db: Db, userId: string): Promise<readonly SessionEntry[]> {
+  const rows = await db.kysely
+    .selectFrom('sessions')
+    .select(['id', 'created_at', 'used_at', 'network', 'browser'])
+    .where('user_id', '=', userId)
+    .where('ends_at', '>', sql<Date>`now()`)
+    .where('used_at', '>', sql<Date>`now() - ${SESSION_IDLE_DAYS} * interval '1 day'`)
+    .orderBy('used_at', 'desc')
+    .orderBy('created_at', 'desc')
+    .limit(SESSIONS_MAX)
+    .execute()
+  return rows.map(({ id, created_at, used_at, network, browser }) => ({
+    id,
+    createdAt: created_at,
+    usedAt: used_at,
+    network,
+    browser,
+  }))
+}
+
+/** Ends one session of a person; false where they have no such. */
+export async function endSession(db: Db | Tx, userId: string, id: string): Promise<boolean> {
+  const { numDeletedRows } = await queriesOf(db)
+    .deleteFrom('sessions')
+    .where('id', '=', id)
+    .where('user_id', '=', userId)
+    .executeTakeFirst()
+  return numDeletedRows > 0n
+}
+
+/** Ends the sessions of a person, but one where it is named. */
+export async function endSessions(db: Db | Tx, userId: string, except?: string): Promise<void> {
+  let query = queriesOf(db).deleteFrom('sessions').where('user_id', '=', userId)
+  if (except !== undefined) query = query.where('id', '<>', except)
+  await query.execute()
+}
+
+/** Whether a person was seen from a network before. */
+export async function knowsNetwork(db: Db | Tx, userId: string, network: string): Promise<boolean> {
+  const row = await queriesOf(db)
+    .selectFrom('sessions')
+    .select('id')
+    .where('user_id', '=', userId)
+    .where('network', '=', network)
+    .limit(1)
+    .executeTakeFirst()
+  return row !== undefined
+}

@@ -1,0 +1,210 @@
+import { sql, type Selectable } from 'kysely'
+import { queriesOf, type Db, type Tx } from '../database.ts'
+import { newId } from '../ids.ts'
+import { hasState, SQLSTATE } from '../sqlstate.ts'
+import type { UserRow } from '../tables/people.ts'
+
+/** A person who signs in. */
+export interface User {
+  readonly id: string
+  readonly name: string
+  readonly email: string
+  readonly emailKey: string
+  /** Argon2id, PHC string format. */
+  readonly passwordDigest: string
+  readonly isVerified: boolean
+  /** The encrypted secret of the second factor where one is in force. */
+  readonly factor: string | null
+  /** One that was begun and not confirmed. */
+  readonly factorBegun: string | null
+  readonly isOperator: boolean
+}
+
+/** What a user is made of. */
+export interface NewUser {
+  readonly name: string
+  readonly email: string
+  readonly emailKey: string
+  readonly passwordDigest: string
+  readonly verified: boolean
+}
+
+/** Inserts a user; undefined where somebody has the address. */
+export async function insertUser(tx: Tx, user: NewUser): Promise<User | undefined> {
+  const row = await tx
+    .insertInto('users')
+    .values({
+      id: newId('usr'),
+      name: user.name,
+      email: user.email,
+      email_key: user.emailKey,
+      password_digest: user.passwordDigest,
+      verified_at: user.verified ? sql<Date>`now()` : null,
+      totp_secret: null,
+      totp_confirmed_at: null,
+      totp_used_step: null,
+    })
+    .onConflict((conflict) => conflict.column('email_key').doNothing())
+    .returningAll()
+    .executeTakeFirst()
+  return row && userOf(row)
+}
+
+/** The user of an address; undefined where there is none. */
+export async function findUser(db: Db | Tx, emailKey: string): Promise<User | undefined> {
+  const row = await queriesOf(db)
+    .selectFrom('users')
+    .selectAll()
+    .where('email_key', '=', emailKey)
+    .executeTakeFirst()
+  return row && userOf(row)
+}
+
+/** The user of an id. @throws where there is none */
+export async function getUser(db: Db | Tx, id: string): Promise<User> {
+  const row = await queriesOf(db)
+    .selectFrom('users')
+    .selectAll()
+    .where('id', '=', id)
+    .executeTakeFirstOrThrow()
+  return userOf(row)
+}
+
+/** Locks a user for the rest of the transaction and reads it, so that two changes go one after the other. */
+export async function lockUser(tx: Tx, id: string): Promise<User> {
+  const row = await tx
+    .selectFrom('users')
+    .selectAll()
+    .where('id', '=', id)
+    .forNoKeyUpdate()
+    .executeTakeFirstOrThrow()
+  return userOf(row)
+}
+
+/** Changes the name of a user. */
+export async function renameUser(db: Db | Tx, id: string, name: string): Promise<void> {
+  await queriesOf(db).updateTable('users').set({ name }).where('id', '=', id).execute()
+}
+
+/** Changes the password of a user. */
+export async function setPassword(tx: Db | Tx, id: string, passwordDigest: string): Promise<void> {
+  await queriesOf(tx)
+    .updateTable('users')
+    .set({ password_digest: passwordDigest })
+    .where('id', '=', id)
+    .execute()
+}
+
+/** Notes that a message to the address of a user was answered. */
+export async function setVerified(tx: Db | Tx, id: string): Promise<void> {
+  await queriesOf(tx)
+    .updateTable('users')
+    .set({ verified_at: sql<Date>`coalesce(verified_at, now())` })
+    .where('id', '=', id)
+    .execute()
+}
+
+/** Changes the address of a user; false where somebody else has it. */
+export async function setEmail(
+  tx: Tx,
+  id: string,
+  address: { readonly email: string; readonly emailKey: string; readonly verified: boolean },
+): Promise<boolean> {
+  const { email, emailKey, verified } = address
+  const taken = await tx
+    .selectFrom('users')
+    .select('id')
+    .where('email_key', '=', emailKey)
+    .where('id', '<>', id)
+    .executeTakeFirst()
+  if (taken !== undefined) return false
+  try {
+    await tx
+      .updateTable('users')
+      .set({ email, email_key: emailKey, verified_at: verified ? sql<Date>`now()` : null })
+      .where('id', '=', id)
+      .execute()
+    return true
+  } catch (error) {
+    // Taken between the two; the transaction is broken and its owner sees the refusal.
+    if (hasState(error, SQLSTATE.uniqueViolation)) return false
+    throw error
+  }
+}
+
+/** Begins a second factor that counts once it is confirmed; one that is in force stays until then. */
+export async function beginFactor(tx: Tx, id: string, sealedSecret: string): Promise<boolean> {
+  const { numUpdatedRows } = await tx
+    .updateTable('users')
+    .set({ totp_secret: sealedSecret, totp_used_step: null })
+    .where('id', '=', id)
+    .where('totp_confirmed_at', 'is', null)
+    .executeTakeFirst()
+  return numUpdatedRows > 0n
+}
+
+/** Puts the begun second factor in force, with the digests of its recovery codes. */
+export async function confirmFactor(tx: Tx, id: string, codes: readonly Buffer[]): Promise<void> {
+  await tx
+    .updateTable('users')
+    .set({ totp_confirmed_at: sql<Date>`now()` })
+    .where('id', '=', id)
+    .execute()
+  await tx.deleteFrom('recovery_codes').where('user_id', '=', id).execute()
+  await tx
+    .insertInto('recovery_codes')
+    .values(codes.map((digest) => ({ user_id: id, digest })))
+    .execute()
+}
+
+/** Removes the second factor. */
+export async function removeFactor(tx: Tx, id: string): Promise<void> {
+  await tx
+    .updateTable('users')
+    .set({ totp_secret: null, totp_confirmed_at: null, totp_used_step: null })
+    .where('id', '=', id)
+    .execute()
+  await tx.deleteFrom('recovery_codes').where('user_id', '=', id).execute()
+}
+
+/** Uses up the time step of a code; false where it, or a later one, was used before. */
+export async function useStep(db: Db | Tx, id: string, step: number): Promise<boolean> {
+  const { numUpdatedRows } = await queriesOf(db)
+    .updateTable('users')
+    .set({ totp_used_step: step })
+    .where('id', '=', id)
+    .where((eb) => eb.or([eb('totp_used_step', 'is', null), eb('totp_used_step', '<', step)]))
+    .executeTakeFirst()
+  return numUpdatedRows > 0n
+}
+
+/** Uses up a recovery code; false where there is no such code. */
+export async function useRecoveryCode(db: Db | Tx, id: string, digest: Buffer): Promise<boolean> {
+  const { numDeletedRows } = await queriesOf(db)
+    .deleteFrom('recovery_codes')
+    .where('user_id', '=', id)
+    .where('digest', '=', digest)
+    .executeTakeFirst()
+  return numDeletedRows > 0n
+}
+
+/** Whether anybody can sign in yet. */
+export async function hasUsers(db: Db | Tx): Promise<boolean> {
+  const row = await queriesOf(db).selectFrom('users').select('id').limit(1).executeTakeFirst()
+  return row !== undefined
+}
+
+function userOf(row: Selectable<UserRow>): User {
+  const isConfirmed = row.totp_confirmed_at !== null
+  return {
+    id: row.id,
+    name: row.name,
+    email: row.email,
+    emailKey: row.email_key,
+    passwordDigest: row.password_digest,
+    isVerified: row.verified_at !== null,
+    factor: isConfirmed ? row.totp_secret : null,
+    factorBegun: isConfirmed ? null : row.totp_secret,
+    isOperator: row.is_operator,
+  }
+}

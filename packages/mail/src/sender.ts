@@ -1,0 +1,158 @@
+import { setTimeout as wait } from 'node:timers/promises'
+import type { Db } from '@plumbline/db/database'
+import { nextMailMs, putMailOff, removeMail, takeMails, type StoredMail } from '@plumbline/db/mails'
+import { createTransport } from 'nodemailer'
+import { openMail, type Sealer } from './outbox.ts'
+
+/** Sends what waits in the outbox until it is disposed of. */
+export interface MailSender extends AsyncDisposable {
+  /** Looks at once, instead of within seconds: something was written by this process. */
+  wake(): void
+}
+
+/** What the sender needs. */
+export interface MailSenderOptions {
+  readonly db: Db
+  readonly sealer: Sealer
+  /** `smtp://user:password@host:587` or `smtps://host:465`; STARTTLS is used where it is offered. */
+  readonly url: string
+  /** `Name <address>`. */
+  readonly from: string
+  readonly log: {
+    warn(fields: object, message: string): void
+    error(fields: object, message: string): void
+  }
+  /** How often the outbox is looked at for what other processes wrote; 2 s unless said otherwise. */
+  readonly lookMs?: number
+}
+
+/** Messages sent at once at most. */
+const AT_ONCE = 4
+/** A message that a process took and did not end is due again after it. */
+const LEASE_MS = 120_000
+/** What each step with the mail server may take, so that a message is ended within its lease. */
+const STEP_MS = 15_000
+const SEND_MS = 90_000
+const LOOK_MS = 2_000
+/** Waits after the first faults; then an hour each. */
+const PAUSES_MS = [5_000, 30_000, 120_000, 600_000, 1_800_000] as const
+const LONGEST_PAUSE_MS = 3_600_000
+
+/** Starts to send. Nothing is lost when the server is away: a message waits and is tried again. */
+export function startMailSender(options: MailSenderOptions): MailSender {
+  const stop = new AbortController()
+  let looking = new AbortController()
+  const transport = createTransport({
+    url: options.url,
+    connectionTimeout: STEP_MS,
+    greetingTimeout: STEP_MS,
+    socketTimeout: STEP_MS,
+    dnsTimeout: STEP_MS,
+    disableFileAccess: true,
+    disableUrlAccess: true,
+  })
+  const send = async (mail: StoredMail): Promise<void> => {
+    const composed = openMail(options.sealer, mail.sealed)
+    if (composed === undefined) {
+      options.log.error({ kind: mail.kind }, 'a message is of another installation key and dropped')
+      await removeMail(options.db, mail.id)
+      return
+    }
+    try {
+      const sent = transport.sendMail({
+        from: options.from,
+        ...composed,
+        messageId: idOf(mail, options.from),
+      })
+      await Promise.race([sent, tooLong(sent)])
+    } catch (error) {
+      await refuseOrPutOff(options, mail, error)
+      return
+    }
+    await removeMail(options.db, mail.id)
+  }
+  const run = async (): Promise<void> => {
+    while (!stop.signal.aborted) {
+      looking = new AbortController()
+      let pauseMs = options.lookMs ?? LOOK_MS
+      try {
+        const { mails, givenUp } = await takeMails(options.db, {
+          count: AT_ONCE,
+          leaseMs: LEASE_MS,
+        })
+        for (const what of givenUp) options.log.error({ what }, 'a message was given up')
+        await Promise.all(mails.map(send))
+        if (mails.length > 0) continue
+        pauseMs = Math.min(pauseMs, (await nextMailMs(options.db)) ?? pauseMs)
+      } catch (error) {
+        options.log.warn({ err: error }, 'the outbox cannot be read')
+      }
+      await wait(Math.max(50, pauseMs), undefined, {
+        signal: AbortSignal.any([stop.signal, looking.signal]),
+      }).catch(() => undefined)
+    }
+  }
+  const running = run()
+  return {
+    wake: () => looking.abort(),
+    [Symbol.asyncDispose]: async () => {
+      stop.abort()
+      await running
+      transport.close()
+    },
+  }
+}
+
+/** A refusal of the message itself will not change; what is of the server or the moment may. */
+async function refuseOrPutOff(
+  { db, log }: MailSenderOptions,
+  mail: StoredMail,
+  error: unknown,
+): Promise<void> {
+  const fault = faultOf(error)
+  if (isRefusalOfMessage(error)) {
+    log.error({ kind: mail.kind, fault }, 'a message was refused and dropped')
+    await removeMail(db, mail.id)
+    return
+  }
+  log.warn({ kind: mail.kind, fault, attempts: mail.attempts + 1 }, 'a message could not be sent')
+  const afterMs = PAUSES_MS[mail.attempts] ?? LONGEST_PAUSE_MS
+  await putMailOff(db, mail.id, { afterMs, fault })
+}
+
+/** A permanent reply to RCPT or DATA. Source: RFC 5321 4.2.1; nodemailer's codes `EENVELOPE` and `EMESSAGE`. */
+function isRefusalOfMessage(error: unknown): boolean {
+  if (!(error instanceof Error)) return false
+  const { code, responseCode } = error as Error & { code?: unknown; responseCode?: unknown }
+  const isAboutMessage = code === 'EENVELOPE' || code === 'EMESSAGE'
+  return isAboutMessage && typeof responseCode === 'number' && responseCode >= 500
+}
+
+/** What happened, without the words of the server, which may hold the address. */
+function faultOf(error: unknown): string {
+  if (!(error instanceof Error)) return 'unknown'
+  const { code, responseCode } = error as Error & { code?: unknown; responseCode?: unknown }
+  return (
+    [code, responseCode]
+      .filter((part) => part !== undefined)
+      .map(String)
+      .join(' ') || error.name
+  )
+}
+
+async function tooLong(sent: Promise<unknown>): Promise<never> {
+  const done = new AbortController()
+  sent.then(
+    () => done.abort(),
+    () => done.abort(),
+  )
+  await wait(SEND_MS, undefined, { signal: done.signal, ref: false }).catch(() => undefined)
+  if (done.signal.aborted) await sent
+  throw new Error('the mail server took too long')
+}
+
+/** The same for each try, so that a server that took a message twice can drop one. */
+function idOf({ id }: StoredMail, from: string): string {
+  const domain = /@([^>\s]+)/.exec(from)?.[1] ?? 'localhost'
+  return `<plumbline.${id}@${domain}>`
+}

@@ -1,0 +1,153 @@
+import { Problem } from '@plumbline/contract/problem'
+import { inTransaction, type Tx } from '@plumbline/db/database'
+import {
+  dropLinkCodes,
+  insertLinkCode,
+  takeLinkCode,
+  type LinkCode,
+} from '@plumbline/db/people/link-codes'
+import { endSessions } from '@plumbline/db/people/sessions'
+import { findUser, lockUser, setEmail, setVerified, type User } from '@plumbline/db/people/users'
+import { emailKeyOf } from './email-key.ts'
+import { linkTo, staleLink } from './link.ts'
+import { tell, type People, type Visitor } from './people.ts'
+import { digestOfSecret, newSecret } from './secret.ts'
+import { finishSignUp } from './sign-up.ts'
+
+/** Minutes that a new address can be confirmed for. */
+const CONFIRM_MINUTES = 24 * 60
+/** Name under which a new address is hidden until then. */
+const SEALED_AS = 'new address'
+
+interface Wanted {
+  readonly email: string
+  /** The session that asked, which goes on. */
+  readonly sessionId: string
+}
+
+/**
+ * Changes a person's address: at once where no mail is sent, else when a link that goes to the new one is opened.
+ *
+ * @returns whether it is in force
+ * @throws Problem `conflict` where no mail is sent and somebody has the address
+ */
+export async function changeEmail(
+  people: People,
+  visitor: Visitor,
+  user: User,
+  wanted: Wanted,
+): Promise<boolean> {
+  if (!people.settings.hasMail) {
+    await inTransaction(people.db, (tx) => putInForce(people, tx, user.id, wanted, false))
+    return true
+  }
+  await inTransaction(people.db, async (tx) => {
+    const emailKey = emailKeyOf(wanted.email)
+    const holder = await findUser(tx, emailKey)
+    // Who asked learns nothing of others; the holder has nothing to do.
+    if (holder !== undefined && holder.id !== user.id) return
+    const { secret, digest } = newSecret()
+    await dropLinkCodes(tx, user.id, 'change_email')
+    await insertLinkCode(tx, {
+      digest,
+      purpose: 'change_email',
+      userId: user.id,
+      accountId: null,
+      emailKey,
+      detail: people.sealer.encrypt(JSON.stringify(wanted), SEALED_AS),
+      isLocalOnly: false,
+      minutes: CONFIRM_MINUTES,
+    })
+    const link = linkTo(people, visitor, 'verify', secret)
+    await tell(people, tx, { kind: 'confirm_email', to: wanted.email, name: user.name, link })
+  })
+  people.wakeMail()
+  return false
+}
+
+/** Sends a signed-up person whose address was never verified a link that does. */
+export async function askToVerifyAddress(
+  people: People,
+  visitor: Visitor,
+  user: User,
+): Promise<void> {
+  await inTransaction(people.db, async (tx) => {
+    const { secret, digest } = newSecret()
+    await dropLinkCodes(tx, user.id, 'verify_email')
+    await insertLinkCode(tx, {
+      digest,
+      purpose: 'verify_email',
+      userId: user.id,
+      accountId: null,
+      emailKey: user.emailKey,
+      detail: null,
+      isLocalOnly: false,
+      minutes: CONFIRM_MINUTES,
+    })
+    const link = linkTo(people, visitor, 'verify', secret)
+    await tell(people, tx, { kind: 'confirm_email', to: user.email, name: user.name, link })
+  })
+}
+
+/**
+ * Does what a link that went to an address says, which proves the address.
+ *
+ * @throws Problem where the link is worth nothing
+ */
+export async function verify(people: People, token: string): Promise<'verified' | 'email_changed'> {
+  const done = await inTransaction(people.db, async (tx) => {
+    const code = await takeLinkCode(tx, digestOfSecret(token))
+    if (code === undefined) throw staleLink()
+    return await follow(people, tx, code)
+  })
+  people.wakeMail()
+  return done
+}
+
+async function follow(
+  people: People,
+  tx: Tx,
+  code: LinkCode,
+): Promise<'verified' | 'email_changed'> {
+  switch (code.purpose) {
+    case 'sign_up':
+      await finishSignUp(people, tx, code)
+      return 'verified'
+    case 'verify_email': {
+      if (code.userId === null) throw staleLink()
+      const user = await lockUser(tx, code.userId)
+      if (user.emailKey !== code.emailKey) throw staleLink()
+      await setVerified(tx, user.id)
+      return 'verified'
+    }
+    case 'change_email': {
+      const opened = people.sealer.decrypt(code.detail ?? '', SEALED_AS)
+      if (opened === undefined || code.userId === null) throw staleLink()
+      // Safe because only `changeEmail` hides anything under this name.
+      await putInForce(people, tx, code.userId, JSON.parse(opened) as Wanted, true)
+      return 'email_changed'
+    }
+    case 'reset':
+    case 'welcome':
+    case 'way_in':
+      throw staleLink()
+  }
+}
+
+async function putInForce(
+  people: People,
+  tx: Tx,
+  userId: string,
+  wanted: Wanted,
+  verified: boolean,
+): Promise<void> {
+  const before = await lockUser(tx, userId)
+  const { email } = wanted
+  if (!(await setEmail(tx, userId, { email, emailKey: emailKeyOf(email), verified }))) {
+    throw new Problem('conflict', 'Somebody has this address already; use another.')
+  }
+  await endSessions(tx, userId, wanted.sessionId)
+  await dropLinkCodes(tx, userId)
+  const { name } = before
+  await tell(people, tx, { kind: 'email_changed', to: before.email, name, newEmail: email })
+}

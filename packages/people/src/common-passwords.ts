@@ -1,0 +1,97 @@
+import { readFile } from 'node:fs/promises'
+import { createRequire } from 'node:module'
+import { join, dirname } from 'node:path'
+import { Problem } from '@plumbline/contract/problem'
+
+/** How many of the ranked list count, beside every one that is long enough to be chosen here. */
+const MOST_COMMON = 10_000
+/** Shorter ones are in no word of a person; as the core of a password they would refuse far too much. */
+const CORE_MIN_CHARS = 4
+/** A password is not made of less than so many different characters. */
+const DIFFERENT_MIN = 5
+/** What a password repeats is at least a third of it. */
+const REPEATS = 3
+
+/**
+ * Refuses a password that is guessed first: one of the commonest, one of them with digits or signs around it, one
+ * that repeats itself or runs along the keyboard or alphabet, or the person's own name or address.
+ *
+ * @throws Problem `unprocessable` with what to do
+ */
+export async function refuseCommonPassword(
+  password: string,
+  own: readonly string[],
+): Promise<void> {
+  const plain = password.normalize('NFKC').toLowerCase()
+  const core = coreOf(plain)
+  const common = await commonPasswords()
+  const ownWords = own.flatMap((text) => text.toLowerCase().split(/[^\p{L}\p{N}]+/u))
+  const isOwn = ownWords.some((word) => word.length >= CORE_MIN_CHARS && word === core)
+  const isCommon = common.has(plain) || (core.length >= CORE_MIN_CHARS && common.has(core))
+  if (!isOwn && !isCommon && !isRepeated(plain, common) && !isRun(plain)) return
+  throw new Problem(
+    'unprocessable',
+    'This password is among those that are guessed first; choose another, for example four words that have nothing to do with each other.',
+  )
+}
+
+/** What is left without digits and signs before and behind; of `p4ssw0rd!` the letters that are meant. */
+function coreOf(plain: string): string {
+  const letters = plain.replaceAll(/[043$15@7]/g, (sign) => MEANT[sign] ?? sign)
+  const bare = plain.replaceAll(/^[^\p{L}]+|[^\p{L}]+$/gu, '')
+  const meant = letters.replaceAll(/^[^\p{L}]+|[^\p{L}]+$/gu, '')
+  return bare.length >= CORE_MIN_CHARS && /^\p{L}+$/u.test(bare) ? bare : meant
+}
+
+const MEANT: Readonly<Record<string, string>> = {
+  '0': 'o',
+  '4': 'a',
+  '3': 'e',
+  $: 's',
+  '1': 'i',
+  '5': 's',
+  '@': 'a',
+  '7': 't',
+}
+
+/** `passwordpassword`, `abcabcabcabc`, `aaaaaaaaaaab`. */
+function isRepeated(plain: string, common: ReadonlySet<string>): boolean {
+  if (new Set(plain).size < DIFFERENT_MIN) return true
+  for (let size = 1; size <= plain.length / 2; size += 1) {
+    const unit = plain.slice(0, size)
+    const whole = unit.repeat(Math.ceil(plain.length / size)).slice(0, plain.length)
+    if (whole !== plain) continue
+    if (plain.length / size >= REPEATS || common.has(unit)) return true
+  }
+  return false
+}
+
+const RUNS = ['abcdefghijklmnopqrstuvwxyz', '01234567890123456789', 'qwertyuiopasdfghjklzxcvbnm']
+  .flatMap((run) => [run, [...run].toReversed().join('')])
+  .map((run) => run + run)
+
+/** One run along the alphabet, the digits or the keyboard, whatever its beginning. */
+function isRun(plain: string): boolean {
+  return RUNS.some((run) => run.includes(plain))
+}
+
+let loaded: Promise<ReadonlySet<string>> | undefined
+
+/** The list, read when it is first needed: most processes never need it. */
+function commonPasswords(): Promise<ReadonlySet<string>> {
+  loaded ??= readList().catch((error: unknown) => {
+    loaded = undefined
+    throw error
+  })
+  return loaded
+}
+
+async function readList(): Promise<ReadonlySet<string>> {
+  const require = createRequire(import.meta.url)
+  const packaged = dirname(dirname(require.resolve('@zxcvbn-ts/language-common')))
+  const list: unknown = JSON.parse(await readFile(join(packaged, 'src', 'passwords.json'), 'utf8'))
+  if (!Array.isArray(list) || !list.every((entry) => typeof entry === 'string')) {
+    throw new Error('the packaged list of passwords has another form than expected: an array')
+  }
+  return new Set(list.filter((entry, at) => at < MOST_COMMON || entry.length >= 12))
+}

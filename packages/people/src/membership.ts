@@ -1,0 +1,239 @@
+import type { InvitationView } from '@plumbline/contract/app/members'
+import { isAtLeast, type Role } from '@plumbline/contract/app/roles'
+import { Problem } from '@plumbline/contract/problem'
+import { lockAccount } from '@plumbline/db/accounts'
+import { writeAudit, type AuditAction } from '@plumbline/db/audit-log'
+import { inTransaction, type Tx } from '@plumbline/db/database'
+import {
+  findInvitation,
+  insertInvitation,
+  INVITATIONS_MAX,
+  listInvitations,
+  removeInvitation,
+} from '@plumbline/db/people/invitations'
+import {
+  addMember,
+  countOwners,
+  listMembers,
+  MEMBERS_MAX,
+  removeMember,
+  roleOf,
+  setRole,
+} from '@plumbline/db/people/members'
+import { findUser, type User } from '@plumbline/db/people/users'
+import { emailKeyOf } from './email-key.ts'
+import { linkTo, staleLink } from './link.ts'
+import { tell, type People, type Visitor } from './people.ts'
+import { digestOfSecret, newSecret } from './secret.ts'
+
+/** Whose account, and who acts in it. */
+export interface Actor {
+  readonly accountId: string
+  readonly userId: string
+}
+
+/** An invitation as who made it sees it. */
+export interface MadeInvitation {
+  readonly id: string
+  readonly expiresAt: Date
+  /** To hand over; null where it went by mail. */
+  readonly link: string | null
+}
+
+/**
+ * Invites an address to an account.
+ *
+ * @throws Problem where the person is a member, or the account has as many as it may
+ */
+export async function invite(
+  people: People,
+  visitor: Visitor,
+  actor: Actor,
+  wanted: {
+    readonly email: string
+    readonly role: Role
+    readonly accountName: string
+    readonly inviterName: string
+  },
+): Promise<MadeInvitation> {
+  const { secret, digest } = newSecret()
+  const { email, role } = wanted
+  const emailKey = emailKeyOf(email)
+  const link = linkTo(people, visitor, 'invitation', secret)
+  const { hasMail } = people.settings
+  if (hasMail && !(await people.messages.address(emailKey))) throw tooManyMessages()
+  const made = await inTransaction(people.db, async (tx) => {
+    await lockAccount(tx, actor.accountId)
+    await refuseFull(tx, actor.accountId)
+    const known = await findUser(tx, emailKey)
+    if (known !== undefined && (await roleOf(tx, actor.accountId, known.id)) !== undefined) {
+      throw new Problem('conflict', 'This person is a member already; change the role instead.')
+    }
+    const { accountId, userId: invitedBy } = actor
+    const row = await insertInvitation(tx, { accountId, email, emailKey, role, digest, invitedBy })
+    await note(tx, actor, 'member.invite', null, { invitation_id: row.id, role })
+    const { accountName, inviterName } = wanted
+    await tell(people, tx, { kind: 'invitation', to: email, accountName, inviterName, link })
+    return row
+  })
+  people.wakeMail()
+  return { ...made, link: hasMail ? null : link }
+}
+
+/** What an invitation is for. @throws Problem where the link is worth nothing */
+export async function lookAtInvitation(
+  { db }: Pick<People, 'db'>,
+  token: string,
+): Promise<InvitationView> {
+  const invitation = await findInvitation(db, digestOfSecret(token))
+  if (invitation === undefined) throw staleLink()
+  const { accountName, email, role, emailKey } = invitation
+  const user = await findUser(db, emailKey)
+  return { account_name: accountName, email, role, has_user: user !== undefined }
+}
+
+/** Withdraws an invitation. @throws Problem `not_found` where the account has no such */
+export async function withdrawInvitation(people: People, actor: Actor, id: string): Promise<void> {
+  await inTransaction(people.db, async (tx) => {
+    if (!(await removeInvitation(tx, actor.accountId, id))) throw noSuch('invitation')
+    await note(tx, actor, 'member.invite', { invitation_id: id }, null)
+  })
+}
+
+/**
+ * Makes the signed-in person a member by an invitation to their address.
+ *
+ * @returns the account
+ * @throws Problem where the link is worth nothing, or for another address
+ */
+export async function acceptInvitation(people: People, user: User, token: string): Promise<string> {
+  return await inTransaction(people.db, async (tx) => {
+    const invitation = await findInvitation(tx, digestOfSecret(token))
+    if (invitation === undefined) throw staleLink()
+    const { accountId, role, id, emailKey } = invitation
+    if (emailKey !== user.emailKey) {
+      throw new Problem(
+        'forbidden',
+        'The invitation is for another address; sign in with that one.',
+      )
+    }
+    await lockAccount(tx, accountId)
+    if (!(await removeInvitation(tx, accountId, id))) throw staleLink()
+    if (await addMember(tx, { accountId, userId: user.id, role })) {
+      const actor = { accountId, userId: user.id }
+      await note(tx, actor, 'member.add', null, { user_id: user.id, role })
+    }
+    return accountId
+  })
+}
+
+/** Changes what a member is. @throws Problem where the account would have no owner, or there is no such member */
+export async function changeRole(
+  people: People,
+  actor: Actor,
+  userId: string,
+  role: Role,
+): Promise<void> {
+  await inTransaction(people.db, async (tx) => {
+    const before = await lockedRole(tx, actor, userId, 'owner')
+    if (before === role) return
+    if (before === 'owner') await refuseLastOwner(tx, actor.accountId)
+    await setRole(tx, { accountId: actor.accountId, userId, role })
+    await note(
+      tx,
+      actor,
+      'member.role',
+      { user_id: userId, role: before },
+      { user_id: userId, role },
+    )
+  })
+}
+
+/**
+ * Takes a person out of an account: an owner anybody, everybody themselves.
+ *
+ * @throws Problem where the account would have no owner, or there is no such member
+ */
+export async function takeOut(people: People, actor: Actor, userId: string): Promise<void> {
+  await inTransaction(people.db, async (tx) => {
+    const needed = userId === actor.userId ? 'viewer' : 'owner'
+    const role = await lockedRole(tx, actor, userId, needed)
+    if (role === 'owner') await refuseLastOwner(tx, actor.accountId)
+    await removeMember(tx, actor.accountId, userId)
+    await note(tx, actor, 'member.remove', { user_id: userId, role }, null)
+  })
+}
+
+/** Makes another member the owner, and who acts a member, in one step. */
+export async function handOver(people: People, actor: Actor, userId: string): Promise<void> {
+  await inTransaction(people.db, async (tx) => {
+    const before = await lockedRole(tx, actor, userId, 'owner')
+    if (userId === actor.userId) {
+      throw new Problem('unprocessable', 'The account is yours already; name another member.')
+    }
+    const { accountId } = actor
+    await setRole(tx, { accountId, userId, role: 'owner' })
+    await setRole(tx, { accountId, userId: actor.userId, role: 'member' })
+    await note(
+      tx,
+      actor,
+      'account.hand_over',
+      { owner_id: actor.userId, user_id: userId, role: before },
+      { owner_id: userId },
+    )
+  })
+}
+
+/** The role of a member under the account's lock, once who acts is seen to be what it takes, still. */
+async function lockedRole(tx: Tx, actor: Actor, userId: string, needed: Role): Promise<Role> {
+  await lockAccount(tx, actor.accountId)
+  const own = await roleOf(tx, actor.accountId, actor.userId)
+  if (own === undefined || !isAtLeast(own, needed)) {
+    throw new Problem('forbidden', 'Only an owner of the account may do this; ask one.')
+  }
+  const role = await roleOf(tx, actor.accountId, userId)
+  if (role === undefined) throw noSuch('member')
+  return role
+}
+
+async function refuseLastOwner(tx: Tx, accountId: string): Promise<void> {
+  if ((await countOwners(tx, accountId)) > 1) return
+  throw new Problem(
+    'conflict',
+    'The account would be without an owner; hand it over first, or delete it.',
+  )
+}
+
+async function refuseFull(tx: Tx, accountId: string): Promise<void> {
+  const [members, invitations] = [
+    await listMembers(tx, accountId),
+    await listInvitations(tx, accountId),
+  ]
+  if (members.length < MEMBERS_MAX && invitations.length < INVITATIONS_MAX) return
+  throw new Problem(
+    'conflict',
+    `An account has at most ${MEMBERS_MAX} members and ${INVITATIONS_MAX} open invitations; withdraw some first.`,
+  )
+}
+
+async function note(
+  tx: Tx,
+  actor: Actor,
+  action: AuditAction,
+  before: Record<string, string> | null,
+  after: Record<string, string> | null,
+): Promise<void> {
+  await writeAudit(tx, { actor: actor.userId, action, accountId: actor.accountId, before, after })
+}
+
+function noSuch(what: string): Problem {
+  return new Problem('not_found', `The account has no such ${what}; load the list again.`)
+}
+
+function tooManyMessages(): Problem {
+  return new Problem(
+    'too_many_requests',
+    'This address got many messages in the last hour; try again later.',
+    { retryAfterSeconds: 900 },
+  )
+}

@@ -1,0 +1,84 @@
+import { inTransaction, type Tx } from '@plumbline/db/database'
+import { dropLinkCodes, insertLinkCode, takeLinkCode } from '@plumbline/db/people/link-codes'
+import { endSessions } from '@plumbline/db/people/sessions'
+import { findUser, lockUser, setPassword, setVerified, type User } from '@plumbline/db/people/users'
+import { refuseCommonPassword } from './common-passwords.ts'
+import { emailKeyOf } from './email-key.ts'
+import { linkTo, staleLink } from './link.ts'
+import { hashPassword } from './password.ts'
+import { tell, type People, type Visitor } from './people.ts'
+import { digestOfSecret, newSecret } from './secret.ts'
+
+/** Minutes that a reset can be confirmed for. Source: ASVS 5.0, 6.4.1 asks for a short time. */
+const RESET_MINUTES = 60
+
+/** Sends a link to set a new password, where somebody has the address; the answer tells nothing of it. */
+export async function beginReset(people: People, visitor: Visitor, email: string): Promise<void> {
+  const user = await findUser(people.db, emailKeyOf(email))
+  if (user === undefined) return
+  await inTransaction(people.db, async (tx) => {
+    const link = await insertResetLink(people, tx, visitor, user)
+    await tell(people, tx, { kind: 'reset', to: user.email, name: user.name, link })
+  })
+}
+
+/** Keeps a link to set a new password; older ones are worth nothing from then on. */
+export async function insertResetLink(
+  people: People,
+  tx: Tx,
+  visitor: Visitor,
+  user: User,
+): Promise<string> {
+  const { secret, digest } = newSecret()
+  await dropLinkCodes(tx, user.id, 'reset')
+  await insertLinkCode(tx, {
+    digest,
+    purpose: 'reset',
+    userId: user.id,
+    accountId: null,
+    emailKey: user.emailKey,
+    detail: null,
+    isLocalOnly: false,
+    minutes: RESET_MINUTES,
+  })
+  return linkTo(people, visitor, 'reset', secret)
+}
+
+/**
+ * Sets the password that a link lets one set; all sessions end, and the second factor stays.
+ *
+ * @throws Problem where the link is worth nothing or the password is a common one
+ */
+export async function confirmReset(
+  people: People,
+  visitor: Visitor,
+  form: { readonly token: string; readonly password: string },
+): Promise<void> {
+  await refuseCommonPassword(form.password, [])
+  const passwordDigest = await hashPassword(form.password)
+  await inTransaction(people.db, async (tx) => {
+    const code = await takeLinkCode(tx, digestOfSecret(form.token))
+    if (code === undefined || code.purpose !== 'reset' || code.userId === null) throw staleLink()
+    const user = await lockUser(tx, code.userId)
+    await changePassword(people, tx, visitor, user, passwordDigest)
+    // The link came by mail.
+    await setVerified(tx, user.id)
+  })
+  people.wakeMail()
+}
+
+/** Puts a new password in force: other sessions end, open links are worth nothing, and the person is told. */
+export async function changePassword(
+  people: People,
+  tx: Tx,
+  visitor: Visitor,
+  user: User,
+  passwordDigest: string,
+  exceptSession?: string,
+): Promise<void> {
+  await setPassword(tx, user.id, passwordDigest)
+  await endSessions(tx, user.id, exceptSession)
+  await dropLinkCodes(tx, user.id)
+  const link = linkTo(people, visitor, 'reset')
+  await tell(people, tx, { kind: 'password_changed', to: user.email, name: user.name, link })
+}

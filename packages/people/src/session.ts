@@ -1,0 +1,34 @@
+import type { Tx } from '@plumbline/db/database'
+import { insertSession } from '@plumbline/db/people/sessions'
+import { membershipsOf } from '@plumbline/db/people/members'
+import { newSecret } from './secret.ts'
+import type { Visitor } from './people.ts'
+
+/** A session that has begun: the secret goes into the cookie. */
+export interface BegunSession {
+  readonly secret: string
+  readonly sessionId: string
+}
+
+/** Minutes for which a shown second factor counts. Source: design of people and accounts. */
+export const PROVEN_MINUTES = 15
+
+/** Begins a session of a person, in the first of their accounts unless one is named. */
+export async function beginSession(
+  tx: Tx,
+  userId: string,
+  visitor: Visitor,
+  options: { readonly accountId?: string; readonly proven?: boolean } = {},
+): Promise<BegunSession> {
+  const accountId = options.accountId ?? (await membershipsOf(tx, userId))[0]?.accountId ?? null
+  const { secret, digest } = newSecret()
+  const sessionId = await insertSession(tx, {
+    digest,
+    userId,
+    accountId,
+    network: visitor.network,
+    browser: visitor.browser,
+    proven: options.proven ?? false,
+  })
+  return { secret, sessionId }
+}

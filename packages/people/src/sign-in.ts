@@ -1,0 +1,104 @@
+import { Problem } from '@plumbline/contract/problem'
+import { inTransaction } from '@plumbline/db/database'
+import { knowsNetwork, listSessions } from '@plumbline/db/people/sessions'
+import { findUser, type User } from '@plumbline/db/people/users'
+import { emailKeyOf } from './email-key.ts'
+import { linkTo } from './link.ts'
+import { isPassword } from './password.ts'
+import { tell, type People, type Visitor } from './people.ts'
+import { useFactor } from './second-factor.ts'
+import { beginSession, type BegunSession } from './session.ts'
+
+/** What came of a try to sign in. */
+export type SignInOutcome =
+  | { readonly outcome: 'signed_in'; readonly session: BegunSession; readonly userId: string }
+  | { readonly outcome: 'code_needed' }
+
+/**
+ * Signs a person in. An unknown address takes the time and gives the sentence of a wrong password.
+ *
+ * @throws Problem `unauthorized`, or `too_many_requests` after too many tries
+ */
+export async function signIn(
+  people: People,
+  visitor: Visitor,
+  form: { readonly email: string; readonly password: string; readonly code?: string | undefined },
+): Promise<SignInOutcome> {
+  const emailKey = emailKeyOf(form.email)
+  await refuseManyTries(people, visitor, emailKey)
+  const user = await findUser(people.db, emailKey)
+  const isRight = await isPassword(form.password, user?.passwordDigest)
+  if (user === undefined || !isRight) throw wrong()
+  if (user.factor !== null) {
+    if (form.code === undefined) return { outcome: 'code_needed' }
+    if (!(await isFactor(people, user, form.code))) throw wrongCode()
+  }
+  const session = await inTransaction(people.db, async (tx) => {
+    const isNew = !(await knowsNetwork(tx, user.id, visitor.network))
+    if (isNew && (await listSessions(people.db, user.id)).length > 0) {
+      await tell(people, tx, {
+        kind: 'new_sign_in',
+        to: user.email,
+        name: user.name,
+        network: visitor.network,
+        browser: visitor.browser,
+        at: `${new Date().toISOString().slice(0, 16).replace('T', ' ')} UTC`,
+        link: linkTo(people, visitor, 'settings'),
+      })
+    }
+    return await beginSession(tx, user.id, visitor, { proven: user.factor !== null })
+  })
+  people.wakeMail()
+  return { outcome: 'signed_in', session, userId: user.id }
+}
+
+/** Whether a code is one of the person's second factor; uses it up. @throws Problem after too many tries */
+export async function isFactor(people: People, user: User, code: string): Promise<boolean> {
+  if (!(await people.tries.person(`factor ${user.id}`))) throw tooManyTries()
+  const secret = people.sealer.decrypt(user.factor ?? '', factorName(user.id))
+  return await useFactor(people.db, user, secret, code)
+}
+
+/** Whether a signed-in person's password is right. @throws Problem `unprocessable` where not, 429 after many */
+export async function requirePassword(people: People, user: User, password: string): Promise<void> {
+  if (!(await people.tries.person(`password ${user.id}`))) throw tooManyTries()
+  if (await isPassword(password, user.passwordDigest)) return
+  throw new Problem('unprocessable', 'The password is not right; enter it again.')
+}
+
+/** Name under which the secret of a person's second factor is hidden. */
+export function factorName(userId: string): string {
+  return `second factor ${userId}`
+}
+
+/** The refusal of a wrong code. */
+export function wrongCode(): Problem {
+  return new Problem(
+    'unprocessable',
+    'The code is not right or was used before; enter the one that your app shows now.',
+  )
+}
+
+async function refuseManyTries(people: People, visitor: Visitor, emailKey: string): Promise<void> {
+  const { pair, person, network } = people.tries
+  const isAllowed =
+    (await network(visitor.network)) &&
+    (await pair(`${emailKey} ${visitor.network}`)) &&
+    (await person(emailKey))
+  if (!isAllowed) throw tooManyTries()
+}
+
+function tooManyTries(): Problem {
+  return new Problem(
+    'too_many_requests',
+    'Too many tries; wait a quarter of an hour and try again, or set a new password.',
+    { retryAfterSeconds: 900 },
+  )
+}
+
+function wrong(): Problem {
+  return new Problem(
+    'unauthorized',
+    'Email or password is not right; try again or set a new password.',
+  )
+}

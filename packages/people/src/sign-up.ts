@@ -1,0 +1,227 @@
+import { Problem } from '@plumbline/contract/problem'
+import { createAccount } from '@plumbline/db/accounts'
+import { writeAudit } from '@plumbline/db/audit-log'
+import { inTransaction, type Tx } from '@plumbline/db/database'
+import { findInvitation, removeInvitation } from '@plumbline/db/people/invitations'
+import {
+  dropLinkCodesOfAddress,
+  insertLinkCode,
+  newestLinkCode,
+  type LinkCode,
+} from '@plumbline/db/people/link-codes'
+import { addMember } from '@plumbline/db/people/members'
+import { findUser, insertUser, type User } from '@plumbline/db/people/users'
+import { refuseCommonPassword } from './common-passwords.ts'
+import { emailKeyOf, mailDomainOf } from './email-key.ts'
+import { linkTo, staleLink } from './link.ts'
+import { hashPassword } from './password.ts'
+import { tell, type People, type Visitor } from './people.ts'
+import { insertResetLink } from './reset.ts'
+import { digestOfSecret, newSecret } from './secret.ts'
+import { beginSession, type BegunSession } from './session.ts'
+
+/** What the form sends. */
+export interface SignUpForm {
+  readonly name: string
+  readonly email: string
+  readonly password: string
+  /** The secret of an invitation. */
+  readonly invitation?: string | undefined
+}
+
+/** A person who waits for their address to be verified. */
+interface Pending {
+  readonly name: string
+  readonly email: string
+  readonly passwordDigest: string
+}
+
+/** Minutes that an address can be verified for. Source: web.md; ASVS 5.0, 6.4.1 asks for an end. */
+const VERIFY_MINUTES = 24 * 60
+
+/** Beginning of the names by which sign-ups of a day are counted. */
+export const SIGN_UP_BUDGETS = 'sign-up:'
+
+/** Name under which what waits for verification is hidden. */
+const SEALED_AS = 'sign-up'
+
+/**
+ * Signs a person up. With mail there is nothing but a message until its link is opened, and the answer is the same
+ * whether the address is known or not; without mail, which is for loopback alone, the account is there at once.
+ *
+ * @returns the session that has begun; undefined where a message went out
+ * @throws Problem for what the installation, the limits or the password do not allow
+ */
+export async function signUp(
+  people: People,
+  visitor: Visitor,
+  form: SignUpForm,
+): Promise<BegunSession | undefined> {
+  if (form.invitation !== undefined)
+    return await signUpInvited(people, visitor, form, form.invitation)
+  refuseMode(people)
+  await refuseCommonPassword(form.password, [form.name, form.email])
+  await refuseDomain(people, form.email)
+  await refuseFarming(people, visitor, form.email)
+  const pending: Pending = {
+    name: form.name,
+    email: form.email,
+    passwordDigest: await hashPassword(form.password),
+  }
+  if (!people.settings.hasMail) {
+    return await inTransaction(people.db, async (tx) => {
+      const user = await openAccount(tx, pending, false)
+      return await beginSession(tx, user.id, visitor)
+    })
+  }
+  await inTransaction(people.db, (tx) => askToVerify(people, tx, visitor, pending))
+  people.wakeMail()
+  return undefined
+}
+
+/** Makes the person and account that a verified link asks for. */
+export async function finishSignUp(people: People, tx: Tx, code: LinkCode): Promise<void> {
+  const opened = people.sealer.decrypt(code.detail ?? '', SEALED_AS)
+  if (opened === undefined) throw staleLink()
+  // Safe because only `askToVerify` hides anything under this name.
+  const pending = JSON.parse(opened) as Pending
+  await openAccount(tx, pending, true)
+  await dropLinkCodesOfAddress(tx, emailKeyOf(pending.email), 'sign_up')
+}
+
+/** Sends the link of somebody who waits for it once more; nothing where nobody waits. */
+export async function resendSignUp(people: People, visitor: Visitor, email: string): Promise<void> {
+  const emailKey = emailKeyOf(email)
+  const waiting = await newestLinkCode(people.db, emailKey, 'sign_up')
+  const opened = people.sealer.decrypt(waiting?.detail ?? '', SEALED_AS)
+  if (opened === undefined) return
+  // Safe as above.
+  const pending = JSON.parse(opened) as Pending
+  await inTransaction(people.db, (tx) => askToVerify(people, tx, visitor, pending))
+}
+
+async function askToVerify(
+  people: People,
+  tx: Tx,
+  visitor: Visitor,
+  pending: Pending,
+): Promise<void> {
+  const emailKey = emailKeyOf(pending.email)
+  const known = await findUser(tx, emailKey)
+  if (known !== undefined) {
+    // As much work as for somebody new; the person learns of it, and who asked does not.
+    const link = await insertResetLink(people, tx, visitor, known)
+    await tell(people, tx, { kind: 'already_signed_up', to: known.email, name: known.name, link })
+    return
+  }
+  const { secret, digest } = newSecret()
+  await insertLinkCode(tx, {
+    digest,
+    purpose: 'sign_up',
+    userId: null,
+    accountId: null,
+    emailKey,
+    detail: people.sealer.encrypt(JSON.stringify(pending), SEALED_AS),
+    isLocalOnly: false,
+    minutes: VERIFY_MINUTES,
+  })
+  const link = linkTo(people, visitor, 'verify', secret)
+  await tell(people, tx, { kind: 'verify', to: pending.email, name: pending.name, link })
+}
+
+/** Who comes by an invitation belongs to its account alone, and has an address that the invitation proves. */
+async function signUpInvited(
+  people: People,
+  visitor: Visitor,
+  form: SignUpForm,
+  secret: string,
+): Promise<BegunSession> {
+  const digest = digestOfSecret(secret)
+  const invitation = await findInvitation(people.db, digest)
+  if (invitation === undefined) throw staleLink()
+  if (invitation.emailKey !== emailKeyOf(form.email)) {
+    throw new Problem('unprocessable', 'The invitation is for another address; use that one.')
+  }
+  await refuseCommonPassword(form.password, [form.name, form.email])
+  const passwordDigest = await hashPassword(form.password)
+  return await inTransaction(people.db, async (tx) => {
+    const { accountId, role, id, emailKey } = invitation
+    if (!(await removeInvitation(tx, accountId, id))) throw staleLink()
+    const verified = people.settings.hasMail
+    const user = await insertUser(tx, { ...form, emailKey, passwordDigest, verified })
+    if (user === undefined) throw alreadyThere()
+    await addMember(tx, { accountId, userId: user.id, role })
+    await writeAudit(tx, {
+      actor: user.id,
+      action: 'member.add',
+      accountId,
+      before: null,
+      after: { user_id: user.id, role },
+    })
+    return await beginSession(tx, user.id, visitor, { accountId })
+  })
+}
+
+/** Makes a person with an account of the Free plan, which opens with its credits. */
+async function openAccount(tx: Tx, pending: Pending, verified: boolean): Promise<User> {
+  const { name, email } = pending
+  const user = await insertUser(tx, { ...pending, emailKey: emailKeyOf(email), verified })
+  if (user === undefined) throw alreadyThere()
+  const { id } = await createAccount(tx, { email, plan: 'free', name })
+  await addMember(tx, { accountId: id, userId: user.id, role: 'owner' })
+  await writeAudit(tx, {
+    actor: user.id,
+    action: 'account.create',
+    accountId: id,
+    before: null,
+    after: { plan: 'free', time_zone: 'UTC' },
+  })
+  return user
+}
+
+function alreadyThere(): Problem {
+  return new Problem('conflict', 'There is a person with this address already; sign in instead.')
+}
+
+function refuseMode({ settings }: People): void {
+  if (settings.signUp === 'open') return
+  throw new Problem(
+    'forbidden',
+    settings.signUp === 'invite'
+      ? 'Signing up here takes an invitation; ask somebody who has an account.'
+      : 'Nobody can sign up here; ask the operator for an account.',
+  )
+}
+
+async function refuseDomain(people: People, email: string): Promise<void> {
+  const { isDisposable } = await people.mailDomains.judge(mailDomainOf(email))
+  if (!isDisposable) return
+  throw new Problem(
+    'unprocessable',
+    'Addresses of this mail service do not last; sign up with one that you keep.',
+  )
+}
+
+async function refuseFarming(people: People, visitor: Visitor, email: string): Promise<void> {
+  const { settings, sealer } = people
+  const domain = mailDomainOf(email)
+  const { isFree } = await people.mailDomains.judge(domain)
+  const network = sealer.digest(`sign-up ${visitor.network}`)
+  const ofNetwork = await people.takeOfDay(
+    `${SIGN_UP_BUDGETS}network:${network}`,
+    settings.signUpsPerNetwork,
+  )
+  if (!ofNetwork) throw tooMany('from this network')
+  if (isFree) return
+  const name = `${SIGN_UP_BUDGETS}domain:${sealer.digest(`sign-up ${domain}`)}`
+  if (!(await people.takeOfDay(name, settings.signUpsPerDomain)))
+    throw tooMany('with addresses of this domain')
+}
+
+function tooMany(whence: string): Problem {
+  return new Problem(
+    'too_many_requests',
+    `No more accounts can be made ${whence} today; come again tomorrow, or ask for an invitation.`,
+    { retryAfterSeconds: 3_600 },
+  )
+}

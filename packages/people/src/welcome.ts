@@ -1,0 +1,152 @@
+import { Problem } from '@plumbline/contract/problem'
+import { getAccount, setAccountContact } from '@plumbline/db/accounts'
+import { writeAudit } from '@plumbline/db/audit-log'
+import { inTransaction, type Db, type Tx } from '@plumbline/db/database'
+import { insertLinkCode, takeLinkCode, type LinkCode } from '@plumbline/db/people/link-codes'
+import { addMember, firstUnownedAccount } from '@plumbline/db/people/members'
+import { findUser, insertUser, lockUser } from '@plumbline/db/people/users'
+import { refuseCommonPassword } from './common-passwords.ts'
+import { emailKeyOf } from './email-key.ts'
+import { staleLink } from './link.ts'
+import { hashPassword } from './password.ts'
+import type { People, Visitor } from './people.ts'
+import { changePassword } from './reset.ts'
+import { digestOfSecret, newSecret } from './secret.ts'
+import { beginSession, type BegunSession } from './session.ts'
+
+/** Minutes that a printed link works for. Source: design of people and accounts. */
+const WELCOME_MINUTES = 60
+
+/** Makes the secret of the link by which the first person takes an account over; it works from this machine. */
+export async function newWelcomeCode(db: Db | Tx, accountId: string): Promise<string> {
+  const { secret, digest } = newSecret()
+  await insertLinkCode(db, {
+    digest,
+    purpose: 'welcome',
+    userId: null,
+    accountId,
+    emailKey: null,
+    detail: null,
+    isLocalOnly: true,
+    minutes: WELCOME_MINUTES,
+  })
+  return secret
+}
+
+/**
+ * Makes the secret of a link for one address: the way back in for a person, or the way in for the owner-to-be of an
+ * account that nobody belongs to.
+ *
+ * @param accountId the account of somebody new; the oldest without a member where absent
+ * @returns the secret and whose way in it is; undefined where the address is new and no account waits for an owner
+ */
+export async function newWayIn(
+  db: Db,
+  wanted: { readonly email: string; readonly accountId?: string; readonly isLocalOnly: boolean },
+): Promise<
+  | { readonly secret: string; readonly userId: string | null; readonly accountId: string | null }
+  | undefined
+> {
+  const { secret, digest } = newSecret()
+  const emailKey = emailKeyOf(wanted.email)
+  const user = await findUser(db, emailKey)
+  const accountId =
+    user === undefined ? (wanted.accountId ?? (await firstUnownedAccount(db))) : null
+  if (accountId === undefined) return undefined
+  await insertLinkCode(db, {
+    digest,
+    purpose: 'way_in',
+    userId: user?.id ?? null,
+    accountId,
+    emailKey,
+    detail: null,
+    isLocalOnly: wanted.isLocalOnly,
+    minutes: WELCOME_MINUTES,
+  })
+  return { secret, userId: user?.id ?? null, accountId }
+}
+
+/**
+ * Lets a person in by a printed link: with a new password, as the owner of its account where they are new.
+ *
+ * @throws Problem where the link is worth nothing, is for another address or for this machine alone
+ */
+export async function welcome(
+  people: People,
+  visitor: Visitor,
+  form: {
+    readonly code: string
+    readonly email: string
+    readonly password: string
+    readonly name?: string | undefined
+  },
+): Promise<BegunSession> {
+  await refuseCommonPassword(form.password, [form.email])
+  const passwordDigest = await hashPassword(form.password)
+  const begun = await inTransaction(people.db, async (tx) => {
+    const code = await takeLinkCode(tx, digestOfSecret(form.code))
+    if (code === undefined) throw staleLink()
+    refuseOthers(code, visitor, form.email)
+    if (code.userId === null)
+      return await takeAccount(tx, visitor, { ...form, passwordDigest }, code)
+    const user = await lockUser(tx, code.userId)
+    await changePassword(people, tx, visitor, user, passwordDigest)
+    return await beginSession(tx, user.id, visitor)
+  })
+  people.wakeMail()
+  return begun
+}
+
+function refuseOthers(code: LinkCode, visitor: Visitor, email: string): void {
+  if (code.purpose !== 'welcome' && code.purpose !== 'way_in') throw staleLink()
+  if (code.isLocalOnly && !visitor.isLocal) {
+    throw new Problem(
+      'forbidden',
+      'This link works on the machine of the service alone; open it there by 127.0.0.1 or localhost.',
+    )
+  }
+  if (code.emailKey !== null && code.emailKey !== emailKeyOf(email)) {
+    throw new Problem(
+      'unprocessable',
+      'The link is for another address; use the one it was made for.',
+    )
+  }
+}
+
+async function takeAccount(
+  tx: Tx,
+  visitor: Visitor,
+  form: {
+    readonly email: string
+    readonly name?: string | undefined
+    readonly passwordDigest: string
+  },
+  { accountId }: LinkCode,
+): Promise<BegunSession> {
+  if (accountId === null || (await getAccount(tx, accountId)) === undefined) throw staleLink()
+  const { email, passwordDigest } = form
+  const name = form.name ?? email.slice(0, email.lastIndexOf('@'))
+  const user = await insertUser(tx, {
+    name,
+    email,
+    emailKey: emailKeyOf(email),
+    passwordDigest,
+    verified: false,
+  })
+  if (user === undefined) {
+    throw new Problem(
+      'conflict',
+      'There is a person with this address already; use another, or sign in.',
+    )
+  }
+  await addMember(tx, { accountId, userId: user.id, role: 'owner' })
+  await setAccountContact(tx, accountId, { email, name })
+  await writeAudit(tx, {
+    actor: user.id,
+    action: 'member.add',
+    accountId,
+    before: null,
+    after: { user_id: user.id, role: 'owner' },
+  })
+  return await beginSession(tx, user.id, visitor, { accountId })
+}

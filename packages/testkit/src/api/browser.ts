@@ -1,0 +1,69 @@
+import type { AppRouteName } from '@plumbline/contract/app/paths'
+import { APP_API, APP_PATHS } from '@plumbline/contract/app/paths'
+import type { AppAnswer, AppBody } from '@plumbline/contract/app/shapes'
+import type { Answered, CallInit } from './harness.ts'
+
+/** What a browser keeps and sends by itself: the cookies of one host, and where a call comes from. */
+export interface TestBrowser {
+  /** The cookies that it has, as it would send them. */
+  readonly cookie: string
+  /** Calls a path as a page of the service would. */
+  call(path: string, init?: CallInit): Promise<Answered>
+  /** Calls a route of the app by its name. */
+  app<N extends AppRouteName>(
+    name: N,
+    body?: AppBody<N>,
+    at?: string,
+  ): Promise<Answered & { readonly answer: AppAnswer<N> }>
+}
+
+/** What of a service a browser needs. */
+interface Service {
+  call(path: string, init?: CallInit): Promise<Answered>
+}
+
+/** Opens a browser without a session. */
+export function openBrowser(
+  service: Service,
+  headers: Readonly<Record<string, string>> = {},
+): TestBrowser {
+  const jar = new Map<string, string>()
+  const cookie = (): string => [...jar].map(([name, value]) => `${name}=${value}`).join('; ')
+  const call = async (path: string, init: CallInit = {}): Promise<Answered> => {
+    const answered = await service.call(path, {
+      ...init,
+      headers: {
+        'sec-fetch-site': 'same-origin',
+        'user-agent': 'test browser',
+        ...(jar.size === 0 ? {} : { cookie: cookie() }),
+        ...headers,
+        ...init.headers,
+      },
+    })
+    for (const line of answered.headers.getSetCookie()) keep(jar, line)
+    return answered
+  }
+  return {
+    get cookie() {
+      return cookie()
+    },
+    call,
+    app: async (name, body, at = '') => {
+      const { method, path } = APP_PATHS[name]
+      const answered = await call(`${APP_API}${path.replace(/:[a-z]+/, at)}`, {
+        method,
+        ...(body === undefined ? {} : { body }),
+      })
+      // Safe because the test says which status it expects, and with it the shape.
+      return { ...answered, answer: answered.json as AppAnswer<typeof name> }
+    },
+  }
+}
+
+function keep(jar: Map<string, string>, line: string): void {
+  const [pair = '', ...attributes] = line.split(';').map((part) => part.trim())
+  const equals = pair.indexOf('=')
+  const name = pair.slice(0, equals)
+  if (attributes.includes('Max-Age=0')) jar.delete(name)
+  else jar.set(name, pair.slice(equals + 1))
+}

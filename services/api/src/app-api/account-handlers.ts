@@ -1,0 +1,156 @@
+import { keyMode, type KeyView } from '@plumbline/contract/app/keys'
+import type { AccountSettings } from '@plumbline/contract/app/members'
+import { PLANS } from '@plumbline/contract/plans'
+import { Problem } from '@plumbline/contract/problem'
+import { readPreferences, setPreferences } from '@plumbline/db/accounts'
+import { writeAudit } from '@plumbline/db/audit-log'
+import { inTransaction, type Db } from '@plumbline/db/database'
+import { createKey, listKeys, revokeActive, type KeyRecord } from '@plumbline/db/keys'
+import { listMembers } from '@plumbline/db/people/members'
+import { getUser } from '@plumbline/db/people/users'
+import { linkTo } from '@plumbline/people/link'
+import { tell } from '@plumbline/people/people'
+import { requirePassword } from '@plumbline/people/sign-in'
+import { shownAccount, signedIn, type AppHandlers } from './call.ts'
+
+/** The account that is shown: its keys and what is set for it. */
+export const ACCOUNT_HANDLERS = {
+  listKeys: async ({ ctx }, call) => {
+    const { accountId, plan } = shownAccount(call)
+    const records = await listKeys(ctx.db, accountId)
+    return { data: records.map(viewOfKey), test_keys: PLANS[plan].testKeys }
+  },
+
+  createKey: async ({ ctx, people }, call) => {
+    const { accountId } = shownAccount(call)
+    const { userId } = signedIn(call)
+    const { mode } = call.body
+    const service = ctx.settings.KEY_PREFIX
+    const made = await inTransaction(ctx.db, async (tx) => {
+      const { key, record, replaced } = await createKey(tx, { accountId, mode, service })
+      await writeAudit(tx, {
+        actor: userId,
+        action: 'key.create',
+        accountId,
+        before: replaced === null ? null : { mode, key_id: replaced },
+        after: { mode, key_id: record.id },
+      })
+      if (replaced !== null) {
+        const [by, account, members] = [
+          await getUser(tx, userId),
+          await readPreferences(tx, accountId),
+          await listMembers(tx, accountId),
+        ]
+        const news = {
+          kind: 'key_replaced' as const,
+          accountName: account?.name ?? account?.email ?? accountId,
+          mode,
+          last4: record.last4,
+          byName: by.name,
+          link: linkTo(people, call.visitor, 'keys'),
+        }
+        for (const { email } of members.filter(({ role }) => role === 'owner')) {
+          await tell(people, tx, { ...news, to: email })
+        }
+      }
+      return { key, record: viewOfKey(record), replaced }
+    })
+    people.wakeMail()
+    return made
+  },
+
+  revokeKey: async ({ ctx }, call) => {
+    const { accountId } = shownAccount(call)
+    const mode = keyMode.safeParse(call.param('mode')).data
+    if (mode === undefined) throw new Problem('not_found', 'A key is live or test.')
+    await inTransaction(ctx.db, async (tx) => {
+      const id = await revokeActive(tx, { accountId, mode })
+      if (id === null) {
+        throw new Problem(
+          'not_found',
+          `The account has no active ${mode} key; load the list again.`,
+        )
+      }
+      await writeAudit(tx, {
+        actor: signedIn(call).userId,
+        action: 'key.revoke',
+        accountId,
+        before: { mode, key_id: id },
+        after: null,
+      })
+    })
+    return undefined
+  },
+
+  readAccountSettings: async ({ ctx }, call) =>
+    await settingsOf(ctx.db, shownAccount(call).accountId),
+
+  changeAccount: async ({ ctx }, call) => {
+    const { accountId } = shownAccount(call)
+    const person = signedIn(call)
+    const { body } = call
+    if (body.requires_second_factor === true && !person.hasFactor) {
+      throw new Problem(
+        'conflict',
+        'Set a second factor of your own before you ask others for one.',
+      )
+    }
+    await inTransaction(ctx.db, async (tx) => {
+      await setPreferences(tx, accountId, {
+        name: body.name,
+        timeZone: body.time_zone,
+        retentionDays: body.retention_days,
+        requiresFactor: body.requires_second_factor,
+      })
+      await writeAudit(tx, {
+        actor: person.userId,
+        action: 'account.settings',
+        accountId,
+        before: null,
+        // What an account is called may be a person's name.
+        after: { changed: Object.keys(body).toSorted() },
+      })
+    })
+    return await settingsOf(ctx.db, accountId)
+  },
+
+  deleteAccount: async ({ ctx, people }, call) => {
+    const { accountId } = shownAccount(call)
+    const { userId } = signedIn(call)
+    const account = await settingsOf(ctx.db, accountId)
+    await requirePassword(people, await getUser(ctx.db, userId), call.body.password)
+    if (call.body.confirm_name.trim() !== account.name) {
+      throw new Problem('unprocessable', 'Type the name of the account as it stands there.')
+    }
+    throw new Problem(
+      'forbidden',
+      'The operator closes accounts here; ask by the contact of the service.',
+    )
+  },
+} satisfies Partial<AppHandlers>
+
+async function settingsOf(db: Db, accountId: string): Promise<AccountSettings> {
+  const set = await readPreferences(db, accountId)
+  if (set === undefined) throw new Error(`account ${accountId} has a member and is not there`)
+  return {
+    id: accountId,
+    name: set.name ?? set.email,
+    time_zone: set.timeZone,
+    retention_days: set.retentionDays,
+    daily_spending_limit: null,
+    low_credit_mark: null,
+    requires_second_factor: set.requiresFactor,
+  }
+}
+
+function viewOfKey(record: KeyRecord): KeyView {
+  return {
+    id: record.id,
+    mode: record.mode,
+    prefix: record.prefix,
+    last4: record.last4,
+    created_at: record.createdAt.toISOString(),
+    revoked_at: record.revokedAt?.toISOString() ?? null,
+    last_used_at: record.lastUsedAt?.toISOString() ?? null,
+  }
+}

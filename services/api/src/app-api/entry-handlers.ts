@@ -1,0 +1,141 @@
+import { setTimeout as wait } from 'node:timers/promises'
+import { emailKeyOf } from '@plumbline/people/email-key'
+import { Problem } from '@plumbline/contract/problem'
+import { endSession } from '@plumbline/db/people/sessions'
+import { findUser } from '@plumbline/db/people/users'
+import { askToVerifyAddress, verify } from '@plumbline/people/address'
+import { lookAtInvitation } from '@plumbline/people/membership'
+import type { People, Visitor } from '@plumbline/people/people'
+import { beginReset, confirmReset } from '@plumbline/people/reset'
+import { signIn } from '@plumbline/people/sign-in'
+import { resendSignUp, signUp } from '@plumbline/people/sign-up'
+import { welcome } from '@plumbline/people/welcome'
+import { refuseOpenHttp, sessionSecretOf } from '../browser.ts'
+import type { AppHandlers } from './call.ts'
+import { viewOf } from './session-view.ts'
+
+/** What takes longer or shorter by whether an address is known is answered no sooner than this. */
+const EVEN_MS = 400
+
+/** The ways in, and out. */
+export const ENTRY_HANDLERS = {
+  readSession: async (app, { req, clearSession }) => {
+    const secret = sessionSecretOf(req, app.ctx.access.publicUrl)
+    const view = await viewOf(app, secret)
+    // One that ended elsewhere is taken from the browser.
+    if (secret !== undefined && view.user === null) clearSession()
+    return view
+  },
+
+  signUp: async ({ ctx, people }, { req, visitor, body, setSession, person }) => {
+    refuseOpenHttp(req, ctx.access.publicUrl)
+    return await evenly(async () => {
+      await refuseManyMessages(people, visitor, body.email)
+      const begun = await signUp(people, visitor, body)
+      if (begun === undefined) return { outcome: 'check_mail' as const }
+      if (person !== undefined) await endSession(ctx.db, person.userId, person.sessionId)
+      setSession(begun.secret)
+      return { outcome: 'signed_in' as const }
+    })
+  },
+
+  signIn: async ({ ctx, people }, { req, visitor, body, person, setSession }) => {
+    refuseOpenHttp(req, ctx.access.publicUrl)
+    const met = await signIn(people, visitor, body)
+    if (met.outcome === 'code_needed') return { outcome: 'code_needed' }
+    // The browser has one session: the one before must not live on unseen.
+    if (person !== undefined) await endSession(ctx.db, person.userId, person.sessionId)
+    setSession(met.session.secret)
+    return { outcome: 'signed_in' }
+  },
+
+  signOut: async ({ ctx }, { person, clearSession, res }) => {
+    if (person !== undefined) await endSession(ctx.db, person.userId, person.sessionId)
+    clearSession()
+    // ASVS 5.0, 14.3.1: what the pages kept goes with the session.
+    res.setHeader('Clear-Site-Data', '"cache", "storage"')
+    return undefined
+  },
+
+  welcome: async ({ ctx, people }, { req, visitor, body, setSession }) => {
+    refuseOpenHttp(req, ctx.access.publicUrl)
+    if (!(await people.tries.network(`welcome ${visitor.network}`))) throw tooMany()
+    const begun = await welcome(people, visitor, body)
+    setSession(begun.secret)
+    return { outcome: 'signed_in' }
+  },
+
+  verify: async ({ people }, { visitor, body }) => {
+    if (!(await people.tries.network(`verify ${visitor.network}`))) throw tooMany()
+    return { outcome: await verify(people, body.token) }
+  },
+
+  resendVerification: async ({ ctx, people }, { visitor, body }) =>
+    await evenly(async () => {
+      await refuseManyMessages(people, visitor, body.email)
+      const user = await findUser(ctx.db, emailKeyOf(body.email))
+      if (people.settings.hasMail) {
+        if (user === undefined) await resendSignUp(people, visitor, body.email)
+        else if (!user.isVerified) await askToVerifyAddress(people, visitor, user)
+        people.wakeMail()
+      }
+      return { outcome: 'check_mail' as const }
+    }),
+
+  beginReset: async ({ people }, { visitor, body }) => {
+    if (!people.settings.hasMail) {
+      throw new Problem(
+        'forbidden',
+        'This service sends no mail; the operator makes a new link by "user link" of the command line.',
+      )
+    }
+    return await evenly(async () => {
+      await refuseManyMessages(people, visitor, body.email)
+      await beginReset(people, visitor, body.email)
+      people.wakeMail()
+      return { outcome: 'check_mail' as const }
+    })
+  },
+
+  confirmReset: async ({ people }, { visitor, body, clearSession }) => {
+    if (!(await people.tries.network(`reset ${visitor.network}`))) throw tooMany()
+    await confirmReset(people, visitor, body)
+    clearSession()
+    return { outcome: 'password_changed' }
+  },
+
+  lookAtInvitation: async ({ people }, { visitor, body }) => {
+    if (!(await people.tries.network(`invitation ${visitor.network}`))) throw tooMany()
+    return await lookAtInvitation(people, body.token)
+  },
+} satisfies Partial<AppHandlers>
+
+/** What makes messages is bounded for who gets them and for who causes them. */
+async function refuseManyMessages(
+  { messages }: People,
+  { network }: Visitor,
+  email: string,
+): Promise<void> {
+  if ((await messages.network(network)) && (await messages.address(emailKeyOf(email)))) return
+  throw new Problem(
+    'too_many_requests',
+    'Too many messages were asked for; look into your mail, also among spam, or try again in an hour.',
+    { retryAfterSeconds: 900 },
+  )
+}
+
+/** Answers, or refuses, no sooner than after an even time. */
+async function evenly<T>(work: () => Promise<T>): Promise<T> {
+  const even = wait(EVEN_MS)
+  try {
+    return await work()
+  } finally {
+    await even
+  }
+}
+
+function tooMany(): Problem {
+  return new Problem('too_many_requests', 'Too many tries; wait a quarter of an hour.', {
+    retryAfterSeconds: 900,
+  })
+}

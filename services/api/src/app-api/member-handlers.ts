@@ -1,0 +1,82 @@
+import { readPreferences } from '@plumbline/db/accounts'
+import { listInvitations } from '@plumbline/db/people/invitations'
+import { listMembers } from '@plumbline/db/people/members'
+import { getUser } from '@plumbline/db/people/users'
+import {
+  changeRole,
+  handOver,
+  invite,
+  takeOut,
+  withdrawInvitation,
+  type Actor,
+} from '@plumbline/people/membership'
+import { shownAccount, signedIn, type AppHandlers } from './call.ts'
+
+/** Who belongs to the account that is shown. */
+export const MEMBER_HANDLERS = {
+  listMembers: async ({ ctx }, call) => {
+    const { accountId } = shownAccount(call)
+    const { userId: self } = signedIn(call)
+    const [members, invitations] = await Promise.all([
+      listMembers(ctx.db, accountId),
+      listInvitations(ctx.db, accountId),
+    ])
+    return {
+      data: members.map(({ userId, name, email, role, hasFactor, since }) => ({
+        id: userId,
+        name,
+        email,
+        role,
+        second_factor: hasFactor,
+        since: since.toISOString(),
+        self: userId === self,
+      })),
+      invitations: invitations.map(({ id, email, role, expiresAt }) => ({
+        id,
+        email,
+        role,
+        expires_at: expiresAt.toISOString(),
+      })),
+    }
+  },
+
+  changeMember: async ({ people }, call) => {
+    await changeRole(people, actorOf(call), call.param('id'), call.body.role)
+    return undefined
+  },
+
+  removeMember: async ({ people }, call) => {
+    await takeOut(people, actorOf(call), call.param('id'))
+    return undefined
+  },
+
+  invite: async ({ ctx, people }, call) => {
+    const { accountId, userId } = actorOf(call)
+    const [inviter, account] = await Promise.all([
+      getUser(ctx.db, userId),
+      readPreferences(ctx.db, accountId),
+    ])
+    const { email, role } = call.body
+    const made = await invite(people, call.visitor, actorOf(call), {
+      email,
+      role,
+      accountName: account?.name ?? account?.email ?? accountId,
+      inviterName: inviter.name,
+    })
+    return { id: made.id, email, role, expires_at: made.expiresAt.toISOString(), link: made.link }
+  },
+
+  withdrawInvitation: async ({ people }, call) => {
+    await withdrawInvitation(people, actorOf(call), call.param('id'))
+    return undefined
+  },
+
+  handOverAccount: async ({ people }, call) => {
+    await handOver(people, actorOf(call), call.body.member_id)
+    return undefined
+  },
+} satisfies Partial<AppHandlers>
+
+function actorOf(call: Parameters<typeof signedIn>[0]): Actor {
+  return { accountId: shownAccount(call).accountId, userId: signedIn(call).userId }
+}

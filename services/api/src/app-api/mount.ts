@@ -1,0 +1,170 @@
+import {
+  APP_API,
+  APP_PATHS,
+  STEP_UP_HEADER,
+  type AppPath,
+  type AppRouteName,
+} from '@plumbline/contract/app/paths'
+import { isAtLeast } from '@plumbline/contract/app/roles'
+import { APP_SHAPES } from '@plumbline/contract/app/shapes'
+import { Problem } from '@plumbline/contract/problem'
+import type { SessionOwner } from '@plumbline/db/people/sessions'
+import { SESSION_DAYS } from '@plumbline/db/people/sessions'
+import { PROVEN_MINUTES } from '@plumbline/people/session'
+import type { Request, Response } from 'express'
+import type { z } from 'zod'
+import { readJson } from '../body.ts'
+import { refuseForeignOrigin, setSessionCookie, visitorOf } from '../browser.ts'
+import { refuseQuery } from '../query.ts'
+import { jsonResponse, sendEmpty, sendResponse } from '../response.ts'
+import type { Handler, Route } from '../routes/handler.ts'
+import { endedSession, noAccount, personOf, refuseReader } from '../session-access.ts'
+import { ACCOUNT_HANDLERS } from './account-handlers.ts'
+import type { AppCall, AppContext, AppHandlers } from './call.ts'
+import { ENTRY_HANDLERS } from './entry-handlers.ts'
+import { MEMBER_HANDLERS } from './member-handlers.ts'
+import { PERSON_HANDLERS } from './person-handlers.ts'
+
+const HANDLERS: AppHandlers = {
+  ...ENTRY_HANDLERS,
+  ...PERSON_HANDLERS,
+  ...ACCOUNT_HANDLERS,
+  ...MEMBER_HANDLERS,
+}
+
+/** Every route of the web app's own, by the table of paths: who may use it is judged here and nowhere else. */
+export function appRoutes(app: AppContext): readonly Route[] {
+  const routes = new Map<string, Partial<Record<string, Handler>>>()
+  for (const [name, row] of Object.entries(APP_PATHS)) {
+    const path = `${APP_API}${row.path}`
+    const methods = routes.get(path) ?? {}
+    methods[row.method.toLowerCase()] = handlerOf(app, routeName(name), row)
+    routes.set(path, methods)
+  }
+  return [...routes].map(([path, methods]) => ({ path, ...methods }))
+}
+
+/** Safe because the names are the table's own. */
+function routeName(name: string): AppRouteName {
+  return name as AppRouteName
+}
+
+/** Origin, session, role, second factor, rate, body: in this order. */
+function handlerOf(app: AppContext, name: AppRouteName, row: AppPath): Handler {
+  const { access, settings } = app.ctx
+  return async (req, res) => {
+    refuseQuery(req)
+    if (row.method !== 'GET') refuseForeignOrigin(req, access.publicUrl)
+    const person = await personOf(access, req)
+    judge(row, person, res)
+    await takeCall(app, req, person)
+    const shape: z.ZodType | undefined = bodyOf(name)
+    const body = shape === undefined ? undefined : parse(shape, await readJson(req, res, settings))
+    const answer = await run(app, name, callOf(app, req, res, person, body))
+    if (answer === undefined) sendEmpty(res)
+    else sendResponse(res, jsonResponse(200, answer))
+  }
+}
+
+function bodyOf(name: AppRouteName): z.ZodType | undefined {
+  const shapes = APP_SHAPES[name]
+  return 'body' in shapes ? shapes.body : undefined
+}
+
+async function run(
+  app: AppContext,
+  name: AppRouteName,
+  call: AppCall<unknown>,
+): Promise<object | undefined> {
+  // Safe because the body was read by the shape of this very route.
+  const handler = HANDLERS[name] as (
+    app: AppContext,
+    call: AppCall<unknown>,
+  ) => Promise<object | undefined>
+  return await handler(app, call)
+}
+
+function judge(row: AppPath, person: SessionOwner | undefined, res: Response): void {
+  if (row.access === 'anybody') return
+  if (person === undefined) throw endedSession()
+  if (row.access !== 'person') {
+    const { membership } = person
+    if (membership === null) throw noAccount()
+    if (!isAtLeast(membership.role, row.access)) {
+      throw new Problem(
+        'forbidden',
+        row.access === 'owner'
+          ? 'Only an owner of the account may do this; ask one.'
+          : 'A viewer may only look; ask an owner of the account for more.',
+      )
+    }
+    // Whoever may look may leave, too.
+    if (row.method !== 'GET' && row.access !== 'viewer') refuseReader(person)
+  }
+  if (row.proof === true) requireProof(person, res)
+}
+
+/** Asks for the second factor again where it was shown too long ago. */
+function requireProof({ hasFactor, provenAt }: SessionOwner, res: Response): void {
+  if (!hasFactor) return
+  const until = (provenAt?.getTime() ?? 0) + PROVEN_MINUTES * 60_000
+  if (until > Date.now()) return
+  res.setHeader(STEP_UP_HEADER, 'required')
+  throw new Problem(
+    'forbidden',
+    'Show your second factor again: enter the code that your app shows now.',
+  )
+}
+
+async function takeCall(
+  { ctx }: AppContext,
+  req: Request,
+  person: SessionOwner | undefined,
+): Promise<void> {
+  const name = person === undefined ? visitorOf(req).network : person.userId
+  const { granted, retryMs } = await ctx.access.calls.take(`app ${name}`)
+  if (granted) return
+  throw new Problem('too_many_requests', 'Too many calls at once; come again in a moment.', {
+    retryAfterSeconds: Math.ceil(retryMs / 1_000),
+  })
+}
+
+function parse(shape: z.ZodType, body: unknown): unknown {
+  const read = shape.safeParse(body)
+  if (read.success) return read.data
+  const [first] = read.error.issues
+  const field = first?.path.map(String).join('.') ?? ''
+  const isOwnWords = first !== undefined && /^[A-Z].*[.;]/.test(first.message)
+  const said = isOwnWords ? first.message : `\`${field}\`: ${first?.message ?? 'not as expected'}.`
+  if (first?.code === 'unrecognized_keys') {
+    throw new Problem(
+      'bad_request',
+      `Unknown field "${String(first.keys[0]).slice(0, 60)}"; leave it out.`,
+    )
+  }
+  throw new Problem('bad_request', field === '' ? 'The body must be a JSON object.' : said)
+}
+
+function callOf(
+  app: AppContext,
+  req: Request,
+  res: Response,
+  person: SessionOwner | undefined,
+  body: unknown,
+): AppCall<unknown> {
+  const { publicUrl } = app.ctx.access
+  const seconds = SESSION_DAYS * 86_400
+  return {
+    req,
+    res,
+    body,
+    person,
+    visitor: visitorOf(req),
+    param: (name) => {
+      const value: unknown = req.params[name]
+      return typeof value === 'string' ? value : ''
+    },
+    setSession: (secret) => setSessionCookie(req, res, publicUrl, secret, seconds),
+    clearSession: () => setSessionCookie(req, res, publicUrl, undefined, 0),
+  }
+}

@@ -1,0 +1,337 @@
+import { accountView } from '@plumbline/contract/account'
+import { entryAnswer } from '@plumbline/contract/app/entry'
+import { newKeyAnswer } from '@plumbline/contract/app/keys'
+import { sessionView } from '@plumbline/contract/app/session'
+import { newWayIn, newWelcomeCode } from '@plumbline/people/welcome'
+import { openBrowser, type TestBrowser } from '@plumbline/testkit/api/browser'
+import { openApiHarness, type ApiHarness } from '@plumbline/testkit/api/harness'
+import { Secret, TOTP } from 'otpauth'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+
+const PASSWORD = 'tidal lantern cactus seven'
+
+let api: ApiHarness
+beforeAll(async () => {
+  api = await openApiHarness({
+    SIGN_UPS_PER_NETWORK: '1000',
+    SIGN_UPS_PER_MAIL_DOMAIN: '1000',
+    SIGN_IN_TRIES: '500',
+    RATE_LIMIT_BURST: '10000',
+  })
+})
+afterAll(() => api[Symbol.asyncDispose]())
+
+let count = 0
+/** A new person with an account of their own, signed in. */
+async function person(name = 'Ada'): Promise<TestBrowser & { email: string; accountId: string }> {
+  const browser = openBrowser(api)
+  const email = `person${(count += 1)}@company${count}.example`
+  const signedUp = await browser.app('signUp', { name, email, password: PASSWORD })
+  expect(signedUp.status).toBe(200)
+  const { answer } = await browser.app('readSession')
+  return Object.assign(browser, { email, accountId: answer.account?.id ?? '' })
+}
+
+/** A person who joined another's account by an invitation. */
+async function joined(
+  owner: TestBrowser,
+  role: 'owner' | 'member' | 'viewer',
+): Promise<TestBrowser & { id: string }> {
+  const email = `guest${(count += 1)}@company${count}.example`
+  const { answer } = await owner.app('invite', { email, role })
+  const invitation = new URL(answer.link ?? '').hash.slice(1)
+  const browser = openBrowser(api)
+  await browser.app('signUp', { name: 'Guest', email, password: PASSWORD, invitation })
+  const session = await browser.app('readSession')
+  return Object.assign(browser, { id: session.answer.user?.id ?? '' })
+}
+
+describe('signing up where no mail can be sent', () => {
+  test('gives an account with 200 credits, signed in, and no key', async () => {
+    const browser = await person('Ada Lovelace')
+    const session = sessionView.parse((await browser.app('readSession')).json)
+    expect(session.user).toMatchObject({ name: 'Ada Lovelace', verified: false })
+    expect(session.account).toMatchObject({ name: 'Ada Lovelace', role: 'owner', plan: 'free' })
+    const account = await browser.call('/v1/account')
+    expect(accountView.parse(account.json).credits.allowance).toBe(200)
+    expect((await browser.app('listKeys')).answer.data).toEqual([])
+  })
+
+  test('takes an address once, whatever stands behind its plus', async () => {
+    const { email } = await person()
+    const again = await openBrowser(api).app('signUp', {
+      name: 'Eve',
+      email: email.replace('@', '+two@').toUpperCase(),
+      password: PASSWORD,
+    })
+    expect([again.status, again.json]).toMatchObject([409, { error: 'Conflict' }])
+  })
+
+  test.each([
+    ['password1234', 422],
+    ['Sunshine2024!!', 422],
+    ['abcabcabcabc', 422],
+    ['short', 400],
+    ['x'.repeat(257), 400],
+  ])('refuses the password %s', async (password, status) => {
+    const email = `p${(count += 1)}@company.example`
+    const answer = await openBrowser(api).app('signUp', { name: 'A', email, password })
+    expect(answer.status).toBe(status)
+  })
+
+  test('refuses a call that comes from another site', async () => {
+    for (const headers of [{ 'sec-fetch-site': 'cross-site' }, { 'sec-fetch-site': 'same-site' }]) {
+      const browser = openBrowser(api, headers)
+      const body = { name: 'A', email: 'a@b.example', password: PASSWORD }
+      expect((await browser.app('signUp', body)).status).toBe(403)
+    }
+    const bare = await api.call('/app/api/sign-out', { method: 'POST' })
+    expect(bare.status).toBe(403)
+    const origin = { origin: api.url }
+    expect((await api.call('/app/api/sign-out', { method: 'POST', headers: origin })).status).toBe(
+      204,
+    )
+  })
+})
+
+describe('signing in', () => {
+  test('an unknown address and a wrong password get one sentence', async () => {
+    const { email } = await person()
+    const wrong = await openBrowser(api).app('signIn', { email, password: 'wrong wrong wrong' })
+    const unknown = await openBrowser(api).app('signIn', {
+      email: 'no@body.example',
+      password: 'x',
+    })
+    expect([wrong.status, unknown.status]).toEqual([401, 401])
+    expect(wrong.text).toBe(unknown.text)
+  })
+
+  test('a session serves the routes of keys, and ends everywhere at sign-out', async () => {
+    const { email, cookie } = await person()
+    const second = openBrowser(api)
+    expect((await second.app('signIn', { email, password: PASSWORD })).answer).toEqual({
+      outcome: 'signed_in',
+    })
+    const looked = await second.call('/v1/email', { body: { email: 'a@example.com' } })
+    expect(looked.status).toBe(200)
+    await second.app('signOutEverywhere')
+    await expect
+      .poll(async () => (await api.call('/v1/account', { headers: { cookie } })).status, {
+        timeout: 1_000,
+        interval: 50,
+      })
+      .toBe(401)
+  })
+
+  test('the cookie is for scripts of no page, this host and the path of the root', async () => {
+    const { email } = await person()
+    const answer = await openBrowser(api).app('signIn', { email, password: PASSWORD })
+    expect(answer.headers.getSetCookie()).toEqual([
+      expect.stringMatching(
+        /^plumbline=[0-9A-Za-z]{40}; Path=\/; HttpOnly; SameSite=Lax; Max-Age=2592000$/,
+      ),
+    ])
+  })
+
+  test('a request with a session that changes something must come from a page of the service', async () => {
+    const { cookie } = await person()
+    const body = { email: 'a@example.com' }
+    const foreign = { cookie, 'sec-fetch-site': 'cross-site' }
+    expect((await api.call('/v1/email', { body, headers: foreign })).status).toBe(403)
+    expect((await api.call('/v1/email', { body, headers: { cookie } })).status).toBe(403)
+    const own = { cookie, origin: api.url }
+    expect((await api.call('/v1/email', { body, headers: own })).status).toBe(200)
+  })
+
+  test('a changed password ends the other sessions and gives this one a new secret', async () => {
+    const browser = await person()
+    const other = openBrowser(api)
+    await other.app('signIn', { email: browser.email, password: PASSWORD })
+    const before = browser.cookie
+    const password = 'quiet marble otter ninety'
+    const wrong = { current_password: 'not the one I have', password }
+    expect((await browser.app('changePassword', wrong)).status).toBe(422)
+    const changed = await browser.app('changePassword', { current_password: PASSWORD, password })
+    expect(changed.status).toBe(204)
+    expect(browser.cookie).not.toBe(before)
+    expect((await browser.app('readSession')).answer.user).not.toBeNull()
+    expect((await other.app('readSession')).answer.user).toBeNull()
+    expect(other.cookie).toBe('')
+  })
+})
+
+describe('keys', () => {
+  test('one is made by a session, shown once, replaced and revoked', async () => {
+    const browser = await person()
+    const first = newKeyAnswer.parse((await browser.app('createKey', { mode: 'live' })).json)
+    expect(first.replaced).toBeNull()
+    expect((await api.call('/v1/account', { key: first.key })).status).toBe(200)
+    const second = newKeyAnswer.parse((await browser.app('createKey', { mode: 'live' })).json)
+    expect(second.replaced).toBe(first.record.id)
+    await expect
+      .poll(async () => (await api.call('/v1/account', { key: first.key })).status, {
+        timeout: 1_000,
+      })
+      .toBe(401)
+    expect((await browser.app('listKeys')).text).not.toContain(second.key)
+    expect((await browser.app('revokeKey', undefined, 'live')).status).toBe(204)
+    expect((await browser.app('revokeKey', undefined, 'live')).status).toBe(404)
+    expect((await browser.app('createKey', { mode: 'test' })).status).toBe(403)
+  })
+
+  test('a key is no session: it makes no keys', async () => {
+    const { live } = await api.account()
+    const made = await api.call('/app/api/keys', {
+      key: live,
+      body: { mode: 'live' },
+      headers: { origin: api.url },
+    })
+    expect(made.status).toBe(401)
+  })
+})
+
+describe('the second factor', () => {
+  test('is asked for at sign-in, counts once, and again before keys are changed', async () => {
+    const browser = await person()
+    const begun = await browser.app('beginSecondFactor', { password: PASSWORD })
+    const totp = new TOTP({ secret: Secret.fromBase32(begun.answer.secret) })
+    expect(begun.answer.uri).toContain('otpauth://totp/')
+    const code = totp.generate()
+    const confirmed = await browser.app('confirmSecondFactor', { code })
+    expect(confirmed.answer.recovery_codes).toHaveLength(10)
+
+    const other = openBrowser(api)
+    const { email } = browser
+    const first = await other.app('signIn', { email, password: PASSWORD })
+    expect(first.answer).toEqual({ outcome: 'code_needed' })
+    expect((await other.app('readSession')).answer.user).toBeNull()
+    const replayed = await other.app('signIn', { email, password: PASSWORD, code })
+    expect(replayed.status).toBe(422)
+    const [recovery = ''] = confirmed.answer.recovery_codes
+    const signedIn = await other.app('signIn', { email, password: PASSWORD, code: recovery })
+    expect(entryAnswer.parse(signedIn.json).outcome).toBe('signed_in')
+    const again = await openBrowser(api).app('signIn', {
+      email,
+      password: PASSWORD,
+      code: recovery,
+    })
+    expect(again.status).toBe(422)
+
+    await api.db.pool.query(`update sessions set proven_at = now() - interval '16 minutes'`)
+    await expect
+      .poll(async () => (await other.app('createKey', { mode: 'live' })).status, { timeout: 2_000 })
+      .toBe(403)
+    const refused = await other.app('createKey', { mode: 'live' })
+    expect(refused.headers.get('x-step-up')).toBe('required')
+    const [, next = ''] = confirmed.answer.recovery_codes
+    expect((await other.app('stepUp', { code: next })).status).toBe(204)
+    expect((await other.app('createKey', { mode: 'live' })).status).toBe(200)
+  })
+})
+
+describe('members', () => {
+  test('are invited, change their role, hand over, and leave', async () => {
+    const owner = await person('Olga')
+    const viewer = await joined(owner, 'viewer')
+    expect((await viewer.call('/v1/account')).status).toBe(200)
+    const looking = await viewer.call('/v1/email', { body: { email: 'a@example.com' } })
+    expect([looking.status, looking.json]).toMatchObject([
+      403,
+      { message: expect.stringContaining('viewer') },
+    ])
+    expect((await viewer.app('createKey', { mode: 'live' })).status).toBe(403)
+    expect((await viewer.app('invite', { email: 'x@y.example', role: 'owner' })).status).toBe(403)
+
+    expect((await owner.app('changeMember', { role: 'member' }, viewer.id)).status).toBe(204)
+    await expect
+      .poll(
+        async () => (await viewer.call('/v1/email', { body: { email: 'a@example.com' } })).status,
+        {
+          timeout: 2_000,
+        },
+      )
+      .toBe(200)
+
+    const { answer } = await owner.app('listMembers')
+    const self = answer.data.find((one) => one.self)?.id ?? ''
+    expect((await owner.app('removeMember', undefined, self)).status).toBe(409)
+    expect((await owner.app('changeMember', { role: 'member' }, self)).status).toBe(409)
+    expect((await owner.app('handOverAccount', { member_id: viewer.id })).status).toBe(204)
+    await expect
+      .poll(async () => (await owner.app('changeAccount', { name: 'Mine' })).status, {
+        timeout: 2_000,
+      })
+      .toBe(403)
+    expect((await owner.app('removeMember', undefined, self)).status).toBe(204)
+    const session = await owner.app('readSession')
+    expect([session.answer.account, session.answer.accounts]).toEqual([null, []])
+    await expect
+      .poll(async () => (await owner.call('/v1/account')).status, { timeout: 2_000 })
+      .toBe(403)
+  })
+
+  test('an invitation is for its address alone, once', async () => {
+    const owner = await person()
+    const friend = await person()
+    const stranger = await person()
+    const made = await owner.app('invite', { email: friend.email, role: 'member' })
+    const token = new URL(made.answer.link ?? '').hash.slice(1)
+    expect((await stranger.app('acceptInvitation', { token })).status).toBe(403)
+    expect((await stranger.app('lookAtInvitation', { token })).answer).toMatchObject({
+      email: friend.email,
+      role: 'member',
+      has_user: true,
+    })
+    const accepted = await friend.app('acceptInvitation', { token })
+    expect(accepted.answer.account).toMatchObject({ id: owner.accountId, role: 'member' })
+    expect((await friend.app('acceptInvitation', { token })).status).toBe(422)
+    const back = await friend.app('switchAccount', { account_id: friend.accountId })
+    expect(back.answer.account?.id).toBe(friend.accountId)
+    const foreign = await friend.app('switchAccount', { account_id: stranger.accountId })
+    expect(foreign.status).toBe(404)
+  })
+
+  test('two owners who leave at once leave one behind', async () => {
+    const owner = await person()
+    const other = await joined(owner, 'owner')
+    const { answer } = await owner.app('listMembers')
+    const self = answer.data.find((one) => one.self)?.id ?? ''
+    const left = await Promise.all([
+      owner.app('removeMember', undefined, self),
+      other.app('removeMember', undefined, other.id),
+    ])
+    expect(left.map(({ status }) => status).toSorted()).toEqual([204, 409])
+  })
+})
+
+describe('a printed link', () => {
+  test('makes the first person the owner of its account, once', async () => {
+    const { id } = await api.account()
+    const code = await newWelcomeCode(api.db, id)
+    const form = { code, email: `first${(count += 1)}@company.example`, password: PASSWORD }
+    const browser = openBrowser(api)
+    const tries = await Promise.all([
+      browser.app('welcome', form),
+      openBrowser(api).app('welcome', { ...form, email: 'second@company.example' }),
+    ])
+    expect(tries.map(({ status }) => status).toSorted()).toEqual([200, 422])
+    const [winner] = tries
+    if (winner.status === 200) {
+      expect((await browser.app('readSession')).answer.account).toMatchObject({ id, role: 'owner' })
+    }
+  })
+
+  test('is the way back in: a new password, and all sessions end', async () => {
+    const { email, cookie } = await person()
+    const made = await newWayIn(api.db, { email, isLocalOnly: true })
+    const code = made?.secret ?? ''
+    const password = 'seven gentle harbours west'
+    const browser = openBrowser(api)
+    const wrong = { code, email: 'else@company.example', password }
+    expect((await browser.app('welcome', wrong)).status).toBe(422)
+    expect((await browser.app('welcome', { code, email, password })).status).toBe(200)
+    expect((await api.call('/app/api/session', { headers: { cookie } })).json).toMatchObject({
+      user: null,
+    })
+  })
+})

@@ -1,0 +1,206 @@
+import { Problem } from '@plumbline/contract/problem'
+import { inTransaction } from '@plumbline/db/database'
+import { roleOf } from '@plumbline/db/people/members'
+import { endSession, endSessions, listSessions, renewSession } from '@plumbline/db/people/sessions'
+import {
+  beginFactor,
+  confirmFactor,
+  getUser,
+  lockUser,
+  removeFactor,
+  renameUser,
+  useStep,
+} from '@plumbline/db/people/users'
+import { changeEmail } from '@plumbline/people/address'
+import { refuseCommonPassword } from '@plumbline/people/common-passwords'
+import { linkTo } from '@plumbline/people/link'
+import { acceptInvitation } from '@plumbline/people/membership'
+import { hashPassword } from '@plumbline/people/password'
+import { tell } from '@plumbline/people/people'
+import { changePassword } from '@plumbline/people/reset'
+import { newFactor, newRecoveryCodes, stepOf } from '@plumbline/people/second-factor'
+import { newSecret } from '@plumbline/people/secret'
+import { factorName, isFactor, requirePassword, wrongCode } from '@plumbline/people/sign-in'
+import { sessionSecretOf } from '../browser.ts'
+import { signedIn, type AppContext, type AppHandlers } from './call.ts'
+import { viewOf } from './session-view.ts'
+
+/** What a person does with themselves, whatever account is shown. */
+export const PERSON_HANDLERS = {
+  changePerson: async (app, call) => {
+    const { ctx } = app
+    await renameUser(ctx.db, signedIn(call).userId, call.body.name)
+    return await viewOf(app, sessionSecretOf(call.req, ctx.access.publicUrl))
+  },
+
+  changePassword: async ({ people }, call) => {
+    const { userId, sessionId } = signedIn(call)
+    const { current_password: current, password } = call.body
+    const user = await getUser(people.db, userId)
+    await requirePassword(people, user, current)
+    await refuseCommonPassword(password, [user.name, user.email])
+    const passwordDigest = await hashPassword(password)
+    const secret = await inTransaction(people.db, async (tx) => {
+      await lockUser(tx, userId)
+      await changePassword(people, tx, call.visitor, user, passwordDigest, sessionId)
+      const renewed = newSecret()
+      await renewSession(tx, sessionId, { digest: renewed.digest })
+      return renewed.secret
+    })
+    people.wakeMail()
+    call.setSession(secret)
+    return undefined
+  },
+
+  changeEmail: async ({ people }, call) => {
+    const { userId, sessionId } = signedIn(call)
+    const { email, password } = call.body
+    const user = await getUser(people.db, userId)
+    await requirePassword(people, user, password)
+    if (people.settings.hasMail && !(await people.messages.network(call.visitor.network))) {
+      throw new Problem(
+        'too_many_requests',
+        'Too many messages were asked for; try again in an hour.',
+        {
+          retryAfterSeconds: 900,
+        },
+      )
+    }
+    const isDone = await changeEmail(people, call.visitor, user, { email, sessionId })
+    return { outcome: isDone ? 'email_changed' : 'check_mail' }
+  },
+
+  listSessions: async ({ ctx }, call) => {
+    const { userId, sessionId } = signedIn(call)
+    const entries = await listSessions(ctx.db, userId)
+    return {
+      data: entries.map(({ id, createdAt, usedAt, network, browser }) => ({
+        id,
+        current: id === sessionId,
+        created_at: createdAt.toISOString(),
+        used_at: usedAt.toISOString(),
+        network,
+        browser,
+      })),
+    }
+  },
+
+  endSession: async ({ ctx }, call) => {
+    const { userId, sessionId } = signedIn(call)
+    const id = call.param('id')
+    if (!(await endSession(ctx.db, userId, id))) {
+      throw new Problem('not_found', 'You have no such session; load the list again.')
+    }
+    if (id === sessionId) call.clearSession()
+    return undefined
+  },
+
+  signOutEverywhere: async ({ ctx }, call) => {
+    await endSessions(ctx.db, signedIn(call).userId)
+    call.clearSession()
+    return undefined
+  },
+
+  beginSecondFactor: async ({ people, ctx }, call) => {
+    const { userId } = signedIn(call)
+    const user = await getUser(people.db, userId)
+    await requirePassword(people, user, call.body.password)
+    const { hostname } = new URL(ctx.access.publicUrl ?? call.visitor.origin)
+    const { secret, uri } = newFactor(user.email, `Plumbline ${hostname}`)
+    const sealed = people.sealer.encrypt(secret, factorName(userId))
+    if (!(await inTransaction(people.db, (tx) => beginFactor(tx, userId, sealed)))) {
+      throw new Problem('conflict', 'A second factor is set already; remove it first.')
+    }
+    return { secret, uri }
+  },
+
+  confirmSecondFactor: async ({ people }, call) => {
+    const { userId, sessionId } = signedIn(call)
+    if (!(await people.tries.person(`factor ${userId}`))) throw tooManyTries()
+    const codes = newRecoveryCodes()
+    const renewed = newSecret()
+    await inTransaction(people.db, async (tx) => {
+      const user = await lockUser(tx, userId)
+      const secret = people.sealer.decrypt(user.factorBegun ?? '', factorName(userId))
+      if (secret === undefined) {
+        throw new Problem('conflict', 'No second factor was begun; begin again.')
+      }
+      const step = stepOf(secret, call.body.code, Date.now())
+      if (step === undefined || !(await useStep(tx, userId, step))) throw wrongCode()
+      await confirmFactor(
+        tx,
+        userId,
+        codes.map(({ digest }) => digest),
+      )
+      await endSessions(tx, userId, sessionId)
+      await renewSession(tx, sessionId, { digest: renewed.digest, proven: true })
+    })
+    call.setSession(renewed.secret)
+    return { recovery_codes: codes.map(({ code }) => code) }
+  },
+
+  disableSecondFactor: async ({ people }, call) => {
+    const { userId, sessionId } = signedIn(call)
+    const user = await getUser(people.db, userId)
+    await requirePassword(people, user, call.body.password)
+    if (user.factor === null) throw new Problem('conflict', 'No second factor is set.')
+    if (!(await isFactor(people, user, call.body.code))) throw wrongCode()
+    const renewed = newSecret()
+    await inTransaction(people.db, async (tx) => {
+      await removeFactor(tx, userId)
+      await endSessions(tx, userId, sessionId)
+      await renewSession(tx, sessionId, { digest: renewed.digest })
+      const link = linkTo(people, call.visitor, 'settings')
+      await tell(people, tx, { kind: 'second_factor_off', to: user.email, name: user.name, link })
+    })
+    people.wakeMail()
+    call.setSession(renewed.secret)
+    return undefined
+  },
+
+  stepUp: async ({ people }, call) => {
+    const { userId, sessionId } = signedIn(call)
+    const user = await getUser(people.db, userId)
+    if (user.factor === null) {
+      throw new Problem('conflict', 'No second factor is set; there is nothing to show.')
+    }
+    if (!(await isFactor(people, user, call.body.code))) throw wrongCode()
+    const renewed = newSecret()
+    await renewSession(people.db, sessionId, { digest: renewed.digest, proven: true })
+    call.setSession(renewed.secret)
+    return undefined
+  },
+
+  acceptInvitation: async (app, call) => {
+    const user = await getUser(app.people.db, signedIn(call).userId)
+    const accountId = await acceptInvitation(app.people, user, call.body.token)
+    return await show(app, call, accountId)
+  },
+
+  switchAccount: async (app, call) => {
+    const { account_id: accountId } = call.body
+    const role = await roleOf(app.people.db, accountId, signedIn(call).userId)
+    if (role === undefined) {
+      throw new Problem('not_found', 'You belong to no such account; load the page again.')
+    }
+    return await show(app, call, accountId)
+  },
+} satisfies Partial<AppHandlers>
+
+/** Shows another account, by a session with another secret: what it may do has changed. */
+async function show(
+  app: AppContext,
+  call: Parameters<typeof signedIn>[0] & { setSession(secret: string): void },
+  accountId: string,
+): ReturnType<typeof viewOf> {
+  const { secret, digest } = newSecret()
+  await renewSession(app.people.db, signedIn(call).sessionId, { digest, accountId })
+  call.setSession(secret)
+  return await viewOf(app, secret)
+}
+
+function tooManyTries(): Problem {
+  return new Problem('too_many_requests', 'Too many tries; wait a quarter of an hour.', {
+    retryAfterSeconds: 900,
+  })
+}

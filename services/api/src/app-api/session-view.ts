@@ -1,0 +1,82 @@
+import type { SessionView } from '@plumbline/contract/app/session'
+import { readPreferences } from '@plumbline/db/accounts'
+import { membershipsOf } from '@plumbline/db/people/members'
+import { SESSION_IDLE_DAYS, type SessionOwner } from '@plumbline/db/people/sessions'
+import { findSession } from '@plumbline/db/people/sessions'
+import { getUser } from '@plumbline/db/people/users'
+import { digestOfSecret } from '@plumbline/people/secret'
+import { PROVEN_MINUTES } from '@plumbline/people/session'
+import type { AppContext } from './call.ts'
+
+const DAY_MS = 86_400_000
+
+/** Who is signed in by a secret, read anew: what was just changed is shown. */
+export async function viewOf(app: AppContext, secret: string | undefined): Promise<SessionView> {
+  const owner =
+    secret === undefined ? undefined : await findSession(app.ctx.db, digestOfSecret(secret))
+  return owner === undefined ? ofNobody(app) : await ofPerson(app, owner)
+}
+
+function ofNobody({ ctx, people }: AppContext): SessionView {
+  const { signUp, hasMail } = people.settings
+  return {
+    user: null,
+    account: null,
+    accounts: [],
+    session: null,
+    service: {
+      sign_up: signUp,
+      has_mail: hasMail,
+      contact_url: ctx.settings.CONTACT_URL ?? null,
+      key_prefix: ctx.settings.KEY_PREFIX,
+    },
+  }
+}
+
+async function ofPerson(app: AppContext, owner: SessionOwner): Promise<SessionView> {
+  const { db } = app.ctx
+  const { membership } = owner
+  const [user, memberships, preferences] = await Promise.all([
+    getUser(db, owner.userId),
+    membershipsOf(db, owner.userId),
+    membership === null ? undefined : readPreferences(db, membership.accountId),
+  ])
+  const proven = owner.provenAt?.getTime() ?? owner.createdAt.getTime() - PROVEN_MINUTES * 60_000
+  return {
+    ...ofNobody(app),
+    user: {
+      id: user.id,
+      name: user.name,
+      email: user.email,
+      verified: user.isVerified,
+      second_factor: owner.hasFactor,
+    },
+    account:
+      membership === null || preferences === undefined
+        ? null
+        : {
+            id: membership.accountId,
+            name: preferences.name ?? preferences.email,
+            role: membership.role,
+            plan: membership.plan,
+            time_zone: preferences.timeZone,
+            requires_second_factor: preferences.requiresFactor,
+          },
+    accounts: memberships.map(({ accountId, accountName, role }) => ({
+      id: accountId,
+      name: accountName,
+      role,
+    })),
+    session: {
+      id: owner.sessionId,
+      created_at: owner.createdAt.toISOString(),
+      idle_until: new Date(
+        Math.min(owner.usedAt.getTime() + SESSION_IDLE_DAYS * DAY_MS, owner.endsAt.getTime()),
+      ).toISOString(),
+      ends_at: owner.endsAt.toISOString(),
+      proven_until: owner.hasFactor
+        ? new Date(proven + PROVEN_MINUTES * 60_000).toISOString()
+        : null,
+    },
+  }
+}

@@ -1,0 +1,119 @@
+import type { Visitor } from '@plumbline/people/people'
+import { Problem } from '@plumbline/contract/problem'
+import { isIP } from 'node:net'
+import type { Request, Response } from 'express'
+import { networkOf } from './network.ts'
+import { namesLoopback } from '@plumbline/runtime/host-header'
+
+/** Name of the session's cookie over TLS; the browser then takes it from this host alone (RFC 6265bis 4.1.3.2). */
+const SECURE_COOKIE = '__Host-plumbline'
+/** And over plain HTTP on loopback, where a browser keeps no cookie of the other name. */
+const LOOPBACK_COOKIE = 'plumbline'
+
+const BROWSER_CHARS = 200
+
+/** How a browser reaches the service, as far as sessions care. */
+type Reached = 'tls' | 'loopback' | 'open'
+
+/** Who stands at the other end of a request. */
+export function visitorOf(req: Request): Visitor {
+  const agent = req.headers['user-agent'] ?? ''
+  return {
+    network: networkOf(req.ip ?? ''),
+    browser: agent.replaceAll(/[^\x20-\x7e]/g, '?').slice(0, BROWSER_CHARS),
+    isLocal: namesLoopback(req) && isLoopback(req.ip ?? ''),
+    origin: `${req.protocol}://${req.headers.host ?? 'localhost'}`,
+  }
+}
+
+/** The secret of the request's session cookie; undefined where there is none that this way of reaching us may have. */
+export function sessionSecretOf(req: Request, publicUrl: string | undefined): string | undefined {
+  const header = req.headers.cookie
+  if (header === undefined) return undefined
+  const reached = reachedBy(req, publicUrl)
+  if (reached === 'open') return undefined
+  const name = reached === 'tls' ? SECURE_COOKIE : LOOPBACK_COOKIE
+  for (const part of header.split(';')) {
+    const equals = part.indexOf('=')
+    if (part.slice(0, equals).trim() === name) return part.slice(equals + 1).trim()
+  }
+  return undefined
+}
+
+/**
+ * Sets the session's cookie, or removes it where `secret` is undefined.
+ *
+ * @throws Problem where the page was neither reached by TLS nor on this machine
+ */
+export function setSessionCookie(
+  req: Request,
+  res: Response,
+  publicUrl: string | undefined,
+  secret: string | undefined,
+  maxAgeSeconds: number,
+): void {
+  const reached = reachedBy(req, publicUrl)
+  if (reached === 'open') {
+    if (secret === undefined) return
+    throw new Problem(
+      'forbidden',
+      'Signing in takes HTTPS, or a browser on the machine of the service itself; open the page that way.',
+    )
+  }
+  const isSecure = reached === 'tls'
+  const parts = [
+    `${isSecure ? SECURE_COOKIE : LOOPBACK_COOKIE}=${secret ?? ''}`,
+    'Path=/',
+    'HttpOnly',
+    'SameSite=Lax',
+    `Max-Age=${secret === undefined ? 0 : maxAgeSeconds}`,
+    ...(isSecure ? ['Secure'] : []),
+  ]
+  res.appendHeader('Set-Cookie', parts.join('; '))
+}
+
+/** Refuses to sign in where a cookie could not be kept safe, before anything is done. @throws Problem */
+export function refuseOpenHttp(req: Request, publicUrl: string | undefined): void {
+  if (reachedBy(req, publicUrl) !== 'open') return
+  throw new Problem(
+    'forbidden',
+    'Signing in takes HTTPS, or a browser on the machine of the service itself; open the page that way.',
+  )
+}
+
+/**
+ * Refuses a request that another site's page may have caused: it must come from a page of this host, as the browser
+ * itself says. Source: Fetch Metadata; OWASP CSRF Prevention Cheat Sheet, 2026-11.
+ */
+export function refuseForeignOrigin(req: Request, publicUrl: string | undefined): void {
+  const site = req.headers['sec-fetch-site']
+  const { origin } = req.headers
+  if (site !== undefined ? site === 'same-origin' : isOwnOrigin(req, origin, publicUrl)) return
+  throw new Problem(
+    'forbidden',
+    'A signed-in request must come from a page of this service; scripts send an API key instead.',
+  )
+}
+
+function isOwnOrigin(
+  req: Request,
+  origin: string | undefined,
+  publicUrl: string | undefined,
+): boolean {
+  if (origin === undefined || origin === 'null') return false
+  if (publicUrl !== undefined && origin === new URL(publicUrl).origin) return true
+  return origin === `${req.protocol}://${req.headers.host ?? ''}`
+}
+
+function reachedBy(req: Request, publicUrl: string | undefined): Reached {
+  if (req.protocol === 'https') return 'tls'
+  if (namesLoopback(req)) return 'loopback'
+  const known = publicUrl === undefined ? undefined : new URL(publicUrl)
+  // A proxy in front ends TLS and is not among those that are trusted to say so.
+  return known?.protocol === 'https:' && known.host === req.headers.host ? 'tls' : 'open'
+}
+
+function isLoopback(address: string): boolean {
+  if (isIP(address) === 4) return address.startsWith('127.')
+  return address === '::1' || address.toLowerCase().startsWith('::ffff:127.')
+}

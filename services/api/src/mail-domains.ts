@@ -1,0 +1,44 @@
+import type { Db } from '@plumbline/db/database'
+import {
+  isMarked,
+  readMailDomainLists,
+  type MailDomainMarks,
+} from '@plumbline/db/mail-domain-lists'
+import type { MailDomains } from '@plumbline/people/people'
+
+/** How long the lists are kept: workers load new ones once a day or so. */
+const KEPT_MS = 10 * 60_000
+/** While no worker has run there are none, which lasts seconds. */
+const RETRY_MS = 2_000
+
+/** Judges mail domains by the lists that the workers loaded; the nearest entry decides. */
+export function createMailDomains(
+  db: Db,
+  now: () => number = () => performance.now(),
+): MailDomains {
+  let readAt = Number.NEGATIVE_INFINITY
+  let known: Promise<MailDomainMarks | undefined> = Promise.resolve(undefined)
+
+  async function lists(): Promise<MailDomainMarks | undefined> {
+    const held = await known.catch(() => undefined)
+    if (now() - readAt < (held === undefined ? RETRY_MS : KEPT_MS)) return held
+    readAt = now()
+    known = readMailDomainLists(db)
+    return await known
+  }
+
+  return {
+    judge: async (domain) => {
+      const marks = await lists()
+      if (marks === undefined) return { isDisposable: false, isFree: false }
+      const isFree = isMarked(marks.free, domain)
+      return { isDisposable: !isFree && hasEntry(marks.disposable, domain), isFree }
+    },
+  }
+}
+
+/** Whether the domain or one above it is listed. */
+function hasEntry(marks: Buffer, domain: string): boolean {
+  const labels = domain.split('.').slice(-10)
+  return labels.some((_label, at) => isMarked(marks, labels.slice(at).join('.')))
+}

@@ -1,0 +1,78 @@
+import type { SignUpMode } from '@plumbline/contract/app/session'
+import { startMailSender } from '@plumbline/mail/sender'
+import type { Allowance, People } from '@plumbline/people/people'
+import type { Connections } from '@plumbline/pipeline/connections'
+import type { InstallationKey } from '@plumbline/pipeline/installation-key'
+import type { Log } from '@plumbline/ports/log'
+import { createMailDomains } from './mail-domains.ts'
+import { createRateLimit } from './rate-limit.ts'
+import type { ApiSettings } from './settings.ts'
+
+const QUARTER_SECONDS = 900
+const HOUR_SECONDS = 3_600
+
+/** One person from many networks, and one network for many people, may try so many times more. */
+const TRIES_OF_PERSON = 10
+const TRIES_OF_NETWORK = 20
+/** Messages of an hour that one address can be made to get, and that one network can cause. */
+const MESSAGES_TO_ADDRESS = 5
+const MESSAGES_OF_NETWORK = 30
+
+/** Opens what people sign up and in with; where mail can be sent, it is sent by this process. */
+export function openPeople(
+  settings: ApiSettings,
+  {
+    connections,
+    installationKey,
+    log,
+    stack,
+  }: {
+    readonly connections: Connections
+    readonly installationKey: InstallationKey
+    readonly log: Log
+    readonly stack: AsyncDisposableStack
+  },
+): People {
+  const { db, budget } = connections
+  const { MAIL_URL: url, MAIL_FROM: from, SIGN_IN_TRIES: tries } = settings
+  const sender =
+    url === undefined || from === undefined
+      ? undefined
+      : stack.use(startMailSender({ db, sealer: installationKey, url, from, log }))
+  const most = (name: string, count: number, seconds: number): Allowance => {
+    const { limiter } = connections
+    const limit = createRateLimit({ name, perSecond: count / seconds, burst: count, limiter })
+    return async (key) => (await limit.take(key)).granted
+  }
+  return {
+    db,
+    settings: {
+      signUp: signUpOf(settings),
+      hasMail: sender !== undefined,
+      publicUrl: settings.PUBLIC_URL,
+      signUpsPerNetwork: settings.SIGN_UPS_PER_NETWORK,
+      signUpsPerDomain: settings.SIGN_UPS_PER_MAIL_DOMAIN,
+    },
+    sealer: installationKey,
+    mailDomains: createMailDomains(db),
+    tries: {
+      pair: most('sign-in', tries, QUARTER_SECONDS),
+      person: most('sign-in-person', tries * TRIES_OF_PERSON, QUARTER_SECONDS),
+      network: most('sign-in-network', tries * TRIES_OF_NETWORK, QUARTER_SECONDS),
+    },
+    messages: {
+      address: most('mail-address', MESSAGES_TO_ADDRESS, HOUR_SECONDS),
+      network: most('mail-network', MESSAGES_OF_NETWORK, HOUR_SECONDS),
+    },
+    takeOfDay: async (name, mostPerDay) => (await budget.take(name, 1, mostPerDay)).count === 1,
+    wakeMail: () => sender?.wake(),
+  }
+}
+
+const LOOPBACK: readonly string[] = ['127.0.0.1', '::1', 'localhost']
+
+/** Where no mail can be sent, no address can be verified: then anybody may sign up on this machine alone. */
+function signUpOf({ SIGN_UP: wanted, MAIL_URL, HOST }: ApiSettings): SignUpMode {
+  const canVerify = MAIL_URL !== undefined || LOOPBACK.includes(HOST)
+  return wanted === 'open' && !canVerify ? 'invite' : wanted
+}

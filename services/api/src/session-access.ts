@@ -1,0 +1,100 @@
+import { isAtLeast } from '@plumbline/contract/app/roles'
+import { Problem } from '@plumbline/contract/problem'
+import type { SessionOwner } from '@plumbline/db/people/sessions'
+import type { Request } from 'express'
+import { refuseForeignOrigin, sessionSecretOf } from './browser.ts'
+import type { Caller } from './request-context.ts'
+import type { SessionCache } from './session-cache.ts'
+
+/** What finds signed-in persons. */
+export interface SessionAccess {
+  readonly sessions: SessionCache
+  readonly publicUrl: string | undefined
+}
+
+/** A session may ask as a test key does: with magic values, and without credits. */
+const MODE_HEADER = 'x-key-mode'
+
+/** Methods that change nothing, which is all that a viewer may use. */
+const READING: readonly string[] = ['GET', 'HEAD']
+
+/** The signed-in person of a request; undefined where there is none. */
+export async function personOf(
+  access: SessionAccess,
+  req: Request,
+): Promise<SessionOwner | undefined> {
+  const secret = sessionSecretOf(req, access.publicUrl)
+  return secret === undefined ? undefined : await access.sessions.find(secret)
+}
+
+/** Whether a request has a session's cookie and no key. */
+export function comesWithSession(access: SessionAccess, req: Request): boolean {
+  return (
+    req.headers.authorization === undefined && sessionSecretOf(req, access.publicUrl) !== undefined
+  )
+}
+
+/**
+ * The caller of a request with a session: the account that the person is shown.
+ *
+ * @throws Problem 401 where the session has ended; 403 for what another site caused, for a viewer who would change
+ *   something, and where the account asks for a second factor that the person has not set
+ */
+export async function sessionCaller(access: SessionAccess, req: Request): Promise<Caller> {
+  const person = await personOf(access, req)
+  if (person === undefined) throw endedSession()
+  const reads = READING.includes(req.method)
+  if (!reads) refuseForeignOrigin(req, access.publicUrl)
+  const { membership } = person
+  if (membership === null) throw noAccount()
+  if (!reads) refuseReader(person)
+  const mode = req.headers[MODE_HEADER]
+  if (mode !== undefined && mode !== 'live' && mode !== 'test') {
+    throw new Problem('bad_request', 'X-Key-Mode is live or test.')
+  }
+  return {
+    accountId: membership.accountId,
+    keyId: null,
+    sessionId: person.sessionId,
+    mode: mode ?? 'live',
+    plan: membership.plan,
+  }
+}
+
+/** Whether the session of an admitted request still stands for its account, and may still do what it does. */
+export async function isStillSignedIn(
+  access: SessionAccess,
+  req: Request,
+  accountId: string | undefined,
+): Promise<boolean> {
+  const membership = (await personOf(access, req))?.membership
+  if (membership === undefined || membership === null) return false
+  if (accountId !== undefined && membership.accountId !== accountId) return false
+  return READING.includes(req.method) || isAtLeast(membership.role, 'member')
+}
+
+/** Refuses a change by who may only look. @throws Problem `forbidden` */
+export function refuseReader({ membership, hasFactor }: SessionOwner): void {
+  if (membership !== null && !isAtLeast(membership.role, 'member')) {
+    throw new Problem('forbidden', 'A viewer may only look; ask an owner of the account for more.')
+  }
+  if (membership?.requiresFactor === true && !hasFactor) {
+    throw new Problem(
+      'forbidden',
+      'This account asks its members for a second factor; set one in the settings first.',
+    )
+  }
+}
+
+/** The refusal of a session that has ended. */
+export function endedSession(): Problem {
+  return new Problem('unauthorized', 'Your session has ended; sign in again.')
+}
+
+/** The refusal of a person who belongs to no account. */
+export function noAccount(): Problem {
+  return new Problem(
+    'forbidden',
+    'You belong to no account at the moment; switch to another, or ask for an invitation.',
+  )
+}

@@ -1,0 +1,83 @@
+import type { Db } from '@plumbline/db/database'
+import { findSession, noteSessionsUsed, type SessionOwner } from '@plumbline/db/people/sessions'
+import { digestOfSecret, isSecretForm } from '@plumbline/people/secret'
+
+/** Finds signed-in persons by the secrets of their cookies, and remembers them for a short time. */
+export interface SessionCache extends AsyncDisposable {
+  /** Who a secret speaks for; undefined where the session ended, ran out or never was. */
+  find(secret: string): Promise<SessionOwner | undefined>
+}
+
+/** An ended session is refused everywhere within one second, as a revoked key is. */
+const KNOWN_MS = 900
+const KNOWN_MAX = 50_000
+/** How often the time of last use is written. */
+const USED_MS = 10_000
+
+interface Known {
+  readonly answer: Promise<SessionOwner | undefined>
+  /** When the query was sent, not when its result came. */
+  readonly askedAt: number
+}
+
+/** Makes a cache that queries the database for each session about once a second at most. */
+export function createSessionCache(options: {
+  readonly db: Db
+  readonly onError: (error: unknown) => void
+  /** A monotonic clock, in milliseconds. */
+  readonly now?: () => number
+}): SessionCache {
+  const { db, onError, now = () => performance.now() } = options
+  const known = new Map<string, Known>()
+  let used = new Set<string>()
+
+  async function writeUsed(): Promise<void> {
+    if (used.size === 0) return
+    const ids = [...used]
+    used = new Set()
+    await noteSessionsUsed(db, ids)
+  }
+  const timer = setInterval(() => void writeUsed().catch(onError), USED_MS)
+  timer.unref()
+
+  async function ask(
+    name: string,
+    digest: Buffer,
+    askedAt: number,
+  ): Promise<SessionOwner | undefined> {
+    const forget = (): void => {
+      if (known.get(name)?.askedAt === askedAt) known.delete(name)
+    }
+    try {
+      const owner = await findSession(db, digest)
+      if (owner === undefined) forget()
+      else used.add(owner.sessionId)
+      return owner
+    } catch (error) {
+      forget()
+      throw error
+    }
+  }
+
+  return {
+    find: (secret) => {
+      if (!isSecretForm(secret)) return Promise.resolve(undefined)
+      const digest = digestOfSecret(secret)
+      // The cache holds hashes, so that a dump of the memory has no secret in it.
+      const name = digest.toString('base64')
+      const held = known.get(name)
+      const at = now()
+      if (held !== undefined && at - held.askedAt < KNOWN_MS) return held.answer
+      known.delete(name)
+      const [oldest] = known.keys()
+      if (known.size >= KNOWN_MAX && oldest !== undefined) known.delete(oldest)
+      const answer = ask(name, digest, at)
+      known.set(name, { answer, askedAt: at })
+      return answer
+    },
+    [Symbol.asyncDispose]: async () => {
+      clearInterval(timer)
+      await writeUsed().catch(onError)
+    },
+  }
+}

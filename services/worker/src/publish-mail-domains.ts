@@ -1,0 +1,52 @@
+import { judgeMailDomain, type MailDomainLists } from '@plumbline/datasets/mail-domains'
+import type { NameList } from '@plumbline/datasets/name-list'
+import type { Db } from '@plumbline/db/database'
+import { writeMailDomainLists } from '@plumbline/db/mail-domain-lists'
+import type { Log } from '@plumbline/ports/log'
+
+/** How often it is looked whether other lists were loaded. */
+const LOOK_MS = 30_000
+
+/** Keeps the database's copy of the mail domains, which sign-up judges by, at what this worker has loaded. */
+export function publishMailDomains(
+  db: Db,
+  current: () => MailDomainLists,
+  log: Log,
+): AsyncDisposable {
+  let published: MailDomainLists | undefined
+  let running: Promise<void> = Promise.resolve()
+  const look = (): void => {
+    const lists = current()
+    if (lists === published) return
+    published = lists
+    running = publish(db, lists).catch((error: unknown) => {
+      published = undefined
+      log.warn({ err: error }, 'mail domains for sign-up not written; tried again')
+    })
+  }
+  look()
+  const timer = setInterval(look, LOOK_MS)
+  timer.unref()
+  return {
+    [Symbol.asyncDispose]: async () => {
+      clearInterval(timer)
+      await running
+    },
+  }
+}
+
+async function publish(db: Db, lists: MailDomainLists): Promise<void> {
+  await writeMailDomainLists(db, versionOf(lists), () => ({
+    disposable: [...lists.disposable.entries()].filter(
+      (name) => judgeMailDomain(lists, name).disposable,
+    ),
+    free: [...lists.free.entries()].filter((name) => judgeMailDomain(lists, name).freeProvider),
+  }))
+}
+
+/** Equal for the same lists, whichever worker loaded them. */
+function versionOf({ disposable, disposableAllow, privacyRelay, free }: MailDomainLists): string {
+  const part = (list: NameList): string =>
+    list.sources.map(({ name, date, count }) => `${name} ${date ?? ''} ${count}`).join(', ')
+  return [disposable, disposableAllow, privacyRelay, free].map(part).join('; ')
+}
