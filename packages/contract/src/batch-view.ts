@@ -53,8 +53,8 @@ export const batchView = z.strictObject({
     .nullable(),
   mapping: z.partialRecord(z.enum(MAPPED_FIELDS), mappedColumn),
   /**
-   * `total` = `blank` + `refused` + `duplicate` + `billable`; `done` counts settled rows of all kinds, and of
-   * chunks that a cancel cut short the records answered whole.
+   * `total` = `blank` + `refused` + `duplicate` + `billable`; `done` counts rows whose last part is known; of
+   * rows that cost nothing as large a share as of those around them.
    */
   rows: z.strictObject({
     total: count,

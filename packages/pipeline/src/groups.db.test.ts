@@ -25,7 +25,14 @@ async function openHarness(): Promise<TestPipeline & { inHand: LeasedTask }> {
 
 /** Brings a task back that has to wait by the group, for so long. */
 async function bringBack(tx: Tx, { taskId, lease }: LeasedTask, afterMs: number): Promise<void> {
-  const waits = { group: GROUP, afterMs, holdsGroup: false, indexes: [0], states: [null] }
+  const waits = {
+    group: GROUP,
+    afterMs,
+    reason: 'no_room',
+    holdsGroup: false,
+    indexes: [0],
+    states: [null],
+  }
   await storeTaskOutcomes(tx, {
     taskId,
     lease,

@@ -9,6 +9,7 @@ import type { Tx } from '@plumbline/db/database'
 import { retryStatement } from '@plumbline/db/retry'
 import { packOutcomes, type StoredOutcome } from './codec.ts'
 import { groupNameOf } from './keyed-stores.ts'
+import { countKnownRows } from './known-rows.ts'
 import type { Pipeline } from './pipeline.ts'
 import { settleChunk } from './settle.ts'
 import type { TaskWork } from './task-work.ts'
@@ -77,7 +78,10 @@ export async function storeOutcomes(
       pipeline.log.info({ task: task.taskId }, 'lease lost; outcomes dropped')
       return
     }
-    if (remaining > 0) return
+    if (remaining > 0) {
+      await countKnownRows(tx, { batchId: task.batchId, no: task.chunkNo }, work.all)
+      return
+    }
     const onlyCheck = Object.keys(work.all).length === 1
     await settleChunk(tx, {
       batchId: task.batchId,
@@ -103,7 +107,13 @@ function groupWaiting(
 ): readonly WaitingSubjects[] {
   const groups = new Map<
     string,
-    { afterMs: number; holdsGroup: boolean; indexes: number[]; states: (Json | null)[] }
+    {
+      afterMs: number
+      holdsGroup: boolean
+      reason: string
+      indexes: number[]
+      states: (Json | null)[]
+    }
   >()
   for (const at of later) {
     const answer = work.answers[at]
@@ -111,6 +121,7 @@ function groupWaiting(
     const group = groups.get(answer.group) ?? {
       afterMs: 0,
       holdsGroup: false,
+      reason: answer.reason,
       indexes: [],
       states: [],
     }

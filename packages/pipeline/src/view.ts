@@ -9,6 +9,7 @@ const NOTHING: BatchSums = {
   creditsUsed: 0,
   verdicts: [],
   answeredShare: 0,
+  slowestShare: 0,
   waitMs: 0,
 }
 
@@ -70,7 +71,7 @@ export function batchViewOf(
       released: row.credits_released,
     },
     progress: rounded(progress),
-    eta_seconds: etaSeconds(row, progress, sums.waitMs, now),
+    eta_seconds: etaSeconds(row, sums, now),
     error: row.error,
   }
 }
@@ -120,12 +121,13 @@ function progressOf(row: BatchRow, sums: BatchSums): number {
 }
 
 /**
- * Extrapolated from what was done since the start, and not before what waits is due; null where nothing
- * was done yet.
+ * Extrapolated from what was done since the start of the check that is behind the others, rests left out, and not
+ * before what waits is due; null where nothing was done yet.
  */
-function etaSeconds(row: BatchRow, progress: number, waitMs: number, now: number): number | null {
+function etaSeconds(row: BatchRow, sums: BatchSums, now: number): number | null {
+  const progress = Math.min(sums.slowestShare, sums.answeredShare)
   const startedAt = row.ats.running
-  if (row.status !== 'running' || startedAt === undefined || progress === 0) return null
+  if (row.status !== 'running' || startedAt === undefined || progress <= 0) return null
   const elapsedMs = Math.max(0, now - Date.parse(startedAt) - row.paused_ms)
-  return Math.ceil(Math.max((elapsedMs * (1 - progress)) / progress, waitMs) / 1000)
+  return Math.ceil(Math.max((elapsedMs * (1 - progress)) / progress, sums.waitMs) / 1000)
 }

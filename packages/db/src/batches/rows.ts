@@ -7,8 +7,10 @@ import { FILELESS_STATES, RETAINED_STATES, statesBefore } from './states.ts'
 /** A batch as its row holds it. */
 export type BatchRow = Selectable<BatchesTable>
 
-/** What settled chunks add up to; `answeredShare` counts all subjects with an outcome, 0 to 1. */
+/** What chunks add up to; `answeredShare` counts all subjects with an outcome, 0 to 1. */
 export interface BatchSums extends KeptSums {
+  /** The same of the check that is behind the others. */
+  readonly slowestShare: number
   /** Milliseconds until the last task that waits for a time is due; 0 where none waits. */
   readonly waitMs: number
 }
@@ -138,6 +140,32 @@ export async function pageOfBatches(
   return await query.execute()
 }
 
+/** Subjects of a chunk, of all checks. */
+const SUBJECTS = sql`(email_count + phone_count + ip_count + domain_count)`
+
+/**
+ * Rows of a chunk that are known. Of an open one those whose last outcome is known, and of the rows that nothing
+ * is asked for as large a share.
+ */
+const ROWS_KNOWN = sql`case
+  when settled_at is not null then coalesce(done_count, row_count)
+  when remaining = ${SUBJECTS} then 0
+  else round(row_count * (case
+      when greatest(email_count, phone_count, ip_count, domain_count) = ${SUBJECTS}
+      then billable_count - remaining else known_count end)::numeric / greatest(1, billable_count))
+  end`
+
+/**
+ * The share of its subjects that the check has answered which is behind the others: they run side by side. Each
+ * open subject is in one task.
+ */
+const SLOWEST_SHARE = sql<number>`coalesce((
+    select min(1 - left_over.open / greatest(1, case left_over.check_kind
+      when 'email' then sum(email_count) when 'phone' then sum(phone_count)
+      when 'ip' then sum(ip_count) else sum(domain_count) end)::float8)
+    from (select check_kind, sum(size) as open from tasks
+      where tasks.batch_id = chunks.batch_id group by check_kind) left_over), 1)`
+
 /** What the chunks of batches add up to, by batch id. */
 export async function sumsOf(
   db: Db | Tx,
@@ -147,9 +175,8 @@ export async function sumsOf(
     .selectFrom('chunks')
     .select([
       'batch_id',
-      sql<number>`coalesce(sum(coalesce(done_count, row_count)) filter (where settled_at is not null), 0)::bigint`.as(
-        'rows_done',
-      ),
+      sql<number>`coalesce(sum(${ROWS_KNOWN}), 0)::bigint`.as('rows_done'),
+      SLOWEST_SHARE.as('slowest_share'),
       sql<number>`coalesce(sum(charged), 0)::bigint`.as('credits_used'),
       sql<number>`1 - sum(remaining) / greatest(1, sum(email_count + phone_count + ip_count
         + domain_count))::float8`.as('answered_share'),
@@ -172,6 +199,7 @@ export async function sumsOf(
       rowsDone: row.rows_done,
       creditsUsed: row.credits_used,
       answeredShare: row.answered_share,
+      slowestShare: row.slowest_share,
       waitMs: row.wait_ms,
       verdicts: [1, 2, 3, 4].map((place) => Number(counts[`verdict_${place}`])),
     })

@@ -7,6 +7,8 @@ import type { Part } from './chunks.ts'
 /** Subjects whose outcomes must wait, with their group. */
 export interface WaitingSubjects {
   readonly group: string
+  /** As the engine says it. */
+  readonly reason: string
   /** Milliseconds from now until they are due. */
   readonly afterMs: number
   /** Whether the whole group waits that long (it has no room), or only these subjects. */
@@ -62,13 +64,14 @@ export async function storeTaskOutcomes(
       from task where ${brought.count} > 0
     ), waiting as (
       select * from jsonb_to_recordset(${jsonbText(brought.waiting)}::jsonb)
-        as w("group" text, "afterMs" float8, "holdsGroup" boolean, indexes jsonb, states jsonb)
+        as w("group" text, reason text, "afterMs" float8, "holdsGroup" boolean, indexes jsonb,
+          states jsonb)
     ), again as (
       insert into tasks (batch_id, account_id, mode, check_kind, depth, chunk_no, indexes, size,
-        states, group_key, due_at)
+        states, group_key, due_at, reason)
       select t.batch_id, t.account_id, t.mode, t.check_kind, t.depth, t.chunk_no,
         array(select jsonb_array_elements_text(w.indexes)::int), jsonb_array_length(w.indexes),
-        w.states, w."group", clock_timestamp() + w."afterMs" * interval '1 ms'
+        w.states, w."group", clock_timestamp() + w."afterMs" * interval '1 ms', w.reason
       from task t, waiting w
     ), room as (
       insert into task_groups as g (check_kind, group_key, next_at)

@@ -127,6 +127,7 @@ export interface ChunksTable {
   charged: Generated<number>
   verdicts: Generated<number[]>
   done_count: Generated<number | null>
+  known_count: Generated<number>
 }
 
 /** `batch_previews`: what a batch holds, before it costs anything. */
@@ -160,6 +161,7 @@ export interface TasksTable {
   lease_until: ColumnType<Date | null, Date | null | undefined, Date | null>
   group_key: string | null
   due_at: ColumnType<Date | null, Date | null | undefined, Date | null>
+  reason: Generated<string | null>
 }
 
 /** `task_groups`: what waits for room of the same provider or registry. */

@@ -407,7 +407,7 @@ describe('reading batches', () => {
 
   test('405 for other methods', async () => {
     const answer = await stage.call('/v1/batches/bat_x', { method: 'PUT', key: account.live })
-    expect([answer.status, answer.headers.get('allow')]).toEqual([405, 'GET, HEAD, DELETE'])
+    expect([answer.status, answer.headers.get('allow')]).toEqual([405, 'GET, HEAD, PATCH, DELETE'])
   })
 
   test('events end at once for a batch that has stopped', async () => {

@@ -1,0 +1,103 @@
+import type { Answer } from '@plumbline/ports/engine'
+import type { Check } from '@plumbline/contract/products'
+import { leaseTasks } from '@plumbline/db/batches/lease-tasks'
+import { outcomeFor } from '@plumbline/testkit/instant-engines'
+import { openTestPipeline, type TestPipeline } from '@plumbline/testkit/pipeline'
+import { expect, test } from 'vitest'
+import { knownRows } from './known-rows.ts'
+import { getBatch } from './read.ts'
+import { runTask } from './run-task.ts'
+import { createTaskLeases } from './task-lease.ts'
+
+const later = {
+  kind: 'later',
+  afterMs: 600_000,
+  group: 'mx:grey',
+  isOwnWait: true,
+  reason: 'greylisted',
+} as const
+
+/** Runs all tasks of one check once; subjects that hold `grey` wait. */
+async function runOnce(harness: TestPipeline, check: Check): Promise<void> {
+  const { db, limits } = harness.pipeline
+  const slots = { email: 0, phone: 0, ip: 0, domain: 0, [check]: 100 }
+  using leases = createTaskLeases(harness.pipeline)
+  for (const task of await leaseTasks(db, { slots, reserve: 0, leaseMs: limits.leaseMs })) {
+    const run = async ({ subjects }: { subjects: readonly string[] }): Promise<Answer[]> =>
+      subjects.map((subject) => (subject.includes('grey') ? later : outcomeFor(check, subject)))
+    await runTask(harness.pipeline, leases, () => ({ run }), task, new AbortController().signal)
+  }
+}
+
+async function doneIn(harness: TestPipeline, id: string): Promise<number> {
+  return (await getBatch(harness.pipeline, harness.owner, id)).rows.done
+}
+
+test('one row that waits holds back no other of its chunk', async () => {
+  await using harness = await openTestPipeline()
+  const rows = Array.from({ length: 10 }, (_, no) => `u${no}@${no === 4 ? 'grey' : 'a'}.example`)
+  const { id } = await harness.read(`email\n${rows.join('\n')}\n${rows[1]}\n\nx,y\n`)
+  expect(await doneIn(harness, id)).toBe(0)
+  await runOnce(harness, 'email')
+  const view = await getBatch(harness.pipeline, harness.owner, id)
+  expect(view.rows.total - view.rows.done).toBe(1)
+  const { rows: waiting } = await harness.pipeline.db.pool.query('select reason from tasks')
+  expect(waiting).toEqual([{ reason: 'greylisted' }])
+  await harness.pipeline.db.pool.query('update tasks set due_at = now()')
+  await harness.pipeline.db.pool.query(`update task_groups set quiet_until = '-infinity'`)
+  await harness.answer()
+  expect(await doneIn(harness, id)).toBe(view.rows.total)
+})
+
+test('a row of several checks is done with its last part, in whichever order they come', async () => {
+  await using harness = await openTestPipeline()
+  const file =
+    'email,phone\na@a.example,+14155550100\nb@grey.example,+14155550101\nc@a.example,\nd@a.example,+14155550102\n'
+  const { id } = await harness.read(file, { product: 'contact-intel' })
+  await runOnce(harness, 'email')
+  expect(await doneIn(harness, id)).toBe(1)
+  await runOnce(harness, 'phone')
+  expect(await doneIn(harness, id)).toBe(3)
+})
+
+test('the time left is that of the check which is behind the others', async () => {
+  await using harness = await openTestPipeline({ limits: { chunkRecords: 1 } })
+  const rows = Array.from({ length: 10 }, (_, no) => `u${no}@a.example,+1415555010${no}`)
+  const { id } = await harness.read(`email,phone\n${rows.join('\n')}\n`, {
+    product: 'contact-intel',
+  })
+  await runOnce(harness, 'phone')
+  const { db } = harness.pipeline
+  const task = 'select id from tasks where check_kind = $1 order by chunk_no limit 2'
+  const { rows: two } = await db.pool.query<{ id: number }>(task, ['email'])
+  await db.pool.query('update tasks set due_at = now() + interval $$1 s$$ where id <> all($1)', [
+    two.map((row) => row.id),
+  ])
+  await runOnce(harness, 'email')
+  await db.pool.query('update tasks set due_at = null')
+  await db.pool.query(
+    `update batches set ats = ats || jsonb_build_object('running', to_char(
+      now() at time zone 'utc' - interval '60 s', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'))`,
+  )
+  const { progress, eta_seconds: eta } = await getBatch(harness.pipeline, harness.owner, id)
+  expect(progress).toBe(0.6)
+  // A fifth of the addresses took a minute; all numbers are known.
+  expect(eta).toBeGreaterThan(230)
+  expect(eta).toBeLessThan(260)
+})
+
+test('each row is counted once, whatever the parts that its outcomes came in', () => {
+  const subjects = {
+    email: { subjects: ['a', 'b', 'c'], places: [0, 2, 3] },
+    phone: { subjects: ['1', '2'], places: [2, 3] },
+  }
+  expect(knownRows(subjects, [])).toBe(0)
+  expect(knownRows(subjects, [{ check: 'phone', indexes: null }])).toBe(0)
+  expect(
+    knownRows(subjects, [
+      { check: 'email', indexes: [2] },
+      { check: 'phone', indexes: [1] },
+      { check: 'email', indexes: [0] },
+    ]),
+  ).toBe(2)
+})
