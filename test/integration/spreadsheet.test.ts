@@ -59,6 +59,7 @@ describe.skipIf(WITHOUT_SPREADSHEET)('a result file in LibreOffice', () => {
   let spreadsheet: Spreadsheet
   let safe: string
   let raw: string
+  let workbook: Uint8Array
 
   beforeAll(async () => {
     spreadsheet = stack.use(await openSpreadsheet())
@@ -74,6 +75,8 @@ describe.skipIf(WITHOUT_SPREADSHEET)('a result file in LibreOffice', () => {
     const { id } = await runBatch(caller, formOf({ product: 'email' }, hostileList()))
     safe = await resultsOf(caller, id, '')
     raw = await resultsOf(caller, id, '&raw=1')
+    const sheet = await call(caller, 'GET', `/v1/batches/${id}/results?format=xlsx`)
+    workbook = await sheet.bytes()
   })
   afterAll(() => stack.disposeAsync())
 
@@ -85,7 +88,20 @@ describe.skipIf(WITHOUT_SPREADSHEET)('a result file in LibreOffice', () => {
       expect(ofRaw?.length).toBeGreaterThan(10)
     },
   )
+
+  test('a workbook gives every cell back as it was, none of them a formula or link', async () => {
+    const { rows, formulas, links } = await spreadsheet.cellsOf(workbook)
+    expect([formulas, links]).toEqual([[], []])
+    const expected = Papa.parse<string[]>(raw, { delimiter: ',', newline: '\r\n' }).data
+    const shown = expected.slice(0, -1).map((cells) => cells.map(asShown))
+    expect(rows.map((cells) => cells.map(asShown))).toEqual(shown)
+  })
 })
+
+/** A spreadsheet writes truth in capitals, and line breaks of its own kind. */
+function asShown(cell: string): string {
+  return cell === 'true' || cell === 'false' ? cell.toUpperCase() : cell.replaceAll('\r\n', '\n')
+}
 
 /** A batch whose header and cells would run where they could. */
 function hostileList(): string {

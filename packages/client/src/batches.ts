@@ -1,6 +1,7 @@
 import { UNFINISHED_STATES } from '@plumbline/contract/batch'
 import type { BatchChange } from '@plumbline/contract/batch-change'
 import type { BatchPreview } from '@plumbline/contract/batch-preview'
+import type { ResultFormat } from '@plumbline/contract/results-request'
 import type { Delimiter } from '@plumbline/contract/delimiters'
 import type { BatchRecord } from '@plumbline/contract/batch-request'
 import type { BatchPage, BatchView } from '@plumbline/contract/batch-view'
@@ -51,12 +52,22 @@ export interface WaitOptions extends CallOptions {
 
 /** Which results are wanted, and in which form. */
 export interface ResultsOptions extends CallOptions {
-  readonly format?: 'csv' | 'ndjson'
-  /** Verdicts or row statuses; all rows where empty. */
+  readonly format?: ResultFormat
+  /** Verdicts, row statuses, advices or reasons; all rows where empty. */
   readonly only?: readonly string[]
   /** Only rows behind this row number. */
   readonly after?: number
+  /** Columns of a table in their order: names, 0-based numbers of the batch's own, `input`, `result`. */
+  readonly columns?: readonly (string | number)[]
+  /** Only the rows that were refused, with what is wrong with each; `format`, and what is of CSV, hold. */
+  readonly refused?: boolean
   readonly raw?: boolean
+  /** A byte order mark in front of CSV; not together with `sep`. */
+  readonly bom?: boolean
+  /** A first line of CSV that names the delimiter to Excel. */
+  readonly sep?: boolean
+  readonly delimiter?: Delimiter
+  readonly encoding?: string
 }
 
 /** A result file as it is received. */
@@ -122,14 +133,19 @@ export function batchCalls(connection: Connection): BatchCalls {
         await sleep(everyMs, call.signal)
       }
     },
-    results: async (id, { format, only, after, raw, ...call } = {}) => {
+    results: async (id, wanted = {}) => {
+      const { format, only, after, columns, refused, raw, bom, sep, ...rest } = wanted
+      const { delimiter, encoding, ...call } = rest
       const query = queryOf({
         format,
         only: only?.join(','),
         after,
-        raw: raw === true ? 1 : undefined,
+        columns: columns?.map(columnName).join(','),
+        ...flags({ raw, bom, sep }),
+        delimiter,
+        encoding,
       })
-      const path = `${pathOf(id)}/results${query}`
+      const path = `${pathOf(id)}/${refused === true ? 'refused' : 'results'}${query}`
       const response = await connection.send({ method: 'GET', path, endless: true, ...call })
       if (response.body === null) throw new Error('the service answered without a body')
       const name = /filename="([^"]+)"/.exec(response.headers.get('content-disposition') ?? '')?.[1]
@@ -140,6 +156,17 @@ export function batchCalls(connection: Connection): BatchCalls {
       }
     },
   }
+}
+
+/** A name that holds a comma or a quote stands in quotes. */
+function columnName(column: string | number): string {
+  const name = String(column)
+  return /[",]/.test(name) ? `"${name.replaceAll('"', '""')}"` : name
+}
+
+function flags(values: Readonly<Record<string, boolean | undefined>>): Record<string, number> {
+  const on = Object.entries(values).filter(([, value]) => value === true)
+  return Object.fromEntries(on.map(([name]) => [name, 1]))
 }
 
 function pathOf(id: string): string {

@@ -27,25 +27,6 @@ export function unknownMapping(field: string, product: Product): string {
   return `The mapping has the field ${named}; the fields of ${product} are ${fields}.`
 }
 
-/** Forms of a result file. */
-export const RESULT_FORMATS = ['csv', 'ndjson'] as const
-
-/** What `only` of a result file takes: email statuses, risk levels, and what became of a row. */
-export const RESULT_FILTERS = [
-  'deliverable',
-  'undeliverable',
-  'risky',
-  'unknown',
-  'low',
-  'medium',
-  'high',
-  'done',
-  'refused',
-  'blank',
-  'canceled',
-  'error',
-] as const
-
 /** Text without control characters and halves of surrogate pairs, which databases and terminals stumble over. */
 const PLAIN = /^[^\p{Cc}\p{Cs}]*$/u
 

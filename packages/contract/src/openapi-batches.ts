@@ -1,6 +1,5 @@
 import { BATCH_STATES } from './batch.ts'
 import { PAUSED_DAYS } from './batch.ts'
-import { RESULT_FILTERS, RESULT_FORMATS } from './batch-request.ts'
 import {
   answer,
   ANY,
@@ -12,6 +11,7 @@ import {
   SPENDING,
   type Part,
 } from './openapi-parts.ts'
+import { refusedRows, results } from './openapi-results.ts'
 
 const tags = ['batches']
 
@@ -65,6 +65,7 @@ export function batchPaths(): Part {
     ...restPaths([...id, ref('parameters', 'IdempotencyKey')]),
     '/v1/batches/{id}/events': { get: events(id) },
     '/v1/batches/{id}/results': { get: results(id) },
+    '/v1/batches/{id}/refused': { get: refusedRows(id) },
   }
 }
 
@@ -200,52 +201,6 @@ function events(parameters: readonly Part[]): Part {
         content: { 'text/event-stream': { schema: { type: 'string' } } },
       },
       ...refusals([...ANY, 'not_found']),
-    },
-  }
-}
-
-const FILTERED =
-  'Verdicts are those that the batch counts: email statuses, for fraud-signals risk levels, none for phone, ip and domain.'
-
-function results(parameters: readonly Part[]): Part {
-  return {
-    tags: ['batches'],
-    operationId: 'readResults',
-    summary: 'The result file, or what is done so far',
-    parameters: [
-      ...parameters,
-      query('format', {
-        type: 'string',
-        enum: RESULT_FORMATS,
-        default: 'csv',
-        description: 'What `explain` asks for is in NDJSON only.',
-      }),
-      query('only', {
-        type: 'string',
-        description: `Parted by commas: ${RESULT_FILTERS.join(', ')}. ${FILTERED}`,
-      }),
-      query('after', {
-        type: 'integer',
-        minimum: 0,
-        description:
-          'Number of the last row that is known; row 1 is the first record. CSV rows are counted by the client; where this is above 0, CSV has no header line.',
-      }),
-      query('raw', {
-        type: 'string',
-        enum: ['0', '1'],
-        description: 'CSV cells as they came, formulas included.',
-      }),
-    ],
-    responses: {
-      200: {
-        description: 'The rows, in the order of the list.',
-        headers: headers(['ContentDisposition', 'ResultsComplete']),
-        content: {
-          'text/csv': { schema: { type: 'string' } },
-          'application/x-ndjson': { schema: { type: 'string' } },
-        },
-      },
-      ...refusals([...ANY, 'bad_request', 'not_found', 'conflict']),
     },
   }
 }

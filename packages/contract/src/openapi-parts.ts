@@ -34,6 +34,7 @@ const HEADER_NAMES = {
   Location: 'Location',
   ContentDisposition: 'Content-Disposition',
   ResultsComplete: 'X-Results-Complete',
+  AcceptRanges: 'Accept-Ranges',
 } as const
 type HeaderName = keyof typeof HEADER_NAMES
 
@@ -54,6 +55,10 @@ export const HEADERS: Readonly<Record<HeaderName, Part>> = {
   }),
   Location: header('Path of the batch.', { type: 'string' }),
   ContentDisposition: header('Name of the file.', { type: 'string' }),
+  AcceptRanges: header('Whether `Range` is taken: for a finished CSV file.', {
+    type: 'string',
+    enum: ['bytes', 'none'],
+  }),
   ResultsComplete: header('Whether every row is there.', {
     type: 'string',
     enum: ['true', 'false'],

@@ -9,6 +9,7 @@ export const PROBLEMS = {
   conflict: { status: 409, error: 'Conflict' },
   payload_too_large: { status: 413, error: 'Payload Too Large' },
   unsupported_media_type: { status: 415, error: 'Unsupported Media Type' },
+  range_not_satisfiable: { status: 416, error: 'Range Not Satisfiable' },
   unprocessable: { status: 422, error: 'Unprocessable Content' },
   too_many_requests: { status: 429, error: 'Too Many Requests' },
   internal: { status: 500, error: 'Internal Server Error' },

@@ -4,9 +4,12 @@ import type { CsvForm, LineFormat } from './line-format.ts'
 import type { CellValue } from './result-columns.ts'
 import { givenRow, tableColumns, type TableColumn } from './table-columns.ts'
 
+const BYTE_ORDER_MARK = '\ufeff'
+
 /** Rows as lines of CSV; the last column ends the line. */
-export function csvLines(batch: BatchRow, { raw, delimiter, columns }: CsvForm): LineFormat {
-  const table = tableColumns(batch, columns)
+export function csvLines(batch: BatchRow, form: CsvForm): LineFormat {
+  const { raw, delimiter } = form
+  const table = tableColumns(batch, form.columns)
   const hasBars = delimiter === '|'
   const cellOf = (value: CellValue): string => {
     if (value === null) return ''
@@ -15,14 +18,15 @@ export function csvLines(batch: BatchRow, { raw, delimiter, columns }: CsvForm):
   }
   const lineOf = (valueOf: (column: TableColumn) => CellValue): string => {
     let line = ''
-    for (const column of table) {
-      if (line !== '' || column !== table[0]) line += delimiter
+    for (const [at, column] of table.entries()) {
+      if (at > 0) line += delimiter
       line += cellOf(valueOf(column))
     }
     return `${line}\r\n`
   }
+  const names = lineOf(({ name }) => name)
   return {
-    header: lineOf(({ name }) => name),
+    header: `${form.bom ? BYTE_ORDER_MARK : ''}${form.sep ? `sep=${delimiter}\r\n` : ''}${names}`,
     line: (cells, place, row) => {
       const given = givenRow(batch, cells, place)
       return lineOf((column) => column.value(given, row))

@@ -39,9 +39,9 @@ async function statusOf(harness: TestPipeline, id: string): Promise<string> {
 
 async function fileOf(harness: TestPipeline, id: string): Promise<string> {
   const request = { format: 'csv', only: [], raw: false, after: 0 } as const
-  const { stream, bytes } = await openResults(harness.pipeline, harness.owner, id, request)
+  const { stream, finished } = await openResults(harness.pipeline, harness.owner, id, request)
   const content = await text(stream)
-  expect(bytes).toBe(Buffer.byteLength(content))
+  expect(finished?.bytes).toBe(Buffer.byteLength(content))
   return content
 }
 

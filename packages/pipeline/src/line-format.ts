@@ -7,24 +7,44 @@ export interface LineFormat {
   line(cells: ChunkCells, place: number, row: ShownRow): string
 }
 
-/** How a CSV result is written. */
-export interface CsvDialect {
+/** CSV; `columns` null is every column. */
+export interface CsvForm {
+  readonly kind: 'csv'
+  readonly columns: readonly string[] | null
   /** Cells byte for byte, without the guard against formulas. */
   readonly raw: boolean
   readonly delimiter: string
+  /** A byte order mark in front, by which spreadsheets know UTF-8. */
+  readonly bom: boolean
+  /** A first line that names the delimiter to Excel. */
+  readonly sep: boolean
 }
 
-/** CSV; `columns` null is every column. */
-export interface CsvForm extends CsvDialect {
-  readonly kind: 'csv'
+/** Rows of a sheet's XML. */
+export interface SheetForm {
+  readonly kind: 'sheet'
   readonly columns: readonly string[] | null
+  readonly size: SheetSize
+}
+
+/** How many rows, the header among them, and columns a sheet has; counted while they are written. */
+export interface SheetSize {
+  rows: number
+  columns: number
 }
 
 /** The forms of a row, and what each can be asked for. */
-export type RowForm = CsvForm | { readonly kind: 'ndjson' }
+export type RowForm = CsvForm | SheetForm | { readonly kind: 'ndjson' }
 
 /** The form in which the result of a batch is stored. */
-export const STORED_FORM: CsvForm = { kind: 'csv', columns: null, raw: false, delimiter: ',' }
+export const STORED_FORM: CsvForm = {
+  kind: 'csv',
+  columns: null,
+  raw: false,
+  delimiter: ',',
+  bom: false,
+  sep: false,
+}
 
 /** What rows are shown and how. */
 export interface RowFormat {

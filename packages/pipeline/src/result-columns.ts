@@ -34,6 +34,9 @@ export function resultColumns(product: Product, mapped: readonly Check[]): reado
   ]
 }
 
+/** The number of a row from 1, for files that do not hold every row. */
+export const ROW_COLUMN: ResultColumn = column('row', ({ row }) => row + 1)
+
 function column(name: string, value: ResultColumn['value']): ResultColumn {
   return { name: `result.${name}`, value }
 }

@@ -3,27 +3,57 @@ import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { Problem } from '@plumbline/contract/problem'
+import type { Encoding } from '@plumbline/contract/encodings'
+import type { ResultFormat } from '@plumbline/contract/results-request'
 import { CHECKS } from '@plumbline/contract/products'
 import { firstRowsOf, readAnswers } from '@plumbline/db/batches/chunks'
 import { readRepeatedRows } from '@plumbline/db/batches/repeated-rows'
 import { findBatch, type BatchOwner, type BatchRow } from '@plumbline/db/batches/rows'
+import type { ByteRange } from '@plumbline/storage/storage'
+import { adviceArchive } from './advice-archive.ts'
+import { encoded } from './encode-csv.ts'
+import { tableColumns } from './table-columns.ts'
+import { WORKBOOK_TYPE, workbookStream } from './workbook.ts'
+import { refuseTooLong } from './sheet-limit.ts'
 import { pagesOfChunks } from './chunk-pages.ts'
 import { unpackSubjects } from './codec.ts'
 import { noSuchBatch } from './batch-access.ts'
 import type { Pipeline } from './pipeline.ts'
 import { recordsOf } from './record.ts'
 import { openDuplicateOutcomes, type DuplicateOutcomes } from './duplicate-outcomes.ts'
-import { STORED_FORM, type RowFormat } from './line-format.ts'
+import type { CsvForm, RowFormat, SheetSize } from './line-format.ts'
 import { createRowFormatter, type RowFormatter } from './row-formatter.ts'
 
-/** What of the results is asked for. */
+/** What of the results is asked for; what is left out is not asked for. */
 export interface ResultsRequest {
-  readonly format: 'csv' | 'ndjson'
-  /** Verdicts or row statuses; empty for every row. */
+  readonly format: ResultFormat
+  /** Verdicts, row statuses, advices or reasons; empty for every row. */
   readonly only: readonly string[]
   readonly raw: boolean
   /** 1-based number of the last row that the client has; 0 for all. */
   readonly after: number
+  /** Columns of a table, in their order, as `tableColumns` takes them; null for all. */
+  readonly columns?: readonly string[] | null
+  /** The rows that were refused, with their numbers and what was wrong, and no others. */
+  readonly refused?: boolean
+  readonly csv?: CsvFile
+  /** Told of a finished file before it is opened: which bytes of it are wanted, null for all, or none. */
+  readonly partOf?: (file: FinishedFile) => ByteRange | 'none' | null
+}
+
+/** How a CSV file is written. */
+export interface CsvFile {
+  readonly delimiter: string
+  readonly bom: boolean
+  readonly sep: boolean
+  readonly encoding: Encoding
+}
+
+/** A file that lies finished in the store. */
+export interface FinishedFile {
+  readonly bytes: number
+  /** SHA-256 in hexadecimal. */
+  readonly sha256: string
 }
 
 /** A result file that is sent to a client. */
@@ -33,7 +63,7 @@ export interface Results {
   readonly contentType: string
   readonly fileName: string
   /** Known for the finished file only. */
-  readonly bytes: number | undefined
+  readonly finished: FinishedFile | undefined
   readonly stream: Readable
 }
 
@@ -43,11 +73,14 @@ const CHUNKS_AT_ONCE = 2
 /** Largest piece of a chunk's text that is passed to the stream. */
 const SLICE_BYTES = 64 * 1_024
 
+const PLAIN_CSV: CsvFile = { delimiter: ',', bom: false, sep: false, encoding: 'utf-8' }
+
 /**
  * Opens the results of a batch. While it runs, the rows of all chunks settled so far without a gap
  * are there, in order; the client asks on with the number of the last row it has.
  * @param turn waited for before each chunk is written out, which takes the process a while
- * @throws Problem `not_found` (also once erased), `conflict` where there are none (not started, failed)
+ * @throws Problem `not_found` (also once erased), `conflict` where there are none (not started, failed),
+ * `bad_request` where the batch has not what is asked for, or a workbook would not hold it
  */
 export async function openResults(
   pipeline: Pipeline,
@@ -58,27 +91,95 @@ export async function openResults(
 ): Promise<Results> {
   const batch = await findBatch(pipeline.db, owner, id)
   if (batch === undefined) throw noSuchBatch()
-  const complete = hasResults(batch)
-  const facts = {
-    complete,
-    contentType:
-      request.format === 'csv' ? 'text/csv; charset=utf-8' : 'application/x-ndjson; charset=utf-8',
-    fileName: `${batch.id}.${request.format}`,
+  const complete = request.refused === true ? hasRows(batch) : hasResults(batch)
+  const finished = complete && isAsStored(request) ? finishedFile(batch) : undefined
+  const facts = { complete, finished, ...namesOf(batch, request) }
+  if (finished !== undefined)
+    return { ...facts, stream: await openPart(pipeline, finished, request) }
+  return { ...facts, stream: await streamOf(pipeline, batch, request, turn) }
+}
+
+function isAsStored(request: ResultsRequest): boolean {
+  const { format, raw, only, after, columns = null, refused = false, csv = PLAIN_CSV } = request
+  const plain = csv.delimiter === ',' && !csv.bom && !csv.sep && csv.encoding === 'utf-8'
+  const whole = only.length === 0 && after === 0 && columns === null && !refused
+  return format === 'csv' && !raw && whole && plain
+}
+
+function finishedFile(batch: BatchRow): (FinishedFile & { readonly key: string }) | undefined {
+  const { result_key: key, result_bytes: bytes, result_sha256: sha256 } = batch
+  return key === null || bytes === null || sha256 === null ? undefined : { key, bytes, sha256 }
+}
+
+async function openPart(
+  { storage }: Pipeline,
+  file: FinishedFile & { readonly key: string },
+  { partOf }: ResultsRequest,
+): Promise<Readable> {
+  const part = partOf?.(file) ?? null
+  if (part === 'none') return Readable.from([])
+  return await storage.open(file.key, part ?? undefined)
+}
+
+function namesOf(
+  batch: BatchRow,
+  { format, refused = false, csv = PLAIN_CSV }: ResultsRequest,
+): Pick<Results, 'contentType' | 'fileName'> {
+  const types: Readonly<Record<ResultFormat, string>> = {
+    csv: `text/csv; charset=${csv.encoding}`,
+    ndjson: 'application/x-ndjson; charset=utf-8',
+    xlsx: WORKBOOK_TYPE,
+    zip: 'application/zip',
   }
-  const asWritten =
-    request.format === 'csv' && !request.raw && request.only.length === 0 && request.after === 0
-  if (complete && asWritten && batch.result_key !== null) {
-    const stream = await pipeline.storage.open(batch.result_key)
-    return { ...facts, bytes: batch.result_bytes ?? undefined, stream }
+  const name = refused ? `${batch.id}-refused` : batch.id
+  return { contentType: types[format], fileName: `${name}.${format}` }
+}
+
+async function streamOf(
+  pipeline: Pipeline,
+  batch: BatchRow,
+  request: ResultsRequest,
+  turn: () => Promise<void>,
+): Promise<Readable> {
+  const { format, raw, after, refused = false, csv = PLAIN_CSV } = request
+  const { delimiter, bom, sep } = csv
+  const columns = refused ? REFUSED_COLUMNS : (request.columns ?? null)
+  const only = refused ? ['refused'] : request.only
+  const wanted = { after, turn, refused, only: only.length === 0 ? null : new Set(only) }
+  const table: CsvForm = { kind: 'csv', columns, raw, delimiter, bom, sep }
+  // Here, so that what is no column is refused before anything is sent.
+  tableColumns(batch, columns)
+  switch (format) {
+    case 'csv':
+      return readable(encoded(rowsOf(pipeline, batch, { ...wanted, form: table }), csv.encoding))
+    case 'ndjson':
+      return readable(rowsOf(pipeline, batch, { ...wanted, form: { kind: 'ndjson' } }))
+    case 'xlsx': {
+      const size: SheetSize = { rows: 0, columns: 0 }
+      await refuseTooLong(pipeline, batch, only)
+      const rows = rowsOf(pipeline, batch, { ...wanted, form: { kind: 'sheet', columns, size } })
+      return workbookStream(rows, size, batch.rows_total)
+    }
+    case 'zip':
+      return await adviceArchive(pipeline, batch, (advice) => {
+        const rows = rowsOf(pipeline, batch, { ...wanted, form: table, only: new Set([advice]) })
+        return readable(encoded(rows, csv.encoding))
+      })
   }
-  const { format, raw } = request
-  const rows = rowsOf(pipeline, batch, {
-    form: format === 'csv' ? { ...STORED_FORM, raw } : { kind: 'ndjson' },
-    after: request.after,
-    only: request.only.length === 0 ? null : new Set(request.only),
-    turn,
-  })
-  return { ...facts, bytes: undefined, stream: Readable.from(rows, { objectMode: false }) }
+}
+
+function readable(rows: AsyncIterable<Buffer>): Readable {
+  return Readable.from(rows, { objectMode: false })
+}
+
+/** What the file of refused rows shows: first what came, so that it can be mended and sent again. */
+const REFUSED_COLUMNS = ['input', 'result.row', 'result.error']
+
+/** Whether the kinds of all rows are known; refuses where they are not. */
+function hasRows(batch: BatchRow): boolean {
+  if (batch.status === 'expired') return hasResults(batch)
+  if (batch.read_whole) return true
+  throw new Problem('conflict', `The batch is ${batch.status}; its rows are not read yet.`)
 }
 
 /** Whether all rows are there; refuses where there will be none. */
@@ -105,7 +206,7 @@ function hasResults(batch: BatchRow): boolean {
 async function* rowsOf(
   pipeline: Pipeline,
   batch: BatchRow,
-  request: RowFormat & { after: number; turn: () => Promise<void> },
+  request: RowFormat & { after: number; turn: () => Promise<void>; refused: boolean },
 ): AsyncGenerator<Buffer, void, undefined> {
   // Also what is read first is work, where many begin at once.
   await request.turn()
@@ -116,10 +217,13 @@ async function* rowsOf(
   )
   const scorer = await pipeline.scorers.of(batch.weights)
   const writer = createRowFormatter(batch, request, { scorer, duplicates })
-  if (request.after === 0 && writer.header !== '') yield Buffer.from(writer.header)
+  // A sheet without its first row would be none.
+  const headed = request.after === 0 || request.form.kind === 'sheet'
+  if (headed && writer.header !== '') yield Buffer.from(writer.header)
   let lastRow = request.after
   const starts = await firstRowsOf(pipeline.db, batch.id)
-  const open = !hasResults(batch)
+  // Refused rows are known before anything is answered.
+  const open = !request.refused && !hasResults(batch)
   const from = request.after < batch.rows_total ? chunkOf(starts, request.after) : undefined
   for await (const page of from === undefined
     ? []
@@ -127,9 +231,8 @@ async function* rowsOf(
     for (const chunk of page) {
       if (!chunk.settled && open) return
       await request.turn()
-      const missing = new Set(
-        writer.rowsDuplicatedBy(chunk, duplicates).map((row) => chunkOf(starts, row)),
-      )
+      const repeats = request.refused ? [] : writer.rowsDuplicatedBy(chunk, duplicates)
+      const missing = new Set(repeats.map((row) => chunkOf(starts, row)))
       const kept = await keepOutcomes(pipeline, batch, missing, duplicates)
       // A duplicate has no outcome before the row that it repeats.
       if (kept === 'unsettled' && open) return
@@ -138,7 +241,7 @@ async function* rowsOf(
     }
   }
   // Deleted or expired meanwhile: a stream that ends like any other would pass for whole.
-  if (hasResults(batch) && lastRow < batch.rows_total) {
+  if (!open && lastRow < batch.rows_total) {
     throw new Error(`batch ${batch.id} ended at row ${lastRow} of ${batch.rows_total}`)
   }
 }

@@ -7,6 +7,7 @@ import type { DuplicateOutcomes } from './duplicate-outcomes.ts'
 import type { LineFormat, RowForm, RowFormat } from './line-format.ts'
 import { ndjsonLines } from './ndjson-lines.ts'
 import { recordAsAsked, recordsOf, verdictOf, type CheckedRecord } from './record.ts'
+import { sheetLines } from './sheet-lines.ts'
 import {
   chargedFor,
   errorOf,
@@ -77,6 +78,8 @@ function lineFormatOf(batch: BatchRow, form: RowForm, scorer: Scorer): LineForma
   switch (form.kind) {
     case 'csv':
       return csvLines(batch, form)
+    case 'sheet':
+      return sheetLines(batch, form)
     case 'ndjson':
       return ndjsonLines(batch, scorer)
   }

@@ -3,7 +3,7 @@ import { checksOf } from '@plumbline/contract/products'
 import type { BatchRow } from '@plumbline/db/batches/rows'
 import type { ChunkCells } from './codec.ts'
 import { jsonCells } from './intake/json-row.ts'
-import { resultColumns, type CellValue } from './result-columns.ts'
+import { resultColumns, ROW_COLUMN, type CellValue, type ResultColumn } from './result-columns.ts'
 import type { ShownRow } from './shown-row.ts'
 
 /** A row as it came: its cells by column, and what has no column. */
@@ -41,19 +41,19 @@ export function tableColumns(
   const own = ownColumns(batch)
   const ours = ourColumns(batch)
   if (chosen === null) return [...own, ...ours]
-  if (chosen.length > MOST_CHOSEN) {
-    throw new Problem('bad_request', `\`columns\` names more than ${MOST_CHOSEN} columns.`)
-  }
-  return chosen.flatMap((name) => {
+  const table = chosen.flatMap((name) => {
     if (name === ALL_OWN) return own
     if (name === ALL_OURS) return ours
     const found =
       ours.find((column) => column.name === name) ??
+      (name === ROW_COLUMN.name ? ourColumn(ROW_COLUMN) : undefined) ??
       own.find((column) => column.name === name) ??
       (/^\d{1,4}$/.test(name) ? own[Number(name)] : undefined)
     if (found !== undefined) return [found]
     throw new Problem('bad_request', noSuchColumn(name, ours))
   })
+  if (table.length <= MOST_CHOSEN) return table
+  throw new Problem('bad_request', `\`columns\` names more than ${MOST_CHOSEN} columns.`)
 }
 
 function noSuchColumn(name: string, ours: readonly TableColumn[]): string {
@@ -87,9 +87,9 @@ const REST: TableColumn = { name: 'input.rest', isOwn: true, value: ({ rest }) =
 function ourColumns(batch: BatchRow): readonly TableColumn[] {
   const { product, mapping } = batch
   const mapped = checksOf(product).filter((check) => mapping[check] !== undefined)
-  return resultColumns(product, mapped).map(({ name, value }) => ({
-    name,
-    isOwn: false,
-    value: (_, row) => value(row),
-  }))
+  return resultColumns(product, mapped).map(ourColumn)
+}
+
+function ourColumn({ name, value }: ResultColumn): TableColumn {
+  return { name, isOwn: false, value: (_, row) => value(row) }
 }

@@ -21,8 +21,8 @@ export async function openLocalStorage(url: URL): Promise<Storage> {
       await move(path, target)
       await flush(dirname(target))
     },
-    open: async (key) => {
-      const stream = createReadStream(within(root, key), { highWaterMark: 256 * 1024 })
+    open: async (key, range) => {
+      const stream = createReadStream(within(root, key), { highWaterMark: 256 * 1024, ...range })
       await once(stream, 'open')
       return stream
     },

@@ -10,7 +10,7 @@ import { credentialSource, suffixOf } from './s3-credentials.ts'
 import { readProfile } from './s3-profile.ts'
 import { uploadFile } from './s3-upload.ts'
 import { elements, textOf } from './s3-xml.ts'
-import { LIST_PAGE, type Storage, type StoredFile } from './storage.ts'
+import { LIST_PAGE, type ByteRange, type Storage, type StoredFile } from './storage.ts'
 
 /** Opens an S3 bucket; credentials, region and endpoint as the AWS tools find them. */
 export async function openS3Storage(
@@ -21,8 +21,12 @@ export async function openS3Storage(
   const client = await openBucket(url.hostname, environment)
   const prefix = url.pathname.replace(/^\/|\/$/g, '')
   const at = (key: string): string => (prefix === '' ? key : `${prefix}/${key}`)
-  const open = async (key: string): Promise<Readable> =>
-    await client.open({ method: 'GET', key: at(key) })
+  const open = async (key: string, range?: ByteRange): Promise<Readable> =>
+    await client.open({
+      method: 'GET',
+      key: at(key),
+      ...(range === undefined ? {} : { headers: { range: `bytes=${range.start}-${range.end}` } }),
+    })
   async function* list(folder: string): AsyncGenerator<readonly StoredFile[], void, undefined> {
     const base = at('')
     let from: string | undefined

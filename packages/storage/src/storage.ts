@@ -4,14 +4,20 @@ import type { Readable } from 'node:stream'
 export interface Storage extends AsyncDisposable {
   /** Moves a local file in under a key; after it returns the file is durable. */
   put(key: string, path: string): Promise<void>
-  /** Opens a file for reading. @throws where there is none. */
-  open(key: string): Promise<Readable>
+  /** Opens a file for reading, or a part of it. @throws where there is none. */
+  open(key: string, range?: ByteRange): Promise<Readable>
   /** A local copy for work that needs a path; `release` drops the copy where one was made. */
   local(key: string): Promise<{ path: string; release(): Promise<void> }>
   /** Removes files; absent ones are no error. */
   remove(keys: readonly string[]): Promise<void>
   /** The files of a folder, such as `uploads`, in no order, a page at a time. */
   list(folder: string): AsyncGenerator<readonly StoredFile[], void, undefined>
+}
+
+/** A part of a file: its first and last byte, from 0. */
+export interface ByteRange {
+  readonly start: number
+  readonly end: number
 }
 
 /** A file of the store. */

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
+import Papa from 'papaparse'
 
 /** No LibreOffice is installed; the summary of the run names it, and with CI=true the tests fail. */
 export const WITHOUT_SPREADSHEET =
@@ -21,22 +22,53 @@ export interface OpenedAs {
 export interface Spreadsheet extends AsyncDisposable {
   /** The formulas that the program makes of each CSV text. */
   formulasOf(csvs: readonly string[], openedAs: OpenedAs): Promise<readonly (readonly string[])[]>
+  /** The cells of a workbook's first sheet as the program shows them, and the formulas and links among them. */
+  cellsOf(workbook: Uint8Array): Promise<SheetCells>
+}
+
+/** What a spreadsheet program sees in a sheet. */
+export interface SheetCells {
+  readonly rows: readonly (readonly string[])[]
+  readonly formulas: readonly string[]
+  readonly links: readonly string[]
 }
 
 /** Starts nothing yet; the texts of a call are opened by one process, which takes seconds to start. */
 export async function openSpreadsheet(): Promise<Spreadsheet> {
   const folder = await mkdtemp(join(tmpdir(), 'plumbline-spreadsheet-'))
   const run = promisify(execFile)
+  const profile = `-env:UserInstallation=${pathToFileURL(join(folder, 'profile')).href}`
   return {
+    async cellsOf(workbook) {
+      const path = join(folder, 'sheet')
+      await writeFile(`${path}.xlsx`, workbook)
+      // Comma, quotes, UTF-8, from line 1, texts quoted, cells as shown. Source: as below.
+      const csv = 'csv:Text - txt - csv (StarCalc):44,34,76,1,,0,true,true,false'
+      for (const form of [csv, 'fods']) {
+        const args = ['--headless', '--convert-to', form, '--outdir', folder, `${path}.xlsx`]
+        await run('soffice', [profile, ...args], { timeout: OPEN_WITHIN_MS })
+      }
+      const sheet = await readFile(`${path}.fods`, 'utf8')
+      const found = (pattern: RegExp) => [...sheet.matchAll(pattern)].map(([, text = '']) => text)
+      return {
+        rows: Papa.parse<string[]>(await readFile(`${path}.csv`, 'utf8'), {
+          delimiter: ',',
+          newline: '\n',
+          skipEmptyLines: true,
+        }).data,
+        // LibreOffice keeps a truth value of a workbook as the formula of one.
+        formulas: found(/table:formula="(?!of:=(?:TRUE|FALSE)\(\)")([^"]*)"/g),
+        links: found(/<text:a [^>]*xlink:href="([^"]*)"/g),
+      }
+    },
     async formulasOf(csvs, { delimiters, quotes }) {
       const paths = csvs.map((_, at) => join(folder, `opened${at}`))
       await Promise.all(csvs.map((csv, at) => writeFile(`${paths[at]}.csv`, csv)))
       const codes = delimiters.map((delimiter) => delimiter.charCodeAt(0)).join('/')
-      const profile = pathToFileURL(join(folder, 'profile')).href
       await run(
         'soffice',
         [
-          `-env:UserInstallation=${profile}`,
+          profile,
           '--headless',
           // UTF-8, from line 1. Source: LibreOffice help, "Filter Options for CSV".
           `--infilter=CSV:${codes},${quotes ? '34' : ''},76,1`,

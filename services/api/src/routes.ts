@@ -15,12 +15,13 @@ import { readBatch } from './routes/read-batch.ts'
 import { readLedger } from './routes/read-ledger.ts'
 import { readOpenApi } from './routes/read-openapi.ts'
 import { readHealth, readReadiness } from './routes/probes.ts'
-import { readResults } from './routes/read-results.ts'
+import { createDownloads, readRefused, readResults } from './routes/read-results.ts'
 import { readUsage } from './routes/read-usage.ts'
 import { watchBatch } from './routes/watch-batch.ts'
 
 /** Every path of the service but the pages of `/docs`; the busiest first. */
 export function routesOf(ctx: Context): readonly Route[] {
+  const downloads = createDownloads(ctx)
   return [
     ...PRODUCTS.map((product) => ({ path: `/v1/${product}`, post: lookUp(ctx, product) })),
     { path: '/v1/account', get: readAccount(ctx) },
@@ -40,7 +41,8 @@ export function routesOf(ctx: Context): readonly Route[] {
     { path: '/v1/batches/:id/pause', post: pauseBatch(ctx) },
     { path: '/v1/batches/:id/resume', post: resumeBatch(ctx) },
     { path: '/v1/batches/:id/events', get: watchBatch(ctx) },
-    { path: '/v1/batches/:id/results', get: readResults(ctx) },
+    { path: '/v1/batches/:id/results', get: readResults(ctx, downloads) },
+    { path: '/v1/batches/:id/refused', get: readRefused(ctx, downloads) },
     ...appRoutes({ ctx, people: ctx.people }),
     { path: '/healthz', get: readHealth() },
     { path: '/readyz', get: readReadiness(ctx) },

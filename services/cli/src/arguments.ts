@@ -1,4 +1,4 @@
-import { RESULT_FILTERS } from '@plumbline/contract/batch-request'
+import { FILTERS_WANTED, isResultFilter } from '@plumbline/contract/results-request'
 import { InvalidArgumentError, Option } from 'commander'
 
 /** Reads a whole number of an option or argument; commander names the option in the refusal. */
@@ -43,12 +43,11 @@ export function columnMapping(text: string): Readonly<Record<string, string | nu
   return mapping
 }
 
-/** Reads which results are wanted: verdicts or row statuses, comma-separated. */
+/** Reads which results are wanted: verdicts, row statuses, advices or reasons, comma-separated. */
 export function resultFilters(text: string): readonly string[] {
   const filters = text.split(',')
-  const known: readonly string[] = RESULT_FILTERS
-  if (filters.every((filter) => known.includes(filter))) return filters
-  throw new InvalidArgumentError(`Expected some of ${known.join(', ')}, parted by commas.`)
+  if (filters.every(isResultFilter)) return filters
+  throw new InvalidArgumentError(FILTERS_WANTED.replace('`only`', 'It'))
 }
 
 /** `--json`, the same for every command. */

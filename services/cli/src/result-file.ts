@@ -3,21 +3,23 @@ import { extname } from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import type { ReadableStream } from 'node:stream/web'
+import type { ResultFormat } from '@plumbline/contract/results-request'
 import { Refusal } from './refusal.ts'
 
-/** Formats of a result file. */
-export const RESULT_FORMATS = ['csv', 'ndjson'] as const
-/** One of the formats. */
-export type ResultFormat = (typeof RESULT_FORMATS)[number]
-
 /**
- * The format that was named, else by the file's extension: NDJSON for `.ndjson` and `.jsonl`, CSV for all
- * others.
+ * The format that was named, else by the file's extension: NDJSON for `.ndjson` and `.jsonl`, a workbook for
+ * `.xlsx`, an archive for `.zip`, CSV for all others.
  */
 export function formatOf(path: string, named: ResultFormat | undefined): ResultFormat {
-  if (named !== undefined) return named
-  return ['.ndjson', '.jsonl'].includes(extname(path).toLowerCase()) ? 'ndjson' : 'csv'
+  return named ?? FORMATS.get(extname(path).toLowerCase()) ?? 'csv'
 }
+
+const FORMATS: ReadonlyMap<string, ResultFormat> = new Map([
+  ['.ndjson', 'ndjson'],
+  ['.jsonl', 'ndjson'],
+  ['.xlsx', 'xlsx'],
+  ['.zip', 'zip'],
+])
 
 /** A result file that is being written; disposing of it before `keep` has ended leaves no file behind. */
 export interface ResultFile extends AsyncDisposable {

@@ -390,6 +390,7 @@ describe('reading batches', () => {
       ['POST', '/cancel'],
       ['GET', '/events'],
       ['GET', '/results'],
+      ['GET', '/refused'],
     ] as const
     for (const [method, path] of paths) {
       const asked = [
@@ -441,7 +442,10 @@ describe('reading batches', () => {
     const of = (query: string): Promise<Answered> =>
       stage.call(`/v1/batches/${id}/results${query}`, { key: account.live })
     expect((await of('')).status).toBe(409)
-    for (const query of ['?format=pdf', '?only=x', '?after=-1', '?raw=yes', '?x=1']) {
+    const odd = ['?format=pdf', '?only=x', '?after=-1', '?raw=yes', '?x=1', '?bom=1&sep=1']
+    const tables = ['?format=xlsx&bom=1', '?format=ndjson&columns=input', '?format=zip&only=send']
+    const csv = ['?delimiter=x', '?encoding=utf-7', '?bom=1&encoding=macintosh', '?columns=a,']
+    for (const query of [...odd, ...tables, ...csv]) {
       expect([query, (await of(query)).status]).toEqual([query, 400])
     }
   })

@@ -1,48 +1,86 @@
-import { RESULT_FILTERS, RESULT_FORMATS } from '@plumbline/contract/batch-request'
-import { Problem } from '@plumbline/contract/problem'
-import { openResults, type Results } from '@plumbline/pipeline/results'
+import { REFUSED_FORMATS, RESULT_FORMATS } from '@plumbline/contract/results-request'
+import { PROBLEMS, Problem } from '@plumbline/contract/problem'
+import { openResults, type Results, type ResultsRequest } from '@plumbline/pipeline/results'
 import type { Request, Response } from 'express'
 import { pipeline } from 'node:stream/promises'
 import { admit, showBalance } from '../access.ts'
+import { partWanted, type PartWanted } from '../byte-range.ts'
 import type { Context } from '../context.ts'
 import { requestContextOf } from '../request-context.ts'
 import { abortWhenRevoked } from '../key-revocation.ts'
-import { createConcurrencyLimit } from '../concurrency-limit.ts'
-import { readQuery } from '../query.ts'
-import { headersWith, isGone } from '../response.ts'
+import { createConcurrencyLimit, type ConcurrencyLimit } from '../concurrency-limit.ts'
+import { headersWith, isGone, sendProblem } from '../response.ts'
+import { readRefusedQuery, readResultsQuery } from '../results-query.ts'
 import { createTurns } from '../event-loop-turns.ts'
 import { batchIdOf } from './batch-id.ts'
 import type { Handler } from './handler.ts'
 
-/**
- * `GET /v1/batches/{id}/results`: the result file, or the rows that are done so far (decisions 34 and 35). An
- * account's concurrent downloads are limited, and all downloads take turns on the event loop with other calls.
- */
-export function readResults(ctx: Context): Handler {
-  const downloads = createConcurrencyLimit(ctx.settings.DOWNLOADS_LIMIT, tooManyDownloads)
-  const turn = createTurns()
+/** What the downloads of a process share: an account has so many at once, and all take turns with other calls. */
+export interface Downloads {
+  readonly limit: ConcurrencyLimit
+  readonly turn: () => Promise<void>
+}
+
+/** Makes what downloads share. */
+export function createDownloads(ctx: Context): Downloads {
+  const limit = createConcurrencyLimit(ctx.settings.DOWNLOADS_LIMIT, tooManyDownloads)
+  return { limit, turn: createTurns() }
+}
+
+/** `GET /v1/batches/{id}/results`: the result file, or the rows that are done so far (decisions 34 and 35). */
+export function readResults(ctx: Context, downloads: Downloads): Handler {
   return async (req, res) => {
-    const owner = await admit(ctx.access, req, res, { spends: false })
-    const id = batchIdOf(req)
-    const query = readQuery(req, ['format', 'only', 'after', 'raw'])
-    using stack = new DisposableStack()
-    stack.use(downloads.acquire(owner.accountId))
-    // Before the file is opened: an error in between would leave it open.
-    await showBalance(ctx.access, res)
-    const request = {
-      format: query.oneOf('format', RESULT_FORMATS, 'csv'),
-      only: query.words('only', RESULT_FILTERS),
-      raw: query.oneOf('raw', ['0', '1'], '0') === '1',
-      after: query.wholeNumber('after', { fallback: 0, min: 0, max: Number.MAX_SAFE_INTEGER }),
-    }
-    const results = await openResults(ctx.pipeline, owner, id, request, turn)
-    res.writeHead(200, headersOf(res, results))
-    if (req.method === 'HEAD') {
-      results.stream.destroy()
-      res.end()
-      return
-    }
-    await send(ctx, req, res, results)
+    await download(ctx, downloads, req, res, () => readResultsQuery(req, RESULT_FORMATS))
+  }
+}
+
+/** `GET /v1/batches/{id}/refused`: the rows that were refused, each with what is wrong with it. */
+export function readRefused(ctx: Context, downloads: Downloads): Handler {
+  return async (req, res) => {
+    await download(ctx, downloads, req, res, () => readRefusedQuery(req, REFUSED_FORMATS))
+  }
+}
+
+async function download(
+  ctx: Context,
+  { limit, turn }: Downloads,
+  req: Request,
+  res: Response,
+  readRequest: () => ResultsRequest,
+): Promise<void> {
+  const owner = await admit(ctx.access, req, res, { spends: false })
+  const id = batchIdOf(req)
+  const request = readRequest()
+  using stack = new DisposableStack()
+  stack.use(limit.acquire(owner.accountId))
+  // Before the file is opened: an error in between would leave it open.
+  await showBalance(ctx.access, res)
+  let part: PartWanted = { kind: 'whole' }
+  const results = await openResults(
+    ctx.pipeline,
+    owner,
+    id,
+    {
+      ...request,
+      partOf: ({ bytes, sha256 }) => {
+        part = partWanted(req.headers, { bytes, etag: etagOf(sha256) })
+        return partOf(part)
+      },
+    },
+    turn,
+  )
+  await send(ctx, req, res, results, part)
+}
+
+function partOf(part: PartWanted) {
+  switch (part.kind) {
+    case 'whole':
+      return null
+    case 'part':
+      return part.range
+    case 'unchanged':
+    case 'outside':
+      return 'none'
   }
 }
 
@@ -57,19 +95,79 @@ function tooManyDownloads(current: number): Problem {
   )
 }
 
-function headersOf(res: Response, results: Results): string[] {
+async function send(
+  ctx: Context,
+  req: Request,
+  res: Response,
+  results: Results,
+  part: PartWanted,
+): Promise<void> {
+  const { stream, finished } = results
+  if (part.kind === 'outside' && finished !== undefined) {
+    stream.destroy()
+    const message = `The file has ${finished.bytes} bytes, and none of the range asked for.`
+    const extra = ['Content-Range', `bytes */${finished.bytes}`]
+    sendProblem(res, { code: 'range_not_satisfiable', message }, extra)
+    return
+  }
+  res.writeHead(statusOf(part), headersOf(res, results, part))
+  if (req.method === 'HEAD' || part.kind === 'unchanged') {
+    stream.destroy()
+    res.end()
+    return
+  }
+  await sendBody(ctx, req, res, results)
+}
+
+function statusOf(part: PartWanted): number {
+  switch (part.kind) {
+    case 'whole':
+      return 200
+    case 'part':
+      return 206
+    case 'unchanged':
+      return 304
+    case 'outside':
+      return PROBLEMS.range_not_satisfiable.status
+  }
+}
+
+function headersOf(res: Response, results: Results, part: PartWanted): string[] {
+  const { finished } = results
   return headersWith(requestContextOf(res), {
     'Content-Type': results.contentType,
     'Content-Disposition': `attachment; filename="${results.fileName}"`,
     'X-Results-Complete': String(results.complete),
     'Cache-Control': 'no-store',
     'X-Content-Type-Options': 'nosniff',
-    ...(results.bytes === undefined ? {} : { 'Content-Length': String(results.bytes) }),
+    'Accept-Ranges': finished === undefined ? 'none' : 'bytes',
+    ...(finished === undefined
+      ? {}
+      : { ETag: etagOf(finished.sha256), ...lengthOf(finished.bytes, part) }),
   })
 }
 
+function lengthOf(bytes: number, part: PartWanted): Readonly<Record<string, string>> {
+  if (part.kind === 'unchanged') return {}
+  if (part.kind !== 'part') return { 'Content-Length': String(bytes) }
+  const { start, end } = part.range
+  return {
+    'Content-Range': `bytes ${start}-${end}/${bytes}`,
+    'Content-Length': String(end - start + 1),
+  }
+}
+
+function etagOf(sha256: string): string {
+  return `"${sha256}"`
+}
+
 /** Sends the file as fast as the client reads it, and cuts it where the key is revoked. */
-async function send(ctx: Context, req: Request, res: Response, results: Results): Promise<void> {
+async function sendBody(
+  ctx: Context,
+  req: Request,
+  res: Response,
+  results: Results,
+): Promise<void> {
   const revoked = new AbortController()
   using _ = abortWhenRevoked(ctx, req, revoked)
   try {

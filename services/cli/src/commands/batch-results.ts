@@ -1,54 +1,45 @@
 import type { Command } from 'commander'
-import { Option } from 'commander'
-import { jsonOption, keyOption, resultFilters, wholeNumber } from '../arguments.ts'
-import { formatOf, openResultFile, RESULT_FORMATS, type ResultFormat } from '../result-file.ts'
+import { jsonOption, keyOption, wholeNumber } from '../arguments.ts'
+import { formatOf, openResultFile } from '../result-file.ts'
+import { addResultsOptions, resultsAsked, type ResultsChoice } from '../results-options.ts'
 import { openServiceClient } from '../service.ts'
 import { cliSettings } from '../settings.ts'
 import { writeJson, type Shell } from '../shell.ts'
 
-interface Options {
+interface Options extends ResultsChoice {
   readonly out: string
-  readonly format?: ResultFormat
-  readonly only?: readonly string[]
   readonly after?: number
-  readonly raw: boolean
+  readonly refused: boolean
   readonly key?: string
   readonly json: boolean
 }
 
 /** `batch results`: writes what there is of a batch's results. */
 export function addBatchResults(parent: Command, shell: Shell): void {
-  parent
+  const command = parent
     .command('results')
     .description('write the results of a batch; while it runs, those it has so far')
     .argument('<id>', 'batch')
     .requiredOption('--out <file>', 'where the results go')
-    .addOption(
-      new Option(
-        '--format <format>',
-        'form of the results (default: by the name of --out)',
-      ).choices(RESULT_FORMATS),
-    )
-    .option('--only <words>', 'verdicts or row statuses, such as risky,unknown', resultFilters)
+  addResultsOptions(command)
     .option(
       '--after <row>',
       'rows behind this number; 0 for all',
       wholeNumber({ min: 0, max: Number.MAX_SAFE_INTEGER }),
     )
-    .option('--raw', 'cells as they came, also those that a spreadsheet would run', false)
+    .option('--refused', 'the rows that were refused, with what is wrong with each', false)
     .addOption(keyOption())
     .addOption(jsonOption())
     .action((id: string, options: Options) => run(shell, id, options))
 }
 
 async function run(shell: Shell, id: string, options: Options): Promise<void> {
-  const { out, format, only, after, raw, key, json } = options
+  const { out, after, refused, key, json } = options
   const client = await openServiceClient(cliSettings(shell.environment), key)
   await using file = await openResultFile(out)
   const results = await client.batches.results(id, {
-    format: formatOf(out, format),
-    raw,
-    ...(only === undefined ? {} : { only }),
+    ...resultsAsked(options, formatOf(out, options.format)),
+    refused,
     ...(after === undefined ? {} : { after }),
     signal: shell.stop,
   })

@@ -1,0 +1,40 @@
+import { ADVICE } from './advice.ts'
+import { DELIMITERS, type Delimiter } from './delimiters.ts'
+import { REASONS } from './reasons.ts'
+
+/** Forms of a result file; `zip` holds a CSV file for each advice. */
+export const RESULT_FORMATS = ['csv', 'ndjson', 'xlsx', 'zip'] as const
+/** One of the forms. */
+export type ResultFormat = (typeof RESULT_FORMATS)[number]
+
+/** Forms of the file of refused rows. */
+export const REFUSED_FORMATS = ['csv', 'ndjson', 'xlsx'] as const
+
+/** What `only` of a result file takes, by kind. */
+export const RESULT_FILTERS = {
+  /** Email statuses, and risk levels of fraud signals. */
+  verdicts: ['deliverable', 'undeliverable', 'risky', 'unknown', 'low', 'medium', 'high'],
+  /** What became of a row. */
+  statuses: ['done', 'refused', 'blank', 'canceled', 'error'],
+  advices: ADVICE,
+  reasons: [...new Set(Object.values(REASONS).flatMap((reasons) => Object.keys(reasons)))],
+} as const satisfies Record<string, readonly string[]>
+
+const FILTERS: ReadonlySet<string> = new Set(Object.values(RESULT_FILTERS).flat())
+
+/** Whether `only` takes this word. */
+export function isResultFilter(word: string): boolean {
+  return FILTERS.has(word)
+}
+
+/** What `only` takes, in a sentence; the reasons are too many to name. */
+export const FILTERS_WANTED = `\`only\` takes verdicts (${RESULT_FILTERS.verdicts.join(', ')}), row statuses (${RESULT_FILTERS.statuses.join(', ')}), advices (${ADVICE.join(', ')}) and reason codes such as mailbox_full, parted by commas.`
+
+/** Delimiters of a CSV result, by the names that a query may give them. */
+export const DELIMITER_NAMES: ReadonlyMap<string, Delimiter> = new Map([
+  ...DELIMITERS.map((delimiter) => [delimiter, delimiter] as const),
+  ['comma', ','],
+  ['semicolon', ';'],
+  ['tab', '\t'],
+  ['bar', '|'],
+])

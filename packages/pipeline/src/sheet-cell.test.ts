@@ -1,0 +1,129 @@
+import fc from 'fast-check'
+import { SaxesParser } from 'saxes'
+import { describe, expect, test } from 'vitest'
+import { columnLetters, sheetCell, STYLE } from './sheet-cell.ts'
+
+interface ReadCell {
+  readonly type: string | undefined
+  readonly style: number
+  readonly text: string
+}
+
+/** What an XML parser sees in a cell; `_x0001_` read back as spreadsheets do. */
+function readBack(xml: string): ReadCell | undefined {
+  let cell: { type: string | undefined; style: number } | undefined
+  let text = ''
+  const parser = new SaxesParser()
+  parser.on('error', (error) => {
+    throw error
+  })
+  parser.on('opentag', ({ name, attributes }) => {
+    const { t, s } = attributes as Record<string, string | undefined>
+    if (name === 'c') cell = { type: t, style: Number(s ?? 0) }
+  })
+  parser.on('text', (piece) => {
+    text += piece
+  })
+  parser.write(`<row>${xml}</row>`).close()
+  const decoded = text.replace(/_x([\dA-F]{4})_/g, (_, code: string) =>
+    String.fromCharCode(Number.parseInt(code, 16)),
+  )
+  return cell === undefined ? undefined : { ...cell, text: decoded }
+}
+
+const odd = fc.string({
+  unit: fc.oneof(
+    fc.constantFrom(
+      '\0',
+      '\x01',
+      '\r',
+      '\n',
+      '\t',
+      '<',
+      '&',
+      '>',
+      '"',
+      ']]>',
+      '_x0041_',
+      '_x',
+      '_',
+    ),
+    fc.constantFrom('=', '\uffff', '\ufffe', '😀', 'م', ' ', '\x85'),
+    fc.string({ unit: 'grapheme', maxLength: 2 }),
+  ),
+  maxLength: 12,
+})
+
+describe('a cell of a sheet', () => {
+  test('gives every text back, whatever XML makes of it', () => {
+    fc.assert(
+      fc.property(odd, (text) => {
+        const read = readBack(sheetCell('A1', text, false))
+        expect(read?.text ?? '').toBe(text)
+      }),
+      { numRuns: 3_000 },
+    )
+  })
+
+  test('is never a formula', () => {
+    fc.assert(
+      fc.property(odd, fc.constantFrom('=', '+', '-', '@'), (rest, sign) => {
+        const xml = sheetCell('A1', `${sign}x${rest}`, true)
+        expect(xml).not.toContain('<f')
+        expect(readBack(xml)).toMatchObject({ type: 'inlineStr', style: STYLE.text })
+      }),
+    )
+  })
+
+  test('has no half of a character', () => {
+    expect(readBack(sheetCell('A1', 'a\ud83d', false))?.text).toBe('a\ufffd')
+    expect(readBack(sheetCell('A1', '\ude00b', false))?.text).toBe('\ufffdb')
+  })
+
+  test('is cut at what a cell holds, and not within a character', () => {
+    expect(readBack(sheetCell('A1', 'x'.repeat(40_000), false))?.text).toHaveLength(32_767)
+    const cut = readBack(sheetCell('A1', `${'x'.repeat(32_766)}😀`, false))?.text
+    expect(cut).toBe('x'.repeat(32_766))
+  })
+
+  test.each([
+    ['0', undefined, 0],
+    ['-12', undefined, 0],
+    ['1.5', undefined, 0],
+    ['123456789012345', undefined, STYLE.longNumber],
+    ['2024-02-29', undefined, STYLE.date],
+    ['2024-02-29 23:59:59', undefined, STYLE.moment],
+  ])('%s is a number or date', (text, type, style) => {
+    expect(readBack(sheetCell('A1', text, true))).toMatchObject({ type, style })
+    expect(readBack(sheetCell('A1', text, false))?.type).toBe('inlineStr')
+  })
+
+  test.each([
+    '007',
+    '1.50',
+    '+441632960123',
+    '1e5',
+    '-0',
+    '1234567890123456',
+    '12345678.901',
+    '2023-02-29',
+    '1900-01-01',
+    '2024-01-01T10:00:00',
+    '2024-1-1',
+    '24:00:00',
+    '１２',
+  ])('%s is a text, as it would come back otherwise', (text) => {
+    expect(readBack(sheetCell('A1', text, true))).toMatchObject({ type: 'inlineStr', text })
+  })
+
+  test('of ours has its own type', () => {
+    expect(readBack(sheetCell('A1', true, false))).toMatchObject({ type: 'b', text: '1' })
+    expect(readBack(sheetCell('A1', 37.4, false))).toMatchObject({ type: undefined, text: '37.4' })
+    expect(sheetCell('A1', null, false)).toBe('')
+  })
+})
+
+test('columns have the letters of spreadsheets', () => {
+  const letters = [0, 25, 26, 51, 52, 701, 702, 16_383].map(columnLetters).join(' ')
+  expect(letters).toBe('A Z AA AZ BA ZZ AAA XFD')
+})

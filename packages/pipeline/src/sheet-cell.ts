@@ -1,0 +1,123 @@
+import type { CellValue } from './result-columns.ts'
+
+/** Styles of a sheet by their place in `cellXfs`; `styles` in `workbook.ts` says what they look like. */
+export const STYLE = { plain: 0, header: 1, text: 2, longNumber: 3, date: 4, moment: 5 } as const
+
+/** Characters of a cell at most. Source: Microsoft, "Excel specifications and limits". */
+const CELL_MAX_CHARS = 32_767
+
+/** What XML 1.0 forbids, a return that XML readers change, and what looks like an escape of ours. */
+const UNSAFE = /[\0-\x08\x0b-\x1f\ud800-\udfff\ufffe\uffff]|_(?=x[\dA-Fa-f]{4}_)/g
+const MARKUP = /[&<>]/
+const HAS_UNSAFE = /[\0-\x08\x0b-\x1f&<>_\ud800-\uffff]/
+
+/**
+ * A cell of a sheet, empty for one that holds nothing. Texts are never formulas, and come back exactly: what
+ * XML cannot hold is written as `_x0001_`, as spreadsheets write and read it.
+ * Source: ECMA-376 part 1, 22.9.2.19 (ST_Xstring).
+ * @param place such as `B7`
+ * @param isOwn a text that came with the batch: exact numbers and dates among them are written as such
+ */
+export function sheetCell(place: string, value: CellValue, isOwn: boolean): string {
+  if (value === null || value === '') return ''
+  if (typeof value === 'boolean') return `<c r="${place}" t="b"><v>${value ? 1 : 0}</v></c>`
+  if (typeof value === 'number') return `<c r="${place}"><v>${value}</v></c>`
+  return isOwn ? (numberCell(place, value) ?? textCell(place, value)) : textCell(place, value)
+}
+
+/** A cell of the first row. */
+export function headerCell(place: string, name: string): string {
+  return textCell(place, name, STYLE.header)
+}
+
+/** What would begin a formula, were it typed: such a cell stays a text also when it is edited. */
+const STARTS_FORMULA = /^[=+\-@]/
+
+function textCell(place: string, text: string, style?: number): string {
+  const marked = style ?? (STARTS_FORMULA.test(text) ? STYLE.text : STYLE.plain)
+  const shown = marked === STYLE.plain ? '' : ` s="${marked}"`
+  return `<c r="${place}"${shown} t="inlineStr"><is><t xml:space="preserve">${xmlText(text)}</t></is></c>`
+}
+
+/** A text as XML holds it, cut at what a cell holds. */
+export function xmlText(text: string): string {
+  const cut = text.length > CELL_MAX_CHARS ? cutAt(text, CELL_MAX_CHARS) : text
+  if (!HAS_UNSAFE.test(cut)) return cut
+  const escaped = cut.replace(UNSAFE, (met, at: number) => escapeOf(cut, met, at))
+  return MARKUP.test(escaped)
+    ? escaped.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
+    : escaped
+}
+
+function cutAt(text: string, chars: number): string {
+  const isPair = isHigh(text.charCodeAt(chars - 1)) && isLow(text.charCodeAt(chars))
+  return text.slice(0, isPair ? chars - 1 : chars)
+}
+
+function escapeOf(text: string, met: string, at: number): string {
+  const code = met.charCodeAt(0)
+  // The halves of a pair stand beside each other; one alone is no character.
+  if (isHigh(code) && isLow(text.charCodeAt(at + 1))) return met
+  if (isLow(code) && isHigh(text.charCodeAt(at - 1))) return met
+  if (isHigh(code) || isLow(code)) return '\ufffd'
+  return `_x${code.toString(16).toUpperCase().padStart(4, '0')}_`
+}
+
+function isHigh(code: number): boolean {
+  return code >= 0xd800 && code < 0xdc00
+}
+
+function isLow(code: number): boolean {
+  return code >= 0xdc00 && code < 0xe000
+}
+
+/** Digits that a spreadsheet keeps of a number, and those that it shows without an exponent. */
+const EXACT_DIGITS = 15
+const SHOWN_DIGITS = 11
+
+const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?$/
+const DATE = /^(\d{4})-(\d\d)-(\d\d)(?: (\d\d):(\d\d):(\d\d))?$/
+
+/** The cell of a text that is a number or date and comes back as it was; null for any other text. */
+function numberCell(place: string, text: string): string | null {
+  const first = text.charCodeAt(0)
+  const canBe = (first >= 48 && first <= 57) || first === 45
+  if (!canBe || text.length > 19) return null
+  if (NUMBER.test(text)) {
+    const digits = text.replace(/\D/g, '').length
+    if (digits > EXACT_DIGITS || String(Number(text)) !== text) return null
+    const style = digits > SHOWN_DIGITS && !text.includes('.') ? ` s="${STYLE.longNumber}"` : ''
+    // A long fraction would be shown rounded.
+    if (digits > SHOWN_DIGITS - 1 && text.includes('.')) return null
+    return `<c r="${place}"${style}><v>${text}</v></c>`
+  }
+  const serial = dateSerial(text)
+  if (serial === null) return null
+  const style = text.length > 10 ? STYLE.moment : STYLE.date
+  return `<c r="${place}" s="${style}"><v>${serial}</v></c>`
+}
+
+const DAY_MS = 86_400_000
+/** Day 0 of the 1900 date system, for days from 1 March 1900 on: before, it counts a day that never was. */
+const EPOCH_MS = Date.UTC(1899, 11, 30)
+const FIRST_SERIAL = 61
+
+/** Days since the epoch of a sheet; null for what is no date, or would come back as another. */
+function dateSerial(text: string): number | null {
+  const parts = DATE.exec(text)
+  if (parts === null) return null
+  const iso = text.length > 10 ? `${text.slice(0, 10)}T${text.slice(11)}` : `${text}T00:00:00`
+  const ms = Date.parse(`${iso}Z`)
+  if (Number.isNaN(ms) || !new Date(ms).toISOString().startsWith(iso)) return null
+  const serial = (ms - EPOCH_MS) / DAY_MS
+  return serial < FIRST_SERIAL ? null : serial
+}
+
+/** The letters of a column, from 0: `A`, `Z`, `AA`. */
+export function columnLetters(column: number): string {
+  let letters = ''
+  for (let left = column + 1; left > 0; left = Math.floor((left - 1) / 26)) {
+    letters = String.fromCharCode(65 + ((left - 1) % 26)) + letters
+  }
+  return letters
+}

@@ -1,0 +1,126 @@
+import { encodingNamed, type Encoding } from '@plumbline/contract/encodings'
+import {
+  DELIMITER_NAMES,
+  FILTERS_WANTED,
+  isResultFilter,
+  type ResultFormat,
+} from '@plumbline/contract/results-request'
+import { Problem } from '@plumbline/contract/problem'
+import type { CsvFile, ResultsRequest } from '@plumbline/pipeline/results'
+import type { Request } from 'express'
+import { readQuery, type Query } from './query.ts'
+
+/** What a CSV file may be asked for, beside its rows. */
+const CSV_NAMES = ['raw', 'bom', 'sep', 'delimiter', 'encoding'] as const
+
+/** Reads the query of a download of results. @throws Problem `bad_request` that names what was expected */
+export function readResultsQuery(req: Request, formats: readonly ResultFormat[]): ResultsRequest {
+  const query = readQuery(req, ['format', 'only', 'after', 'columns', ...CSV_NAMES])
+  const format = query.oneOf('format', formats, 'csv')
+  const after = query.wholeNumber('after', { fallback: 0, min: 0, max: Number.MAX_SAFE_INTEGER })
+  const only = filtersOf(query)
+  const columns = columnsOf(query)
+  if (format === 'zip' && (only.length > 0 || after > 0)) {
+    throw new Problem(
+      'bad_request',
+      '`format=zip` parts all rows by advice; leave out `only` and `after`.',
+    )
+  }
+  if (format === 'ndjson' && columns !== null) {
+    throw new Problem(
+      'bad_request',
+      '`columns` is for tables (csv, xlsx, zip); a line of NDJSON holds all.',
+    )
+  }
+  return { format, only, after, columns, raw: isOn(query, 'raw'), csv: csvOf(query, format) }
+}
+
+/** Reads the query of the file of refused rows. @throws Problem `bad_request` */
+export function readRefusedQuery(req: Request, formats: readonly ResultFormat[]): ResultsRequest {
+  const query = readQuery(req, ['format', ...CSV_NAMES])
+  const format = query.oneOf('format', formats, 'csv')
+  const csv = csvOf(query, format)
+  return { format, only: [], after: 0, raw: isOn(query, 'raw'), csv, refused: true }
+}
+
+function isOn(query: Query, name: string): boolean {
+  return query.oneOf(name, ['0', '1'], '0') === '1'
+}
+
+function filtersOf(query: Query): readonly string[] {
+  const words = (query.text('only', ANY_TEXT) ?? '').split(',').filter((word) => word !== '')
+  const odd = words.find((word) => !isResultFilter(word))
+  if (odd === undefined) return words
+  throw new Problem('bad_request', FILTERS_WANTED)
+}
+
+const ANY_TEXT = /^/
+
+/** Names parted by commas; one that holds a comma or a quote is quoted as in CSV. */
+function columnsOf(query: Query): readonly string[] | null {
+  const text = query.text('columns', ANY_TEXT)
+  if (text === undefined) return null
+  const names = namesIn(text)
+  if (names !== undefined) return names
+  throw new Problem(
+    'bad_request',
+    '`columns` must be names parted by commas, such as input,result.advice; a name with a comma stands in quotes.',
+  )
+}
+
+function namesIn(text: string): readonly string[] | undefined {
+  const names: string[] = []
+  const name = /(?:"((?:[^"]|"")*)"|([^",]+))(,|$)/y
+  while (name.lastIndex < text.length) {
+    const found = name.exec(text)
+    if (found === null) return undefined
+    names.push(found[1]?.replaceAll('""', '"') ?? found[2] ?? '')
+  }
+  return names.length === 0 || text.endsWith(',') ? undefined : names
+}
+
+function csvOf(query: Query, format: ResultFormat): CsvFile {
+  const bom = isOn(query, 'bom')
+  const sep = isOn(query, 'sep')
+  const encoding = encodingOf(query)
+  const delimiter = DELIMITER_NAMES.get(delimiterOf(query)) ?? ','
+  const isTable = format === 'csv' || format === 'zip'
+  if (!isTable && (bom || sep || encoding !== 'utf-8' || delimiter !== ',' || isOn(query, 'raw'))) {
+    throw new Problem(
+      'bad_request',
+      `\`bom\`, \`sep\`, \`delimiter\`, \`encoding\` and \`raw\` are for CSV; leave them out for ${format}.`,
+    )
+  }
+  if (bom && sep) {
+    throw new Problem(
+      'bad_request',
+      '`sep` makes Excel overlook the mark of `bom`; ask for one of them, or for format=xlsx.',
+    )
+  }
+  if (bom && !encoding.startsWith('utf-')) {
+    throw new Problem(
+      'bad_request',
+      `\`bom\` is for utf-8 and utf-16le; ${encoding} has no such mark.`,
+    )
+  }
+  return { bom, sep, encoding, delimiter }
+}
+
+function delimiterOf(query: Query): string {
+  const name = query.text('delimiter', ANY_TEXT) ?? ','
+  if (DELIMITER_NAMES.has(name)) return name
+  throw new Problem(
+    'bad_request',
+    '`delimiter` must be comma, semicolon, tab or bar, or one of these signs.',
+  )
+}
+
+function encodingOf(query: Query): Encoding {
+  const name = query.text('encoding', ANY_TEXT) ?? 'utf-8'
+  const encoding = encodingNamed(name)
+  if (encoding !== undefined) return encoding
+  throw new Problem(
+    'bad_request',
+    '`encoding` must be the name of a usual encoding, such as utf-8, windows-1252 or shift_jis.',
+  )
+}

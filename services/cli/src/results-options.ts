@@ -1,0 +1,79 @@
+import type { ResultsOptions } from '@plumbline/client/batches'
+import {
+  DELIMITER_NAMES,
+  RESULT_FORMATS,
+  type ResultFormat,
+} from '@plumbline/contract/results-request'
+import { InvalidArgumentError, Option, type Command } from 'commander'
+import { resultFilters } from './arguments.ts'
+
+/** What of a batch's results is written, and how. */
+export interface ResultsChoice {
+  readonly format?: ResultFormat
+  readonly only?: readonly string[]
+  readonly columns?: readonly string[]
+  readonly raw: boolean
+  readonly bom: boolean
+  readonly sep: boolean
+  readonly delimiter?: string
+  readonly encoding?: string
+}
+
+/** Adds the options of a result file to a command. */
+export function addResultsOptions(command: Command): Command {
+  return command
+    .addOption(
+      new Option(
+        '--format <format>',
+        'form of the results (default: by the name of --out)',
+      ).choices(RESULT_FORMATS),
+    )
+    .option(
+      '--only <words>',
+      'verdicts, row statuses, advices or reasons, such as send,mailbox_full',
+      resultFilters,
+    )
+    .option(
+      '--columns <names>',
+      'columns in their order, such as input,result.advice; with a comma in quotes',
+      columnNames,
+    )
+    .option('--raw', 'cells as they came, also those that a spreadsheet would run', false)
+    .option('--bom', 'CSV with a byte order mark, by which Excel knows UTF-8', false)
+    .option('--sep', 'CSV with a first line that names the delimiter to Excel', false)
+    .addOption(
+      new Option('--delimiter <sign>', 'of CSV').choices(
+        [...DELIMITER_NAMES.keys()].filter((name) => name !== '\t'),
+      ),
+    )
+    .option('--encoding <name>', 'of CSV, such as windows-1252 for old tools')
+}
+
+/** What the options ask of the service. */
+export function resultsAsked(choice: ResultsChoice, format: ResultFormat): ResultsOptions {
+  const { only, columns, raw, bom, sep, delimiter, encoding } = choice
+  const sign = delimiter === undefined ? undefined : DELIMITER_NAMES.get(delimiter)
+  return {
+    format,
+    raw,
+    bom,
+    sep,
+    ...(only === undefined ? {} : { only }),
+    ...(columns === undefined ? {} : { columns }),
+    ...(sign === undefined ? {} : { delimiter: sign }),
+    ...(encoding === undefined ? {} : { encoding }),
+  }
+}
+
+/** Reads names of columns parted by commas; one with a comma stands in quotes. */
+export function columnNames(text: string): readonly string[] {
+  const names: string[] = []
+  const name = /(?:"((?:[^"]|"")+)"|([^",]+))(,(?!$)|$)/y
+  while (name.lastIndex < text.length) {
+    const found = name.exec(text)
+    if (found === null) break
+    names.push(found[1]?.replaceAll('""', '"') ?? found[2] ?? '')
+    if (found[3] === '') return names
+  }
+  throw new InvalidArgumentError('Expected names parted by commas, such as input,result.advice.')
+}
