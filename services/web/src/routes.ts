@@ -16,6 +16,7 @@ export interface PageRoute {
 export const PAGES: readonly PageRoute[] = [
   page('/', 'Overview', async () => (await import('./pages/overview.tsx')).Overview),
   page('/batches', 'Batches', async () => (await import('./pages/batches.tsx')).Batches),
+  page('/batches/new', 'New batch', async () => (await import('./pages/new-batch.tsx')).NewBatch),
   page('/batches/:id', 'Batch', async () => (await import('./pages/batch.tsx')).Batch),
   page('/try', 'Try it', async () => (await import('./pages/try-it.tsx')).TryIt),
   page('/keys', 'API keys', async () => (await import('./pages/keys.tsx')).Keys),

@@ -128,7 +128,9 @@ function Who({ session }: { readonly session: SessionView }): JSX.Element {
 export function Gate({ children }: { readonly children: ComponentChildren }): JSX.Element {
   return (
     <div class="gate">
-      <Brand />
+      <header>
+        <Brand />
+      </header>
       <main class="gate-main card">{children}</main>
     </div>
   )

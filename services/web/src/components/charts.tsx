@@ -1,5 +1,6 @@
 import type { JSX } from 'preact'
 import * as format from '../format.ts'
+import { useMedia } from '../media.ts'
 
 /** One part of a whole: its name, how many, and by which colour it is drawn. */
 export interface Share {
@@ -69,11 +70,13 @@ export interface Bar {
   readonly values: readonly number[]
 }
 
-const CHART = { width: 720, height: 180, left: 48, bottom: 22, top: 8 } as const
+/** Where things stand in a chart; the narrow one keeps its letters readable. */
+const CHARTS = {
+  wide: { width: 720, height: 180, left: 48, bottom: 22, top: 8, names: 6 },
+  narrow: { width: 320, height: 170, left: 40, bottom: 22, top: 8, names: 4 },
+} as const
 /** Lines across a chart beside the ground. */
 const LINES = 3
-/** Names below the bars at most. */
-const NAMES = 6
 
 /** Bars over time. The table of the same figures stands beside it, by whoever draws it. */
 export function BarChart({
@@ -86,23 +89,24 @@ export function BarChart({
   /** Names of the series, where there are several. */
   readonly series?: readonly string[]
 }): JSX.Element {
+  const chart = CHARTS[useMedia('(width < 640px)') ? 'narrow' : 'wide']
   const top = niceTop(Math.max(1, ...bars.map(({ values }) => sumOf(values))))
-  const high = CHART.height - CHART.bottom - CHART.top
-  const step = (CHART.width - CHART.left) / Math.max(1, bars.length)
-  const every = Math.max(1, Math.ceil(bars.length / NAMES))
-  const yOf = (value: number): number => CHART.top + high * (1 - value / top)
-  const chart = (
-    <svg class="bars" viewBox={`0 0 ${CHART.width} ${CHART.height}`} role="img" aria-label={title}>
+  const high = chart.height - chart.bottom - chart.top
+  const step = (chart.width - chart.left) / Math.max(1, bars.length)
+  const every = Math.max(1, Math.ceil(bars.length / chart.names))
+  const yOf = (value: number): number => chart.top + high * (1 - value / top)
+  const drawn = (
+    <svg class="bars" viewBox={`0 0 ${chart.width} ${chart.height}`} role="img" aria-label={title}>
       {Array.from({ length: LINES + 1 }, (_, index) => (top * index) / LINES).map((value) => (
         <g key={value}>
           <line
             class="grid-line"
-            x1={CHART.left}
-            x2={CHART.width}
+            x1={chart.left}
+            x2={chart.width}
             y1={yOf(value)}
             y2={yOf(value)}
           />
-          <text class="axis" x={CHART.left - 8} y={yOf(value) + 4} text-anchor="end">
+          <text class="axis" x={chart.left - 8} y={yOf(value) + 4} text-anchor="end">
             {format.short(value)}
           </text>
         </g>
@@ -113,7 +117,7 @@ export function BarChart({
             <rect
               key={at}
               class={`series-${at + 1}`}
-              x={CHART.left + index * step + step * 0.14}
+              x={chart.left + index * step + step * 0.14}
               width={step * 0.72}
               y={yOf(sumOf(values.slice(0, at + 1)))}
               height={value === 0 ? 0 : Math.max(1, (high * value) / top)}
@@ -122,8 +126,8 @@ export function BarChart({
           {index % every === 0 && (
             <text
               class="axis"
-              x={CHART.left + (index + 0.5) * step}
-              y={CHART.height - 5}
+              x={chart.left + (index + 0.5) * step}
+              y={chart.height - 5}
               text-anchor="middle"
             >
               {name}
@@ -133,10 +137,10 @@ export function BarChart({
       ))}
     </svg>
   )
-  if (series.length < 2) return chart
+  if (series.length < 2) return drawn
   return (
     <figure class="stack tight">
-      {chart}
+      {drawn}
       <figcaption>
         <ul class="legend-list">
           {series.map((name, at) => (

@@ -8,6 +8,9 @@ export interface Column<T> {
   readonly isTight?: boolean
 }
 
+/** With more columns than these, a narrow screen shows a row as a list of its cells. */
+const STACKED_FROM = 3
+
 /** Rows under headings; wider than the page it scrolls by itself, also by keyboard. */
 export function Table<T>({
   caption,
@@ -24,7 +27,7 @@ export function Table<T>({
   return (
     // A region that scrolls must be reached by keyboard.
     <div class="table-box" role="region" aria-label={caption} tabIndex={0}>
-      <table class="table">
+      <table class={columns.length > STACKED_FROM ? 'table stacked' : 'table'}>
         <caption class="unseen">{caption}</caption>
         <thead>
           <tr>
@@ -39,7 +42,7 @@ export function Table<T>({
           {rows.map((row, index) => (
             <tr key={keyOf(row, index)}>
               {columns.map((column) => (
-                <td key={column.title} class={classOf(column)}>
+                <td key={column.title} class={classOf(column)} data-title={column.title}>
                   {column.cell(row)}
                 </td>
               ))}

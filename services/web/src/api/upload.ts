@@ -1,0 +1,72 @@
+import type { BatchView } from '@plumbline/contract/batch-view'
+import type { Product } from '@plumbline/contract/products'
+import { refusalOf, RefusedCall } from './http.ts'
+
+/** A file on its way, and how it is to be read. */
+export interface Upload {
+  readonly file: File
+  readonly product: Product
+  readonly name: string
+  readonly defaultCountry: string
+}
+
+/** Told while it is sent: the share that has left, 0 to 1. */
+export type OnSent = (share: number) => void
+
+/**
+ * Sends a file as a batch that does not start by itself. An abort ends the connection, which leaves nothing
+ * behind on the service. Rejects with `RefusedCall`, or with the reason of `signal`.
+ */
+export async function uploadBatch(
+  { file, product, name, defaultCountry }: Upload,
+  { signal, onSent }: { readonly signal: AbortSignal; readonly onSent: OnSent },
+): Promise<BatchView> {
+  const form = new FormData()
+  form.set('product', product)
+  // Before the file, so that a balance of zero does not refuse what costs nothing.
+  form.set('start', 'false')
+  if (name.trim() !== '') form.set('name', name.trim())
+  if (defaultCountry !== '') form.set('default_country', defaultCountry)
+  form.set('file', file, file.name)
+  // Of the ways to send, only this one tells how much has left.
+  const request = new XMLHttpRequest()
+  request.upload.addEventListener('progress', ({ loaded, total }) =>
+    onSent(total === 0 ? 1 : loaded / total),
+  )
+  const stop = (): void => request.abort()
+  signal.addEventListener('abort', stop, { once: true })
+  try {
+    return await sent(request, form)
+  } catch (error) {
+    signal.throwIfAborted()
+    throw error
+  } finally {
+    signal.removeEventListener('abort', stop)
+  }
+}
+
+const CUT_OFF =
+  'The upload broke off and nothing was kept. Check the connection, and choose the file again.'
+
+async function sent(request: XMLHttpRequest, form: FormData): Promise<BatchView> {
+  return await new Promise((resolve, reject) => {
+    const failed = (): void => reject(new RefusedCall(0, CUT_OFF))
+    request.addEventListener('error', failed)
+    request.addEventListener('abort', failed)
+    request.addEventListener('load', () => {
+      if (request.status >= 200 && request.status < 300) {
+        // Safe because the service answers an accepted batch with the batch.
+        resolve(JSON.parse(request.responseText) as BatchView)
+      } else {
+        reject(refusalOf(request.status, request.responseText, headersOf(request)))
+      }
+    })
+    request.open('POST', '/v1/batches')
+    request.send(form)
+  })
+}
+
+function headersOf(request: XMLHttpRequest): Headers {
+  const after = request.getResponseHeader('Retry-After')
+  return new Headers(after === null ? {} : { 'Retry-After': after })
+}

@@ -1,0 +1,138 @@
+import type { BatchChange } from '@plumbline/contract/batch-change'
+import type { BatchView } from '@plumbline/contract/batch-view'
+import type { Product } from '@plumbline/contract/products'
+import { useQueryClient } from '@tanstack/preact-query'
+import { useLocation } from 'preact-iso'
+import type { JSX } from 'preact'
+import { useState } from 'preact/hooks'
+import { callJson, sentenceOf } from '../api/http.ts'
+import { useLiveBatch } from '../api/live-batch.ts'
+import { batchKey } from '../api/queries.ts'
+import { PRODUCT_NAMES } from '../components/batch-state.tsx'
+import { LinkButton } from '../components/button.tsx'
+import { SelectField } from '../components/field.tsx'
+import { Card, Notice, Page } from '../components/page.tsx'
+import { Foreign, visibleText } from '../components/text.tsx'
+import { useMay } from '../session.tsx'
+import { useSubmission } from '../submit.ts'
+import { ChooseFile, type Chosen } from './new-batch/choose-file.tsx'
+import { Preview } from './new-batch/preview.tsx'
+import { Uploading, useUpload } from './new-batch/uploading.tsx'
+
+/** Hands a file in, shows what was found in it and what it would cost, and starts it. */
+export function NewBatch(): JSX.Element {
+  const mayChange = useMay('member')
+  return (
+    <Page title="New batch" lead="Nothing is charged before you press Start.">
+      {mayChange ? (
+        <Steps />
+      ) : (
+        <Notice tone="warn" actions={<a href="/app/batches">All batches</a>}>
+          You may look at this account, not hand in batches. An owner can change your role.
+        </Notice>
+      )}
+    </Page>
+  )
+}
+
+function Steps(): JSX.Element {
+  const { query, route } = useLocation()
+  const queries = useQueryClient()
+  const [product, setProduct] = useState<Product>('email')
+  const id = query['id'] ?? null
+  const { batch, error } = useLiveBatch(id)
+  const { isBusy, fault, run, clear } = useSubmission()
+  const upload = useUpload((received) => {
+    queries.setQueryData(batchKey(received.id), received)
+    // In the address, so that a reload comes back to it.
+    route(`/app/batches/new?id=${received.id}`, true)
+  })
+  const shown = batch?.product ?? product
+  const choose = (chosen: Chosen): void => {
+    clear()
+    upload.send({ ...chosen, product })
+  }
+  const change = async (to: Product): Promise<void> => {
+    setProduct(to)
+    if (id === null) return
+    await changeBatch(id, { product: to })
+    await queries.invalidateQueries({ queryKey: batchKey(id) })
+  }
+  return (
+    <>
+      <Card>
+        <SelectField
+          label="Product"
+          value={shown}
+          choices={Object.entries(PRODUCT_NAMES).map(([value, text]) => ({ value, text }))}
+          disabled={isBusy || upload.isSending || batch?.status === 'analyzing'}
+          onChange={(value) => void run(async () => await change(productOf(value)))}
+          hint={ABOUT[shown]}
+        />
+        {fault !== null && <Notice tone="bad">{fault}</Notice>}
+        {upload.fault !== null && <Notice tone="bad">{upload.fault}</Notice>}
+        {error !== null && <Notice tone="bad">{sentenceOf(error)}</Notice>}
+        {id === null && !upload.isSending && <ChooseFile onChoose={choose} />}
+        {upload.isSending && <Uploading upload={upload} />}
+        {batch !== undefined && <Received batch={batch} />}
+      </Card>
+      {batch !== undefined && (batch.status === 'analyzing' || batch.status === 'ready') && (
+        <Preview
+          batch={batch}
+          onChange={async (change) => {
+            await changeBatch(batch.id, change)
+            await queries.invalidateQueries({ queryKey: batchKey(batch.id) })
+          }}
+        />
+      )}
+    </>
+  )
+}
+
+async function changeBatch(id: string, change: BatchChange): Promise<void> {
+  await callJson('PATCH', `/v1/batches/${encodeURIComponent(id)}`, change)
+}
+
+function productOf(value: string): Product {
+  // Safe because the choices are the keys of the table of products.
+  return value as Product
+}
+
+/** What each product finds out, and what it takes. */
+const ABOUT: Readonly<Record<Product, string>> = {
+  email: 'Whether each address takes mail. 1 credit a row.',
+  ip: 'Where each address is, and whether it hides. 1 credit a row.',
+  phone: 'Whether each number is connected, and its network. 2 credits a row.',
+  domain: 'Registration, mail set-up and safety of each name. 2 credits a row.',
+  deliverability:
+    'A deeper look at each address, catch-all and spam traps too. 1 credit a row, 3 with a phone.',
+  'contact-intel': 'All that is known of email, phone, IP and domain. 1 to 4 credits a row.',
+  'fraud-signals': 'A score of risk from email, phone, IP and domain. 1 to 5 credits a row.',
+}
+
+/** The file that was taken, and what became of it where it goes on elsewhere. */
+function Received({ batch }: { readonly batch: BatchView }): JSX.Element {
+  const { status, file, id } = batch
+  const isHere = status === 'analyzing' || status === 'ready'
+  return (
+    <div class="stack tight">
+      <div class="row spread">
+        <span>
+          <span class="muted">Received: </span>
+          <Foreign text={file?.name ?? batch.name ?? id} />
+        </span>
+        <LinkButton href="/app/batches/new" small>
+          Hand in another
+        </LinkButton>
+      </div>
+      {status === 'failed' && (
+        <Notice tone="bad">{visibleText(batch.error?.message ?? 'It could not be read.')}</Notice>
+      )}
+      {!isHere && status !== 'failed' && (
+        <Notice actions={<a href={`/app/batches/${id}`}>Open it</a>}>
+          This batch was started already.
+        </Notice>
+      )}
+    </div>
+  )
+}

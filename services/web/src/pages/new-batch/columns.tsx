@@ -1,0 +1,127 @@
+import type { BatchChange } from '@plumbline/contract/batch-change'
+import type { BatchPreview, PreviewColumn } from '@plumbline/contract/batch-preview'
+import { checksOf } from '@plumbline/contract/products'
+import type { JSX } from 'preact'
+import { useId } from 'preact/hooks'
+import { Card, Empty } from '../../components/page.tsx'
+import { Table } from '../../components/table.tsx'
+import { Foreign, visibleText } from '../../components/text.tsx'
+import * as format from '../../format.ts'
+
+/** What a column can be taken for. */
+const FIELD_NAMES: Readonly<Record<string, string>> = {
+  email: 'Email address',
+  phone: 'Phone number',
+  ip: 'IP address',
+  domain: 'Domain name',
+  ref: 'Your own reference',
+}
+
+/** Each column with what its cells look like, and what it is taken for, to be changed. */
+export function Columns({
+  preview,
+  locked,
+  onChange,
+}: {
+  readonly preview: BatchPreview
+  readonly locked: boolean
+  readonly onChange: (change: BatchChange) => void
+}): JSX.Element {
+  const { columns, product } = preview
+  const fields = [...checksOf(product), 'ref']
+  const take = (column: number, field: string): void => {
+    const kept = columns.filter(
+      (one) => one.column !== column && one.field !== null && one.field !== field,
+    )
+    const mapping = Object.fromEntries(kept.map((one) => [one.field, one.column]))
+    onChange({ mapping: field === '' ? mapping : { ...mapping, [field]: column } })
+  }
+  return (
+    <Card title="Columns">
+      {columns.length === 0 ? (
+        <Empty title="No column yet">The file is still being read.</Empty>
+      ) : (
+        <Table
+          caption="Columns of the file"
+          rows={columns}
+          keyOf={({ column }) => column}
+          columns={[
+            { title: 'Column', cell: (column) => <Foreign text={titleOf(column)} clip /> },
+            { title: 'Values', cell: ({ values }) => <Values values={values} /> },
+            {
+              title: 'Looks like',
+              isTight: true,
+              cell: ({ kind, confidence }) => (
+                <>
+                  {kind} <span class="muted">{format.percent(confidence)}</span>
+                </>
+              ),
+            },
+            {
+              title: 'Taken for',
+              cell: (column) => (
+                <TakenFor
+                  column={column}
+                  fields={fields}
+                  locked={locked}
+                  onChange={(field) => take(column.column, field)}
+                />
+              ),
+            },
+          ]}
+        />
+      )}
+    </Card>
+  )
+}
+
+function titleOf({ header, column }: PreviewColumn): string {
+  return header === null || header === '' ? `Column ${column + 1}` : header
+}
+
+function Values({ values }: { readonly values: readonly string[] }): JSX.Element {
+  return (
+    <ul class="values">
+      {values.map((value, index) => (
+        <li key={index}>
+          <Foreign text={value} clip />
+        </li>
+      ))}
+    </ul>
+  )
+}
+
+function TakenFor({
+  column,
+  fields,
+  locked,
+  onChange,
+}: {
+  readonly column: PreviewColumn
+  readonly fields: readonly string[]
+  readonly locked: boolean
+  readonly onChange: (field: string) => void
+}): JSX.Element {
+  const id = useId()
+  return (
+    <>
+      <label class="unseen" for={id}>
+        What “{visibleText(titleOf(column))}” is taken for
+      </label>
+      <select
+        id={id}
+        class="input compact"
+        value={column.field ?? ''}
+        disabled={locked}
+        onChange={(event) => onChange(event.currentTarget.value)}
+      >
+        <option value="">Carried along</option>
+        {fields.map((field) => (
+          <option key={field} value={field}>
+            {FIELD_NAMES[field] ?? field}
+          </option>
+        ))}
+      </select>
+    </>
+  )
+}

@@ -1,0 +1,85 @@
+import type { BatchChange } from '@plumbline/contract/batch-change'
+import type { BatchPreview } from '@plumbline/contract/batch-preview'
+import type { BatchView } from '@plumbline/contract/batch-view'
+import { useQuery, useQueryClient } from '@tanstack/preact-query'
+import { useLocation } from 'preact-iso'
+import type { JSX } from 'preact'
+import { callJson, sentenceOf } from '../../api/http.ts'
+import { batchKey } from '../../api/queries.ts'
+import { Button, LinkButton } from '../../components/button.tsx'
+import { Bones, Card, Notice } from '../../components/page.tsx'
+import { visibleText } from '../../components/text.tsx'
+import { useSubmission } from '../../submit.ts'
+import { Columns } from './columns.tsx'
+import { Cost } from './cost.tsx'
+import { Reading } from './reading.tsx'
+
+/** How often the preview is read anew until every row is counted, in ms. */
+const EVERY_MS = 1_000
+
+/** What was found in the file, to be corrected, and what it would cost. */
+export function Preview({
+  batch,
+  onChange,
+}: {
+  readonly batch: BatchView
+  readonly onChange: (change: BatchChange) => Promise<void>
+}): JSX.Element {
+  const queries = useQueryClient()
+  const { route } = useLocation()
+  const { isBusy, fault, run } = useSubmission()
+  const isReady = batch.status === 'ready'
+  const path = `/v1/batches/${encodeURIComponent(batch.id)}`
+  const preview = useQuery({
+    queryKey: [...batchKey(batch.id), 'preview', isReady, batch.ready_at],
+    queryFn: async ({ signal }) =>
+      await callJson<BatchPreview>('GET', `${path}/preview`, undefined, { signal }),
+    refetchInterval: ({ state }) => (state.data?.counted === true ? false : EVERY_MS),
+    placeholderData: (former) => former,
+  })
+  const { data, error } = preview
+  const start = async (): Promise<void> => {
+    queries.setQueryData(batchKey(batch.id), await callJson<BatchView>('POST', `${path}/start`))
+    void queries.invalidateQueries({ queryKey: ['account'] })
+    void queries.invalidateQueries({ queryKey: ['batches'] })
+    route(`/app/batches/${batch.id}`)
+  }
+  const change = (what: BatchChange): void => {
+    void run(async () => {
+      await onChange(what)
+      await queries.invalidateQueries({ queryKey: batchKey(batch.id) })
+    })
+  }
+  if (data === undefined) {
+    return (
+      <Card title="What was found">
+        {error === null ? <Bones rows={6} /> : <Notice tone="bad">{sentenceOf(error)}</Notice>}
+      </Card>
+    )
+  }
+  const lacks = data.cost !== null && data.cost.balance_after < 0
+  const isLocked = isBusy || !isReady
+  return (
+    <>
+      {fault !== null && <Notice tone="bad">{fault}</Notice>}
+      {data.error !== null && !lacks && (
+        <Notice tone="warn">{visibleText(data.error.message)}</Notice>
+      )}
+      <Reading preview={data} locked={isLocked} onChange={change} />
+      <Columns preview={data} locked={isLocked} onChange={change} />
+      <Cost preview={data} />
+      <div class="row">
+        <Button
+          kind="primary"
+          busy={isBusy}
+          disabled={!isReady || lacks || data.cost?.credits === undefined}
+          onClick={() => void run(start)}
+        >
+          Start
+        </Button>
+        <LinkButton href="/app/batches">Keep for later</LinkButton>
+        {!isReady && <span class="muted">The rows are still being counted.</span>}
+      </div>
+    </>
+  )
+}

@@ -1,0 +1,133 @@
+import type { BatchChange } from '@plumbline/contract/batch-change'
+import type { BatchPreview } from '@plumbline/contract/batch-preview'
+import { DELIMITERS, type Delimiter } from '@plumbline/contract/delimiters'
+import type { JSX } from 'preact'
+import { useState } from 'preact/hooks'
+import { Button } from '../../components/button.tsx'
+import { CheckField, Field, SelectField } from '../../components/field.tsx'
+import { Card } from '../../components/page.tsx'
+import { Facts, Table } from '../../components/table.tsx'
+import { Foreign } from '../../components/text.tsx'
+import * as format from '../../format.ts'
+
+const DELIMITER_NAMES: Readonly<Record<Delimiter, string>> = {
+  ',': 'Comma',
+  ';': 'Semicolon',
+  '\t': 'Tab',
+  '|': 'Bar',
+}
+
+/** Encodings of files that people have; any other can be typed in. */
+const ENCODINGS = [
+  'utf-8',
+  'windows-1252',
+  'windows-1250',
+  'windows-1251',
+  'windows-1254',
+  'iso-8859-15',
+  'utf-16le',
+  'gb18030',
+  'shift_jis',
+  'euc-kr',
+]
+
+/** How the file is read: sheet, encoding, delimiter, header; and its first rows. */
+export function Reading({
+  preview,
+  locked,
+  onChange,
+}: {
+  readonly preview: BatchPreview
+  readonly locked: boolean
+  readonly onChange: (change: BatchChange) => void
+}): JSX.Element {
+  const { file, rows, first_rows: first } = preview
+  return (
+    <Card title="How it was read">
+      <Facts
+        facts={[
+          ['Form', file.format ?? 'Not known yet'],
+          ...(file.sheet === null
+            ? []
+            : [['Sheet', <Foreign key="sheet" text={file.sheet} />] as const]),
+          ['Encoding', file.encoding ?? 'None'],
+          ['Header', file.header_row === null ? 'None' : `Row ${format.number(file.header_row)}`],
+          ['Rows', rows === null ? 'Being counted' : format.number(rows.total)],
+        ]}
+      />
+      <details class="details">
+        <summary>It was read wrongly</summary>
+        <Corrections preview={preview} locked={locked} onChange={onChange} />
+      </details>
+      {first.length > 0 && (
+        <details class="details">
+          <summary>First rows</summary>
+          <Table
+            caption="First rows of the file"
+            rows={first}
+            keyOf={(_, index) => index}
+            columns={preview.columns.map(({ header, column }) => ({
+              title: header ?? `Column ${column + 1}`,
+              cell: (cells: readonly string[]) => <Foreign text={cells[column] ?? ''} clip />,
+            }))}
+          />
+        </details>
+      )}
+    </Card>
+  )
+}
+
+function Corrections({
+  preview: { file },
+  locked,
+  onChange,
+}: {
+  readonly preview: BatchPreview
+  readonly locked: boolean
+  readonly onChange: (change: BatchChange) => void
+}): JSX.Element {
+  const [encoding, setEncoding] = useState(file.encoding ?? '')
+  const [sheet, setSheet] = useState(file.sheet ?? '')
+  return (
+    <div class="stack">
+      <div class="columns">
+        {file.delimiter !== null && (
+          <SelectField
+            label="Delimiter"
+            value={file.delimiter}
+            choices={DELIMITERS.map((value) => ({ value, text: DELIMITER_NAMES[value] }))}
+            disabled={locked}
+            onChange={(chosen) =>
+              onChange({ delimiter: DELIMITERS.find((one) => one === chosen) ?? null })
+            }
+          />
+        )}
+        {file.sheet === null ? (
+          <Field
+            label="Encoding"
+            value={encoding}
+            list={ENCODINGS}
+            onInput={setEncoding}
+            maxLength={40}
+          />
+        ) : (
+          <Field label="Sheet" value={sheet} onInput={setSheet} maxLength={200} />
+        )}
+      </div>
+      <CheckField
+        label="The first row names the columns"
+        checked={file.header_row !== null}
+        disabled={locked}
+        onChange={(header) => onChange({ header })}
+      />
+      <div>
+        <Button
+          disabled={locked}
+          onClick={() => onChange(file.sheet === null ? { encoding } : { sheet })}
+        >
+          Read it anew
+        </Button>
+      </div>
+    </div>
+  )
+}

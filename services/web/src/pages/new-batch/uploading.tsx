@@ -1,0 +1,86 @@
+import type { BatchView } from '@plumbline/contract/batch-view'
+import type { JSX } from 'preact'
+import { useEffect, useRef, useState } from 'preact/hooks'
+import { sentenceOf } from '../../api/http.ts'
+import { uploadBatch, type Upload } from '../../api/upload.ts'
+import { useAnnounce } from '../../components/announcer.tsx'
+import { Button } from '../../components/button.tsx'
+import { Foreign } from '../../components/text.tsx'
+import * as format from '../../format.ts'
+
+/** An upload as the page shows it. */
+export interface UploadState {
+  readonly isSending: boolean
+  /** What is sent, while it is. */
+  readonly file: File | null
+  /** The share that has left, 0 to 1. */
+  readonly share: number
+  readonly fault: string | null
+  readonly send: (upload: Upload) => void
+  readonly stop: () => void
+}
+
+/** Sends one file at a time; leaving the page ends it. */
+export function useUpload(onReceived: (batch: BatchView) => void): UploadState {
+  const [file, setFile] = useState<File | null>(null)
+  const [share, setShare] = useState(0)
+  const [fault, setFault] = useState<string | null>(null)
+  const sending = useRef<AbortController | null>(null)
+  useEffect(() => () => sending.current?.abort(), [])
+  const send = async (upload: Upload): Promise<void> => {
+    sending.current?.abort()
+    const mine = new AbortController()
+    sending.current = mine
+    setFile(upload.file)
+    setShare(0)
+    setFault(null)
+    try {
+      const batch = await uploadBatch(upload, { signal: mine.signal, onSent: setShare })
+      if (!mine.signal.aborted) onReceived(batch)
+    } catch (error) {
+      if (!mine.signal.aborted) setFault(sentenceOf(error))
+    } finally {
+      if (sending.current === mine) {
+        sending.current = null
+        setFile(null)
+      }
+    }
+  }
+  return {
+    isSending: file !== null,
+    file,
+    share,
+    fault,
+    send: (upload) => void send(upload),
+    stop: () => {
+      sending.current?.abort()
+      sending.current = null
+      setFile(null)
+    },
+  }
+}
+
+/** How far an upload is, and its end. */
+export function Uploading({ upload }: { readonly upload: UploadState }): JSX.Element {
+  const announce = useAnnounce()
+  const percent = format.percent(upload.share)
+  useEffect(() => announce(`${percent} sent.`, true), [percent])
+  const bytes = upload.file?.size ?? 0
+  return (
+    <div class="stack tight">
+      <div class="row spread">
+        <Foreign text={upload.file?.name ?? ''} clip />
+        <Button small onClick={upload.stop}>
+          Stop the upload
+        </Button>
+      </div>
+      <progress class="meter" max={1} value={upload.share} aria-label="Upload" />
+      <div class="row spread small muted number">
+        <span>{upload.share < 1 ? percent : 'Sent; the service is storing it'}</span>
+        <span>
+          {format.size(Math.round(bytes * upload.share))} of {format.size(bytes)}
+        </span>
+      </div>
+    </div>
+  )
+}
