@@ -19,6 +19,8 @@ export interface FetchRequest {
   /** What a longer body is: a failure, or cut there; default `fail`. */
   readonly overflow?: 'fail' | 'cut'
   readonly maxRedirects: number
+  /** Whether http without TLS goes anywhere, as by default, or only to addresses that the operator allowed. */
+  readonly plain?: 'anywhere' | 'allowed'
   /** Wall clock of the whole, redirects and body included. */
   readonly timeoutMs: number
   readonly signal: AbortSignal
@@ -134,8 +136,14 @@ async function oneHop(
   const found = await addressesOf(request, host, limits.signal)
   if (typeof found === 'string') return failed(found, 'the host has no address to use', url.href)
   const port = url.port === '' ? (url.protocol === 'https:' ? 443 : 80) : Number(url.port)
+  const mustBeAllowed = request.plain === 'allowed' && url.protocol === 'http:'
   const usual = port === 80 || port === 443 || origin === null || origin.host === url.host
-  const addresses = found.filter((address) => usual || request.egress.allowed(address))
+  const addresses = found.filter(
+    (address) => (usual && !mustBeAllowed) || request.egress.allowed(address),
+  )
+  if (addresses.length === 0 && mustBeAllowed) {
+    return failed('forbidden', 'http to an address that is not allowed', url.href)
+  }
   if (addresses.length === 0) return failed('forbidden', `a redirect to port ${port}`, url.href)
   let failure = failed('forbidden', 'every address is special', url.href)
   for (const address of addresses.slice(0, MAX_ADDRESSES)) {
