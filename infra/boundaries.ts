@@ -61,6 +61,9 @@ export const BOUNDARIES: Readonly<Record<string, Boundary>> = {
       'zod',
     ],
   },
+  webhooks: {
+    ours: ['contract', 'ports', 'concurrency', 'net', 'db', 'metering', 'pipeline'],
+  },
   client: { ours: ['contract'] },
 }
 

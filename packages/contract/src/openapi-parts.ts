@@ -81,6 +81,18 @@ export const PARAMETERS: Part = {
     required: true,
     schema: { type: 'string', pattern: '^bat_[A-Za-z0-9]+$' },
   },
+  WebhookId: {
+    name: 'id',
+    in: 'path',
+    required: true,
+    schema: { type: 'string', pattern: '^whk_[A-Za-z0-9]+$' },
+  },
+  DeliveryId: {
+    name: 'delivery',
+    in: 'path',
+    required: true,
+    schema: { type: 'string', pattern: '^dlv_[A-Za-z0-9]+$' },
+  },
   IdempotencyKey: {
     name: 'Idempotency-Key',
     in: 'header',

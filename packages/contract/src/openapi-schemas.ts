@@ -12,6 +12,17 @@ import { PROBLEMS } from './problem.ts'
 import { PRODUCTS } from './products.ts'
 import { REQUESTS } from './requests.ts'
 import { RESULTS } from './results.ts'
+import {
+  webhookChange,
+  webhookDeliveries,
+  webhookDelivery,
+  webhookList,
+  webhookReplay,
+  webhookReplayed,
+  webhookRequest,
+  webhookView,
+  webhookWithSecret,
+} from './webhook.ts'
 import { usageView } from './usage.ts'
 
 /** Every shape, as components. */
@@ -38,9 +49,24 @@ export function schemas(): Part {
     BatchPage: jsonSchema(batchPage),
     BatchRecords: jsonSchema(batchBody),
     BatchUpload: uploadSchema(),
+    ...webhookSchemas(),
     Problem: jsonSchema(problem),
     Status: { type: 'object', properties: { status: { type: 'string' } }, required: ['status'] },
     OpenApi: { type: 'object' },
+  }
+}
+
+function webhookSchemas(): Part {
+  return {
+    Webhook: jsonSchema(webhookView),
+    WebhookWithSecret: jsonSchema(webhookWithSecret),
+    WebhookList: jsonSchema(webhookList),
+    WebhookRequest: jsonSchema(webhookRequest),
+    WebhookChange: jsonSchema(webhookChange),
+    WebhookReplay: jsonSchema(webhookReplay),
+    WebhookReplayed: jsonSchema(webhookReplayed),
+    WebhookDelivery: jsonSchema(webhookDelivery),
+    WebhookDeliveries: jsonSchema(webhookDeliveries),
   }
 }
 

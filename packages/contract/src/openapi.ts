@@ -13,6 +13,7 @@ import {
   type Part,
 } from './openapi-parts.ts'
 import { schemas } from './openapi-schemas.ts'
+import { webhookPaths } from './openapi-webhooks.ts'
 import type { ProblemCode } from './problem.ts'
 import { PRODUCTS, type Product } from './products.ts'
 
@@ -34,6 +35,7 @@ export function openApiDocument(testKeys: string): Part {
     tags: [
       { name: 'lookups', description: 'One record, answered at once.' },
       { name: 'batches', description: 'Lists of records, worked on in the background.' },
+      { name: 'webhooks', description: 'Being called when something happens.' },
       { name: 'account', description: 'Plan, credits and limits.' },
       { name: 'service', description: 'State and description of the service itself.' },
     ],
@@ -43,6 +45,7 @@ export function openApiDocument(testKeys: string): Part {
       ),
       ...accountPaths(),
       ...batchPaths(),
+      ...webhookPaths(),
       ...servicePaths(),
     },
     components: {

@@ -3,6 +3,7 @@ import { Problem } from '@plumbline/contract/problem'
 import { inTransaction, queriesOf, type Db, type Tx } from './database.ts'
 import { newId } from './ids.ts'
 import { digestOf, newKey, parseKey } from './keys-format.ts'
+import { noteEvent } from './webhooks/events.ts'
 
 /** A key as it is shown: never the key itself. */
 export interface KeyRecord {
@@ -67,6 +68,10 @@ export async function createKey(
       })
       .returningAll()
       .executeTakeFirstOrThrow()
+    if (replaced !== null) {
+      const { accountId } = wanted
+      await noteEvent(tx, { accountId, type: 'key.replaced', subject: row.id })
+    }
     return { key, record: recordOf(row), replaced }
   })
 }
@@ -125,6 +130,21 @@ export async function listKeys(db: Db, accountId: string): Promise<readonly KeyR
     .limit(1_000)
     .execute()
   return rows.map(recordOf)
+}
+
+/** One key of an account as it is listed; undefined where there is none. */
+export async function findKeyRecord(
+  db: Db | Tx,
+  accountId: string,
+  id: string,
+): Promise<KeyRecord | undefined> {
+  const row = await queriesOf(db)
+    .selectFrom('api_keys')
+    .selectAll()
+    .where('id', '=', id)
+    .where('account_id', '=', accountId)
+    .executeTakeFirst()
+  return row && recordOf(row)
 }
 
 /** Revokes the account's active key of a mode; false where there was none. */

@@ -79,6 +79,9 @@ test('the role that serves has these rights and no others', async () => {
         "tasks",
         "unpaid_rows",
         "users",
+        "webhook_deliveries",
+        "webhook_endpoints",
+        "webhook_events",
         "workers",
       ],
       "INSERT SELECT": [

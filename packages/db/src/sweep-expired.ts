@@ -1,3 +1,4 @@
+import { WEBHOOK_KEPT_DAYS } from '@plumbline/contract/webhook'
 import type { Db } from './database.ts'
 
 /** Rows that one statement deletes at most. */
@@ -5,7 +6,8 @@ const MAX_ROWS = 10_000
 
 /**
  * Deletes what has run out, however much it is: shared facts, idempotency keys, buckets full for an hour,
- * leases, live replies older than a minute, what was spent on days gone by, sessions, links and invitations. Safe in several processes at once;
+ * leases, live replies older than a minute, what was spent on days gone by, sessions, links and invitations,
+ * old webhook messages. Safe in several processes at once;
  * the signal ends it between two statements.
  */
 export async function sweepExpired(db: Db, signal: AbortSignal): Promise<void> {
@@ -46,6 +48,9 @@ const STATEMENTS = [
      select ctid from invitations where expires_at <= now() limit $1 for update skip locked))`,
   `delete from mails_told where ctid = any(array(
      select ctid from mails_told where told_at < now() - interval '90 days'
+      limit $1 for update skip locked))`,
+  `delete from webhook_deliveries where ctid = any(array(
+     select ctid from webhook_deliveries where created_at < now() - interval '${WEBHOOK_KEPT_DAYS} days'
       limit $1 for update skip locked))`,
   // Gone from the store by another way; one that is still there is noted anew.
   `delete from stray_files where ctid = any(array(

@@ -5,6 +5,7 @@ import type { CreditTables } from './tables/credits.ts'
 import type { IdempotencyTables } from './tables/idempotency.ts'
 import type { PeopleTables } from './tables/people.ts'
 import type { ScoreTables } from './tables/score-weights.ts'
+import type { WebhookTables } from './tables/webhooks.ts'
 
 /** Every table as kysely knows it; each area declares its own in `tables/`. */
 export interface Tables
@@ -15,4 +16,5 @@ export interface Tables
     BatchTables,
     IdempotencyTables,
     PeopleTables,
-    ScoreTables {}
+    ScoreTables,
+    WebhookTables {}

@@ -11,13 +11,15 @@ import {
 import type { Tx } from '@plumbline/db/database'
 import { noteRemovals } from '@plumbline/db/file-store'
 import { eraseAnswers } from '@plumbline/db/idempotency'
+import { dropDeliveriesAbout } from '@plumbline/db/webhooks/deliveries'
 import { lockBatchOf } from './batch-access.ts'
 import type { Pipeline } from './pipeline.ts'
 import { removeNoted } from './remove-files.ts'
 
 /**
- * Deletes a batch that has ended or not yet started, with its file, chunks, results and the idempotency
- * records that show it. From here on nobody sees it; a long one is erased in steps, by the sweeps.
+ * Deletes a batch that has ended or not yet started, with its file, chunks, results, and the idempotency
+ * records and webhook messages that show it. From here on nobody sees it; a long one is erased in steps, by
+ * the sweeps.
  * @throws Problem `not_found`; `conflict` while it is being worked on
  */
 export async function deleteBatch(
@@ -31,6 +33,7 @@ export async function deleteBatch(
       throw new Problem('conflict', `The batch is ${found.status}; cancel it before deleting it.`)
     }
     await eraseAnswers(tx, id)
+    await dropDeliveriesAbout(tx, [id])
     await updateBatch(tx, id, { erasing: 'all', expires_at: null })
     await noteRemovals(tx, filesOf(found))
     return found

@@ -1,6 +1,13 @@
 import type { BatchPage, BatchView } from '@plumbline/contract/batch-view'
 import { UNFINISHED_STATES, type BatchState } from '@plumbline/contract/batch'
-import { findBatch, pageOfBatches, sumsOf, type BatchOwner } from '@plumbline/db/batches/rows'
+import {
+  findBatch,
+  pageOfBatches,
+  sumsOf,
+  type BatchOwner,
+  type BatchRow,
+} from '@plumbline/db/batches/rows'
+import type { Db, Tx } from '@plumbline/db/database'
 import { noSuchBatch } from './batch-access.ts'
 import { cursorOf, placeOf } from './page-cursor.ts'
 import type { Pipeline } from './pipeline.ts'
@@ -16,6 +23,18 @@ export async function getBatch(
   const row = await findBatch(pipeline.db, owner, id)
   if (row === undefined) throw noSuchBatch()
   return batchViewOf(row, (await sumsOf(pipeline.db, [id])).get(id))
+}
+
+/** Batches as their owners see them, by id. */
+export async function viewsOf(
+  db: Db | Tx,
+  rows: readonly BatchRow[],
+): Promise<ReadonlyMap<string, BatchView>> {
+  const sums = await sumsOf(
+    db,
+    rows.map(({ id }) => id),
+  )
+  return new Map(rows.map((row) => [row.id, batchViewOf(row, sums.get(row.id))]))
 }
 
 /** Batches of an account, newest first. @throws Problem `bad_request` for a cursor of another account */

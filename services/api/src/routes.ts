@@ -18,6 +18,20 @@ import { readHealth, readReadiness } from './routes/probes.ts'
 import { createDownloads, readRefused, readResults } from './routes/read-results.ts'
 import { readUsage } from './routes/read-usage.ts'
 import { watchBatch } from './routes/watch-batch.ts'
+import {
+  listDeliveries,
+  replayDelivery,
+  replayWebhook,
+  testWebhook,
+} from './routes/webhook-deliveries.ts'
+import {
+  changeWebhook,
+  createWebhook,
+  deleteWebhook,
+  listWebhooks,
+  readWebhook,
+  rotateWebhook,
+} from './routes/webhooks.ts'
 
 /** Every path of the service but the pages of `/docs`; the busiest first. */
 export function routesOf(ctx: Context): readonly Route[] {
@@ -43,6 +57,18 @@ export function routesOf(ctx: Context): readonly Route[] {
     { path: '/v1/batches/:id/events', get: watchBatch(ctx) },
     { path: '/v1/batches/:id/results', get: readResults(ctx, downloads) },
     { path: '/v1/batches/:id/refused', get: readRefused(ctx, downloads) },
+    { path: '/v1/webhooks', get: listWebhooks(ctx), post: createWebhook(ctx) },
+    {
+      path: '/v1/webhooks/:id',
+      get: readWebhook(ctx),
+      patch: changeWebhook(ctx),
+      delete: deleteWebhook(ctx),
+    },
+    { path: '/v1/webhooks/:id/rotate', post: rotateWebhook(ctx) },
+    { path: '/v1/webhooks/:id/test', post: testWebhook(ctx) },
+    { path: '/v1/webhooks/:id/replay', post: replayWebhook(ctx) },
+    { path: '/v1/webhooks/:id/deliveries', get: listDeliveries(ctx) },
+    { path: '/v1/webhooks/:id/deliveries/:delivery/replay', post: replayDelivery(ctx) },
     ...appRoutes({ ctx, people: ctx.people }),
     { path: '/healthz', get: readHealth() },
     { path: '/readyz', get: readReadiness(ctx) },

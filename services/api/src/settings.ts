@@ -35,6 +35,10 @@ const eachSetting = z.object({
   EVENT_STREAMS_LIMIT: count(20),
   /** The workers' setting of the same name; shown to the account. */
   HLR_ACCOUNT_DAILY_CAP: accountDailyCap(),
+  /** CIDRs to which messages may go over http; the workers' setting of the same name. */
+  EGRESS_ALLOW: wordList().default([]),
+  /** Endpoints of webhooks of one account. */
+  WEBHOOKS_LIMIT: count(100),
   /** Downloads of results that one account may have under way on this process. */
   DOWNLOADS_LIMIT: count(4),
   MAX_CONNECTIONS: count(10_000),

@@ -5,6 +5,7 @@ import type { WorkerContext } from './context.ts'
 import { serveCheck } from './check-worker.ts'
 import { createAnswerCounter } from './count-answers.ts'
 import { reportHealth, type HealthSource } from './health-report.ts'
+import { serveWebhooks } from './webhook-worker.ts'
 
 /** Serves the checks of the engines, and batches where `batches` is set, and reports its health until disposed. */
 export async function serve(
@@ -21,6 +22,7 @@ export async function serve(
   }
   if (batches) {
     stack.use(await serveBatches(context))
+    stack.use(serveWebhooks(context))
     sources.push({ kind: 'batch', health: async () => [] })
   }
   stack.use(reportHealth(context, sources))

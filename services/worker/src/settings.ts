@@ -5,7 +5,7 @@ import { DEFAULT_SLOTS, type Slots } from '@plumbline/pipeline/pipeline'
 import { DEFAULT_LIVE_LIMITS, type LiveLimits } from '@plumbline/queue/live-room'
 import { adminPort, adminSettings } from '@plumbline/runtime/admin-server'
 import { engineSettings } from '@plumbline/runtime/engine-settings'
-import { retired, wholeNumber, wholeNumbers } from '@plumbline/runtime/settings'
+import { retired, wholeNumber, wholeNumbers, wordList } from '@plumbline/runtime/settings'
 import { logLevel, migrateDatabaseUrl, storeSettings } from '@plumbline/runtime/store-settings'
 import { z } from 'zod'
 
@@ -34,6 +34,17 @@ const eachSetting = z.object({
   LOG_LEVEL: logLevel('info'),
   /** Tasks of batches of one check under way; unset: 16 of email and phone, 8 of ip, 64 of domain. */
   BULK_SLOTS: wholeNumber({ min: 1 }).optional(),
+  /** Time-out of a message to an endpoint. */
+  WEBHOOK_TIMEOUT_SECONDS: wholeNumber({ min: 1, max: 30 }).default(15),
+  /** Time from each attempt to the next; after the last the message has failed. */
+  WEBHOOK_RETRY_SECONDS: wordList()
+    .transform((words) => words.map(Number))
+    .refine((waits) => waits.every((wait) => Number.isFinite(wait) && wait > 0), {
+      message: 'expected seconds, comma-separated',
+    })
+    .default([5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000, 86_400]),
+  /** An endpoint to which nothing has come through for so long is switched off. */
+  WEBHOOK_FAILING_DAYS: wholeNumber({ min: 1 }).default(5),
   LEASE_SECONDS: wholeNumber({ min: 2 }).default(30),
   /** Files of the store that no batch names are removed so long after they were met. */
   STRAY_FILES_DAYS: wholeNumber({ min: 1, max: 365 }).default(7),

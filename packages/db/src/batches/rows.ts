@@ -93,6 +93,19 @@ export async function readBatch(db: Db | Tx, id: string): Promise<BatchRow | und
     .executeTakeFirst()
 }
 
+/** Batches by their ids; those that are not there are left out. */
+export async function readBatches(
+  db: Db | Tx,
+  ids: readonly string[],
+): Promise<readonly BatchRow[]> {
+  if (ids.length === 0) return []
+  return await queriesOf(db)
+    .selectFrom('batches')
+    .selectAll()
+    .where('id', 'in', [...ids])
+    .execute()
+}
+
 /** Position of a batch in the order of a listing; `createdUs` in microseconds of the epoch. */
 export interface BatchPlace {
   readonly createdUs: number

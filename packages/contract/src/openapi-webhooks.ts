@@ -1,0 +1,168 @@
+import { answer, ANY, headers, POSTING, query, ref, refusals, type Part } from './openapi-parts.ts'
+import { DELIVERY_STATES, WEBHOOK_KEPT_DAYS, WEBHOOK_ROTATION_HOURS } from './webhook.ts'
+
+const tags = ['webhooks']
+
+/** The paths of webhooks. */
+export function webhookPaths(): Part {
+  const id = ref('parameters', 'WebhookId')
+  const once = ref('parameters', 'IdempotencyKey')
+  return {
+    '/v1/webhooks': { get: list(), post: create(once) },
+    '/v1/webhooks/{id}': { get: read(id), patch: change(id), delete: remove(id) },
+    '/v1/webhooks/{id}/rotate': {
+      post: {
+        tags,
+        operationId: 'rotateWebhookSecret',
+        summary: `Make a new secret; the old one signs beside it for ${WEBHOOK_ROTATION_HOURS} hours`,
+        parameters: [id, once],
+        responses: {
+          200: answer('The endpoint with its new secret.', 'WebhookWithSecret'),
+          ...refusals([...POSTING, 'not_found']),
+        },
+      },
+    },
+    '/v1/webhooks/{id}/test': {
+      post: {
+        tags,
+        operationId: 'testWebhook',
+        summary: 'Send a message of type `webhook.test`',
+        parameters: [id, once],
+        responses: {
+          202: answer('The delivery, on its way.', 'WebhookDelivery'),
+          ...refusals([...POSTING, 'not_found']),
+        },
+      },
+    },
+    ...deliveryPaths(id, once),
+  }
+}
+
+function deliveryPaths(id: Part, once: Part): Part {
+  return {
+    '/v1/webhooks/{id}/deliveries': { get: deliveries(id) },
+    '/v1/webhooks/{id}/deliveries/{delivery}/replay': {
+      post: {
+        tags,
+        operationId: 'replayWebhookDelivery',
+        summary: 'Send a message again, under the same `webhook-id`',
+        parameters: [id, ref('parameters', 'DeliveryId'), once],
+        responses: {
+          202: answer('The new delivery, on its way.', 'WebhookDelivery'),
+          ...refusals([...POSTING, 'not_found']),
+        },
+      },
+    },
+    '/v1/webhooks/{id}/replay': {
+      post: {
+        tags,
+        operationId: 'replayWebhook',
+        summary: 'Send again all messages since a time',
+        parameters: [id, once],
+        requestBody: {
+          required: true,
+          content: { 'application/json': { schema: ref('schemas', 'WebhookReplay') } },
+        },
+        responses: {
+          202: answer('How many messages are on their way again.', 'WebhookReplayed'),
+          ...refusals([...POSTING, 'not_found', 'payload_too_large', 'unsupported_media_type']),
+        },
+      },
+    },
+  }
+}
+
+function list(): Part {
+  return {
+    tags,
+    operationId: 'listWebhooks',
+    summary: 'Endpoints, oldest first',
+    responses: { 200: answer('The endpoints.', 'WebhookList'), ...refusals(ANY) },
+  }
+}
+
+function create(once: Part): Part {
+  return {
+    tags,
+    operationId: 'createWebhook',
+    summary: 'Be told of events at an address',
+    description:
+      'Messages follow Standard Webhooks 1.0: headers `webhook-id`, `webhook-timestamp` and `webhook-signature`, body `{type, timestamp, data}`, where `data` is what a GET of the object gives. A message may come more than once, and messages may come out of order. Nothing is sent at creation.',
+    parameters: [once],
+    requestBody: {
+      required: true,
+      content: { 'application/json': { schema: ref('schemas', 'WebhookRequest') } },
+    },
+    responses: {
+      201: answer('The endpoint with its secret, which is shown this once.', 'WebhookWithSecret', [
+        'Location',
+        'IdempotentReplayed',
+      ]),
+      ...refusals([...POSTING, 'payload_too_large', 'unsupported_media_type']),
+    },
+  }
+}
+
+function read(id: Part): Part {
+  return {
+    tags,
+    operationId: 'readWebhook',
+    summary: 'One endpoint',
+    parameters: [id],
+    responses: { 200: answer('The endpoint.', 'Webhook'), ...refusals([...ANY, 'not_found']) },
+  }
+}
+
+function change(id: Part): Part {
+  return {
+    tags,
+    operationId: 'changeWebhook',
+    summary: 'Change address or events, or switch it on or off',
+    parameters: [id],
+    requestBody: {
+      required: true,
+      content: { 'application/json': { schema: ref('schemas', 'WebhookChange') } },
+    },
+    responses: {
+      200: answer('The endpoint as it is now.', 'Webhook'),
+      ...refusals([
+        ...ANY,
+        'bad_request',
+        'not_found',
+        'payload_too_large',
+        'unsupported_media_type',
+      ]),
+    },
+  }
+}
+
+function remove(id: Part): Part {
+  return {
+    tags,
+    operationId: 'deleteWebhook',
+    summary: 'Remove an endpoint and its deliveries',
+    parameters: [id],
+    responses: {
+      204: { description: 'Removed.', headers: headers([]) },
+      ...refusals([...ANY, 'not_found']),
+    },
+  }
+}
+
+function deliveries(id: Part): Part {
+  return {
+    tags,
+    operationId: 'listWebhookDeliveries',
+    summary: `What was sent in the last ${WEBHOOK_KEPT_DAYS} days, newest first`,
+    parameters: [
+      id,
+      query('limit', { type: 'integer', minimum: 1, maximum: 100, default: 20 }),
+      query('cursor', { type: 'string' }),
+      query('status', { type: 'string', enum: DELIVERY_STATES }),
+    ],
+    responses: {
+      200: answer('A page.', 'WebhookDeliveries'),
+      ...refusals([...ANY, 'bad_request', 'not_found']),
+    },
+  }
+}

@@ -1,0 +1,24 @@
+import type { z } from 'zod'
+import { Problem } from './problem.ts'
+import { unknownFields } from './requests.ts'
+
+/**
+ * Reads a JSON body by its shape, whose messages are sentences.
+ * @throws Problem `bad_request` that names the first field at fault
+ */
+export function readBody<Shape extends z.ZodObject>(
+  shape: Shape,
+  body: unknown,
+): Readonly<z.infer<Shape>> {
+  if (typeof body !== 'object' || body === null || Array.isArray(body)) {
+    throw new Problem('bad_request', 'The body must be a JSON object.')
+  }
+  const read = shape.safeParse(body)
+  if (read.success) return read.data
+  const { issues } = read.error
+  const unknown = issues.find((issue) => issue.code === 'unrecognized_keys')
+  if (unknown?.code === 'unrecognized_keys') {
+    throw new Problem('bad_request', unknownFields(unknown.keys, Object.keys(shape.shape)))
+  }
+  throw new Problem('bad_request', issues[0]?.message ?? 'The body is not as this path takes it.')
+}

@@ -1,0 +1,34 @@
+-- Notes what happened to an account for those endpoints that want to hear of it; nothing where there is none.
+create or replace function note_webhook_event(account text, event text, about text) returns void
+language sql as $$
+  insert into webhook_events (account_id, type, subject)
+  select account, event, about
+  where exists (select from webhook_endpoints
+    where account_id = account and disabled_at is null and event = any (events))
+$$;
+
+-- A batch has come to where somebody waits for it. Judged at the end of the transaction: a batch that starts by
+-- itself only passes `ready`.
+create or replace function note_batch_event() returns trigger language plpgsql as $$
+begin
+  if exists (select from batches where id = new.id and status = new.status) then
+    perform note_webhook_event(new.account_id, 'batch.' || new.status, new.id);
+  end if;
+  return null;
+end $$;
+drop trigger if exists webhook_of_batch on batches;
+create constraint trigger webhook_of_batch after update of status on batches
+  deferrable initially deferred for each row
+  when (old.status is distinct from new.status
+    and new.status in ('ready', 'completed', 'failed', 'canceled'))
+  execute function note_batch_event();
+
+-- A balance is used up.
+create or replace function note_empty_balance() returns trigger language plpgsql as $$
+begin
+  perform note_webhook_event(new.account_id, 'credits.exhausted', '');
+  return null;
+end $$;
+create or replace trigger webhook_of_balance after update of allowance, packs on credit_accounts
+  for each row when (old.allowance + old.packs > 0 and new.allowance + new.packs = 0)
+  execute function note_empty_balance();

@@ -1,0 +1,245 @@
+import type { DeliveryState, WebhookType } from '@plumbline/contract/webhook'
+import { sql, type Selectable } from 'kysely'
+import { queriesOf, type Db, type Tx } from '../database.ts'
+import { newId } from '../ids.ts'
+import { jsonbText } from '../jsonb.ts'
+import type { WebhookDeliveryRow } from '../tables/webhooks.ts'
+import type { WebhookEndpoint } from './endpoints.ts'
+
+/** A message to one endpoint as it stands in the database. */
+export type DeliveryRow = Readonly<Selectable<WebhookDeliveryRow>>
+
+/** A message that is to be sent now. `attempt` fences: another number belongs to another attempt. */
+export interface DueDelivery {
+  readonly id: string
+  readonly endpointId: string
+  readonly webhookId: string
+  readonly attempt: number
+  readonly url: string
+  readonly body: string
+  /** Encrypted; the newest first. */
+  readonly secrets: readonly string[]
+}
+
+/** Adds one message to one endpoint, sent as soon as a worker comes to it. */
+export async function createDelivery(
+  db: Db | Tx,
+  endpoint: WebhookEndpoint,
+  message: {
+    readonly webhookId?: string
+    readonly type: WebhookType
+    readonly subject: string
+    readonly body: string
+  },
+): Promise<DeliveryRow> {
+  return await queriesOf(db)
+    .insertInto('webhook_deliveries')
+    .values({
+      id: newId('dlv'),
+      endpoint_id: endpoint.id,
+      webhook_id: message.webhookId ?? newId('msg'),
+      type: message.type,
+      subject: message.subject,
+      body: message.body,
+      attempted_at: null,
+      duration_ms: null,
+      url: null,
+      response_status: null,
+      response_body: null,
+      error: null,
+    })
+    .returningAll()
+    .executeTakeFirstOrThrow()
+}
+
+/** One message of an endpoint; undefined where there is none. */
+export async function findDelivery(
+  db: Db | Tx,
+  endpointId: string,
+  id: string,
+): Promise<DeliveryRow | undefined> {
+  return await queriesOf(db)
+    .selectFrom('webhook_deliveries')
+    .selectAll()
+    .where('id', '=', id)
+    .where('endpoint_id', '=', endpointId)
+    .executeTakeFirst()
+}
+
+/** Messages of an endpoint, newest first; `before` is the last one of the page before. */
+export async function pageOfDeliveries(
+  db: Db,
+  endpointId: string,
+  page: {
+    readonly limit: number
+    readonly before: DeliveryRow | undefined
+    readonly status: DeliveryState | undefined
+  },
+): Promise<readonly DeliveryRow[]> {
+  const { before, status } = page
+  return await db.kysely
+    .selectFrom('webhook_deliveries')
+    .selectAll()
+    .where('endpoint_id', '=', endpointId)
+    .$if(status !== undefined, (all) => all.where('status', '=', status ?? 'pending'))
+    .$if(before !== undefined, (all) =>
+      // By its own row: a moment loses its microseconds on the way through here.
+      all.where(
+        sql<boolean>`(created_at, id) < (select created_at, id from webhook_deliveries
+          where id = ${before?.id ?? ''})`,
+      ),
+    )
+    .orderBy('created_at', 'desc')
+    .orderBy('id', 'desc')
+    .limit(page.limit)
+    .execute()
+}
+
+/** Sends again each message since a time, once, in the order in which they were made; answers how many. */
+export async function replaySince(
+  tx: Tx,
+  endpointId: string,
+  since: Date,
+  most: number,
+): Promise<number> {
+  const { rows } = await sql<{ count: number }>`
+    with told as (
+      select distinct on (webhook_id) webhook_id, type, subject, body, created_at
+      from webhook_deliveries
+      where endpoint_id = ${endpointId} and created_at >= ${since}
+      order by webhook_id, created_at
+    ), first as (select * from told order by created_at, webhook_id limit ${most}), again as (
+      insert into webhook_deliveries (id, endpoint_id, webhook_id, type, subject, body, created_at)
+      select 'dlv_' || substr(translate(encode(
+          sha256((webhook_id || clock_timestamp() || random())::bytea), 'base64'), '+/=', 'xyz'), 1, 16),
+        ${endpointId}, webhook_id, type, subject, body, clock_timestamp()
+      from first order by created_at, webhook_id
+      returning 1)
+    select count(*)::int as count from again
+  `.execute(tx)
+  return rows[0]?.count ?? 0
+}
+
+/**
+ * Takes messages that are due, of every endpoint at most so many, oldest first, and puts each off for
+ * `lostAfterMs`: a process that dies with it loses only that time.
+ * @param busy how many more each endpoint may have, where that differs from `each`; 0 leaves it out
+ */
+export async function takeDue(
+  db: Db,
+  wanted: {
+    readonly most: number
+    readonly each: number
+    readonly busy: Readonly<Record<string, number>>
+    readonly lostAfterMs: number
+  },
+): Promise<readonly DueDelivery[]> {
+  const { rows } = await db.pool.query<DueDelivery>({
+    name: 'webhooks.take-due',
+    text: `
+      with endpoints as (
+        select e.*, coalesce(($3::jsonb->>e.id)::int, $2::int) as room
+        from webhook_endpoints e
+        where e.disabled_at is null and exists (select from webhook_deliveries d
+          where d.endpoint_id = e.id and d.status = 'pending' and d.due_at <= clock_timestamp())
+      ), due as (
+        select d.id from endpoints e, lateral (
+          select id, due_at from webhook_deliveries
+          where endpoint_id = e.id and status = 'pending' and due_at <= clock_timestamp()
+          order by due_at limit e.room for update skip locked) d
+        order by d.due_at limit $1
+      ), taken as (
+        update webhook_deliveries d
+        set attempts = attempts + 1, attempted_at = clock_timestamp(),
+          due_at = clock_timestamp() + $4::int * interval '1 ms'
+        from due where d.id = due.id
+        returning d.*
+      )
+      select t.id, t.endpoint_id as "endpointId", t.webhook_id as "webhookId", t.attempts as attempt,
+        e.url, t.body, array_remove(array[e.secret,
+          case when e.old_secret_until > clock_timestamp() then e.old_secret end], null) as secrets
+      from taken t join endpoints e on e.id = t.endpoint_id`,
+    values: [wanted.most, wanted.each, jsonbText(wanted.busy), wanted.lostAfterMs],
+  })
+  return rows
+}
+
+/** What came of an attempt. */
+export interface AttemptResult {
+  readonly id: string
+  readonly endpointId: string
+  readonly attempt: number
+  readonly url: string
+  readonly status: DeliveryState
+  /** When it is tried again, in milliseconds from now; of no account unless pending. */
+  readonly againMs: number
+  readonly durationMs: number
+  readonly responseStatus: number | null
+  readonly responseBody: string | null
+  readonly error: string | null
+  /** Why nothing more is to be sent to the endpoint; null where it goes on. */
+  readonly disable: 'gone' | null
+}
+
+/**
+ * Keeps what came of attempts, and how their endpoints do: an endpoint to which nothing has come through for
+ * `failingDays` is switched off.
+ */
+export async function keepResults(
+  db: Db,
+  results: readonly AttemptResult[],
+  failingDays: number,
+): Promise<void> {
+  await db.pool.query({
+    name: 'webhooks.keep-results',
+    text: `
+      with result as (
+        select * from jsonb_to_recordset($1::jsonb) as r("id" text, "endpointId" text, "attempt" int,
+          "url" text, "status" text, "againMs" float8, "durationMs" int, "responseStatus" int,
+          "responseBody" text, "error" text, "disable" text)
+      ), kept as (
+        update webhook_deliveries d
+        set status = r."status", due_at = clock_timestamp() + r."againMs" * interval '1 ms',
+          duration_ms = r."durationMs", url = r."url", response_status = r."responseStatus",
+          response_body = r."responseBody", error = r."error"
+        from result r where d.id = r."id" and d.attempts = r."attempt" and d.status = 'pending'
+      ), standing as (
+        select "endpointId" as id, bool_or("status" = 'delivered') as arrived,
+          max("disable") as disable from result group by "endpointId"
+      )
+      update webhook_endpoints e
+      set failing_since = case when s.arrived then null
+            else coalesce(e.failing_since, clock_timestamp()) end,
+        disabled_at = case when s.disable is not null or (not s.arrived
+            and e.failing_since < clock_timestamp() - $2::float8 * interval '1 day')
+          then coalesce(e.disabled_at, clock_timestamp()) else e.disabled_at end,
+        disabled_reason = case when s.disable is not null or (not s.arrived
+            and e.failing_since < clock_timestamp() - $2::float8 * interval '1 day')
+          then coalesce(e.disabled_reason, s.disable, 'failing') else e.disabled_reason end
+      from standing s
+      where e.id = s.id and (not s.arrived or e.failing_since is not null)`,
+    values: [jsonbText(results), failingDays],
+  })
+}
+
+/** Messages that wait, and since when the oldest is due, in seconds. */
+export async function readWebhookBacklog(
+  db: Db,
+): Promise<{ readonly pending: number; readonly oldestSeconds: number }> {
+  const { rows } = await db.pool.query<{ pending: number; oldestSeconds: number }>(
+    `select count(*)::float8 as pending,
+       greatest(0, coalesce(extract(epoch from clock_timestamp() - min(d.due_at)), 0))::float8
+         as "oldestSeconds"
+     from webhook_deliveries d join webhook_endpoints e on e.id = d.endpoint_id
+     where d.status = 'pending' and e.disabled_at is null`,
+  )
+  return rows[0] ?? { pending: 0, oldestSeconds: 0 }
+}
+
+/** Messages about something that is erased go with it. */
+export async function dropDeliveriesAbout(tx: Tx, subjects: readonly string[]): Promise<void> {
+  await tx
+    .deleteFrom('webhook_deliveries')
+    .where('subject', 'in', [...subjects])
+    .execute()
+}

@@ -1,0 +1,146 @@
+import type { WebhookEvent } from '@plumbline/contract/webhook'
+import { sql, type Selectable } from 'kysely'
+import { queriesOf, type Db, type Tx } from '../database.ts'
+import { newId } from '../ids.ts'
+import type { WebhookEndpointRow } from '../tables/webhooks.ts'
+
+/** An endpoint as it stands in the database, its secrets encrypted. */
+export type WebhookEndpoint = Readonly<Selectable<WebhookEndpointRow>>
+
+/** A new id of an endpoint: its secret is encrypted under it, so it is chosen first. */
+export function newWebhookId(): string {
+  return newId('whk')
+}
+
+/**
+ * Adds an endpoint, where the account has fewer than `most`.
+ * @returns undefined where it has as many
+ */
+export async function createWebhook(
+  tx: Tx,
+  wanted: {
+    readonly id: string
+    readonly accountId: string
+    readonly url: string
+    readonly events: readonly WebhookEvent[]
+    readonly secret: string
+    readonly most: number
+  },
+): Promise<WebhookEndpoint | undefined> {
+  // The lock lets one creation at a time count.
+  await tx
+    .selectFrom('accounts')
+    .select('id')
+    .where('id', '=', wanted.accountId)
+    .forNoKeyUpdate()
+    .execute()
+  const { count } = await tx
+    .selectFrom('webhook_endpoints')
+    .select(({ fn }) => fn.countAll<number>().as('count'))
+    .where('account_id', '=', wanted.accountId)
+    .executeTakeFirstOrThrow()
+  if (count >= wanted.most) return undefined
+  return await tx
+    .insertInto('webhook_endpoints')
+    .values({
+      id: wanted.id,
+      account_id: wanted.accountId,
+      url: wanted.url,
+      events: [...wanted.events],
+      secret: wanted.secret,
+      old_secret: null,
+      old_secret_until: null,
+      disabled_at: null,
+      disabled_reason: null,
+      failing_since: null,
+      owners_told_at: null,
+    })
+    .returningAll()
+    .executeTakeFirstOrThrow()
+}
+
+/** The endpoints of an account, oldest first. */
+export async function listWebhooks(db: Db, accountId: string): Promise<readonly WebhookEndpoint[]> {
+  return await db.kysely
+    .selectFrom('webhook_endpoints')
+    .selectAll()
+    .where('account_id', '=', accountId)
+    .orderBy('created_at')
+    .orderBy('id')
+    .execute()
+}
+
+/** One endpoint of an account; undefined where there is none, or it is another's. */
+export async function findWebhook(
+  db: Db | Tx,
+  accountId: string,
+  id: string,
+): Promise<WebhookEndpoint | undefined> {
+  return await queriesOf(db)
+    .selectFrom('webhook_endpoints')
+    .selectAll()
+    .where('id', '=', id)
+    .where('account_id', '=', accountId)
+    .executeTakeFirst()
+}
+
+/** Changes what is given; `enabled: true` forgets that it failed. Undefined where there is no such endpoint. */
+export async function changeWebhook(
+  db: Db,
+  which: { readonly accountId: string; readonly id: string },
+  change: {
+    readonly url?: string | undefined
+    readonly events?: readonly WebhookEvent[] | undefined
+    readonly enabled?: boolean | undefined
+  },
+): Promise<WebhookEndpoint | undefined> {
+  const state =
+    change.enabled === undefined
+      ? {}
+      : change.enabled
+        ? { disabled_at: null, disabled_reason: null, failing_since: null, owners_told_at: null }
+        : { disabled_at: sql<Date>`clock_timestamp()`, disabled_reason: 'by_request' as const }
+  return await db.kysely
+    .updateTable('webhook_endpoints')
+    .set({
+      ...(change.url === undefined ? {} : { url: change.url }),
+      ...(change.events === undefined ? {} : { events: [...change.events] }),
+      ...state,
+    })
+    .where('id', '=', which.id)
+    .where('account_id', '=', which.accountId)
+    .returningAll()
+    .executeTakeFirst()
+}
+
+/** Gives an endpoint a new secret; the one of before stays good for some hours. */
+export async function rotateWebhookSecret(
+  tx: Tx,
+  which: { readonly accountId: string; readonly id: string },
+  { secret, oldHours }: { readonly secret: string; readonly oldHours: number },
+): Promise<WebhookEndpoint | undefined> {
+  return await tx
+    .updateTable('webhook_endpoints')
+    .set((eb) => ({
+      old_secret: eb.ref('secret'),
+      old_secret_until: sql<Date>`clock_timestamp() + ${oldHours} * interval '1 hour'`,
+      secret,
+    }))
+    .where('id', '=', which.id)
+    .where('account_id', '=', which.accountId)
+    .returningAll()
+    .executeTakeFirst()
+}
+
+/** Removes an endpoint and all that was sent to it; false where there is none. */
+export async function deleteWebhook(
+  db: Db,
+  which: { readonly accountId: string; readonly id: string },
+): Promise<boolean> {
+  const { numDeletedRows } = await db.kysely
+    .deleteFrom('webhook_endpoints')
+    .where('id', '=', which.id)
+    .where('account_id', '=', which.accountId)
+    .executeTakeFirst()
+  return numDeletedRows > 0n
+}

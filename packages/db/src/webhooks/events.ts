@@ -1,0 +1,82 @@
+import type { WebhookType } from '@plumbline/contract/webhook'
+import { sql } from 'kysely'
+import { queriesOf, type Db, type Tx } from '../database.ts'
+import { newId } from '../ids.ts'
+
+/** Something that happened, for endpoints that want to hear of it. */
+export interface NotedEvent {
+  readonly id: number
+  readonly accountId: string
+  readonly type: WebhookType
+  /** The id of what it is about; empty for the account itself. */
+  readonly subject: string
+  readonly happenedAt: Date
+}
+
+/** Notes an event in the transaction in which it happens; nothing where no endpoint wants to hear of it. */
+export async function noteEvent(
+  db: Db | Tx,
+  event: { readonly accountId: string; readonly type: WebhookType; readonly subject: string },
+): Promise<void> {
+  await sql`select note_webhook_event(${event.accountId}, ${event.type}, ${event.subject})`.execute(
+    queriesOf(db),
+  )
+}
+
+/**
+ * Takes the oldest events that no other process is at, locked until the transaction ends: it makes messages of
+ * them, or leaves them as they are.
+ */
+export async function takeEvents(tx: Tx, most: number): Promise<readonly NotedEvent[]> {
+  const rows = await tx
+    .selectFrom('webhook_events')
+    .selectAll()
+    .orderBy('id')
+    .limit(most)
+    .forUpdate()
+    .skipLocked()
+    .execute()
+  return rows.map((row) => ({
+    id: row.id,
+    accountId: row.account_id,
+    type: row.type,
+    subject: row.subject,
+    happenedAt: row.happened_at,
+  }))
+}
+
+/** A message made of an event. */
+export interface EventMessage {
+  readonly event: NotedEvent
+  readonly body: string
+}
+
+/** Makes a delivery of each message for each endpoint that wants to hear of it. */
+export async function createDeliveries(tx: Tx, messages: readonly EventMessage[]): Promise<void> {
+  if (messages.length === 0) return
+  const rows = messages.map(({ event, body }) => ({
+    account: event.accountId,
+    webhook_id: newId('msg'),
+    type: event.type,
+    subject: event.subject,
+    body,
+  }))
+  await sql`
+    insert into webhook_deliveries (id, endpoint_id, webhook_id, type, subject, body)
+    select 'dlv_' || substr(translate(encode(sha256((m.webhook_id || e.id)::bytea), 'base64'), '+/=', 'xyz'), 1, 16),
+      e.id, m.webhook_id, m.type, m.subject, m.body
+    from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb)
+      as m(account text, webhook_id text, type text, subject text, body text)
+    join webhook_endpoints e on e.account_id = m.account
+      and e.disabled_at is null and m.type = any (e.events)
+  `.execute(tx)
+}
+
+/** Forgets events of which the messages are made. */
+export async function dropEvents(tx: Tx, ids: readonly number[]): Promise<void> {
+  if (ids.length === 0) return
+  await tx
+    .deleteFrom('webhook_events')
+    .where('id', 'in', [...ids])
+    .execute()
+}

@@ -1,0 +1,108 @@
+import { WEBHOOK_RESPONSE_BYTES } from '@plumbline/contract/webhook'
+import type { AttemptResult, DueDelivery } from '@plumbline/db/webhooks/deliveries'
+import type { FetchRequest, HttpAnswer } from '@plumbline/net/http'
+import type { InstallationKey } from '@plumbline/pipeline/installation-key'
+import { retryMs } from './retry.ts'
+import { readSecret } from './secret-box.ts'
+import { signatureOf } from './signature.ts'
+
+/** Fetches through the guarded way out. */
+export type Send = (request: Omit<FetchRequest, 'egress' | 'resolver'>) => Promise<HttpAnswer>
+
+/** What an attempt needs. */
+export interface AttemptTools {
+  readonly send: Send
+  readonly installationKey: InstallationKey
+  /** Time-out of an attempt. Standard Webhooks 1.0 names 15 to 30 seconds. */
+  readonly timeoutMs: number
+  /** Seconds from each attempt to the next. */
+  readonly retrySeconds: readonly number[]
+}
+
+/** Sends a message once, follows no redirect, and says what came of it. Never throws for what the receiver does. */
+export async function attemptDelivery(
+  { send, installationKey, timeoutMs, retrySeconds }: AttemptTools,
+  due: DueDelivery,
+  signal: AbortSignal,
+): Promise<AttemptResult> {
+  const startedAt = performance.now()
+  const nowMs = Date.now()
+  const timestamp = Math.floor(nowMs / 1_000)
+  const secrets = due.secrets.map((hidden) => readSecret(installationKey, due.endpointId, hidden))
+  const answer = await send({
+    url: due.url,
+    method: 'POST',
+    headers: {
+      'content-type': 'application/json',
+      'user-agent': 'plumbline-webhooks/1',
+      'webhook-id': due.webhookId,
+      'webhook-timestamp': String(timestamp),
+      'webhook-signature': signatureOf(secrets, { id: due.webhookId, timestamp, body: due.body }),
+    },
+    body: due.body,
+    maxBytes: WEBHOOK_RESPONSE_BYTES,
+    overflow: 'cut',
+    maxRedirects: 0,
+    plain: 'allowed',
+    timeoutMs,
+    signal,
+  })
+  const came = whatCame(answer)
+  const again = came.arrived
+    ? null
+    : retryMs(due.attempt, retrySeconds, came.retryAfter, { nowMs, random: Math.random() })
+  const isGone = came.responseStatus === 410
+  return {
+    id: due.id,
+    endpointId: due.endpointId,
+    attempt: due.attempt,
+    url: due.url,
+    status: came.arrived ? 'delivered' : again === null || isGone ? 'failed' : 'pending',
+    againMs: again ?? 0,
+    durationMs: Math.round(performance.now() - startedAt),
+    responseStatus: came.responseStatus,
+    responseBody: came.responseBody,
+    error: came.error,
+    disable: isGone ? 'gone' : null,
+  }
+}
+
+interface Came {
+  readonly arrived: boolean
+  readonly responseStatus: number | null
+  readonly responseBody: string | null
+  readonly error: string | null
+  readonly retryAfter?: string | undefined
+}
+
+/** Only 2xx is success; a redirect is none. Source: Standard Webhooks 1.0, "Delivery". */
+function whatCame(answer: HttpAnswer): Came {
+  if (answer.kind === 'failed') {
+    return { arrived: false, responseStatus: null, responseBody: null, error: sentenceOf(answer) }
+  }
+  const { status, headers, body } = answer
+  const arrived = status >= 200 && status < 300
+  return {
+    arrived,
+    responseStatus: status,
+    responseBody: Buffer.from(body).toString('utf8'),
+    error: arrived ? null : `The endpoint answered ${status}; it has to answer 2xx.`,
+    retryAfter: headers['retry-after'],
+  }
+}
+
+const FAILURES: Readonly<Record<Extract<HttpAnswer, { kind: 'failed' }>['reason'], string>> = {
+  bad_url: 'The address is not an http or https URL.',
+  forbidden: 'The address is not one that messages may go to.',
+  dns: 'The name of the host was not found.',
+  timeout: 'The endpoint did not answer in time.',
+  network: 'No connection to the endpoint could be made, or it broke.',
+  tls: 'The certificate of the endpoint could not be verified.',
+  bad_response: 'The endpoint answered with what is not HTTP.',
+  too_large: 'The answer of the endpoint was too large.',
+  too_many_redirects: 'The endpoint redirects; messages follow no redirect.',
+}
+
+function sentenceOf({ reason }: Extract<HttpAnswer, { kind: 'failed' }>): string {
+  return FAILURES[reason]
+}

@@ -1,0 +1,98 @@
+import { setTimeout as wait } from 'node:timers/promises'
+import { readBatches } from '@plumbline/db/batches/rows'
+import { inTransaction } from '@plumbline/db/database'
+import { findKeyRecord } from '@plumbline/db/keys'
+import {
+  createDeliveries,
+  dropEvents,
+  takeEvents,
+  type EventMessage,
+  type NotedEvent,
+} from '@plumbline/db/webhooks/events'
+import { readBalance } from '@plumbline/metering/balance'
+import type { Pipeline } from '@plumbline/pipeline/pipeline'
+import { viewsOf } from '@plumbline/pipeline/read'
+import { messageBody } from './view.ts'
+
+/** Events of which one transaction makes messages. */
+const PAGE = 200
+
+/** Time between two looks for events. */
+const LOOK_MS = 1_000
+
+type Stores = Pick<Pipeline, 'db' | 'log'>
+
+/**
+ * Makes a message of each event for each endpoint that wants to hear of it, until the signal aborts: `data` is
+ * what it is by then. Safe in several processes at once.
+ * @param made called when there are new messages
+ */
+export async function runMessages(
+  pipeline: Stores,
+  made: () => void,
+  signal: AbortSignal,
+): Promise<void> {
+  while (!signal.aborted) {
+    const count = await makeMessages(pipeline).catch((error: unknown) => {
+      pipeline.log.error({ err: error }, 'messages of webhooks were not made; tried again')
+      return 0
+    })
+    if (count > 0) made()
+    if (count < PAGE) await wait(LOOK_MS, undefined, { signal }).catch(() => undefined)
+  }
+}
+
+/** Makes the messages of the oldest events; answers how many events they were. */
+export async function makeMessages({ db }: Pick<Stores, 'db'>): Promise<number> {
+  return await inTransaction(db, async (tx) => {
+    const events = await takeEvents(tx, PAGE)
+    if (events.length === 0) return 0
+    const batchIds = events.filter(isOfBatch).map(({ subject }) => subject)
+    const batches = await viewsOf(tx, await readBatches(tx, batchIds))
+    const messages: EventMessage[] = []
+    for (const event of events) {
+      const data = isOfBatch(event)
+        ? batches.get(event.subject)
+        : event.type === 'key.replaced'
+          ? await keyOf(tx, event)
+          : await creditsOf(tx, event)
+      // What has been erased since is told to nobody.
+      if (data === undefined) continue
+      messages.push({ event, body: messageBody(event.type, event.happenedAt, data) })
+    }
+    await createDeliveries(tx, messages)
+    await dropEvents(
+      tx,
+      events.map(({ id }) => id),
+    )
+    return events.length
+  })
+}
+
+function isOfBatch({ type }: NotedEvent): boolean {
+  return type.startsWith('batch.')
+}
+
+type Tx = Parameters<typeof takeEvents>[0]
+
+async function keyOf(tx: Tx, { accountId, subject }: NotedEvent): Promise<object | undefined> {
+  const key = await findKeyRecord(tx, accountId, subject)
+  if (key === undefined) return undefined
+  return {
+    id: key.id,
+    mode: key.mode,
+    prefix: key.prefix,
+    last4: key.last4,
+    created_at: key.createdAt.toISOString(),
+    last_used_at: key.lastUsedAt?.toISOString() ?? null,
+    revoked_at: key.revokedAt?.toISOString() ?? null,
+  }
+}
+
+/** What of `GET /v1/account` has changed; limits have not, and are the API's to know. */
+async function creditsOf(tx: Tx, { accountId }: NotedEvent): Promise<object | undefined> {
+  const balance = await readBalance(tx, accountId)
+  if (balance === undefined) return undefined
+  const { plan, allowance, packs, held, resetsAt } = balance
+  return { plan, credits: { allowance, packs, held, resets_at: resetsAt.toISOString() } }
+}

@@ -1,0 +1,31 @@
+/** The longest wait that a receiver may ask for, in seconds. */
+const LONGEST_ASKED_SECONDS = 24 * 3_600
+
+/** How much of a wait is drawn, so that what failed together does not come again together. */
+const JITTER = 0.1
+
+/**
+ * Milliseconds until the next attempt; null where that was the last.
+ * @param attempt which one has failed, from 1
+ * @param schedule seconds from each attempt to the next
+ * @param retryAfter the header of the response, in seconds or as a date (RFC 9110 10.2.3)
+ * @param random from 0 to 1
+ */
+export function retryMs(
+  attempt: number,
+  schedule: readonly number[],
+  retryAfter: string | undefined,
+  { nowMs, random }: { readonly nowMs: number; readonly random: number },
+): number | null {
+  const seconds = schedule[attempt - 1]
+  if (seconds === undefined) return null
+  const ownMs = seconds * 1_000 * (1 + (2 * random - 1) * JITTER)
+  return Math.max(ownMs, askedMs(retryAfter, nowMs))
+}
+
+function askedMs(retryAfter: string | undefined, nowMs: number): number {
+  if (retryAfter === undefined) return 0
+  const text = retryAfter.trim()
+  const ms = /^\d{1,9}$/.test(text) ? Number(text) * 1_000 : Date.parse(text) - nowMs
+  return Number.isFinite(ms) ? Math.min(Math.max(ms, 0), LONGEST_ASKED_SECONDS * 1_000) : 0
+}

@@ -1,0 +1,148 @@
+import { Problem } from '@plumbline/contract/problem'
+import { readBody } from '@plumbline/contract/read-body'
+import {
+  DELIVERY_STATES,
+  WEBHOOK_TEST,
+  webhookReplay,
+  type WebhookDeliveries,
+  type WebhookReplayed,
+} from '@plumbline/contract/webhook'
+import { inTransaction, type Tx } from '@plumbline/db/database'
+import {
+  createDelivery,
+  findDelivery,
+  pageOfDeliveries,
+  replaySince,
+  type DeliveryRow,
+} from '@plumbline/db/webhooks/deliveries'
+import { findWebhook, type WebhookEndpoint } from '@plumbline/db/webhooks/endpoints'
+import { deliveryViewOf, messageBody, webhookViewOf } from '@plumbline/webhooks/view'
+import type { Request, Response } from 'express'
+import { admit, showBalance } from '../access.ts'
+import { readJson } from '../body.ts'
+import type { Context } from '../context.ts'
+import { refuseKeyShape } from '../idempotency-key.ts'
+import { withIdempotency } from '../idempotency.ts'
+import { readQuery, refuseQuery } from '../query.ts'
+import { callerOf } from '../request-context.ts'
+import { jsonResponse, sendResponse, type JsonResponse } from '../response.ts'
+import type { Handler } from './handler.ts'
+import { noSuchWebhook, webhookIdOf } from './webhooks.ts'
+
+/** Deliveries of a page, by default and at most. */
+const PAGE = { default: 20, max: 100 } as const
+
+/** Messages that one request sends again at most. */
+const REPLAY_MOST = 10_000
+
+/** `GET /v1/webhooks/{id}/deliveries`: what was sent, newest first. */
+export function listDeliveries(ctx: Context): Handler {
+  return async (req, res) => {
+    const { accountId } = await admit(ctx.access, req, res, { spends: false })
+    const endpoint = await findWebhook(ctx.db, accountId, webhookIdOf(req))
+    if (endpoint === undefined) throw noSuchWebhook()
+    const query = readQuery(req, ['limit', 'cursor', 'status'])
+    const limit = query.wholeNumber('limit', { fallback: PAGE.default, min: 1, max: PAGE.max })
+    const status = query.oneOf('status', [...DELIVERY_STATES, ''], '')
+    const cursor = query.text('cursor', /^dlv_[A-Za-z0-9]{16}$/)
+    const before =
+      cursor === undefined ? undefined : await findDelivery(ctx.db, endpoint.id, cursor)
+    if (cursor !== undefined && before === undefined) {
+      throw new Problem('bad_request', '`cursor` is not one that this service gave out.')
+    }
+    const rows = await pageOfDeliveries(ctx.db, endpoint.id, {
+      limit: limit + 1,
+      before,
+      status: status === '' ? undefined : status,
+    })
+    const shown = rows.slice(0, limit)
+    const page: WebhookDeliveries = {
+      data: shown.map((row) => deliveryViewOf(row, endpoint)),
+      next_cursor: rows.length > limit ? (shown.at(-1)?.id ?? null) : null,
+    }
+    await showBalance(ctx.access, res)
+    sendResponse(res, jsonResponse(200, page))
+  }
+}
+
+/** `POST /v1/webhooks/{id}/test`: sends a message that means nothing. */
+export function testWebhook(ctx: Context): Handler {
+  return sendingOnce(ctx, async (tx, endpoint) => {
+    const body = messageBody(WEBHOOK_TEST, new Date(), webhookViewOf(endpoint))
+    const made = await createDelivery(tx, endpoint, { type: WEBHOOK_TEST, subject: '', body })
+    return shownDelivery(made, endpoint)
+  })
+}
+
+/** `POST /v1/webhooks/{id}/deliveries/{delivery}/replay`: sends a message again, as it was. */
+export function replayDelivery(ctx: Context): Handler {
+  return sendingOnce(ctx, async (tx, endpoint, req) => {
+    const { delivery: id } = req.params
+    const isId = typeof id === 'string' && /^dlv_[A-Za-z0-9]{16}$/.test(id)
+    const told = isId ? await findDelivery(tx, endpoint.id, id) : undefined
+    if (told === undefined) {
+      throw new Problem('not_found', 'There is no delivery with this id.')
+    }
+    const { webhook_id: webhookId, type, subject, body } = told
+    const made = await createDelivery(tx, endpoint, { webhookId, type, subject, body })
+    return shownDelivery(made, endpoint)
+  })
+}
+
+/** `POST /v1/webhooks/{id}/replay`: sends again all messages since a time. */
+export function replayWebhook(ctx: Context): Handler {
+  return sendingOnce(
+    ctx,
+    async (tx, endpoint, _req, body) => {
+      const { since } = readBody(webhookReplay, body)
+      const replayed = await replaySince(tx, endpoint.id, new Date(since), REPLAY_MOST)
+      const answer: WebhookReplayed = { replayed }
+      return jsonResponse(202, answer)
+    },
+    true,
+  )
+}
+
+function shownDelivery(made: DeliveryRow, endpoint: WebhookEndpoint): JsonResponse {
+  return jsonResponse(202, deliveryViewOf(made, endpoint))
+}
+
+type Sending = (
+  tx: Tx,
+  endpoint: WebhookEndpoint,
+  req: Request,
+  body: unknown,
+) => Promise<JsonResponse>
+
+/** A POST that makes messages for one endpoint, once for each idempotency key. */
+function sendingOnce(ctx: Context, work: Sending, takesBody = false): Handler {
+  return async (req: Request, res: Response) => {
+    await admit(ctx.access, req, res, { spends: false })
+    const { accountId } = callerOf(res)
+    refuseKeyShape(req)
+    const id = webhookIdOf(req)
+    refuseQuery(req)
+    const body: unknown = takesBody ? await readJson(req, res, ctx.settings) : {}
+    const response = await withIdempotency(
+      ctx.idempotency,
+      req,
+      res,
+      () => [body],
+      async ({ keep }) => {
+        return await inTransaction(ctx.db, async (tx) => {
+          const endpoint = await findWebhook(tx, accountId, id)
+          if (endpoint === undefined) throw noSuchWebhook()
+          if (endpoint.disabled_at !== null) {
+            const message = 'The endpoint is switched off; change it to `"enabled": true` first.'
+            throw new Problem('conflict', message)
+          }
+          const shown = await work(tx, endpoint, req, body)
+          await keep?.(tx, shown)
+          return shown
+        })
+      },
+    )
+    await showBalance(ctx.access, res)
+    sendResponse(res, response)
+  }
+}

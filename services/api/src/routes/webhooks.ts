@@ -1,0 +1,199 @@
+import { BlockList, isIP } from 'node:net'
+import { Problem } from '@plumbline/contract/problem'
+import { readBody } from '@plumbline/contract/read-body'
+import {
+  WEBHOOK_ROTATION_HOURS,
+  webhookChange,
+  webhookRequest,
+  type WebhookList,
+  type WebhookWithSecret,
+} from '@plumbline/contract/webhook'
+import { inTransaction } from '@plumbline/db/database'
+import {
+  changeWebhook as change,
+  createWebhook as create,
+  deleteWebhook as remove,
+  findWebhook,
+  listWebhooks as endpointsOf,
+  newWebhookId,
+  rotateWebhookSecret,
+  type WebhookEndpoint,
+} from '@plumbline/db/webhooks/endpoints'
+import { hideSecret } from '@plumbline/webhooks/secret-box'
+import { newSecret } from '@plumbline/webhooks/signature'
+import { webhookViewOf } from '@plumbline/webhooks/view'
+import type { Request } from 'express'
+import { admit, showBalance } from '../access.ts'
+import { readJson } from '../body.ts'
+import type { Context } from '../context.ts'
+import { refuseKeyShape } from '../idempotency-key.ts'
+import { withIdempotency } from '../idempotency.ts'
+import { refuseQuery } from '../query.ts'
+import { callerOf } from '../request-context.ts'
+import { jsonResponse, sendEmpty, sendResponse } from '../response.ts'
+import type { Handler } from './handler.ts'
+
+/** `GET /v1/webhooks`: the endpoints of the account, oldest first. */
+export function listWebhooks(ctx: Context): Handler {
+  return async (req, res) => {
+    const { accountId } = await admit(ctx.access, req, res, { spends: false })
+    refuseQuery(req)
+    const list: WebhookList = { data: (await endpointsOf(ctx.db, accountId)).map(webhookViewOf) }
+    await showBalance(ctx.access, res)
+    sendResponse(res, jsonResponse(200, list))
+  }
+}
+
+/** `POST /v1/webhooks`: adds an endpoint; its secret is shown in this answer alone. */
+export function createWebhook(ctx: Context): Handler {
+  return async (req, res) => {
+    const { accountId } = await admit(ctx.access, req, res, { spends: false })
+    refuseKeyShape(req)
+    refuseQuery(req)
+    const wanted = readBody(webhookRequest, await readJson(req, res, ctx.settings))
+    refuseUnreachable(ctx, wanted.url)
+    const id = newWebhookId()
+    const secret = newSecret()
+    const response = await withIdempotency(
+      ctx.idempotency,
+      req,
+      res,
+      () => wanted,
+      async ({ keep }) => {
+        return await inTransaction(ctx.db, async (tx) => {
+          const most = ctx.settings.WEBHOOKS_LIMIT
+          const hidden = hideSecret(ctx.pipeline.installationKey, id, secret)
+          const made = await create(tx, { id, accountId, ...wanted, secret: hidden, most })
+          if (made === undefined) {
+            const message = `An account has at most ${most} endpoints; delete one first.`
+            throw new Problem('conflict', message)
+          }
+          const shown = jsonResponse(201, withSecret(made, secret), `/v1/webhooks/${id}`)
+          await keep?.(tx, shown)
+          return shown
+        })
+      },
+    )
+    await showBalance(ctx.access, res)
+    sendResponse(res, response)
+  }
+}
+
+/** `GET /v1/webhooks/{id}`. */
+export function readWebhook(ctx: Context): Handler {
+  return async (req, res) => {
+    const { accountId } = await admit(ctx.access, req, res, { spends: false })
+    refuseQuery(req)
+    const found = await findWebhook(ctx.db, accountId, webhookIdOf(req))
+    if (found === undefined) throw noSuchWebhook()
+    await showBalance(ctx.access, res)
+    sendResponse(res, jsonResponse(200, webhookViewOf(found)))
+  }
+}
+
+/** `PATCH /v1/webhooks/{id}`: changes what is sent; messages that wait go to the new address. */
+export function changeWebhook(ctx: Context): Handler {
+  return async (req, res) => {
+    const { accountId } = await admit(ctx.access, req, res, { spends: false })
+    const id = webhookIdOf(req)
+    refuseQuery(req)
+    const wanted = readBody(webhookChange, await readJson(req, res, ctx.settings))
+    if (wanted.url !== undefined) refuseUnreachable(ctx, wanted.url)
+    const changed = await change(ctx.db, { accountId, id }, wanted)
+    if (changed === undefined) throw noSuchWebhook()
+    await showBalance(ctx.access, res)
+    sendResponse(res, jsonResponse(200, webhookViewOf(changed)))
+  }
+}
+
+/** `DELETE /v1/webhooks/{id}`: removes an endpoint and what was sent to it. */
+export function deleteWebhook(ctx: Context): Handler {
+  return async (req, res) => {
+    const { accountId } = await admit(ctx.access, req, res, { spends: false })
+    refuseQuery(req)
+    if (!(await remove(ctx.db, { accountId, id: webhookIdOf(req) }))) throw noSuchWebhook()
+    await showBalance(ctx.access, res)
+    sendEmpty(res)
+  }
+}
+
+/** `POST /v1/webhooks/{id}/rotate`: a new secret; the one of before signs beside it for a day. */
+export function rotateWebhook(ctx: Context): Handler {
+  return async (req, res) => {
+    await admit(ctx.access, req, res, { spends: false })
+    const { accountId } = callerOf(res)
+    refuseKeyShape(req)
+    const id = webhookIdOf(req)
+    refuseQuery(req)
+    const secret = newSecret()
+    const response = await withIdempotency(
+      ctx.idempotency,
+      req,
+      res,
+      () => [],
+      async ({ keep }) => {
+        return await inTransaction(ctx.db, async (tx) => {
+          const hidden = hideSecret(ctx.pipeline.installationKey, id, secret)
+          const times = { secret: hidden, oldHours: WEBHOOK_ROTATION_HOURS }
+          const changed = await rotateWebhookSecret(tx, { accountId, id }, times)
+          if (changed === undefined) throw noSuchWebhook()
+          const shown = jsonResponse(200, withSecret(changed, secret))
+          await keep?.(tx, shown)
+          return shown
+        })
+      },
+    )
+    await showBalance(ctx.access, res)
+    sendResponse(res, response)
+  }
+}
+
+function withSecret(endpoint: WebhookEndpoint, secret: string): WebhookWithSecret {
+  const { id, ...rest } = webhookViewOf(endpoint)
+  return { id, secret, ...rest }
+}
+
+/** The id of an endpoint in a path. @throws Problem `not_found` for text that is none */
+export function webhookIdOf(req: Request): string {
+  const { id } = req.params
+  if (typeof id === 'string' && /^whk_[A-Za-z0-9]{1,60}$/.test(id)) return id
+  throw noSuchWebhook()
+}
+
+/** The refusal of an id that is not of the account. */
+export function noSuchWebhook(): Problem {
+  return new Problem('not_found', 'There is no endpoint with this id.')
+}
+
+/**
+ * Refuses http without TLS but to what the operator allows: an address of the allow list, or a name, whose
+ * addresses are judged when a message is sent.
+ */
+function refuseUnreachable({ settings }: Context, text: string): void {
+  const { protocol, hostname } = new URL(text)
+  if (protocol === 'https:') return
+  const host = hostname.replace(/^\[|\]$/g, '')
+  const isAllowed =
+    isIP(host) === 0 ? settings.EGRESS_ALLOW.length > 0 : holds(settings.EGRESS_ALLOW, host)
+  if (isAllowed) return
+  throw new Problem(
+    'bad_request',
+    '`url` must begin with https://; http goes only to addresses that the operator has allowed.',
+  )
+}
+
+function holds(blocks: readonly string[], address: string): boolean {
+  const list = new BlockList()
+  for (const block of blocks) {
+    const [network = '', bits] = block.split('/')
+    const family = familyOf(network)
+    if (family !== null)
+      list.addSubnet(network, Number(bits ?? (family === 'ipv6' ? 128 : 32)), family)
+  }
+  return list.check(address, familyOf(address) ?? 'ipv4')
+}
+
+function familyOf(address: string): 'ipv4' | 'ipv6' | null {
+  const version = isIP(address)
+  return version === 0 ? null : version === 6 ? 'ipv6' : 'ipv4'
+}
