@@ -2,6 +2,7 @@ import type { AccountView } from '@plumbline/contract/account'
 import type { Explain } from '@plumbline/contract/explain'
 import type { KeyList } from '@plumbline/contract/keys'
 import type { LedgerPage } from '@plumbline/contract/ledger'
+import type { OffersView } from '@plumbline/contract/plans'
 import type { Product } from '@plumbline/contract/products'
 import type { RequestOf } from '@plumbline/contract/requests'
 import type { ResultOf } from '@plumbline/contract/results'
@@ -49,6 +50,8 @@ export interface Client {
   ledger(page?: { limit?: number; cursor?: string }, options?: CallOptions): Promise<LedgerPage>
   /** The keys it has had, newest first; never the keys themselves. */
   keys(options?: CallOptions): Promise<KeyList>
+  /** Plans and packs with their prices. */
+  plans(options?: CallOptions): Promise<OffersView>
   readonly batches: BatchCalls
 }
 
@@ -81,6 +84,7 @@ export function createClient(options: ConnectionOptions): Client {
     },
     ledger: (page = {}, call) =>
       connection.json<LedgerPage>({ method: 'GET', path: `/v1/ledger${queryOf(page)}`, ...call }),
+    plans: (call) => connection.json<OffersView>({ method: 'GET', path: '/v1/plans', ...call }),
     keys: (call) => connection.json<KeyList>({ method: 'GET', path: '/v1/keys', ...call }),
     batches: batchCalls(connection),
   }

@@ -1,18 +1,28 @@
 import { z } from 'zod'
-import type { Plan } from './plans.ts'
 
 const count = z.int().min(0)
-/** The plans by name. */
-export const PLAN_NAMES = ['free', 'starter', 'pro'] as const satisfies readonly Plan[]
-
 /** What an account may use and has left. Source: decisions 36 and 37. */
 export const accountView = z.strictObject({
-  plan: z.enum(PLAN_NAMES),
+  plan: z.string().meta({ description: 'One of `GET /v1/plans`, or one that is offered no more.' }),
+  next_plan: z
+    .string()
+    .nullable()
+    .meta({ description: 'With the next cycle, where it is another.' }),
+  time_zone: z.string().meta({ description: 'IANA name; cycles and days turn at its midnight.' }),
   credits: z.strictObject({
     allowance: count.meta({ description: 'Left of this cycle; gone when it ends.' }),
     packs: count.meta({ description: 'Left of add-on packs and goodwill; never expires.' }),
     held: count.meta({ description: 'Set aside for lists that run.' }),
     resets_at: z.iso.datetime().meta({ description: 'When the next allowance starts, UTC.' }),
+  }),
+  spending: z.strictObject({
+    today: count.meta({
+      description: 'Calls, and what batches of today set aside or were charged.',
+    }),
+    daily_limit: count
+      .nullable()
+      .meta({ description: 'The account’s own; beyond it calls are 402.' }),
+    low_mark: count.nullable().meta({ description: 'Below this balance its people are told.' }),
   }),
   limits: z.strictObject({
     calls_per_second: z.number(),

@@ -17,6 +17,17 @@ export function accountPaths(): Part {
     },
     '/v1/usage': { get: usage() },
     '/v1/ledger': { get: ledger() },
+    '/v1/plans': {
+      get: {
+        tags,
+        operationId: 'listPlans',
+        summary: 'Plans and packs with their prices, and whom to ask for them',
+        responses: {
+          200: answer('What is offered.', 'Offers'),
+          ...refusals([...ANY, 'bad_request']),
+        },
+      },
+    },
     '/v1/keys': {
       get: {
         tags,

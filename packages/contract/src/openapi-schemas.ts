@@ -8,6 +8,7 @@ import { explainShape } from './explain.ts'
 import { keyList } from './keys.ts'
 import { ledgerPage } from './ledger.ts'
 import { pascal, ref, type Part } from './openapi-parts.ts'
+import { offersView } from './plans.ts'
 import { PROBLEMS } from './problem.ts'
 import { PRODUCTS } from './products.ts'
 import { REQUESTS } from './requests.ts'
@@ -43,6 +44,7 @@ export function schemas(): Part {
     Usage: jsonSchema(usageView),
     LedgerPage: jsonSchema(ledgerPage),
     KeyList: jsonSchema(keyList),
+    Offers: jsonSchema(offersView),
     Batch: jsonSchema(batchView),
     BatchPreview: jsonSchema(batchPreview),
     BatchChange: jsonSchema(batchChange),

@@ -1,20 +1,68 @@
-/** Credits a month by plan, and whether it may hold test keys. Source: spec.md 5 and 8.2. */
+import { z } from 'zod'
+
+/** Plans of a new installation: credits a month, and whether they have test keys. Source: spec.md 5 and 8.2. */
 export const PLANS = {
   free: { monthlyCredits: 200, testKeys: false },
   starter: { monthlyCredits: 5_000, testKeys: true },
   pro: { monthlyCredits: 25_000, testKeys: true },
 } as const
-/** One of the plans. */
-export type Plan = keyof typeof PLANS
+/** Name of a plan; the operator may have others than those above. */
+export type Plan = string
 
-/** Add-on packs. Source: spec.md 8.3. */
+/** Add-on packs of a new installation. Source: spec.md 8.3. */
 export const PACKS = {
   starter: { credits: 1_000, priceUsd: 25 },
   growth: { credits: 5_000, priceUsd: 100 },
   scale: { credits: 20_000, priceUsd: 350 },
 } as const
-/** One of the add-on packs. */
-export type Pack = keyof typeof PACKS
+/** Name of an add-on pack; the operator may have others than those above. */
+export type Pack = string
+
+/** What a plan or pack may be called. */
+export const OFFER_NAME = /^[a-z0-9][a-z0-9-]{0,39}$/
+
+/** Limits that a plan, or one account, may have of its own in place of the installation's settings. */
+export const OWN_LIMITS = [
+  'calls_per_second',
+  'calls_burst',
+  'unfinished_batches',
+  'upload_rows',
+  'hlr_numbers_per_day',
+] as const
+/** One of these limits. */
+export type OwnLimit = (typeof OWN_LIMITS)[number]
+/** Own limits; null is the limit of the plan, or the installation's setting. */
+export type OwnLimits = { readonly [Name in OwnLimit]: number | null }
 
 /** Production keys spend credits, test keys answer from magic values. */
 export type KeyMode = 'live' | 'test'
+
+/** `active` unless the operator suspended it, or it was closed for good. */
+export const ACCOUNT_STATES = ['active', 'suspended', 'closed'] as const
+/** One of the states. */
+export type AccountState = (typeof ACCOUNT_STATES)[number]
+
+const priceUsd = z.number().min(0).nullable().meta({ description: 'Unset where one has to ask.' })
+
+/** `GET /v1/plans`: what can be had, and whom to ask for it. */
+export const offersView = z.strictObject({
+  plans: z.array(
+    z.strictObject({
+      plan: z.string(),
+      monthly_credits: z.int().min(0),
+      test_keys: z.boolean(),
+      price_usd: priceUsd.meta({ description: 'A month; null where one has to ask.' }),
+      current: z.boolean().meta({ description: 'Whether the account is on it.' }),
+    }),
+  ),
+  packs: z.array(
+    z.strictObject({
+      pack: z.string(),
+      credits: z.int().min(1),
+      price_usd: priceUsd.meta({ description: 'Once; null where one has to ask.' }),
+    }),
+  ),
+  contact_url: z.string().nullable().meta({ description: 'Whom to ask about plans and packs.' }),
+})
+/** What can be had. */
+export type OffersView = z.infer<typeof offersView>

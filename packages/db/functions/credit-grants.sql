@@ -42,7 +42,8 @@ begin
   if more > 0 then
     insert into credit_entries
       (account_id, op_key, kind, allowance_delta, packs_delta, held_delta, period_no, detail)
-    values (account, 'plan:' || c.period_no || ':' || a.plan || ':' || wanted, 'grant', more, 0, 0,
+    values (account,
+      'plan:' || c.period_no || ':' || a.plan || ':' || wanted || ':' || pg_current_xact_id(), 'grant', more, 0, 0,
       c.period_no, wanted);
     update credit_accounts set allowance = c.allowance + more where account_id = account;
     update accounts set plan = wanted, next_plan = null where id = account;

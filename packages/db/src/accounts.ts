@@ -1,7 +1,8 @@
-import type { Plan } from '@plumbline/contract/plans'
+import type { AccountState, Plan } from '@plumbline/contract/plans'
 import { Problem } from '@plumbline/contract/problem'
 import { queriesOf, type Db, type Tx } from './database.ts'
 import { newId } from './ids.ts'
+import { requirePlan } from './offers.ts'
 
 /** Who pays, and by which plan and calendar. */
 export interface Account {
@@ -13,6 +14,9 @@ export interface Account {
   /** IANA name. */
   readonly timeZone: string
   readonly createdAt: Date
+  readonly status: AccountState
+  /** Why it was suspended. */
+  readonly statusReason: string | null
 }
 
 /** What an account is made of. */
@@ -29,7 +33,8 @@ export interface NewAccount {
  * Inserts an account; the database opens its balance with the first cycle's allowance in the same
  * moment. Takes a transaction or the pool.
  *
- * @throws Problem `unprocessable` where the time zone is not an IANA name or the email is empty
+ * @throws Problem `unprocessable` where the time zone is not an IANA name, the email is empty or there is
+ *   no such plan
  */
 export async function createAccount(db: Db | Tx, account: NewAccount): Promise<Account> {
   const timeZone = account.timeZone ?? 'UTC'
@@ -37,6 +42,7 @@ export async function createAccount(db: Db | Tx, account: NewAccount): Promise<A
   if (account.email.length === 0 || account.email.length > 320) {
     throw new Problem('unprocessable', 'The email of an account has 1 to 320 characters.')
   }
+  await requirePlan(db, account.plan)
   const row = await queriesOf(db)
     .insertInto('accounts')
     .values({
@@ -136,15 +142,26 @@ export async function lockAccount(tx: Tx, id: string): Promise<void> {
     .executeTakeFirstOrThrow()
 }
 
-/** All accounts, oldest first, at most `limit`. */
-export async function listAccounts(db: Db | Tx, limit: number): Promise<readonly Account[]> {
-  const rows = await queriesOf(db)
-    .selectFrom('accounts')
-    .selectAll()
-    .orderBy('created_at')
-    .orderBy('id')
-    .limit(limit)
-    .execute()
+/**
+ * Accounts, oldest first, at most `limit`.
+ * @param search a part of an email, or an id; all where it is left out
+ */
+export async function listAccounts(
+  db: Db | Tx,
+  limit: number,
+  search?: string,
+): Promise<readonly Account[]> {
+  let query = queriesOf(db).selectFrom('accounts').selectAll()
+  if (search !== undefined) {
+    const text = search.toLowerCase()
+    query = query.where((eb) =>
+      eb.or([
+        eb('id', '=', search),
+        eb(eb.fn('strpos', [eb.fn('lower', ['email']), eb.val(text)]), '>', 0),
+      ]),
+    )
+  }
+  const rows = await query.orderBy('created_at').orderBy('id').limit(limit).execute()
   return rows.map(accountOf)
 }
 
@@ -155,6 +172,8 @@ function accountOf(row: {
   next_plan: Plan | null
   time_zone: string
   created_at: Date
+  status: AccountState
+  status_reason: string | null
 }): Account {
   return {
     id: row.id,
@@ -163,6 +182,8 @@ function accountOf(row: {
     nextPlan: row.next_plan,
     timeZone: row.time_zone,
     createdAt: row.created_at,
+    status: row.status,
+    statusReason: row.status_reason,
   }
 }
 

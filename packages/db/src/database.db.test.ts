@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { connect, createServer, type Socket } from 'node:net'
-import { PLANS } from '@plumbline/contract/plans'
+import { PACKS, PLANS } from '@plumbline/contract/plans'
+import { listPacks, listPlans } from './offers.ts'
 import { expect, inject, test } from 'vitest'
 import { createTestDatabase, databaseUrl, onServer } from '@plumbline/testkit/postgres'
 import { sql } from 'kysely'
@@ -48,17 +49,19 @@ test('processes that migrate at once do it once', async () => {
   }
 })
 
-test('the plans are those of the contract', async () => {
+test('a new installation has the plans and packs of the contract', async () => {
   await using database = await createTestDatabase()
   await using db = openDatabase({ url: database.url, poolSize: 1, applicationName: 'test' })
-  await db.pool.query("update plans set monthly_credits = 1 where plan = 'pro'")
-  expect(await migrate(db)).toEqual([])
-  const rows = await db.kysely.selectFrom('plans').selectAll().execute()
-  expect(Object.fromEntries(rows.map((row) => [row.plan, row.monthly_credits]))).toEqual({
-    free: PLANS.free.monthlyCredits,
-    starter: PLANS.starter.monthlyCredits,
-    pro: PLANS.pro.monthlyCredits,
-  })
+  const plans = (await listPlans(db)).map((row) => [
+    row.plan,
+    { monthlyCredits: row.monthly_credits, testKeys: row.test_keys },
+  ])
+  expect(Object.fromEntries(plans)).toEqual(PLANS)
+  const packs = (await listPacks(db)).map((row) => [
+    row.pack,
+    { credits: row.credits, priceUsd: (row.price_cents ?? 0) / 100 },
+  ])
+  expect(Object.fromEntries(packs)).toEqual(PACKS)
 })
 
 test('a migration that changed after it was run, or is unknown, is an error', async () => {

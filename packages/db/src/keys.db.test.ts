@@ -42,7 +42,7 @@ test('a key speaks for its account until it is revoked', async () => {
   const { db } = context
   const account = await createAccount(db, owner)
   const made = await createKey(db, { accountId: account.id, mode: 'live', service: 'svc' })
-  expect(await findKey(db, 'svc', made.key)).toEqual({
+  expect(await findKey(db, 'svc', made.key)).toMatchObject({
     keyId: made.record.id,
     accountId: account.id,
     mode: 'live',

@@ -1,4 +1,4 @@
-import { PLANS, type KeyMode, type Plan } from '@plumbline/contract/plans'
+import type { AccountState, KeyMode, Plan } from '@plumbline/contract/plans'
 import { Problem } from '@plumbline/contract/problem'
 import { inTransaction, queriesOf, type Db, type Tx } from './database.ts'
 import { newId } from './ids.ts'
@@ -18,13 +18,36 @@ export interface KeyRecord {
   readonly lastUsedAt: Date | null
 }
 
-/** Who a presented key speaks for. */
-export interface KeyOwner {
-  readonly keyId: string
+/** What of an account decides on every call, whoever makes it. */
+export interface AccountStanding {
   readonly accountId: string
-  readonly mode: KeyMode
   readonly plan: Plan
+  readonly status: AccountState
+  /** Why it was suspended, as its people are told. */
+  readonly statusReason: string | null
+  readonly hasTestKeys: boolean
+  /** The rate of its own or of its plan; null is the installation's setting. */
+  readonly callsPerSecond: number | null
+  readonly callsBurst: number | null
 }
+
+/** Who a presented key speaks for. */
+export interface KeyOwner extends AccountStanding {
+  readonly keyId: string
+  readonly mode: KeyMode
+}
+
+/**
+ * What a statement selects for the standing of an account `a`; the names are those of `AccountStanding`.
+ * It needs `STANDING_TABLES`.
+ */
+export const STANDING = `a.id as "accountId", a.plan, a.status, a.status_reason as "statusReason",
+  p.test_keys as "hasTestKeys", coalesce(l.calls_per_second, p.calls_per_second) as "callsPerSecond",
+  coalesce(l.calls_burst, p.calls_burst) as "callsBurst"`
+
+/** The tables of `STANDING`. */
+export const STANDING_TABLES = `accounts a join plans p on p.plan = a.plan
+  left join account_limits l on l.account_id = a.id`
 
 /**
  * Makes the account's key of a mode and revokes the older one in the same transaction.
@@ -42,15 +65,19 @@ export async function createKey(
     // The lock lets one creation at a time through, so that neither meets the other's active key.
     const account = await tx
       .selectFrom('accounts')
-      .select('plan')
-      .where('id', '=', wanted.accountId)
-      .forNoKeyUpdate()
+      .innerJoin('plans', 'plans.plan', 'accounts.plan')
+      .select(['plans.test_keys', 'accounts.status'])
+      .where('accounts.id', '=', wanted.accountId)
+      .forNoKeyUpdate('accounts')
       .executeTakeFirst()
     if (account === undefined) throw new Problem('not_found', 'There is no such account.')
-    if (wanted.mode === 'test' && !PLANS[account.plan].testKeys) {
+    if (account.status === 'closed') {
+      throw new Problem('forbidden', 'The account is closed; it can have no key any more.')
+    }
+    if (wanted.mode === 'test' && !account.test_keys) {
       throw new Problem(
         'forbidden',
-        'Test keys come with the Starter and Pro plans; upgrade to create one.',
+        'The plan of this account has no test keys; upgrade to create one.',
       )
     }
     const replaced = await revokeActive(tx, wanted)
@@ -83,20 +110,14 @@ export async function createKey(
  */
 export async function findKey(db: Db, service: string, key: string): Promise<KeyOwner | undefined> {
   if (parseKey(service, key) === undefined) return undefined
-  const { rows } = await db.pool.query<{
-    id: string
-    account_id: string
-    mode: KeyMode
-    plan: Plan
-  }>({
+  const { rows } = await db.pool.query<KeyOwner>({
     name: 'keys.find',
-    text: `select k.id, k.account_id, k.mode, a.plan
-      from api_keys k join accounts a on a.id = k.account_id
+    text: `select k.id as "keyId", k.mode, ${STANDING}
+      from api_keys k join (${STANDING_TABLES}) on a.id = k.account_id
       where k.digest = $1 and k.revoked_at is null`,
     values: [digestOf(key)],
   })
-  const row = rows[0]
-  return row && { keyId: row.id, accountId: row.account_id, mode: row.mode, plan: row.plan }
+  return rows[0]
 }
 
 /** Bytes of a key's digest that mark it: beside a million keys, one bad key in 280 million looks good. */

@@ -7,7 +7,9 @@ import { expect, inject, test } from 'vitest'
 import { openDatabase, type Db } from './database.ts'
 import { migrate, type SchemaFolders } from './migrate.ts'
 
-const PLANS = 'create table plans (plan text primary key, monthly_credits bigint not null);\n'
+const PLANS =
+  'create table plans (plan text primary key, monthly_credits bigint not null);\n' +
+  `insert into plans values ('free', 200);\n`
 const TABLES =
   'create table batches (id text, status text);\n' +
   'create table tasks (id bigint, lease integer, lease_until timestamptz, group_key text);\n'

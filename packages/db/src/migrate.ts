@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
 import { setTimeout as delay } from 'node:timers/promises'
-import { PLANS } from '@plumbline/contract/plans'
 import type pg from 'pg'
 import { stateRules } from './batches/state-rules.ts'
 import type { Db } from './database.ts'
@@ -45,8 +44,7 @@ const BEFORE_BASELINE = '0101_accounts.sql'
 
 /**
  * Brings the database to the newest form: runs the migrations that it has not had in the order of their
- * numbers, then every file of functions that changed since it was applied, then writes the plans of the
- * contract. Any number of processes may call it at once: one works, the others wait and find nothing to do.
+ * numbers, then every file of functions that changed since it was applied. Any number of processes may call it at once: one works, the others wait and find nothing to do.
  *
  * @returns the names of the files it ran
  * @throws where a migration that was run before has changed since, or is gone, where the database is
@@ -74,7 +72,6 @@ export async function migrate(db: Db, folders = PACKAGED): Promise<readonly stri
     const applied = await digestsIn(client, 'function_files')
     const changed = functions.filter(({ name, sha256 }) => applied.get(name) !== sha256)
     for (const file of changed) await runInTransaction(client, file, 'function_files')
-    await writePlans(client)
     await client.query('select pg_advisory_unlock($1)', [LOCK])
     await client.query('reset statement_timeout')
     client.release()
@@ -228,14 +225,5 @@ async function noteDigest(
     `insert into ${table} (name, sha256) values ($1, $2)
      on conflict (name) do update set sha256 = excluded.sha256, applied_at = now()`,
     [name, sha256],
-  )
-}
-
-async function writePlans(client: pg.PoolClient): Promise<void> {
-  await client.query(
-    `insert into plans (plan, monthly_credits) select * from unnest($1::text[], $2::bigint[])
-     on conflict (plan) do update set monthly_credits = excluded.monthly_credits
-     where plans.monthly_credits <> excluded.monthly_credits`,
-    [Object.keys(PLANS), Object.values(PLANS).map((plan) => plan.monthlyCredits)],
   )
 }

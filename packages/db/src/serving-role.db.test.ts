@@ -40,6 +40,7 @@ test('the role that serves has these rights and no others', async () => {
   expect(await rightsOf(place.owner.pool, 'public')).toMatchInlineSnapshot(`
     {
       "DELETE INSERT SELECT UPDATE": [
+        "account_limits",
         "accounts",
         "api_keys",
         "batch_previews",
@@ -91,6 +92,7 @@ test('the role that serves has these rights and no others', async () => {
       "SELECT": [
         "function_files",
         "migrations",
+        "packs",
         "plans",
       ],
     }

@@ -6,8 +6,8 @@ import { hasState, SQLSTATE } from './sqlstate.ts'
 /** Schemas of the product: its own, and the queue's. */
 const SCHEMAS = ['public', 'bullmq'] as const
 
-/** What only a migration writes: which files were run, and the plans of the contract. */
-const READ_ONLY = ['migrations', 'function_files', 'migration', 'plans']
+/** What only a migration writes, and plans and packs, which functions of their own change and note. */
+const READ_ONLY = ['migrations', 'function_files', 'migration', 'plans', 'packs']
 
 /** A table with a trigger of this name is never changed, only added to. */
 const APPEND_ONLY = 'append_only'

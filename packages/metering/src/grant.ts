@@ -1,5 +1,6 @@
-import { PACKS, type Pack, type Plan } from '@plumbline/contract/plans'
+import type { Pack, Plan } from '@plumbline/contract/plans'
 import type { Db, Tx } from '@plumbline/db/database'
+import { requirePack } from '@plumbline/db/offers'
 import { assertCredits, assertKey } from './operation.ts'
 import { runStatement } from './statement.ts'
 
@@ -8,6 +9,7 @@ import { runStatement } from './statement.ts'
  *
  * @param sourceRef - the payment it came from; takes effect once, for one account only
  * @returns false where that payment was credited before
+ * @throws Problem `unprocessable` where there is no such pack
  */
 export async function grantPack(
   db: Db | Tx,
@@ -19,7 +21,7 @@ export async function grantPack(
     accountId,
     sourceRef,
     kind: 'pack',
-    credits: PACKS[pack].credits,
+    credits: (await requirePack(db, pack)).credits,
     detail: pack,
   })
 }

@@ -1,10 +1,12 @@
-import { PACKS, PLANS, type Plan } from '@plumbline/contract/plans'
+import { PACKS, PLANS } from '@plumbline/contract/plans'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { openMeteringContext, type MeteringContext } from '@plumbline/testkit/metering'
 import { auditLedger } from './audit.ts'
 import { changePlan, grantPack } from './grant.ts'
 import { hold, release, settle } from './hold.ts'
+
+type Plan = keyof typeof PLANS
 
 /** What an account should have, by the rules alone. */
 interface Model {

@@ -12,6 +12,7 @@ import type { HlrFetch, HlrVerdict } from './hlr/provider.ts'
 import { type NumberingTables, type PhoneNumbering, readNumbering } from './numbering.ts'
 import { type HlrCaller, HLR_POLICY, type HlrPolicy, type HlrProviderSettings } from './policy.ts'
 import { type Clock, SYSTEM_CLOCK } from '@plumbline/ports/clock'
+import type { AccountCapOf } from './provider-limits.ts'
 import { loadPhonePrefixes, type PhonePrefixes } from './prefixes.ts'
 import { momentFor, type Sharing } from '@plumbline/ports/sharing'
 
@@ -26,6 +27,7 @@ export interface PhoneEngineOptions extends Sharing {
   readonly limiter: Limiter
   /** What may be bought in a day; forgetting it costs money too. */
   readonly budget: Budget
+  readonly accountCapOf?: AccountCapOf
   readonly fetch: HlrFetch
   readonly log: Pick<Log, 'warn'>
   readonly clock?: Clock
@@ -58,6 +60,7 @@ export async function createPhoneEngine(options: PhoneEngineOptions): Promise<En
     purchases: options.purchases ?? options.memory,
     limiter: options.limiter,
     budget: options.budget,
+    ...(options.accountCapOf === undefined ? {} : { accountCapOf: options.accountCapOf }),
     fetch: options.fetch,
     clock,
     signal: closing.signal,

@@ -10,6 +10,7 @@ export interface ProviderLimitsOptions {
   readonly limiter: Limiter
   /** Counts purchases against the daily caps; must outlive a crash of its server. */
   readonly budget: Budget
+  readonly accountCapOf?: AccountCapOf
   readonly policy: HlrPolicy
   readonly clock: Clock
 }
@@ -77,6 +78,9 @@ export async function takeRate(
   }
 }
 
+/** The cap of one account where it has its own in place of the policy's; null where it has none. */
+export type AccountCapOf = (account: string) => Promise<number | null>
+
 /** What the daily caps let through. */
 export interface DailySpending extends Spending {
   /** The cap that refused the rest. */
@@ -85,12 +89,13 @@ export interface DailySpending extends Spending {
 
 /** Takes what both daily caps, the account's and the provider's, still allow of `count` numbers. */
 export async function takeDailyBudget(
-  { budget, policy }: ProviderLimitsOptions,
+  { budget, policy, accountCapOf }: ProviderLimitsOptions,
   provider: HlrProviderSettings,
   { tenant }: HlrCaller,
   count: number,
 ): Promise<DailySpending> {
-  const own = await take(budget, accountBudgetName(tenant), count, policy.accountDailyCap)
+  const cap = (await accountCapOf?.(tenant)) ?? policy.accountDailyCap
+  const own = await take(budget, accountBudgetName(tenant), count, cap)
   const all = await take(budget, budgetName(provider.name), own.count, policy.dailyCap).catch(
     async (error: unknown) => {
       await own.giveBack(own.count).catch(() => undefined)

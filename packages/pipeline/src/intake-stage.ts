@@ -1,3 +1,4 @@
+import { readLimits } from '@plumbline/db/limits'
 import { PROBLEMS } from '@plumbline/contract/problem'
 import { CHECKS, priceCredits } from '@plumbline/contract/products'
 import { countRows, insertChunks, type NewChunk } from '@plumbline/db/batches/chunks'
@@ -78,6 +79,7 @@ export async function readBatchFile(
   signal: AbortSignal,
 ): Promise<'read' | 'failed' | 'lost'> {
   await eraseLeftovers(pipeline.db, { batchId: batch.id, lease })
+  const own = await readLimits(pipeline.db, batch.account_id)
   const source = await pipeline.storage.local(batch.source_key)
   try {
     const file = await openBatchFile({
@@ -85,7 +87,7 @@ export async function readBatchFile(
       fileName: batch.file_name,
       product: batch.product,
       defaultCountry: batch.default_country ?? undefined,
-      limits: pipeline.limits,
+      limits: { ...pipeline.limits, rows: own.upload_rows ?? pipeline.limits.rows },
       ...batch.requested,
     })
     const stage = { batchId: batch.id, lease }

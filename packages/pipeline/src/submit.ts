@@ -1,3 +1,4 @@
+import { readLimits } from '@plumbline/db/limits'
 import { randomBytes } from 'node:crypto'
 import { stat } from 'node:fs/promises'
 import type { BatchView } from '@plumbline/contract/batch-view'
@@ -144,9 +145,10 @@ async function refuseBeyondLimits(
   accountId: string,
   size: number,
 ): Promise<void> {
-  const { unfinishedBatches, accountFileBytes } = limits
+  const { accountFileBytes } = limits
   const load = await batchLoad(db, accountId)
-  if (load.unfinished >= unfinishedBatches) {
+  const own = await readLimits(db, accountId)
+  if (load.unfinished >= (own.unfinished_batches ?? limits.unfinishedBatches)) {
     throw new Problem(
       'too_many_requests',
       `The account has ${load.unfinished} unfinished batches; wait until one ends or cancel one.`,

@@ -1,4 +1,3 @@
-import { PLANS } from '@plumbline/contract/plans'
 import { MESSAGES, Problem } from '@plumbline/contract/problem'
 import type { IdempotencyScope } from '@plumbline/db/idempotency'
 import type { Request, Response } from 'express'
@@ -30,7 +29,8 @@ export interface Access extends SessionAccess {
 }
 
 /**
- * Authenticates and admits a request, in the order of decision 9: key (401, and 403 for test keys of the Free plan),
+ * Authenticates and admits a request, in the order of decision 9: key (401, and 403 for suspended accounts and for test keys
+ * that the plan has not),
  * rate limit (429), and for calls that spend, a balance of zero (402), which does not refuse repeats (decision
  * 16). Reads nothing of the body. Where `mayBeFree`, an account without credits is admitted, too: the body says
  * whether the call spends.
@@ -48,13 +48,14 @@ export async function admit(
   const caller = known ?? (await whoCalls(access, req, key))
   context.caller = caller
 
-  const taken = access.calls.take(caller.accountId)
+  const taken = access.calls.take(caller.accountId, caller)
   const rate = taken instanceof Promise ? await taken : taken
   context.rate = rate
-  if (!PLANS[caller.plan].testKeys && caller.mode === 'test') {
+  refuseSuspended(caller)
+  if (!caller.hasTestKeys && caller.mode === 'test') {
     throw new Problem(
       'forbidden',
-      'Test keys come with the Starter and Pro plans; upgrade, or use the live key.',
+      'The plan of this account has no test keys; upgrade, or use the live key.',
     )
   }
   if (!rate.granted) {
@@ -80,6 +81,18 @@ export async function admit(
 async function whoCalls(access: Access, req: Request, key: string | undefined): Promise<Caller> {
   if (comesWithSession(access, req)) return await sessionCaller(access, req)
   return await findCaller(access, networkOf(req.ip ?? ''), key)
+}
+
+/** Refuses what an account asks for that the operator suspended, or that was closed (decision 44). */
+function refuseSuspended({ status, statusReason }: Caller): void {
+  if (status === 'active') return
+  const why = statusReason === null ? '' : ` (${statusReason})`
+  throw new Problem(
+    'forbidden',
+    status === 'closed'
+      ? 'This account is closed.'
+      : `This account is suspended${why}; its batches rest until the operator of the service lifts that. Ask them.`,
+  )
 }
 
 async function isRepeat(

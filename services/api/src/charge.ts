@@ -38,7 +38,7 @@ export async function debitOrRefuse(
   const debiting = ctx.metering.debit({
     ...operation,
     credits,
-    use: { product, source: 'api' },
+    use: { product, source: callerOf(res).keyId === null ? 'app' : 'api' },
   })
   const debit = await orRefused(debiting, () => {
     debiting

@@ -14,9 +14,16 @@ export interface RateState {
   readonly retryMs: number
 }
 
+/** A rate of one key that is not everybody's. */
+export interface OwnRate {
+  /** Calls a second in place of everybody's; null leaves it. */
+  readonly callsPerSecond: number | null
+  readonly callsBurst: number | null
+}
+
 /** A token bucket for each key. */
 export interface RateLimit {
-  take(key: string): Promise<RateState>
+  take(key: string, own?: OwnRate): Promise<RateState>
 }
 
 /** Makes a rate limit on top of a limiter; `name` is the prefix of its keys there. */
@@ -26,10 +33,12 @@ export function createRateLimit(options: {
   burst: number
   limiter: Pick<Limiter, 'take'>
 }): RateLimit {
-  const { name, perSecond, burst, limiter } = options
-  const windowSeconds = Math.max(1, Math.ceil(burst / perSecond))
+  const { name, limiter } = options
   return {
-    take: async (key) => {
+    take: async (key, own) => {
+      const perSecond = own?.callsPerSecond ?? options.perSecond
+      const burst = own?.callsBurst ?? options.burst
+      const windowSeconds = Math.max(1, Math.ceil(burst / perSecond))
       const grant = await limiter.take(`${name}:${key}`, 1, { perSecond, burst })
       const remaining = grant.remaining ?? 0
       return {

@@ -1,16 +1,15 @@
-import type { KeyMode, Plan } from '@plumbline/contract/plans'
+import type { KeyMode } from '@plumbline/contract/plans'
+import type { AccountStanding } from '@plumbline/db/keys'
 import type { Request, Response } from 'express'
 import { randomUUID } from 'node:crypto'
 import type { RateState } from './rate-limit.ts'
 
 /** The account of a request, and the key or session that speaks for it. */
-export interface Caller {
-  readonly accountId: string
+export interface Caller extends AccountStanding {
   /** Null where a signed-in person asks. */
   readonly keyId: string | null
   readonly sessionId?: string
   readonly mode: KeyMode
-  readonly plan: Plan
 }
 
 /** What is known of one request while it is handled; the headers of its response are made of it. */

@@ -7,6 +7,7 @@ import { deleteBatch } from './routes/delete-batch.ts'
 import type { Route } from './routes/handler.ts'
 import { listBatches } from './routes/list-batches.ts'
 import { listKeys } from './routes/list-keys.ts'
+import { listPlans } from './routes/list-plans.ts'
 import { lookUp } from './routes/look-up.ts'
 import { patchBatch } from './routes/patch-batch.ts'
 import { previewBatch } from './routes/preview-batch.ts'
@@ -42,6 +43,7 @@ export function routesOf(ctx: Context): readonly Route[] {
     { path: '/v1/usage', get: readUsage(ctx) },
     { path: '/v1/ledger', get: readLedger(ctx) },
     { path: '/v1/keys', get: listKeys(ctx) },
+    { path: '/v1/plans', get: listPlans(ctx) },
     { path: '/v1/batches', get: listBatches(ctx), post: createBatch(ctx) },
     {
       path: '/v1/batches/:id',

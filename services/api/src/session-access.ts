@@ -52,13 +52,7 @@ export async function sessionCaller(access: SessionAccess, req: Request): Promis
   if (mode !== undefined && mode !== 'live' && mode !== 'test') {
     throw new Problem('bad_request', 'X-Key-Mode is live or test.')
   }
-  return {
-    accountId: membership.accountId,
-    keyId: null,
-    sessionId: person.sessionId,
-    mode: mode ?? 'live',
-    plan: membership.plan,
-  }
+  return { ...membership, keyId: null, sessionId: person.sessionId, mode: mode ?? 'live' }
 }
 
 /** Whether the session of an admitted request still stands for its account, and may still do what it does. */

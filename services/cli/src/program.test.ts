@@ -43,8 +43,9 @@ describe('the program', () => {
     ['an owner without address', ['account', 'create', '--email', 'nobody']],
     ['a missing argument', ['account', 'show']],
     ['an argument too many', ['account', 'show', 'a', 'b']],
-    ['an unknown plan', ['account', 'plan', 'acc_1', '--plan', 'gold']],
-    ['an unknown pack', ['account', 'pack', 'acc_1', '--pack', 'huge']],
+    ['a plan change that changes nothing', ['plan', 'set', 'pro']],
+    ['a price in cents', ['pack', 'set', 'growth', '--price-usd', '24.9']],
+    ['a limit of nothing', ['account', 'limits', 'acc_1', '--calls-burst', '0']],
     ['no credits', ['account', 'grant', 'acc_1', '--credits', '0']],
     ['an actor without a name', ['key', 'create', 'acc_1', '--mode', 'live', '--as', ' ']],
     [

@@ -1,10 +1,12 @@
 import { Command, CommanderError } from 'commander'
 import { addAccountCreate } from './commands/account-create.ts'
 import { addAccountGrant } from './commands/account-grant.ts'
+import { addAccountLimits } from './commands/account-limits.ts'
 import { addAccountList } from './commands/account-list.ts'
 import { addAccountPack } from './commands/account-pack.ts'
 import { addAccountPlan } from './commands/account-plan.ts'
 import { addAccountShow } from './commands/account-show.ts'
+import { addAccountSpending } from './commands/account-spending.ts'
 import { addAuditList } from './commands/audit-list.ts'
 import { addBatchCancel } from './commands/batch-cancel.ts'
 import { addBatchPause } from './commands/batch-pause.ts'
@@ -22,6 +24,10 @@ import { addKeyList } from './commands/key-list.ts'
 import { addKeyRevoke } from './commands/key-revoke.ts'
 import { addLedger } from './commands/ledger.ts'
 import { addLookUp } from './commands/look-up.ts'
+import { addPackList } from './commands/pack-list.ts'
+import { addPackSet } from './commands/pack-set.ts'
+import { addPlanList } from './commands/plan-list.ts'
+import { addPlanSet } from './commands/plan-set.ts'
 import { addUsage } from './commands/usage.ts'
 import { failureOf } from './failure.ts'
 import { styled, type Shell } from './shell.ts'
@@ -61,9 +67,15 @@ function createProgram(shell: Shell): Command {
     addAccountPlan,
     addAccountPack,
     addAccountGrant,
+    addAccountLimits,
+    addAccountSpending,
   ]) {
     add(account, shell)
   }
+  const plan = program.command('plan').description('plans: credits a month, prices and limits')
+  for (const add of [addPlanList, addPlanSet]) add(plan, shell)
+  const pack = program.command('pack').description('add-on packs and their prices')
+  for (const add of [addPackList, addPackSet]) add(pack, shell)
   const key = program.command('key').description('API keys, one of each mode for an account')
   for (const add of [addKeyCreate, addKeyList, addKeyRevoke]) add(key, shell)
   addAuditList(program.command('audit').description('what was done to accounts and keys'), shell)

@@ -14,6 +14,7 @@ import { fetchBounded } from '@plumbline/net/http'
 import { createResolver, type Resolver } from '@plumbline/net/resolver'
 import { rootFault } from '@plumbline/net/root-fault'
 import { createPhoneEngine } from '@plumbline/phone/engine'
+import { readLimits } from '@plumbline/db/limits'
 import type { WorkerContext } from './context.ts'
 import {
   followedDomainLists,
@@ -165,6 +166,8 @@ async function openPhone(
     shareFindings: settings.SHARE_FINDINGS,
     purchases: connections.durable,
     budget: connections.budget,
+    accountCapOf: async (account) =>
+      (await readLimits(connections.db, account)).hlr_numbers_per_day,
     limiter: connections.limiter,
     fetch: (request) => fetchBounded({ ...request, ...network }),
     log,

@@ -1,26 +1,27 @@
 import type { Role } from '@plumbline/contract/app/roles'
-import type { Plan } from '@plumbline/contract/plans'
 import { sql } from 'kysely'
 import { queriesOf, type Db, type Tx } from '../database.ts'
 import { newId } from '../ids.ts'
+import { STANDING, STANDING_TABLES, type AccountStanding } from '../keys.ts'
 
 /** A session ends when it was not used for so long. Source: web.md of the design; ASVS 5.0, 7.3.1. */
 export const SESSION_IDLE_DAYS = 7
 /** And at the latest after so long. Source: as above; ASVS 5.0, 7.3.2. */
 export const SESSION_DAYS = 30
 
+/** The account that a session shows, and what the person is in it. */
+export interface Membership extends AccountStanding {
+  readonly role: Role
+  /** Whether the account lets only those change anything who have a second factor. */
+  readonly requiresFactor: boolean
+}
+
 /** Who a presented token speaks for. */
 export interface SessionOwner {
   readonly sessionId: string
   readonly userId: string
   /** Null where the person has left the account that was shown. */
-  readonly membership: {
-    readonly accountId: string
-    readonly role: Role
-    readonly plan: Plan
-    /** Whether the account lets only those change anything who have a second factor. */
-    readonly requiresFactor: boolean
-  } | null
+  readonly membership: Membership | null
   readonly hasFactor: boolean
   readonly createdAt: Date
   readonly usedAt: Date
@@ -81,10 +82,7 @@ export async function findSession(db: Db, digest: Buffer): Promise<SessionOwner 
   const { rows } = await db.pool.query<{
     id: string
     user_id: string
-    account_id: string | null
-    role: Role | null
-    plan: Plan | null
-    requires_second_factor: boolean | null
+    membership: Membership | null
     has_factor: boolean
     created_at: Date
     used_at: Date
@@ -92,26 +90,24 @@ export async function findSession(db: Db, digest: Buffer): Promise<SessionOwner 
     proven_at: Date | null
   }>({
     name: 'sessions.find',
-    text: `select s.id, s.user_id, m.account_id, m.role, a.plan, a.requires_second_factor,
+    text: `select s.id, s.user_id, to_jsonb(a) as membership,
         u.totp_confirmed_at is not null as has_factor, s.created_at, s.used_at, s.ends_at, s.proven_at
       from sessions s
       join users u on u.id = s.user_id
-      left join members m on m.account_id = s.account_id and m.user_id = s.user_id
-      left join accounts a on a.id = m.account_id
+      left join lateral (
+        select m.role, a.requires_second_factor as "requiresFactor", ${STANDING}
+        from members m join (${STANDING_TABLES}) on a.id = m.account_id
+        where m.account_id = s.account_id and m.user_id = s.user_id) a on true
       where s.digest = $1 and s.ends_at > now()
         and s.used_at > now() - $2::int * interval '1 day'`,
     values: [digest, SESSION_IDLE_DAYS],
   })
   const row = rows[0]
   if (row === undefined) return undefined
-  const { account_id: accountId, role, plan } = row
-  const isMember = accountId !== null && role !== null && plan !== null
   return {
     sessionId: row.id,
     userId: row.user_id,
-    membership: isMember
-      ? { accountId, role, plan, requiresFactor: row.requires_second_factor === true }
-      : null,
+    membership: row.membership,
     hasFactor: row.has_factor,
     createdAt: row.created_at,
     usedAt: row.used_at,

@@ -1,17 +1,39 @@
-import type { KeyMode, Plan } from '@plumbline/contract/plans'
+import type { AccountState, KeyMode, OwnLimits, Pack, Plan } from '@plumbline/contract/plans'
 import type { Generated } from 'kysely'
 
 /** Who may ask: accounts, their keys, and the plans they are on. */
 export interface AccountTables {
   plans: PlanRow
+  packs: PackRow
   accounts: AccountRow
+  account_limits: AccountLimitsRow
   api_keys: ApiKeyRow
 }
 
-/** Filled from the contract by every migration run. */
-export interface PlanRow {
+/** A plan with the limits that it has of its own; changed by `changePlanOffer` alone. */
+export interface PlanRow extends OwnLimits {
   plan: Plan
   monthly_credits: number
+  test_keys: boolean
+  /** A month, in cents of a US dollar; null where one has to ask. */
+  price_cents: number | null
+  /** Whether it is shown to who may choose. */
+  is_offered: boolean
+  position: number
+}
+
+/** An add-on pack; changed by `changePackOffer` alone. */
+export interface PackRow {
+  pack: Pack
+  credits: number
+  price_cents: number | null
+  is_offered: boolean
+  position: number
+}
+
+/** Limits of one account, which go before those of its plan. */
+export interface AccountLimitsRow extends OwnLimits {
+  account_id: string
 }
 
 /** A row of `accounts`. */
@@ -31,6 +53,12 @@ export interface AccountRow {
   /** Whether members without a second factor may only look. */
   requires_second_factor: Generated<boolean>
   created_at: Generated<Date>
+  status: Generated<AccountState>
+  /** Why it was suspended; shown to the account. */
+  status_reason: Generated<string | null>
+  status_at: Generated<Date | null>
+  /** When the data of a closed account were gone. */
+  erased_at: Generated<Date | null>
 }
 
 /** A row of `api_keys`. */

@@ -1,6 +1,5 @@
 import { keyMode, type KeyView } from '@plumbline/contract/app/keys'
 import type { AccountSettings } from '@plumbline/contract/app/members'
-import { PLANS } from '@plumbline/contract/plans'
 import { Problem } from '@plumbline/contract/problem'
 import { readPreferences, setPreferences } from '@plumbline/db/accounts'
 import { writeAudit } from '@plumbline/db/audit-log'
@@ -16,9 +15,9 @@ import { shownAccount, signedIn, type AppHandlers } from './call.ts'
 /** The account that is shown: its keys and what is set for it. */
 export const ACCOUNT_HANDLERS = {
   listKeys: async ({ ctx }, call) => {
-    const { accountId, plan } = shownAccount(call)
+    const { accountId, hasTestKeys } = shownAccount(call)
     const records = await listKeys(ctx.db, accountId)
-    return { data: records.map(viewOfKey), test_keys: PLANS[plan].testKeys }
+    return { data: records.map(viewOfKey), test_keys: hasTestKeys }
   },
 
   createKey: async ({ ctx, people }, call) => {

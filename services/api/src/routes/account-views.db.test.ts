@@ -1,12 +1,15 @@
+import { accountView } from '@plumbline/contract/account'
 import { keyList } from '@plumbline/contract/keys'
 import { ledgerPage } from '@plumbline/contract/ledger'
+import { offersView } from '@plumbline/contract/plans'
 import { usageView } from '@plumbline/contract/usage'
+import { limitAccount } from '@plumbline/metering/administer'
 import { openApiHarness, type ApiHarness } from '@plumbline/testkit/api/harness'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
 let stage: ApiHarness
 beforeAll(async () => {
-  stage = await openApiHarness()
+  stage = await openApiHarness({ CONTACT_URL: 'mailto:sales@service.example' })
 })
 afterAll(() => stage[Symbol.asyncDispose]())
 
@@ -144,8 +147,56 @@ describe('GET /v1/keys', () => {
   })
 })
 
+describe('GET /v1/plans', () => {
+  test('200 with what is offered, its price, and the plan of the account marked', async () => {
+    const { live } = await stage.account({ plan: 'starter' })
+    const view = offersView.parse((await stage.call('/v1/plans', { key: live })).json)
+    expect(
+      view.plans.map(({ plan, monthly_credits, current }) => [plan, monthly_credits, current]),
+    ).toEqual([
+      ['free', 200, false],
+      ['starter', 5_000, true],
+      ['pro', 25_000, false],
+    ])
+    expect(view.packs).toEqual([
+      { pack: 'starter', credits: 1_000, price_usd: 25 },
+      { pack: 'growth', credits: 5_000, price_usd: 100 },
+      { pack: 'scale', credits: 20_000, price_usd: 350 },
+    ])
+    expect(view.contact_url).toBe('mailto:sales@service.example')
+  })
+})
+
+describe('limits of one account', () => {
+  test('are those of its calls, and are shown to it', async () => {
+    const { id, live } = await stage.account({ plan: 'starter' })
+    const act = { actor: 'ada', accountId: id }
+    await limitAccount(stage.db, { ...act, limits: { calls_per_second: 1, calls_burst: 3 } })
+    const answer = await stage.call('/v1/account', { key: live })
+    expect(accountView.parse(answer.json).limits).toMatchObject({
+      calls_per_second: 1,
+      calls_burst: 3,
+      unfinished_batches: 10,
+    })
+    expect(answer.headers.get('ratelimit-policy')).toBe('"account";q=3;w=3')
+    const more = await Promise.all(
+      Array.from({ length: 4 }, () => stage.call('/v1/account', { key: live })),
+    )
+    expect(more.filter(({ status }) => status === 429).length).toBeGreaterThanOrEqual(2)
+  })
+
+  test('bound its unfinished batches', async () => {
+    const { id, live } = await stage.account({ plan: 'starter' })
+    await limitAccount(stage.db, { actor: 'a', accountId: id, limits: { unfinished_batches: 1 } })
+    const body = { product: 'email', start: false, records: [{ email: 'a@one.example' }] }
+    expect((await stage.call('/v1/batches', { key: live, body })).status).toBe(202)
+    const refused = await stage.call('/v1/batches', { key: live, body })
+    expect([refused.status, refused.text]).toEqual([429, expect.stringContaining('1 unfinished')])
+  })
+})
+
 describe('each of them', () => {
-  test.for(['/v1/usage', '/v1/ledger', '/v1/keys'])(
+  test.for(['/v1/usage', '/v1/ledger', '/v1/keys', '/v1/plans'])(
     '%s is 401 without a key and 405 for POST',
     async (path) => {
       expect((await stage.call(path)).status).toBe(401)

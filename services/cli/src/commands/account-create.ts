@@ -1,10 +1,10 @@
 import type { Command } from 'commander'
-import { Option } from 'commander'
-import { PLANS, type Plan } from '@plumbline/contract/plans'
+import type { Plan } from '@plumbline/contract/plans'
 import { createAccount } from '@plumbline/db/accounts'
 import { writeAudit } from '@plumbline/db/audit-log'
 import { inTransaction } from '@plumbline/db/database'
 import { createAuditedKey } from '../accounts.ts'
+import { requirePlan } from '@plumbline/db/offers'
 import { actorOf, asOption, type Acting } from '../actor.ts'
 import { jsonOption, mailAddress } from '../arguments.ts'
 import { findService, openServiceDatabase } from '../service.ts'
@@ -25,11 +25,7 @@ export function addAccountCreate(parent: Command, shell: Shell): void {
     .command('create')
     .description('make an account with its keys; they are shown only now')
     .requiredOption('--email <address>', 'how to reach the owner', mailAddress)
-    .addOption(
-      new Option('--plan <plan>', 'plan of the account')
-        .choices(Object.keys(PLANS))
-        .default('free'),
-    )
+    .option('--plan <plan>', 'plan of the account; "plan list" shows those there are', 'free')
     .option('--time-zone <name>', 'IANA name, for when billing cycles turn (default: UTC)')
     .addOption(asOption())
     .addOption(jsonOption())
@@ -43,6 +39,7 @@ async function run(shell: Shell, options: Options): Promise<void> {
   await using db = await openServiceDatabase(settings)
   const wanted = { email, plan, ...(timeZone === undefined ? {} : { timeZone }) }
   const actor = actorOf(options)
+  const { test_keys: hasTestKeys } = await requirePlan(db, plan)
   const made = await inTransaction(db, async (tx) => {
     const { id, timeZone: zone } = await createAccount(tx, wanted)
     await writeAudit(tx, {
@@ -55,7 +52,7 @@ async function run(shell: Shell, options: Options): Promise<void> {
     const keyOf = async (mode: 'live' | 'test'): Promise<string> =>
       await createAuditedKey(tx, { accountId: id, mode, service: keyPrefix }, actor)
     const live = await keyOf('live')
-    const test = PLANS[plan].testKeys ? await keyOf('test') : null
+    const test = hasTestKeys ? await keyOf('test') : null
     return { account_id: id, live_key: live, test_key: test }
   })
   if (json) writeJson(shell, made)

@@ -1,9 +1,9 @@
 import type { Command } from 'commander'
-import { grantGoodwill } from '@plumbline/metering/grant'
+import { giveCredits } from '@plumbline/metering/administer'
 import { requireAccount } from '../accounts.ts'
 import { actorOf, asOption, type Acting } from '../actor.ts'
 import { CREDITS_MAX, jsonOption, wholeNumber } from '../arguments.ts'
-import { grantAudited, refOption, showGrant, sourceRef } from '../grant.ts'
+import { refOption, showGrant, sourceRef } from '../grant.ts'
 import { openServiceDatabase } from '../service.ts'
 import { cliSettings } from '../settings.ts'
 import type { Shell } from '../shell.ts'
@@ -31,11 +31,6 @@ async function run(shell: Shell, id: string, options: Options): Promise<void> {
   const { credits, ref, json } = options
   await using db = await openServiceDatabase(cliSettings(shell.environment))
   await requireAccount(db, id)
-  const source = sourceRef(ref)
-  const granted = await grantAudited(
-    db,
-    { actor: actorOf(options), action: 'account.grant', accountId: id, credits, sourceRef: source },
-    (tx) => grantGoodwill(tx, id, credits, source),
-  )
-  await showGrant(shell, db, id, { credits, granted, json })
+  const act = { actor: actorOf(options), accountId: id, credits, sourceRef: sourceRef(ref) }
+  await showGrant(shell, db, id, { ...(await giveCredits(db, act)), json })
 }

@@ -1,11 +1,10 @@
 import type { Command } from 'commander'
-import { Option } from 'commander'
-import { PACKS, type Pack } from '@plumbline/contract/plans'
-import { grantPack } from '@plumbline/metering/grant'
+import type { Pack } from '@plumbline/contract/plans'
+import { givePack } from '@plumbline/metering/administer'
 import { requireAccount } from '../accounts.ts'
 import { actorOf, asOption, type Acting } from '../actor.ts'
 import { jsonOption } from '../arguments.ts'
-import { grantAudited, refOption, showGrant, sourceRef } from '../grant.ts'
+import { refOption, showGrant, sourceRef } from '../grant.ts'
 import { openServiceDatabase } from '../service.ts'
 import { cliSettings } from '../settings.ts'
 import type { Shell } from '../shell.ts'
@@ -22,9 +21,7 @@ export function addAccountPack(parent: Command, shell: Shell): void {
     .command('pack')
     .description('add an add-on pack; its credits never expire')
     .argument('<id>', 'account')
-    .addOption(
-      new Option('--pack <pack>', 'which pack').choices(Object.keys(PACKS)).makeOptionMandatory(),
-    )
+    .requiredOption('--pack <pack>', 'which pack; "pack list" shows those there are')
     .addOption(refOption())
     .addOption(asOption())
     .addOption(jsonOption())
@@ -35,12 +32,6 @@ async function run(shell: Shell, id: string, options: Options): Promise<void> {
   const { pack, ref, json } = options
   await using db = await openServiceDatabase(cliSettings(shell.environment))
   await requireAccount(db, id)
-  const source = sourceRef(ref)
-  const { credits } = PACKS[pack]
-  const granted = await grantAudited(
-    db,
-    { actor: actorOf(options), action: 'account.pack', accountId: id, credits, sourceRef: source },
-    (tx) => grantPack(tx, id, pack, source),
-  )
-  await showGrant(shell, db, id, { credits, granted, json })
+  const act = { actor: actorOf(options), accountId: id, pack, sourceRef: sourceRef(ref) }
+  await showGrant(shell, db, id, { ...(await givePack(db, act)), json })
 }

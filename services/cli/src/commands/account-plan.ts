@@ -1,10 +1,6 @@
 import type { Command } from 'commander'
-import { Option } from 'commander'
-import { PLANS, type Plan } from '@plumbline/contract/plans'
-import { inRetriedTransaction, writeAudit } from '@plumbline/db/audit-log'
-import type { Db } from '@plumbline/db/database'
-import { lockBalance } from '@plumbline/metering/balance'
-import { changePlan, type PlanChange } from '@plumbline/metering/grant'
+import type { Plan } from '@plumbline/contract/plans'
+import { moveToPlan } from '@plumbline/metering/administer'
 import { requireAccount } from '../accounts.ts'
 import { actorOf, asOption, type Acting } from '../actor.ts'
 import { jsonOption } from '../arguments.ts'
@@ -23,9 +19,7 @@ export function addAccountPlan(parent: Command, shell: Shell): void {
     .command('plan')
     .description('change the plan: a larger one at once, a smaller one with the next cycle')
     .argument('<id>', 'account')
-    .addOption(
-      new Option('--plan <plan>', 'new plan').choices(Object.keys(PLANS)).makeOptionMandatory(),
-    )
+    .requiredOption('--plan <plan>', 'new plan; "plan list" shows those there are')
     .addOption(asOption())
     .addOption(jsonOption())
     .action((id: string, options: Options) => run(shell, id, options))
@@ -35,7 +29,7 @@ async function run(shell: Shell, id: string, options: Options): Promise<void> {
   const { plan, json } = options
   await using db = await openServiceDatabase(cliSettings(shell.environment))
   await requireAccount(db, id)
-  const change = await changeAudited(db, id, plan, actorOf(options))
+  const change = await moveToPlan(db, { actor: actorOf(options), accountId: id, plan })
   if (json) {
     const { nextPlan, granted } = change
     writeJson(shell, { account_id: id, plan: change.plan, next_plan: nextPlan, granted })
@@ -46,24 +40,4 @@ async function run(shell: Shell, id: string, options: Options): Promise<void> {
       `${id} stays on ${change.plan} and moves to ${change.nextPlan} with its next cycle.\n`,
     )
   }
-}
-
-async function changeAudited(
-  db: Db,
-  accountId: string,
-  plan: Plan,
-  actor: string,
-): Promise<PlanChange> {
-  return await inRetriedTransaction(db, async (tx) => {
-    const before = await lockBalance(tx, accountId)
-    const { plan: now, nextPlan, granted } = await changePlan(tx, accountId, plan)
-    await writeAudit(tx, {
-      actor,
-      action: 'account.plan',
-      accountId,
-      before: { plan: before?.plan ?? null, next_plan: before?.nextPlan ?? null },
-      after: { plan: now, next_plan: nextPlan, granted },
-    })
-    return { plan: now, nextPlan, granted }
-  })
 }

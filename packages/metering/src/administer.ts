@@ -1,0 +1,118 @@
+import type { OwnLimits, Plan } from '@plumbline/contract/plans'
+import { inRetriedTransaction, writeAudit } from '@plumbline/db/audit-log'
+import type { Db, Tx } from '@plumbline/db/database'
+import { readOwnLimits, setOwnLimits } from '@plumbline/db/limits'
+import { requirePack, requirePlan } from '@plumbline/db/offers'
+import { lockBalance } from './balance.ts'
+import { changePlan, grantGoodwill, grantPack, type PlanChange } from './grant.ts'
+
+/** An administrative act: whose it is, and which account it is about. */
+export interface Act {
+  /** A user of the machine, an operator, or who they said they are. */
+  readonly actor: string
+  readonly accountId: string
+}
+
+/** What a grant came to. */
+export interface Granted {
+  /** False where one of the same source was made before; nothing is written then. */
+  readonly granted: boolean
+  readonly credits: number
+}
+
+/**
+ * Moves an account to a plan, and writes it to the audit log.
+ * @throws Problem `unprocessable` where there is no such plan
+ */
+export async function moveToPlan(
+  db: Db,
+  { actor, accountId, plan }: Act & { readonly plan: Plan },
+): Promise<PlanChange> {
+  await requirePlan(db, plan)
+  return await inRetriedTransaction(db, async (tx) => {
+    const before = await lockBalance(tx, accountId)
+    const { plan: now, nextPlan, granted } = await changePlan(tx, accountId, plan)
+    await writeAudit(tx, {
+      actor,
+      action: 'account.plan',
+      accountId,
+      before: { plan: before?.plan ?? null, next_plan: before?.nextPlan ?? null },
+      after: { plan: now, next_plan: nextPlan, granted },
+    })
+    return { plan: now, nextPlan, granted }
+  })
+}
+
+/**
+ * Adds a pack, and writes it to the audit log; once for each source.
+ * @throws Problem `unprocessable` where there is no such pack
+ */
+export async function givePack(
+  db: Db,
+  act: Act & { readonly pack: string; readonly sourceRef: string },
+): Promise<Granted> {
+  const { credits } = await requirePack(db, act.pack)
+  const granted = await grantAudited(db, { ...act, action: 'account.pack', credits }, (tx) =>
+    grantPack(tx, act.accountId, act.pack, act.sourceRef),
+  )
+  return { granted, credits }
+}
+
+/** Adds credits as goodwill, and writes it to the audit log; once for each source. */
+export async function giveCredits(
+  db: Db,
+  act: Act & { readonly credits: number; readonly sourceRef: string },
+): Promise<Granted> {
+  const { credits } = act
+  const granted = await grantAudited(db, { ...act, action: 'account.grant' }, (tx) =>
+    grantGoodwill(tx, act.accountId, credits, act.sourceRef),
+  )
+  return { granted, credits }
+}
+
+async function grantAudited(
+  db: Db,
+  {
+    actor,
+    action,
+    accountId,
+    credits,
+    sourceRef,
+  }: Act & {
+    readonly action: 'account.pack' | 'account.grant'
+    readonly credits: number
+    readonly sourceRef: string
+  },
+  grant: (tx: Tx) => Promise<boolean>,
+): Promise<boolean> {
+  return await inRetriedTransaction(db, async (tx) => {
+    const before = (await lockBalance(tx, accountId))?.packs ?? 0
+    const granted = await grant(tx)
+    if (granted) {
+      await writeAudit(tx, {
+        actor,
+        action,
+        accountId,
+        before: { packs: before },
+        after: { packs: before + credits, granted: credits, ref: sourceRef },
+      })
+    }
+    return granted
+  })
+}
+
+/** Sets limits of one account, and writes it to the audit log; null is the limit of its plan again. */
+export async function limitAccount(
+  db: Db,
+  { actor, accountId, limits }: Act & { readonly limits: Partial<OwnLimits> },
+): Promise<OwnLimits> {
+  return await inRetriedTransaction(db, async (tx) => {
+    await lockBalance(tx, accountId)
+    const before = await readOwnLimits(tx, accountId)
+    await setOwnLimits(tx, accountId, limits)
+    const after = await readOwnLimits(tx, accountId)
+    const act = { actor, action: 'account.limits', accountId } as const
+    await writeAudit(tx, { ...act, before: { ...before }, after: { ...after } })
+    return after
+  })
+}

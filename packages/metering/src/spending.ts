@@ -1,0 +1,97 @@
+import { inRetriedTransaction, writeAudit } from '@plumbline/db/audit-log'
+import type { Db, Tx } from '@plumbline/db/database'
+import type { Act } from './administer.ts'
+import { assertCredits } from './operation.ts'
+import { runStatement } from './statement.ts'
+
+/** The bounds that an account has set itself; null where it has none. */
+export interface SpendingBounds {
+  /** Credits that may be spent on a day of its calendar. */
+  readonly dailyLimit: number | null
+  /** Below this balance its people are told, once a day at most. */
+  readonly lowMark: number | null
+}
+
+/** Its bounds, and what was spent today: debits less refunds, and what batches set aside today. */
+export interface Spending extends SpendingBounds {
+  readonly today: number
+}
+
+/** The bounds of an account and what it spent today, by its calendar; undefined without account. */
+export async function readSpending(db: Db | Tx, accountId: string): Promise<Spending | undefined> {
+  const rows = await runStatement<Spending>(db, {
+    name: 'metering.spending',
+    text: `select daily_limit as "dailyLimit", low_mark as "lowMark",
+        case when day_end > now() then spent else 0 end as today
+      from credit_accounts where account_id = $1`,
+    values: [accountId],
+  })
+  return rows[0]
+}
+
+/**
+ * Sets bounds of an account, and writes it to the audit log; what is left out stays.
+ * @returns the bounds there are now; undefined without account
+ */
+export async function setSpending(
+  db: Db | Tx,
+  { actor, accountId, bounds }: Act & { readonly bounds: Partial<SpendingBounds> },
+): Promise<SpendingBounds | undefined> {
+  if (bounds.dailyLimit != null) assertCredits(bounds.dailyLimit, 0)
+  if (bounds.lowMark != null) assertCredits(bounds.lowMark, 1)
+  if ('pool' in db) {
+    return await inRetriedTransaction(db, (tx) => setSpending(tx, { actor, accountId, bounds }))
+  }
+  await runStatement(db, {
+    name: 'metering.lock',
+    text: 'select from credit_accounts where account_id = $1 for no key update',
+    values: [accountId],
+  })
+  const before = await readSpending(db, accountId)
+  if (before === undefined) return undefined
+  const after = {
+    dailyLimit: bounds.dailyLimit === undefined ? before.dailyLimit : bounds.dailyLimit,
+    lowMark: bounds.lowMark === undefined ? before.lowMark : bounds.lowMark,
+  }
+  await runStatement(db, {
+    name: 'metering.set-spending',
+    text: 'update credit_accounts set daily_limit = $2, low_mark = $3 where account_id = $1',
+    values: [accountId, after.dailyLimit, after.lowMark],
+  })
+  await writeAudit(db, {
+    actor,
+    action: 'account.spending',
+    accountId,
+    before: { daily_limit: before.dailyLimit, low_mark: before.lowMark },
+    after: { daily_limit: after.dailyLimit, low_mark: after.lowMark },
+  })
+  return after
+}
+
+/** That an account went below its low-credit mark. */
+export interface LowCredits {
+  readonly accountId: string
+  /** By the account's calendar: there is one notice a day at most. */
+  readonly day: string
+  readonly available: number
+  readonly lowMark: number
+}
+
+/**
+ * Takes notices of low credits that nobody was told of, oldest first, in the transaction that tells: they
+ * count as told with its commit, and other processes leave them alone until then.
+ */
+export async function takeLowCredits(tx: Tx, limit: number): Promise<readonly LowCredits[]> {
+  return await runStatement<LowCredits>(tx, {
+    name: 'metering.low-credits',
+    text: `
+      with taken as (
+        select account_id, day from credit_notices where told_at is null
+        order by noted_at limit $1 for update skip locked
+      )
+      update credit_notices n set told_at = now() from taken t
+      where n.account_id = t.account_id and n.day = t.day
+      returning n.account_id as "accountId", n.day, n.available, n.low_mark as "lowMark"`,
+    values: [limit],
+  })
+}

@@ -1,0 +1,42 @@
+import type { OffersView } from '@plumbline/contract/plans'
+import { listPacks, listPlans as plansOf } from '@plumbline/db/offers'
+import { admit, showBalance } from '../access.ts'
+import type { Context } from '../context.ts'
+import { refuseQuery } from '../query.ts'
+import { jsonResponse, sendResponse } from '../response.ts'
+import type { Handler } from './handler.ts'
+
+/** `GET /v1/plans`: the plans and packs that are offered, with their prices, and whom to ask for them. */
+export function listPlans(ctx: Context): Handler {
+  return async (req, res) => {
+    const caller = await admit(ctx.access, req, res, { spends: false })
+    refuseQuery(req)
+    const [plans, packs] = await Promise.all([plansOf(ctx.db), listPacks(ctx.db)])
+    const view: OffersView = {
+      plans: plans
+        // The account's own is shown also where nobody else gets it any more.
+        .filter(({ is_offered, plan }) => is_offered || plan === caller.plan)
+        .map((row) => ({
+          plan: row.plan,
+          monthly_credits: row.monthly_credits,
+          test_keys: row.test_keys,
+          price_usd: dollars(row.price_cents),
+          current: row.plan === caller.plan,
+        })),
+      packs: packs
+        .filter(({ is_offered }) => is_offered)
+        .map((row) => ({
+          pack: row.pack,
+          credits: row.credits,
+          price_usd: dollars(row.price_cents),
+        })),
+      contact_url: ctx.settings.CONTACT_URL ?? null,
+    }
+    await showBalance(ctx.access, res)
+    sendResponse(res, jsonResponse(200, view))
+  }
+}
+
+function dollars(cents: number | null): number | null {
+  return cents === null ? null : cents / 100
+}

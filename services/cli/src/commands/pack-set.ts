@@ -1,0 +1,46 @@
+import { changePackOffer } from '@plumbline/db/offers'
+import { Option, type Command } from 'commander'
+import { actorOf, asOption, type Acting } from '../actor.ts'
+import { CREDITS_MAX, wholeNumber } from '../arguments.ts'
+import { priceCents } from '../own-limits.ts'
+import { UsageError } from '../refusal.ts'
+import { openServiceDatabase } from '../service.ts'
+import { cliSettings } from '../settings.ts'
+import type { Shell } from '../shell.ts'
+
+interface Options extends Acting {
+  readonly credits?: number
+  readonly priceUsd?: number | null
+  readonly offered?: 'yes' | 'no'
+  readonly position?: number
+}
+
+/** `pack set`: changes an add-on pack, or makes one. */
+export function addPackSet(parent: Command, shell: Shell): void {
+  parent
+    .command('set')
+    .description('change an add-on pack or make one; what was bought before stays as it was')
+    .argument('<pack>', 'name: lower-case letters, digits and dashes')
+    .option('--credits <count>', 'its credits', wholeNumber({ min: 1, max: CREDITS_MAX }))
+    .option('--price-usd <price>', 'its price; none where people have to ask', priceCents)
+    .addOption(
+      new Option('--offered <answer>', 'whether people are shown it').choices(['yes', 'no']),
+    )
+    .option('--position <number>', 'its place in lists', wholeNumber({ min: 0, max: 32_767 }))
+    .addOption(asOption())
+    .action((pack: string, options: Options) => run(shell, pack, options))
+}
+
+async function run(shell: Shell, pack: string, options: Options): Promise<void> {
+  const { credits, priceUsd, offered, position } = options
+  const changes = {
+    ...(credits === undefined ? {} : { credits }),
+    ...(priceUsd === undefined ? {} : { price_cents: priceUsd }),
+    ...(offered === undefined ? {} : { is_offered: offered === 'yes' }),
+    ...(position === undefined ? {} : { position }),
+  }
+  if (Object.keys(changes).length === 0) throw new UsageError('Name what is to be changed.')
+  await using db = await openServiceDatabase(cliSettings(shell.environment))
+  await changePackOffer(db, { actor: actorOf(options), pack, changes })
+  shell.write(`The pack ${pack} is changed; "pack list" shows it.\n`)
+}

@@ -1,0 +1,51 @@
+import { changePlanOffer } from '@plumbline/db/offers'
+import { Option, type Command } from 'commander'
+import { actorOf, asOption, type Acting } from '../actor.ts'
+import { CREDITS_MAX, wholeNumber } from '../arguments.ts'
+import { addLimitOptions, limitsOf, priceCents, type LimitOptions } from '../own-limits.ts'
+import { UsageError } from '../refusal.ts'
+import { openServiceDatabase } from '../service.ts'
+import { cliSettings } from '../settings.ts'
+import type { Shell } from '../shell.ts'
+
+interface Options extends Acting, LimitOptions {
+  readonly credits?: number
+  readonly priceUsd?: number | null
+  readonly testKeys?: 'yes' | 'no'
+  readonly offered?: 'yes' | 'no'
+  readonly position?: number
+}
+
+/** `plan set`: changes a plan, or makes one. */
+export function addPlanSet(parent: Command, shell: Shell): void {
+  const command = parent
+    .command('set')
+    .description('change a plan or make one: credits count from the next cycle, limits at once')
+    .argument('<plan>', 'name: lower-case letters, digits and dashes')
+    .option('--credits <count>', 'credits a month', wholeNumber({ min: 0, max: CREDITS_MAX }))
+    .option('--price-usd <price>', 'a month; none where people have to ask', priceCents)
+    .addOption(new Option('--test-keys <answer>', 'whether it has test keys').choices(YES_NO))
+    .addOption(new Option('--offered <answer>', 'whether people are shown it').choices(YES_NO))
+    .option('--position <number>', 'its place in lists', wholeNumber({ min: 0, max: 32_767 }))
+  addLimitOptions(command)
+    .addOption(asOption())
+    .action((plan: string, options: Options) => run(shell, plan, options))
+}
+
+const YES_NO = ['yes', 'no']
+
+async function run(shell: Shell, plan: string, options: Options): Promise<void> {
+  const { credits, priceUsd, testKeys, offered, position } = options
+  const changes = {
+    ...(credits === undefined ? {} : { monthly_credits: credits }),
+    ...(priceUsd === undefined ? {} : { price_cents: priceUsd }),
+    ...(testKeys === undefined ? {} : { test_keys: testKeys === 'yes' }),
+    ...(offered === undefined ? {} : { is_offered: offered === 'yes' }),
+    ...(position === undefined ? {} : { position }),
+    ...limitsOf(options),
+  }
+  if (Object.keys(changes).length === 0) throw new UsageError('Name what is to be changed.')
+  await using db = await openServiceDatabase(cliSettings(shell.environment))
+  await changePlanOffer(db, { actor: actorOf(options), plan, changes })
+  shell.write(`The plan ${plan} is changed; "plan list" shows it.\n`)
+}
