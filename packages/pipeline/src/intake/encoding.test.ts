@@ -39,7 +39,7 @@ describe('a list of names, streets and cities reads as it was written', { timeou
     expect(own.length).toBeGreaterThan(4)
     const { rows, file } = await readBytes(iconv.encode(listOf(own), encoding))
     expect(namesOf(rows)).toEqual(own)
-    expect(file.found.confidence).toBeGreaterThan(0.5)
+    expect(file.found?.confidence).toBeGreaterThan(0.5)
   })
 
   it('of three rows too, in the languages of Western Europe', async () => {
@@ -76,7 +76,7 @@ describe('what a file says of its encoding goes before any guess', () => {
     const { rows, file } = await readBytes(iconv.encode(listOf(['Łódź']), 'iso-8859-2'), {
       encoding: 'Latin-2',
     })
-    expect([file.encoding, file.found.confidence]).toEqual(['iso-8859-2', 1])
+    expect([file.encoding, file.found?.confidence]).toEqual(['iso-8859-2', 1])
     expect(namesOf(rows)).toEqual(['Łódź'])
   })
 

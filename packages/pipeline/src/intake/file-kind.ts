@@ -1,15 +1,26 @@
+import { open } from 'node:fs/promises'
 import { IntakeError } from './intake-error.ts'
 
-/** The formats that are read. */
-const FILE_FORMATS = ['csv', 'tsv', 'txt', 'ndjson'] as const
+/** The formats that are read: texts, and workbooks. */
+const FILE_FORMATS = ['csv', 'tsv', 'txt', 'ndjson', 'xlsx', 'ods'] as const
 /** One of the formats. */
 export type FileFormat = (typeof FILE_FORMATS)[number]
 
+/** The first bytes of a container of old Office. Source: [MS-CFB] 2.2. */
+const OLD_MAGIC = 'd0cf11e0a1b11ae1'
+
 /** First bytes of files that are no text, and what to do about them. Source: the formats' own documents. */
-const BINARY_KINDS: readonly { start: string; at?: number; what: string }[] = [
-  { start: '504b0304', what: 'a ZIP file or an Excel workbook' },
-  { start: '504b0506', what: 'an empty ZIP file' },
-  { start: 'd0cf11e0a1b11ae1', what: 'an old Excel workbook' },
+const BINARY_KINDS: readonly {
+  start: string
+  at?: number
+  what: string
+  instead?: string
+}[] = [
+  {
+    start: OLD_MAGIC,
+    what: 'an old Excel workbook (.xls), or a workbook protected by a password',
+    instead: 'open it, take the password off if it has one, and save it as .xlsx or CSV',
+  },
   { start: '25504446', what: 'a PDF document' },
   { start: '1f8b', what: 'a gzip file inside a gzip file' },
   { start: '425a68', what: 'a bzip2 file' },
@@ -28,9 +39,9 @@ const BINARY_KINDS: readonly { start: string; at?: number; what: string }[] = [
 
 /** Throws `unsupported_media_type` when the unpacked bytes begin like a file that is no text. */
 export function refuseBinary(start: Buffer): void {
-  for (const { start: magic, at = 0, what } of BINARY_KINDS) {
+  for (const { start: magic, at = 0, what, instead } of BINARY_KINDS) {
     const bytes = Buffer.from(magic, 'hex')
-    if (start.subarray(at, at + bytes.length).equals(bytes)) throw unsupported(what)
+    if (start.subarray(at, at + bytes.length).equals(bytes)) throw unsupported(what, instead)
   }
 }
 
@@ -57,11 +68,14 @@ export function formatOfName(fileName: string): FileFormat | undefined {
     case 'tab':
       return 'tsv'
     case 'xlsx':
-    case 'xls':
     case 'xlsm':
+      return 'xlsx'
     case 'ods':
+      return 'ods'
     case 'numbers':
-      throw unsupported('a spreadsheet')
+      throw ofOtherArchive('numbers')
+    case 'xlsb':
+      throw ofOtherArchive('xlsb')
     default:
       return undefined
   }
@@ -77,9 +91,52 @@ export function formatOfText(text: string): FileFormat {
   return 'csv'
 }
 
+/** The refusal of what is packed as a workbook is and cannot be read. */
+export function ofOtherArchive(kind: 'xlsb' | 'numbers' | 'document' | 'protected'): IntakeError {
+  switch (kind) {
+    case 'xlsb':
+      return unsupported('a binary workbook (.xlsb)', SAVE_AS_XLSX)
+    case 'numbers':
+      return unsupported('of Numbers', 'in Numbers choose File > Export To > Excel and upload that')
+    case 'document':
+      return unsupported('a text document or presentation', 'save its table as .xlsx or CSV')
+    case 'protected':
+      return unsupported('a workbook protected by a password', UNPROTECT)
+  }
+}
+
+const SAVE_AS_XLSX = 'open it and save it as .xlsx or CSV'
+const UNPROTECT =
+  'open it, take the password off (File > Info > Protect Workbook > Encrypt with Password), save it and upload that'
+
+/** Bytes that are searched for the names of what an old container holds, at its start and its end. */
+const OLD_BYTES = 1024 * 1024
+
+/**
+ * Throws where a file begins as the containers of old Office do, which hold .xls workbooks and, since 2007,
+ * workbooks protected by a password. Source: [MS-CFB] 2.2, [MS-OFFCRYPTO] 2.3.4.4.
+ */
+export async function ofOldWorkbook(start: Buffer, path: string): Promise<void> {
+  if (!start.subarray(0, 8).equals(Buffer.from(OLD_MAGIC, 'hex'))) return
+  await using handle = await open(path, 'r')
+  const { size } = await handle.stat()
+  const has = async (name: string): Promise<boolean> => {
+    for (const from of [0, Math.max(0, size - OLD_BYTES)]) {
+      const { buffer, bytesRead } = await handle.read(Buffer.alloc(OLD_BYTES), 0, OLD_BYTES, from)
+      if (buffer.subarray(0, bytesRead).includes(Buffer.from(name, 'utf16le'))) return true
+    }
+    return false
+  }
+  if (await has('EncryptedPackage')) throw ofOtherArchive('protected')
+  if ((await has('Workbook')) || (await has('Book'))) {
+    throw unsupported('an old Excel workbook (.xls)', SAVE_AS_XLSX)
+  }
+  throw unsupported('an old Excel workbook (.xls) or another file of old Office', SAVE_AS_XLSX)
+}
+
 function unsupported(
   what: string,
-  instead = 'save the file as CSV, TSV, text or NDJSON',
+  instead = 'save the file as .xlsx, CSV, TSV, text or NDJSON',
 ): IntakeError {
   return new IntakeError('unsupported_media_type', `The file is ${what}; ${instead}.`)
 }

@@ -9,6 +9,8 @@ import type { AskedMapping } from './mapping.ts'
 /** What is known about a file before it is read. */
 export interface BatchFileOptions {
   readonly path: string
+  /** Where a workbook that comes packed is unpacked to; the system's folder if absent. */
+  readonly scratchDir?: string | undefined
   /** As the client named it; its extension says the format. */
   readonly fileName: string | null
   /** `records` is NDJSON made of JSON records, whose keys are the fields; found out if absent. */
@@ -42,6 +44,7 @@ export type FileLayout =
   | { readonly kind: 'csv'; readonly dialect: CsvDialect; readonly firstLine: number }
   | { readonly kind: 'lines'; readonly newline: '\n' | '\r' }
   | { readonly kind: 'json'; readonly keys: JsonKeys }
+  | { readonly kind: 'sheet'; readonly sheet: string; readonly sheets: readonly string[] }
 
 /** The layout of a file as its start shows it. */
 export interface FoundLayout {

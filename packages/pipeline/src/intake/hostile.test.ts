@@ -26,7 +26,12 @@ const REFUSED: [string, string | Uint8Array, IntakeErrorCode, RegExp, Options?][
     'unprocessable',
     /header line and no records/,
   ],
-  ['a workbook', Buffer.from('504b0304140006000800', 'hex'), 'unsupported_media_type', /Excel/],
+  [
+    'the start of a ZIP file',
+    Buffer.from('504b0304140006000800', 'hex'),
+    'unprocessable',
+    /damaged or cut short.*save it again/,
+  ],
   [
     'an old workbook',
     Buffer.from('d0cf11e0a1b11ae10000', 'hex'),
@@ -34,11 +39,11 @@ const REFUSED: [string, string | Uint8Array, IntakeErrorCode, RegExp, Options?][
     /old Excel/,
   ],
   [
-    'a workbook by its name',
+    'a file of Numbers, by its name',
     rows(2),
     'unsupported_media_type',
-    /spreadsheet/,
-    { fileName: 'a.xlsx' },
+    /of Numbers; in Numbers choose/,
+    { fileName: 'a.numbers' },
   ],
   ['a PDF', '%PDF-1.7\n...', 'unsupported_media_type', /PDF/],
   ['an image', Buffer.from('89504e470d0a1a0a0000', 'hex'), 'unsupported_media_type', /PNG/],

@@ -1,11 +1,11 @@
 import { fieldsOf } from '@plumbline/contract/batch-request'
 import { encodingNamed, type Encoding } from '@plumbline/contract/encodings'
 import type { Product } from '@plumbline/contract/products'
-import { fileSource, isGzip, unpackedBytes, type ByteSource } from './bytes.ts'
 import { findRoles, type ColumnRoles } from './columns.ts'
+import { emptyFile, openContainer, type Container } from './container.ts'
 import { createDecoder, DecodeFault, type FoundEncoding } from './encoding.ts'
 import type { BatchFileOptions, FileLayout, FoundLayout } from './file-layout.ts'
-import { formatOfName, refuseBinary, type FileFormat } from './file-kind.ts'
+import { refuseBinary, type FileFormat } from './file-kind.ts'
 import { faultOfBytes } from './framing-fault.ts'
 import type { JsonKeys } from './json-row.ts'
 import { IntakeError } from './intake-error.ts'
@@ -13,14 +13,14 @@ import { mapColumns, type AskedMapping, type ColumnMapping } from './mapping.ts'
 import type { FileSketch } from './preview-columns.ts'
 import { findJsonLayout } from './json-layout.ts'
 import { scanEncoding } from './scan-encoding.ts'
+import { findSheet } from './sheet-layout.ts'
 import { findTextLayout } from './text-layout.ts'
 
-/** An opened file: all is known of it but its rows. */
+/** A file of which all is known but its rows. */
 export interface BatchFile {
   readonly options: BatchFileOptions
-  readonly source: ByteSource
-  readonly gzip: boolean
-  readonly found: FoundEncoding
+  /** How its text is encoded; null for a workbook, which says so itself. */
+  readonly found: FoundEncoding | null
   readonly layout: FileLayout
   /** Characters at the start that are no record: a separator line. */
   readonly skipChars: number
@@ -28,8 +28,10 @@ export interface BatchFile {
   readonly skipRecords: number
 
   readonly format: FileFormat | 'records'
-  readonly encoding: Encoding
-  /** As the sample shows it; null where it shows none, and for JSON. */
+  readonly encoding: Encoding | null
+  /** The file of an archive that was taken. */
+  readonly entry: string | null
+  /** As the sample shows it; null where it shows none, for JSON and for workbooks. */
   readonly delimiter: string | null
   /** As it came, repeated names too; for JSON the keys of the sample. */
   readonly header: readonly string[] | null
@@ -44,43 +46,57 @@ export interface BatchFile {
 const SAMPLE_BYTES = 256 * 1024
 
 /**
- * Finds out how a file is to be read, from its first bytes; its encoding from all of them.
+ * Finds out how a file is to be read, from its beginning; the encoding of a text from all of it.
  *
- * Throws `IntakeError` when it cannot be: empty, no text, no column for the product, a mapping that does
- * not fit, damaged, or over a limit that shows at once.
+ * Throws `IntakeError` when it cannot be: empty, of no kind that is read, no column for the product, a mapping,
+ * sheet or entry that it has not, damaged, or over a limit that shows at once.
  */
 export async function openBatchFile(
   options: BatchFileOptions,
   signal = new AbortController().signal,
 ): Promise<BatchFile> {
-  const source = await fileSource(options.path)
-  if (source.sizeBytes === 0) throw empty()
-  const named = options.format ?? formatOfName(options.fileName ?? '')
-  const gzip = isGzip(await startOf(source, options, false, 2))
-  // Records of the API are few, and any of them can be the first with some key.
-  const sampleBytes = named === 'records' ? options.limits.uploadBytes : SAMPLE_BYTES
-  const start = await startOf(source, options, gzip, sampleBytes + 1)
-  const cut = start.length > sampleBytes
-  const bytes = cut ? start.subarray(0, sampleBytes) : start
-  if (bytes.length === 0) throw empty()
-  refuseBinary(bytes)
-  const found = await scanEncoding(bytes, askedEncoding(options), () =>
-    unpackedBytes(source, gzip, options.limits, signal),
-  )
-  const text = decodeSample(bytes, cut, found)
-  if (text.trim() === '' && !cut) throw empty()
-  const sample = { text, cut }
-  const layout =
-    named === 'ndjson' || named === 'records' || (named === undefined && startsJson(text))
-      ? findJsonLayout(sample, named ?? 'ndjson', options)
-      : findTextLayout(sample, named, options)
-  return listOf(options, source, { gzip, found }, layout)
+  const asked = askedEncoding(options)
+  await using container = await openContainer(options, signal)
+  const { entry } = container
+  if (container.kind === 'workbook') {
+    if (asked !== undefined) throw noText('encoding')
+    const { layout } = await findSheet(container.workbook, container.format, options, signal)
+    return batchFileOf(options, { found: null, entry }, layout)
+  }
+  if (options.sheet !== undefined) throw noWorkbook()
+  const { found, layout } = await findText(container, options, asked, signal)
+  return batchFileOf(options, { found, entry }, layout)
 }
 
-function listOf(
+async function findText(
+  container: Extract<Container, { kind: 'text' }>,
   options: BatchFileOptions,
-  source: ByteSource,
-  { gzip, found }: { gzip: boolean; found: FoundEncoding },
+  asked: Encoding | undefined,
+  signal: AbortSignal,
+): Promise<{ found: FoundEncoding; layout: FoundLayout }> {
+  const named = options.format ?? container.named
+  // Records of the API are few, and any of them can be the first with some key.
+  const sampleBytes = named === 'records' ? options.limits.uploadBytes : SAMPLE_BYTES
+  const start = await startOf(container.bytes(signal), sampleBytes + 1)
+  const cut = start.length > sampleBytes
+  const bytes = cut ? start.subarray(0, sampleBytes) : start
+  if (bytes.length === 0) throw emptyFile()
+  refuseBinary(bytes)
+  const found = await scanEncoding(bytes, asked, () => container.bytes(signal))
+  const text = decodeSample(bytes, cut, found)
+  if (text.trim() === '' && !cut) throw emptyFile()
+  const sample = { text, cut }
+  const isJson =
+    named === 'ndjson' || named === 'records' || (named === undefined && startsJson(text))
+  const layout = isJson
+    ? findJsonLayout(sample, named ?? 'ndjson', options)
+    : findTextLayout(sample, named, options)
+  return { found, layout }
+}
+
+function batchFileOf(
+  options: BatchFileOptions,
+  file: Pick<BatchFile, 'found' | 'entry'>,
   laidOut: FoundLayout,
 ): BatchFile {
   const { rows, layout, header } = laidOut
@@ -98,9 +114,9 @@ function listOf(
       : options.mapping
   const sketch: FileSketch = {
     format: laidOut.format,
-    encoding: found.encoding,
+    encoding: file.found?.encoding ?? null,
     delimiter: laidOut.delimiter,
-    sheet: null,
+    sheet: layout.kind === 'sheet' ? layout.sheet : null,
     headerRow: header !== null && layout.kind !== 'json' ? laidOut.skipRecords : null,
     header,
     columns,
@@ -110,14 +126,12 @@ function listOf(
   const mapping = mappingOf(options, sketch, asked)
   return {
     options,
-    source,
-    gzip,
-    found,
+    ...file,
     layout: layout.kind === 'json' ? { kind: 'json', keys: keysOf(mapping) } : layout,
     skipChars: laidOut.skipChars,
     skipRecords: laidOut.skipRecords,
     format: laidOut.format,
-    encoding: found.encoding,
+    encoding: file.found?.encoding ?? null,
     delimiter: laidOut.delimiter,
     header,
     columns,
@@ -163,15 +177,10 @@ function keysOf(mapping: ColumnMapping): JsonKeys {
   )
 }
 
-async function startOf(
-  source: ByteSource,
-  { limits }: BatchFileOptions,
-  gzip: boolean,
-  sizeBytes: number,
-): Promise<Buffer> {
+async function startOf(bytes: AsyncIterable<Buffer>, sizeBytes: number): Promise<Buffer> {
   const chunks: Buffer[] = []
   let size = 0
-  for await (const chunk of unpackedBytes(source, gzip, limits, new AbortController().signal)) {
+  for await (const chunk of bytes) {
     chunks.push(Buffer.from(chunk))
     size += chunk.length
     if (size >= sizeBytes) break
@@ -203,9 +212,16 @@ function startsJson(text: string): boolean {
   return /^\s*(?:\{\s*["}]|\[\s*[{[\]])/.test(text.slice(0, 1024))
 }
 
-function empty(): IntakeError {
+function noText(option: string): IntakeError {
   return new IntakeError(
-    'unprocessable',
-    'The file is empty; upload a file with at least one record.',
+    'bad_request',
+    `\`${option}\` is of text files, and the file is a workbook; leave it out.`,
+  )
+}
+
+function noWorkbook(): IntakeError {
+  return new IntakeError(
+    'bad_request',
+    '`sheet` names a sheet of a workbook, and the file is none; leave it out.',
   )
 }

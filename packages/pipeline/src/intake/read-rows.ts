@@ -1,19 +1,9 @@
-import { unpackedBytes } from './bytes.ts'
-import { createCsvReader, TOO_LONG } from './csv-records.ts'
-import { createDecoder, DecodeFault, isBroken } from './encoding.ts'
-import { createLineCounter } from './framing-fault.ts'
-import { createJsonColumns, jsonRow } from './json-row.ts'
-import { createLineReader } from './line-reader.ts'
+import type { ColumnKind } from '@plumbline/db/tables/batches'
+import { openContainer } from './container.ts'
 import { IntakeError } from './intake-error.ts'
-import {
-  charsOf,
-  createRowBuilder,
-  lineFault,
-  type FileRow,
-  type RowCounts,
-  type RowBuilder,
-} from './row-builder.ts'
+import { charsOf, createRowBuilder, type FileRow, type RowCounts } from './row-builder.ts'
 import type { BatchFile } from './open-batch-file.ts'
+import { createRowSource } from './row-source.ts'
 
 /** A run of rows, in the order of the file. */
 export type RowBlock = readonly FileRow[]
@@ -27,6 +17,8 @@ export interface FileSummary {
   readonly delimiter: string | null
   /** Columns that hold the file: its header's, or those of its widest row. */
   readonly columns: number
+  /** Of which type the cells of each column of a workbook are; null for texts, of which nothing tells it. */
+  readonly columnKinds: readonly ColumnKind[] | null
   /** Whether something of the file has no column: cells or keys beyond the most, lines that are no object. */
   readonly hasRest: boolean
   /** One bit a row, lowest bit first: set where a later row repeats this one. */
@@ -54,20 +46,12 @@ export function readRows(file: BatchFile, signal: AbortSignal): RowStream {
   let summary: FileSummary | undefined
   const blocks = async function* (): AsyncGenerator<RowBlock> {
     const rows = createRowBuilder(rulesOf(file))
-    const decoder = createDecoder(file.found)
-    const records = createRecordReader(file, rows, () => decoder.hasBroken)
+    await using container = await openContainer(file.options, signal)
+    const records = createRowSource(file, rows)
     let block: FileRow[] = []
     let blockChars = 0
     const { limits } = file.options
-    const texts = async function* (): AsyncGenerator<FileRow[]> {
-      for await (const chunk of unpackedBytes(file.source, file.gzip, limits, signal)) {
-        yield records.push(decoder.decode(chunk))
-      }
-      const last = decoder.end()
-      yield last === '' ? [] : records.push(last)
-      yield records.end()
-    }
-    for await (const read of withLines(file, signal, texts())) {
+    for await (const read of records.rows(container, signal)) {
       signal.throwIfAborted()
       if (rows.counts.total > limits.rows) {
         throw new IntakeError(
@@ -97,6 +81,7 @@ export function readRows(file: BatchFile, signal: AbortSignal): RowStream {
       delimiter: delimiterOf(file, columns),
       columns,
       hasRest: records.hasRest || counts.hasRest,
+      columnKinds: records.kinds(columns),
       repeated: rows.repeated(),
     }
     if (block.length > 0) yield block
@@ -110,102 +95,10 @@ export function readRows(file: BatchFile, signal: AbortSignal): RowStream {
   }
 }
 
-/** Turns a fault of bytes into one that names the line, by reading again up to it. */
-async function* withLines<T>(
-  file: BatchFile,
-  signal: AbortSignal,
-  items: AsyncIterable<T>,
-): AsyncGenerator<T> {
-  try {
-    yield* items
-  } catch (error) {
-    if (!(error instanceof DecodeFault)) throw error
-    const counter = createLineCounter(error)
-    let seen = 0
-    for await (const chunk of unpackedBytes(file.source, file.gzip, file.options.limits, signal)) {
-      counter.count(chunk)
-      seen += chunk.length
-      if (seen >= error.offsetBytes) break
-    }
-    throw counter.error()
-  }
-}
-
 /** A sample that fits no delimiter well is read by commas all the same, and some rows may hold them. */
 function delimiterOf({ delimiter, layout }: BatchFile, columns: number): string | null {
   if (delimiter !== null || layout.kind !== 'csv' || columns < 2) return delimiter
   return layout.dialect.delimiter
-}
-
-interface RecordReader {
-  push(text: string): FileRow[]
-  end(): FileRow[]
-  /** With the keys of the records of a JSON file so far. */
-  readonly header: readonly string[] | null
-  readonly hasRest: boolean
-}
-
-function createRecordReader(
-  file: BatchFile,
-  rows: RowBuilder,
-  hasBroken: () => boolean,
-): RecordReader {
-  const { layout, options, encoding } = file
-  const { limits } = options
-  const tooLong = (): FileRow => rows.refuse([], lineFault(limits))
-  const fromCells = (cells: readonly string[]): FileRow =>
-    hasBroken() && cells.some(isBroken)
-      ? rows.fromCells(
-          cells.map((cell) => cell.toWellFormed()),
-          `the record is not valid ${encoding.toUpperCase()}`,
-        )
-      : rows.fromCells(cells)
-  let skipChars = file.skipChars
-  let skipRecords = file.skipRecords
-  const rest = (text: string): string => {
-    const skipped = Math.min(skipChars, text.length)
-    skipChars -= skipped
-    return skipped === 0 ? text : text.slice(skipped)
-  }
-  if (layout.kind === 'csv') {
-    const reader = createCsvReader(layout.dialect, limits.lineBytes, layout.firstLine)
-    const made = (records: (readonly string[])[]): FileRow[] => {
-      const skipped = Math.min(skipRecords, records.length)
-      skipRecords -= skipped
-      const kept = skipped === 0 ? records : records.slice(skipped)
-      return kept.map((cells) => (cells === TOO_LONG ? tooLong() : fromCells(cells)))
-    }
-    const { header } = file
-    return {
-      header,
-      hasRest: false,
-      push: (text) => made(reader.push(rest(text))),
-      end: () => made(reader.end()),
-    }
-  }
-  const columns = createJsonColumns(file.header ?? [], limits.columns)
-  const newline = layout.kind === 'lines' ? layout.newline : '\n'
-  const reader = createLineReader(newline, limits.lineBytes)
-  const made = (lines: (string | undefined)[]): FileRow[] => {
-    const skipped = Math.min(skipRecords, lines.length)
-    skipRecords -= skipped
-    return lines.slice(skipped).map((line) => {
-      if (line === undefined) return tooLong()
-      if (layout.kind !== 'json') return fromCells([line])
-      const fault = isBroken(line) ? `the record is not valid ${encoding.toUpperCase()}` : undefined
-      return jsonRow(line.toWellFormed(), layout.keys, rows, columns, fault)
-    })
-  }
-  return {
-    get header() {
-      return layout.kind === 'json' ? columns.names : file.header
-    },
-    get hasRest() {
-      return columns.hasRest
-    },
-    push: (text) => made(reader.push(rest(text))),
-    end: () => made(reader.end()),
-  }
 }
 
 function rulesOf({ mapping, options }: BatchFile): Parameters<typeof createRowBuilder>[0] {

@@ -1,13 +1,10 @@
 import { createCsvReader, TOO_LONG } from './csv-records.ts'
 import { findDelimiter, separatorLine } from './delimiter.ts'
 import { formatOfText, refuseMarkup, type FileFormat } from './file-kind.ts'
-import { findHeader, findPreamble } from './header.ts'
 import { createLineReader } from './line-reader.ts'
 import { isLongLine } from './row-builder.ts'
-import { IntakeError } from './intake-error.ts'
+import { findRecords } from './record-layout.ts'
 import type { FoundLayout, FileLayout, BatchFileOptions, FileSample } from './file-layout.ts'
-
-const SAMPLE_ROWS = 200
 
 /** Finds delimiter and header of a file of cells, from its start. */
 export function findTextLayout(
@@ -25,7 +22,7 @@ export function findTextLayout(
     askedDelimiter ??
     separator?.delimiter ??
     (named === 'tsv' ? '\t' : findDelimiter(body, newline))
-  const layout: FileLayout =
+  const layout: Extract<FileLayout, { kind: 'csv' | 'lines' }> =
     delimiter === null && named === 'txt' && !isQuoted(body)
       ? { kind: 'lines', newline }
       : {
@@ -36,40 +33,25 @@ export function findTextLayout(
   const all = recordsOf(body, cut, layout, limits.lineBytes).map((record) =>
     isLongLine(record, limits) ? TOO_LONG : record,
   )
-  const preamble = askedHeader === undefined && layout.kind === 'csv' ? findPreamble(all) : 0
-  const records = all.slice(preamble)
-  const whole = records.filter((record) => record !== TOO_LONG)
-  const hasHeader = askedHeader ?? findHeader(whole)
-  const first = records.findIndex((record) => record === TOO_LONG || !isBlank(record))
-  // Without a first record nothing is known of the columns.
-  if ((hasHeader && records[first] === TOO_LONG) || records.length === 0) {
-    const line = Math.max(first, 0) + (separator === undefined ? 1 : 2)
-    throw new IntakeError(
-      'unprocessable',
-      `Line ${line}: the header line is over ${limits.lineBytes} bytes.`,
-      { line },
-    )
-  }
-  const header = hasHeader ? (records[first] ?? []).map((name) => name.toWellFormed()) : null
-  const skipRecords = preamble + (hasHeader ? first + 1 : 0)
-  const rows = all
-    .slice(skipRecords)
-    .filter((record) => record.length <= limits.columns && !isBlank(record))
+  const found = findRecords(all, {
+    header: askedHeader,
+    limits,
+    passesTitles: layout.kind === 'csv',
+    firstLine: separator === undefined ? 1 : 2,
+  })
   return {
     format: named ?? (delimiter === '\t' ? 'tsv' : 'csv'),
     layout,
     skipChars,
-    skipRecords,
     delimiter,
-    header,
-    rows: rows.slice(0, SAMPLE_ROWS),
+    ...found,
   }
 }
 
 function recordsOf(
   body: string,
   cut: boolean,
-  layout: Exclude<FileLayout, { kind: 'json' }>,
+  layout: Extract<FileLayout, { kind: 'csv' | 'lines' }>,
   maxBytes: number,
 ): (readonly string[])[] {
   if (layout.kind === 'lines') {
@@ -90,8 +72,4 @@ function isQuoted(body: string): boolean {
     .split(/\r?\n|\r/, 20)
     .filter((line) => line !== '')
   return lines.filter((line) => /^".*"$/.test(line)).length * 2 > lines.length
-}
-
-function isBlank(record: readonly string[]): boolean {
-  return record.every((cell) => cell.trim() === '')
 }

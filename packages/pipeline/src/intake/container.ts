@@ -1,0 +1,311 @@
+import { randomUUID } from 'node:crypto'
+import { createWriteStream } from 'node:fs'
+import { open, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { pipeline } from 'node:stream/promises'
+import { withoutBidiControls } from '@plumbline/contract/bidi-controls'
+import type { Entry } from 'yauzl'
+import { fileSource, isGzip, unpackedBytes } from './bytes.ts'
+import { formatOfName, ofOldWorkbook, ofOtherArchive, type FileFormat } from './file-kind.ts'
+import type { BatchFileOptions } from './file-layout.ts'
+import { IntakeError } from './intake-error.ts'
+import { openOds } from './ods.ts'
+import type { Workbook } from './workbook.ts'
+import { openXlsx } from './xlsx.ts'
+import { openZip, type ZipArchive } from './zip-archive.ts'
+
+/** What an uploaded file holds, whatever it is packed in. */
+export type Container = AsyncDisposable & {
+  /** The file of an archive that was taken. */
+  readonly entry: string | null
+} & (
+    | {
+        readonly kind: 'text'
+        /** By the name of the file, or of that in the archive. */
+        readonly named: FileFormat | undefined
+        /** The bytes of the text; can be asked for again and again. */
+        bytes(signal: AbortSignal): AsyncIterable<Buffer>
+      }
+    | { readonly kind: 'workbook'; readonly format: 'xlsx' | 'ods'; readonly workbook: Workbook }
+  )
+
+/** A file, or what was unpacked of one; the second such is not unpacked again. */
+interface Packed {
+  readonly path: string
+  readonly fileName: string
+  readonly isUnpacked: boolean
+  readonly entry: string | null
+  dispose(): Promise<void>
+}
+
+/**
+ * Opens an uploaded file: a text, a workbook, a gzip file of one of them, or a ZIP file of one or of the one
+ * that `entry` names.
+ *
+ * @throws IntakeError for what is none of them, is empty, is damaged, or needs `entry`
+ */
+export async function openContainer(
+  options: BatchFileOptions,
+  signal: AbortSignal,
+): Promise<Container> {
+  const file = {
+    path: options.path,
+    fileName: options.fileName ?? '',
+    isUnpacked: false,
+    entry: null,
+    dispose: async () => {},
+  }
+  const container = await openPacked(file, options, signal)
+  if (options.entry !== undefined && container.entry === null) {
+    await container[Symbol.asyncDispose]()
+    throw new IntakeError(
+      'bad_request',
+      '`entry` names a file of a ZIP file, and the file is none; leave it out.',
+    )
+  }
+  return container
+}
+
+async function openPacked(
+  file: Packed,
+  options: BatchFileOptions,
+  signal: AbortSignal,
+): Promise<Container> {
+  try {
+    const source = await fileSource(file.path)
+    if (source.sizeBytes === 0) throw emptyFile()
+    if (source.sizeBytes > options.limits.uploadBytes) tooLarge(options)
+    const start = await startOf(file.path)
+    if (isZip(start)) return await openArchive(file, options, signal)
+    const gzip = isGzip(start)
+    const bytes = (ending: AbortSignal): AsyncIterable<Buffer> =>
+      unpackedBytes(source, gzip, options.limits, ending)
+    if (gzip && !file.isUnpacked && isZip(await firstOf(bytes(signal)))) {
+      const inner = { ...file, fileName: file.fileName.replace(/\.gz$/i, '') }
+      return await openPacked(await unpackTo(inner, bytes(signal), options), options, signal)
+    }
+    if (!gzip) await ofOldWorkbook(start, file.path)
+    const { fileName, entry, dispose } = file
+    const named = options.format === 'records' ? undefined : formatOfName(fileName)
+    if (named === 'xlsx' || named === 'ods') {
+      // What is called a workbook and is a text is read as one.
+      return { kind: 'text', named: undefined, bytes, entry, [Symbol.asyncDispose]: dispose }
+    }
+    return { kind: 'text', named, bytes, entry, [Symbol.asyncDispose]: dispose }
+  } catch (error) {
+    await file.dispose()
+    throw error
+  }
+}
+
+async function openArchive(
+  file: Packed,
+  options: BatchFileOptions,
+  signal: AbortSignal,
+): Promise<Container> {
+  const zip = await openZip(file.path)
+  try {
+    const { entry } = file
+    const kind = await kindOf(zip, signal)
+    if (kind === 'xlsx' || kind === 'ods') {
+      const workbook = kind === 'xlsx' ? await openXlsx(zip, signal) : await openOds(zip, signal)
+      const dispose = async (): Promise<void> => {
+        await workbook[Symbol.asyncDispose]()
+        await file.dispose()
+      }
+      return { kind: 'workbook', format: kind, workbook, entry, [Symbol.asyncDispose]: dispose }
+    }
+    if (kind !== 'archive') throw ofOtherArchive(kind)
+    if (file.isUnpacked) {
+      throw new IntakeError(
+        'unprocessable',
+        'The file is a ZIP file inside another; upload the inner one.',
+      )
+    }
+    return await openEntry(zip, entryOf(zip, options), file, options, signal)
+  } catch (error) {
+    await zip[Symbol.asyncDispose]()
+    throw error
+  }
+}
+
+/** Names by which the archive of an application is known; all others are archives of files. */
+async function kindOf(
+  zip: ZipArchive,
+  signal: AbortSignal,
+): Promise<'xlsx' | 'ods' | 'archive' | 'xlsb' | 'numbers' | 'document' | 'protected'> {
+  const mimetype = zip.find('mimetype')
+  if (mimetype !== undefined && mimetype.uncompressedSize < 200) {
+    const chunks: Buffer[] = []
+    for await (const chunk of zip.read(mimetype, signal)) chunks.push(chunk)
+    const type = Buffer.concat(chunks).toString('latin1').trim()
+    if (type.startsWith('application/vnd.oasis.opendocument.spreadsheet')) {
+      return (await isProtected(zip, signal)) ? 'protected' : 'ods'
+    }
+    if (type.startsWith('application/vnd.oasis.opendocument')) return 'document'
+  }
+  if (zip.find('xl/workbook.bin') !== undefined) return 'xlsb'
+  if (zip.find('index/document.iwa') !== undefined || zip.find('index.zip') !== undefined) {
+    return 'numbers'
+  }
+  const isPackage = zip.find('[content_types].xml') !== undefined
+  if (!isPackage) return 'archive'
+  const isDocument = ['word/document.xml', 'ppt/presentation.xml', 'visio/document.xml'].some(
+    (name) => zip.find(name) !== undefined,
+  )
+  return isDocument ? 'document' : 'xlsx'
+}
+
+const MANIFEST_BYTES = 1024 * 1024
+
+async function isProtected(zip: ZipArchive, signal: AbortSignal): Promise<boolean> {
+  const manifest = zip.find('meta-inf/manifest.xml')
+  if (manifest === undefined || manifest.uncompressedSize > MANIFEST_BYTES) return false
+  const chunks: Buffer[] = []
+  for await (const chunk of zip.read(manifest, signal)) chunks.push(chunk)
+  return Buffer.concat(chunks).includes('encryption-data')
+}
+
+/** What an archive holds beside the files that somebody put into it. */
+const NO_FILE = /(?:^|\/)(?:__MACOSX\/|\.[^/]*$|thumbs\.db$|desktop\.ini$)/i
+
+const SHOWN_NAMES = 20
+
+function entryOf(zip: ZipArchive, { entry: asked }: BatchFileOptions): Entry {
+  const files = zip.entries.filter(({ fileName }) => !NO_FILE.test(fileName))
+  const list = files
+    .slice(0, SHOWN_NAMES)
+    .map(({ fileName }) => shownName(fileName))
+    .join(', ')
+  const names = files.length > SHOWN_NAMES ? `${list} and ${files.length - SHOWN_NAMES} more` : list
+  if (asked !== undefined) {
+    const exact = files.filter(({ fileName }) => fileName === asked)
+    const alike =
+      exact.length > 0 ? exact : files.filter(({ fileName }) => isAlike(fileName, asked))
+    const [found] = alike
+    if (found !== undefined && alike.length === 1) return found
+    throw new IntakeError(
+      'unprocessable',
+      `The ZIP file has ${found === undefined ? 'no' : 'more than one'} file ${shownName(asked)}; it holds ${names}.`,
+    )
+  }
+  const [only] = files
+  if (only === undefined) throw new IntakeError('unprocessable', 'The ZIP file holds no file.')
+  if (files.length > 1) {
+    throw new IntakeError(
+      'unprocessable',
+      `The ZIP file holds ${files.length} files; name one of them as \`entry\`: ${names}.`,
+    )
+  }
+  return only
+}
+
+/** A name without its folders, in whatever case and form of its letters. */
+function isAlike(fileName: string, asked: string): boolean {
+  const plain = (name: string): string => name.normalize('NFC').toLowerCase()
+  const base = fileName.slice(fileName.lastIndexOf('/') + 1)
+  return plain(fileName) === plain(asked) || plain(base) === plain(asked)
+}
+
+function shownName(name: string): string {
+  const plain = withoutBidiControls(name).replaceAll(/\p{Cc}/gu, '\ufffd')
+  return JSON.stringify(plain.length > 100 ? `${plain.slice(0, 100)}...` : plain)
+}
+
+async function openEntry(
+  zip: ZipArchive,
+  entry: Entry,
+  file: Packed,
+  options: BatchFileOptions,
+  signal: AbortSignal,
+): Promise<Container> {
+  const { limits } = options
+  const name = entry.fileName
+  const bytes = (ending: AbortSignal): AsyncIterable<Buffer> =>
+    within(zip.read(entry, ending), options)
+  if (entry.uncompressedSize > limits.uploadBytes) tooLarge(options)
+  const start = await firstOf(bytes(signal))
+  if (isZip(start) || isGzip(start) || start.subarray(0, 4).toString('hex') === 'd0cf11e0') {
+    const inner = { ...file, fileName: name, entry: name }
+    const unpacked = await unpackTo(inner, bytes(signal), options)
+    await zip[Symbol.asyncDispose]()
+    return await openPacked(unpacked, options, signal)
+  }
+  return {
+    kind: 'text',
+    named: formatOfName(name),
+    bytes,
+    entry: name,
+    [Symbol.asyncDispose]: async () => {
+      await zip[Symbol.asyncDispose]()
+      await file.dispose()
+    },
+  }
+}
+
+async function* within(
+  chunks: AsyncIterable<Buffer>,
+  options: BatchFileOptions,
+): AsyncGenerator<Buffer> {
+  let total = 0
+  for await (const chunk of chunks) {
+    total += chunk.length
+    if (total > options.limits.uploadBytes) tooLarge(options)
+    yield chunk
+  }
+}
+
+/** Unpacks a workbook, which is read in several places at once, to a file that is removed with its container. */
+async function unpackTo(
+  file: Packed,
+  bytes: AsyncIterable<Buffer>,
+  options: BatchFileOptions,
+): Promise<Packed> {
+  const path = join(options.scratchDir ?? tmpdir(), `unpacked-${randomUUID()}`)
+  const dispose = async (): Promise<void> => {
+    await rm(path, { force: true })
+    await file.dispose()
+  }
+  try {
+    await pipeline(bytes, createWriteStream(path, { flags: 'wx', mode: 0o600 }))
+  } catch (error) {
+    await rm(path, { force: true })
+    throw error
+  }
+  return { ...file, path, isUnpacked: true, dispose }
+}
+
+const START_BYTES = 512
+
+async function startOf(path: string): Promise<Buffer> {
+  await using handle = await open(path, 'r')
+  const { buffer, bytesRead } = await handle.read(Buffer.alloc(START_BYTES), 0, START_BYTES, 0)
+  return buffer.subarray(0, bytesRead)
+}
+
+async function firstOf(chunks: AsyncIterable<Buffer>): Promise<Buffer> {
+  for await (const chunk of chunks) if (chunk.length > 3) return Buffer.from(chunk)
+  return Buffer.alloc(0)
+}
+
+/** Local file headers, and the end of the directory of an archive without files. Source: APPNOTE 4.3. */
+function isZip(start: Buffer): boolean {
+  const magic = start.subarray(0, 4).toString('hex')
+  return magic === '504b0304' || magic === '504b0506'
+}
+
+function tooLarge({ limits }: BatchFileOptions): never {
+  throw new IntakeError(
+    'payload_too_large',
+    `The file is over ${limits.uploadBytes} bytes; split the file.`,
+  )
+}
+
+/** The refusal of a file without bytes. */
+export function emptyFile(): IntakeError {
+  return new IntakeError(
+    'unprocessable',
+    'The file is empty; upload a file with at least one record.',
+  )
+}

@@ -1,0 +1,164 @@
+/** How the numbers of a cell's style are meant. */
+export type NumberStyle =
+  | { readonly kind: 'number' }
+  /** A number that stands for a truth: not 0 is true. */
+  | { readonly kind: 'boolean' }
+  | { readonly kind: 'date' | 'datetime' | 'time' | 'elapsed' }
+  /** Digits laid into a pattern: leading zeros, the blanks and signs of a phone number. */
+  | { readonly kind: 'digits'; readonly pattern: readonly PatternPart[] }
+
+/** A place for a digit, with what stands there where the number has none; or a sign. */
+export type PatternPart =
+  | { readonly digit: '0' | ''; readonly sign?: undefined }
+  | { readonly digit?: undefined; readonly sign: string }
+
+const NUMBER: NumberStyle = { kind: 'number' }
+
+/** Formats that have a number only, and are dates or times. Source: ECMA-376, part 1, section 18.8.30. */
+const BUILT_IN: ReadonlyMap<number, NumberStyle> = new Map([
+  ...numbers(14, 17, { kind: 'date' }),
+  ...numbers(18, 21, { kind: 'time' }),
+  ...numbers(22, 22, { kind: 'datetime' }),
+  ...numbers(27, 31, { kind: 'date' }),
+  ...numbers(32, 35, { kind: 'time' }),
+  ...numbers(36, 36, { kind: 'date' }),
+  ...numbers(45, 45, { kind: 'time' }),
+  ...numbers(46, 46, { kind: 'elapsed' }),
+  ...numbers(47, 47, { kind: 'time' }),
+  ...numbers(50, 58, { kind: 'date' }),
+])
+
+function numbers(first: number, last: number, style: NumberStyle): [number, NumberStyle][] {
+  return Array.from({ length: last - first + 1 }, (_, at) => [first + at, style])
+}
+
+/** Two words, one of them for all numbers but zero: as LibreOffice writes booleans, in any language. */
+const BOOLEAN = /^("[^"]+");\1;"[^"]+"$/
+
+/** The style of a number format, by its number or by its code where it has one. */
+export function numberStyle(id: number, code: string | undefined): NumberStyle {
+  if (code === undefined) return BUILT_IN.get(id) ?? NUMBER
+  if (BOOLEAN.test(code)) return { kind: 'boolean' }
+  // Sections are for positive and negative numbers, zero and text.
+  const section = sectionsOf(code)[0] ?? ''
+  const bare = section
+    .replaceAll(/"[^"]*"|\\.|_.|\*./g, '')
+    .replaceAll(/\[(?!h+\]|m+\]|s+\])[^\]]*\]/gi, '')
+  if (/general/i.test(bare)) return NUMBER
+  if (/\[(?:h+|m+|s+)\]/i.test(bare)) return { kind: 'elapsed' }
+  const hasTime = /[hs]/i.test(bare) || /am\/pm|a\/p/i.test(bare)
+  const hasDate = /[dy]/i.test(bare) || (/m/i.test(bare) && !hasTime)
+  if (hasDate) return { kind: hasTime ? 'datetime' : 'date' }
+  if (hasTime) return { kind: 'time' }
+  return digitStyle(section) ?? NUMBER
+}
+
+function sectionsOf(code: string): string[] {
+  return code.slice(0, 400).match(/(?:"[^"]*"|\\.|\[[^\]]*\]|[^;])+/g) ?? []
+}
+
+const DIGIT_TOKENS = /"([^"]*)"|\\(.)|_.|\*.|\[[^\]]*\]|([0#?])|([ +\-/():.])|(.)/g
+
+/** A pattern of whole digits with leading zeros or with signs in between; undefined for all others. */
+function digitStyle(section: string): NumberStyle | undefined {
+  const pattern: PatternPart[] = []
+  let digits = 0
+  let zeros = 0
+  let signs = 0
+  for (const [, quoted, escaped, place, sign, other] of section.matchAll(DIGIT_TOKENS)) {
+    if (other !== undefined) return undefined
+    if (place !== undefined) {
+      digits += 1
+      if (place === '0') zeros += 1
+      pattern.push({ digit: place === '0' ? '0' : '' })
+      continue
+    }
+    const text = quoted ?? escaped ?? sign
+    if (text === undefined || text === '') continue
+    // A point among the digits is that of a fraction.
+    if (sign === '.' && digits > 0) return undefined
+    signs += 1
+    pattern.push({ sign: text })
+  }
+  const isPattern = digits > 0 && (zeros > 1 || (signs > 0 && digits > 4))
+  return isPattern ? { kind: 'digits', pattern } : undefined
+}
+
+/** A whole number laid into a pattern from the right; what it has more stands in front. */
+export function patterned(digits: string, pattern: readonly PatternPart[]): string {
+  const out: string[] = []
+  let left = digits
+  let at = pattern.length - 1
+  const first = pattern.findIndex((part) => part.digit !== undefined)
+  for (; at >= 0; at--) {
+    const part = pattern[at]
+    if (part === undefined) continue
+    if (part.digit === undefined) {
+      // Signs between places stand only where digits stand before them.
+      if (left !== '' || at < first || needsZero(pattern, at)) out.unshift(part.sign)
+      continue
+    }
+    if (left === '') out.unshift(part.digit)
+    else {
+      const taken = at === first ? left : left.slice(-1)
+      out.unshift(taken)
+      left = left.slice(0, left.length - taken.length)
+    }
+  }
+  return out.join('')
+}
+
+function needsZero(pattern: readonly PatternPart[], before: number): boolean {
+  return pattern.slice(0, before).some(({ digit }) => digit === '0')
+}
+
+/** Digits of a number that a spreadsheet keeps. Source: Microsoft, "Excel specifications and limits". */
+const PRECISION = 15
+
+/** A number as plain digits, without an exponent and rounded to the digits that spreadsheets keep. */
+export function plainNumber(value: number): string {
+  if (Number.isSafeInteger(value)) return String(value)
+  const text = value.toPrecision(PRECISION)
+  const match = /^(-?)(\d+)(?:\.(\d+))?(?:e([+-]\d+))?$/.exec(text)
+  if (match === null) return text
+  const [, minus = '', whole = '', fraction = '', exponent = '0'] = match
+  const power = Number(exponent)
+  // Beyond this the zeros would say less than the exponent does.
+  if (Math.abs(power) > 40) return String(Number(text))
+  const digits = whole + fraction
+  const point = whole.length + power
+  const padded = point <= 0 ? '0'.repeat(1 - point) + digits : digits.padEnd(point, '0')
+  const place = Math.max(point, 1)
+  const rest = padded.slice(place).replace(/0+$/, '')
+  return `${minus}${padded.slice(0, place)}${rest === '' ? '' : `.${rest}`}`
+}
+
+const DAY_SECONDS = 86_400
+/** The day before the first of each calendar, in days of 1970. Serial 60 of 1900 is a 29 February that never was. */
+const EPOCH_1900 = Date.UTC(1899, 11, 31) / 86_400_000
+const EPOCH_1904 = Date.UTC(1904, 0, 1) / 86_400_000
+const LAST_SERIAL = 2_958_466
+
+/** What a serial number of a date or time says, as in ISO 8601 with a blank between; undefined where it is none. */
+export function serialText(
+  serial: number,
+  kind: 'date' | 'datetime' | 'time' | 'elapsed',
+  is1904: boolean,
+): { text: string; kind: 'date' | 'datetime' | 'time' } | undefined {
+  if (!(serial >= 0 && serial < LAST_SERIAL)) return undefined
+  const seconds = Math.round(serial * DAY_SECONDS)
+  const day = Math.floor(seconds / DAY_SECONDS)
+  const rest = seconds - day * DAY_SECONDS
+  if (kind === 'elapsed') return { text: clock(seconds), kind: 'time' }
+  if (kind === 'time' && day === 0) return { text: clock(rest), kind: 'time' }
+  const date = is1904 ? EPOCH_1904 + day : EPOCH_1900 + (day > 60 ? day - 1 : day)
+  const text = new Date(date * 86_400_000).toISOString().slice(0, 10)
+  return rest === 0 && kind !== 'time'
+    ? { text, kind: 'date' }
+    : { text: `${text} ${clock(rest)}`, kind: 'datetime' }
+}
+
+function clock(seconds: number): string {
+  const two = (value: number): string => String(value).padStart(2, '0')
+  return `${two(Math.floor(seconds / 3600))}:${two(Math.floor(seconds / 60) % 60)}:${two(seconds % 60)}`
+}

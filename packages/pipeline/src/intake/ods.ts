@@ -1,0 +1,257 @@
+import { IntakeError } from './intake-error.ts'
+import { plainNumber } from './number-format.ts'
+import {
+  KIND_BITS,
+  MAX_FAR_CELLS,
+  SHEET_LIMITS,
+  sparse,
+  type Sheet,
+  type SheetRow,
+  type Workbook,
+} from './workbook.ts'
+import { createXmlReader } from './xml-reader.ts'
+import { damaged, type ZipArchive } from './zip-archive.ts'
+
+const MAX_SHEETS = 1_000
+
+/** Rows that repeat in a run are told as one: that hold something, or that stand before such a one, at most. */
+const MAX_REPEATED_ROWS = 100_000
+
+/**
+ * Reads an .ods workbook, whose sheets are all in one part. Source: OASIS OpenDocument 1.3, part 3, section 9.
+ * @throws IntakeError where it is damaged or has no sheet
+ */
+export async function openOds(zip: ZipArchive, signal: AbortSignal): Promise<Workbook> {
+  const entry = zip.find('content.xml')
+  if (entry === undefined) throw damaged(undefined)
+  const sheets: Sheet[] = []
+  const names = createXmlReader({
+    open: (name, attributes) => {
+      if (name !== 'table') return
+      if (sheets.length === MAX_SHEETS) {
+        throw new IntakeError('payload_too_large', `The workbook has over ${MAX_SHEETS} sheets.`)
+      }
+      const title = (attributes['table:name'] ?? '').replaceAll(/\p{Cc}/gu, '\ufffd').slice(0, 255)
+      sheets.push({ name: title, isHidden: false, part: String(sheets.length) })
+    },
+    close: () => {},
+  })
+  for await (const chunk of zip.read(entry, signal)) names.push(chunk)
+  names.end()
+  if (sheets.length === 0) {
+    throw new IntakeError('unprocessable', 'The workbook has no sheet of cells.')
+  }
+  return {
+    sheets,
+    rows: async function* (sheet, ending) {
+      const parser = createSheetParser(Number(sheet.part))
+      for await (const chunk of zip.read(entry, ending)) {
+        parser.push(chunk)
+        yield parser.take()
+        if (parser.isOver()) return
+      }
+    },
+    [Symbol.asyncDispose]: () => zip[Symbol.asyncDispose](),
+  }
+}
+
+interface SheetParser {
+  push(chunk: Buffer): void
+  take(): readonly SheetRow[]
+  isOver(): boolean
+}
+
+interface OpenCell {
+  readonly attributes: Readonly<Record<string, string>>
+  readonly paragraphs: string[]
+}
+
+/** Where the reading of a sheet stands. */
+interface Scan {
+  readonly wanted: number
+  sheet: number
+  isOver: boolean
+  done: SheetRow[]
+  /** Rows that hold nothing, since the last that does. */
+  emptyRows: number
+  /** How often the open row stands there. */
+  repeat: number
+  /** Cells that were told by others, in all rows. */
+  repeated: number
+  cells: string[]
+  kinds: number[]
+  column: number
+  cell: OpenCell | undefined
+  inParagraph: boolean
+  /** Depth in what is no text of the cell: notes. */
+  aside: number
+}
+
+function createSheetParser(wanted: number): SheetParser {
+  const scan: Scan = {
+    wanted,
+    sheet: -1,
+    isOver: false,
+    done: [],
+    emptyRows: 0,
+    repeat: 1,
+    repeated: 0,
+    cells: [],
+    kinds: [],
+    column: 0,
+    cell: undefined,
+    inParagraph: false,
+    aside: 0,
+  }
+  const reader = createXmlReader({
+    open: (name, attributes) => openElement(scan, name, attributes),
+    close: (name) => closeElement(scan, name),
+    text: (text) => {
+      if (scan.inParagraph && scan.aside === 0) addText(scan, text)
+    },
+  })
+  return {
+    push: reader.push,
+    take: () => {
+      const rows = scan.done
+      scan.done = []
+      return rows
+    },
+    isOver: () => scan.isOver,
+  }
+}
+
+function openElement(scan: Scan, name: string, attributes: OpenCell['attributes']): void {
+  if (name === 'table') scan.sheet += 1
+  if (scan.sheet !== scan.wanted) return
+  if (name === 'table-row') {
+    scan.repeat = Number(attributes['table:number-rows-repeated'] ?? 1)
+    if (!(scan.repeat >= 1)) throw damaged(undefined)
+    scan.cells = []
+    scan.kinds = []
+    scan.column = 0
+  } else if (isCell(name)) {
+    scan.cell = { attributes, paragraphs: [] }
+  } else if (name === 'annotation') {
+    scan.aside += 1
+  } else if (scan.cell !== undefined && scan.aside === 0) {
+    if (name === 'p') {
+      scan.cell.paragraphs.push('')
+      scan.inParagraph = true
+    } else if (name === 's') addText(scan, blanks(attributes['text:c']))
+    else if (name === 'tab') addText(scan, '\t')
+    else if (name === 'line-break') addText(scan, '\n')
+  }
+}
+
+function closeElement(scan: Scan, name: string): void {
+  if (scan.sheet !== scan.wanted) return
+  if (name === 'table') scan.isOver = true
+  else if (name === 'table-row') closeRow(scan)
+  else if (name === 'annotation') scan.aside -= 1
+  else if (name === 'p' && scan.aside === 0) scan.inParagraph = false
+  else if (isCell(name) && scan.cell !== undefined) {
+    closeCell(scan, scan.cell)
+    scan.cell = undefined
+  }
+}
+
+function isCell(name: string): boolean {
+  return name === 'table-cell' || name === 'covered-table-cell'
+}
+
+function closeCell(scan: Scan, cell: OpenCell): void {
+  const { cells, kinds, column } = scan
+  const times = Number(cell.attributes['table:number-columns-repeated'] ?? 1)
+  // Beyond the last column there may be one run of empty cells.
+  if (!(times >= 1) || column + times > SHEET_LIMITS.columns * 2) throw damaged(undefined)
+  scan.column += times
+  const { text, kind } = readCell(cell)
+  if (text === '') return
+  if (scan.column > SHEET_LIMITS.columns) throw damaged(undefined)
+  scan.repeated += times - 1
+  for (let at = cells.length; at < column; at++) {
+    cells.push('')
+    kinds.push(0)
+  }
+  for (let at = 0; at < times; at++) {
+    cells.push(text)
+    kinds.push(kind)
+  }
+}
+
+function closeRow(scan: Scan): void {
+  const { cells, kinds, repeat } = scan
+  if (cells.length === 0) {
+    scan.emptyRows += repeat
+    return
+  }
+  scan.repeated += (repeat - 1) * cells.length
+  if (scan.repeated > MAX_FAR_CELLS) throw sparse()
+  if (repeat > MAX_REPEATED_ROWS || scan.emptyRows > MAX_REPEATED_ROWS) {
+    throw new IntakeError(
+      'unprocessable',
+      `The sheet holds over ${MAX_REPEATED_ROWS} equal or empty rows in a run; delete them.`,
+    )
+  }
+  for (; scan.emptyRows > 0; scan.emptyRows--) scan.done.push({ cells: [], kinds: [] })
+  const row = { cells, kinds }
+  for (let at = 0; at < repeat; at++) scan.done.push(row)
+}
+
+function addText({ cell }: Scan, text: string): void {
+  const paragraphs = cell?.paragraphs ?? []
+  if (paragraphs.length > 0) paragraphs[paragraphs.length - 1] += text
+}
+
+function blanks(count: string | undefined): string {
+  return ' '.repeat(Math.min(1_000, Math.max(1, Number(count ?? 1) || 1)))
+}
+
+/** Source: OASIS OpenDocument 1.3, part 3, section 19.387. */
+function readCell({ attributes, paragraphs }: OpenCell): { text: string; kind: number } {
+  const shown = paragraphs.join('\n')
+  const type = attributes['office:value-type'] ?? 'string'
+  switch (type) {
+    case 'float':
+    case 'percentage':
+    case 'currency': {
+      const number = Number(attributes['office:value'])
+      if (!Number.isFinite(number)) break
+      const plain = plainNumber(number)
+      // A number that is shown as a word is a truth: LibreOffice keeps them so.
+      if ((plain === '0' || plain === '1') && /^\p{L}+$/u.test(shown)) {
+        return { text: plain === '1' ? 'TRUE' : 'FALSE', kind: KIND_BITS.boolean }
+      }
+      // Leading zeros and the signs of a phone number are the format's.
+      const isPattern =
+        /^[+0]?[\d ()\-./]+$/.test(shown) &&
+        shown !== plain &&
+        Number.isSafeInteger(number) &&
+        shown.replaceAll(/\D/g, '').replace(/^0+/, '') === plain
+      return isPattern
+        ? { text: shown, kind: KIND_BITS.text }
+        : { text: plain, kind: KIND_BITS.number }
+    }
+    case 'date': {
+      const [, day = '', time = ''] =
+        /^(\d{4}-\d\d-\d\d)(?:T(\d\d:\d\d:\d\d))?/.exec(attributes['office:date-value'] ?? '') ?? []
+      if (day === '') break
+      return time === '' || time === '00:00:00'
+        ? { text: day, kind: KIND_BITS.date }
+        : { text: `${day} ${time}`, kind: KIND_BITS.datetime }
+    }
+    case 'time': {
+      const [, hours, minutes, seconds] =
+        /^PT(\d+)H(\d+)M(\d+)/.exec(attributes['office:time-value'] ?? '') ?? []
+      if (hours === undefined) break
+      return { text: `${hours}:${minutes ?? '00'}:${seconds ?? '00'}`, kind: KIND_BITS.time }
+    }
+    case 'boolean':
+      return {
+        text: attributes['office:boolean-value'] === 'true' ? 'TRUE' : 'FALSE',
+        kind: KIND_BITS.boolean,
+      }
+  }
+  return { text: shown.replaceAll('\0', '\ufffd'), kind: shown === '' ? 0 : KIND_BITS.text }
+}

@@ -1,0 +1,70 @@
+import { IntakeError } from './intake-error.ts'
+
+/** Texts by number, as bytes in large blocks: millions of them are no objects of their own. */
+export interface PackedTexts {
+  readonly count: number
+  /** @throws IntakeError `payload_too_large` past 192 MiB of texts */
+  add(text: string): void
+  /** Undefined for a number that has no text. */
+  get(index: number): string | undefined
+}
+
+/** A text of up to a third of this many characters fits into one block. */
+const BLOCK_BYTES = 4 * 1024 * 1024
+/** Bytes of all texts at most: some three times those of a sheet of a million rows and eight columns. */
+const MAX_BLOCKS = 48
+const MAX_TEXTS = 12_000_000
+
+/** Holds nothing at first; takes the bytes of the texts and four more for each. */
+export function createPackedTexts(): PackedTexts {
+  const blocks: Buffer[] = []
+  /** Where each text begins, counted over all blocks; the next one's start, or the block's end, ends it. */
+  let starts = new Uint32Array(1024)
+  /** Where the texts of each block end. */
+  const filled: number[] = []
+  let count = 0
+
+  function blockFor(most: number): number {
+    const last = blocks.length - 1
+    if (last >= 0 && (filled[last] ?? 0) + most <= BLOCK_BYTES) return last
+    if (blocks.length === MAX_BLOCKS || most > BLOCK_BYTES) throw tooMuch()
+    blocks.push(Buffer.allocUnsafeSlow(BLOCK_BYTES))
+    filled.push(0)
+    return last + 1
+  }
+
+  return {
+    get count() {
+      return count
+    },
+    add: (text) => {
+      if (count === MAX_TEXTS) throw tooMuch()
+      const at = blockFor(text.length * 3)
+      const from = filled[at] ?? 0
+      if (count + 1 >= starts.length) {
+        const larger = new Uint32Array(starts.length * 2)
+        larger.set(starts)
+        starts = larger
+      }
+      starts[count] = at * BLOCK_BYTES + from
+      filled[at] = from + (blocks[at]?.write(text, from, 'utf8') ?? 0)
+      count += 1
+    },
+    get: (index) => {
+      if (!(index >= 0 && index < count)) return undefined
+      const start = starts[index] ?? 0
+      const at = Math.floor(start / BLOCK_BYTES)
+      const base = at * BLOCK_BYTES
+      const next = index + 1 < count ? (starts[index + 1] ?? 0) : Number.POSITIVE_INFINITY
+      const end = Math.min(next - base, filled[at] ?? 0)
+      return blocks[at]?.toString('utf8', start - base, end)
+    },
+  }
+}
+
+function tooMuch(): IntakeError {
+  return new IntakeError(
+    'payload_too_large',
+    'The workbook holds over 192 MiB of different texts; upload it as CSV.',
+  )
+}

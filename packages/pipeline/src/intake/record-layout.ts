@@ -1,0 +1,58 @@
+import { TOO_LONG } from './csv-records.ts'
+import { findHeader, findPreamble } from './header.ts'
+import { IntakeError } from './intake-error.ts'
+import type { UploadLimits } from './limits.ts'
+
+/** Rows of a sample by which columns are found. */
+const SAMPLE_ROWS = 200
+
+/** What the first records of a file are. */
+export interface RecordLayout {
+  /** Records at the start that are no rows: titles, blank ones before a header, and the header. */
+  readonly skipRecords: number
+  readonly header: readonly string[] | null
+  /** Rows of the sample, header left out. */
+  readonly rows: readonly (readonly string[])[]
+}
+
+/**
+ * Finds the header among the first records of a file.
+ * @throws IntakeError where the header is longer than a line may be
+ */
+export function findRecords(
+  all: readonly (readonly string[])[],
+  options: {
+    /** Whether there is one; found out if absent. */
+    readonly header: boolean | undefined
+    readonly limits: UploadLimits
+    /** Whether titles and notes can stand above it. */
+    readonly passesTitles: boolean
+    readonly firstLine: number
+  },
+): RecordLayout {
+  const { header: asked, limits, firstLine } = options
+  const preamble = asked === undefined && options.passesTitles ? findPreamble(all) : 0
+  const records = all.slice(preamble)
+  const whole = records.filter((record) => record !== TOO_LONG)
+  const hasHeader = asked ?? findHeader(whole)
+  const first = records.findIndex((record) => record === TOO_LONG || !isBlank(record))
+  // Without a first record nothing is known of the columns.
+  if ((hasHeader && records[first] === TOO_LONG) || records.length === 0) {
+    const line = Math.max(first, 0) + firstLine
+    throw new IntakeError(
+      'unprocessable',
+      `Line ${line}: the header line is over ${limits.lineBytes} bytes.`,
+      { line },
+    )
+  }
+  const header = hasHeader ? (records[first] ?? []).map((name) => name.toWellFormed()) : null
+  const skipRecords = preamble + (hasHeader ? first + 1 : 0)
+  const rows = all
+    .slice(skipRecords)
+    .filter((record) => record.length <= limits.columns && !isBlank(record))
+  return { skipRecords, header, rows: rows.slice(0, SAMPLE_ROWS) }
+}
+
+function isBlank(record: readonly string[]): boolean {
+  return record.every((cell) => cell.trim() === '')
+}

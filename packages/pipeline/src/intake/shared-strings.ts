@@ -1,0 +1,50 @@
+import { createPackedTexts } from './packed-texts.ts'
+import { cellText } from './xlsx-text.ts'
+import { createXmlReader } from './xml-reader.ts'
+
+/** The texts that the cells of a workbook share, read as far as they are asked for. */
+export interface SharedStrings extends AsyncDisposable {
+  /** Reads on until there are so many texts, or the end. */
+  ensure(count: number): Promise<void>
+  /** Empty where the workbook has no such text. */
+  get(index: number): string
+}
+
+/** Reads `sharedStrings.xml` from its chunks. Source: ECMA-376, part 1, section 18.4.9. */
+export function createSharedStrings(chunks: AsyncGenerator<Buffer> | undefined): SharedStrings {
+  const texts = createPackedTexts()
+  let pieces = ''
+  let isText = false
+  let phonetic = 0
+  const reader = createXmlReader({
+    open: (name) => {
+      if (name === 'si') pieces = ''
+      else if (name === 'rPh') phonetic += 1
+      else isText = name === 't' && phonetic === 0
+    },
+    close: (name) => {
+      if (name === 'si') texts.add(cellText(pieces))
+      else if (name === 'rPh') phonetic -= 1
+      isText = false
+    },
+    text: (text) => {
+      if (isText) pieces += text
+    },
+  })
+  let left = chunks
+  return {
+    ensure: async (count) => {
+      while (left !== undefined && texts.count < count) {
+        const next = await left.next()
+        if (next.done === true) {
+          left = undefined
+          reader.end()
+        } else {
+          reader.push(next.value)
+        }
+      }
+    },
+    get: (index) => texts.get(index) ?? '',
+    [Symbol.asyncDispose]: async () => void (await chunks?.return(undefined)),
+  }
+}

@@ -1,0 +1,269 @@
+import { IntakeError } from './intake-error.ts'
+import { patterned, plainNumber, serialText, type NumberStyle } from './number-format.ts'
+import type { SharedStrings } from './shared-strings.ts'
+import { KIND_BITS, MAX_FAR_CELLS, SHEET_LIMITS, sparse, type SheetRow } from './workbook.ts'
+import { cellText } from './xlsx-text.ts'
+import { createXmlReader } from './xml-reader.ts'
+
+/** What the cells of a workbook are read by. */
+export interface CellRules {
+  /** By the number of a cell's style. */
+  readonly styles: readonly NumberStyle[]
+  readonly is1904: boolean
+  readonly strings: SharedStrings
+}
+
+/** Rows that were missing before one that holds something, at most: a stray cell far down would cost as many. */
+const MAX_GAP_ROWS = 100_000
+
+/** Columns that any file may have; cells beyond them are counted, since each stands for thousands. */
+const NEAR_COLUMNS = 256
+
+/** The rows of a sheet's XML, those at the end that hold nothing left out. */
+export async function* sheetRows(
+  chunks: AsyncIterable<Buffer>,
+  rules: CellRules,
+): AsyncGenerator<readonly SheetRow[]> {
+  const parser = createSheetParser(rules)
+  for await (const chunk of chunks) {
+    parser.push(chunk)
+    const rows = await parser.take()
+    if (rows.length > 0) yield rows
+    if (parser.isOver) return
+  }
+  parser.end()
+  yield await parser.take()
+}
+
+interface OpenRow {
+  readonly cells: string[]
+  readonly kinds: number[]
+  /** Column and number of the cells whose text is shared, in turn. */
+  readonly shared: number[]
+}
+
+interface SheetParser {
+  push(chunk: Buffer): void
+  end(): void
+  /** The rows that are whole by now. */
+  take(): Promise<readonly SheetRow[]>
+  readonly isOver: boolean
+}
+
+/** Where the reading of a sheet stands. */
+interface Scan {
+  readonly rules: CellRules
+  done: OpenRow[]
+  /** Rows that hold nothing, since the last that does. */
+  emptyRows: number
+  rowNumber: number
+  /** Cells without anything before ones far to the right. */
+  farCells: number
+  /** How many shared texts the cells so far need. */
+  strings: number
+  isOver: boolean
+  row: OpenRow
+  column: number
+  type: string
+  style: number
+  value: string
+  /** Whether the text that comes is of the cell. */
+  takes: boolean
+  phonetic: number
+}
+
+/** Source: ECMA-376, part 1, section 18.3.1. */
+function createSheetParser(rules: CellRules): SheetParser {
+  const scan: Scan = {
+    rules,
+    done: [],
+    emptyRows: 0,
+    rowNumber: 0,
+    farCells: 0,
+    strings: 0,
+    isOver: false,
+    row: { cells: [], kinds: [], shared: [] },
+    column: -1,
+    type: '',
+    style: 0,
+    value: '',
+    takes: false,
+    phonetic: 0,
+  }
+  const reader = createXmlReader({
+    open: (name, attributes) => {
+      if (name === 'c') openCell(scan, attributes)
+      else if (name === 'v') scan.takes = true
+      else if (name === 't') scan.takes = scan.phonetic === 0
+      else if (name === 'row') openRow(scan, attributes['r'])
+      else if (name === 'rPh') scan.phonetic += 1
+    },
+    close: (name) => {
+      scan.takes = false
+      if (name === 'c') closeCell(scan)
+      else if (name === 'row') closeRow(scan)
+      else if (name === 'rPh') scan.phonetic -= 1
+      else if (name === 'sheetData') scan.isOver = true
+    },
+    text: (text) => {
+      if (scan.takes) scan.value += text
+    },
+  })
+  return {
+    push: reader.push,
+    end: reader.end,
+    take: () => takeRows(scan),
+    get isOver() {
+      return scan.isOver
+    },
+  }
+}
+
+/** The rows that are whole by now, with their shared texts. */
+async function takeRows(scan: Scan): Promise<readonly SheetRow[]> {
+  const rows = scan.done
+  scan.done = []
+  const { strings } = scan.rules
+  await strings.ensure(scan.strings)
+  for (const { cells, kinds, shared } of rows) {
+    for (let at = 0; at < shared.length; at += 2) {
+      const column = shared[at] ?? 0
+      const text = strings.get(shared[at + 1] ?? -1)
+      cells[column] = text
+      if (text === '') kinds[column] = 0
+    }
+  }
+  return rows
+}
+
+function openRow(scan: Scan, r: string | undefined): void {
+  const told = r === undefined ? scan.rowNumber + 1 : Number(r)
+  if (!(told > 0 && told <= SHEET_LIMITS.rows)) throw beyond('rows', SHEET_LIMITS.rows)
+  scan.emptyRows += Math.max(0, told - scan.rowNumber - 1)
+  scan.rowNumber = Math.max(told, scan.rowNumber + 1)
+  scan.row = { cells: [], kinds: [], shared: [] }
+  scan.column = -1
+}
+
+function closeRow(scan: Scan): void {
+  if (scan.row.cells.length === 0) {
+    scan.emptyRows += 1
+    return
+  }
+  if (scan.emptyRows > MAX_GAP_ROWS) throw farApart(scan.rowNumber)
+  for (; scan.emptyRows > 0; scan.emptyRows--) {
+    scan.done.push({ cells: [], kinds: [], shared: [] })
+  }
+  scan.done.push(scan.row)
+}
+
+function openCell(scan: Scan, { r, t, s }: Readonly<Record<string, string>>): void {
+  scan.column = r === undefined ? scan.column + 1 : columnOf(r)
+  if (!(scan.column < SHEET_LIMITS.columns)) throw beyond('columns', SHEET_LIMITS.columns)
+  scan.type = t ?? ''
+  scan.style = s === undefined ? 0 : Number(s)
+  scan.value = ''
+}
+
+function closeCell(scan: Scan): void {
+  const { type, value, rules } = scan
+  if (value === '') return
+  if (type !== 's') {
+    const { text, kind } = readCell(type, value, rules.styles[scan.style], rules.is1904)
+    putCell(scan, text, kind)
+    return
+  }
+  const index = Number(value)
+  if (index >= scan.strings) scan.strings = index + 1
+  scan.row.shared.push(scan.column, index)
+  putCell(scan, '', KIND_BITS.text)
+}
+
+function putCell(scan: Scan, text: string, kind: number): void {
+  const { row, column } = scan
+  if (column > NEAR_COLUMNS) scan.farCells += column - row.cells.length
+  if (scan.farCells > MAX_FAR_CELLS) throw sparse()
+  for (let at = row.cells.length; at < column; at++) {
+    row.cells.push('')
+    row.kinds.push(0)
+  }
+  row.cells[column] = text
+  row.kinds[column] = kind
+}
+
+/** A cell's text and kind by its type. Source: ECMA-376, part 1, section 18.18.11. */
+function readCell(
+  type: string,
+  value: string,
+  style: NumberStyle | undefined,
+  is1904: boolean,
+): { text: string; kind: number } {
+  switch (type) {
+    case '':
+    case 'n':
+      return readNumber(value, style, is1904)
+    case 'b':
+      return { text: value === '1' || value === 'true' ? 'TRUE' : 'FALSE', kind: KIND_BITS.boolean }
+    case 'd': {
+      const text = value
+        .replace('T', ' ')
+        .replace(/(?:\.\d+)?Z?$/, '')
+        .replace(/ 00:00:00$/, '')
+      return { text, kind: text.includes(' ') ? KIND_BITS.datetime : KIND_BITS.date }
+    }
+    default:
+      return { text: cellText(value), kind: KIND_BITS.text }
+  }
+}
+
+function readNumber(
+  value: string,
+  style: NumberStyle | undefined,
+  is1904: boolean,
+): { text: string; kind: number } {
+  const number = Number(value)
+  if (!Number.isFinite(number) || value.trim() === '') {
+    return { text: cellText(value), kind: KIND_BITS.text }
+  }
+  if (style === undefined || style.kind === 'number') {
+    return { text: plainNumber(number), kind: KIND_BITS.number }
+  }
+  if (style.kind === 'boolean') {
+    return { text: number === 0 ? 'FALSE' : 'TRUE', kind: KIND_BITS.boolean }
+  }
+  if (style.kind === 'digits') {
+    return Number.isSafeInteger(number) && number >= 0
+      ? { text: patterned(String(number), style.pattern), kind: KIND_BITS.text }
+      : { text: plainNumber(number), kind: KIND_BITS.number }
+  }
+  const read = serialText(number, style.kind, is1904)
+  return read === undefined
+    ? { text: plainNumber(number), kind: KIND_BITS.number }
+    : { text: read.text, kind: KIND_BITS[read.kind] }
+}
+
+/** The 0-based column of a reference such as `AB12`. */
+function columnOf(reference: string): number {
+  let column = 0
+  for (let at = 0; at < reference.length && at < 8; at++) {
+    const letter = reference.charCodeAt(at) & 0xdf
+    if (letter < 65 || letter > 90) break
+    column = column * 26 + letter - 64
+  }
+  if (column === 0) throw beyond('columns', SHEET_LIMITS.columns)
+  return column - 1
+}
+
+function beyond(what: 'rows' | 'columns', most: number): IntakeError {
+  return new IntakeError(
+    'unprocessable',
+    `The sheet has a cell beyond the ${most} ${what} that a workbook can have; save it again.`,
+  )
+}
+
+function farApart(row: number): IntakeError {
+  return new IntakeError(
+    'unprocessable',
+    `Row ${row} of the sheet comes after over ${MAX_GAP_ROWS} empty rows; delete these or that row.`,
+  )
+}

@@ -1,0 +1,175 @@
+import { IntakeError } from './intake-error.ts'
+import { numberStyle, type NumberStyle } from './number-format.ts'
+import { createSharedStrings } from './shared-strings.ts'
+import type { Sheet, Workbook } from './workbook.ts'
+import { sheetRows } from './xlsx-sheet.ts'
+import { attributeOf, createXmlReader, type XmlListener } from './xml-reader.ts'
+import { damaged, type ZipArchive } from './zip-archive.ts'
+
+/** Sheets of a workbook, and styles of its cells, at most. */
+const MAX_SHEETS = 1_000
+const MAX_STYLES = 65_536
+
+/** Bytes of the small parts: of one that lists sheets, relationships or styles. */
+const MAX_PART_BYTES = 16 * 1024 * 1024
+
+/** What one part says of another. Source: ECMA-376, part 2, section 9.3. */
+interface Relationship {
+  readonly id: string
+  /** The last word of its type: strict and transitional documents have the same. */
+  readonly type: string
+  readonly part: string
+}
+
+/**
+ * Reads the parts of an .xlsx or .xlsm workbook that tell what its sheets are; nothing of it is run.
+ * @throws IntakeError where it is damaged or has no sheet of cells
+ */
+export async function openXlsx(zip: ZipArchive, signal: AbortSignal): Promise<Workbook> {
+  const [main] = (await relationships(zip, '', signal)).filter(
+    ({ type }) => type === 'officeDocument',
+  )
+  const workbookPart = main?.part ?? 'xl/workbook.xml'
+  const related = await relationships(zip, workbookPart, signal)
+  const byId = new Map(related.map((each) => [each.id, each]))
+  const { sheets, is1904 } = await readWorkbook(zip, workbookPart, byId, signal)
+  if (sheets.length === 0) {
+    throw new IntakeError('unprocessable', 'The workbook has no sheet of cells.')
+  }
+  const partOf = (type: string): string | undefined =>
+    related.find((each) => each.type === type)?.part
+  const styles = await readStyles(zip, partOf('styles'), signal)
+  const stringsPart = partOf('sharedStrings')
+  return {
+    sheets,
+    rows: async function* (sheet, ending) {
+      const stringsEntry = stringsPart === undefined ? undefined : zip.find(stringsPart)
+      const entry = zip.find(sheet.part)
+      if (entry === undefined) throw damaged(undefined)
+      await using strings = createSharedStrings(
+        stringsEntry === undefined ? undefined : zip.read(stringsEntry, ending),
+      )
+      yield* sheetRows(zip.read(entry, ending), { styles, is1904, strings })
+    },
+    [Symbol.asyncDispose]: () => zip[Symbol.asyncDispose](),
+  }
+}
+
+async function readWorkbook(
+  zip: ZipArchive,
+  part: string,
+  related: ReadonlyMap<string, Relationship>,
+  signal: AbortSignal,
+): Promise<{ sheets: readonly Sheet[]; is1904: boolean }> {
+  const sheets: Sheet[] = []
+  let is1904 = false
+  await readPart(zip, part, signal, {
+    open: (name, attributes) => {
+      if (name === 'workbookPr') is1904 = /^(?:1|true)$/.test(attributes['date1904'] ?? '')
+      if (name !== 'sheet') return
+      const target = related.get(attributeOf(attributes, 'id') ?? '')
+      // Sheets of charts and of old macros hold no cells.
+      if (target?.type !== 'worksheet') return
+      if (sheets.length === MAX_SHEETS) throw tooMany('sheets', MAX_SHEETS)
+      const state = attributes['state'] ?? 'visible'
+      const title = (attributes['name'] ?? '').toWellFormed().replaceAll(/\p{Cc}/gu, '\ufffd')
+      sheets.push({ name: title.slice(0, 255), isHidden: state !== 'visible', part: target.part })
+    },
+    close: () => {},
+  })
+  return { sheets, is1904 }
+}
+
+async function readStyles(
+  zip: ZipArchive,
+  part: string | undefined,
+  signal: AbortSignal,
+): Promise<readonly NumberStyle[]> {
+  const codes = new Map<number, string>()
+  const styles: NumberStyle[] = []
+  const known = new Map<number, NumberStyle>()
+  let isOfCells = false
+  if (part === undefined) return styles
+  await readPart(zip, part, signal, {
+    open: (name, attributes) => {
+      if (name === 'numFmt') {
+        if (codes.size === MAX_STYLES) throw tooMany('styles', MAX_STYLES)
+        codes.set(Number(attributes['numFmtId']), attributes['formatCode'] ?? '')
+      } else if (name === 'cellXfs') {
+        isOfCells = true
+      } else if (name === 'xf' && isOfCells) {
+        if (styles.length === MAX_STYLES) throw tooMany('styles', MAX_STYLES)
+        const id = Number(attributes['numFmtId'] ?? 0)
+        const style = known.get(id) ?? numberStyle(id, codes.get(id))
+        known.set(id, style)
+        styles.push(style)
+      }
+    },
+    close: (name) => {
+      if (name === 'cellXfs') isOfCells = false
+    },
+  })
+  return styles
+}
+
+/** The relationships of a part; of the whole package for the part `''`. None where it has none. */
+async function relationships(
+  zip: ZipArchive,
+  part: string,
+  signal: AbortSignal,
+): Promise<readonly Relationship[]> {
+  const slash = part.lastIndexOf('/') + 1
+  const folder = part.slice(0, slash)
+  const file = `${folder}_rels/${part.slice(slash)}.rels`
+  const found: Relationship[] = []
+  if (zip.find(file) === undefined) return found
+  await readPart(zip, file, signal, {
+    open: (name, attributes) => {
+      if (name !== 'Relationship' || attributes['TargetMode'] === 'External') return
+      if (found.length === MAX_STYLES) throw tooMany('parts', MAX_STYLES)
+      const type = attributes['Type'] ?? ''
+      found.push({
+        id: attributes['Id'] ?? '',
+        type: type.slice(type.lastIndexOf('/') + 1),
+        part: partNamed(attributes['Target'] ?? '', folder),
+      })
+    },
+    close: () => {},
+  })
+  return found
+}
+
+/** The name of a target in the package: absolute, or from a part's folder. It leads nowhere else. */
+function partNamed(target: string, folder: string): string {
+  const steps: string[] = target.startsWith('/') ? [] : folder.split('/')
+  for (const step of target.split('/')) {
+    if (step === '..') {
+      while (steps.at(-1) === '') steps.pop()
+      steps.pop()
+    } else {
+      steps.push(step)
+    }
+  }
+  return steps.filter((step) => step !== '' && step !== '.').join('/')
+}
+
+async function readPart(
+  zip: ZipArchive,
+  name: string,
+  signal: AbortSignal,
+  listener: XmlListener,
+): Promise<void> {
+  const entry = zip.find(name)
+  if (entry === undefined) throw damaged(undefined)
+  if (entry.uncompressedSize > MAX_PART_BYTES) throw tooMany('parts', MAX_PART_BYTES)
+  const reader = createXmlReader(listener)
+  for await (const chunk of zip.read(entry, signal)) reader.push(chunk)
+  reader.end()
+}
+
+function tooMany(what: string, most: number): IntakeError {
+  return new IntakeError(
+    'payload_too_large',
+    `The workbook has more ${what} than are read (${most}); upload the sheet as CSV.`,
+  )
+}

@@ -1,0 +1,11 @@
+import { spawnSync } from 'node:child_process'
+
+const INSTALLED = ['python3', '/usr/bin/python3'].find(
+  (python) => spawnSync(python, ['-c', 'import openpyxl']).status === 0,
+)
+
+/** A Python that has openpyxl, which writes workbooks. */
+export const PYTHON = INSTALLED ?? 'python3'
+
+/** No openpyxl is installed; with CI=true the tests that need it fail. */
+export const WITHOUT_OPENPYXL = process.env['CI'] !== 'true' && INSTALLED === undefined
