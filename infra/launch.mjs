@@ -7,6 +7,7 @@ import { constants } from 'node:os'
 import { dirname, join } from 'node:path'
 import process from 'node:process'
 import { fileURLToPath } from 'node:url'
+import { buildWeb } from './build-web.mjs'
 
 const ROOT = dirname(dirname(fileURLToPath(import.meta.url)))
 
@@ -23,6 +24,9 @@ const COMMANDS = {
   cli: 'services/cli/src/main.ts',
 }
 
+/** Commands behind which a person may open the web app. */
+const SERVING = ['start', 'demo', 'test']
+
 /** How soon the end of npm is noticed. */
 const LOOK_MS = 250
 
@@ -32,22 +36,20 @@ if (script === undefined)
   fail(`Unknown command ${command}; expected ${Object.keys(COMMANDS).join(', ')}.`)
 
 install()
-const child = spawn(
-  node24(),
-  ['--disable-warning=ExperimentalWarning', join(ROOT, script), ...args],
-  {
-    stdio: 'inherit',
-    // npm runs scripts from the root; paths that a user gives count from where the user is.
-    cwd: process.env.INIT_CWD ?? process.cwd(),
-    env: {
-      // What Node compiled, for every process of the project: they start in half the time.
-      NODE_COMPILE_CACHE: join(ROOT, 'node_modules', '.cache', 'node'),
-      ...process.env,
-      ...placeOfData(),
-      PATH: `${join(ROOT, 'node_modules', '.bin')}:${process.env.PATH}`,
-    },
+const node = node24()
+if (SERVING.includes(command)) buildWebApp()
+const child = spawn(node, ['--disable-warning=ExperimentalWarning', join(ROOT, script), ...args], {
+  stdio: 'inherit',
+  // npm runs scripts from the root; paths that a user gives count from where the user is.
+  cwd: process.env.INIT_CWD ?? process.cwd(),
+  env: {
+    // What Node compiled, for every process of the project: they start in half the time.
+    NODE_COMPILE_CACHE: join(ROOT, 'node_modules', '.cache', 'node'),
+    ...process.env,
+    ...placeOfData(),
+    PATH: `${join(ROOT, 'node_modules', '.bin')}:${process.env.PATH}`,
   },
-)
+})
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal))
 stopWithNpm()
 child.on('exit', (code, signal) => {
@@ -70,6 +72,12 @@ function install() {
   })
   if (status !== 0) fail('npm ci failed; see above.')
   writeFileSync(stamp, lock)
+}
+
+/** The API goes on without the app; whoever opens it is told. */
+function buildWebApp() {
+  const fault = buildWeb(ROOT, node)
+  if (fault !== undefined) console.error(`The web app could not be built: ${fault}`)
 }
 
 /** The service and the command line find each other by `DATA_DIR`, from whichever folder each is started. */

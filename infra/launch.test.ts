@@ -52,7 +52,9 @@ async function makeProject(): Promise<AsyncDisposable & { readonly root: string 
   const lock = '{}'
   await mkdir(join(root, 'services/cli/src'), { recursive: true })
   await mkdir(join(root, 'node_modules'))
-  await cp(join(ROOT, 'infra/launch.mjs'), join(root, 'infra/launch.mjs'))
+  for (const name of ['launch.mjs', 'build-web.mjs']) {
+    await cp(join(ROOT, 'infra', name), join(root, 'infra', name))
+  }
   await writeFile(join(root, 'package-lock.json'), lock)
   const stamp = createHash('sha256').update(lock).digest('hex')
   await writeFile(join(root, 'node_modules/.installed-lock'), stamp)

@@ -1,6 +1,7 @@
 import { Problem } from '@plumbline/contract/problem'
 import express, { type ErrorRequestHandler, type Express, type RequestHandler } from 'express'
 import { showBalance } from './access.ts'
+import { mountAppPages } from './app-pages.ts'
 import type { Context } from './context.ts'
 import { forMoment } from './database-patience.ts'
 import { docsPages } from './docs-pages.ts'
@@ -30,6 +31,7 @@ export function createApp(ctx: Context): Express {
   })
   for (const route of routesOf(ctx)) mount(app, route)
   app.use('/docs', docsPages())
+  mountAppPages(app)
   app.use(() => {
     throw new Problem('not_found', 'There is no such path; see /docs for those that exist.')
   })
