@@ -29,7 +29,8 @@ export interface AuditedAct {
   /** Who did it: a user of the machine, or who they said they are. */
   readonly actor: string
   readonly action: AuditAction
-  readonly accountId: string
+  /** Null where it is about no account. */
+  readonly accountId: string | null
   /** What was changed, as it was; null for what was not there. */
   readonly before: Json | null
   /** The same as it is now; null for what is gone. */
@@ -37,11 +38,10 @@ export interface AuditedAct {
 }
 
 /** An act as it stands in the log. */
-export interface AuditEntry extends Omit<AuditedAct, 'action' | 'accountId'> {
+export interface AuditEntry extends Omit<AuditedAct, 'action'> {
   readonly id: number
   readonly actedAt: Date
   readonly action: string
-  readonly accountId: string | null
 }
 
 /** Writes an act into the log, in the transaction that does it. */

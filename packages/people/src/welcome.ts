@@ -2,7 +2,12 @@ import { Problem } from '@plumbline/contract/problem'
 import { getAccount, setAccountContact } from '@plumbline/db/accounts'
 import { writeAudit } from '@plumbline/db/audit-log'
 import { inTransaction, type Db, type Tx } from '@plumbline/db/database'
-import { insertLinkCode, takeLinkCode, type LinkCode } from '@plumbline/db/people/link-codes'
+import {
+  dropLinkCodesOfAccount,
+  insertLinkCode,
+  takeLinkCode,
+  type LinkCode,
+} from '@plumbline/db/people/link-codes'
 import { addMember, firstUnownedAccount } from '@plumbline/db/people/members'
 import { findUser, insertUser, lockUser } from '@plumbline/db/people/users'
 import { refuseCommonPassword } from './common-passwords.ts'
@@ -17,9 +22,13 @@ import { beginSession, type BegunSession } from './session.ts'
 /** Minutes that a printed link works for. Source: design of people and accounts. */
 const WELCOME_MINUTES = 60
 
-/** Makes the secret of the link by which the first person takes an account over; it works from this machine. */
+/**
+ * Makes the secret of the link by which the first person takes an account over; it works from this machine, and those
+ * made before are worth nothing.
+ */
 export async function newWelcomeCode(db: Db | Tx, accountId: string): Promise<string> {
   const { secret, digest } = newSecret()
+  await dropLinkCodesOfAccount(db, accountId)
   await insertLinkCode(db, {
     digest,
     purpose: 'welcome',
@@ -41,7 +50,7 @@ export async function newWelcomeCode(db: Db | Tx, accountId: string): Promise<st
  * @returns the secret and whose way in it is; undefined where the address is new and no account waits for an owner
  */
 export async function newWayIn(
-  db: Db,
+  db: Db | Tx,
   wanted: { readonly email: string; readonly accountId?: string; readonly isLocalOnly: boolean },
 ): Promise<
   | { readonly secret: string; readonly userId: string | null; readonly accountId: string | null }
@@ -140,6 +149,7 @@ async function takeAccount(
     )
   }
   await addMember(tx, { accountId, userId: user.id, role: 'owner' })
+  await dropLinkCodesOfAccount(tx, accountId)
   await setAccountContact(tx, accountId, { email, name })
   await writeAudit(tx, {
     actor: user.id,

@@ -29,6 +29,7 @@ import { addPackSet } from './commands/pack-set.ts'
 import { addPlanList } from './commands/plan-list.ts'
 import { addPlanSet } from './commands/plan-set.ts'
 import { addUsage } from './commands/usage.ts'
+import { addUserLink } from './commands/user-link.ts'
 import { failureOf } from './failure.ts'
 import { styled, type Shell } from './shell.ts'
 
@@ -78,6 +79,7 @@ function createProgram(shell: Shell): Command {
   for (const add of [addPackList, addPackSet]) add(pack, shell)
   const key = program.command('key').description('API keys, one of each mode for an account')
   for (const add of [addKeyCreate, addKeyList, addKeyRevoke]) add(key, shell)
+  addUserLink(program.command('user').description('people who sign in to the web app'), shell)
   addAuditList(program.command('audit').description('what was done to accounts and keys'), shell)
   addLookUp(program, shell)
   addUsage(program, shell)

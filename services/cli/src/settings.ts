@@ -8,6 +8,8 @@ const schema = z.object({
   REDIS_URL: storeSettings.REDIS_URL,
   API_URL: z.url({ protocol: /^https?$/, error: 'expected http://host:port' }).optional(),
   KEY_PREFIX: keyPrefix(),
+  /** Where people reach the service, for links that are made by hand. */
+  PUBLIC_URL: z.url({ protocol: /^https?$/, error: 'expected https://host' }).optional(),
   PLUMBLINE_KEY: z.string().optional(),
 })
 

@@ -3,6 +3,9 @@ import { join } from 'node:path'
 import { createAccount, listAccounts } from '@plumbline/db/accounts'
 import { writeAudit } from '@plumbline/db/audit-log'
 import { inTransaction, type Db } from '@plumbline/db/database'
+import { firstUnownedAccount } from '@plumbline/db/people/members'
+import { hasUsers } from '@plumbline/db/people/users'
+import { newWelcomeCode } from '@plumbline/people/welcome'
 import { createKey, type KeyRecord } from '@plumbline/db/keys'
 import { systemUser } from '@plumbline/runtime/system-user'
 
@@ -49,16 +52,35 @@ export async function createFirstAccount(
 }
 
 /**
+ * The secret of a link by which the first person takes over the first account; undefined where somebody can sign in
+ * already.
+ */
+export async function createWelcomeCode(db: Db): Promise<string | undefined> {
+  if (await hasUsers(db)) return undefined
+  const accountId = await firstUnownedAccount(db)
+  return accountId === undefined ? undefined : await newWelcomeCode(db, accountId)
+}
+
+/**
  * Writes the keys of the first account to `first-keys.json`, readable by its owner only: printed without
- * a terminal, they would end in logs.
+ * a terminal, they would end in logs. The link of the first person stands there, too, once it is known.
  * @returns the path of the file
  */
-export async function writeFirstKeys(dataDir: string, account: FirstAccount): Promise<string> {
+export async function writeFirstKeys(
+  dataDir: string,
+  account: FirstAccount,
+  welcomeUrl?: string,
+): Promise<string> {
   const path = join(dataDir, 'first-keys.json')
   // An existing file would keep its mode, which may let others read it.
   const beside = `${path}.${process.pid}`
   const { accountId, liveKey, testKey } = account
-  const keys = { account_id: accountId, live_key: liveKey, test_key: testKey }
+  const keys = {
+    account_id: accountId,
+    live_key: liveKey,
+    test_key: testKey,
+    ...(welcomeUrl === undefined ? {} : { welcome_url: welcomeUrl }),
+  }
   await writeFile(beside, `${JSON.stringify(keys, null, 2)}\n`, { flag: 'wx', mode: 0o600 })
   await rename(beside, path)
   return path

@@ -15,7 +15,7 @@ import { createTestDatabase, servingUrlOf } from '@plumbline/testkit/postgres'
 
 const MAIN = fileURLToPath(new URL('main.ts', import.meta.url))
 const CLI = fileURLToPath(new URL('../../cli/src/main.ts', import.meta.url))
-const START_MS = 60_000
+const START_MS = 120_000
 
 test(
   'a first start that nobody looks on keeps its keys in a file, and a second one on its directory is refused',
@@ -46,10 +46,13 @@ test(
       account_id: expect.stringMatching(/^acc_/),
       live_key: expect.stringMatching(/^svc_live_/),
       test_key: expect.stringMatching(/^svc_test_/),
+      welcome_url: expect.stringMatching(
+        /^http:\/\/127\.0\.0\.1:\d+\/app\/welcome#[0-9A-Za-z]{40}$/,
+      ),
     })
     expect((await stat(join(dataDir, 'first-keys.json'))).mode & 0o777).toBe(0o600)
-    await expect.poll(() => printed).toContain(`its keys: ${join(dataDir, 'first-keys.json')}`)
-    expect(printed).not.toMatch(/svc_(live|test)_/)
+    await expect.poll(() => printed).toContain(`in a browser: ${join(dataDir, 'first-keys.json')}`)
+    expect(printed).not.toMatch(/svc_(live|test)_|welcome#/)
     const noted = await readFile(join(dataDir, 'service.json'), 'utf8')
 
     const second = start()

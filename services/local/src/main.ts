@@ -13,7 +13,12 @@ import { processEnvironment, readSettings, type Environment } from '@plumbline/r
 import { runUntilStopped, tellReady } from '@plumbline/runtime/shutdown'
 import { startOrExit } from '@plumbline/runtime/start'
 import { PROGRAMS, supervise, type ReadyFacts } from './children.ts'
-import { createFirstAccount, writeFirstKeys, type FirstAccount } from './first-account.ts'
+import {
+  createFirstAccount,
+  createWelcomeCode,
+  writeFirstKeys,
+  type FirstAccount,
+} from './first-account.ts'
 import { lockDataDir } from './data-dir-lock.ts'
 import { removeServiceFile, writeServiceFile } from './service-file.ts'
 import { localSettings, type LocalSettings } from './settings.ts'
@@ -44,7 +49,7 @@ async function startEverything(
   // Before anything of the directory is touched.
   stack.use(await lockDataDir(dataDir))
   const urls = await databaseUrls(given, dataDir, stack, out)
-  const firstAccount = await prepareDatabase(urls, KEY_PREFIX)
+  const { firstAccount, welcomeCode } = await prepareDatabase(urls, KEY_PREFIX)
   const keysFile =
     firstAccount === undefined || process.stdout.isTTY
       ? undefined
@@ -91,7 +96,12 @@ async function startEverything(
   await Promise.all([api?.ready, ...workers.map((worker) => worker.ready)])
   workersUp.resolve()
   const url = await announced.promise
+  const welcomeUrl = welcomeCode === undefined ? undefined : welcomeUrlOf(url, welcomeCode)
+  if (keysFile !== undefined && firstAccount !== undefined) {
+    await writeFirstKeys(dataDir, firstAccount, welcomeUrl)
+  }
   greet(url, firstAccount, keysFile)
+  if (process.stdout.isTTY) showWelcome(welcomeUrl)
   tellReady({ url })
   const owned = stack.move()
   return { [Symbol.asyncDispose]: () => owned.disposeAsync() }
@@ -158,12 +168,32 @@ async function startPostgres(
 async function prepareDatabase(
   { owner, serving }: DatabaseUrls,
   service: string,
-): Promise<FirstAccount | undefined> {
+): Promise<{
+  readonly firstAccount: FirstAccount | undefined
+  readonly welcomeCode: string | undefined
+}> {
   await using db = openDatabase({ url: owner, poolSize: 2, applicationName: 'local' })
   await migrate(db)
   await migrateQueue(owner)
   if (owner !== serving) await grantServing(db, serving)
-  return await createFirstAccount(db, service)
+  const firstAccount = await createFirstAccount(db, service)
+  return { firstAccount, welcomeCode: await createWelcomeCode(db) }
+}
+
+/** The link works on this machine alone, so it leads there whatever the service listens on. */
+function welcomeUrlOf(url: string, code: string): string {
+  const { port } = new URL(url)
+  return `http://127.0.0.1:${port}/app/welcome#${code}`
+}
+
+function showWelcome(welcomeUrl: string | undefined): void {
+  if (welcomeUrl === undefined) return
+  const lines = [
+    'Open this link on this machine within an hour to choose an email and a password:',
+    `  ${styleText('bold', welcomeUrl)}`,
+    '"npm run -s cli -- user link EMAIL" makes a new one.',
+  ]
+  process.stdout.write(`\n${lines.join('\n')}\n`)
 }
 
 function greet(url: string, account: FirstAccount | undefined, keysFile: string | undefined): void {
@@ -176,7 +206,7 @@ function greet(url: string, account: FirstAccount | undefined, keysFile: string 
       lines.push(`They are not shown again; ${another}`)
     } else {
       lines.push(
-        `  its keys: ${keysFile}`,
+        `  its keys, and the link that opens it in a browser: ${keysFile}`,
         `Remove that file once they are kept elsewhere; ${another}`,
       )
     }

@@ -79,6 +79,15 @@ export async function dropLinkCodesOfAddress(
     .execute()
 }
 
+/** Makes the open links to an account that anybody may use worthless. */
+export async function dropLinkCodesOfAccount(tx: Db | Tx, accountId: string): Promise<void> {
+  await queriesOf(tx)
+    .deleteFrom('link_codes')
+    .where('account_id', '=', accountId)
+    .where('purpose', '=', 'welcome')
+    .execute()
+}
+
 /** The newest open link of an address and purpose; undefined where there is none. */
 export async function newestLinkCode(
   db: Db | Tx,

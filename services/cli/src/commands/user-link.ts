@@ -1,0 +1,62 @@
+import type { Command } from 'commander'
+import { writeAudit } from '@plumbline/db/audit-log'
+import { inTransaction } from '@plumbline/db/database'
+import { newWayIn } from '@plumbline/people/welcome'
+import { requireAccount } from '../accounts.ts'
+import { actorOf, asOption, type Acting } from '../actor.ts'
+import { jsonOption, mailAddress } from '../arguments.ts'
+import { Refusal } from '../refusal.ts'
+import { findService, openServiceDatabase } from '../service.ts'
+import { cliSettings } from '../settings.ts'
+import { writeJson, type Shell } from '../shell.ts'
+
+interface Options extends Acting {
+  readonly account?: string
+  readonly json: boolean
+}
+
+/** `user link`: a link by which a person chooses a new password, or takes over an account that has no member. */
+export function addUserLink(parent: Command, shell: Shell): void {
+  parent
+    .command('link')
+    .description('make a link that lets a person in once, within an hour, to choose a password')
+    .argument('<email>', 'address of the person', mailAddress)
+    .option('--account <id>', 'account that somebody new becomes the owner of')
+    .addOption(asOption())
+    .addOption(jsonOption())
+    .action((email: string, options: Options) => run(shell, email, options))
+}
+
+async function run(shell: Shell, email: string, options: Options): Promise<void> {
+  const { account, json } = options
+  const settings = cliSettings(shell.environment)
+  const { url } = await findService(settings)
+  const base = settings.PUBLIC_URL ?? url
+  if (base === null) {
+    throw new Refusal('The address of the service is not known; start it, or set PUBLIC_URL.')
+  }
+  await using db = await openServiceDatabase(settings)
+  if (account !== undefined) await requireAccount(db, account)
+  const link = await inTransaction(db, async (tx) => {
+    const made = await newWayIn(tx, {
+      email,
+      ...(account === undefined ? {} : { accountId: account }),
+      isLocalOnly: settings.PUBLIC_URL === undefined,
+    })
+    if (made === undefined) {
+      throw new Refusal(
+        `Nobody signs in as ${email}, and each account has a member; name one by --account.`,
+      )
+    }
+    await writeAudit(tx, {
+      actor: actorOf(options),
+      action: 'user.link',
+      accountId: made.accountId,
+      before: null,
+      after: { user_id: made.userId },
+    })
+    return `${base.replace(/\/$/, '')}/app/welcome#${made.secret}`
+  })
+  if (json) writeJson(shell, { link })
+  else shell.write(`${link}\n`)
+}
