@@ -164,7 +164,8 @@ function join(run: Run, subject: Subject, target: ProbeTarget): void {
     if (isNew) tools.dictionary.note(target.pair, mailbox === 'missing')
     takeResult(run, subject, target.to.group, result)
   }
-  const { probe, isNew } = tools.inFlight.join(subject, request, listener)
+  const heard = (): void => request.heard?.(subject.index)
+  const { probe, isNew } = tools.inFlight.join(subject, request, listener, heard)
   subject.waits = { probe, listener }
   if (!isNew) return
   const met = subject.state.first?.evidence['mx_address']

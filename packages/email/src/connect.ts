@@ -57,6 +57,14 @@ export type ConnectResult =
       readonly unreachable: boolean
     }
 
+/** Who waits for a connection while it is being opened. */
+export interface Attendance {
+  /** Ends the opening: nobody waits for it any more. */
+  readonly signal: AbortSignal
+  /** Called when a host has answered something. */
+  readonly heard: () => void
+}
+
 type ConnectFailure = ConnectResult & { readonly kind: 'failed' }
 
 /** How long a host that could not be reached is not tried again. */
@@ -73,6 +81,7 @@ export function createConnector(
   route: HostsRoute,
   provider: string,
   localAddress: string | undefined,
+  attendance: Attendance,
 ) => Promise<ConnectResult> {
   const down = new Map<string, number>()
   const { now } = options
@@ -82,37 +91,33 @@ export function createConnector(
     const oldest = down.keys().next()
     if (oldest.done !== true) down.delete(oldest.value)
   }
-  return async (route, provider, localAddress) => {
+  return async (route, provider, localAddress, { signal: attended, heard }) => {
     const endMs = now() + OPENING_MS
+    const signal = AbortSignal.any([options.signal, attended])
     const met: Attempt[] = []
     const last: { readonly host: string; readonly address: string }[] = []
     const tryAt = async (host: string, address: string): Promise<SmtpConnection | null> => {
       const isDown = (down.get(address) ?? 0) > now()
       // An address left out for want of time is still one that there is.
-      if (isDown || now() > endMs || options.signal.aborted) {
+      if (isDown || now() > endMs || signal.aborted) {
         const fault = isDown ? 'unreachable' : 'timeout'
         met.push({ kind: 'failed_open', host, address, phase: 'connect', fault })
         return null
       }
-      const opened = await openAt(options, host, address, localAddress)
+      const opened = await openAt({ ...options, signal, heard }, host, address, localAddress)
       if (opened.kind === 'open') {
         down.delete(address)
         return { session: opened.session, host, address, avoided: route.avoid }
       }
       if (opened.kind === 'refused') met.push({ ...opened, kind: 'refused', host, address })
       else {
-        if (opened.phase === 'connect') markDown(address)
+        if (opened.phase === 'connect' && opened.fault !== 'aborted') markDown(address)
         met.push({ kind: 'failed_open', host, address, phase: opened.phase, fault: opened.fault })
       }
       return null
     }
     for (const host of route.hosts) {
-      const found = await findAddresses(
-        options.resolver,
-        options.egress.permits,
-        host,
-        options.signal,
-      )
+      const found = await findAddresses(options.resolver, options.egress.permits, host, signal)
       if (found.kind !== 'addresses') {
         met.push({ ...found, host })
         continue
@@ -222,12 +227,12 @@ function unanswered(result: ProbeResult, unreachable: boolean): ConnectFailure {
 }
 
 function openAt(
-  options: ConnectorOptions,
+  options: ConnectorOptions & Attendance,
   host: string,
   address: string,
   localAddress: string | undefined,
 ): Promise<Opened> {
-  const { egress, port, proxy, signal, times } = options
+  const { egress, port, proxy, signal, times, heard } = options
   const dial = async (): Promise<Socket> => {
     if (proxy === null) {
       return egress.dial({
@@ -240,7 +245,7 @@ function openAt(
     }
     return dialThrough(proxy, { address, port }, options)
   }
-  return openSession({ dial, host, heloName: options.heloName, times, signal })
+  return openSession({ dial, host, heloName: options.heloName, times, signal, heard })
 }
 
 /** SOCKS5 (RFC 1928) over a connection that the guard made; the far address is a checked literal. */

@@ -4,7 +4,7 @@ import { LEASE_MS, runConnection } from './pooled-connection.ts'
 import type { ConnectionTools } from './pooled-connection.ts'
 import { unknownResult } from './probe-result.ts'
 import { addConnection, connectionCount, createProviderGroup } from './provider-group.ts'
-import { holdRate, moveConnection, postpone } from './provider-group.ts'
+import { holdRate, moveConnection, postpone, waitingResult } from './provider-group.ts'
 import type { Destination, PooledConnection, ProviderGroup } from './provider-group.ts'
 import type { EmailLimits } from './limits.ts'
 import type { Probe } from './probe-queue.ts'
@@ -59,6 +59,7 @@ export function createConnectionPool(options: PoolOptions): ConnectionPool {
       holdBack: (group, ms) => holdBack(pool, group, ms),
       grow: (group) => grow(pool, group),
       idle: (connection) => idle(pool, connection),
+      isScarce: () => pool.openCount > pool.limits.sessions / 2,
       isOver: () => pool.isOver,
     },
     groups: new Map(),
@@ -85,9 +86,19 @@ function submit(pool: Pool, probe: Probe, to: Destination): void {
     postpone(group, [probe], fullMs)
     return
   }
+  if (probe.lane === 'live' && isSilent(pool, group)) {
+    probe.settle(waitingResult('rate_limit', 0))
+    return
+  }
   group.queue.push(probe, to.route)
   if (probe.lane === 'bulk') pool.expiryTimer ??= setInterval(() => expireBulk(pool), EXPIRY_MS)
   grow(pool, group)
+}
+
+/** Whether as many live probes wait for a silent group as may: they are its share of what is slow. */
+function isSilent({ limits, options }: Pool, { silentSinceMs, queue }: ProviderGroup): boolean {
+  if (silentSinceMs === null || queue.liveSize < limits.silentProbes) return false
+  return options.now() - silentSinceMs >= limits.silentMs
 }
 
 function groupOf(pool: Pool, to: Destination): ProviderGroup {
@@ -113,13 +124,19 @@ function grow(pool: Pool, group: ProviderGroup): void {
   const busy = group.queue.liveSize > 0 ? 0 : counts.busy + counts.closing - wokenCount
   let wanted = transactions - wokenCount - counts.starting - busy
   while (wanted-- > 0 && connectionCount(group) < group.pace.connections()) {
-    if (pool.openCount >= pool.limits.sessions) {
+    if (pool.openCount >= sessionsFor(pool, group)) {
       pool.starved.add(group)
       endOneIdle(pool)
       return
     }
     start(pool, group)
   }
+}
+
+/** Bulk probes leave connections for live ones, which somebody waits for. */
+function sessionsFor({ limits }: Pool, { queue }: ProviderGroup): number {
+  const { sessions, liveSessions } = limits
+  return queue.liveSize > 0 ? sessions : sessions - Math.min(liveSessions, Math.floor(sessions / 2))
 }
 
 function start(pool: Pool, group: ProviderGroup): void {
@@ -143,10 +160,14 @@ function start(pool: Pool, group: ProviderGroup): void {
 /** After a connection has closed: its group may need another, and so may a starved group. */
 function afterConnection(pool: Pool, group: ProviderGroup): void {
   if (group.queue.size > 0) grow(pool, group)
-  for (const other of pool.starved) {
-    if (pool.openCount >= pool.limits.sessions) break
-    pool.starved.delete(other)
-    grow(pool, other)
+  const starved = [...pool.starved]
+  // Somebody waits for live probes.
+  for (const isLive of [true, false]) {
+    for (const other of starved) {
+      if (pool.openCount >= pool.limits.sessions) break
+      if (other.queue.liveSize > 0 !== isLive || !pool.starved.delete(other)) continue
+      grow(pool, other)
+    }
   }
   const isQuiet = connectionCount(group) === 0 && group.queue.size === 0
   // What was learnt of a group's pace is kept while there is room for it.

@@ -22,6 +22,8 @@ export interface InFlightProbes {
     wanted: ProbeRequest,
     request: Pick<EngineRequest<'email'>, 'lane' | 'depth'>,
     listener: Listener,
+    /** Called whenever the host of the address has answered something. */
+    heard?: () => void,
   ): { readonly probe: Probe; readonly isNew: boolean }
   /** Stops listening; a probe that nobody listens to is given up. */
   leave(probe: Probe, listener: Listener): void
@@ -30,6 +32,7 @@ export interface InFlightProbes {
 interface InFlight {
   readonly probe: Probe
   readonly listeners: Listener[]
+  readonly hearing: Map<Listener, () => void>
 }
 
 /** Makes the table of one engine. */
@@ -39,19 +42,27 @@ export function createInFlightProbes(now: () => number): InFlightProbes {
     bulk: { basic: new Map<string, InFlight>(), extended: new Map<string, InFlight>() },
   }
   return {
-    join(wanted, { lane, depth }, listener) {
+    join(wanted, { lane, depth }, listener, heard) {
       const inFlight = tables[lane][depth]
       const held = inFlight.get(wanted.memoryKey)
       if (held !== undefined) {
         held.listeners.push(listener)
+        if (heard !== undefined) held.hearing.set(listener, heard)
         return { probe: held.probe, isNew: false }
       }
       const listeners = [listener]
-      const probe = newProbe(wanted, lane, depth, now(), (result) => {
-        inFlight.delete(wanted.memoryKey)
-        for (const listen of listeners) listen(result)
+      const hearing = new Map<Listener, () => void>()
+      if (heard !== undefined) hearing.set(listener, heard)
+      const probe = newProbe(wanted, lane, depth, now(), {
+        settled(result) {
+          inFlight.delete(wanted.memoryKey)
+          for (const listen of listeners) listen(result)
+        },
+        heard() {
+          for (const hear of hearing.values()) hear()
+        },
       })
-      inFlight.set(wanted.memoryKey, { probe, listeners })
+      inFlight.set(wanted.memoryKey, { probe, listeners, hearing })
       return { probe, isNew: true }
     },
     leave(probe, listener) {
@@ -60,9 +71,11 @@ export function createInFlightProbes(now: () => number): InFlightProbes {
       if (probe.settled || current?.probe !== probe) return
       const at = current.listeners.indexOf(listener)
       if (at >= 0) current.listeners.splice(at, 1)
+      current.hearing.delete(listener)
       if (current.listeners.length > 0) return
       probe.settled = true
       inFlight.delete(probe.memoryKey)
+      probe.onGivenUp?.()
     },
   }
 }
@@ -72,7 +85,7 @@ function newProbe(
   lane: Probe['lane'],
   depth: Probe['depth'],
   queuedMs: number,
-  notify: Listener,
+  tell: { readonly settled: Listener; readonly heard: () => void },
 ): Probe {
   const probe: Probe = {
     address,
@@ -89,8 +102,10 @@ function newProbe(
     settle(result) {
       if (probe.settled) return
       probe.settled = true
-      notify(result)
+      tell.settled(result)
     },
+    heard: tell.heard,
+    onGivenUp: null,
   }
   return probe
 }

@@ -4,6 +4,11 @@ import type { Provider } from './providers.ts'
 export interface EmailLimits {
   /** Connections open at once in this process. */
   readonly sessions: number
+  /** Of these, those that live probes alone may open; half of them at most. */
+  readonly liveSessions: number
+  /** Live probes that may wait for a group of which nothing was heard for `silentMs`. */
+  readonly silentProbes: number
+  readonly silentMs: number
   /** Connections at once to a group from one outgoing address; absent: the provider's own. */
   readonly connectionsPerGroup?: number
   /** Recipients a minute to a group from one outgoing address; absent: the provider's own. */
@@ -44,7 +49,10 @@ export interface EmailLimits {
 
 /** Sources: the reference figures of Postfix (2 to 20 connections, 20 errors) and of one recipient a second. */
 export const DEFAULT_LIMITS: EmailLimits = {
-  sessions: 500,
+  sessions: 1_200,
+  liveSessions: 700,
+  silentProbes: 32,
+  silentMs: 2_000,
   startConnections: 2,
   recipientsPerDomainPerHour: 20_000,
   recipientsPerTransaction: 20,

@@ -1,8 +1,8 @@
 import type { LeaseRenewal } from '@plumbline/concurrency/lease-renewal'
 import type { Limiter } from '@plumbline/ports/limiter'
-import type { ConnectResult, SmtpConnection } from './connect.ts'
+import type { Attendance, ConnectResult, SmtpConnection } from './connect.ts'
 import type { EmailLimits } from './limits.ts'
-import type { HostsRoute, Recipients } from './probe-queue.ts'
+import type { HostsRoute, Probe, Recipients } from './probe-queue.ts'
 import { unknownResult } from './probe-result.ts'
 import { connectionCount, moveConnection, postpone } from './provider-group.ts'
 import { refuseWaiting, waitingResult } from './provider-group.ts'
@@ -20,6 +20,7 @@ export interface ConnectionTools {
     route: HostsRoute,
     provider: string,
     source: string | undefined,
+    attendance: Attendance,
   ) => Promise<ConnectResult>
   /** Called after each attempt to connect, with whether any host answered. */
   readonly reached: (ok: boolean) => void
@@ -30,6 +31,8 @@ export interface ConnectionTools {
   readonly grow: (group: ProviderGroup) => void
   /** Waits for more probes; false where the connection should close. */
   readonly idle: (connection: PooledConnection) => Promise<boolean>
+  /** Whether so many connections are open that none should serve those who have gone. */
+  readonly isScarce: () => boolean
   readonly isOver: () => boolean
 }
 
@@ -118,6 +121,10 @@ async function runTransaction(
   if (granted === null) return false
   const smtp = await openFor(connection, granted, tools)
   if (smtp === null) return group.queue.size > 0 && group.pace.pausedUntilMs <= tools.now()
+  for (const probe of granted.probes) probe.heard()
+  using _ = whenAllHaveGone(granted.probes, () => {
+    if (tools.isScarce()) smtp.session.close()
+  })
   const summary = await verifyRecipients(smtp, granted, group.provider, group.name, tools.verify)
   connection.transactions++
   connection.refusals = summary.accepted ? 0 : connection.refusals + summary.refusals
@@ -126,12 +133,26 @@ async function runTransaction(
   return !summary.throttled && group.breaker.openMs() === 0
 }
 
+/** Calls `gone` once nobody waits for any of the probes, until it is disposed of. */
+function whenAllHaveGone(probes: readonly Probe[], gone: () => void): Disposable {
+  const look = (): void => {
+    if (probes.every(({ settled }) => settled)) gone()
+  }
+  for (const probe of probes) probe.onGivenUp = look
+  return {
+    [Symbol.dispose]: () => {
+      for (const probe of probes) probe.onGivenUp = null
+    },
+  }
+}
+
 /** What a transaction teaches of its group: circuit, size of transactions, and pace. */
 function applySummary(
   group: ProviderGroup,
   summary: TransactionSummary,
   tools: ConnectionTools,
 ): void {
+  group.silentSinceMs = null
   if (summary.accepted) group.breaker.accepted()
   else if (summary.refusedUs) group.breaker.refused()
   if (summary.tooMany) group.perTransaction = Math.max(1, Math.floor(group.perTransaction / 2))
@@ -210,7 +231,8 @@ async function openFor(
   connection.smtp = null
   connection.transactions = 0
   connection.refusals = 0
-  const opened = await tools.connect(recipients.route, group.provider.id, group.source)
+  const opened = await openAttended(group, recipients, tools)
+  if (opened === null) return null
   if (opened.kind === 'connected') {
     tools.reached(true)
     connection.smtp = opened.connection
@@ -228,4 +250,24 @@ async function openFor(
     if (openMs > 0) refuseWaiting(group, openMs)
   }
   return null
+}
+
+/** Opens a session while anybody waits for it; null where all have gone before there was one. */
+async function openAttended(
+  group: ProviderGroup,
+  { probes, route }: Recipients,
+  tools: ConnectionTools,
+): Promise<ConnectResult | null> {
+  const unattended = new AbortController()
+  using _ = whenAllHaveGone(probes, () => unattended.abort())
+  group.silentSinceMs ??= tools.now()
+  const opened = await tools.connect(route, group.provider.id, group.source, {
+    signal: unattended.signal,
+    heard() {
+      group.silentSinceMs = null
+      for (const probe of probes) probe.heard()
+    },
+  })
+  // It tells of nobody's silence but of ours.
+  return unattended.signal.aborted && opened.kind === 'failed' ? null : opened
 }

@@ -22,6 +22,10 @@ export interface Probe {
   /** Answered or given up: nothing more is to be done. */
   settled: boolean
   settle(result: ProbeResult): void
+  /** Tells who waits for it that its host has answered something. */
+  heard(): void
+  /** Called when nobody waits for it any more; set by whoever has it in hand. */
+  onGivenUp: (() => void) | null
 }
 
 /** The mail route of a domain that has hosts. */
@@ -62,8 +66,20 @@ export interface ProbeQueue {
 /** DomainQueues looked at for one that the open connection can serve. */
 const PREFERENCE_LOOKS = 8
 
+/**
+ * Accounts are served in turn, by start-time fair queueing: a live probe gets the turn after the last one of
+ * its account, or the current one, and the lowest goes first.
+ */
+interface Turns {
+  readonly of: WeakMap<Probe, number>
+  /** The last turn that each account with waiting live probes was given. */
+  readonly last: Map<string, number>
+  current: number
+}
+
 interface DomainQueues {
   readonly all: Map<string, DomainQueue>
+  readonly turns: Turns
   /** Keys beside the plain one, by domain. */
   readonly variants: Map<string, Set<string>>
   /** Keys of queues with a live probe. */
@@ -76,6 +92,7 @@ interface DomainQueues {
 export function createProbeQueue(): ProbeQueue {
   const queues: DomainQueues = {
     all: new Map(),
+    turns: { of: new WeakMap(), last: new Map(), current: 0 },
     variants: new Map(),
     live: new Set(),
     size: 0,
@@ -92,7 +109,9 @@ export function createProbeQueue(): ProbeQueue {
       return queues.size - queues.bulkSize
     },
     push(probe, route) {
-      queueFor(queues, probe, route)[probe.lane].push(probe)
+      const queue = queueFor(queues, probe, route)
+      if (probe.lane === 'live') pushInTurn(queues.turns, queue.live, probe)
+      else queue.bulk.push(probe)
     },
     putBack(probes, route) {
       for (const probe of probes.toReversed()) {
@@ -135,6 +154,19 @@ function keyOf({ domain, utf8 }: Probe, { avoid }: HostsRoute): string {
   return avoid === undefined ? name : `${name} not ${avoid}`
 }
 
+function pushInTurn(turns: Turns, live: Probe[], probe: Probe): void {
+  const turn = Math.max(turns.current, (turns.last.get(probe.account) ?? 0) + 1)
+  turns.last.set(probe.account, turn)
+  turns.of.set(probe, turn)
+  let at = live.length
+  while (at > 0 && turnOf(turns, live[at - 1]) > turn) at--
+  live.splice(at, 0, probe)
+}
+
+function turnOf({ of, current }: Turns, probe: Probe | undefined): number {
+  return (probe === undefined ? undefined : of.get(probe)) ?? current
+}
+
 function take(
   queues: DomainQueues,
   count: number,
@@ -145,6 +177,7 @@ function take(
     const queue = key === undefined ? undefined : queues.all.get(key)
     if (key === undefined || queue === undefined) return null
     const probes: Probe[] = []
+    if (queue.live.length > 0) queues.turns.current = turnOf(queues.turns, queue.live[0])
     shift(queues, queue.live, count, probes)
     shift(queues, queue.bulk, count, probes)
     // To the end of the turn.
@@ -160,15 +193,32 @@ function choose(
   queues: DomainQueues,
   prefers: ((route: HostsRoute) => boolean) | undefined,
 ): string | undefined {
+  if (queues.live.size > 0) return chooseInTurn(queues, prefers)
   let first: string | undefined
   let looks = 0
-  for (const key of queues.live.size > 0 ? queues.live : queues.all.keys()) {
+  for (const key of queues.all.keys()) {
     first ??= key
     const queue = queues.all.get(key)
     if (prefers === undefined || (queue !== undefined && prefers(queue.route))) return key
     if (++looks >= PREFERENCE_LOOKS) break
   }
   return first
+}
+
+/** The domain whose first live probe has the lowest turn; one that is preferred may be a turn ahead. */
+function chooseInTurn(
+  queues: DomainQueues,
+  prefers: ((route: HostsRoute) => boolean) | undefined,
+): string | undefined {
+  const firsts = [...queues.live].flatMap((key) => {
+    const queue = queues.all.get(key)
+    return queue === undefined ? [] : [{ key, queue, turn: turnOf(queues.turns, queue.live[0]) }]
+  })
+  const lowest = Math.min(...firsts.map(({ turn }) => turn))
+  const preferred = firsts.find(
+    ({ queue, turn }) => turn <= lowest + 1 && prefers?.(queue.route) === true,
+  )
+  return (preferred ?? firsts.find(({ turn }) => turn === lowest))?.key
 }
 
 function shift(queues: DomainQueues, probes: Probe[], count: number, taken: Probe[]): void {
@@ -208,6 +258,7 @@ function drain(queues: DomainQueues, domain: string): readonly Probe[] {
 function leave(queues: DomainQueues, gone: readonly Probe[]): void {
   queues.size -= gone.length
   for (const probe of gone) if (probe.lane === 'bulk') queues.bulkSize--
+  if (queues.size === queues.bulkSize) queues.turns.last.clear()
 }
 
 function dropEmpty(queues: DomainQueues, key: string, queue: DomainQueue): void {

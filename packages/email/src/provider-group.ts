@@ -42,6 +42,8 @@ export interface ProviderGroup {
   holdTimer: NodeJS.Timeout | null
   /** When the last shortage of tokens or leases is over; bulk probes are postponed until then. */
   fullUntilMs: number
+  /** Since when connections are tried without a word of any host, by the clock of the pool; null where one has answered. */
+  silentSinceMs: number | null
 }
 
 /** One connection of the pool, from before its lease until it is closed. */
@@ -130,6 +132,7 @@ export function createProviderGroup(
     rate: 'ready',
     holdTimer: null,
     fullUntilMs: 0,
+    silentSinceMs: null,
   }
 }
 

@@ -34,6 +34,8 @@ export interface SessionOptions {
   readonly heloName: string
   readonly times: SessionTimes
   readonly signal: AbortSignal
+  /** Called with each reply until the session is open. */
+  readonly heard?: () => void
 }
 
 /** An open SMTP session, ready for a transaction. */
@@ -100,6 +102,7 @@ async function openOnce(options: SessionOptions, tryTls: boolean): Promise<Opene
   const greeting = await wire.exchange('', 1, times.greetingMs)
   const hello = greeting.replies[0]
   if (hello === undefined) return failed(wire, 'greeting', greeting.fault)
+  options.heard?.()
   if (hello.code !== 220) return refused(wire, 'greeting', hello)
   const plain = await greet(wire, options)
   if (plain.kind !== 'greeted') return plain
@@ -149,6 +152,7 @@ async function greet(
   const extended = await wire.exchange(command('EHLO', options.heloName), 1, commandMs)
   const reply = extended.replies[0]
   if (reply === undefined) return failed(wire, 'ehlo', extended.fault)
+  options.heard?.()
   if (reply.code === 250) return { kind: 'greeted', offers: offersOf(reply) }
   if (reply.code !== 500 && reply.code !== 501 && reply.code !== 502 && reply.code !== 504) {
     return refused(wire, 'ehlo', reply)

@@ -1,0 +1,132 @@
+import { expect, test, vi } from 'vitest'
+import { ask, outcomeOf, testEngine, zoneOf } from './engine-fixture.ts'
+import { createProbeQueue, type HostsRoute, type Probe } from './probe-queue.ts'
+import { startSmtp } from './smtp-fixture.ts'
+
+const PATIENT_TIMES = {
+  connectMs: 20_000,
+  greetingMs: 20_000,
+  commandMs: 20_000,
+  recipientMs: 20_000,
+  sessionMs: 60_000,
+}
+
+test('a connection that nobody waits for any more is closed while its host is still silent', async () => {
+  await using server = await startSmtp({ greeting: null })
+  const zone = zoneOf({ 'silent.test': '127.0.0.1' })
+  await using engine = testEngine(server.port, zone, { times: PATIENT_TIMES })
+  const over = new AbortController()
+  const asked = ask(engine, ['a@silent.test'], { signal: over.signal })
+  await vi.waitFor(() => expect(server.sessions.open).toBe(1))
+  over.abort()
+  expect(outcomeOf((await asked)[0]).reason).toBe('timeout')
+  await vi.waitFor(() => expect(server.sessions.open).toBe(0))
+})
+
+test('a host that was given up is asked again for whoever comes next', async () => {
+  let isSilent = true
+  await using server = await startSmtp({
+    raw: (socket) => {
+      if (isSilent) return
+      socket.on('data', () => socket.write('250 2.1.5 ok\r\n'.repeat(3)))
+      socket.write('220 mx.test ESMTP\r\n')
+    },
+  })
+  const zone = zoneOf({ 'moody.test': '127.0.0.1' })
+  await using engine = testEngine(server.port, zone, { times: PATIENT_TIMES })
+  const over = new AbortController()
+  const given = ask(engine, ['a@moody.test'], { signal: over.signal })
+  await vi.waitFor(() => expect(server.sessions.open).toBe(1))
+  isSilent = false
+  over.abort()
+  await given
+  const [answer] = await ask(engine, ['b@moody.test'])
+  expect(outcomeOf(answer).reason).not.toBe('timeout')
+})
+
+test('whoever waits hears of each reply of the host, and of nothing where it is silent', async () => {
+  await using talking = await startSmtp({})
+  await using silent = await startSmtp({ greeting: null }, '127.0.0.2', talking.port)
+  const zone = zoneOf({ 'talking.test': '127.0.0.1', 'silent.test': '127.0.0.2' })
+  await using engine = testEngine(talking.port, zone)
+  const heard: number[] = []
+  await ask(engine, ['a@talking.test', 'a@silent.test'], { heard: (index) => heard.push(index) })
+  expect(silent.sessions.all).toBeGreaterThan(0)
+  expect(heard.length).toBeGreaterThan(1)
+  expect(new Set(heard)).toEqual(new Set([0]))
+})
+
+test('a group of which nothing is heard keeps a bounded number of callers waiting', async () => {
+  await using server = await startSmtp({ greeting: null })
+  const zone = zoneOf({ 'silent.test': '127.0.0.1' })
+  await using engine = testEngine(server.port, zone, {
+    times: PATIENT_TIMES,
+    limits: { silentProbes: 3, silentMs: 50 },
+  })
+  const over = new AbortController()
+  const began = performance.now()
+  const first = ask(engine, ['a@silent.test'], { signal: over.signal })
+  await vi.waitFor(() => expect(performance.now() - began).toBeGreaterThan(100))
+  const names = Array.from({ length: 10 }, (_, at) => `b${at}@silent.test`)
+  let waiting = names.length
+  const rest = names.map(async (name) => {
+    const [answer] = await ask(engine, [name], { signal: over.signal })
+    if (!over.signal.aborted) waiting -= 1
+    return outcomeOf(answer).reason
+  })
+  // One connection may have been taken up by each of the first ones beside those that wait.
+  await vi.waitFor(() => expect(waiting).toBeLessThanOrEqual(3 + 2))
+  over.abort()
+  const reasons = await Promise.all(rest)
+  expect(reasons.filter((reason) => reason === 'rate_limited').length).toBeGreaterThanOrEqual(5)
+  await first
+})
+
+test('live probes of one group go out in turn by account, whatever each has waiting', () => {
+  const queue = createProbeQueue()
+  for (let at = 0; at < 20; at += 1) queue.push(probeOf('busy', `busy${at % 4}.test`), ROUTE)
+  queue.push(probeOf('other', 'other.test'), ROUTE)
+  queue.push(probeOf('third', 'busy0.test'), ROUTE)
+  const order: string[] = []
+  for (let taken = queue.take(1); taken !== null; taken = queue.take(1)) {
+    order.push(...taken.probes.map(({ account }) => account))
+  }
+  expect(order).toHaveLength(22)
+  expect(order.slice(0, 4)).toContain('other')
+  expect(order.slice(0, 4)).toContain('third')
+})
+
+test('an account that was away is not owed the turns it did not take', () => {
+  const queue = createProbeQueue()
+  for (let at = 0; at < 50; at += 1) queue.push(probeOf('steady', 'a.test'), ROUTE)
+  for (let at = 0; at < 40; at += 1) queue.take(1)
+  for (let at = 0; at < 10; at += 1) queue.push(probeOf('late', 'b.test'), ROUTE)
+  const order = Array.from({ length: 10 }, () => queue.take(1)?.probes[0]?.account)
+  expect(order.filter((account) => account === 'steady').length).toBeGreaterThanOrEqual(4)
+})
+
+const ROUTE: HostsRoute = {
+  kind: 'hosts',
+  hosts: ['mx.test'],
+  exchanges: ['mx.test'],
+  implicit: false,
+}
+
+function probeOf(account: string, domain: string): Probe {
+  return {
+    address: `a@${domain}`,
+    memoryKey: `a@${domain}`,
+    account,
+    local: 'a',
+    domain,
+    utf8: false,
+    lane: 'live',
+    depth: 'basic',
+    queuedMs: 0,
+    attempts: 0,
+    settled: false,
+    settle: () => undefined,
+    heard: () => undefined,
+    onGivenUp: null,
+  }
+}
