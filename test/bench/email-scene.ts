@@ -65,6 +65,7 @@ export async function openBench(options: Omit<SimnetOptions, 'world'>): Promise<
         selfTest: false,
         limits: {
           sessions: CONNECTIONS,
+          liveSessions: 0,
           connectionsPerGroup: 4,
           recipientsPerMinute: 1e9,
           recipientsPerDomainPerHour: 1e9,

@@ -1,10 +1,9 @@
-import { openDatabase } from '@plumbline/db/database'
 import { startService } from '@plumbline/testkit/service'
 import { openBareCalls } from './bare-calls.ts'
 import { drive, type Drive } from './drive.ts'
 import { atLeast, atMost, median, type Figure } from './figure.ts'
 import { openLane } from './http-lane.ts'
-import { startServers } from './servers.ts'
+import { createDatabase, startServers } from './servers.ts'
 
 const LANES = 64
 const ROUNDS = 5
@@ -67,14 +66,6 @@ function contender(call: Call): Contender {
     rate: () => median(rates),
     p50Ms: () => median(p50sMs),
   }
-}
-
-async function createDatabase(server: string, name: string): Promise<string> {
-  await using db = openDatabase({ url: server, poolSize: 1, applicationName: 'bench' })
-  await db.pool.query(`create database ${name}`)
-  const url = new URL(server)
-  url.pathname = `/${name}`
-  return url.href
 }
 
 /** Starts a service on a database of its own and opens a connection for each lane. */

@@ -14,6 +14,7 @@ const BENCHMARKS: Readonly<Record<string, readonly Benchmark[]>> = {
   pipeline: [() => import('./pipeline.ts')],
   memory: [() => import('./memory.ts')],
   live: [() => import('./live.ts')],
+  neighbours: [() => import('./neighbours.ts')],
   mixed: [() => import('./mixed.ts')],
   metering: [() => import('./metering.ts')],
   hostile: [() => import('./hostile.ts')],

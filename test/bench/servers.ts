@@ -1,6 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { openDatabase } from '@plumbline/db/database'
 import { startEmbeddedPostgres } from '@plumbline/db/embedded'
 import { startRedis } from '@plumbline/testkit/redis'
 
@@ -26,4 +27,13 @@ export async function startServers(): Promise<BenchServers> {
     redisUrl: redis.url,
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   }
+}
+
+/** Makes one more database on a server; its URL. */
+export async function createDatabase(server: string, name: string): Promise<string> {
+  await using db = openDatabase({ url: server, poolSize: 1, applicationName: 'bench' })
+  await db.pool.query(`create database ${name}`)
+  const url = new URL(server)
+  url.pathname = `/${name}`
+  return url.href
 }

@@ -49,6 +49,10 @@ export const KINDS = {
   'blanket-reject': (host: string): Profile =>
     postfix(host, { rejectsAll: '550 Requested action not taken' }),
   'slow-banner': (host: string): Profile => postfix(host, { bannerDelayMs: 1500 }),
+  /** Takes the connection and says nothing. */
+  silent: (host: string): Profile => postfix(host, { fault: 'no-banner' }),
+  /** Some 2.5 s from the connection to the reply about a recipient, with TLS between. */
+  unhurried: (host: string): Profile => postfix(host, { bannerDelayMs: 500, replyDelayMs: 500 }),
   slow: (host: string): Profile => postfix(host, { bannerDelayMs: 200, replyDelayMs: 300 }),
   'rate-limited': (host: string): Profile =>
     postfix(host, { limits: { rcptPerConnection: 5, rcptPerTransaction: 3 } }),

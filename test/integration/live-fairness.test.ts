@@ -1,0 +1,76 @@
+import { backends, type Backend } from '@plumbline/testkit/backends'
+import { createTestDatabase } from '@plumbline/testkit/postgres'
+import { startService, type Account, type TestService } from '@plumbline/testkit/service'
+import { expect, test } from 'vitest'
+import { spawnSimnet } from '../simnet/child.ts'
+
+// Real workers, and mail servers of which every other one takes connections and says nothing.
+
+const SLOW_SHARE = 8
+const FLOOD = 60
+const QUICK = 12
+
+test('calls to hosts that answer are answered while another account waits for silent ones, and what that one asks beyond its share is refused, free', async () => {
+  await Promise.all(backends().map(runOn))
+})
+
+async function runOn({ redisUrl, name }: Backend): Promise<void> {
+  await using simnet = await spawnSimnet({
+    bulkDomains: { prefix: name, count: 400, kinds: ['silent', 'no-tls'] },
+  })
+  await using database = await createTestDatabase()
+  await using service = await startService({
+    databaseUrl: database.url,
+    redisUrl,
+    engines: 'real',
+    workers: [['email']],
+    env: { ...simnet.settings, LIVE_SLOW_PER_ACCOUNT: String(SLOW_SHARE) },
+  })
+  const flooder = await service.account({ credits: 1_000 })
+  const other = await service.account({ credits: 1_000 })
+  const before = await remaining(service, flooder)
+  let openCount = FLOOD
+  const flood = Array.from({ length: FLOOD }, async (_, at) => {
+    const response = await ask(service, flooder, `user${at}@${name}${at * 2}.example`)
+    openCount -= 1
+    return response
+  })
+  // As many as wait for silent hosts would have filled a worker that counts jobs.
+  for (let at = 0; at < QUICK; at += 1) {
+    const response = await ask(service, other, `user${at}@${name}${at * 2 + 1}.example`)
+    expect(response.status).toBe(200)
+    expect(openCount).toBeGreaterThanOrEqual(SLOW_SHARE)
+  }
+  const answers = await Promise.all(flood)
+  const refused = answers.filter(({ status }) => status === 429)
+  const answered = answers.filter(({ status }) => status === 200)
+  expect(refused.length + answered.length).toBe(FLOOD)
+  expect(answered.length).toBe(SLOW_SHARE)
+  for (const { headers } of refused) {
+    expect(headers.get('retry-after')).toBe('1')
+    expect(headers.get('x-credits-charged')).toBe('0')
+  }
+  await expect.poll(() => openDebits(service, flooder)).toBe(0)
+  expect(before - (await remaining(service, flooder))).toBe(answered.length)
+}
+
+function ask(service: TestService, account: Account, email: string): Promise<Response> {
+  return service.call(account.liveKey, 'POST', '/v1/email', { email })
+}
+
+async function remaining({ db }: TestService, { id }: Account): Promise<number> {
+  const { rows } = await db.pool.query<{ sum: number }>(
+    `select sum(allowance_delta + packs_delta)::int as sum from credit_entries
+     where account_id = $1`,
+    [id],
+  )
+  return rows[0]?.sum ?? Number.NaN
+}
+
+async function openDebits({ db }: TestService, { id }: Account): Promise<number> {
+  const { rows } = await db.pool.query<{ count: number }>(
+    'select count(*)::int as count from credit_unanswered where account_id = $1',
+    [id],
+  )
+  return rows[0]?.count ?? Number.NaN
+}
