@@ -2,6 +2,7 @@ import { UNFINISHED_STATES } from '@plumbline/contract/batch'
 import type { BatchChange } from '@plumbline/contract/batch-change'
 import type { BatchPreview } from '@plumbline/contract/batch-preview'
 import type { ResultFormat } from '@plumbline/contract/results-request'
+import type { BatchSample } from '@plumbline/contract/batch-sample'
 import type { Delimiter } from '@plumbline/contract/delimiters'
 import type { BatchRecord } from '@plumbline/contract/batch-request'
 import type { BatchPage, BatchView } from '@plumbline/contract/batch-view'
@@ -93,6 +94,10 @@ export interface BatchCalls {
   preview(id: string, options?: CallOptions): Promise<BatchPreview>
   /** Changes how a batch is read and what it asks, before it starts. */
   change(id: string, change: BatchChange, options?: CallOptions): Promise<BatchView>
+  /** Checks up to 50 rows of a ready batch; its start neither asks nor charges them again. */
+  sample(id: string, options?: CallOptions): Promise<BatchSample>
+  /** The sample of a batch, as far as it is. */
+  readSample(id: string, options?: CallOptions): Promise<BatchSample>
   /** Nothing new is asked for a running batch until it is resumed. */
   pause(id: string, options?: CallOptions): Promise<BatchView>
   resume(id: string, options?: CallOptions): Promise<BatchView>
@@ -119,6 +124,10 @@ export function batchCalls(connection: Connection): BatchCalls {
       connection.json({ method: 'GET', path: `${pathOf(id)}/preview`, ...call }),
     change: (id, change, call) =>
       connection.json({ method: 'PATCH', path: pathOf(id), json: change, ...call }),
+    sample: (id, call) =>
+      connection.json({ method: 'POST', path: `${pathOf(id)}/sample`, ...call }),
+    readSample: (id, call) =>
+      connection.json({ method: 'GET', path: `${pathOf(id)}/sample`, ...call }),
     pause: (id, call) => connection.json({ method: 'POST', path: `${pathOf(id)}/pause`, ...call }),
     resume: (id, call) =>
       connection.json({ method: 'POST', path: `${pathOf(id)}/resume`, ...call }),

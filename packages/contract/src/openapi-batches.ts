@@ -1,4 +1,5 @@
 import { BATCH_STATES } from './batch.ts'
+import { SAMPLE } from './batch-sample.ts'
 import { PAUSED_DAYS } from './batch.ts'
 import {
   answer,
@@ -61,6 +62,7 @@ export function batchPaths(): Part {
     },
     ...batchPath(id),
     '/v1/batches/{id}/preview': { get: preview(id) },
+    '/v1/batches/{id}/sample': sample(id),
     ...movePaths([...id, ref('parameters', 'IdempotencyKey')]),
     ...restPaths([...id, ref('parameters', 'IdempotencyKey')]),
     '/v1/batches/{id}/events': { get: events(id) },
@@ -126,6 +128,32 @@ function preview(parameters: readonly Part[]): Part {
     responses: {
       200: answer('The preview.', 'BatchPreview'),
       ...refusals([...ANY, 'bad_request', 'not_found', 'conflict']),
+    },
+  }
+}
+
+function sample(parameters: readonly Part[]): Part {
+  return {
+    get: {
+      tags,
+      operationId: 'readSample',
+      summary: 'The sample of a batch, as far as it is',
+      parameters,
+      responses: {
+        200: answer('The sample.', 'BatchSample'),
+        ...refusals([...ANY, 'bad_request', 'not_found']),
+      },
+    },
+    post: {
+      tags,
+      operationId: 'sampleBatch',
+      summary: `Check up to ${SAMPLE.rows} rows of a ready batch, drawn from all of it`,
+      description: `Charged as rows of the batch, and not again at its start. What is not known after ${SAMPLE.seconds} seconds counts as unknown and is not charged.`,
+      parameters: [...parameters, ref('parameters', 'IdempotencyKey')],
+      responses: {
+        202: answer('The sample, on its way.', 'BatchSample', ['Location', 'IdempotentReplayed']),
+        ...refusals([...POSTING, 'payment_required', 'not_found']),
+      },
     },
   }
 }

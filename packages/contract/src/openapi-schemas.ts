@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { accountView } from './account.ts'
 import { batchChange } from './batch-change.ts'
 import { batchPreview } from './batch-preview.ts'
+import { batchSample } from './batch-sample.ts'
 import { batchBody, MAPPED_FIELDS, uploadFields } from './batch-request.ts'
 import { batchPage, batchView } from './batch-view.ts'
 import { explainShape } from './explain.ts'
@@ -48,6 +49,7 @@ export function schemas(): Part {
     Batch: jsonSchema(batchView),
     BatchPreview: jsonSchema(batchPreview),
     BatchChange: jsonSchema(batchChange),
+    BatchSample: jsonSchema(batchSample),
     BatchPage: jsonSchema(batchPage),
     BatchRecords: jsonSchema(batchBody),
     BatchUpload: uploadSchema(),

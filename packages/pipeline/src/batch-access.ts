@@ -11,6 +11,7 @@ export function noSuchBatch(): Problem {
 export async function lockBatchOf(tx: Tx, owner: BatchOwner, id: string): Promise<BatchRow> {
   const row = await lockBatch(tx, id)
   const isOwn = row?.account_id === owner.accountId && row.mode === owner.mode
-  if (row === undefined || !isOwn || row.erasing === 'all') throw noSuchBatch()
+  const isShown = row !== undefined && row.erasing !== 'all' && row.sample_of === null
+  if (!isShown || !isOwn) throw noSuchBatch()
   return row
 }

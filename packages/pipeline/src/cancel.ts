@@ -14,6 +14,7 @@ import { noteRemovals } from '@plumbline/db/file-store'
 import { lockBatchOf } from './batch-access.ts'
 import type { Pipeline } from './pipeline.ts'
 import { removeNoted } from './remove-files.ts'
+import { endSamples } from './sampling.ts'
 import type { InTransaction } from './submit.ts'
 import { batchViewOf } from './view.ts'
 
@@ -36,6 +37,7 @@ export async function cancelBatch(
       await inTransaction?.(tx, view)
       return view
     }
+    if (row.sample_id !== null) await endSamples(tx, id)
     const canceling = await moveBatch(tx, id, 'canceling')
     if (canceling === undefined) {
       throw new Problem('conflict', `The batch is ${row.status}; it cannot be canceled any more.`)

@@ -5,11 +5,13 @@ import { Problem } from '@plumbline/contract/problem'
 import type { Product } from '@plumbline/contract/products'
 import { deletePreview } from '@plumbline/db/batches/previews'
 import { moveBatch, updateBatch, type BatchOwner, type BatchRow } from '@plumbline/db/batches/rows'
+import { voidPrepaid } from '@plumbline/db/batches/samples'
 import { readAnew } from '@plumbline/db/batches/stages'
 import type { Tx } from '@plumbline/db/database'
 import type { BatchRequest } from '@plumbline/db/tables/batches'
 import { lockBatchOf } from './batch-access.ts'
 import type { Pipeline } from './pipeline.ts'
+import { endSamples } from './sampling.ts'
 import type { InTransaction } from './submit.ts'
 import { batchViewOf } from './view.ts'
 
@@ -96,9 +98,11 @@ async function changeReading(tx: Tx, row: BatchRow, change: BatchChange): Promis
   const product = change.product ?? row.product
   const country = change.default_country
   await deletePreview(tx, row.id)
+  const voided = await voidSample(tx, row)
   const fields = {
     ...plainFields(change),
     ...UNREAD,
+    credits_voided: row.credits_voided + voided,
     product,
     requested: JSON.stringify(requestOf(row.requested, change, product)),
     ...(country === undefined ? {} : { default_country: country }),
@@ -111,9 +115,21 @@ async function changeReading(tx: Tx, row: BatchRow, change: BatchChange): Promis
   return moved
 }
 
+/**
+ * Voids the sample of a batch; what is under way of it is ended, and told when it has.
+ * @returns what it has cost, which stays charged
+ */
+async function voidSample(tx: Tx, row: BatchRow): Promise<number> {
+  if (row.sample_id === null) return 0
+  await endSamples(tx, row.id)
+  return await voidPrepaid(tx, row.id)
+}
+
 /** What is not known of a batch until it was read. */
 const UNREAD = {
   auto_start: false,
+  sample_id: null,
+  weights: null,
   read_whole: false,
   error: null,
   encoding: null,

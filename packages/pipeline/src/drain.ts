@@ -2,6 +2,7 @@ import { PURCHASED_CHECKS } from '@plumbline/contract/products'
 import type { Scorer } from '@plumbline/contract/score'
 import { dropIdleTasks, lockPartlyAnswered } from '@plumbline/db/batches/drain'
 import { lockBatch, updateBatch, type BatchRow } from '@plumbline/db/batches/rows'
+import { isSampling } from '@plumbline/db/batches/samples'
 import { restCanceled } from '@plumbline/db/batches/stages'
 import type { Tx } from '@plumbline/db/database'
 import { releaseRest } from './cancel.ts'
@@ -30,8 +31,8 @@ export async function drainBatch(
   stage: LeasedStage,
   batch: BatchRow,
 ): Promise<boolean> {
-  // One that never ran has no tasks, no outcomes and no hold.
-  if (batch.ats.running === undefined) return true
+  // One that never ran has no tasks and no hold, and outcomes only of a sample.
+  if (batch.ats.running === undefined) return await drainSampled(pipeline, stage, batch)
   const left = await dropIdleTasks(pipeline.db, batch.id, {
     checks: PURCHASED_CHECKS,
     patienceMs: PURCHASE_TIME_MS + 2 * pipeline.limits.leaseMs,
@@ -42,6 +43,21 @@ export async function drainBatch(
   }
   await settleChunks(pipeline, stage, batch)
   await pipeline.db.kysely.transaction().execute((tx) => releaseOnce(tx, stage))
+  return true
+}
+
+/** Awaits the end of a batch's sample, whose outcomes stay in its results. */
+async function drainSampled(
+  pipeline: Pipeline,
+  stage: LeasedStage,
+  batch: BatchRow,
+): Promise<boolean> {
+  if (batch.sample_id === null) return true
+  if (await isSampling(pipeline.db, batch.sample_id)) {
+    await restCanceled(pipeline.db, stage, RECHECK_MS)
+    return false
+  }
+  await settleChunks(pipeline, stage, batch)
   return true
 }
 

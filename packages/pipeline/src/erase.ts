@@ -9,12 +9,14 @@ import {
   type BatchRow,
 } from '@plumbline/db/batches/rows'
 import type { Tx } from '@plumbline/db/database'
+import { eraseSamples } from '@plumbline/db/batches/samples'
 import { noteRemovals } from '@plumbline/db/file-store'
 import { eraseAnswers } from '@plumbline/db/idempotency'
 import { dropDeliveriesAbout } from '@plumbline/db/webhooks/deliveries'
 import { lockBatchOf } from './batch-access.ts'
 import type { Pipeline } from './pipeline.ts'
 import { removeNoted } from './remove-files.ts'
+import { refuseSampling } from './sampling.ts'
 
 /**
  * Deletes a batch that has ended or not yet started, with its file, chunks, results, and the idempotency
@@ -27,18 +29,21 @@ export async function deleteBatch(
   owner: BatchOwner,
   id: string,
 ): Promise<void> {
-  const row = await pipeline.db.kysely.transaction().execute(async (tx) => {
+  const files = await pipeline.db.kysely.transaction().execute(async (tx) => {
     const found = await lockBatchOf(tx, owner, id)
     if (found.status !== 'ready' && UNFINISHED_STATES.includes(found.status)) {
       throw new Problem('conflict', `The batch is ${found.status}; cancel it before deleting it.`)
     }
+    await refuseSampling(tx, found, 'delete')
     await eraseAnswers(tx, id)
     await dropDeliveriesAbout(tx, [id])
     await updateBatch(tx, id, { erasing: 'all', expires_at: null })
-    await noteRemovals(tx, filesOf(found))
-    return found
+    const samples = await eraseSamples(tx, id)
+    const files = [found, ...samples].flatMap(filesOf)
+    await noteRemovals(tx, files)
+    return files
   })
-  await removeNoted(pipeline, filesOf(row))
+  await removeNoted(pipeline, files)
   await eraseAtOnce(pipeline, id)
 }
 

@@ -5,6 +5,7 @@ import type { StoredChunk } from '@plumbline/db/batches/chunks'
 import { readRepeatedRows } from '@plumbline/db/batches/repeated-rows'
 import { lockBatch, moveBatch, readBatch, type BatchRow } from '@plumbline/db/batches/rows'
 import { noteRemovals } from '@plumbline/db/file-store'
+import { adoptSample } from './adopt-sample.ts'
 import { releaseRest } from './cancel.ts'
 import { pagesOfChunks } from './chunk-pages.ts'
 import { drainBatch } from './drain.ts'
@@ -83,6 +84,8 @@ async function endBatch(
   file: Written & { key: string },
 ): Promise<boolean> {
   return await pipeline.db.kysely.transaction().execute(async (tx) => {
+    // In one order: a change of the batch ends its sample.
+    if (batch.sample_of !== null) await lockBatch(tx, batch.sample_of)
     const row = await lockBatch(tx, batch.id)
     if (row === undefined || row.lease !== lease) return false
     const canceled = row.status === 'canceling'
@@ -100,6 +103,7 @@ async function endBatch(
       },
       lease,
     )
+    if (moved !== undefined && moved.sample_of !== null) await adoptSample(tx, pipeline, moved)
     return moved !== undefined
   })
 }

@@ -4,6 +4,7 @@ import { Problem } from '@plumbline/contract/problem'
 import { checksOf, priceCredits } from '@plumbline/contract/products'
 import { findPreview, subjectCounts, type StoredPreview } from '@plumbline/db/batches/previews'
 import { findBatch, type BatchOwner, type BatchRow } from '@plumbline/db/batches/rows'
+import { prepaidCredits } from '@plumbline/db/batches/samples'
 import { readBalance } from '@plumbline/metering/balance'
 import { noSuchBatch } from './batch-access.ts'
 import type { Pipeline } from './pipeline.ts'
@@ -90,11 +91,12 @@ async function costOf(db: Pipeline['db'], batch: BatchRow): Promise<BatchPreview
     return records === 0 ? [] : [{ part, records, price, credits: records * price }]
   })
   const sum = parts.reduce((total, { credits }) => total + credits, 0)
-  const credits = batch.credits_estimate
+  const sampled = await prepaidCredits(db, batch.id)
+  const credits = batch.credits_estimate - sampled
   return {
     parts: [...parts],
     cap_discount: sum - batch.credits_estimate,
-    sampled: 0,
+    sampled,
     credits,
     balance,
     balance_after: balance - credits,

@@ -3,6 +3,7 @@ import type { KeyMode } from '@plumbline/contract/plans'
 import type { Scorer } from '@plumbline/contract/score'
 import type { Tx } from '@plumbline/db/database'
 import { settle } from '@plumbline/metering/hold'
+import { prepaidOf } from '@plumbline/db/batches/samples'
 import { markSettled, partsOfChunk } from '@plumbline/db/batches/settle'
 import type { ChunkSubjects } from './codec.ts'
 import {
@@ -65,12 +66,15 @@ async function settleRecords(
     if (place >= 0) verdicts[place] = (verdicts[place] ?? 0) + 1
   }
   if (chunk.mode === 'test') charged = 0
-  if (charged > 0) {
+  const prepaid = await prepaidOf(tx, chunk)
+  // What a sample has paid stays paid, though a fault of the service may have spoilt the record since.
+  charged = Math.max(charged, prepaid)
+  if (charged > prepaid) {
     await settle(tx, {
       accountId: chunk.accountId,
       ref: chunk.batchId,
       opKey: `${chunk.batchId}:chunk:${chunk.no}`,
-      credits: charged,
+      credits: charged - prepaid,
       records: chargedRecords,
     })
   }

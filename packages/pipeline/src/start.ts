@@ -4,9 +4,11 @@ import { PRODUCT_PLANS } from '@plumbline/contract/products'
 import type { Db, Tx } from '@plumbline/db/database'
 import { moveBatch, type BatchOwner, type BatchRow } from '@plumbline/db/batches/rows'
 import { hold } from '@plumbline/metering/hold'
+import { prepaidCredits } from '@plumbline/db/batches/samples'
 import { createTasks, lockStarting } from '@plumbline/db/batches/tasks'
 import { lockBatchOf } from './batch-access.ts'
 import type { Pipeline } from './pipeline.ts'
+import { refuseSampling } from './sampling.ts'
 import type { InTransaction } from './submit.ts'
 import { batchViewOf } from './view.ts'
 
@@ -29,11 +31,12 @@ export async function startBatch(
       )
     }
     if (!row.read_whole && row.error !== null) throw unread(row.error.message)
+    await refuseSampling(tx, row, 'start')
     const started = await holdAndRun(tx, row, pipeline.scorers.current.version)
     if (started.kind === 'short') {
       throw new Problem(
         'payment_required',
-        `The batch needs ${row.credits_estimate} credits and ${started.available} are left; ` +
+        `The batch needs ${started.credits} credits and ${started.available} are left; ` +
           'top up the account or upgrade the plan.',
       )
     }
@@ -56,6 +59,8 @@ export type Started =
   | { readonly kind: 'running'; readonly row: BatchRow }
   | {
       readonly kind: 'short'
+      /** What would have been held. */
+      readonly credits: number
       readonly available: number
       readonly lacks: 'balance' | 'daily_limit'
     }
@@ -72,18 +77,22 @@ const CHUNKS_A_STEP = 250
  */
 export async function holdAndRun(tx: Tx, row: BatchRow, weights: string): Promise<Started> {
   const live = row.mode === 'live'
-  if (live && row.credits_estimate > 0) {
+  // What a sample has paid is neither asked nor charged again.
+  const credits = row.credits_estimate - (await prepaidCredits(tx, row.id))
+  if (live && credits > 0) {
     const held = await hold(tx, {
       accountId: row.account_id,
       ref: row.id,
-      credits: row.credits_estimate,
+      credits,
       product: row.product,
     })
-    if (!held.granted) return { kind: 'short', available: held.available, lacks: held.lacks }
+    if (!held.granted)
+      return { kind: 'short', credits, available: held.available, lacks: held.lacks }
   }
   const running = await moveBatch(tx, row.id, 'running', {
-    credits_held: live ? row.credits_estimate : 0,
-    weights,
+    credits_held: live ? credits : 0,
+    // A sample is scored by those that its batch keeps.
+    weights: row.weights ?? weights,
     error: null,
     tasks_from: 0,
   })

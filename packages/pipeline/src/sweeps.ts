@@ -7,9 +7,13 @@ import { eraseBatches, expireBatches } from './erase.ts'
 import { resumeDue } from './pause.ts'
 import type { Pipeline } from './pipeline.ts'
 import { retryRemovals } from './remove-files.ts'
+import { endOverdueSamples } from './sample.ts'
 import { sweepStore } from './sweep-store.ts'
 
 const FILES_EVERY_MS = 30 * 60_000
+
+/** Samples end after a minute. */
+const SAMPLES_EVERY_MS = 1_000
 
 /** Time between two checks whether an audit of the ledger is due. */
 const AUDIT_LOOK_MS = 60_000
@@ -53,6 +57,7 @@ export async function runSweeps(
     repeat(pipeline, debits, options.everyMs, signal),
     repeat(pipeline, others, options.everyMs, signal),
     repeat(pipeline, removals, options.everyMs, signal),
+    repeat(pipeline, [['samples', () => endOverdueSamples(pipeline)]], SAMPLES_EVERY_MS, signal),
     repeat(pipeline, files, FILES_EVERY_MS, signal),
     repeat(
       pipeline,

@@ -10,6 +10,7 @@ const NOTHING: BatchSums = {
   verdicts: [],
   answeredShare: 0,
   slowestShare: 0,
+  prepaid: 0,
   waitMs: 0,
 }
 
@@ -65,9 +66,9 @@ export function batchViewOf(
     credits: {
       estimate: row.credits_estimate,
       held: HOLDING.includes(row.status)
-        ? row.credits_held - sums.creditsUsed - row.credits_released
+        ? row.credits_held - (sums.creditsUsed - sums.prepaid) - row.credits_released
         : 0,
-      used: sums.creditsUsed,
+      used: sums.creditsUsed + row.credits_voided,
       released: row.credits_released,
     },
     progress: rounded(progress),

@@ -18,6 +18,7 @@ import { readOpenApi } from './routes/read-openapi.ts'
 import { readHealth, readReadiness } from './routes/probes.ts'
 import { createDownloads, readRefused, readResults } from './routes/read-results.ts'
 import { readUsage } from './routes/read-usage.ts'
+import { readSample, sampleBatch } from './routes/sample-batch.ts'
 import { watchBatch } from './routes/watch-batch.ts'
 import {
   listDeliveries,
@@ -52,6 +53,7 @@ export function routesOf(ctx: Context): readonly Route[] {
       delete: deleteBatch(ctx),
     },
     { path: '/v1/batches/:id/preview', get: previewBatch(ctx) },
+    { path: '/v1/batches/:id/sample', get: readSample(ctx), post: sampleBatch(ctx) },
     { path: '/v1/batches/:id/start', post: startBatch(ctx) },
     { path: '/v1/batches/:id/cancel', post: cancelBatch(ctx) },
     { path: '/v1/batches/:id/pause', post: pauseBatch(ctx) },

@@ -11,6 +11,8 @@ export type BatchRow = Selectable<BatchesTable>
 export interface BatchSums extends KeptSums {
   /** The same of the check that is behind the others. */
   readonly slowestShare: number
+  /** What of the credits a sample has paid. */
+  readonly prepaid: number
   /** Milliseconds until the last task that waits for a time is due; 0 where none waits. */
   readonly waitMs: number
 }
@@ -42,8 +44,8 @@ export async function insertBatch(
     .execute()
 }
 
-/** One that is being erased whole is not shown to anybody. */
-const IS_KEPT = sql<boolean>`erasing is distinct from 'all'`
+/** One that is being erased whole is not shown to anybody, nor is a sample, which is shown with its batch. */
+const IS_KEPT = sql<boolean>`erasing is distinct from 'all' and sample_of is null`
 
 /** How many unfinished batches and how many bytes of files an account has. */
 export async function batchLoad(
@@ -190,7 +192,10 @@ export async function sumsOf(
       'batch_id',
       sql<number>`coalesce(sum(${ROWS_KNOWN}), 0)::bigint`.as('rows_done'),
       SLOWEST_SHARE.as('slowest_share'),
-      sql<number>`coalesce(sum(charged), 0)::bigint`.as('credits_used'),
+      sql<number>`coalesce(sum(case when settled_at is null then prepaid else charged end), 0)::bigint`.as(
+        'credits_used',
+      ),
+      sql<number>`coalesce(sum(prepaid), 0)::bigint`.as('prepaid'),
       sql<number>`1 - sum(remaining) / greatest(1, sum(email_count + phone_count + ip_count
         + domain_count))::float8`.as('answered_share'),
       // One step in an index: the batch is read many times a second.
@@ -211,6 +216,7 @@ export async function sumsOf(
     sums.set(row.batch_id, {
       rowsDone: row.rows_done,
       creditsUsed: row.credits_used,
+      prepaid: row.prepaid,
       answeredShare: row.answered_share,
       slowestShare: row.slowest_share,
       waitMs: row.wait_ms,

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { Json } from '@plumbline/contract/outcome'
 import { jsonbText } from '../jsonb.ts'
-import type { Tx } from '../database.ts'
+import { queriesOf, type Db, type Tx } from '../database.ts'
 import type { Part } from './chunks.ts'
 
 /** Subjects whose outcomes must wait, with their group. */
@@ -92,10 +92,10 @@ export async function storeTaskOutcomes(
 
 /** Every part of a chunk, inside the transaction that settles it. */
 export async function partsOfChunk(
-  tx: Tx,
+  db: Db | Tx,
   chunk: { batchId: string; no: number },
 ): Promise<readonly Part[]> {
-  const rows = await tx
+  const rows = await queriesOf(db)
     .selectFrom('parts')
     .select(['check_kind', 'indexes', 'outcomes'])
     .where('batch_id', '=', chunk.batchId)

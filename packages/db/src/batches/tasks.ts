@@ -43,16 +43,26 @@ export async function createTasks(
   const { id, from } = batch
   const until = from + mostChunks
   await sql`
-    insert into tasks (batch_id, account_id, mode, check_kind, depth, chunk_no, size)
-    select batch_id, ${batch.accountId}, ${batch.mode}, k.kind, ${batch.depth}, no, k.size
-    from chunks, lateral (values ('email', email_count), ('phone', phone_count),
-      ('ip', ip_count), ('domain', domain_count)) as k(kind, size)
-    where batch_id = ${id} and no >= ${from} and no < ${until} and k.size > 0
-    order by no
+    insert into tasks (batch_id, account_id, mode, check_kind, depth, chunk_no, indexes, size)
+    select c.batch_id, ${batch.accountId}, ${batch.mode}, k.kind, ${batch.depth}, c.no,
+      -- A sample may have answered some.
+      case when k.known is not null then array(
+        select at from generate_series(0, k.size - 1) at where at <> all(k.known)) end,
+      k.size - coalesce(cardinality(k.known), 0)
+    from chunks c, lateral (
+      select v.kind, v.size, (select array_agg(at) from parts p, unnest(p.indexes) at
+        where p.batch_id = c.batch_id and p.chunk_no = c.no
+          and p.check_kind = v.kind) as known
+      from (values ('email', c.email_count), ('phone', c.phone_count),
+        ('ip', c.ip_count), ('domain', c.domain_count)) as v(kind, size)) k
+    where c.batch_id = ${id} and c.no >= ${from} and c.no < ${until}
+      and k.size > coalesce(cardinality(k.known), 0)
+    order by c.no
   `.execute(tx)
   await sql`
     update chunks set settled_at = clock_timestamp()
     where batch_id = ${id} and no >= ${from} and no < ${until} and remaining = 0
+      and settled_at is null
   `.execute(tx)
   await sql`
     update batches set tasks_from = (select ${until}::int

@@ -71,6 +71,10 @@ export interface BatchesTable {
   resumes_at: ColumnType<Date | null, Date | null | undefined, Date | null>
   paused_ms: Generated<number>
   change_count: Generated<number>
+  sample_of: Generated<string | null>
+  sample_places: ColumnType<readonly SamplePlace[] | null, string | null | undefined, string | null>
+  sample_id: Generated<string | null>
+  credits_voided: Generated<number>
   tasks_from: Generated<number | null>
   erasing: Generated<'chunks' | 'all' | null>
   created_at: ColumnType<Date, Date | undefined, Date>
@@ -81,6 +85,12 @@ export interface BatchesTable {
  * its digits, a date or time is as in ISO 8601 with a blank between, a boolean is TRUE or FALSE.
  */
 export type ColumnKind = 'empty' | 'text' | 'number' | 'date' | 'datetime' | 'time' | 'boolean'
+
+/** Where a row of a sample stands in its batch. */
+export interface SamplePlace {
+  readonly chunkNo: number
+  readonly place: number
+}
 
 /** What the upload said about how to read the file. */
 export interface BatchRequest {
@@ -128,6 +138,7 @@ export interface ChunksTable {
   verdicts: Generated<number[]>
   done_count: Generated<number | null>
   known_count: Generated<number>
+  prepaid: Generated<number>
 }
 
 /** `batch_previews`: what a batch holds, before it costs anything. */

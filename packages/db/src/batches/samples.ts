@@ -1,0 +1,182 @@
+import { sql } from 'kysely'
+import { UNFINISHED_STATES } from '@plumbline/contract/batch'
+import type { Check } from '@plumbline/contract/products'
+import { queriesOf, type Db, type Tx } from '../database.ts'
+import type { NewChunk } from './chunks.ts'
+import { readBatch, type BatchRow } from './rows.ts'
+
+/** How many records of each chunk are billable, in the order of the chunks; those without any are left out. */
+export async function billableChunks(
+  db: Db,
+  batchId: string,
+): Promise<readonly { readonly no: number; readonly count: number }[]> {
+  return await queriesOf(db)
+    .selectFrom('chunks')
+    .select(['no', 'billable_count as count'])
+    .where('batch_id', '=', batchId)
+    .where('billable_count', '>', 0)
+    .orderBy('no')
+    .execute()
+}
+
+/** Stores the one chunk of a sample. */
+export async function insertSampleChunk(tx: Tx, batchId: string, chunk: NewChunk): Promise<void> {
+  const { counts } = chunk
+  await tx
+    .insertInto('chunks')
+    .values({
+      batch_id: batchId,
+      no: chunk.no,
+      first_row: chunk.firstRow,
+      row_count: chunk.rowCount,
+      billable_count: chunk.billableCount,
+      email_count: counts.email,
+      phone_count: counts.phone,
+      ip_count: counts.ip,
+      domain_count: counts.domain,
+      remaining: counts.email + counts.phone + counts.ip + counts.domain,
+      subjects: chunk.subjects,
+      cells: chunk.cells,
+    })
+    .execute()
+}
+
+/** Whether a sample is still being checked. */
+export async function isSampling(db: Db | Tx, sampleId: string | null): Promise<boolean> {
+  if (sampleId === null) return false
+  const row = await readBatch(db, sampleId)
+  return row !== undefined && UNFINISHED_STATES.includes(row.status)
+}
+
+/** Locks the samples of a batch that are still being checked, for the rest of the transaction. */
+export async function lockSampling(tx: Tx, batchId: string): Promise<readonly string[]> {
+  const rows = await tx
+    .selectFrom('batches')
+    .select('id')
+    .where('sample_of', '=', batchId)
+    .where('status', 'in', UNFINISHED_STATES)
+    .orderBy('id')
+    .forNoKeyUpdate()
+    .execute()
+  return rows.map(({ id }) => id)
+}
+
+/** Samples whose time is over and that are not being ended, by database time. */
+export async function overdueSamples(db: Db, seconds: number): Promise<readonly string[]> {
+  const rows = await queriesOf(db)
+    .selectFrom('batches')
+    .select('id')
+    .where('sample_of', 'is not', null)
+    .where('status', '=', 'running')
+    .where(sql<boolean>`created_at < clock_timestamp() - ${seconds} * interval '1 s'`)
+    .limit(100)
+    .execute()
+  return rows.map(({ id }) => id)
+}
+
+/** Marks every sample of a batch as to be erased, and answers them. */
+export async function eraseSamples(tx: Tx, batchId: string): Promise<readonly BatchRow[]> {
+  return await tx
+    .updateTable('batches')
+    .set({ erasing: 'all', expires_at: null })
+    .where('sample_of', '=', batchId)
+    .returningAll()
+    .execute()
+}
+
+/** A chunk of a batch of which a sample has rows, locked for the rest of the transaction. */
+export async function lockSampledChunk(
+  tx: Tx,
+  batchId: string,
+  no: number,
+): Promise<{ readonly subjects: Buffer } | undefined> {
+  return await tx
+    .selectFrom('chunks')
+    .select('subjects')
+    .where('batch_id', '=', batchId)
+    .where('no', '=', no)
+    .where('settled_at', 'is', null)
+    .forNoKeyUpdate()
+    .executeTakeFirst()
+}
+
+/** What one chunk asks, packed. */
+export async function readSubjects(
+  db: Db | Tx,
+  chunk: { batchId: string; no: number },
+): Promise<Buffer | undefined> {
+  const row = await queriesOf(db)
+    .selectFrom('chunks')
+    .select('subjects')
+    .where('batch_id', '=', chunk.batchId)
+    .where('no', '=', chunk.no)
+    .executeTakeFirst()
+  return row?.subjects
+}
+
+/** Outcomes that a sample brings into a chunk. */
+export interface SampledPart {
+  readonly check: Check
+  /** Positions in the chunk's subjects of the check. */
+  readonly indexes: readonly number[]
+  readonly outcomes: Buffer
+}
+
+/**
+ * Stores what a sample found out of a chunk, and what it has paid.
+ * @returns how many subjects of the chunk are still open
+ */
+export async function storeSampledParts(
+  tx: Tx,
+  chunk: { batchId: string; no: number },
+  parts: readonly SampledPart[],
+  prepaid: number,
+): Promise<number> {
+  let count = 0
+  for (const { check, indexes, outcomes } of parts) {
+    count += indexes.length
+    await sql`
+      insert into parts (batch_id, chunk_no, check_kind, indexes, outcomes)
+      values (${chunk.batchId}, ${chunk.no}, ${check}, ${[...indexes]}::int[], ${outcomes})
+    `.execute(tx)
+  }
+  const { rows } = await sql<{ remaining: number }>`
+    update chunks set remaining = remaining - ${count}, prepaid = prepaid + ${prepaid}
+    where batch_id = ${chunk.batchId} and no = ${chunk.no}
+    returning remaining
+  `.execute(tx)
+  return rows[0]?.remaining ?? 0
+}
+
+/** What samples have paid of the chunks of a batch. */
+export async function prepaidCredits(tx: Tx | Db, batchId: string): Promise<number> {
+  const { prepaid } = await queriesOf(tx)
+    .selectFrom('chunks')
+    .select(sql<number>`coalesce(sum(prepaid), 0)::bigint`.as('prepaid'))
+    .where('batch_id', '=', batchId)
+    .executeTakeFirstOrThrow()
+  return prepaid
+}
+
+/** Takes what samples have paid off the chunks of a batch that is to be read anew; answers how much that was. */
+export async function voidPrepaid(tx: Tx, batchId: string): Promise<number> {
+  const prepaid = await prepaidCredits(tx, batchId)
+  await tx
+    .updateTable('chunks')
+    .set({ prepaid: 0, charged: 0 })
+    .where('batch_id', '=', batchId)
+    .where('prepaid', '>', 0)
+    .execute()
+  return prepaid
+}
+
+/** What a sample has paid of one chunk. */
+export async function prepaidOf(tx: Tx, chunk: { batchId: string; no: number }): Promise<number> {
+  const row = await tx
+    .selectFrom('chunks')
+    .select('prepaid')
+    .where('batch_id', '=', chunk.batchId)
+    .where('no', '=', chunk.no)
+    .executeTakeFirst()
+  return row?.prepaid ?? 0
+}

@@ -1,0 +1,129 @@
+import { createHash } from 'node:crypto'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { CHECKS, PRODUCT_PLANS, type Check } from '@plumbline/contract/products'
+import { readChunks, type NewChunk } from '@plumbline/db/batches/chunks'
+import type { BatchRow } from '@plumbline/db/batches/rows'
+import { billableChunks } from '@plumbline/db/batches/samples'
+import type { Db } from '@plumbline/db/database'
+import type { SamplePlace } from '@plumbline/db/tables/batches'
+import { pack, unpackCells, unpackSubjects, type ChunkCells, type ChunkSubjects } from './codec.ts'
+
+/** Rows drawn from a batch: the chunk that asks them, and where each of them came from. */
+export interface DrawnSample {
+  readonly chunk: NewChunk
+  readonly places: readonly SamplePlace[]
+  /** Which parts each row has. */
+  readonly supplied: readonly (readonly Check[])[]
+}
+
+/** What a draw from a batch is made with: the same each time, and another for each batch. */
+export function seedOf(batchId: string): string {
+  return createHash('sha256').update(batchId).digest('hex').slice(0, 16)
+}
+
+/**
+ * Draws billable rows from all of a batch, each with the same chance, and the same ones for the same seed.
+ * Reads the chunks that hold them, one after the other.
+ */
+export async function drawSample(db: Db, batch: BatchRow, most: number): Promise<DrawnSample> {
+  const chunks = await billableChunks(db, batch.id)
+  const total = chunks.reduce((sum, { count }) => sum + count, 0)
+  const ordinals = drawOrdinals(seedOf(batch.id), total, most)
+  const rows: DrawnRow[] = []
+  let before = 0
+  for (const { no, count } of chunks) {
+    const within = ordinals.filter((ordinal) => ordinal >= before && ordinal < before + count)
+    const first = before
+    before += count
+    if (within.length === 0) continue
+    const [chunk] = await readChunks(db, batch.id, { fromNo: no, most: 1 })
+    if (chunk === undefined) continue
+    const subjects = unpackSubjects(chunk.subjects)
+    const cells = unpackCells(chunk.cells)
+    const billable = subjects[PRODUCT_PLANS[batch.product].required]?.places ?? []
+    for (const ordinal of within) {
+      const place = billable[ordinal - first]
+      if (place !== undefined) rows.push(drawnRow({ chunkNo: no, place }, subjects, cells))
+    }
+    await nextTurn()
+  }
+  return packRows(rows)
+}
+
+/** Different whole numbers below `total`, in order: each by a hash of the seed and its number. */
+export function drawOrdinals(seed: string, total: number, most: number): readonly number[] {
+  if (total <= most) return Array.from({ length: total }, (_, at) => at)
+  const drawn = new Set<number>()
+  for (let at = 0; drawn.size < most; at++) {
+    const bytes = createHash('sha256').update(`${seed}:${at}`).digest()
+    drawn.add(Math.floor((bytes.readUIntBE(0, 6) / 2 ** 48) * total))
+  }
+  return [...drawn].toSorted((a, b) => a - b)
+}
+
+interface DrawnRow {
+  readonly from: SamplePlace
+  readonly cells: readonly string[]
+  readonly ref: string | undefined
+  readonly error: string | undefined
+  readonly subjects: { readonly [C in Check]?: string }
+}
+
+function drawnRow(from: SamplePlace, subjects: ChunkSubjects, cells: ChunkCells): DrawnRow {
+  const { place } = from
+  const own = CHECKS.flatMap((check) => {
+    const at = subjects[check]?.places.indexOf(place) ?? -1
+    const subject = at === -1 ? undefined : subjects[check]?.subjects[at]
+    return subject === undefined ? [] : [[check, subject] as const]
+  })
+  return {
+    from,
+    cells: cells.rows[place] ?? [],
+    ref: cells.refs[place],
+    error: cells.errors[place],
+    subjects: Object.fromEntries(own),
+  }
+}
+
+function packRows(rows: readonly DrawnRow[]): DrawnSample {
+  const subjects: Record<string, { subjects: string[]; places: number[] }> = {}
+  const refs: Record<string, string> = {}
+  const errors: Record<string, string> = {}
+  for (const [place, row] of rows.entries()) {
+    if (row.ref !== undefined) refs[place] = row.ref
+    if (row.error !== undefined) errors[place] = row.error
+    for (const [check, subject] of Object.entries(row.subjects)) {
+      subjects[check] ??= { subjects: [], places: [] }
+      subjects[check].subjects.push(subject)
+      subjects[check].places.push(place)
+    }
+  }
+  const kinds = rows.map(() => 'billable' as const)
+  const cells: ChunkCells = {
+    rows: rows.map((row) => row.cells),
+    kinds,
+    ofRow: {},
+    asked: {},
+    errors,
+    refs,
+  }
+  const countOf = (check: Check): number => subjects[check]?.subjects.length ?? 0
+  return {
+    chunk: {
+      no: 0,
+      firstRow: 0,
+      rowCount: rows.length,
+      billableCount: rows.length,
+      counts: {
+        email: countOf('email'),
+        phone: countOf('phone'),
+        ip: countOf('ip'),
+        domain: countOf('domain'),
+      },
+      subjects: pack(subjects),
+      cells: pack(cells),
+    },
+    places: rows.map(({ from }) => from),
+    supplied: rows.map((row) => CHECKS.filter((check) => row.subjects[check] !== undefined)),
+  }
+}

@@ -1,0 +1,256 @@
+import type { Answer } from '@plumbline/ports/engine'
+import { batchSample } from '@plumbline/contract/batch-sample'
+import type { Check } from '@plumbline/contract/products'
+import { leaseTasks } from '@plumbline/db/batches/lease-tasks'
+import { closeFinishedBatches } from '@plumbline/db/batches/stages'
+import { auditLedger } from '@plumbline/metering/audit'
+import { readBalance } from '@plumbline/metering/balance'
+import { outcomeFor } from '@plumbline/testkit/instant-engines'
+import { openTestPipeline, type TestPipeline } from '@plumbline/testkit/pipeline'
+import { text } from 'node:stream/consumers'
+import { expect, test } from 'vitest'
+import { cancelBatch } from './cancel.ts'
+import { changeBatch } from './change.ts'
+import { drawOrdinals } from './draw-sample.ts'
+import { deleteBatch } from './erase.ts'
+import { getBatch, listBatches } from './read.ts'
+import { openResults } from './results.ts'
+import { runTask } from './run-task.ts'
+import { endOverdueSamples, readSample, sampleBatch } from './sample.ts'
+import { sharesOf } from './sample-view.ts'
+import { makeTasks, startBatch } from './start.ts'
+import { createTaskLeases } from './task-lease.ts'
+
+interface Harness extends TestPipeline {
+  readonly id: string
+  /** Every subject that an engine was asked, in order. */
+  readonly asked: string[]
+}
+
+async function openHarness(rows: number, product: 'email' | 'contact-intel' = 'email') {
+  const harness = await openTestPipeline({ limits: { chunkRecords: 7 } })
+  const lines = Array.from({ length: rows }, (_, no) => {
+    const phone = no % 3 === 0 ? `+1415555${String(1000 + no)}` : ''
+    return `u${no}@${no % 5 === 4 ? 'grey' : 'a'}.example,${phone}`
+  })
+  const { id } = await harness.read(
+    `email,phone\n${lines.join('\n')}\n\n${lines[0]}\n,+14155559999\n`,
+    {
+      autoStart: false,
+      product,
+    },
+  )
+  return { ...harness, id, asked: [] as string[] } satisfies Harness
+}
+
+/** Has all tasks answered that go out; subjects that hold the word wait. */
+async function answer(harness: Harness, waits = 'nobody', checks: Check[] = ['email', 'phone']) {
+  const { pipeline } = harness
+  const slots = { email: 0, phone: 0, ip: 0, domain: 0 }
+  for (const check of checks) slots[check] = 100
+  using leases = createTaskLeases(pipeline)
+  for (;;) {
+    while (await makeTasks(pipeline.db)) {
+      // Of a long batch they are made in steps.
+    }
+    const { leaseMs } = pipeline.limits
+    const tasks = await leaseTasks(pipeline.db, { slots, reserve: 0, leaseMs })
+    if (tasks.length === 0) return
+    for (const task of tasks) {
+      const run = async ({ subjects }: { subjects: readonly string[] }): Promise<Answer[]> => {
+        harness.asked.push(...subjects.filter((subject) => !subject.includes(waits)))
+        return subjects.map((subject) =>
+          subject.includes(waits)
+            ? { kind: 'later', afterMs: 9e6, group: 'mx:x', isOwnWait: true, reason: 'greylisted' }
+            : outcomeFor(task.check, subject),
+        )
+      }
+      await runTask(pipeline, leases, () => ({ run }), task, new AbortController().signal)
+    }
+  }
+}
+
+async function endStages({ pipeline, workStages }: TestPipeline): Promise<void> {
+  await closeFinishedBatches(pipeline.db)
+  await pipeline.db.pool.query('update batches set lease_until = null')
+  await workStages()
+}
+
+async function viewOf({ pipeline, owner, id }: Harness) {
+  return await getBatch(pipeline, owner, id)
+}
+
+async function sampleOf({ pipeline, owner, id }: Harness) {
+  return batchSample.parse(await readSample(pipeline, owner, id))
+}
+
+async function spent({ pipeline, owner }: Harness): Promise<number> {
+  expect(await auditLedger(pipeline.db)).toEqual([])
+  const balance = await readBalance(pipeline.db, owner.accountId)
+  return 25_000 - (balance?.available ?? 0) - (balance?.held ?? 0)
+}
+
+test.each([
+  ['email', 200, 50],
+  ['email', 20, 20],
+  ['contact-intel', 200, 50],
+  ['contact-intel', 9, 9],
+] as const)(
+  'a sample of %s with %i rows is charged, and neither asked nor charged again',
+  async (product, rows, drawn) => {
+    await using harness = await openHarness(rows, product)
+    const { pipeline, owner, id } = harness
+    const { credits: before } = await viewOf(harness)
+    const begun = await sampleBatch(pipeline, owner, id)
+    expect(begun).toMatchObject({ status: 'running', rows: { drawn, known: 0 }, expected: null })
+    await expect(startBatch(pipeline, owner, id)).rejects.toMatchObject({ code: 'conflict' })
+    await expect(sampleBatch(pipeline, owner, id)).rejects.toMatchObject({ code: 'conflict' })
+    await expect(deleteBatch(pipeline, owner, id)).rejects.toMatchObject({ code: 'conflict' })
+    await answer(harness)
+    await endStages(harness)
+    const sample = await sampleOf(harness)
+    expect(sample).toMatchObject({ status: 'completed', rows: { drawn, known: drawn } })
+    expect(sample.shares.reduce((sum, { count }) => sum + count, 0)).toBe(drawn)
+    expect(sample.expected?.credits).toBe(before.estimate)
+    expect(sample.credits_used).toBeGreaterThanOrEqual(drawn)
+    expect(await spent(harness)).toBe(sample.credits_used)
+    expect((await viewOf(harness)).credits).toEqual({
+      estimate: before.estimate,
+      held: 0,
+      used: sample.credits_used,
+      released: 0,
+    })
+    const running = await startBatch(pipeline, owner, id)
+    expect(running.credits.held).toBe(before.estimate - sample.credits_used)
+    await answer(harness)
+    await endStages(harness)
+    expect(harness.asked.length).toBe(new Set(harness.asked).size)
+    const view = await viewOf(harness)
+    expect(view).toMatchObject({
+      status: 'completed',
+      rows: { done: rows + 3, billable: rows },
+      credits: { estimate: before.estimate, held: 0, used: before.estimate, released: 0 },
+    })
+    expect(Object.values(view.verdicts).reduce((sum, count) => sum + count, 0)).toBe(rows)
+    expect(await spent(harness)).toBe(before.estimate)
+    const page = await listBatches(pipeline, owner, { limit: 10, cursor: undefined })
+    expect(page.data.map((batch) => batch.id)).toEqual([id])
+  },
+)
+
+test('what is not known when the time is over counts as unknown, is not charged, and is asked by the batch', async () => {
+  await using harness = await openHarness(60, 'contact-intel')
+  const { pipeline, owner, id } = harness
+  await sampleBatch(pipeline, owner, id)
+  await answer(harness, 'grey')
+  const early = await sampleOf(harness)
+  expect(early.status).toBe('running')
+  expect(early.rows.known).toBeLessThan(50)
+  await endOverdueSamples(pipeline)
+  expect((await sampleOf(harness)).status).toBe('running')
+  await pipeline.db.pool.query(
+    `update batches set created_at = created_at - interval '61 s' where sample_of is not null`,
+  )
+  await endOverdueSamples(pipeline)
+  await endStages(harness)
+  const sample = await sampleOf(harness)
+  const unknown = sample.shares.find(({ verdict }) => verdict === 'unknown')
+  expect(sample).toMatchObject({ status: 'completed', rows: early.rows })
+  expect(unknown?.count).toBeGreaterThanOrEqual(50 - early.rows.known)
+  expect(await spent(harness)).toBe(sample.credits_used)
+  const { credits } = await startBatch(pipeline, owner, id)
+  expect(credits.held).toBe(credits.estimate - sample.credits_used)
+  await answer(harness)
+  await endStages(harness)
+  expect(harness.asked.length).toBe(new Set(harness.asked).size)
+  expect((await viewOf(harness)).credits).toMatchObject({ used: credits.estimate, released: 0 })
+  expect(await spent(harness)).toBe(credits.estimate)
+})
+
+test.each(['before', 'after'])(
+  'a change %s a sample has ended voids it; what was charged stays charged and is told',
+  async (when) => {
+    await using harness = await openHarness(60)
+    const { pipeline, owner, id } = harness
+    await sampleBatch(pipeline, owner, id)
+    await answer(harness, 'grey')
+    if (when === 'after') {
+      await pipeline.db.pool.query(`update batches set created_at = created_at - interval '61 s'`)
+      await endOverdueSamples(pipeline)
+      await endStages(harness)
+    }
+    await changeBatch(pipeline, owner, id, { product: 'phone', default_country: 'US' })
+    await endStages(harness)
+    await endStages(harness)
+    await expect(readSample(pipeline, owner, id)).rejects.toMatchObject({ code: 'not_found' })
+    const charged = await spent(harness)
+    expect(charged).toBeGreaterThan(0)
+    const { credits, status } = await viewOf(harness)
+    expect([status, credits.used]).toEqual(['ready', charged])
+    // Another can be drawn, and the batch runs as if there had been none.
+    await sampleBatch(pipeline, owner, id)
+    await answer(harness)
+    await endStages(harness)
+    await startBatch(pipeline, owner, id)
+    await answer(harness)
+    await endStages(harness)
+    const ended = await viewOf(harness)
+    expect(ended.credits.used).toBe(charged + ended.credits.estimate)
+    expect(await spent(harness)).toBe(ended.credits.used)
+  },
+)
+
+test('a batch that is canceled while its sample runs shows and charges what the sample found', async () => {
+  await using harness = await openHarness(60)
+  const { pipeline, owner, id } = harness
+  await sampleBatch(pipeline, owner, id)
+  await answer(harness, 'grey')
+  await cancelBatch(pipeline, owner, id)
+  await endStages(harness)
+  await endStages(harness)
+  await endStages(harness)
+  const view = await viewOf(harness)
+  const charged = await spent(harness)
+  expect(charged).toBeGreaterThan(0)
+  expect(view).toMatchObject({ status: 'canceled', credits: { used: charged, held: 0 } })
+  const request = { format: 'ndjson', only: [], raw: false, after: 0 } as const
+  const lines = await text((await openResults(pipeline, owner, id, request)).stream)
+  const done = lines.split('\n').filter((line) => line.includes('"status":"done"'))
+  // The repeat of a row that was drawn is answered too.
+  expect(done.length).toBeGreaterThanOrEqual(charged)
+  expect(done.length).toBeLessThanOrEqual(charged + 1)
+  await deleteBatch(pipeline, owner, id)
+  const { rows } = await pipeline.db.pool.query(
+    'select 1 from batches union all select 1 from chunks',
+  )
+  expect(rows).toEqual([])
+})
+
+test('a sample is refused without its credits, and takes none then', async () => {
+  await using harness = await openHarness(60)
+  const { pipeline, owner, id } = harness
+  await pipeline.db.pool.query('update credit_accounts set allowance = 49, packs = 0')
+  await expect(sampleBatch(pipeline, owner, id)).rejects.toMatchObject({ code: 'payment_required' })
+  const { rows } = await pipeline.db.pool.query('select 1 from batches where sample_of is not null')
+  expect(rows).toEqual([])
+})
+
+test('rows are drawn from all of a batch, the same for the same seed, and none twice', () => {
+  const drawn = drawOrdinals('seed', 1_000_000, 50)
+  expect(drawOrdinals('seed', 1_000_000, 50)).toEqual(drawn)
+  expect(drawOrdinals('other', 1_000_000, 50)).not.toEqual(drawn)
+  expect(new Set(drawn).size).toBe(50)
+  expect(drawn.filter((ordinal) => ordinal < 500_000).length).toBeGreaterThan(10)
+  expect(Math.max(...drawn)).toBeLessThan(1_000_000)
+  expect(drawOrdinals('seed', 3, 50)).toEqual([0, 1, 2])
+})
+
+test('shares come with their Wilson interval', () => {
+  const [yes, no] = sharesOf(
+    ['yes', 'no'],
+    [...Array<string>(10).fill('yes'), ...Array<string>(40).fill('no')],
+  )
+  expect(yes).toEqual({ verdict: 'yes', count: 10, share: 0.2, low: 0.1124, high: 0.3304 })
+  expect(no?.count).toBe(40)
+  expect(sharesOf(['yes'], [])).toEqual([{ verdict: 'yes', count: 0, share: 0, low: 0, high: 1 }])
+})

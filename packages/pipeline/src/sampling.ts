@@ -1,0 +1,21 @@
+import { Problem } from '@plumbline/contract/problem'
+import { moveBatch, type BatchRow } from '@plumbline/db/batches/rows'
+import { isSampling, lockSampling } from '@plumbline/db/batches/samples'
+import type { Tx } from '@plumbline/db/database'
+
+/**
+ * Ends the samples of a batch that are still being checked, in the caller's transaction, which has the batch
+ * locked: nothing new is begun for them, and what is known of their rows stays charged.
+ */
+export async function endSamples(tx: Tx, batchId: string): Promise<void> {
+  for (const id of await lockSampling(tx, batchId)) await moveBatch(tx, id, 'canceling')
+}
+
+/** Refuses what has to wait for the end of a batch's sample. @throws Problem `conflict` */
+export async function refuseSampling(tx: Tx, row: BatchRow, what: string): Promise<void> {
+  if (!(await isSampling(tx, row.sample_id))) return
+  throw new Problem(
+    'conflict',
+    `A sample of the batch is being checked; ${what} it when that has ended, mostly within a minute.`,
+  )
+}
