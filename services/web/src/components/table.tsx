@@ -43,7 +43,7 @@ export function Table<T>({
             <tr key={keyOf(row, index)}>
               {columns.map((column) => (
                 <td key={column.title} class={classOf(column)} data-title={column.title}>
-                  {column.cell(row)}
+                  <div class="cell">{column.cell(row)}</div>
                 </td>
               ))}
             </tr>
