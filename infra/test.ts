@@ -21,6 +21,7 @@ const SERVERS = [
   'postgrey',
   'ip',
   'soffice',
+  'chromium',
 ]
 
 const report = join(ROOT, '.reports', 'tests.json')

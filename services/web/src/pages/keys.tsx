@@ -160,7 +160,7 @@ function NoKey({
   if (!hasMode) {
     return (
       <Empty title="Not on this plan">
-        Test keys come with the plans Starter and Pro; see <a href="/app/credits">Credits</a>.
+        Test keys come with other plans; <a href="/app/credits">see what there is</a>.
       </Empty>
     )
   }

@@ -113,9 +113,9 @@ function Use(): JSX.Element {
 function NoBatches(): JSX.Element {
   return (
     <Empty title="No batch yet">
-      Hand in a file of emails, phones, IPs or domains, and see what is known about each row. A
-      single value can be looked up on <a href="/app/try">Try it</a>; for your own programs, create
-      a key under <a href="/app/keys">API keys</a>.
+      Hand in a file of emails, phones, IPs or domains, and see what is known about each row. You
+      can also <a href="/app/try">look a single value up</a>, or <a href="/app/keys">make a key</a>{' '}
+      for your own programs.
     </Empty>
   )
 }

@@ -51,8 +51,8 @@ export function Usage(): JSX.Element {
       {data !== undefined && data.data.length === 0 && (
         <Card>
           <Empty title="Nothing used in these days">
-            Look up a value on <a href="/app/try">Try it</a>, hand in a file under{' '}
-            <a href="/app/batches">Batches</a>, or call the API with a key.
+            <a href="/app/try">Look a value up</a>, <a href="/app/batches/new">hand in a file</a>,
+            or call the API with a key.
           </Empty>
         </Card>
       )}

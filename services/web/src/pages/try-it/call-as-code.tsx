@@ -46,7 +46,7 @@ export function CallAsCode({
         {code}
       </pre>
       <p class="muted small">
-        <code>PLUMBLINE_KEY</code> is your key, from <a href="/app/keys">API keys</a>.
+        <code>PLUMBLINE_KEY</code> is <a href="/app/keys">your key</a>.
       </p>
     </>
   )

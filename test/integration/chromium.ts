@@ -1,0 +1,94 @@
+import { existsSync } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { chromium, type BrowserContext, type Page } from 'playwright-core'
+
+// A real browser, Debian's Chromium, with a profile that nobody used before.
+
+const CHROMIUM = '/usr/bin/chromium'
+
+/** Nothing that a fresh profile would ask of the network by itself. */
+const SWITCHES = [
+  '--headless',
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-quic',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+]
+
+/** Whether it is installed, or must be: with CI=true the tests fail without it. */
+export function canRunChromium(): boolean {
+  return process.env['CI'] === 'true' || existsSync(CHROMIUM)
+}
+
+/** How the window of a person is. */
+export interface WindowOptions {
+  readonly width?: number
+  readonly height?: number
+  readonly colorScheme?: 'light' | 'dark'
+}
+
+/** A browser with one person's cookies. */
+export interface TestWindow extends AsyncDisposable {
+  readonly context: BrowserContext
+  readonly page: Page
+  /** Another page of the same person. */
+  open(): Promise<Page>
+  /** What browsers complain of: errors on the console, exceptions, requests to another host, dialogs. */
+  readonly faults: string[]
+}
+
+/** Opens a window on a service; `baseUrl` without path. */
+export async function openWindow(
+  baseUrl: string,
+  { width = 1280, height = 860, colorScheme = 'light' }: WindowOptions = {},
+): Promise<TestWindow> {
+  const profile = await mkdtemp(join(tmpdir(), 'plumbline-browser-'))
+  const context = await chromium.launchPersistentContext(profile, {
+    executablePath: CHROMIUM,
+    args: SWITCHES,
+    baseURL: baseUrl,
+    viewport: { width, height },
+    colorScheme,
+    acceptDownloads: true,
+    timeout: 60_000,
+  })
+  context.setDefaultTimeout(60_000)
+  const faults: string[] = []
+  const watch = (page: Page): void => watchFor(page, baseUrl, faults)
+  context.on('page', watch)
+  const [first] = context.pages()
+  if (first !== undefined) watch(first)
+  const page = first ?? (await context.newPage())
+  return {
+    context,
+    page,
+    faults,
+    open: async () => await context.newPage(),
+    [Symbol.asyncDispose]: async () => {
+      await context.close()
+      await rm(profile, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 })
+    },
+  }
+}
+
+function watchFor(page: Page, baseUrl: string, faults: string[]): void {
+  page.on('console', (message) => {
+    if (['error', 'warning'].includes(message.type())) faults.push(`console: ${message.text()}`)
+  })
+  page.on('pageerror', (error) => faults.push(`exception: ${error.message}`))
+  page.on('dialog', (dialog) => {
+    faults.push(`dialog: ${dialog.message()}`)
+    void dialog.dismiss()
+  })
+  page.on('request', (request) => {
+    const url = request.url()
+    if (!url.startsWith(baseUrl) && !/^(?:blob|data|about):/.test(url)) {
+      faults.push(`request elsewhere: ${url}`)
+    }
+  })
+}

@@ -1,0 +1,63 @@
+import { fileURLToPath } from 'node:url'
+import type { Backend } from '@plumbline/testkit/backends'
+import { createTestDatabase } from '@plumbline/testkit/postgres'
+import { startService, type TestService } from '@plumbline/testkit/service'
+import { buildWeb } from '../../infra/build-web.mjs'
+import { startMailSink, type MailSink } from './mail-sink.ts'
+
+const ROOT = fileURLToPath(new URL('../../', import.meta.url))
+
+/** Where messages say that the service is; tests open what stands behind it. */
+const PUBLIC_URL = 'http://plumbline.test'
+
+/** A service with its web app built. */
+export interface WebService extends AsyncDisposable {
+  readonly service: TestService
+  /** What it sent; none where it has no mail. */
+  readonly mail: MailSink
+}
+
+/** Starts a service that serves the app, with checks that answer from memory. */
+export async function startWebService({
+  backend,
+  hasMail = false,
+  words = [],
+  env = {},
+}: {
+  readonly backend: Backend
+  readonly hasMail?: boolean
+  /** For the worker of the checks: `--delay=50`. */
+  readonly words?: readonly string[]
+  readonly env?: Readonly<Record<string, string>>
+}): Promise<WebService> {
+  const fault = buildWeb(ROOT, process.execPath)
+  if (fault !== undefined) throw new Error(`the web app could not be built: ${fault}`)
+  await using stack = new AsyncDisposableStack()
+  const database = stack.use(await createTestDatabase())
+  const mail = stack.use(await startMailSink())
+  const service = stack.use(
+    await startService({
+      databaseUrl: database.url,
+      redisUrl: backend.redisUrl,
+      workers: [['email', 'phone', 'ip', 'domain', ...words], ['batch']],
+      env: {
+        CHUNK_RECORDS: '50',
+        SAVE_SECONDS: '1',
+        SWEEP_SECONDS: '1',
+        ...(hasMail
+          ? { MAIL_URL: mail.url, MAIL_FROM: 'Plumbline <service@plumbline.test>', PUBLIC_URL }
+          : {}),
+        ...env,
+      },
+    }),
+  )
+  const owned = stack.move()
+  return { service, mail, [Symbol.asyncDispose]: () => owned.disposeAsync() }
+}
+
+/** The part of a message's link that a browser of a test opens: path and secret. */
+export function pathOfLink(text: string): string {
+  const [, path] = new RegExp(`${PUBLIC_URL}(/app/\\S+)`).exec(text) ?? []
+  if (path === undefined) throw new Error(`no link in: ${text}`)
+  return path
+}
