@@ -12,6 +12,8 @@ const LANDED: Readonly<Record<string, string>> = {
   '0004_batches.sql': 'a741431a7f6be2eac93bc58ec8f680131b94f75558944ed7f91a64e4a8132b0b',
   '0005_idempotency.sql': '67d978b37eb83436d7ce68aa3f82a832ab51170779d6f4cfbb0a45dac9e7d564',
   '0006_files.sql': '773d9e4c67ee70873367a168cca964b9b324036f46a4a459e5950d81dafa7bf0',
+  '0021_dispatch.sql': '313220e8c864e7c8a1f573115258d864e96619a50fb28e48a79c5ffa0c3cf393',
+  '0022_dispatch_indexes.sql': '82567c9b212cf86464492b50c2f5f210d95bbd2e365e1e93318b42dfb7c858cf',
   '0030_files_as_they_are.sql': '574227f37ab397be8054b982cca3c8dd022f11c05ba2dd389f374722e7011c05',
   '0035_paused_batches.sql': '17e7eb3db9fa61e2742801ff88865c48f1043e6f41de22e976dd0585e47fce73',
   '0036_batch_previews.sql': '39d9a0e2e7c68f32f628a1bfc58e9ce85a082f9a374775e6c4684433cd99f06e',

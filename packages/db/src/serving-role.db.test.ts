@@ -53,6 +53,7 @@ test('the role that serves has these rights and no others', async () => {
         "credit_unanswered",
         "credit_usage",
         "durable_entries",
+        "duties",
         "file_removals",
         "file_store_owner",
         "idempotency_keys",

@@ -1,10 +1,11 @@
 import { randomBytes } from 'node:crypto'
 import { leaseTasks } from '@plumbline/db/batches/lease-tasks'
 import { depth } from '@plumbline/queue/jobs'
-import { expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { allowAnyMove } from '@plumbline/testkit/any-move'
 import { openTestPipeline } from '@plumbline/testkit/pipeline'
-import { dispatchOnce } from './dispatch.ts'
+import { cancelBatch } from './cancel.ts'
+import { dispatchOnce, newTurn, runDispatcher } from './dispatch.ts'
 import { testRedisUrl } from '@plumbline/testkit/backends'
 import { WITHOUT_REDIS } from '@plumbline/testkit/without-redis'
 
@@ -23,6 +24,90 @@ test.skipIf(WITHOUT_REDIS)(
     }
   },
 )
+
+const FEW_SLOTS = { slots: { email: 2, phone: 0, ip: 0, domain: 0 }, reserve: 1, leaseMs: 50 }
+
+/** Lets leases be over without anybody having claimed them. */
+const LATER = `update tasks set lease_until = now() - interval '1 s' where lease_until is not null`
+
+const BACKENDS = [
+  { name: 'Postgres', inRedis: false },
+  ...(WITHOUT_REDIS ? [] : [{ name: 'Redis', inRedis: true }]),
+]
+
+describe.each(BACKENDS)('on $name, with the workers away', ({ inRedis }) => {
+  const options = (): Parameters<typeof openTestPipeline>[0] => ({
+    limits: { ...FEW_SLOTS, chunkRecords: 1 },
+    ...(inRedis
+      ? { redis: { url: redisUrl ?? '', prefix: `test-${randomBytes(6).toString('hex')}` } }
+      : {}),
+  })
+  const content = `email\n${Array.from({ length: 20 }, (_, no) => `u${no}@example.com\n`).join('')}`
+
+  test('nothing is handed out again while its job waits, and what a queue lost is, at once', async () => {
+    await using harness = await openTestPipeline(options())
+    const { pipeline } = harness
+    await harness.read(content)
+    const turn = newTurn()
+    for (let round = 0; round < 10; round++) {
+      await dispatchOnce(pipeline, true, turn)
+      await pipeline.db.pool.query(LATER)
+      turn.recalledMs = -Infinity
+    }
+    expect(await depth(pipeline.queue, 'bulk-email')).toMatchObject({ waiting: 2 })
+    const first = await pipeline.db.pool.query(
+      'select lease from tasks where lease_until is not null',
+    )
+    expect(first.rows).toEqual([{ lease: 1 }, { lease: 1 }])
+    const producer = await pipeline.queue.producer('bulk-email')
+    const held = await pipeline.db.pool.query<{ id: string }>(
+      `select batch_id || '-' || id || '-' || lease as id from tasks where lease_until is not null`,
+    )
+    for (const { id } of held.rows) await producer.remove(id)
+    await pipeline.db.pool.query(LATER)
+    turn.recalledMs = -Infinity
+    await dispatchOnce(pipeline, true, turn)
+    await dispatchOnce(pipeline, true, turn)
+    expect(await depth(pipeline.queue, 'bulk-email')).toMatchObject({ waiting: 2 })
+  })
+
+  test('jobs of canceled batches are removed, however many batches are canceled', async () => {
+    await using harness = await openTestPipeline(options())
+    const { pipeline, owner } = harness
+    for (let times = 0; times < 4; times++) {
+      const { id } = await harness.read(content)
+      const turn = newTurn()
+      await dispatchOnce(pipeline, true, turn)
+      expect(await depth(pipeline.queue, 'bulk-email')).toMatchObject({ waiting: 2 })
+      await cancelBatch(pipeline, owner, id)
+      turn.recalledMs = -Infinity
+      await dispatchOnce(pipeline, true, turn)
+      expect(await depth(pipeline.queue, 'bulk-email')).toMatchObject({ waiting: 0 })
+    }
+  })
+})
+
+test('one dispatcher of two hands out, and the other takes over within five seconds', async () => {
+  await using harness = await openTestPipeline()
+  const { pipeline } = harness
+  const [first, second] = [new AbortController(), new AbortController()]
+  const lost = { ...pipeline, db: { ...pipeline.db } }
+  const loops = [runDispatcher(lost, first.signal)]
+  const holder = async (): Promise<unknown> =>
+    (await pipeline.db.pool.query('select holder from duties')).rows[0]
+  await vi.waitFor(async () => expect(await holder()).toBeDefined(), 5_000)
+  const before = await holder()
+  loops.push(runDispatcher(pipeline, second.signal))
+  // Its connections are gone, and it cannot say that it leaves.
+  lost.db.pool = new Proxy(pipeline.db.pool, { get: () => () => Promise.reject(new Error('lost')) })
+  const lostMs = performance.now()
+  await vi.waitFor(async () => expect(await holder()).not.toEqual(before), 10_000)
+  expect(performance.now() - lostMs).toBeLessThan(5_000)
+  first.abort()
+  second.abort()
+  await Promise.all(loops)
+  expect(await holder()).toBeUndefined()
+})
 
 test.each([
   {

@@ -137,7 +137,7 @@ test('what a stopping worker breaks off another begins anew; what a killed one h
   )
   await second
   await harness.answer()
-  expect(await statusOf(harness, id)).toBe('running')
+  expect(await statusOf(harness, id)).toBe('finalizing')
   expect(await finishAll(harness)).toBe(1)
   expect(await statusOf(harness, id)).toBe('completed')
 })
@@ -145,12 +145,16 @@ test('what a stopping worker breaks off another begins anew; what a killed one h
 test('only long batches are taken, also while outcomes are being stored', async () => {
   await using harness = await openHarness()
   const { id } = await harness.read(CONTENT)
-  await harness.answer()
   await finishNext(harness.pipeline, ROWS + 1, never, PATIENT)
   expect(await statusOf(harness, id)).toBe('running')
   await harness.pipeline.db.kysely.transaction().execute(async (tx) => {
     await tx.selectFrom('batches').select('id').where('id', '=', id).forKeyShare().execute()
-    await finishNext(harness.pipeline, ROWS, never, PATIENT)
+    await Promise.all([
+      finishNext(harness.pipeline, ROWS, never, PATIENT),
+      vi
+        .waitFor(async () => expect(await sizesInTheMaking(harness)).toHaveLength(1))
+        .then(() => harness.answer()),
+    ])
   })
   expect(await statusOf(harness, id)).toBe('completed')
 })

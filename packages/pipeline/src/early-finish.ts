@@ -1,5 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises'
-import { claimRunning, closeFinishedBatches, abandonStage } from '@plumbline/db/batches/stages'
+import { claimRunning, closeFinishedBatch, abandonStage } from '@plumbline/db/batches/stages'
 import { pagesAsSettled, Stalled } from './chunk-pages.ts'
 import { finish } from './finish.ts'
 import type { Pipeline } from './pipeline.ts'
@@ -64,5 +64,5 @@ async function* pagesToTheEnd(
   times: typeof CHUNK_TIMES,
 ): ReturnType<typeof pagesAsSettled> {
   yield* pagesAsSettled(pipeline, stage, times)
-  await closeFinishedBatches(pipeline.db)
+  await closeFinishedBatch(pipeline.db, stage.batchId)
 }

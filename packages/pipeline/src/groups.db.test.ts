@@ -1,4 +1,3 @@
-import { quietGroups } from '@plumbline/db/batches/groups'
 import { storeTaskOutcomes } from '@plumbline/db/batches/settle'
 import { leaseTasks, type LeasedTask } from '@plumbline/db/batches/lease-tasks'
 import type { Tx } from '@plumbline/db/database'
@@ -29,7 +28,7 @@ async function bringBack(tx: Tx, { taskId, lease }: LeasedTask, afterMs: number)
     group: GROUP,
     afterMs,
     reason: 'no_room',
-    holdsGroup: false,
+    holdsGroup: true,
     indexes: [0],
     states: [null],
   }
@@ -45,56 +44,47 @@ async function bringBack(tx: Tx, { taskId, lease }: LeasedTask, afterMs: number)
   })
 }
 
-/** Seconds for which the group is not looked at, by the database's clock. */
-async function quietSeconds({ pipeline }: TestPipeline): Promise<number> {
-  const { rows } = await pipeline.db.pool.query<{ quiet: number }>(
-    `select extract(epoch from greatest(quiet_until, now()) - now())::float8 as quiet from task_groups`,
-  )
-  return rows[0]?.quiet ?? 0
-}
-
-test('a group is quiet until something of it is due, and then goes out', async () => {
-  await using harness = await openHarness()
-  const { pool } = harness.pipeline.db
-  await quietGroups(harness.pipeline.db)
-  const quiet = await quietSeconds(harness)
-  expect(quiet).toBeGreaterThan(50)
-  expect(quiet).toBeLessThanOrEqual(60)
-  await pool.query(`
-    with earlier as (update task_groups set quiet_until = quiet_until - interval '1 minute')
-    update tasks set due_at = due_at - interval '1 minute' where group_key is not null`)
-  await quietGroups(harness.pipeline.db)
-  expect(await leaseTasks(harness.pipeline.db, OPTIONS)).toHaveLength(1)
-})
-
 test('what is put into a quiet group goes out when it is due', async () => {
   await using harness = await openHarness()
-  const { kysely } = harness.pipeline.db
-  await quietGroups(harness.pipeline.db)
-  await kysely.transaction().execute((tx) => bringBack(tx, harness.inHand, 0))
-  expect(await leaseTasks(harness.pipeline.db, OPTIONS)).toMatchObject([
-    { batchId: harness.inHand.batchId },
-  ])
+  const { db } = harness.pipeline
+  await leaseTasks(db, OPTIONS)
+  await db.kysely.transaction().execute((tx) => bringBack(tx, harness.inHand, 0))
+  expect(await leaseTasks(db, OPTIONS)).toMatchObject([{ batchId: harness.inHand.batchId }])
 })
 
 test('a group is not quieted over what is being put into it', async () => {
   await using harness = await openHarness()
-  const { kysely } = harness.pipeline.db
-  await kysely.transaction().execute(async (tx) => {
+  const { db } = harness.pipeline
+  await db.kysely.transaction().execute(async (tx) => {
     await bringBack(tx, harness.inHand, 0)
-    await quietGroups(harness.pipeline.db)
+    await leaseTasks(db, OPTIONS)
   })
-  expect(await leaseTasks(harness.pipeline.db, OPTIONS)).toMatchObject([
-    { batchId: harness.inHand.batchId },
-  ])
+  expect(await leaseTasks(db, OPTIONS)).toMatchObject([{ batchId: harness.inHand.batchId }])
 })
 
-test('a group of which a task is out stays awake', async () => {
+test('a group goes on when the task that was out for it has ended', async () => {
   await using harness = await openHarness()
-  const { pool } = harness.pipeline.db
-  await pool.query(
-    `update tasks set lease_until = now() - interval '1 s' where group_key is not null`,
+  const { db } = harness.pipeline
+  await db.pool.query(`update tasks set due_at = now() where group_key is not null`)
+  await db.pool.query(`update task_groups set quiet_until = '-infinity'`)
+  await db.pool.query(`
+    insert into tasks (batch_id, account_id, mode, check_kind, depth, chunk_no, indexes, size, group_key, due_at)
+    select batch_id, account_id, mode, check_kind, depth, 1, '{0}', 1, group_key, now()
+    from tasks where group_key is not null`)
+  const [first, ...more] = await leaseTasks(db, OPTIONS)
+  expect(first).toBeDefined()
+  expect([...more, ...(await leaseTasks(db, OPTIONS))]).toEqual([])
+  await db.kysely.transaction().execute((tx) =>
+    storeTaskOutcomes(tx, {
+      taskId: first?.taskId ?? 0,
+      lease: first?.lease ?? 0,
+      size: 1,
+      indexes: [0],
+      count: 1,
+      outcomes: Buffer.alloc(0),
+      waiting: [],
+      stays: null,
+    }),
   )
-  await quietGroups(harness.pipeline.db)
-  expect(await quietSeconds(harness)).toBe(0)
+  expect(await leaseTasks(db, OPTIONS)).toHaveLength(1)
 })

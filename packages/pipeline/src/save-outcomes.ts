@@ -4,6 +4,7 @@ import {
   type TaskOutcomes,
   type WaitingSubjects,
 } from '@plumbline/db/batches/settle'
+import { closeFinishedBatch } from '@plumbline/db/batches/stages'
 import type { ClaimedTask } from '@plumbline/db/batches/tasks'
 import type { Tx } from '@plumbline/db/database'
 import { retryStatement } from '@plumbline/db/retry'
@@ -72,15 +73,15 @@ export async function storeOutcomes(
 ): Promise<void> {
   const { check } = task
   const scorer = await pipeline.scorers.of(task.weights)
-  const store = async (tx: Tx): Promise<void> => {
+  const store = async (tx: Tx): Promise<boolean> => {
     const remaining = await storeTaskOutcomes(tx, brought)
     if (remaining === undefined) {
       pipeline.log.info({ task: task.taskId }, 'lease lost; outcomes dropped')
-      return
+      return false
     }
     if (remaining > 0) {
       await countKnownRows(tx, { batchId: task.batchId, no: task.chunkNo }, work.all)
-      return
+      return false
     }
     const onlyCheck = Object.keys(work.all).length === 1
     await settleChunk(tx, {
@@ -95,44 +96,52 @@ export async function storeOutcomes(
       onlyPart:
         onlyCheck && brought.indexes === null ? { check, indexes: null, outcomes } : undefined,
     })
+    return true
   }
-  await retryStatement(() => pipeline.db.kysely.transaction().execute(store))
+  const isSettled = await retryStatement(() => pipeline.db.kysely.transaction().execute(store))
+  if (isSettled) await retryStatement(() => closeFinishedBatch(pipeline.db, task.batchId))
 }
 
-/** Subjects that wait, one entry for each group; a group waits as long as its longest subject. */
+/** Subjects whose own waits are this alike wait together, the shorter as long as the longer. */
+const ALIKE = 1.25
+
+interface Waits {
+  readonly group: string | null
+  afterMs: number
+  readonly holdsGroup: boolean
+  readonly reason: string
+  readonly indexes: number[]
+  readonly states: (Json | null)[]
+}
+
+/**
+ * Subjects that wait, one entry for each group; a group waits as long as its longest subject. Those that wait
+ * for their own time alone need no group: the chunk goes out again for all of about the same time.
+ */
 function groupWaiting(
   { installationKey }: Pipeline,
   work: TaskWork,
   later: readonly number[],
 ): readonly WaitingSubjects[] {
-  const groups = new Map<
-    string,
-    {
-      afterMs: number
-      holdsGroup: boolean
-      reason: string
-      indexes: number[]
-      states: (Json | null)[]
-    }
-  >()
+  const groups = new Map<string, Waits>()
   for (const at of later) {
     const answer = work.answers[at]
     if (answer?.kind !== 'later') continue
-    const group = groups.get(answer.group) ?? {
+    const isOwn = answer.isOwnWait === true
+    const step = Math.ceil(Math.log(Math.max(1, answer.afterMs)) / Math.log(ALIKE))
+    const key = isOwn ? `own ${answer.reason} ${step}` : `of ${answer.group}`
+    const group = groups.get(key) ?? {
+      group: isOwn ? null : groupNameOf(answer.group, installationKey),
       afterMs: 0,
-      holdsGroup: false,
+      holdsGroup: !isOwn,
       reason: answer.reason,
       indexes: [],
       states: [],
     }
     group.afterMs = Math.max(group.afterMs, answer.afterMs)
-    group.holdsGroup ||= answer.isOwnWait !== true
     group.indexes.push(work.indexes[at] ?? -1)
     group.states.push(answer.state ?? null)
-    groups.set(answer.group, group)
+    groups.set(key, group)
   }
-  return [...groups].map(([group, waiting]) => ({
-    group: groupNameOf(group, installationKey),
-    ...waiting,
-  }))
+  return [...groups.values()]
 }

@@ -5,6 +5,7 @@ import type { Db, Tx } from '@plumbline/db/database'
 import { moveBatch, type BatchOwner, type BatchRow } from '@plumbline/db/batches/rows'
 import { hold } from '@plumbline/metering/hold'
 import { prepaidCredits } from '@plumbline/db/batches/samples'
+import { closeFinishedBatch } from '@plumbline/db/batches/stages'
 import { createTasks, lockStarting } from '@plumbline/db/batches/tasks'
 import { lockBatchOf } from './batch-access.ts'
 import type { Pipeline } from './pipeline.ts'
@@ -100,6 +101,7 @@ export async function holdAndRun(tx: Tx, row: BatchRow, weights: string): Promis
   const { id, account_id: accountId, mode, product } = row
   const { depth } = PRODUCT_PLANS[product]
   await createTasks(tx, { id, accountId, mode, product, depth, from: 0 }, CHUNKS_AT_START)
+  await closeFinishedBatch(tx, id)
   return { kind: 'running', row: running }
 }
 
@@ -112,6 +114,7 @@ export async function makeTasks(db: Db): Promise<boolean> {
     const batch = await lockStarting(tx)
     if (batch === undefined) return false
     await createTasks(tx, { ...batch, depth: PRODUCT_PLANS[batch.product].depth }, CHUNKS_A_STEP)
+    await closeFinishedBatch(tx, batch.id)
     return true
   })
 }

@@ -45,6 +45,8 @@ export interface Producer extends AsyncDisposable {
   /** Adds them all in one step; an id that is still in the queue is left as it is. */
   add(jobs: readonly NewJob[]): Promise<void>
   state(id: string): Promise<JobState>
+  /** Takes a job out that waits; one that is worked on stays. */
+  remove(id: string): Promise<void>
   depth(): Promise<QueueDepth>
 }
 

@@ -42,6 +42,9 @@ export async function openProducer<Backend extends IQueueBackend, Connection>(
       else await queue.addBulk([first, ...more])
     },
     state: async (id) => STATES[await queue.getJobState(id)] ?? 'lost',
+    async remove(id) {
+      await queue.remove(id)
+    },
     async depth() {
       const counts = await queue.getJobCounts('waiting', 'active')
       return { waiting: counts['waiting'] ?? 0, active: counts['active'] ?? 0 }

@@ -1,4 +1,4 @@
-import type { Job, NewJob, QueueBackend, QueueDepth } from './backend.ts'
+import type { Job, JobState, NewJob, QueueBackend, QueueDepth } from './backend.ts'
 import type { QueueName } from './names.ts'
 
 /** How jobs are worked on. */
@@ -63,6 +63,18 @@ export async function work(
       clearTimeout(late)
     },
   }
+}
+
+/** Where a job is; with `remove` one that waits is taken out of the queue, and lost by that. */
+export async function recall(
+  backend: QueueBackend,
+  name: QueueName,
+  id: string,
+  remove: boolean,
+): Promise<JobState> {
+  const producer = await backend.producer(name)
+  if (remove) await producer.remove(id)
+  return await producer.state(id)
 }
 
 /** How many jobs of a queue wait and how many are under way. */

@@ -95,18 +95,20 @@ export async function openTestPipeline(
     read: async (content, wanted) => {
       const { id } = await submit(content, wanted)
       await runIntake(pipeline, { batchId: id, lease: 1 }, new AbortController().signal)
+      while (await makeTasks(db)) {
+        // One step after the other.
+      }
       return await getBatch(pipeline, owner, id)
     },
     answer: async (mostTasks = Infinity) => {
       using leases = createTaskLeases(pipeline)
       const { slots, leaseMs } = pipeline.limits
-      while (await makeTasks(db)) {
-        // One step after the other.
-      }
       for (let left = mostTasks; left > 0;) {
         const most = Math.min(left, slots.email)
         const one = { email: most, phone: most, ip: most, domain: most }
-        const tasks = await leaseTasks(db, { slots: one, reserve: 0, leaseMs })
+        let tasks = await leaseTasks(db, { slots: one, reserve: 0, leaseMs })
+        // What rested until now was made ready by that, and goes out the next time.
+        if (tasks.length === 0) tasks = await leaseTasks(db, { slots: one, reserve: 0, leaseMs })
         if (tasks.length === 0) return
         for (const task of tasks) {
           const { signal } = new AbortController()

@@ -1,8 +1,12 @@
 import { CHECKS, type Check } from '@plumbline/contract/products'
 import { createTestDatabase } from '@plumbline/testkit/postgres'
+import { allowAnyMove } from '@plumbline/testkit/any-move'
 import { expect, test } from 'vitest'
 import { openDatabase, type Db } from '../database.ts'
-import { leaseStatement, type LeasePart } from './lease-tasks.ts'
+import { holdDuty } from '../duties.ts'
+import { emptyOpenGroups } from './groups.ts'
+import { leaseStatement, leaseTasks, type LeasePart } from './lease-tasks.ts'
+import { storeTaskOutcomes } from './settle.ts'
 
 /** Two accounts with a running batch each; tasks are put in by the tests. */
 async function openPlace(): Promise<AsyncDisposable & { readonly db: Db }> {
@@ -56,24 +60,35 @@ async function lease(db: Db, id: number, minutes: number): Promise<void> {
 async function run(
   db: Db,
   part: LeasePart,
-  { slots = 2, reserve = 1 } = {},
+  { slots = 2, reserve = 1, holder = '', served = '' } = {},
 ): Promise<readonly Record<string, unknown>[]> {
-  const values = [CHECKS, CHECKS.map(() => slots), reserve, 60_000, ['phone']]
+  const values = [
+    CHECKS,
+    CHECKS.map(() => slots),
+    reserve,
+    60_000,
+    ['phone'],
+    holder === '' ? null : holder,
+    CHECKS.map(() => served),
+  ]
   return (await db.pool.query<Record<string, unknown>>(leaseStatement(part), values)).rows
 }
 
 const idsOf = (rows: readonly Record<string, unknown>[]): unknown[] => rows.map(({ id }) => id)
 
-test('turn: one dispatcher at a time, the other waits for nothing', async () => {
+test('turn: only who has the duty leases, and only until its term is over', async () => {
   await using place = await openPlace()
-  const other = await place.db.pool.connect()
-  await other.query("begin; select pg_advisory_xact_lock(hashtext('tasks.lease'))")
-  expect(await run(place.db, 'turn')).toEqual([{ ours: false }])
   await add(place.db)
-  expect(await run(place.db, 'leased')).toEqual([])
-  await other.query('rollback')
-  other.release()
-  expect(await run(place.db, 'turn')).toEqual([{ ours: true }])
+  expect(await run(place.db, 'leased', { holder: 'one' })).toEqual([])
+  expect(await holdDuty(place.db, 'dispatch', 'one', 60_000)).toBe(true)
+  expect(await holdDuty(place.db, 'dispatch', 'other', 60_000)).toBe(false)
+  expect(await run(place.db, 'leased', { holder: 'other' })).toEqual([])
+  expect(await run(place.db, 'leased', { holder: 'one' })).toHaveLength(1)
+  await place.db.pool.query(`update duties set held_until = now() - interval '1 ms'`)
+  await add(place.db)
+  expect(await run(place.db, 'leased', { holder: 'one' })).toEqual([])
+  expect(await holdDuty(place.db, 'dispatch', 'other', 60_000)).toBe(true)
+  expect(await run(place.db, 'leased', { holder: 'other' })).toHaveLength(1)
 })
 
 test('lost: a lease that ran out is taken back, and rests from the second attempt on', async () => {
@@ -99,17 +114,29 @@ test('lost: a lease that ran out is taken back, and rests from the second attemp
   ])
 })
 
-test('busy and kinds: what is leased is taken off the slots of its check', async () => {
+test('woken: what rested until now is ready, and what rests longer is not', async () => {
   await using place = await openPlace()
-  await lease(place.db, await add(place.db), 1)
-  await add(place.db)
-  expect(await run(place.db, 'busy')).toEqual([{ check_kind: 'email', account_id: 'a', n: 1 }])
-  const free = await run(place.db, 'kinds')
-  expect(free.find(({ check_kind }) => check_kind === 'email')).toMatchObject({ free: 1 })
-  expect(free.filter(({ free: slots }) => slots === 2)).toHaveLength(CHECKS.length - 1)
+  const due = await add(place.db, { due: -1 })
+  await add(place.db, { due: 5 })
+  expect(idsOf(await run(place.db, 'woken'))).toEqual([due])
+  expect(idsOf(await run(place.db, 'fresh'))).toEqual([due])
 })
 
-test('fresh: pending tasks that are due; of a canceled batch only what may have been bought', async () => {
+test('busy and kinds: what is leased is taken off the slots of its check, however long its lease is over', async () => {
+  await using place = await openPlace()
+  const unclaimed = await add(place.db)
+  await lease(place.db, unclaimed, -1)
+  await place.db.pool.query('update tasks set claimed = false')
+  await add(place.db)
+  expect(await run(place.db, 'busy')).toMatchObject([
+    { check_kind: 'email', account_id: 'a', n: 1 },
+  ])
+  const kinds = await run(place.db, 'kinds')
+  expect(kinds.find(({ check_kind }) => check_kind === 'email')).toMatchObject({ free: 1, room: 2 })
+  expect(kinds.filter(({ free: slots }) => slots === 2)).toHaveLength(CHECKS.length - 1)
+})
+
+test('fresh: ready tasks; of a canceled batch only what may have been bought, of a paused one none', async () => {
   await using place = await openPlace()
   const { db } = place
   const [email, bought] = [await add(db), await add(db, { check: 'phone' })]
@@ -120,20 +147,27 @@ test('fresh: pending tasks that are due; of a canceled batch only what may have 
   await add(db, { check: 'phone' })
   await db.pool.query(`update batches set status = 'canceling'`)
   expect(idsOf(await run(db, 'fresh'))).toEqual([bought])
+  await allowAnyMove(db)
+  await db.pool.query(`update batches set status = 'paused'`)
+  expect(idsOf(await run(db, 'fresh'))).toEqual([])
 })
 
-test('waiting: one due task of a group with room, of the account after the one served last', async () => {
+test('waiting and quieted: one due task of a group with room, of the account after the one served last', async () => {
   await using place = await openPlace()
   const { db } = place
   const ofA = await add(db, { group: 'mx:a', due: -1 })
   const ofB = await add(db, { group: 'mx:a', due: -1, account: 'b' })
   await add(db, { group: 'mx:full', due: -1 })
+  await add(db, { group: 'mx:later', due: 3 })
   await db.pool.query(`insert into task_groups (check_kind, group_key, next_at)
-    values ('email', 'mx:a', now()), ('email', 'mx:full', now() + interval '1 min')`)
+    values ('email', 'mx:a', now()), ('email', 'mx:full', now() + interval '1 min'),
+      ('email', 'mx:later', now())`)
   expect(idsOf(await run(db, 'waiting'))).toEqual([ofA])
+  expect(await run(db, 'quieted')).toEqual([{ group_key: 'mx:later' }])
   await db.pool.query(`update task_groups set last_account_id = 'a'`)
   expect(idsOf(await run(db, 'waiting'))).toEqual([ofB])
   await lease(db, ofB, 1)
+  await db.pool.query(`update task_groups set out_task = ${ofB}`)
   expect(idsOf(await run(db, 'waiting'))).toEqual([])
 })
 
@@ -143,16 +177,33 @@ test('placed and chosen: accounts take turns, and one with nothing leased may us
   const [first, second] = [await add(db, { chunk: 0 }), await add(db, { chunk: 1 })]
   const other = await add(db, { account: 'b' })
   const placed = await run(db, 'placed')
-  const place1 = placed.filter(({ place: position }) => position === 1)
+  const place1 = placed.filter(({ place: position }) => Number(position) === 1)
   expect(idsOf(place1).toSorted()).toEqual([first, other])
   expect(idsOf(await run(db, 'chosen', { slots: 2 })).toSorted()).toEqual([first, other])
+  expect(idsOf(await run(db, 'chosen', { slots: 1, reserve: 0, served: 'a' }))).toEqual([other])
   await lease(db, first, 1)
   expect(idsOf(await run(db, 'chosen', { slots: 1, reserve: 1 }))).toEqual([other])
   expect(idsOf(await run(db, 'chosen', { slots: 1, reserve: 0 }))).toEqual([])
   expect(idsOf(await run(db, 'chosen', { slots: 3 })).toSorted()).toEqual([second, other])
 })
 
-test('locked, leased and served: what another has locked is passed over, groups note who was served', async () => {
+test('however many rounds there are, no more is leased than slots and reserve', async () => {
+  await using place = await openPlace()
+  const { db } = place
+  await db.pool.query(`
+    insert into tasks (batch_id, account_id, mode, check_kind, depth, chunk_no, size)
+    select 'bat_' || account, account, 'live', 'email', 'full', no, 1
+    from unnest(array['a', 'b']) account, generate_series(1, 50) no`)
+  const slots = { email: 4, phone: 0, ip: 0, domain: 0 }
+  const counts: number[] = []
+  for (let round = 0; round < 10; round++) {
+    counts.push((await leaseTasks(db, { slots, reserve: 3, leaseMs: 1 })).length)
+  }
+  // The reserve is for accounts that have nothing leased: both have.
+  expect(counts).toEqual([4, 0, 0, 0, 0, 0, 0, 0, 0, 0])
+})
+
+test('locked and leased: what another has locked is passed over', async () => {
   await using place = await openPlace()
   const { db } = place
   const [locked, free] = [await add(db), await add(db, { group: 'mx:a', due: -1, account: 'b' })]
@@ -163,6 +214,78 @@ test('locked, leased and served: what another has locked is passed over, groups 
   expect(await run(db, 'leased')).toMatchObject([{ id: free, lease: 1, group_key: 'mx:a' }])
   await other.query('rollback')
   other.release()
-  await db.pool.query('update tasks set lease_until = null')
-  expect(await run(db, 'served')).toEqual([{ last_account_id: 'b' }])
+})
+
+const SLOTS = { email: 1, phone: 0, ip: 0, domain: 0 }
+
+test('what is due of a chunk goes out as one task, with the states of its subjects in their order', async () => {
+  await using place = await openPlace()
+  const { db } = place
+  for (const no of [1, 2, 3, 4]) {
+    const id = await add(db, { group: `mx:${no}`, due: no === 4 ? 5 : -1 })
+    const states = JSON.stringify(no === 2 ? [null] : [{ tries: no }])
+    await db.pool.query('update tasks set indexes = $2, states = $3 where id = $1', [
+      id,
+      [no],
+      states,
+    ])
+    await db.pool.query(`insert into task_groups values ('email', $1, now())`, [`mx:${no}`])
+  }
+  await add(db, { group: 'mx:3', due: -1, chunk: 9 })
+  const [task] = await leaseTasks(db, { slots: SLOTS, reserve: 0, leaseMs: 60_000 })
+  const { rows } = await db.pool.query(
+    'select indexes, size, states from tasks where lease_until is not null',
+  )
+  expect(rows).toEqual([
+    { indexes: [1, 2, 3], size: 3, states: [{ tries: 1 }, null, { tries: 3 }] },
+  ])
+  const groups = await db.pool.query(
+    'select group_key, out_task from task_groups order by group_key',
+  )
+  // Those of which nothing waits are forgotten; of one that has more the task is out.
+  expect(groups.rows).toEqual([
+    { group_key: 'mx:3', out_task: task?.taskId },
+    { group_key: 'mx:4', out_task: null },
+  ])
+})
+
+test('a few try for all that wait because something of ours is silent; then all go together', async () => {
+  await using place = await openPlace()
+  const { db } = place
+  const group = 'silence:resolver'
+  for (const chunk of [0, 1, 2]) {
+    const id = await add(db, { group, due: -1, chunk })
+    await db.pool.query('update tasks set indexes = $2, size = 40, states = $3 where id = $1', [
+      id,
+      Array.from({ length: 40 }, (_, at) => at),
+      JSON.stringify(Array.from({ length: 40 }, (_, at) => ({ at }))),
+    ])
+  }
+  await db.pool.query(`insert into task_groups values ('email', $1, now())`, [group])
+  const slots = { ...SLOTS, email: 10 }
+  const [trial, ...more] = await leaseTasks(db, { slots, reserve: 0, leaseMs: 60_000 })
+  if (trial === undefined) throw new Error('nothing goes out')
+  expect(more).toEqual([])
+  const sizes = await db.pool.query<{ size: number; states: readonly unknown[] }>(
+    'select size, states from tasks where id = $1',
+    [trial.taskId],
+  )
+  expect(sizes.rows[0]?.size).toBe(10)
+  expect(sizes.rows[0]?.states).toEqual(Array.from({ length: 10 }, (_, at) => ({ at })))
+  expect(await leaseTasks(db, { slots, reserve: 0, leaseMs: 60_000 })).toEqual([])
+  await db.kysely.transaction().execute((tx) =>
+    storeTaskOutcomes(tx, {
+      ...trial,
+      size: 10,
+      indexes: null,
+      count: 10,
+      outcomes: Buffer.alloc(0),
+      waiting: [],
+      stays: null,
+    }),
+  )
+  await emptyOpenGroups(db)
+  expect(await leaseTasks(db, { slots, reserve: 0, leaseMs: 60_000 })).toHaveLength(3)
+  await emptyOpenGroups(db)
+  expect((await db.pool.query('select from task_groups')).rowCount).toBe(0)
 })

@@ -1,6 +1,6 @@
 import { PURCHASED_CHECKS, type Check } from '@plumbline/contract/products'
 import type { Db } from '../database.ts'
-import { sqlStates, TASK_STATES_OF_BATCH } from './states.ts'
+import { mergeWaiting } from './merge-waiting.ts'
 import { isTask } from './task-states.ts'
 
 /** A task that goes out as one job: the id and the lease it must be claimed with. */
@@ -8,158 +8,239 @@ export interface LeasedTask {
   readonly taskId: number
   readonly lease: number
   readonly batchId: string
+  readonly accountId: string
   readonly check: Check
 }
 
+/** How tasks are handed out. */
+export interface LeaseOptions {
+  /** Tasks of each check leased at most. */
+  readonly slots: Readonly<Record<Check, number>>
+  /** Beyond the slots, for accounts that have nothing leased. */
+  readonly reserve: number
+  readonly leaseMs: number
+  /** The account of each check that was served last: others come first. */
+  readonly served?: ReadonlyMap<Check, string>
+  /** Who must have the duty of dispatching; left out where nobody else can lease. */
+  readonly holder?: string
+}
+
 /**
- * Hands out tasks, by database time: at most `slots` of a check leased, round-robin over accounts
- * (the account with the least leased first). An account with nothing leased may go into the
- * `reserve` beyond the slots, so that it never waits for another's long chunks (decision 38). Of a
- * group that waits, one task is out at a time. What ran out of its lease counts as pending again, from the
- * second time on after a rest.
+ * Hands out tasks, by database time: at most `slots` of a check leased, and `reserve` more for accounts that
+ * have nothing leased, so that none waits for another's long chunks (decision 38). Who has the least leased
+ * goes first, then accounts in turn. Of a group that waits one task is out at a time; what of its chunk is due
+ * goes with it. A claimed task whose lease ran out counts as ready again, from the second time on after a
+ * rest; one that was not claimed stays out, as its job may wait in its queue.
  */
-export async function leaseTasks(
-  db: Db,
-  options: { slots: Readonly<Record<Check, number>>; reserve: number; leaseMs: number },
-): Promise<readonly LeasedTask[]> {
-  const { rows } = await db.pool.query<{
-    id: number
-    lease: number
-    batch_id: string
-    check_kind: Check
-  }>({
+export async function leaseTasks(db: Db, options: LeaseOptions): Promise<readonly LeasedTask[]> {
+  const checks = CHECKS_OF(options)
+  const { rows } = await db.pool.query<LeasedRow>({
     name: 'tasks.lease',
     text: LEASE_TASKS,
     values: [
-      Object.keys(options.slots),
-      Object.values(options.slots),
+      checks,
+      checks.map((check) => options.slots[check]),
       options.reserve,
       options.leaseMs,
       PURCHASED_CHECKS,
+      options.holder ?? null,
+      checks.map((check) => options.served?.get(check) ?? ''),
     ],
   })
+  const waited = rows.filter((row) => row.group_key !== null)
+  await mergeWaiting(
+    db,
+    waited.map((row) => ({ taskId: row.id, group: row.group_key ?? '' })),
+    options.leaseMs,
+  )
   return rows.map((row) => ({
     taskId: row.id,
     lease: row.lease,
     batchId: row.batch_id,
+    accountId: row.account_id,
     check: row.check_kind,
   }))
 }
 
+interface LeasedRow {
+  readonly id: number
+  readonly lease: number
+  readonly batch_id: string
+  readonly account_id: string
+  readonly check_kind: Check
+  /** The group that the task waited by. */
+  readonly group_key: string | null
+}
+
+/** Safe because `slots` has a number for each check and nothing else. */
+const CHECKS_OF = ({ slots }: LeaseOptions): readonly Check[] => Object.keys(slots) as Check[]
+
+/** The longest that a group without anything due is left alone. */
+const LONGEST_QUIET_MS = 300_000
+
+/** Groups of a check that one round looks at: each brings a task, and up to 64 more of its chunk. */
+const GROUPS_A_ROUND = 4
+
+/** Batches of an account that one round looks at; an account has fewer unfinished. */
+const BATCHES_A_ROUND = 64
+
 /**
  * The parts of the statement that leases tasks, each read by those after it. Parameters: $1 checks and $2 their
- * slots, $3 the reserve, $4 length of a lease in milliseconds, $5 checks that buy something.
+ * slots, $3 the reserve, $4 length of a lease in milliseconds, $5 checks that buy something, $6 who dispatches,
+ * $7 the account of each check that was served last. The work grows with what goes out, not with what waits:
+ * ready accounts, batches and groups are stepped through by index.
  */
 const PARTS = {
   /** Gives every parameter its type, whichever parts are used. */
   parameters: `
     select $1::text[] as checks, $2::int[] as slots, $3::int as reserve, $4::int as lease_ms,
-      $5::text[] as purchased`,
+      $5::text[] as purchased, $6::text as holder, $7::text[] as served`,
   /**
-   * One dispatcher at a time: the bound on what is leased is then exact. It waits for no lock: what another
-   * transaction has locked (a batch being canceled, outcomes that are stored) is left for a later round, as all
-   * batches would wait with it.
+   * Only who has the duty leases, and keeps its row locked until the end of the statement: the bound on what
+   * is leased is then exact.
    */
   turn: `
-  select pg_try_advisory_xact_lock(hashtext('tasks.lease')) as ours`,
+  select $6::text is null or (select true from duties
+    where name = 'dispatch' and holder = $6 and held_until > clock_timestamp()
+    for no key update) is not null as ours`,
   /**
-   * Tasks whose lease ran out are given back. They rest longer the more workers were lost with them, by chance
-   * within half and one and a half: what went down together comes apart, and a machine that restarts all the
-   * time is not taken for a subject that breaks its check.
+   * Claimed tasks whose lease ran out are given back. They rest longer the more workers were lost with them,
+   * by chance within half and one and a half: what went down together comes apart, and a machine that restarts
+   * all the time is not taken for a subject that breaks its check. What is locked is left for a later round.
    */
   lost: `
-  update tasks t set lease_until = null, due_at = case when t.attempts < 2 then t.due_at else
+  update tasks t set lease_until = null, due_at = case when t.attempts < 2 then null else
       clock_timestamp()
         + $4::int * interval '1 ms' * 2 ^ (t.attempts - 2) * (0.5 + random()) end
   from (select id from tasks cross join turn
-    where turn.ours and lease_until < clock_timestamp()
+    where turn.ours and lease_until < clock_timestamp() and claimed
     for no key update of tasks skip locked) over
   where t.id = over.id
   returning t.id`,
-  /** How many tasks of each check and account are leased. */
+  /** Tasks that rested until now are ready. */
+  woken: `
+  update tasks t set due_at = null
+  from (select id from tasks cross join turn
+    where turn.ours and lease_until is null and group_key is null and due_at <= now()
+    order by due_at limit 200 for no key update of tasks skip locked) due
+  where t.id = due.id
+  returning t.id`,
+  /** How many tasks of each check and batch are leased. */
   busy: `
-  select check_kind, account_id, count(*)::int as n
-  from tasks, turn where turn.ours and lease_until >= clock_timestamp()
-  group by check_kind, account_id`,
-  /** Free slots of each check. */
+  select check_kind, account_id, batch_id, count(*)::int as n
+  from tasks, turn
+  where turn.ours and lease_until is not null and id not in (select id from lost)
+  group by check_kind, account_id, batch_id`,
+  /** Free slots of each check, and with the reserve; those that have none are left out. */
   kinds: `
-  select k.check_kind, k.slots - coalesce(sum(b.n), 0)::int as free
-  from unnest($1::text[], $2::int[]) as k(check_kind, slots)
+  select k.check_kind, k.served, k.slots - coalesce(sum(b.n), 0)::int as free,
+    k.slots + $3 - coalesce(sum(b.n), 0)::int as room,
+    greatest(k.slots - coalesce(sum(b.n), 0)::int, 1) + count(distinct b.account_id)::int as most
+  from unnest($1::text[], $2::int[], $7::text[]) as k(check_kind, slots, served)
     cross join turn left join busy b on b.check_kind = k.check_kind
   where turn.ours
-  group by k.check_kind, k.slots`,
+  group by k.check_kind, k.served, k.slots
+  having k.slots + case when k.slots = 0 then 0 else $3 end > coalesce(sum(b.n), 0)`,
+  /** Accounts with ready tasks, in turn: more than have some leased, so that who has none is among them. */
+  accounts: `
+  select k.check_kind, k.free, a.account as account_id, count(*) over (partition by k.check_kind) as n
+  from kinds k cross join lateral accounts_in_turn(k.check_kind, k.served, k.most) a`,
   /**
-   * Pending tasks that are due, as many of each check and batch as could go out. Of a canceled batch only
-   * those for which something may have been bought, to store what came of it.
+   * Ready tasks, as many of each account as could go out. Of a canceled batch only those for which something
+   * may have been bought, to store what came of it; of a paused one none.
    */
   fresh: `
-  select t.id, t.check_kind, t.account_id, b.created_at as since, t.chunk_no
-  from kinds k
-    cross join (select id, created_at, status from batches
-      where status in ${sqlStates(TASK_STATES_OF_BATCH)}) b
-    cross join lateral (
-      select id, check_kind, account_id, chunk_no from tasks
-      where check_kind = k.check_kind and batch_id = b.id
-        and ${isTask('pending', 'tasks')}
-        and (b.status = 'running' or (check_kind = any($5::text[])
-          and (lease > 0 or indexes is not null)))
-        and (due_at is null or due_at <= clock_timestamp())
-      order by chunk_no limit greatest(k.free, 0) + $3) t`,
-  /** One due task of each group that has room: of the account after the one served last. */
+  select t.id, a.check_kind, a.account_id, null as group_key
+  from accounts a cross join lateral (
+    select t.id from batches_with_tasks(a.check_kind, a.account_id, ${BATCHES_A_ROUND}) w(batch_id)
+      join batches b on b.id = w.batch_id and b.status in ('running', 'canceling')
+      left join busy on busy.check_kind = a.check_kind and busy.batch_id = b.id
+      cross join lateral (
+        select id, row_number() over (order by chunk_no, id) as place from (
+          select id, chunk_no from tasks
+          where check_kind = a.check_kind and account_id = a.account_id and batch_id = b.id
+            and ${isTask('pending', 'tasks')} and due_at is null
+            and (b.status = 'running' or (check_kind = any($5::text[])
+              and (lease > 0 or indexes is not null)))
+          order by chunk_no limit ceil(greatest(a.free, 1)::float8 / a.n)::int + 1) first) t
+    order by coalesce(busy.n, 0) + t.place, b.created_at, t.id
+    limit ceil(greatest(a.free, 1)::float8 / a.n)::int + 1) t`,
+  /** Groups in which something is due, as far as is known, those first that are so the longest. */
+  awake: `
+  select g.* from kinds k cross join lateral (
+    select check_kind, group_key, last_account_id, xmin as version, exists (
+        select from tasks l where l.id = out_task and l.lease_until is not null) as is_out
+    from task_groups
+    where check_kind = k.check_kind and greatest(next_at, quiet_until) <= now() and not opened
+    order by greatest(next_at, quiet_until) limit ${GROUPS_A_ROUND}) g`,
+  /** One due task of each of them that has none out: of the account after the one served last. */
   waiting: `
-  select t.id, g.check_kind, t.account_id, t.due_at as since, t.chunk_no
-  from task_groups g cross join turn
+  select t.id, g.check_kind, t.account_id, g.group_key
+  from awake g
     cross join lateral (
-      (select id, account_id, due_at, chunk_no from tasks
+      (select id, account_id from tasks
        where check_kind = g.check_kind and group_key = g.group_key and ${isTask('waiting', 'tasks')}
-         and due_at <= clock_timestamp() and account_id > g.last_account_id
+         and due_at <= now() and account_id > g.last_account_id
+         and exists (select from batches b where b.id = batch_id and b.status = 'running')
        order by account_id, id limit 1)
       union all
-      (select id, account_id, due_at, chunk_no from tasks
+      (select id, account_id from tasks
        where check_kind = g.check_kind and group_key = g.group_key and ${isTask('waiting', 'tasks')}
-         and due_at <= clock_timestamp() and account_id <= g.last_account_id
+         and due_at <= now() and account_id <= g.last_account_id
+         and exists (select from batches b where b.id = batch_id and b.status = 'running')
        order by account_id, id limit 1)
       limit 1) t
-  where turn.ours and g.quiet_until <= now() and g.next_at <= clock_timestamp()
-    and not exists (select 1 from tasks l
-      where l.check_kind = g.check_kind and l.group_key = g.group_key
-        and l.lease_until >= clock_timestamp())`,
-  /** Position of each candidate in the order of its account, after what the account has leased. */
-  placed: `
-  select p.id, p.check_kind, row_number() over (
-      partition by p.check_kind, p.account_id order by p.since, p.chunk_no, p.id
-    ) + coalesce(b.n, 0) as place
-  from (select * from fresh union all select * from waiting) p
-    left join busy b on b.check_kind = p.check_kind and b.account_id = p.account_id`,
+  where not g.is_out`,
   /**
-   * Candidates that go out: those of the accounts with the least leased first, within the free slots, and
-   * within the reserve the first of an account that has nothing leased.
+   * The others are quiet until something of them is due or the task that is out may be lost. Only those that
+   * are as they were seen: a task may have put more into a group since.
+   */
+  quieted: `
+  update task_groups g set quiet_until = now() + least(${LONGEST_QUIET_MS}, q.after_ms) * interval '1 ms'
+  from (
+    select h.check_kind, h.group_key, case when a.is_out then $4::int else greatest(1000, coalesce((
+        select extract(epoch from min(t.due_at) - now()) * 1000 from tasks t
+        where t.check_kind = a.check_kind and t.group_key = a.group_key
+          and ${isTask('waiting', 't')} and t.due_at > now()), ${LONGEST_QUIET_MS})) end as after_ms
+    from awake a join task_groups h
+      on h.check_kind = a.check_kind and h.group_key = a.group_key and h.xmin = a.version
+    where not exists (select from waiting w
+      where w.check_kind = a.check_kind and w.group_key = a.group_key)
+    for no key update of h skip locked) q
+  where g.check_kind = q.check_kind and g.group_key = q.group_key
+  returning g.group_key`,
+  /** Place of each candidate in the order of its account, after what the account has leased. */
+  placed: `
+  select p.*, k.free, k.room, p.account_id <= k.served as is_later, row_number() over (
+      partition by p.check_kind, p.account_id order by p.seq
+    ) + coalesce(b.n, 0) as place
+  from (select *, row_number() over () as seq
+      from (select * from fresh union all select * from waiting) each) p
+    join kinds k on k.check_kind = p.check_kind
+    left join (select check_kind, account_id, sum(n)::int as n from busy group by 1, 2) b
+      on b.check_kind = p.check_kind and b.account_id = p.account_id`,
+  /**
+   * Candidates that go out: those of the accounts with the least leased first, then in turn, within the free
+   * slots; within the reserve the first of an account that has nothing leased.
    */
   chosen: `
-  select r.id from (
-    select *, row_number() over (partition by check_kind order by place, id) as turn_no
-    from placed) r join kinds k on k.check_kind = r.check_kind
-  where r.turn_no <= k.free
-    or (r.place = 1 and r.turn_no <= greatest(k.free, 0) + $3)`,
+  select r.id, r.group_key, r.turn_no from (
+    select *, row_number() over (
+      partition by check_kind order by place, is_later, account_id, seq) as turn_no
+    from placed) r
+  where r.turn_no <= r.free or (r.place = 1 and r.turn_no <= r.room)`,
   /** Those that nobody else has locked. */
   locked: `
-  select t.id from tasks t join chosen c on c.id = t.id where t.lease_until is null
+  select t.id, c.group_key, c.turn_no from tasks t join chosen c on c.id = t.id
+  where t.lease_until is null
   for no key update of t skip locked`,
-  /** Gives the leases, with a fencing number each. */
+  /** Gives the leases, with a fencing number each, until a worker claims the task. */
   leased: `
   update tasks t
-  set lease = lease + 1,
+  set lease = lease + 1, claimed = false, group_key = null, due_at = null,
       lease_until = clock_timestamp() + $4::int * interval '1 ms'
   from locked where t.id = locked.id
-  returning t.id, t.lease, t.batch_id, t.check_kind, t.group_key, t.account_id`,
-  /** Notes of each group which account was served. */
-  served: `
-  update task_groups g set last_account_id = s.account_id
-  from (select h.check_kind, h.group_key, l.account_id
-    from task_groups h join leased l on l.check_kind = h.check_kind and l.group_key = h.group_key
-    for no key update of h skip locked) s
-  where s.check_kind = g.check_kind and s.group_key = g.group_key
-  returning g.last_account_id`,
+  returning t.id, t.lease, t.batch_id, t.check_kind, t.account_id, locked.group_key, locked.turn_no`,
 } as const
 
 /** Name of a part of the statement. */
@@ -176,4 +257,5 @@ function partsUpTo(last: LeasePart): string {
   return `with ${parts.map(([name, text]) => `${name} as (${text})`).join(', ')}`
 }
 
-const LEASE_TASKS = `${partsUpTo('served')} select id, lease, batch_id, check_kind from leased`
+const LEASE_TASKS = `${partsUpTo('leased')}
+  select id, lease, batch_id, check_kind, account_id, group_key from leased order by turn_no`

@@ -3,10 +3,12 @@ import type { Json } from '@plumbline/contract/outcome'
 import { jsonbText } from '../jsonb.ts'
 import { queriesOf, type Db, type Tx } from '../database.ts'
 import type { Part } from './chunks.ts'
+import { SILENCE } from './merge-waiting.ts'
 
 /** Subjects whose outcomes must wait, with their group. */
 export interface WaitingSubjects {
-  readonly group: string
+  /** What they wait for room of; null where they wait for their time alone. */
+  readonly group: string | null
   /** As the engine says it. */
   readonly reason: string
   /** Milliseconds from now until they are due. */
@@ -74,14 +76,25 @@ export async function storeTaskOutcomes(
         w.states, w."group", clock_timestamp() + w."afterMs" * interval '1 ms', w.reason
       from task t, waiting w
     ), room as (
-      insert into task_groups as g (check_kind, group_key, next_at)
+      insert into task_groups as g (check_kind, group_key, next_at, quiet_until)
       select t.check_kind, w."group",
-        clock_timestamp() + case when w."holdsGroup" then w."afterMs" else 0 end * interval '1 ms'
+        clock_timestamp() + case when w."holdsGroup" then w."afterMs" else 0 end * interval '1 ms',
+        clock_timestamp() + w."afterMs" * interval '1 ms'
       from task t, waiting w
+      where w."group" is not null
       -- In one order, so that two arrivals cannot wait for each other.
       order by w."group"
       on conflict (check_kind, group_key) do update
-      set next_at = greatest(g.next_at, excluded.next_at), quiet_until = '-infinity'
+      set next_at = greatest(g.next_at, excluded.next_at), opened = false,
+        quiet_until = least(g.quiet_until, excluded.quiet_until),
+        out_task = nullif(g.out_task, (select id from task))
+    ), freed as (
+      -- Groups that this task was out for have room, as it comes back without them.
+      update task_groups g set out_task = null, quiet_until = '-infinity',
+        opened = g.group_key like ${`${SILENCE}%`}
+      from task t
+      where ${stays === null} and g.out_task = t.id
+        and not exists (select from waiting w where w."group" = g.group_key)
     )
     update chunks c set remaining = remaining - ${brought.count}
     from task t where c.batch_id = t.batch_id and c.no = t.chunk_no

@@ -12,15 +12,22 @@ export interface Stage {
 }
 
 /**
- * Moves every running batch without an open chunk on to `finalizing`. One whose result is written early
- * keeps the lease of its writer.
+ * Moves a running batch on to `finalizing` where no chunk of it is open. One whose result is written early
+ * keeps the lease of its writer. For after the commit that settled a chunk: of several at once the last sees
+ * that all are.
  */
-export async function closeFinishedBatches(db: Db | Tx): Promise<void> {
+export async function closeFinishedBatch(db: Db | Tx, batchId: string): Promise<void> {
+  await closeFinishedBatches(db, batchId)
+}
+
+/** Does so for every batch: for those whose worker was lost between the two. */
+export async function closeFinishedBatches(db: Db | Tx, batchId?: string): Promise<void> {
+  const these = batchId === undefined ? sql`true` : sql`b.id = ${batchId}`
   await sql`
     update batches b
     set status = 'finalizing', stage_attempts = 0,
         ats = ats || jsonb_build_object('finalizing', ${NOW_TEXT})
-    where b.status = 'running'
+    where ${these} and b.status = 'running' and b.tasks_from is null
       and not exists (select 1 from chunks c where c.batch_id = b.id and c.settled_at is null)
   `.execute(queriesOf(db))
 }

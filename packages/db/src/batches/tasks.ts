@@ -126,7 +126,7 @@ export async function claimTask(
     name: 'tasks.claim',
     text: `
       update tasks t
-      set lease = t.lease + 1, attempts = t.attempts + 1, lease_until = clock_timestamp() + $3::int * interval '1 ms'
+      set lease = t.lease + 1, attempts = t.attempts + 1, claimed = true, lease_until = clock_timestamp() + $3::int * interval '1 ms'
       from chunks c, batches b
       where t.id = $1 and t.lease = $2 and t.lease_until is not null
         and b.id = t.batch_id and b.status in ${sqlStates(TASK_STATES_OF_BATCH)}
@@ -159,7 +159,10 @@ export async function claimTask(
   }
 }
 
-/** Extends the leases of claimed tasks; answers the ids that are still held. */
+/**
+ * Extends the leases of claimed tasks; answers the ids that are still held. A task that another transaction
+ * has locked, as while its outcomes are stored, is not waited for: the others would wait with it.
+ */
 export async function renewTasks(
   db: Db,
   tasks: readonly { taskId: number; lease: number }[],
@@ -168,10 +171,17 @@ export async function renewTasks(
   const { rows } = await db.pool.query<{ id: number }>({
     name: 'tasks.renew',
     text: `
-      update tasks t set lease_until = clock_timestamp() + $3::int * interval '1 ms'
-      from unnest($1::bigint[], $2::int[]) as held(id, lease)
-      where t.id = held.id and t.lease = held.lease and t.lease_until is not null
-      returning t.id`,
+      with held as (
+        select t.id from unnest($1::bigint[], $2::int[]) as h(id, lease)
+          join tasks t on t.id = h.id and t.lease = h.lease and t.lease_until is not null
+      ), free as (
+        select t.id from tasks t join held on held.id = t.id
+        where t.lease_until is not null for no key update of t skip locked
+      ), renewed as (
+        update tasks t set lease_until = clock_timestamp() + $3::int * interval '1 ms'
+        from free where t.id = free.id
+      )
+      select id from held`,
     values: [tasks.map((task) => task.taskId), tasks.map((task) => task.lease), leaseMs],
   })
   return new Set(rows.map((row) => row.id))

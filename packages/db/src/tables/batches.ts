@@ -170,6 +170,7 @@ export interface TasksTable {
   attempts: Generated<number>
   lease: Generated<number>
   lease_until: ColumnType<Date | null, Date | null | undefined, Date | null>
+  claimed: Generated<boolean>
   group_key: string | null
   due_at: ColumnType<Date | null, Date | null | undefined, Date | null>
   reason: Generated<string | null>
@@ -182,6 +183,8 @@ export interface TaskGroupsTable {
   next_at: Timestamp
   last_account_id: Generated<string>
   quiet_until: Generated<Date>
+  out_task: Generated<number | null>
+  opened: Generated<boolean>
 }
 
 /** `parts`: outcomes of a chunk and check. */

@@ -1,0 +1,121 @@
+import type { Db } from '../database.ts'
+import { isTask } from './task-states.ts'
+
+/** Begins the names of groups that wait because something of ours is silent: a few try whether it still is. */
+export const SILENCE = 'silence:'
+
+/** Subjects that try for all of their group. */
+const FEW = 10
+
+/** Tasks that go with a task of their chunk. */
+const MOST_MERGED = 64
+
+/** A task that was leased out of the group that it waited by. */
+export interface WaitedTask {
+  readonly taskId: number
+  readonly group: string
+}
+
+/**
+ * Completes tasks that were leased out of their groups and are in no queue yet: what else of their chunks is
+ * due goes with them, so that a chunk whose subjects wait by themselves is not loaded for each. Of a group of
+ * silence only a few subjects go. Groups that nothing waits in any more are forgotten.
+ */
+export async function mergeWaiting(
+  db: Db,
+  tasks: readonly WaitedTask[],
+  leaseMs: number,
+): Promise<void> {
+  if (tasks.length === 0) return
+  const silent = tasks.filter(({ group }) => group.startsWith(SILENCE))
+  if (silent.length > 0) {
+    await db.pool.query({
+      name: 'tasks.cut',
+      text: CUT,
+      values: [silent.map(({ taskId }) => taskId), silent.map(({ group }) => group), FEW],
+    })
+  }
+  await db.pool.query({
+    name: 'tasks.merge',
+    text: MERGE,
+    values: [
+      tasks.map(({ taskId }) => taskId),
+      tasks.map(({ group }) => group),
+      MOST_MERGED,
+      leaseMs,
+    ],
+  })
+}
+
+/** Puts all but the first $3 subjects of tasks $1 back into their groups $2. */
+const CUT = `
+  with cut as (
+    select t.*, l.group_key as waited_by from unnest($1::bigint[], $2::text[]) l(id, group_key)
+      join tasks t on t.id = l.id
+    where t.size > $3 and t.indexes is not null and t.lease_until is not null and not t.claimed
+  ), others as (
+    insert into tasks (batch_id, account_id, mode, check_kind, depth, chunk_no, indexes, size, states,
+      attempts, reason, group_key, due_at)
+    select batch_id, account_id, mode, check_kind, depth, chunk_no, indexes[$3::int + 1:], size - $3,
+      (select jsonb_agg(state order by at) from jsonb_array_elements(states)
+        with ordinality as s(state, at) where at > $3),
+      attempts, reason, waited_by, now()
+    from cut
+  )
+  update tasks t set indexes = t.indexes[:$3::int], size = $3,
+    states = (select jsonb_agg(state order by at) from jsonb_array_elements(t.states)
+      with ordinality as s(state, at) where at <= $3)
+  from cut where t.id = cut.id`
+
+/** Lets tasks $1 take what is due of their chunks with them, and notes what of groups is out. */
+const MERGE = `
+  with leaders as (
+    select distinct on (t.batch_id, t.chunk_no, t.check_kind) t.id, t.batch_id, t.chunk_no, t.check_kind,
+      t.account_id, l.group_key
+    from unnest($1::bigint[], $2::text[]) l(id, group_key) join tasks t on t.id = l.id
+  ), also as (
+    select c.*, l.id as leader
+    from leaders l cross join lateral (
+      select c.id, c.indexes, c.states, c.size, c.attempts, c.check_kind, c.group_key
+      from tasks c join task_groups g on g.check_kind = c.check_kind and g.group_key = c.group_key
+      where c.batch_id = l.batch_id and c.chunk_no = l.chunk_no and c.check_kind = l.check_kind
+        and ${isTask('waiting', 'c')} and c.due_at <= now() and c.indexes is not null
+        and greatest(g.next_at, g.quiet_until) <= now() and not g.opened
+        and not c.group_key like '${SILENCE}%'
+        and not exists (select from tasks o where o.id = g.out_task and o.lease_until is not null)
+      limit $3 for no key update of c skip locked) c
+    where not l.group_key like '${SILENCE}%'
+  ), gone as (
+    delete from tasks t using also where t.id = also.id
+  ), grown as (
+    update tasks t set size = t.size + a.size, indexes = t.indexes || a.indexes,
+      attempts = greatest(t.attempts, a.attempts), states = coalesce(t.states,
+        (select jsonb_agg(null::jsonb) from generate_series(1, t.size))) || a.states
+    from (
+      select leader, count(*)::int as size, max(attempts) as attempts,
+        array_agg(e.subject order by also.id, e.at) as indexes,
+        jsonb_agg(coalesce(also.states -> (e.at - 1)::int, 'null') order by also.id, e.at) as states
+      from also cross join lateral unnest(also.indexes) with ordinality as e(subject, at)
+      group by leader) a
+    where t.id = a.leader
+  ), groups as (
+    select check_kind, group_key, leader, exists (
+      select from tasks t where t.check_kind = g.check_kind and t.group_key = g.group_key
+        and ${isTask('waiting', 't')} and not exists (select from also where also.id = t.id)) as more
+    from (select check_kind, group_key, min(leader) as leader from (
+        select check_kind, group_key, leader from also
+        union all
+        select t.check_kind, l.group_key, t.id
+        from unnest($1::bigint[], $2::text[]) l(id, group_key) join tasks t on t.id = l.id) each
+      group by check_kind, group_key) g
+  ), ours as (
+    select h.check_kind, h.group_key, g.more, g.leader
+    from groups g join task_groups h on h.check_kind = g.check_kind and h.group_key = g.group_key
+    for update of h skip locked
+  ), forgotten as (
+    delete from task_groups h using ours
+    where h.check_kind = ours.check_kind and h.group_key = ours.group_key and not ours.more
+  )
+  update task_groups h set out_task = ours.leader, quiet_until = now() + $4::int * interval '1 ms',
+    last_account_id = (select account_id from tasks where id = ours.leader)
+  from ours where h.check_kind = ours.check_kind and h.group_key = ours.group_key and ours.more`

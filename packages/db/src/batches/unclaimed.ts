@@ -1,0 +1,58 @@
+import { PURCHASED_CHECKS } from '@plumbline/contract/products'
+import type { Db } from '../database.ts'
+import type { LeasedTask } from './lease-tasks.ts'
+
+/** A task that no worker has claimed since it was leased. */
+export interface UnclaimedTask extends Omit<LeasedTask, 'accountId'> {
+  /** Whether its batch is canceled or paused: it is not to go out. */
+  readonly halted: boolean
+}
+
+/**
+ * Leased tasks that no worker has claimed in the time of a lease, and at once those of halted batches for
+ * which nothing may have been bought.
+ */
+export async function readUnclaimed(db: Db): Promise<readonly UnclaimedTask[]> {
+  const { rows } = await db.pool.query<UnclaimedTask>({
+    name: 'tasks.unclaimed',
+    text: `
+      select t.id as "taskId", t.lease, t.batch_id as "batchId", t.check_kind as check,
+        b.status <> 'running' as halted
+      from tasks t join batches b on b.id = t.batch_id
+      where t.lease_until is not null and not t.claimed
+        and (t.lease_until < clock_timestamp()
+          or (b.status <> 'running' and t.check_kind <> all($1)))`,
+    values: [PURCHASED_CHECKS],
+  })
+  return rows
+}
+
+/** The jobs of these tasks still wait: they stay out for the time of another lease. */
+export async function keepUnclaimed(
+  db: Db,
+  tasks: readonly UnclaimedTask[],
+  leaseMs: number,
+): Promise<void> {
+  await changeUnclaimed(db, tasks, leaseMs)
+}
+
+/** No job of these tasks is left: they go out again, no attempt spent. */
+export async function takeBack(db: Db, tasks: readonly UnclaimedTask[]): Promise<void> {
+  await changeUnclaimed(db, tasks, null)
+}
+
+async function changeUnclaimed(
+  db: Db,
+  tasks: readonly UnclaimedTask[],
+  leaseMs: number | null,
+): Promise<void> {
+  if (tasks.length === 0) return
+  await db.pool.query({
+    name: 'tasks.change-unclaimed',
+    text: `
+      update tasks t set lease_until = clock_timestamp() + $3::int * interval '1 ms'
+      from unnest($1::bigint[], $2::int[]) as u(id, lease)
+      where t.id = u.id and t.lease = u.lease and t.lease_until is not null and not t.claimed`,
+    values: [tasks.map(({ taskId }) => taskId), tasks.map(({ lease }) => lease), leaseMs],
+  })
+}
