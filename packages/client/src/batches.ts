@@ -4,6 +4,7 @@ import type { BatchPreview } from '@plumbline/contract/batch-preview'
 import type { ResultFormat } from '@plumbline/contract/results-request'
 import type { BatchSample } from '@plumbline/contract/batch-sample'
 import type { Delimiter } from '@plumbline/contract/delimiters'
+import type { RecheckBody, RescoreBody } from '@plumbline/contract/batch-origin'
 import type { BatchRecord } from '@plumbline/contract/batch-request'
 import type { BatchPage, BatchView } from '@plumbline/contract/batch-view'
 import type { Product } from '@plumbline/contract/products'
@@ -98,6 +99,10 @@ export interface BatchCalls {
   sample(id: string, options?: CallOptions): Promise<BatchSample>
   /** The sample of a batch, as far as it is. */
   readSample(id: string, options?: CallOptions): Promise<BatchSample>
+  /** Asks some rows of a batch again, as a new batch. */
+  recheck(id: string, wanted: RecheckBody, options?: CallOptions): Promise<BatchView>
+  /** Scores the outcomes of a batch by other weights, as a new batch; free. */
+  rescore(id: string, wanted?: RescoreBody, options?: CallOptions): Promise<BatchView>
   /** Nothing new is asked for a running batch until it is resumed. */
   pause(id: string, options?: CallOptions): Promise<BatchView>
   resume(id: string, options?: CallOptions): Promise<BatchView>
@@ -128,6 +133,10 @@ export function batchCalls(connection: Connection): BatchCalls {
       connection.json({ method: 'POST', path: `${pathOf(id)}/sample`, ...call }),
     readSample: (id, call) =>
       connection.json({ method: 'GET', path: `${pathOf(id)}/sample`, ...call }),
+    recheck: (id, wanted, call) =>
+      connection.json({ method: 'POST', path: `${pathOf(id)}/recheck`, json: wanted, ...call }),
+    rescore: (id, wanted = {}, call) =>
+      connection.json({ method: 'POST', path: `${pathOf(id)}/rescore`, json: wanted, ...call }),
     pause: (id, call) => connection.json({ method: 'POST', path: `${pathOf(id)}/pause`, ...call }),
     resume: (id, call) =>
       connection.json({ method: 'POST', path: `${pathOf(id)}/resume`, ...call }),

@@ -33,7 +33,8 @@ const PLAIN = /^[^\p{Cc}\p{Cs}]*$/u
 const product = z
   .enum(PRODUCTS, `\`product\` must be one of ${PRODUCTS.join(', ')}.`)
   .meta({ description: 'Which of the seven products each record asks for.' })
-const name = z
+/** A batch's name. */
+export const BATCH_NAME = z
   .string('`name` must be text.')
   .max(NAME_MAX_CHARS, `\`name\` must be at most ${NAME_MAX_CHARS} characters long.`)
   .regex(PLAIN, '`name` must be plain text without control characters.')
@@ -44,7 +45,8 @@ const country = z
   .regex(/^[A-Za-z]{2}$/, countryWanted)
   .transform((code) => code.toUpperCase())
   .refine(isCountry, countryWanted)
-const maxCredits = z
+/** Credits that a batch may cost at most. */
+export const MAX_CREDITS = z
   .int('`max_credits` must be a whole number from 0.')
   .min(0, '`max_credits` must be a whole number from 0.')
 const daysWanted = `\`retention_days\` must be a whole number from 0 to ${RETENTION_DAYS.max}.`
@@ -99,10 +101,10 @@ function truth(field: string) {
 /** Fields that say how a batch is worked on, whatever way it comes in. */
 const options = {
   product,
-  name: name.optional(),
+  name: BATCH_NAME.optional(),
   default_country: country.optional(),
   start: truth('start').optional(),
-  max_credits: maxCredits.optional(),
+  max_credits: MAX_CREDITS.optional(),
   retention_days: retentionDays.optional(),
   explain: truth('explain')
     .meta({ description: 'Whether NDJSON results tell how each part is known; CSV does not.' })

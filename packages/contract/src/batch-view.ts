@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { MAPPED_FIELDS } from './batch-request.ts'
+import { batchOrigin } from './batch-origin.ts'
 import { BATCH_STATES } from './batch.ts'
 import { PRODUCTS } from './products.ts'
 
@@ -20,6 +21,8 @@ export const batchView = z.strictObject({
   product: z.enum(PRODUCTS),
   name: z.string().nullable(),
   status: z.enum(BATCH_STATES),
+  /** The batch of which it was made, by a recheck or rescore; null for an upload. */
+  origin: batchOrigin.nullable(),
   created_at: z.iso.datetime(),
   analyzing_at: at,
   ready_at: at,

@@ -12,6 +12,7 @@ import {
   SPENDING,
   type Part,
 } from './openapi-parts.ts'
+import { derivedPaths } from './openapi-derived.ts'
 import { refusedRows, results } from './openapi-results.ts'
 
 const tags = ['batches']
@@ -64,6 +65,7 @@ export function batchPaths(): Part {
     '/v1/batches/{id}/preview': { get: preview(id) },
     '/v1/batches/{id}/sample': sample(id),
     ...movePaths([...id, ref('parameters', 'IdempotencyKey')]),
+    ...derivedPaths([...id, ref('parameters', 'IdempotencyKey')]),
     ...restPaths([...id, ref('parameters', 'IdempotencyKey')]),
     '/v1/batches/{id}/events': { get: events(id) },
     '/v1/batches/{id}/results': { get: results(id) },

@@ -4,6 +4,7 @@ import { batchChange } from './batch-change.ts'
 import { batchPreview } from './batch-preview.ts'
 import { batchSample } from './batch-sample.ts'
 import { batchBody, MAPPED_FIELDS, uploadFields } from './batch-request.ts'
+import { recheckBody, rescoreBody } from './batch-origin.ts'
 import { batchPage, batchView } from './batch-view.ts'
 import { explainShape } from './explain.ts'
 import { keyList } from './keys.ts'
@@ -51,6 +52,8 @@ export function schemas(): Part {
     BatchChange: jsonSchema(batchChange),
     BatchSample: jsonSchema(batchSample),
     BatchPage: jsonSchema(batchPage),
+    BatchRecheck: jsonSchema(recheckBody),
+    BatchRescore: jsonSchema(rescoreBody),
     BatchRecords: jsonSchema(batchBody),
     BatchUpload: uploadSchema(),
     ...webhookSchemas(),

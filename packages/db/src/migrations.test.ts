@@ -20,6 +20,7 @@ const LANDED: Readonly<Record<string, string>> = {
   '0037_known_rows.sql': 'ca7f2caae7577af7926ae814f610c94847d1fabef1bf4547aa5ac52b37801085',
   '0038_samples.sql': '244254f16813875a1fd7cfff00fc0ef78355192f63e1ee63b2875a17c735f865',
   '0020_bounded_ends.sql': '854f6c0e843ebcdbe6a4dda97b46060f3751320f1f9c0871f1b8d01dae2dd4ce',
+  '0045_batch_origins.sql': '9610ba016a49edf62f7bb22b9659f1e7728a4735bf19a70d1dc9a936320cb713',
   '0055_people.sql': 'b541e26973bac410a159d8c3f70e8191320111546c5004133d5315a75d9f9aa0',
   '0056_mails.sql': 'b2d35bb51f4306a29bd201087bb405ea16fbd50c7e951fcdc3b1f7c4db7ffea6',
   '0057_mail_domain_lists.sql': '020f088f427c062ca2023d5c62adf53f7595cec016d85b374558765f01231b49',

@@ -22,6 +22,8 @@ import { previewHead } from './intake/preview-columns.ts'
 import { createRowTally } from './intake/row-tally.ts'
 import { readRows, type FileSummary } from './intake/read-rows.ts'
 import type { Pipeline } from './pipeline.ts'
+import { writeRecheck } from './recheck.ts'
+import { copyOutcomes } from './rescore.ts'
 import { runStage, type LeasedStage } from './stage-lease.ts'
 import { holdAndRun } from './start.ts'
 import { countUnpaidRows } from './unpaid-rows.ts'
@@ -78,9 +80,12 @@ export async function readBatchFile(
   lease: number,
   signal: AbortSignal,
 ): Promise<'read' | 'failed' | 'lost'> {
+  const { rescore } = batch.requested
+  if (rescore !== undefined) return await copyOutcomes(pipeline, batch, rescore, lease, signal)
   await eraseLeftovers(pipeline.db, { batchId: batch.id, lease })
   const own = await readLimits(pipeline.db, batch.account_id)
-  const source = await pipeline.storage.local(batch.source_key)
+  const source = await openSource(pipeline, batch, lease, signal)
+  if (source === undefined) return 'failed'
   try {
     const file = await openBatchFile({
       path: source.path,
@@ -99,6 +104,24 @@ export async function readBatchFile(
     return 'failed'
   } finally {
     await source.release()
+  }
+}
+
+/** The file that holds the rows of a batch; undefined where there is none, which ends the batch. */
+async function openSource(
+  pipeline: Pipeline,
+  batch: BatchRow,
+  lease: number,
+  signal: AbortSignal,
+): Promise<Awaited<ReturnType<Pipeline['storage']['local']>> | undefined> {
+  const { recheck } = batch.requested
+  if (recheck === undefined) return await pipeline.storage.local(batch.source_key)
+  try {
+    return await writeRecheck(pipeline, batch, recheck, signal)
+  } catch (error) {
+    if (!(error instanceof IntakeError)) throw error
+    await endUnread(pipeline, batch, lease, error)
+    return undefined
   }
 }
 
@@ -237,6 +260,11 @@ async function startOrStop(pipeline: Pipeline, id: string, lease: number): Promi
   await pipeline.db.kysely.transaction().execute(async (tx) => {
     const row = await lockBatch(tx, id)
     if (row === undefined || row.lease !== lease || row.status !== 'analyzing') return
+    if (row.requested.rescore !== undefined) {
+      // All is answered: it is finished like any batch that has run.
+      await moveBatch(tx, id, 'running', { weights: row.requested.rescore.weights })
+      return
+    }
     if (!row.auto_start) {
       await moveBatch(tx, id, 'ready')
       return

@@ -34,7 +34,11 @@ export interface SheetSize {
 }
 
 /** The forms of a row, and what each can be asked for. */
-export type RowForm = CsvForm | SheetForm | { readonly kind: 'ndjson' }
+export type RowForm =
+  | CsvForm
+  | SheetForm
+  | { readonly kind: 'ndjson' }
+  | { readonly kind: 'given'; readonly lines: LineFormat }
 
 /** The form in which the result of a batch is stored. */
 export const STORED_FORM: CsvForm = {
@@ -51,4 +55,6 @@ export interface RowFormat {
   readonly form: RowForm
   /** Verdicts, row statuses, advices and reasons that are shown; null shows every row. */
   readonly only: ReadonlySet<string> | null
+  /** Rows that were answered before are shown too, whatever `only` says. */
+  readonly before?: Date | null
 }

@@ -65,7 +65,8 @@ export function createRowFormatter(
         charged: chargedFor(batch, own),
         error: errorOf(status, cells.errors[place]),
       }
-      if (format.only !== null && !isWanted(batch, shown, format.only, scorer)) continue
+      const isHidden = format.only !== null && !isWanted(batch, shown, format.only, scorer)
+      if (isHidden && !isBefore(shown, chunk.settledAt, format.before ?? null)) continue
       text += lineFormat.line(cells, place, shown)
       count++
     }
@@ -82,6 +83,8 @@ function lineFormatOf(batch: BatchRow, form: RowForm, scorer: Scorer): LineForma
       return sheetLines(batch, form)
     case 'ndjson':
       return ndjsonLines(batch, scorer)
+    case 'given':
+      return form.lines
   }
 }
 
@@ -97,6 +100,20 @@ function isWanted(
   if (recommendation !== null && only.has(recommendation.advice)) return true
   if (only.has(verdictOf(batch.product, record, scorer) ?? '')) return true
   return Object.values(record.outcomes).some(({ reason }) => only.has(reason))
+}
+
+/** Whether a row was answered before: by its own word where it keeps one, else when its chunk was settled. */
+function isBefore(
+  { status, record }: ShownRow,
+  settledAt: Date | null,
+  before: Date | null,
+): boolean {
+  if (before === null || status !== 'done' || record === undefined) return false
+  const told = Object.values(record.outcomes).flatMap((outcome) =>
+    'checkedAt' in outcome ? [Date.parse(String(outcome.checkedAt))] : [],
+  )
+  const answeredMs = told.length > 0 ? Math.min(...told) : settledAt?.getTime()
+  return answeredMs !== undefined && answeredMs < before.getTime()
 }
 
 /** A score is asked for up to three times for each row: for its result, its verdict and its advice. */

@@ -98,5 +98,7 @@ function recommend(batch: BatchRow, outcomes: BareOutcomes, scorer: Scorer): Rec
 /** What a row was charged; `record` is its own, not that of a row which it repeats. */
 export function chargedFor(batch: BatchRow, record: CheckedRecord | undefined): number {
   if (record === undefined || batch.mode === 'test') return 0
+  // Its outcomes were paid for in the batch that it was made of.
+  if (batch.origin_kind === 'rescore') return 0
   return chargedCredits(batch.product, record, batch.charge_unknown)
 }

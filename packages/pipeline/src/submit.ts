@@ -33,6 +33,8 @@ export interface Submission {
   readonly entry?: BatchRequest['entry']
   readonly encoding?: BatchRequest['encoding']
   readonly delimiter?: BatchRequest['delimiter']
+  readonly recheck?: BatchRequest['recheck']
+  readonly rescore?: BatchRequest['rescore']
   readonly defaultCountry: string | null
   readonly autoStart: boolean
   readonly maxCredits: number | null
@@ -118,6 +120,8 @@ function rowOf(
     ...(submission.entry === undefined ? {} : { entry: submission.entry }),
     ...(submission.encoding === undefined ? {} : { encoding: submission.encoding }),
     ...(submission.delimiter === undefined ? {} : { delimiter: submission.delimiter }),
+    ...(submission.recheck === undefined ? {} : { recheck: submission.recheck }),
+    ...(submission.rescore === undefined ? {} : { rescore: submission.rescore }),
   }
   return {
     id,
@@ -136,7 +140,17 @@ function rowOf(
     file_name: submission.fileName,
     file_bytes: size,
     file_format: submission.format ?? null,
+    ...originOf(submission),
   }
+}
+
+function originOf({
+  recheck,
+  rescore,
+}: Submission): Pick<Parameters<typeof insertBatch>[1], 'origin_id' | 'origin_kind'> {
+  if (recheck !== undefined) return { origin_id: recheck.of, origin_kind: 'recheck' }
+  if (rescore !== undefined) return { origin_id: rescore.of, origin_kind: 'rescore' }
+  return { origin_id: null, origin_kind: null }
 }
 
 async function refuseBeyondLimits(

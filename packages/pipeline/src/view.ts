@@ -33,6 +33,7 @@ export function batchViewOf(
     product: row.product,
     name: shown(row.name),
     status: row.status,
+    origin: originOf(row),
     created_at: row.created_at.toISOString(),
     ...reachedAt(row),
     expires_at: row.expires_at?.toISOString() ?? null,
@@ -80,6 +81,10 @@ export function batchViewOf(
 /** A share as it was found: the database keeps fewer digits than a number has. */
 function hundredths(share: number | null): number | null {
   return share === null ? null : Math.round(share * 100) / 100
+}
+
+function originOf({ origin_id: batch, origin_kind: kind }: BatchRow): BatchView['origin'] {
+  return batch === null || kind === null ? null : { batch, kind }
 }
 
 /** A name that the client gave, safe to show. */

@@ -4,6 +4,7 @@ import type { Context } from './context.ts'
 import { cancelBatch, pauseBatch, resumeBatch, startBatch } from './routes/change-batch.ts'
 import { createBatch } from './routes/create-batch.ts'
 import { deleteBatch } from './routes/delete-batch.ts'
+import { recheck, rescore } from './routes/derive-batch.ts'
 import type { Route } from './routes/handler.ts'
 import { listBatches } from './routes/list-batches.ts'
 import { listKeys } from './routes/list-keys.ts'
@@ -58,6 +59,8 @@ export function routesOf(ctx: Context): readonly Route[] {
     { path: '/v1/batches/:id/cancel', post: cancelBatch(ctx) },
     { path: '/v1/batches/:id/pause', post: pauseBatch(ctx) },
     { path: '/v1/batches/:id/resume', post: resumeBatch(ctx) },
+    { path: '/v1/batches/:id/recheck', post: recheck(ctx) },
+    { path: '/v1/batches/:id/rescore', post: rescore(ctx) },
     { path: '/v1/batches/:id/events', get: watchBatch(ctx) },
     { path: '/v1/batches/:id/results', get: readResults(ctx, downloads) },
     { path: '/v1/batches/:id/refused', get: readRefused(ctx, downloads) },

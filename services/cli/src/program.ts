@@ -13,6 +13,8 @@ import { addBatchPause } from './commands/batch-pause.ts'
 import { addBatchResume } from './commands/batch-resume.ts'
 import { addBatchDelete } from './commands/batch-delete.ts'
 import { addBatchList } from './commands/batch-list.ts'
+import { addBatchRecheck } from './commands/batch-recheck.ts'
+import { addBatchRescore } from './commands/batch-rescore.ts'
 import { addBatchResults } from './commands/batch-results.ts'
 import { addBatchRun } from './commands/batch-run.ts'
 import { addBatchShow } from './commands/batch-show.ts'
@@ -93,6 +95,8 @@ function createProgram(shell: Shell): Command {
     addBatchShow,
     addBatchStart,
     addBatchResults,
+    addBatchRecheck,
+    addBatchRescore,
     addBatchPause,
     addBatchResume,
     addBatchCancel,

@@ -23,6 +23,7 @@ function batchAt(status: BatchView['status'], done: number): BatchView {
     id: 'bat_1',
     product: 'email',
     name: null,
+    origin: null,
     status,
     created_at: '2026-01-01T00:00:00.000Z',
     expires_at: null,

@@ -84,6 +84,7 @@ export interface AnsweredChunk {
 
 /** A chunk with all that a result needs. */
 export interface StoredChunk extends AnsweredChunk {
+  readonly settledAt: Date | null
   readonly rowCount: number
   readonly cells: Buffer
 }
@@ -95,11 +96,12 @@ export async function readChunks(
   range: { fromNo: number; most: number },
 ): Promise<readonly StoredChunk[]> {
   const nos = Array.from({ length: range.most }, (_, at) => range.fromNo + at)
-  const { rows } = await db.pool.query<ChunkRow & { row_count: number; cells: Buffer }>({
+  type Row = ChunkRow & { row_count: number; cells: Buffer; settled_at: Date | null }
+  const { rows } = await db.pool.query<Row>({
     name: 'chunks.page',
     text: `
       select no, first_row, row_count, settled_at is not null as settled,
-        done_count is not null as partly, subjects, cells
+        done_count is not null as partly, subjects, cells, settled_at
       from chunks where batch_id = $1 and no = any($2) order by no`,
     values: [batchId, nos],
   })
@@ -108,6 +110,7 @@ export async function readChunks(
     ...answeredChunk(row, parts),
     rowCount: row.row_count,
     cells: row.cells,
+    settledAt: row.settled_at,
   }))
 }
 

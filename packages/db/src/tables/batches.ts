@@ -1,6 +1,7 @@
 import type { PreviewCounts, PreviewHead } from '@plumbline/contract/batch-preview'
 import type { Delimiter } from '@plumbline/contract/delimiters'
 import type { BatchState } from '@plumbline/contract/batch'
+import type { OriginKind } from '@plumbline/contract/batch-origin'
 import type { Check, Depth, Product } from '@plumbline/contract/products'
 import type { KeyMode } from '@plumbline/contract/plans'
 import type { Json } from '@plumbline/contract/outcome'
@@ -76,6 +77,8 @@ export interface BatchesTable {
   sample_id: Generated<string | null>
   credits_voided: Generated<number>
   tasks_from: Generated<number | null>
+  origin_id: Generated<string | null>
+  origin_kind: Generated<OriginKind | null>
   erasing: Generated<'chunks' | 'all' | null>
   created_at: ColumnType<Date, Date | undefined, Date>
 }
@@ -103,6 +106,23 @@ export interface BatchRequest {
   readonly encoding?: string
   readonly mapping?: Readonly<Record<string, string | number>>
   readonly delimiter?: Delimiter
+  /** The rows of another batch that are its rows, in place of a file. */
+  readonly recheck?: RecheckRequest
+  /** The outcomes of another batch that are its outcomes, in place of a file. */
+  readonly rescore?: RescoreRequest
+}
+
+/** By which weights the outcomes of a batch are scored again. */
+export interface RescoreRequest {
+  readonly of: string
+  readonly weights: string
+}
+
+/** Which rows of a batch are asked again. */
+export interface RecheckRequest {
+  readonly of: string
+  readonly only: readonly string[]
+  readonly olderThanDays: number | null
 }
 
 /** Why a batch failed or waits, as its owner is told. */

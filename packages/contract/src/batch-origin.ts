@@ -1,0 +1,44 @@
+import { z } from 'zod'
+import { BATCH_NAME, MAX_CREDITS } from './batch-request.ts'
+import { FILTERS_WANTED, isResultFilter } from './results-request.ts'
+
+/** How a batch is made of another: some rows asked anew, or its outcomes scored by other weights. */
+export const ORIGIN_KINDS = ['recheck', 'rescore'] as const
+/** One of them. */
+export type OriginKind = (typeof ORIGIN_KINDS)[number]
+
+const daysWanted = '`older_than_days` must be a whole number from 1 to 3650.'
+
+/** The body of `POST /v1/batches/{id}/recheck`: rows of any of `only`, and those that are older. */
+export const recheckBody = z
+  .strictObject({
+    only: z
+      .array(z.string().refine(isResultFilter, FILTERS_WANTED), FILTERS_WANTED)
+      .max(50, '`only` names more than 50.')
+      .optional(),
+    older_than_days: z.int(daysWanted).min(1, daysWanted).max(3_650, daysWanted).optional(),
+    start: z.boolean('`start` must be true or false.').optional(),
+    max_credits: MAX_CREDITS.optional(),
+    name: BATCH_NAME.optional(),
+  })
+  .refine(({ only = [], older_than_days: days }) => only.length > 0 || days !== undefined, {
+    message:
+      'Say which rows are checked again: `only`, such as ["unknown", "risky"], or `older_than_days`.',
+  })
+/** Which rows of a batch are checked again. */
+export type RecheckBody = z.infer<typeof recheckBody>
+
+/** The body of `POST /v1/batches/{id}/rescore`: a version of weights; those in use where it is left out. */
+export const rescoreBody = z.strictObject({
+  weights: z
+    .string('`weights` must be a version of weights, as a batch names it.')
+    .min(1)
+    .max(100)
+    .optional(),
+  name: BATCH_NAME.optional(),
+})
+/** By which weights a batch is scored again. */
+export type RescoreBody = z.infer<typeof rescoreBody>
+
+/** Of which batch another was made. */
+export const batchOrigin = z.strictObject({ batch: z.string(), kind: z.enum(ORIGIN_KINDS) })

@@ -1,0 +1,45 @@
+import { sql } from 'kysely'
+import { queriesOf, type Db } from '../database.ts'
+
+/** Some chunks of a batch that another one is made of. */
+export interface CopiedChunks {
+  readonly of: string
+  readonly nos: readonly number[]
+  /** Counts of verdicts of each chunk, in the order of `nos`. */
+  readonly verdicts: readonly (readonly number[])[]
+}
+
+/**
+ * Copies settled chunks with their outcomes into the batch that the fencing number still owns; nothing is charged
+ * for them there.
+ * @returns false where the stage was lost to another worker, or the chunks are erased by now
+ */
+export async function copyChunks(
+  db: Db,
+  stage: { readonly batchId: string; readonly lease: number },
+  { of, nos, verdicts }: CopiedChunks,
+): Promise<boolean> {
+  const counted = nos.map((no, at) => ({ no, verdicts: verdicts[at] ?? [] }))
+  return await db.kysely.transaction().execute(async (tx) => {
+    const chunks = await sql`
+      insert into chunks (batch_id, no, first_row, row_count, billable_count, email_count, phone_count,
+        ip_count, domain_count, remaining, subjects, cells, settled_at, charged, verdicts, done_count,
+        known_count)
+      select b.id, c.no, c.first_row, c.row_count, c.billable_count, c.email_count, c.phone_count,
+        c.ip_count, c.domain_count, c.remaining, c.subjects, c.cells, c.settled_at, 0, v.verdicts,
+        c.done_count, c.known_count
+      from (select id from batches where id = ${stage.batchId} and lease = ${stage.lease} for share) b,
+        chunks c join jsonb_to_recordset(${JSON.stringify(counted)}::jsonb)
+          as v(no integer, verdicts integer[]) on v.no = c.no
+      where c.batch_id = ${of} and c.settled_at is not null
+      returning 1
+    `.execute(queriesOf(tx))
+    if (chunks.rows.length !== nos.length) return false
+    await sql`
+      insert into parts (batch_id, chunk_no, check_kind, indexes, outcomes)
+      select ${stage.batchId}, chunk_no, check_kind, indexes, outcomes
+      from parts where batch_id = ${of} and chunk_no = any(${[...nos]}) order by id
+    `.execute(queriesOf(tx))
+    return true
+  })
+}

@@ -1,0 +1,211 @@
+import { text } from 'node:stream/consumers'
+import type { BatchView } from '@plumbline/contract/batch-view'
+import { closeFinishedBatches } from '@plumbline/db/batches/stages'
+import { auditLedger } from '@plumbline/metering/audit'
+import { createScorer } from '@plumbline/scoring/score'
+import { overlayWeights } from '@plumbline/scoring/weights'
+import { openTestPipeline, type TestPipeline } from '@plumbline/testkit/pipeline'
+import Papa from 'papaparse'
+import { describe, expect, test } from 'vitest'
+import { deleteBatch } from './erase.ts'
+import { getBatch } from './read.ts'
+import { recheckBatch } from './recheck.ts'
+import { rescoreBatch } from './rescore.ts'
+import { openResults, type ResultsRequest } from './results.ts'
+import { openScorers } from './scorers.ts'
+
+async function run(harness: TestPipeline, { id }: Pick<BatchView, 'id'>): Promise<BatchView> {
+  await harness.workStages()
+  await harness.pipeline.db.pool.query('update batches set lease_until = null')
+  await harness.workStages()
+  await harness.answer()
+  await closeFinishedBatches(harness.pipeline.db)
+  await harness.workStages()
+  return await getBatch(harness.pipeline, harness.owner, id)
+}
+
+async function completed(
+  harness: TestPipeline,
+  content: string,
+  options: Parameters<TestPipeline['submit']>[1] = {},
+): Promise<BatchView> {
+  const view = await harness.read(content, options)
+  return await run(harness, view)
+}
+
+async function tableOf(
+  { pipeline, owner }: TestPipeline,
+  id: string,
+  wanted: Partial<ResultsRequest> = {},
+): Promise<readonly (readonly string[])[]> {
+  const request = { format: 'csv', only: [], raw: true, after: 0, ...wanted } as const
+  const csv = await text((await openResults(pipeline, owner, id, request)).stream)
+  return Papa.parse<string[]>(csv, { delimiter: ',', newline: '\r\n', skipEmptyLines: true }).data
+}
+
+const WISH = { chargeUnknown: true } as const
+const ADDRESSES = Array.from({ length: 60 }, (_, no) => `user${no}@example.com`)
+const LIST = [
+  'Notes,E-mail,"last, first"',
+  ...ADDRESSES.map((address, no) => `"n ""${no}""\n=1+1",${address},سيرة`),
+  ',,',
+  `again,${ADDRESSES[9]},`,
+  'none,,',
+].join('\n')
+
+describe('a recheck', () => {
+  test('asks the rows again that were chosen, as they came, and is charged for them', async () => {
+    await using harness = await openTestPipeline({ limits: { chunkRecords: 7 } })
+    const { pipeline, owner } = harness
+    const first = await completed(harness, LIST)
+    const only = ['unknown', 'risky']
+    const made = await recheckBatch(pipeline, owner, first.id, { only, ...WISH })
+    expect(made).toMatchObject({
+      status: 'analyzing',
+      origin: { batch: first.id, kind: 'recheck' },
+    })
+    const again = await run(harness, made)
+    const chosen = await tableOf(harness, first.id, { only })
+    expect(chosen.length).toBeGreaterThan(5)
+    expect(again).toMatchObject({
+      status: 'completed',
+      mapping: { email: { column: 1 } },
+      rows: { total: chosen.length - 1, refused: 0, blank: 0 },
+    })
+    expect(again.credits.used).toBe(again.rows.billable)
+    expect(await tableOf(harness, again.id, { columns: ['input'] })).toEqual(
+      chosen.map((row) => row.slice(0, 3)),
+    )
+    expect(await auditLedger(pipeline.db)).toEqual([])
+  })
+
+  test.each([
+    ['list.ndjson', undefined],
+    [null, 'records'],
+  ] as const)('of %s keeps keys and values', async (fileName, format) => {
+    await using harness = await openTestPipeline()
+    const lines = ADDRESSES.map((email, no) => JSON.stringify({ email, ref: `r${no}` }))
+    const first = await completed(harness, lines.join('\n'), {
+      fileName,
+      ...(format === undefined ? {} : { format }),
+    })
+    const only = ['check_again']
+    const { pipeline, owner } = harness
+    const again = await run(
+      harness,
+      await recheckBatch(pipeline, owner, first.id, { only, ...WISH }),
+    )
+    const columns = ['email', 'ref']
+    expect(again.status).toBe('completed')
+    expect(await tableOf(harness, again.id, { columns })).toEqual(
+      await tableOf(harness, first.id, { only, columns }),
+    )
+  })
+
+  test('takes rows by their age, told or by when they were settled', async () => {
+    await using harness = await openTestPipeline()
+    const { pipeline, owner } = harness
+    const plain = await completed(harness, LIST)
+    const wish = { older_than_days: 30, start: false, ...WISH }
+    const ready = async (id: string): Promise<BatchView> =>
+      await run(harness, await recheckBatch(pipeline, owner, id, wish))
+    expect(await ready(plain.id)).toMatchObject({ status: 'failed' })
+    await pipeline.db.pool.query(`update chunks set settled_at = now() - interval '31 days'`)
+    expect(await ready(plain.id)).toMatchObject({ status: 'ready', rows: { total: 61 } })
+    // The instant engines answered at the start of 2026, and a batch that explains keeps that.
+    const told = await completed(harness, LIST, { explain: true })
+    expect(await ready(told.id)).toMatchObject({ status: 'ready', rows: { total: 61 } })
+  })
+
+  test('of rows that are erased meanwhile fails and says so, charging nothing', async () => {
+    await using harness = await openTestPipeline()
+    const { pipeline, owner } = harness
+    const first = await completed(harness, LIST)
+    const made = await recheckBatch(pipeline, owner, first.id, { only: ['done'], ...WISH })
+    await deleteBatch(pipeline, owner, first.id)
+    expect(await run(harness, made)).toMatchObject({
+      status: 'failed',
+      error: { message: expect.stringContaining('erased') },
+      credits: { used: 0, held: 0 },
+    })
+  })
+
+  test('is refused of a batch that has not ended, and of another account', async () => {
+    await using harness = await openTestPipeline()
+    const { pipeline, owner } = harness
+    const { id } = await harness.read(LIST)
+    const wish = { only: ['unknown'], ...WISH }
+    await expect(recheckBatch(pipeline, owner, id, wish)).rejects.toMatchObject({
+      code: 'conflict',
+    })
+    const other = { ...owner, mode: 'test' } as const
+    await expect(recheckBatch(pipeline, other, id, wish)).rejects.toMatchObject({
+      code: 'not_found',
+    })
+  })
+})
+
+describe('a rescore', () => {
+  const light = overlayWeights(
+    JSON.stringify({ version: 'light', groups: { 'ip.anonymity': { vpn: 0 } } }),
+    'the test',
+  )
+  const rows = Array.from({ length: 40 }, (_, no) => `bob${no}@example.com,203.0.113.${no}`)
+  const scored = `email,ip\n${[...rows, rows[3], ','].join('\n')}\n`
+
+  test('scores the same outcomes by other weights, asks nobody and charges nothing', async () => {
+    await using harness = await openTestPipeline({ limits: { chunkRecords: 7 } })
+    const { pipeline, owner } = harness
+    const first = await completed(harness, scored, { product: 'fraud-signals' })
+    await openScorers(pipeline.db, light, createScorer)
+    const made = await rescoreBatch(pipeline, owner, first.id, { weights: light.version })
+    const again = await run(harness, made)
+    expect(again).toMatchObject({
+      status: 'completed',
+      weights: light.version,
+      origin: { batch: first.id, kind: 'rescore' },
+      rows: first.rows,
+      credits: { estimate: 0, held: 0, used: 0 },
+      progress: 1,
+    })
+    expect(again.verdicts).not.toEqual(first.verdicts)
+    expect(Object.values(again.verdicts).reduce((sum, count) => sum + count, 0)).toBe(40)
+    const columns = ['input', 'result.email.status', 'result.ip.reason', 'result.error']
+    const facts = await tableOf(harness, first.id, { columns })
+    expect(await tableOf(harness, again.id, { columns })).toEqual(facts)
+    const scores = ['result.fraud_score', 'result.advice']
+    const [before, after] = [first, again].map(({ id }) =>
+      tableOf(harness, id, { columns: scores }),
+    )
+    expect(await after).not.toEqual(await before)
+    const charged = await tableOf(harness, again.id, { columns: ['result.credits_charged'] })
+    expect(new Set(charged.slice(1).flat())).toEqual(new Set(['0']))
+    expect(await auditLedger(pipeline.db)).toEqual([])
+    await deleteBatch(pipeline, owner, first.id)
+    expect(await tableOf(harness, again.id, { columns })).toEqual(facts)
+  })
+
+  test('is refused for weights that nobody had, and for what has no score', async () => {
+    await using harness = await openTestPipeline()
+    const { pipeline, owner } = harness
+    const first = await completed(harness, scored, { product: 'fraud-signals' })
+    const emails = await completed(harness, LIST)
+    const refused = { code: 'unprocessable' }
+    await expect(
+      rescoreBatch(pipeline, owner, first.id, { weights: 'none' }),
+    ).rejects.toMatchObject(refused)
+    await expect(rescoreBatch(pipeline, owner, emails.id, {})).rejects.toMatchObject(refused)
+  })
+
+  test('of outcomes that are erased meanwhile fails and says so', async () => {
+    await using harness = await openTestPipeline()
+    const { pipeline, owner } = harness
+    const first = await completed(harness, scored, { product: 'fraud-signals' })
+    const made = await rescoreBatch(pipeline, owner, first.id, {})
+    await deleteBatch(pipeline, owner, first.id)
+    expect(await run(harness, made)).toMatchObject({
+      status: 'failed',
+      error: { message: expect.stringContaining('erased') },
+    })
+  })
+})

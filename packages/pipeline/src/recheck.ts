@@ -1,0 +1,143 @@
+import { randomUUID } from 'node:crypto'
+import { createWriteStream } from 'node:fs'
+import { rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { Readable } from 'node:stream'
+import { pipeline as streamTo } from 'node:stream/promises'
+import type { RecheckBody } from '@plumbline/contract/batch-origin'
+import type { BatchView } from '@plumbline/contract/batch-view'
+import { Problem } from '@plumbline/contract/problem'
+import { findBatch, readBatch, type BatchOwner, type BatchRow } from '@plumbline/db/batches/rows'
+import type { BatchRequest, RecheckRequest } from '@plumbline/db/tables/batches'
+import { noSuchBatch } from './batch-access.ts'
+import { csvCell } from './intake/csv-cell.ts'
+import { IntakeError } from './intake/intake-error.ts'
+import type { LineFormat } from './line-format.ts'
+import type { Pipeline } from './pipeline.ts'
+import { hasResults, rowsOf } from './result-rows.ts'
+import { submitBatch, type InTransaction } from './submit.ts'
+import { isJsonBatch } from './table-columns.ts'
+
+const DAY_MS = 86_400_000
+
+/**
+ * Makes a batch of the rows of another that are to be asked again. Its rows are written when it is read, so that
+ * this takes no time, however long the other is; it is charged like any batch.
+ * @throws Problem `not_found`, `conflict` where the other has not ended, and what `submitBatch` throws
+ */
+export async function recheckBatch(
+  pipeline: Pipeline,
+  owner: BatchOwner,
+  id: string,
+  wanted: RecheckBody & { readonly chargeUnknown: boolean },
+  inTransaction?: InTransaction,
+): Promise<BatchView> {
+  const batch = await findBatch(pipeline.db, owner, id)
+  if (batch === undefined) throw noSuchBatch()
+  if (!hasResults(batch)) {
+    throw new Problem(
+      'conflict',
+      `The batch is ${batch.status}; its rows are checked again when it ends.`,
+    )
+  }
+  const recheck: RecheckRequest = {
+    of: id,
+    only: wanted.only ?? [],
+    olderThanDays: wanted.older_than_days ?? null,
+  }
+  const path = join(pipeline.scratchDir, `recheck-${randomUUID()}`)
+  // What stands in the store tells a person what the batch was made of; its rows are those of the other.
+  await writeFile(path, JSON.stringify(recheck), { mode: 0o600 })
+  try {
+    const submission = {
+      ...owner,
+      ...readingOf(batch),
+      path,
+      recheck,
+      product: batch.product,
+      name: wanted.name ?? batch.name,
+      defaultCountry: batch.default_country,
+      autoStart: wanted.start ?? true,
+      maxCredits: wanted.max_credits ?? null,
+      retentionDays: batch.retention_days,
+      explain: batch.explain,
+      chargeUnknown: wanted.chargeUnknown,
+    }
+    return await submitBatch(pipeline, submission, inTransaction)
+  } finally {
+    await rm(path, { force: true })
+  }
+}
+
+/** How the rows of a batch are read again: nothing is guessed that is known. */
+function readingOf(batch: BatchRow): Pick<
+  BatchRequest,
+  'format' | 'header' | 'mapping' | 'delimiter' | 'encoding'
+> & {
+  readonly fileName: string | null
+} {
+  if (batch.file_format === 'records') return { format: 'records', fileName: null }
+  const fields = Object.entries(batch.mapping)
+  if (batch.file_format === 'ndjson') {
+    const keys = fields.flatMap(([field, { header }]) => (header === null ? [] : [[field, header]]))
+    return {
+      format: 'ndjson',
+      fileName: `${batch.id}.ndjson`,
+      mapping: Object.fromEntries(keys) as Record<string, string>,
+    }
+  }
+  return {
+    format: 'csv',
+    fileName: `${batch.id}.csv`,
+    header: batch.header !== null,
+    mapping: Object.fromEntries(fields.map(([field, { column }]) => [field, column])),
+    delimiter: ',',
+    encoding: 'utf-8',
+  }
+}
+
+/**
+ * Writes the rows that a recheck asks again into a file of its own, as they came.
+ * @throws IntakeError where the batch that they were in is erased
+ */
+export async function writeRecheck(
+  pipeline: Pipeline,
+  batch: BatchRow,
+  { of, only, olderThanDays }: RecheckRequest,
+  signal: AbortSignal,
+): Promise<{ path: string; release(): Promise<void> }> {
+  const other = await readBatch(pipeline.db, of)
+  const isOwn = other?.account_id === batch.account_id && other.mode === batch.mode
+  const hasRows = other?.status === 'completed' || other?.status === 'canceled'
+  if (other === undefined || !isOwn || !hasRows) {
+    throw new IntakeError(
+      'unprocessable',
+      'The batch whose rows were to be checked again is erased; upload them as a file.',
+    )
+  }
+  const before =
+    olderThanDays === null ? null : new Date(batch.created_at.getTime() - olderThanDays * DAY_MS)
+  const form = { kind: 'given', lines: linesAsTheyCame(other) } as const
+  const rows = rowsOf(pipeline, other, { form, only: new Set(only), before })
+  const path = join(pipeline.scratchDir, `recheck-${randomUUID()}`)
+  const release = async (): Promise<void> => await rm(path, { force: true })
+  try {
+    await streamTo(Readable.from(rows), createWriteStream(path, { mode: 0o600 }), { signal })
+  } catch (error) {
+    await release()
+    throw error
+  }
+  return { path, release }
+}
+
+function linesAsTheyCame(batch: BatchRow): LineFormat {
+  if (isJsonBatch(batch)) {
+    return { header: '', line: ({ rows }, place) => `${rows[place]?.[0] ?? ''}\n` }
+  }
+  const lineOf = (cells: readonly string[]): string =>
+    `${cells.map((cell) => csvCell(cell, true)).join(',')}\r\n`
+  return {
+    header: batch.header === null ? '' : lineOf(batch.header),
+    line: ({ rows }, place) => lineOf(rows[place] ?? []),
+  }
+}

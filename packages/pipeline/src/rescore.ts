@@ -1,0 +1,162 @@
+import { randomUUID } from 'node:crypto'
+import { rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { RescoreBody } from '@plumbline/contract/batch-origin'
+import type { BatchView } from '@plumbline/contract/batch-view'
+import { PROBLEMS, Problem } from '@plumbline/contract/problem'
+import type { Product } from '@plumbline/contract/products'
+import type { Scorer } from '@plumbline/contract/score'
+import type { StoredChunk } from '@plumbline/db/batches/chunks'
+import { copyChunks } from '@plumbline/db/batches/copies'
+import { eraseLeftovers } from '@plumbline/db/batches/erase'
+import { readRepeatedRows, storeRepeatedRows } from '@plumbline/db/batches/repeated-rows'
+import {
+  findBatch,
+  lockBatch,
+  readBatch,
+  updateBatch,
+  type BatchOwner,
+  type BatchRow,
+} from '@plumbline/db/batches/rows'
+import { readWeights } from '@plumbline/db/score-weights'
+import type { RescoreRequest } from '@plumbline/db/tables/batches'
+import { noSuchBatch } from './batch-access.ts'
+import { failBatch } from './cancel.ts'
+import { pagesOfChunks } from './chunk-pages.ts'
+import { unpackSubjects } from './codec.ts'
+import type { Pipeline } from './pipeline.ts'
+import { recordsOf, verdictNames, verdictOf } from './record.ts'
+import { hasResults } from './result-rows.ts'
+import { submitBatch, type InTransaction } from './submit.ts'
+
+/** Products whose results have no score. */
+const UNSCORED: readonly Product[] = ['email', 'phone', 'deliverability']
+
+/**
+ * Makes a batch of the outcomes of another, scored by other weights: nobody is asked, nothing is charged.
+ * @throws Problem `not_found`; `conflict` where the other has not ended; `unprocessable` where its product has
+ * no score, or nobody ever had these weights
+ */
+export async function rescoreBatch(
+  pipeline: Pipeline,
+  owner: BatchOwner,
+  id: string,
+  wanted: RescoreBody,
+  inTransaction?: InTransaction,
+): Promise<BatchView> {
+  const batch = await findBatch(pipeline.db, owner, id)
+  if (batch === undefined) throw noSuchBatch()
+  if (!hasResults(batch)) {
+    throw new Problem('conflict', `The batch is ${batch.status}; it is scored again when it ends.`)
+  }
+  if (UNSCORED.includes(batch.product)) {
+    throw new Problem('unprocessable', `Results of ${batch.product} have no score.`)
+  }
+  const weights = wanted.weights ?? pipeline.scorers.current.version
+  const isKnown =
+    weights === pipeline.scorers.current.version ||
+    (await readWeights(pipeline.db, weights)) !== undefined
+  if (!isKnown) {
+    throw new Problem(
+      'unprocessable',
+      'There are no weights of this version; a batch names its own.',
+    )
+  }
+  const rescore: RescoreRequest = { of: id, weights }
+  const path = join(pipeline.scratchDir, `rescore-${randomUUID()}`)
+  // What stands in the store tells a person what the batch was made of.
+  await writeFile(path, JSON.stringify(rescore), { mode: 0o600 })
+  try {
+    const submission = {
+      ...owner,
+      path,
+      rescore,
+      product: batch.product,
+      name: wanted.name ?? batch.name,
+      fileName: batch.file_name,
+      defaultCountry: batch.default_country,
+      autoStart: true,
+      maxCredits: null,
+      retentionDays: batch.retention_days,
+      explain: batch.explain,
+      chargeUnknown: batch.charge_unknown,
+    }
+    return await submitBatch(pipeline, submission, inTransaction)
+  } finally {
+    await rm(path, { force: true })
+  }
+}
+
+/**
+ * Copies the outcomes that a batch is made of, under its stage's lease, with their verdicts by its weights.
+ * @returns `failed` where they are erased by now, which ends the batch; `lost` where another worker has the stage
+ */
+export async function copyOutcomes(
+  pipeline: Pipeline,
+  batch: BatchRow,
+  { of, weights }: RescoreRequest,
+  lease: number,
+  signal: AbortSignal,
+): Promise<'read' | 'failed' | 'lost'> {
+  const stage = { batchId: batch.id, lease }
+  await eraseLeftovers(pipeline.db, stage)
+  const other = await readBatch(pipeline.db, of)
+  const scorer = await pipeline.scorers.of(weights)
+  let rows = 0
+  if (other?.status === 'completed' || other?.status === 'canceled') {
+    for await (const page of pagesOfChunks(pipeline, of)) {
+      signal.throwIfAborted()
+      const nos = page.map(({ no }) => no)
+      const verdicts = page.map((chunk) => verdictsOf(batch.product, chunk, scorer))
+      if (!(await copyChunks(pipeline.db, stage, { of, nos, verdicts }))) break
+      for (const { rowCount } of page) rows += rowCount
+    }
+  }
+  if (other !== undefined && rows === other.rows_total) {
+    return await storeCounts(pipeline, stage, other)
+  }
+  const still = await readBatch(pipeline.db, batch.id)
+  if (still?.lease !== lease) return 'lost'
+  const message = 'The batch whose outcomes were to be scored again is erased.'
+  await failBatch(pipeline, batch.id, { error: PROBLEMS.conflict.error, message }, lease)
+  return 'failed'
+}
+
+function verdictsOf(product: Product, chunk: StoredChunk, scorer: Scorer): readonly number[] {
+  const names = verdictNames(product)
+  const counts = names.map(() => 0)
+  for (const record of recordsOf(chunk, unpackSubjects(chunk.subjects)).values()) {
+    const place = names.indexOf(verdictOf(product, record, scorer) ?? '')
+    if (place >= 0) counts[place] = (counts[place] ?? 0) + 1
+  }
+  return counts
+}
+
+async function storeCounts(
+  { db }: Pipeline,
+  stage: { readonly batchId: string; readonly lease: number },
+  other: BatchRow,
+): Promise<'read' | 'lost'> {
+  const repeated = await readRepeatedRows(db, other.id)
+  return await db.kysely.transaction().execute(async (tx) => {
+    const row = await lockBatch(tx, stage.batchId)
+    if (row === undefined || row.lease !== stage.lease) return 'lost'
+    await updateBatch(tx, stage.batchId, {
+      read_whole: true,
+      file_format: other.file_format,
+      encoding: other.encoding,
+      delimiter: other.delimiter,
+      header: other.header === null ? null : JSON.stringify(other.header),
+      column_count: other.column_count,
+      has_rest: other.has_rest,
+      mapping: JSON.stringify(other.mapping),
+      rows_total: other.rows_total,
+      rows_blank: other.rows_blank,
+      rows_refused: other.rows_refused,
+      rows_duplicate: other.rows_duplicate,
+      rows_billable: other.rows_billable,
+    })
+    if (repeated !== null) await storeRepeatedRows(tx, stage.batchId, repeated)
+    return 'read'
+  })
+}

@@ -1,0 +1,155 @@
+import { randomUUID } from 'node:crypto'
+import { join } from 'node:path'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { Problem } from '@plumbline/contract/problem'
+import { CHECKS } from '@plumbline/contract/products'
+import { firstRowsOf, readAnswers } from '@plumbline/db/batches/chunks'
+import { readRepeatedRows } from '@plumbline/db/batches/repeated-rows'
+import type { BatchRow } from '@plumbline/db/batches/rows'
+import { pagesOfChunks } from './chunk-pages.ts'
+import { unpackSubjects } from './codec.ts'
+import { openDuplicateOutcomes, type DuplicateOutcomes } from './duplicate-outcomes.ts'
+import type { RowFormat } from './line-format.ts'
+import type { Pipeline } from './pipeline.ts'
+import { recordsOf } from './record.ts'
+import { createRowFormatter, type RowFormatter } from './row-formatter.ts'
+
+/** Chunks of which a download holds as many twice: a client that reads slowly holds them for long. */
+const CHUNKS_AT_ONCE = 2
+
+/** Largest piece of a chunk's text that is passed to the stream. */
+const SLICE_BYTES = 64 * 1_024
+
+/** Which rows of a batch are read, and in which form. */
+export interface RowsRequest extends RowFormat {
+  /** 1-based number of the last row that is known; 0 by default. */
+  readonly after?: number
+  /** Waited for before each chunk is written out, which takes the process a while. */
+  readonly turn?: () => Promise<void>
+  /** Only rows that were refused are wanted, which are known before anything is answered. */
+  readonly refused?: boolean
+}
+
+/**
+ * Whether all rows of a batch are answered; refuses where there will be none.
+ * @throws Problem `conflict`, `not_found` once erased
+ */
+export function hasResults(batch: BatchRow): boolean {
+  switch (batch.status) {
+    case 'completed':
+    case 'canceled':
+      return true
+    case 'running':
+    case 'paused':
+    case 'finalizing':
+    case 'canceling':
+      return false
+    case 'analyzing':
+    case 'ready':
+      throw new Problem('conflict', `The batch is ${batch.status}; it has no results yet.`)
+    case 'failed':
+      throw new Problem('conflict', 'The batch failed and has no results; see its error.')
+    case 'expired':
+      throw new Problem('not_found', 'The results were erased when their retention ended.')
+  }
+}
+
+/**
+ * The rows of a batch in a form, in order; while it runs, those of chunks that are settled without a gap.
+ * @throws Error where rows are erased meanwhile
+ */
+export async function* rowsOf(
+  pipeline: Pipeline,
+  batch: BatchRow,
+  request: RowsRequest,
+): AsyncGenerator<Buffer, void, undefined> {
+  const { after = 0, turn = nextTurn, refused = false } = request
+  // Also what is read first is work, where many begin at once.
+  await turn()
+  const repeated = await readRepeatedRows(pipeline.db, batch.id)
+  using duplicates = openDuplicateOutcomes(
+    repeated,
+    join(pipeline.scratchDir, `repeats-${randomUUID()}`),
+  )
+  const scorer = await pipeline.scorers.of(batch.weights)
+  const writer = createRowFormatter(batch, request, { scorer, duplicates })
+  // A sheet without its first row would be none.
+  const headed = after === 0 || request.form.kind === 'sheet'
+  if (headed && writer.header !== '') yield Buffer.from(writer.header)
+  let lastRow = after
+  const starts = await firstRowsOf(pipeline.db, batch.id)
+  // Refused rows are known before anything is answered.
+  const open = !refused && !hasResults(batch)
+  const from = after < batch.rows_total ? chunkOf(starts, after) : undefined
+  for await (const page of from === undefined
+    ? []
+    : pagesOfChunks(pipeline, batch.id, { fromNo: from, atOnce: CHUNKS_AT_ONCE })) {
+    for (const chunk of page) {
+      if (!chunk.settled && open) return
+      await turn()
+      const repeats = refused ? [] : writer.rowsDuplicatedBy(chunk, duplicates)
+      const missing = new Set(repeats.map((row) => chunkOf(starts, row)))
+      const kept = await keepOutcomes(pipeline, batch, missing, duplicates)
+      // A duplicate has no outcome before the row that it repeats.
+      if (kept === 'unsettled' && open) return
+      yield* linesOf(writer, chunk, after)
+      lastRow = chunk.firstRow + chunk.rowCount
+    }
+  }
+  // Deleted or expired meanwhile: a stream that ends like any other would pass for whole.
+  if (!open && lastRow < batch.rows_total) {
+    throw new Error(`batch ${batch.id} ended at row ${lastRow} of ${batch.rows_total}`)
+  }
+}
+
+function* linesOf(
+  writer: RowFormatter,
+  chunk: Parameters<RowFormatter['lines']>[0],
+  after: number,
+): Generator<Buffer, void, undefined> {
+  const lines = Buffer.from(writer.lines(chunk, after).text)
+  // In slices, so that the next chunk is not written out before this one is nearly sent.
+  for (let at = 0; at < lines.length; at += SLICE_BYTES) yield lines.subarray(at, at + SLICE_BYTES)
+}
+
+/** Number of the chunk that holds a row; undefined where there are no chunks any more. */
+function chunkOf(starts: Awaited<ReturnType<typeof firstRowsOf>>, row: number): number | undefined {
+  let low = 0
+  let high = starts.length
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if ((starts[middle]?.firstRow ?? 0) <= row) low = middle + 1
+    else high = middle
+  }
+  return starts[low - 1]?.no
+}
+
+/** Earlier chunks read by one query: a few megabytes, as their cells stay where they are. */
+const EARLIER_CHUNKS = 32
+
+/**
+ * Keeps the outcomes of chunks before the one that the reading began with, all that any later row
+ * repeats: each such chunk is read once, however many rows repeat its own.
+ */
+async function keepOutcomes(
+  pipeline: Pipeline,
+  batch: BatchRow,
+  missing: ReadonlySet<number | undefined>,
+  duplicates: DuplicateOutcomes,
+): Promise<'settled' | 'unsettled'> {
+  const nos = [...missing].filter((no) => no !== undefined)
+  let settled = true
+  for (let at = 0; at < nos.length; at += EARLIER_CHUNKS) {
+    const page = nos.slice(at, at + EARLIER_CHUNKS)
+    for (const chunk of await readAnswers(pipeline.db, batch.id, page)) {
+      settled &&= chunk.settled
+      const subjects = unpackSubjects(chunk.subjects)
+      const records = recordsOf(chunk, subjects)
+      for (const place of new Set(CHECKS.flatMap((check) => subjects[check]?.places ?? []))) {
+        const row = chunk.firstRow + place
+        if (duplicates.isRepeated(row)) duplicates.keep(row, records.get(place))
+      }
+    }
+  }
+  return settled ? 'settled' : 'unsettled'
+}

@@ -1,0 +1,93 @@
+import { recheckBody, rescoreBody } from '@plumbline/contract/batch-origin'
+import type { BatchView } from '@plumbline/contract/batch-view'
+import { Problem } from '@plumbline/contract/problem'
+import { unknownFields } from '@plumbline/contract/requests'
+import { recheckBatch } from '@plumbline/pipeline/recheck'
+import { rescoreBatch } from '@plumbline/pipeline/rescore'
+import type { InTransaction } from '@plumbline/pipeline/submit'
+import type { Request, Response } from 'express'
+import type { z } from 'zod'
+import { admit, showBalance } from '../access.ts'
+import { readJson } from '../body.ts'
+import type { Context } from '../context.ts'
+import { refuseKeyShape } from '../idempotency-key.ts'
+import { withIdempotency } from '../idempotency.ts'
+import { refuseQuery } from '../query.ts'
+import { callerOf } from '../request-context.ts'
+import { jsonResponse, sendResponse, type JsonResponse } from '../response.ts'
+import { batchIdOf } from './batch-id.ts'
+import type { Handler } from './handler.ts'
+
+/** `POST /v1/batches/{id}/recheck`: a new batch of the rows of this one that are to be asked again. */
+export function recheck(ctx: Context): Handler {
+  return async (req, res) => {
+    await admit(ctx.access, req, res, { spends: true })
+    const body = await bodyOf(ctx, req, res, recheckBody)
+    const chargeUnknown = ctx.settings.CHARGE_UNKNOWN
+    await derive(ctx, req, res, body, (id, inTransaction) =>
+      recheckBatch(ctx.pipeline, callerOf(res), id, { ...body, chargeUnknown }, inTransaction),
+    )
+  }
+}
+
+/** `POST /v1/batches/{id}/rescore`: a new batch of the outcomes of this one, scored by other weights; free. */
+export function rescore(ctx: Context): Handler {
+  return async (req, res) => {
+    await admit(ctx.access, req, res, { spends: false })
+    const body = await bodyOf(ctx, req, res, rescoreBody)
+    await derive(
+      ctx,
+      req,
+      res,
+      body,
+      (id, inTransaction) => rescoreBatch(ctx.pipeline, callerOf(res), id, body, inTransaction),
+      true,
+    )
+  }
+}
+
+async function bodyOf<T extends z.ZodObject>(
+  ctx: Context,
+  req: Request,
+  res: Response,
+  shape: T,
+): Promise<z.infer<T>> {
+  refuseKeyShape(req)
+  refuseQuery(req)
+  const read = shape.safeParse(await readJson(req, res, ctx.settings))
+  if (read.success) return read.data
+  const issue = read.error.issues[0]
+  if (issue?.code === 'unrecognized_keys') {
+    throw new Problem('bad_request', unknownFields(issue.keys, Object.keys(shape.shape)))
+  }
+  throw new Problem('bad_request', issue?.message ?? 'Send a JSON object.')
+}
+
+async function derive(
+  ctx: Context,
+  req: Request,
+  res: Response,
+  body: object,
+  make: (id: string, inTransaction: InTransaction) => Promise<BatchView>,
+  isFree = false,
+): Promise<void> {
+  const id = batchIdOf(req)
+  const response = await withIdempotency(
+    ctx.idempotency,
+    req,
+    res,
+    () => body,
+    async ({ keep }) => {
+      let shown: JsonResponse | undefined
+      await make(id, async (tx, view) => {
+        shown = jsonResponse(202, view, `/v1/batches/${view.id}`)
+        await keep?.(tx, shown, view.id)
+      })
+      if (shown === undefined) throw new Error('a new batch was not shown')
+      return shown
+    },
+    isFree,
+  )
+  await showBalance(ctx.access, res)
+  sendResponse(res, response)
+}

@@ -1,0 +1,64 @@
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { memoryFlags } from '@plumbline/local/children'
+import { startService, type Account, type TestService } from '@plumbline/testkit/service'
+import { bounded, type Figure } from './figure.ts'
+import { startServers } from './servers.ts'
+import { uploadList, waitForEnd, writeList } from './upload.ts'
+
+const RECORDS = 200_000
+const MOST_SECONDS = 15
+const MOST_MEGABYTES = 256
+
+/** Seconds to write a batch of 200,000 rows as a workbook, and the peak memory of the process that does. */
+export async function run(): Promise<readonly Figure[]> {
+  await using servers = await startServers()
+  const dir = await mkdtemp(join(tmpdir(), 'plumbline-list-'))
+  try {
+    const list = join(dir, 'list.csv')
+    await writeList(list, RECORDS)
+    await using service = await startService({
+      databaseUrl: servers.databaseUrl,
+      redisUrl: servers.redisUrl,
+      workers: [['email'], ['batch']],
+      execArgv: memoryFlags(160),
+    })
+    const account = await service.account({ credits: RECORDS })
+    const { id } = await uploadList(service, account, list, 'email')
+    const batch = await waitForEnd(service, account, id, 250)
+    if (batch.rows.done !== RECORDS) throw new Error(`${batch.rows.done} rows of ${RECORDS}`)
+    const startMs = performance.now()
+    const bytes = await download(service, account, id)
+    const seconds = (performance.now() - startMs) / 1000
+    const backend = 'redis'
+    return [
+      bounded({ name: 'workbook-writing', backend, unit: 's' }, seconds, MOST_SECONDS),
+      bounded(
+        { name: 'workbook-writing-peak', backend, unit: 'MB' },
+        await peakMegabytes(service),
+        MOST_MEGABYTES,
+      ),
+      bounded({ name: 'workbook-size', backend, unit: 'MB' }, bytes / 1_048_576, MOST_MEGABYTES),
+    ]
+  } finally {
+    await rm(dir, { recursive: true, force: true })
+  }
+}
+
+async function download(service: TestService, account: Account, id: string): Promise<number> {
+  const path = `/v1/batches/${id}/results?format=xlsx`
+  const response = await service.call(account.liveKey, 'GET', path)
+  if (response.status !== 200 || response.body === null) {
+    throw new Error(`the download answered ${response.status}`)
+  }
+  let bytes = 0
+  for await (const piece of response.body) bytes += piece.length
+  return bytes
+}
+
+/** The kernel's own high-water mark of the API. */
+async function peakMegabytes(service: TestService): Promise<number> {
+  const status = await readFile(`/proc/${service.api.process.pid}/status`, 'utf8')
+  return Number(/^VmHWM:\s+(\d+) kB$/m.exec(status)?.[1]) / 1024
+}
