@@ -53,7 +53,7 @@ export const HEADERS: Readonly<Record<HeaderName, Part>> = {
     type: 'string',
     const: 'true',
   }),
-  Location: header('Path of the batch.', { type: 'string' }),
+  Location: header('Path of what was made.', { type: 'string' }),
   ContentDisposition: header('Name of the file.', { type: 'string' }),
   AcceptRanges: header('Whether `Range` is taken: for a finished CSV file.', {
     type: 'string',
@@ -80,6 +80,19 @@ export const PARAMETERS: Part = {
     in: 'path',
     required: true,
     schema: { type: 'string', pattern: '^bat_[A-Za-z0-9]+$' },
+  },
+  LookupId: {
+    name: 'id',
+    in: 'path',
+    required: true,
+    schema: { type: 'string', pattern: '^lkp_[A-Za-z0-9]+$' },
+  },
+  Prefer: {
+    name: 'Prefer',
+    in: 'header',
+    description:
+      '`respond-async` (RFC 7240): answers 202 at once, and the lookup is worked on with the patience of a batch.',
+    schema: { type: 'string' },
   },
   WebhookId: {
     name: 'id',

@@ -11,6 +11,7 @@ import { keyList } from './keys.ts'
 import { ledgerPage } from './ledger.ts'
 import { pascal, ref, type Part } from './openapi-parts.ts'
 import { offersView } from './plans.ts'
+import { lookupView } from './lookup.ts'
 import { PROBLEMS } from './problem.ts'
 import { PRODUCTS } from './products.ts'
 import { REQUESTS } from './requests.ts'
@@ -56,6 +57,7 @@ export function schemas(): Part {
     BatchRescore: jsonSchema(rescoreBody),
     BatchRecords: jsonSchema(batchBody),
     BatchUpload: uploadSchema(),
+    Lookup: jsonSchema(lookupView),
     ...webhookSchemas(),
     Problem: jsonSchema(problem),
     Status: { type: 'object', properties: { status: { type: 'string' } }, required: ['status'] },

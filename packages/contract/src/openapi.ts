@@ -2,18 +2,21 @@ import { accountPaths } from './openapi-account.ts'
 import { batchPaths } from './openapi-batches.ts'
 import {
   answer,
+  ANY,
   camel,
   HEADERS,
   PARAMETERS,
+  type Part,
   pascal,
   problemResponses,
+  query,
   ref,
   refusals,
   SPENDING,
-  type Part,
 } from './openapi-parts.ts'
 import { schemas } from './openapi-schemas.ts'
 import { webhookPaths } from './openapi-webhooks.ts'
+import { LOOKUP_KEPT_DAYS, LOOKUP_WAIT_SECONDS } from './lookup.ts'
 import type { ProblemCode } from './problem.ts'
 import { PRODUCTS, type Product } from './products.ts'
 
@@ -43,6 +46,7 @@ export function openApiDocument(testKeys: string): Part {
       ...Object.fromEntries(
         PRODUCTS.map((product) => [`/v1/${product}`, { post: lookUp(product) }]),
       ),
+      '/v1/lookups/{id}': { get: readLookup() },
       ...accountPaths(),
       ...batchPaths(),
       ...webhookPaths(),
@@ -74,14 +78,40 @@ function lookUp(product: Product): Part {
     tags: ['lookups'],
     operationId: camel(`look-up-${product}`),
     summary: SUMMARIES[product],
-    parameters: [ref('parameters', 'IdempotencyKey')],
+    parameters: [ref('parameters', 'IdempotencyKey'), ref('parameters', 'Prefer')],
     requestBody: {
       required: true,
       content: { 'application/json': { schema: ref('schemas', `${pascal(product)}Request`) } },
     },
     responses: {
       200: answer('The result.', `${pascal(product)}Result`, ['IdempotentReplayed']),
+      202: answer('With `Prefer: respond-async`: the lookup, on its way.', 'Lookup', [
+        'Location',
+        'IdempotentReplayed',
+      ]),
       ...refusals([...SPENDING, 'timeout']),
+    },
+  }
+}
+
+function readLookup(): Part {
+  return {
+    tags: ['lookups'],
+    operationId: 'readLookup',
+    summary: `A lookup that answers later; kept ${LOOKUP_KEPT_DAYS} days`,
+    parameters: [
+      ref('parameters', 'LookupId'),
+      query('wait', {
+        type: 'integer',
+        minimum: 0,
+        maximum: LOOKUP_WAIT_SECONDS,
+        default: 0,
+        description: 'Seconds to wait for its end.',
+      }),
+    ],
+    responses: {
+      200: answer('The lookup, with `result` or `error` once it has ended.', 'Lookup'),
+      ...refusals([...ANY, 'bad_request', 'not_found']),
     },
   }
 }

@@ -12,7 +12,11 @@ $$;
 create or replace function note_batch_event() returns trigger language plpgsql as $$
 begin
   if exists (select from batches where id = new.id and status = new.status) then
-    perform note_webhook_event(new.account_id, 'batch.' || new.status, new.id);
+    if not new.is_lookup then
+      perform note_webhook_event(new.account_id, 'batch.' || new.status, new.id);
+    elsif new.status <> 'ready' then
+      perform note_webhook_event(new.account_id, 'lookup.completed', new.id);
+    end if;
   end if;
   return null;
 end $$;

@@ -28,6 +28,8 @@ const LANDED: Readonly<Record<string, string>> = {
   '0066_ledger_order.sql': 'f6d98e5d43f99da12b5ea51ab3f339508ef0adad254ba9b1b3ebd2347b2cb598',
   '0075_webhooks.sql': '6384e76ca23b8c7ed4c209684aee1ec7193d8c73048e2c0489afa4ef058e7432',
   '0067_plans_and_limits.sql': '5881980f6a276de2cce4d60d4c38238cdfa43f841575863d1973aa5bfc9b4690',
+  '0076_lookups.sql': '822a865076d74fe831fc5326d9193c5417d52318fdfc0750263deb7806d300a4',
+  '0077_batches_listed.sql': 'dce0c54f902db81ba974feb08e695664fc15d67ff2f2ecfcc640f7d91e7822af',
 }
 
 test('a migration that landed is never edited; a change of the schema is a new file', () => {

@@ -74,7 +74,7 @@ export async function sweepStore(parts: StoreParts, graceDays = STRAY_FILES_DAYS
 /** The batch of a name that we give: an upload or a result, and the same with what a cut copy adds. */
 function batchOf(key: string): string | undefined {
   const found =
-    /^(?:uploads\/(bat_[A-Za-z0-9]{20})|results\/(bat_[A-Za-z0-9]{20})-\d{1,10}\.csv)(?:\.part)?$/.exec(
+    /^(?:uploads\/((?:bat|lkp)_[A-Za-z0-9]{20})|results\/((?:bat|lkp)_[A-Za-z0-9]{20})-\d{1,10}\.csv)(?:\.part)?$/.exec(
       key,
     )
   return found?.[1] ?? found?.[2]

@@ -1,5 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises'
-import { readBatches } from '@plumbline/db/batches/rows'
+import { Problem } from '@plumbline/contract/problem'
+import { readBatch, readBatches } from '@plumbline/db/batches/rows'
 import { inTransaction } from '@plumbline/db/database'
 import { findKeyRecord } from '@plumbline/db/keys'
 import {
@@ -10,6 +11,7 @@ import {
   type NotedEvent,
 } from '@plumbline/db/webhooks/events'
 import { readBalance } from '@plumbline/metering/balance'
+import { readLookup } from '@plumbline/pipeline/lookup'
 import type { Pipeline } from '@plumbline/pipeline/pipeline'
 import { viewsOf } from '@plumbline/pipeline/read'
 import { messageBody } from './view.ts'
@@ -20,15 +22,13 @@ const PAGE = 200
 /** Time between two looks for events. */
 const LOOK_MS = 1_000
 
-type Stores = Pick<Pipeline, 'db' | 'log'>
-
 /**
  * Makes a message of each event for each endpoint that wants to hear of it, until the signal aborts: `data` is
  * what it is by then. Safe in several processes at once.
  * @param made called when there are new messages
  */
 export async function runMessages(
-  pipeline: Stores,
+  pipeline: Pipeline,
   made: () => void,
   signal: AbortSignal,
 ): Promise<void> {
@@ -43,19 +43,15 @@ export async function runMessages(
 }
 
 /** Makes the messages of the oldest events; answers how many events they were. */
-export async function makeMessages({ db }: Pick<Stores, 'db'>): Promise<number> {
-  return await inTransaction(db, async (tx) => {
+export async function makeMessages(pipeline: Pipeline): Promise<number> {
+  return await inTransaction(pipeline.db, async (tx) => {
     const events = await takeEvents(tx, PAGE)
     if (events.length === 0) return 0
     const batchIds = events.filter(isOfBatch).map(({ subject }) => subject)
     const batches = await viewsOf(tx, await readBatches(tx, batchIds))
     const messages: EventMessage[] = []
     for (const event of events) {
-      const data = isOfBatch(event)
-        ? batches.get(event.subject)
-        : event.type === 'key.replaced'
-          ? await keyOf(tx, event)
-          : await creditsOf(tx, event)
+      const data = batches.get(event.subject) ?? (await dataOf(pipeline, tx, event))
       // What has been erased since is told to nobody.
       if (data === undefined) continue
       messages.push({ event, body: messageBody(event.type, event.happenedAt, data) })
@@ -74,6 +70,35 @@ function isOfBatch({ type }: NotedEvent): boolean {
 }
 
 type Tx = Parameters<typeof takeEvents>[0]
+
+/** What an event is about, but for batches; undefined where it is gone. */
+async function dataOf(pipeline: Pipeline, tx: Tx, event: NotedEvent): Promise<object | undefined> {
+  switch (event.type) {
+    case 'lookup.completed':
+      return await lookupOf(pipeline, event)
+    case 'key.replaced':
+      return await keyOf(tx, event)
+    case 'credits.low':
+    case 'credits.exhausted':
+      return await creditsOf(tx, event)
+    default:
+      return undefined
+  }
+}
+
+async function lookupOf(
+  pipeline: Pipeline,
+  { accountId, subject }: NotedEvent,
+): Promise<object | undefined> {
+  const row = await readBatch(pipeline.db, subject)
+  if (row === undefined) return undefined
+  try {
+    return await readLookup(pipeline, { accountId, mode: row.mode }, subject)
+  } catch (error) {
+    if (error instanceof Problem && error.code === 'not_found') return undefined
+    throw error
+  }
+}
 
 async function keyOf(tx: Tx, { accountId, subject }: NotedEvent): Promise<object | undefined> {
   const key = await findKeyRecord(tx, accountId, subject)

@@ -4,7 +4,7 @@ import { runMessages } from './messages.ts'
 
 /** Makes messages of what happens and sends them, until disposed. */
 export function runWebhooks(
-  pipeline: Pick<Pipeline, 'db' | 'log' | 'installationKey'>,
+  pipeline: Pipeline,
   options: Pick<DeliverTools, 'send' | 'timeoutMs' | 'retrySeconds' | 'failingDays'>,
 ): AsyncDisposable {
   const { db, log, installationKey } = pipeline

@@ -12,6 +12,7 @@ import { listPlans } from './routes/list-plans.ts'
 import { lookUp } from './routes/look-up.ts'
 import { patchBatch } from './routes/patch-batch.ts'
 import { previewBatch } from './routes/preview-batch.ts'
+import { readLookup } from './routes/lookups.ts'
 import { readAccount } from './routes/read-account.ts'
 import { readBatch } from './routes/read-batch.ts'
 import { readLedger } from './routes/read-ledger.ts'
@@ -41,6 +42,7 @@ export function routesOf(ctx: Context): readonly Route[] {
   const downloads = createDownloads(ctx)
   return [
     ...PRODUCTS.map((product) => ({ path: `/v1/${product}`, post: lookUp(ctx, product) })),
+    { path: '/v1/lookups/:id', get: readLookup(ctx) },
     { path: '/v1/account', get: readAccount(ctx) },
     { path: '/v1/usage', get: readUsage(ctx) },
     { path: '/v1/ledger', get: readLedger(ctx) },

@@ -37,6 +37,8 @@ const eachSetting = z.object({
   HLR_ACCOUNT_DAILY_CAP: accountDailyCap(),
   /** CIDRs to which messages may go over http; the workers' setting of the same name. */
   EGRESS_ALLOW: wordList().default([]),
+  /** Lookups with `Prefer: respond-async` that one account may have open. */
+  LOOKUPS_LIMIT: count(1_000),
   /** Endpoints of webhooks of one account. */
   WEBHOOKS_LIMIT: count(100),
   /** Downloads of results that one account may have under way on this process. */

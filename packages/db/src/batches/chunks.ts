@@ -53,6 +53,18 @@ export async function insertChunks(
   return rowCount === chunks.length
 }
 
+/** Stores a chunk of a batch that the caller's transaction has made. */
+export async function insertOwnChunk(tx: Tx, batchId: string, chunk: NewChunk): Promise<void> {
+  const { email, phone, ip, domain } = chunk.counts
+  await sql`
+    insert into chunks (batch_id, no, first_row, row_count, billable_count, email_count, phone_count,
+      ip_count, domain_count, remaining, subjects, cells)
+    values (${batchId}, ${chunk.no}, ${chunk.firstRow}, ${chunk.rowCount}, ${chunk.billableCount},
+      ${email}, ${phone}, ${ip}, ${domain}, ${email + phone + ip + domain}, ${chunk.subjects},
+      ${chunk.cells})
+  `.execute(tx)
+}
+
 /** How many rows of a batch stand in chunks. */
 export async function countRows(db: Db | Tx, batchId: string): Promise<number> {
   const row = await queriesOf(db)

@@ -55,7 +55,7 @@ export async function batchLoad(
   const row = await queriesOf(db)
     .selectFrom('batches')
     .select([
-      sql<number>`(count(*) filter (where status = any(${[...UNFINISHED_STATES]})))`.as(
+      sql<number>`(count(*) filter (where status = any(${[...UNFINISHED_STATES]}) and not is_lookup))`.as(
         'unfinished',
       ),
       sql<number>`coalesce(sum(file_bytes + coalesce(result_bytes, 0)), 0)::bigint`.as(
@@ -68,6 +68,18 @@ export async function batchLoad(
     .where(IS_KEPT)
     .executeTakeFirstOrThrow()
   return { unfinished: row.unfinished, fileBytes: row.file_bytes }
+}
+
+/** How many lookups of an account are not answered yet. */
+export async function countOpenLookups(tx: Tx, accountId: string): Promise<number> {
+  const row = await tx
+    .selectFrom('batches')
+    .select(({ fn }) => fn.countAll<number>().as('open'))
+    .where('account_id', '=', accountId)
+    .where('is_lookup', '=', true)
+    .where('status', 'in', ['running', 'finalizing'])
+    .executeTakeFirstOrThrow()
+  return row.open
 }
 
 /** A batch of this owner; undefined where there is none. */
@@ -136,6 +148,7 @@ export async function pageOfBatches(
     .select(sql<number>`(extract(epoch from created_at) * 1000000)::bigint`.as('createdUs'))
     .where('account_id', '=', owner.accountId)
     .where('mode', '=', owner.mode)
+    .where('is_lookup', '=', false)
     .where(IS_KEPT)
     .orderBy('created_at', 'desc')
     .orderBy('id', 'desc')

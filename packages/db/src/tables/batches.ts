@@ -31,6 +31,8 @@ export interface BatchesTable {
   auto_start: boolean
   max_credits: number | null
   retention_days: number
+  /** A lookup that answers later: one record, shown by no listing of batches. */
+  is_lookup: Generated<boolean>
   requested: Stored<BatchRequest>
   source_key: string
   file_name: string | null

@@ -25,6 +25,7 @@ import { withIdempotency, type Run } from '../idempotency.ts'
 import { refuseQuery } from '../query.ts'
 import { jsonResponse, sendResponse, type JsonResponse } from '../response.ts'
 import type { Handler } from './handler.ts'
+import { beginLookup, prefersAsync } from './lookups.ts'
 
 /** `POST /v1/<product>`: asks a product's checks about the values of the body (spec.md section 4). */
 export function lookUp(ctx: Context, product: Product): Handler {
@@ -34,18 +35,21 @@ export function lookUp(ctx: Context, product: Product): Handler {
     const body = await readJson(req, res, ctx.settings)
     const request = readRequest(product, body)
     refuseKeyShape(req)
+    const isLater = prefersAsync(req)
     using _ = ctx.calls.enter(caller.accountId)
     const response = await withIdempotency(
       ctx.idempotency,
       req,
       res,
-      () => sameRequest(request),
-      (run) =>
-        caller.mode === 'test'
+      () => (isLater ? ['respond-async', sameRequest(request)] : sameRequest(request)),
+      (run) => {
+        if (isLater) return beginLookup(ctx, res, product, request, run)
+        return caller.mode === 'test'
           ? answerMagic(ctx, product, request)
-          : chargeAndAnswer(ctx, res, product, request, run),
+          : chargeAndAnswer(ctx, res, product, request, run)
+      },
     )
-    if (caller.mode === 'test') await showBalance(ctx.access, res, false)
+    if (caller.mode === 'test' || isLater) await showBalance(ctx.access, res, false)
     sendResponse(res, response)
   }
 }
@@ -72,7 +76,7 @@ async function chargeAndAnswer(
   await debitOrRefuse(ctx, res, operation, { product, credits })
   try {
     const outcomes = await askAll(ctx, product, request, caller, deadline)
-    const response = responseOf(ctx, product, request, outcomes)
+    const response = responseOf(ctx, product, request, withWayOut(outcomes))
     const charged = chargedCredits(
       product,
       { outcomes, failed: false },
@@ -115,6 +119,16 @@ async function askAll(
     }),
   )
   return asOutcomes(outcomes)
+}
+
+const WAY_OUT =
+  'Send the call with `Prefer: respond-async`: it is then asked again when the host takes it.'
+
+/** Tells of a call whose host said "later" that the answer can be waited for. */
+function withWayOut(outcomes: Outcomes): Outcomes {
+  const { email } = outcomes
+  if (email?.reason !== 'greylisted') return outcomes
+  return { ...outcomes, email: { ...email, evidence: { ...email.evidence, try: WAY_OUT } } }
 }
 
 /** Safe because each check is asked of its own engine, so each outcome is of its own check. */

@@ -1,0 +1,176 @@
+import { randomBytes } from 'node:crypto'
+import { text } from 'node:stream/consumers'
+import { LOOKUP_KEPT_DAYS, type LookupView } from '@plumbline/contract/lookup'
+import { MESSAGES, PROBLEMS, Problem } from '@plumbline/contract/problem'
+import { CHECKS, priceCredits, type Check, type Product } from '@plumbline/contract/products'
+import { lockAccount } from '@plumbline/db/accounts'
+import { insertOwnChunk } from '@plumbline/db/batches/chunks'
+import {
+  countOpenLookups,
+  findBatch,
+  insertBatch,
+  readBatch,
+  updateBatch,
+  type BatchOwner,
+  type BatchRow,
+} from '@plumbline/db/batches/rows'
+import type { Tx } from '@plumbline/db/database'
+import { buildChunk } from './chunk-builder.ts'
+import type { Pipeline } from './pipeline.ts'
+import { openResults } from './results.ts'
+import { holdAndRun } from './start.ts'
+
+/** A lookup that is worked on with the patience of a batch. */
+export interface LookupRequest extends BatchOwner {
+  readonly product: Product
+  /** As a single call asks: a value for each check that is supplied. */
+  readonly values: { readonly [C in Check]?: string }
+  readonly explain: boolean
+  readonly chargeUnknown: boolean
+  /** Lookups that the account may have open. */
+  readonly most: number
+}
+
+/**
+ * Begins a lookup that answers later: a batch of one record, made and started in one transaction.
+ * @throws Problem `payment_required` without the credits, `too_many_requests` where too many are open
+ */
+export async function beginLookup(
+  pipeline: Pipeline,
+  request: LookupRequest,
+  inTransaction: (tx: Tx, view: LookupView) => Promise<void>,
+): Promise<void> {
+  const { db, limits, scorers } = pipeline
+  const id = `lkp_${randomBytes(15).toString('base64url').replaceAll(/[-_]/g, 'x')}`
+  await db.kysely.transaction().execute(async (tx) => {
+    await lockAccount(tx, request.accountId)
+    if ((await countOpenLookups(tx, request.accountId)) >= request.most) throw tooMany(request.most)
+    await insertBatch(tx, rowOf(id, request), limits.leaseMs)
+    await insertOwnChunk(tx, id, buildChunk(0, [recordOf(request)]))
+    const names = Object.keys(request.values)
+    await updateBatch(tx, id, {
+      read_whole: true,
+      header: JSON.stringify(names),
+      column_count: names.length,
+      rows_total: 1,
+      rows_billable: 1,
+      credits_estimate: request.mode === 'test' ? 0 : priceOf(request),
+    })
+    const row = await readBatch(tx, id)
+    if (row === undefined) throw new Error(`lookup ${id} is gone`)
+    const started = await holdAndRun(tx, row, scorers.current.version)
+    if (started.kind === 'short') {
+      throw new Problem('payment_required', MESSAGES.payment_required)
+    }
+    await inTransaction(tx, viewOf(started.row))
+  })
+}
+
+function tooMany(most: number): Problem {
+  return new Problem(
+    'too_many_requests',
+    `The account has ${most} lookups that are not answered yet; wait until some are.`,
+    { retryAfterSeconds: 30 },
+  )
+}
+
+function priceOf({ product, values }: Pick<LookupRequest, 'product' | 'values'>): number {
+  const supplied = CHECKS.filter((check) => values[check] !== undefined)
+  return priceCredits(product, supplied)
+}
+
+function rowOf(id: string, request: LookupRequest): Parameters<typeof insertBatch>[1] {
+  return {
+    id,
+    account_id: request.accountId,
+    mode: request.mode,
+    product: request.product,
+    name: null,
+    explain: request.explain,
+    charge_unknown: request.chargeUnknown,
+    default_country: null,
+    auto_start: true,
+    max_credits: null,
+    retention_days: LOOKUP_KEPT_DAYS,
+    requested: JSON.stringify({ format: 'records' }),
+    // Nothing lies there: the record came with the request.
+    source_key: `uploads/${id}`,
+    file_name: null,
+    file_bytes: 0,
+    file_format: 'records',
+    is_lookup: true,
+  }
+}
+
+function recordOf({ values }: LookupRequest): Parameters<typeof buildChunk>[1][number] {
+  const { email, phone, ip, domain } = values
+  return {
+    row: 0,
+    kind: 'billable',
+    cells: [JSON.stringify(values)],
+    subjects: { email, phone, ip, domain },
+    ref: undefined,
+    ofRow: undefined,
+    error: undefined,
+  }
+}
+
+/** A lookup of this owner, with its result once it has ended. @throws Problem `not_found` */
+export async function readLookup(
+  pipeline: Pipeline,
+  owner: BatchOwner,
+  id: string,
+): Promise<LookupView> {
+  const row = await findBatch(pipeline.db, owner, id)
+  if (row === undefined || !row.is_lookup || row.status === 'expired') throw noSuchLookup()
+  const view = viewOf(row)
+  if (view.status === 'running') return view
+  return { ...view, ...(await endOf(pipeline, owner, row)) }
+}
+
+/** The refusal of an id that is not of the account. */
+export function noSuchLookup(): Problem {
+  return new Problem('not_found', 'There is no lookup with this id.')
+}
+
+function viewOf(row: BatchRow): LookupView {
+  const isCompleted = row.status === 'completed'
+  const hasEnded = isCompleted || row.status === 'failed' || row.status === 'canceled'
+  const endedAt = row.ats[row.status]
+  return {
+    id: row.id,
+    product: row.product,
+    status: isCompleted ? 'completed' : hasEnded ? 'failed' : 'running',
+    credits_used: priceCredits(
+      row.product,
+      CHECKS.filter((check) => row.header?.includes(check) === true),
+    ),
+    created_at: row.created_at.toISOString(),
+    ...(hasEnded && endedAt !== undefined ? { completed_at: endedAt } : {}),
+  }
+}
+
+/** What of a line of NDJSON matters here. */
+interface Line {
+  readonly result: Record<string, unknown> | null
+  readonly error: string | null
+}
+
+const FAILED = {
+  error: PROBLEMS.internal.error,
+  message: 'The lookup could not be answered because of a fault of the service; send it again.',
+} as const
+
+async function endOf(
+  pipeline: Pipeline,
+  owner: BatchOwner,
+  { id, status }: BatchRow,
+): Promise<Pick<LookupView, 'status' | 'result' | 'error'>> {
+  if (status !== 'completed') return { status: 'failed', error: FAILED }
+  const asked = { format: 'ndjson', only: [], raw: false, after: 0 } as const
+  const { stream } = await openResults(pipeline, owner, id, asked)
+  // Safe because the formatter of rows has just written it.
+  const line = JSON.parse(await text(stream)) as Line
+  if (line.result !== null) return { status: 'completed', result: line.result }
+  return { status: 'failed', error: { ...FAILED, message: line.error ?? FAILED.message } }
+}
