@@ -1,6 +1,7 @@
 import { CHECKS } from '@plumbline/contract/products'
 import { uploadLimits } from '@plumbline/pipeline/intake/limits'
 import { IntakeError } from '@plumbline/pipeline/intake/intake-error'
+import { jsonCells } from '@plumbline/pipeline/intake/json-row'
 import { openBatchFile, type BatchFile } from '@plumbline/pipeline/intake/open-batch-file'
 import { readRows } from '@plumbline/pipeline/intake/read-rows'
 import type { Prediction } from './prediction.ts'
@@ -8,13 +9,14 @@ import type { Prediction } from './prediction.ts'
 /** Columns less sure than this are not named as holding anything. */
 const MIN_CONFIDENCE = 0.32
 
-/** What a file of cells is read as. */
+/** What a file is read as, of any kind that the service takes. */
 export async function predictCsv(path: string): Promise<Prediction> {
   try {
     const list = await openBatchFile({
       path,
       fileName: path,
-      format: 'csv',
+      // Cases are files of cells whatever their names are, but for those of JSON.
+      ...(/\.(?:ndjson|jsonl)(?:\.gz)?$/i.test(path) ? {} : { format: 'csv' as const }),
       limits: uploadLimits(),
       product: 'email',
       // Every column can be read; which of them is the address is not asked.
@@ -48,7 +50,7 @@ async function recordsOf(list: BatchFile): Promise<(readonly string[])[]> {
   try {
     for await (const block of readRows(list, AbortSignal.timeout(60_000))) {
       for (const { cells, kind } of block) {
-        if (kind !== 'blank' || cells.length > 1) records.push(cells)
+        if (kind !== 'blank' || cells.length > 1) records.push(shownCells(list, cells))
       }
     }
   } catch (error) {
@@ -56,6 +58,11 @@ async function recordsOf(list: BatchFile): Promise<(readonly string[])[]> {
     if (!(error instanceof IntakeError) || list.header === null || records.length > 0) throw error
   }
   return records
+}
+
+/** Records of JSON have their cells by the keys that the header names. */
+function shownCells({ layout, header }: BatchFile, cells: readonly string[]): readonly string[] {
+  return layout.kind === 'json' ? jsonCells(cells[0] ?? '', header ?? []).cells : cells
 }
 
 function recordOf(cells: readonly string[], header: readonly string[] | null): unknown {

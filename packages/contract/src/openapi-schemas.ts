@@ -92,7 +92,7 @@ function uploadSchema(): Part {
   const file = {
     type: 'string',
     contentMediaType: 'application/octet-stream',
-    description: 'csv, tsv, txt or ndjson, each also gzipped.',
+    description: 'csv, tsv, txt, ndjson, xlsx, xlsm or ods, each also in a gzip or ZIP file.',
   }
   const mapping = {
     type: 'string',

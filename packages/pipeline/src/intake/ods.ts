@@ -3,6 +3,8 @@ import { plainNumber } from './number-format.ts'
 import {
   KIND_BITS,
   MAX_FAR_CELLS,
+  MAX_REPEATED_CELLS,
+  NEAR_COLUMNS,
   SHEET_LIMITS,
   sparse,
   type Sheet,
@@ -46,9 +48,10 @@ export async function openOds(zip: ZipArchive, signal: AbortSignal): Promise<Wor
     rows: async function* (sheet, ending) {
       const parser = createSheetParser(Number(sheet.part))
       for await (const chunk of zip.read(entry, ending)) {
+        // What follows is unpacked all the same: at its end the sum of all bytes is checked.
+        if (parser.isOver()) continue
         parser.push(chunk)
         yield parser.take()
-        if (parser.isOver()) return
       }
     },
     [Symbol.asyncDispose]: () => zip[Symbol.asyncDispose](),
@@ -78,6 +81,8 @@ interface Scan {
   repeat: number
   /** Cells that were told by others, in all rows. */
   repeated: number
+  /** Cells of rows that reach beyond the near columns. */
+  farCells: number
   cells: string[]
   kinds: number[]
   column: number
@@ -96,6 +101,7 @@ function createSheetParser(wanted: number): SheetParser {
     emptyRows: 0,
     repeat: 1,
     repeated: 0,
+    farCells: 0,
     cells: [],
     kinds: [],
     column: 0,
@@ -170,6 +176,8 @@ function closeCell(scan: Scan, cell: OpenCell): void {
   if (text === '') return
   if (scan.column > SHEET_LIMITS.columns) throw damaged(undefined)
   scan.repeated += times - 1
+  if (scan.column > NEAR_COLUMNS) scan.farCells += scan.column - cells.length
+  if (scan.farCells > MAX_FAR_CELLS) throw sparse()
   for (let at = cells.length; at < column; at++) {
     cells.push('')
     kinds.push(0)
@@ -187,7 +195,7 @@ function closeRow(scan: Scan): void {
     return
   }
   scan.repeated += (repeat - 1) * cells.length
-  if (scan.repeated > MAX_FAR_CELLS) throw sparse()
+  if (scan.repeated > MAX_REPEATED_CELLS) throw sparse()
   if (repeat > MAX_REPEATED_ROWS || scan.emptyRows > MAX_REPEATED_ROWS) {
     throw new IntakeError(
       'unprocessable',

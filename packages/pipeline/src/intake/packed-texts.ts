@@ -3,7 +3,7 @@ import { IntakeError } from './intake-error.ts'
 /** Texts by number, as bytes in large blocks: millions of them are no objects of their own. */
 export interface PackedTexts {
   readonly count: number
-  /** @throws IntakeError `payload_too_large` past 192 MiB of texts */
+  /** @throws IntakeError `payload_too_large` past 192 MiB of texts, or 40 MiB and eight times the file */
   add(text: string): void
   /** Undefined for a number that has no text. */
   get(index: number): string | undefined
@@ -11,12 +11,21 @@ export interface PackedTexts {
 
 /** A text of up to a third of this many characters fits into one block. */
 const BLOCK_BYTES = 4 * 1024 * 1024
-/** Bytes of all texts at most: some three times those of a sheet of a million rows and eight columns. */
-const MAX_BLOCKS = 48
-const MAX_TEXTS = 12_000_000
+/** Blocks at least and at most; 48 are some three times the texts of a million rows and eight columns. */
+const BLOCKS = { least: 10, most: 48 } as const
+const LEAST_TEXTS = 2_000_000
+/** How many times its size the texts of a file may take, and how many of its bytes each text has. */
+const MAX_RATIO = 8
+const BYTES_A_TEXT = 8
 
-/** Holds nothing at first; takes the bytes of the texts and four more for each. */
-export function createPackedTexts(): PackedTexts {
+/**
+ * Holds nothing at first; takes the bytes of the texts and four more for each.
+ * @param fileBytes size of the file that the texts come from, by which they are bounded: a small one swells
+ */
+export function createPackedTexts(fileBytes: number): PackedTexts {
+  const fitting = Math.ceil((fileBytes * MAX_RATIO) / BLOCK_BYTES)
+  const maxBlocks = Math.min(BLOCKS.most, Math.max(BLOCKS.least, fitting))
+  const maxTexts = Math.max(LEAST_TEXTS, Math.ceil(fileBytes / BYTES_A_TEXT))
   const blocks: Buffer[] = []
   /** Where each text begins, counted over all blocks; the next one's start, or the block's end, ends it. */
   let starts = new Uint32Array(1024)
@@ -27,7 +36,7 @@ export function createPackedTexts(): PackedTexts {
   function blockFor(most: number): number {
     const last = blocks.length - 1
     if (last >= 0 && (filled[last] ?? 0) + most <= BLOCK_BYTES) return last
-    if (blocks.length === MAX_BLOCKS || most > BLOCK_BYTES) throw tooMuch()
+    if (blocks.length === maxBlocks || most > BLOCK_BYTES) throw tooMuch()
     blocks.push(Buffer.allocUnsafeSlow(BLOCK_BYTES))
     filled.push(0)
     return last + 1
@@ -38,7 +47,7 @@ export function createPackedTexts(): PackedTexts {
       return count
     },
     add: (text) => {
-      if (count === MAX_TEXTS) throw tooMuch()
+      if (count === maxTexts) throw tooMuch()
       const at = blockFor(text.length * 3)
       const from = filled[at] ?? 0
       if (count + 1 >= starts.length) {
@@ -65,6 +74,6 @@ export function createPackedTexts(): PackedTexts {
 function tooMuch(): IntakeError {
   return new IntakeError(
     'payload_too_large',
-    'The workbook holds over 192 MiB of different texts; upload it as CSV.',
+    'The workbook holds more different texts than are read (192 MiB); upload the sheet as CSV.',
   )
 }

@@ -11,8 +11,11 @@ export interface SharedStrings extends AsyncDisposable {
 }
 
 /** Reads `sharedStrings.xml` from its chunks. Source: ECMA-376, part 1, section 18.4.9. */
-export function createSharedStrings(chunks: AsyncGenerator<Buffer> | undefined): SharedStrings {
-  const texts = createPackedTexts()
+export function createSharedStrings(
+  chunks: AsyncGenerator<Buffer> | undefined,
+  fileBytes: number,
+): SharedStrings {
+  const texts = createPackedTexts(fileBytes)
   let pieces = ''
   let isText = false
   let phonetic = 0

@@ -73,8 +73,14 @@ function kindOf(mask: number): ColumnKind {
   }
 }
 
-/** Cells of a sheet that are told by few others, at most: a few bytes could stand for billions. */
-export const MAX_FAR_CELLS = 20_000_000
+/** Columns that any file may have; what lies beyond them is counted. */
+export const NEAR_COLUMNS = 256
+
+/** Cells of a sheet beyond its near columns that hold nothing: a few bytes could stand for billions. */
+export const MAX_FAR_CELLS = 1_000_000
+
+/** Cells of a sheet that are told by others that they repeat, at most. */
+export const MAX_REPEATED_CELLS = 20_000_000
 
 /** The refusal of a sheet beyond that. */
 export function sparse(): IntakeError {

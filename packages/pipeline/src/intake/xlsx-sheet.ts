@@ -1,7 +1,14 @@
 import { IntakeError } from './intake-error.ts'
 import { patterned, plainNumber, serialText, type NumberStyle } from './number-format.ts'
 import type { SharedStrings } from './shared-strings.ts'
-import { KIND_BITS, MAX_FAR_CELLS, SHEET_LIMITS, sparse, type SheetRow } from './workbook.ts'
+import {
+  KIND_BITS,
+  MAX_FAR_CELLS,
+  NEAR_COLUMNS,
+  SHEET_LIMITS,
+  sparse,
+  type SheetRow,
+} from './workbook.ts'
 import { cellText } from './xlsx-text.ts'
 import { createXmlReader } from './xml-reader.ts'
 
@@ -16,9 +23,6 @@ export interface CellRules {
 /** Rows that were missing before one that holds something, at most: a stray cell far down would cost as many. */
 const MAX_GAP_ROWS = 100_000
 
-/** Columns that any file may have; cells beyond them are counted, since each stands for thousands. */
-const NEAR_COLUMNS = 256
-
 /** The rows of a sheet's XML, those at the end that hold nothing left out. */
 export async function* sheetRows(
   chunks: AsyncIterable<Buffer>,
@@ -26,13 +30,13 @@ export async function* sheetRows(
 ): AsyncGenerator<readonly SheetRow[]> {
   const parser = createSheetParser(rules)
   for await (const chunk of chunks) {
+    // What follows the rows is unpacked all the same: at its end the sum of all bytes is checked.
+    if (parser.isOver) continue
     parser.push(chunk)
     const rows = await parser.take()
     if (rows.length > 0) yield rows
-    if (parser.isOver) return
   }
-  parser.end()
-  yield await parser.take()
+  if (!parser.isOver) parser.end()
 }
 
 interface OpenRow {

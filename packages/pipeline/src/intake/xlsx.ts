@@ -48,6 +48,7 @@ export async function openXlsx(zip: ZipArchive, signal: AbortSignal): Promise<Wo
       if (entry === undefined) throw damaged(undefined)
       await using strings = createSharedStrings(
         stringsEntry === undefined ? undefined : zip.read(stringsEntry, ending),
+        stringsEntry?.compressedSize ?? 0,
       )
       yield* sheetRows(zip.read(entry, ending), { styles, is1904, strings })
     },

@@ -45,7 +45,7 @@ export function addBatchRun(parent: Command, shell: Shell): void {
   parent
     .command('run')
     .description('upload a file as a batch, follow it and write its results; ctrl-C cancels it')
-    .argument('<file>', 'csv, tsv, txt or ndjson; also gzipped')
+    .argument('<file>', 'csv, tsv, txt, ndjson, xlsx, xlsm or ods; also in a gzip or zip')
     .addOption(
       new Option('--product <product>', 'what to ask for each row')
         .choices(PRODUCTS)
