@@ -23,11 +23,11 @@ export async function refuseCommonPassword(
   own: readonly string[],
 ): Promise<void> {
   const plain = password.normalize('NFKC').toLowerCase()
-  const core = coreOf(plain)
+  const cores = coresOf(plain)
   const common = await commonPasswords()
   const ownWords = own.flatMap((text) => text.toLowerCase().split(/[^\p{L}\p{N}]+/u))
-  const isOwn = ownWords.some((word) => word.length >= CORE_MIN_CHARS && word === core)
-  const isCommon = common.has(plain) || (core.length >= CORE_MIN_CHARS && common.has(core))
+  const isOwn = ownWords.some((word) => cores.includes(word))
+  const isCommon = [plain, ...cores].some((text) => common.has(text))
   if (!isOwn && !isCommon && !isRepeated(plain, common) && !isRun(plain)) return
   throw new Problem(
     'unprocessable',
@@ -35,13 +35,16 @@ export async function refuseCommonPassword(
   )
 }
 
-/** What is left without digits and signs before and behind; of `p4ssw0rd!` the letters that are meant. */
-function coreOf(plain: string): string {
-  const letters = plain.replaceAll(/[043$15@7]/g, (sign) => MEANT[sign] ?? sign)
-  const bare = plain.replaceAll(/^[^\p{L}]+|[^\p{L}]+$/gu, '')
-  const meant = letters.replaceAll(/^[^\p{L}]+|[^\p{L}]+$/gu, '')
-  return bare.length >= CORE_MIN_CHARS && /^\p{L}+$/u.test(bare) ? bare : meant
+/** What may be meant: without digits and signs before and behind, and with those within read as letters. */
+function coresOf(plain: string): readonly string[] {
+  const bare = plain.replaceAll(AROUND, '')
+  const meant = [bare, plain].map((text) =>
+    text.replaceAll(/[043$15@7]/g, (sign) => MEANT[sign] ?? sign).replaceAll(AROUND, ''),
+  )
+  return [bare, ...meant].filter((core) => core.length >= CORE_MIN_CHARS)
 }
+
+const AROUND = /^[^\p{L}]+|[^\p{L}]+$/gu
 
 const MEANT: Readonly<Record<string, string>> = {
   '0': 'o',

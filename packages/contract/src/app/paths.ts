@@ -56,7 +56,7 @@ export const APP_PATHS = {
   listMembers: { method: 'GET', path: '/members', access: 'viewer' },
   changeMember: { method: 'PATCH', path: '/members/:id', access: 'owner', proof: true },
   /** An owner removes anybody; anybody leaves by naming themselves. */
-  removeMember: { method: 'DELETE', path: '/members/:id', access: 'viewer' },
+  removeMember: { method: 'DELETE', path: '/members/:id', access: 'viewer', proof: true },
   invite: { method: 'POST', path: '/invitations', access: 'owner', proof: true },
   withdrawInvitation: { method: 'DELETE', path: '/invitations/:id', access: 'owner' },
 } as const satisfies Readonly<Record<string, AppPath>>

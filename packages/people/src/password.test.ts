@@ -1,0 +1,32 @@
+import { expect, test } from 'vitest'
+import { hashPassword, isPassword } from './password.ts'
+
+test('a digest is Argon2id with a salt of its own, and tells right from wrong', async () => {
+  const password = 'p\u00e4ss phrase \u{1f511} with spaces'
+  const [one, other] = [await hashPassword(password), await hashPassword(password)]
+  expect(one).toMatch(/^\$argon2id\$v=19\$m=19456,t=2,p=1\$[\w+/]{22}\$[\w+/]{43}$/)
+  expect(one).not.toBe(other)
+  expect(await isPassword(password, one)).toBe(true)
+  expect(await isPassword(password.normalize('NFD'), one)).toBe(true)
+  expect(await isPassword(`${password} `, one)).toBe(false)
+  expect(await isPassword(password.toUpperCase(), one)).toBe(false)
+})
+
+test.each([undefined, '', 'none', '$argon2id$v=19$m=19456,t=2,p=1$short$short'])(
+  'no password is right for the digest %s',
+  async (digest) => {
+    expect(await isPassword('', digest)).toBe(false)
+    expect(await isPassword('anything at all', digest)).toBe(false)
+  },
+)
+
+test('who comes when too many wait is told to come again, and the others get their answer', async () => {
+  const digest = await hashPassword('right and true')
+  const asked = await Promise.allSettled(
+    Array.from({ length: 110 }, () => isPassword('wrong', digest)),
+  )
+  const refused = asked.filter(({ status }) => status === 'rejected')
+  expect(refused.map((one) => (one as PromiseRejectedResult).reason)).toEqual(
+    Array.from({ length: 10 }, () => expect.objectContaining({ code: 'unavailable' })),
+  )
+})

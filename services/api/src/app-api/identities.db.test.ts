@@ -1,0 +1,217 @@
+import { APP_API, APP_PATHS, type AppPath } from '@plumbline/contract/app/paths'
+import { isAtLeast, type Role } from '@plumbline/contract/app/roles'
+import { openApiDocument } from '@plumbline/contract/openapi'
+import { createAccount } from '@plumbline/db/accounts'
+import { inTransaction } from '@plumbline/db/database'
+import { createKey } from '@plumbline/db/keys'
+import { addMember } from '@plumbline/db/people/members'
+import { insertSession } from '@plumbline/db/people/sessions'
+import { insertUser } from '@plumbline/db/people/users'
+import { createScorer } from '@plumbline/scoring/score'
+import { loadWeights } from '@plumbline/scoring/weights'
+import { newSecret } from '@plumbline/people/secret'
+import { openApiHarness, type Answered, type ApiHarness } from '@plumbline/testkit/api/harness'
+import { routesOf } from '../routes.ts'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+
+// Who may call what, for every operation of the OpenAPI document and every route of the app's own. A body of `{}` is
+// sent where one is taken: whoever is let in gets a refusal of the body (400), so that nothing is done.
+
+/** One operation, as the two tables describe it. */
+interface Operation {
+  readonly method: string
+  readonly path: string
+  /** Who may call it: a key or session (`account`), or by the table of the app. */
+  readonly access: 'account' | AppPath['access'] | 'open'
+}
+
+const OPERATIONS: readonly Operation[] = [...ofDocument(), ...ofApp()]
+
+function ofDocument(): readonly Operation[] {
+  // Safe because it is our own document.
+  const { paths } = openApiDocument('A table.') as {
+    paths: Readonly<Record<string, Readonly<Record<string, { readonly security?: unknown[] }>>>>
+  }
+  return Object.entries(paths).flatMap(([path, methods]) =>
+    Object.entries(methods)
+      .filter(([method]) => /^(?:get|post|put|patch|delete)$/.test(method))
+      .map(([method, { security }]) => ({
+        method: method.toUpperCase(),
+        path,
+        access: security?.length === 0 ? ('open' as const) : ('account' as const),
+      })),
+  )
+}
+
+function ofApp(): readonly Operation[] {
+  return Object.values<AppPath>(APP_PATHS).map(({ method, path, access }) => ({
+    method,
+    path: `${APP_API}${path}`,
+    access,
+  }))
+}
+
+let api: ApiHarness
+let accountId: string
+let others: { accountId: string; live: string }
+let keys: { live: string; test: string; revoked: string }
+const users: Partial<Record<Role | 'other', string>> = {}
+/** Ids of ours that stand in paths. */
+let ids: { batch: string; member: string }
+
+beforeAll(async () => {
+  api = await openApiHarness({ RATE_LIMIT_BURST: '100000', FAILED_KEYS_PER_MINUTE: '100000' })
+  const { db } = api
+  const account = await createAccount(db, { email: 'a@company.example', plan: 'pro' })
+  accountId = account.id
+  const old = await createKey(db, { accountId, mode: 'live', service: 'svc' })
+  const live = await createKey(db, { accountId, mode: 'live', service: 'svc' })
+  const testKey = await createKey(db, { accountId, mode: 'test', service: 'svc' })
+  keys = { live: live.key, test: testKey.key, revoked: old.key }
+  const other = await createAccount(db, { email: 'b@company.example', plan: 'pro' })
+  const otherKey = await createKey(db, { accountId: other.id, mode: 'live', service: 'svc' })
+  others = { accountId: other.id, live: otherKey.key }
+  await inTransaction(db, async (tx) => {
+    for (const role of ['owner', 'member', 'viewer', 'other'] as const) {
+      const email = `${role}@company.example`
+      const user = await insertUser(tx, {
+        name: role,
+        email,
+        emailKey: email,
+        passwordDigest: 'none',
+        verified: true,
+      })
+      if (user === undefined) throw new Error('no such user was made')
+      users[role] = user.id
+      const member = role === 'other' ? others.accountId : accountId
+      await addMember(tx, {
+        accountId: member,
+        userId: user.id,
+        role: role === 'other' ? 'owner' : role,
+      })
+    }
+  })
+  const batch = await api.call('/v1/batches', {
+    key: keys.live,
+    body: { product: 'email', records: [{ email: 'a@example.com' }], start: false },
+  })
+  // Safe because the status of a batch was answered.
+  ids = { batch: (batch.json as { id: string }).id, member: users.viewer ?? '' }
+})
+afterAll(() => api[Symbol.asyncDispose]())
+
+/** A cookie of a new session: calls may end the one they come by. */
+async function cookieOf(role: Role | 'other'): Promise<string> {
+  const { secret, digest } = newSecret()
+  await inTransaction(api.db, (tx) =>
+    insertSession(tx, {
+      digest,
+      userId: users[role] ?? '',
+      accountId: role === 'other' ? others.accountId : accountId,
+      network: '192.0.2.1',
+      browser: 'test',
+      proven: false,
+    }),
+  )
+  return `plumbline=${secret}`
+}
+
+const ORIGIN = { 'sec-fetch-site': 'same-origin' }
+
+type Identity = { readonly key?: string; readonly headers?: Readonly<Record<string, string>> }
+
+/** Names in paths that lead nowhere, so that who is let in changes nothing. */
+async function call(
+  { method, path }: Operation,
+  { key, headers = {} }: Identity,
+  named: Readonly<Record<string, string>> = {},
+): Promise<Answered> {
+  const filled = path
+    .replace(
+      /\{(\w+)\}|:(\w+)/g,
+      (_met, one?: string, two?: string) => named[one ?? two ?? ''] ?? 'none_0',
+    )
+    .replace('/batches/none_0', '/batches/bat_0')
+  const takesBody = method === 'POST' || method === 'PATCH' || path.endsWith('/account')
+  return await api.call(filled, {
+    method,
+    ...(key === undefined ? {} : { key }),
+    ...(takesBody && method !== 'GET' ? { body: {} } : {}),
+    headers: { ...ORIGIN, ...headers },
+  })
+}
+
+const REFUSED: readonly number[] = [401, 403]
+
+describe.each(OPERATIONS.map((one) => ({ name: `${one.method} ${one.path}`, one })))(
+  '$name',
+  ({ one }) => {
+    const isOpen = one.access === 'open' || one.access === 'anybody'
+    const isApp = one.path.startsWith(APP_API)
+
+    test('nobody, a revoked key and an ended session are told to sign in or send a key', async () => {
+      const ended = `plumbline=${newSecret().secret}`
+      for (const identity of [{}, { key: keys.revoked }, { headers: { cookie: ended } }]) {
+        const { status } = await call(one, identity)
+        if (isOpen) expect(status).not.toBe(401)
+        else expect(status).toBe(401)
+      }
+    })
+
+    test("keys call what is of the account, and nothing that is a person's", async () => {
+      for (const key of [keys.live, keys.test]) {
+        const { status } = await call(one, { key })
+        const isRefused = one.access !== 'account' && !isOpen
+        expect(REFUSED.includes(status)).toBe(isRefused)
+      }
+    })
+
+    test.each(['owner', 'member', 'viewer'] as const)('%s: as the role allows', async (role) => {
+      const { status } = await call(one, { headers: { cookie: await cookieOf(role) } })
+      expect(REFUSED.includes(status)).toBe(!mayCall(one, role))
+    })
+
+    test('a session is worth nothing to another site', async () => {
+      if (one.method === 'GET' || one.access === 'open') return
+      const headers = { cookie: await cookieOf('owner'), 'sec-fetch-site': 'cross-site' }
+      expect((await call(one, { headers })).status).toBe(403)
+    })
+
+    test('what is ours is not found by others', async () => {
+      if (!/[{:]id/.test(one.path) || isOpen) return
+      const id = isApp ? ids.member : ids.batch
+      const cookie = await cookieOf('other')
+      const asked = [await call(one, { headers: { cookie } }, { id })]
+      if (!isApp) asked.push(await call(one, { key: others.live }, { id }))
+      for (const { status, text } of asked) {
+        expect([400, 404]).toContain(status)
+        expect(text).not.toContain(ids.batch)
+      }
+    })
+  },
+)
+
+/** What the two tables say of a role. */
+function mayCall({ access, method, path }: Operation, role: Role): boolean {
+  // The id in its path is not their own: members and viewers take out themselves alone.
+  if (method === 'DELETE' && path.endsWith('/members/:id')) return role === 'owner'
+  switch (access) {
+    case 'open':
+    case 'anybody':
+    case 'person':
+      return true
+    case 'account':
+      return method === 'GET' || role !== 'viewer'
+    default:
+      return isAtLeast(role, access)
+  }
+}
+
+test('every path that is served stands in one of the two tables', async () => {
+  const known = new Set(OPERATIONS.map(({ path }) => path.replace(/\{(\w+)\}/g, ':$1')))
+  // Safe because paths are made of nothing that a context has.
+  const scorer = createScorer(await loadWeights(undefined))
+  const ctx = { settings: {}, access: {}, scorer } as unknown as Parameters<typeof routesOf>[0]
+  const served = routesOf(ctx)
+  expect(served.map(({ path }) => path).filter((path) => !known.has(path))).toEqual([])
+})

@@ -1,0 +1,92 @@
+import { writeMailDomainLists } from '@plumbline/db/mail-domain-lists'
+import { openBrowser } from '@plumbline/testkit/api/browser'
+import { openApiHarness } from '@plumbline/testkit/api/harness'
+import { expect, test } from 'vitest'
+
+const PASSWORD = 'tidal lantern cactus seven'
+
+test('five accounts a day from a network, refused ones not counted; disposable domains never', async () => {
+  await using api = await openApiHarness()
+  await writeMailDomainLists(api.db, '1', () => ({
+    disposable: ['throwaway.example'],
+    free: ['free.example'],
+  }))
+  const sign = async (email: string, password = PASSWORD): Promise<number> =>
+    (await openBrowser(api).app('signUp', { name: 'A', email, password })).status
+  expect(await sign('a@throwaway.example')).toBe(422)
+  expect(await sign('a@deep.throwaway.example')).toBe(422)
+  expect(await sign('a@company.example', 'password1234')).toBe(422)
+  const statuses = await Promise.all([1, 2, 3, 4, 5, 6].map((n) => sign(`p${n}@free.example`)))
+  expect(statuses.toSorted()).toEqual([200, 200, 200, 200, 200, 429])
+  expect(await sign('p7@free.example')).toBe(429)
+})
+
+test('so many accounts a day with addresses of one domain, free providers excepted', async () => {
+  await using api = await openApiHarness({
+    SIGN_UPS_PER_NETWORK: '100',
+    SIGN_UPS_PER_MAIL_DOMAIN: '2',
+  })
+  await writeMailDomainLists(api.db, '1', () => ({ disposable: [], free: ['free.example'] }))
+  const sign = async (email: string): Promise<number> =>
+    (await openBrowser(api).app('signUp', { name: 'A', email, password: PASSWORD })).status
+  expect([
+    await sign('a@own.example'),
+    await sign('b@OWN.example.'),
+    await sign('c@own.example'),
+  ]).toEqual([200, 200, 429])
+  expect([
+    await sign('a@free.example'),
+    await sign('b@free.example'),
+    await sign('c@free.example'),
+  ]).toEqual([200, 200, 200])
+})
+
+test('tries to sign in are limited for a person and network, right ones with them', async () => {
+  await using api = await openApiHarness({ SIGN_IN_TRIES: '3' })
+  const email = 'ada@company.example'
+  await openBrowser(api).app('signUp', { name: 'Ada', email, password: PASSWORD })
+  const tries = await Promise.all(
+    Array.from({ length: 10 }, () =>
+      openBrowser(api).app('signIn', { email, password: 'wrong wrong wrong' }),
+    ),
+  )
+  const statuses = tries.map(({ status }) => status)
+  expect(statuses.filter((status) => status === 401)).toHaveLength(3)
+  expect(statuses.filter((status) => status === 429)).toHaveLength(7)
+  expect((await openBrowser(api).app('signIn', { email, password: PASSWORD })).status).toBe(429)
+  const other = { email: 'else@company.example', password: 'x' }
+  expect((await openBrowser(api).app('signIn', other)).status).toBe(401)
+})
+
+test.each([
+  ['off', {}],
+  ['invite', {}],
+  ['open', { HOST: '0.0.0.0' }],
+])('with SIGN_UP=%s and %o nobody comes in uninvited', async (mode, more) => {
+  await using api = await openApiHarness({ SIGN_UP: mode, ...more })
+  const browser = openBrowser(api)
+  const form = { name: 'A', email: 'a@company.example', password: PASSWORD }
+  expect((await browser.app('signUp', form)).status).toBe(403)
+  const { answer } = await browser.app('readSession')
+  expect(answer.service.sign_up).toBe(mode === 'off' ? 'off' : 'invite')
+})
+
+test('a password goes over TLS or stays on the machine', async () => {
+  await using api = await openApiHarness({
+    TRUSTED_PROXIES: '127.0.0.1',
+    PUBLIC_URL: 'https://app.example.com',
+  })
+  const form = { name: 'A', email: 'a@company.example', password: PASSWORD }
+  const away = { 'x-forwarded-for': '192.0.2.1' }
+  const tls = openBrowser(api, { ...away, 'x-forwarded-proto': 'https' })
+  const signedUp = await tls.app('signUp', form)
+  expect(signedUp.headers.getSetCookie()).toEqual([
+    expect.stringMatching(
+      /^__Host-plumbline=[0-9A-Za-z]{40}; Path=\/; HttpOnly; SameSite=Lax; Max-Age=\d+; Secure$/,
+    ),
+  ])
+  expect((await tls.app('readSession')).answer.user).not.toBeNull()
+  // The same cookie by plain HTTP speaks for nobody.
+  const plain = await api.call('/app/api/session', { headers: { cookie: tls.cookie } })
+  expect(plain.json).toMatchObject({ user: null })
+})

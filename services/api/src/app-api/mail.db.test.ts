@@ -1,0 +1,205 @@
+import { once } from 'node:events'
+import type { AddressInfo } from 'node:net'
+import { openBrowser, type TestBrowser } from '@plumbline/testkit/api/browser'
+import { openApiHarness, type ApiHarness } from '@plumbline/testkit/api/harness'
+import { SMTPServer } from 'smtp-server'
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+
+const PASSWORD = 'tidal lantern cactus seven'
+
+/** A mail server that keeps what it is sent, or refuses for a while. */
+interface Postbox extends AsyncDisposable {
+  readonly port: number
+  readonly mails: { readonly to: string; readonly text: string }[]
+  refusal: Error | undefined
+}
+
+async function openPostbox(): Promise<Postbox> {
+  const mails: Postbox['mails'] = []
+  const state: { refusal: Error | undefined } = { refusal: undefined }
+  const server = new SMTPServer({
+    authOptional: true,
+    disabledCommands: ['STARTTLS'],
+    onRcptTo: (_address, _session, done) => done(state.refusal),
+    onData: (stream, session, done) => {
+      const chunks: Buffer[] = []
+      stream.on('data', (chunk: Buffer) => chunks.push(chunk))
+      stream.on('end', () => {
+        const text = Buffer.concat(chunks)
+          .toString('utf8')
+          .replaceAll('=\r\n', '')
+          .replaceAll('=3D', '=')
+        mails.push({ to: session.envelope.rcptTo[0]?.address ?? '', text })
+        done()
+      })
+    },
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server.server, 'listening')
+  return {
+    // Safe because it listens on TCP.
+    port: (server.server.address() as AddressInfo).port,
+    mails,
+    get refusal() {
+      return state.refusal
+    },
+    set refusal(error) {
+      state.refusal = error
+    },
+    [Symbol.asyncDispose]: () =>
+      new Promise((resolve) => {
+        server.close(resolve)
+      }),
+  }
+}
+
+let api: ApiHarness
+let postbox: Postbox
+beforeAll(async () => {
+  postbox = await openPostbox()
+  api = await openApiHarness({
+    MAIL_URL: `smtp://127.0.0.1:${postbox.port}`,
+    MAIL_FROM: 'Plumbline <no-reply@service.example>',
+    PUBLIC_URL: 'https://app.service.example',
+    SIGN_UPS_PER_NETWORK: '1000',
+  })
+})
+afterAll(async () => {
+  await api[Symbol.asyncDispose]()
+  await postbox[Symbol.asyncDispose]()
+})
+beforeEach(() => {
+  postbox.refusal = undefined
+})
+
+/** The newest message to an address once it is there, and the secret of its link. */
+async function newest(to: string, about: string): Promise<{ text: string; secret: string }> {
+  const find = (): string | undefined =>
+    postbox.mails.findLast((mail) => mail.to === to && mail.text.includes(about))?.text
+  await expect.poll(find, { timeout: 10_000 }).toBeDefined()
+  const text = find() ?? ''
+  return { text, secret: /#([0-9A-Za-z]{40})/.exec(text)?.[1] ?? '' }
+}
+
+async function signedUp(email: string): Promise<TestBrowser> {
+  const browser = openBrowser(api)
+  const answer = await browser.app('signUp', { name: 'Ada', email, password: PASSWORD })
+  expect(answer.answer).toEqual({ outcome: 'check_mail' })
+  const { secret } = await newest(email, 'Verify your email')
+  expect((await browser.app('verify', { token: secret })).answer).toEqual({ outcome: 'verified' })
+  await browser.app('signIn', { email, password: PASSWORD })
+  return browser
+}
+
+test('there is no account and no way in until the link of the message was opened, once', async () => {
+  const email = 'grace@company.example'
+  const browser = openBrowser(api)
+  await browser.app('signUp', { name: 'Grace', email, password: PASSWORD })
+  expect((await browser.app('signIn', { email, password: PASSWORD })).status).toBe(401)
+  const { text, secret } = await newest(email, 'Verify your email')
+  expect(text).toContain(`https://app.service.example/app/verify#${secret}`)
+  expect(text).toContain('multipart/alternative')
+  const opened = await Promise.all([
+    browser.app('verify', { token: secret }),
+    openBrowser(api).app('verify', { token: secret }),
+  ])
+  expect(opened.map(({ status }) => status).toSorted()).toEqual([200, 422])
+  expect((await browser.app('signIn', { email, password: PASSWORD })).status).toBe(200)
+  const { answer } = await browser.app('readSession')
+  expect(answer.user).toMatchObject({ name: 'Grace', verified: true })
+})
+
+test('a known address is answered like a new one; its person is told, and nothing is changed', async () => {
+  const email = 'known@company.example'
+  await signedUp(email)
+  const body = { name: 'Eve', email, password: 'another long pass phrase' }
+  const known = await openBrowser(api).app('signUp', body)
+  const fresh = await openBrowser(api).app('signUp', { ...body, email: 'fresh@company.example' })
+  expect([known.status, known.text]).toEqual([fresh.status, fresh.text])
+  await newest(email, 'You have an account already')
+  const eve = await openBrowser(api).app('signIn', { email, password: body.password })
+  expect(eve.status).toBe(401)
+})
+
+test('a forgotten password is set anew by a link, which ends all sessions; a stranger learns nothing', async () => {
+  const email = 'forgot@company.example'
+  const browser = await signedUp(email)
+  const asked = await openBrowser(api).app('beginReset', { email })
+  const stranger = await openBrowser(api).app('beginReset', { email: 'nobody@company.example' })
+  expect([asked.status, asked.text]).toEqual([stranger.status, stranger.text])
+  const { secret } = await newest(email, 'Set a new password')
+  const password = 'nine copper kites above'
+  const confirmed = await openBrowser(api).app('confirmReset', { token: secret, password })
+  expect(confirmed.answer).toEqual({ outcome: 'password_changed' })
+  expect((await browser.app('readSession')).answer.user).toBeNull()
+  expect((await browser.app('confirmReset', { token: secret, password })).status).toBe(422)
+  expect((await browser.app('signIn', { email, password })).status).toBe(200)
+  await newest(email, 'Your password was changed')
+  expect(postbox.mails.some(({ to }) => to === 'nobody@company.example')).toBe(false)
+})
+
+test('a new address is in force when it was confirmed; the old one is told, other sessions end', async () => {
+  const email = 'before@company.example'
+  const browser = await signedUp(email)
+  const other = openBrowser(api)
+  await other.app('signIn', { email, password: PASSWORD })
+  const asked = await browser.app('changeEmail', {
+    email: 'after@company.example',
+    password: PASSWORD,
+  })
+  expect(asked.answer).toEqual({ outcome: 'check_mail' })
+  expect((await browser.app('readSession')).answer.user?.email).toBe(email)
+  const { secret } = await newest('after@company.example', 'Confirm your email')
+  const opened = await openBrowser(api).app('verify', { token: secret })
+  expect(opened.answer).toEqual({ outcome: 'email_changed' })
+  expect((await browser.app('readSession')).answer.user?.email).toBe('after@company.example')
+  expect((await other.app('readSession')).answer.user).toBeNull()
+  await newest(email, 'was changed')
+})
+
+test('a message waits while the server is away, and goes out once', async () => {
+  postbox.refusal = Object.assign(new Error('come later'), { responseCode: 451 })
+  const email = 'later@company.example'
+  await openBrowser(api).app('signUp', { name: 'L', email, password: PASSWORD })
+  const waiting = async (): Promise<unknown> => {
+    const { rows } = await api.db.pool.query(`select kind, attempts, fault from mails`)
+    return rows
+  }
+  await expect
+    .poll(waiting, { timeout: 10_000 })
+    .toEqual([{ kind: 'verify', attempts: 1, fault: expect.stringContaining('451') }])
+  const { rows } = await api.db.pool.query(`select sealed from mails`)
+  expect(JSON.stringify(rows)).not.toContain('later@company')
+  postbox.refusal = undefined
+  await api.db.pool.query('update mails set next_at = now()')
+  await newest(email, 'Verify your email')
+  await expect.poll(waiting).toEqual([])
+  expect(postbox.mails.filter(({ to }) => to === email)).toHaveLength(1)
+})
+
+test('a message that the server will never take is dropped', async () => {
+  postbox.refusal = Object.assign(new Error('no such mailbox'), { responseCode: 550 })
+  await openBrowser(api).app('signUp', {
+    name: 'N',
+    email: 'never@company.example',
+    password: PASSWORD,
+  })
+  await expect
+    .poll(async () => (await api.log()).includes('a message was refused and dropped'), {
+      timeout: 10_000,
+    })
+    .toBe(true)
+  const { rowCount } = await api.db.pool.query('select from mails')
+  expect(rowCount).toBe(0)
+  expect(await api.log()).not.toContain('never@company')
+})
+
+test('a replaced key is told to the owners, without the key', async () => {
+  const email = 'keys@company.example'
+  const browser = await signedUp(email)
+  await browser.app('createKey', { mode: 'live' })
+  const { answer } = await browser.app('createKey', { mode: 'live' })
+  const { text } = await newest(email, 'A new live key was made')
+  expect(text).toContain(answer.record.last4)
+  expect(text).not.toContain(answer.key)
+})
