@@ -2,6 +2,7 @@ import type { AccountView } from '@plumbline/contract/account'
 import type { Explain } from '@plumbline/contract/explain'
 import type { KeyList } from '@plumbline/contract/keys'
 import type { LedgerPage } from '@plumbline/contract/ledger'
+import type { LookupView } from '@plumbline/contract/lookup'
 import type { OffersView } from '@plumbline/contract/plans'
 import type { Product } from '@plumbline/contract/products'
 import type { RequestOf } from '@plumbline/contract/requests'
@@ -9,6 +10,7 @@ import type { ResultOf } from '@plumbline/contract/results'
 import type { UsagePart, UsageView } from '@plumbline/contract/usage'
 import { batchCalls, type BatchCalls } from './batches.ts'
 import { openConnection, queryOf, type CallOptions, type ConnectionOptions } from './connection.ts'
+import { webhookCalls, type WebhookCalls } from './webhooks.ts'
 
 /** A lookup's result; `explain` is there where it was asked for. */
 export type Lookup<P extends Product> = ResultOf<P> & { readonly explain?: Explain }
@@ -52,7 +54,16 @@ export interface Client {
   keys(options?: CallOptions): Promise<KeyList>
   /** Plans and packs with their prices. */
   plans(options?: CallOptions): Promise<OffersView>
+  /** Begins a lookup whose answer comes later, with the patience of a batch. */
+  begin<P extends Product>(
+    product: P,
+    request: RequestOf<P>,
+    options?: CallOptions,
+  ): Promise<LookupView>
+  /** How such a lookup stands; waits for its end up to so many seconds, at most 30. */
+  lookup(id: string, wait?: number, options?: CallOptions): Promise<LookupView>
   readonly batches: BatchCalls
+  readonly webhooks: WebhookCalls
 }
 
 /**
@@ -86,6 +97,19 @@ export function createClient(options: ConnectionOptions): Client {
       connection.json<LedgerPage>({ method: 'GET', path: `/v1/ledger${queryOf(page)}`, ...call }),
     plans: (call) => connection.json<OffersView>({ method: 'GET', path: '/v1/plans', ...call }),
     keys: (call) => connection.json<KeyList>({ method: 'GET', path: '/v1/keys', ...call }),
+    begin: (product, request, call) =>
+      connection.json<LookupView>({
+        method: 'POST',
+        path: `/v1/${product}`,
+        json: request,
+        headers: { prefer: 'respond-async' },
+        ...call,
+      }),
+    lookup: (id, wait = 0, call) => {
+      const path = `/v1/lookups/${encodeURIComponent(id)}${queryOf({ wait })}`
+      return connection.json<LookupView>({ method: 'GET', path, endless: true, ...call })
+    },
     batches: batchCalls(connection),
+    webhooks: webhookCalls(connection),
   }
 }

@@ -26,6 +26,8 @@ export interface Call extends CallOptions {
   readonly path: string
   readonly json?: unknown
   readonly form?: FormData
+  /** Sent beside those that every call has. */
+  readonly headers?: Readonly<Record<string, string>>
   /** The response is a file or a stream and has no time-out. */
   readonly endless?: boolean
 }
@@ -86,6 +88,7 @@ export function openConnection(options: ConnectionOptions): Connection {
 function headersOf(call: Call, key: string): Record<string, string> {
   return {
     authorization: `Bearer ${key}`,
+    ...call.headers,
     ...(call.json === undefined ? {} : { 'content-type': 'application/json' }),
     ...(call.idempotencyKey === undefined ? {} : { 'idempotency-key': call.idempotencyKey }),
   }

@@ -19,6 +19,7 @@ import { addBatchResults } from './commands/batch-results.ts'
 import { addBatchRun } from './commands/batch-run.ts'
 import { addBatchShow } from './commands/batch-show.ts'
 import { addBatchStart } from './commands/batch-start.ts'
+import { addWebhookCommands } from './commands/webhook.ts'
 import { addDataUpdate } from './commands/data-update.ts'
 import { addDoctor } from './commands/doctor.ts'
 import { addKeyCreate } from './commands/key-create.ts'
@@ -104,6 +105,10 @@ function createProgram(shell: Shell): Command {
   ]) {
     add(batch, shell)
   }
+  addWebhookCommands(
+    program.command('webhook').description('endpoints that are told what happens'),
+    shell,
+  )
   addDataUpdate(program.command('data').description('reference lists and IP databases'), shell)
   addDoctor(program, shell)
   return program

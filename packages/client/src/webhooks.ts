@@ -1,0 +1,113 @@
+import type {
+  DeliveryState,
+  WebhookChange,
+  WebhookDeliveries,
+  WebhookDelivery,
+  WebhookList,
+  WebhookMessage,
+  WebhookReplayed,
+  WebhookRequest,
+  WebhookView,
+  WebhookWithSecret,
+} from '@plumbline/contract/webhook'
+import { queryOf, type CallOptions, type Connection } from './connection.ts'
+
+/** Which deliveries are listed. */
+export interface DeliveriesPage {
+  readonly limit?: number
+  readonly cursor?: string
+  readonly status?: DeliveryState
+}
+
+/** Calls about endpoints that are told of events. */
+export interface WebhookCalls {
+  /** The answer holds the secret, which is not shown again. */
+  create(endpoint: WebhookRequest, options?: CallOptions): Promise<WebhookWithSecret>
+  list(options?: CallOptions): Promise<WebhookList>
+  get(id: string, options?: CallOptions): Promise<WebhookView>
+  change(id: string, change: WebhookChange, options?: CallOptions): Promise<WebhookView>
+  delete(id: string, options?: CallOptions): Promise<void>
+  /** Makes a new secret; the old one signs beside it for a day. */
+  rotate(id: string, options?: CallOptions): Promise<WebhookWithSecret>
+  /** Sends a `webhook.test`. */
+  test(id: string, options?: CallOptions): Promise<WebhookDelivery>
+  deliveries(id: string, page?: DeliveriesPage, options?: CallOptions): Promise<WebhookDeliveries>
+  replay(id: string, delivery: string, options?: CallOptions): Promise<WebhookDelivery>
+  replaySince(id: string, since: Date, options?: CallOptions): Promise<WebhookReplayed>
+}
+
+/** Makes the calls about endpoints over a connection. */
+export function webhookCalls({ json, send }: Connection): WebhookCalls {
+  const post = <T>(path: string, call?: CallOptions, body?: object): Promise<T> =>
+    json<T>({ method: 'POST', path, ...(body === undefined ? {} : { json: body }), ...call })
+  return {
+    create: (endpoint, call) => post('/v1/webhooks', call, endpoint),
+    list: (call) => json({ method: 'GET', path: '/v1/webhooks', ...call }),
+    get: (id, call) => json({ method: 'GET', path: pathOf(id), ...call }),
+    change: (id, change, call) =>
+      json({ method: 'PATCH', path: pathOf(id), json: change, ...call }),
+    delete: async (id, call) => {
+      await send({ method: 'DELETE', path: pathOf(id), ...call })
+    },
+    rotate: (id, call) => post(`${pathOf(id)}/rotate`, call),
+    test: (id, call) => post(`${pathOf(id)}/test`, call),
+    deliveries: (id, { limit, cursor, status } = {}, call) => {
+      const path = `${pathOf(id)}/deliveries${queryOf({ limit, cursor, status })}`
+      return json({ method: 'GET', path, ...call })
+    },
+    replay: (id, delivery, call) =>
+      post(`${pathOf(id)}/deliveries/${encodeURIComponent(delivery)}/replay`, call),
+    replaySince: (id, since, call) =>
+      post(`${pathOf(id)}/replay`, call, { since: since.toISOString() }),
+  }
+}
+
+function pathOf(id: string): string {
+  return `/v1/webhooks/${encodeURIComponent(id)}`
+}
+
+/** How far a message's time may be off, in seconds. Source: Standard Webhooks 1.0, "Verifying timestamps". */
+const TOLERANCE_SECONDS = 300
+
+/** The headers of a message, by their names in small letters. */
+export type WebhookHeaders = Readonly<Record<string, string | readonly string[] | undefined>>
+
+/**
+ * Checks that a message comes from the service, and reads it.
+ * @param secret of the endpoint, `whsec_...`
+ * @param body byte for byte as it came
+ * @throws where signature or time are wrong, or a header is missing
+ */
+export async function verifyWebhook(
+  secret: string,
+  headers: WebhookHeaders,
+  body: string,
+): Promise<WebhookMessage> {
+  const [id, timestamp, signatures] = ['webhook-id', 'webhook-timestamp', 'webhook-signature'].map(
+    (name) => headerOf(headers, name),
+  )
+  const ageSeconds = Math.abs(Date.now() / 1_000 - Number(timestamp))
+  if (!(ageSeconds <= TOLERANCE_SECONDS)) throw new Error('the message is too old or too new')
+  const bytes = Uint8Array.from(atob(secret.replace(/^whsec_/, '')), (char) => char.charCodeAt(0))
+  const algorithm = { name: 'HMAC', hash: 'SHA-256' }
+  const key = await crypto.subtle.importKey('raw', bytes, algorithm, false, ['verify'])
+  const signed = new TextEncoder().encode(`${id}.${timestamp}.${body}`)
+  for (const signature of (signatures ?? '').split(' ')) {
+    const [version, digest = ''] = signature.split(',')
+    if (version !== 'v1') continue
+    const given = Uint8Array.from(atob(digest), (char) => char.charCodeAt(0))
+    // The comparison of the platform takes the same time wherever they differ.
+    if (await crypto.subtle.verify('HMAC', key, given, signed)) {
+      // Safe because the service has signed it, and its shapes are the contract's.
+      return JSON.parse(body) as WebhookMessage
+    }
+  }
+  throw new Error('the message is not signed by the secret of this endpoint')
+}
+
+function headerOf(headers: WebhookHeaders, name: string): string {
+  const value = headers[name]
+  const text = typeof value === 'string' ? value : value?.[0]
+  if (text === undefined) throw new Error(`the message has no header ${name}`)
+  return text
+}
