@@ -30,6 +30,7 @@ const LANDED: Readonly<Record<string, string>> = {
   '0067_plans_and_limits.sql': '5881980f6a276de2cce4d60d4c38238cdfa43f841575863d1973aa5bfc9b4690',
   '0076_lookups.sql': '822a865076d74fe831fc5326d9193c5417d52318fdfc0750263deb7806d300a4',
   '0077_batches_listed.sql': 'dce0c54f902db81ba974feb08e695664fc15d67ff2f2ecfcc640f7d91e7822af',
+  '0068_resting_accounts.sql': 'f2e141d3f4e6c8f980a343f7cb92b304c81fd096f1d881575ab621a2c9e45e75',
 }
 
 test('a migration that landed is never edited; a change of the schema is a new file', () => {

@@ -1,4 +1,6 @@
-import type { OwnLimits, Plan } from '@plumbline/contract/plans'
+import type { AccountState, OwnLimits, Plan } from '@plumbline/contract/plans'
+import { Problem } from '@plumbline/contract/problem'
+import { endAccess, setAccountState } from '@plumbline/db/account-state'
 import { inRetriedTransaction, writeAudit } from '@plumbline/db/audit-log'
 import type { Db, Tx } from '@plumbline/db/database'
 import { readOwnLimits, setOwnLimits } from '@plumbline/db/limits'
@@ -115,4 +117,47 @@ export async function limitAccount(
     await writeAudit(tx, { ...act, before: { ...before }, after: { ...after } })
     return after
   })
+}
+
+/**
+ * Suspends an account: its calls are refused with the reason, and its batches rest.
+ * @throws Problem `conflict` where it is closed
+ */
+export async function suspendAccount(
+  db: Db,
+  act: Act & { readonly reason: string | null },
+): Promise<void> {
+  await moveAudited(db, act, { action: 'account.suspend', status: 'suspended', reason: act.reason })
+}
+
+/** Lifts a suspension: batches go on where they were. @throws Problem `conflict` where it is closed */
+export async function resumeAccount(db: Db, act: Act): Promise<void> {
+  await moveAudited(db, act, { action: 'account.resume', status: 'active', reason: null })
+}
+
+/**
+ * Closes an account for good: keys and sessions end with the commit, its data are erased by the sweeps.
+ * @throws Problem `conflict` where it is closed already
+ */
+export async function closeAccount(db: Db, act: Act): Promise<void> {
+  await moveAudited(db, act, { action: 'account.close', status: 'closed', reason: null })
+}
+
+async function moveAudited(
+  db: Db,
+  { actor, accountId }: Act,
+  { action, ...to }: AccountMove,
+): Promise<void> {
+  await inRetriedTransaction(db, async (tx) => {
+    const before = await setAccountState(tx, accountId, to)
+    if (before === undefined) throw new Problem('conflict', 'The account is closed already.')
+    if (to.status === 'closed') await endAccess(tx, accountId)
+    await writeAudit(tx, { actor, action, accountId, before, after: to })
+  })
+}
+
+interface AccountMove {
+  readonly action: 'account.suspend' | 'account.resume' | 'account.close'
+  readonly status: AccountState
+  readonly reason: string | null
 }

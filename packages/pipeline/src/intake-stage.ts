@@ -25,7 +25,7 @@ import type { Pipeline } from './pipeline.ts'
 import { writeRecheck } from './recheck.ts'
 import { copyOutcomes } from './rescore.ts'
 import { runStage, type LeasedStage } from './stage-lease.ts'
-import { holdAndRun } from './start.ts'
+import { holdAndRun, shortMessage } from './start.ts'
 import { countUnpaidRows } from './unpaid-rows.ts'
 
 /** Chunks stored by one statement at most, and bytes from which on they are enough. */
@@ -277,7 +277,7 @@ async function startOrStop(pipeline: Pipeline, id: string, lease: number): Promi
     }
     const started = await holdAndRun(tx, row, pipeline.scorers.current.version)
     if (started.kind === 'short') {
-      const message = `The batch needs ${row.credits_estimate} credits and ${started.available} are left; top up the account and start the batch.`
+      const message = shortMessage(started)
       await stopAtReady(tx, id, message)
     }
   })

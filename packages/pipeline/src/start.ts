@@ -35,11 +35,7 @@ export async function startBatch(
     await refuseSampling(tx, row, 'start')
     const started = await holdAndRun(tx, row, pipeline.scorers.current.version)
     if (started.kind === 'short') {
-      throw new Problem(
-        'payment_required',
-        `The batch needs ${started.credits} credits and ${started.available} are left; ` +
-          'top up the account or upgrade the plan.',
-      )
+      throw new Problem('payment_required', shortMessage(started))
     }
     const view = batchViewOf(started.row)
     await inTransaction?.(tx, view)
@@ -54,6 +50,16 @@ function unread(why: string): Problem {
     `The batch cannot be started until it is changed, by PATCH or another upload. ${why}`,
   )
 }
+
+/** Why a batch of so many credits was not started, and what to do. */
+export function shortMessage({ credits, available, lacks }: ShortStart): string {
+  return lacks === 'balance'
+    ? `The batch needs ${credits} credits and ${available} are left; top up the account or upgrade the plan, then start the batch.`
+    : `The batch would set ${credits} credits aside, more than the daily spending limit of the account still allows today; raise it, or start the batch tomorrow.`
+}
+
+/** A start that the credits do not allow. */
+type ShortStart = Extract<Started, { readonly kind: 'short' }>
 
 /** What became of an attempt to start a batch. */
 export type Started =

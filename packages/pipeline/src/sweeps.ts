@@ -4,6 +4,7 @@ import { sweepExpired } from '@plumbline/db/sweep-expired'
 import { auditWhenDue } from '@plumbline/metering/audit'
 import { rollDue, sweepUnanswered } from '@plumbline/metering/sweep'
 import { eraseBatches, expireBatches } from './erase.ts'
+import { eraseClosedAccounts } from './erase-accounts.ts'
 import { resumeDue } from './pause.ts'
 import type { Pipeline } from './pipeline.ts'
 import { retryRemovals } from './remove-files.ts'
@@ -46,6 +47,7 @@ export async function runSweeps(
     ['billing cycles', () => rollDue(db)],
     ['retention', () => expireBatches(pipeline, signal)],
     ['erasing', () => eraseBatches(pipeline, signal)],
+    ['closed accounts', () => eraseClosedAccounts(pipeline, signal)],
     ['paused batches', () => resumeDue(pipeline)],
     ['what ran out', () => sweepExpired(db, signal)],
     ['groups', () => sweepGroups(db)],

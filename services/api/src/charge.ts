@@ -26,7 +26,7 @@ interface Price {
 
 /**
  * Debits the price of a call before its work. A debit that is granted after the call was refused is refunded.
- * @throws Problem `payment_required` where the balance is too low, `unavailable` where the database is away
+ * @throws Problem `payment_required` where the balance is too low or the account's daily limit reached, `unavailable` where the database is away
  */
 export async function debitOrRefuse(
   ctx: Context,
@@ -50,7 +50,9 @@ export async function debitOrRefuse(
   const available = debit.granted ? debit.remaining : debit.available
   context.creditsRemaining = available
   ctx.access.balances.note(operation.accountId, available)
-  if (!debit.granted) throw insufficientCredits()
+  if (!debit.granted) {
+    throw debit.lacks === 'balance' ? insufficientCredits() : dailyLimitReached()
+  }
   context.creditsCharged = credits
 }
 
@@ -82,6 +84,14 @@ export async function finalizeDebit(
       answered,
     )
   }
+}
+
+/** The refusal of a call beyond what the account lets itself spend in a day. */
+function dailyLimitReached(): Problem {
+  return new Problem(
+    'payment_required',
+    'The daily spending limit that this account has set itself is reached; raise it in the settings of the account, or come again tomorrow.',
+  )
 }
 
 /** Gives the credits of a failed call back; what cannot be given back now is given back by the sweep. */

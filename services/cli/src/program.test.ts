@@ -45,6 +45,7 @@ describe('the program', () => {
     ['an argument too many', ['account', 'show', 'a', 'b']],
     ['a plan change that changes nothing', ['plan', 'set', 'pro']],
     ['a price in cents', ['pack', 'set', 'growth', '--price-usd', '24.9']],
+    ['closing without a yes', ['account', 'close', 'acc_1']],
     ['a limit of nothing', ['account', 'limits', 'acc_1', '--calls-burst', '0']],
     ['no credits', ['account', 'grant', 'acc_1', '--credits', '0']],
     ['an actor without a name', ['key', 'create', 'acc_1', '--mode', 'live', '--as', ' ']],

@@ -7,6 +7,7 @@ import { addAccountPack } from './commands/account-pack.ts'
 import { addAccountPlan } from './commands/account-plan.ts'
 import { addAccountShow } from './commands/account-show.ts'
 import { addAccountSpending } from './commands/account-spending.ts'
+import { addAccountClose, addAccountResume, addAccountSuspend } from './commands/account-state.ts'
 import { addAuditList } from './commands/audit-list.ts'
 import { addBatchCancel } from './commands/batch-cancel.ts'
 import { addBatchPause } from './commands/batch-pause.ts'
@@ -73,6 +74,9 @@ function createProgram(shell: Shell): Command {
     addAccountGrant,
     addAccountLimits,
     addAccountSpending,
+    addAccountSuspend,
+    addAccountResume,
+    addAccountClose,
   ]) {
     add(account, shell)
   }

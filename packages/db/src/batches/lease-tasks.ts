@@ -141,6 +141,9 @@ const PARTS = {
   where turn.ours
   group by k.check_kind, k.served, k.slots
   having k.slots + case when k.slots = 0 then 0 else $3 end > coalesce(sum(b.n), 0)`,
+  /** Accounts for which nothing is begun; what may have been bought for a canceled batch is still stored. */
+  resting: `
+  select id from accounts where status <> 'active'`,
   /** Accounts with ready tasks, in turn: more than have some leased, so that who has none is among them. */
   accounts: `
   select k.check_kind, k.free, a.account as account_id, count(*) over (partition by k.check_kind) as n
@@ -154,6 +157,7 @@ const PARTS = {
   from accounts a cross join lateral (
     select t.id from batches_with_tasks(a.check_kind, a.account_id, ${BATCHES_A_ROUND}) w(batch_id)
       join batches b on b.id = w.batch_id and b.status in ('running', 'canceling')
+        and (b.status <> 'running' or a.account_id not in (select id from resting))
       left join busy on busy.check_kind = a.check_kind and busy.batch_id = b.id
       cross join lateral (
         select id, row_number() over (order by chunk_no, id) as place from (
@@ -182,12 +186,14 @@ const PARTS = {
        where check_kind = g.check_kind and group_key = g.group_key and ${isTask('waiting', 'tasks')}
          and due_at <= now() and account_id > g.last_account_id
          and exists (select from batches b where b.id = batch_id and b.status = 'running')
+         and account_id not in (select id from resting)
        order by account_id, id limit 1)
       union all
       (select id, account_id from tasks
        where check_kind = g.check_kind and group_key = g.group_key and ${isTask('waiting', 'tasks')}
          and due_at <= now() and account_id <= g.last_account_id
          and exists (select from batches b where b.id = batch_id and b.status = 'running')
+         and account_id not in (select id from resting)
        order by account_id, id limit 1)
       limit 1) t
   where not g.is_out`,

@@ -7,6 +7,8 @@ import { inTransaction, type Db } from '@plumbline/db/database'
 import { createKey, listKeys, revokeActive, type KeyRecord } from '@plumbline/db/keys'
 import { listMembers } from '@plumbline/db/people/members'
 import { getUser } from '@plumbline/db/people/users'
+import { closeAccount } from '@plumbline/metering/administer'
+import { readSpending, setSpending } from '@plumbline/metering/spending'
 import { linkTo } from '@plumbline/people/link'
 import { tell } from '@plumbline/people/people'
 import { requirePassword } from '@plumbline/people/sign-in'
@@ -101,6 +103,14 @@ export const ACCOUNT_HANDLERS = {
         retentionDays: body.retention_days,
         requiresFactor: body.requires_second_factor,
       })
+      const { daily_spending_limit: dailyLimit, low_credit_mark: lowMark } = body
+      if (dailyLimit !== undefined || lowMark !== undefined) {
+        const bounds = {
+          ...(dailyLimit === undefined ? {} : { dailyLimit }),
+          ...(lowMark === undefined ? {} : { lowMark }),
+        }
+        await setSpending(tx, { actor: person.userId, accountId, bounds })
+      }
       await writeAudit(tx, {
         actor: person.userId,
         action: 'account.settings',
@@ -121,23 +131,22 @@ export const ACCOUNT_HANDLERS = {
     if (call.body.confirm_name.trim() !== account.name) {
       throw new Problem('unprocessable', 'Type the name of the account as it stands there.')
     }
-    throw new Problem(
-      'forbidden',
-      'The operator closes accounts here; ask by the contact of the service.',
-    )
+    await closeAccount(ctx.db, { actor: userId, accountId })
+    return undefined
   },
 } satisfies Partial<AppHandlers>
 
 async function settingsOf(db: Db, accountId: string): Promise<AccountSettings> {
   const set = await readPreferences(db, accountId)
+  const spending = await readSpending(db, accountId)
   if (set === undefined) throw new Error(`account ${accountId} has a member and is not there`)
   return {
     id: accountId,
     name: set.name ?? set.email,
     time_zone: set.timeZone,
     retention_days: set.retentionDays,
-    daily_spending_limit: null,
-    low_credit_mark: null,
+    daily_spending_limit: spending?.dailyLimit ?? null,
+    low_credit_mark: spending?.lowMark ?? null,
     requires_second_factor: set.requiresFactor,
   }
 }

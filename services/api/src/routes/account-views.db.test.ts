@@ -3,7 +3,14 @@ import { keyList } from '@plumbline/contract/keys'
 import { ledgerPage } from '@plumbline/contract/ledger'
 import { offersView } from '@plumbline/contract/plans'
 import { usageView } from '@plumbline/contract/usage'
-import { limitAccount } from '@plumbline/metering/administer'
+import { createKey } from '@plumbline/db/keys'
+import {
+  closeAccount,
+  limitAccount,
+  resumeAccount,
+  suspendAccount,
+} from '@plumbline/metering/administer'
+import { setSpending } from '@plumbline/metering/spending'
 import { openApiHarness, type ApiHarness } from '@plumbline/testkit/api/harness'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
@@ -192,6 +199,63 @@ describe('limits of one account', () => {
     expect((await stage.call('/v1/batches', { key: live, body })).status).toBe(202)
     const refused = await stage.call('/v1/batches', { key: live, body })
     expect([refused.status, refused.text]).toEqual([429, expect.stringContaining('1 unfinished')])
+  })
+})
+
+describe('a suspended account', () => {
+  test('gets 403 with the reason on every path within a second, until it is resumed', async () => {
+    const { id, live, test: testKey } = await stage.account({ plan: 'starter' })
+    const act = { actor: 'ada', accountId: id }
+    await lookUp(live, 'ip', { ip: '8.8.8.8' })
+    await suspendAccount(stage.db, { ...act, reason: 'invoice 17 is unpaid' })
+    await expect.poll(() => statusOf(live), { timeout: 3_000 }).toBe(403)
+    for (const key of [live, testKey]) {
+      const answer = await stage.call('/v1/ip', { key, body: { ip: '8.8.4.4' } })
+      expect([answer.status, answer.json]).toMatchObject([
+        403,
+        {
+          error: 'Forbidden',
+          message: expect.stringContaining('suspended (invoice 17 is unpaid)'),
+        },
+      ])
+    }
+    await resumeAccount(stage.db, act)
+    await expect.poll(() => statusOf(live), { timeout: 3_000 }).toBe(200)
+  })
+})
+
+describe('a closed account', () => {
+  test('has no key any more and stays closed', async () => {
+    const { id, live, test: testKey } = await stage.account({ plan: 'starter' })
+    const act = { actor: 'ada', accountId: id }
+    await closeAccount(stage.db, act)
+    for (const key of [live, testKey]) {
+      await expect.poll(() => statusOf(key), { timeout: 3_000 }).toBe(401)
+    }
+    await expect(resumeAccount(stage.db, act)).rejects.toMatchObject({ code: 'conflict' })
+    const wanted = { accountId: id, mode: 'live', service: 'svc' } as const
+    await expect(createKey(stage.db, wanted)).rejects.toMatchObject({ code: 'forbidden' })
+  })
+})
+
+async function statusOf(key: string): Promise<number> {
+  return (await stage.call('/v1/account', { key })).status
+}
+
+describe('a daily spending limit', () => {
+  test('refuses calls and starts beyond it with 402 and its own sentence, and nothing that is free', async () => {
+    const { id, live } = await stage.account({ plan: 'starter' })
+    await setSpending(stage.db, { actor: 'ada', accountId: id, bounds: { dailyLimit: 3 } })
+    await lookUp(live, 'phone', { phone: '+442079460123' })
+    const refused = await stage.call('/v1/domain', { key: live, body: { domain: 'one.example' } })
+    expect([refused.status, refused.json]).toMatchObject([
+      402,
+      { error: 'Payment Required', message: expect.stringContaining('daily spending limit') },
+    ])
+    expect(refused.headers.get('x-credits-remaining')).toBe('4998')
+    await lookUp(live, 'ip', { ip: '8.8.8.8' })
+    const view = accountView.parse((await stage.call('/v1/account', { key: live })).json)
+    expect(view.spending).toEqual({ today: 3, daily_limit: 3, low_mark: null })
   })
 })
 

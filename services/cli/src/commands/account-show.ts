@@ -29,6 +29,8 @@ async function run(shell: Shell, id: string, { json }: { readonly json: boolean 
   const view = {
     account_id: id,
     email: account.email,
+    status: account.status,
+    status_reason: account.statusReason,
     plan: balance.plan,
     next_plan: balance.nextPlan,
     time_zone: account.timeZone,

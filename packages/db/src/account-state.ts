@@ -1,0 +1,100 @@
+import type { AccountState } from '@plumbline/contract/plans'
+import { sql } from 'kysely'
+import { queriesOf, type Db, type Tx } from './database.ts'
+
+/**
+ * Moves an account to another state, from one that allows it: a closed one stays closed.
+ * @returns the state that it had; undefined where there is no such account, or it is closed
+ */
+export async function setAccountState(
+  tx: Tx,
+  accountId: string,
+  { status, reason }: { readonly status: AccountState; readonly reason: string | null },
+): Promise<{ readonly status: AccountState; readonly reason: string | null } | undefined> {
+  const before = await tx
+    .selectFrom('accounts')
+    .select(['status', 'status_reason as reason'])
+    .where('id', '=', accountId)
+    .forNoKeyUpdate()
+    .executeTakeFirst()
+  if (before === undefined || before.status === 'closed') return undefined
+  await tx
+    .updateTable('accounts')
+    .set({ status, status_reason: reason, status_at: sql<Date>`now()` })
+    .where('id', '=', accountId)
+    .execute()
+  return before
+}
+
+/**
+ * Ends at once whatever could speak for an account: keys, sessions that show it, invitations, links. People who
+ * belong to no other account are removed with it; operators are not.
+ */
+export async function endAccess(tx: Tx, accountId: string): Promise<void> {
+  const id = sql`${accountId}`
+  await sql`update api_keys set revoked_at = now() where account_id = ${id} and revoked_at is null`.execute(
+    tx,
+  )
+  await sql`delete from sessions where account_id = ${id}`.execute(tx)
+  await sql`delete from invitations where account_id = ${id}`.execute(tx)
+  await sql`delete from link_codes where account_id = ${id}`.execute(tx)
+  await sql`delete from users u using members m
+    where m.account_id = ${id} and m.user_id = u.id and not u.is_operator
+      and not exists (select from members o where o.user_id = u.id and o.account_id <> ${id})`.execute(
+    tx,
+  )
+  await sql`delete from members where account_id = ${id}`.execute(tx)
+}
+
+/** Closed accounts whose data are still there, the oldest first. */
+export async function listUnerased(db: Db, limit: number): Promise<readonly string[]> {
+  const rows = await db.kysely
+    .selectFrom('accounts')
+    .select('id')
+    .where('status', '=', 'closed')
+    .where('erased_at', 'is', null)
+    .orderBy('status_at')
+    .limit(limit)
+    .execute()
+  return rows.map(({ id }) => id)
+}
+
+/** Batches of an account that are not being erased yet, of either mode. */
+export async function listOwnBatches(
+  db: Db,
+  accountId: string,
+  limit: number,
+): Promise<readonly { readonly id: string; readonly mode: 'live' | 'test' }[]> {
+  return await db.kysely
+    .selectFrom('batches')
+    .select(['id', 'mode'])
+    .where('account_id', '=', accountId)
+    .where('erasing', 'is distinct from', 'all')
+    .orderBy('id')
+    .limit(limit)
+    .execute()
+}
+
+/**
+ * Erases what of a closed account names anybody, but batches, which must be gone before: address, name, keys,
+ * kept answers, endpoints of webhooks and what they were told. Its credits stay, under its id.
+ */
+export async function eraseAccount(tx: Tx, accountId: string): Promise<void> {
+  const id = sql`${accountId}`
+  await sql`delete from idempotency_keys where account_id = ${id}`.execute(tx)
+  await sql`delete from webhook_events where account_id = ${id}`.execute(tx)
+  await sql`delete from webhook_endpoints where account_id = ${id}`.execute(tx)
+  await sql`delete from api_keys where account_id = ${id}`.execute(tx)
+  await sql`update accounts set email = 'closed', name = null, status_reason = null, erased_at = now()
+    where id = ${id}`.execute(tx)
+}
+
+/** How many accounts are in each state. */
+export async function countAccounts(db: Db | Tx): Promise<ReadonlyMap<AccountState, number>> {
+  const rows = await queriesOf(db)
+    .selectFrom('accounts')
+    .select((eb) => ['status', eb.fn.countAll<number>().as('count')])
+    .groupBy('status')
+    .execute()
+  return new Map(rows.map(({ status, count }) => [status, count]))
+}

@@ -1,0 +1,151 @@
+import { openDatabase } from '@plumbline/db/database'
+import { listAudit } from '@plumbline/db/audit-log'
+import { openMeteringContext, type MeteringContext } from '@plumbline/testkit/metering'
+import { expect, test } from 'vitest'
+import { auditLedger } from './audit.ts'
+import { hold, release, settle } from './hold.ts'
+import { createMetering } from './metering.ts'
+import { readSpending, setSpending, takeLowCredits } from './spending.ts'
+
+async function limited(
+  { db, account }: MeteringContext,
+  bounds: { dailyLimit?: number | null; lowMark?: number | null },
+): Promise<string> {
+  const id = await account('starter')
+  await setSpending(db, { actor: 'ada', accountId: id, bounds })
+  return id
+}
+
+test('callers, batches and refunds at once never spend more than the limit of the day', async () => {
+  await using context = await openMeteringContext()
+  const { db, metering } = context
+  await using other = openDatabase({ url: context.url, poolSize: 5, applicationName: 'other' })
+  await using second = createMetering(other)
+  const id = await limited(context, { dailyLimit: 300 })
+  let most = 0
+  let over = false
+  const watch = setInterval(() => {
+    void readSpending(db, id).then((spending) => {
+      most = Math.max(most, spending?.today ?? 0)
+    })
+  }, 5)
+  const calls = Array.from({ length: 400 }, async (_, n) => {
+    const ask = { accountId: id, opKey: `c${n}`, credits: 1 + (n % 4) }
+    const answer = await (n % 2 === 0 ? metering : second).debit(ask)
+    if (!answer.granted) over ||= answer.lacks !== 'daily_limit'
+    else if (n % 5 === 0) await metering.refund({ ...ask, reason: 'internal' })
+    else await metering.answered(ask)
+  })
+  const batches = Array.from({ length: 12 }, async (_, n) => {
+    const ask = { accountId: id, ref: `b${n}`, credits: 40 }
+    const held = await db.kysely.transaction().execute((tx) => hold(tx, ask))
+    if (!held.granted) return
+    const part = { accountId: id, ref: ask.ref, opKey: `b${n}:0`, credits: 10, records: 10 }
+    await db.kysely.transaction().execute((tx) => settle(tx, part))
+    await db.kysely
+      .transaction()
+      .execute((tx) => release(tx, { accountId: id, ref: ask.ref, opKey: `b${n}:end` }))
+  })
+  await Promise.all([...calls, ...batches])
+  clearInterval(watch)
+  expect(over).toBe(false)
+  expect(most).toBeLessThanOrEqual(300)
+  const { rows } = await db.pool.query<{ spent: number }>(
+    `select (5000 - allowance - packs)::bigint as spent from credit_accounts where account_id = $1`,
+    [id],
+  )
+  const spending = await readSpending(db, id)
+  expect(spending?.today).toBe(rows[0]?.spent)
+  expect(spending?.today).toBeLessThanOrEqual(300)
+  expect(await auditLedger(db)).toEqual([])
+})
+
+test('a limit refuses what goes beyond it, and admits what fits after it', async () => {
+  await using context = await openMeteringContext()
+  const { metering } = context
+  const id = await limited(context, { dailyLimit: 10 })
+  const debit = (opKey: string, credits: number) =>
+    metering.debit({ accountId: id, opKey, credits })
+  const [first, second, third] = await Promise.all([debit('a', 8), debit('b', 5), debit('c', 2)])
+  expect(first).toMatchObject({ granted: true })
+  expect(second).toEqual({ granted: false, available: expect.any(Number), lacks: 'daily_limit' })
+  expect(third).toMatchObject({ granted: true })
+  // A repeat of what took effect is no new spending.
+  expect(await debit('a', 8)).toMatchObject({ granted: true })
+  await metering.refund({ accountId: id, opKey: 'a', reason: 'timeout' })
+  expect(await debit('d', 8)).toMatchObject({ granted: true })
+})
+
+test('a hold counts whole on its day, what is released on that day counts no more', async () => {
+  await using context = await openMeteringContext()
+  const { db } = context
+  const id = await limited(context, { dailyLimit: 100 })
+  const atomic = db.kysely.transaction()
+  const ask = { accountId: id, ref: 'b', credits: 80 }
+  expect(await atomic.execute((tx) => hold(tx, ask))).toMatchObject({ granted: true })
+  expect(await atomic.execute((tx) => hold(tx, { ...ask, ref: 'c', credits: 21 }))).toEqual({
+    granted: false,
+    available: 4_920,
+    lacks: 'daily_limit',
+  })
+  const part = { accountId: id, ref: 'b', opKey: 'b:0', credits: 30 }
+  await atomic.execute((tx) => settle(tx, part))
+  await atomic.execute((tx) => release(tx, { accountId: id, ref: 'b', opKey: 'b:end' }))
+  expect(await readSpending(db, id)).toMatchObject({ today: 30 })
+})
+
+test('a new day begins with nothing spent, and what the day before gives back is not of it', async () => {
+  await using context = await openMeteringContext()
+  const { db, metering } = context
+  const id = await limited(context, { dailyLimit: 10 })
+  const atomic = db.kysely.transaction()
+  await metering.debit({ accountId: id, opKey: 'a', credits: 4 })
+  await atomic.execute((tx) => hold(tx, { accountId: id, ref: 'b', credits: 6 }))
+  await db.pool.query(
+    'update credit_accounts set day = day - 1, day_end = now() where account_id = $1',
+    [id],
+  )
+  await db.pool.query('update credit_holds set used_on = used_on - 1')
+  expect(await metering.debit({ accountId: id, opKey: 'c', credits: 10 })).toMatchObject({
+    granted: true,
+  })
+  await atomic.execute((tx) => release(tx, { accountId: id, ref: 'b', opKey: 'b:end' }))
+  expect(await readSpending(db, id)).toMatchObject({ today: 10 })
+})
+
+test('going below the low-credit mark is noted once a day, whatever took it there', async () => {
+  await using context = await openMeteringContext()
+  const { db, metering } = context
+  const id = await limited(context, { lowMark: 4_990 })
+  const debit = (opKey: string) => metering.debit({ accountId: id, opKey, credits: 6 })
+  const take = () => db.kysely.transaction().execute((tx) => takeLowCredits(tx, 10))
+  await debit('a')
+  expect(await take()).toEqual([])
+  await debit('b')
+  await metering.refund({ accountId: id, opKey: 'b', reason: 'timeout' })
+  await debit('c')
+  expect(await take()).toMatchObject([{ accountId: id, available: 4_988, lowMark: 4_990 }])
+  expect(await take()).toEqual([])
+  const held = await limited(context, { lowMark: 10 })
+  const ask = { accountId: held, ref: 'b', credits: 4_995 }
+  await db.kysely.transaction().execute((tx) => hold(tx, ask))
+  expect(await take()).toMatchObject([{ accountId: held, available: 5 }])
+})
+
+test('bounds are changed one by one, taken away, and noted with who did it', async () => {
+  await using context = await openMeteringContext()
+  const { db } = context
+  const id = await limited(context, { dailyLimit: 10 })
+  await setSpending(db, { actor: 'ada', accountId: id, bounds: { lowMark: 5 } })
+  expect(await readSpending(db, id)).toEqual({ dailyLimit: 10, lowMark: 5, today: 0 })
+  await setSpending(db, { actor: 'ada', accountId: id, bounds: { dailyLimit: null } })
+  expect(await readSpending(db, id)).toEqual({ dailyLimit: null, lowMark: 5, today: 0 })
+  const log = await listAudit(db, { accountId: id, limit: 10 })
+  expect(log.map(({ action, after }) => [action, after])).toEqual([
+    ['account.spending', { daily_limit: null, low_mark: 5 }],
+    ['account.spending', { daily_limit: 10, low_mark: 5 }],
+    ['account.spending', { daily_limit: 10, low_mark: null }],
+  ])
+  const bounds = { dailyLimit: 1.5 }
+  await expect(setSpending(db, { actor: 'ada', accountId: id, bounds })).rejects.toThrow(RangeError)
+})

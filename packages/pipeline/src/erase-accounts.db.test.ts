@@ -1,0 +1,67 @@
+import { getAccount } from '@plumbline/db/accounts'
+import { leaseTasks } from '@plumbline/db/batches/lease-tasks'
+import { createKey, findKey } from '@plumbline/db/keys'
+import { closeFinishedBatches } from '@plumbline/db/batches/stages'
+import { closeAccount, resumeAccount, suspendAccount } from '@plumbline/metering/administer'
+import { auditLedger } from '@plumbline/metering/audit'
+import { openTestPipeline } from '@plumbline/testkit/pipeline'
+import { expect, test } from 'vitest'
+import { eraseClosedAccounts } from './erase-accounts.ts'
+import { getBatch } from './read.ts'
+
+async function openHarness() {
+  const harness = await openTestPipeline({ limits: { chunkRecords: 4 } })
+  const lines = Array.from({ length: 12 }, (_, no) => `u${no}@a.example`)
+  const { id } = await harness.read(`email\n${lines.join('\n')}\n`, { product: 'email' })
+  const leaseAll = () => {
+    const slots = { email: 100, phone: 0, ip: 0, domain: 0 }
+    const { leaseMs } = harness.pipeline.limits
+    return leaseTasks(harness.pipeline.db, { slots, reserve: 0, leaseMs })
+  }
+  return { ...harness, id, leaseAll }
+}
+
+test('nothing is handed out for a suspended account, its hold stays, and it goes on once resumed', async () => {
+  await using harness = await openHarness()
+  const { db } = harness.pipeline
+  const act = { actor: 'ada', accountId: harness.owner.accountId }
+  await suspendAccount(db, { ...act, reason: null })
+  expect(await harness.leaseAll()).toEqual([])
+  expect(await getBatch(harness.pipeline, harness.owner, harness.id)).toMatchObject({
+    status: 'running',
+    credits: { held: 12 },
+  })
+  await resumeAccount(db, act)
+  await harness.answer()
+  await closeFinishedBatches(db)
+  await harness.workStages()
+  expect(await getBatch(harness.pipeline, harness.owner, harness.id)).toMatchObject({
+    status: 'completed',
+    credits: { used: 12, held: 0 },
+  })
+})
+
+test('a closed account’s running batch is canceled and erased, and nothing that names it stays', async () => {
+  await using harness = await openHarness()
+  const { db } = harness.pipeline
+  const { accountId } = harness.owner
+  const { key } = await createKey(db, { accountId, mode: 'live', service: 'svc' })
+  await closeAccount(db, { actor: 'ada', accountId })
+  expect(await findKey(db, 'svc', key)).toBeUndefined()
+  expect(await eraseClosedAccounts(harness.pipeline)).toBe(0)
+  await harness.workStages()
+  await expect
+    .poll(async () => {
+      await harness.workStages()
+      return await eraseClosedAccounts(harness.pipeline)
+    })
+    .toBe(1)
+  expect(await eraseClosedAccounts(harness.pipeline)).toBe(0)
+  await expect(getBatch(harness.pipeline, harness.owner, harness.id)).rejects.toMatchObject({
+    code: 'not_found',
+  })
+  expect(await getAccount(db, accountId)).toMatchObject({ email: 'closed', status: 'closed' })
+  const { rows } = await db.pool.query('select from api_keys where account_id = $1', [accountId])
+  expect(rows).toEqual([])
+  expect(await auditLedger(db)).toEqual([])
+})
