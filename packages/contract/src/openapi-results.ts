@@ -42,7 +42,7 @@ export function results(parameters: readonly Part[]): Part {
         type: 'integer',
         minimum: 0,
         description:
-          'Number of the last row that is known; row 1 is the first record. CSV rows are counted by the client; where this is above 0, CSV has no header line.',
+          'Number of the last row that is known; row 1 is the first record. CSV rows are counted by the client; where this is above 0, CSV has no header line. Where it is given, 0 too, the rows end before the first that is not known; else such rows stand as `waiting`.',
       }),
       ...csvParameters(),
     ],

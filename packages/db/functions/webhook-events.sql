@@ -23,7 +23,8 @@ end $$;
 drop trigger if exists webhook_of_batch on batches;
 create constraint trigger webhook_of_batch after update of status on batches
   deferrable initially deferred for each row
-  when (old.status is distinct from new.status
+  -- A sample is nobody's batch.
+  when (new.sample_of is null and old.status is distinct from new.status
     and new.status in ('ready', 'completed', 'failed', 'canceled'))
   execute function note_batch_event();
 

@@ -80,13 +80,12 @@ export function recordsOfCanceled(
   return records
 }
 
-/** What is known of a chunk's records, by row place. */
+/** What is known of a chunk's records, by row place; one that lacks a part is marked as canceled. */
 export function recordsOf(
   chunk: { readonly settled: boolean; readonly partly: boolean; readonly parts: readonly Part[] },
   subjects: ChunkSubjects,
 ): Map<number, CheckedRecord> {
-  if (!chunk.settled) return new Map()
-  return chunk.partly
+  return chunk.partly || !chunk.settled
     ? recordsOfCanceled(subjects, chunk.parts)
     : recordsOfChunk(subjects, chunk.parts)
 }

@@ -11,8 +11,9 @@ import { unpackSubjects } from './codec.ts'
 import { openDuplicateOutcomes, type DuplicateOutcomes } from './duplicate-outcomes.ts'
 import type { RowFormat } from './line-format.ts'
 import type { Pipeline } from './pipeline.ts'
+import { openRowsOf } from './open-rows.ts'
 import { recordsOf } from './record.ts'
-import { createRowFormatter, type RowFormatter } from './row-formatter.ts'
+import { createRowFormatter } from './row-formatter.ts'
 
 /** Chunks of which a download holds as many twice: a client that reads slowly holds them for long. */
 const CHUNKS_AT_ONCE = 2
@@ -24,6 +25,8 @@ const SLICE_BYTES = 64 * 1_024
 export interface RowsRequest extends RowFormat {
   /** 1-based number of the last row that is known; 0 by default. */
   readonly after?: number
+  /** Whether the rows end before the first that is not known, which else stands as waiting. */
+  readonly follows?: boolean
   /** Waited for before each chunk is written out, which takes the process a while. */
   readonly turn?: () => Promise<void>
   /** Only rows that were refused are wanted, which are known before anything is answered. */
@@ -55,7 +58,8 @@ export function hasResults(batch: BatchRow): boolean {
 }
 
 /**
- * The rows of a batch in a form, in order; while it runs, those of chunks that are settled without a gap.
+ * The rows of a batch in a form, in order; while it runs, those that are known, and between them those
+ * that wait.
  * @throws Error where rows are erased meanwhile
  */
 export async function* rowsOf(
@@ -63,7 +67,7 @@ export async function* rowsOf(
   batch: BatchRow,
   request: RowsRequest,
 ): AsyncGenerator<Buffer, void, undefined> {
-  const { after = 0, turn = nextTurn, refused = false } = request
+  const { after = 0, turn = nextTurn, follows = false, refused = false } = request
   // Also what is read first is work, where many begin at once.
   await turn()
   const repeated = await readRepeatedRows(pipeline.db, batch.id)
@@ -80,19 +84,21 @@ export async function* rowsOf(
   const starts = await firstRowsOf(pipeline.db, batch.id)
   // Refused rows are known before anything is answered.
   const open = !refused && !hasResults(batch)
+  const openRows = openRowsOf(pipeline.db, batch, follows)
   const from = after < batch.rows_total ? chunkOf(starts, after) : undefined
   for await (const page of from === undefined
     ? []
     : pagesOfChunks(pipeline, batch.id, { fromNo: from, atOnce: CHUNKS_AT_ONCE })) {
     for (const chunk of page) {
-      if (!chunk.settled && open) return
+      const state = open ? await openRows.of(chunk) : undefined
+      if (state === 'not begun') return
       await turn()
       const repeats = refused ? [] : writer.rowsDuplicatedBy(chunk, duplicates)
       const missing = new Set(repeats.map((row) => chunkOf(starts, row)))
-      const kept = await keepOutcomes(pipeline, batch, missing, duplicates)
-      // A duplicate has no outcome before the row that it repeats.
-      if (kept === 'unsettled' && open) return
-      yield* linesOf(writer, chunk, after)
+      await keepOutcomes(pipeline, batch, missing, duplicates)
+      const lines = writer.lines(chunk, after, state)
+      yield* slicesOf(lines.text)
+      if (lines.ended) return
       lastRow = chunk.firstRow + chunk.rowCount
     }
   }
@@ -102,12 +108,8 @@ export async function* rowsOf(
   }
 }
 
-function* linesOf(
-  writer: RowFormatter,
-  chunk: Parameters<RowFormatter['lines']>[0],
-  after: number,
-): Generator<Buffer, void, undefined> {
-  const lines = Buffer.from(writer.lines(chunk, after).text)
+function* slicesOf(text: string): Generator<Buffer, void, undefined> {
+  const lines = Buffer.from(text)
   // In slices, so that the next chunk is not written out before this one is nearly sent.
   for (let at = 0; at < lines.length; at += SLICE_BYTES) yield lines.subarray(at, at + SLICE_BYTES)
 }
@@ -136,13 +138,11 @@ async function keepOutcomes(
   batch: BatchRow,
   missing: ReadonlySet<number | undefined>,
   duplicates: DuplicateOutcomes,
-): Promise<'settled' | 'unsettled'> {
+): Promise<void> {
   const nos = [...missing].filter((no) => no !== undefined)
-  let settled = true
   for (let at = 0; at < nos.length; at += EARLIER_CHUNKS) {
     const page = nos.slice(at, at + EARLIER_CHUNKS)
     for (const chunk of await readAnswers(pipeline.db, batch.id, page)) {
-      settled &&= chunk.settled
       const subjects = unpackSubjects(chunk.subjects)
       const records = recordsOf(chunk, subjects)
       for (const place of new Set(CHECKS.flatMap((check) => subjects[check]?.places ?? []))) {
@@ -151,5 +151,4 @@ async function keepOutcomes(
       }
     }
   }
-  return settled ? 'settled' : 'unsettled'
 }

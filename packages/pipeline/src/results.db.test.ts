@@ -27,7 +27,7 @@ async function textOf(
 }
 
 async function linesAfter(harness: TestPipeline, id: string, after: number): Promise<string[]> {
-  return (await textOf(harness, id, { after })).split('\n').slice(0, -1)
+  return (await textOf(harness, id, { after, follows: true })).split('\n').slice(0, -1)
 }
 
 test('a reading from the middle finds the answers of earlier rows, each chunk of them once', async () => {

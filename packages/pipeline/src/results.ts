@@ -23,6 +23,11 @@ export interface ResultsRequest {
   readonly raw: boolean
   /** 1-based number of the last row that the client has; 0 for all. */
   readonly after: number
+  /**
+   * Whether the client asks on with the last row that it has: the answer ends before the first row that is not
+   * known yet, which else stands in its place as waiting.
+   */
+  readonly follows?: boolean
   /** Columns of a table, in their order, as `tableColumns` takes them; null for all. */
   readonly columns?: readonly string[] | null
   /** The rows that were refused, with their numbers and what was wrong, and no others. */
@@ -126,11 +131,11 @@ async function streamOf(
   request: ResultsRequest,
   turn: () => Promise<void>,
 ): Promise<Readable> {
-  const { format, raw, after, refused = false, csv = PLAIN_CSV } = request
+  const { format, raw, after, follows = false, refused = false, csv = PLAIN_CSV } = request
   const { delimiter, bom, sep } = csv
   const columns = refused ? REFUSED_COLUMNS : (request.columns ?? null)
   const only = refused ? ['refused'] : request.only
-  const wanted = { after, turn, refused, only: only.length === 0 ? null : new Set(only) }
+  const wanted = { after, follows, turn, refused, only: only.length === 0 ? null : new Set(only) }
   const table: CsvForm = { kind: 'csv', columns, raw, delimiter, bom, sep }
   // Here, so that what is no column is refused before anything is sent.
   tableColumns(batch, columns)

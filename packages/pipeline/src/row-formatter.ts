@@ -14,15 +14,34 @@ import {
   recommendationOf,
   resultOf,
   statusOf,
+  type RowStatus,
   type ShownRow,
+  type Wait,
 } from './shown-row.ts'
+
+/** A chunk of a batch that still runs: what is not known of it may become known. */
+export interface OpenChunk {
+  /** What rows wait for, by their place in the chunk. */
+  readonly waits: ReadonlyMap<number, Wait>
+  /** Whether the lines end before the first row that is not known, or show it as waiting. */
+  readonly endsAtOpen: boolean
+  /** Place from which on nothing is begun. */
+  readonly endPlace: number
+}
+
+/** Lines of rows, how many they are, and whether those after them are not known yet. */
+export interface ChunkLines {
+  readonly text: string
+  readonly count: number
+  readonly ended: boolean
+}
 
 /** Formats the rows of a batch, chunk after chunk. */
 export interface RowFormatter {
   /** The line of column names; empty for NDJSON. */
   readonly header: string
   /** Lines of a chunk's rows after `afterRow` (1-based row numbers), with their number. */
-  lines(chunk: StoredChunk, afterRow: number): { text: string; count: number }
+  lines(chunk: StoredChunk, afterRow: number, open?: OpenChunk): ChunkLines
   /** Rows of earlier chunks that rows of this one repeat, and whose outcomes are not kept yet. */
   rowsDuplicatedBy(chunk: StoredChunk, duplicates: DuplicateOutcomes): readonly number[]
 }
@@ -43,7 +62,7 @@ export function createRowFormatter(
 ): RowFormatter {
   const scorer = scoringOnce(tools.scorer)
   const lineFormat = lineFormatOf(batch, format.form, scorer)
-  const lines: RowFormatter['lines'] = (chunk, afterRow) => {
+  const lines: RowFormatter['lines'] = (chunk, afterRow, open) => {
     const cells = unpackCells(chunk.cells)
     const records = recordsOf(chunk, unpackSubjects(chunk.subjects))
     let text = ''
@@ -54,7 +73,8 @@ export function createRowFormatter(
       if (kind === 'billable' && tools.duplicates.isRepeated(row)) tools.duplicates.keep(row, own)
       if (row < afterRow) continue
       const record = kind === 'duplicate' ? recordOfDuplicate(cells, place, tools.duplicates) : own
-      const status = statusOf(kind, record)
+      const status = statusOf(kind, record, open !== undefined)
+      if (open !== undefined && isEnd(open, place, status)) return { text, count, ended: true }
       const recommendation = recommendationOf(batch, status, record, scorer)
       const shown: ShownRow = {
         row,
@@ -62,17 +82,22 @@ export function createRowFormatter(
         record,
         recommendation,
         result: resultOf(batch, status, record, scorer),
-        charged: chargedFor(batch, own),
-        error: errorOf(status, cells.errors[place]),
+        charged: status === 'waiting' ? 0 : chargedFor(batch, own),
+        error: errorOf(status, cells.errors[place], open?.waits.get(place)),
       }
       const isHidden = format.only !== null && !isWanted(batch, shown, format.only, scorer)
       if (isHidden && !isBefore(shown, chunk.settledAt, format.before ?? null)) continue
       text += lineFormat.line(cells, place, shown)
       count++
     }
-    return { text, count }
+    return { text, count, ended: false }
   }
   return { header: lineFormat.header, lines, rowsDuplicatedBy }
+}
+
+/** Whether the rows of an open chunk end before this one. */
+function isEnd(open: OpenChunk, place: number, status: RowStatus): boolean {
+  return place >= open.endPlace || (open.endsAtOpen && status === 'waiting')
 }
 
 function lineFormatOf(batch: BatchRow, form: RowForm, scorer: Scorer): LineFormat {

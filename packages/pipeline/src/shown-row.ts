@@ -5,6 +5,7 @@ import {
   type Recommendation,
 } from '@plumbline/contract/advice'
 import type { RowKind } from '@plumbline/contract/batch'
+import { whyWaiting } from '@plumbline/contract/waiting'
 import type { ResultOf } from '@plumbline/contract/results'
 import type { BareOutcomes, Scorer } from '@plumbline/contract/score'
 import type { BatchRow } from '@plumbline/db/batches/rows'
@@ -12,7 +13,13 @@ import { assembleKnown, assembleResult, type PartialResult } from './assemble.ts
 import { chargedCredits, type CheckedRecord } from './record.ts'
 
 /** The status of a row in results. */
-export type RowStatus = 'done' | 'refused' | 'blank' | 'canceled' | 'error'
+export type RowStatus = 'done' | 'refused' | 'blank' | 'waiting' | 'canceled' | 'error'
+
+/** Why and until when a row is not known. */
+export interface Wait {
+  readonly reason: string | null
+  readonly until: Date
+}
 
 /** What a row of a batch shows beside its cells, whatever the format. */
 export interface ShownRow {
@@ -37,22 +44,35 @@ const FAILED_RECORD =
 /** The message for a record that was not answered before its batch was canceled (decision 32). */
 const CANCELED_RECORD = 'canceled: the batch was canceled before this record was answered'
 
-/** What became of a row, from its kind and what is known of it. */
-export function statusOf(kind: RowKind, record: CheckedRecord | undefined): RowStatus {
+/**
+ * What became of a row, from its kind and what is known of it.
+ * @param isOpen whether more may become known: its batch runs
+ */
+export function statusOf(
+  kind: RowKind,
+  record: CheckedRecord | undefined,
+  isOpen: boolean,
+): RowStatus {
   switch (kind) {
     case 'blank':
     case 'refused':
       return kind
     case 'billable':
     case 'duplicate':
-      if (record === undefined || record.canceled === true) return 'canceled'
+      if (record === undefined || record.canceled === true) return isOpen ? 'waiting' : 'canceled'
       return record.failed ? 'error' : 'done'
   }
 }
 
 /** What a row's error says, beside what is wrong with its cells. */
-export function errorOf(status: RowStatus, fault: string | undefined): string {
+export function errorOf(
+  status: RowStatus,
+  fault: string | undefined,
+  wait: Wait | undefined,
+): string {
   switch (status) {
+    case 'waiting':
+      return fault === undefined ? waitingFor(wait) : `${waitingFor(wait)}; ${fault}`
     case 'error':
       return FAILED_RECORD
     case 'canceled':
@@ -64,6 +84,11 @@ export function errorOf(status: RowStatus, fault: string | undefined): string {
   }
 }
 
+function waitingFor(wait: Wait | undefined): string {
+  if (wait === undefined) return `waiting: ${whyWaiting(null)}`
+  return `waiting: ${whyWaiting(wait.reason)}, not before ${wait.until.toISOString()}`
+}
+
 /** The result of a record: of a canceled one what is known, null of one that failed. */
 export function resultOf(
   batch: BatchRow,
@@ -71,7 +96,7 @@ export function resultOf(
   record: CheckedRecord | undefined,
   scorer: Scorer,
 ): ResultOf | PartialResult | null {
-  if (record === undefined || status === 'error') return null
+  if (record === undefined || status === 'error' || status === 'waiting') return null
   return record.canceled === true
     ? assembleKnown(batch.product, record.outcomes, scorer)
     : assembleResult(batch.product, record.outcomes, scorer)

@@ -32,7 +32,9 @@ export function readResultsQuery(req: Request, formats: readonly ResultFormat[])
       '`columns` is for tables (csv, xlsx, zip); a line of NDJSON holds all.',
     )
   }
-  return { format, only, after, columns, raw: isOn(query, 'raw'), csv: csvOf(query, format) }
+  const follows = query.text('after', ANY_TEXT) !== undefined
+  const raw = isOn(query, 'raw')
+  return { format, only, after, follows, columns, raw, csv: csvOf(query, format) }
 }
 
 /** Reads the query of the file of refused rows. @throws Problem `bad_request` */

@@ -9,6 +9,9 @@ import { addAccountShow } from './commands/account-show.ts'
 import { addAccountSpending } from './commands/account-spending.ts'
 import { addAccountClose, addAccountResume, addAccountSuspend } from './commands/account-state.ts'
 import { addAuditList } from './commands/audit-list.ts'
+import { addBatchChange } from './commands/batch-change.ts'
+import { addBatchPreview } from './commands/batch-preview.ts'
+import { addBatchSample } from './commands/batch-sample.ts'
 import { addBatchCancel } from './commands/batch-cancel.ts'
 import { addBatchPause } from './commands/batch-pause.ts'
 import { addBatchResume } from './commands/batch-resume.ts'
@@ -98,6 +101,9 @@ function createProgram(shell: Shell): Command {
     addBatchRun,
     addBatchList,
     addBatchShow,
+    addBatchPreview,
+    addBatchChange,
+    addBatchSample,
     addBatchStart,
     addBatchResults,
     addBatchRecheck,

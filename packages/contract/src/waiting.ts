@@ -1,0 +1,20 @@
+/** What is told of a row that waits, by the reason that its engine gave. */
+const SENTENCES: Readonly<Record<string, string>> = {
+  greylisted: 'the mail server asked to be tried again later (greylisting)',
+  rate_limited: 'the mail provider takes no more connections for now',
+  blocked: 'the mail provider refuses connections for now',
+  no_room: 'its mail provider or registry has no room for now',
+  timeout: 'the server did not answer, and is asked again',
+  smtp_unavailable: 'the mail server is not reachable, and is asked again',
+  server_error: 'the mail server has a fault of its own for now, and is asked again',
+  registry_pace: 'the registry is asked no faster than it allows',
+  registry_throttled: 'the registry takes no more queries for now',
+  hlr_throttled: 'the network lookup takes no more queries for now',
+  hlr_in_doubt: 'the network lookup was begun and is not answered yet',
+}
+
+/** Why a row waits, as half a sentence. @param reason as an engine gave it; null where the row is under way */
+export function whyWaiting(reason: string | null): string {
+  if (reason === null) return 'it is being asked, or its turn has not come'
+  return SENTENCES[reason] ?? 'what came back first is not sure, and is asked again'
+}

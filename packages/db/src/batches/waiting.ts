@@ -1,0 +1,54 @@
+import type { Check } from '@plumbline/contract/products'
+import type { Db } from '../database.ts'
+
+/** Subjects of a chunk that wait for a moment. */
+export interface WaitingTask {
+  readonly chunkNo: number
+  readonly check: Check
+  /** Positions in the chunk's subjects of the check; null is all of them. */
+  readonly indexes: readonly number[] | null
+  readonly reason: string | null
+  readonly until: Date
+}
+
+/** What of these chunks waits for a moment, whether that has come or not. */
+export async function waitingTasks(
+  db: Db,
+  batchId: string,
+  nos: readonly number[],
+): Promise<readonly WaitingTask[]> {
+  const { rows } = await db.pool.query<{
+    chunk_no: number
+    check_kind: Check
+    indexes: number[] | null
+    reason: string | null
+    due_at: Date
+  }>({
+    name: 'tasks.waiting',
+    text: `
+      select chunk_no, check_kind, indexes, reason, due_at
+      from tasks where batch_id = $1 and chunk_no = any($2) and due_at is not null and reason is not null`,
+    values: [batchId, nos],
+  })
+  return rows.map((row) => ({
+    chunkNo: row.chunk_no,
+    check: row.check_kind,
+    indexes: row.indexes,
+    reason: row.reason,
+    until: row.due_at,
+  }))
+}
+
+/** The last chunk of which anything is known or waits for a moment; -1 where none. */
+export async function lastBegunChunk(db: Db, batchId: string): Promise<number> {
+  const { rows } = await db.pool.query<{ no: number }>({
+    name: 'chunks.last-begun',
+    text: `
+      select greatest(
+        coalesce((select max(chunk_no) from parts where batch_id = $1), -1),
+        coalesce((select max(chunk_no) from tasks
+          where batch_id = $1 and due_at is not null and reason is not null), -1)) as no`,
+    values: [batchId],
+  })
+  return rows[0]?.no ?? -1
+}

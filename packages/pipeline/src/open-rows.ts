@@ -1,0 +1,61 @@
+import { CHECKS } from '@plumbline/contract/products'
+import type { StoredChunk } from '@plumbline/db/batches/chunks'
+import type { BatchRow } from '@plumbline/db/batches/rows'
+import { lastBegunChunk, waitingTasks } from '@plumbline/db/batches/waiting'
+import type { Db } from '@plumbline/db/database'
+import { unpackSubjects, type ChunkSubjects } from './codec.ts'
+import { recordsOf } from './record.ts'
+import type { OpenChunk } from './row-formatter.ts'
+import type { Wait } from './shown-row.ts'
+
+/** How the chunks of a batch that still runs are shown, one after the other. */
+export interface OpenRows {
+  /** `not begun`: nothing is known of the chunk, nor of those after it. */
+  of(chunk: StoredChunk): Promise<OpenChunk | 'not begun'>
+}
+
+/**
+ * Opens the rows of a batch that still runs.
+ * @param follows whether the answer ends before the first row that is not known; else it ends behind the last
+ *   that is known or waits for a moment, and what is not known before that stands as waiting
+ */
+export function openRowsOf(db: Db, batch: BatchRow, follows: boolean): OpenRows {
+  // Of a batch that is being canceled, what is open becomes known or canceled in a moment.
+  const endsAtOpen = follows || batch.status === 'canceling'
+  let lastBegun: Promise<number> | undefined
+  return {
+    of: async (chunk) => {
+      if (chunk.settled) return { waits: new Map(), endsAtOpen, endPlace: Infinity }
+      lastBegun ??= lastBegunChunk(db, batch.id)
+      const last = await lastBegun
+      if (chunk.no > last) return 'not begun'
+      const subjects = unpackSubjects(chunk.subjects)
+      const waits = await waitsOf(db, batch.id, chunk.no, subjects)
+      if (chunk.no < last) return { waits, endsAtOpen, endPlace: Infinity }
+      const known = [...recordsOf(chunk, subjects)].filter(([, record]) => record.canceled !== true)
+      const places = [...known.map(([place]) => place), ...waits.keys()]
+      const end = places.reduce((most, place) => Math.max(most, place + 1), 0)
+      return { waits, endsAtOpen, endPlace: end }
+    },
+  }
+}
+
+/** What the rows of a chunk wait for; of several, what takes longest. */
+async function waitsOf(
+  db: Db,
+  batchId: string,
+  no: number,
+  subjects: ChunkSubjects,
+): Promise<ReadonlyMap<number, Wait>> {
+  const waits = new Map<number, Wait>()
+  for (const task of await waitingTasks(db, batchId, [no])) {
+    for (const check of CHECKS.filter((one) => one === task.check)) {
+      const places = subjects[check]?.places ?? []
+      for (const place of task.indexes?.map((at) => places[at] ?? -1) ?? places) {
+        const met = waits.get(place)
+        if (met === undefined || met.until < task.until) waits.set(place, task)
+      }
+    }
+  }
+  return waits
+}

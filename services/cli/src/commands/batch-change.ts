@@ -1,0 +1,90 @@
+import { batchChange, type BatchChange } from '@plumbline/contract/batch-change'
+import { PRODUCTS } from '@plumbline/contract/products'
+import { Option, type Command } from 'commander'
+import { columnMapping, CREDITS_MAX, jsonOption, keyOption, wholeNumber } from '../arguments.ts'
+import { Refusal } from '../refusal.ts'
+import { openServiceClient } from '../service.ts'
+import { cliSettings } from '../settings.ts'
+import { writeJson, type Shell } from '../shell.ts'
+import { facts } from '../table.ts'
+
+interface Options {
+  readonly product?: string
+  readonly mapping?: Readonly<Record<string, string | number>>
+  readonly header?: 'true' | 'false'
+  readonly sheet?: string
+  readonly entry?: string
+  readonly encoding?: string
+  readonly delimiter?: string
+  readonly defaultCountry?: string
+  readonly maxCredits?: number
+  readonly name?: string
+  readonly key?: string
+  readonly json: boolean
+}
+
+/** `batch change`: changes how a batch is read and what it asks, before it starts. */
+export function addBatchChange(parent: Command, shell: Shell): void {
+  parent
+    .command('change')
+    .description('change a batch that waits at ready; it is read again, and nothing is held')
+    .argument('<id>', 'batch')
+    .addOption(new Option('--product <product>', 'what to ask for each row').choices(PRODUCTS))
+    .option('--mapping <json>', 'field to column, such as {"email": "Work Email"}', columnMapping)
+    .addOption(
+      new Option('--header <answer>', 'the first line is a header').choices(['true', 'false']),
+    )
+    .option('--sheet <name>', 'sheet of a workbook, by its name or its number from 1')
+    .option('--entry <name>', 'file to read of a zip that holds several')
+    .option('--encoding <name>', 'encoding of a text file, such as windows-1250')
+    .addOption(
+      new Option('--delimiter <name>', 'what separates cells').choices(Object.keys(DELIMITERS)),
+    )
+    .option('--default-country <code>', 'ISO 3166-1 alpha-2, for national phone numbers')
+    .option(
+      '--max-credits <count>',
+      'do not start by itself where it may cost more',
+      wholeNumber({ min: 0, max: CREDITS_MAX }),
+    )
+    .option('--name <text>', 'name of the batch')
+    .addOption(keyOption())
+    .addOption(jsonOption())
+    .action((id: string, options: Options) => run(shell, id, options))
+}
+
+/** A tab is hard to type. */
+const DELIMITERS: Readonly<Record<string, string>> = {
+  comma: ',',
+  semicolon: ';',
+  tab: '\t',
+  bar: '|',
+}
+
+async function run(shell: Shell, id: string, options: Options): Promise<void> {
+  const change = changeOf(options)
+  const client = await openServiceClient(cliSettings(shell.environment), options.key)
+  const batch = await client.batches.change(id, change, { signal: shell.stop })
+  if (options.json) writeJson(shell, batch)
+  else shell.write(facts(batch, shell))
+}
+
+function changeOf(options: Options): BatchChange {
+  const { header, sheet, delimiter, defaultCountry, maxCredits } = options
+  const asked = {
+    product: options.product,
+    mapping: options.mapping,
+    header: header === undefined ? undefined : header === 'true',
+    sheet: sheet !== undefined && /^\d{1,4}$/.test(sheet) ? Number(sheet) : sheet,
+    entry: options.entry,
+    encoding: options.encoding,
+    delimiter: delimiter === undefined ? undefined : DELIMITERS[delimiter],
+    default_country: defaultCountry,
+    max_credits: maxCredits,
+    name: options.name,
+  }
+  const read = batchChange.safeParse(
+    Object.fromEntries(Object.entries(asked).filter(([, value]) => value !== undefined)),
+  )
+  if (read.success) return read.data
+  throw new Refusal(read.error.issues[0]?.message ?? 'The change is not one that is taken.')
+}

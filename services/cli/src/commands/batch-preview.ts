@@ -1,0 +1,75 @@
+import type { BatchPreview } from '@plumbline/contract/batch-preview'
+import type { Command } from 'commander'
+import { jsonOption, keyOption } from '../arguments.ts'
+import { openServiceClient } from '../service.ts'
+import { cliSettings } from '../settings.ts'
+import { writeJson, type Shell } from '../shell.ts'
+import { facts, table } from '../table.ts'
+
+interface Options {
+  readonly key?: string
+  readonly json: boolean
+}
+
+/** `batch preview`: what a batch holds and would cost. */
+export function addBatchPreview(parent: Command, shell: Shell): void {
+  parent
+    .command('preview')
+    .description('show the columns of a batch, what is wrong with its rows, and what it would cost')
+    .argument('<id>', 'batch')
+    .addOption(keyOption())
+    .addOption(jsonOption())
+    .action((id: string, options: Options) => run(shell, id, options))
+}
+
+async function run(shell: Shell, id: string, { key, json }: Options): Promise<void> {
+  const client = await openServiceClient(cliSettings(shell.environment), key)
+  const preview = await client.batches.preview(id, { signal: shell.stop })
+  if (json) writeJson(shell, preview)
+  else shell.write(previewText(preview, shell))
+}
+
+/** A preview for a person to read. */
+export function previewText(preview: BatchPreview, screen: Pick<Shell, 'hasColors'>): string {
+  const { columns, refused, file, rows, cost, error } = preview
+  const named = columns.map(({ column, header, field, kind, confidence, values }) => [
+    String(column),
+    header ?? '',
+    field ?? '',
+    `${kind} ${Math.round(confidence * 100)} %`,
+    values.join(' | '),
+  ])
+  const { parts = [], ...sums } = cost ?? {}
+  return [
+    facts({ product: preview.product, status: preview.status, file }, screen),
+    table(['column', 'header', 'field', 'looks like', 'values'], named, screen),
+    rows === null ? 'The rows are still being counted.\n' : facts({ rows }, screen),
+    refused === null || refused.length === 0
+      ? ''
+      : table(
+          ['refused', 'why', 'rows such as'],
+          refused.map(({ count, reason, examples }) => [
+            String(count),
+            reason,
+            examples.map(({ row }) => row).join(', '),
+          ]),
+          screen,
+        ),
+    parts.length === 0
+      ? ''
+      : table(
+          ['part', 'records', 'price', 'credits'],
+          parts.map(({ part, records, price, credits }) => [
+            part,
+            String(records),
+            String(price),
+            String(credits),
+          ]),
+          screen,
+        ),
+    cost === null ? '' : facts({ cost: sums }, screen),
+    error === null ? '' : `${error.message}\n`,
+  ]
+    .filter((part) => part !== '')
+    .join('\n')
+}
