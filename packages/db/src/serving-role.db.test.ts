@@ -44,6 +44,7 @@ test('the role that serves has these rights and no others', async () => {
         "accounts",
         "api_keys",
         "batch_previews",
+        "batch_watchers",
         "batches",
         "budgets",
         "chunks",

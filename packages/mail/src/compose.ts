@@ -156,7 +156,7 @@ function contentOfNews(message: News): Content {
   }
 }
 
-type Work = Extract<News, { readonly kind: 'batch_ended' | 'credits_low' }>
+type Work = Extract<News, { readonly kind: 'batch_ended' | 'credits_low' | 'webhook_off' }>
 
 function contentOfWork(message: Work): Content {
   switch (message.kind) {
@@ -167,6 +167,15 @@ function contentOfWork(message: Work): Content {
           `The batch ${shown(message.batchName)} of the account ${shown(message.accountName)} has ended: ${message.status}.`,
         ],
         link: { label: 'See the batch', url: message.link },
+      }
+    case 'webhook_off':
+      return {
+        subject: 'A webhook was switched off',
+        lines: [
+          `An endpoint of the account ${shown(message.accountName)} has not taken messages for days, or says that it ` +
+            'is gone. It gets no more until you switch it on again.',
+        ],
+        link: { label: 'See the settings', url: message.link },
       }
     case 'credits_low':
       return {

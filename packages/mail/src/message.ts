@@ -36,6 +36,7 @@ export type MailMessage = { readonly to: string } & (
       readonly status: string
       readonly link: string
     }
+  | { readonly kind: 'webhook_off'; readonly accountName: string; readonly link: string }
   | {
       readonly kind: 'credits_low'
       readonly accountName: string
@@ -62,4 +63,5 @@ export const MAIL_HOURS: Readonly<Record<MailKind, number>> = {
   key_replaced: 120,
   batch_ended: 120,
   credits_low: 120,
+  webhook_off: 120,
 }

@@ -30,7 +30,7 @@ describe('readBatchBody', () => {
       defaultCountry: null,
       start: true,
       maxCredits: null,
-      retentionDays: 30,
+      retentionDays: null,
       explain: false,
       mapping: undefined,
       header: undefined,

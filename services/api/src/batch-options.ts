@@ -6,7 +6,6 @@ import {
   fieldsOf,
   MAPPED_FIELDS,
   MAPPING_WANTED,
-  RETENTION_DAYS,
   unknownMapping,
   uploadFields,
   type BatchRecord,
@@ -27,7 +26,8 @@ export interface BatchOptions {
   readonly defaultCountry: string | null
   readonly start: boolean
   readonly maxCredits: number | null
-  readonly retentionDays: number
+  /** Null: as the account has it. */
+  readonly retentionDays: number | null
   readonly explain: boolean
   readonly mapping: { readonly [field: string]: string | number } | undefined
   readonly header: boolean | undefined
@@ -111,7 +111,7 @@ function optionsOf(fields: z.infer<typeof uploadFields>): BatchOptions {
     defaultCountry: fields.default_country ?? null,
     start: fields.start ?? true,
     maxCredits: fields.max_credits ?? null,
-    retentionDays: fields.retention_days ?? RETENTION_DAYS.default,
+    retentionDays: fields.retention_days ?? null,
     explain: fields.explain ?? false,
     mapping: fields.mapping,
     header: fields.header,

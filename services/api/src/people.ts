@@ -5,6 +5,7 @@ import type { Connections } from '@plumbline/pipeline/connections'
 import type { InstallationKey } from '@plumbline/pipeline/installation-key'
 import type { Log } from '@plumbline/ports/log'
 import { createMailDomains } from './mail-domains.ts'
+import { startNews } from './news.ts'
 import { createRateLimit } from './rate-limit.ts'
 import type { ApiSettings } from './settings.ts'
 
@@ -44,7 +45,7 @@ export function openPeople(
     const limit = createRateLimit({ name, perSecond: count / seconds, burst: count, limiter })
     return async (key) => (await limit.take(key)).granted
   }
-  return {
+  const people: People = {
     db,
     settings: {
       signUp: signUpOf(settings),
@@ -67,6 +68,10 @@ export function openPeople(
     takeOfDay: async (name, mostPerDay) => (await budget.take(name, 1, mostPerDay)).count === 1,
     wakeMail: () => sender?.wake(),
   }
+  if (sender !== undefined) {
+    stack.use(startNews(people, (error) => log.warn({ err: error }, 'news could not be told')))
+  }
+  return people
 }
 
 const LOOPBACK: readonly string[] = ['127.0.0.1', '::1', 'localhost']

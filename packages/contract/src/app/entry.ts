@@ -96,8 +96,6 @@ export const secondFactorConfirm = z.strictObject({ code: factorCodeField })
 
 /** The recovery codes; each works once in place of a code, and none can be shown again. */
 export const recoveryCodes = z.strictObject({ recovery_codes: z.array(z.string()) })
-/** The recovery codes. */
-export type RecoveryCodes = z.infer<typeof recoveryCodes>
 
 /** `POST second-factor/disable`. */
 export const secondFactorDisable = z.strictObject({

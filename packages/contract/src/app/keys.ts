@@ -24,8 +24,6 @@ export const keyList = z.strictObject({
   /** Whether the plan has test keys. */
   test_keys: z.boolean(),
 })
-/** The keys of an account. */
-export type KeyList = z.infer<typeof keyList>
 
 /** `POST keys`: makes the key of a mode; the older one of that mode ends at once. */
 export const keyRequest = z.strictObject({ mode: z.enum(MODES) })

@@ -82,5 +82,3 @@ export const sessionList = z.strictObject({
     }),
   ),
 })
-/** Where the person is signed in. */
-export type SessionList = z.infer<typeof sessionList>

@@ -33,17 +33,6 @@ export async function insertLinkCode(
     .execute()
 }
 
-/** What a secret is good for, without using it up; undefined where it is unknown, used or too old. */
-export async function findLinkCode(db: Db | Tx, digest: Buffer): Promise<LinkCode | undefined> {
-  const row = await queriesOf(db)
-    .selectFrom('link_codes')
-    .selectAll()
-    .where('digest', '=', digest)
-    .where('expires_at', '>', sql<Date>`now()`)
-    .executeTakeFirst()
-  return row && linkCodeOf(row)
-}
-
 /** Uses up a secret: of many who present it at once, one gets an answer. */
 export async function takeLinkCode(tx: Tx, digest: Buffer): Promise<LinkCode | undefined> {
   const row = await tx

@@ -11,6 +11,7 @@ export interface PeopleTables {
   link_codes: LinkCodeRow
   mails: MailRow
   mails_told: ToldRow
+  batch_watchers: WatcherRow
 }
 
 /** A row of `users`. */
@@ -115,4 +116,11 @@ export interface MailRow {
 export interface ToldRow {
   once_key: string
   told_at: Generated<Date>
+}
+
+/** A row of `batch_watchers`. */
+export interface WatcherRow {
+  batch_id: string
+  user_id: string
+  created_at: Generated<Date>
 }

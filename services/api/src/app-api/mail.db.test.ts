@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
+import { allowAnyMove } from '@plumbline/testkit/any-move'
 import { openBrowser, type TestBrowser } from '@plumbline/testkit/api/browser'
 import { openApiHarness, type ApiHarness } from '@plumbline/testkit/api/harness'
 import { SMTPServer } from 'smtp-server'
@@ -202,4 +203,33 @@ test('a replaced key is told to the owners, without the key', async () => {
   const { text } = await newest(email, 'A new live key was made')
   expect(text).toContain(answer.record.last4)
   expect(text).not.toContain(answer.key)
+})
+
+test('the person who handed a batch in is told once that it ended, others and keys are not', async () => {
+  const email = 'batch@company.example'
+  const browser = await signedUp(email)
+  const made = await browser.call('/v1/batches', {
+    body: { product: 'email', name: 'Spring list', records: [{ email: 'a@example.com' }] },
+  })
+  expect(made.status).toBe(202)
+  // Safe because the status of a batch was answered.
+  const { id } = made.json as { id: string }
+  await allowAnyMove(api.db)
+  await api.db.pool.query(`update batches set status = 'canceled' where id = $1`, [id])
+  const { text } = await newest(email, 'Spring list')
+  expect(text).toContain(`https://app.service.example/app/batches/${id}`)
+  expect((await api.db.pool.query('select from batch_watchers')).rowCount).toBe(0)
+})
+
+test('owners are told of credits below their mark', async () => {
+  const email = 'news@company.example'
+  const browser = await signedUp(email)
+  const accountId = (await browser.app('readSession')).answer.account?.id
+  await api.db.pool.query(
+    `insert into credit_notices (account_id, day, available, low_mark)
+     values ($1, current_date, 40, 50)`,
+    [accountId],
+  )
+  const { text } = await newest(email, '40 credits are left')
+  expect(text).toContain('mark of 50')
 })

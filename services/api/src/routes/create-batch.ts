@@ -1,5 +1,8 @@
 import { readUploadFields, type BatchOptions } from '../batch-options.ts'
 import { Problem } from '@plumbline/contract/problem'
+import { RETENTION_DAYS } from '@plumbline/contract/batch-request'
+import { readPreferences } from '@plumbline/db/accounts'
+import { watchBatchOf } from '@plumbline/db/people/news'
 import { submitBatch } from '@plumbline/pipeline/submit'
 import type { Request, Response } from 'express'
 import { admit, refuseRevoked, showBalance } from '../access.ts'
@@ -102,7 +105,7 @@ async function submit(
   batch: ReceivedBatch,
   run: Run,
 ): Promise<JsonResponse> {
-  const { accountId, mode } = callerOf(res)
+  const { accountId, mode, sessionId } = callerOf(res)
   const { options } = batch
   const { keep } = run
   let response: JsonResponse | undefined
@@ -125,17 +128,25 @@ async function submit(
       defaultCountry: options.defaultCountry,
       autoStart: options.start,
       maxCredits: options.maxCredits,
-      retentionDays: options.retentionDays,
+      retentionDays: options.retentionDays ?? (await retentionOf(ctx, accountId)),
       explain: options.explain,
       chargeUnknown: ctx.settings.CHARGE_UNKNOWN,
     },
     async (tx, view) => {
       response = jsonResponse(202, view, `/v1/batches/${view.id}`)
       await keep?.(tx, response, view.id)
+      if (sessionId !== undefined && ctx.people.settings.hasMail) {
+        await watchBatchOf(tx, view.id, sessionId)
+      }
     },
   )
   if (response === undefined) throw new Error('a submitted batch was not shown')
   return response
+}
+
+/** Days that a batch is kept which does not say so: as its account has it. */
+async function retentionOf({ db }: Context, accountId: string): Promise<number> {
+  return (await readPreferences(db, accountId))?.retentionDays ?? RETENTION_DAYS.default
 }
 
 async function readBatch(req: Request, res: Response, intake: BodyIntake): Promise<ReceivedBatch> {

@@ -1,0 +1,67 @@
+import type { BatchState } from '@plumbline/contract/batch'
+import { sql } from 'kysely'
+import type { Tx } from '../database.ts'
+
+/** That a batch has ended which somebody waits for. */
+export interface EndedBatch {
+  readonly id: string
+  readonly status: BatchState
+  /** What it is called, else its file's name. */
+  readonly name: string | null
+  readonly accountId: string
+  readonly email: string
+}
+
+/** An endpoint of an account that gets no more messages. */
+export interface DisabledEndpoint {
+  readonly accountId: string
+  readonly reason: string
+}
+
+/** Notes who is told when a batch ends, in the transaction that makes it. */
+export async function watchBatchOf(tx: Tx, batchId: string, sessionId: string): Promise<void> {
+  await sql`insert into batch_watchers (batch_id, user_id)
+    select ${batchId}, user_id from sessions where id = ${sessionId}
+    on conflict do nothing`.execute(tx)
+}
+
+/**
+ * Takes ended batches that nobody was told of, in the transaction that tells; other processes leave them alone until
+ * its commit. Whoever left the account is told nothing.
+ */
+export async function takeEndedBatches(tx: Tx, limit: number): Promise<readonly EndedBatch[]> {
+  const { rows } = await sql<{
+    id: string
+    status: BatchState
+    name: string | null
+    account_id: string
+    email: string | null
+  }>`with taken as (
+      delete from batch_watchers where batch_id in (
+        select w.batch_id from batch_watchers w join batches b on b.id = w.batch_id
+        where b.status in ('completed', 'canceled', 'failed')
+        order by w.created_at limit ${limit} for update of w skip locked)
+      returning batch_id, user_id)
+    select b.id, b.status, coalesce(b.name, b.file_name) as name, b.account_id, u.email
+    from taken t
+      join batches b on b.id = t.batch_id
+      left join members m on m.account_id = b.account_id and m.user_id = t.user_id
+      left join users u on u.id = m.user_id`.execute(tx)
+  return rows.flatMap(({ id, status, name, account_id: accountId, email }) =>
+    email === null ? [] : [{ id, status, name, accountId, email }],
+  )
+}
+
+/** Takes endpoints that were switched off and whose owners were not told, in the transaction that tells. */
+export async function takeDisabledEndpoints(
+  tx: Tx,
+  limit: number,
+): Promise<readonly DisabledEndpoint[]> {
+  const { rows } = await sql<{ account_id: string; reason: string }>`
+    update webhook_endpoints set owners_told_at = clock_timestamp() where id in (
+      select id from webhook_endpoints
+      where disabled_reason in ('gone', 'failing') and owners_told_at is null
+      limit ${limit} for update skip locked)
+    returning account_id, disabled_reason as reason`.execute(tx)
+  return rows.map(({ account_id: accountId, reason }) => ({ accountId, reason }))
+}

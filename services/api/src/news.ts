@@ -1,0 +1,114 @@
+import { readPreferences } from '@plumbline/db/accounts'
+import { inTransaction, type Tx } from '@plumbline/db/database'
+import { listMembers } from '@plumbline/db/people/members'
+import { takeDisabledEndpoints, takeEndedBatches } from '@plumbline/db/people/news'
+import type { MailMessage } from '@plumbline/mail/message'
+import { takeLowCredits } from '@plumbline/metering/spending'
+import { linkTo } from '@plumbline/people/link'
+import { tell, type People } from '@plumbline/people/people'
+
+/** How often it is looked for what is to be told. */
+const LOOK_MS = 5_000
+/** Taken in one transaction at most. */
+const AT_ONCE = 50
+
+/** Has people told by mail what happened to their batches, credits and endpoints, until disposed of. */
+export function startNews(people: People, onError: (error: unknown) => void): AsyncDisposable {
+  let running: Promise<void> = Promise.resolve()
+  let isRunning = false
+  const timer = setInterval(() => {
+    if (isRunning) return
+    isRunning = true
+    running = tellNews(people)
+      .catch(onError)
+      .finally(() => {
+        isRunning = false
+      })
+  }, LOOK_MS)
+  timer.unref()
+  return {
+    [Symbol.asyncDispose]: async () => {
+      clearInterval(timer)
+      await running
+    },
+  }
+}
+
+/** Writes messages of all that nobody was told of; each is told once, also by several processes at once. */
+export async function tellNews(people: People): Promise<void> {
+  const told = await inTransaction(people.db, async (tx) => [
+    await tellBatches(people, tx),
+    await tellCredits(people, tx),
+    await tellEndpoints(people, tx),
+  ])
+  if (told.some((count) => count > 0)) people.wakeMail()
+}
+
+async function tellBatches(people: People, tx: Tx): Promise<number> {
+  const ended = await takeEndedBatches(tx, AT_ONCE)
+  for (const { id, status, name, accountId, email } of ended) {
+    await tell(people, tx, {
+      kind: 'batch_ended',
+      to: email,
+      accountName: await nameOf(tx, accountId),
+      batchName: name ?? id,
+      status,
+      link: linkOf(people, `batches/${id}`),
+    })
+  }
+  return ended.length
+}
+
+async function tellCredits(people: People, tx: Tx): Promise<number> {
+  const notices = await takeLowCredits(tx, AT_ONCE)
+  for (const { accountId, available, lowMark: mark } of notices) {
+    const link = linkOf(people, 'credits')
+    const accountName = await nameOf(tx, accountId)
+    await tellOwners(people, tx, accountId, (to) => ({
+      kind: 'credits_low',
+      to,
+      accountName,
+      available,
+      mark,
+      link,
+    }))
+  }
+  return notices.length
+}
+
+async function tellEndpoints(people: People, tx: Tx): Promise<number> {
+  const disabled = await takeDisabledEndpoints(tx, AT_ONCE)
+  for (const { accountId } of disabled) {
+    const link = linkOf(people, 'settings')
+    const accountName = await nameOf(tx, accountId)
+    await tellOwners(people, tx, accountId, (to) => ({
+      kind: 'webhook_off',
+      to,
+      accountName,
+      link,
+    }))
+  }
+  return disabled.length
+}
+
+async function tellOwners(
+  people: People,
+  tx: Tx,
+  accountId: string,
+  messageTo: (email: string) => MailMessage,
+): Promise<void> {
+  const members = await listMembers(tx, accountId)
+  for (const { email } of members.filter(({ role }) => role === 'owner')) {
+    await tell(people, tx, messageTo(email))
+  }
+}
+
+async function nameOf(tx: Tx, accountId: string): Promise<string> {
+  const account = await readPreferences(tx, accountId)
+  return account?.name ?? account?.email ?? accountId
+}
+
+/** Where mail is sent, the public address is set. */
+function linkOf(people: People, path: string): string {
+  return linkTo(people, { origin: '' }, path)
+}
