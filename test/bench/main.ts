@@ -23,7 +23,7 @@ const BENCHMARKS: Readonly<Record<string, readonly Benchmark[]>> = {
   phone: [ipPhone],
   'ip-list': [ipList],
   domain: [() => import('./domain.ts')],
-  workbook: [() => import('./workbook-writing.ts')],
+  workbook: [() => import('./workbook-reading.ts'), () => import('./workbook-writing.ts')],
 }
 
 const HEADINGS = ['', 'what', 'on', 'figure', 'baseline', 'ratio', 'target', 'unit']

@@ -35,9 +35,9 @@ export interface TestPipeline extends AsyncDisposable {
   /** Where the stored files lie. */
   readonly files: string
   /** Takes a batch in, as an upload named `list.csv` unless said otherwise. */
-  submit(content: string, options?: Partial<Submission>): Promise<BatchView>
+  submit(content: string | Uint8Array, options?: Partial<Submission>): Promise<BatchView>
   /** Takes a batch in and reads it: `ready`, or `running` where it starts by itself. */
-  read(content: string, options?: Partial<Submission>): Promise<BatchView>
+  read(content: string | Uint8Array, options?: Partial<Submission>): Promise<BatchView>
   /** Has at most so many tasks of running batches answered, by engines that know all. */
   answer(mostTasks?: number): Promise<void>
   /** Has the open stages of all batches worked once. */
@@ -81,7 +81,10 @@ export async function openTestPipeline(
   const account = await createAccount(db, { email: 'ada@example.com', plan: 'pro' })
   const owner: BatchOwner = { accountId: account.id, mode: 'live' }
   let uploads = 0
-  const submit = async (content: string, wanted: Partial<Submission> = {}): Promise<BatchView> => {
+  const submit = async (
+    content: string | Uint8Array,
+    wanted: Partial<Submission> = {},
+  ): Promise<BatchView> => {
     const path = join(dir, `upload-${uploads++}`)
     await writeFile(path, content)
     return await submitBatch(pipeline, { ...PLAIN, ...owner, path, ...wanted })

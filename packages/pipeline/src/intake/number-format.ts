@@ -117,7 +117,10 @@ const PRECISION = 15
 
 /** A number as plain digits, without an exponent and rounded to the digits that spreadsheets keep. */
 export function plainNumber(value: number): string {
-  if (Number.isSafeInteger(value)) return String(value)
+  const short = String(value)
+  // Most numbers have fewer digits than are kept; writing them with all is slow.
+  const isShort = short.length <= PRECISION + 1 && !short.includes('e')
+  if (isShort || Number.isSafeInteger(value)) return short
   const text = value.toPrecision(PRECISION)
   const match = /^(-?)(\d+)(?:\.(\d+))?(?:e([+-]\d+))?$/.exec(text)
   if (match === null) return text

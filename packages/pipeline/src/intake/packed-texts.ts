@@ -3,7 +3,7 @@ import { IntakeError } from './intake-error.ts'
 /** Texts by number, as bytes in large blocks: millions of them are no objects of their own. */
 export interface PackedTexts {
   readonly count: number
-  /** @throws IntakeError `payload_too_large` past 192 MiB of texts, or 40 MiB and eight times the file */
+  /** @throws IntakeError `payload_too_large` past 192 MiB of texts, or 40 MiB and twenty times the file */
   add(text: string): void
   /** Undefined for a number that has no text. */
   get(index: number): string | undefined
@@ -13,10 +13,10 @@ export interface PackedTexts {
 const BLOCK_BYTES = 4 * 1024 * 1024
 /** Blocks at least and at most; 48 are some three times the texts of a million rows and eight columns. */
 const BLOCKS = { least: 10, most: 48 } as const
-const LEAST_TEXTS = 2_000_000
+const LEAST_TEXTS = 500_000
 /** How many times its size the texts of a file may take, and how many of its bytes each text has. */
-const MAX_RATIO = 8
-const BYTES_A_TEXT = 8
+const MAX_RATIO = 20
+const BYTES_A_TEXT = 2
 
 /**
  * Holds nothing at first; takes the bytes of the texts and four more for each.

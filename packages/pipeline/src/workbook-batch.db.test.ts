@@ -1,0 +1,49 @@
+import { openTestPipeline } from '@plumbline/testkit/pipeline'
+import iconv from 'iconv-lite'
+import { expect, test } from 'vitest'
+import { rowOf, xlsxOf, zipOf } from './intake/workbook-fixture.ts'
+
+const SHEETS = {
+  Notes: rowOf('Fill in the next sheet'),
+  'قائمة b': `${rowOf('Email', 'Count')}<row><c t="str"><v>ann@a.example</v></c><c><v>2</v></c></row>`,
+}
+
+test('a workbook in an archive is read into a batch that says which sheet and file it was', async () => {
+  await using harness = await openTestPipeline()
+  const bytes = await zipOf({ 'list.xlsx': await xlsxOf({ sheets: SHEETS }), 'readme.txt': 'x' })
+  const batch = await harness.read(bytes, { fileName: 'all.zip', entry: 'list.xlsx' })
+  expect(batch).toMatchObject({
+    rows: { total: 1, billable: 1 },
+    file: {
+      encoding: null,
+      encoding_confidence: null,
+      delimiter: null,
+      sheet: 'قائمة b',
+      sheets: Object.keys(SHEETS),
+      entry: 'list.xlsx',
+    },
+    error: null,
+  })
+  const { rows } = await harness.pipeline.db.pool.query('select column_types from batches')
+  expect(rows).toEqual([{ column_types: ['text', 'number'] }])
+})
+
+test('an archive of several files fails with their names, and nothing is held', async () => {
+  await using harness = await openTestPipeline()
+  const batch = await harness.read(await zipOf({ 'a.csv': 'x', 'b.csv': 'x' }), {
+    fileName: 'all.zip',
+  })
+  expect(batch).toMatchObject({ status: 'failed', credits: { held: 0, used: 0 } })
+  expect(batch.error?.message).toMatch(/`entry`: "a.csv", "b.csv"/)
+})
+
+test('the encoding of a text is told with how sure it is, and can be said', async () => {
+  await using harness = await openTestPipeline()
+  const names = ['Łódź', 'Świętokrzyska', 'Gdańsk', 'Małgorzata Wiśniewska']
+  const text = ['email,name', ...names.map((name, at) => `u${at}@a.example,${name}`), ''].join('\n')
+  const found = await harness.read(iconv.encode(text, 'windows-1250'))
+  expect(found.file).toMatchObject({ encoding: 'windows-1250' })
+  expect(found.file?.encoding_confidence).toBeGreaterThan(0.5)
+  const told = await harness.read(iconv.encode(text, 'iso-8859-2'), { encoding: 'iso-8859-2' })
+  expect(told.file).toMatchObject({ encoding: 'iso-8859-2', encoding_confidence: 1 })
+})
