@@ -87,6 +87,8 @@ test('each product is described with every field of its result', () => {
   }
 })
 
-test('says what it is told of test keys', () => {
-  expect(document.info.description).toContain('## Test keys\n\nA table.')
+test('begins with a first call, and tells of test keys behind all that has paths', () => {
+  expect(document.info.description).toMatch(/^Make a key .*\n\n```\ncurl /)
+  expect(document.info.description).not.toContain('A table.')
+  expect(document.tags.at(-1)).toEqual({ name: 'test keys', description: 'A table.' })
 })

@@ -31,7 +31,7 @@ export function openApiDocument(testKeys: string): Part {
       title: 'Contact data lookup service',
       version: '1',
       summary: 'Validates and enriches emails, phone numbers, IP addresses and domains.',
-      description: description(testKeys),
+      description: DESCRIPTION,
     },
     servers: [{ url: '/' }],
     security: [{ key: [] }],
@@ -41,6 +41,8 @@ export function openApiDocument(testKeys: string): Part {
       { name: 'webhooks', description: 'Being called when something happens.' },
       { name: 'account', description: 'Plan, credits and limits.' },
       { name: 'service', description: 'State and description of the service itself.' },
+      // Behind all that has paths: who reads from the top meets the first call and the paths first.
+      { name: 'test keys', description: testKeys },
     ],
     paths: {
       ...Object.fromEntries(
@@ -64,14 +66,21 @@ export function openApiDocument(testKeys: string): Part {
   }
 }
 
-function description(testKeys: string): string {
-  return [
-    'Errors are `{"error", "message"}` and nothing else. A path that is not here answers 404, another method 405.',
-    '`"explain": true` in the body of a lookup adds how each part of the answer is known.',
-    '## Test keys',
-    testKeys,
-  ].join('\n\n')
-}
+/** How to make a first call. */
+const DESCRIPTION = [
+  'Make a key in the app under API keys, and send it with each call:',
+  [
+    '```',
+    'curl https://HOST/v1/email \\',
+    '  -H "Authorization: Bearer svc_live_..." \\',
+    '  -H "Content-Type: application/json" \\',
+    `  -d '{"email": "ada@example.com"}'`,
+    '```',
+  ].join('\n'),
+  'Errors are `{"error", "message"}` and nothing else, and the message says what to do. A path that is not here answers 404, another method 405.',
+  '`"explain": true` in the body of a lookup adds how each part of the answer is known. An `Idempotency-Key` makes a call that is sent twice count once. `X-Credits-Remaining` tells what is left.',
+  'A test key answers from fixed values and costs nothing; they stand behind the paths.',
+].join('\n\n')
 
 function lookUp(product: Product): Part {
   return {

@@ -23,6 +23,7 @@ export type AuditAction =
   | 'member.remove'
   | 'member.role'
   | 'user.link'
+  | 'user.operator'
 
 /** An administrative act (decision 48). No subject, key or address may stand in it: nothing removes it. */
 export interface AuditedAct {

@@ -16,7 +16,7 @@ import type { Tx } from '@plumbline/db/database'
 import { lockBatchOf, noSuchBatch } from './batch-access.ts'
 import { drawSample, type DrawnSample } from './draw-sample.ts'
 import type { Pipeline } from './pipeline.ts'
-import { holdAndRun } from './start.ts'
+import { holdAndRun, shortMessage } from './start.ts'
 import { sampleViewOf } from './sample-view.ts'
 
 /** Work of the caller's that commits together with a sample. */
@@ -100,11 +100,7 @@ async function createSample(
   if (inserted === undefined) throw new Error(`sample ${id} is gone`)
   const started = await holdAndRun(tx, inserted, scorers.current.version)
   if (started.kind === 'short') {
-    throw new Problem(
-      'payment_required',
-      `The sample needs ${credits} credits and ${started.available} are left; ` +
-        'top up the account or upgrade the plan.',
-    )
+    throw new Problem('payment_required', shortMessage(started))
   }
   return started.row
 }

@@ -9,11 +9,13 @@ import { QUEUE_NAMES } from '@plumbline/queue/names'
 import { countOpenChunks } from '@plumbline/db/batches/open-chunks'
 import type { AdminProgram } from '@plumbline/runtime/admin-server'
 import type { Context } from './context.ts'
+import { operatorPages } from './operator/operator-pages.ts'
 import { checkReadiness } from './readiness.ts'
 import { kindsAway } from './start-up.ts'
 
 /** What the API shows on the admin port: its metrics, and readiness with details. */
 export function adminProgram(ctx: Context): AdminProgram {
+  const pages = operatorPages(ctx)
   observeQueues(ctx)
   observeProviders(ctx)
   observeAccountCaps(ctx)
@@ -28,6 +30,11 @@ export function adminProgram(ctx: Context): AdminProgram {
       const away = await kindsAway(ctx.db).catch(() => [])
       const detail = { checks, away, workers: await workersOf(ctx) }
       return { ready: checks.every(({ ok }) => ok), detail }
+    },
+    more: async (req, res) => {
+      if (!/^\/operator(?:[/?]|$)/.test(req.url ?? '')) return false
+      pages(req, res)
+      return true
     },
   }
 }

@@ -7,6 +7,7 @@ import { forMoment } from './database-patience.ts'
 import { docsPages } from './docs-pages.ts'
 import { requestContextOf, openRequestContext } from './request-context.ts'
 import { logRequests } from './request-log.ts'
+import { testKeysText } from './test-key-reference.ts'
 import { problemOf, sendNotAllowed, sendProblem } from './response.ts'
 import { routesOf } from './routes.ts'
 import type { Handler, Route } from './routes/handler.ts'
@@ -30,7 +31,7 @@ export function createApp(ctx: Context): Express {
     next()
   })
   for (const route of routesOf(ctx)) mount(app, route)
-  app.use('/docs', docsPages())
+  app.use('/docs', docsPages(testKeysText(ctx.scorer)))
   mountAppPages(app)
   app.use(() => {
     throw new Problem('not_found', 'There is no such path; see /docs for those that exist.')

@@ -2,23 +2,30 @@ import express, { Router } from 'express'
 import helmet from 'helmet'
 import { dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { htmlOf } from './docs-text.ts'
 import { requestContextOf } from './request-context.ts'
 import { sendNotAllowed } from './response.ts'
 
 /** Files of the packaged reference that the page loads; nothing else of the package is served. */
 const ASSETS = ['/swagger-ui.css', '/swagger-ui-bundle.js', '/favicon-32x32.png']
 
-const PAGE = `<!doctype html>
+/** The page: the reference, and behind its paths the values of test keys. */
+const pageOf = (testKeys: string): string => `<!doctype html>
 <html lang="en">
   <head>
     <meta charset="utf-8">
     <meta name="viewport" content="width=device-width, initial-scale=1">
     <title>API reference</title>
     <link rel="stylesheet" href="/docs/swagger-ui.css">
+    <link rel="stylesheet" href="/docs/page.css">
     <link rel="icon" href="/docs/favicon-32x32.png">
   </head>
   <body>
     <div id="reference"></div>
+    <section id="test-keys">
+      <h2>Test keys</h2>
+      ${htmlOf(testKeys)}
+    </section>
     <script src="/docs/swagger-ui-bundle.js"></script>
     <script src="/docs/start.js"></script>
   </body>
@@ -33,8 +40,17 @@ const START = `SwaggerUIBundle({
 })
 `
 
+const STYLE = `body { margin: 0; }
+#test-keys { max-width: 1460px; margin: 0 auto; padding: 0 20px 40px; box-sizing: border-box; font: 14px/1.5 sans-serif; color: #3b4151; }
+#test-keys .wide { overflow-x: auto; }
+#test-keys table { border-collapse: collapse; }
+#test-keys th, #test-keys td { text-align: start; vertical-align: top; padding: 4px 12px 4px 0; border-bottom: 1px solid #d8dde7; }
+#test-keys code { font-size: 12px; overflow-wrap: anywhere; }
+`
+
 /** The API reference under `/docs`, by the packaged Swagger UI: it loads nothing from other hosts. */
-export function docsPages(): Router {
+export function docsPages(testKeys: string): Router {
+  const page = pageOf(testKeys)
   const packaged = dirname(fileURLToPath(import.meta.resolve('swagger-ui-dist/package.json')))
   const router = Router()
   router.use(
@@ -61,9 +77,12 @@ export function docsPages(): Router {
     res.setHeader('X-Request-Id', requestContextOf(res).requestId)
     next()
   })
-  router.get('/', (_req, res) => void res.type('html').send(PAGE))
+  router.get('/', (_req, res) => void res.type('html').send(page))
+  router.get('/page.css', (_req, res) => void res.type('css').send(STYLE))
   router.get('/start.js', (_req, res) => void res.type('js').send(START))
   router.get(ASSETS, express.static(packaged, { index: false, maxAge: '1h' }))
-  router.all(['/', '/start.js', ...ASSETS], (_req, res) => sendNotAllowed(res, 'GET, HEAD'))
+  router.all(['/', '/start.js', '/page.css', ...ASSETS], (_req, res) =>
+    sendNotAllowed(res, 'GET, HEAD'),
+  )
   return router
 }

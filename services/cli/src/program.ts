@@ -36,6 +36,7 @@ import { addPackSet } from './commands/pack-set.ts'
 import { addPlanList } from './commands/plan-list.ts'
 import { addPlanSet } from './commands/plan-set.ts'
 import { addUsage } from './commands/usage.ts'
+import { addUserOperator } from './commands/user-operator.ts'
 import { addUserLink } from './commands/user-link.ts'
 import { failureOf } from './failure.ts'
 import { styled, type Shell } from './shell.ts'
@@ -89,7 +90,8 @@ function createProgram(shell: Shell): Command {
   for (const add of [addPackList, addPackSet]) add(pack, shell)
   const key = program.command('key').description('API keys, one of each mode for an account')
   for (const add of [addKeyCreate, addKeyList, addKeyRevoke]) add(key, shell)
-  addUserLink(program.command('user').description('people who sign in to the web app'), shell)
+  const user = program.command('user').description('people who sign in to the web app')
+  for (const add of [addUserLink, addUserOperator]) add(user, shell)
   addAuditList(program.command('audit').description('what was done to accounts and keys'), shell)
   addLookUp(program, shell)
   addUsage(program, shell)

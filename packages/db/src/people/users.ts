@@ -188,6 +188,11 @@ export async function useRecoveryCode(db: Db | Tx, id: string, digest: Buffer): 
   return numDeletedRows > 0n
 }
 
+/** Says whether the operator's pages are a person's. */
+export async function setOperator(tx: Tx, id: string, isOperator: boolean): Promise<void> {
+  await tx.updateTable('users').set({ is_operator: isOperator }).where('id', '=', id).execute()
+}
+
 /** Whether anybody can sign in yet. */
 export async function hasUsers(db: Db | Tx): Promise<boolean> {
   const row = await queriesOf(db).selectFrom('users').select('id').limit(1).executeTakeFirst()

@@ -1,0 +1,148 @@
+import { OWN_LIMITS } from '@plumbline/contract/plans'
+import type { Account } from '@plumbline/db/accounts'
+import { listAudit, type AuditEntry } from '@plumbline/db/audit-log'
+import type { Db } from '@plumbline/db/database'
+import { listKeys } from '@plumbline/db/keys'
+import { readLimits, readOwnLimits } from '@plumbline/db/limits'
+import { listPacks, listPlans } from '@plumbline/db/offers'
+import { readBalance, readPacks } from '@plumbline/metering/balance'
+import { readSpending } from '@plumbline/metering/spending'
+import { randomUUID } from 'node:crypto'
+import { html, table, type Html } from './html.ts'
+
+/** Rows of the trail on the page of an account. */
+const TRAIL_ROWS = 20
+
+/** The page of one account: what it has and what was done to it, and what can be done. */
+export async function accountPage(db: Db, account: Account, said: string | null): Promise<Html> {
+  const { id } = account
+  const [balance, packs, keys, limits, own, spending, trail, plans, offered] = await Promise.all([
+    readBalance(db, id),
+    readPacks(db, id),
+    listKeys(db, id),
+    readLimits(db, id),
+    readOwnLimits(db, id),
+    readSpending(db, id),
+    listAudit(db, { accountId: id, limit: TRAIL_ROWS }),
+    listPlans(db),
+    listPacks(db),
+  ])
+  const facts = [
+    ['Email', account.email],
+    ['State', account.statusReason ? `${account.status}: ${account.statusReason}` : account.status],
+    [
+      'Plan',
+      account.nextPlan === null ? account.plan : `${account.plan}, then ${account.nextPlan}`,
+    ],
+    ['Allowance left', balance?.allowance],
+    ['Packs left', balance?.packs],
+    ['Held', balance?.held],
+    ['Next cycle', balance?.resetsAt.toISOString()],
+    ['Spent today', spending?.today],
+    ['Own daily limit', spending?.dailyLimit ?? 'none'],
+    ['Time zone', account.timeZone],
+    ['Since', account.createdAt.toISOString()],
+  ] as const
+  return html`${said === null ? null : html`<p class="said" role="status">${said}</p>`}
+    ${table(['What', 'Is'], facts)}
+    ${account.status === 'closed' ? html`<p>This account is closed.</p>` : actsOf(account, { plans, packs: offered, own })}
+    <h2>Limits</h2>
+    ${table(
+      ['Limit', 'Of this account', 'That holds'],
+      OWN_LIMITS.map((name) => [name, own[name] ?? '-', limits[name] ?? 'the setting']),
+    )}
+    <h2>Packs and goodwill</h2>
+    ${table(
+      ['Kind', 'Name', 'Credits', 'Left', 'Since'],
+      packs.map((one) => [one.kind, one.name, one.credits, one.left, one.grantedAt.toISOString()]),
+    )}
+    <h2>Keys</h2>
+    ${table(
+      ['Key', 'Mode', 'State', 'Created', 'Last used'],
+      keys.map((key) => [
+        `${key.prefix}...${key.last4}`,
+        key.mode,
+        key.revokedAt === null ? 'active' : 'revoked',
+        key.createdAt.toISOString(),
+        key.lastUsedAt?.toISOString() ?? '-',
+      ]),
+    )}
+    <h2>What was done</h2>
+    ${auditTable(trail)}`
+}
+
+interface Offers {
+  readonly plans: Awaited<ReturnType<typeof listPlans>>
+  readonly packs: Awaited<ReturnType<typeof listPacks>>
+  readonly own: Awaited<ReturnType<typeof readOwnLimits>>
+}
+
+function actsOf({ id, plan, status }: Account, { plans, packs, own }: Offers): Html {
+  const at = `/operator/accounts/${id}`
+  // A form that is sent twice counts once.
+  const ref = html`<input type="hidden" name="ref" value="${randomUUID()}" />`
+  return html`<h2>Acts</h2>
+    <form method="post" action="${at}/plan">
+      <label
+        >Plan
+        <select name="plan">
+          ${plans.map((one) =>
+            one.plan === plan
+              ? html`<option selected>${one.plan}</option>`
+              : html`<option>${one.plan}</option>`,
+          )}
+        </select></label
+      ><button>Change plan</button>
+    </form>
+    <form method="post" action="${at}/pack">
+      ${ref}<label
+        >Pack
+        <select name="pack">
+          ${packs.map(
+            (one) => html`<option value="${one.pack}">${one.pack} (${one.credits})</option>`,
+          )}
+        </select></label
+      ><button>Add pack</button>
+    </form>
+    <form method="post" action="${at}/grant">
+      ${ref}<label>Credits <input name="credits" inputmode="numeric" required /></label
+      ><button>Grant credits</button>
+    </form>
+    <form method="post" action="${at}/limits">
+      ${OWN_LIMITS.map(
+        (name) =>
+          html`<label
+            >${name} <input name="${name}" inputmode="numeric" value="${own[name] ?? ''}"
+          /></label>`,
+      )}<button>Set limits</button>
+    </form>
+    ${
+      status === 'suspended'
+        ? html`<form method="post" action="${at}/resume"><button>Resume account</button></form>`
+        : html`<form method="post" action="${at}/suspend">
+            <label>Reason, as its people are told <input name="reason" maxlength="500" /></label
+            ><button>Suspend account</button>
+          </form>`
+    }
+    <form method="post" action="${at}/close">
+      <label>Type ${id} to close it for good <input name="confirm" required /></label
+      ><button>Close account</button>
+    </form>`
+}
+
+/** Acts of the audit trail, as a table. */
+export function auditTable(trail: readonly AuditEntry[]): Html {
+  return table(
+    ['When', 'Who', 'What', 'Account', 'Before', 'After'],
+    trail.map(({ actedAt, actor, action, accountId, before, after }) => [
+      actedAt.toISOString(),
+      actor,
+      action,
+      accountId === null
+        ? '-'
+        : html`<a href="/operator/accounts/${encodeURIComponent(accountId)}">${accountId}</a>`,
+      before === null ? '-' : JSON.stringify(before),
+      after === null ? '-' : JSON.stringify(after),
+    ]),
+  )
+}
