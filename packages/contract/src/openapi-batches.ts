@@ -13,7 +13,7 @@ import {
   type Part,
 } from './openapi-parts.ts'
 import { derivedPaths } from './openapi-derived.ts'
-import { refusedRows, results } from './openapi-results.ts'
+import { compared, refusedRows, results } from './openapi-results.ts'
 
 const tags = ['batches']
 
@@ -70,6 +70,7 @@ export function batchPaths(): Part {
     '/v1/batches/{id}/events': { get: events(id) },
     '/v1/batches/{id}/results': { get: results(id) },
     '/v1/batches/{id}/refused': { get: refusedRows(id) },
+    '/v1/batches/{id}/compare': { get: compared(id) },
   }
 }
 

@@ -1,5 +1,6 @@
 import { ENCODINGS } from './encodings.ts'
-import { ANY, headers, query, refusals, type Part } from './openapi-parts.ts'
+import { COMPARISON_FORMATS } from './comparison.ts'
+import { ANY, headers, query, ref, refusals, type Part } from './openapi-parts.ts'
 import {
   DELIMITER_NAMES,
   REFUSED_FORMATS,
@@ -65,6 +66,39 @@ export function refusedRows(parameters: readonly Part[]): Part {
     parameters: [...parameters, formatParameter(REFUSED_FORMATS), ...csvParameters()],
     responses: {
       200: answered('The rows as they came, then `result.row` and `result.error`.'),
+      ...refusals([...ANY, 'bad_request', 'not_found', 'conflict']),
+    },
+  }
+}
+
+/** `GET /v1/batches/{id}/compare`. */
+export function compared(parameters: readonly Part[]): Part {
+  return {
+    tags: ['batches'],
+    operationId: 'compareBatches',
+    summary: 'What has changed between two batches of the same list',
+    description: 'As a summary, or row by row. Rows are matched by what they ask, in their order.',
+    parameters: [
+      ...parameters,
+      { ...query('with', { type: 'string', pattern: '^bat_[A-Za-z0-9]+$' }), required: true },
+      query('format', { type: 'string', enum: COMPARISON_FORMATS, default: 'json' }),
+      query('all', {
+        type: 'string',
+        enum: ['0', '1'],
+        default: '0',
+        description: 'Also rows of which nothing has changed.',
+      }),
+    ],
+    responses: {
+      200: {
+        description: 'The summary, or the rows.',
+        headers: headers(['ContentDisposition']),
+        content: {
+          'application/json': { schema: ref('schemas', 'BatchComparison') },
+          'text/csv': TEXT,
+          'application/x-ndjson': TEXT,
+        },
+      },
       ...refusals([...ANY, 'bad_request', 'not_found', 'conflict']),
     },
   }

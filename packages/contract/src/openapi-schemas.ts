@@ -6,6 +6,7 @@ import { batchSample } from './batch-sample.ts'
 import { batchBody, MAPPED_FIELDS, uploadFields } from './batch-request.ts'
 import { recheckBody, rescoreBody } from './batch-origin.ts'
 import { batchPage, batchView } from './batch-view.ts'
+import { comparison } from './comparison.ts'
 import { explainShape } from './explain.ts'
 import { keyList } from './keys.ts'
 import { ledgerPage } from './ledger.ts'
@@ -53,6 +54,7 @@ export function schemas(): Part {
     BatchChange: jsonSchema(batchChange),
     BatchSample: jsonSchema(batchSample),
     BatchPage: jsonSchema(batchPage),
+    BatchComparison: jsonSchema(comparison),
     BatchRecheck: jsonSchema(recheckBody),
     BatchRescore: jsonSchema(rescoreBody),
     BatchRecords: jsonSchema(batchBody),

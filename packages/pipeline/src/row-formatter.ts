@@ -81,11 +81,12 @@ export function createRowFormatter(
         status,
         record,
         recommendation,
+        verdict: record === undefined ? null : (verdictOf(batch.product, record, scorer) ?? null),
         result: resultOf(batch, status, record, scorer),
         charged: status === 'waiting' ? 0 : chargedFor(batch, own),
         error: errorOf(status, cells.errors[place], open?.waits.get(place)),
       }
-      const isHidden = format.only !== null && !isWanted(batch, shown, format.only, scorer)
+      const isHidden = format.only !== null && !isWanted(shown, format.only)
       if (isHidden && !isBefore(shown, chunk.settledAt, format.before ?? null)) continue
       text += lineFormat.line(cells, place, shown)
       count++
@@ -115,15 +116,13 @@ function lineFormatOf(batch: BatchRow, form: RowForm, scorer: Scorer): LineForma
 
 /** Whether a row has one of these as its status, verdict, advice, or the reason of one of its parts. */
 function isWanted(
-  batch: BatchRow,
-  { status, record, recommendation }: ShownRow,
+  { status, record, recommendation, verdict }: ShownRow,
   only: ReadonlySet<string>,
-  scorer: Scorer,
 ): boolean {
   if (only.has(status)) return true
   if (status !== 'done' || record === undefined) return false
   if (recommendation !== null && only.has(recommendation.advice)) return true
-  if (only.has(verdictOf(batch.product, record, scorer) ?? '')) return true
+  if (verdict !== null && only.has(verdict)) return true
   return Object.values(record.outcomes).some(({ reason }) => only.has(reason))
 }
 

@@ -32,6 +32,8 @@ export interface ShownRow {
   readonly result: ResultOf | PartialResult | null
   /** Of rows that were answered whole, of products that advise. */
   readonly recommendation: Recommendation | null
+  /** The verdict that the batch counts for it; null where there is none. */
+  readonly verdict: string | null
   readonly charged: number
   /** What is wrong with the row; empty where nothing is. */
   readonly error: string

@@ -2,6 +2,7 @@ import { PRODUCTS } from '@plumbline/contract/products'
 import { appRoutes } from './app-api/mount.ts'
 import type { Context } from './context.ts'
 import { cancelBatch, pauseBatch, resumeBatch, startBatch } from './routes/change-batch.ts'
+import { compareBatches } from './routes/compare-batches.ts'
 import { createBatch } from './routes/create-batch.ts'
 import { deleteBatch } from './routes/delete-batch.ts'
 import { recheck, rescore } from './routes/derive-batch.ts'
@@ -61,6 +62,7 @@ export function routesOf(ctx: Context): readonly Route[] {
     { path: '/v1/batches/:id/cancel', post: cancelBatch(ctx) },
     { path: '/v1/batches/:id/pause', post: pauseBatch(ctx) },
     { path: '/v1/batches/:id/resume', post: resumeBatch(ctx) },
+    { path: '/v1/batches/:id/compare', get: compareBatches(ctx, downloads) },
     { path: '/v1/batches/:id/recheck', post: recheck(ctx) },
     { path: '/v1/batches/:id/rescore', post: rescore(ctx) },
     { path: '/v1/batches/:id/events', get: watchBatch(ctx) },

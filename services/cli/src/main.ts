@@ -1,3 +1,4 @@
+import { createInterface } from 'node:readline/promises'
 import { keepFilesPrivate } from '@plumbline/runtime/private-files'
 import { processEnvironment } from '@plumbline/runtime/settings'
 import { runCli } from './program.ts'
@@ -27,6 +28,18 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
 })
 
 let failed = false
+async function ask(question: string): Promise<boolean> {
+  const lines = createInterface({ input: process.stdin, output: process.stderr })
+  try {
+    return /^y(es)?$/i.test((await lines.question(question, { signal: stop.signal })).trim())
+  } catch (error) {
+    // Ctrl-C, which the terminal hands to the question, or the end of input: both are a no.
+    if (error instanceof Error && error.name === 'AbortError') return false
+    throw error
+  } finally {
+    lines.close()
+  }
+}
 const status = await runCli(process.argv.slice(2), {
   environment: processEnvironment(),
   write: (text) => void process.stdout.write(text),
@@ -34,6 +47,7 @@ const status = await runCli(process.argv.slice(2), {
   redraws: process.stderr.isTTY,
   hasColors: process.stdout.isTTY && process.stdout.hasColors(),
   stop: stop.signal,
+  ...(process.stdin.isTTY && process.stderr.isTTY ? { ask } : {}),
   fail: () => {
     failed = true
   },

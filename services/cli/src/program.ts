@@ -15,6 +15,7 @@ import { addBatchSample } from './commands/batch-sample.ts'
 import { addBatchCancel } from './commands/batch-cancel.ts'
 import { addBatchPause } from './commands/batch-pause.ts'
 import { addBatchResume } from './commands/batch-resume.ts'
+import { addBatchCompare } from './commands/batch-compare.ts'
 import { addBatchDelete } from './commands/batch-delete.ts'
 import { addBatchList } from './commands/batch-list.ts'
 import { addBatchRecheck } from './commands/batch-recheck.ts'
@@ -110,6 +111,7 @@ function createProgram(shell: Shell): Command {
     addBatchResults,
     addBatchRecheck,
     addBatchRescore,
+    addBatchCompare,
     addBatchPause,
     addBatchResume,
     addBatchCancel,

@@ -1,4 +1,4 @@
-import type { ResultsOptions } from '@plumbline/client/batches'
+import type { ResultsOptions } from '@plumbline/client/batch-results'
 import {
   DELIMITER_NAMES,
   RESULT_FORMATS,

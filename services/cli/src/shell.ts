@@ -12,6 +12,8 @@ export interface Shell {
   readonly redraws: boolean
   /** Whether standard output is a terminal with colours, and the user wants them (`NO_COLOR`). */
   readonly hasColors: boolean
+  /** Asks a question that is answered by yes or no; absent where nobody sits at a terminal. */
+  readonly ask?: (question: string) => Promise<boolean>
   /** Aborted by ctrl-C or SIGTERM. */
   readonly stop: AbortSignal
   /** Sets exit status 1 for a command that did its work and has bad news, such as `doctor`. */

@@ -10,6 +10,7 @@ import { RETENTION_DAYS } from '@plumbline/contract/batch-request'
 import type { BatchView } from '@plumbline/contract/batch-view'
 import { PRODUCTS, type Product } from '@plumbline/contract/products'
 import { columnMapping, CREDITS_MAX, jsonOption, keyOption, wholeNumber } from '../arguments.ts'
+import { confirmStart } from '../confirm.ts'
 import { followBatch } from '../follow.ts'
 import { createProgressBar } from '../progress.ts'
 import { Interrupted, Refusal } from '../refusal.ts'
@@ -33,6 +34,7 @@ interface Options {
   readonly retentionDays?: number
   readonly name?: string
   readonly explain: boolean
+  readonly yes: boolean
   readonly key?: string
   readonly json: boolean
 }
@@ -79,6 +81,7 @@ export function addBatchRun(parent: Command, shell: Shell): void {
     )
     .option('--name <text>', 'name of the batch')
     .option('--explain', 'keep how each part of the results is known', false)
+    .option('--yes', 'start without asking, also on a terminal', false)
     .addOption(keyOption())
     .addOption(jsonOption())
     .action((file: string, options: Options) => run(shell, file, options))
@@ -88,8 +91,12 @@ async function run(shell: Shell, path: string, options: Options): Promise<void> 
   const client = await openServiceClient(cliSettings(shell.environment), options.key)
   const request = await requestOf(path, options)
   await using result = await openResultFile(options.out)
-  const created = await upload(shell, client, request)
-  const batch = await follow(shell, client, created)
+  const asks = isAsking(shell) && !options.yes
+  const uploaded = await upload(shell, client, { ...request, ...(asks ? { start: false } : {}) })
+  const started = asks
+    ? await confirmStart(shell, client, uploaded.id, options.maxCredits)
+    : uploaded
+  const batch = await follow(shell, client, started)
   const format = formatOf(options.out, options.format)
   const results = await client.batches.results(batch.id, { format, signal: shell.stop })
   if (!results.complete)
@@ -97,6 +104,11 @@ async function run(shell: Shell, path: string, options: Options): Promise<void> 
   await result.keep(results.body, shell.stop)
   if (options.json) writeJson(shell, batch)
   else shell.write(`${summary(batch)}\nResults: ${options.out}\n`)
+}
+
+/** Whether somebody sits at a terminal, who is asked before credits are spent. */
+function isAsking(shell: Shell): shell is Shell & Required<Pick<Shell, 'ask'>> {
+  return shell.ask !== undefined
 }
 
 async function follow(shell: Shell, client: Client, created: BatchView): Promise<BatchView> {

@@ -1,0 +1,111 @@
+import type { BatchView } from '@plumbline/contract/batch-view'
+import type { RecheckBody, RescoreBody } from '@plumbline/contract/batch-origin'
+import type { Comparison } from '@plumbline/contract/comparison'
+import type { Delimiter } from '@plumbline/contract/delimiters'
+import type { ResultFormat } from '@plumbline/contract/results-request'
+import { queryOf, type CallOptions, type Connection } from './connection.ts'
+
+/** Which results are wanted, and in which form. */
+export interface ResultsOptions extends CallOptions {
+  readonly format?: ResultFormat
+  /** Verdicts, row statuses, advices or reasons; all rows where empty. */
+  readonly only?: readonly string[]
+  /** Only rows behind this row number. */
+  readonly after?: number
+  /** Columns of a table in their order: names, 0-based numbers of the batch's own, `input`, `result`. */
+  readonly columns?: readonly (string | number)[]
+  /** Only the rows that were refused, with what is wrong with each; `format`, and what is of CSV, hold. */
+  readonly refused?: boolean
+  readonly raw?: boolean
+  /** A byte order mark in front of CSV; not together with `sep`. */
+  readonly bom?: boolean
+  /** A first line of CSV that names the delimiter to Excel. */
+  readonly sep?: boolean
+  readonly delimiter?: Delimiter
+  readonly encoding?: string
+}
+
+/** A result file as it is received. */
+export interface Results {
+  /** Whether every row is there. */
+  readonly complete: boolean
+  readonly fileName: string
+  readonly body: ReadableStream<Uint8Array>
+}
+
+/** Calls about what a batch has come to, and what is made of it. */
+export interface ResultCalls {
+  /** What has changed between two batches of the same list. */
+  compare(id: string, other: string, options?: CallOptions): Promise<Comparison>
+  /** The same row by row; `all` shows also rows of which nothing has changed. */
+  compareRows(
+    id: string,
+    other: string,
+    options?: CallOptions & { readonly format?: 'csv' | 'ndjson'; readonly all?: boolean },
+  ): Promise<ReadableStream<Uint8Array>>
+  /** Asks some rows of a batch again, as a new batch. */
+  recheck(id: string, wanted: RecheckBody, options?: CallOptions): Promise<BatchView>
+  /** Scores the outcomes of a batch by other weights, as a new batch; free. */
+  rescore(id: string, wanted?: RescoreBody, options?: CallOptions): Promise<BatchView>
+  results(id: string, options?: ResultsOptions): Promise<Results>
+}
+
+/** Makes these calls over a connection. */
+export function resultCalls(connection: Connection): ResultCalls {
+  return {
+    compare: (id, other, call) =>
+      connection.json({
+        method: 'GET',
+        path: `${batchPath(id)}/compare${queryOf({ with: other })}`,
+        ...call,
+      }),
+    compareRows: async (id, other, { format = 'csv', all, ...call } = {}) => {
+      const path = `${batchPath(id)}/compare${queryOf({ with: other, format, ...flags({ all }) })}`
+      const response = await connection.send({ method: 'GET', path, endless: true, ...call })
+      if (response.body === null) throw new Error('the service answered without a body')
+      return response.body
+    },
+    recheck: (id, wanted, call) =>
+      connection.json({ method: 'POST', path: `${batchPath(id)}/recheck`, json: wanted, ...call }),
+    rescore: (id, wanted = {}, call) =>
+      connection.json({ method: 'POST', path: `${batchPath(id)}/rescore`, json: wanted, ...call }),
+    results: async (id, wanted = {}) => {
+      const { format, only, after, columns, refused, raw, bom, sep, ...rest } = wanted
+      const { delimiter, encoding, ...call } = rest
+      const query = queryOf({
+        format,
+        only: only?.join(','),
+        after,
+        columns: columns?.map(columnName).join(','),
+        ...flags({ raw, bom, sep }),
+        delimiter,
+        encoding,
+      })
+      const path = `${batchPath(id)}/${refused === true ? 'refused' : 'results'}${query}`
+      const response = await connection.send({ method: 'GET', path, endless: true, ...call })
+      if (response.body === null) throw new Error('the service answered without a body')
+      const name = /filename="([^"]+)"/.exec(response.headers.get('content-disposition') ?? '')?.[1]
+      return {
+        complete: response.headers.get('x-results-complete') === 'true',
+        fileName: name ?? `${id}.${format ?? 'csv'}`,
+        body: response.body,
+      }
+    },
+  }
+}
+
+/** The path of a batch. */
+export function batchPath(id: string): string {
+  return `/v1/batches/${encodeURIComponent(id)}`
+}
+
+/** A name that holds a comma or a quote stands in quotes. */
+function columnName(column: string | number): string {
+  const name = String(column)
+  return /[",]/.test(name) ? `"${name.replaceAll('"', '""')}"` : name
+}
+
+function flags(values: Readonly<Record<string, boolean | undefined>>): Record<string, number> {
+  const on = Object.entries(values).filter(([, value]) => value === true)
+  return Object.fromEntries(on.map(([name]) => [name, 1]))
+}

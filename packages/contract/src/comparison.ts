@@ -1,0 +1,26 @@
+import { z } from 'zod'
+
+/** Forms of a comparison: a summary, or the rows. */
+export const COMPARISON_FORMATS = ['json', 'csv', 'ndjson'] as const
+/** One of the forms. */
+export type ComparisonFormat = (typeof COMPARISON_FORMATS)[number]
+
+const count = z.int().min(0)
+
+/** What has changed between two batches. */
+export const comparison = z.strictObject({
+  /** The batch that was made first, and the other. */
+  before: z.string(),
+  after: z.string(),
+  /** Answered rows that both have, those of them with another verdict, advice, status or reason, and the rest. */
+  rows: z.strictObject({
+    compared: count,
+    changed: count,
+    only_before: count,
+    only_after: count,
+  }),
+  /** How many rows went from a verdict to which; empty for products without verdicts. */
+  verdicts: z.record(z.string(), z.record(z.string(), count)),
+})
+/** What has changed between two batches. */
+export type Comparison = z.infer<typeof comparison>

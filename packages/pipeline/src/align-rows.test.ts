@@ -1,0 +1,63 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { alignRows, type AlignedRow } from './align-rows.ts'
+
+async function* inPages(rows: readonly string[], size: number): AsyncGenerator<readonly string[]> {
+  for (let at = 0; at < rows.length; at += size) yield rows.slice(at, at + size)
+}
+
+async function aligned(
+  left: readonly string[],
+  right: readonly string[],
+  isPart = false,
+): Promise<readonly AlignedRow<string>[]> {
+  const met: AlignedRow<string>[] = []
+  const pages = [inPages(left, 7), inPages(right, 11)] as const
+  for await (const row of alignRows(...pages, (key) => key, isPart)) met.push(row)
+  return met
+}
+
+function shown(rows: readonly AlignedRow<string>[]): string {
+  return rows
+    .map((row) => {
+      if (row.kind === 'both') return row.left
+      return row.kind === 'left' ? `-${row.left}` : `+${row.right}`
+    })
+    .join(' ')
+}
+
+describe('rows of two lists', () => {
+  test.each([
+    ['a b c', 'a b c', 'a b c'],
+    ['a b c', 'a c', 'a -b c'],
+    ['a c', 'a b c', 'a +b c'],
+    ['a b c', 'a x c', 'a -b +x c'],
+    ['a a b', 'a b', 'a -a b'],
+    ['', 'a b', '+a +b'],
+    ['a b', '', '-a -b'],
+    ['a b c d', 'c d a b', '-a -b c d +a +b'],
+  ])('%s and %s are %s', async (left, right, expected) => {
+    const words = (text: string): string[] => text.split(' ').filter((word) => word !== '')
+    expect(shown(await aligned(words(left), words(right)))).toBe(expected)
+  })
+
+  test('are each there once and in order, whatever they are', async () => {
+    const list = fc.array(fc.constantFrom('a', 'b', 'c', 'd', 'e'), { maxLength: 40 })
+    await fc.assert(
+      fc.asyncProperty(list, list, async (left, right) => {
+        const rows = await aligned(left, right)
+        expect(rows.flatMap((row) => (row.kind === 'right' ? [] : [row.left]))).toEqual(left)
+        expect(rows.flatMap((row) => (row.kind === 'left' ? [] : [row.right]))).toEqual(right)
+        for (const row of rows) if (row.kind === 'both') expect(row.left).toBe(row.right)
+      }),
+    )
+  })
+
+  test('of which one is a part of the other are all matched, however far apart', async () => {
+    const left = Array.from({ length: 10_000 }, (_, no) => `row${no}`)
+    const right = ['row3', 'row5001', 'row9999']
+    const rows = await aligned(left, right, true)
+    expect(rows.filter(({ kind }) => kind === 'both')).toHaveLength(3)
+    expect(rows.filter(({ kind }) => kind === 'left')).toHaveLength(9_997)
+  })
+})

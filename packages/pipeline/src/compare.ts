@@ -1,0 +1,255 @@
+import { Readable } from 'node:stream'
+import type { ComparisonFormat, Comparison } from '@plumbline/contract/comparison'
+import { Problem } from '@plumbline/contract/problem'
+import { CHECKS, checksOf, type Check } from '@plumbline/contract/products'
+import { findBatch, type BatchOwner, type BatchRow } from '@plumbline/db/batches/rows'
+import { alignRows } from './align-rows.ts'
+import { noSuchBatch } from './batch-access.ts'
+import { csvCell } from './intake/csv-cell.ts'
+import type { Pipeline } from './pipeline.ts'
+import { hasResults, rowsOf } from './result-rows.ts'
+import type { ShownRow } from './shown-row.ts'
+
+/** What is asked about two batches. */
+export interface ComparisonRequest {
+  readonly format: ComparisonFormat
+  /** Also rows of which nothing has changed. */
+  readonly all: boolean
+}
+
+/** What an answered row of a batch says. */
+interface Answer {
+  /** 1-based. */
+  readonly row: number
+  readonly ref: string | null
+  /** The same for rows that ask the same, however they write it. */
+  readonly key: string
+  readonly verdict: string | null
+  readonly advice: string | null
+  readonly parts: { readonly [C in Check]?: { readonly status: string; readonly reason: string } }
+}
+
+/** A row in both batches. */
+interface Pair {
+  readonly before: Answer
+  readonly after: Answer
+  readonly changed: readonly string[]
+}
+
+/**
+ * What has changed between two batches of the same list, or of some of its rows: a summary, or row by row. The
+ * one that was made first is `before`. Rows are matched by what they ask, in their order.
+ * @throws Problem `not_found`; `conflict` where one has not ended, or they are of different products
+ */
+export async function openComparison(
+  pipeline: Pipeline,
+  owner: BatchOwner,
+  ids: readonly [string, string],
+  { format, all }: ComparisonRequest,
+  turn: () => Promise<void>,
+): Promise<{ readonly contentType: string; readonly fileName: string; readonly stream: Readable }> {
+  const [one, other] = await Promise.all(ids.map((id) => endedBatch(pipeline, owner, id)))
+  if (one === undefined || other === undefined) throw noSuchBatch()
+  if (one.product !== other.product) {
+    throw new Problem('conflict', `One batch is of ${one.product}, the other of ${other.product}.`)
+  }
+  const [before, after] = one.created_at <= other.created_at ? [one, other] : [other, one]
+  const pairs = pairsOf(pipeline, before, after, turn)
+  const names = { fileName: `${before.id}-${after.id}.${format}` }
+  switch (format) {
+    case 'json': {
+      const text = JSON.stringify(await summaryOf(before, after, pairs))
+      const contentType = 'application/json; charset=utf-8'
+      return { ...names, contentType, stream: Readable.from([Buffer.from(text)]) }
+    }
+    case 'ndjson': {
+      const contentType = 'application/x-ndjson; charset=utf-8'
+      return { ...names, contentType, stream: textOf('', pairs, all, jsonLine) }
+    }
+    case 'csv': {
+      const checks = checksOf(before.product)
+      const contentType = 'text/csv; charset=utf-8'
+      const line = (pair: Pair): string => csvLine(pair, checks)
+      return { ...names, contentType, stream: textOf(csvHeader(checks), pairs, all, line) }
+    }
+  }
+}
+
+async function endedBatch(
+  pipeline: Pipeline,
+  owner: BatchOwner,
+  id: string,
+): Promise<BatchRow | undefined> {
+  const batch = await findBatch(pipeline.db, owner, id)
+  if (batch === undefined || hasResults(batch)) return batch
+  throw new Problem('conflict', `The batch ${id} is ${batch.status}; compare it when it has ended.`)
+}
+
+type Aligned = AsyncGenerator<Pair | 'only_before' | 'only_after', void, undefined>
+
+async function* pairsOf(
+  pipeline: Pipeline,
+  before: BatchRow,
+  after: BatchRow,
+  turn: () => Promise<void>,
+): Aligned {
+  const isPart = after.origin_id === before.id
+  const rows = [before, after].map((batch) => answersOf(pipeline, batch, turn))
+  const [old = rows[0], recent] = rows
+  if (old === undefined || recent === undefined) return
+  for await (const met of alignRows(old, recent, ({ key }) => key, isPart)) {
+    if (met.kind !== 'both') yield met.kind === 'left' ? 'only_before' : 'only_after'
+    else yield { before: met.left, after: met.right, changed: changesOf(met.left, met.right) }
+  }
+}
+
+/** The rows of a batch that were answered whole, some at a time. */
+async function* answersOf(
+  pipeline: Pipeline,
+  batch: BatchRow,
+  turn: () => Promise<void>,
+): AsyncGenerator<readonly Answer[], void, undefined> {
+  let met: Answer[] = []
+  const lines = {
+    header: '',
+    line: (
+      cells: { readonly refs: Readonly<Record<string, string>> },
+      place: number,
+      row: ShownRow,
+    ) => {
+      const answer = answerOf(row, cells.refs[place] ?? null)
+      if (answer === null) return ''
+      met.push(answer)
+      // Something must be written for the reader to be told.
+      return '.'
+    },
+  }
+  for await (const _ of rowsOf(pipeline, batch, {
+    form: { kind: 'given', lines },
+    only: null,
+    turn,
+  })) {
+    yield met
+    met = []
+  }
+}
+
+function answerOf({ row, status, record, verdict, recommendation }: ShownRow, ref: string | null) {
+  if (status !== 'done' || record === undefined) return null
+  const { email, phone, ip, domain } = record.outcomes
+  const key = [
+    email?.facts.normalized,
+    phone?.facts.number,
+    ip?.facts.ip,
+    domain?.facts.domain.toLowerCase(),
+  ]
+  const parts = Object.fromEntries(
+    CHECKS.flatMap((check) => {
+      const outcome = record.outcomes[check]
+      if (outcome === undefined) return []
+      return [[check, { status: outcome.status, reason: outcome.reason }]]
+    }),
+  )
+  const advice = recommendation?.advice ?? null
+  return { row: row + 1, ref, key: JSON.stringify(key), verdict, advice, parts }
+}
+
+function changesOf(before: Answer, after: Answer): readonly string[] {
+  const changes = CHECKS.flatMap((check) =>
+    (['status', 'reason'] as const).flatMap((field) =>
+      before.parts[check]?.[field] === after.parts[check]?.[field] ? [] : [`${check}.${field}`],
+    ),
+  )
+  return [
+    ...(before.verdict === after.verdict ? [] : ['verdict']),
+    ...(before.advice === after.advice ? [] : ['advice']),
+    ...changes,
+  ]
+}
+
+async function summaryOf(before: BatchRow, after: BatchRow, pairs: Aligned): Promise<Comparison> {
+  const rows = { compared: 0, changed: 0, only_before: 0, only_after: 0 }
+  const verdicts: Record<string, Record<string, number>> = {}
+  for await (const pair of pairs) {
+    if (typeof pair === 'string') {
+      rows[pair]++
+      continue
+    }
+    rows.compared++
+    if (pair.changed.length > 0) rows.changed++
+    const { verdict: was } = pair.before
+    const { verdict: is } = pair.after
+    if (was === null || is === null) continue
+    const counts = (verdicts[was] ??= {})
+    counts[is] = (counts[is] ?? 0) + 1
+  }
+  return { before: before.id, after: after.id, rows, verdicts }
+}
+
+/** Pairs whose lines are sent in one piece. */
+const LINES_A_PIECE = 500
+
+function textOf(
+  header: string,
+  pairs: Aligned,
+  all: boolean,
+  line: (pair: Pair) => string,
+): Readable {
+  return Readable.from(pieces(), { objectMode: false })
+  async function* pieces(): AsyncGenerator<Buffer, void, undefined> {
+    let text = header
+    let count = 0
+    for await (const pair of pairs) {
+      if (typeof pair === 'string' || (!all && pair.changed.length === 0)) continue
+      text += line(pair)
+      if (++count % LINES_A_PIECE !== 0) continue
+      yield Buffer.from(text)
+      text = ''
+    }
+    if (text !== '') yield Buffer.from(text)
+  }
+}
+
+function jsonLine({ before, after, changed }: Pair): string {
+  const shown = ({ verdict, advice, parts }: Answer) => ({ verdict, advice, parts })
+  const line = {
+    row: after.row,
+    row_before: before.row,
+    ref: after.ref,
+    changed,
+    before: shown(before),
+    after: shown(after),
+  }
+  return `${JSON.stringify(line)}\n`
+}
+
+function csvHeader(checks: readonly Check[]): string {
+  const names = [
+    'verdict',
+    'advice',
+    ...checks.flatMap((check) => [`${check}.status`, `${check}.reason`]),
+  ]
+  const sides = names.flatMap((name) => [`before.${name}`, `after.${name}`])
+  return `${['row', 'row_before', 'ref', 'changed', ...sides].join(',')}\r\n`
+}
+
+function csvLine({ before, after, changed }: Pair, checks: readonly Check[]): string {
+  const values = checks.flatMap((check) =>
+    (['status', 'reason'] as const).flatMap((field) => [
+      before.parts[check]?.[field] ?? '',
+      after.parts[check]?.[field] ?? '',
+    ]),
+  )
+  const cells = [
+    String(after.row),
+    String(before.row),
+    csvCell(after.ref ?? '', false),
+    changed.join(' '),
+    before.verdict ?? '',
+    after.verdict ?? '',
+    before.advice ?? '',
+    after.advice ?? '',
+    ...values,
+  ]
+  return `${cells.join(',')}\r\n`
+}

@@ -1,0 +1,54 @@
+import { COMPARISON_FORMATS } from '@plumbline/contract/comparison'
+import { Problem } from '@plumbline/contract/problem'
+import { openComparison } from '@plumbline/pipeline/compare'
+import { pipeline } from 'node:stream/promises'
+import { admit, showBalance } from '../access.ts'
+import type { Context } from '../context.ts'
+import { abortWhenRevoked } from '../key-revocation.ts'
+import { readQuery } from '../query.ts'
+import { requestContextOf } from '../request-context.ts'
+import { headersWith, isGone } from '../response.ts'
+import { batchIdOf } from './batch-id.ts'
+import type { Handler } from './handler.ts'
+import type { Downloads } from './read-results.ts'
+
+/** `GET /v1/batches/{id}/compare?with=ID`: what has changed between two batches of the same list. */
+export function compareBatches(ctx: Context, { limit, turn }: Downloads): Handler {
+  return async (req, res) => {
+    const owner = await admit(ctx.access, req, res, { spends: false })
+    const query = readQuery(req, ['with', 'format', 'all'])
+    const other = query.text('with', /^bat_\w{1,60}$/)
+    if (other === undefined) {
+      throw new Problem('bad_request', '`with` must name the batch to compare with.')
+    }
+    const request = {
+      format: query.oneOf('format', COMPARISON_FORMATS, 'json'),
+      all: query.oneOf('all', ['0', '1'], '0') === '1',
+    }
+    using stack = new DisposableStack()
+    stack.use(limit.acquire(owner.accountId))
+    await showBalance(ctx.access, res)
+    const ids = [batchIdOf(req), other] as const
+    const { stream, ...names } = await openComparison(ctx.pipeline, owner, ids, request, turn)
+    const kept = request.format === 'json' ? 'inline' : `attachment; filename="${names.fileName}"`
+    const headers = headersWith(requestContextOf(res), {
+      'Content-Type': names.contentType,
+      'Content-Disposition': kept,
+      'Cache-Control': 'no-store',
+      'X-Content-Type-Options': 'nosniff',
+    })
+    res.writeHead(200, headers)
+    if (req.method === 'HEAD') {
+      stream.destroy()
+      res.end()
+      return
+    }
+    const revoked = new AbortController()
+    using _ = abortWhenRevoked(ctx, req, revoked)
+    try {
+      await pipeline(stream, res, { signal: revoked.signal })
+    } catch (error) {
+      if (!revoked.signal.aborted && !isGone(error, res)) throw error
+    }
+  }
+}
