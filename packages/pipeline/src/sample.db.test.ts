@@ -226,6 +226,22 @@ test('a batch that is canceled while its sample runs shows and charges what the 
   expect(rows).toEqual([])
 })
 
+test('nobody is told of a sample as of a batch', async () => {
+  await using harness = await openHarness(9)
+  const { pipeline, owner, id } = harness
+  await pipeline.db.pool.query(
+    `insert into webhook_endpoints (id, account_id, url, events, secret)
+      values ('whk_0123456789abcdef', $1, 'https://a.example', '{batch.completed,batch.canceled}', 's')`,
+    [owner.accountId],
+  )
+  await sampleBatch(pipeline, owner, id)
+  await answer(harness)
+  await endStages(harness)
+  expect((await sampleOf(harness)).status).toBe('completed')
+  const { rows } = await pipeline.db.pool.query('select 1 from webhook_events')
+  expect(rows).toEqual([])
+})
+
 test('a sample is refused without its credits, and takes none then', async () => {
   await using harness = await openHarness(60)
   const { pipeline, owner, id } = harness
