@@ -5,8 +5,10 @@ import type { UsageView } from '@plumbline/contract/usage'
 import { callApp } from './app-calls.ts'
 import { callJson, RefusedCall } from './http.ts'
 
-/** Attempts at reading beyond the first, while the service is away. */
-const RETRIES = 4
+/** Attempts at reading beyond the first before it is said that the service is away. */
+const RETRIES = 2
+/** How often it is read again by itself after that was said, in ms. */
+const AGAIN_MS = 4_000
 /** For how long what was read counts as new, in ms. */
 const FRESH_MS = 5_000
 /** How often running batches are read anew on pages that list them, in ms. */
@@ -16,7 +18,13 @@ const LIST_EVERY_MS = 4_000
 export function createQueries(): QueryClient {
   const client = new QueryClient({
     defaultOptions: {
-      queries: { staleTime: FRESH_MS, retry: mayHelp, retryDelay: delayMs, networkMode: 'always' },
+      queries: {
+        staleTime: FRESH_MS,
+        retry: mayHelp,
+        retryDelay: delayMs,
+        networkMode: 'always',
+        refetchInterval: ({ state }) => (isAway(state.error) ? AGAIN_MS : false),
+      },
       mutations: { retry: false, networkMode: 'always' },
     },
   })
@@ -29,9 +37,13 @@ export function createQueries(): QueryClient {
 }
 
 function mayHelp(failures: number, error: unknown): boolean {
-  const isAway = error instanceof RefusedCall && (error.status === 0 || error.status >= 500)
   const isLimited = error instanceof RefusedCall && error.status === 429
-  return failures < RETRIES && (isAway || isLimited)
+  return failures < RETRIES && (isAway(error) || isLimited)
+}
+
+/** Whether no answer came, or one that says that the service cannot answer now. */
+function isAway(error: unknown): boolean {
+  return error instanceof RefusedCall && (error.status === 0 || error.status >= 500)
 }
 
 function delayMs(failures: number, error: unknown): number {

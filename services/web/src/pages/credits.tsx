@@ -1,5 +1,5 @@
 import type { LedgerEntry, LedgerPage } from '@plumbline/contract/ledger'
-import { PACKS, PLANS } from '@plumbline/contract/plans'
+import type { OffersView } from '@plumbline/contract/plans'
 import { useInfiniteQuery, useQuery } from '@tanstack/preact-query'
 import type { JSX } from 'preact'
 import { callJson, sentenceOf } from '../api/http.ts'
@@ -10,7 +10,6 @@ import { Bones, Card, Empty, Notice, Page } from '../components/page.tsx'
 import { Facts, Table } from '../components/table.tsx'
 import { Foreign, Time } from '../components/text.tsx'
 import * as format from '../format.ts'
-import { useSession } from '../session.tsx'
 
 /** Entries of the ledger that are read at once. */
 const PAGE_ENTRIES = 50
@@ -45,76 +44,85 @@ export function Credits(): JSX.Element {
   )
 }
 
-const NAMES: Readonly<Record<string, string>> = {
-  free: 'Free',
-  starter: 'Starter',
-  pro: 'Pro',
-  growth: 'Growth',
-  scale: 'Scale',
-}
-
 function Offers(): JSX.Element {
-  const { account, service } = useSession()
+  const { data, error } = useQuery({
+    queryKey: ['offers'],
+    queryFn: async ({ signal }) =>
+      await callJson<OffersView>('GET', '/v1/plans', undefined, { signal }),
+  })
+  const contact = data?.contact_url ?? null
   return (
     <div class="columns">
       <Card title="Plans">
-        <Table
-          caption="Plans"
-          rows={Object.entries(PLANS)}
-          keyOf={([plan]) => plan}
-          columns={[
-            {
-              title: 'Plan',
-              cell: ([plan]) => (
-                <>
-                  {NAMES[plan] ?? plan}
-                  {plan === account?.plan && <span class="muted"> (yours)</span>}
-                </>
-              ),
-            },
-            {
-              title: 'Credits a month',
-              isNumber: true,
-              cell: ([, { monthlyCredits }]) => format.number(monthlyCredits),
-            },
-            { title: 'Test keys', cell: ([, { testKeys }]) => (testKeys ? 'Yes' : 'No') },
-          ]}
-        />
+        {error !== null && <Notice tone="bad">{sentenceOf(error)}</Notice>}
+        {data === undefined ? error === null && <Bones rows={4} /> : <Plans plans={data.plans} />}
       </Card>
       <Card title="Packs">
-        <Table
-          caption="Packs"
-          rows={Object.entries(PACKS)}
-          keyOf={([pack]) => pack}
-          columns={[
-            { title: 'Pack', cell: ([pack]) => NAMES[pack] ?? pack },
-            {
-              title: 'Credits',
-              isNumber: true,
-              cell: ([, { credits }]) => format.number(credits),
-            },
-            {
-              title: 'Price',
-              isNumber: true,
-              cell: ([, { priceUsd }]) => format.dollars(priceUsd),
-            },
-          ]}
-        />
+        {data === undefined ? error === null && <Bones rows={4} /> : <Packs packs={data.packs} />}
         <p class="muted small">Credits of packs never expire, and do not move the month.</p>
       </Card>
       <div class="wide">
-        {service.contact_url === null ? (
-          <Notice>To change the plan or get a pack, ask whoever runs this service.</Notice>
-        ) : (
-          <Notice
-            actions={<LinkButton href={service.contact_url}>Ask for a plan or pack</LinkButton>}
-          >
-            To change the plan or get a pack, write to whoever runs this service.
-          </Notice>
-        )}
+        <Notice
+          actions={
+            contact !== null && <LinkButton href={contact}>Ask for a plan or pack</LinkButton>
+          }
+        >
+          To change the plan or get a pack, write to whoever runs this service.
+        </Notice>
       </div>
     </div>
   )
+}
+
+function Plans({ plans }: { readonly plans: OffersView['plans'] }): JSX.Element {
+  return (
+    <Table
+      caption="Plans"
+      rows={plans}
+      keyOf={({ plan }) => plan}
+      columns={[
+        {
+          title: 'Plan',
+          cell: ({ plan, current }) => (
+            <>
+              {nameOf(plan)}
+              {current && <span class="muted"> (yours)</span>}
+            </>
+          ),
+        },
+        {
+          title: 'Credits a month',
+          isNumber: true,
+          cell: ({ monthly_credits: credits }) => format.number(credits),
+        },
+        { title: 'Test keys', cell: ({ test_keys: has }) => (has ? 'Yes' : 'No') },
+      ]}
+    />
+  )
+}
+
+function Packs({ packs }: { readonly packs: OffersView['packs'] }): JSX.Element {
+  return (
+    <Table
+      caption="Packs"
+      rows={packs}
+      keyOf={({ pack }) => pack}
+      columns={[
+        { title: 'Pack', cell: ({ pack }) => nameOf(pack) },
+        { title: 'Credits', isNumber: true, cell: ({ credits }) => format.number(credits) },
+        {
+          title: 'Price',
+          isNumber: true,
+          cell: ({ price_usd: price }) => (price === null ? 'Ask' : format.dollars(price)),
+        },
+      ]}
+    />
+  )
+}
+
+/** What the operator called it, as the beginning of a line. */
+function nameOf(offer: string): string {
+  return offer.charAt(0).toUpperCase() + offer.slice(1).replaceAll('-', ' ')
 }
 
 /** What each kind of entry is called. */

@@ -7,6 +7,7 @@ import { Members } from './settings/members.tsx'
 import { Person } from './settings/person.tsx'
 import { SecondFactor } from './settings/second-factor.tsx'
 import { Sessions } from './settings/sessions.tsx'
+import { Webhooks } from './settings/webhooks.tsx'
 
 /** The account, who belongs to it, and how the person signs in. */
 export function Settings(): JSX.Element {
@@ -15,6 +16,7 @@ export function Settings(): JSX.Element {
     <Page title="Settings">
       <AccountSettings />
       <Members />
+      <Webhooks />
       <Person />
       <SecondFactor />
       <Sessions />

@@ -6,6 +6,7 @@ import { Button } from '../components/button.tsx'
 import { Field, Form } from '../components/field.tsx'
 import { Notice, Page } from '../components/page.tsx'
 import { codeOfLink } from '../link-code.ts'
+import { ownPath } from '../own-path.ts'
 import { useSessionMoves } from '../session.tsx'
 import { useSubmission } from '../submit.ts'
 import { PASSWORD_HINT } from './sign-up.tsx'
@@ -28,7 +29,7 @@ export function Welcome(): JSX.Element {
 }
 
 function WelcomeForm({ code }: { readonly code: string }): JSX.Element {
-  const { route } = useLocation()
+  const { route, query } = useLocation()
   const { refresh } = useSessionMoves()
   const [email, setEmail] = useState('')
   const [password, setPassword] = useState('')
@@ -36,7 +37,7 @@ function WelcomeForm({ code }: { readonly code: string }): JSX.Element {
   const begin = async (): Promise<void> => {
     const { outcome } = await callApp('welcome', { code, email, password })
     await refresh()
-    route(outcome === 'signed_in' ? '/app' : '/app/sign-in', true)
+    route(outcome === 'signed_in' ? ownPath(query['next']) : '/app/sign-in', true)
   }
   return (
     <Form onSubmit={() => void run(begin)}>

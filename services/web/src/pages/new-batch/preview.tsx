@@ -13,6 +13,7 @@ import { useSubmission } from '../../submit.ts'
 import { Columns } from './columns.tsx'
 import { Cost } from './cost.tsx'
 import { Reading } from './reading.tsx'
+import { Sample } from './sample.tsx'
 
 /** How often the preview is read anew until every row is counted, in ms. */
 const EVERY_MS = 1_000
@@ -68,6 +69,7 @@ export function Preview({
       <Reading preview={data} locked={isLocked} onChange={change} />
       <Columns preview={data} locked={isLocked} onChange={change} />
       <Cost preview={data} />
+      {isReady && !lacks && <Sample batch={batch} sampled={data.cost?.sampled ?? 0} />}
       <div class="row">
         <Button
           kind="primary"

@@ -1,0 +1,107 @@
+import type { BatchSample } from '@plumbline/contract/batch-sample'
+import type { BatchView } from '@plumbline/contract/batch-view'
+import { useQuery, useQueryClient } from '@tanstack/preact-query'
+import type { JSX } from 'preact'
+import { callJson, RefusedCall, sentenceOf } from '../../api/http.ts'
+import { batchKey } from '../../api/queries.ts'
+import { Button } from '../../components/button.tsx'
+import { Card, Notice } from '../../components/page.tsx'
+import { Facts, Table } from '../../components/table.tsx'
+import * as format from '../../format.ts'
+import { useSubmission } from '../../submit.ts'
+
+/** How often a running sample is read anew, in ms. */
+const EVERY_MS = 2_000
+
+/** A few rows checked first, and what they let one expect of the whole. */
+export function Sample({
+  batch,
+  sampled,
+}: {
+  readonly batch: BatchView
+  /** Credits that a sample of it has paid. */
+  readonly sampled: number
+}): JSX.Element {
+  const queries = useQueryClient()
+  const { isBusy, fault, run } = useSubmission()
+  const path = `/v1/batches/${encodeURIComponent(batch.id)}/sample`
+  const key = [...batchKey(batch.id), 'sample', batch.ready_at]
+  const { data, error } = useQuery({
+    queryKey: key,
+    queryFn: async ({ signal }) => await readSample(path, signal),
+    // Where none was asked for there is nothing to read.
+    enabled: sampled > 0 || queries.getQueryData(key) !== undefined,
+    refetchInterval: ({ state }) => (state.data?.status === 'running' ? EVERY_MS : false),
+  })
+  const begin = async (): Promise<void> => {
+    queries.setQueryData(key, await callJson<BatchSample>('POST', path))
+  }
+  return (
+    <Card title="Sample">
+      {fault !== null && <Notice tone="bad">{fault}</Notice>}
+      {error !== null && <Notice tone="bad">{sentenceOf(error)}</Notice>}
+      {data == null ? (
+        <div class="row spread">
+          <p class="muted grow">
+            Up to 50 rows, drawn from all of the file, are checked within a minute. They are
+            charged, and not again at the start.
+          </p>
+          <Button busy={isBusy} onClick={() => void run(begin)}>
+            Check a sample
+          </Button>
+        </div>
+      ) : (
+        <SampleResult sample={data} />
+      )}
+    </Card>
+  )
+}
+
+/** The sample of a batch; null where none was asked for. */
+async function readSample(path: string, signal: AbortSignal): Promise<BatchSample | null> {
+  try {
+    return await callJson<BatchSample>('GET', path, undefined, { signal })
+  } catch (error) {
+    if (error instanceof RefusedCall && error.status === 404) return null
+    throw error
+  }
+}
+
+function SampleResult({ sample }: { readonly sample: BatchSample }): JSX.Element {
+  const { rows, shares, credits_used: credits, expected } = sample
+  return (
+    <>
+      {sample.status === 'running' && (
+        <progress class="meter" max={rows.drawn} value={rows.known} aria-label="Sample" />
+      )}
+      <Facts
+        facts={[
+          ['Rows known', `${format.number(rows.known)} of ${format.number(rows.drawn)}`],
+          ['Credits used', format.number(credits)],
+          ...(expected === null
+            ? []
+            : ([
+                ['The whole costs about', format.number(expected.credits)],
+                ['and takes about', format.span(expected.seconds)],
+              ] as const)),
+        ]}
+      />
+      {shares.length > 0 && (
+        <Table
+          caption="Verdicts of the sample"
+          rows={shares}
+          keyOf={({ verdict }) => verdict}
+          columns={[
+            { title: 'Verdict', cell: ({ verdict }) => verdict },
+            { title: 'Share', isNumber: true, cell: ({ share }) => format.percent(share) },
+            {
+              title: 'Of the whole, 19 times in 20',
+              isNumber: true,
+              cell: ({ low, high }) => `${format.percent(low)} to ${format.percent(high)}`,
+            },
+          ]}
+        />
+      )}
+    </>
+  )
+}
