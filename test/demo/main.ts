@@ -39,15 +39,20 @@ const simnet = await spawnSimnet({ seed: 1 })
 const service = await startService(simnet.settings)
 try {
   await enrich(service)
+  // A person looks at it for as long as they like; a script has what it wanted.
+  if (process.stdout.isTTY) await untilInterrupted()
 } finally {
   service.stop()
-  await once(service.process, 'exit')
+  // It may have heard the same ctrl-C.
+  if (service.process.exitCode === null) await once(service.process, 'exit')
   await simnet[Symbol.asyncDispose]()
 }
 
 interface DemoService {
   readonly url: string
   readonly liveKey: string
+  /** Opens the account in a browser, for an hour. */
+  readonly welcomeUrl: string
   readonly process: ReturnType<typeof fork>
   stop(): void
 }
@@ -86,15 +91,17 @@ async function startService(settings: Readonly<Record<string, string>>): Promise
     }),
   ])
   const url = /listens on (\S+)/.exec(greeting)?.[1]
-  const keysFile = /its keys: (.+)$/m.exec(greeting)?.[1]
-  if (url === undefined || keysFile === undefined)
-    throw new Error(`unexpected greeting: ${greeting}`)
+  if (url === undefined) throw new Error(`unexpected greeting: ${greeting}`)
   // Safe because the service that has just started wrote it.
-  const { live_key: liveKey } = JSON.parse(await readFile(keysFile, 'utf8')) as { live_key: string }
-  return { url, liveKey, process: child, stop: () => child.kill('SIGTERM') }
+  const first = JSON.parse(await readFile(join(DATA_DIR, 'first-keys.json'), 'utf8')) as {
+    readonly live_key: string
+    readonly welcome_url: string
+  }
+  const { live_key: liveKey, welcome_url: welcomeUrl } = first
+  return { url, liveKey, welcomeUrl, process: child, stop: () => child.kill('SIGTERM') }
 }
 
-async function enrich({ url, liveKey }: DemoService): Promise<void> {
+async function enrich({ url, liveKey, welcomeUrl }: DemoService): Promise<void> {
   const client = createClient({ baseUrl: url, key: liveKey })
   const before = await client.account()
   const startMs = performance.now()
@@ -133,6 +140,19 @@ async function enrich({ url, liveKey }: DemoService): Promise<void> {
     cells,
   )
   console.log(`\nThe result file: ${path}`)
+  console.log(`The batch in the app: ${linkTo(batch.id, welcomeUrl)}`)
+}
+
+/** The link that opens the account of the demo, and then the batch. */
+function linkTo(batchId: string, welcomeUrl: string): string {
+  const link = new URL(welcomeUrl)
+  link.searchParams.set('next', `/app/batches/${batchId}`)
+  return link.href
+}
+
+async function untilInterrupted(): Promise<void> {
+  console.log('The service goes on until ctrl-C.')
+  await Promise.race([once(process, 'SIGINT'), once(process, 'SIGTERM')])
 }
 
 /** Redraws one line on a terminal; elsewhere a line for each step that can be seen. */

@@ -15,6 +15,9 @@ test('the demo enriches its whole batch over real sockets and ends with status 0
   expect(stdout).toMatch(/2000 rows in \d+\.\d s/)
   expect(stdout).toMatch(/credits used/)
   expect(stdout).toMatch(/The result file: .+contacts-result\.csv/)
+  expect(stdout).toMatch(
+    /in the app: http:\/\/\S+\/app\/welcome\?next=%2Fapp%2Fbatches%2Fbat_\w+#\w+$/m,
+  )
 })
 
 interface DemoRun {
