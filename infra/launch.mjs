@@ -22,10 +22,11 @@ const COMMANDS = {
   score: 'test/corpora/score.ts',
   predict: 'test/corpora/predict.ts',
   cli: 'services/cli/src/main.ts',
+  web: 'test/web/main.ts',
 }
 
 /** Commands behind which a person may open the web app. */
-const SERVING = ['start', 'demo', 'test']
+const SERVING = ['start', 'demo', 'test', 'web']
 
 /** How soon the end of npm is noticed. */
 const LOOK_MS = 250

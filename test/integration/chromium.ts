@@ -30,6 +30,8 @@ export interface WindowOptions {
   readonly width?: number
   readonly height?: number
   readonly colorScheme?: 'light' | 'dark'
+  /** Where other tools reach the browser, by its debugger. */
+  readonly debugPort?: number
 }
 
 /** A browser with one person's cookies. */
@@ -45,12 +47,15 @@ export interface TestWindow extends AsyncDisposable {
 /** Opens a window on a service; `baseUrl` without path. */
 export async function openWindow(
   baseUrl: string,
-  { width = 1280, height = 860, colorScheme = 'light' }: WindowOptions = {},
+  { width = 1280, height = 860, colorScheme = 'light', debugPort }: WindowOptions = {},
 ): Promise<TestWindow> {
   const profile = await mkdtemp(join(tmpdir(), 'plumbline-browser-'))
   const context = await chromium.launchPersistentContext(profile, {
     executablePath: CHROMIUM,
-    args: SWITCHES,
+    args: [
+      ...SWITCHES,
+      ...(debugPort === undefined ? [] : [`--remote-debugging-port=${debugPort}`]),
+    ],
     baseURL: baseUrl,
     viewport: { width, height },
     colorScheme,

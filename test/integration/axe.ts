@@ -1,0 +1,40 @@
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import type { Page } from 'playwright-core'
+
+const SOURCE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+
+/** Widths and themes in which every page is looked at. */
+const VIEWS = [
+  { width: 360, height: 740, colorScheme: 'light' },
+  { width: 1280, height: 860, colorScheme: 'light' },
+  { width: 1280, height: 860, colorScheme: 'dark' },
+  { width: 360, height: 740, colorScheme: 'dark' },
+] as const
+
+/** What axe has against a page as it stands in each width and theme, and where it is wider than its window. */
+export async function faultsOfPage(page: Page): Promise<readonly string[]> {
+  const faults: string[] = []
+  for (const { width, height, colorScheme } of VIEWS) {
+    await page.setViewportSize({ width, height })
+    await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
+    // By the debugger, for which the policy of the page makes an exception.
+    await page.evaluate(`${SOURCE};undefined`)
+    const met = await page.evaluate<readonly string[]>(`(async () => {
+      const { violations } = await axe.run()
+      const wide = document.documentElement.scrollWidth - document.documentElement.clientWidth
+      return [
+        ...(wide > 0 ? ['wider than the window by ' + wide] : []),
+        ...violations.map(({ id, nodes }) => id + ': ' + nodes.map((node) => node.target.join(' ')).join(', ')),
+      ]
+    })()`)
+    faults.push(...met.map((fault) => `${width} ${colorScheme}: ${fault}`))
+  }
+  return faults
+}
+
+/** Waits until a page is there with its heading and with nothing that is still being read. */
+export async function settle(page: Page, heading: string): Promise<void> {
+  await page.getByRole('heading', { level: 1, name: heading, exact: true }).waitFor()
+  await page.locator('.bones').first().waitFor({ state: 'detached' })
+}

@@ -1,0 +1,123 @@
+import { setTimeout as wait } from 'node:timers/promises'
+import { sessionView } from '@plumbline/contract/app/session'
+import { batchPage, batchView } from '@plumbline/contract/batch-view'
+import type { APIRequestContext } from 'playwright-core'
+
+// A person with an account that has something on every page.
+
+/** The password of every person of a test. */
+export const PASSWORD = 'a long sentence with a plumb line'
+
+/** How often and how long a state is waited for, in ms. */
+const LOOK_EVERY_MS = 100
+const PATIENCE_MS = 120_000
+
+/** A person who is signed in in a window. */
+export interface TestPerson {
+  readonly accountId: string
+  /** Sends a request as the app does. */
+  send(method: string, path: string, body?: unknown): Promise<unknown>
+  /** Hands a file in; the id of its batch. */
+  upload(batch: {
+    name?: string
+    fileName: string
+    text: string
+    product?: string
+  }): Promise<string>
+  /** Waits until a batch is in a state. */
+  until(id: string, status: string): Promise<void>
+}
+
+/** Signs a person up, through the requests of a window. */
+export async function signUp(
+  service: { readonly url: string },
+  requests: APIRequestContext,
+  { email, name = 'Ada' }: { readonly email: string; readonly name?: string },
+): Promise<TestPerson> {
+  const headers = { origin: service.url, 'sec-fetch-site': 'same-origin' }
+  const send = async (method: string, path: string, body?: unknown): Promise<unknown> => {
+    const answer = await requests.fetch(`${service.url}${path}`, {
+      method,
+      headers,
+      ...(body === undefined ? {} : { data: body }),
+    })
+    const text = await answer.text()
+    if (!answer.ok()) throw new Error(`${method} ${path}: ${answer.status()} ${text}`)
+    return text === '' ? undefined : JSON.parse(text)
+  }
+  await send('POST', '/app/api/sign-up', { name, email, password: PASSWORD })
+  const { account } = sessionView.parse(await send('GET', '/app/api/session'))
+  if (account === null) throw new Error('signed up without an account')
+  return {
+    accountId: account.id,
+    send,
+    upload: async ({ name: batchName, fileName, text, product = 'email' }) => {
+      const answer = await requests.post(`${service.url}/v1/batches`, {
+        headers,
+        multipart: {
+          product,
+          start: 'false',
+          ...(batchName === undefined ? {} : { name: batchName }),
+          file: { name: fileName, mimeType: 'text/csv', buffer: Buffer.from(text) },
+        },
+      })
+      if (!answer.ok()) throw new Error(`upload: ${answer.status()} ${await answer.text()}`)
+      return batchView.parse(await answer.json()).id
+    },
+    until: async (id, status) => {
+      const read = async (): Promise<string> => {
+        const page = batchPage.parse(await send('GET', `/v1/batches?search=${id}`))
+        return page.data[0]?.status ?? 'none'
+      }
+      const endMs = performance.now() + PATIENCE_MS
+      for (let met = await read(); met !== status; met = await read()) {
+        if (performance.now() > endMs) throw new Error(`${id} is ${met}, not ${status}`)
+        await wait(LOOK_EVERY_MS)
+      }
+    },
+  }
+}
+
+/** Fills the account: a lookup, a completed batch, one that waits to be started. */
+export async function fillAccount(person: TestPerson): Promise<{ done: string; ready: string }> {
+  await person.send('POST', '/v1/email', { email: 'a@example.com' })
+  const text = `Name,Email\n${Array.from({ length: 60 }, (_, at) => `P ${at},p${at}@example.com`).join('\n')}\n`
+  const done = await person.upload({ fileName: 'done.csv', text })
+  const ready = await person.upload({ fileName: 'قائمة العملاء.csv', text })
+  await person.until(done, 'ready')
+  await person.send('POST', `/v1/batches/${done}/start`)
+  await person.until(done, 'completed')
+  await person.until(ready, 'ready')
+  await person.send('POST', '/app/api/keys', { mode: 'live' })
+  return { done, ready }
+}
+
+/** Every page: its path and h1; those of the way in are for who is not signed in. */
+export function pagesOf(batches: {
+  readonly done: string
+  readonly ready: string
+}): readonly { readonly path: string; readonly heading: string }[] {
+  return [
+    { path: '/app', heading: 'Overview' },
+    { path: '/app/batches', heading: 'Batches' },
+    { path: '/app/batches/new', heading: 'New batch' },
+    { path: `/app/batches/new?id=${batches.ready}`, heading: 'New batch' },
+    { path: `/app/batches/${batches.done}`, heading: 'done.csv' },
+    { path: '/app/try', heading: 'Try it' },
+    { path: '/app/keys', heading: 'API keys' },
+    { path: '/app/usage', heading: 'Usage' },
+    { path: '/app/credits', heading: 'Credits' },
+    { path: '/app/settings', heading: 'Settings' },
+  ]
+}
+
+/** The pages of the way in. */
+export const GATES: readonly { readonly path: string; readonly heading: string }[] = [
+  { path: '/app/sign-in', heading: 'Sign in' },
+  { path: '/app/sign-up', heading: 'Create an account' },
+  { path: '/app/reset', heading: 'Reset the password' },
+  { path: '/app/welcome#abc', heading: 'Welcome' },
+  { path: '/app/verify', heading: 'Verify the address' },
+  { path: '/app/invitation', heading: 'Invitation' },
+  { path: '/app/nowhere', heading: 'Nothing here' },
+]

@@ -1,0 +1,48 @@
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+const MAIN = fileURLToPath(new URL('../../services/local/src/main.ts', import.meta.url))
+
+/** A service as `npm start` starts it, on a data directory of its own. */
+export interface LocalService extends AsyncDisposable {
+  readonly url: string
+}
+
+/** Starts everything that `npm start` does, with the settings given. */
+export async function startLocal(
+  settings: Readonly<Record<string, string>>,
+): Promise<LocalService> {
+  const dataDir = await mkdtemp(join(tmpdir(), 'plumbline-web-'))
+  const child = fork(MAIN, {
+    env: {
+      ...process.env,
+      ...settings,
+      DATA_DIR: dataDir,
+      DATABASE_URL: '',
+      REDIS_URL: '',
+      PORT: '0',
+      ADMIN_PORT: '0',
+    },
+    stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
+  })
+  let greeting = ''
+  child.stdout?.setEncoding('utf8').on('data', (text: string) => {
+    greeting += text
+  })
+  const stop = async (): Promise<void> => {
+    child.kill('SIGTERM')
+    if (child.exitCode === null) await once(child, 'exit')
+    await rm(dataDir, { recursive: true, force: true })
+  }
+  await Promise.race([once(child, 'message'), once(child, 'exit')])
+  const url = /listens on (\S+)/.exec(greeting)?.[1]
+  if (url === undefined) {
+    await stop()
+    throw new Error(`the service did not start:\n${greeting}`)
+  }
+  return { url, [Symbol.asyncDispose]: stop }
+}

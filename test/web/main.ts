@@ -1,0 +1,132 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { createServer, type AddressInfo } from 'node:net'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { brotliCompressSync, gzipSync } from 'node:zlib'
+import { table } from '@plumbline/cli/table'
+import lighthouse from 'lighthouse'
+import { faultsOfPage, settle } from '../integration/axe.ts'
+import { openWindow } from '../integration/chromium.ts'
+import { fillAccount, GATES, pagesOf, signUp } from '../integration/web-seed.ts'
+import { spawnSimnet } from '../simnet/child.ts'
+import { startLocal } from './local.ts'
+
+// npm run web -- check: what the web app weighs, what axe has against its pages, and what Lighthouse gives
+// those that are opened most, against a service of this machine.
+
+const DIST = fileURLToPath(new URL('../../services/web/dist/', import.meta.url))
+
+/** What the first load may weigh, compressed, in bytes. */
+const FIRST_LOAD_BYTES = 60_000
+/** What Lighthouse must give on its mobile settings. */
+const LEAST = { performance: 95, accessibility: 100, 'best-practices': 100 } as const
+
+const faults: string[] = []
+const [what] = process.argv.slice(2)
+if (what !== 'check') {
+  console.error('Usage: npm run web -- check')
+  process.exit(2)
+}
+weigh()
+await look()
+for (const fault of faults) console.log(`FAULT ${fault}`)
+console.log(faults.length === 0 ? '\nAll is within its bounds.' : `\n${faults.length} faults.`)
+process.exitCode = faults.length === 0 ? 0 : 1
+
+/** The scripts and styles that the page names itself, and each page's own. */
+function weigh(): void {
+  const page = readFileSync(join(DIST, 'index.html'), 'utf8')
+  const first = [...page.matchAll(/(?:src|href)="\/app\/(assets\/[^"]+)"/g)].map(
+    ([, at = '']) => at,
+  )
+  const rest = readdirSync(join(DIST, 'assets')).map((name) => `assets/${name}`)
+  const rows = rest.map((name) => {
+    const bytes = readFileSync(join(DIST, name))
+    return { name, gzip: gzipSync(bytes).length, br: brotliCompressSync(bytes).length }
+  })
+  const sum = rows
+    .filter(({ name }) => first.includes(name))
+    .reduce((all, { gzip, br }) => ({ gzip: all.gzip + gzip, br: all.br + br }), { gzip: 0, br: 0 })
+  const largest = rows
+    .filter(({ name }) => !first.includes(name))
+    .toSorted((one, other) => other.gzip - one.gzip)
+    .slice(0, 5)
+  print(
+    ['script and style', 'gzip', 'brotli'],
+    [
+      ['first load', String(sum.gzip), String(sum.br)],
+      ...largest.map(({ name, gzip, br }) => [name, String(gzip), String(br)]),
+    ],
+  )
+  if (sum.gzip > FIRST_LOAD_BYTES) faults.push(`the first load weighs ${sum.gzip} bytes`)
+}
+
+async function look(): Promise<void> {
+  await using simnet = await spawnSimnet({ seed: 1 })
+  await using local = await startLocal(simnet.settings)
+  const port = await freePort()
+  await using window = await openWindow(local.url, { debugPort: port })
+  await using stranger = await openWindow(local.url)
+  const person = await signUp(local, window.context.request, { email: 'ada@people.test' })
+  const batches = await fillAccount(person)
+  const found: string[][] = []
+  for (const [{ page }, pages] of [
+    [stranger, GATES],
+    [window, pagesOf(batches)],
+  ] as const) {
+    for (const { path, heading } of pages) {
+      await page.goto(path)
+      await settle(page, heading)
+      const met = await faultsOfPage(page)
+      found.push([path, String(met.length)])
+      faults.push(...met.map((fault) => `${path} ${fault}`))
+    }
+  }
+  faults.push(...window.faults, ...stranger.faults)
+  print(['page', 'axe, two themes and widths'], found)
+  await measure(local.url, port, batches.done)
+}
+
+async function measure(url: string, port: number, batchId: string): Promise<void> {
+  const rows: string[][] = []
+  for (const path of [
+    '/app',
+    '/app/batches/new',
+    `/app/batches/${batchId}`,
+    '/app/keys',
+    // It leads away who is signed in, so it is asked for without cookies.
+    '/app/sign-in',
+  ]) {
+    const isStranger = path === '/app/sign-in'
+    const result = await lighthouse(`${url}${path}`, {
+      port,
+      output: 'json',
+      logLevel: 'error',
+      onlyCategories: Object.keys(LEAST),
+      disableStorageReset: !isStranger,
+    })
+    const categories = result?.lhr.categories ?? {}
+    const scores = Object.entries(LEAST).map(([name, least]) => {
+      const score = Math.round((categories[name]?.score ?? 0) * 100)
+      if (score < least) faults.push(`Lighthouse gives ${path} ${score} of ${least} for ${name}`)
+      return String(score)
+    })
+    rows.push([path, ...scores])
+  }
+  print(['page', ...Object.keys(LEAST)], rows)
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  // Safe because it listens on TCP.
+  const { port } = server.address() as AddressInfo
+  server.close()
+  await once(server, 'close')
+  return port
+}
+
+function print(headings: readonly string[], rows: readonly (readonly string[])[]): void {
+  process.stdout.write(`\n${table(headings, rows, { hasColors: false })}`)
+}
