@@ -1,0 +1,117 @@
+import { backends } from '@plumbline/testkit/backends'
+import type { Page } from 'playwright-core'
+import { expect, test } from 'vitest'
+import { settle } from '../axe.ts'
+import { canRunChromium, openWindow } from '../chromium.ts'
+import { signUp } from '../web-seed.ts'
+import { startWebService } from '../web-service.ts'
+
+// What customers write, in every place where the app shows it, is text and stays text.
+
+const MARKUP = '<img src=x onerror=window.pwned=1>'
+
+/** What a text may be made of to be more than text, to turn, hide or widen what stands beside it. */
+const PIECES: readonly string[] = [
+  MARKUP,
+  '<script>window.pwned=1</script>',
+  '"><svg onload=window.pwned=1>',
+  "' onmouseover='window.pwned=1",
+  'javascript:window.pwned=1',
+  '{{constructor.constructor("window.pwned=1")()}}',
+  '</textarea></select></table><h1>Sign in</h1>',
+  '<iframe srcdoc="<script>parent.pwned=1</script>">',
+  '<style>*{display:none}</style>',
+  '&lt;b&gt;&amp;&#x3C;&nbsp;',
+  '=HYPERLINK("http://evil.test","Open")',
+  '\u202Egnp.exe',
+  '\u2066\u2067mixed\u2069',
+  'محمد <b>العميل</b>',
+  'x'.repeat(150),
+  'Z͑ͫ̓ͪ̂ͫ̽͏̴̙̤̞͉͚̯̞̠͍A̴̵̜̰͔ͫ͗͢L͠G',
+  '👩‍👩‍👧‍👦'.repeat(12),
+  '\uFEFF\u200B\u2028invisible',
+  '%s%n%00 ../../etc/passwd',
+  '${window.pwned=1} `window.pwned=1`',
+]
+const AROUND: readonly ((piece: string) => string)[] = [
+  (piece) => piece,
+  (piece) => ` ${piece} `,
+  (piece) => `${piece}.csv`,
+  (piece) => `"${piece}"`,
+  (piece) => `name ${piece}`,
+  (piece) => `${piece}${piece}`.slice(0, 190),
+  (piece) => `قائمة ${piece}`,
+  (piece) => `${piece}@example.com`,
+  (piece) => `+1 ${piece}`,
+  (piece) => `(${piece})`,
+]
+/** Twenty pieces in ten forms. */
+const TEXTS = PIECES.flatMap((piece) => AROUND.map((write) => write(piece)))
+
+/** Those that a batch may be called: no control characters, 200 characters at most. */
+const NAMES = [MARKUP, PIECES[1], PIECES[13], PIECES[14], PIECES[15]].filter(
+  (piece) => piece !== undefined,
+)
+
+const [backend = { name: 'postgres', redisUrl: undefined }] = backends()
+
+test.skipIf(!canRunChromium())(
+  '200 hostile texts as names, file names, headers and cells are text on every page',
+  async () => {
+    expect(new Set(TEXTS).size).toBe(200)
+    await using started = await startWebService({ backend })
+    await using window = await openWindow(started.service.url, { width: 360, height: 740 })
+    const { page } = window
+    const person = await signUp(started.service, window.context.request, {
+      email: 'eve@people.test',
+      name: `${MARKUP} Ada`,
+    })
+    const text = [
+      ['Email', ...PIECES].map(quoted).join(','),
+      ...TEXTS.slice(0, 10).map((piece) => quoted(piece)),
+      ...TEXTS.slice(10).map((piece, at) => `p${at}@example.com,${quoted(piece)}`),
+      '',
+    ].join('\n')
+    const done = await person.upload({ name: 'cells', fileName: 'cells.csv', text })
+    for (const [at, piece] of NAMES.entries()) {
+      const fileName = `${NAMES.at(-1 - at) ?? ''}.csv`
+      const id = await person.upload({ name: piece, fileName, text: 'Email\na@example.com\n' })
+      await person.until(id, 'ready')
+    }
+    await person.until(done, 'ready')
+
+    await page.goto(`/app/batches/new?id=${done}`)
+    await settle(page, 'New batch')
+    await page.getByText('First rows', { exact: true }).click()
+    await expectText(page, MARKUP)
+    await person.send('POST', `/v1/batches/${done}/start`)
+    await person.until(done, 'completed')
+    for (const [path, heading] of [
+      [`/app/batches/${done}`, 'cells'],
+      ['/app', 'Overview'],
+      ['/app/batches', 'Batches'],
+      ['/app/settings', 'Settings'],
+    ] as const) {
+      await page.goto(path)
+      await settle(page, heading)
+      await expectText(page, MARKUP)
+    }
+    expect(window.faults).toEqual([])
+  },
+)
+
+/** The text stands there, made nothing of itself, and widened nothing. */
+async function expectText(page: Page, text: string): Promise<void> {
+  await expect.poll(() => page.locator('body').textContent()).toContain(text)
+  const made = await page.evaluate(`({
+    pwned: window.pwned ?? null,
+    made: document.querySelectorAll('main :is(img, script, iframe, style, object, [onload], [onerror], [onmouseover], a[href^="javascript:"])').length,
+    headings: document.querySelectorAll('h1').length,
+    wide: Math.max(0, document.documentElement.scrollWidth - document.documentElement.clientWidth),
+  })`)
+  expect(made).toEqual({ pwned: null, made: 0, headings: 1, wide: 0 })
+}
+
+function quoted(text: string): string {
+  return `"${text.replaceAll('"', '""')}"`
+}
