@@ -85,7 +85,7 @@ function contentOf(message: MailMessage): Content {
         subject: 'The email address of your account was changed',
         lines: [
           `Hello ${shown(message.name)},`,
-          `Your account has the address ${shown(message.newEmail)} from now on, and all other sessions have ended.`,
+          `Your account has the address ${oneLine(message.newEmail)} from now on, and all other sessions have ended.`,
           'If it was not you, tell the operator of the service at once.',
         ],
       }
@@ -196,11 +196,7 @@ function contentOfWork(message: Work): Content {
 function shown(text: string): string {
   const plain = oneLine(text)
   const cut = plain.length > NAME_CHARS ? `${plain.slice(0, NAME_CHARS)}...` : plain
-  return cut
-    .replaceAll('://', ': //')
-    .replaceAll(/(\w)\.(?=\w)/g, (met, letter: string) =>
-      cut.includes('@') ? met : `${letter}.\u{2060}`,
-    )
+  return cut.replaceAll('://', ': //').replaceAll(/(?<=\w)\.(?=\w)/g, '.\u{2060}')
 }
 
 function oneLine(text: string): string {

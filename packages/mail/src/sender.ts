@@ -44,6 +44,7 @@ export function startMailSender(options: MailSenderOptions): MailSender {
   let looking = new AbortController()
   const transport = createTransport({
     url: options.url,
+    requireTLS: mustEncrypt(options.url),
     connectionTimeout: STEP_MS,
     greetingTimeout: STEP_MS,
     socketTimeout: STEP_MS,
@@ -59,9 +60,12 @@ export function startMailSender(options: MailSenderOptions): MailSender {
       return
     }
     try {
+      const { to, ...rest } = composed
       const sent = transport.sendMail({
         from: options.from,
-        ...composed,
+        // As an object, so that no address is read as two.
+        to: { name: '', address: to },
+        ...rest,
         messageId: idOf(mail, options.from),
       })
       await Promise.race([sent, tooLong(sent)])
@@ -101,6 +105,12 @@ export function startMailSender(options: MailSenderOptions): MailSender {
       transport.close()
     },
   }
+}
+
+/** A password goes over TLS, or stays on the machine. */
+function mustEncrypt(address: string): boolean {
+  const { password, hostname } = new URL(address)
+  return password !== '' && !['127.0.0.1', '[::1]', 'localhost'].includes(hostname)
 }
 
 /** A refusal of the message itself will not change; what is of the server or the moment may. */

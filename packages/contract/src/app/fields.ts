@@ -11,16 +11,19 @@ export const NAME_MAX_CHARS = 200
 /** What stands before `_live_` in a key. */
 export const KEY_PREFIX_PATTERN = /^[a-z][a-z0-9]{0,15}$/
 
+/**
+ * Letters, digits and signs of an address, and nothing that a mail program reads as two addresses or as a name beside
+ * one. Source: RFC 5321 4.1.2 (Dot-string), RFC 6531 3.3.
+ */
+const ADDRESS = /^[\p{L}\p{M}\p{N}.!#$%&'*+/=?^_`{|}~-]+@[\p{L}\p{M}\p{N}.-]+$/u
+
 /** An address to sign in with. It is judged more closely where a message is to go to it. */
 export const emailField = z
   .string('Send `email` as a string.')
   .trim()
   .min(3, 'Enter your email address.')
   .max(254, 'An email address has at most 254 characters.')
-  .regex(
-    /^[^\s@\p{Cc}]+@[^\s@\p{Cc}]+$/u,
-    'That is not an email address; it needs the form name@example.com.',
-  )
+  .regex(ADDRESS, 'That is not an email address; it needs the form name@example.com.')
 
 /** A password as it is chosen: any characters, counted as they are typed. */
 export const newPasswordField = z

@@ -1,6 +1,8 @@
 import { writeMailDomainLists } from '@plumbline/db/mail-domain-lists'
 import { openBrowser } from '@plumbline/testkit/api/browser'
 import { openApiHarness } from '@plumbline/testkit/api/harness'
+import { startRedis } from '@plumbline/testkit/redis'
+import { WITHOUT_REDIS } from '@plumbline/testkit/without-redis'
 import { expect, test } from 'vitest'
 
 const PASSWORD = 'tidal lantern cactus seven'
@@ -41,22 +43,32 @@ test('so many accounts a day with addresses of one domain, free providers except
   ]).toEqual([200, 200, 200])
 })
 
-test('tries to sign in are limited for a person and network, right ones with them', async () => {
-  await using api = await openApiHarness({ SIGN_IN_TRIES: '3' })
-  const email = 'ada@company.example'
-  await openBrowser(api).app('signUp', { name: 'Ada', email, password: PASSWORD })
-  const tries = await Promise.all(
-    Array.from({ length: 10 }, () =>
-      openBrowser(api).app('signIn', { email, password: 'wrong wrong wrong' }),
-    ),
-  )
-  const statuses = tries.map(({ status }) => status)
-  expect(statuses.filter((status) => status === 401)).toHaveLength(3)
-  expect(statuses.filter((status) => status === 429)).toHaveLength(7)
-  expect((await openBrowser(api).app('signIn', { email, password: PASSWORD })).status).toBe(429)
-  const other = { email: 'else@company.example', password: 'x' }
-  expect((await openBrowser(api).app('signIn', other)).status).toBe(401)
-})
+test.each(['Postgres', 'Redis'])(
+  'on %s tries to sign in are limited for a person and network, right ones with them',
+  async (backend) => {
+    if (backend === 'Redis' && WITHOUT_REDIS) return
+    await using stack = new AsyncDisposableStack()
+    const redis = backend === 'Redis' ? await startRedis() : null
+    if (redis !== null) stack.defer(() => redis.stop())
+    await using api = await openApiHarness({
+      SIGN_IN_TRIES: '3',
+      ...(redis === null ? {} : { REDIS_URL: redis.url }),
+    })
+    const email = 'ada@company.example'
+    await openBrowser(api).app('signUp', { name: 'Ada', email, password: PASSWORD })
+    const tries = await Promise.all(
+      Array.from({ length: 10 }, () =>
+        openBrowser(api).app('signIn', { email, password: 'wrong wrong wrong' }),
+      ),
+    )
+    const statuses = tries.map(({ status }) => status)
+    expect(statuses.filter((status) => status === 401)).toHaveLength(3)
+    expect(statuses.filter((status) => status === 429)).toHaveLength(7)
+    expect((await openBrowser(api).app('signIn', { email, password: PASSWORD })).status).toBe(429)
+    const other = { email: 'else@company.example', password: 'x' }
+    expect((await openBrowser(api).app('signIn', other)).status).toBe(401)
+  },
+)
 
 test.each([
   ['off', {}],

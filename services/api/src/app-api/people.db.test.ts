@@ -79,6 +79,20 @@ describe('signing up where no mail can be sent', () => {
     expect(answer.status).toBe(status)
   })
 
+  test.each([
+    'a,b@company.example',
+    '"a b"@company.example',
+    'A <a@company.example',
+    'a;b@company.example',
+    'a@company.example,b',
+    'a@b@company.example',
+    'a@company.example\r\nBcc: b@company.example',
+    'a@[127.0.0.1]',
+  ])('refuses the address %j, which is more than one or none', async (email) => {
+    const form = { name: 'A', email, password: PASSWORD }
+    expect((await openBrowser(api).app('signUp', form)).status).toBe(400)
+  })
+
   test('refuses a call that comes from another site', async () => {
     for (const headers of [{ 'sec-fetch-site': 'cross-site' }, { 'sec-fetch-site': 'same-site' }]) {
       const browser = openBrowser(api, headers)
