@@ -19,13 +19,17 @@ const TRIES = 5
 
 /**
  * Starts Redis or Valkey on a free port of loopback, with its log of writes synced each second as
- * production has it; null where neither is installed. `cluster` makes it a cluster of one.
+ * production has it; null where neither is installed. `cluster` makes it a cluster of one; `port` starts it
+ * again where one was before.
  */
-export async function startRedis({ cluster = false } = {}): Promise<TestRedis | null> {
+export async function startRedis({
+  cluster = false,
+  port,
+}: { cluster?: boolean; port?: number } = {}): Promise<TestRedis | null> {
   const binary = installed('redis-server') ?? installed('valkey-server')
   if (binary === null) return null
   for (let tries = 1; tries <= TRIES; tries++) {
-    const server = await startOn(await freePort(), binary, cluster)
+    const server = await startOn(port ?? (await freePort()), binary, cluster)
     if (server !== undefined) return server
   }
   throw new Error(`the Redis server ended while starting, ${TRIES} times over`)
