@@ -15,6 +15,7 @@ const BENCHMARKS: Readonly<Record<string, readonly Benchmark[]>> = {
   memory: [() => import('./memory.ts')],
   live: [() => import('./live.ts')],
   neighbours: [() => import('./neighbours.ts')],
+  'slow-calls': [() => import('./slow-calls.ts')],
   mixed: [() => import('./mixed.ts')],
   metering: [() => import('./metering.ts')],
   hostile: [() => import('./hostile.ts')],

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { createSilenceWatch, type SilenceWatch } from '@plumbline/concurrency/silence'
 import { createBatcher } from '@plumbline/concurrency/batcher'
 import type { Outcome } from '@plumbline/contract/outcome'
 import { Problem } from '@plumbline/contract/problem'
@@ -17,7 +18,6 @@ import { atLimit, createHeldBackAccounts, queueAway, slowShareUsed } from './liv
 import type { HeldBackAccounts } from './live-refusals.ts'
 import { findLost, type PendingQuestion } from './lost-questions.ts'
 import { liveQueueOf } from './names.ts'
-import { createOutageWatch, type OutageWatch } from './outage.ts'
 
 /** Asks workers the questions of single calls. */
 export interface LiveCaller extends AsyncDisposable {
@@ -64,7 +64,7 @@ const SWEEP_EVERY_MS = 250
  * How long the server of the queue may be silent before calls are refused: within a second of their coming
  * on Redis, and within two on Postgres, which the debit waits for too.
  */
-const AWAY_MS = { redis: 600, postgres: 1_400 } as const
+const AWAY_MS = { redis: 600, postgres: 1_000 } as const
 
 /** Opens the reply channel of this process and asks through it until it is disposed of. */
 export async function createLiveCaller(
@@ -74,8 +74,8 @@ export async function createLiveCaller(
   const replyTo = `live:${randomBytes(8).toString('hex')}`
   const pending = new Map<number, PendingQuestion>()
   const heldBack = createHeldBackAccounts()
-  const outage = createOutageWatch(AWAY_MS[backend.kind])
-  const batcher = createQuestionBatcher(backend, outage, replyTo, pending)
+  const server = createSilenceWatch(AWAY_MS[backend.kind])
+  const batcher = createQuestionBatcher(backend, server, replyTo, pending)
   const replies = await backend.replyChannel.listen(replyTo, (text) => {
     for (const question of settle(readLiveReply(text), pending, heldBack)) {
       void batcher.askAgain(question).catch(onError)
@@ -83,10 +83,10 @@ export async function createLiveCaller(
   })
 
   const refuseWhileAway = (): void => {
-    if (!outage.isAway()) return
+    if (!server.isSilent()) return
     for (const { reject } of pending.values()) reject(queueAway())
   }
-  const sweep = createSweep(backend, outage, replies, batcher, pending)
+  const sweep = createSweep(backend, server, replies, batcher, pending)
   const timer = setInterval(() => {
     timeOut(pending.values())
     refuseWhileAway()
@@ -99,7 +99,7 @@ export async function createLiveCaller(
     async ask(check, question, { waitMs = WAIT_MS, budgetMs = BUDGET_MS } = {}) {
       if (waitMs <= 0) throw timedOut()
       if (pending.size >= maxWaiting) throw atLimit()
-      if (outage.isAway()) throw queueAway()
+      if (server.isSilent()) throw queueAway()
       const { promise, resolve, reject } = Promise.withResolvers<Outcome>()
       const now = performance.now()
       const id = (lastId += 1)
@@ -118,7 +118,7 @@ export async function createLiveCaller(
       }
     },
     refusal(account) {
-      if (outage.isAway()) return queueAway()
+      if (server.isSilent()) return queueAway()
       if (pending.size >= maxWaiting) return atLimit()
       return heldBack.has(account) ? slowShareUsed() : null
     },
@@ -135,7 +135,7 @@ export async function createLiveCaller(
 /** Makes what fetches missed replies and asks again what is lost; a run that is still under way goes on alone. */
 function createSweep(
   backend: QueueBackend,
-  outage: OutageWatch,
+  server: SilenceWatch,
   replies: OpenReplyChannel,
   batcher: QuestionBatcher,
   pending: ReadonlyMap<number, PendingQuestion>,
@@ -148,9 +148,9 @@ function createSweep(
       const before = performance.now() - SWEEP_EVERY_MS
       const isLate = pending.values().some(({ askedAtMs }) => askedAtMs < before)
       // A server that is away is asked until it answers again.
-      if (!isLate && !outage.isAway()) return await replies.acknowledge()
-      await outage.watch(replies.fetchMissed())
-      const lost = await outage.watch(findLost(backend, pending.values()))
+      if (!isLate && !server.isSilent()) return await replies.acknowledge()
+      await server.watch(replies.fetchMissed())
+      const lost = await server.watch(findLost(backend, pending.values()))
       await Promise.all(lost.map((question) => batcher.askAgain(question)))
     } finally {
       isSweeping = false
@@ -184,7 +184,7 @@ interface QuestionBatcher {
 
 function createQuestionBatcher(
   backend: QueueBackend,
-  outage: OutageWatch,
+  server: SilenceWatch,
   replyTo: string,
   pending: ReadonlyMap<number, PendingQuestion>,
 ): QuestionBatcher {
@@ -203,7 +203,7 @@ function createQuestionBatcher(
       const untilMs = Math.min(...questions.map((question) => question.untilMs))
       const data = writeLiveJob({ replyTo, untilMs, questions })
       try {
-        await outage.watch(enqueue(backend, liveQueueOf(first.check), [{ id: jobId, data }]))
+        await server.watch(enqueue(backend, liveQueueOf(first.check), [{ id: jobId, data }]))
       } catch (error) {
         // No worker may have it: the next sweep asks again.
         for (const question of questions) {

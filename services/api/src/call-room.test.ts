@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { createCallRoom } from './call-room.ts'
 
 test('an account at its limit is refused while others are let in, and the process at its own refuses all', () => {
-  const room = createCallRoom({ calls: 3, callsPerAccount: 2 })
+  const room = createCallRoom({ CALLS_LIMIT: 3, CALLS_PER_ACCOUNT: 2 })
   const first = room.enter('a')
   room.enter('a')
   expect(() => room.enter('a')).toThrow(

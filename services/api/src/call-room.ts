@@ -1,5 +1,6 @@
 import { Problem } from '@plumbline/contract/problem'
 import { createConcurrencyLimit } from './concurrency-limit.ts'
+import type { ApiSettings } from './settings.ts'
 
 /** Bounds the single calls that this process has under way, since each holds memory and a connection. */
 export interface CallRoom {
@@ -10,16 +11,13 @@ export interface CallRoom {
   enter(accountId: string): Disposable
 }
 
-/** How many single calls one process has under way: of all accounts, and of one. */
-export interface CallLimits {
-  readonly calls: number
-  readonly callsPerAccount: number
-}
-
-/** Makes the room of one process. */
-export function createCallRoom({ calls, callsPerAccount }: CallLimits): CallRoom {
+/** Makes the room of one process; the settings say how many of all accounts, and of one. */
+export function createCallRoom({
+  CALLS_LIMIT,
+  CALLS_PER_ACCOUNT,
+}: Pick<ApiSettings, 'CALLS_LIMIT' | 'CALLS_PER_ACCOUNT'>): CallRoom {
   const accounts = createConcurrencyLimit(
-    callsPerAccount,
+    CALLS_PER_ACCOUNT,
     (current) =>
       new Problem(
         'too_many_requests',
@@ -30,7 +28,7 @@ export function createCallRoom({ calls, callsPerAccount }: CallLimits): CallRoom
   let count = 0
   return {
     enter(accountId) {
-      if (count >= calls) {
+      if (count >= CALLS_LIMIT) {
         throw new Problem('unavailable', 'The service is at its limit; try again in a second.', {
           retryAfterSeconds: 1,
         })

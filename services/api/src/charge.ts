@@ -7,7 +7,8 @@ import type { Response } from 'express'
 import { setTimeout as wait } from 'node:timers/promises'
 import { insufficientCredits } from './access.ts'
 import type { Context } from './context.ts'
-import { forMoment, orRefused } from './database-patience.ts'
+import { forMoment } from './database-patience.ts'
+import type { Deadline } from './deadline.ts'
 import type { Run } from './idempotency.ts'
 import { callerOf, requestContextOf } from './request-context.ts'
 import type { JsonResponse } from './response.ts'
@@ -26,13 +27,15 @@ interface Price {
 
 /**
  * Debits the price of a call before its work. A debit that is granted after the call was refused is refunded.
- * @throws Problem `payment_required` where the balance is too low or the account's daily limit reached, `unavailable` where the database is away
+ * @throws Problem `payment_required` where the balance is too low or the account's daily limit reached,
+ * `unavailable` where the database is away, `timeout` at the deadline
  */
 export async function debitOrRefuse(
   ctx: Context,
   res: Response,
   operation: Debit,
   { product, credits }: Price,
+  deadline: Deadline,
 ): Promise<void> {
   const context = requestContextOf(res)
   const debiting = ctx.metering.debit({
@@ -40,13 +43,15 @@ export async function debitOrRefuse(
     credits,
     use: { product, source: callerOf(res).keyId === null ? 'app' : 'api' },
   })
-  const debit = await orRefused(debiting, () => {
+  const refundLate = (): void => {
     debiting
       .then((late) =>
-        late.granted ? ctx.metering.refund({ ...operation, reason: 'unavailable' }) : null,
+        late.granted ? ctx.metering.refund({ ...operation, reason: 'timeout' }) : null,
       )
       .catch(ctx.onError)
-  })
+  }
+  const answer = ctx.database.orRefused(debiting, { late: refundLate })
+  const debit = await deadline.first(answer, refundLate)
   const available = debit.granted ? debit.remaining : debit.available
   context.creditsRemaining = available
   ctx.access.balances.note(operation.accountId, available)

@@ -22,6 +22,7 @@ import { openFiles } from '@plumbline/storage/open'
 import type { Access } from './access.ts'
 import { createBalanceCache } from './balance-cache.ts'
 import { createCallRoom, type CallRoom } from './call-room.ts'
+import { createDatabasePatience, type DatabasePatience } from './database-patience.ts'
 import { createFailedKeyLimit } from './failed-key-limit.ts'
 import { createApiKeyCache } from './api-key-cache.ts'
 import { keptKey, type IdempotencyStore } from './idempotency.ts'
@@ -41,6 +42,8 @@ export interface Context extends AsyncDisposable {
   readonly db: Db
   readonly metering: Metering
   readonly live: LiveCaller
+  /** How long calls wait for it. */
+  readonly database: DatabasePatience
   /** Bounds the single calls under way. */
   readonly calls: CallRoom
   readonly pipeline: Pipeline
@@ -90,7 +93,8 @@ export async function openContext(
   const runMs = settings.DEBIT_TIMEOUT_SECONDS * 1_000
   const kept = { runMs, installationKey, onError }
   const access = openAccess(settings, connections, metering, stack, kept)
-  const idempotency = { db, ...kept, balances: access.balances }
+  const database = createDatabasePatience()
+  const idempotency = { database, db, ...kept, balances: access.balances }
   const pipeline: Pipeline = {
     db,
     queue,
@@ -113,10 +117,8 @@ export async function openContext(
     db,
     metering,
     live,
-    calls: createCallRoom({
-      calls: settings.CALLS_LIMIT,
-      callsPerAccount: settings.CALLS_PER_ACCOUNT,
-    }),
+    database,
+    calls: createCallRoom(settings),
     pipeline,
     memory: connections.memory,
     scorer: scorers.current,

@@ -1,57 +1,45 @@
+import { createSilenceWatch, SilenceError } from '@plumbline/concurrency/silence'
+import { withTimeOut } from '@plumbline/concurrency/time-out'
 import { MESSAGES, Problem } from '@plumbline/contract/problem'
-import { setImmediate as turn } from 'node:timers/promises'
 
-/** How long a call waits for the database: it is refused within two seconds where that is away. */
-const PATIENCE_MS = 1_400
+/** How long calls wait for the database. */
+export interface DatabasePatience {
+  /**
+   * What the database answers to a call, or the refusal of the call where it answers nobody any more.
+   * @param options `late` is called where the call is refused: what was asked goes on; `isCached` where it may
+   * be answered without the database
+   * @throws Problem `unavailable`
+   */
+  orRefused<T>(
+    asked: Promise<T>,
+    options?: { readonly late?: () => void; readonly isCached?: boolean },
+  ): Promise<T>
+}
+
+/** For so long the database may answer nobody: a call is refused within two seconds where it is away. */
+const SILENT_MS = 1_000
 
 /** How long a refusal waits for what it would like to do or tell beside. */
 const REFUSAL_MS = 200
 
-/**
- * What the database answers to a call, or the refusal of the call where it takes too long.
- * @param late called where it does; what was asked goes on
- * @throws Problem `unavailable` where nothing came in time
- */
-export function orRefused<T>(asked: Promise<T>, late?: () => void): Promise<T> {
-  return inTime(PATIENCE_MS, asked, (_, reject) => {
-    late?.()
-    reject(new Problem('unavailable', MESSAGES.unavailable, { retryAfterSeconds: 2 }))
-  })
+/** Makes the patience of one process. */
+export function createDatabasePatience(): DatabasePatience {
+  const database = createSilenceWatch(SILENT_MS)
+  return {
+    async orRefused(asked, { late, isCached = false } = {}) {
+      try {
+        return await database.watch(asked, !isCached)
+      } catch (error) {
+        if (!(error instanceof SilenceError)) throw error
+        late?.()
+        const options = { cause: error, retryAfterSeconds: 2 }
+        throw new Problem('unavailable', MESSAGES.unavailable, options)
+      }
+    },
+  }
 }
 
-/** Waits a moment for what a refusal does beside; it goes on where that takes longer. */
-export function forMoment(asked: Promise<void>): Promise<void> {
-  return inTime(REFUSAL_MS, asked, (resolve) => resolve())
-}
-
-/** Without `Promise.race` and signals, which cost more than a quick answer of the database. */
-function inTime<T>(
-  limitMs: number,
-  asked: Promise<T>,
-  end: (resolve: (value: T) => void, reject: (error: unknown) => void) => void,
-): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const giveUp = async (): Promise<void> => {
-      // A process that was too busy to read an answer in time reads it now.
-      await turn()
-      await turn()
-      if (!isOver) end(resolve, reject)
-    }
-    const timer = setTimeout(() => void giveUp(), limitMs)
-    let isOver = false
-    const over = (): void => {
-      isOver = true
-      clearTimeout(timer)
-    }
-    asked.then(
-      (answer) => {
-        over()
-        resolve(answer)
-      },
-      (error: unknown) => {
-        over()
-        reject(error)
-      },
-    )
-  })
+/** Waits a moment for what a refusal does beside, which never rejects; it goes on where it takes longer. */
+export async function forMoment(asked: Promise<void>): Promise<void> {
+  await withTimeOut(REFUSAL_MS, asked).catch(() => undefined)
 }

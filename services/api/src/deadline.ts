@@ -3,8 +3,8 @@ import { MESSAGES, Problem } from '@plumbline/contract/problem'
 /** The time-out of one call: what has not come by its end fails the call with 504. */
 export interface Deadline extends Disposable {
   readonly leftMs: () => number
-  /** Resolves with the value, or rejects with the refusal at the deadline. */
-  first<T>(value: Promise<T>): Promise<T>
+  /** Resolves with the value, or rejects with the refusal at the deadline, after calling `late`. */
+  first<T>(value: Promise<T>, late?: () => void): Promise<T>
 }
 
 /** Starts the deadline of a call; disposing of it stops its timer. */
@@ -18,9 +18,12 @@ export function startDeadline(timeoutMs: number): Deadline {
   const leftMs = (): number => Math.max(0, endMs - performance.now())
   return {
     leftMs,
-    first: (value) =>
+    first: (value, late) =>
       new Promise((resolve, reject) => {
-        const end = (): void => reject(new Problem('timeout', MESSAGES.timeout))
+        const end = (): void => {
+          late?.()
+          reject(new Problem('timeout', MESSAGES.timeout))
+        }
         const inTime = (settle: () => void): void => {
           ends.delete(end)
           settle()

@@ -5,7 +5,7 @@ import type { InstallationKey } from '@plumbline/pipeline/installation-key'
 import type { Request, Response } from 'express'
 import { insufficientCredits } from './access.ts'
 import type { BalanceCache } from './balance-cache.ts'
-import { forMoment, orRefused } from './database-patience.ts'
+import { forMoment, type DatabasePatience } from './database-patience.ts'
 import { callerOf, requestContextOf } from './request-context.ts'
 import type { JsonResponse } from './response.ts'
 
@@ -29,6 +29,7 @@ export interface IdempotencyStore {
   /** Hashes keys and requests, which are only compared, and encrypts responses. */
   readonly installationKey: InstallationKey
   readonly balances: BalanceCache
+  readonly database: DatabasePatience
   readonly onError: (error: unknown) => void
 }
 
@@ -53,7 +54,9 @@ export async function withIdempotency(
 
   const call = callOf(store, req, res, { key: String(key), request: request(), opKey })
   const claiming = claimKey(store.db, call, { runMs: store.runMs })
-  const claim = await orRefused(claiming, () => void freeLate(store, call, claiming))
+  const claim = await store.database.orRefused(claiming, {
+    late: () => void freeLate(store, call, claiming),
+  })
   switch (claim.kind) {
     case 'mismatch':
       throw new Problem(

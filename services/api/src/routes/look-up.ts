@@ -16,7 +16,6 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { admit, showBalance } from '../access.ts'
 import { readJson } from '../body.ts'
 import type { Context } from '../context.ts'
-import { orRefused } from '../database-patience.ts'
 import { startDeadline, type Deadline } from '../deadline.ts'
 import { callerOf, type Caller } from '../request-context.ts'
 import { refuseKeyShape } from '../idempotency-key.ts'
@@ -30,7 +29,9 @@ import { beginLookup, prefersAsync } from './lookups.ts'
 /** `POST /v1/<product>`: asks a product's checks about the values of the body (spec.md section 4). */
 export function lookUp(ctx: Context, product: Product): Handler {
   return async (req, res) => {
-    const caller = await orRefused(admit(ctx.access, req, res, { spends: true }))
+    const caller = await ctx.database.orRefused(admit(ctx.access, req, res, { spends: true }), {
+      isCached: true,
+    })
     refuseQuery(req)
     const body = await readJson(req, res, ctx.settings)
     const request = readRequest(product, body)
@@ -73,7 +74,7 @@ async function chargeAndAnswer(
   const refusal = ctx.live.refusal(caller.accountId)
   if (refusal !== null) throw refusal
   using deadline = startDeadline(ctx.settings.CALL_TIMEOUT_SECONDS * 1_000)
-  await debitOrRefuse(ctx, res, operation, { product, credits })
+  await debitOrRefuse(ctx, res, operation, { product, credits }, deadline)
   try {
     const outcomes = await askAll(ctx, product, request, caller, deadline)
     const response = responseOf(ctx, product, request, withWayOut(outcomes))
