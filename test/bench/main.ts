@@ -24,6 +24,7 @@ const BENCHMARKS: Readonly<Record<string, readonly Benchmark[]>> = {
   phone: [ipPhone],
   'ip-list': [ipList],
   domain: [() => import('./domain.ts')],
+  webhooks: [() => import('./webhooks.ts')],
   workbook: [() => import('./workbook-reading.ts'), () => import('./workbook-writing.ts')],
 }
 

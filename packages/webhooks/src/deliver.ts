@@ -22,6 +22,9 @@ export interface DeliverTools extends AttemptTools {
 /** Time between two looks for messages that are due. */
 const LOOK_MS = 1_000
 
+/** Time between two takes while there are more: each looks at all endpoints. */
+const REST_MS = 25
+
 /** Results that one statement keeps. */
 const RESULTS = 200
 
@@ -68,9 +71,12 @@ export function startDelivery(tools: DeliverTools): Delivery {
         return []
       })
       for (const due of taken) send(due)
-      if (taken.length > 0) continue
+      if (taken.length > 0) {
+        await pause(REST_MS, stop.signal)
+        continue
+      }
       woken = Promise.withResolvers<void>()
-      await Promise.race([woken.promise, pause(stop.signal)])
+      await Promise.race([woken.promise, pause(LOOK_MS, stop.signal)])
     }
   }
   const looping = loop()
@@ -85,8 +91,8 @@ export function startDelivery(tools: DeliverTools): Delivery {
   }
 }
 
-async function pause(signal: AbortSignal): Promise<void> {
-  await wait(LOOK_MS, undefined, { signal }).catch(() => undefined)
+async function pause(ms: number, signal: AbortSignal): Promise<void> {
+  await wait(ms, undefined, { signal }).catch(() => undefined)
 }
 
 async function takeSome(

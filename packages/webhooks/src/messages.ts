@@ -50,8 +50,9 @@ export async function makeMessages(pipeline: Pipeline): Promise<number> {
     const batchIds = events.filter(isOfBatch).map(({ subject }) => subject)
     const batches = await viewsOf(tx, await readBatches(tx, batchIds))
     const messages: EventMessage[] = []
+    const credits = new Map<string, object | undefined>()
     for (const event of events) {
-      const data = batches.get(event.subject) ?? (await dataOf(pipeline, tx, event))
+      const data = batches.get(event.subject) ?? (await dataOf(pipeline, tx, event, credits))
       // What has been erased since is told to nobody.
       if (data === undefined) continue
       messages.push({ event, body: messageBody(event.type, event.happenedAt, data) })
@@ -72,7 +73,12 @@ function isOfBatch({ type }: NotedEvent): boolean {
 type Tx = Parameters<typeof takeEvents>[0]
 
 /** What an event is about, but for batches; undefined where it is gone. */
-async function dataOf(pipeline: Pipeline, tx: Tx, event: NotedEvent): Promise<object | undefined> {
+async function dataOf(
+  pipeline: Pipeline,
+  tx: Tx,
+  event: NotedEvent,
+  credits: Map<string, object | undefined>,
+): Promise<object | undefined> {
   switch (event.type) {
     case 'lookup.completed':
       return await lookupOf(pipeline, event)
@@ -80,7 +86,9 @@ async function dataOf(pipeline: Pipeline, tx: Tx, event: NotedEvent): Promise<ob
       return await keyOf(tx, event)
     case 'credits.low':
     case 'credits.exhausted':
-      return await creditsOf(tx, event)
+      // Events of one account come together: its balance is read once.
+      if (!credits.has(event.accountId)) credits.set(event.accountId, await creditsOf(tx, event))
+      return credits.get(event.accountId)
     default:
       return undefined
   }

@@ -1,0 +1,117 @@
+import { once } from 'node:events'
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { createAccount } from '@plumbline/db/accounts'
+import { inTransaction, type Db } from '@plumbline/db/database'
+import { createWebhook, newWebhookId } from '@plumbline/db/webhooks/endpoints'
+import { createInstallationKey } from '@plumbline/pipeline/installation-key'
+import { startService } from '@plumbline/testkit/service'
+import { hideSecret } from '@plumbline/webhooks/secret-box'
+import { newSecret } from '@plumbline/webhooks/signature'
+import { bounded, type Figure } from './figure.ts'
+import { startServers } from './servers.ts'
+
+const ENDPOINTS = 1_000
+const DEAD = 100
+const EVENTS_EACH = 30
+const MOST_SECONDS = 60
+const INSTALLATION_KEY = 'the key of a benchmark, which hides nothing'
+
+/**
+ * 30,000 events, thirty for each of a thousand endpoints of as many accounts, a hundred of which take a
+ * connection and never answer: the time until the living have all of theirs.
+ */
+export async function run(): Promise<readonly Figure[]> {
+  await using servers = await startServers()
+  const figures: Figure[] = []
+  for (const backend of ['redis', 'embedded'] as const) {
+    await using stack = new AsyncDisposableStack()
+    const service = stack.use(
+      await startService({
+        databaseUrl: servers.databaseUrl,
+        redisUrl: backend === 'redis' ? servers.redisUrl : undefined,
+        workers: [['batch']],
+        env: { EGRESS_ALLOW: '127.0.0.1/32', INSTALLATION_KEY },
+      }),
+    )
+    const wanted = (ENDPOINTS - DEAD) * EVENTS_EACH
+    const living = stack.use(await startLiving(wanted))
+    const dead = stack.use(await startDead())
+    const accounts = await subscribeAll(service.db, living.url, dead.url)
+    const startedAt = performance.now()
+    await happen(service.db, accounts)
+    await living.all
+    const seconds = (performance.now() - startedAt) / 1_000
+    figures.push(
+      bounded(
+        { name: 'webhooks: 27,000 to the living', backend, unit: 's' },
+        seconds,
+        MOST_SECONDS,
+      ),
+    )
+  }
+  return figures
+}
+
+interface Receiver extends AsyncDisposable {
+  readonly url: string
+}
+
+/** A receiver that answers at once; `all` resolves when so many messages have come, each counted once. */
+async function startLiving(wanted: number): Promise<Receiver & { readonly all: Promise<void> }> {
+  const { promise: all, resolve } = Promise.withResolvers<void>()
+  const met = new Set<string>()
+  const server = createServer((req, res) => {
+    req.resume()
+    met.add(`${String(req.headers['webhook-id'])} ${req.url}`)
+    res.writeHead(204).end()
+    if (met.size === wanted) resolve()
+  })
+  return { ...(await listening(server)), all }
+}
+
+async function startDead(): Promise<Receiver> {
+  return await listening(createServer(() => undefined))
+}
+
+async function listening(server: Server): Promise<Receiver> {
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  // Safe because it listens on a port.
+  const { port } = server.address() as AddressInfo
+  return {
+    url: `http://127.0.0.1:${port}`,
+    [Symbol.asyncDispose]: async () => {
+      const closed = once(server, 'close')
+      server.close()
+      server.closeAllConnections()
+      await closed
+    },
+  }
+}
+
+/** An account for each endpoint, the first of them dead; answers their ids. */
+async function subscribeAll(db: Db, living: string, dead: string): Promise<readonly string[]> {
+  const key = createInstallationKey(INSTALLATION_KEY)
+  const accounts: string[] = []
+  for (let no = 0; no < ENDPOINTS; no++) {
+    const account = await createAccount(db, { email: `${no}@b.example`, plan: 'free' })
+    const id = newWebhookId()
+    const secret = hideSecret(key, id, newSecret())
+    const url = `${no < DEAD ? dead : living}/${no}`
+    await inTransaction(db, async (tx) => {
+      const events = ['credits.exhausted'] as const
+      await createWebhook(tx, { id, accountId: account.id, url, events, secret, most: 1 })
+    })
+    accounts.push(account.id)
+  }
+  return accounts
+}
+
+async function happen(db: Db, accounts: readonly string[]): Promise<void> {
+  await db.pool.query(
+    `select note_webhook_event(account, 'credits.exhausted', '')
+     from unnest($1::text[]) account, generate_series(1, $2)`,
+    [accounts, EVENTS_EACH],
+  )
+}
