@@ -12,6 +12,7 @@ const ipList: Benchmark = () => import('./ip-list.ts')
 
 const BENCHMARKS: Readonly<Record<string, readonly Benchmark[]>> = {
   pipeline: [() => import('./pipeline.ts')],
+  dispatch: [() => import('./dispatch.ts')],
   memory: [() => import('./memory.ts')],
   live: [() => import('./live.ts')],
   neighbours: [() => import('./neighbours.ts')],

@@ -1,7 +1,7 @@
 -- Accounts with ready tasks of a check, in turn: those after one first, then from the beginning. An index is
 -- stepped through from account to account, so that it costs nothing how many tasks each has.
 create or replace function accounts_in_turn(kind text, after text, most integer)
-returns table (account text, place integer) language plpgsql stable as $$
+returns table (account text, place integer) language plpgsql stable rows 16 as $$
 declare
   wrapped boolean := false;
 begin
@@ -24,18 +24,35 @@ begin
   end loop;
 end $$;
 
--- Batches of an account with ready tasks of a check.
-create or replace function batches_with_tasks(kind text, account text, most integer)
-returns setof text language plpgsql stable as $$
+-- Batches of an account with ready tasks of a check that may go out, from one on that chance picks: so each
+-- has its turn, however many there are. Of canceled ones tasks go out only to store what was bought.
+create or replace function batches_in_turn(kind text, account text, is_bought boolean, most integer)
+returns table (batch text, is_running boolean, since timestamptz) language plpgsql volatile rows 4 as $$
 declare
-  batch text := '';
+  start text := 'bat_' || substr('0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz',
+    1 + floor(random() * 62)::int, 1);
+  wrapped boolean := false;
+  found_count integer := 0;
+  status text;
 begin
-  for _ in 1..most loop
+  batch := start;
+  while found_count < most loop
     select t.batch_id into batch from tasks t
     where t.check_kind = kind and t.account_id = account and t.batch_id > batch
       and t.lease_until is null and t.group_key is null and t.due_at is null
     order by t.batch_id limit 1;
-    if batch is null then return; end if;
-    return next batch;
+    if batch is null then
+      if wrapped then return; end if;
+      wrapped := true;
+      batch := '';
+    else
+      if wrapped and batch > start then return; end if;
+      select b.status, b.created_at into status, since from batches b where b.id = batch;
+      if status = 'running' or (is_bought and status = 'canceling') then
+        is_running := status = 'running';
+        found_count := found_count + 1;
+        return next;
+      end if;
+    end if;
   end loop;
 end $$;

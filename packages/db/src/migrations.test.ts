@@ -15,6 +15,7 @@ const LANDED: Readonly<Record<string, string>> = {
   '0020_bounded_ends.sql': '854f6c0e843ebcdbe6a4dda97b46060f3751320f1f9c0871f1b8d01dae2dd4ce',
   '0021_dispatch.sql': '313220e8c864e7c8a1f573115258d864e96619a50fb28e48a79c5ffa0c3cf393',
   '0022_dispatch_indexes.sql': '82567c9b212cf86464492b50c2f5f210d95bbd2e365e1e93318b42dfb7c858cf',
+  '0023_reconciler.sql': 'bd4c8724469963f49ccf88a1837a04380988e6ca169e114daffdedb4aa41e274',
   '0030_files_as_they_are.sql': '574227f37ab397be8054b982cca3c8dd022f11c05ba2dd389f374722e7011c05',
   '0035_paused_batches.sql': '17e7eb3db9fa61e2742801ff88865c48f1043e6f41de22e976dd0585e47fce73',
   '0036_batch_previews.sql': '39d9a0e2e7c68f32f628a1bfc58e9ce85a082f9a374775e6c4684433cd99f06e',

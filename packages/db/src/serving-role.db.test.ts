@@ -74,6 +74,8 @@ test('the role that serves has these rights and no others', async () => {
         "parts",
         "rate_buckets",
         "recovery_codes",
+        "reconciler_counts",
+        "reconciler_findings",
         "repeated_rows",
         "score_weights",
         "sessions",

@@ -7,6 +7,7 @@ import { eraseBatches, expireBatches } from './erase.ts'
 import { eraseClosedAccounts } from './erase-accounts.ts'
 import { resumeDue } from './pause.ts'
 import type { Pipeline } from './pipeline.ts'
+import { reconcile } from './reconcile.ts'
 import { retryRemovals } from './remove-files.ts'
 import { endOverdueSamples } from './sample.ts'
 import { sweepStore } from './sweep-store.ts'
@@ -51,6 +52,7 @@ export async function runSweeps(
     ['paused batches', () => resumeDue(pipeline)],
     ['what ran out', () => sweepExpired(db, signal)],
     ['groups', () => sweepGroups(db)],
+    ['what should not be', () => reconcile(pipeline)],
   ]
   // By themselves, too: a store that hangs holds up nothing but its own.
   const removals: readonly Sweep[] = [['removals of files', () => retryRemovals(pipeline, signal)]]

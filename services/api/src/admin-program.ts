@@ -1,3 +1,4 @@
+import { readHealed } from '@plumbline/db/batches/reconcile'
 import { countSpenders, readSpending } from '@plumbline/db/budget'
 import { readOpenRemovals } from '@plumbline/db/file-store'
 import { readWorkers, WORKER_KINDS, type SeenWorker } from '@plumbline/db/workers'
@@ -54,6 +55,13 @@ function observeQueues(ctx: Context): void {
       { labels: { queue, state: 'active' }, value: active },
     ])
   })
+  ctx.metrics.observed(
+    'reconciler_healed',
+    'What should not be and was put right, ever; anything here wants an explanation.',
+    ['kind'],
+    async () =>
+      (await readHealed(ctx.db)).map(({ kind, count }) => ({ labels: { kind }, value: count })),
+  )
   ctx.metrics.observed('batch_open_chunks', 'Chunks of lists that run.', [], async () => [
     { labels: {}, value: await countOpenChunks(ctx.db) },
   ])

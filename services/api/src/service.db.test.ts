@@ -151,6 +151,7 @@ describe('the service itself', () => {
       'http_requests_total',
       'queue_jobs{queue="live-email"',
       'batch_open_chunks',
+      'reconciler_healed',
       'hlr_provider_paused{provider="infobip"} 0',
       'budget_spent_today{budget="hlr:infobip"} 7',
       'hlr_accounts_today{state="buying"} 2',

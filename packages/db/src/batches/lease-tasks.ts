@@ -79,10 +79,10 @@ const CHECKS_OF = ({ slots }: LeaseOptions): readonly Check[] => Object.keys(slo
 const LONGEST_QUIET_MS = 300_000
 
 /** Groups of a check that one round looks at: each brings a task, and up to 64 more of its chunk. */
-const GROUPS_A_ROUND = 4
+const GROUPS_A_ROUND = 2
 
-/** Batches of an account that one round looks at; an account has fewer unfinished. */
-const BATCHES_A_ROUND = 64
+/** Batches of an account that one round looks at; no more than tasks of it could go out. */
+const BATCHES_A_ROUND = 16
 
 /**
  * The parts of the statement that leases tasks, each read by those after it. Parameters: $1 checks and $2 their
@@ -112,24 +112,22 @@ const PARTS = {
   update tasks t set lease_until = null, due_at = case when t.attempts < 2 then null else
       clock_timestamp()
         + $4::int * interval '1 ms' * 2 ^ (t.attempts - 2) * (0.5 + random()) end
-  from (select id from tasks cross join turn
+  where t.id = any(array(select id from tasks cross join turn
     where turn.ours and lease_until < clock_timestamp() and claimed
-    for no key update of tasks skip locked) over
-  where t.id = over.id
+    for no key update of tasks skip locked))
   returning t.id`,
   /** Tasks that rested until now are ready. */
   woken: `
   update tasks t set due_at = null
-  from (select id from tasks cross join turn
+  where t.id = any(array(select id from tasks cross join turn
     where turn.ours and lease_until is null and group_key is null and due_at <= now()
-    order by due_at limit 200 for no key update of tasks skip locked) due
-  where t.id = due.id
+    order by due_at limit 200 for no key update of tasks skip locked))
   returning t.id`,
   /** How many tasks of each check and batch are leased. */
   busy: `
   select check_kind, account_id, batch_id, count(*)::int as n
   from tasks, turn
-  where turn.ours and lease_until is not null and id not in (select id from lost)
+  where turn.ours and lease_until is not null and id <> all(array(select id from lost))
   group by check_kind, account_id, batch_id`,
   /** Free slots of each check, and with the reserve; those that have none are left out. */
   kinds: `
@@ -155,19 +153,19 @@ const PARTS = {
   fresh: `
   select t.id, a.check_kind, a.account_id, null as group_key
   from accounts a cross join lateral (
-    select t.id from batches_with_tasks(a.check_kind, a.account_id, ${BATCHES_A_ROUND}) w(batch_id)
-      join batches b on b.id = w.batch_id and b.status in ('running', 'canceling')
-        and (b.status <> 'running' or a.account_id not in (select id from resting))
-      left join busy on busy.check_kind = a.check_kind and busy.batch_id = b.id
+    select t.id
+    from batches_in_turn(a.check_kind, a.account_id, a.check_kind = any($5),
+        least(${BATCHES_A_ROUND}, ceil(greatest(a.free, 1)::float8 / a.n)::int + 1)) b
       cross join lateral (
         select id, row_number() over (order by chunk_no, id) as place from (
           select id, chunk_no from tasks
-          where check_kind = a.check_kind and account_id = a.account_id and batch_id = b.id
+          where check_kind = a.check_kind and account_id = a.account_id and batch_id = b.batch
             and ${isTask('pending', 'tasks')} and due_at is null
-            and (b.status = 'running' or (check_kind = any($5::text[])
-              and (lease > 0 or indexes is not null)))
+            and (b.is_running or lease > 0 or indexes is not null)
+            and not (b.is_running and a.account_id in (select id from resting))
           order by chunk_no limit ceil(greatest(a.free, 1)::float8 / a.n)::int + 1) first) t
-    order by coalesce(busy.n, 0) + t.place, b.created_at, t.id
+    order by t.place + coalesce((select n from busy
+      where busy.check_kind = a.check_kind and busy.batch_id = b.batch), 0), b.since, t.id
     limit ceil(greatest(a.free, 1)::float8 / a.n)::int + 1) t`,
   /** Groups in which something is due, as far as is known, those first that are so the longest. */
   awake: `
@@ -237,16 +235,18 @@ const PARTS = {
   where r.turn_no <= r.free or (r.place = 1 and r.turn_no <= r.room)`,
   /** Those that nobody else has locked. */
   locked: `
-  select t.id, c.group_key, c.turn_no from tasks t join chosen c on c.id = t.id
-  where t.lease_until is null
-  for no key update of t skip locked`,
+  select id from tasks
+  where id = any(array(select id from chosen)) and lease_until is null
+  for no key update skip locked`,
   /** Gives the leases, with a fencing number each, until a worker claims the task. */
   leased: `
   update tasks t
   set lease = lease + 1, claimed = false, group_key = null, due_at = null,
       lease_until = clock_timestamp() + $4::int * interval '1 ms'
-  from locked where t.id = locked.id
-  returning t.id, t.lease, t.batch_id, t.check_kind, t.account_id, locked.group_key, locked.turn_no`,
+  where t.id = any(array(select id from locked))
+  returning t.id, t.lease, t.batch_id, t.check_kind, t.account_id,
+    (select c.group_key from chosen c where c.id = t.id),
+    (select c.turn_no from chosen c where c.id = t.id)`,
 } as const
 
 /** Name of a part of the statement. */

@@ -1,0 +1,180 @@
+import { sql } from 'kysely'
+import { CHECKS, type Check, type Depth } from '@plumbline/contract/products'
+import { queriesOf, type Db, type Tx } from '../database.ts'
+import { sqlStates, STAGE_STATES } from './states.ts'
+import { isTask } from './task-states.ts'
+
+/** What should not be. */
+export type FindingKind =
+  | 'chunk_without_task'
+  | 'hold_of_ended_batch'
+  | 'lease_without_end'
+  | 'task_without_group'
+
+/** Findings of one search; the others are found by a later one. */
+export const MOST_FINDINGS = 100
+
+/** Longer than any lease and rest: what a step of the clock leaves. */
+const BEYOND_HOURS = 24
+
+/** Open chunks of running batches for which nothing is to be asked, as `batch/number`. */
+export async function chunksWithoutTask(db: Db): Promise<readonly string[]> {
+  const { rows } = await sql<{ subject: string }>`
+    select c.batch_id || '/' || c.no as subject
+    from batches b join chunks c on c.batch_id = b.id and c.settled_at is null
+    where b.status = 'running' and (b.tasks_from is null or c.no < b.tasks_from)
+      and not exists (select from tasks t where t.batch_id = c.batch_id and t.chunk_no = c.no)
+    limit ${MOST_FINDINGS}
+  `.execute(queriesOf(db))
+  return rows.map(({ subject }) => subject)
+}
+
+/**
+ * Locks such a chunk and makes the tasks that it lacks: for what no part answers.
+ * @returns how many subjects they ask; undefined where the chunk is as it should be by now
+ */
+export async function askMissing(
+  tx: Tx,
+  batchId: string,
+  no: number,
+  depth: Depth,
+): Promise<number | undefined> {
+  const chunk = await tx
+    .selectFrom('chunks')
+    .select(CHECKS.map((check) => `${check}_count` as const))
+    .where('batch_id', '=', batchId)
+    .where('no', '=', no)
+    .where('settled_at', 'is', null)
+    .where(sql<boolean>`not exists (select from tasks t
+      where t.batch_id = chunks.batch_id and t.chunk_no = chunks.no)`)
+    .forNoKeyUpdate()
+    .executeTakeFirst()
+  if (chunk === undefined) return undefined
+  let missing = 0
+  for (const check of CHECKS) {
+    missing += await askMissingOf(tx, { batchId, no, depth, check, count: chunk[`${check}_count`] })
+  }
+  await sql`update chunks set remaining = ${missing} where batch_id = ${batchId} and no = ${no}`.execute(
+    tx,
+  )
+  return missing
+}
+
+async function askMissingOf(
+  tx: Tx,
+  { batchId, no, depth, check, count }: MissingOf,
+): Promise<number> {
+  const { rows } = await sql<{ size: number }>`
+    insert into tasks (batch_id, account_id, mode, check_kind, depth, chunk_no, indexes, size)
+    select b.id, b.account_id, b.mode, ${check}, ${depth}, ${no}, m.indexes, cardinality(m.indexes)
+    from batches b, (
+      select array_agg(i order by i) as indexes from generate_series(0, ${count}::int - 1) i
+      where not exists (select from parts p
+        where p.batch_id = ${batchId} and p.chunk_no = ${no} and p.check_kind = ${check}
+          and (p.indexes is null or i = any(p.indexes)))) m
+    where b.id = ${batchId} and m.indexes is not null
+    returning size
+  `.execute(tx)
+  return rows[0]?.size ?? 0
+}
+
+interface MissingOf {
+  readonly batchId: string
+  readonly no: number
+  readonly depth: Depth
+  readonly check: Check
+  readonly count: number
+}
+
+/** Batches and tasks whose leases end in days, as after a step of the clock: `batch:id` and `task:id`. */
+export async function leasesWithoutEnd(db: Db): Promise<readonly string[]> {
+  const { rows } = await sql<{ subject: string }>`
+    (select 'batch:' || id as subject from batches
+     where status in ${sql.raw(sqlStates(STAGE_STATES))}
+       and lease_until > clock_timestamp() + ${BEYOND_HOURS} * interval '1 hour'
+     limit ${MOST_FINDINGS})
+    union all
+    (select 'task:' || id from tasks
+     where lease_until > clock_timestamp() + ${BEYOND_HOURS} * interval '1 hour'
+     limit ${MOST_FINDINGS})
+  `.execute(queriesOf(db))
+  return rows.map(({ subject }) => subject)
+}
+
+/** Ends such a lease now: who holds it still finds it lost, or renews it. */
+export async function endLease(db: Db, subject: string): Promise<boolean> {
+  const [what, id = ''] = subject.split(':', 2)
+  const table = sql.table(what === 'batch' ? 'batches' : 'tasks')
+  const { rows } = await sql`
+    update ${table} set lease_until = clock_timestamp()
+    where id::text = ${id}
+      and lease_until > clock_timestamp() + ${BEYOND_HOURS} * interval '1 hour'
+    returning 1
+  `.execute(queriesOf(db))
+  return rows.length > 0
+}
+
+/** Tasks that wait by a group which nobody looks at. */
+export async function tasksWithoutGroup(db: Db): Promise<readonly string[]> {
+  const { rows } = await sql<{ subject: string }>`
+    select t.id::text as subject from tasks t
+    where ${sql.raw(isTask('waiting', 't'))} and not exists (select from task_groups g
+      where g.check_kind = t.check_kind and g.group_key = t.group_key)
+    limit ${MOST_FINDINGS}
+  `.execute(queriesOf(db))
+  return rows.map(({ subject }) => subject)
+}
+
+/** Makes the group of such a task. */
+export async function makeGroup(db: Db, taskId: string): Promise<boolean> {
+  const { rows } = await sql`
+    insert into task_groups (check_kind, group_key, next_at)
+    select check_kind, group_key, clock_timestamp() from tasks t
+    where t.id = ${taskId}::bigint and ${sql.raw(isTask('waiting', 't'))}
+    on conflict do nothing returning 1
+  `.execute(queriesOf(db))
+  return rows.length > 0
+}
+
+/**
+ * Notes what a search found and forgets what it did not find any more.
+ * @returns what has been seen for so long and is to be put right
+ */
+export async function judgeFindings(
+  db: Db,
+  kind: FindingKind,
+  subjects: readonly string[],
+  graceMs: number,
+): Promise<readonly string[]> {
+  const { rows } = await sql<{ subject: string }>`
+    with found as (select unnest(${[...subjects]}::text[]) as subject),
+    gone as (
+      delete from reconciler_findings f
+      where f.kind = ${kind} and not exists (select from found where found.subject = f.subject)
+    ), noted as (
+      insert into reconciler_findings (kind, subject) select ${kind}, subject from found
+      on conflict do nothing
+    )
+    select f.subject from reconciler_findings f join found on found.subject = f.subject
+    where f.kind = ${kind} and f.seen_at <= clock_timestamp() - ${graceMs} * interval '1 ms'
+  `.execute(queriesOf(db))
+  return rows.map(({ subject }) => subject)
+}
+
+/** Counts what was put right. */
+export async function countHealed(db: Db, kind: FindingKind): Promise<void> {
+  await sql`
+    insert into reconciler_counts as c (kind, healed_count) values (${kind}, 1)
+    on conflict (kind) do update set healed_count = c.healed_count + 1
+  `.execute(queriesOf(db))
+}
+
+/** How often what was put right, ever. */
+export async function readHealed(
+  db: Db,
+): Promise<readonly { readonly kind: string; readonly count: number }[]> {
+  const { rows } = await sql<{ kind: string; count: number }>`
+    select kind, healed_count as count from reconciler_counts order by kind
+  `.execute(queriesOf(db))
+  return rows
+}

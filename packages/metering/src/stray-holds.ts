@@ -1,0 +1,20 @@
+import { UNFINISHED_STATES } from '@plumbline/contract/batch'
+import { queriesOf, type Db } from '@plumbline/db/database'
+import { sql } from 'kysely'
+
+/** An open hold whose batch has ended, or is gone. */
+export interface StrayHold {
+  readonly accountId: string
+  readonly ref: string
+}
+
+/** Holds that nothing will release any more. */
+export async function strayHolds(db: Db, most: number): Promise<readonly StrayHold[]> {
+  const { rows } = await sql<StrayHold>`
+    select h.account_id as "accountId", h.ref
+    from credit_holds h left join batches b on b.id = h.ref
+    where h.closed_at is null and (b.id is null or b.status <> all(${[...UNFINISHED_STATES]}::text[]))
+    limit ${most}
+  `.execute(queriesOf(db))
+  return rows
+}

@@ -1,0 +1,106 @@
+import { auditLedger } from '@plumbline/metering/audit'
+import { readHealed } from '@plumbline/db/batches/reconcile'
+import { allowAnyMove } from '@plumbline/testkit/any-move'
+import { openTestPipeline, type TestPipeline } from '@plumbline/testkit/pipeline'
+import { expect, test } from 'vitest'
+import { getBatch } from './read.ts'
+import { reconcile } from './reconcile.ts'
+
+const ROWS = 9
+const CONTENT = `email\n${Array.from({ length: ROWS }, (_, no) => `u${no}@example.com\n`).join('')}`
+
+async function openHarness(): Promise<TestPipeline & { id: string }> {
+  const harness = await openTestPipeline({ limits: { chunkRecords: 3 } })
+  const { id } = await harness.read(CONTENT)
+  return { ...harness, id }
+}
+
+/** Twice, as nothing is put right that was seen once. */
+async function reconcileTwice({ pipeline }: TestPipeline): Promise<number> {
+  expect(await reconcile(pipeline, { holder: 'one', graceMs: 0 })).toBe(0)
+  return await reconcile(pipeline, { holder: 'one', graceMs: 0 })
+}
+
+async function expectCompleted(harness: TestPipeline & { id: string }): Promise<void> {
+  await harness.answer()
+  await harness.workStages()
+  expect(await getBatch(harness.pipeline, harness.owner, harness.id)).toMatchObject({
+    status: 'completed',
+    rows: { done: ROWS },
+    credits: { used: ROWS, released: 0, held: 0 },
+  })
+  expect(await auditLedger(harness.pipeline.db)).toEqual([])
+}
+
+test('a healthy batch is left alone, also while it runs', async () => {
+  await using harness = await openHarness()
+  expect(await reconcileTwice(harness)).toBe(0)
+  await harness.answer(1)
+  expect(await reconcileTwice(harness)).toBe(0)
+  await expectCompleted(harness)
+  expect(await reconcileTwice(harness)).toBe(0)
+  expect(await readHealed(harness.pipeline.db)).toEqual([])
+})
+
+test('a chunk whose task is lost is asked again, once seen for a minute', async () => {
+  await using harness = await openHarness()
+  const { pool } = harness.pipeline.db
+  await harness.answer(1)
+  await pool.query('delete from tasks where chunk_no = 1')
+  expect(await reconcile(harness.pipeline)).toBe(0)
+  expect(await reconcile(harness.pipeline)).toBe(0)
+  await pool.query(`update reconciler_findings set seen_at = seen_at - interval '61 s'`)
+  expect(await reconcile(harness.pipeline)).toBe(1)
+  expect(await readHealed(harness.pipeline.db)).toEqual([{ kind: 'chunk_without_task', count: 1 }])
+  await expectCompleted(harness)
+})
+
+test('a chunk that has every outcome and was not settled is settled and charged once', async () => {
+  await using harness = await openHarness()
+  const { pool } = harness.pipeline.db
+  await pool.query(`
+    create table kept as select * from tasks where chunk_no = 2;
+    delete from tasks where chunk_no = 2`)
+  await harness.answer()
+  await allowAnyMove(harness.pipeline.db)
+  await pool.query(`
+    insert into parts (batch_id, chunk_no, check_kind, indexes, outcomes)
+    select batch_id, 2, check_kind, indexes, outcomes from parts where chunk_no = 0`)
+  expect(await reconcileTwice(harness)).toBe(1)
+  await expectCompleted(harness)
+})
+
+test('the hold of a batch that has ended is released', async () => {
+  await using harness = await openHarness()
+  const { pool } = harness.pipeline.db
+  await allowAnyMove(harness.pipeline.db)
+  await pool.query(`update batches set status = 'canceled'`)
+  expect(await reconcileTwice(harness)).toBe(1)
+  const { rows } = await pool.query(
+    'select released::int, closed_at is not null as closed from credit_holds',
+  )
+  expect(rows).toEqual([{ released: ROWS, closed: true }])
+  expect(await auditLedger(harness.pipeline.db)).toEqual([])
+})
+
+test('leases that a step of the clock left for days end, and waiting tasks get their group back', async () => {
+  await using harness = await openHarness()
+  const { pool } = harness.pipeline.db
+  await allowAnyMove(harness.pipeline.db)
+  await pool.query(`update tasks set lease_until = now() + interval '300 days' where chunk_no = 0`)
+  await pool.query(`update tasks set group_key = 'mx:a', due_at = now() where chunk_no = 1`)
+  expect(await reconcileTwice(harness)).toBe(2)
+  expect(await readHealed(harness.pipeline.db)).toEqual([
+    { kind: 'lease_without_end', count: 1 },
+    { kind: 'task_without_group', count: 1 },
+  ])
+  await expectCompleted(harness)
+})
+
+test('one process searches, and others do not', async () => {
+  await using harness = await openHarness()
+  await harness.pipeline.db.pool.query('delete from tasks')
+  expect(await reconcile(harness.pipeline, { holder: 'one', graceMs: 0 })).toBe(0)
+  expect(await reconcile(harness.pipeline, { holder: 'other', graceMs: 0 })).toBe(0)
+  expect(await reconcile(harness.pipeline, { holder: 'one', graceMs: 0 })).toBe(3)
+})

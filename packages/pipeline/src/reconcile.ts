@@ -1,0 +1,131 @@
+import { randomUUID } from 'node:crypto'
+import { PRODUCT_PLANS } from '@plumbline/contract/products'
+import {
+  askMissing,
+  chunksWithoutTask,
+  countHealed,
+  endLease,
+  judgeFindings,
+  leasesWithoutEnd,
+  makeGroup,
+  MOST_FINDINGS,
+  tasksWithoutGroup,
+  type FindingKind,
+} from '@plumbline/db/batches/reconcile'
+import { lockBatch, updateBatch } from '@plumbline/db/batches/rows'
+import { closeFinishedBatch } from '@plumbline/db/batches/stages'
+import { holdDuty } from '@plumbline/db/duties'
+import { release } from '@plumbline/metering/hold'
+import { strayHolds } from '@plumbline/metering/stray-holds'
+import type { Pipeline } from './pipeline.ts'
+import { unpackSubjects } from './codec.ts'
+import { settleChunk } from './settle.ts'
+
+/** How long something must have been seen until it is put right: what is under way ends by then. */
+const GRACE_MS = 60_000
+
+/** How long one process searches, and others do not. */
+const TERM_MS = 60_000
+
+/** Tells this process from all others. */
+const HOLDER = randomUUID()
+
+type Parts = Pick<Pipeline, 'db' | 'scorers' | 'log'>
+
+interface Reconciler {
+  readonly kind: FindingKind
+  find(pipeline: Parts): Promise<readonly string[]>
+  /** Answers whether there still was something to put right. */
+  heal(pipeline: Parts, subject: string): Promise<boolean>
+}
+
+const RECONCILERS: readonly Reconciler[] = [
+  { kind: 'chunk_without_task', find: ({ db }) => chunksWithoutTask(db), heal: askAgain },
+  { kind: 'hold_of_ended_batch', find: findHolds, heal: releaseHold },
+  {
+    kind: 'lease_without_end',
+    find: ({ db }) => leasesWithoutEnd(db),
+    heal: ({ db }, subject) => endLease(db, subject),
+  },
+  {
+    kind: 'task_without_group',
+    find: ({ db }) => tasksWithoutGroup(db),
+    heal: ({ db }, subject) => makeGroup(db, subject),
+  },
+]
+
+/**
+ * Searches for what should not be and puts right what it has seen for a minute: after a failover to a server
+ * that lacks what was acknowledged, a step of the clock, or a fault of ours. One process of all does so.
+ * @param holder tells the processes apart
+ * @returns how much was put right
+ */
+export async function reconcile(
+  pipeline: Parts,
+  { graceMs = GRACE_MS, holder = HOLDER }: { graceMs?: number; holder?: string } = {},
+): Promise<number> {
+  const { db, log } = pipeline
+  if (!(await holdDuty(db, 'reconcile', holder, TERM_MS))) return 0
+  let count = 0
+  for (const { kind, find, heal } of RECONCILERS) {
+    for (const subject of await judgeFindings(db, kind, await find(pipeline), graceMs)) {
+      try {
+        if (!(await heal(pipeline, subject))) continue
+        await countHealed(db, kind)
+        count += 1
+        log.warn({ kind, subject }, 'something that should not be was put right')
+      } catch (error) {
+        log.error({ err: error, kind, subject }, 'something that should not be stays')
+      }
+    }
+  }
+  return count
+}
+
+/** Asks what of a chunk nobody answered; one that was answered whole is settled. */
+async function askAgain({ db, scorers }: Parts, subject: string): Promise<boolean> {
+  const [batchId = '', no = ''] = subject.split('/', 2)
+  const isHealed = await db.kysely.transaction().execute(async (tx) => {
+    const batch = await lockBatch(tx, batchId)
+    if (batch?.status !== 'running') return false
+    const { depth } = PRODUCT_PLANS[batch.product]
+    const missing = await askMissing(tx, batchId, Number(no), depth)
+    if (missing === undefined) return false
+    if (missing > 0) return true
+    const chunk = await tx
+      .selectFrom('chunks')
+      .select('subjects')
+      .where('batch_id', '=', batchId)
+      .where('no', '=', Number(no))
+      .executeTakeFirstOrThrow()
+    await settleChunk(tx, {
+      batchId,
+      no: Number(no),
+      accountId: batch.account_id,
+      mode: batch.mode,
+      product: batch.product,
+      chargeUnknown: batch.charge_unknown,
+      scorer: await scorers.of(batch.weights),
+      subjects: unpackSubjects(chunk.subjects),
+      onlyPart: undefined,
+    })
+    return true
+  })
+  if (isHealed) await closeFinishedBatch(db, batchId)
+  return isHealed
+}
+
+async function findHolds({ db }: Parts): Promise<readonly string[]> {
+  return (await strayHolds(db, MOST_FINDINGS)).map(({ accountId, ref }) => `${accountId}/${ref}`)
+}
+
+async function releaseHold({ db }: Parts, subject: string): Promise<boolean> {
+  const [accountId = '', ref = ''] = subject.split('/', 2)
+  return await db.kysely.transaction().execute(async (tx) => {
+    const batch = await lockBatch(tx, ref)
+    const released = await release(tx, { accountId, ref, opKey: `${ref}:release` })
+    if (released === undefined) return false
+    if (batch !== undefined) await updateBatch(tx, ref, { credits_released: released })
+    return true
+  })
+}
