@@ -1,6 +1,7 @@
 -- Accounts with ready tasks of a check, in turn: those after one first, then from the beginning. An index is
--- stepped through from account to account, so that it costs nothing how many tasks each has.
-create or replace function accounts_in_turn(kind text, after text, most integer)
+-- stepped through from account to account, so that it costs nothing how many tasks each has. Accounts whose
+-- batches all rest are passed over: they would take the places of others.
+create or replace function accounts_in_turn(kind text, after text, is_bought boolean, most integer)
 returns table (account text, place integer) language plpgsql stable rows 16 as $$
 declare
   wrapped boolean := false;
@@ -18,8 +19,12 @@ begin
       account := '';
     else
       if wrapped and account > after then return; end if;
-      place := place + 1;
-      return next;
+      if exists (select from batches_in_turn(kind, account, is_bought, 1))
+        and (is_bought or exists (
+          select from accounts a where a.id = accounts_in_turn.account and a.status = 'active')) then
+        place := place + 1;
+        return next;
+      end if;
     end if;
   end loop;
 end $$;

@@ -187,6 +187,27 @@ test('placed and chosen: accounts take turns, and one with nothing leased may us
   expect(idsOf(await run(db, 'chosen', { slots: 3 })).toSorted()).toEqual([second, other])
 })
 
+test('accounts whose batches are all paused keep nobody from a turn, however many they are', async () => {
+  await using place = await openPlace()
+  const { db } = place
+  await allowAnyMove(db)
+  await db.pool.query(`
+    insert into accounts (id, email, plan)
+    select 'b' || no, no || '@b.example', 'pro' from generate_series(100, 160) no;
+    insert into batches (id, account_id, mode, product, status, explain, charge_unknown, auto_start,
+      retention_days, requested, source_key, file_bytes, ats)
+    select 'bat_' || id, id, 'live', 'email', 'analyzing', false, true, true, 30, '{}', 'u', 1, '{}'
+    from accounts where id like 'b1%';
+    update batches set status = 'paused' where account_id like 'b1%';
+    insert into tasks (batch_id, account_id, mode, check_kind, depth, chunk_no, size)
+    select id, account_id, 'live', 'email', 'full', 0, 1 from batches`)
+  const slots = { email: 1, phone: 0, ip: 0, domain: 0 }
+  const served = new Map<Check, string>([['email', 'b']])
+  expect(await leaseTasks(db, { slots, reserve: 0, leaseMs: 1, served })).toMatchObject([
+    { accountId: 'a' },
+  ])
+})
+
 test('however many rounds there are, no more is leased than slots and reserve', async () => {
   await using place = await openPlace()
   const { db } = place

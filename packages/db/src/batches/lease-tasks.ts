@@ -145,7 +145,8 @@ const PARTS = {
   /** Accounts with ready tasks, in turn: more than have some leased, so that who has none is among them. */
   accounts: `
   select k.check_kind, k.free, a.account as account_id, count(*) over (partition by k.check_kind) as n
-  from kinds k cross join lateral accounts_in_turn(k.check_kind, k.served, k.most) a`,
+  from kinds k cross join lateral accounts_in_turn(k.check_kind, k.served,
+      k.check_kind = any($5), k.most) a`,
   /**
    * Ready tasks, as many of each account as could go out. Of a canceled batch only those for which something
    * may have been bought, to store what came of it; of a paused one none.
