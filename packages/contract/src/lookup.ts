@@ -9,9 +9,6 @@ export const LOOKUP_WAIT_SECONDS = 30
 
 /** How a lookup stands that answers later. */
 export const LOOKUP_STATES = ['running', 'completed', 'failed'] as const
-/** One of them. */
-export type LookupState = (typeof LOOKUP_STATES)[number]
-
 /** A lookup that was asked with `Prefer: respond-async`. Source: decision 41. */
 export const lookupView = z.strictObject({
   id: z.string(),

@@ -88,13 +88,3 @@ export async function eraseAccount(tx: Tx, accountId: string): Promise<void> {
   await sql`update accounts set email = 'closed', name = null, status_reason = null, erased_at = now()
     where id = ${id}`.execute(tx)
 }
-
-/** How many accounts are in each state. */
-export async function countAccounts(db: Db | Tx): Promise<ReadonlyMap<AccountState, number>> {
-  const rows = await queriesOf(db)
-    .selectFrom('accounts')
-    .select((eb) => ['status', eb.fn.countAll<number>().as('count')])
-    .groupBy('status')
-    .execute()
-  return new Map(rows.map(({ status, count }) => [status, count]))
-}
