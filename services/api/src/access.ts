@@ -84,7 +84,10 @@ async function whoCalls(access: Access, req: Request, key: string | undefined): 
 }
 
 /** Refuses what an account asks for that the operator suspended, or that was closed (decision 44). */
-function refuseSuspended({ status, statusReason }: Caller): void {
+export function refuseSuspended({
+  status,
+  statusReason,
+}: Pick<Caller, 'status' | 'statusReason'>): void {
   if (status === 'active') return
   const why = statusReason === null ? '' : ` (${statusReason})`
   throw new Problem(

@@ -13,6 +13,7 @@ import { SESSION_DAYS } from '@plumbline/db/people/sessions'
 import { PROVEN_MINUTES } from '@plumbline/people/session'
 import type { Request, Response } from 'express'
 import type { z } from 'zod'
+import { refuseSuspended } from '../access.ts'
 import { readJson } from '../body.ts'
 import { refuseForeignOrigin, setSessionCookie, visitorOf } from '../browser.ts'
 import { refuseQuery } from '../query.ts'
@@ -99,7 +100,10 @@ function judge(row: AppPath, person: SessionOwner | undefined, res: Response): v
       )
     }
     // Whoever may look may leave, too.
-    if (row.method !== 'GET' && row.access !== 'viewer') refuseReader(person)
+    if (row.method !== 'GET' && row.access !== 'viewer') {
+      refuseReader(person)
+      refuseSuspended(membership)
+    }
   }
   if (row.proof === true) requireProof(person, res)
 }

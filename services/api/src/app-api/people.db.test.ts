@@ -2,6 +2,7 @@ import { accountView } from '@plumbline/contract/account'
 import { entryAnswer } from '@plumbline/contract/app/entry'
 import { newKeyAnswer } from '@plumbline/contract/app/keys'
 import { sessionView } from '@plumbline/contract/app/session'
+import { suspendAccount } from '@plumbline/metering/administer'
 import { newWayIn, newWelcomeCode } from '@plumbline/people/welcome'
 import { openBrowser, type TestBrowser } from '@plumbline/testkit/api/browser'
 import { openApiHarness, type ApiHarness } from '@plumbline/testkit/api/harness'
@@ -191,6 +192,18 @@ describe('keys', () => {
     expect((await browser.app('revokeKey', undefined, 'live')).status).toBe(204)
     expect((await browser.app('revokeKey', undefined, 'live')).status).toBe(404)
     expect((await browser.app('createKey', { mode: 'test' })).status).toBe(403)
+  })
+
+  test('the owner of a suspended account is told why, and makes and invites nothing', async () => {
+    const browser = await person()
+    const act = { actor: 'an operator', accountId: browser.accountId }
+    await suspendAccount(api.db, { ...act, reason: 'invoice 17 is unpaid' })
+    const key = async (): Promise<number> =>
+      (await browser.app('createKey', { mode: 'live' })).status
+    await expect.poll(key, { timeout: 3_000 }).toBe(403)
+    const invited = await browser.app('invite', { email: 'x@y.example', role: 'viewer' })
+    expect([invited.status, invited.text]).toEqual([403, expect.stringContaining('invoice 17')])
+    expect((await browser.app('readSession')).status).toBe(200)
   })
 
   test('a key is no session: it makes no keys', async () => {
