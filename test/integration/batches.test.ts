@@ -225,7 +225,7 @@ describe.each(backends())('on $name', ({ redisUrl }) => {
     expect((await call(caller, 'DELETE', `/v1/batches/${id}`)).status).toBe(204)
     expect((await call(caller, 'GET', `/v1/batches/${id}`)).status).toBe(404)
     expect(await filesAbout(id)).toEqual([])
-    expect(await rowsAbout(id)).toEqual([0, 0, 0])
+    await expect.poll(() => rowsAbout(id)).toEqual([0, 0, 0])
     await expectSettled(caller, 175)
   })
 
@@ -242,7 +242,8 @@ describe.each(backends())('on $name', ({ redisUrl }) => {
     expect(expired.completed_at).toBeDefined()
     expect((await call(caller, 'GET', `/v1/batches/${id}/results`)).status).toBe(404)
     expect(await filesAbout(id)).toEqual([])
-    expect((await rowsAbout(id)).slice(0, 2)).toEqual([0, 0])
+    // In steps, once nobody can read them any more.
+    await expect.poll(async () => (await rowsAbout(id)).slice(0, 2)).toEqual([0, 0])
     await expectSettled(caller, 175)
   })
 
