@@ -1,7 +1,6 @@
 import { recheckBody, rescoreBody } from '@plumbline/contract/batch-origin'
 import type { BatchView } from '@plumbline/contract/batch-view'
-import { Problem } from '@plumbline/contract/problem'
-import { unknownFields } from '@plumbline/contract/requests'
+import { readBody } from '@plumbline/contract/read-body'
 import { recheckBatch } from '@plumbline/pipeline/recheck'
 import { rescoreBatch } from '@plumbline/pipeline/rescore'
 import type { InTransaction } from '@plumbline/pipeline/submit'
@@ -54,13 +53,7 @@ async function bodyOf<T extends z.ZodObject>(
 ): Promise<z.infer<T>> {
   refuseKeyShape(req)
   refuseQuery(req)
-  const read = shape.safeParse(await readJson(req, res, ctx.settings))
-  if (read.success) return read.data
-  const issue = read.error.issues[0]
-  if (issue?.code === 'unrecognized_keys') {
-    throw new Problem('bad_request', unknownFields(issue.keys, Object.keys(shape.shape)))
-  }
-  throw new Problem('bad_request', issue?.message ?? 'Send a JSON object.')
+  return readBody(shape, await readJson(req, res, ctx.settings))
 }
 
 async function derive(
