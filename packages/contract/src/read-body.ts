@@ -6,10 +6,7 @@ import { unknownFields } from './requests.ts'
  * Reads a JSON body by its shape, whose messages are sentences.
  * @throws Problem `bad_request` that names the first field at fault
  */
-export function readBody<Shape extends z.ZodObject>(
-  shape: Shape,
-  body: unknown,
-): Readonly<z.infer<Shape>> {
+export function readBody<Shape extends z.ZodObject>(shape: Shape, body: unknown): z.infer<Shape> {
   if (typeof body !== 'object' || body === null || Array.isArray(body)) {
     throw new Problem('bad_request', 'The body must be a JSON object.')
   }
