@@ -48,18 +48,13 @@ export const BOUNDARIES: Readonly<Record<string, Boundary>> = {
   runtime: { ours: ['ports'], others: ['pino', 'prom-client', 'zod'], sockets: true },
   // The operator's own file store lies behind no egress guard; its credentials stand in the environment.
   storage: { ours: ['runtime'], sockets: true },
+  intake: {
+    ours: ['contract', 'db'],
+    others: ['papaparse', 'iconv-lite', 'libphonenumber-js', 'saxes', 'yauzl'],
+  },
   pipeline: {
-    ours: ['contract', 'ports', 'concurrency', 'db', 'metering', 'queue', 'storage'],
-    others: [
-      'papaparse',
-      'iconv-lite',
-      'jschardet',
-      'libphonenumber-js',
-      'saxes',
-      'yauzl',
-      'yazl',
-      'zod',
-    ],
+    ours: ['contract', 'ports', 'concurrency', 'db', 'metering', 'queue', 'storage', 'intake'],
+    others: ['iconv-lite', 'yazl', 'zod'],
   },
   webhooks: {
     ours: ['contract', 'ports', 'concurrency', 'net', 'db', 'metering', 'pipeline'],

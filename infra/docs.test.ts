@@ -52,7 +52,8 @@ test('docs/decisions.md has each decision that a comment names', () => {
 })
 
 test('the first version of the change log and of VERSION-COMMIT is that of package.json', () => {
-  expect(/^## (\S+)/m.exec(read('CHANGELOG.md'))?.[1]).toBe(version)
+  const headings = [...read('CHANGELOG.md').matchAll(/^## (\S+)/gm)].map(([, name]) => name)
+  expect(headings.find((name) => name !== 'Unreleased')).toBe(version)
   expect(read('VERSION-COMMIT')).toMatch(new RegExp(`^${version.replaceAll('.', '\\.')} `))
 })
 

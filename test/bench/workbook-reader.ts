@@ -1,8 +1,8 @@
 import process from 'node:process'
 import { StringDecoder } from 'node:string_decoder'
-import { openBatchFile } from '@plumbline/pipeline/intake/open-batch-file'
-import { uploadLimits } from '@plumbline/pipeline/intake/limits'
-import { readRows } from '@plumbline/pipeline/intake/read-rows'
+import { openBatchFile } from '@plumbline/intake/open-batch-file'
+import { uploadLimits } from '@plumbline/intake/limits'
+import { readRows } from '@plumbline/intake/read-rows'
 import { SaxesParser } from 'saxes'
 import { openPromise } from 'yauzl'
 

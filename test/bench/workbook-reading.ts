@@ -9,7 +9,7 @@ import { Readable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { memoryFlags } from '@plumbline/local/children'
-import { xlsxParts } from '@plumbline/pipeline/intake/workbook-fixture'
+import { xlsxParts } from '@plumbline/intake/workbook-fixture'
 import { ZipFile } from 'yazl'
 import { atMost, bounded, type Figure } from './figure.ts'
 

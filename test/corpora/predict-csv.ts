@@ -1,9 +1,9 @@
 import { CHECKS } from '@plumbline/contract/products'
-import { uploadLimits } from '@plumbline/pipeline/intake/limits'
-import { IntakeError } from '@plumbline/pipeline/intake/intake-error'
-import { jsonCells } from '@plumbline/pipeline/intake/json-row'
-import { openBatchFile, type BatchFile } from '@plumbline/pipeline/intake/open-batch-file'
-import { readRows } from '@plumbline/pipeline/intake/read-rows'
+import { uploadLimits } from '@plumbline/intake/limits'
+import { IntakeError } from '@plumbline/intake/intake-error'
+import { jsonCells } from '@plumbline/intake/json-row'
+import { openBatchFile, type BatchFile } from '@plumbline/intake/open-batch-file'
+import { readRows } from '@plumbline/intake/read-rows'
 import type { Prediction } from './prediction.ts'
 
 /** Columns less sure than this are not named as holding anything. */

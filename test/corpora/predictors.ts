@@ -20,7 +20,7 @@ import { loadPhonePrefixes } from '@plumbline/phone/prefixes'
 import { createScorer } from '@plumbline/scoring/score'
 import { packagedWeights } from '@plumbline/scoring/weights'
 import { assembleResult } from '@plumbline/pipeline/assemble'
-import { readPhone } from '@plumbline/pipeline/intake/subject'
+import { readPhone } from '@plumbline/intake/subject'
 import { predictCsv } from './predict-csv.ts'
 import type { CorpusCase, Prediction } from './prediction.ts'
 

@@ -2,10 +2,10 @@ import type { Signal } from '@plumbline/contract/outcome'
 import { riskLevel } from '@plumbline/contract/results'
 import { riskOf } from '@plumbline/scoring/score'
 import type { Weights } from '@plumbline/contract/score'
-import { uploadLimits } from '@plumbline/pipeline/intake/limits'
-import { IntakeError } from '@plumbline/pipeline/intake/intake-error'
-import { openBatchFile } from '@plumbline/pipeline/intake/open-batch-file'
-import { readRows } from '@plumbline/pipeline/intake/read-rows'
+import { uploadLimits } from '@plumbline/intake/limits'
+import { IntakeError } from '@plumbline/intake/intake-error'
+import { openBatchFile } from '@plumbline/intake/open-batch-file'
+import { readRows } from '@plumbline/intake/read-rows'
 
 /** A record with its score, and whether it was fraud. */
 export interface LabelledScore {

@@ -2,17 +2,12 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import {
-  bombOf,
-  entryOf,
-  rawZip,
-  type RawEntry,
-} from '@plumbline/pipeline/intake/hostile-zip-fixture'
-import { IntakeError } from '@plumbline/pipeline/intake/intake-error'
-import { uploadLimits } from '@plumbline/pipeline/intake/limits'
-import { openBatchFile } from '@plumbline/pipeline/intake/open-batch-file'
-import { readRows } from '@plumbline/pipeline/intake/read-rows'
-import { rowOf, xlsxParts, type WorkbookParts } from '@plumbline/pipeline/intake/workbook-fixture'
+import { bombOf, entryOf, rawZip, type RawEntry } from '@plumbline/intake/hostile-zip-fixture'
+import { IntakeError } from '@plumbline/intake/intake-error'
+import { uploadLimits } from '@plumbline/intake/limits'
+import { openBatchFile } from '@plumbline/intake/open-batch-file'
+import { readRows } from '@plumbline/intake/read-rows'
+import { rowOf, xlsxParts, type WorkbookParts } from '@plumbline/intake/workbook-fixture'
 
 const MOST_MS = 3_000
 const MOST_BYTES = 64 * 1024 * 1024

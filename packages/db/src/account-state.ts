@@ -1,6 +1,6 @@
 import type { AccountState } from '@plumbline/contract/plans'
 import { sql } from 'kysely'
-import { queriesOf, type Db, type Tx } from './database.ts'
+import type { Db, Tx } from './database.ts'
 
 /**
  * Moves an account to another state, from one that allows it: a closed one stays closed.

@@ -1,7 +1,7 @@
 import { CHECKS, type Check } from '@plumbline/contract/products'
 import type { NewChunk } from '@plumbline/db/batches/chunks'
 import { pack, type ChunkCells, type ChunkSubjects } from './codec.ts'
-import type { FileRow } from './intake/row-builder.ts'
+import type { FileRow } from '@plumbline/intake/row-builder'
 
 /** Packs a run of rows as one chunk: the rows as they came in `cells`, what is asked in `subjects`. */
 export function buildChunk(no: number, rows: readonly FileRow[]): NewChunk {

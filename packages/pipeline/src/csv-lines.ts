@@ -1,5 +1,5 @@
 import type { BatchRow } from '@plumbline/db/batches/rows'
-import { csvCell } from './intake/csv-cell.ts'
+import { csvCell } from '@plumbline/intake/csv-cell'
 import type { CsvForm, LineFormat } from './line-format.ts'
 import type { CellValue } from './result-columns.ts'
 import { givenRow, tableColumns, type TableColumn } from './table-columns.ts'

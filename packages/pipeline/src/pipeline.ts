@@ -5,7 +5,7 @@ import type { Db } from '@plumbline/db/database'
 import type { QueueBackend } from '@plumbline/queue/backend'
 import type { Storage } from '@plumbline/storage/storage'
 import type { InstallationKey } from './installation-key.ts'
-import { uploadLimits, type UploadLimits } from './intake/limits.ts'
+import { uploadLimits, type UploadLimits } from '@plumbline/intake/limits'
 import type { Scorers } from './scorers.ts'
 
 /** What the steps of a batch work on: connections, stores and bounds, opened by the program and passed to each step. */

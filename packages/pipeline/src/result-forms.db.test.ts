@@ -8,7 +8,7 @@ import Papa from 'papaparse'
 import { expect, test, vi } from 'vitest'
 import { fromBuffer, type Entry, type ZipFile } from 'yauzl'
 import { openTestPipeline, type TestPipeline } from '@plumbline/testkit/pipeline'
-import { unguarded } from './intake/csv-cell.ts'
+import { unguarded } from '@plumbline/intake/csv-cell'
 import { openResults, type CsvFile, type Results, type ResultsRequest } from './results.ts'
 
 const PLAIN: CsvFile = { delimiter: ',', bom: false, sep: false, encoding: 'utf-8' }

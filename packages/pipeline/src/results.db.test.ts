@@ -4,7 +4,7 @@ import Papa from 'papaparse'
 import { expect, test, vi } from 'vitest'
 import { openTestPipeline, type TestPipeline } from '@plumbline/testkit/pipeline'
 import { cancelBatch } from './cancel.ts'
-import { valueText } from './intake/json-row.ts'
+import { valueText } from '@plumbline/intake/json-row'
 import { openResults, type ResultsRequest } from './results.ts'
 
 const ROWS = 300

@@ -2,7 +2,7 @@ import { Problem } from '@plumbline/contract/problem'
 import { checksOf } from '@plumbline/contract/products'
 import type { BatchRow } from '@plumbline/db/batches/rows'
 import type { ChunkCells } from './codec.ts'
-import { jsonCells } from './intake/json-row.ts'
+import { jsonCells } from '@plumbline/intake/json-row'
 import { resultColumns, ROW_COLUMN, type CellValue, type ResultColumn } from './result-columns.ts'
 import type { ShownRow } from './shown-row.ts'
 

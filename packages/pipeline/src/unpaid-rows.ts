@@ -2,7 +2,7 @@ import type { RowKind } from '@plumbline/contract/batch'
 import { Problem } from '@plumbline/contract/problem'
 import type { BatchRow } from '@plumbline/db/batches/rows'
 import { readUnpaidRows, takeUnpaidRows } from '@plumbline/db/batches/unpaid-rows'
-import { IntakeError } from './intake/intake-error.ts'
+import { IntakeError } from '@plumbline/intake/intake-error'
 import type { Pipeline } from './pipeline.ts'
 
 /** Rows between two counts: an account may have so many rows read beyond its bound of a day. */

@@ -1,7 +1,7 @@
 import { openTestPipeline } from '@plumbline/testkit/pipeline'
 import iconv from 'iconv-lite'
 import { expect, test } from 'vitest'
-import { rowOf, xlsxOf, zipOf } from './intake/workbook-fixture.ts'
+import { rowOf, xlsxOf, zipOf } from '@plumbline/intake/workbook-fixture'
 
 const SHEETS = {
   Notes: rowOf('Fill in the next sheet'),
