@@ -465,7 +465,7 @@ test('data update that reaches nobody fails and says so of each list', async () 
 
 test('wrong usage is said on standard error with status 2', async () => {
   for (const words of [
-    ['account', 'create', '--email', 'a@b.example', '--plan', 'gold'],
+    ['account', 'create', '--email', 'a@b.example', '--plan'],
     ['lookup', 'deliverability', 'a@b.example', 'c@d.example', '--phone', '+442079460123'],
     ['batch', 'run', 'x.csv', '--product', 'email', '--out', 'y', '--mapping', '[1]'],
   ]) {

@@ -124,7 +124,7 @@ describe.each([
       [...emails, ...phones, ...ips, ...domains],
     )
     // The batches themselves still hold what they are made of.
-    const own = ['batches', 'chunks', 'parts', 'tasks']
+    const own = ['batches', 'batch_previews', 'chunks', 'parts', 'tasks']
     await expect
       .poll(async () => await scan(service, redis?.url ?? null, output, own, find))
       .toEqual([])

@@ -427,7 +427,9 @@ async function expectColumns(
     const results = rows.map((cells) =>
       Object.fromEntries(
         names.flatMap((name, at) =>
-          /^result\.(?!.*\.(?:status|reason)$|credits_charged|error)/.test(name)
+          /^result\.(?!.*\.(?:status|reason)$|credits_charged|error|advice|why|suggestion)/.test(
+            name,
+          )
             ? [[name, query === '' ? (cells[at] ?? '').replace(/^'(?=[=+\-@])/, '') : cells[at]]]
             : [],
         ),
