@@ -13,6 +13,7 @@ import { cancelBatch } from './cancel.ts'
 import { runFinish } from './finish.ts'
 import { createTaskLeases } from './task-lease.ts'
 import { getBatch } from './read.ts'
+import { recallUnclaimed } from './recall.ts'
 import { openResults } from './results.ts'
 import { runTask, type CheckRunner } from './run-task.ts'
 
@@ -372,6 +373,7 @@ test.each([1, 2, 3, 4, 5, 6, 7, 8])(
     const { status } = await getBatch(harness.pipeline, harness.owner, harness.id)
     if (status !== 'running') {
       await vi.waitFor(async () => {
+        await recallUnclaimed(harness.pipeline)
         await runTasks(harness, 'phone', engineOf('phone'))
         await finishOnce(harness)
         expect(await auditLedger(db)).toEqual([])
