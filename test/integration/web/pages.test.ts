@@ -67,6 +67,8 @@ describe.skipIf(!canRunChromium())('the app', () => {
 
   test('says that the service is away, and goes on by itself once it is back', async () => {
     const { page } = window
+    // Where the links stand beside the page, not behind a menu.
+    await page.setViewportSize({ width: 1_280, height: 860 })
     await page.goto('/app/batches')
     await settle(page, 'Batches')
     await page.context().route('**/v1/**', (route) => route.abort('connectionrefused'))
