@@ -50,7 +50,7 @@ export interface EmailLimits {
 /** Sources: the reference figures of Postfix (2 to 20 connections, 20 errors) and of one recipient a second. */
 export const DEFAULT_LIMITS: EmailLimits = {
   sessions: 1_200,
-  liveSessions: 700,
+  liveSessions: 600,
   silentProbes: 32,
   silentMs: 2_000,
   startConnections: 2,
