@@ -49,7 +49,7 @@ export const BOUNDARIES: Readonly<Record<string, Boundary>> = {
   // The operator's own file store lies behind no egress guard; its credentials stand in the environment.
   storage: { ours: ['runtime'], sockets: true },
   intake: {
-    ours: ['contract', 'db'],
+    ours: ['contract', 'db', 'storage'],
     others: ['papaparse', 'iconv-lite', 'libphonenumber-js', 'saxes', 'yauzl'],
   },
   pipeline: {

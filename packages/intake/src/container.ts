@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto'
-import { createWriteStream } from 'node:fs'
 import { open, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { withoutBidiControls } from '@plumbline/contract/bidi-controls'
+import { writeNewFile } from '@plumbline/storage/new-file'
 import type { Entry } from 'yauzl'
 import { fileSource, isGzip, unpackedBytes } from './bytes.ts'
 import { formatOfName, ofOldWorkbook, ofOtherArchive, type FileFormat } from './file-kind.ts'
@@ -267,12 +267,7 @@ async function unpackTo(
     await rm(path, { force: true })
     await file.dispose()
   }
-  try {
-    await pipeline(bytes, createWriteStream(path, { flags: 'wx', mode: 0o600 }))
-  } catch (error) {
-    await rm(path, { force: true })
-    throw error
-  }
+  await writeNewFile(path, (target) => pipeline(bytes, target))
   return { ...file, path, isUnpacked: true, dispose }
 }
 

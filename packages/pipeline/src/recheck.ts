@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto'
-import { createWriteStream } from 'node:fs'
 import { rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
@@ -12,6 +11,7 @@ import type { BatchRequest, RecheckRequest } from '@plumbline/db/tables/batches'
 import { noSuchBatch } from './batch-access.ts'
 import { csvCell } from '@plumbline/intake/csv-cell'
 import { IntakeError } from '@plumbline/intake/intake-error'
+import { writeNewFile } from '@plumbline/storage/new-file'
 import type { LineFormat } from './line-format.ts'
 import type { Pipeline } from './pipeline.ts'
 import { hasResults, rowsOf } from './result-rows.ts'
@@ -121,12 +121,7 @@ export async function writeRecheck(
   const rows = rowsOf(pipeline, other, { form, only: new Set(only), before })
   const path = join(pipeline.scratchDir, `recheck-${randomUUID()}`)
   const release = async (): Promise<void> => await rm(path, { force: true })
-  try {
-    await streamTo(Readable.from(rows), createWriteStream(path, { mode: 0o600 }), { signal })
-  } catch (error) {
-    await release()
-    throw error
-  }
+  await writeNewFile(path, (file) => streamTo(Readable.from(rows), file, { signal }))
   return { path, release }
 }
 

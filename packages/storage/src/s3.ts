@@ -1,4 +1,3 @@
-import { createWriteStream } from 'node:fs'
 import { mkdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { randomUUID } from 'node:crypto'
@@ -11,6 +10,7 @@ import { readProfile } from './s3-profile.ts'
 import { uploadFile } from './s3-upload.ts'
 import { elements, textOf } from './s3-xml.ts'
 import { LIST_PAGE, type ByteRange, type Storage, type StoredFile } from './storage.ts'
+import { writeNewFile } from './new-file.ts'
 
 /** Opens an S3 bucket; credentials, region and endpoint as the AWS tools find them. */
 export async function openS3Storage(
@@ -61,12 +61,7 @@ export async function openS3Storage(
       await mkdir(scratchDir, { recursive: true })
       const path = join(scratchDir, `fetch-${randomUUID()}`)
       const release = async (): Promise<void> => await rm(path, { force: true })
-      try {
-        await pipeline(await open(key), createWriteStream(path, { mode: 0o600 }))
-      } catch (error) {
-        await release()
-        throw error
-      }
+      await writeNewFile(path, async (file) => await pipeline(await open(key), file))
       return { path, release }
     },
     remove: async (keys) => {

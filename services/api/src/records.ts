@@ -1,8 +1,8 @@
 import { createBatchBodyReader } from './batch-body.ts'
 import type { BatchOptions } from './batch-options.ts'
+import { writeNewFile } from '@plumbline/storage/new-file'
 import type { Request, Response } from 'express'
 import { createHash, randomUUID, type Hash } from 'node:crypto'
-import { createWriteStream } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
@@ -30,9 +30,6 @@ export interface BodyIntake {
   readonly guard: DryRunGuard
 }
 
-/** A file is created anew and readable by us alone. */
-const NEW_FILE = { flags: 'wx', mode: 0o600 } as const
-
 /** Characters that one byte of a line may be escaped to: `\u0041`. */
 const ESCAPED_CHARS = 6
 
@@ -59,10 +56,8 @@ export async function readRecords(
       () => intake.guard.within(limitBytes),
       () => tooLarge(limitBytes),
     )
-    await pipeline(
-      body,
-      (source: AsyncIterable<Buffer>) => linesOf(source, intake, sum, read),
-      createWriteStream(path, NEW_FILE),
+    await writeNewFile(path, (file) =>
+      pipeline(body, (source: AsyncIterable<Buffer>) => linesOf(source, intake, sum, read), file),
     )
     if (read.options === undefined) throw new Error('a body was read without its end')
     return { path, options: read.options, digest: sum.digest('hex'), discard }

@@ -2,10 +2,10 @@ import { withoutBidiControls } from '@plumbline/contract/bidi-controls'
 import { Problem } from '@plumbline/contract/problem'
 import { isGzip } from '@plumbline/intake/bytes'
 import { formatOfName, refuseBinary } from '@plumbline/intake/file-kind'
+import { writeNewFile } from '@plumbline/storage/new-file'
 import type { Request, Response } from 'express'
 import multer from 'multer'
 import { createHash, randomUUID } from 'node:crypto'
-import { createWriteStream } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Transform, type TransformCallback, type Writable } from 'node:stream'
@@ -149,8 +149,9 @@ function diskStorage(
           else next(fault)
         },
       })
-      const target = createWriteStream(path, { flags: 'wx', mode: 0o600 })
-      const written = pipeline(file.stream, judged, target, { signal })
+      const written = writeNewFile(path, (target) =>
+        pipeline(file.stream, judged, target, { signal }),
+      )
       const stored: Stored = { path, digest: '', written }
       parts.push(stored)
       written.then(
