@@ -23,6 +23,7 @@ const COMMANDS = {
   predict: 'test/corpora/predict.ts',
   cli: 'services/cli/src/main.ts',
   web: 'test/web/main.ts',
+  clients: 'infra/clients/build.ts',
 }
 
 /** Commands behind which a person may open the web app. */

@@ -7,7 +7,9 @@ import type { BatchRecord } from '@plumbline/contract/batch-request'
 import type { BatchPage, BatchView } from '@plumbline/contract/batch-view'
 import type { Product } from '@plumbline/contract/products'
 import { batchPath, resultCalls, type ResultCalls } from './batch-results.ts'
-import { queryOf, sleep, type CallOptions, type Connection } from './connection.ts'
+import { queryOf, sleep, type Body, type CallOptions, type Connection } from './connection.ts'
+import { readRows, type ResultRow, type RowsOptions } from './rows.ts'
+import { uploadBody, type FileSource } from './upload.ts'
 
 /** How a batch is processed; what is left out is the service's default. */
 export interface BatchSettings {
@@ -22,10 +24,8 @@ export interface BatchSettings {
   readonly explain?: boolean
 }
 
-/** A batch as a file. */
-export interface BatchFile extends BatchSettings {
-  readonly file: Blob
-  readonly fileName: string
+/** How a file is read; what is left out is found out by the service. */
+export interface FileSettings extends BatchSettings {
   /** Field to header name or 0-based column. */
   readonly mapping?: Readonly<Record<string, string | number>>
   readonly header?: boolean
@@ -36,6 +36,20 @@ export interface BatchFile extends BatchSettings {
   /** Encoding of a text file, such as `windows-1250`; found out if absent. */
   readonly encoding?: string
   readonly delimiter?: Delimiter
+}
+
+/** A batch as a file. */
+export interface BatchFile extends FileSettings {
+  /** In a browser a Blob or File. A stream is sent once: where the connection breaks, the call is not tried again. */
+  readonly file: FileSource
+  readonly fileName: string
+}
+
+/** A batch as a file of this machine; not in a browser. */
+export interface BatchPath extends FileSettings {
+  readonly path: string
+  /** The name of the file itself if absent. */
+  readonly fileName?: string
 }
 
 /** A batch as records. */
@@ -53,7 +67,7 @@ export interface WaitOptions extends CallOptions {
 
 /** Calls about batches. */
 export interface BatchCalls extends ResultCalls {
-  create(batch: BatchFile | BatchRecords, options?: CallOptions): Promise<BatchView>
+  create(batch: BatchFile | BatchPath | BatchRecords, options?: CallOptions): Promise<BatchView>
   get(id: string, options?: CallOptions): Promise<BatchView>
   /** `status`: states, parted by commas; `search`: a part of name, file name or id. */
   list(
@@ -74,6 +88,11 @@ export interface BatchCalls extends ResultCalls {
   pause(id: string, options?: CallOptions): Promise<BatchView>
   resume(id: string, options?: CallOptions): Promise<BatchView>
   delete(id: string, options?: CallOptions): Promise<void>
+  /** The rows of a batch one after the other, as they are known; asks again where the connection breaks. */
+  rows<P extends Product = Product>(
+    id: string,
+    options?: RowsOptions,
+  ): AsyncGenerator<ResultRow<P>, void, undefined>
   /** Resolves when the batch has ended, or has stopped at `ready`. */
   wait(id: string, options?: WaitOptions): Promise<BatchView>
 }
@@ -82,11 +101,14 @@ export interface BatchCalls extends ResultCalls {
 export function batchCalls(connection: Connection): BatchCalls {
   const get: BatchCalls['get'] = (id, call) =>
     connection.json({ method: 'GET', path: batchPath(id), ...call })
+  const results = resultCalls(connection)
   return {
-    ...resultCalls(connection),
+    ...results,
     get,
-    create: (batch, call) =>
-      connection.json({ method: 'POST', path: '/v1/batches', ...bodyOf(batch), ...call }),
+    create: async (batch, call) =>
+      connection.json({ method: 'POST', path: '/v1/batches', ...(await bodyOf(batch)), ...call }),
+    rows: (id, options) =>
+      readRows({ retries: connection.retries, results: results.results, get }, id, options),
     list: (page = {}, call) =>
       connection.json({ method: 'GET', path: `/v1/batches${queryOf(page)}`, ...call }),
     start: (id, call) =>
@@ -119,7 +141,9 @@ export function batchCalls(connection: Connection): BatchCalls {
   }
 }
 
-function bodyOf(batch: BatchFile | BatchRecords): { form: FormData } | { json: object } {
+async function bodyOf(
+  batch: BatchFile | BatchPath | BatchRecords,
+): Promise<{ body: Body } | { json: object }> {
   const settings = {
     product: batch.product,
     name: batch.name,
@@ -130,8 +154,7 @@ function bodyOf(batch: BatchFile | BatchRecords): { form: FormData } | { json: o
     explain: batch.explain,
   }
   if ('records' in batch) return { json: { ...settings, records: batch.records } }
-  const form = new FormData()
-  const fields = {
+  const named = {
     ...settings,
     header: batch.header,
     sheet: batch.sheet,
@@ -140,9 +163,16 @@ function bodyOf(batch: BatchFile | BatchRecords): { form: FormData } | { json: o
     delimiter: batch.delimiter,
     mapping: batch.mapping === undefined ? undefined : JSON.stringify(batch.mapping),
   }
-  for (const [name, value] of Object.entries(fields)) {
-    if (value !== undefined) form.set(name, String(value))
+  const fields = Object.fromEntries(
+    Object.entries(named).flatMap(([name, value]) =>
+      value === undefined ? [] : [[name, String(value)]],
+    ),
+  )
+  if (!('path' in batch)) {
+    return { body: await uploadBody({ fields, file: batch.file, fileName: batch.fileName }) }
   }
-  form.set('file', batch.file, batch.fileName)
-  return { form }
+  const { openPath } = await import('./platform-node.ts')
+  const file = await openPath(batch.path)
+  const { fileName = file.fileName } = batch
+  return { body: await uploadBody({ fields, file, fileName }) }
 }

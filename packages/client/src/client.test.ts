@@ -1,6 +1,15 @@
 import { describe, expect, test } from 'vitest'
 import { createClient, type Client } from './client.ts'
-import { RefusedError } from './refused.ts'
+import {
+  BadRequestError,
+  ConnectionError,
+  NotFoundError,
+  PaymentRequiredError,
+  RefusedError,
+  TooManyRequestsError,
+  UnavailableError,
+  UnauthorizedError,
+} from './refused.ts'
 
 interface Seen {
   readonly url: string
@@ -24,6 +33,18 @@ function clientOf(...answers: readonly (() => Response)[]): { client: Client; se
 
 function refusal(status: number, headers: Record<string, string> = {}): () => Response {
   return () => Response.json({ error: 'No', message: 'Do this.' }, { status, headers })
+}
+
+/** A body that breaks off, as fetch says it. */
+function cutAfter(text: string): ReadableStream<Uint8Array> {
+  let isSent = false
+  return new ReadableStream<Uint8Array>({
+    pull: (controller) => {
+      if (isSent) controller.error(new TypeError('terminated'))
+      else controller.enqueue(new TextEncoder().encode(text))
+      isSent = true
+    },
+  })
 }
 
 function headersOf({ init }: Seen): Headers {
@@ -68,6 +89,49 @@ describe('lookups', () => {
     const once = clientOf(refusal(409, { 'retry-after': '0' }))
     await expect(once.client.account()).rejects.toMatchObject({ status: 409 })
     expect(once.seen).toHaveLength(1)
+    const late = clientOf(refusal(429, { 'retry-after': '61' }))
+    await expect(late.client.account()).rejects.toBeInstanceOf(TooManyRequestsError)
+    expect(late.seen).toHaveLength(1)
+  })
+
+  test('are sent again under one key where the connection broke, and while the first still runs', async () => {
+    const { client, seen } = clientOf(
+      () => {
+        throw new TypeError('fetch failed', { cause: new Error('read ECONNRESET') })
+      },
+      refusal(409, { 'retry-after': '0' }),
+      () => Response.json({ credits_used: 1 }),
+    )
+    await client.email({ email: 'x' })
+    await client.email({ email: 'x' })
+    const keys = seen.map((call) => headersOf(call).get('idempotency-key'))
+    expect(keys[0]).toMatch(/^[0-9a-f]{32}$/)
+    expect(keys).toEqual([keys[0], keys[0], keys[0], expect.stringMatching(/^[0-9a-f]{32}$/)])
+    expect(keys[3]).not.toBe(keys[0])
+  })
+
+  test('fail by a class of their own where no whole answer comes', async () => {
+    const broken = clientOf(() => {
+      throw new TypeError('fetch failed', { cause: new Error('connect ECONNREFUSED') })
+    })
+    const failure = await broken.client.account().catch((thrown: unknown) => thrown)
+    expect(failure).toBeInstanceOf(ConnectionError)
+    expect(failure).toMatchObject({ message: expect.stringContaining('connect ECONNREFUSED') })
+    expect(broken.seen).toHaveLength(3)
+    const page = clientOf(() => new Response('<html>welcome'))
+    await expect(page.client.account()).rejects.toThrow('its answer is not JSON')
+    expect(page.seen).toHaveLength(1)
+  })
+
+  test('refusals have the class of their status', async () => {
+    for (const [status, kind] of [
+      [400, BadRequestError],
+      [401, UnauthorizedError],
+      [402, PaymentRequiredError],
+      [404, NotFoundError],
+    ] as const) {
+      await expect(clientOf(refusal(status)).client.account()).rejects.toBeInstanceOf(kind)
+    }
   })
 
   test('end when the caller ends them', async () => {
@@ -78,6 +142,51 @@ describe('lookups', () => {
 })
 
 describe('batches', () => {
+  test('a stream is sent once, and let go of when the call fails', async () => {
+    let isOpen = true
+    async function* bytes(): AsyncGenerator<Uint8Array> {
+      try {
+        for (;;) yield new Uint8Array(1_000)
+      } finally {
+        isOpen = false
+      }
+    }
+    let calls = 0
+    const client = createClient({
+      baseUrl: 'http://service.example',
+      key: 'svc_live_x',
+      fetch: async (_url, { body }) => {
+        calls += 1
+        if (!(body instanceof ReadableStream)) throw new Error('expected a stream')
+        const reader = body.getReader()
+        for (let chunk = 0; chunk < 3; chunk += 1) await reader.read()
+        await reader.cancel()
+        return refusal(503, { 'retry-after': '0' })()
+      },
+    })
+    const upload = { product: 'email', file: bytes(), fileName: 'a.csv' } as const
+    await expect(client.batches.create(upload)).rejects.toBeInstanceOf(UnavailableError)
+    expect([calls, isOpen]).toEqual([1, false])
+  })
+
+  test('rows go on behind the last one where the connection breaks', async () => {
+    const { client, seen } = clientOf(
+      () => new Response(cutAfter('{"row":1}\n{"row":2}\n{"ro')),
+      () => new Response('{"row":3}\n', { headers: { 'x-results-complete': 'true' } }),
+    )
+    const read: number[] = []
+    for await (const { row } of client.batches.rows('bat_1', { everyMs: 1 })) read.push(row)
+    expect(read).toEqual([1, 2, 3])
+    expect(seen.map(({ url }) => new URL(url).searchParams.get('after'))).toEqual(['0', '2'])
+  })
+
+  test('rows of a connection that breaks again and again end with its error', async () => {
+    const { client, seen } = clientOf(() => new Response(cutAfter('{"ro')))
+    const read = client.batches.rows('bat_1', { everyMs: 1 }).next()
+    await expect(read).rejects.toThrow('terminated')
+    expect(seen).toHaveLength(3)
+  })
+
   test('send a file with its fields as a form', async () => {
     const { client, seen } = clientOf(() => Response.json({ id: 'bat_1' }, { status: 202 }))
     await client.batches.create({

@@ -1,13 +1,18 @@
-import { RefusedError } from './refused.ts'
+import { ConnectionError, RefusedError } from './refused.ts'
+import { randomName } from './web-crypto.ts'
 
 /** Where the service is, and the API key of its account. */
 export interface ConnectionOptions {
-  /** Address of the service, for example `http://127.0.0.1:8080`. */
+  /** Address of the service, for example `http://127.0.0.1:8080`; empty for the host of the page. */
   readonly baseUrl: string
-  readonly key: string
-  /** Time-out of a call in milliseconds; 30,000 by default. Transfers of files have none. */
+  /** Absent in a page of the service itself, which calls as the person who is signed in. */
+  readonly key?: string
+  /** Time-out of each try of a call in milliseconds; 30,000 by default. Transfers of files have none. */
   readonly timeoutMs?: number
-  /** Retries after 429 or 503 with `Retry-After`, each after waiting as long as that says; 2 by default. */
+  /**
+   * Tries after the first, where the connection broke or the service said 429, 502, 503 or 504; 2 by default.
+   * Each waits as long as `Retry-After` says, else a quarter of a second, twice as long each time.
+   */
   readonly retries?: number
   /** Used instead of the global `fetch`. */
   readonly fetch?: (url: string, init: RequestInit) => Promise<Response>
@@ -16,8 +21,17 @@ export interface ConnectionOptions {
 /** Options of every call. */
 export interface CallOptions {
   readonly signal?: AbortSignal
-  /** Makes a POST take effect once; chosen by the caller so that a repeat by another process is the same call. */
+  /**
+   * Makes a POST take effect once. The client makes one for each call, so that its own retries are the same call;
+   * give one where a repeat by another process must be, too.
+   */
   readonly idempotencyKey?: string
+}
+
+/** A body that is made for each try; `once` where it cannot be made again. */
+export interface Body {
+  readonly once?: boolean
+  make(): FormData | { readonly type: string; readonly stream: ReadableStream<Uint8Array> }
 }
 
 /** One call as it is sent. */
@@ -25,7 +39,7 @@ export interface Call extends CallOptions {
   readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE'
   readonly path: string
   readonly json?: unknown
-  readonly form?: FormData
+  readonly body?: Body
   /** Sent beside those that every call has. */
   readonly headers?: Readonly<Record<string, string>>
   /** The response is a file or a stream and has no time-out. */
@@ -34,7 +48,8 @@ export interface Call extends CallOptions {
 
 /** Calls of one service with one key. */
 export interface Connection {
-  /** Sends a call and resolves with its 2xx response. @throws RefusedError for other statuses */
+  readonly retries: number
+  /** Sends a call and resolves with its 2xx response. @throws RefusedError, ConnectionError */
   send(call: Call): Promise<Response>
   /** Sends a call and resolves with the JSON of its response, whose shape the contract promises. */
   json<T>(call: Call): Promise<T>
@@ -42,61 +57,137 @@ export interface Connection {
 
 /** A `Retry-After` longer than this is not waited for. */
 const RETRY_AFTER_MAX_SECONDS = 60
+/** Wait before the first retry where the service names none. */
+const FIRST_WAIT_MS = 250
+
+/** Statuses that say nothing of the call itself. */
+const TEMPORARY: readonly number[] = [429, 502, 503, 504]
 
 /** Opens a connection; sends nothing yet. */
 export function openConnection(options: ConnectionOptions): Connection {
   const { baseUrl, key, timeoutMs = 30_000, retries = 2, fetch: send = fetch } = options
   const base = baseUrl.replace(/\/+$/, '')
 
-  async function once(call: Call): Promise<Response> {
-    const timeout = call.endless === true || call.form !== undefined ? [] : [timeoutMs]
-    const signals = [
-      ...timeout.map((ms) => AbortSignal.timeout(ms)),
-      ...(call.signal === undefined ? [] : [call.signal]),
-    ]
-    return await send(`${base}${call.path}`, {
-      method: call.method,
-      headers: headersOf(call, key),
-      ...(signals.length === 0 ? {} : { signal: AbortSignal.any(signals) }),
-      ...bodyOf(call),
-    })
+  async function attempt<T>(call: Call, read: (response: Response) => Promise<T>): Promise<T> {
+    const isTransfer = call.endless === true || call.body !== undefined
+    const limit = withinTime(isTransfer ? undefined : timeoutMs, call.signal)
+    try {
+      const response = await send(`${base}${call.path}`, {
+        method: call.method,
+        ...(key === undefined ? { credentials: 'same-origin' as const } : {}),
+        ...(limit.signal === undefined ? {} : { signal: limit.signal }),
+        ...headersAndBody(call, key),
+      })
+      if (!response.ok) throw await RefusedError.of(response)
+      return await read(response)
+    } catch (error) {
+      if (error instanceof RefusedError) throw error
+      call.signal?.throwIfAborted()
+      throw new ConnectionError(`The service could not be reached: ${reasonOf(error)}.`, {
+        cause: error,
+      })
+    } finally {
+      limit.end()
+    }
   }
 
-  async function sent(call: Call): Promise<Response> {
-    for (let attempt = 0; ; attempt += 1) {
-      const response = await once(call)
-      if (response.ok) return response
-      const refused = await RefusedError.of(response)
-      const seconds = refused.retryAfterSeconds
-      const waits = refused.status === 429 || refused.status === 503
-      if (!waits || attempt >= retries || seconds === undefined) throw refused
-      if (seconds > RETRY_AFTER_MAX_SECONDS) throw refused
-      await sleep(seconds * 1_000, call.signal)
+  async function sent<T>(asked: Call, read: (response: Response) => Promise<T>): Promise<T> {
+    const call = asked.method === 'POST' ? await withKey(asked) : asked
+    const most = call.body?.once === true ? 0 : retries
+    for (let tries = 0; ; tries += 1) {
+      try {
+        return await attempt(call, read)
+      } catch (error) {
+        const waitMs = tries < most ? waitBefore(error, call, tries) : undefined
+        if (waitMs === undefined) throw error
+        await sleep(waitMs, call.signal)
+      }
     }
   }
 
   return {
-    send: sent,
-    json: async <T>(call: Call) => {
-      const response = await sent(call)
+    retries,
+    send: (call) => sent(call, async (response) => response),
+    json: <T>(call: Call) =>
       // Safe because the shapes of responses are the contract's, and the service is tested to keep them.
-      return (await response.json()) as T
-    },
+      sent(call, async (response) => JSON.parse(await response.text()) as T),
   }
 }
 
-function headersOf(call: Call, key: string): Record<string, string> {
-  return {
-    authorization: `Bearer ${key}`,
+async function withKey(call: Call): Promise<Call> {
+  return call.idempotencyKey === undefined ? { ...call, idempotencyKey: await randomName() } : call
+}
+
+/** How long to wait before a call that failed is tried again; undefined where that is of no use. */
+function waitBefore(error: unknown, call: Call, tries: number): number | undefined {
+  // Spread, so that many clients of a service that was away do not come back at one moment.
+  const backoffMs = FIRST_WAIT_MS * 2 ** tries * (0.5 + Math.random())
+  if (error instanceof ConnectionError) {
+    return error.cause instanceof SyntaxError ? undefined : backoffMs
+  }
+  if (!(error instanceof RefusedError)) return undefined
+  const { status, retryAfterSeconds: seconds } = error
+  // 409 with a time: an earlier try of this very call is still running.
+  const isRunning = status === 409 && seconds !== undefined && call.idempotencyKey !== undefined
+  if (!TEMPORARY.includes(status) && !isRunning) return undefined
+  if (seconds === undefined) return backoffMs
+  return seconds > RETRY_AFTER_MAX_SECONDS ? undefined : seconds * 1_000
+}
+
+function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error)
+  if (error instanceof SyntaxError) return 'its answer is not JSON'
+  const { cause } = error
+  return cause instanceof Error && cause.message !== '' ? cause.message : error.message
+}
+
+function headersAndBody(
+  call: Call,
+  key: string | undefined,
+): {
+  headers: Record<string, string>
+  body?: string | FormData | ReadableStream<Uint8Array>
+  duplex?: 'half'
+} {
+  const headers: Record<string, string> = {
+    ...(key === undefined ? {} : { authorization: `Bearer ${key}` }),
     ...call.headers,
-    ...(call.json === undefined ? {} : { 'content-type': 'application/json' }),
     ...(call.idempotencyKey === undefined ? {} : { 'idempotency-key': call.idempotencyKey }),
   }
+  if (call.json !== undefined) {
+    headers['content-type'] = 'application/json'
+    return { headers, body: JSON.stringify(call.json) }
+  }
+  const body = call.body?.make()
+  if (body === undefined) return { headers }
+  if (body instanceof FormData) return { headers, body }
+  headers['content-type'] = body.type
+  return { headers, body: body.stream, duplex: 'half' }
 }
 
-function bodyOf(call: Call): { body?: string | FormData } {
-  if (call.form !== undefined) return { body: call.form }
-  return call.json === undefined ? {} : { body: JSON.stringify(call.json) }
+interface TimeLimit {
+  readonly signal: AbortSignal | undefined
+  end(): void
+}
+
+/** A signal that aborts with the caller's, or after a time. `AbortSignal.any` is not in Node 18. */
+function withinTime(ms: number | undefined, signal: AbortSignal | undefined): TimeLimit {
+  if (ms === undefined) return { signal, end: () => undefined }
+  const limit = new AbortController()
+  const onAbort = (): void => limit.abort(signal?.reason)
+  if (signal?.aborted === true) onAbort()
+  signal?.addEventListener('abort', onAbort, { once: true })
+  const timer = setTimeout(
+    () => limit.abort(new DOMException(`no answer within ${ms} ms`, 'TimeoutError')),
+    ms,
+  )
+  return {
+    signal: limit.signal,
+    end: () => {
+      clearTimeout(timer)
+      signal?.removeEventListener('abort', onAbort)
+    },
+  }
 }
 
 /** Waits, and rejects when the signal aborts. */
@@ -121,5 +212,6 @@ export function queryOf(values: Readonly<Record<string, string | number | undefi
   for (const [name, value] of Object.entries(values)) {
     if (value !== undefined && value !== '') query.set(name, String(value))
   }
-  return query.size === 0 ? '' : `?${query.toString()}`
+  const text = query.toString()
+  return text === '' ? '' : `?${text}`
 }

@@ -1,6 +1,15 @@
+/** What is known of a response of another status than 2xx. */
+interface Refusal {
+  readonly status: number
+  readonly error: string
+  readonly message: string
+  readonly requestId: string | undefined
+  readonly retryAfterSeconds: number | undefined
+}
+
 /** A response of another status than 2xx, with the service's error message. */
 export class RefusedError extends Error {
-  override readonly name = 'RefusedError'
+  override readonly name: string = 'RefusedError'
   readonly status: number
   /** Reason phrase, for example `Payment Required`. */
   readonly error: string
@@ -8,13 +17,7 @@ export class RefusedError extends Error {
   readonly requestId: string | undefined
   readonly retryAfterSeconds: number | undefined
 
-  constructor(facts: {
-    status: number
-    error: string
-    message: string
-    requestId: string | undefined
-    retryAfterSeconds: number | undefined
-  }) {
+  constructor(facts: Refusal) {
     super(facts.message)
     this.status = facts.status
     this.error = facts.error
@@ -22,19 +25,86 @@ export class RefusedError extends Error {
     this.retryAfterSeconds = facts.retryAfterSeconds
   }
 
-  /** Reads a refusal from a response; of a body that is not the service's, the first 2,000 characters. */
+  /**
+   * Reads a refusal from a response, as the class of its status; of a body that is not the service's, the first
+   * 2,000 characters.
+   */
   static async of(response: Response): Promise<RefusedError> {
     const text = (await response.text()).slice(0, 2_000)
     const { error, message } = wordsOf(text)
     const retry = Number(response.headers.get('retry-after') ?? Number.NaN)
-    return new RefusedError({
-      status: response.status,
+    const { status } = response
+    return new (CLASSES[status] ?? RefusedError)({
+      status,
       error: error ?? response.statusText,
-      message: message ?? `The service answered ${response.status}: ${text}`,
+      message: message ?? `The service answered ${status}: ${text}`,
       requestId: response.headers.get('x-request-id') ?? undefined,
       retryAfterSeconds: Number.isFinite(retry) ? retry : undefined,
     })
   }
+}
+
+/** 400, 413, 415, 416, 422: the call is not as the service takes it, and sending it again changes nothing. */
+export class BadRequestError extends RefusedError {
+  override readonly name = 'BadRequestError'
+}
+
+/** 401: the key is missing, unknown or revoked. */
+export class UnauthorizedError extends RefusedError {
+  override readonly name = 'UnauthorizedError'
+}
+
+/** 402: the credits do not suffice. */
+export class PaymentRequiredError extends RefusedError {
+  override readonly name = 'PaymentRequiredError'
+}
+
+/** 403: the account or its plan may not do this. */
+export class ForbiddenError extends RefusedError {
+  override readonly name = 'ForbiddenError'
+}
+
+/** 404: there is no such thing, or it is another account's. */
+export class NotFoundError extends RefusedError {
+  override readonly name = 'NotFoundError'
+}
+
+/** 409: the thing is in a state in which this cannot be done. */
+export class ConflictError extends RefusedError {
+  override readonly name = 'ConflictError'
+}
+
+/** 429: too many calls, also after the client's own retries. */
+export class TooManyRequestsError extends RefusedError {
+  override readonly name = 'TooManyRequestsError'
+}
+
+/** 500, 502, 503, 504: the service could not answer; nothing was charged. */
+export class UnavailableError extends RefusedError {
+  override readonly name = 'UnavailableError'
+}
+
+const CLASSES: Readonly<Record<number, typeof RefusedError>> = {
+  400: BadRequestError,
+  401: UnauthorizedError,
+  402: PaymentRequiredError,
+  403: ForbiddenError,
+  404: NotFoundError,
+  409: ConflictError,
+  413: BadRequestError,
+  415: BadRequestError,
+  416: BadRequestError,
+  422: BadRequestError,
+  429: TooManyRequestsError,
+  500: UnavailableError,
+  502: UnavailableError,
+  503: UnavailableError,
+  504: UnavailableError,
+}
+
+/** No whole answer came: the service could not be reached, took too long, or the connection broke; see `cause`. */
+export class ConnectionError extends Error {
+  override readonly name = 'ConnectionError'
 }
 
 function wordsOf(text: string): { error: string | undefined; message: string | undefined } {

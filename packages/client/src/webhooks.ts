@@ -11,6 +11,7 @@ import type {
   WebhookWithSecret,
 } from '@plumbline/contract/webhook'
 import { queryOf, type CallOptions, type Connection } from './connection.ts'
+import { webCrypto } from './web-crypto.ts'
 
 /** Which deliveries are listed. */
 export interface DeliveriesPage {
@@ -69,8 +70,10 @@ function pathOf(id: string): string {
 /** How far a message's time may be off, in seconds. Source: Standard Webhooks 1.0, "Verifying timestamps". */
 const TOLERANCE_SECONDS = 300
 
-/** The headers of a message, by their names in small letters. */
-export type WebhookHeaders = Readonly<Record<string, string | readonly string[] | undefined>>
+/** The headers of a message: those of `fetch`, or an object by their names in small letters. */
+export type WebhookHeaders =
+  | Pick<Headers, 'get'>
+  | Readonly<Record<string, string | readonly string[] | undefined>>
 
 /**
  * Checks that a message comes from the service, and reads it.
@@ -88,16 +91,18 @@ export async function verifyWebhook(
   )
   const ageSeconds = Math.abs(Date.now() / 1_000 - Number(timestamp))
   if (!(ageSeconds <= TOLERANCE_SECONDS)) throw new Error('the message is too old or too new')
-  const bytes = Uint8Array.from(atob(secret.replace(/^whsec_/, '')), (char) => char.charCodeAt(0))
+  const bytes = bytesOf(secret.replace(/^whsec_/, ''))
+  if (bytes === undefined) throw new Error('the secret is not one of an endpoint: whsec_...')
+  const { subtle } = await webCrypto()
   const algorithm = { name: 'HMAC', hash: 'SHA-256' }
-  const key = await crypto.subtle.importKey('raw', bytes, algorithm, false, ['verify'])
+  const key = await subtle.importKey('raw', bytes, algorithm, false, ['verify'])
   const signed = new TextEncoder().encode(`${id}.${timestamp}.${body}`)
   for (const signature of (signatures ?? '').split(' ')) {
     const [version, digest = ''] = signature.split(',')
-    if (version !== 'v1') continue
-    const given = Uint8Array.from(atob(digest), (char) => char.charCodeAt(0))
+    const given = version === 'v1' ? bytesOf(digest) : undefined
+    if (given === undefined) continue
     // The comparison of the platform takes the same time wherever they differ.
-    if (await crypto.subtle.verify('HMAC', key, given, signed)) {
+    if (await subtle.verify('HMAC', key, given, signed)) {
       // Safe because the service has signed it, and its shapes are the contract's.
       return JSON.parse(body) as WebhookMessage
     }
@@ -105,9 +110,22 @@ export async function verifyWebhook(
   throw new Error('the message is not signed by the secret of this endpoint')
 }
 
+/** The bytes of text in base64; undefined of other text. */
+function bytesOf(base64: string): Uint8Array<ArrayBuffer> | undefined {
+  try {
+    return Uint8Array.from(atob(base64), (char) => char.charCodeAt(0))
+  } catch {
+    return undefined
+  }
+}
+
 function headerOf(headers: WebhookHeaders, name: string): string {
-  const value = headers[name]
+  const value = isHeaders(headers) ? (headers.get(name) ?? undefined) : headers[name]
   const text = typeof value === 'string' ? value : value?.[0]
   if (text === undefined) throw new Error(`the message has no header ${name}`)
   return text
+}
+
+function isHeaders(headers: WebhookHeaders): headers is Pick<Headers, 'get'> {
+  return typeof headers['get'] === 'function'
 }

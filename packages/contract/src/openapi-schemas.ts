@@ -8,6 +8,7 @@ import { recheckBody, rescoreBody } from './batch-origin.ts'
 import { batchPage, batchView } from './batch-view.ts'
 import { comparison } from './comparison.ts'
 import { explainShape } from './explain.ts'
+import { jsonSchemaOf } from './json-schema.ts'
 import { keyList } from './keys.ts'
 import { ledgerPage } from './ledger.ts'
 import { pascal, ref, type Part } from './openapi-parts.ts'
@@ -39,29 +40,29 @@ export function schemas(): Part {
   return {
     ...Object.fromEntries(
       PRODUCTS.flatMap((product) => [
-        [`${pascal(product)}Request`, jsonSchema(REQUESTS[product])],
-        [`${pascal(product)}Result`, explained(jsonSchema(RESULTS[product]))],
+        [`${pascal(product)}Request`, jsonSchemaOf(REQUESTS[product])],
+        [`${pascal(product)}Result`, explained(jsonSchemaOf(RESULTS[product]))],
       ]),
     ),
-    Explain: jsonSchema(explainShape),
-    Account: jsonSchema(accountView),
-    Usage: jsonSchema(usageView),
-    LedgerPage: jsonSchema(ledgerPage),
-    KeyList: jsonSchema(keyList),
-    Offers: jsonSchema(offersView),
-    Batch: jsonSchema(batchView),
-    BatchPreview: jsonSchema(batchPreview),
-    BatchChange: jsonSchema(batchChange),
-    BatchSample: jsonSchema(batchSample),
-    BatchPage: jsonSchema(batchPage),
-    BatchComparison: jsonSchema(comparison),
-    BatchRecheck: jsonSchema(recheckBody),
-    BatchRescore: jsonSchema(rescoreBody),
-    BatchRecords: jsonSchema(batchBody),
+    Explain: jsonSchemaOf(explainShape),
+    Account: jsonSchemaOf(accountView),
+    Usage: jsonSchemaOf(usageView),
+    LedgerPage: jsonSchemaOf(ledgerPage),
+    KeyList: jsonSchemaOf(keyList),
+    Offers: jsonSchemaOf(offersView),
+    Batch: jsonSchemaOf(batchView),
+    BatchPreview: jsonSchemaOf(batchPreview),
+    BatchChange: jsonSchemaOf(batchChange),
+    BatchSample: jsonSchemaOf(batchSample),
+    BatchPage: jsonSchemaOf(batchPage),
+    BatchComparison: jsonSchemaOf(comparison),
+    BatchRecheck: jsonSchemaOf(recheckBody),
+    BatchRescore: jsonSchemaOf(rescoreBody),
+    BatchRecords: jsonSchemaOf(batchBody),
     BatchUpload: uploadSchema(),
-    Lookup: jsonSchema(lookupView),
+    Lookup: jsonSchemaOf(lookupView),
     ...webhookSchemas(),
-    Problem: jsonSchema(problem),
+    Problem: jsonSchemaOf(problem),
     Status: { type: 'object', properties: { status: { type: 'string' } }, required: ['status'] },
     OpenApi: { type: 'object' },
   }
@@ -69,15 +70,15 @@ export function schemas(): Part {
 
 function webhookSchemas(): Part {
   return {
-    Webhook: jsonSchema(webhookView),
-    WebhookWithSecret: jsonSchema(webhookWithSecret),
-    WebhookList: jsonSchema(webhookList),
-    WebhookRequest: jsonSchema(webhookRequest),
-    WebhookChange: jsonSchema(webhookChange),
-    WebhookReplay: jsonSchema(webhookReplay),
-    WebhookReplayed: jsonSchema(webhookReplayed),
-    WebhookDelivery: jsonSchema(webhookDelivery),
-    WebhookDeliveries: jsonSchema(webhookDeliveries),
+    Webhook: jsonSchemaOf(webhookView),
+    WebhookWithSecret: jsonSchemaOf(webhookWithSecret),
+    WebhookList: jsonSchemaOf(webhookList),
+    WebhookRequest: jsonSchemaOf(webhookRequest),
+    WebhookChange: jsonSchemaOf(webhookChange),
+    WebhookReplay: jsonSchemaOf(webhookReplay),
+    WebhookReplayed: jsonSchemaOf(webhookReplayed),
+    WebhookDelivery: jsonSchemaOf(webhookDelivery),
+    WebhookDeliveries: jsonSchemaOf(webhookDeliveries),
   }
 }
 
@@ -90,7 +91,7 @@ function explained(schema: Part): Part {
 
 /** A form's fields are text; `mapping` is JSON in one of them. */
 function uploadSchema(): Part {
-  const { properties, ...rest } = jsonSchema(uploadFields)
+  const { properties, ...rest } = jsonSchemaOf(uploadFields)
   const file = {
     type: 'string',
     contentMediaType: 'application/octet-stream',
@@ -106,11 +107,6 @@ function uploadSchema(): Part {
     properties: { file, ...asPart(properties), mapping },
     required: ['file', 'product'],
   }
-}
-
-function jsonSchema(shape: z.ZodType): Part {
-  const { $schema: _, ...schema } = z.toJSONSchema(shape, { io: 'input', target: 'draft-2020-12' })
-  return schema
 }
 
 /** A schema's `properties` is an object of schemas. */

@@ -1,0 +1,12 @@
+import { mkdir } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
+import { ROOT } from '../run.ts'
+import { buildJavaScriptClient } from './javascript-client.ts'
+
+// npm run clients [-- FOLDER]: writes the packages that customers install, into `clients` where nothing else is said.
+
+const folder = resolve(process.argv[2] ?? join(ROOT, 'clients'))
+const javascript = join(folder, 'javascript')
+await mkdir(javascript, { recursive: true })
+await buildJavaScriptClient(javascript)
+process.stdout.write(`${javascript}: npm pack it, or npm publish it\n`)

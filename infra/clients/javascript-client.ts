@@ -1,0 +1,134 @@
+import { copyFile, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { captureTool, ROOT } from '../run.ts'
+import { contractTypes, type WantedType } from './contract-types.ts'
+
+/** What of `packages/client` customers get, and all that it imports. */
+const ENTRY = 'public'
+
+/** Node 18 is the oldest that runs it: nothing newer may be in its syntax. */
+const TARGET = 'es2022'
+
+/**
+ * Builds `@plumbline/client` into a folder: JavaScript modules with their types, which need no other package. What it
+ * takes of the contract is built in: values as modules, types written out.
+ * @throws where the compiler refuses, or the contract has no shape of a type
+ */
+export async function buildJavaScriptClient(folder: string): Promise<void> {
+  // Below the packages, so that their names lead to each other.
+  await mkdir(join(ROOT, 'node_modules/.cache'), { recursive: true })
+  const compiled = await mkdtemp(join(ROOT, 'node_modules/.cache/client-'))
+  try {
+    await compile(compiled)
+    await rm(folder, { recursive: true, force: true })
+    await mkdir(join(folder, 'dist'), { recursive: true })
+    await copyModules(compiled, join(folder, 'dist'))
+    await copyTypes(compiled, join(folder, 'dist'))
+    await writeManifest(folder)
+    await copyFile(join(ROOT, 'packages/client/README.md'), join(folder, 'README.md'))
+  } finally {
+    await rm(compiled, { recursive: true, force: true })
+  }
+}
+
+async function compile(folder: string): Promise<void> {
+  const project = join(folder, 'tsconfig.json')
+  const options = {
+    extends: join(ROOT, 'tsconfig.json'),
+    compilerOptions: {
+      target: TARGET,
+      noEmit: false,
+      declaration: true,
+      rewriteRelativeImportExtensions: true,
+      removeComments: false,
+      rootDir: join(ROOT, 'packages'),
+      outDir: join(folder, 'out'),
+    },
+    files: [join(ROOT, 'packages/client/src', `${ENTRY}.ts`), ...(await contractValues())],
+    include: [],
+  }
+  await writeFile(project, JSON.stringify(options))
+  const { exitCode, output } = await captureTool('tsc', ['-p', project])
+  if (exitCode !== 0) throw new Error(`tsc refused the client:\n${output}`)
+}
+
+/** Modules of the contract of which the client imports more than types: the compiler leaves other packages out. */
+async function contractValues(): Promise<readonly string[]> {
+  const folder = join(ROOT, 'packages/client/src')
+  const found = new Set<string>()
+  for (const file of await readdir(folder)) {
+    if (file.endsWith('.test.ts')) continue
+    const text = await readFile(join(folder, file), 'utf8')
+    for (const [, module = ''] of text.matchAll(VALUE_IMPORT)) {
+      found.add(join(ROOT, 'packages/contract/src', `${module}.ts`))
+    }
+  }
+  return [...found]
+}
+
+const VALUE_IMPORT = /^import \{[^}]+\} from '@plumbline\/contract\/([a-z0-9/-]+)'/gm
+
+/** A module of the contract that the client imports. */
+const CONTRACT_MODULE = /'@plumbline\/contract\/([a-z0-9/-]+)'/g
+
+/** The modules that run, each with those that it imports. */
+async function copyModules(compiled: string, dist: string): Promise<void> {
+  const copied = new Set<string>()
+  const copy = async (from: string, name: string): Promise<void> => {
+    if (copied.has(name)) return
+    copied.add(name)
+    const text = await readFile(join(compiled, 'out', from), 'utf8')
+    await writeFile(join(dist, name), text.replaceAll(CONTRACT_MODULE, `'./contract-$1.js'`))
+    for (const [, module = ''] of text.matchAll(CONTRACT_MODULE)) {
+      await copy(`contract/src/${module}.js`, `contract-${module}.js`)
+    }
+    if (from.startsWith('contract/') && /^import /m.test(text)) {
+      throw new Error(`${from} imports others: the client would carry them along`)
+    }
+    for (const [, module = ''] of text.matchAll(/(?:from |import\()'\.\/([a-z0-9-]+)\.js'/g)) {
+      await copy(`client/src/${module}.js`, `${module}.js`)
+    }
+  }
+  await copy(`client/src/${ENTRY}.js`, `${ENTRY}.js`)
+}
+
+/** The types, and in `contract.d.ts` what they take of the contract. */
+async function copyTypes(compiled: string, dist: string): Promise<void> {
+  const wanted: WantedType[] = []
+  for (const file of await readdir(dist)) {
+    const name = file.replace(/\.js$/, '')
+    if (name.startsWith('contract-')) continue
+    const text = await readFile(join(compiled, 'out/client/src', `${name}.d.ts`), 'utf8')
+    const imports = /import type \{([^}]+)\} from '@plumbline\/contract\/([a-z0-9/-]+)'/g
+    for (const [, names = '', module = ''] of text.matchAll(imports)) {
+      for (const type of names.split(',')) wanted.push({ module, type: type.trim() })
+    }
+    const own = text
+      .replaceAll(CONTRACT_MODULE, `'./contract.js'`)
+      .replaceAll(/'\.\/([a-z0-9-]+)\.ts'/g, `'./$1.js'`)
+    await writeFile(join(dist, `${name}.d.ts`), own)
+  }
+  await writeFile(
+    join(dist, 'contract.d.ts'),
+    await contractTypes(wanted.filter(({ type }) => type !== '')),
+  )
+}
+
+async function writeManifest(folder: string): Promise<void> {
+  const { version, license } = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8'))
+  const manifest = {
+    name: '@plumbline/client',
+    version,
+    description: 'Validates and enriches emails, phone numbers, IP addresses and domains',
+    license,
+    type: 'module',
+    engines: { node: '>=18' },
+    sideEffects: false,
+    exports: { '.': { types: `./dist/${ENTRY}.d.ts`, default: `./dist/${ENTRY}.js` } },
+    types: `./dist/${ENTRY}.d.ts`,
+    // What reads files of a machine is left out of what is built for a browser.
+    browser: { './dist/platform-node.js': false },
+    files: ['dist', 'README.md'],
+  }
+  await writeFile(join(folder, 'package.json'), `${JSON.stringify(manifest, null, 2)}\n`)
+}

@@ -1,0 +1,15 @@
+import { z } from 'zod'
+
+/** A JSON Schema (2020-12), or a piece of one. */
+export type JsonSchema = { readonly [keyword: string]: unknown }
+
+/** A shape of the contract as JSON Schema, as it is sent: without what defaults add. */
+export function jsonSchemaOf(shape: z.ZodType): JsonSchema {
+  const { $schema: _, ...schema } = z.toJSONSchema(shape, { io: 'input', target: 'draft-2020-12' })
+  return schema
+}
+
+/** Whether something that a module exports is a shape. */
+export function isShape(value: unknown): value is z.ZodType {
+  return value instanceof z.ZodType
+}
