@@ -1,7 +1,7 @@
 import { createReadStream } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { basename } from 'node:path'
-import type { OpenedPath } from './upload.ts'
+import type { OpenedPath } from './opened-path.ts'
 
 /** Finds a file of this machine. @throws where there is none, or it is a folder */
 export async function openPath(path: string): Promise<OpenedPath> {

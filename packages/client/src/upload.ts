@@ -1,15 +1,9 @@
 import type { Body } from './connection.ts'
+import type { OpenedPath } from './opened-path.ts'
 import { randomName } from './web-crypto.ts'
 
 /** What a file may be uploaded from: a Blob or File, or its bytes as a stream, which is sent once. */
 export type FileSource = Blob | ReadableStream<Uint8Array> | AsyncIterable<Uint8Array>
-
-/** A file of this machine, whose bytes are read anew at each call of `bytes`. */
-export interface OpenedPath {
-  readonly kind: 'path'
-  readonly fileName: string
-  bytes(): AsyncIterable<Uint8Array>
-}
 
 /** A form with one file; in a browser the file is a Blob. */
 export interface UploadForm {

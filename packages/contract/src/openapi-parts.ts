@@ -150,7 +150,7 @@ export function refusals(codes: readonly ProblemCode[]): Part {
 }
 
 /** Refusals that are told before it is known whose call it is, so that they have no headers of an account. */
-const TOLD_TO_ANYONE: readonly ProblemCode[] = ['unauthorized', 'method_not_allowed']
+const TOLD_TO_ANYONE: readonly ProblemCode[] = ['unauthorized']
 
 /** Headers that only some refusals have. */
 const MORE_HEADERS: Partial<Record<ProblemCode, readonly HeaderName[]>> = {
@@ -160,10 +160,11 @@ const MORE_HEADERS: Partial<Record<ProblemCode, readonly HeaderName[]>> = {
   conflict: ['RetryAfter'],
 }
 
-/** Every refusal, as components. */
+/** Every refusal that an operation can give, as components: 405 is of no operation. */
 export function problemResponses(): Part {
+  const codes = codesOfProblems().filter((code) => code !== 'method_not_allowed')
   return Object.fromEntries(
-    codesOfProblems().map((code) => [
+    codes.map((code) => [
       pascal(code),
       { ...answer(PROBLEMS[code].error, 'Problem'), headers: headersNamed(headersOf(code)) },
     ]),

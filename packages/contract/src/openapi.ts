@@ -32,6 +32,7 @@ export function openApiDocument(testKeys: string): Part {
       version: '1',
       summary: 'Validates and enriches emails, phone numbers, IP addresses and domains.',
       description: DESCRIPTION,
+      license: { name: 'All rights reserved', identifier: 'LicenseRef-proprietary' },
     },
     servers: [{ url: '/' }],
     security: [{ key: [] }],
@@ -138,13 +139,16 @@ const SUMMARIES: Readonly<Record<Product, string>> = {
 function servicePaths(): Part {
   return {
     '/healthz': {
-      get: open('readHealth', 'Whether the process answers', 'Status', []),
+      get: open('readHealth', 'Whether the process answers', 'Status', ['bad_request']),
     },
     '/readyz': {
-      get: open('readReadiness', 'Whether calls are taken', 'Status', ['unavailable']),
+      get: open('readReadiness', 'Whether calls are taken', 'Status', [
+        'bad_request',
+        'unavailable',
+      ]),
     },
     '/openapi.json': {
-      get: open('readOpenApi', 'This description', 'OpenApi', []),
+      get: open('readOpenApi', 'This description', 'OpenApi', ['bad_request']),
     },
   }
 }

@@ -1,0 +1,6 @@
+/** A file of this machine, whose bytes are read anew at each call of `bytes`. */
+export interface OpenedPath {
+  readonly kind: 'path'
+  readonly fileName: string
+  bytes(): AsyncIterable<Uint8Array>
+}
