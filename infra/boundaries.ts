@@ -50,7 +50,7 @@ export const BOUNDARIES: Readonly<Record<string, Boundary>> = {
   storage: { ours: ['runtime'], sockets: true },
   intake: {
     ours: ['contract', 'db', 'storage'],
-    others: ['papaparse', 'iconv-lite', 'libphonenumber-js', 'saxes', 'yauzl'],
+    others: ['papaparse', 'iconv-lite', 'libphonenumber-js', 'yauzl'],
   },
   pipeline: {
     ours: ['contract', 'ports', 'concurrency', 'db', 'metering', 'queue', 'storage', 'intake'],

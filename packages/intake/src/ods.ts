@@ -12,6 +12,7 @@ import {
   type Workbook,
 } from './workbook.ts'
 import { createXmlReader } from './xml-reader.ts'
+import type { XmlAttributes } from './xml-attributes.ts'
 import { damaged, type ZipArchive } from './zip-archive.ts'
 
 const MAX_SHEETS = 1_000
@@ -33,7 +34,9 @@ export async function openOds(zip: ZipArchive, signal: AbortSignal): Promise<Wor
       if (sheets.length === MAX_SHEETS) {
         throw new IntakeError('payload_too_large', `The workbook has over ${MAX_SHEETS} sheets.`)
       }
-      const title = (attributes['table:name'] ?? '').replaceAll(/\p{Cc}/gu, '\ufffd').slice(0, 255)
+      const title = (attributes.get('table:name') ?? '')
+        .replaceAll(/\p{Cc}/gu, '\ufffd')
+        .slice(0, 255)
       sheets.push({ name: title, isHidden: false, part: String(sheets.length) })
     },
     close: () => {},
@@ -127,24 +130,24 @@ function createSheetParser(wanted: number): SheetParser {
   }
 }
 
-function openElement(scan: Scan, name: string, attributes: OpenCell['attributes']): void {
+function openElement(scan: Scan, name: string, attributes: XmlAttributes): void {
   if (name === 'table') scan.sheet += 1
   if (scan.sheet !== scan.wanted) return
   if (name === 'table-row') {
-    scan.repeat = Number(attributes['table:number-rows-repeated'] ?? 1)
+    scan.repeat = Number(attributes.get('table:number-rows-repeated') ?? 1)
     if (!(scan.repeat >= 1)) throw damaged(undefined)
     scan.cells = []
     scan.kinds = []
     scan.column = 0
   } else if (isCell(name)) {
-    scan.cell = { attributes, paragraphs: [] }
+    scan.cell = { attributes: attributes.toRecord(), paragraphs: [] }
   } else if (name === 'annotation') {
     scan.aside += 1
   } else if (scan.cell !== undefined && scan.aside === 0) {
     if (name === 'p') {
       scan.cell.paragraphs.push('')
       scan.inParagraph = true
-    } else if (name === 's') addText(scan, blanks(attributes['text:c']))
+    } else if (name === 's') addText(scan, blanks(attributes.get('text:c')))
     else if (name === 'tab') addText(scan, '\t')
     else if (name === 'line-break') addText(scan, '\n')
   }

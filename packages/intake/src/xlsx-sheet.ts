@@ -11,6 +11,7 @@ import {
 } from './workbook.ts'
 import { cellText } from './xlsx-text.ts'
 import { createXmlReader } from './xml-reader.ts'
+import type { XmlAttributes } from './xml-attributes.ts'
 
 /** What the cells of a workbook are read by. */
 export interface CellRules {
@@ -99,7 +100,7 @@ function createSheetParser(rules: CellRules): SheetParser {
       if (name === 'c') openCell(scan, attributes)
       else if (name === 'v') scan.takes = true
       else if (name === 't') scan.takes = scan.phonetic === 0
-      else if (name === 'row') openRow(scan, attributes['r'])
+      else if (name === 'row') openRow(scan, attributes.get('r'))
       else if (name === 'rPh') scan.phonetic += 1
     },
     close: (name) => {
@@ -161,10 +162,12 @@ function closeRow(scan: Scan): void {
   scan.done.push(scan.row)
 }
 
-function openCell(scan: Scan, { r, t, s }: Readonly<Record<string, string>>): void {
+function openCell(scan: Scan, attributes: XmlAttributes): void {
+  const r = attributes.get('r')
+  const s = attributes.get('s')
   scan.column = r === undefined ? scan.column + 1 : columnOf(r)
   if (!(scan.column < SHEET_LIMITS.columns)) throw beyond('columns', SHEET_LIMITS.columns)
-  scan.type = t ?? ''
+  scan.type = attributes.get('t') ?? ''
   scan.style = s === undefined ? 0 : Number(s)
   scan.value = ''
 }

@@ -3,7 +3,7 @@ import { numberStyle, type NumberStyle } from './number-format.ts'
 import { createSharedStrings } from './shared-strings.ts'
 import type { Sheet, Workbook } from './workbook.ts'
 import { sheetRows } from './xlsx-sheet.ts'
-import { attributeOf, createXmlReader, type XmlListener } from './xml-reader.ts'
+import { createXmlReader, type XmlListener } from './xml-reader.ts'
 import { damaged, type ZipArchive } from './zip-archive.ts'
 
 /** Sheets of a workbook, and styles of its cells, at most. */
@@ -66,14 +66,14 @@ async function readWorkbook(
   let is1904 = false
   await readPart(zip, part, signal, {
     open: (name, attributes) => {
-      if (name === 'workbookPr') is1904 = /^(?:1|true)$/.test(attributes['date1904'] ?? '')
+      if (name === 'workbookPr') is1904 = /^(?:1|true)$/.test(attributes.get('date1904') ?? '')
       if (name !== 'sheet') return
-      const target = related.get(attributeOf(attributes, 'id') ?? '')
+      const target = related.get(attributes.getLocal('id') ?? '')
       // Sheets of charts and of old macros hold no cells.
       if (target?.type !== 'worksheet') return
       if (sheets.length === MAX_SHEETS) throw tooMany('sheets', MAX_SHEETS)
-      const state = attributes['state'] ?? 'visible'
-      const title = (attributes['name'] ?? '').toWellFormed().replaceAll(/\p{Cc}/gu, '\ufffd')
+      const state = attributes.get('state') ?? 'visible'
+      const title = (attributes.get('name') ?? '').toWellFormed().replaceAll(/\p{Cc}/gu, '\ufffd')
       sheets.push({ name: title.slice(0, 255), isHidden: state !== 'visible', part: target.part })
     },
     close: () => {},
@@ -95,12 +95,12 @@ async function readStyles(
     open: (name, attributes) => {
       if (name === 'numFmt') {
         if (codes.size === MAX_STYLES) throw tooMany('styles', MAX_STYLES)
-        codes.set(Number(attributes['numFmtId']), attributes['formatCode'] ?? '')
+        codes.set(Number(attributes.get('numFmtId')), attributes.get('formatCode') ?? '')
       } else if (name === 'cellXfs') {
         isOfCells = true
       } else if (name === 'xf' && isOfCells) {
         if (styles.length === MAX_STYLES) throw tooMany('styles', MAX_STYLES)
-        const id = Number(attributes['numFmtId'] ?? 0)
+        const id = Number(attributes.get('numFmtId') ?? 0)
         const style = known.get(id) ?? numberStyle(id, codes.get(id))
         known.set(id, style)
         styles.push(style)
@@ -126,13 +126,13 @@ async function relationships(
   if (zip.find(file) === undefined) return found
   await readPart(zip, file, signal, {
     open: (name, attributes) => {
-      if (name !== 'Relationship' || attributes['TargetMode'] === 'External') return
+      if (name !== 'Relationship' || attributes.get('TargetMode') === 'External') return
       if (found.length === MAX_STYLES) throw tooMany('parts', MAX_STYLES)
-      const type = attributes['Type'] ?? ''
+      const type = attributes.get('Type') ?? ''
       found.push({
-        id: attributes['Id'] ?? '',
+        id: attributes.get('Id') ?? '',
         type: type.slice(type.lastIndexOf('/') + 1),
-        part: partNamed(attributes['Target'] ?? '', folder),
+        part: partNamed(attributes.get('Target') ?? '', folder),
       })
     },
     close: () => {},

@@ -1,0 +1,167 @@
+import { charsOfEntities } from './xml-entities.ts'
+
+/** The attributes of the tag that was just read; they are gone when the next one is. */
+export interface XmlAttributes {
+  /** The value under a name as it is written, with its prefix; of two that have it, the first. */
+  get(name: string): string | undefined
+  /** The value under a name whatever its prefix, which is the writer's choice (`r:id`). */
+  getLocal(name: string): string | undefined
+  /** All of them, by name as it is written. */
+  toRecord(): Readonly<Record<string, string>>
+}
+
+/** Reads the attributes of one tag after the other. */
+export interface TagAttributes extends XmlAttributes {
+  /**
+   * Reads what follows a tag's name, one character for each byte.
+   * @returns the place behind the tag, or `INCOMPLETE`
+   */
+  scan(text: string, from: number): number
+  /** Whether the tag that was read closes itself. */
+  readonly isEmptyTag: boolean
+}
+
+/** Answer of a scan that met the end of what is there. */
+export const INCOMPLETE = -1
+
+const TAB = 9
+const LINE_FEED = 10
+const BLANK = 32
+const QUOTE = 34
+const AMPERSAND = 38
+const APOSTROPHE = 39
+const SLASH = 47
+const LESS = 60
+const EQUALS = 61
+const GREATER = 62
+
+/** Numbers that are kept of an attribute: where its name and value begin and end, and whether that is plain. */
+const FIELDS = 5
+
+/** Where the reading of tags stands. */
+interface Scan {
+  readonly decode: (bytes: string) => string
+  readonly fault: (what: string) => never
+  text: string
+  isEmptyTag: boolean
+  /** How much of `places` is of this tag. */
+  filled: number
+  readonly places: number[]
+}
+
+/**
+ * Of most attributes nobody asks: they are kept as places, and cut out when they are asked for.
+ * @param decode the characters of a text that has one for each byte
+ * @param fault called, and must throw, for what is no XML
+ */
+export function createAttributes(
+  decode: (bytes: string) => string,
+  fault: (what: string) => never,
+): TagAttributes {
+  const scan: Scan = { decode, fault, text: '', isEmptyTag: false, filled: 0, places: [] }
+  return {
+    get isEmptyTag() {
+      return scan.isEmptyTag
+    },
+    scan: (text, from) => {
+      scan.text = text
+      scan.filled = 0
+      scan.isEmptyTag = false
+      return scanTag(scan, text, from)
+    },
+    get: (name) => {
+      const { text, filled, places } = scan
+      for (let place = 0; place < filled; place += FIELDS) {
+        const from = places[place] ?? 0
+        const isAsLong = (places[place + 1] ?? 0) - from === name.length
+        if (isAsLong && text.startsWith(name, from)) return valueAt(scan, place)
+      }
+      return undefined
+    },
+    getLocal: (name) => {
+      const { text, filled, places } = scan
+      for (let place = 0; place < filled; place += FIELDS) {
+        const from = places[place] ?? 0
+        const start = (places[place + 1] ?? 0) - name.length
+        const isWhole = start === from || (start > from && text[start - 1] === ':')
+        if (isWhole && text.startsWith(name, start)) return valueAt(scan, place)
+      }
+      return undefined
+    },
+    toRecord: () => {
+      const { text, filled, places } = scan
+      const record: Record<string, string> = {}
+      for (let place = 0; place < filled; place += FIELDS) {
+        record[decode(text.slice(places[place], places[place + 1]))] ??= valueAt(scan, place)
+      }
+      return record
+    },
+  }
+}
+
+function scanTag(scan: Scan, text: string, from: number): number {
+  let at = from
+  for (;;) {
+    const before = at
+    while (text.charCodeAt(at) <= BLANK) at++
+    const code = text.charCodeAt(at)
+    if (code === GREATER) return at + 1
+    if (at >= text.length) return INCOMPLETE
+    if (code === SLASH) {
+      scan.isEmptyTag = true
+      if (at + 1 >= text.length) return INCOMPLETE
+      return text.charCodeAt(at + 1) === GREATER ? at + 2 : scan.fault('a stray slash')
+    }
+    if (at === before) scan.fault('no blank before an attribute')
+    at = scanAttribute(scan, text, at)
+    if (at === INCOMPLETE) return INCOMPLETE
+  }
+}
+
+function scanAttribute(scan: Scan, text: string, from: number): number {
+  const nameEnd = endOfName(text, from)
+  let at = nameEnd
+  while (text.charCodeAt(at) <= BLANK) at++
+  if (at >= text.length) return INCOMPLETE
+  if (nameEnd === from || text.charCodeAt(at) !== EQUALS) scan.fault('no attribute')
+  scan.places[scan.filled++] = from
+  scan.places[scan.filled++] = nameEnd
+  return scanValue(scan, text, at + 1)
+}
+
+function scanValue(scan: Scan, text: string, from: number): number {
+  let at = from
+  while (text.charCodeAt(at) <= BLANK) at++
+  const quote = text.charCodeAt(at)
+  if (quote !== QUOTE && quote !== APOSTROPHE) {
+    return at >= text.length ? INCOMPLETE : scan.fault('a value without quotes')
+  }
+  const start = ++at
+  let isPlain = 1
+  for (let code = text.charCodeAt(at); code !== quote; code = text.charCodeAt(++at)) {
+    if (at >= text.length) return INCOMPLETE
+    if (code === LESS) scan.fault('a tag in a value')
+    if (code === AMPERSAND || code === TAB || code === LINE_FEED) isPlain = 0
+  }
+  scan.places[scan.filled++] = start
+  scan.places[scan.filled++] = at
+  scan.places[scan.filled++] = isPlain
+  return at + 1
+}
+
+function valueAt({ text, places, decode, fault }: Scan, place: number): string {
+  const value = decode(text.slice(places[place + 2], places[place + 3]))
+  if (places[place + 4] === 1) return value
+  return charsOfEntities(value.replaceAll(/[\t\n]/g, ' '), fault)
+}
+
+/** Where a name ends that begins at a place; at the end of the text where nothing ends it. */
+export function endOfName(text: string, from: number): number {
+  let at = from
+  for (;;) {
+    const code = text.charCodeAt(at)
+    // Not "at most a blank": beyond the end the code is NaN.
+    if (!(code > BLANK) || code === GREATER || code === SLASH || code === EQUALS) return at
+    at++
+  }
+}
