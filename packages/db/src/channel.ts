@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { Channel } from '@plumbline/ports/channel'
 import { createBatcher } from '@plumbline/concurrency/batcher'
 import pg from 'pg'
-import type { Db } from './database.ts'
+import { STATEMENT_MS, type Db } from './database.ts'
 
 /** What a channel on Postgres needs. */
 export interface PostgresChannelOptions {
@@ -14,11 +14,17 @@ export interface PostgresChannelOptions {
   readonly onError: (error: unknown) => void
 }
 
+/** A channel over one connection of the process, which others of it that listen can share. */
+export interface PostgresChannel extends Channel, AsyncDisposable {
+  /** Calls back each time a lost connection is back: what was published meanwhile is lost. */
+  onRenewed(renewed: () => void): void
+}
+
 /**
  * Postgres NOTIFY, over one connection that listens for all topics. Equal messages of one moment may
  * arrive as one.
  */
-export function openPostgresChannel(options: PostgresChannelOptions): Channel & AsyncDisposable {
+export function openPostgresChannel(options: PostgresChannelOptions): PostgresChannel {
   const listener = createListener(options)
   const publish = createBatcher((items: readonly Published[]) => notify(options.db, items), {
     maxItems: 100,
@@ -32,6 +38,7 @@ export function openPostgresChannel(options: PostgresChannelOptions): Channel & 
       checkTopic(topic)
       return listener.subscribe(topic, onMessage)
     },
+    onRenewed: (renewed) => void listener.renewals.push(renewed),
     [Symbol.asyncDispose]: () => listener.close(),
   }
 }
@@ -60,26 +67,31 @@ function checkTopic(topic: string): void {
 interface Listener {
   subscribe(topic: string, onMessage: (message: string) => void): Promise<AsyncDisposable>
   close(): Promise<void>
+  readonly renewals: (() => void)[]
 }
 
 function createListener({ url, onError }: PostgresChannelOptions): Listener {
   const topics = new Map<string, Set<(message: string) => void>>()
   const closing = new AbortController()
+  const renewals: (() => void)[] = []
   let current: Promise<pg.Client> | undefined
 
   /** Connects and listens for every topic, as often as it takes; ends only with `close`. */
   async function connect(): Promise<pg.Client> {
     for (let attempt = 0; ; attempt += 1) {
       closing.signal.throwIfAborted()
-      const client = new pg.Client({ connectionString: url, keepAlive: true, ...CLIENT })
-      client.on('error', onError)
-      client.on('notification', ({ channel, payload = '' }) => {
-        for (const onMessage of topics.get(channel) ?? []) onMessage(payload)
-      })
+      const client = createClient(url, topics, onError)
       try {
         await client.connect()
         for (const topic of topics.keys()) await client.query(`listen "${topic}"`)
-        client.once('end', renew)
+        client.once('end', () => {
+          renew()
+          // Rejects only when closed meanwhile.
+          current?.then(
+            () => renewals.forEach((renewed) => renewed()),
+            () => undefined,
+          )
+        })
         return client
       } catch (error) {
         onError(error)
@@ -116,6 +128,7 @@ function createListener({ url, onError }: PostgresChannelOptions): Listener {
   }
 
   return {
+    renewals,
     async subscribe(topic, onMessage) {
       const mine = topics.get(topic) ?? new Set()
       topics.set(topic, mine.add(onMessage))
@@ -137,10 +150,25 @@ function createListener({ url, onError }: PostgresChannelOptions): Listener {
   }
 }
 
+function createClient(
+  url: string,
+  topics: ReadonlyMap<string, ReadonlySet<(message: string) => void>>,
+  onError: (error: unknown) => void,
+): pg.Client {
+  const client = new pg.Client({ connectionString: url, keepAlive: true, ...CLIENT })
+  client.on('error', onError)
+  client.on('notification', ({ channel, payload = '' }) => {
+    for (const onMessage of topics.get(channel) ?? []) onMessage(payload)
+  })
+  return client
+}
+
 const MAX_DELAY_MS = 2_000
 
 const CLIENT = {
   application_name: 'plumbline channel',
   keepAliveInitialDelayMillis: 10_000,
   connectionTimeoutMillis: 10_000,
+  // PgBouncer refuses a connection that asks for it: there nobody would be heard, and nothing would say so.
+  statement_timeout: STATEMENT_MS,
 } as const

@@ -36,9 +36,16 @@ export interface DatabaseOptions {
   readonly onIdleError?: (error: Error) => void
   /** What a statement may take; default a minute. */
   readonly statementMs?: number
+  /**
+   * The address is that of a pooler in transaction mode, such as PgBouncer: each transaction may meet another
+   * session of the server, so nothing is kept in one. Statements have no names, and time-outs are those that
+   * the role has, see `limitSessions`; the driver's own stays.
+   */
+  readonly pooled?: boolean
 }
 
-const STATEMENT_MS = 60_000
+/** What a statement, and an open transaction in which nothing happens, may take. */
+export const STATEMENT_MS = 60_000
 
 /** What a server that ends a statement late is given before it is taken for hung. */
 const SILENCE_MS = 5_000
@@ -60,11 +67,14 @@ export function openDatabase(options: DatabaseOptions): Db {
     application_name: options.applicationName,
     types: { getTypeParser },
     connectionTimeoutMillis: 10_000,
-    idle_in_transaction_session_timeout: 60_000,
-    statement_timeout: statementMs,
+    // PgBouncer refuses a connection that begins with settings it does not know.
+    ...(options.pooled === true
+      ? {}
+      : { idle_in_transaction_session_timeout: STATEMENT_MS, statement_timeout: statementMs }),
     query_timeout: statementMs + SILENCE_MS,
     keepAlive: true,
   })
+  if (options.pooled === true) pool.on('connect', dropNames)
   pool.on('error', (error) => options.onIdleError?.(error))
   // The pool listens to idle connections only; one that breaks between two statements of a
   // transaction would end the process.
@@ -79,6 +89,32 @@ export function openDatabase(options: DatabaseOptions): Db {
       if (!pool.ending) await pool.end()
     },
   }
+}
+
+/**
+ * Takes the names from a connection's statements: one prepared by name stays in the session that a
+ * transaction has met, and the next transaction may meet another.
+ */
+function dropNames(client: pg.PoolClient): void {
+  const query: unknown = client.query
+  const unnamed = (first: unknown, ...rest: readonly unknown[]): unknown => {
+    const nameless = isNamed(first) ? { ...first, name: undefined } : first
+    return typeof query === 'function'
+      ? Reflect.apply(query, client, [nameless, ...rest])
+      : undefined
+  }
+  // Safe because it is the same function but for the name, which changes no result.
+  client.query = unnamed as pg.PoolClient['query']
+}
+
+/** Settings of a statement as plain data; a query object of the driver's has its own life. */
+function isNamed(statement: unknown): statement is { readonly name: string } {
+  return (
+    typeof statement === 'object' &&
+    statement !== null &&
+    Object.getPrototypeOf(statement) === Object.prototype &&
+    'name' in statement
+  )
 }
 
 /**

@@ -38,29 +38,60 @@ const ADJUST_MS = 60_000
  * Opens Postgres and the queue: on Redis where `redisUrl` is set, else on the same Postgres.
  * @throws Error where the other processes of the installation use another key
  */
-export async function openConnections(options: {
+export async function openConnections(options: ConnectionOptions): Promise<Connections> {
+  try {
+    return await open(options)
+  } catch (error) {
+    throw mentions(error, REFUSED_BY_POOLER) ? untoldPooler(error) : error
+  }
+}
+
+/** What PgBouncer says to a connection that begins with settings of a session. */
+const REFUSED_BY_POOLER = 'unsupported startup parameter'
+
+function mentions(error: unknown, words: string): boolean {
+  return error instanceof Error && (error.message.includes(words) || mentions(error.cause, words))
+}
+
+function untoldPooler(cause: unknown): Error {
+  return new Error(
+    'a database address leads to a pooler where the server itself is expected; ' +
+      'set DATABASE_URL to the pooler and DATABASE_DIRECT_URL to the server behind it',
+    { cause },
+  )
+}
+
+/** Which Postgres and queue, and what of them is used. */
+export interface ConnectionOptions {
   databaseUrl: string
+  /** The server itself, where `databaseUrl` is that of a pooler in transaction mode. */
+  databaseDirectUrl?: string | undefined
   redisUrl: string | undefined
   /** Begins every key in Redis: two services on one Redis need two. */
   redisPrefix?: string
   /** Without it, of memory and limiter only what names no subject can be reached. */
   installationKey?: InstallationKey
-  poolSize: number
+  /** Connections to Postgres at most, all of them; by default 6, and 12 where the queue is there too. */
+  poolSize?: number | undefined
   name: string
   log: Log
-}): Promise<Connections> {
-  const { databaseUrl, log, installationKey: key = null } = options
+}
+
+async function open(options: ConnectionOptions): Promise<Connections> {
+  const { databaseUrl, databaseDirectUrl, redisUrl, log, installationKey: key = null } = options
+  const sizes = poolSizes(redisUrl !== undefined, options.poolSize)
   const onError = (error: unknown): void => log.warn({ err: error }, 'connection trouble')
   await using stack = new AsyncDisposableStack()
   const db = stack.use(
     openDatabase({
       url: databaseUrl,
-      poolSize: options.poolSize,
+      pooled: databaseDirectUrl !== undefined,
+      poolSize: sizes.statements,
       applicationName: options.name,
       onIdleError: onError,
     }),
   )
-  const queue = stack.use(await openQueue(db, options, onError, stack))
+  const queue = stack.use(await openQueue(db, options, sizes.queue, onError, stack))
   if (key !== null && !(await noteInstallationKey(db, key.fingerprint))) throw otherKey()
   const timer = setInterval(() => void queue.clock.adjust().catch(onError), ADJUST_MS)
   timer.unref()
@@ -82,6 +113,19 @@ export async function openConnections(options: {
   }
 }
 
+/** How many connections a process has to Postgres unless it is told, with its queue on Redis and without. */
+const CONNECTIONS = { redis: 6, postgres: 12 }
+
+/** Without Redis one connection listens, and a third of the others is the queue's. */
+function poolSizes(
+  onRedis: boolean,
+  total = onRedis ? CONNECTIONS.redis : CONNECTIONS.postgres,
+): { readonly statements: number; readonly queue: number } {
+  if (onRedis) return { statements: total, queue: 0 }
+  const queue = Math.max(1, Math.ceil((total - 1) / 3))
+  return { statements: Math.max(1, total - 1 - queue), queue }
+}
+
 function otherKey(): Error {
   return new Error(
     'the key of this installation is not the one that its database was first used with; ' +
@@ -91,20 +135,21 @@ function otherKey(): Error {
 
 async function openQueue(
   db: Db,
-  {
-    databaseUrl,
-    redisUrl,
-    redisPrefix = 'plumbline',
-  }: { databaseUrl: string; redisUrl: string | undefined; redisPrefix?: string },
+  { databaseUrl, databaseDirectUrl, redisUrl, redisPrefix = 'plumbline' }: ConnectionOptions,
+  poolSize: number,
   onError: (error: unknown) => void,
   stack: AsyncDisposableStack,
 ): Promise<QueueBackend> {
   if (redisUrl !== undefined) {
     return await openRedisQueues({ redisUrl, prefix: redisPrefix, onError })
   }
-  const channel = stack.use(openPostgresChannel({ db, url: databaseUrl, onError }))
+  const channel = stack.use(
+    openPostgresChannel({ db, url: databaseDirectUrl ?? databaseUrl, onError }),
+  )
   return await openPostgresQueues({
     databaseUrl,
+    pooled: databaseDirectUrl !== undefined,
+    poolSize,
     channel,
     replyChannel: createPostgresReplyChannel(db, channel),
     readClockMs: () => readClockMs(db),

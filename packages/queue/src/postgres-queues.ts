@@ -1,36 +1,31 @@
-import { hash } from 'node:crypto'
-import type { Channel, ReplyChannel } from '@plumbline/ports/channel'
-import {
-  assertSchemaCompatibility,
-  createPostgresBackend,
-  runMigrations,
-  type PgPool,
-} from 'bullmq'
+import type { ReplyChannel } from '@plumbline/ports/channel'
+import { assertSchemaCompatibility, createPostgresBackend, runMigrations } from 'bullmq'
 import pg from 'pg'
 import type { Consumer, ConsumerOptions, Producer, QueueBackend } from './backend.ts'
 import { openConsumer, openProducer } from './bullmq.ts'
 import { openServerClock } from './clock.ts'
 import { QUEUE_NAMES, type QueueName } from './names.ts'
 import { createLazyResources } from './lazy-resources.ts'
+import { openQueuePool, SCHEMA, type ListeningChannel, type QueuePool } from './postgres-pool.ts'
 
 /** What queues on Postgres need. */
 export interface PostgresQueueOptions {
   /** The database that holds the schema `bullmq`. */
   readonly databaseUrl: string
-  readonly channel: Channel
+  /** The address is that of a pooler in transaction mode, such as PgBouncer. */
+  readonly pooled?: boolean
+  /** Connections at most; by default 4. */
+  readonly poolSize?: number
+  /** It listens for the consumers too, so that a process has one connection that does. */
+  readonly channel: ListeningChannel
   readonly replyChannel: ReplyChannel
   /** Milliseconds of the epoch by the database's clock. */
   readonly readClockMs: () => Promise<number>
   readonly onError: (error: Error) => void
 }
 
-const SCHEMA = 'bullmq'
-
-/**
- * A job is only a wake-up call, so it need not be on disk when it is added: what a crash of the
- * server loses is dispatched again.
- */
-const UNSYNCED = '-c synchronous_commit=off'
+/** Connections of a process's queues, whatever their number: none waits for a job on one. */
+const POOL_SIZE = 4
 
 /**
  * Migrates BullMQ's own schema, and makes the sequence of ids of each queue, which BullMQ would make with
@@ -66,33 +61,34 @@ async function createSequence(client: pg.Client, name: string): Promise<void> {
 }
 
 /**
- * Queues on Postgres: one pool adds; each consumer has a small one of its own and listens.
+ * Queues on Postgres: producers and consumers of a process share one small pool, and listen by its channel.
  * @throws Error when the server does not answer or the schema `bullmq` is missing or old
  */
 export async function openPostgresQueues(options: PostgresQueueOptions): Promise<QueueBackend> {
-  const { databaseUrl } = options
-  const { pool, onError } = openPool(databaseUrl, 4, options.onError)
+  const { databaseUrl, pooled = false, poolSize = POOL_SIZE, channel, onError } = options
+  const shared = openQueuePool({ databaseUrl, pooled, poolSize, channel, onError })
+  const link = { connection: shared.connection, factory: createPostgresBackend }
   const producers = createLazyResources<QueueName, Producer>((name) =>
-    openProducer(name, { connection: asQueuePool(pool), factory: createPostgresBackend }, onError),
+    openProducer(name, link, shared.onError),
   )
   async function close(): Promise<void> {
     await producers[Symbol.asyncDispose]()
-    await pool.end()
+    await shared[Symbol.asyncDispose]()
   }
   try {
-    await assertSchemaCompatibility(pool, SCHEMA)
+    await assertSchemaCompatibility(shared.connection, SCHEMA)
     const clock = await openServerClock(options.readClockMs)
     return {
       kind: 'postgres',
       redis: null,
-      channel: options.channel,
+      channel,
       replyChannel: options.replyChannel,
       clock,
       async ping() {
         await options.readClockMs()
       },
       producer: (name) => producers.get(name),
-      consumer: (consumer) => openPostgresConsumer(databaseUrl, consumer),
+      consumer: (consumer) => openSharedConsumer(shared, consumer),
       [Symbol.asyncDispose]: close,
     }
   } catch (cause) {
@@ -101,76 +97,10 @@ export async function openPostgresQueues(options: PostgresQueueOptions): Promise
   }
 }
 
-/** A consumer has a pool of its own: one connection listens, the others fetch and finish. */
-async function openPostgresConsumer(
-  databaseUrl: string,
+async function openSharedConsumer(
+  { connection, onError }: QueuePool,
   options: ConsumerOptions,
 ): Promise<Consumer> {
-  const { pool, onError } = openPool(databaseUrl, 4, options.onError)
-  const connection = asQueuePool(pool)
-  try {
-    const consumer = await openConsumer(
-      { ...options, onError },
-      { connection, factory: createPostgresBackend },
-    )
-    return {
-      abort: consumer.abort,
-      async close() {
-        await consumer.close()
-        await pool.end()
-      },
-    }
-  } catch (error) {
-    await pool.end()
-    throw error
-  }
-}
-
-/** A pool, and the listener for errors of its connections. */
-interface QueuePool {
-  readonly pool: pg.Pool
-  readonly onError: (error: Error) => void
-}
-
-/** Opens a pool whose errors are reported until it is being closed. */
-function openPool(databaseUrl: string, max: number, report: (error: Error) => void): QueuePool {
-  const pool = new pg.Pool({
-    connectionString: databaseUrl,
-    max,
-    keepAlive: true,
-    connectionTimeoutMillis: 10_000,
-    application_name: 'plumbline queue',
-    options: `${UNSYNCED} -c search_path=${SCHEMA}`,
-  })
-  const onError = (error: Error): void => {
-    if (!pool.ending) report(error)
-  }
-  // Every queue listens to the errors of the pool.
-  pool.setMaxListeners(0)
-  pool.on('error', onError)
-  // The pool listens to idle connections only.
-  pool.on('connect', (client) => client.on('error', onError))
-  return { pool, onError }
-}
-
-/**
- * The pool as BullMQ uses it. The same few statements come as text again and again, so each is
- * prepared once for each connection. Safe: a pool of the driver is what BullMQ documents here; the
- * types differ in overloads alone.
- */
-function asQueuePool(pool: pg.Pool): PgPool {
-  const names = new Map<string, string>()
-  const query = (text: string, values?: unknown[]): Promise<pg.QueryResult> => {
-    if (values === undefined) return pool.query(text)
-    const name = names.get(text) ?? `bullmq-${hash('sha1', text)}`
-    names.set(text, name)
-    return pool.query({ name, text, values })
-  }
-  return {
-    query,
-    connect: () => pool.connect(),
-    end: () => pool.end(),
-    on: pool.on.bind(pool),
-    removeAllListeners: pool.removeAllListeners.bind(pool),
-  } as unknown as PgPool
+  const link = { connection, factory: createPostgresBackend }
+  return await openConsumer({ ...options, onError }, link)
 }

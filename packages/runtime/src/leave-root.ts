@@ -17,6 +17,7 @@ export interface RootlessNeeds {
   readonly INSTALLATION_KEY?: string | undefined
   readonly FILES_URL?: string | undefined
   readonly DATABASE_URL?: string | undefined
+  readonly DATABASE_DIRECT_URL?: string | undefined
   /** Other files and folders of the operator that it reads; those that are undefined are not set. */
   readonly reads: readonly (string | undefined)[]
   /** The port it listens on; 0 or absent for one that anybody may have. */
@@ -116,8 +117,13 @@ function projectRoot(): string {
 }
 
 /** Files that drivers open by themselves later: certificates of the database, credentials of the store. */
-function filesBehind({ DATABASE_URL = '', FILES_URL = '' }: RootlessNeeds): readonly string[] {
-  const named = [...DATABASE_URL.matchAll(/[?&]ssl(?:cert|key|rootcert)=([^&]+)/g)]
+function filesBehind({
+  DATABASE_URL = '',
+  DATABASE_DIRECT_URL = '',
+  FILES_URL = '',
+}: RootlessNeeds): readonly string[] {
+  const urls = `${DATABASE_URL}\n${DATABASE_DIRECT_URL}`
+  const named = [...urls.matchAll(/[?&]ssl(?:cert|key|rootcert)=([^&\n]+)/g)]
   const certificates = named.map(([, path = '']) => decodeURIComponent(path))
   if (!FILES_URL.startsWith('s3:')) return certificates
   const environment = processEnvironment()

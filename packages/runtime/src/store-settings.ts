@@ -5,6 +5,9 @@ import { wholeNumber } from './settings.ts'
 /** Settings of database, queue and files, and others that all programs must have in common. */
 export const storeSettings = {
   DATABASE_URL: z.string('expected a postgres:// address'),
+  DATABASE_DIRECT_URL: databaseDirectUrl(),
+  /** Connections to Postgres of one process, all of them; unset: 6 with Redis, 12 without. */
+  DATABASE_POOL_SIZE: wholeNumber({ min: 3, max: 500 }).optional(),
   /** Unset: the queue is on Postgres. */
   REDIS_URL: z.string().optional(),
   /** Prefix of every key in Redis: two services on one Redis need two. */
@@ -27,6 +30,14 @@ export const storeSettings = {
 
 /** The database as the role that owns its tables, for migrations alone; unset: `DATABASE_URL`. */
 export function migrateDatabaseUrl(): z.ZodOptional<z.ZodString> {
+  return z.string('expected a postgres:// address').optional()
+}
+
+/**
+ * The server itself, where `DATABASE_URL` is that of a pooler in transaction mode: for what listens, and for
+ * migrations.
+ */
+export function databaseDirectUrl(): z.ZodOptional<z.ZodString> {
   return z.string('expected a postgres:// address').optional()
 }
 

@@ -73,6 +73,7 @@ export async function openContext(
   const connections = stack.use(
     await openConnections({
       databaseUrl: settings.DATABASE_URL,
+      databaseDirectUrl: settings.DATABASE_DIRECT_URL,
       redisUrl: settings.REDIS_URL,
       redisPrefix: settings.REDIS_PREFIX,
       installationKey,

@@ -27,8 +27,6 @@ const eachSetting = z.object({
   CHARGE_UNKNOWN: flag().default(true),
   /** Addresses or CIDRs of proxies whose `X-Forwarded-For` is trusted. */
   TRUSTED_PROXIES: wordList().default([]),
-  /** Statements of this process that may run at once. */
-  DATABASE_POOL_SIZE: count(16, { max: 500 }),
   /** How often a stream of events reads its batch for a change. */
   EVENTS_EVERY_MS: count(500, { min: 50, max: 60_000 }),
   /** Streams of events that one account may have open on this process. */

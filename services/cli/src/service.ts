@@ -40,7 +40,7 @@ export async function findService(settings: CliSettings): Promise<ServiceLocatio
   return {
     dataDir,
     url: settings.API_URL ?? null,
-    databaseUrl: settings.DATABASE_URL ?? null,
+    databaseUrl: settings.DATABASE_DIRECT_URL ?? settings.DATABASE_URL ?? null,
     redisUrl: settings.REDIS_URL ?? null,
     keyPrefix: settings.KEY_PREFIX,
     stale: file !== undefined,

@@ -5,6 +5,7 @@ import { z } from 'zod'
 const schema = z.object({
   DATA_DIR: storeSettings.DATA_DIR,
   DATABASE_URL: storeSettings.DATABASE_URL.optional(),
+  DATABASE_DIRECT_URL: storeSettings.DATABASE_DIRECT_URL,
   REDIS_URL: storeSettings.REDIS_URL,
   API_URL: z.url({ protocol: /^https?$/, error: 'expected http://host:port' }).optional(),
   KEY_PREFIX: keyPrefix(),

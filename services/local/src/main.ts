@@ -5,6 +5,7 @@ import { openDatabase } from '@plumbline/db/database'
 import { startEmbeddedPostgres, type EmbeddedPostgres } from '@plumbline/db/embedded'
 import { migrate } from '@plumbline/db/migrate'
 import { grantServing } from '@plumbline/db/serving-role'
+import { limitSessions } from '@plumbline/db/session-limits'
 import { migrateQueue } from '@plumbline/queue/postgres-queues'
 import type { Log } from '@plumbline/ports/log'
 import { createLog } from '@plumbline/runtime/log'
@@ -49,7 +50,8 @@ async function startEverything(
   // Before anything of the directory is touched.
   stack.use(await lockDataDir(dataDir))
   const urls = await databaseUrls(given, dataDir, stack, out)
-  const { firstAccount, welcomeCode } = await prepareDatabase(urls, KEY_PREFIX)
+  const direct = given.DATABASE_DIRECT_URL
+  const { firstAccount, welcomeCode } = await prepareDatabase(urls, direct, KEY_PREFIX)
   const keysFile =
     firstAccount === undefined || process.stdout.isTTY
       ? undefined
@@ -66,7 +68,7 @@ async function startEverything(
       pid: process.pid,
       url,
       adminUrl,
-      databaseUrl: urls.serving,
+      databaseUrl: direct ?? urls.serving,
       redisUrl: REDIS_URL ?? null,
       keyPrefix: KEY_PREFIX,
     })
@@ -167,15 +169,18 @@ async function startPostgres(
 
 async function prepareDatabase(
   { owner, serving }: DatabaseUrls,
+  direct: string | undefined,
   service: string,
 ): Promise<{
   readonly firstAccount: FirstAccount | undefined
   readonly welcomeCode: string | undefined
 }> {
-  await using db = openDatabase({ url: owner, poolSize: 2, applicationName: 'local' })
+  const url = owner === serving ? (direct ?? owner) : owner
+  await using db = openDatabase({ url, poolSize: 2, applicationName: 'local' })
   await migrate(db)
-  await migrateQueue(owner)
+  await migrateQueue(url)
   if (owner !== serving) await grantServing(db, serving)
+  if (direct !== undefined) await limitSessions(db, serving)
   const firstAccount = await createFirstAccount(db, service)
   return { firstAccount, welcomeCode: await createWelcomeCode(db) }
 }

@@ -1,5 +1,6 @@
 import { wholeNumber } from '@plumbline/runtime/settings'
 import {
+  databaseDirectUrl,
   keyPrefix,
   logLevel,
   migrateDatabaseUrl,
@@ -12,6 +13,7 @@ const eachSetting = z.object({
   DATA_DIR: storeSettings.DATA_DIR,
   /** Unset: the embedded Postgres. */
   DATABASE_URL: storeSettings.DATABASE_URL.optional(),
+  DATABASE_DIRECT_URL: databaseDirectUrl(),
   MIGRATE_DATABASE_URL: migrateDatabaseUrl(),
   REDIS_URL: storeSettings.REDIS_URL,
   KEY_PREFIX: keyPrefix(),
@@ -20,13 +22,15 @@ const eachSetting = z.object({
 })
 
 /** Settings of the all-in-one program; what its children read passes through untouched. */
-export const localSettings = eachSetting.refine(
-  (all) => all.DATABASE_URL !== undefined || all.MIGRATE_DATABASE_URL === undefined,
-  {
+export const localSettings = eachSetting
+  .refine((all) => all.DATABASE_URL !== undefined || all.MIGRATE_DATABASE_URL === undefined, {
     path: ['MIGRATE_DATABASE_URL'],
     error: 'expected DATABASE_URL beside it, for the role that serves',
-  },
-)
+  })
+  .refine((all) => all.DATABASE_URL !== undefined || all.DATABASE_DIRECT_URL === undefined, {
+    path: ['DATABASE_DIRECT_URL'],
+    error: 'expected DATABASE_URL beside it, the address of the pooler',
+  })
 
 /** The parsed settings. */
 export type LocalSettings = Readonly<z.infer<typeof localSettings>>

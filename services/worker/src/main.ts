@@ -2,6 +2,7 @@ import { CHECKS } from '@plumbline/contract/products'
 import { openDatabase } from '@plumbline/db/database'
 import { migrate } from '@plumbline/db/migrate'
 import { grantServing } from '@plumbline/db/serving-role'
+import { limitSessions } from '@plumbline/db/session-limits'
 import { WORKER_KINDS } from '@plumbline/db/workers'
 import { migrateQueue } from '@plumbline/queue/postgres-queues'
 import { listenForAdmin } from '@plumbline/runtime/admin-server'
@@ -65,12 +66,15 @@ async function listenForOperator(context: WorkerContext): Promise<Listening | un
 
 async function runMigrations({
   DATABASE_URL,
-  MIGRATE_DATABASE_URL: url = DATABASE_URL,
+  DATABASE_DIRECT_URL: direct,
+  MIGRATE_DATABASE_URL: owner,
 }: WorkerSettings): Promise<void> {
+  const url = owner ?? direct ?? DATABASE_URL
   await using db = openDatabase({ url, poolSize: 1, applicationName: 'migrate' })
   await migrate(db)
   await migrateQueue(url)
-  if (url !== DATABASE_URL) await grantServing(db, DATABASE_URL)
+  if (owner !== undefined) await grantServing(db, DATABASE_URL)
+  if (direct !== undefined) await limitSessions(db, DATABASE_URL)
 }
 
 function readKinds(words: readonly string[]): readonly Kind[] {

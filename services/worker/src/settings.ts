@@ -19,7 +19,6 @@ const eachSetting = z.object({
   ...wholeNumbers(UPLOAD_LIMITS),
   ...wholeNumbers(ACCOUNT_LIMITS),
   ...wholeNumbers({
-    DATABASE_POOL_SIZE: 12,
     /** Subjects of single calls of one check in work at once in one worker. */
     LIVE_SUBJECTS: DEFAULT_LIVE_LIMITS.subjects,
     /** Of these, those of one account that nothing was heard of for two seconds. */

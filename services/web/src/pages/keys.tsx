@@ -1,5 +1,4 @@
-import type { NewKeyAnswer } from '@plumbline/contract/app/keys'
-import type { KeyView } from '@plumbline/contract/keys'
+import type { KeyView, NewKeyAnswer } from '@plumbline/contract/app/keys'
 import { useQuery, useQueryClient } from '@tanstack/preact-query'
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'

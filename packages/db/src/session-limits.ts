@@ -1,0 +1,43 @@
+import pg from 'pg'
+import { STATEMENT_MS, type Db } from './database.ts'
+
+/**
+ * Gives a role the time-outs of its sessions on this database, for a pooler: PgBouncer takes none from those
+ * that connect through it. A session that sets its own has that, so what goes past the pooler is as before.
+ * Written only where it differs.
+ *
+ * @param db a session of the role itself, or of one that may alter it
+ * @param servingUrl names the role by its user
+ * @throws with what to do where this role may not alter that one
+ */
+export async function limitSessions(db: Db, servingUrl: string): Promise<void> {
+  const role = decodeURIComponent(new URL(servingUrl).username)
+  const { rows } = await db.pool.query<{ database: string; kept: string[] }>(
+    `select current_database() as database,
+       coalesce((select s.setconfig from pg_db_role_setting s
+                   join pg_database d on d.oid = s.setdatabase join pg_roles r on r.oid = s.setrole
+                 where d.datname = current_database() and r.rolname = $1), '{}') as kept`,
+    [role],
+  )
+  const { database = '', kept = [] } = rows[0] ?? {}
+  for (const [name, value] of LIMITS) {
+    if (kept.includes(`${name}=${value}`)) continue
+    const statement =
+      `alter role ${pg.escapeIdentifier(role)} in database ${pg.escapeIdentifier(database)} ` +
+      `set ${name} = '${value}'`
+    try {
+      await db.pool.query(statement)
+    } catch (cause) {
+      throw new Error(
+        `the role "${role}" of DATABASE_URL could not be given its time-outs; run "${statement}" ` +
+          'as a superuser and migrate again',
+        { cause },
+      )
+    }
+  }
+}
+
+const LIMITS: readonly (readonly [name: string, value: string])[] = [
+  ['statement_timeout', `${STATEMENT_MS}ms`],
+  ['idle_in_transaction_session_timeout', `${STATEMENT_MS}ms`],
+]

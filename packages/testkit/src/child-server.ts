@@ -1,0 +1,66 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { createServer } from 'node:net'
+
+/** A server of somebody else's make that a test started. */
+export interface ChildServer {
+  /** Kills it with what it started. */
+  stop(): Promise<void>
+}
+
+/** Debian's user without rights: servers that refuse root are started as it. */
+const NOBODY = { uid: 65_534, gid: 65_534 }
+
+/** Options of `spawn` that change from root to a user without rights; none for anybody else. */
+export function withoutRoot(): Partial<typeof NOBODY> {
+  return process.getuid?.() === 0 ? NOBODY : {}
+}
+
+/**
+ * Starts a server as a user without rights, and waits for its word that it takes connections.
+ * @throws with what it said where it ends before
+ */
+export async function startChildServer(
+  binary: string,
+  args: readonly string[],
+  { ready, signal }: { readonly ready: string; readonly signal: NodeJS.Signals },
+): Promise<ChildServer> {
+  const server = spawn(binary, args, { stdio: ['ignore', 'pipe', 'pipe'], ...withoutRoot() })
+  const exited = once(server, 'exit')
+  const leave = (): void => void server.kill(signal)
+  process.once('exit', leave)
+  let said = ''
+  const started = new Promise<'ready'>((resolve) => {
+    for (const stream of [server.stdout, server.stderr]) {
+      stream.setEncoding('utf8').on('data', (text: string) => {
+        said = `${said}${text}`.slice(-MOST_SAID)
+        if (said.includes(ready)) resolve('ready')
+      })
+    }
+  })
+  if ((await Promise.race([started, exited])) !== 'ready') {
+    process.off('exit', leave)
+    throw new Error(`${binary} ended while starting:\n${said}`)
+  }
+  return {
+    async stop() {
+      process.off('exit', leave)
+      leave()
+      await exited
+    },
+  }
+}
+
+/** Characters of a server's words that are kept. */
+const MOST_SAID = 8_000
+
+/** A port of loopback that nobody listens on. */
+export async function freePort(): Promise<number> {
+  const probe = createServer().listen(0, '127.0.0.1')
+  await once(probe, 'listening')
+  const address = probe.address()
+  probe.close()
+  await once(probe, 'close')
+  if (address === null || typeof address === 'string') throw new Error('no port was given')
+  return address.port
+}

@@ -1,0 +1,50 @@
+import { spawnSync } from 'node:child_process'
+import { chown, existsSync } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { freePort, startChildServer, withoutRoot } from './child-server.ts'
+
+/** Where Debian 12 has its Postgres, the oldest version that is supported. */
+const PROGRAMS = '/usr/lib/postgresql/15/bin'
+
+/** Whether Postgres 15 is here. */
+export function canRunPostgres15(): boolean {
+  return existsSync(join(PROGRAMS, 'postgres'))
+}
+
+/** A Postgres 15 of a test's own, whose user may do all. */
+export async function startPostgres15(): Promise<AsyncDisposable & { readonly url: string }> {
+  await using stack = new AsyncDisposableStack()
+  const dir = await mkdtemp(join(tmpdir(), 'postgres-15-'))
+  stack.defer(() => rm(dir, { recursive: true, force: true }))
+  const { uid, gid } = withoutRoot()
+  if (uid !== undefined && gid !== undefined) await promisify(chown)(dir, uid, gid)
+  const data = join(dir, 'data')
+  const made = spawnSync(
+    join(PROGRAMS, 'initdb'),
+    ['-D', data, '-U', 'plumbline', '-A', 'trust', '-E', 'UTF8', '--locale=C.UTF-8', '--no-sync'],
+    { encoding: 'utf8', ...withoutRoot() },
+  )
+  if (made.status !== 0) throw new Error(`initdb failed: ${made.stderr}`)
+  const port = await freePort()
+  const settings = [
+    `port=${port}`,
+    'listen_addresses=127.0.0.1',
+    'unix_socket_directories=',
+    'fsync=off',
+    'max_connections=100',
+  ]
+  const server = await startChildServer(
+    join(PROGRAMS, 'postgres'),
+    ['-D', data, ...settings.flatMap((setting) => ['-c', setting])],
+    { ready: 'ready to accept connections', signal: 'SIGQUIT' },
+  )
+  stack.defer(() => server.stop())
+  const owned = stack.move()
+  return {
+    url: `postgres://plumbline@127.0.0.1:${port}/postgres`,
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  }
+}

@@ -1,0 +1,63 @@
+import { spawnSync } from 'node:child_process'
+import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { freePort, startChildServer } from './child-server.ts'
+
+/** Debian's place for it, which is in no user's path. */
+const BINARY = '/usr/sbin/pgbouncer'
+
+/** Whether the binary is here. */
+export function canRunPgBouncer(): boolean {
+  return spawnSync(BINARY, ['--version']).status === 0
+}
+
+/** A PgBouncer in transaction mode in front of a server. */
+export interface PgBouncer extends AsyncDisposable {
+  /** The same database and user by way of it. */
+  urlOf(databaseUrl: string): string
+}
+
+/**
+ * Starts one with its own defaults but for the mode: it refuses settings that it does not know, and each
+ * transaction has whichever of few sessions is free.
+ */
+export async function startPgBouncer(serverUrl: string, sessions = 4): Promise<PgBouncer> {
+  await using stack = new AsyncDisposableStack()
+  const dir = await mkdtemp(join(tmpdir(), 'pgbouncer-'))
+  stack.defer(() => rm(dir, { recursive: true, force: true }))
+  await chmod(dir, 0o755)
+  const server = new URL(serverUrl)
+  const port = await freePort()
+  const users = join(dir, 'users.txt')
+  const config = join(dir, 'pgbouncer.ini')
+  const { username, password } = server
+  await writeFile(users, `"${decodeURIComponent(username)}" "${decodeURIComponent(password)}"\n`)
+  const lines = [
+    '[databases]',
+    `* = host=${server.hostname} port=${server.port}`,
+    '[pgbouncer]',
+    'listen_addr = 127.0.0.1',
+    `listen_port = ${port}`,
+    'unix_socket_dir =',
+    'auth_type = trust',
+    `auth_file = ${users}`,
+    'pool_mode = transaction',
+    'max_client_conn = 300',
+    `default_pool_size = ${sessions}`,
+  ]
+  await writeFile(config, lines.join('\n'))
+  // SIGINT would wait for transactions to end.
+  const child = await startChildServer(BINARY, [config], { ready: 'process up', signal: 'SIGTERM' })
+  stack.defer(() => child.stop())
+  const owned = stack.move()
+  return {
+    urlOf(databaseUrl) {
+      const url = new URL(databaseUrl)
+      url.hostname = '127.0.0.1'
+      url.port = String(port)
+      return url.href
+    },
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  }
+}
