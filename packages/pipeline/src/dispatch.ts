@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Check } from '@plumbline/contract/products'
 import { emptyOpenGroups } from '@plumbline/db/batches/groups'
-import { leaseTasks } from '@plumbline/db/batches/lease-tasks'
+import { leaseTasks, type LeasedTask } from '@plumbline/db/batches/lease-tasks'
 import { closeFinishedBatches, leaseStages } from '@plumbline/db/batches/stages'
 import { openWork } from '@plumbline/db/batches/tasks'
 import { holdDuty, leaveDuty } from '@plumbline/db/duties'
@@ -12,7 +12,7 @@ import type { Pipeline } from './pipeline.ts'
 import { jobOf, recallUnclaimed } from './recall.ts'
 import { makeTasks } from './start.ts'
 
-/** Pause between two rounds: after one that found tasks, while tasks run, and without work. */
+/** Pause between two rounds: after one that found many tasks, while tasks run, and without work. */
 const BUSY_MS = 5
 const WAITING_MS = 20
 const IDLE_MS = 250
@@ -22,12 +22,22 @@ const TERM_MS = 3_000
 const RENEW_MS = 1_000
 const STANDBY_MS = 1_000
 
-/** Time between two looks for tasks that nobody claims, and for batches that ended and nobody closed. */
+/**
+ * Time between two looks for tasks that nobody claims, and for batches that ended and nobody closed, and between
+ * two plans of the statement that leases: tables grow by then, and it takes longer than a round.
+ */
 const RECALL_MS = 1_000
 const CLOSE_MS = 5_000
+const PLAN_MS = 5_000
 
-/** Rounds between two searches for stages while every round finds tasks. */
-const STAGES_EVERY = 8
+/**
+ * Share of its slots that a check must have been given in a round for the next to follow at once. Where tasks end
+ * one by one, a longer pause costs a slot little, and a round for each of them would cost the database much.
+ */
+const MANY = 1 / 8
+
+/** Time between two searches for stages while every round finds tasks. */
+const STAGES_MS = 60
 
 const REST_MS = { dispatched: BUSY_MS, waiting: WAITING_MS, idle: IDLE_MS } as const
 
@@ -40,11 +50,13 @@ export interface DispatchTurn {
   /** When it did last what it does now and then, by the clock of the process. */
   recalledMs: number
   closedMs: number
+  plannedMs: number
 }
 
 /** A turn that begins. */
 export function newTurn(holder?: string): DispatchTurn {
-  const begun: DispatchTurn = { served: new Map(), recalledMs: -Infinity, closedMs: -Infinity }
+  const never = -Infinity
+  const begun = { served: new Map(), recalledMs: never, closedMs: never, plannedMs: never }
   return holder === undefined ? begun : { ...begun, holder }
 }
 
@@ -58,7 +70,8 @@ export async function runDispatcher(pipeline: Pipeline, signal: AbortSignal): Pr
   const holder = randomUUID()
   let turn: DispatchTurn | undefined
   let renewedMs = -Infinity
-  for (let round = 0; !signal.aborted; round++) {
+  let stagedMs = -Infinity
+  while (!signal.aborted) {
     let restMs = STANDBY_MS
     try {
       const nowMs = performance.now()
@@ -68,7 +81,9 @@ export async function runDispatcher(pipeline: Pipeline, signal: AbortSignal): Pr
         renewedMs = nowMs
       }
       if (turn !== undefined) {
-        restMs = REST_MS[await dispatchOnce(pipeline, round % STAGES_EVERY === 0, turn)]
+        const stagesToo = nowMs - stagedMs > STAGES_MS
+        if (stagesToo) stagedMs = nowMs
+        restMs = REST_MS[await dispatchOnce(pipeline, stagesToo, turn)]
       }
     } catch (error) {
       if (!signal.aborted) log.warn({ err: error }, 'dispatch failed; trying again')
@@ -93,8 +108,8 @@ export async function dispatchOnce(
   const { open, starting } = stagesToo ? await openWork(db) : { open: true, starting: false }
   if (!open) return 'idle'
   if (starting) await makeTasks(db)
-  const dispatched = await dispatchTasks(pipeline, turn)
-  if (dispatched && !stagesToo) return 'dispatched'
+  const found = await dispatchTasks(pipeline, turn)
+  if (found !== 'none' && !stagesToo) return REST_AFTER[found]
   await emptyOpenGroups(db)
   const nowMs = performance.now()
   if (nowMs - turn.recalledMs > RECALL_MS) {
@@ -109,17 +124,25 @@ export async function dispatchOnce(
   for (const { batchId, stage, lease } of stages) {
     await enqueue(queue, stage, [{ id: `${batchId}-${lease}`, data: { batchId, lease } }])
   }
-  return dispatched || starting ? 'dispatched' : 'waiting'
+  return starting ? 'dispatched' : REST_AFTER[found]
 }
 
-/** Leases tasks and enqueues them; returns whether there were any. */
+type Found = 'many' | 'few' | 'none'
+
+const REST_AFTER = { many: 'dispatched', few: 'waiting', none: 'waiting' } as const
+
+/** Leases tasks and enqueues them; answers whether another round may soon find as much. */
 async function dispatchTasks(
   { db, queue, limits }: Pick<Pipeline, 'db' | 'queue' | 'limits'>,
-  { holder, served }: DispatchTurn,
-): Promise<boolean> {
+  turn: DispatchTurn,
+): Promise<Found> {
   const { slots, reserve, leaseMs } = limits
+  const { holder, served } = turn
+  const nowMs = performance.now()
+  const replan = nowMs - turn.plannedMs > PLAN_MS
+  if (replan) turn.plannedMs = nowMs
   const held = holder === undefined ? {} : { holder }
-  const tasks = await leaseTasks(db, { slots, reserve, leaseMs, served, ...held })
+  const tasks = await leaseTasks(db, { slots, reserve, leaseMs, served, replan, ...held })
   for (const { check, accountId } of tasks) served.set(check, accountId)
   const byCheck = Map.groupBy(tasks, (task) => task.check)
   for (const [check, leased] of byCheck) {
@@ -129,5 +152,9 @@ async function dispatchTasks(
       leased.map((task) => ({ id: jobOf(task), data: { taskId: task.taskId, lease: task.lease } })),
     )
   }
-  return tasks.length > 0
+  // One round gives out a few groups only, however many are due.
+  const many = (leased: readonly LeasedTask[], check: Check): boolean =>
+    leased.length > slots[check] * MANY || leased.some(({ waited }) => waited)
+  if (tasks.length === 0) return 'none'
+  return [...byCheck].some(([check, leased]) => many(leased, check)) ? 'many' : 'few'
 }

@@ -1,5 +1,6 @@
 import { PURCHASED_CHECKS, type Check } from '@plumbline/contract/products'
 import type { Db } from '../database.ts'
+import { runByKeptPlan } from '../kept-plan.ts'
 import { mergeWaiting } from './merge-waiting.ts'
 import { isTask } from './task-states.ts'
 
@@ -10,6 +11,8 @@ export interface LeasedTask {
   readonly batchId: string
   readonly accountId: string
   readonly check: Check
+  /** Whether it was leased out of a group that it waited by. */
+  readonly waited: boolean
 }
 
 /** How tasks are handed out. */
@@ -23,6 +26,8 @@ export interface LeaseOptions {
   readonly served?: ReadonlyMap<Check, string>
   /** Who must have the duty of dispatching; left out where nobody else can lease. */
   readonly holder?: string
+  /** Whether the statement is planned anew: now and then, as tables grow. */
+  readonly replan?: boolean
 }
 
 /**
@@ -34,9 +39,10 @@ export interface LeaseOptions {
  */
 export async function leaseTasks(db: Db, options: LeaseOptions): Promise<readonly LeasedTask[]> {
   const checks = CHECKS_OF(options)
-  const { rows } = await db.pool.query<LeasedRow>({
+  const rows = await runByKeptPlan<LeasedRow>(db, {
     name: 'tasks.lease',
     text: LEASE_TASKS,
+    replan: options.replan ?? false,
     values: [
       checks,
       checks.map((check) => options.slots[check]),
@@ -59,6 +65,7 @@ export async function leaseTasks(db: Db, options: LeaseOptions): Promise<readonl
     batchId: row.batch_id,
     accountId: row.account_id,
     check: row.check_kind,
+    waited: row.group_key !== null,
   }))
 }
 

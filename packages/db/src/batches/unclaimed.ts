@@ -3,7 +3,7 @@ import type { Db } from '../database.ts'
 import type { LeasedTask } from './lease-tasks.ts'
 
 /** A task that no worker has claimed since it was leased. */
-export interface UnclaimedTask extends Omit<LeasedTask, 'accountId'> {
+export interface UnclaimedTask extends Omit<LeasedTask, 'accountId' | 'waited'> {
   /** Whether its batch is canceled or paused: it is not to go out. */
   readonly halted: boolean
 }

@@ -1,0 +1,37 @@
+import { expect, test } from 'vitest'
+import { createTestDatabase } from '@plumbline/testkit/postgres'
+import { openDatabase } from './database.ts'
+import { runByKeptPlan } from './kept-plan.ts'
+
+/** Its cost depends on the value, so that Postgres by itself would plan it for each. */
+const STATEMENT = {
+  name: 'kept',
+  text: 'select count(*)::int as n from generate_series(1, $1::int) g, pg_class',
+}
+
+test('a statement is planned once, and anew where that is asked', async () => {
+  await using database = await createTestDatabase()
+  await using db = openDatabase({ url: database.url, poolSize: 1, applicationName: 'test' })
+  const plans = async (): Promise<unknown> => {
+    const { rows } = await db.pool.query(
+      `select generic_plans, custom_plans from pg_prepared_statements where name = 'kept'`,
+    )
+    return rows[0]
+  }
+  for (let n = 1; n <= 8; n++)
+    await runByKeptPlan(db, { ...STATEMENT, values: [n % 2], replan: n === 5 })
+  expect(await plans()).toEqual({ generic_plans: 8, custom_plans: 0 })
+  expect((await db.pool.query('show plan_cache_mode')).rows).toEqual([{ plan_cache_mode: 'auto' }])
+})
+
+test('a statement that fails leaves nothing behind, on its connection or in the database', async () => {
+  await using database = await createTestDatabase()
+  await using db = openDatabase({ url: database.url, poolSize: 1, applicationName: 'test' })
+  await db.pool.query('create table made (n integer primary key)')
+  const add = { name: 'add', text: 'insert into made values ($1), (1) returning n' }
+  await expect(runByKeptPlan(db, { ...add, values: [1] })).rejects.toThrow(/duplicate/)
+  expect(await runByKeptPlan(db, { ...add, values: [2] })).toEqual([{ n: 2 }, { n: 1 }])
+  expect((await db.pool.query('select pg_current_xact_id_if_assigned() as id')).rows).toEqual([
+    { id: null },
+  ])
+})
