@@ -70,8 +70,9 @@ async function adoptRows(
   )
   const paid = charges.reduce((sum, credits) => sum + credits, 0)
   const remaining = await storeSampledParts(tx, chunk, parts, paid)
+  const scorer = await pipeline.scorers.of(batch.weights)
   if (remaining > 0) {
-    await countKnownRows(tx, chunk, subjects)
+    await countKnownRows(tx, { ...chunk, product: batch.product, scorer, subjects }, null)
     return
   }
   await settleChunk(tx, {
@@ -80,7 +81,7 @@ async function adoptRows(
     mode: batch.mode,
     product: batch.product,
     chargeUnknown: batch.charge_unknown,
-    scorer: await pipeline.scorers.of(batch.weights),
+    scorer,
     subjects,
     onlyPart: undefined,
   })

@@ -1,3 +1,4 @@
+import { text } from 'node:stream/consumers'
 import type { Answer } from '@plumbline/ports/engine'
 import type { Check } from '@plumbline/contract/products'
 import { leaseTasks } from '@plumbline/db/batches/lease-tasks'
@@ -6,6 +7,7 @@ import { openTestPipeline, type TestPipeline } from '@plumbline/testkit/pipeline
 import { expect, test } from 'vitest'
 import { knownRows } from './known-rows.ts'
 import { getBatch } from './read.ts'
+import { openResults } from './results.ts'
 import { runTask } from './run-task.ts'
 import { createTaskLeases } from './task-lease.ts'
 
@@ -33,6 +35,36 @@ async function doneIn(harness: TestPipeline, id: string): Promise<number> {
   return (await getBatch(harness.pipeline, harness.owner, id)).rows.done
 }
 
+/** Verdicts of the rows that are shown as done, repeats left out, as the batch counts them. */
+async function verdictsShown(harness: TestPipeline, id: string): Promise<Record<string, number>> {
+  const { pipeline, owner } = harness
+  const { verdicts } = await getBatch(pipeline, owner, id)
+  const counts: Record<string, number> = Object.fromEntries(
+    Object.keys(verdicts).map((name) => [name, 0]),
+  )
+  const request = { format: 'ndjson', only: [], raw: false, after: 0 } as const
+  const { stream } = await openResults(pipeline, owner, id, request)
+  const seen = new Set<string>()
+  for (const line of (await text(stream)).trim().split('\n')) {
+    const { status, input, result } = JSON.parse(line) as ShownLine
+    if (status !== 'done' || seen.has(input.email)) continue
+    seen.add(input.email)
+    const name = result.email?.status ?? result.risk_level ?? statusOfEmail(input.email)
+    counts[name] = (counts[name] ?? 0) + 1
+  }
+  return counts
+}
+
+interface ShownLine {
+  readonly status: string
+  readonly input: { readonly email: string }
+  readonly result: { readonly risk_level?: string; readonly email?: { readonly status?: string } }
+}
+
+function statusOfEmail(address: string): string {
+  return outcomeFor('email', address).status
+}
+
 test('one row that waits holds back no other of its chunk', async () => {
   await using harness = await openTestPipeline()
   const rows = Array.from({ length: 10 }, (_, no) => `u${no}@${no === 4 ? 'grey' : 'a'}.example`)
@@ -41,6 +73,8 @@ test('one row that waits holds back no other of its chunk', async () => {
   await runOnce(harness, 'email')
   const view = await getBatch(harness.pipeline, harness.owner, id)
   expect(view.rows.total - view.rows.done).toBe(1)
+  expect(view.verdicts).toEqual(await verdictsShown(harness, id))
+  expect(Object.values(view.verdicts).reduce((sum, count) => sum + count, 0)).toBe(10)
   const { rows: waiting } = await harness.pipeline.db.pool.query('select reason from tasks')
   expect(waiting).toEqual([{ reason: 'greylisted' }])
   await harness.pipeline.db.pool.query('update tasks set due_at = now()')
@@ -58,6 +92,9 @@ test('a row of several checks is done with its last part, in whichever order the
   expect(await doneIn(harness, id)).toBe(1)
   await runOnce(harness, 'phone')
   expect(await doneIn(harness, id)).toBe(3)
+  const { verdicts } = await getBatch(harness.pipeline, harness.owner, id)
+  expect(verdicts).toEqual(await verdictsShown(harness, id))
+  expect(Object.values(verdicts).reduce((sum, count) => sum + count, 0)).toBe(3)
 })
 
 test('the time left is that of the check which is behind the others', async () => {
@@ -100,4 +137,24 @@ test('each row is counted once, whatever the parts that its outcomes came in', (
       { check: 'email', indexes: [0] },
     ]),
   ).toBe(2)
+})
+
+test('a row of fraud signals counts its level with its last part, once, and at the end as settled', async () => {
+  await using harness = await openTestPipeline()
+  const rows = ['a@a.example,203.0.113.1', 'b@grey.example,203.0.113.2', 'c@a.example,']
+  const { id } = await harness.read(`email,ip\n${rows.join('\n')}\n`, { product: 'fraud-signals' })
+  const counted = async (): Promise<Record<string, number>> =>
+    (await getBatch(harness.pipeline, harness.owner, id)).verdicts
+  const sum = (counts: Record<string, number>): number =>
+    Object.values(counts).reduce((all, count) => all + count, 0)
+  await runOnce(harness, 'email')
+  expect(sum(await counted())).toBe(1)
+  await runOnce(harness, 'ip')
+  const open = await counted()
+  expect(sum(open)).toBe(2)
+  expect(open).toEqual(await verdictsShown(harness, id))
+  await harness.pipeline.db.pool.query('update tasks set due_at = now()')
+  await harness.pipeline.db.pool.query(`update task_groups set quiet_until = '-infinity'`)
+  await harness.answer()
+  expect(sum(await counted())).toBe(3)
 })

@@ -1,19 +1,58 @@
-import { CHECKS } from '@plumbline/contract/products'
-import { answeredParts, noteKnownRows, type AnsweredPart } from '@plumbline/db/batches/known-rows'
+import { CHECKS, type Check, type Product } from '@plumbline/contract/products'
+import type { Scorer } from '@plumbline/contract/score'
+import {
+  answeredParts,
+  countVerdicts,
+  noteKnownRows,
+  type AnsweredPart,
+} from '@plumbline/db/batches/known-rows'
+import { partsOfChunk } from '@plumbline/db/batches/settle'
 import type { Tx } from '@plumbline/db/database'
-import type { ChunkSubjects } from './codec.ts'
+import type { ChunkSubjects, StoredOutcome } from './codec.ts'
+import { recordsOfCanceled, verdictCounts, verdictNames, type CheckedRecord } from './record.ts'
+
+/** A chunk of which something is open. */
+export interface OpenChunk {
+  readonly batchId: string
+  readonly no: number
+  readonly product: Product
+  /** By the weights that the batch keeps. */
+  readonly scorer: Scorer
+  readonly subjects: ChunkSubjects
+}
 
 /**
- * Counts the rows of an open chunk of several checks that are known whole, in the transaction that stored more
- * of them. Of one check the count follows from the subjects that are left.
+ * Counts the rows of an open chunk that are known whole, and their verdicts, in the transaction that stored more
+ * of them. Of one check the rows follow from the subjects that are left.
+ * @param fresh what was stored, where it is of one check; else all that is known of the chunk is read
  */
 export async function countKnownRows(
   tx: Tx,
-  chunk: { batchId: string; no: number },
-  subjects: ChunkSubjects,
+  chunk: OpenChunk,
+  fresh: { readonly check: Check; readonly outcomes: readonly StoredOutcome[] } | null,
 ): Promise<void> {
-  if (Object.keys(subjects).length < 2) return
-  await noteKnownRows(tx, chunk, knownRows(subjects, await answeredParts(tx, chunk)))
+  const { product, scorer, subjects } = chunk
+  const isOfOne = Object.keys(subjects).length < 2
+  const hasVerdicts = verdictNames(product).length > 0
+  if (isOfOne && fresh !== null) {
+    if (!hasVerdicts) return
+    const records = fresh.outcomes.map((outcome) => recordOfOne(fresh.check, outcome))
+    await countVerdicts(tx, chunk, verdictCounts(product, records, scorer), 'add')
+    return
+  }
+  if (!isOfOne) {
+    const known = knownRows(subjects, await answeredParts(tx, chunk))
+    if (!(await noteKnownRows(tx, chunk, known))) return
+  }
+  if (!hasVerdicts) return
+  const records = recordsOfCanceled(subjects, await partsOfChunk(tx, chunk))
+  await countVerdicts(tx, chunk, verdictCounts(product, records.values(), scorer), 'set')
+}
+
+function recordOfOne(check: Check, outcome: StoredOutcome): CheckedRecord {
+  return outcome === null
+    ? { outcomes: {}, failed: true }
+    : { outcomes: { [check]: outcome }, failed: false }
 }
 
 /** How many rows of a chunk have an outcome for each subject that they hold. */

@@ -159,6 +159,21 @@ export function chargedCredits(
   return priceCredits(product, charged)
 }
 
+/** How many records have each verdict that a batch counts, in the order of `verdictNames`. */
+export function verdictCounts(
+  product: Product,
+  records: Iterable<CheckedRecord>,
+  scorer: Scorer,
+): readonly number[] {
+  const names = verdictNames(product)
+  const counts = names.map(() => 0)
+  for (const record of records) {
+    const place = names.indexOf(verdictOf(product, record, scorer) ?? '')
+    if (place >= 0) counts[place] = (counts[place] ?? 0) + 1
+  }
+  return counts
+}
+
 /** The verdict that a batch counts for a record; undefined where there is none. */
 export function verdictOf(
   product: Product,

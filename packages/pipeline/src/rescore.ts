@@ -25,7 +25,7 @@ import { failBatch } from './cancel.ts'
 import { pagesOfChunks } from './chunk-pages.ts'
 import { unpackSubjects } from './codec.ts'
 import type { Pipeline } from './pipeline.ts'
-import { recordsOf, verdictNames, verdictOf } from './record.ts'
+import { recordsOf, verdictCounts } from './record.ts'
 import { hasResults } from './result-rows.ts'
 import { submitBatch, type InTransaction } from './submit.ts'
 
@@ -123,13 +123,8 @@ export async function copyOutcomes(
 }
 
 function verdictsOf(product: Product, chunk: StoredChunk, scorer: Scorer): readonly number[] {
-  const names = verdictNames(product)
-  const counts = names.map(() => 0)
-  for (const record of recordsOf(chunk, unpackSubjects(chunk.subjects)).values()) {
-    const place = names.indexOf(verdictOf(product, record, scorer) ?? '')
-    if (place >= 0) counts[place] = (counts[place] ?? 0) + 1
-  }
-  return counts
+  const records = recordsOf(chunk, unpackSubjects(chunk.subjects))
+  return verdictCounts(product, records.values(), scorer)
 }
 
 async function storeCounts(

@@ -80,7 +80,8 @@ export async function storeOutcomes(
       return false
     }
     if (remaining > 0) {
-      await countKnownRows(tx, { batchId: task.batchId, no: task.chunkNo }, work.all)
+      const open = { batchId: task.batchId, no: task.chunkNo, product: task.product }
+      await countKnownRows(tx, { ...open, scorer, subjects: work.all }, { check, outcomes })
       return false
     }
     const onlyCheck = Object.keys(work.all).length === 1

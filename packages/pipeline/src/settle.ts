@@ -10,8 +10,7 @@ import {
   chargedCredits,
   recordsOfCanceled,
   recordsOfChunk,
-  verdictNames,
-  verdictOf,
+  verdictCounts,
   type CheckedRecord,
   type OutcomePart,
 } from './record.ts'
@@ -53,17 +52,13 @@ async function settleRecords(
   records: ReadonlyMap<number, CheckedRecord>,
   doneCount: number | null,
 ): Promise<void> {
-  const names = verdictNames(chunk.product)
-  const verdicts = names.map(() => 0)
+  const verdicts = verdictCounts(chunk.product, records.values(), chunk.scorer)
   let charged = 0
   let chargedRecords = 0
   for (const record of records.values()) {
     const credits = chargedCredits(chunk.product, record, chunk.chargeUnknown)
     charged += credits
     if (credits > 0) chargedRecords += 1
-    const verdict = verdictOf(chunk.product, record, chunk.scorer)
-    const place = verdict === undefined ? -1 : names.indexOf(verdict)
-    if (place >= 0) verdicts[place] = (verdicts[place] ?? 0) + 1
   }
   if (chunk.mode === 'test') charged = 0
   const prepaid = await prepaidOf(tx, chunk)

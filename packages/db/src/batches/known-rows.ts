@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import type { Check } from '@plumbline/contract/products'
 import type { Tx } from '../database.ts'
 
@@ -21,17 +22,38 @@ export async function answeredParts(
   return rows.map((row) => ({ check: row.check_kind, indexes: row.indexes }))
 }
 
-/** Notes how many billable rows of an open chunk are known whole. */
+/** Notes how many billable rows of an open chunk are known whole; answers whether it was another number before. */
 export async function noteKnownRows(
   tx: Tx,
   chunk: { batchId: string; no: number },
   count: number,
-): Promise<void> {
-  await tx
+): Promise<boolean> {
+  const { numUpdatedRows } = await tx
     .updateTable('chunks')
     .set({ known_count: count })
     .where('batch_id', '=', chunk.batchId)
     .where('no', '=', chunk.no)
     .where('known_count', '<>', count)
-    .execute()
+    .executeTakeFirst()
+  return numUpdatedRows > 0n
+}
+
+/**
+ * Counts verdicts of an open chunk, until it is settled with all of them.
+ * @param counts in the order of the chunk's `verdicts`
+ * @param how whether they come to those counted before, or are all that are known
+ */
+export async function countVerdicts(
+  tx: Tx,
+  chunk: { batchId: string; no: number },
+  counts: readonly number[],
+  how: 'add' | 'set',
+): Promise<void> {
+  const before = how === 'add' ? sql`coalesce(verdicts[at], 0)` : sql`0`
+  await sql`
+    update chunks set verdicts = array(
+      select ${before} + count from unnest(${[...counts]}::int[]) with ordinality as c(count, at)
+      order by at)
+    where batch_id = ${chunk.batchId} and no = ${chunk.no} and settled_at is null
+  `.execute(tx)
 }
