@@ -36,6 +36,7 @@ import { addPackList } from './commands/pack-list.ts'
 import { addPackSet } from './commands/pack-set.ts'
 import { addPlanList } from './commands/plan-list.ts'
 import { addPlanSet } from './commands/plan-set.ts'
+import { addScore } from './commands/score.ts'
 import { addUsage } from './commands/usage.ts'
 import { addUserOperator } from './commands/user-operator.ts'
 import { addUserLink } from './commands/user-link.ts'
@@ -123,6 +124,7 @@ function createProgram(shell: Shell): Command {
     program.command('webhook').description('endpoints that are told what happens'),
     shell,
   )
+  addScore(program, shell)
   addDataUpdate(program.command('data').description('reference lists and IP databases'), shell)
   addDoctor(program, shell)
   return program
