@@ -130,6 +130,18 @@ describe('a recheck', () => {
     })
   })
 
+  test('of kinds of which there is no row fails and says so, charging nothing', async () => {
+    await using harness = await openTestPipeline()
+    const { pipeline, owner } = harness
+    const first = await completed(harness, LIST)
+    const made = await recheckBatch(pipeline, owner, first.id, { only: ['canceled'], ...WISH })
+    expect(await run(harness, made)).toMatchObject({
+      status: 'failed',
+      error: { message: expect.stringContaining('No row of that batch is as asked for') },
+      credits: { used: 0, held: 0 },
+    })
+  })
+
   test('is refused of a batch that has not ended, and of another account', async () => {
     await using harness = await openTestPipeline()
     const { pipeline, owner } = harness

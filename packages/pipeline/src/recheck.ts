@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { rm, writeFile } from 'node:fs/promises'
+import { rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline as streamTo } from 'node:stream/promises'
@@ -98,7 +98,7 @@ function readingOf(batch: BatchRow): Pick<
 
 /**
  * Writes the rows that a recheck asks again into a file of its own, as they came.
- * @throws IntakeError where the batch that they were in is erased
+ * @throws IntakeError where the batch that they were in is erased, or has no such row
  */
 export async function writeRecheck(
   pipeline: Pipeline,
@@ -117,11 +117,19 @@ export async function writeRecheck(
   }
   const before =
     olderThanDays === null ? null : new Date(batch.created_at.getTime() - olderThanDays * DAY_MS)
-  const form = { kind: 'given', lines: linesAsTheyCame(other) } as const
+  const lines = linesAsTheyCame(other)
+  const form = { kind: 'given', lines } as const
   const rows = rowsOf(pipeline, other, { form, only: new Set(only), before })
   const path = join(pipeline.scratchDir, `recheck-${randomUUID()}`)
   const release = async (): Promise<void> => await rm(path, { force: true })
   await writeNewFile(path, (file) => streamTo(Readable.from(rows), file, { signal }))
+  if ((await stat(path)).size <= Buffer.byteLength(lines.header)) {
+    await release()
+    throw new IntakeError(
+      'unprocessable',
+      'No row of that batch is as asked for, so nothing is checked again; name other kinds of rows.',
+    )
+  }
   return { path, release }
 }
 
