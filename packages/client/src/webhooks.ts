@@ -1,5 +1,4 @@
 import type {
-  DeliveryState,
   WebhookChange,
   WebhookDeliveries,
   WebhookDelivery,
@@ -10,6 +9,7 @@ import type {
   WebhookView,
   WebhookWithSecret,
 } from '@plumbline/contract/webhook'
+import type { DeliveryState } from '@plumbline/contract/webhook-limits'
 import { queryOf, type CallOptions, type Connection } from './connection.ts'
 import { webCrypto } from './web-crypto.ts'
 

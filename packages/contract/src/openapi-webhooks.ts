@@ -1,5 +1,5 @@
 import { answer, ANY, headers, POSTING, query, ref, refusals, type Part } from './openapi-parts.ts'
-import { DELIVERY_STATES, WEBHOOK_KEPT_DAYS, WEBHOOK_ROTATION_HOURS } from './webhook.ts'
+import { DELIVERY_STATES, WEBHOOK_KEPT_DAYS, WEBHOOK_ROTATION_HOURS } from './webhook-limits.ts'
 
 const tags = ['webhooks']
 

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { DELIVERY_STATES, WEBHOOK_RESPONSE_BYTES, WEBHOOK_URL_CHARS } from './webhook-limits.ts'
 
 /** What an endpoint can be told of. */
 export const WEBHOOK_EVENTS = [
@@ -18,18 +19,6 @@ export type WebhookEvent = (typeof WEBHOOK_EVENTS)[number]
 export const WEBHOOK_TEST = 'webhook.test'
 /** What a message can be about. */
 export type WebhookType = WebhookEvent | typeof WEBHOOK_TEST
-
-/** The longest address of an endpoint, in characters. */
-export const WEBHOOK_URL_CHARS = 1_000
-
-/** How long deliveries are listed, and can be sent again. */
-export const WEBHOOK_KEPT_DAYS = 30
-
-/** How long the secret of before still signs beside the new one. */
-export const WEBHOOK_ROTATION_HOURS = 24
-
-/** What of an endpoint's response is kept, in bytes. */
-export const WEBHOOK_RESPONSE_BYTES = 1_024
 
 const url = z
   .string('Send `url` as a string.')
@@ -101,11 +90,6 @@ export type WebhookWithSecret = z.infer<typeof webhookWithSecret>
 export const webhookList = z.strictObject({ data: z.array(webhookView) })
 /** The endpoints of an account, oldest first. */
 export type WebhookList = z.infer<typeof webhookList>
-
-/** How a delivery stands. */
-export const DELIVERY_STATES = ['pending', 'delivered', 'failed'] as const
-/** One of them. */
-export type DeliveryState = (typeof DELIVERY_STATES)[number]
 
 /** A message to one endpoint, and what came of it. */
 export const webhookDelivery = z.strictObject({

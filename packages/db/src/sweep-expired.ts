@@ -1,4 +1,4 @@
-import { WEBHOOK_KEPT_DAYS } from '@plumbline/contract/webhook'
+import { WEBHOOK_KEPT_DAYS } from '@plumbline/contract/webhook-limits'
 import type { Db } from './database.ts'
 
 /** Rows that one statement deletes at most. */

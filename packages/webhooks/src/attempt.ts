@@ -1,4 +1,4 @@
-import { WEBHOOK_RESPONSE_BYTES } from '@plumbline/contract/webhook'
+import { WEBHOOK_RESPONSE_BYTES } from '@plumbline/contract/webhook-limits'
 import type { AttemptResult, DueDelivery } from '@plumbline/db/webhooks/deliveries'
 import type { FetchRequest, HttpAnswer } from '@plumbline/net/http'
 import type { InstallationKey } from '@plumbline/pipeline/installation-key'

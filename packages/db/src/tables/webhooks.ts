@@ -1,4 +1,5 @@
-import type { DeliveryState, WebhookEvent, WebhookType } from '@plumbline/contract/webhook'
+import type { WebhookEvent, WebhookType } from '@plumbline/contract/webhook'
+import type { DeliveryState } from '@plumbline/contract/webhook-limits'
 import type { Generated, GeneratedAlways } from 'kysely'
 
 /** Who is told of events, what happened, and what was sent. */

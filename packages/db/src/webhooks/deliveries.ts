@@ -1,4 +1,5 @@
-import type { DeliveryState, WebhookType } from '@plumbline/contract/webhook'
+import type { WebhookType } from '@plumbline/contract/webhook'
+import type { DeliveryState } from '@plumbline/contract/webhook-limits'
 import { sql, type Selectable } from 'kysely'
 import { queriesOf, type Db, type Tx } from '../database.ts'
 import { newId } from '../ids.ts'

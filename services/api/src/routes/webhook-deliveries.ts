@@ -1,12 +1,12 @@
 import { Problem } from '@plumbline/contract/problem'
 import { readBody } from '@plumbline/contract/read-body'
 import {
-  DELIVERY_STATES,
   WEBHOOK_TEST,
   webhookReplay,
   type WebhookDeliveries,
   type WebhookReplayed,
 } from '@plumbline/contract/webhook'
+import { DELIVERY_STATES } from '@plumbline/contract/webhook-limits'
 import { inTransaction, type Tx } from '@plumbline/db/database'
 import {
   createDelivery,

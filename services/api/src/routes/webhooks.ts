@@ -2,12 +2,12 @@ import { BlockList, isIP } from 'node:net'
 import { Problem } from '@plumbline/contract/problem'
 import { readBody } from '@plumbline/contract/read-body'
 import {
-  WEBHOOK_ROTATION_HOURS,
   webhookChange,
   webhookRequest,
   type WebhookList,
   type WebhookWithSecret,
 } from '@plumbline/contract/webhook'
+import { WEBHOOK_ROTATION_HOURS } from '@plumbline/contract/webhook-limits'
 import { inTransaction } from '@plumbline/db/database'
 import {
   changeWebhook as change,
