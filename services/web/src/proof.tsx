@@ -1,10 +1,13 @@
 import { createContext, type ComponentChildren, type JSX } from 'preact'
-import { useCallback, useContext, useEffect, useId, useRef, useState } from 'preact/hooks'
+import { useCallback, useContext, useState } from 'preact/hooks'
 import { callApp } from './api/app-calls.ts'
-import { RefusedCall, sentenceOf } from './api/http.ts'
+import { RefusedCall } from './api/http.ts'
 import { Button } from './components/button.tsx'
-import { Field } from './components/field.tsx'
+import { Dialog } from './components/dialog.tsx'
+import { CODE_HINT, CodeField } from './components/entry-fields.tsx'
+import { Form } from './components/field.tsx'
 import { Notice } from './components/page.tsx'
+import { useSubmission } from './submit.ts'
 
 /** Does something, and where the second factor must be proven first, asks for it and does it then. */
 export type Proven = <T>(work: () => Promise<T>) => Promise<T>
@@ -45,48 +48,26 @@ export function useProven(): Proven {
 }
 
 function ProofDialog({ waiting }: { readonly waiting: Waiting }): JSX.Element {
-  const id = useId()
-  const ref = useRef<HTMLDialogElement>(null)
   const [code, setCode] = useState('')
-  const [fault, setFault] = useState<string | null>(null)
-  useEffect(() => {
-    ref.current?.showModal()
-  }, [])
+  const { isBusy, fault, run } = useSubmission()
   const prove = async (): Promise<void> => {
-    try {
-      await callApp('stepUp', { code })
-      waiting.proven()
-    } catch (error) {
-      setFault(sentenceOf(error))
-    }
+    await callApp('stepUp', { code })
+    waiting.proven()
   }
   return (
-    <dialog ref={ref} class="dialog" aria-labelledby={id} onClose={() => waiting.given(null)}>
-      <form
-        class="dialog-body"
-        onSubmit={(event) => {
-          event.preventDefault()
-          void prove()
-        }}
-      >
-        <h2 id={id}>Is it still you?</h2>
-        {fault !== null && <Notice tone="bad">{fault}</Notice>}
-        <Field
-          label="Code"
-          value={code}
-          onInput={setCode}
-          autocomplete="one-time-code"
-          inputMode="numeric"
-          hint="The 6 digits of your authenticator app, or a recovery code."
-          required
-        />
-        <div class="row end">
-          <Button onClick={() => ref.current?.close()}>Not now</Button>
-          <Button kind="primary" type="submit">
-            Go on
-          </Button>
-        </div>
-      </form>
-    </dialog>
+    <Dialog title="Is it still you?" onClose={() => waiting.given(null)}>
+      {(close) => (
+        <Form onSubmit={() => void run(prove)}>
+          {fault !== null && <Notice tone="bad">{fault}</Notice>}
+          <CodeField value={code} onInput={setCode} hint={CODE_HINT} />
+          <div class="row end">
+            <Button onClick={close}>Not now</Button>
+            <Button kind="primary" type="submit" busy={isBusy}>
+              Go on
+            </Button>
+          </div>
+        </Form>
+      )}
+    </Dialog>
   )
 }

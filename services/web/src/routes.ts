@@ -23,6 +23,11 @@ export const PAGES: readonly PageRoute[] = [
   page('/usage', 'Usage', async () => (await import('./pages/usage.tsx')).Usage),
   page('/credits', 'Credits', async () => (await import('./pages/credits.tsx')).Credits),
   page('/settings', 'Settings', async () => (await import('./pages/settings.tsx')).Settings),
+  page(
+    '/settings/webhooks/:id',
+    'Webhook',
+    async () => (await import('./pages/webhook.tsx')).Webhook,
+  ),
   gate('/sign-in', 'Sign in', async () => (await import('./pages/sign-in.tsx')).SignIn),
   gate('/sign-up', 'Create an account', async () => (await import('./pages/sign-up.tsx')).SignUp),
   open('/reset', 'Reset the password', async () => (await import('./pages/reset.tsx')).Reset),

@@ -27,7 +27,7 @@ interface FieldProps {
   readonly label: string
   readonly value: string
   readonly onInput: (value: string) => void
-  readonly type?: 'text' | 'email' | 'password' | 'number' | 'search' | 'date'
+  readonly type?: 'text' | 'email' | 'password' | 'number' | 'search' | 'date' | 'datetime-local'
   readonly name?: string
   readonly autocomplete?: string
   readonly required?: boolean

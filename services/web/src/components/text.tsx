@@ -32,6 +32,13 @@ export function visibleText(text: string): string {
   return characters.length <= SHOWN_CHARS ? whole : `${characters.slice(0, SHOWN_CHARS).join('')}…`
 }
 
+/** The text of several lines, its breaks kept, with a sign in place of each other character that cannot be seen. */
+export function visibleLines(text: string): string {
+  return text
+    .toWellFormed()
+    .replaceAll(/(?![\t\n])[\p{Cc}\p{Bidi_Control}\p{Zl}\p{Zp}\uFEFF]/gu, signOf)
+}
+
 /** A blank for breaks of lines and tabs, else the replacement character. */
 function signOf(character: string): string {
   return /[\t\n\r\u2028\u2029]/u.test(character) ? ' ' : '\uFFFD'

@@ -1,0 +1,35 @@
+import type { ComponentChildren, JSX } from 'preact'
+import { useEffect, useId, useRef } from 'preact/hooks'
+
+/** A window above the page, which holds the focus until it is closed; then the focus returns to where it was. */
+export function Dialog({
+  title,
+  wide = false,
+  onClose,
+  children,
+}: {
+  readonly title: string
+  readonly wide?: boolean
+  readonly onClose: () => void
+  /** What stands below the heading; `close` ends it as Escape does. */
+  readonly children: (close: () => void) => ComponentChildren
+}): JSX.Element {
+  const id = useId()
+  const ref = useRef<HTMLDialogElement>(null)
+  useEffect(() => {
+    ref.current?.showModal()
+  }, [])
+  return (
+    <dialog
+      ref={ref}
+      class={wide ? 'dialog wide' : 'dialog'}
+      aria-labelledby={id}
+      onClose={onClose}
+    >
+      <div class="dialog-body">
+        <h2 id={id}>{title}</h2>
+        {children(() => ref.current?.close())}
+      </div>
+    </dialog>
+  )
+}

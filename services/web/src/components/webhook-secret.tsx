@@ -1,0 +1,18 @@
+import type { JSX } from 'preact'
+import { CopyButton } from './copy.tsx'
+import { Notice } from './page.tsx'
+
+/** The secret of an endpoint, in the one answer that shows it. */
+export function WebhookSecret({ secret }: { readonly secret: string }): JSX.Element {
+  return (
+    <div class="stack tight">
+      <Notice tone="warn">
+        The secret that signs the messages is shown this once; keep it where your program reads it.
+      </Notice>
+      <pre class="code fold" role="status">
+        {secret}
+      </pre>
+      <CopyButton text={secret} name="Copy the secret" />
+    </div>
+  )
+}

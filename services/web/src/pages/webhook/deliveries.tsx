@@ -1,0 +1,193 @@
+import type { WebhookDelivery, WebhookView } from '@plumbline/contract/webhook'
+import {
+  DELIVERY_STATES,
+  WEBHOOK_KEPT_DAYS,
+  type DeliveryState,
+} from '@plumbline/contract/webhook-limits'
+import { useInfiniteQuery, useQueryClient } from '@tanstack/preact-query'
+import type { JSX } from 'preact'
+import { useState } from 'preact/hooks'
+import { callJson, sentenceOf } from '../../api/http.ts'
+import { readDeliveries, webhookKey, webhookPath } from '../../api/webhooks.ts'
+import { useAnnounce } from '../../components/announcer.tsx'
+import { Button } from '../../components/button.tsx'
+import { SelectField } from '../../components/field.tsx'
+import { Bones, Card, Empty, Notice } from '../../components/page.tsx'
+import { Table } from '../../components/table.tsx'
+import { Time } from '../../components/text.tsx'
+import * as format from '../../format.ts'
+import { useMay } from '../../session.tsx'
+import { useSubmission } from '../../submit.ts'
+import { DELIVERY_WORDS, messageWords } from '../../webhook-words.ts'
+import { DeliveryDetails } from './delivery-details.tsx'
+import { SendAgain } from './send-again.tsx'
+
+/** How often deliveries are read anew while one of the first page is on its way, in ms. */
+const EVERY_MS = 3_000
+
+/** What was sent to an endpoint with what came back, and how it is sent again. */
+export function Deliveries({ endpoint }: { readonly endpoint: WebhookView }): JSX.Element {
+  const { id, enabled } = endpoint
+  const queries = useQueryClient()
+  const announce = useAnnounce()
+  const maySend = useMay('member') && enabled
+  const [state, setState] = useState<DeliveryState | ''>('')
+  const [opened, setOpened] = useState<WebhookDelivery | null>(null)
+  const { isBusy, fault, run } = useSubmission()
+  const deliveries = useDeliveries(id, state)
+  const { data, error } = deliveries
+  const list = data?.pages.flatMap((page) => page.data)
+  const sendAgain = async (delivery: WebhookDelivery): Promise<void> => {
+    await callJson('POST', `${webhookPath(id)}/deliveries/${delivery.id}/replay`)
+    await queries.invalidateQueries({ queryKey: webhookKey(id) })
+    announce('It is on its way again.')
+  }
+  return (
+    <Card
+      title="Deliveries"
+      actions={
+        <SelectField
+          label="Show"
+          value={state}
+          choices={[
+            { value: '', text: 'All' },
+            ...DELIVERY_STATES.map((value) => ({ value, text: DELIVERY_WORDS[value] })),
+          ]}
+          onChange={(value) => setState(DELIVERY_STATES.find((one) => one === value) ?? '')}
+        />
+      }
+    >
+      {(fault !== null || error !== null) && (
+        <Notice tone="bad">{fault ?? sentenceOf(error)}</Notice>
+      )}
+      {list === undefined && error === null && <Bones rows={5} />}
+      {list?.length === 0 && (
+        <Empty title={state === '' ? 'Nothing sent yet' : 'None of these'}>
+          {state === ''
+            ? `What is sent stands here for ${WEBHOOK_KEPT_DAYS} days, with what came back. A test shows whether it arrives.`
+            : 'No delivery of the last 30 days is in this state.'}
+        </Empty>
+      )}
+      {list !== undefined && list.length > 0 && (
+        <DeliveryTable
+          deliveries={list}
+          busy={isBusy}
+          onOpen={setOpened}
+          onAgain={
+            maySend ? (delivery) => void run(async () => await sendAgain(delivery)) : undefined
+          }
+        />
+      )}
+      {deliveries.hasNextPage && (
+        <div>
+          <Button
+            busy={deliveries.isFetchingNextPage}
+            onClick={() => void deliveries.fetchNextPage()}
+          >
+            Show earlier deliveries
+          </Button>
+        </div>
+      )}
+      {maySend && <SendAgain id={id} />}
+      {opened !== null && <DeliveryDetails delivery={opened} onClose={() => setOpened(null)} />}
+    </Card>
+  )
+}
+
+function useDeliveries(id: string, status: DeliveryState | '') {
+  return useInfiniteQuery({
+    queryKey: [...webhookKey(id), 'deliveries', status],
+    queryFn: async ({ pageParam, signal }) =>
+      await readDeliveries(id, { status, cursor: pageParam }, signal),
+    initialPageParam: '',
+    getNextPageParam: ({ next_cursor: next }) => next ?? undefined,
+    refetchInterval: ({ state }) => {
+      const pages = state.data?.pages ?? []
+      const isSending = pages[0]?.data.some(({ status }) => status === 'pending') ?? false
+      return pages.length === 1 && isSending ? EVERY_MS : false
+    },
+    placeholderData: (former) => former,
+  })
+}
+
+function DeliveryTable({
+  deliveries,
+  busy,
+  onOpen,
+  onAgain,
+}: {
+  readonly deliveries: readonly WebhookDelivery[]
+  readonly busy: boolean
+  readonly onOpen: (delivery: WebhookDelivery) => void
+  /** Left out where it may not be sent again. */
+  readonly onAgain: ((delivery: WebhookDelivery) => void) | undefined
+}): JSX.Element {
+  return (
+    <Table
+      caption="Deliveries, newest first"
+      rows={deliveries}
+      keyOf={({ id }) => id}
+      columns={[
+        { title: 'Message', cell: ({ type }) => messageWords(type) },
+        {
+          title: 'State',
+          isTight: true,
+          cell: (delivery) => <State delivery={delivery} />,
+        },
+        { title: 'Came back', isTight: true, cell: (delivery) => cameBack(delivery) },
+        {
+          title: 'Attempts',
+          isNumber: true,
+          cell: ({ attempts }) => format.number(attempts),
+        },
+        { title: 'Made', isTight: true, cell: ({ created_at: at }) => <Time at={at} /> },
+        {
+          title: 'Actions',
+          isTight: true,
+          cell: (delivery) => (
+            <span class="row">
+              <Button
+                small
+                label={`Look at ${sayWhich(delivery)}`}
+                onClick={() => onOpen(delivery)}
+              >
+                Look
+              </Button>
+              {onAgain !== undefined && delivery.attempts > 0 && (
+                <Button
+                  small
+                  busy={busy}
+                  label={`Send again ${sayWhich(delivery)}`}
+                  onClick={() => onAgain(delivery)}
+                >
+                  Send again
+                </Button>
+              )}
+            </span>
+          ),
+        },
+      ]}
+    />
+  )
+}
+
+function State({
+  delivery: { status, attempts },
+}: {
+  readonly delivery: WebhookDelivery
+}): JSX.Element {
+  if (status === 'pending' && attempts > 0) return <span class="badge warn">Tried again later</span>
+  const tone = { pending: 'live', delivered: 'good', failed: 'bad' }[status]
+  return <span class={`badge ${tone}`}>{DELIVERY_WORDS[status]}</span>
+}
+
+/** Which of them a button is about, for those who hear its name alone. */
+function sayWhich({ type, created_at: at, id }: WebhookDelivery): string {
+  return `“${messageWords(type)}” of ${format.time(at)} (${id.slice(-4)})`
+}
+
+/** The status that the endpoint answered with, or why nothing came. */
+function cameBack({ response, attempts }: WebhookDelivery): string {
+  if (response !== null) return String(response.status)
+  return attempts === 0 ? 'Nothing yet' : 'No answer'
+}

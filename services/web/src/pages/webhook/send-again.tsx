@@ -1,0 +1,47 @@
+import type { WebhookReplayed } from '@plumbline/contract/webhook'
+import { useQueryClient } from '@tanstack/preact-query'
+import type { JSX } from 'preact'
+import { useState } from 'preact/hooks'
+import { callJson } from '../../api/http.ts'
+import { webhookKey, webhookPath } from '../../api/webhooks.ts'
+import { Button } from '../../components/button.tsx'
+import { Field, Form } from '../../components/field.tsx'
+import { Notice } from '../../components/page.tsx'
+import * as format from '../../format.ts'
+import { useSubmission } from '../../submit.ts'
+
+/** Everything since a time once more, where a program was away or lost what it got. */
+export function SendAgain({ id }: { readonly id: string }): JSX.Element {
+  const queries = useQueryClient()
+  const [since, setSince] = useState('')
+  const [count, setCount] = useState<number | null>(null)
+  const { isBusy, fault, run } = useSubmission()
+  const send = async (): Promise<void> => {
+    setCount(null)
+    const body = { since: new Date(since).toISOString() }
+    const answer = await callJson<WebhookReplayed>('POST', `${webhookPath(id)}/replay`, body)
+    setCount(answer.replayed)
+    await queries.invalidateQueries({ queryKey: webhookKey(id) })
+  }
+  return (
+    <details class="details">
+      <summary>Send all of a time again</summary>
+      <Form onSubmit={() => void run(send)}>
+        {fault !== null && <Notice tone="bad">{fault}</Notice>}
+        {count !== null && (
+          <Notice tone={count === 0 ? 'plain' : 'good'}>
+            {count === 0
+              ? 'Nothing was sent since then.'
+              : `On their way again: ${format.counted(count, 'message')}.`}
+          </Notice>
+        )}
+        <div class="row bottom">
+          <Field label="Since" type="datetime-local" value={since} onInput={setSince} required />
+          <Button type="submit" busy={isBusy}>
+            Send all again
+          </Button>
+        </div>
+      </Form>
+    </details>
+  )
+}
