@@ -26,13 +26,15 @@ export class RefusedCall extends Error {
 export const UNREACHABLE =
   'The service cannot be reached. Check the connection; nothing is lost, and this page tries again.'
 
-/** How long an answer may take before the call is given up, in ms. */
+/** How long an answer may take before the call is given up, in ms, where the call says nothing else. */
 const ANSWER_WITHIN_MS = 60_000
 
 /** What a call may say beside method, path and body. */
 export interface CallOptions {
   readonly signal?: AbortSignal | undefined
   readonly headers?: Readonly<Record<string, string>>
+  /** How long the answer may take, in ms. */
+  readonly withinMs?: number
 }
 
 /**
@@ -43,10 +45,9 @@ export async function callJson<T>(
   method: string,
   path: string,
   body?: unknown,
-  { signal, headers = {} }: CallOptions = {},
+  options: CallOptions = {},
 ): Promise<T> {
-  const response = await send(method, path, body, signal, headers)
-  const text = await response.text()
+  const { response, text } = await send(method, path, body, options)
   if (!response.ok) throw refusalOf(response.status, text, response.headers)
   // Safe because the service that served this page answers in the shapes of the contract, which its own tests hold
   // it to; reading them a second time here would cost every visitor the reader.
@@ -57,12 +58,11 @@ async function send(
   method: string,
   path: string,
   body: unknown,
-  signal: AbortSignal | undefined,
-  headers: Readonly<Record<string, string>>,
-): Promise<Response> {
-  const within = AbortSignal.timeout(ANSWER_WITHIN_MS)
+  { signal, headers = {}, withinMs = ANSWER_WITHIN_MS }: CallOptions,
+): Promise<{ readonly response: Response; readonly text: string }> {
+  const within = AbortSignal.timeout(withinMs)
   try {
-    return await fetch(path, {
+    const response = await fetch(path, {
       method,
       credentials: 'same-origin',
       signal: signal === undefined ? within : AbortSignal.any([signal, within]),
@@ -73,6 +73,7 @@ async function send(
       },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     })
+    return { response, text: await response.text() }
   } catch {
     signal?.throwIfAborted()
     throw new RefusedCall(0, UNREACHABLE)

@@ -62,11 +62,14 @@ function classOf<T>({ isNumber = false, isTight = false }: Column<T>): string | 
 /** Names and what stands behind each. */
 export function Facts({
   facts,
+  long = false,
 }: {
   readonly facts: readonly (readonly [name: string, value: ComponentChildren])[]
+  /** Whether times and texts stand there, not numbers alone. */
+  readonly long?: boolean
 }): JSX.Element {
   return (
-    <dl class="facts">
+    <dl class={long ? 'facts long' : 'facts'}>
       {facts.map(([name, value]) => (
         <div key={name}>
           <dt>{name}</dt>

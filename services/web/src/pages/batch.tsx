@@ -19,6 +19,8 @@ import { Foreign, Time, visibleText } from '../components/text.tsx'
 import * as format from '../format.ts'
 import type { PageProps } from '../page-props.ts'
 import { BatchActions } from './batch/actions.tsx'
+import { Anew } from './batch/anew.tsx'
+import { Compare } from './batch/compare.tsx'
 import { Downloads } from './batch/downloads.tsx'
 import { Rows } from './batch/rows.tsx'
 import { Verdicts } from './batch/verdicts.tsx'
@@ -72,6 +74,12 @@ export function Batch({ id }: PageProps): JSX.Element {
           <Verdicts batch={batch} />
           <Downloads batch={batch} />
           <Rows batch={batch} />
+        </>
+      )}
+      {(batch.status === 'completed' || batch.status === 'canceled') && (
+        <>
+          <Anew batch={batch} />
+          <Compare batch={batch} />
         </>
       )}
     </Page>
@@ -129,7 +137,7 @@ function Standing({ batch }: { readonly batch: BatchView }): JSX.Element {
       />
       <details class="details">
         <summary>File and times</summary>
-        <Facts facts={[...fileFacts(file), ...timeFacts(batch), ['Id', batch.id]]} />
+        <Facts long facts={[...fileFacts(file), ...timeFacts(batch), ...originFacts(batch)]} />
       </details>
     </Card>
   )
@@ -142,6 +150,21 @@ function fileFacts(file: BatchView['file']): readonly Fact[] {
   const facts: Fact[] = [['Size', format.size(file.bytes)]]
   if (file.name !== null) facts.unshift(['File', <Foreign key="file" text={file.name} />])
   if (file.encoding !== null) facts.push(['Encoding', file.encoding])
+  return facts
+}
+
+function originFacts({ id, origin, weights }: BatchView): readonly Fact[] {
+  const facts: Fact[] = [['Id', id]]
+  if (weights !== null) facts.unshift(['Weights', weights])
+  if (origin !== null) {
+    const text = origin.kind === 'recheck' ? 'Rows of another, again' : 'Another, scored again'
+    facts.unshift([
+      'Made of',
+      <a key="origin" href={`/app/batches/${origin.batch}`}>
+        {text}
+      </a>,
+    ])
+  }
   return facts
 }
 
