@@ -5,17 +5,29 @@ import type { Page } from 'playwright-core'
 const SOURCE = readFileSync(fileURLToPath(import.meta.resolve('axe-core/axe.min.js')), 'utf8')
 
 /** Widths and themes in which every page is looked at. */
-const VIEWS = [
+const VIEWS: readonly View[] = [
   { width: 360, height: 740, colorScheme: 'light' },
   { width: 1280, height: 860, colorScheme: 'light' },
   { width: 1280, height: 860, colorScheme: 'dark' },
   { width: 360, height: 740, colorScheme: 'dark' },
-] as const
+]
+
+/** One of them, for states of a page that is looked at whole elsewhere. */
+export const ONE_VIEW: readonly View[] = VIEWS.slice(-1)
+
+interface View {
+  readonly width: number
+  readonly height: number
+  readonly colorScheme: 'light' | 'dark'
+}
 
 /** What axe has against a page as it stands in each width and theme, and where it is wider than its window. */
-export async function faultsOfPage(page: Page): Promise<readonly string[]> {
+export async function faultsOfPage(
+  page: Page,
+  views: readonly View[] = VIEWS,
+): Promise<readonly string[]> {
   const faults: string[] = []
-  for (const { width, height, colorScheme } of VIEWS) {
+  for (const { width, height, colorScheme } of views) {
     await page.setViewportSize({ width, height })
     await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
     // By the debugger, for which the policy of the page makes an exception.

@@ -1,6 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { sessionView } from '@plumbline/contract/app/session'
 import { batchPage, batchView } from '@plumbline/contract/batch-view'
+import { webhookView } from '@plumbline/contract/webhook'
 import type { APIRequestContext } from 'playwright-core'
 
 // A person with an account that has something on every page.
@@ -78,8 +79,8 @@ export async function signUp(
   }
 }
 
-/** Fills the account: a lookup, a completed batch, one that waits to be started. */
-export async function fillAccount(person: TestPerson): Promise<{ done: string; ready: string }> {
+/** Fills the account: a lookup, a completed batch, one that waits to be started, a key, a webhook. */
+export async function fillAccount(person: TestPerson): Promise<FilledAccount> {
   await person.send('POST', '/v1/email', { email: 'a@example.com' })
   const text = `Name,Email\n${Array.from({ length: 60 }, (_, at) => `P ${at},p${at}@example.com`).join('\n')}\n`
   const done = await person.upload({ fileName: 'done.csv', text })
@@ -89,14 +90,22 @@ export async function fillAccount(person: TestPerson): Promise<{ done: string; r
   await person.until(done, 'completed')
   await person.until(ready, 'ready')
   await person.send('POST', '/app/api/keys', { mode: 'live' })
-  return { done, ready }
+  const wish = { url: 'https://example.com/hook', events: ['key.replaced'] }
+  const { id: webhook } = webhookView.loose().parse(await person.send('POST', '/v1/webhooks', wish))
+  return { done, ready, webhook }
+}
+
+/** Ids of what an account was filled with. */
+export interface FilledAccount {
+  readonly done: string
+  readonly ready: string
+  readonly webhook: string
 }
 
 /** Every page: its path and h1; those of the way in are for who is not signed in. */
-export function pagesOf(batches: {
-  readonly done: string
-  readonly ready: string
-}): readonly { readonly path: string; readonly heading: string }[] {
+export function pagesOf(
+  batches: FilledAccount,
+): readonly { readonly path: string; readonly heading: string }[] {
   return [
     { path: '/app', heading: 'Overview' },
     { path: '/app/batches', heading: 'Batches' },
@@ -108,6 +117,7 @@ export function pagesOf(batches: {
     { path: '/app/usage', heading: 'Usage' },
     { path: '/app/credits', heading: 'Credits' },
     { path: '/app/settings', heading: 'Settings' },
+    { path: `/app/settings/webhooks/${batches.webhook}`, heading: 'Webhook' },
   ]
 }
 

@@ -2,7 +2,15 @@ import { backends } from '@plumbline/testkit/backends'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { faultsOfPage, settle } from '../axe.ts'
 import { canRunChromium, openWindow, type TestWindow } from '../chromium.ts'
-import { fillAccount, GATES, pagesOf, PASSWORD, signUp, type TestPerson } from '../web-seed.ts'
+import {
+  fillAccount,
+  GATES,
+  pagesOf,
+  PASSWORD,
+  signUp,
+  type FilledAccount,
+  type TestPerson,
+} from '../web-seed.ts'
 import { startWebService, type WebService } from '../web-service.ts'
 
 // Every page of the app in a real browser. Where the queue is makes no difference to a page.
@@ -14,14 +22,14 @@ describe.skipIf(!canRunChromium())('the app', () => {
   let started: WebService
   let window: TestWindow
   let person: TestPerson
-  let batches: { done: string; ready: string }
+  let filled: FilledAccount
 
   beforeAll(async () => {
     stack = new AsyncDisposableStack()
     started = stack.use(await startWebService({ backend }))
     window = stack.use(await openWindow(started.service.url))
     person = await signUp(started.service, window.context.request, { email: 'ada@people.test' })
-    batches = await fillAccount(person)
+    filled = await fillAccount(person)
   })
   afterAll(() => stack.disposeAsync())
 
@@ -41,7 +49,7 @@ describe.skipIf(!canRunChromium())('the app', () => {
       }
     }
     await look(stranger, GATES)
-    await look(window, pagesOf(batches))
+    await look(window, pagesOf(filled))
     expect([...met, ...stranger.faults, ...window.faults]).toEqual([])
   })
 

@@ -2,11 +2,11 @@ import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import { callApp } from '../../api/app-calls.ts'
 import { Button } from '../../components/button.tsx'
+import { PASSWORD_HINT } from '../../components/entry-fields.tsx'
 import { Field, Form } from '../../components/field.tsx'
 import { Card, Notice } from '../../components/page.tsx'
 import { useSession, useSessionMoves } from '../../session.tsx'
 import { useSubmission } from '../../submit.ts'
-import { PASSWORD_HINT } from '../sign-up.tsx'
 
 /** The person's own name, address and password. */
 export function Person(): JSX.Element {

@@ -3,8 +3,10 @@ import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import { callApp } from '../../api/app-calls.ts'
 import { Button } from '../../components/button.tsx'
+import { CodeField } from '../../components/entry-fields.tsx'
 import { Field, Form } from '../../components/field.tsx'
 import { Card, Notice } from '../../components/page.tsx'
+import { QrCode } from '../../components/qr-code.tsx'
 import { useSession, useSessionMoves } from '../../session.tsx'
 import { useSubmission } from '../../submit.ts'
 
@@ -78,19 +80,18 @@ function Confirmed({
   return (
     <Form onSubmit={() => void run(confirm)}>
       <p>
-        Enter this secret in your authenticator app, or <a href={start.uri}>open it there</a> on
-        this device. Then enter the code that the app shows.
+        Scan this with your authenticator app, or <a href={start.uri}>open it there</a> on this
+        device. Then enter the code that the app shows.
       </p>
-      <pre class="code fold">{start.secret}</pre>
+      <div class="row">
+        <QrCode text={start.uri} label="QR code of the secret, which also stands beside it" />
+        <div class="grow stack tight">
+          <p class="muted">Without a camera, type this secret in:</p>
+          <pre class="code fold">{start.secret}</pre>
+        </div>
+      </div>
       {fault !== null && <Notice tone="bad">{fault}</Notice>}
-      <Field
-        label="Code"
-        value={code}
-        onInput={setCode}
-        autocomplete="one-time-code"
-        inputMode="numeric"
-        required
-      />
+      <CodeField value={code} onInput={setCode} />
       <div>
         <Button kind="primary" type="submit" busy={isBusy}>
           Switch it on
@@ -143,14 +144,7 @@ function SwitchOff(): JSX.Element {
           autocomplete="current-password"
           required
         />
-        <Field
-          label="Code"
-          value={code}
-          onInput={setCode}
-          autocomplete="one-time-code"
-          inputMode="numeric"
-          required
-        />
+        <CodeField value={code} onInput={setCode} />
       </div>
       <div>
         <Button kind="danger" type="submit" busy={isBusy}>

@@ -6,6 +6,7 @@ import { Button } from '../../components/button.tsx'
 import { Bones, Card, Notice } from '../../components/page.tsx'
 import { Table } from '../../components/table.tsx'
 import { Foreign, Time } from '../../components/text.tsx'
+import { browserName } from '../../browser-name.ts'
 import { useSessionMoves } from '../../session.tsx'
 import { useSubmission } from '../../submit.ts'
 
@@ -46,7 +47,10 @@ export function Sessions(): JSX.Element {
           rows={data.data}
           keyOf={({ id }) => id}
           columns={[
-            { title: 'Browser', cell: ({ browser }) => <Foreign text={browser} clip /> },
+            {
+              title: 'Browser',
+              cell: ({ browser }) => <Foreign text={browserName(browser)} clip />,
+            },
             { title: 'Network', isTight: true, cell: ({ network }) => <bdi>{network}</bdi> },
             { title: 'Last used', isTight: true, cell: ({ used_at: at }) => <Time at={at} /> },
             {

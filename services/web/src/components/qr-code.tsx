@@ -1,0 +1,61 @@
+import type { JSX } from 'preact'
+import { useEffect, useState } from 'preact/hooks'
+
+/** Clear modules around a code, without which cameras do not find it. Source: ISO/IEC 18004, 9.1. */
+const QUIET = 4
+
+/**
+ * A text as a QR code, drawn on this page: what it says leaves it only through a camera. Nothing until it is drawn,
+ * or where it cannot be; the text must stand beside it.
+ */
+export function QrCode({
+  text,
+  label,
+}: {
+  readonly text: string
+  readonly label: string
+}): JSX.Element {
+  const [modules, setModules] = useState<readonly (readonly boolean[])[]>([])
+  useEffect(() => {
+    let isWanted = true
+    drawn(text).then(
+      (made) => isWanted && setModules(made),
+      () => undefined,
+    )
+    return () => {
+      isWanted = false
+    }
+  }, [text])
+  const size = modules.length
+  return (
+    <svg
+      class="qr"
+      viewBox={`0 0 ${size} ${size}`}
+      role="img"
+      aria-label={label}
+      shape-rendering="crispEdges"
+    >
+      <rect class="qr-ground" width={size} height={size} />
+      <path class="qr-ink" d={pathOf(modules)} />
+    </svg>
+  )
+}
+
+/** The encoder is loaded when the first code is drawn: few people ever see one. */
+async function drawn(text: string): Promise<readonly (readonly boolean[])[]> {
+  const { encodeQR } = await import('qr')
+  return encodeQR(text, 'raw', { ecc: 'medium', border: QUIET })
+}
+
+/** Dark modules as one path, each run of a row as a bar. */
+function pathOf(modules: readonly (readonly boolean[])[]): string {
+  return modules
+    .flatMap((row, y) =>
+      row.map((isDark, x) => {
+        if (!isDark || row[x - 1] === true) return ''
+        const end = row.indexOf(false, x)
+        return `M${x} ${y}h${(end === -1 ? row.length : end) - x}v1H${x}z`
+      }),
+    )
+    .join('')
+}

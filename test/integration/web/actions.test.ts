@@ -1,0 +1,210 @@
+import { backends } from '@plumbline/testkit/backends'
+import { startReceiver, type WebhookReceiver } from '@plumbline/testkit/webhook-receiver'
+import jsQr from 'jsqr'
+import type { Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { faultsOfPage, ONE_VIEW, settle } from '../axe.ts'
+import { canRunChromium, openWindow, type TestWindow } from '../chromium.ts'
+import { PASSWORD, signUp, type TestPerson } from '../web-seed.ts'
+import { startWebService, type WebService } from '../web-service.ts'
+
+// What a person does beyond the first way: webhooks, batches made of batches, a second factor.
+
+const [backend = { name: 'postgres', redisUrl: undefined }] = backends()
+
+/** What an endpoint may answer with, to be shown as text. */
+const HOSTILE = '<img src=x onerror=window.pwned=1> \u202Egnp قاعدة'
+
+describe.skipIf(!canRunChromium())('in the app', () => {
+  let stack: AsyncDisposableStack
+  let started: WebService
+  let window: TestWindow
+  let page: Page
+  let person: TestPerson
+  let receiver: WebhookReceiver
+
+  beforeAll(async () => {
+    stack = new AsyncDisposableStack()
+    receiver = stack.use(await startReceiver())
+    started = stack.use(await startWebService({ backend, env: { EGRESS_ALLOW: '127.0.0.0/8' } }))
+    window = stack.use(await openWindow(started.service.url))
+    page = window.page
+    person = await signUp(started.service, window.context.request, { email: 'ada@people.test' })
+  })
+  afterAll(() => stack.disposeAsync())
+
+  test('an endpoint is added, tried out, looked at, told again, given a new secret and removed', async () => {
+    receiver.answer((_message, res) => res.writeHead(200).end(HOSTILE))
+    await page.goto('/app/settings')
+    await settle(page, 'Settings')
+    await page.getByText('Tell an address').click()
+    await page.getByLabel('Address', { exact: true }).fill(`${receiver.url}/hook`)
+    await page.getByLabel('A key was replaced').check()
+    await press(page, 'Tell it')
+    const first = await page.getByRole('status').textContent()
+    expect(first).toMatch(/^whsec_/)
+    await page.getByRole('link', { name: `${receiver.url}/hook` }).click()
+    await settle(page, 'Webhook')
+
+    await press(page, 'Send a test')
+    await expect.poll(() => receiver.received).toHaveLength(1)
+    await page.locator('.badge', { hasText: 'Arrived' }).waitFor()
+    await page.getByRole('button', { name: /^Look at “A test”/ }).click()
+    const dialog = page.getByRole('dialog')
+    await expect.poll(() => dialog.textContent()).toContain('<img src=x onerror=window.pwned=1>')
+    expect(await dialog.textContent()).toContain('"webhook.test"')
+    expect(await faultsOfPage(page, ONE_VIEW)).toEqual([])
+    expect(
+      await page.evaluate(
+        'window.pwned ?? document.querySelectorAll("main img, dialog img").length',
+      ),
+    ).toBe(0)
+    await press(page, 'Close')
+
+    await page.getByRole('button', { name: /^Send again “A test”/ }).click()
+    await expect.poll(() => receiver.received).toHaveLength(2)
+    const ids = receiver.received.map(({ headers }) => headers['webhook-id'])
+    expect(new Set(ids).size).toBe(1)
+    await page.getByText('Send all of a time again').click()
+    await page.getByLabel('Since', { exact: true }).fill('2026-01-01T00:00')
+    await press(page, 'Send all again')
+    await page.getByText('On their way again: 1 message.').waitFor()
+    await expect.poll(() => receiver.received).toHaveLength(3)
+
+    await press(page, 'Replace secret')
+    await press(page, 'Replace it')
+    expect(await page.getByRole('status').textContent()).not.toBe(first)
+    await press(page, 'Switch it off')
+    await page.getByText('Nothing is sent there.').waitFor()
+    expect(await page.getByRole('button', { name: 'Send a test' }).count()).toBe(0)
+    await press(page, 'Switch it on')
+    await press(page, 'Send a test')
+    await expect.poll(() => receiver.received).toHaveLength(4)
+    // Both secrets sign for a day.
+    expect(receiver.received[3]?.headers['webhook-signature']).toMatch(/^v1,\S+ v1,\S+$/)
+    expect(await faultsOfPage(page, ONE_VIEW)).toEqual([])
+
+    await press(page, 'Remove')
+    await press(page, 'Remove it')
+    await settle(page, 'Settings')
+    expect(await person.send('GET', '/v1/webhooks')).toEqual({ data: [] })
+  })
+
+  test('an address that cannot be told is refused beside what was typed', async () => {
+    await page.goto('/app/settings')
+    await settle(page, 'Settings')
+    await page.getByText('Tell an address').click()
+    await page.getByLabel('Address', { exact: true }).fill('http://8.8.8.8/hook')
+    await press(page, 'Tell it')
+    await expect.poll(() => page.getByRole('alert').textContent()).toContain('https://')
+    expect(await page.getByLabel('Address', { exact: true }).inputValue()).toBe(
+      'http://8.8.8.8/hook',
+    )
+  })
+
+  test('rows of a batch are checked again at a price seen first, and what has changed is told', async () => {
+    const rows = Array.from({ length: 60 }, (_, at) => `p${at}@example.com`)
+    const done = await person.upload({ fileName: 'done.csv', text: `Email\n${rows.join('\n')}\n` })
+    await person.until(done, 'ready')
+    await person.send('POST', `/v1/batches/${done}/start`)
+    await person.until(done, 'completed')
+    await page.goto(`/app/batches/${done}`)
+    await settle(page, 'done.csv')
+    await page.getByText('Check some rows again').click()
+    const unknown = page.getByRole('checkbox', { name: /^Unknown \(\d+\)$/ })
+    expect(await unknown.isChecked()).toBe(true)
+    const label = await page.locator('label', { hasText: /^Unknown/ }).textContent()
+    await press(page, 'See what it costs')
+    await settle(page, 'New batch')
+    await expect.poll(() => page.locator('.figure').textContent()).toMatch(/^\d+$/)
+    const cost = await page.locator('.figure').textContent()
+    expect(label).toBe(`Unknown (${cost})`)
+    await expect.poll(() => startButton(page).isEnabled()).toBe(true)
+    await startButton(page).click()
+    await page.getByText('Completed', { exact: true }).first().waitFor()
+    await page.getByText('File and times').click()
+    expect(
+      await page.getByRole('link', { name: 'Rows of another, again' }).getAttribute('href'),
+    ).toBe(`/app/batches/${done}`)
+    await press(page, 'Compare')
+    await page.getByText('Compared', { exact: true }).waitFor()
+    expect(
+      await page.getByRole('region', { name: 'Verdicts before and after' }).textContent(),
+    ).toContain(`UnknownThe same${cost}`)
+    expect(await faultsOfPage(page, ONE_VIEW)).toEqual([])
+  })
+
+  test('a batch with scores is scored again, and nothing is charged for it', async () => {
+    const done = await person.upload({
+      fileName: 'scored.csv',
+      product: 'fraud-signals',
+      text: 'Email,IP\na@example.com,203.0.113.9\n',
+    })
+    await person.until(done, 'ready')
+    await person.send('POST', `/v1/batches/${done}/start`)
+    await person.until(done, 'completed')
+    await page.goto(`/app/batches/${done}`)
+    await settle(page, 'scored.csv')
+    await page.getByText('Score it again').click()
+    await page.getByLabel('Version of the weights').fill('nobody had these')
+    await press(page, 'Score again')
+    await expect
+      .poll(() => page.getByRole('alert').textContent())
+      .toContain('no weights of this version')
+    await page.getByLabel('Version of the weights').fill('')
+    await press(page, 'Score again')
+    await expect.poll(() => page.url()).not.toContain(done)
+    await page.getByText('Completed', { exact: true }).first().waitFor()
+    await page.getByText('File and times').click()
+    await page.getByRole('link', { name: 'Another, scored again' }).waitFor()
+    expect(await page.locator('dt:text-is("Used") + dd').textContent()).toBe('0')
+  })
+
+  test('a second factor is set up from a code that a camera reads, which no request carries', async () => {
+    const sent: string[] = []
+    page.on('request', (request) => sent.push(`${request.url()} ${request.postData() ?? ''}`))
+    await page.goto('/app/settings')
+    await settle(page, 'Settings')
+    await page.getByLabel('Password to begin').fill(PASSWORD)
+    await press(page, 'Set up a second factor')
+    const uri = await page.getByRole('link', { name: 'open it there' }).getAttribute('href')
+    expect(uri).toMatch(/^otpauth:\/\/totp\//)
+    await page.locator('.qr-ink[d^=M]').waitFor()
+    expect(await readCode(page)).toBe(uri)
+    const secret = new URL(uri ?? '').searchParams.get('secret') ?? 'none'
+    expect(sent.filter((one) => one.includes(secret))).toEqual([])
+    expect(await faultsOfPage(page, ONE_VIEW)).toEqual([])
+  })
+
+  test('nothing of all this puts a word on the console or runs what was sent', () => {
+    // A browser notes by itself what was refused.
+    const refused = /status of 4\d\d/
+    expect(window.faults.filter((fault) => !refused.test(fault))).toEqual([])
+  })
+})
+
+async function press(page: Page, name: string): Promise<void> {
+  await page.getByRole('button', { name, exact: true }).click()
+}
+
+function startButton(page: Page): ReturnType<Page['getByRole']> {
+  return page.getByRole('button', { name: 'Start', exact: true })
+}
+
+/** What a camera before the screen would read of the code on the page. */
+async function readCode(page: Page): Promise<string | undefined> {
+  const { side, pixels } = await page.evaluate<{ side: number; pixels: number[] }>(`(() => {
+    const svg = document.querySelector('.qr')
+    const scale = 4
+    const side = svg.viewBox.baseVal.width * scale
+    const canvas = new OffscreenCanvas(side, side).getContext('2d')
+    const fill = (name) => getComputedStyle(svg.querySelector(name)).fill
+    canvas.fillStyle = fill('.qr-ground')
+    canvas.fillRect(0, 0, side, side)
+    canvas.scale(scale, scale)
+    canvas.fillStyle = fill('.qr-ink')
+    canvas.fill(new Path2D(svg.querySelector('.qr-ink').getAttribute('d')))
+    return { side, pixels: [...canvas.getImageData(0, 0, side, side).data] }
+  })()`)
+  return jsQr.default(new Uint8ClampedArray(pixels), side, side)?.data
+}
