@@ -1,18 +1,15 @@
-import type { BatchPage, BatchView } from '@plumbline/contract/batch-view'
+import type { BatchPage } from '@plumbline/contract/batch-view'
 import { useInfiniteQuery } from '@tanstack/preact-query'
 import { useLocation } from 'preact-iso'
 import type { JSX } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { callJson, sentenceOf } from '../api/http.ts'
 import { isMoving } from '../api/queries.ts'
-import { batchTitle, PRODUCT_NAMES, StateBadge } from '../components/batch-state.tsx'
-import { Button, LinkButton } from '../components/button.tsx'
+import { BatchTable } from '../components/batch-table.tsx'
+import { Button } from '../components/button.tsx'
 import { Field, SelectField } from '../components/field.tsx'
+import { NewBatchButton } from '../components/new-batch-button.tsx'
 import { Bones, Card, Empty, Notice, Page } from '../components/page.tsx'
-import { Table } from '../components/table.tsx'
-import { Foreign, Time } from '../components/text.tsx'
-import * as format from '../format.ts'
-import { useMay } from '../session.tsx'
 
 /** Batches that are read at once. */
 const PAGE_BATCHES = 50
@@ -34,7 +31,6 @@ const STATES = [
 /** All batches of the account, searched and by state. */
 export function Batches(): JSX.Element {
   const { query } = useLocation()
-  const mayChange = useMay('member')
   const [typed, setTyped] = useState('')
   const [state, setState] = useState(query['state'] ?? '')
   const search = useSettled(typed.trim())
@@ -42,16 +38,7 @@ export function Batches(): JSX.Element {
   const list = batches.data?.pages.flatMap(({ data }) => data)
   const isFiltered = search !== '' || state !== ''
   return (
-    <Page
-      title="Batches"
-      actions={
-        mayChange && (
-          <LinkButton href="/app/batches/new" kind="primary" role="button">
-            New batch
-          </LinkButton>
-        )
-      }
-    >
+    <Page title="Batches" actions={<NewBatchButton />}>
       <Card>
         <div class="row bottom">
           <div class="grow">
@@ -133,38 +120,4 @@ function useBatches({ search, state }: { readonly search: string; readonly state
     },
     placeholderData: (former) => former,
   })
-}
-
-function BatchTable({ batches }: { readonly batches: readonly BatchView[] }): JSX.Element {
-  return (
-    <Table
-      caption="Batches, newest first"
-      rows={batches}
-      keyOf={({ id }) => id}
-      columns={[
-        {
-          title: 'Batch',
-          cell: (batch) => (
-            <a href={`/app/batches/${batch.id}`}>
-              <Foreign text={batchTitle(batch)} clip />
-            </a>
-          ),
-        },
-        { title: 'Product', isTight: true, cell: ({ product }) => PRODUCT_NAMES[product] },
-        { title: 'State', isTight: true, cell: (batch) => <State batch={batch} /> },
-        { title: 'Rows', isNumber: true, cell: ({ rows }) => format.number(rows.total) },
-        { title: 'Credits', isNumber: true, cell: ({ credits }) => format.number(credits.used) },
-        { title: 'Created', isTight: true, cell: (batch) => <Time at={batch.created_at} /> },
-      ]}
-    />
-  )
-}
-
-function State({ batch: { status, progress } }: { readonly batch: BatchView }): JSX.Element {
-  return (
-    <>
-      <StateBadge state={status} />
-      {status === 'running' && <span class="muted small"> {format.percent(progress)}</span>}
-    </>
-  )
 }

@@ -5,33 +5,24 @@ import type { JSX } from 'preact'
 import { sentenceOf } from '../api/http.ts'
 import { accountQuery, isMoving, recentBatchesQuery, usageQuery } from '../api/queries.ts'
 import { batchTitle, PRODUCT_NAMES, Progress, StateBadge } from '../components/batch-state.tsx'
-import { LinkButton } from '../components/button.tsx'
+import { BatchTable } from '../components/batch-table.tsx'
+import { NewBatchButton } from '../components/new-batch-button.tsx'
 import { Bones, Card, Empty, Notice, Page } from '../components/page.tsx'
 import { Facts, Table } from '../components/table.tsx'
 import { Foreign, Time } from '../components/text.tsx'
 import { UsageBars } from '../components/usage-bars.tsx'
 import { dayAfter, todayIn } from '../days.ts'
 import * as format from '../format.ts'
-import { useMay, useSession } from '../session.tsx'
+import { useSession } from '../session.tsx'
 
 /** Balance, use, what runs and what came last. */
 export function Overview(): JSX.Element {
-  const mayChange = useMay('member')
   const account = useQuery(accountQuery)
   const batches = useQuery(recentBatchesQuery)
   const list = batches.data?.data
   const running = list?.filter(({ status }) => isMoving(status)) ?? []
   return (
-    <Page
-      title="Overview"
-      actions={
-        mayChange && (
-          <LinkButton href="/app/batches/new" kind="primary" role="button">
-            New batch
-          </LinkButton>
-        )
-      }
-    >
+    <Page title="Overview" actions={<NewBatchButton />}>
       <Attention account={account.data} batches={list ?? []} />
       <div class="columns">
         <Card title="Balance" actions={<a href="/app/credits">All moves</a>}>
@@ -65,7 +56,7 @@ export function Overview(): JSX.Element {
         {batches.error !== null && <Notice tone="bad">{sentenceOf(batches.error)}</Notice>}
         {list === undefined && batches.error === null && <Bones rows={5} />}
         {list?.length === 0 && <NoBatches />}
-        {list !== undefined && list.length > 0 && <LastBatches batches={list} />}
+        {list !== undefined && list.length > 0 && <BatchTable batches={list} />}
       </Card>
     </Page>
   )
@@ -183,31 +174,5 @@ function Attention({
         </Notice>
       )}
     </div>
-  )
-}
-
-/** Batches as rows: name, product, state, rows, when. */
-function LastBatches({ batches }: { readonly batches: readonly BatchView[] }): JSX.Element {
-  return (
-    <Table
-      caption="Last batches"
-      rows={batches}
-      keyOf={({ id }) => id}
-      columns={[
-        {
-          title: 'Batch',
-          cell: (batch) => (
-            <a href={`/app/batches/${batch.id}`}>
-              <Foreign text={batchTitle(batch)} clip />
-            </a>
-          ),
-        },
-        { title: 'Product', isTight: true, cell: ({ product }) => PRODUCT_NAMES[product] },
-        { title: 'State', isTight: true, cell: ({ status }) => <StateBadge state={status} /> },
-        { title: 'Rows', isNumber: true, cell: ({ rows }) => format.number(rows.total) },
-        { title: 'Credits', isNumber: true, cell: ({ credits }) => format.number(credits.used) },
-        { title: 'Created', isTight: true, cell: (batch) => <Time at={batch.created_at} /> },
-      ]}
-    />
   )
 }

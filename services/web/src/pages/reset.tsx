@@ -3,12 +3,12 @@ import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import { callApp } from '../api/app-calls.ts'
 import { Button } from '../components/button.tsx'
-import { Field, Form } from '../components/field.tsx'
+import { EmailField, NewPasswordField } from '../components/entry-fields.tsx'
+import { Form } from '../components/field.tsx'
 import { Notice, Page } from '../components/page.tsx'
 import { codeOfLink } from '../link-code.ts'
 import { useSession, useSessionMoves } from '../session.tsx'
 import { useSubmission } from '../submit.ts'
-import { PASSWORD_HINT } from './sign-up.tsx'
 
 /** The way back in: asks for a link, or with the link's code for the new password. */
 export function Reset(): JSX.Element {
@@ -47,15 +47,7 @@ function AskForLink(): JSX.Element {
           If an account has this address, a message with a link is on its way to it.
         </Notice>
       )}
-      <Field
-        label="Email"
-        type="email"
-        name="email"
-        autocomplete="username"
-        value={email}
-        onInput={setEmail}
-        required
-      />
+      <EmailField value={email} onInput={setEmail} />
       <Button kind="primary" type="submit" busy={isBusy}>
         Send the link
       </Button>
@@ -76,17 +68,7 @@ function NewPassword({ token }: { readonly token: string }): JSX.Element {
   return (
     <Form onSubmit={() => void run(change)}>
       {fault !== null && <Notice tone="bad">{fault}</Notice>}
-      <Field
-        label="Password"
-        type="password"
-        name="password"
-        autocomplete="new-password"
-        minLength={12}
-        value={password}
-        onInput={setPassword}
-        hint={PASSWORD_HINT}
-        required
-      />
+      <NewPasswordField value={password} onInput={setPassword} />
       <Button kind="primary" type="submit" busy={isBusy}>
         Change password
       </Button>

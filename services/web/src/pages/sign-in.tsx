@@ -4,7 +4,8 @@ import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import { callApp } from '../api/app-calls.ts'
 import { Button } from '../components/button.tsx'
-import { Field, Form } from '../components/field.tsx'
+import { CODE_HINT, CodeField, EmailField, PasswordField } from '../components/entry-fields.tsx'
+import { Form } from '../components/field.tsx'
 import { Notice, Page } from '../components/page.tsx'
 import { ownPath } from '../own-path.ts'
 import { useSession, useSessionMoves } from '../session.tsx'
@@ -49,36 +50,9 @@ export function SignIn(): JSX.Element {
       {fault !== null && <Notice tone="bad">{fault}</Notice>}
       {outcome === 'check_mail' && <CheckMail email={email} />}
       <Form onSubmit={() => void run(signIn)}>
-        <Field
-          label="Email"
-          type="email"
-          name="email"
-          autocomplete="username"
-          value={email}
-          onInput={setEmail}
-          required
-        />
-        <Field
-          label="Password"
-          type="password"
-          name="password"
-          autocomplete="current-password"
-          value={password}
-          onInput={setPassword}
-          required
-        />
-        {needsCode && (
-          <Field
-            label="Code"
-            name="code"
-            autocomplete="one-time-code"
-            inputMode="numeric"
-            value={code}
-            onInput={setCode}
-            hint="The 6 digits of your authenticator app, or a recovery code."
-            required
-          />
-        )}
+        <EmailField value={email} onInput={setEmail} />
+        <PasswordField value={password} onInput={setPassword} />
+        {needsCode && <CodeField value={code} onInput={setCode} hint={CODE_HINT} />}
         <Button kind="primary" type="submit" busy={isBusy}>
           Sign in
         </Button>

@@ -3,14 +3,12 @@ import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import { callApp } from '../api/app-calls.ts'
 import { Button } from '../components/button.tsx'
+import { EmailField, NewPasswordField } from '../components/entry-fields.tsx'
 import { Field, Form } from '../components/field.tsx'
 import { Notice, Page } from '../components/page.tsx'
 import { useSession, useSessionMoves } from '../session.tsx'
 import { useSubmission } from '../submit.ts'
 import { CheckMail } from './sign-in.tsx'
-
-/** What is said below a new password. */
-export const PASSWORD_HINT = 'At least 12 characters; a sentence is good.'
 
 /** A new account: name, email, password, nothing else. */
 export function SignUp(): JSX.Element {
@@ -69,27 +67,8 @@ export function SignUpForm({
     <Form onSubmit={() => void run(create)}>
       {fault !== null && <Notice tone="bad">{fault}</Notice>}
       <Field label="Name" name="name" autocomplete="name" value={name} onInput={setName} required />
-      <Field
-        label="Email"
-        type="email"
-        name="email"
-        autocomplete="username"
-        value={email}
-        onInput={setEmail}
-        disabled={invitedEmail !== undefined}
-        required
-      />
-      <Field
-        label="Password"
-        type="password"
-        name="password"
-        autocomplete="new-password"
-        minLength={12}
-        value={password}
-        onInput={setPassword}
-        hint={PASSWORD_HINT}
-        required
-      />
+      <EmailField value={email} onInput={setEmail} disabled={invitedEmail !== undefined} />
+      <NewPasswordField value={password} onInput={setPassword} />
       <Button kind="primary" type="submit" busy={isBusy}>
         Create account
       </Button>

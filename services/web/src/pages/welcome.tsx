@@ -3,13 +3,13 @@ import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import { callApp } from '../api/app-calls.ts'
 import { Button } from '../components/button.tsx'
-import { Field, Form } from '../components/field.tsx'
+import { EmailField, NewPasswordField } from '../components/entry-fields.tsx'
+import { Form } from '../components/field.tsx'
 import { Notice, Page } from '../components/page.tsx'
 import { codeOfLink } from '../link-code.ts'
 import { ownPath } from '../own-path.ts'
 import { useSessionMoves } from '../session.tsx'
 import { useSubmission } from '../submit.ts'
-import { PASSWORD_HINT } from './sign-up.tsx'
 
 /** The first account of an installation, or the way back into one, by a link of the program itself. */
 export function Welcome(): JSX.Element {
@@ -42,26 +42,8 @@ function WelcomeForm({ code }: { readonly code: string }): JSX.Element {
   return (
     <Form onSubmit={() => void run(begin)}>
       {fault !== null && <Notice tone="bad">{fault}</Notice>}
-      <Field
-        label="Email"
-        type="email"
-        name="email"
-        autocomplete="username"
-        value={email}
-        onInput={setEmail}
-        required
-      />
-      <Field
-        label="Password"
-        type="password"
-        name="password"
-        autocomplete="new-password"
-        minLength={12}
-        value={password}
-        onInput={setPassword}
-        hint={PASSWORD_HINT}
-        required
-      />
+      <EmailField value={email} onInput={setEmail} />
+      <NewPasswordField value={password} onInput={setPassword} />
       <Button kind="primary" type="submit" busy={isBusy}>
         Open the app
       </Button>

@@ -1,0 +1,41 @@
+import type { BatchView } from '@plumbline/contract/batch-view'
+import type { JSX } from 'preact'
+import * as format from '../format.ts'
+import { batchTitle, PRODUCT_NAMES, StateBadge } from './batch-state.tsx'
+import { Table } from './table.tsx'
+import { Foreign, Time } from './text.tsx'
+
+/** Batches as rows, newest first, each with the way to its page. */
+export function BatchTable({ batches }: { readonly batches: readonly BatchView[] }): JSX.Element {
+  return (
+    <Table
+      caption="Batches, newest first"
+      rows={batches}
+      keyOf={({ id }) => id}
+      columns={[
+        {
+          title: 'Batch',
+          cell: (batch) => (
+            <a href={`/app/batches/${batch.id}`}>
+              <Foreign text={batchTitle(batch)} clip />
+            </a>
+          ),
+        },
+        { title: 'Product', isTight: true, cell: ({ product }) => PRODUCT_NAMES[product] },
+        { title: 'State', isTight: true, cell: (batch) => <State batch={batch} /> },
+        { title: 'Rows', isNumber: true, cell: ({ rows }) => format.number(rows.total) },
+        { title: 'Credits', isNumber: true, cell: ({ credits }) => format.number(credits.used) },
+        { title: 'Created', isTight: true, cell: (batch) => <Time at={batch.created_at} /> },
+      ]}
+    />
+  )
+}
+
+function State({ batch: { status, progress } }: { readonly batch: BatchView }): JSX.Element {
+  return (
+    <>
+      <StateBadge state={status} />
+      {status === 'running' && <span class="muted small"> {format.percent(progress)}</span>}
+    </>
+  )
+}
