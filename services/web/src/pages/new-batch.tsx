@@ -1,11 +1,10 @@
-import type { BatchChange } from '@plumbline/contract/batch-change'
 import type { BatchView } from '@plumbline/contract/batch-view'
 import type { Product } from '@plumbline/contract/products'
 import { useQueryClient } from '@tanstack/preact-query'
 import { useLocation } from 'preact-iso'
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
-import { callJson, sentenceOf } from '../api/http.ts'
+import { sentenceOf } from '../api/http.ts'
 import { useLiveBatch } from '../api/live-batch.ts'
 import { batchKey } from '../api/queries.ts'
 import { PRODUCT_NAMES } from '../components/batch-state.tsx'
@@ -14,7 +13,7 @@ import { SelectField } from '../components/field.tsx'
 import { Card, Notice, Page } from '../components/page.tsx'
 import { Foreign, visibleText } from '../components/text.tsx'
 import { useMay } from '../session.tsx'
-import { useSubmission } from '../submit.ts'
+import { useChanges } from './new-batch/changes.ts'
 import { ChooseFile, type Chosen } from './new-batch/choose-file.tsx'
 import { Preview } from './new-batch/preview.tsx'
 import { Uploading, useUpload } from './new-batch/uploading.tsx'
@@ -41,22 +40,17 @@ function Steps(): JSX.Element {
   const [product, setProduct] = useState<Product>('email')
   const id = query['id'] ?? null
   const { batch, error } = useLiveBatch(id)
-  const { isBusy, fault, run, clear } = useSubmission()
+  const changes = useChanges(id)
   const upload = useUpload((received) => {
     queries.setQueryData(batchKey(received.id), received)
     // In the address, so that a reload comes back to it.
     route(`/app/batches/new?id=${received.id}`, true)
   })
-  const shown = batch?.product ?? product
-  const choose = (chosen: Chosen): void => {
-    clear()
-    upload.send({ ...chosen, product })
-  }
-  const change = async (to: Product): Promise<void> => {
-    setProduct(to)
-    if (id === null) return
-    await changeBatch(id, { product: to })
-    await queries.invalidateQueries({ queryKey: batchKey(id) })
+  const shown = changes.wished.product ?? batch?.product ?? product
+  const choose = (chosen: Chosen): void => upload.send({ ...chosen, product })
+  const take = (chosen: Product): void => {
+    setProduct(chosen)
+    if (id !== null) changes.change({ product: chosen })
   }
   return (
     <>
@@ -65,11 +59,11 @@ function Steps(): JSX.Element {
           label="Product"
           value={shown}
           choices={Object.entries(PRODUCT_NAMES).map(([value, text]) => ({ value, text }))}
-          disabled={isBusy || upload.isSending || batch?.status === 'analyzing'}
-          onChange={(value) => void run(async () => await change(productOf(value)))}
+          disabled={upload.isSending}
+          onChange={(value) => take(productOf(value))}
           hint={ABOUT[shown]}
         />
-        {fault !== null && <Notice tone="bad">{fault}</Notice>}
+        {changes.fault !== null && <Notice tone="bad">{changes.fault}</Notice>}
         {upload.fault !== null && <Notice tone="bad">{upload.fault}</Notice>}
         {error !== null && <Notice tone="bad">{sentenceOf(error)}</Notice>}
         {id === null && !upload.isSending && <ChooseFile onChoose={choose} />}
@@ -77,20 +71,10 @@ function Steps(): JSX.Element {
         {batch !== undefined && <Received batch={batch} />}
       </Card>
       {batch !== undefined && (batch.status === 'analyzing' || batch.status === 'ready') && (
-        <Preview
-          batch={batch}
-          onChange={async (change) => {
-            await changeBatch(batch.id, change)
-            await queries.invalidateQueries({ queryKey: batchKey(batch.id) })
-          }}
-        />
+        <Preview batch={batch} changes={changes} />
       )}
     </>
   )
-}
-
-async function changeBatch(id: string, change: BatchChange): Promise<void> {
-  await callJson('PATCH', `/v1/batches/${encodeURIComponent(id)}`, change)
 }
 
 function productOf(value: string): Product {

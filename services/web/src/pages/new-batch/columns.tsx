@@ -7,6 +7,7 @@ import { Card, Empty } from '../../components/page.tsx'
 import { Table } from '../../components/table.tsx'
 import { Foreign, visibleText } from '../../components/text.tsx'
 import * as format from '../../format.ts'
+import type { Changes } from './changes.ts'
 
 /** What a column can be taken for. */
 const FIELD_NAMES: Readonly<Record<string, string>> = {
@@ -20,12 +21,10 @@ const FIELD_NAMES: Readonly<Record<string, string>> = {
 /** Each column with what its cells look like, and what it is taken for, to be changed. */
 export function Columns({
   preview,
-  locked,
-  onChange,
+  changes: { wished, change },
 }: {
   readonly preview: BatchPreview
-  readonly locked: boolean
-  readonly onChange: (change: BatchChange) => void
+  readonly changes: Changes
 }): JSX.Element {
   const { columns, product } = preview
   const fields = [...checksOf(product), 'ref']
@@ -34,7 +33,7 @@ export function Columns({
       (one) => one.column !== column && one.field !== null && one.field !== field,
     )
     const mapping = Object.fromEntries(kept.map((one) => [one.field, one.column]))
-    onChange({ mapping: field === '' ? mapping : { ...mapping, [field]: column } })
+    change({ mapping: field === '' ? mapping : { ...mapping, [field]: column } })
   }
   return (
     <Card title="Columns">
@@ -62,8 +61,8 @@ export function Columns({
               cell: (column) => (
                 <TakenFor
                   column={column}
+                  field={fieldOf(column, wished)}
                   fields={fields}
-                  locked={locked}
                   onChange={(field) => take(column.column, field)}
                 />
               ),
@@ -73,6 +72,12 @@ export function Columns({
       )}
     </Card>
   )
+}
+
+/** What a column is taken for; empty where it is carried along. */
+function fieldOf({ column, field }: PreviewColumn, { mapping }: BatchChange): string {
+  if (mapping == null) return field ?? ''
+  return Object.entries(mapping).find(([, at]) => at === column)?.[0] ?? ''
 }
 
 function titleOf({ header, column }: PreviewColumn): string {
@@ -93,13 +98,13 @@ function Values({ values }: { readonly values: readonly string[] }): JSX.Element
 
 function TakenFor({
   column,
+  field,
   fields,
-  locked,
   onChange,
 }: {
   readonly column: PreviewColumn
+  readonly field: string
   readonly fields: readonly string[]
-  readonly locked: boolean
   readonly onChange: (field: string) => void
 }): JSX.Element {
   const id = useId()
@@ -111,14 +116,13 @@ function TakenFor({
       <select
         id={id}
         class="input compact"
-        value={column.field ?? ''}
-        disabled={locked}
+        value={field}
         onChange={(event) => onChange(event.currentTarget.value)}
       >
         <option value="">Carried along</option>
-        {fields.map((field) => (
-          <option key={field} value={field}>
-            {FIELD_NAMES[field] ?? field}
+        {fields.map((name) => (
+          <option key={name} value={name}>
+            {FIELD_NAMES[name] ?? name}
           </option>
         ))}
       </select>

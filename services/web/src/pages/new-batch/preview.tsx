@@ -1,4 +1,3 @@
-import type { BatchChange } from '@plumbline/contract/batch-change'
 import type { BatchPreview } from '@plumbline/contract/batch-preview'
 import type { BatchView } from '@plumbline/contract/batch-view'
 import { useQuery, useQueryClient } from '@tanstack/preact-query'
@@ -10,6 +9,7 @@ import { Button, LinkButton } from '../../components/button.tsx'
 import { Bones, Card, Notice } from '../../components/page.tsx'
 import { visibleText } from '../../components/text.tsx'
 import { useSubmission } from '../../submit.ts'
+import type { Changes } from './changes.ts'
 import { Columns } from './columns.tsx'
 import { Cost } from './cost.tsx'
 import { Reading } from './reading.tsx'
@@ -21,10 +21,10 @@ const EVERY_MS = 1_000
 /** What was found in the file, to be corrected, and what it would cost. */
 export function Preview({
   batch,
-  onChange,
+  changes,
 }: {
   readonly batch: BatchView
-  readonly onChange: (change: BatchChange) => Promise<void>
+  readonly changes: Changes
 }): JSX.Element {
   const queries = useQueryClient()
   const { route } = useLocation()
@@ -45,12 +45,6 @@ export function Preview({
     void queries.invalidateQueries({ queryKey: ['batches'] })
     route(`/app/batches/${batch.id}`)
   }
-  const change = (what: BatchChange): void => {
-    void run(async () => {
-      await onChange(what)
-      await queries.invalidateQueries({ queryKey: batchKey(batch.id) })
-    })
-  }
   if (data === undefined) {
     return (
       <Card title="What was found">
@@ -59,28 +53,28 @@ export function Preview({
     )
   }
   const lacks = data.cost !== null && data.cost.balance_after < 0
-  const isLocked = isBusy || !isReady
+  const isRead = isReady && !changes.isBusy
   return (
     <>
       {fault !== null && <Notice tone="bad">{fault}</Notice>}
       {data.error !== null && !lacks && (
         <Notice tone="warn">{visibleText(data.error.message)}</Notice>
       )}
-      <Reading preview={data} locked={isLocked} onChange={change} />
-      <Columns preview={data} locked={isLocked} onChange={change} />
+      <Reading preview={data} changes={changes} />
+      <Columns preview={data} changes={changes} />
       <Cost preview={data} />
-      {isReady && !lacks && <Sample batch={batch} sampled={data.cost?.sampled ?? 0} />}
+      {isRead && !lacks && <Sample batch={batch} sampled={data.cost?.sampled ?? 0} />}
       <div class="row">
         <Button
           kind="primary"
           busy={isBusy}
-          disabled={!isReady || lacks || data.cost?.credits === undefined}
+          disabled={!isRead || lacks || data.cost?.credits === undefined}
           onClick={() => void run(start)}
         >
           Start
         </Button>
         <LinkButton href="/app/batches">Keep for later</LinkButton>
-        {!isReady && <span class="muted">The rows are still being counted.</span>}
+        {!isRead && <span class="muted">The rows are still being counted.</span>}
       </div>
     </>
   )

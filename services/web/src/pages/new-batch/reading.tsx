@@ -1,4 +1,3 @@
-import type { BatchChange } from '@plumbline/contract/batch-change'
 import type { BatchPreview } from '@plumbline/contract/batch-preview'
 import { DELIMITERS, type Delimiter } from '@plumbline/contract/delimiters'
 import type { JSX } from 'preact'
@@ -9,6 +8,7 @@ import { Card } from '../../components/page.tsx'
 import { Facts, Table } from '../../components/table.tsx'
 import { Foreign } from '../../components/text.tsx'
 import * as format from '../../format.ts'
+import type { Changes } from './changes.ts'
 
 const DELIMITER_NAMES: Readonly<Record<Delimiter, string>> = {
   ',': 'Comma',
@@ -34,12 +34,10 @@ const ENCODINGS = [
 /** How the file is read: sheet, encoding, delimiter, header; and its first rows. */
 export function Reading({
   preview,
-  locked,
-  onChange,
+  changes,
 }: {
   readonly preview: BatchPreview
-  readonly locked: boolean
-  readonly onChange: (change: BatchChange) => void
+  readonly changes: Changes
 }): JSX.Element {
   const { file, rows, first_rows: first } = preview
   return (
@@ -57,7 +55,7 @@ export function Reading({
       />
       <details class="details">
         <summary>It was read wrongly</summary>
-        <Corrections preview={preview} locked={locked} onChange={onChange} />
+        <Corrections preview={preview} changes={changes} />
       </details>
       {first.length > 0 && (
         <details class="details">
@@ -79,12 +77,10 @@ export function Reading({
 
 function Corrections({
   preview: { file },
-  locked,
-  onChange,
+  changes: { wished, change },
 }: {
   readonly preview: BatchPreview
-  readonly locked: boolean
-  readonly onChange: (change: BatchChange) => void
+  readonly changes: Changes
 }): JSX.Element {
   const [encoding, setEncoding] = useState(file.encoding ?? '')
   const [sheet, setSheet] = useState(file.sheet ?? '')
@@ -94,11 +90,10 @@ function Corrections({
         {file.delimiter !== null && (
           <SelectField
             label="Delimiter"
-            value={file.delimiter}
+            value={wished.delimiter ?? file.delimiter}
             choices={DELIMITERS.map((value) => ({ value, text: DELIMITER_NAMES[value] }))}
-            disabled={locked}
             onChange={(chosen) =>
-              onChange({ delimiter: DELIMITERS.find((one) => one === chosen) ?? null })
+              change({ delimiter: DELIMITERS.find((one) => one === chosen) ?? null })
             }
           />
         )}
@@ -116,15 +111,11 @@ function Corrections({
       </div>
       <CheckField
         label="The first row names the columns"
-        checked={file.header_row !== null}
-        disabled={locked}
-        onChange={(header) => onChange({ header })}
+        checked={wished.header ?? file.header_row !== null}
+        onChange={(header) => change({ header })}
       />
       <div>
-        <Button
-          disabled={locked}
-          onClick={() => onChange(file.sheet === null ? { encoding } : { sheet })}
-        >
+        <Button onClick={() => change(file.sheet === null ? { encoding } : { sheet })}>
           Read it anew
         </Button>
       </div>

@@ -1,0 +1,53 @@
+import type { BatchChange } from '@plumbline/contract/batch-change'
+import type { BatchView } from '@plumbline/contract/batch-view'
+import { useQueryClient } from '@tanstack/preact-query'
+import { useRef, useState } from 'preact/hooks'
+import { callJson } from '../../api/http.ts'
+import { batchKey } from '../../api/queries.ts'
+import { useSubmission } from '../../submit.ts'
+
+/** Changes of how a batch is read, while they are made. */
+export interface Changes {
+  /** What is wished and not shown by the service yet; a form shows it meanwhile. */
+  readonly wished: BatchChange
+  readonly isBusy: boolean
+  readonly fault: string | null
+  readonly change: (wish: BatchChange) => void
+}
+
+/**
+ * Sends changes one after another; what is wished while one is under way goes together behind it. So no field has to
+ * be locked meanwhile, which would take the focus from whoever chooses by the arrow keys.
+ */
+export function useChanges(id: string | null): Changes {
+  const queries = useQueryClient()
+  const [wished, setWished] = useState<BatchChange>({})
+  const waiting = useRef<BatchChange | null>(null)
+  const { isBusy, fault, run } = useSubmission()
+  const sendAll = async (): Promise<void> => {
+    if (id === null) return
+    const path = `/v1/batches/${encodeURIComponent(id)}`
+    try {
+      while (waiting.current !== null) {
+        const wish = waiting.current
+        waiting.current = null
+        const batch = await callJson<BatchView>('PATCH', path, wish)
+        queries.setQueryData(batchKey(id), batch)
+        await queries.invalidateQueries({ queryKey: batchKey(id) })
+      }
+    } finally {
+      waiting.current = null
+      setWished({})
+    }
+  }
+  return {
+    wished,
+    isBusy,
+    fault,
+    change: (wish) => {
+      waiting.current = { ...waiting.current, ...wish }
+      setWished((before) => ({ ...before, ...wish }))
+      void run(sendAll)
+    },
+  }
+}
