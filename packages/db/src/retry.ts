@@ -22,11 +22,17 @@ export async function retryStatement<T>(run: () => Promise<T>): Promise<T> {
 
 const PASSING_SYSTEM = new Set(['ECONNRESET', 'ECONNREFUSED', 'EPIPE', 'ETIMEDOUT', 'ECONNABORTED'])
 
+/**
+ * The driver's own words for a connection that broke, before or while something was asked on it; they have no
+ * code. Source: pg 8.23, lib/client.js, and pg-pool 3.
+ */
+const PASSING_MESSAGE =
+  /connection (?:terminated|timeout)|timeout exceeded|read timeout|is not queryable/i
+
 /** Whether an error is of the connection or the moment, not of what was asked. */
 export function isPassing(error: unknown): boolean {
   if (!(error instanceof Error)) return false
   const code = 'code' in error && typeof error.code === 'string' ? error.code : ''
-  if (code === '')
-    return /connection (terminated|timeout)|timeout exceeded|read timeout/i.test(error.message)
+  if (code === '') return PASSING_MESSAGE.test(error.message)
   return PASSING_SYSTEM.has(code) || isOutageState(code) || CONTENTION_STATES.includes(code)
 }
