@@ -172,8 +172,15 @@ function diskStorage(
 function passWithin(incoming: IncomingFile, chunk: Buffer, next: TransformCallback): void {
   incoming.take(chunk.length).then(
     () => next(null, chunk),
-    (error: unknown) => next(error instanceof Error ? error : new Error(String(error))),
+    (error: unknown) => next(error instanceof Problem ? error : new SpaceUnknown(error)),
   )
+}
+
+/** The account's space could not be counted: a fault of ours, whose own errors may look like those of a form. */
+class SpaceUnknown extends Error {
+  constructor(cause: unknown) {
+    super('the space of the account could not be counted', { cause })
+  }
 }
 
 /** The value of a field that came before the file; undefined where it did not. */
@@ -224,6 +231,7 @@ function tooLarge(): Problem {
 }
 
 function refusal(error: unknown): unknown {
+  if (error instanceof SpaceUnknown) return error.cause
   if (error instanceof multer.MulterError) {
     switch (error.code) {
       case 'LIMIT_FILE_SIZE':
