@@ -21,6 +21,7 @@ const COMMANDS = {
   bench: 'test/bench/main.ts',
   score: 'test/corpora/score.ts',
   predict: 'test/corpora/predict.ts',
+  simulate: 'test/simulate/main.ts',
   cli: 'services/cli/src/main.ts',
   web: 'test/web/main.ts',
   clients: 'infra/clients/build.ts',

@@ -1,0 +1,190 @@
+import type { BatchView } from '@plumbline/contract/batch-view'
+import type { Check } from '@plumbline/contract/products'
+import { fileOf } from './batch-rows.ts'
+import type { PlannedBatch, PlannedCall, PlannedChange } from './plan.ts'
+import type { VirtualTime } from './virtual-time.ts'
+
+/** An account of the simulated world. */
+export interface SimulatedAccount {
+  readonly id: string
+  readonly key: string
+  readonly credits: number
+}
+
+/** A batch as its customer knows it. */
+export interface HandedIn {
+  readonly planned: PlannedBatch
+  readonly no: number
+  readonly account: SimulatedAccount
+  /** Known once the service has taken it. */
+  id: string | undefined
+  /** When it was taken, in virtual time. */
+  takenMs: number
+  /** Whether the customer has asked for its end or a pause. */
+  isChanged: boolean
+}
+
+/** A single call as its customer knows it; without a status where nothing came back. */
+export interface MadeCall {
+  readonly account: SimulatedAccount
+  readonly planned: PlannedCall
+  status: number | undefined
+  /** What the response says that it cost. */
+  credits: number
+}
+
+/** Who hands things in, and what they know of it. */
+export interface Customers {
+  readonly batches: HandedIn[]
+  readonly calls: MadeCall[]
+  submit(batch: PlannedBatch): Promise<void>
+  call(call: PlannedCall): Promise<void>
+  change(change: PlannedChange): Promise<void>
+  /** A request with an account's key; undefined where no API answers. */
+  ask(account: SimulatedAccount, method: string, path: string, body?: unknown): Promise<Asked>
+}
+
+/** What came back; null where the connection broke. */
+export type Asked = {
+  readonly status: number
+  readonly text: string
+  readonly headers: Headers
+} | null
+
+/** How long a customer tries again what could not be said to the service. */
+const PATIENCE_MS = 120_000
+const AGAIN_MS = 1_000
+
+/** What customers meet of the world. */
+export interface Surroundings {
+  /** Where APIs listen at the moment. */
+  readonly apis: () => readonly string[]
+  /** Told of what was refused. */
+  readonly note: (event: object) => void
+}
+
+/** Makes the customers of a world. */
+export function createCustomers(
+  time: VirtualTime,
+  accounts: readonly SimulatedAccount[],
+  { apis, note }: Surroundings,
+): Customers {
+  const batches: HandedIn[] = []
+  const calls: MadeCall[] = []
+  let turn = 0
+
+  const accountAt = (at: number): SimulatedAccount => {
+    const account = accounts[at]
+    if (account === undefined) throw new Error(`no account ${at}`)
+    return account
+  }
+
+  async function send(
+    account: SimulatedAccount,
+    method: string,
+    path: string,
+    init: { body?: unknown; headers?: Record<string, string> } = {},
+  ): Promise<Asked> {
+    const known = apis()
+    const url = known[turn++ % Math.max(1, known.length)]
+    if (url === undefined) return null
+    const { body } = init
+    try {
+      const response = await fetch(`${url}${path}`, {
+        method,
+        headers: {
+          authorization: `Bearer ${account.key}`,
+          ...(body === undefined || body instanceof FormData
+            ? {}
+            : { 'content-type': 'application/json' }),
+          ...init.headers,
+        },
+        ...(body === undefined
+          ? {}
+          : { body: body instanceof FormData ? body : JSON.stringify(body) }),
+      })
+      const text = await response.text()
+      if (!response.ok) note({ refused: `${method} ${path}`, status: response.status, text })
+      return { status: response.status, text, headers: response.headers }
+    } catch {
+      return null
+    }
+  }
+
+  /** Says it until it is understood, under one key, so that it takes effect once. */
+  async function insist(
+    account: SimulatedAccount,
+    path: string,
+    key: string,
+    body?: () => unknown,
+  ): Promise<Asked> {
+    const until = time.nowMs() + PATIENCE_MS
+    for (;;) {
+      const headers = { 'idempotency-key': key }
+      const asked = await send(account, 'POST', path, { body: body?.() ?? {}, headers })
+      if (asked !== null && asked.status < 500 && ![409, 429].includes(asked.status)) return asked
+      if (asked?.status === 409 && !asked.text.includes('dempotency')) return asked
+      if (time.nowMs() > until) return asked
+      await time.wait(AGAIN_MS)
+    }
+  }
+
+  return {
+    batches,
+    calls,
+    ask: (account, method, path, body) => send(account, method, path, { body }),
+    async submit(planned) {
+      const account = accountAt(planned.account)
+      const no = batches.length
+      const handedIn: HandedIn = {
+        planned,
+        no,
+        account,
+        id: undefined,
+        takenMs: 0,
+        isChanged: false,
+      }
+      batches.push(handedIn)
+      const asked = await insist(account, '/v1/batches', `batch-${no}`, () => {
+        const form = new FormData()
+        form.set('product', planned.product)
+        form.set('file', new Blob([fileOf(planned, no)]), `list ${no}.csv`)
+        return form
+      })
+      if (asked?.status !== 202) return
+      handedIn.id = viewIn(asked.text).id
+      handedIn.takenMs = time.nowMs()
+    },
+    async call(planned) {
+      const account = accountAt(planned.account)
+      const made: MadeCall = { account, planned, status: undefined, credits: 0 }
+      calls.push(made)
+      const body = { [planned.check]: planned.subject }
+      const asked = await send(account, 'POST', `/v1/${productOf(planned.check)}`, { body })
+      if (asked === null) return
+      made.status = asked.status
+      made.credits = Number(asked.headers.get('x-credits-charged') ?? 0)
+    },
+    async change({ batch, change, again }) {
+      const found = batches[batch]
+      if (found?.id === undefined) return
+      found.isChanged = true
+      const path = `/v1/batches/${found.id}/${change}`
+      const times = again ? 2 : 1
+      await Promise.all(
+        Array.from({ length: times }, (_, at) =>
+          insist(found.account, path, `${found.id}-${change}-${at}`),
+        ),
+      )
+    },
+  }
+}
+
+function productOf(check: Check): string {
+  return check
+}
+
+/** Safe because the service answers in the shape of its contract. */
+function viewIn(text: string): BatchView {
+  return JSON.parse(text) as BatchView
+}

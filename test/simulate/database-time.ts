@@ -1,0 +1,101 @@
+import { openDatabase, type Db } from '@plumbline/db/database'
+
+/** The database's clock, which shows the time of the simulated world. */
+export interface DatabaseTime extends AsyncDisposable {
+  /** Sets it to a moment of virtual time, and to what it was stepped by. */
+  set(virtualMs: number): Promise<void>
+  /** Milliseconds of the epoch that it shows at a moment of virtual time. */
+  momentOf(virtualMs: number): number
+  /** Has it go forward or back from now on. */
+  step(byMs: number): void
+}
+
+/** Chunks whose tasks one transaction may change: more would keep others waiting for its locks. */
+export const MOST_CHANGED = 260
+
+/**
+ * What a database of the simulation has beside the product's own: `now` and `clock_timestamp` of its own, found
+ * before those of Postgres, and the size of the largest transaction. For the template, as its owner.
+ */
+export async function prepareTemplate(url: string): Promise<void> {
+  await using db = openDatabase({ url, poolSize: 1, applicationName: 'simulate' })
+  await db.pool.query(CLOCK)
+  const { rows } = await db.pool.query<{ statement: string }>(DEFAULTS)
+  for (const { statement } of rows) await db.pool.query(statement)
+  await db.pool.query(COUNTERS)
+}
+
+/** Has every session of a database go by that clock. */
+export function goByClock(database: string): string {
+  return `alter database ${database} set search_path = simulation, pg_catalog, public`
+}
+
+const CLOCK = `
+  create schema simulation;
+  create table simulation.clock (moment timestamptz not null, read_at timestamptz not null);
+  insert into simulation.clock values (pg_catalog.now(), pg_catalog.now());
+  create function simulation.clock_timestamp() returns timestamptz language sql volatile as $$
+    select moment + least(interval '1 ms', pg_catalog.clock_timestamp() - read_at)
+    from simulation.clock $$;
+  create function simulation.now() returns timestamptz language sql stable as $$
+    select moment from simulation.clock $$;
+  grant usage on schema simulation to public;
+  grant select on simulation.clock to public`
+
+/** Defaults keep the function that they were made with. */
+const DEFAULTS = `
+  select format('alter table %s alter column %I set default %s', d.adrelid::regclass, a.attname,
+    replace(regexp_replace(pg_get_expr(d.adbin, d.adrelid), '(now|clock_timestamp)\\(\\)',
+      'simulation.\\1()', 'g'), 'CURRENT_TIMESTAMP', 'simulation.now()')) as statement
+  from pg_attrdef d
+    join pg_attribute a on a.attrelid = d.adrelid and a.attnum = d.adnum
+    join pg_class c on c.oid = d.adrelid
+    join pg_namespace n on n.oid = c.relnamespace and n.nspname = 'public'
+  where pg_get_expr(d.adbin, d.adrelid) ~ 'now\\(\\)|clock_timestamp\\(\\)|CURRENT_TIMESTAMP'`
+
+const COUNTERS = `
+  create table simulation.changes (txid bigint not null, what text not null, count bigint not null);
+  create function simulation.count_changes() returns trigger language plpgsql security definer as $$
+  begin
+    insert into simulation.changes
+    select pg_catalog.txid_current(), tg_op, pg_catalog.count(distinct (batch_id, chunk_no))
+    from changed;
+    return null;
+  end $$;
+  create trigger counted_insert after insert on public.tasks referencing new table as changed
+    for each statement execute function simulation.count_changes();
+  create trigger counted_update after update on public.tasks referencing new table as changed
+    for each statement execute function simulation.count_changes();
+  create trigger counted_delete after delete on public.tasks referencing old table as changed
+    for each statement execute function simulation.count_changes()`
+
+/** Opens the clock of a database that was made from the template. */
+export function openDatabaseTime(url: string): DatabaseTime {
+  const db = openDatabase({ url, poolSize: 1, applicationName: 'simulation clock' })
+  const began = Date.now()
+  let steppedMs = 0
+  const momentOf = (virtualMs: number): number => began + virtualMs + steppedMs
+  return {
+    momentOf,
+    set: async (virtualMs) => {
+      await db.pool.query({
+        name: 'simulation.set',
+        text: `update simulation.clock set moment = pg_catalog.to_timestamp($1::float8),
+          read_at = pg_catalog.clock_timestamp()`,
+        values: [momentOf(virtualMs) / 1_000],
+      })
+    },
+    step: (byMs) => {
+      steppedMs += byMs
+    },
+    [Symbol.asyncDispose]: () => db[Symbol.asyncDispose](),
+  }
+}
+
+/** The transaction that changed tasks of the most chunks. */
+export async function largestChange(db: Db): Promise<{ what: string; count: number }> {
+  const { rows } = await db.pool.query<{ what: string; count: number }>(`
+    select string_agg(distinct what, ', ') as what, sum(count)::int as count
+    from simulation.changes group by txid order by 2 desc limit 1`)
+  return rows[0] ?? { what: 'nothing', count: 0 }
+}

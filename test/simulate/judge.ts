@@ -1,0 +1,203 @@
+import { CHECKS, priceCredits, type Check } from '@plumbline/contract/products'
+import { readBatch, type BatchRow } from '@plumbline/db/batches/rows'
+import type { Db } from '@plumbline/db/database'
+import { auditLedger } from '@plumbline/metering/audit'
+import { readBalance } from '@plumbline/metering/balance'
+import { rowsOf, type PlannedRow } from './batch-rows.ts'
+import type { Customers, HandedIn, MadeCall, SimulatedAccount } from './customers.ts'
+import { largestChange, MOST_CHANGED } from './database-time.ts'
+import type { Plan } from './plan.ts'
+
+/** States in which nothing more is to come. */
+export const ENDED: readonly string[] = ['completed', 'canceled', 'failed', 'ready', 'expired']
+
+/** What a world has come to, to be judged. */
+export interface Outcome {
+  readonly plan: Plan
+  readonly db: Db
+  readonly customers: Customers
+  readonly accounts: readonly SimulatedAccount[]
+}
+
+interface ResultLine {
+  readonly row: number
+  readonly input: Readonly<Record<string, string>> | readonly string[] | null
+  readonly status: string
+  readonly credits_charged: number
+}
+
+/** Everything that must be true of a world that has come to rest; a sentence for each thing that is not. */
+export async function judge(outcome: Outcome): Promise<readonly string[]> {
+  const { db, customers, accounts } = outcome
+  const faults: string[] = []
+  const used = new Map<string, number>()
+  for (const batch of customers.batches) {
+    const met = await judgeBatch(outcome, batch)
+    faults.push(...met.faults)
+    used.set(batch.account.id, (used.get(batch.account.id) ?? 0) + met.used)
+  }
+  for (const account of accounts) {
+    faults.push(...(await judgeAccount(outcome, account, used.get(account.id) ?? 0)))
+  }
+  for (const fault of await auditLedger(db)) {
+    faults.push(`ledger: ${fault.rule} ${fault.accountId}: ${fault.detail}`)
+  }
+  faults.push(...(await judgeLeftovers(db)))
+  const { what, count } = await largestChange(db)
+  if (count > MOST_CHANGED) {
+    faults.push(`one transaction changed tasks of ${count} chunks (${what}): others wait for it`)
+  }
+  return faults
+}
+
+async function judgeBatch(
+  { db, customers }: Outcome,
+  batch: HandedIn,
+): Promise<{ faults: readonly string[]; used: number }> {
+  const name = `batch ${batch.no}`
+  if (batch.id === undefined) return { faults: [`${name} was never taken`], used: 0 }
+  const row = await readBatch(db, batch.id)
+  if (row === undefined) return { faults: [`${name} was taken and is lost`], used: 0 }
+  if (!ENDED.includes(row.status)) {
+    return { faults: [`${name} (${row.id}) stands still at ${row.status}`], used: 0 }
+  }
+  if (row.status === 'ready') return { faults: [], used: 0 }
+  if (row.status !== 'completed' && row.status !== 'canceled') {
+    return { faults: [`${name} ended as ${row.status}: ${row.error?.message ?? ''}`], used: 0 }
+  }
+  if (row.status === 'canceled' && !batch.isChanged) {
+    return { faults: [`${name} was canceled by nobody`], used: 0 }
+  }
+  const path = `/v1/batches/${batch.id}/results?format=ndjson`
+  const asked = await customers.ask(batch.account, 'GET', path)
+  if (asked?.status !== 200) {
+    return { faults: [`${name}: its results cannot be read (${asked?.status})`], used: 0 }
+  }
+  // Safe because the service writes lines of its contract; each is compared with what it must be.
+  const lines = asked.text
+    .split('\n')
+    .slice(0, -1)
+    .map((line) => JSON.parse(line) as ResultLine)
+  const charged = lines.reduce((sum, line) => sum + line.credits_charged, 0)
+  return {
+    faults: [
+      ...lineFaults(name, row, lines, rowsOf(batch.planned, batch.no)),
+      ...(await holdFaults(db, row, charged)),
+    ],
+    used: charged,
+  }
+}
+
+/** Rows that are missing, doubled, out of order, or not answered and charged as they must be. */
+function lineFaults(
+  name: string,
+  row: BatchRow,
+  lines: readonly ResultLine[],
+  expected: readonly PlannedRow[],
+): readonly string[] {
+  if (lines.length !== expected.length) {
+    return [`${name} has ${lines.length} rows of ${expected.length}`]
+  }
+  const wrong = lines.flatMap((line, at) => {
+    const planned = expected[at]
+    if (planned === undefined) return []
+    const cells = JSON.stringify(Object.values(line.input ?? {}))
+    if (line.row !== at + 1 || cells !== JSON.stringify(Object.values(planned.cells))) {
+      return [`row ${at} is ${line.row} ${cells}`]
+    }
+    if (row.status === 'canceled') {
+      return line.credits_charged <= planned.credits ? [] : [`row ${at} is charged too much`]
+    }
+    const status = planned.isBroken ? 'error' : 'done'
+    return line.status === status && line.credits_charged === planned.credits
+      ? []
+      : [
+          `row ${at} is ${line.status} for ${line.credits_charged}, expected ${status} for ${planned.credits}`,
+        ]
+  })
+  return wrong.slice(0, 5).map((fault) => `${name}: ${fault} (${wrong.length} such)`)
+}
+
+async function holdFaults(db: Db, row: BatchRow, charged: number): Promise<readonly string[]> {
+  const { rows } = await db.pool.query<{
+    credits: number
+    settled: number
+    released: number
+    open: boolean
+  }>(
+    `select credits, settled, released, closed_at is null as open from credit_holds where ref = $1`,
+    [row.id],
+  )
+  const [hold] = rows
+  if (hold === undefined) return charged === 0 ? [] : [`batch ${row.id} was charged without a hold`]
+  const isRight =
+    !hold.open && hold.settled === charged && hold.credits === hold.settled + hold.released
+  return isRight
+    ? []
+    : [`batch ${row.id}: rows are charged ${charged}, its hold is ${JSON.stringify(hold)}`]
+}
+
+async function judgeAccount(
+  { plan, db, customers }: Outcome,
+  account: SimulatedAccount,
+  usedByBatches: number,
+): Promise<readonly string[]> {
+  const balance = await readBalance(db, account.id)
+  if (balance === undefined) return [`account ${account.id} is gone`]
+  const faults = balance.held === 0 ? [] : [`account ${account.id} has ${balance.held} held`]
+  const spent = account.credits - balance.available - balance.held - usedByBatches
+  const calls = customers.calls.filter((call) => call.account === account)
+  const most = sumOf(calls.filter(({ status }) => status === 200 || status === undefined))
+  // A call whose process was lost after its response may be given back.
+  const least = plan.faults.length > 0 ? 0 : sumOf(calls.filter(({ status }) => status === 200))
+  if (spent < least || spent > most) {
+    faults.push(
+      `account ${account.id} was charged ${spent} for calls, expected ${least} to ${most}`,
+    )
+  }
+  if (plan.faults.length === 0) {
+    const failed = calls.find(({ status }) => status !== 200)
+    if (failed !== undefined) faults.push(`a call was answered ${failed.status} on a calm day`)
+  }
+  const { rows } = await db.pool.query<{ count: number }>(
+    'select count(*) as count from batches where account_id = $1',
+    [account.id],
+  )
+  const handedIn = customers.batches.filter((batch) => batch.account === account).length
+  if (rows[0]?.count !== handedIn) {
+    faults.push(
+      `account ${account.id} has ${rows[0]?.count} batches of ${handedIn} that it handed in`,
+    )
+  }
+  return faults
+}
+
+function sumOf(calls: readonly MadeCall[]): number {
+  return calls.reduce((sum, { planned }) => sum + priceCredits(planned.check, [planned.check]), 0)
+}
+
+async function judgeLeftovers(db: Db): Promise<readonly string[]> {
+  const { rows } = await db.pool.query<{ what: string; count: number }>(`
+    select 'tasks' as what, count(*) as count from tasks
+    union all select 'debits without an end', count(*) from credit_unanswered
+    union all select 'open holds', count(*) from credit_holds h
+      where closed_at is null and not exists (select from batches b where b.id = h.ref and b.status in
+        ('ready', 'running', 'paused'))`)
+  return rows.filter(({ count }) => count > 0).map(({ what, count }) => `${count} ${what} are left`)
+}
+
+/** Tasks in flight beyond what may be, by check; undefined where there are none. */
+export async function excessInFlight(
+  db: Db,
+  boundOf: (check: Check) => number,
+): Promise<string | undefined> {
+  const { rows } = await db.pool.query<{ check_kind: Check; count: number }>(
+    'select check_kind, count(*) as count from tasks where lease_until is not null group by 1',
+  )
+  for (const check of CHECKS) {
+    const count = rows.find(({ check_kind }) => check_kind === check)?.count ?? 0
+    if (count > boundOf(check))
+      return `${count} ${check} tasks are in flight, at most ${boundOf(check)} may be`
+  }
+  return undefined
+}

@@ -1,0 +1,165 @@
+import { execFile } from 'node:child_process'
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { parseArgs, promisify } from 'node:util'
+import { openDatabase } from '@plumbline/db/database'
+import { startEmbeddedPostgres } from '@plumbline/db/embedded'
+import { migrate } from '@plumbline/db/migrate'
+import { grantServing } from '@plumbline/db/serving-role'
+import { migrateQueue } from '@plumbline/queue/postgres-queues'
+import { startRedis } from '@plumbline/testkit/redis'
+import { goByClock, prepareTemplate } from './database-time.ts'
+import { planOf } from './plan.ts'
+import type { Ending } from './world.ts'
+
+// npm run simulate -- [--seed N] [--seeds K] [--jobs J] [--plan]: lives through the worlds of K seeds from N on,
+// J at a time, and judges each. A seed that fails prints its plan and keeps its trace and log under `.reports`.
+
+const USAGE = 'simulate: expected whole numbers from 1 for --seed, --seeds and --jobs'
+const TEMPLATE = 'simulation_template'
+const REPORTS = join(
+  dirname(dirname(dirname(fileURLToPath(import.meta.url)))),
+  '.reports',
+  'simulate',
+)
+
+/** A world that has not ended by then, by the time of this machine, is taken for hung. */
+const LONGEST_MS = 600_000
+
+/** Databases of one Redis as it comes, the first of which is nobody's. */
+const MOST_JOBS = 15
+
+const run = promisify(execFile)
+
+const { values } = parseArgs({
+  options: {
+    seed: { type: 'string', default: '1' },
+    seeds: { type: 'string', default: '1' },
+    jobs: { type: 'string', default: '2' },
+    plan: { type: 'boolean', default: false },
+  },
+})
+const [first, count, jobs] = [values.seed, values.seeds, values.jobs].map(Number)
+if (![first, count, jobs].every((number) => Number.isSafeInteger(number) && Number(number) >= 1)) {
+  console.error(USAGE)
+  process.exit(2)
+}
+const seeds = Array.from({ length: count ?? 1 }, (_, at) => (first ?? 1) + at)
+
+// The servers end with this process, and each world finds that it is gone.
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1))
+await using stack = new AsyncDisposableStack()
+const dataDir = await mkdtemp(join(tmpdir(), 'plumbline-simulate-'))
+stack.defer(() => rm(dataDir, { recursive: true, force: true }))
+const postgres = await startEmbeddedPostgres({
+  dataDir,
+  settings: { fsync: 'off', full_page_writes: 'off', max_connections: '600' },
+})
+stack.defer(() => postgres.stop())
+const redis = await startRedis()
+if (redis === null) console.error('redis-server is not installed: every world is on Postgres alone')
+else stack.defer(() => redis.stop())
+const admin = stack.use(
+  openDatabase({ url: postgres.url, poolSize: 2, applicationName: 'simulate' }),
+)
+const templateUrl = urlOf(TEMPLATE)
+await admin.pool.query(`create database ${TEMPLATE}`)
+await makeTemplate()
+
+const waiting = [...seeds]
+let failedCount = 0
+await Promise.all(
+  Array.from({ length: Math.min(MOST_JOBS, jobs ?? 1) }, async (_, at) => {
+    for (let seed = waiting.shift(); seed !== undefined; seed = waiting.shift()) {
+      if (!(await runSeed(seed, at + 1))) failedCount += 1
+    }
+  }),
+)
+console.log(`${seeds.length - failedCount} of ${seeds.length} seeds held`)
+process.exitCode = failedCount === 0 ? 0 : 1
+
+async function makeTemplate(): Promise<void> {
+  {
+    await using db = openDatabase({ url: templateUrl, poolSize: 1, applicationName: 'simulate' })
+    await migrate(db)
+    await migrateQueue(templateUrl)
+    await grantServing(db, urlOf(TEMPLATE, true))
+  }
+  await prepareTemplate(templateUrl)
+}
+
+/** Lives through one seed; answers whether all held. */
+async function runSeed(seed: number, job: number): Promise<boolean> {
+  const began = Date.now()
+  const folder = join(REPORTS, `seed-${seed}`)
+  await rm(folder, { recursive: true, force: true })
+  await mkdir(folder, { recursive: true })
+  const name = `simulation_${seed}`
+  await admin.pool.query(`create database ${name} template ${TEMPLATE}`)
+  await admin.pool.query(goByClock(name))
+  const asked = {
+    seed,
+    folder,
+    ownerUrl: urlOf(name),
+    servingUrl: urlOf(name, true),
+    ...(redis === null ? {} : { redisUrl: `${redis.url}/${job}` }),
+  }
+  const ending = await liveThrough(asked)
+  await admin.pool.query(`drop database ${name} with (force)`)
+  const plan = planOf(seed, redis !== null)
+  const holds = ending.faults.length === 0
+  const { lastedMs, batchCount, callCount } = ending
+  console.log(
+    `seed ${seed} on ${plan.backend}: ${holds ? 'held' : 'FAILED'}, ${batchCount} batches, ${callCount} calls, ` +
+      `${plan.faults.length} faults, ${Math.round(lastedMs / 1_000)} s in ${((Date.now() - began) / 1_000).toFixed(1)} s`,
+  )
+  if (holds && !values.plan) {
+    await rm(folder, { recursive: true, force: true })
+    return true
+  }
+  for (const fault of ending.faults) console.log(`  ${fault}`)
+  const text = JSON.stringify(plan, undefined, 1)
+  await writeFile(join(folder, 'plan.json'), text)
+  await writeFile(join(folder, 'ending.json'), JSON.stringify(ending, undefined, 1))
+  console.log(values.plan ? text : JSON.stringify(plan.faults))
+  console.log(`  ${folder}`)
+  return holds
+}
+
+async function liveThrough(asked: object): Promise<Ending> {
+  const script = fileURLToPath(new URL('./run-seed.ts', import.meta.url))
+  try {
+    const { stdout } = await run(
+      process.execPath,
+      ['--disable-warning=ExperimentalWarning', script, JSON.stringify(asked)],
+      {
+        timeout: LONGEST_MS,
+        killSignal: 'SIGKILL',
+        maxBuffer: 16 * 1_024 * 1_024,
+      },
+    )
+    // Safe because `run-seed.ts` prints its ending last.
+    return JSON.parse(stdout.trim().split('\n').at(-1) ?? '') as Ending
+  } catch (error) {
+    const said =
+      error instanceof Error && 'stderr' in error ? String(error.stderr).slice(-2_000) : ''
+    return {
+      faults: [`the world broke: ${String(error).slice(0, 300)} ${said}`],
+      lastedMs: 0,
+      batchCount: 0,
+      callCount: 0,
+    }
+  }
+}
+
+function urlOf(database: string, serving = false): string {
+  const url = new URL(postgres.url)
+  url.pathname = `/${database}`
+  if (serving) {
+    url.username = 'simulation_serving'
+    url.password = 'a password of simulations'
+  }
+  return url.href
+}

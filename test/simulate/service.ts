@@ -1,0 +1,181 @@
+import { openSync } from 'node:fs'
+import { join } from 'node:path'
+import { serve as serveApi } from '@plumbline/api/serve'
+import { apiSettings } from '@plumbline/api/settings'
+import { CHECKS } from '@plumbline/contract/products'
+import type { QueueBackend } from '@plumbline/queue/backend'
+import { createLog } from '@plumbline/runtime/log'
+import { readSettings } from '@plumbline/runtime/settings'
+import type { Storage } from '@plumbline/storage/storage'
+import { instantEngine } from '@plumbline/testkit/instant-engines'
+import { openContext, type WorkerContext } from '@plumbline/worker/context'
+import { serve as serveWorker } from '@plumbline/worker/serve'
+import { workerSettings } from '@plumbline/worker/settings'
+import { POISON } from './batch-rows.ts'
+import type { MemberName, Plan } from './plan.ts'
+import { waitReally, type Owner, type VirtualTime } from './virtual-time.ts'
+import { openWire, type Wire, type WireFault } from './wire.ts'
+
+/** Where the simulated service lives. */
+export interface Place {
+  readonly plan: Plan
+  readonly time: VirtualTime
+  /** As the role that serves. */
+  readonly databaseUrl: string
+  readonly redisUrl: string | undefined
+  readonly redisPrefix: string
+  readonly dataDir: string
+  readonly logPath: string
+  readonly onFault: (member: MemberName, fault: WireFault) => void
+}
+
+/** One process of the service, as far as the world can reach it. */
+export interface Member {
+  readonly owner: Owner
+  readonly postgres: Wire
+  readonly redis: Wire | undefined
+  /** Where an API listens. */
+  readonly url: string | undefined
+  readonly stalls: Stalls
+}
+
+/** What the world does to a process beside its network. */
+export interface Stalls {
+  /** The store of files answers nothing until this moment. */
+  storageUntilMs: number
+  /** Each job is delivered twice until this moment. */
+  doubleUntilMs: number
+}
+
+/** A job whose worker is gone is given to another after so long, by the time of this machine. */
+const LOCK_MS = 5_000
+
+/** Times that a simulated day has room for. */
+const QUICK = {
+  LEASE_SECONDS: '10',
+  SAVE_SECONDS: '2',
+  SWEEP_SECONDS: '5',
+  CALL_TIMEOUT_SECONDS: '15',
+  DEBIT_TIMEOUT_SECONDS: '40',
+} as const
+
+/** Starts one process of the service: the real one but for its clock, network and engines. */
+export async function startMember(place: Place, name: MemberName): Promise<Member> {
+  const { plan, time, databaseUrl, redisUrl } = place
+  const owner: Owner = { name, isDead: false, frozenUntilMs: 0 }
+  const stalls: Stalls = { storageUntilMs: 0, doubleUntilMs: 0 }
+  const wire = (kind: 'postgres' | 'redis', target: string): Promise<Wire> =>
+    openWire({ kind, target, time, owner, onFault: (fault) => place.onFault(name, fault) })
+  const postgres = await wire('postgres', databaseUrl)
+  const redis = redisUrl === undefined ? undefined : await wire('redis', redisUrl)
+  const env = {
+    ...QUICK,
+    DATABASE_URL: postgres.url,
+    DATA_DIR: place.dataDir,
+    PORT: '0',
+    ADMIN_PORT: '0',
+    WORKERS_WAIT_SECONDS: '0',
+    LOG_LEVEL: 'info',
+    INSTALLATION_KEY: 'the key of a simulation, which hides nothing',
+    RATE_LIMIT_PER_SECOND: '1000000',
+    RATE_LIMIT_BURST: '1000000',
+    ...(redis === undefined ? {} : { REDIS_URL: redis.url, REDIS_PREFIX: place.redisPrefix }),
+  }
+  const log = createLog({ name, level: 'info', destination: openSync(place.logPath, 'a') })
+  const url = await time.run(owner, async () => {
+    if (name.startsWith('api')) {
+      const { signal } = new AbortController()
+      const api = await serveApi(readSettings(apiSettings, env), log, signal)
+      return `http://127.0.0.1:${api.port}`
+    }
+    const settings = readSettings(workerSettings, {
+      ...env,
+      CHUNK_RECORDS: String(plan.chunkRecords),
+    })
+    const opened = await openContext(settings, log, name)
+    const context = simulated(opened, { owner, time, stalls })
+    const isBatch = name.startsWith('batch')
+    const engines = (isBatch ? [] : CHECKS).map((check) =>
+      instantEngine(check, { delayMs: plan.delayMs, width: 5, later: true, poison: POISON }),
+    )
+    await serveWorker(context, engines, { batches: isBatch })
+    return undefined
+  })
+  return { owner, postgres, redis, url, stalls }
+}
+
+/** Ends a process as SIGKILL does: it says nothing more, and nothing of it goes on. */
+export function killMember({ owner, postgres, redis }: Member): void {
+  owner.isDead = true
+  postgres.close()
+  redis?.close()
+}
+
+interface World {
+  readonly owner: Owner
+  readonly time: VirtualTime
+  readonly stalls: Stalls
+}
+
+/** The context of a worker whose files and jobs the world can get at. */
+function simulated(context: WorkerContext, world: World): WorkerContext {
+  const queue = doublingJobs(context.connections.queue, world)
+  return {
+    ...context,
+    connections: { ...context.connections, queue },
+    pipeline: {
+      ...context.pipeline,
+      queue,
+      storage: stallingStorage(context.pipeline.storage, world),
+    },
+  }
+}
+
+function doublingJobs(queue: QueueBackend, { time, stalls }: World): QueueBackend {
+  return {
+    ...queue,
+    consumer: (options) =>
+      queue.consumer({
+        ...options,
+        lockMs: LOCK_MS,
+        process: async (job) => {
+          const isDouble = time.nowMs() < stalls.doubleUntilMs
+          await Promise.all([options.process(job), ...(isDouble ? [options.process(job)] : [])])
+        },
+      }),
+  }
+}
+
+/** The files of a process that is dead stay as they are; those of one whose store stalls come later. */
+function stallingStorage(storage: Storage, { owner, time, stalls }: World): Storage {
+  async function open(): Promise<void> {
+    while (owner.isDead || stalls.storageUntilMs > time.nowMs()) {
+      if (owner.isDead) await new Promise(() => undefined)
+      await waitReally(2)
+    }
+  }
+  return {
+    ...storage,
+    put: async (key, path) => {
+      await open()
+      await storage.put(key, path)
+    },
+    open: async (key, range) => {
+      await open()
+      return await storage.open(key, range)
+    },
+    local: async (key) => {
+      await open()
+      return await storage.local(key)
+    },
+    remove: async (keys) => {
+      await open()
+      await storage.remove(keys)
+    },
+  }
+}
+
+/** The log of all processes of a seed. */
+export function logPathOf(folder: string): string {
+  return join(folder, 'log.ndjson')
+}

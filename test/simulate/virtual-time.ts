@@ -1,0 +1,170 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
+import { syncBuiltinESMExports } from 'node:module'
+import timersPromises from 'node:timers/promises'
+
+/** Whose work it is that sets a timer: a process of the simulated service. */
+export interface Owner {
+  readonly name: string
+  /** A process that was killed: none of its timers goes off any more. */
+  isDead: boolean
+  /** A process that stands still, as by SIGSTOP, until this moment of virtual time. */
+  frozenUntilMs: number
+}
+
+/** The time of the simulated world. It passes only when it is told to. */
+export interface VirtualTime {
+  /** Milliseconds since the world began. */
+  nowMs(): number
+  /** When the next timer goes off; undefined where none is set. */
+  nextMs(): number | undefined
+  /** Lets time pass and timers go off whose moment has come. */
+  advanceTo(ms: number): void
+  /** Runs work whose timers belong to an owner. */
+  run<T>(owner: Owner, work: () => T): T
+  /** Waits in virtual time, as a timer of the world itself. */
+  wait(ms: number): Promise<void>
+}
+
+type Callback = (...args: unknown[]) => void
+
+/** A timer as `setTimeout` answers it, as far as our code uses one. */
+class VirtualTimer {
+  dueMs = 0
+  readonly everyMs: number | undefined
+  readonly owner: Owner | undefined
+  readonly fire: () => void
+  constructor(fire: () => void, owner: Owner | undefined, everyMs: number | undefined) {
+    this.fire = fire
+    this.owner = owner
+    this.everyMs = everyMs
+  }
+  ref(): this {
+    return this
+  }
+  unref(): this {
+    return this
+  }
+  hasRef(): boolean {
+    return true
+  }
+}
+
+const real = {
+  setTimeout: globalThis.setTimeout,
+  setInterval: globalThis.setInterval,
+  clearTimeout: globalThis.clearTimeout,
+  clearInterval: globalThis.clearInterval,
+  wait: timersPromises.setTimeout,
+}
+
+/** Waits in the time of this machine. */
+export async function waitReally(ms: number): Promise<void> {
+  await new Promise<void>((resolve) => real.setTimeout(resolve, ms))
+}
+
+/**
+ * Hands the project's code a clock of the simulation's own in place of timers and `performance.now`, for the
+ * rest of this process. Packages of third parties keep real ones: their time-outs are about real sockets.
+ */
+export function installVirtualTime(): VirtualTime {
+  const owners = new AsyncLocalStorage<Owner>()
+  const timers = new Set<VirtualTimer>()
+  let nowMs = 0
+
+  function start(callback: () => void, ms: number, everyMs?: number): VirtualTimer {
+    const bound = AsyncLocalStorage.bind(callback)
+    const timer = new VirtualTimer(bound, owners.getStore(), everyMs)
+    timer.dueMs = nowMs + Math.max(1, ms)
+    timers.add(timer)
+    return timer
+  }
+
+  async function wait<T>(
+    ms = 0,
+    value?: T,
+    options: { signal?: AbortSignal; ref?: boolean } = {},
+  ): Promise<T | undefined> {
+    if (isForeign()) return await real.wait(ms, value, options)
+    const { signal } = options
+    return await new Promise<T | undefined>((resolve, reject) => {
+      const abort = (): void => {
+        timers.delete(timer)
+        reject(new DOMException('The operation was aborted', 'AbortError'))
+      }
+      const timer = start(() => {
+        signal?.removeEventListener('abort', abort)
+        resolve(value)
+      }, ms)
+      if (signal?.aborted === true) abort()
+      else signal?.addEventListener('abort', abort, { once: true })
+    })
+  }
+
+  replace(globalThis, 'setTimeout', (callback: Callback, ms = 0, ...args: unknown[]) =>
+    isForeign() ? real.setTimeout(callback, ms, ...args) : start(() => callback(...args), ms),
+  )
+  replace(globalThis, 'setInterval', (callback: Callback, ms = 0, ...args: unknown[]) =>
+    isForeign()
+      ? real.setInterval(callback, ms, ...args)
+      : start(() => callback(...args), ms, Math.max(1, ms)),
+  )
+  replace(globalThis, 'clearTimeout', (timer: NodeJS.Timeout | VirtualTimer | undefined) =>
+    timer instanceof VirtualTimer ? void timers.delete(timer) : real.clearTimeout(timer),
+  )
+  replace(globalThis, 'clearInterval', (timer: NodeJS.Timeout | VirtualTimer | undefined) =>
+    timer instanceof VirtualTimer ? void timers.delete(timer) : real.clearInterval(timer),
+  )
+  replace(globalThis.performance, 'now', () => nowMs)
+  replace(timersPromises, 'setTimeout', wait)
+  syncBuiltinESMExports()
+
+  function due(untilMs: number): VirtualTimer | undefined {
+    let first: VirtualTimer | undefined
+    for (const timer of timers) {
+      if (timer.owner?.isDead === true) timers.delete(timer)
+      else if (momentOf(timer) <= untilMs && momentOf(timer) < momentOf(first)) first = timer
+    }
+    return first
+  }
+
+  return {
+    nowMs: () => nowMs,
+    nextMs: () => {
+      const first = due(Infinity)
+      return first === undefined ? undefined : momentOf(first)
+    },
+    advanceTo: (ms) => {
+      for (let timer = due(ms); timer !== undefined; timer = due(ms)) {
+        nowMs = Math.max(nowMs, momentOf(timer))
+        if (timer.everyMs === undefined) timers.delete(timer)
+        else timer.dueMs = nowMs + timer.everyMs
+        timer.fire()
+      }
+      nowMs = Math.max(nowMs, ms)
+    },
+    run: (owner, work) => owners.run(owner, work),
+    wait: async (ms) => {
+      await new Promise<void>((resolve) => void start(resolve, ms))
+    },
+  }
+}
+
+function momentOf(timer: VirtualTimer | undefined): number {
+  if (timer === undefined) return Infinity
+  return Math.max(timer.dueMs, timer.owner?.frozenUntilMs ?? 0)
+}
+
+/** Whether the caller of a timer is not the project's own code. */
+function isForeign(): boolean {
+  const limit = Error.stackTraceLimit
+  Error.stackTraceLimit = 3
+  const at = new Error('').stack?.split('\n') ?? []
+  Error.stackTraceLimit = limit
+  const caller = at[3] ?? ''
+  return caller.includes('/node_modules/') || caller.includes('node:')
+}
+
+/** Safe because what takes the place of a function of Node's does what it does for the callers that there are. */
+function replace<Key extends string>(of: { [K in Key]: unknown }, name: Key, by: unknown): void {
+  Object.defineProperty(of, name, { value: by, configurable: true, writable: true })
+}

@@ -1,0 +1,174 @@
+import { connect, createServer, type Socket } from 'node:net'
+import { waitReally, type Owner, type VirtualTime } from './virtual-time.ts'
+
+/** What befalls a connection at a statement of its process. */
+export type WireFault =
+  /** The statement is lost on its way. */
+  | 'lose_request'
+  /** The statement takes effect, and the answer to it is lost. */
+  | 'lose_reply'
+  /** The next commit is acknowledged by a server that fails without having passed it on. */
+  | 'lose_commit'
+
+/** The network of one process to one server. */
+export interface Wire extends AsyncDisposable {
+  readonly url: string
+  /** Cuts all connections; new ones can be made. */
+  cut(): void
+  /** Cuts all connections for good. */
+  close(): void
+  /** Has a fault happen after so many more requests. */
+  arm(fault: WireFault, afterRequests: number): void
+  /** Has none of the faults happen that have not yet. */
+  disarm(): void
+  /** How long, by the time of this machine, the longest request under way has taken; 0 where there is none. */
+  busyMs(): number
+}
+
+/** What a wire leads to and lies in. */
+export interface WireOptions {
+  readonly kind: 'postgres' | 'redis'
+  /** URL of the server itself. */
+  readonly target: string
+  readonly time: VirtualTime
+  readonly owner: Owner
+  /** Told of a fault that happened. */
+  readonly onFault: (fault: WireFault) => void
+}
+
+interface Lane {
+  readonly client: Socket
+  readonly server: Socket
+  busySince: number | null
+  isLosing: boolean
+}
+
+interface Armed {
+  readonly fault: WireFault
+  left: number
+}
+
+/** A whole `Query` message of the text `commit`. Source: PostgreSQL manual, chapter 54.7. */
+const COMMIT = queryMessage('commit')
+const ROLLBACK = queryMessage('rollback')
+
+/** What is answered when there is something to tell, which may take long. */
+const WAITS = /bzpopmin/i
+
+/** ReadyForQuery: its last byte tells whether a transaction is open. */
+const READY = Buffer.from([0x5a, 0, 0, 0, 5])
+
+/** Opens a proxy on loopback before a server, through which one process goes. */
+export async function openWire(options: WireOptions): Promise<Wire> {
+  const { target, owner, kind } = options
+  const upstream = new URL(target)
+  const lanes = new Set<Lane>()
+  const armed: Armed[] = []
+  let isClosed = false
+  const server = createServer((client) => {
+    if (isClosed || owner.isDead) return void client.destroy()
+    const behind = connect(Number(upstream.port), upstream.hostname)
+    const lane: Lane = { client, server: behind, busySince: null, isLosing: false }
+    lanes.add(lane)
+    for (const socket of [client, behind]) {
+      socket.setNoDelay(true)
+      socket.on('error', () => undefined)
+      socket.on('close', () => drop(lanes, lane))
+    }
+    client.on('data', (piece) => void send(lane, piece))
+    behind.on('data', (piece) => void receive(lane, piece))
+  })
+
+  async function send(lane: Lane, piece: Buffer): Promise<void> {
+    lane.client.pause()
+    await untilThawed(options)
+    if (!WAITS.test(piece.toString('latin1'))) lane.busySince ??= Date.now()
+    const passed = passOn(lane, piece)
+    if (passed !== undefined) lane.server.write(passed)
+    lane.client.resume()
+  }
+
+  /** What of a request goes on; undefined where it is lost. */
+  function passOn(lane: Lane, piece: Buffer): Buffer | undefined {
+    const [next] = armed
+    if (next === undefined) return piece
+    next.left -= 1
+    if (next.left > 0) return piece
+    if (next.fault === 'lose_commit') {
+      if (!piece.includes(COMMIT)) return piece
+      armed.shift()
+      options.onFault('lose_commit')
+      return replaced(piece, COMMIT, ROLLBACK)
+    }
+    armed.shift()
+    options.onFault(next.fault)
+    if (next.fault === 'lose_reply') {
+      lane.isLosing = true
+      return piece
+    }
+    drop(lanes, lane)
+    return undefined
+  }
+
+  async function receive(lane: Lane, piece: Buffer): Promise<void> {
+    lane.server.pause()
+    const hasEnded = kind === 'redis' || piece.lastIndexOf(READY) === piece.length - 6
+    if (lane.isLosing && hasEnded) return drop(lanes, lane)
+    await untilThawed(options)
+    if (!lane.isLosing) lane.client.write(piece)
+    if (hasEnded) lane.busySince = null
+    lane.server.resume()
+  }
+
+  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening))
+  const address = server.address()
+  if (address === null || typeof address === 'string') throw new Error('the wire has no port')
+  const url = new URL(target)
+  url.port = String(address.port)
+  const cut = (): void => {
+    for (const lane of lanes) drop(lanes, lane)
+  }
+  return {
+    url: url.href,
+    cut,
+    close: () => {
+      isClosed = true
+      cut()
+    },
+    arm: (fault, left) => void armed.push({ fault, left }),
+    disarm: () => void armed.splice(0),
+    busyMs: () => {
+      const now = Date.now()
+      const waits = [...lanes].map(({ busySince }) => (busySince === null ? 0 : now - busySince))
+      return Math.max(0, ...waits)
+    },
+    [Symbol.asyncDispose]: async () => {
+      cut()
+      await new Promise((closed) => server.close(closed))
+    },
+  }
+}
+
+function drop(lanes: Set<Lane>, lane: Lane): void {
+  lanes.delete(lane)
+  lane.client.destroy()
+  lane.server.destroy()
+}
+
+/** Nothing comes from or to a process that stands still. */
+async function untilThawed({ owner, time }: WireOptions): Promise<void> {
+  while (!owner.isDead && owner.frozenUntilMs > time.nowMs()) await waitReally(1)
+}
+
+function queryMessage(text: string): Buffer {
+  const message = Buffer.alloc(text.length + 6)
+  message.write('Q', 0)
+  message.writeInt32BE(text.length + 5, 1)
+  message.write(text, 5)
+  return message
+}
+
+function replaced(piece: Buffer, what: Buffer, by: Buffer): Buffer {
+  const at = piece.indexOf(what)
+  return Buffer.concat([piece.subarray(0, at), by, piece.subarray(at + what.length)])
+}
