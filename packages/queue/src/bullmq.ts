@@ -78,6 +78,8 @@ export async function openConsumer<Backend extends IQueueBackend, Connection>(
     run,
     {
       ...link,
+      // It would begin before its connection is ready, and where that fails ask again without end or pause.
+      autorun: false,
       concurrency,
       lockDuration: lockMs,
       stalledInterval: lockMs,
@@ -94,7 +96,13 @@ export async function openConsumer<Backend extends IQueueBackend, Connection>(
   worker.on('lockRenewalFailed', (ids) => {
     for (const id of ids) worker.cancelJob(id, 'the lock was lost')
   })
-  await worker.waitUntilReady()
+  try {
+    await worker.waitUntilReady()
+  } catch (error) {
+    await worker.close()
+    throw error
+  }
+  worker.run().catch(onError)
   return {
     abort: (reason) => worker.cancelAllJobs(reason),
     close: () => worker.close(),

@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto'
 import { EventEmitter } from 'node:events'
+import { setTimeout as wait } from 'node:timers/promises'
 import type { Channel } from '@plumbline/ports/channel'
 import type { PgPool } from 'bullmq'
 import pg from 'pg'
@@ -62,7 +63,7 @@ export function openQueuePool({
   pool.on('error', onError)
   // The pool listens to idle connections only.
   pool.on('connect', (client) => client.on('error', onError))
-  const query = pooled ? inTransactions(pool) : prepared(pool)
+  const query = unhurried(pooled ? inTransactions(pool) : prepared(pool))
   return {
     connection: asQueuePool(pool, query, createWaker(channel)),
     onError,
@@ -72,6 +73,23 @@ export function openQueuePool({
 
 /** Runs one statement; BullMQ sends none that needs another of the same session. */
 type Query = (text: string, values?: unknown[]) => Promise<pg.QueryResult>
+
+/**
+ * BullMQ asks for the next job again at once where it got none, also where the server is away: the pause keeps
+ * a process from doing nothing else. Source: `retryIfFailed` of bullmq 6.7 waits for refused connections alone.
+ */
+const FAILED_PAUSE_MS = 250
+
+function unhurried(query: Query): Query {
+  return async (text, values) => {
+    try {
+      return await query(text, values)
+    } catch (error) {
+      await wait(FAILED_PAUSE_MS)
+      throw error
+    }
+  }
+}
 
 /** The same few statements come as text again and again, so each is prepared once for each connection. */
 function prepared(pool: pg.Pool): Query {
