@@ -66,6 +66,29 @@ function environment(extra: Readonly<Record<string, string>> = {}): NodeJS.Proce
 
 const NODE_FLAGS = ['--disable-warning=ExperimentalWarning']
 
+/**
+ * Runs on a terminal, whose user answers the first question that ends a line by `keys`.
+ * @returns the status, and all that the terminal showed
+ */
+async function onTerminal(words: readonly string[], keys: string): Promise<Run> {
+  const quoted = [process.execPath, ...NODE_FLAGS, MAIN, ...words].map((word) => `'${word}'`)
+  const child = spawn('script', ['-qec', quoted.join(' '), '/dev/null'], {
+    env: environment({ SHELL: '/bin/sh', TERM: 'xterm', COLUMNS: '120' }),
+    cwd: folder,
+    stdio: ['pipe', 'pipe', 'inherit'],
+  })
+  let out = ''
+  let isAnswered = false
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    out += text
+    if (isAnswered || !out.includes('[y/N] ')) return
+    isAnswered = true
+    child.stdin.write(keys)
+  })
+  await once(child, 'close')
+  return { status: child.exitCode ?? -1, out, err: '' }
+}
+
 async function cli(words: readonly string[], extra: Record<string, string> = {}): Promise<Run> {
   return await new Promise((resolve) => {
     const child = execFile(
@@ -335,6 +358,73 @@ describe('batch', () => {
     // Without its header, so that it can be put behind the rows before.
     expect((await rowsOf('safe.csv', '--after', '3'))[0]).toMatch(/^"?'=1\+1/)
     expect((await rowsOf('raw.csv', '--after', '3', '--raw'))[0]).toMatch(/^=1\+1,/)
+  })
+
+  describe.skipIf(process.platform !== 'linux')('run on a terminal', () => {
+    const run = async (name: string, keys: string, ...more: string[]) => {
+      const { liveKey: key } = await service.account({ credits: 100 })
+      const before = await credits(key)
+      await writeFile(join(folder, `${name}.csv`), listOf(4))
+      const words = [
+        'batch',
+        'run',
+        `${name}.csv`,
+        '--product',
+        'email',
+        '--out',
+        `${name}.out.csv`,
+      ]
+      const shown = await onTerminal([...words, '--key', key, ...more], keys)
+      const answer = await service.call(key, 'GET', '/v1/batches')
+      const page = (await answer.json()) as BatchPage
+      const left = await credits(key)
+      return {
+        ...shown,
+        batches: page.data.map(({ status, credits: { held, used } }) => ({ status, held, used })),
+        files: (await readdir(folder)).filter((file) => file.startsWith(`${name}.out`)),
+        spent: before.allowance + before.packs - left.allowance - left.packs,
+        held: left.held,
+      }
+    }
+
+    test.each([
+      ['no', 'n\r'],
+      ['ctrl-C', '\u0003'],
+      ['the end of input', '\u0004'],
+    ])('shows the preview and the cost, and %s spends nothing', async (name, keys) => {
+      const { out, ...told } = await run(name.replaceAll(' ', '-'), keys)
+      expect(out).toMatch(/Work Email[^]*Start it for at most 4 credits\? \[y\/N\] /)
+      expect(out).toMatch(/Nothing was spent\. The batch bat_\w+ waits/)
+      expect(told).toMatchObject({
+        status: 130,
+        batches: [{ status: 'ready', held: 0, used: 0 }],
+        files: [],
+        spent: 0,
+        held: 0,
+      })
+    })
+
+    test('goes on after yes, and shows how far it is', async () => {
+      const { out, ...told } = await run('yes', 'y\r')
+      expect(out).toMatch(/100 % {2}4\/4 rows {2}completed/)
+      expect(told).toMatchObject({
+        status: 0,
+        batches: [{ status: 'completed', held: 0, used: 4 }],
+        files: ['yes.out.csv'],
+        spent: 4,
+        held: 0,
+      })
+    })
+
+    test('asks nothing with --yes, and not where it may cost more than --max-credits', async () => {
+      const sure = await run('sure', '', '--yes')
+      expect(sure.out).not.toContain('[y/N]')
+      expect(sure).toMatchObject({ status: 0, spent: 4 })
+      const dear = await run('costly', 'y\r', '--max-credits', '3')
+      expect(dear.out).toMatch(/It may cost 4 credits, more than --max-credits 3/)
+      expect(dear.out).not.toContain('[y/N]')
+      expect(dear).toMatchObject({ status: 1, files: [], spent: 0, held: 0 })
+    })
   })
 
   test('run of a batch that may cost too much leaves no file and says how to go on', async () => {
