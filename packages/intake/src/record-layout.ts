@@ -1,4 +1,5 @@
 import { TOO_LONG } from './csv-records.ts'
+import { findGroupedHeader } from './grouped-header.ts'
 import { findHeader, findPreamble } from './header.ts'
 import { IntakeError } from './intake-error.ts'
 import type { UploadLimits } from './limits.ts'
@@ -27,10 +28,18 @@ export function findRecords(
     readonly limits: UploadLimits
     /** Whether titles and notes can stand above it. */
     readonly passesTitles: boolean
+    /** Whether cells can be merged, so that a header may be of two rows. */
+    readonly canMerge?: boolean
     readonly firstLine: number
   },
 ): RecordLayout {
   const { header: asked, limits, firstLine } = options
+  const grouped =
+    asked === undefined && options.canMerge === true ? findGroupedHeader(all) : undefined
+  if (grouped !== undefined) {
+    const { skipRecords, header } = grouped
+    return { skipRecords, header, rows: recordsBehind(all, skipRecords, limits) }
+  }
   const preamble = asked === undefined && options.passesTitles ? findPreamble(all) : 0
   const records = all.slice(preamble)
   const whole = records.filter((record) => record !== TOO_LONG)
@@ -47,10 +56,18 @@ export function findRecords(
   }
   const header = hasHeader ? (records[first] ?? []).map((name) => name.toWellFormed()) : null
   const skipRecords = preamble + (hasHeader ? first + 1 : 0)
-  const rows = all
+  return { skipRecords, header, rows: recordsBehind(all, skipRecords, limits) }
+}
+
+function recordsBehind(
+  all: readonly (readonly string[])[],
+  skipRecords: number,
+  { columns }: UploadLimits,
+): readonly (readonly string[])[] {
+  return all
     .slice(skipRecords)
-    .filter((record) => record.length <= limits.columns && !isBlank(record))
-  return { skipRecords, header, rows: rows.slice(0, SAMPLE_ROWS) }
+    .filter((record) => record.length <= columns && !isBlank(record))
+    .slice(0, SAMPLE_ROWS)
 }
 
 function isBlank(record: readonly string[]): boolean {

@@ -89,7 +89,8 @@ function layoutOf(
   format: 'xlsx' | 'ods',
   { header, limits }: BatchFileOptions,
 ): FoundLayout {
-  const found = findRecords(records, { header, limits, passesTitles: true, firstLine: 1 })
+  const canMerge = true
+  const found = findRecords(records, { header, limits, passesTitles: true, canMerge, firstLine: 1 })
   const layout = { kind: 'sheet', sheet: name, sheets: sheets.map((sheet) => sheet.name) } as const
   return { format, layout, skipChars: 0, delimiter: null, ...found }
 }

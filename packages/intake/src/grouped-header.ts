@@ -1,0 +1,85 @@
+import { cellKind, type CellKind } from './cell-kinds.ts'
+import { isKnownName } from './column-names.ts'
+
+/** Rows above a header of two, titles and notes: how far down one is looked for. */
+const PREAMBLE_ROWS = 20
+
+/** Rows below it that are looked at. */
+const SAMPLE_ROWS = 50
+
+/** No header has cells that look so. */
+const DATA: ReadonlySet<CellKind> = new Set(['email', 'phone', 'digits', 'ip', 'domain', 'date'])
+
+/** A header of two rows as one. */
+export interface GroupedHeader {
+  /** Rows up to its end. */
+  readonly skipRecords: number
+  readonly header: readonly string[]
+}
+
+/**
+ * Finds a header of two rows among the first of a sheet: groups above the names of their columns, as merged
+ * cells show them. Of merged cells the first alone holds the text, so a group is a cell with empty ones behind
+ * it, above cells that are all filled; a name that is merged over both rows has an empty cell below. The rows
+ * behind must hold what names do not look like, so that a record is not taken for a part of the header.
+ */
+export function findGroupedHeader(
+  records: readonly (readonly string[])[],
+): GroupedHeader | undefined {
+  const rows = records.slice(0, PREAMBLE_ROWS + 2).map((row) => row.map((cell) => cell.trim()))
+  for (let at = 0; at + 1 < rows.length; at++) {
+    const upper = rows[at] ?? []
+    const kinds = upper.map(cellKind)
+    // What may be a record must not be lost.
+    if (kinds.some((kind) => DATA.has(kind))) return undefined
+    const header = joined(upper, rows[at + 1] ?? [])
+    if (header !== undefined && isAbove(header, records.slice(at + 2, at + 2 + SAMPLE_ROWS))) {
+      return { skipRecords: at + 2, header }
+    }
+    // A row of known names is a header of its own.
+    if (upper.filter((cell) => isKnownName(cell)).length >= 2) return undefined
+  }
+  return undefined
+}
+
+/** Both rows as one; undefined where they are no groups and names. */
+function joined(upper: readonly string[], lower: readonly string[]): string[] | undefined {
+  const width = Math.max(upper.length, lower.length)
+  const names: string[] = []
+  let group = ''
+  let ofGroup = new Set<string>()
+  let groups = 0
+  for (let column = 0; column < width; column++) {
+    const above = upper[column] ?? ''
+    const below = lower[column] ?? ''
+    const isGroup = above !== '' && below !== ''
+    if (above === '' && (below === '' || group === '')) return undefined
+    if (below !== '' && !isName(below)) return undefined
+    if (above !== '') {
+      group = isGroup ? above : ''
+      ofGroup = new Set()
+    } else {
+      groups += ofGroup.size === 1 ? 1 : 0
+    }
+    // Names of one group are different.
+    if (ofGroup.has(below) && below !== '') return undefined
+    ofGroup.add(below)
+    names.push(isGroup || above === '' ? `${group} ${below}` : above)
+  }
+  const isTitle = upper.filter((cell) => cell !== '').length < 2
+  const isKnown = [...upper, ...lower, ...names].some((cell) => isKnownName(cell))
+  return groups > 0 && !isTitle && isKnown ? names.map((name) => name.toWellFormed()) : undefined
+}
+
+/** Names are short words of no numbers and addresses. */
+function isName(cell: string): boolean {
+  return cell.length <= 60 && cellKind(cell) === 'text' && /\p{L}/u.test(cell)
+}
+
+/** Whether below a name there are cells that no name looks like. */
+function isAbove(header: readonly string[], records: readonly (readonly string[])[]): boolean {
+  return header.some((_, column) => {
+    const cells = records.map((row) => (row[column] ?? '').trim()).filter((cell) => cell !== '')
+    return cells.length > 0 && cells.every((cell) => DATA.has(cellKind(cell)))
+  })
+}
