@@ -66,7 +66,8 @@ async function readWorkbook(
   let is1904 = false
   await readPart(zip, part, signal, {
     open: (name, attributes) => {
-      if (name === 'workbookPr') is1904 = /^(?:1|true)$/.test(attributes.get('date1904') ?? '')
+      // Extensions at the end have an element of this name too, without the attribute.
+      if (name === 'workbookPr') is1904 ||= /^(?:1|true)$/.test(attributes.get('date1904') ?? '')
       if (name !== 'sheet') return
       const target = related.get(attributes.getLocal('id') ?? '')
       // Sheets of charts and of old macros hold no cells.
