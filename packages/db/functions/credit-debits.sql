@@ -115,8 +115,10 @@ begin
   if balance.period_end > now() and balance.day_end > now()
     and (allows or balance.allowance = 0 and total <= balance.packs)
     and (balance.daily_limit is null or balance.spent + total <= balance.daily_limit)
-    and not exists (select from credit_entries e
-      where e.account_id = payer and e.op_key = any (op_keys) and e.kind = 'debit')
+    -- Key by key: for `op_key = any (op_keys)` a plan of a young ledger reads every entry of the account.
+    and not exists (select from unnest(op_keys) as a (op_key)
+      where (select true from credit_entries e
+        where e.account_id = payer and e.op_key = a.op_key and e.kind = 'debit'))
   then
     insert into credit_entries
       (account_id, op_key, kind, allowance_delta, packs_delta, held_delta, period_no, product, source,

@@ -32,6 +32,52 @@ test('what is taken at once is what judging ask by ask takes, or nothing', async
   expect(together).toBeGreaterThan(20)
 })
 
+test('debits look up their own keys only, in a ledger of any size', async () => {
+  await using context = await openMeteringContext()
+  const { pool } = context.db
+  const payer = await context.account()
+  for (const size of [1, 500, 2_000, 6_000]) {
+    await pool.query(
+      `insert into credit_entries (account_id, op_key, kind, allowance_delta, packs_delta, held_delta, period_no)
+       select $1, $2 || n, 'debit', 0, 0, 0, 0 from generate_series(1, $3::int) n`,
+      [payer, `old-${size}-`, size],
+    )
+    // Each on a connection of its own, as its plans are made once.
+    for (const [way, statement] of Object.entries(WAYS)) {
+      const read = await entriesReadBy(context, statement, [payer, `${way}-${size}`])
+      expect({ way, size, read }).toEqual({ way, size, read: 0 })
+    }
+  }
+})
+
+const WAYS = {
+  one: `select credit_debit_one($1, array_agg($2 || n), array_agg(1)) from generate_series(1, 20) n`,
+  each: `select count(d.status) from (select array_agg($1::text) as accounts, array_agg($2 || n) as keys,
+      array_agg(1) as asked from generate_series(1, 20) n) a, credit_debit(a.accounts, a.keys, a.asked) d`,
+}
+
+/** Entries of the ledger that a statement reads beside those that it writes, on a new connection. */
+async function entriesReadBy(
+  { db }: MeteringContext,
+  statement: string,
+  values: readonly string[],
+) {
+  const client = await db.pool.connect()
+  try {
+    await client.query('begin')
+    await client.query('discard plans')
+    await client.query(statement, [...values])
+    const { rows } = await client.query<{ read: number }>(
+      `select sum(pg_stat_get_xact_tuples_returned(indexrelid))::int as read
+       from pg_index where indrelid = 'credit_entries'::regclass`,
+    )
+    await client.query('commit')
+    return rows[0]?.read
+  } finally {
+    client.release()
+  }
+}
+
 /** Plays a scene on an account of its own; undefined where nothing was taken, which is asserted. */
 async function play({ db, account }: MeteringContext, drawn: Scene, way: 'one' | 'each') {
   const payer = await account()
