@@ -64,8 +64,13 @@ export function newTurn(holder?: string): DispatchTurn {
  * The dispatcher: leases stages of batches and tasks of chunks by database time and enqueues them, until the
  * signal aborts. One process of all dispatches; where it stops or is lost, the next takes over in 4 seconds. A
  * lost job, a killed worker and an emptied queue are one case: the lease runs out, and the work is leased again.
+ * @param onRound told how long each round took, in milliseconds
  */
-export async function runDispatcher(pipeline: Pipeline, signal: AbortSignal): Promise<void> {
+export async function runDispatcher(
+  pipeline: Pipeline,
+  signal: AbortSignal,
+  onRound: (ms: number) => void = () => undefined,
+): Promise<void> {
   const { db, log } = pipeline
   const holder = randomUUID()
   let turn: DispatchTurn | undefined
@@ -81,9 +86,11 @@ export async function runDispatcher(pipeline: Pipeline, signal: AbortSignal): Pr
         renewedMs = nowMs
       }
       if (turn !== undefined) {
+        const startedMs = performance.now()
         const stagesToo = nowMs - stagedMs > STAGES_MS
         if (stagesToo) stagedMs = nowMs
         restMs = REST_MS[await dispatchOnce(pipeline, stagesToo, turn)]
+        onRound(performance.now() - startedMs)
       }
     } catch (error) {
       if (!signal.aborted) log.warn({ err: error }, 'dispatch failed; trying again')
@@ -145,11 +152,15 @@ async function dispatchTasks(
   const tasks = await leaseTasks(db, { slots, reserve, leaseMs, served, replan, ...held })
   for (const { check, accountId } of tasks) served.set(check, accountId)
   const byCheck = Map.groupBy(tasks, (task) => task.check)
+  const queuedMs = queue.clock.nowMs()
   for (const [check, leased] of byCheck) {
     await enqueue(
       queue,
       bulkQueueOf(check),
-      leased.map((task) => ({ id: jobOf(task), data: { taskId: task.taskId, lease: task.lease } })),
+      leased.map((task) => ({
+        id: jobOf(task),
+        data: { taskId: task.taskId, lease: task.lease, queuedMs },
+      })),
     )
   }
   // One round gives out a few groups only, however many are due.

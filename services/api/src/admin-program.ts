@@ -1,3 +1,4 @@
+import { countOpenChunks, readBacklog, type Backlog } from '@plumbline/db/batches/backlog'
 import { readHealed } from '@plumbline/db/batches/reconcile'
 import { countSpenders, readSpending } from '@plumbline/db/budget'
 import { readOpenRemovals } from '@plumbline/db/file-store'
@@ -7,7 +8,6 @@ import { ACCOUNT_BUDGETS, readProviderStatus } from '@plumbline/ports/provider-s
 import { readLastAudit } from '@plumbline/metering/audit-run'
 import { depth } from '@plumbline/queue/jobs'
 import { QUEUE_NAMES } from '@plumbline/queue/names'
-import { countOpenChunks } from '@plumbline/db/batches/open-chunks'
 import type { AdminProgram } from '@plumbline/runtime/admin-server'
 import type { Context } from './context.ts'
 import { operatorPages } from './operator/operator-pages.ts'
@@ -18,6 +18,7 @@ import { kindsAway } from './start-up.ts'
 export function adminProgram(ctx: Context): AdminProgram {
   const pages = operatorPages(ctx)
   observeQueues(ctx)
+  observeBacklog(ctx)
   observeProviders(ctx)
   observeAccountCaps(ctx)
   observeWorkers(ctx)
@@ -62,9 +63,51 @@ function observeQueues(ctx: Context): void {
     async () =>
       (await readHealed(ctx.db)).map(({ kind, count }) => ({ labels: { kind }, value: count })),
   )
-  ctx.metrics.observed('batch_open_chunks', 'Chunks of lists that run.', [], async () => [
-    { labels: {}, value: await countOpenChunks(ctx.db) },
-  ])
+}
+
+/** What KEDA scales workers by, and how far behind they are. */
+function observeBacklog(ctx: Context): void {
+  const read = sharedRead(() => readBacklog(ctx.db))
+  const byCheck = (name: string, help: string, valueOf: (backlog: Backlog) => number): void => {
+    ctx.metrics.observed(name, help, ['check'], async () =>
+      (await read()).map((backlog) => ({
+        labels: { check: backlog.check },
+        value: valueOf(backlog),
+      })),
+    )
+  }
+  byCheck(
+    'batch_claimable_tasks',
+    'Tasks of running batches that a worker could begin now.',
+    ({ claimable }) => claimable,
+  )
+  byCheck(
+    'batch_waiting_tasks',
+    'Tasks that wait for a moment or for room at a provider: more workers would not help.',
+    ({ waiting }) => waiting,
+  )
+  byCheck(
+    'batch_backlog_age_seconds',
+    'Time since the oldest batch that has claimable tasks began to run.',
+    ({ ageSeconds }) => ageSeconds,
+  )
+  ctx.metrics.observed(
+    'batch_open_chunks',
+    'Chunks of running batches with tasks that are in work or could be.',
+    [],
+    async () => [{ labels: {}, value: await countOpenChunks(ctx.db) }],
+  )
+}
+
+/** Gauges that are read at the same moment share a reading. */
+function sharedRead<T>(read: () => Promise<T>): () => Promise<T> {
+  let reading: Promise<T> | undefined
+  return () => {
+    reading ??= read().finally(() => {
+      reading = undefined
+    })
+    return reading
+  }
 }
 
 function observeProviders(ctx: Context): void {

@@ -10,16 +10,25 @@ import type { WorkerContext } from './context.ts'
 /** Files read, and as many result files written, at the same time by one worker. */
 const STAGE_CONCURRENCY = 2
 
+/** Seconds of a round; 0.02 is what one should take at most. */
+const ROUND_SECONDS = [0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 1, 5]
+
 /** Serves batches until disposed: reads their files, dispatches their tasks, writes their results, sweeps. */
 export async function serveBatches(context: WorkerContext): Promise<AsyncDisposable> {
-  const { pipeline, settings, log } = context
+  const { pipeline, settings, log, metrics } = context
   const { queue } = context.connections
   const stop = new AbortController()
   const onError = (error: unknown): void => log.error({ err: error }, 'stage failed')
   const options = { concurrency: STAGE_CONCURRENCY, graceMs: 5_000, onError }
+  const rounds = metrics.histogram(
+    'dispatch_round_seconds',
+    'Time that a round of the dispatcher took, in the process that dispatches.',
+    [],
+    ROUND_SECONDS,
+  )
   await using stack = new AsyncDisposableStack()
   const loops = Promise.all([
-    runDispatcher(pipeline, stop.signal),
+    runDispatcher(pipeline, stop.signal, (ms) => rounds.observe(ms / 1_000)),
     runEarlyFinishes(pipeline, stop.signal),
     runSweeps(
       pipeline,

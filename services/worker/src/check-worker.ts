@@ -6,16 +6,37 @@ import { runTask, type CheckRunner } from '@plumbline/pipeline/run-task'
 import { work } from '@plumbline/queue/jobs'
 import { serveLive, type LiveRequest } from '@plumbline/queue/live-server'
 import { bulkQueueOf } from '@plumbline/queue/names'
+import type { Metrics } from '@plumbline/runtime/metrics'
 import type { WorkerContext } from './context.ts'
 import { createMagicRunner } from './magic-runner.ts'
 import { liveLimitsOf } from './settings.ts'
+
+/** Seconds that a task waits in its queue. */
+const WAIT_SECONDS = [0.01, 0.05, 0.25, 1, 5, 30, 120, 600]
+
+/** Counts how long tasks waited. */
+export interface QueueSeconds {
+  observe(labels: { readonly check: Check }, seconds: number): void
+}
+
+/** Shows how long tasks of batches wait in their queues before a worker begins them. */
+export function countQueueSeconds(metrics: Metrics): QueueSeconds {
+  return metrics.histogram(
+    'batch_queue_seconds',
+    'Time that a task of a batch waited in its queue for a worker.',
+    ['check'],
+    WAIT_SECONDS,
+  )
+}
 
 /** Serves single calls and tasks of batches of one check, each from a queue of its own, until disposed. */
 export async function serveCheck<C extends Check>(
   context: WorkerContext,
   engine: Engine<C>,
+  queueSeconds: QueueSeconds,
 ): Promise<AsyncDisposable> {
   const { pipeline, settings, log } = context
+  const { queue } = context.connections
   const { slots, reserve } = pipeline.limits
   const onError = (error: unknown): void =>
     log.error({ err: error, check: engine.check }, 'job failed')
@@ -23,18 +44,22 @@ export async function serveCheck<C extends Check>(
   await using stack = new AsyncDisposableStack()
   const leases = stack.use(createTaskLeases(pipeline))
   stack.use(
-    await serveLive(
-      context.connections.queue,
-      engine.check,
-      (request) => answerLive(engine, request),
-      { limits: liveLimitsOf(settings), graceMs: 5_000, onError },
-    ),
+    await serveLive(queue, engine.check, (request) => answerLive(engine, request), {
+      limits: liveLimitsOf(settings),
+      graceMs: 5_000,
+      onError,
+    }),
   )
   stack.use(
     await work(
-      context.connections.queue,
+      queue,
       bulkQueueOf(engine.check),
       async ({ data, signal }) => {
+        const { queuedMs } = data
+        if (typeof queuedMs === 'number') {
+          const waitedMs = Math.max(0, queue.clock.nowMs() - queuedMs)
+          queueSeconds.observe({ check: engine.check }, waitedMs / 1_000)
+        }
         const runnerOf = (_: Check, mode: 'live' | 'test'): CheckRunner =>
           mode === 'test' ? magic : runnerFor(engine)
         await runTask(pipeline, leases, runnerOf, taskIn(data), signal)

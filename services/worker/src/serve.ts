@@ -2,7 +2,7 @@ import type { Engine } from '@plumbline/ports/engine'
 import type { Check } from '@plumbline/contract/products'
 import { serveBatches } from './batch-worker.ts'
 import type { WorkerContext } from './context.ts'
-import { serveCheck } from './check-worker.ts'
+import { countQueueSeconds, serveCheck } from './check-worker.ts'
 import { createAnswerCounter } from './count-answers.ts'
 import { reportHealth, type HealthSource } from './health-report.ts'
 import { serveWebhooks } from './webhook-worker.ts'
@@ -16,8 +16,9 @@ export async function serve(
   await using stack = new AsyncDisposableStack()
   const sources: HealthSource[] = []
   const counted = createAnswerCounter(context.metrics)
+  const queueSeconds = countQueueSeconds(context.metrics)
   for (const engine of engines) {
-    stack.use(await serveCheck(context, counted(engine)))
+    stack.use(await serveCheck(context, counted(engine), queueSeconds))
     sources.push({ kind: engine.check, health: () => engine.health() })
   }
   if (batches) {

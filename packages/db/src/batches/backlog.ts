@@ -1,0 +1,85 @@
+import { CHECKS, type Check } from '@plumbline/contract/products'
+import type { Db } from '../database.ts'
+import { isTask } from './task-states.ts'
+
+/** What of batches waits for workers of a check. */
+export interface Backlog {
+  readonly check: Check
+  /** Tasks that a worker could begin now: jobs that wait in the queue, and what could become one. */
+  readonly claimable: number
+  /** Tasks that wait for a moment or for room at a provider: more workers would not help. */
+  readonly waiting: number
+  /** Time since the oldest batch of which something is claimable began to run; 0 where there is none. */
+  readonly ageSeconds: number
+}
+
+/** Beyond so many it is not counted on, so that a look stays cheap however much waits. */
+const MOST_COUNTED = 100_000
+
+/** Of one batch and check; more than any number of workers has room for. */
+const MOST_OF_BATCH = 1_000
+
+/**
+ * How much of each check could be worked on now, and how long the oldest of it has been under way. Tasks of
+ * batches that rest and of suspended accounts do not count. Numbers are exact up to 1,000 of a batch and
+ * 100,000 in all.
+ */
+export async function readBacklog(db: Db): Promise<readonly Backlog[]> {
+  const { rows } = await db.pool.query<Backlog>({
+    name: 'backlog.read',
+    text: `
+      with going as materialized (
+        select b.id, b.account_id, coalesce((b.ats->>'running')::timestamptz, b.created_at) as since
+        from batches b join accounts a on a.id = b.account_id
+        where b.status = 'running' and a.status = 'active'
+      ), ready as (
+        select k.kind, sum(t.n) as n, min(g.since) as since
+        from unnest($1::text[]) as k(kind) cross join going g cross join lateral (
+          select count(*) as n from (
+            select from tasks where check_kind = k.kind and account_id = g.account_id
+              and batch_id = g.id and ${isTask('pending', 'tasks')} and due_at is null
+            limit ${MOST_OF_BATCH}) one) t
+        where t.n > 0
+        group by k.kind
+      ), queued as (
+        select t.check_kind as kind, count(*) as n, min(g.since) as since
+        from tasks t join going g on g.id = t.batch_id
+        where ${isTask('leased', 't')} and not t.claimed
+        group by t.check_kind
+      ), found as (
+        select kind, sum(n) as n, min(since) as since
+        from (select * from ready union all select * from queued) each
+        group by kind
+      )
+      select k.kind as check, coalesce(b.n, 0)::float8 as claimable, (
+          select count(*) from (
+            select from tasks where check_kind = k.kind and ${isTask('waiting', 'tasks')}
+            limit ${MOST_COUNTED}) one
+        )::float8 as waiting,
+        greatest(0, coalesce(extract(epoch from clock_timestamp() - b.since), 0))::float8
+          as "ageSeconds"
+      from unnest($1::text[]) with ordinality as k(kind, place) left join found b on b.kind = k.kind
+      order by k.place`,
+    values: [CHECKS],
+  })
+  return rows
+}
+
+/**
+ * How many chunks of running batches have something that is worked on or could be; those of which all that is
+ * open waits for a moment do not count. Exact up to 100,000.
+ */
+export async function countOpenChunks(db: Db): Promise<number> {
+  const { rows } = await db.pool.query<{ open: number }>({
+    name: 'chunks.count-open',
+    text: `
+      select count(*)::float8 as open from (
+        select from batches b join accounts a on a.id = b.account_id
+          join chunks c on c.batch_id = b.id and c.settled_at is null
+        where b.status = 'running' and a.status = 'active' and (c.no >= b.tasks_from or exists (
+          select from tasks t where t.batch_id = c.batch_id and t.chunk_no = c.no
+            and t.group_key is null and t.due_at is null))
+        limit ${MOST_COUNTED}) one`,
+  })
+  return rows[0]?.open ?? 0
+}
