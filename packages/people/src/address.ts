@@ -1,17 +1,12 @@
 import { Problem } from '@plumbline/contract/problem'
 import { inTransaction, type Tx } from '@plumbline/db/database'
-import {
-  dropLinkCodes,
-  insertLinkCode,
-  takeLinkCode,
-  type LinkCode,
-} from '@plumbline/db/people/link-codes'
+import { dropLinkCodes, takeLinkCode, type LinkCode } from '@plumbline/db/people/link-codes'
 import { endSessions } from '@plumbline/db/people/sessions'
 import { findUser, lockUser, setEmail, setVerified, type User } from '@plumbline/db/people/users'
 import { emailKeyOf } from './email-key.ts'
-import { linkTo, staleLink } from './link.ts'
+import { insertLinkSecret, linkTo, staleLink } from './link.ts'
 import { tell, type People, type Visitor } from './people.ts'
-import { digestOfSecret, newSecret } from './secret.ts'
+import { digestOfSecret } from './secret.ts'
 import { finishSignUp } from './sign-up.ts'
 
 /** Minutes that a new address can be confirmed for. */
@@ -46,16 +41,12 @@ export async function changeEmail(
     const holder = await findUser(tx, emailKey)
     // Who asked learns nothing of others; the holder has nothing to do.
     if (holder !== undefined && holder.id !== user.id) return
-    const { secret, digest } = newSecret()
     await dropLinkCodes(tx, user.id, 'change_email')
-    await insertLinkCode(tx, {
-      digest,
+    const secret = await insertLinkSecret(tx, {
       purpose: 'change_email',
       userId: user.id,
-      accountId: null,
       emailKey,
       detail: people.sealer.encrypt(JSON.stringify(wanted), SEALED_AS),
-      isLocalOnly: false,
       minutes: CONFIRM_MINUTES,
     })
     const link = linkTo(people, visitor, 'verify', secret)
@@ -72,16 +63,11 @@ export async function askToVerifyAddress(
   user: User,
 ): Promise<void> {
   await inTransaction(people.db, async (tx) => {
-    const { secret, digest } = newSecret()
     await dropLinkCodes(tx, user.id, 'verify_email')
-    await insertLinkCode(tx, {
-      digest,
+    const secret = await insertLinkSecret(tx, {
       purpose: 'verify_email',
       userId: user.id,
-      accountId: null,
       emailKey: user.emailKey,
-      detail: null,
-      isLocalOnly: false,
       minutes: CONFIRM_MINUTES,
     })
     const link = linkTo(people, visitor, 'verify', secret)

@@ -1,13 +1,13 @@
 import { inTransaction, type Tx } from '@plumbline/db/database'
-import { dropLinkCodes, insertLinkCode, takeLinkCode } from '@plumbline/db/people/link-codes'
+import { dropLinkCodes, takeLinkCode } from '@plumbline/db/people/link-codes'
 import { endSessions } from '@plumbline/db/people/sessions'
 import { findUser, lockUser, setPassword, setVerified, type User } from '@plumbline/db/people/users'
 import { refuseCommonPassword } from './common-passwords.ts'
 import { emailKeyOf } from './email-key.ts'
-import { linkTo, staleLink } from './link.ts'
+import { insertLinkSecret, linkTo, staleLink } from './link.ts'
 import { hashPassword } from './password.ts'
 import { tell, type People, type Visitor } from './people.ts'
-import { digestOfSecret, newSecret } from './secret.ts'
+import { digestOfSecret } from './secret.ts'
 
 /** Minutes that a reset can be confirmed for. Source: ASVS 5.0, 6.4.1 asks for a short time. */
 const RESET_MINUTES = 60
@@ -29,16 +29,11 @@ export async function insertResetLink(
   visitor: Visitor,
   user: User,
 ): Promise<string> {
-  const { secret, digest } = newSecret()
   await dropLinkCodes(tx, user.id, 'reset')
-  await insertLinkCode(tx, {
-    digest,
+  const secret = await insertLinkSecret(tx, {
     purpose: 'reset',
     userId: user.id,
-    accountId: null,
     emailKey: user.emailKey,
-    detail: null,
-    isLocalOnly: false,
     minutes: RESET_MINUTES,
   })
   return linkTo(people, visitor, 'reset', secret)

@@ -5,7 +5,6 @@ import { inTransaction, type Tx } from '@plumbline/db/database'
 import { findInvitation, removeInvitation } from '@plumbline/db/people/invitations'
 import {
   dropLinkCodesOfAddress,
-  insertLinkCode,
   newestLinkCode,
   type LinkCode,
 } from '@plumbline/db/people/link-codes'
@@ -13,11 +12,11 @@ import { addMember } from '@plumbline/db/people/members'
 import { findUser, insertUser, type User } from '@plumbline/db/people/users'
 import { refuseCommonPassword } from './common-passwords.ts'
 import { emailKeyOf, mailDomainOf } from './email-key.ts'
-import { linkTo, staleLink } from './link.ts'
+import { insertLinkSecret, linkTo, staleLink } from './link.ts'
 import { hashPassword } from './password.ts'
 import { tell, type People, type Visitor } from './people.ts'
 import { insertResetLink } from './reset.ts'
-import { digestOfSecret, newSecret } from './secret.ts'
+import { digestOfSecret } from './secret.ts'
 import { beginSession, type BegunSession } from './session.ts'
 
 /** What the form sends. */
@@ -114,15 +113,10 @@ async function askToVerify(
     await tell(people, tx, { kind: 'already_signed_up', to: known.email, name: known.name, link })
     return
   }
-  const { secret, digest } = newSecret()
-  await insertLinkCode(tx, {
-    digest,
+  const secret = await insertLinkSecret(tx, {
     purpose: 'sign_up',
-    userId: null,
-    accountId: null,
     emailKey,
     detail: people.sealer.encrypt(JSON.stringify(pending), SEALED_AS),
-    isLocalOnly: false,
     minutes: VERIFY_MINUTES,
   })
   const link = linkTo(people, visitor, 'verify', secret)

@@ -4,7 +4,6 @@ import { writeAudit } from '@plumbline/db/audit-log'
 import { inTransaction, type Db, type Tx } from '@plumbline/db/database'
 import {
   dropLinkCodesOfAccount,
-  insertLinkCode,
   takeLinkCode,
   type LinkCode,
 } from '@plumbline/db/people/link-codes'
@@ -12,11 +11,11 @@ import { addMember, firstUnownedAccount } from '@plumbline/db/people/members'
 import { findUser, insertUser, lockUser } from '@plumbline/db/people/users'
 import { refuseCommonPassword } from './common-passwords.ts'
 import { emailKeyOf } from './email-key.ts'
-import { staleLink } from './link.ts'
+import { insertLinkSecret, staleLink } from './link.ts'
 import { hashPassword } from './password.ts'
 import type { People, Visitor } from './people.ts'
 import { changePassword } from './reset.ts'
-import { digestOfSecret, newSecret } from './secret.ts'
+import { digestOfSecret } from './secret.ts'
 import { beginSession, type BegunSession } from './session.ts'
 
 /** Minutes that a printed link works for. Source: design of people and accounts. */
@@ -27,19 +26,13 @@ const WELCOME_MINUTES = 60
  * made before are worth nothing.
  */
 export async function newWelcomeCode(db: Db | Tx, accountId: string): Promise<string> {
-  const { secret, digest } = newSecret()
   await dropLinkCodesOfAccount(db, accountId)
-  await insertLinkCode(db, {
-    digest,
+  return await insertLinkSecret(db, {
     purpose: 'welcome',
-    userId: null,
     accountId,
-    emailKey: null,
-    detail: null,
     isLocalOnly: true,
     minutes: WELCOME_MINUTES,
   })
-  return secret
 }
 
 /**
@@ -56,19 +49,16 @@ export async function newWayIn(
   | { readonly secret: string; readonly userId: string | null; readonly accountId: string | null }
   | undefined
 > {
-  const { secret, digest } = newSecret()
   const emailKey = emailKeyOf(wanted.email)
   const user = await findUser(db, emailKey)
   const accountId =
     user === undefined ? (wanted.accountId ?? (await firstUnownedAccount(db))) : null
   if (accountId === undefined) return undefined
-  await insertLinkCode(db, {
-    digest,
+  const secret = await insertLinkSecret(db, {
     purpose: 'way_in',
     userId: user?.id ?? null,
     accountId,
     emailKey,
-    detail: null,
     isLocalOnly: wanted.isLocalOnly,
     minutes: WELCOME_MINUTES,
   })
