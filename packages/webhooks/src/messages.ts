@@ -2,6 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { Problem } from '@plumbline/contract/problem'
 import { readBatch, readBatches } from '@plumbline/db/batches/rows'
 import { inTransaction } from '@plumbline/db/database'
+import { keyViewOf } from '@plumbline/db/key-view'
 import { findKeyRecord } from '@plumbline/db/keys'
 import {
   createDeliveries,
@@ -110,16 +111,7 @@ async function lookupOf(
 
 async function keyOf(tx: Tx, { accountId, subject }: NotedEvent): Promise<object | undefined> {
   const key = await findKeyRecord(tx, accountId, subject)
-  if (key === undefined) return undefined
-  return {
-    id: key.id,
-    mode: key.mode,
-    prefix: key.prefix,
-    last4: key.last4,
-    created_at: key.createdAt.toISOString(),
-    last_used_at: key.lastUsedAt?.toISOString() ?? null,
-    revoked_at: key.revokedAt?.toISOString() ?? null,
-  }
+  return key === undefined ? undefined : keyViewOf(key)
 }
 
 /** What of `GET /v1/account` has changed; limits have not, and are the API's to know. */

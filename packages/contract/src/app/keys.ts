@@ -1,22 +1,8 @@
 import { z } from 'zod'
+import { keyView } from '../keys.ts'
 import type { KeyMode } from '../plans.ts'
 
 const MODES = ['live', 'test'] as const satisfies readonly KeyMode[]
-
-/** A key as it is shown: never the key itself. */
-export const keyView = z.strictObject({
-  id: z.string(),
-  mode: z.enum(MODES),
-  /** `svc_live_`. */
-  prefix: z.string(),
-  last4: z.string(),
-  created_at: z.iso.datetime(),
-  revoked_at: z.iso.datetime().nullable(),
-  /** To the minute; null where it was never used. */
-  last_used_at: z.iso.datetime().nullable(),
-})
-/** A key as it is shown. */
-export type KeyView = z.infer<typeof keyView>
 
 /** `GET keys`: every key that the account has had, newest first. */
 export const keyList = z.strictObject({

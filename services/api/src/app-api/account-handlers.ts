@@ -1,10 +1,11 @@
-import { keyMode, type KeyView } from '@plumbline/contract/app/keys'
+import { keyMode } from '@plumbline/contract/app/keys'
 import type { AccountSettings } from '@plumbline/contract/app/members'
 import { Problem } from '@plumbline/contract/problem'
 import { readPreferences, setPreferences } from '@plumbline/db/accounts'
 import { writeAudit } from '@plumbline/db/audit-log'
 import { inTransaction, type Db } from '@plumbline/db/database'
-import { createKey, listKeys, revokeActive, type KeyRecord } from '@plumbline/db/keys'
+import { keyViewOf } from '@plumbline/db/key-view'
+import { createKey, listKeys, revokeActive } from '@plumbline/db/keys'
 import { listMembers } from '@plumbline/db/people/members'
 import { getUser } from '@plumbline/db/people/users'
 import { closeAccount } from '@plumbline/metering/administer'
@@ -19,7 +20,7 @@ export const ACCOUNT_HANDLERS = {
   listKeys: async ({ ctx }, call) => {
     const { accountId, hasTestKeys } = shownAccount(call)
     const records = await listKeys(ctx.db, accountId)
-    return { data: records.map(viewOfKey), test_keys: hasTestKeys }
+    return { data: records.map(keyViewOf), test_keys: hasTestKeys }
   },
 
   createKey: async ({ ctx, people }, call) => {
@@ -54,7 +55,7 @@ export const ACCOUNT_HANDLERS = {
           await tell(people, tx, { ...news, to: email })
         }
       }
-      return { key, record: viewOfKey(record), replaced }
+      return { key, record: keyViewOf(record), replaced }
     })
     people.wakeMail()
     return made
@@ -148,17 +149,5 @@ async function settingsOf(db: Db, accountId: string): Promise<AccountSettings> {
     daily_spending_limit: spending?.dailyLimit ?? null,
     low_credit_mark: spending?.lowMark ?? null,
     requires_second_factor: set.requiresFactor,
-  }
-}
-
-function viewOfKey(record: KeyRecord): KeyView {
-  return {
-    id: record.id,
-    mode: record.mode,
-    prefix: record.prefix,
-    last4: record.last4,
-    created_at: record.createdAt.toISOString(),
-    revoked_at: record.revokedAt?.toISOString() ?? null,
-    last_used_at: record.lastUsedAt?.toISOString() ?? null,
   }
 }

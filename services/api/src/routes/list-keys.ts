@@ -1,4 +1,5 @@
 import type { KeyList } from '@plumbline/contract/keys'
+import { keyViewOf } from '@plumbline/db/key-view'
 import { listKeys as keysOf } from '@plumbline/db/keys'
 import { admit, showBalance } from '../access.ts'
 import type { Context } from '../context.ts'
@@ -13,15 +14,7 @@ export function listKeys(ctx: Context): Handler {
     refuseQuery(req)
     const keys = await keysOf(ctx.db, accountId)
     const list: KeyList = {
-      data: keys.map((key) => ({
-        id: key.id,
-        mode: key.mode,
-        prefix: key.prefix,
-        last4: key.last4,
-        created_at: key.createdAt.toISOString(),
-        last_used_at: key.lastUsedAt?.toISOString() ?? null,
-        revoked_at: key.revokedAt?.toISOString() ?? null,
-      })),
+      data: keys.map(keyViewOf),
     }
     await showBalance(ctx.access, res)
     sendResponse(res, jsonResponse(200, list))

@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
 import type { KeyView } from '@plumbline/contract/keys'
+import { keyViewOf } from '@plumbline/db/key-view'
 import { listKeys } from '@plumbline/db/keys'
 import { requireAccount } from '../accounts.ts'
 import { jsonOption, keyOption } from '../arguments.ts'
@@ -29,8 +30,14 @@ export function addKeyList(parent: Command, shell: Shell): void {
 
 async function run(shell: Shell, id: string | undefined, { key, json }: Options): Promise<void> {
   const settings = cliSettings(shell.environment)
-  const keys =
+  const views =
     id === undefined ? await ownKeys(settings, key, shell.stop) : await keysOf(settings, id)
+  const keys: readonly Listed[] = views.map(({ prefix, last4, id: keyId, mode, ...times }) => ({
+    id: keyId,
+    mode,
+    key: `${prefix}...${last4}`,
+    ...times,
+  }))
   if (json) {
     writeJson(shell, keys)
     return
@@ -45,30 +52,17 @@ async function run(shell: Shell, id: string | undefined, { key, json }: Options)
   shell.write(table(['key', 'mode', 'state', 'created', 'last used'], rows, shell))
 }
 
-async function keysOf(settings: CliSettings, id: string): Promise<readonly Listed[]> {
+async function keysOf(settings: CliSettings, id: string): Promise<readonly KeyView[]> {
   await using db = await openServiceDatabase(settings)
   await requireAccount(db, id)
-  return (await listKeys(db, id)).map((key) => ({
-    id: key.id,
-    mode: key.mode,
-    key: `${key.prefix}...${key.last4}`,
-    created_at: key.createdAt.toISOString(),
-    last_used_at: key.lastUsedAt?.toISOString() ?? null,
-    revoked_at: key.revokedAt?.toISOString() ?? null,
-  }))
+  return (await listKeys(db, id)).map(keyViewOf)
 }
 
 async function ownKeys(
   settings: CliSettings,
   key: string | undefined,
   signal: AbortSignal,
-): Promise<readonly Listed[]> {
+): Promise<readonly KeyView[]> {
   const client = await openServiceClient(settings, key)
-  const { data } = await client.keys({ signal })
-  return data.map(({ prefix, last4, id, mode, ...times }) => ({
-    id,
-    mode,
-    key: `${prefix}...${last4}`,
-    ...times,
-  }))
+  return (await client.keys({ signal })).data
 }

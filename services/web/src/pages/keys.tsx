@@ -1,4 +1,5 @@
-import type { KeyView, NewKeyAnswer } from '@plumbline/contract/app/keys'
+import type { NewKeyAnswer } from '@plumbline/contract/app/keys'
+import type { KeyView } from '@plumbline/contract/keys'
 import { useQuery, useQueryClient } from '@tanstack/preact-query'
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
