@@ -10,11 +10,9 @@ import { addAccountSpending } from './commands/account-spending.ts'
 import { addAccountClose, addAccountResume, addAccountSuspend } from './commands/account-state.ts'
 import { addAuditList } from './commands/audit-list.ts'
 import { addBatchChange } from './commands/batch-change.ts'
+import { addBatchMoves } from './commands/batch-moves.ts'
 import { addBatchPreview } from './commands/batch-preview.ts'
 import { addBatchSample } from './commands/batch-sample.ts'
-import { addBatchCancel } from './commands/batch-cancel.ts'
-import { addBatchPause } from './commands/batch-pause.ts'
-import { addBatchResume } from './commands/batch-resume.ts'
 import { addBatchCompare } from './commands/batch-compare.ts'
 import { addBatchDelete } from './commands/batch-delete.ts'
 import { addBatchList } from './commands/batch-list.ts'
@@ -22,8 +20,6 @@ import { addBatchRecheck } from './commands/batch-recheck.ts'
 import { addBatchRescore } from './commands/batch-rescore.ts'
 import { addBatchResults } from './commands/batch-results.ts'
 import { addBatchRun } from './commands/batch-run.ts'
-import { addBatchShow } from './commands/batch-show.ts'
-import { addBatchStart } from './commands/batch-start.ts'
 import { addWebhookCommands } from './commands/webhook.ts'
 import { addDataUpdate } from './commands/data-update.ts'
 import { addDoctor } from './commands/doctor.ts'
@@ -104,18 +100,14 @@ function createProgram(shell: Shell): Command {
   for (const add of [
     addBatchRun,
     addBatchList,
-    addBatchShow,
+    addBatchMoves,
     addBatchPreview,
     addBatchChange,
     addBatchSample,
-    addBatchStart,
     addBatchResults,
     addBatchRecheck,
     addBatchRescore,
     addBatchCompare,
-    addBatchPause,
-    addBatchResume,
-    addBatchCancel,
     addBatchDelete,
   ]) {
     add(batch, shell)

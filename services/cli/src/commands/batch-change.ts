@@ -1,14 +1,12 @@
 import { batchChange, type BatchChange } from '@plumbline/contract/batch-change'
 import { PRODUCTS } from '@plumbline/contract/products'
 import { Option, type Command } from 'commander'
-import { columnMapping, CREDITS_MAX, jsonOption, keyOption, wholeNumber } from '../arguments.ts'
+import { columnMapping, CREDITS_MAX, wholeNumber } from '../arguments.ts'
 import { Refusal } from '../refusal.ts'
-import { openServiceClient } from '../service.ts'
-import { cliSettings } from '../settings.ts'
-import { writeJson, type Shell } from '../shell.ts'
-import { facts } from '../table.ts'
+import { serviceCommand, showAnswer, type ServiceOptions } from '../service-command.ts'
+import type { Shell } from '../shell.ts'
 
-interface Options {
+interface Options extends ServiceOptions {
   readonly product?: string
   readonly mapping?: Readonly<Record<string, string | number>>
   readonly header?: 'true' | 'false'
@@ -19,15 +17,15 @@ interface Options {
   readonly defaultCountry?: string
   readonly maxCredits?: number
   readonly name?: string
-  readonly key?: string
-  readonly json: boolean
 }
 
 /** `batch change`: changes how a batch is read and what it asks, before it starts. */
 export function addBatchChange(parent: Command, shell: Shell): void {
-  parent
-    .command('change')
-    .description('change a batch that waits at ready; it is read again, and nothing is held')
+  serviceCommand(
+    parent,
+    'change',
+    'change a batch that waits at ready; it is read again, and nothing is held',
+  )
     .argument('<id>', 'batch')
     .addOption(new Option('--product <product>', 'what to ask for each row').choices(PRODUCTS))
     .option('--mapping <json>', 'field to column, such as {"email": "Work Email"}', columnMapping)
@@ -47,8 +45,6 @@ export function addBatchChange(parent: Command, shell: Shell): void {
       wholeNumber({ min: 0, max: CREDITS_MAX }),
     )
     .option('--name <text>', 'name of the batch')
-    .addOption(keyOption())
-    .addOption(jsonOption())
     .action((id: string, options: Options) => run(shell, id, options))
 }
 
@@ -62,10 +58,7 @@ const DELIMITERS: Readonly<Record<string, string>> = {
 
 async function run(shell: Shell, id: string, options: Options): Promise<void> {
   const change = changeOf(options)
-  const client = await openServiceClient(cliSettings(shell.environment), options.key)
-  const batch = await client.batches.change(id, change, { signal: shell.stop })
-  if (options.json) writeJson(shell, batch)
-  else shell.write(facts(batch, shell))
+  await showAnswer(shell, options, (client, call) => client.batches.change(id, change, call))
 }
 
 function changeOf(options: Options): BatchChange {

@@ -1,32 +1,25 @@
 import type { BatchPreview } from '@plumbline/contract/batch-preview'
 import type { Command } from 'commander'
-import { jsonOption, keyOption } from '../arguments.ts'
-import { openServiceClient } from '../service.ts'
-import { cliSettings } from '../settings.ts'
-import { writeJson, type Shell } from '../shell.ts'
+import { serviceCommand, showAnswer, type ServiceOptions } from '../service-command.ts'
+import type { Shell } from '../shell.ts'
 import { facts, table } from '../table.ts'
-
-interface Options {
-  readonly key?: string
-  readonly json: boolean
-}
 
 /** `batch preview`: what a batch holds and would cost. */
 export function addBatchPreview(parent: Command, shell: Shell): void {
-  parent
-    .command('preview')
-    .description('show the columns of a batch, what is wrong with its rows, and what it would cost')
+  serviceCommand(
+    parent,
+    'preview',
+    'show the columns of a batch, what is wrong with its rows, and what it would cost',
+  )
     .argument('<id>', 'batch')
-    .addOption(keyOption())
-    .addOption(jsonOption())
-    .action((id: string, options: Options) => run(shell, id, options))
-}
-
-async function run(shell: Shell, id: string, { key, json }: Options): Promise<void> {
-  const client = await openServiceClient(cliSettings(shell.environment), key)
-  const preview = await client.batches.preview(id, { signal: shell.stop })
-  if (json) writeJson(shell, preview)
-  else shell.write(previewText(preview, shell))
+    .action((id: string, options: ServiceOptions) =>
+      showAnswer(
+        shell,
+        options,
+        (client, call) => client.batches.preview(id, call),
+        (preview) => previewText(preview, shell),
+      ),
+    )
 }
 
 /** A preview for a person to read. */

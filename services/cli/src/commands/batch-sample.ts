@@ -1,39 +1,35 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { BatchSample } from '@plumbline/contract/batch-sample'
 import type { Command } from 'commander'
-import { jsonOption, keyOption } from '../arguments.ts'
-import { openServiceClient } from '../service.ts'
-import { cliSettings } from '../settings.ts'
-import { writeJson, type Shell } from '../shell.ts'
+import { serviceCommand, showAnswer, type Ask, type ServiceOptions } from '../service-command.ts'
+import type { Shell } from '../shell.ts'
 import { facts, table } from '../table.ts'
-
-interface Options {
-  readonly key?: string
-  readonly json: boolean
-}
 
 const ASK_AGAIN_MS = 1_000
 
 /** `batch sample`: checks a few rows of a batch and waits for what comes of them. */
 export function addBatchSample(parent: Command, shell: Shell): void {
-  parent
-    .command('sample')
-    .description('check up to 50 rows drawn from a batch; its start does not charge them again')
+  serviceCommand(
+    parent,
+    'sample',
+    'check up to 50 rows drawn from a batch; its start does not charge them again',
+  )
     .argument('<id>', 'batch')
-    .addOption(keyOption())
-    .addOption(jsonOption())
-    .action((id: string, options: Options) => run(shell, id, options))
+    .action((id: string, options: ServiceOptions) =>
+      showAnswer(shell, options, endOfSample(id), (sample) => sampleText(sample, shell)),
+    )
 }
 
-async function run(shell: Shell, id: string, { key, json }: Options): Promise<void> {
-  const client = await openServiceClient(cliSettings(shell.environment), key)
-  let sample = await client.batches.sample(id, { signal: shell.stop })
-  while (sample.status === 'running') {
-    await pause(ASK_AGAIN_MS, undefined, { signal: shell.stop })
-    sample = await client.batches.readSample(id, { signal: shell.stop })
+/** Has a sample drawn and waits for its end. */
+function endOfSample(id: string): Ask<BatchSample> {
+  return async (client, call) => {
+    let sample = await client.batches.sample(id, call)
+    while (sample.status === 'running') {
+      await pause(ASK_AGAIN_MS, undefined, call)
+      sample = await client.batches.readSample(id, call)
+    }
+    return sample
   }
-  if (json) writeJson(shell, sample)
-  else shell.write(sampleText(sample, shell))
 }
 
 function sampleText({ shares, ...rest }: BatchSample, screen: Pick<Shell, 'hasColors'>): string {

@@ -1,0 +1,48 @@
+import type { BatchView } from '@plumbline/contract/batch-view'
+import type { Command } from 'commander'
+import { serviceCommand, showAnswer, type Ask, type ServiceOptions } from '../service-command.ts'
+import type { Shell } from '../shell.ts'
+
+interface Move {
+  readonly name: string
+  readonly description: string
+  readonly ask: (id: string) => Ask<BatchView>
+}
+
+const MOVES: readonly Move[] = [
+  {
+    name: 'show',
+    description: 'show a batch',
+    ask: (id) => (client, call) => client.batches.get(id, call),
+  },
+  {
+    name: 'start',
+    description: 'start a batch that waits at ready',
+    ask: (id) => (client, call) => client.batches.start(id, call),
+  },
+  {
+    name: 'pause',
+    description:
+      'put a running batch to rest; its credits stay held, and it goes on by itself after 7 days',
+    ask: (id) => (client, call) => client.batches.pause(id, call),
+  },
+  {
+    name: 'resume',
+    description: 'let a paused batch go on',
+    ask: (id) => (client, call) => client.batches.resume(id, call),
+  },
+  {
+    name: 'cancel',
+    description: 'cancel a batch; what is known by then is charged, the rest is released',
+    ask: (id) => (client, call) => client.batches.cancel(id, call),
+  },
+]
+
+/** `batch show`, `start`, `pause`, `resume` and `cancel`: one batch by its id, shown as it then is. */
+export function addBatchMoves(parent: Command, shell: Shell): void {
+  for (const { name, description, ask } of MOVES) {
+    serviceCommand(parent, name, description)
+      .argument('<id>', 'batch')
+      .action((id: string, options: ServiceOptions) => showAnswer(shell, options, ask(id)))
+  }
+}
