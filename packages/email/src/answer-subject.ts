@@ -3,12 +3,13 @@ import type { Egress } from '@plumbline/net/egress'
 import type { Resolver } from '@plumbline/net/resolver'
 import type { Sharing } from '@plumbline/ports/sharing'
 import { afterRecheck, needsRecheck, withOlderFact, unknownResult } from './probe-result.ts'
-import type { AcceptAllFact, ProbeResult } from './probe-result.ts'
+import type { AcceptAllFact, ProbeResult, ProbeWait } from './probe-result.ts'
 import type { InFlightProbes, Listener, ProbeRequest } from './in-flight-probes.ts'
 import { laterOf, overdue, withRecheckTime } from './later.ts'
 import type { Waiting, WaitState } from './later.ts'
 import type { EmailLimits } from './limits.ts'
 import { findAddresses } from './mx.ts'
+import type { OutageWatch, OurPart } from './outage.ts'
 import { mailboxOutcome } from './outcome.ts'
 import type { Circumstances } from './outcome.ts'
 import type { Port25Health } from './port-25-health.ts'
@@ -26,6 +27,7 @@ export interface RunTools extends TargetTools, Sharing {
   readonly inFlight: InFlightProbes
   readonly pool: ConnectionPool
   readonly port25: Port25Health
+  readonly outage: OutageWatch
   readonly limits: EmailLimits
   readonly scheduleSeconds: readonly number[]
   readonly now: () => number
@@ -182,9 +184,32 @@ function takeResult(run: Run, subject: Subject, group: string, result: ProbeResu
     answerWith(run, subject, afterRecheck(first, result), false)
     return
   }
+  if (wait.cause !== 'no_reply' || request.lane === 'live') {
+    takeWait(run, subject, group, { result, wait, away: null })
+    return
+  }
+  tools.outage.behind(result).then(
+    (away) => {
+      // What nobody can look up says nothing of the domain.
+      const met = away === 'resolver' ? { ...result, reason: 'dns_unavailable' as const } : result
+      takeWait(run, subject, group, { result: met, wait, away })
+    },
+    (error: unknown) => run.done.reject(error),
+  )
+}
+
+function takeWait(
+  run: Run,
+  subject: Subject,
+  group: string,
+  { result, wait, away }: { result: ProbeResult; wait: ProbeWait; away: OurPart | null },
+): void {
+  const { tools, request } = run
+  const { first } = subject.state
   const waiting: Waiting = {
     result,
     wait,
+    away,
     state: subject.state,
     domain: subject.mailbox.domain,
     group,

@@ -31,6 +31,7 @@ import type { SessionTimes } from './smtp-session.ts'
 import { parseMailbox } from './syntax.ts'
 import type { Sharing } from '@plumbline/ports/sharing'
 import { createPort25Health } from './port-25-health.ts'
+import { createOutageWatch } from './outage.ts'
 
 /** Everything the engine works with. */
 export interface EmailEngineOptions extends Sharing {
@@ -107,6 +108,7 @@ export function createEmailEngine(options: EmailEngineOptions): Engine<'email'> 
     pool,
     dictionary: createDictionaryAttackGuard(limits, options.memory, now, warn),
     port25,
+    outage: createOutageWatch({ resolver: options.resolver, port25, now }),
     limits,
     probing: options.probing,
     probingOff: options.probingOff ?? [],

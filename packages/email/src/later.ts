@@ -3,6 +3,7 @@ import type { Answer } from '@plumbline/ports/engine'
 import type { ProbeResult, ProbeWait } from './probe-result.ts'
 import { resultJson, readResult } from './probe-cache.ts'
 import type { EmailLimits } from './limits.ts'
+import type { OurPart } from './outage.ts'
 
 /** What a subject that came back carries. */
 export interface WaitState {
@@ -20,6 +21,8 @@ export interface WaitState {
 export interface Waiting {
   readonly result: ProbeResult
   readonly wait: ProbeWait
+  /** What of ours is away, where the silence that was met is ours. */
+  readonly away: OurPart | null
   readonly state: WaitState
   readonly domain: string
   readonly group: string
@@ -48,7 +51,9 @@ export function laterOf(waiting: Waiting): LaterAnswer | null {
     }
     case 'no_reply': {
       const [seconds] = waiting.scheduleSeconds
-      if (seconds === undefined || state.silent) return null
+      if (seconds === undefined) return null
+      if (waiting.away !== null) return ourSilence(waiting, waiting.away, sinceMs)
+      if (state.silent) return null
       const next = stateJson({ ...state, silent: true, sinceMs })
       const own = `no_reply:${domain}`
       return {
@@ -88,6 +93,21 @@ export function laterOf(waiting: Waiting): LaterAnswer | null {
       }
     }
   }
+}
+
+/** How often a few try whether what of ours was away is there again. */
+const TRIAL_MS = 30_000
+
+/**
+ * All that meet a silence of ours wait in one group, of which a few are tried before all go (`silence:` in the
+ * database): it spends no try of theirs.
+ */
+function ourSilence(waiting: Waiting, away: OurPart, sinceMs: number): LaterAnswer | null {
+  const { state, result, limits, nowMs, scheduleSeconds } = waiting
+  if (nowMs - sinceMs > limits.guardWaitMs) return null
+  const afterMs = Math.min(TRIAL_MS, (scheduleSeconds[0] ?? Infinity) * 1000)
+  const next = stateJson({ ...state, sinceMs })
+  return { kind: 'later', afterMs, group: `silence:${away}`, reason: result.reason, state: next }
 }
 
 /** What a subject that waits no more ends with, and in how many seconds another try may tell more. */

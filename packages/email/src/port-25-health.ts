@@ -5,6 +5,11 @@ import type { SelfTest } from './selftest.ts'
 export interface Port25Health {
   /** Whether no mail host can be reached: a host that was not says nothing of itself then. */
   isBlocked(): boolean
+  /**
+   * Whether nobody can be reached at the moment: several hosts in a row were not, and none of the large
+   * providers is. False where that was never tested.
+   */
+  isSilent(): Promise<boolean>
   /** Counts a host that could be connected to, or could not. */
   reached(ok: boolean): void
   /** The rows of the last self-test, waiting for one under way. */
@@ -14,6 +19,10 @@ export interface Port25Health {
 
 /** How long a self-test, and a connection once made, count. */
 const HOUR_MS = 3_600_000
+
+/** Hosts in a row that could not be reached, before it is asked whether that is ours, and how often it is asked. */
+const SUSPICIOUS_FAILURES = 5
+const SUSPICION_MS = 30_000
 
 /**
  * Watches port 25. It is blocked where the self-test reached none of the large providers and no
@@ -27,8 +36,8 @@ export function createPort25Health(
   let isOpen: boolean | null = null
   let lastReachedMs = Number.NEGATIVE_INFINITY
   let failures = 0
-  const latest = (run: () => Promise<SelfTest>): Promise<SelfTest> => {
-    if (last !== null && now() - last.atMs < HOUR_MS) return last.test
+  const latest = (run: () => Promise<SelfTest>, oldestMs = HOUR_MS): Promise<SelfTest> => {
+    if (last !== null && now() - last.atMs < oldestMs) return last.test
     const running = run().then((result) => {
       isOpen = result.portOpen
       return result
@@ -44,6 +53,11 @@ export function createPort25Health(
   refresh()
   return {
     isBlocked: () => isOpen === false && failures > 0 && now() - lastReachedMs > HOUR_MS,
+    async isSilent() {
+      if (test === null || failures < SUSPICIOUS_FAILURES) return false
+      const { portOpen } = await latest(test, SUSPICION_MS).catch(() => ({ portOpen: null }))
+      return portOpen === false && failures > 0
+    },
     reached(ok) {
       if (ok) {
         lastReachedMs = now()

@@ -1,0 +1,90 @@
+import { expect, test } from 'vitest'
+import type { Answer } from '@plumbline/ports/engine'
+import { ask, brief, testEngine, zoneOf } from './engine-fixture.ts'
+import { fakeResolver, startSmtp } from './smtp-fixture.ts'
+
+const AGREEABLE = { recipient: () => '250 2.1.5 ok' }
+
+const stateOf = (answer: Answer<'email'>): Extract<Answer, { kind: 'later' }>['state'] =>
+  answer.kind === 'later' ? answer.state : undefined
+
+test('while our resolver is away all wait in one group, and none spends its own tries', async () => {
+  await using smtp = await startSmtp(AGREEABLE)
+  const subjects = ['one@a.test', 'two@b.test', 'six@c.test']
+  const zone: Parameters<typeof fakeResolver>[0] = {
+    ...zoneOf({ 'a.test': '127.0.0.1', 'b.test': '127.0.0.1' }),
+    'c.test MX': 'failed',
+  }
+  const there = fakeResolver(zone)
+  let isAway = true
+  let nowMs = Date.now()
+  let asked = 0
+  await using engine = testEngine(smtp.port, zone, {
+    clock: () => nowMs,
+    resolver: {
+      ...there,
+      resolve: async (name, type, options) => {
+        asked++
+        if (isAway) return { kind: 'failed', reason: 'timeout' }
+        return await there.resolve(name, type, options)
+      },
+    },
+  })
+  let states: (ReturnType<typeof stateOf> | undefined)[] = []
+  for (let hour = 0; hour < 2; hour++) {
+    asked = 0
+    const answers = await ask(engine, subjects, { lane: 'bulk', states })
+    for (const answer of answers) {
+      expect(answer).toMatchObject({
+        kind: 'later',
+        group: 'silence:resolver',
+        afterMs: 30_000,
+        reason: 'dns_unavailable',
+      })
+    }
+    // Each domain, and once for all whether it is the resolver.
+    expect(asked).toBe(subjects.length + 1)
+    states = answers.map(stateOf)
+    nowMs += 3_000_000
+  }
+  isAway = false
+  const met = await ask(engine, subjects, { lane: 'bulk', states })
+  expect(met.map(brief)).toEqual([
+    'deliverable accepted',
+    'deliverable accepted',
+    'later dns_failed',
+  ])
+  isAway = true
+  nowMs += 3_000_000
+  // Not for ever.
+  const late = await ask(engine, ['nine@d.test'], { lane: 'bulk', states })
+  expect(late.map(brief)).toEqual(['unknown dns_unavailable'])
+})
+
+test('while our network is away hosts are not taken for silent; where others are reached they are', async () => {
+  await using smtp = await startSmtp(AGREEABLE)
+  const dead = Object.fromEntries(
+    Array.from({ length: 12 }, (_, no) => [`dead${no}.test`, `127.9.9.${no + 1}`]),
+  )
+  const zone = { ...zoneOf({ ...dead, 'a.test': '127.0.0.1', 'large.test': '127.0.0.1' }) }
+  let nowMs = Date.now()
+  await using engine = testEngine(smtp.port, zone, {
+    clock: () => nowMs,
+    selfTest: { targets: ['large.test'] },
+  })
+  expect((await ask(engine, ['ada@a.test'])).map(brief)).toEqual(['deliverable accepted'])
+  const fail = async (from: number): Promise<Answer<'email'> | undefined> => {
+    nowMs += 60_000
+    const subjects = Array.from({ length: 6 }, (_, at) => `ada@dead${from + at}.test`)
+    let last: Answer<'email'> | undefined
+    for (const subject of subjects) [last] = await ask(engine, [subject], { lane: 'bulk' })
+    return last
+  }
+  expect(await fail(0)).toMatchObject({ group: 'no_reply:dead5.test', isOwnWait: true })
+  zone['mx.large.test A'] = ['127.9.9.99']
+  expect(await fail(6)).toMatchObject({
+    group: 'silence:network',
+    afterMs: 30_000,
+    reason: 'connect_failed',
+  })
+})
