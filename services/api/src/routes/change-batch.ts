@@ -8,15 +8,13 @@ import type { BatchOwner } from '@plumbline/db/batches/rows'
 import type { Pipeline } from '@plumbline/pipeline/pipeline'
 import type { InTransaction } from '@plumbline/pipeline/submit'
 import type { Request, Response } from 'express'
-import { admit, insufficientCredits, showBalance } from '../access.ts'
+import { admit, insufficientCredits } from '../access.ts'
 import type { Context } from '../context.ts'
 import { callerOf, requestContextOf } from '../request-context.ts'
-import { refuseKeyShape } from '../idempotency-key.ts'
-import { withIdempotency } from '../idempotency.ts'
-import { refuseQuery } from '../query.ts'
-import { jsonResponse, sendResponse, type JsonResponse } from '../response.ts'
+import { jsonResponse } from '../response.ts'
 import { batchIdOf } from './batch-id.ts'
 import type { Handler } from './handler.ts'
+import { respondOnce } from './respond-once.ts'
 
 /** `POST /v1/batches/{id}/start`: holds the credits of a ready batch and runs it (decision 32). */
 export function startBatch(ctx: Context): Handler {
@@ -86,25 +84,11 @@ async function changeBatch(
   change: BatchChange,
   isFree = false,
 ): Promise<void> {
-  refuseKeyShape(req)
   const id = batchIdOf(req)
-  refuseQuery(req)
-  const response = await withIdempotency(
-    ctx.idempotency,
-    req,
-    res,
-    () => [],
-    async ({ keep }) => {
-      let shown: JsonResponse | undefined
-      await change(ctx.pipeline, callerOf(res), id, async (tx, view) => {
-        shown = jsonResponse(200, view)
-        await keep?.(tx, shown, id)
-      })
-      if (shown === undefined) throw new Error('a changed batch was not shown')
-      return shown
-    },
+  await respondOnce<BatchView>(ctx, req, res, {
+    work: (show) => change(ctx.pipeline, callerOf(res), id, show),
+    respond: (view) => jsonResponse(200, view),
+    batchOf: () => id,
     isFree,
-  )
-  await showBalance(ctx.access, res)
-  sendResponse(res, response)
+  })
 }

@@ -6,16 +6,16 @@ import { rescoreBatch } from '@plumbline/pipeline/rescore'
 import type { InTransaction } from '@plumbline/pipeline/submit'
 import type { Request, Response } from 'express'
 import type { z } from 'zod'
-import { admit, showBalance } from '../access.ts'
+import { admit } from '../access.ts'
 import { readJson } from '../body.ts'
 import type { Context } from '../context.ts'
 import { refuseKeyShape } from '../idempotency-key.ts'
-import { withIdempotency } from '../idempotency.ts'
 import { refuseQuery } from '../query.ts'
 import { callerOf } from '../request-context.ts'
-import { jsonResponse, sendResponse, type JsonResponse } from '../response.ts'
+import { jsonResponse } from '../response.ts'
 import { batchIdOf } from './batch-id.ts'
 import type { Handler } from './handler.ts'
+import { respondOnce } from './respond-once.ts'
 
 /** `POST /v1/batches/{id}/recheck`: a new batch of the rows of this one that are to be asked again. */
 export function recheck(ctx: Context): Handler {
@@ -65,22 +65,11 @@ async function derive(
   isFree = false,
 ): Promise<void> {
   const id = batchIdOf(req)
-  const response = await withIdempotency(
-    ctx.idempotency,
-    req,
-    res,
-    () => body,
-    async ({ keep }) => {
-      let shown: JsonResponse | undefined
-      await make(id, async (tx, view) => {
-        shown = jsonResponse(202, view, `/v1/batches/${view.id}`)
-        await keep?.(tx, shown, view.id)
-      })
-      if (shown === undefined) throw new Error('a new batch was not shown')
-      return shown
-    },
+  await respondOnce<BatchView>(ctx, req, res, {
+    sameAs: body,
+    work: (show) => make(id, show),
+    respond: (view) => jsonResponse(202, view, `/v1/batches/${view.id}`),
+    batchOf: (view) => view.id,
     isFree,
-  )
-  await showBalance(ctx.access, res)
-  sendResponse(res, response)
+  })
 }

@@ -1,38 +1,24 @@
+import type { BatchSample } from '@plumbline/contract/batch-sample'
 import { readSample as read, sampleBatch as sample } from '@plumbline/pipeline/sample'
 import { admit, showBalance } from '../access.ts'
 import type { Context } from '../context.ts'
-import { withIdempotency } from '../idempotency.ts'
-import { refuseKeyShape } from '../idempotency-key.ts'
 import { refuseQuery } from '../query.ts'
 import { callerOf } from '../request-context.ts'
-import { jsonResponse, sendResponse, type JsonResponse } from '../response.ts'
+import { jsonResponse, sendResponse } from '../response.ts'
 import { batchIdOf } from './batch-id.ts'
 import type { Handler } from './handler.ts'
+import { respondOnce } from './respond-once.ts'
 
 /** `POST /v1/batches/{id}/sample`: checks a few rows of a ready batch, which its start does not ask again. */
 export function sampleBatch(ctx: Context): Handler {
   return async (req, res) => {
     await admit(ctx.access, req, res, { spends: true })
-    refuseKeyShape(req)
     const id = batchIdOf(req)
-    refuseQuery(req)
-    const response = await withIdempotency(
-      ctx.idempotency,
-      req,
-      res,
-      () => [],
-      async ({ keep }) => {
-        let shown: JsonResponse | undefined
-        await sample(ctx.pipeline, callerOf(res), id, async (tx, view) => {
-          shown = jsonResponse(202, view, `/v1/batches/${id}/sample`)
-          await keep?.(tx, shown, id)
-        })
-        if (shown === undefined) throw new Error('a sample was not shown')
-        return shown
-      },
-    )
-    await showBalance(ctx.access, res)
-    sendResponse(res, response)
+    await respondOnce<BatchSample>(ctx, req, res, {
+      work: (show) => sample(ctx.pipeline, callerOf(res), id, show),
+      respond: (view) => jsonResponse(202, view, `/v1/batches/${id}/sample`),
+      batchOf: () => id,
+    })
   }
 }
 

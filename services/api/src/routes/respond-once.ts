@@ -1,0 +1,50 @@
+import type { Tx } from '@plumbline/db/database'
+import type { Request, Response } from 'express'
+import { showBalance } from '../access.ts'
+import type { Context } from '../context.ts'
+import { withIdempotency } from '../idempotency.ts'
+import { refuseKeyShape } from '../idempotency-key.ts'
+import { refuseQuery } from '../query.ts'
+import { sendResponse, type JsonResponse } from '../response.ts'
+
+/** A POST that changes or makes a batch, or what belongs to one. */
+export interface OncePosted<View> {
+  /** What makes two requests the same, beside key, account and path. */
+  readonly sameAs?: object
+  /** Does the work, and shows what came of it in the work's own transaction. */
+  readonly work: (show: (tx: Tx, view: View) => Promise<void>) => Promise<unknown>
+  readonly respond: (view: View) => JsonResponse
+  /** The batch whose erasure erases the kept response. */
+  readonly batchOf: (view: View) => string
+  /** Whether a balance of zero does not matter to the work. */
+  readonly isFree?: boolean
+}
+
+/** Does the work of a POST once for each idempotency key, and responds with what it showed. */
+export async function respondOnce<View>(
+  ctx: Context,
+  req: Request,
+  res: Response,
+  { sameAs = [], work, respond, batchOf, isFree = false }: OncePosted<View>,
+): Promise<void> {
+  refuseKeyShape(req)
+  refuseQuery(req)
+  const response = await withIdempotency(
+    ctx.idempotency,
+    req,
+    res,
+    () => sameAs,
+    async ({ keep }) => {
+      let shown: JsonResponse | undefined
+      await work(async (tx, view) => {
+        shown = respond(view)
+        await keep?.(tx, shown, batchOf(view))
+      })
+      if (shown === undefined) throw new Error('what was made was not shown')
+      return shown
+    },
+    isFree,
+  )
+  await showBalance(ctx.access, res)
+  sendResponse(res, response)
+}
