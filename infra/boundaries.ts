@@ -60,6 +60,7 @@ export const BOUNDARIES: Readonly<Record<string, Boundary>> = {
     ours: ['contract', 'ports', 'concurrency', 'net', 'db', 'metering', 'pipeline'],
   },
   client: { ours: ['contract'] },
+  mcp: { ours: ['contract', 'client'], others: ['@modelcontextprotocol/sdk'] },
 }
 
 /** Programs: none imports another, and the API leaves the work to workers. */

@@ -8,6 +8,9 @@ import { ROOT } from './run.ts'
 interface LockEntry {
   readonly link?: boolean
   readonly dev?: boolean
+  /** Nothing but an optional dependency asks for it; with `devOptional`, that or the tests. */
+  readonly optional?: boolean
+  readonly devOptional?: boolean
   readonly os?: readonly string[]
   readonly cpu?: readonly string[]
 }
@@ -29,10 +32,13 @@ describe('what production installs on Linux x64', () => {
     packages: Readonly<Record<string, LockEntry>>
   }
   const installed = Object.entries(packages).filter(
-    ([path, { link, dev, os = ['linux'], cpu = ['x64'] }]) =>
+    ([path, { link, dev, optional, devOptional, os = ['linux'], cpu = ['x64'] }]) =>
       path.includes('node_modules/') &&
       !link &&
       !dev &&
+      // What is loaded when it is used, and said to be missing else.
+      !optional &&
+      !devOptional &&
       os.includes('linux') &&
       cpu.includes('x64'),
   )

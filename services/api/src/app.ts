@@ -11,6 +11,7 @@ import { testKeysText } from './test-key-reference.ts'
 import { problemOf, sendNotAllowed, sendProblem } from './response.ts'
 import { routesOf } from './routes.ts'
 import type { Handler, Route } from './routes/handler.ts'
+import { speakMcp } from './routes/mcp.ts'
 
 /** Builds the app: each path with its methods, 405 for others, 404 for other paths, and one error handler. */
 export function createApp(ctx: Context): Express {
@@ -31,6 +32,7 @@ export function createApp(ctx: Context): Express {
     next()
   })
   for (const route of routesOf(ctx)) mount(app, route)
+  mount(app, { path: '/mcp', post: speakMcp(ctx, app) })
   app.use('/docs', docsPages(testKeysText(ctx.scorer)))
   mountAppPages(app)
   app.use(() => {

@@ -95,6 +95,26 @@ export function refuseForeignOrigin(req: Request, publicUrl: string | undefined)
   )
 }
 
+/**
+ * Refuses what a page in a browser may have caused by a name of its own that leads here (DNS rebinding): an `Origin`
+ * of another site, and a `Host` that is neither an address, a name without a dot, nor `PUBLIC_URL`.
+ * Source: Model Context Protocol 2025-11-25, transports, security warning.
+ */
+export function refuseForeignSite(req: Request, publicUrl: string | undefined): void {
+  const { origin, host = '' } = req.headers
+  const own = publicUrl === undefined ? undefined : new URL(publicUrl)
+  if (origin !== undefined && origin !== own?.origin) {
+    throw new Problem('forbidden', 'A page of another site may not call this; a program may.')
+  }
+  const name = host.replace(/:\d*$/, '')
+  const isPlain = name.startsWith('[') || isIP(name) === 4 || !name.includes('.')
+  if (isPlain || host.toLowerCase() === own?.host) return
+  throw new Problem(
+    'forbidden',
+    'The service is not known by this name; its operator sets PUBLIC_URL to the address that it is reached at.',
+  )
+}
+
 function isOwnOrigin(
   req: Request,
   origin: string | undefined,

@@ -42,6 +42,7 @@ async function ask(question: string): Promise<boolean> {
 }
 const status = await runCli(process.argv.slice(2), {
   environment: processEnvironment(),
+  input: process.stdin,
   write: (text) => void process.stdout.write(text),
   tell: (text) => void process.stderr.write(text),
   redraws: process.stderr.isTTY,

@@ -28,6 +28,7 @@ import { addKeyList } from './commands/key-list.ts'
 import { addKeyRevoke } from './commands/key-revoke.ts'
 import { addLedger } from './commands/ledger.ts'
 import { addLookUp } from './commands/look-up.ts'
+import { addMcp } from './commands/mcp.ts'
 import { addPackList } from './commands/pack-list.ts'
 import { addPackSet } from './commands/pack-set.ts'
 import { addPlanList } from './commands/plan-list.ts'
@@ -118,6 +119,7 @@ function createProgram(shell: Shell): Command {
   )
   addScore(program, shell)
   addDataUpdate(program.command('data').description('reference lists and IP databases'), shell)
+  addMcp(program, shell)
   addDoctor(program, shell)
   return program
 }

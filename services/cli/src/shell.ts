@@ -1,9 +1,12 @@
+import type { Readable } from 'node:stream'
 import { styleText } from 'node:util'
 import type { Environment } from '@plumbline/runtime/settings'
 
 /** What a command reads of and writes to the terminal it runs in. */
 export interface Shell {
   readonly environment: Environment
+  /** Standard input, for the command that reads it. */
+  readonly input?: Readable
   /** Writes to standard output: the result, and with `--json` nothing but JSON. */
   write(text: string): void
   /** Writes to standard error: progress and remarks. */

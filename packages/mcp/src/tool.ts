@@ -1,0 +1,46 @@
+import type { Client } from '@plumbline/client/client'
+import type { JsonSchema } from '@plumbline/contract/json-schema'
+
+/** One tool that a model can call. Its words are fixed: nothing that a user or stranger wrote is among them. */
+export interface Tool {
+  readonly name: string
+  readonly title: string
+  readonly description: string
+  readonly inputSchema: JsonSchema
+  /** Whether it changes nothing and costs nothing. */
+  readonly readOnly: boolean
+  /**
+   * Does what it is for.
+   * @param input as it came
+   * @throws ToolFault, and what the client throws
+   */
+  run(client: Client, input: unknown, signal: AbortSignal): Promise<object>
+}
+
+/** What is wrong with a call, in a sentence for the model. */
+export class ToolFault extends Error {
+  override readonly name = 'ToolFault'
+}
+
+/** What of a shape reads input. */
+interface Reader<T> {
+  safeParse(
+    input: unknown,
+  ):
+    | { readonly success: true; readonly data: T }
+    | { readonly success: false; readonly error: { readonly issues: readonly Issue[] } }
+}
+
+interface Issue {
+  readonly path: readonly PropertyKey[]
+  readonly message: string
+}
+
+/** Reads the input of a tool. @throws ToolFault that names the field */
+export function readInput<T>(shape: Reader<T>, input: unknown): T {
+  const read = shape.safeParse(input ?? {})
+  if (read.success) return read.data
+  const [issue] = read.error.issues
+  const field = issue?.path.map(String).join('.') ?? ''
+  throw new ToolFault(`${field === '' ? '' : `${field}: `}${issue?.message ?? 'not as expected'}`)
+}

@@ -1,0 +1,99 @@
+import type { RequestListener } from 'node:http'
+import { createClient } from '@plumbline/client/client'
+import { MCP_LIMITS } from '@plumbline/contract/mcp'
+import { Problem } from '@plumbline/contract/problem'
+import { answerMessage, type HttpAnswer } from '@plumbline/mcp/http'
+import { loadSdk, SDK_MISSING } from '@plumbline/mcp/sdk'
+import type { Request, Response } from 'express'
+import { admit } from '../access.ts'
+import { readJson } from '../body.ts'
+import { refuseForeignSite } from '../browser.ts'
+import { createConcurrencyLimit } from '../concurrency-limit.ts'
+import type { Context } from '../context.ts'
+import { headersOf } from '../fetch-headers.ts'
+import { createInnerFetch } from '../inner-fetch.ts'
+import { refuseQuery } from '../query.ts'
+import { callerOf, requestContextOf } from '../request-context.ts'
+import { headersWith, isGone } from '../response.ts'
+import type { Handler } from './handler.ts'
+
+/** Fields and items of one message: a batch of 1,000 records with their fields. */
+const MESSAGE_KEYS = MCP_LIMITS.records * 6 + 100
+
+/**
+ * `POST /mcp`: one message of the Model Context Protocol (streamable HTTP of 2025-11-25), by key. Each message stands
+ * alone: no session and no stream is kept open. What a tool asks is a call of its own, by the same key.
+ * @param app the app itself, which tools call
+ */
+export function speakMcp(ctx: Context, app: RequestListener): Handler {
+  const innerFetch = createInnerFetch(app)
+  const limit = createConcurrencyLimit(MCP_LIMITS.callsAtOnce, (current) => {
+    const message = `This account has ${current} messages under way at once, which is the limit; wait for answers.`
+    return new Problem('too_many_requests', message, { retryAfterSeconds: 1 })
+  })
+  const bounds = {
+    ...ctx.settings,
+    BODY_LIMIT_BYTES: MCP_LIMITS.messageBytes,
+    JSON_KEYS_LIMIT: MESSAGE_KEYS,
+  }
+  return async (req, res) => {
+    refuseForeignSite(req, ctx.settings.PUBLIC_URL)
+    const key = keyOf(req)
+    await ctx.database.orRefused(admit(ctx.access, req, res, { spends: false }), { isCached: true })
+    refuseQuery(req)
+    using _ = limit.acquire(callerOf(res).accountId)
+    const body = await readJson(req, res, bounds)
+    if (typeof body !== 'object' || body === null || Array.isArray(body)) {
+      throw new Problem('bad_request', 'Send one JSON-RPC message as an object.')
+    }
+    const sdk = await loadSdk()
+    if (sdk === undefined) throw new Problem('unavailable', SDK_MISSING)
+    const client = createClient({
+      baseUrl: 'http://localhost',
+      key,
+      // A model is told at once, and asks again by itself.
+      retries: 0,
+      timeoutMs: (MCP_LIMITS.waitSeconds + ctx.settings.CALL_TIMEOUT_SECONDS) * 1_000,
+      fetch: innerFetch(req.ip ?? ''),
+    })
+    const { onError } = ctx
+    const signal = signalOf(res)
+    try {
+      const message = { headers: headersOf(req), body, signal }
+      send(res, await answerMessage(sdk, { client, onError }, message))
+    } catch (error) {
+      if (!signal.aborted && !isGone(error, res)) throw error
+    }
+  }
+}
+
+/** The key of a call; a person's session is none, so that no page can make a browser call tools. */
+function keyOf(req: Request): string {
+  const key = /^Bearer +([\x21-\x7e]{1,200})$/i.exec(req.headers.authorization ?? '')?.[1]
+  if (key !== undefined) return key
+  throw new Problem(
+    'unauthorized',
+    'The API key is missing or invalid; send `Authorization: Bearer <API_KEY>`.',
+  )
+}
+
+/** Aborts when the client goes away before its answer. */
+function signalOf(res: Response): AbortSignal {
+  const gone = new AbortController()
+  res.once('close', () => {
+    if (!res.writableEnded) gone.abort()
+  })
+  return gone.signal
+}
+
+function send(res: Response, { status, type, body }: HttpAnswer): void {
+  if (res.headersSent || res.destroyed) return
+  const headers = headersWith(requestContextOf(res), {
+    ...(type === undefined ? {} : { 'Content-Type': type }),
+    'Content-Length': String(Buffer.byteLength(body)),
+    'Cache-Control': 'no-store',
+    'X-Content-Type-Options': 'nosniff',
+  })
+  res.writeHead(status, headers)
+  res.end(body)
+}
