@@ -32,6 +32,7 @@ const LANDED: Readonly<Record<string, string>> = {
   '0075_webhooks.sql': '6384e76ca23b8c7ed4c209684aee1ec7193d8c73048e2c0489afa4ef058e7432',
   '0076_lookups.sql': '822a865076d74fe831fc5326d9193c5417d52318fdfc0750263deb7806d300a4',
   '0077_batches_listed.sql': 'dce0c54f902db81ba974feb08e695664fc15d67ff2f2ecfcc640f7d91e7822af',
+  '0091_batch_pace.sql': '95203e454ec970c2037709cad9b81f69c55c2e78c8ecb6cb7fef63208bc76907',
   '0068_resting_accounts.sql': 'f2e141d3f4e6c8f980a343f7cb92b304c81fd096f1d881575ab621a2c9e45e75',
 }
 

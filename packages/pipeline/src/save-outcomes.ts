@@ -4,6 +4,7 @@ import {
   type TaskOutcomes,
   type WaitingSubjects,
 } from '@plumbline/db/batches/settle'
+import { keepPace, readPace } from '@plumbline/db/batches/pace'
 import { closeFinishedBatch } from '@plumbline/db/batches/stages'
 import type { ClaimedTask } from '@plumbline/db/batches/tasks'
 import type { Tx } from '@plumbline/db/database'
@@ -14,6 +15,7 @@ import { countKnownRows } from './known-rows.ts'
 import type { Pipeline } from './pipeline.ts'
 import { settleChunk } from './settle.ts'
 import type { TaskWork } from './task-work.ts'
+import { LEAST_SPACING_MS, withSample } from './time-left.ts'
 
 /**
  * Stores the outcomes that are not stored yet. `stay` keeps the task for the other subjects, `end` closes
@@ -61,6 +63,19 @@ export async function saveOutcomes(
           },
   })
   for (const at of fresh) work.stored[at] = true
+  await notePace(pipeline, task.batchId)
+}
+
+/** Notes now and then how much of a batch is open. Its loss costs a forecast nothing but its sharpness. */
+async function notePace({ db, log }: Pipeline, batchId: string): Promise<void> {
+  try {
+    const pace = await readPace(db, batchId, LEAST_SPACING_MS)
+    if (pace === undefined) return
+    const samples = withSample(pace.samples, pace.now, pace.startedMs)
+    if (samples !== null) await keepPace(db, batchId, samples)
+  } catch (error) {
+    log.info({ err: error, batch: batchId }, 'the pace of a batch was not noted')
+  }
 }
 
 /** Stores outcomes with what becomes of the task; drops them where another worker has it. */

@@ -3,13 +3,15 @@ import { BATCH_STATES, type BatchState } from '@plumbline/contract/batch'
 import type { BatchView } from '@plumbline/contract/batch-view'
 import type { BatchRow, BatchSums } from '@plumbline/db/batches/rows'
 import { verdictNames } from './record.ts'
+import { timeLeftMs } from './time-left.ts'
 
 const NOTHING: BatchSums = {
   rowsDone: 0,
   creditsUsed: 0,
   verdicts: [],
   answeredShare: 0,
-  slowestShare: 0,
+  totals: { email: 0, phone: 0, ip: 0, domain: 0 },
+  open: {},
   prepaid: 0,
   waitMs: 0,
 }
@@ -126,14 +128,16 @@ function progressOf(row: BatchRow, sums: BatchSums): number {
   }
 }
 
-/**
- * Extrapolated from what was done since the start of the check that is behind the others, rests left out, and not
- * before what waits is due; null where nothing was done yet.
- */
+/** Seconds until a running batch is answered; null where nothing was done yet. */
 function etaSeconds(row: BatchRow, sums: BatchSums, now: number): number | null {
-  const progress = Math.min(sums.slowestShare, sums.answeredShare)
   const startedAt = row.ats.running
-  if (row.status !== 'running' || startedAt === undefined || progress <= 0) return null
+  if (row.status !== 'running' || startedAt === undefined || sums.answeredShare <= 0) return null
+  const { totals, open, answeredShare, waitMs } = sums
   const elapsedMs = Math.max(0, now - Date.parse(startedAt) - row.paused_ms)
-  return Math.ceil(Math.max((elapsedMs * (1 - progress)) / progress, sums.waitMs) / 1000)
+  // While tasks are made, those that there are do not tell what is open.
+  const leftMs =
+    row.tasks_from === null
+      ? timeLeftMs({ elapsedMs, nowMs: now, totals, open, samples: row.pace ?? [], waitMs })
+      : Math.max((elapsedMs * (1 - answeredShare)) / answeredShare, waitMs)
+  return leftMs === null ? null : Math.ceil(leftMs / 1000)
 }

@@ -13,7 +13,7 @@ export async function pauseRunning(tx: Tx, id: string): Promise<BatchRow | undef
  */
 export async function resumePaused(tx: Tx, id: string): Promise<BatchRow | undefined> {
   const { rows } = await sql`
-    update batches set status = 'running', resumes_at = null, stage_attempts = 0,
+    update batches set status = 'running', pace = null, resumes_at = null, stage_attempts = 0,
       lease = lease + 1, lease_until = null, paused_ms = paused_ms + greatest(0,
         extract(epoch from clock_timestamp() - (ats->>'paused')::timestamptz) * 1000)::bigint
     where id = ${id} and status = 'paused'

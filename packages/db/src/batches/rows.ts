@@ -1,7 +1,9 @@
 import { PAUSED_DAYS, UNFINISHED_STATES, type BatchState } from '@plumbline/contract/batch'
+import { CHECKS, type Check } from '@plumbline/contract/products'
 import { sql, type Insertable, type Selectable, type Updateable } from 'kysely'
 import { queriesOf, type Db, type Tx } from '../database.ts'
 import type { BatchesTable, KeptSums } from '../tables/batches.ts'
+import { openByCheck } from './pace.ts'
 import { FILELESS_STATES, RETAINED_STATES, statesBefore } from './states.ts'
 
 /** A batch as its row holds it. */
@@ -9,8 +11,9 @@ export type BatchRow = Selectable<BatchesTable>
 
 /** What chunks add up to; `answeredShare` counts all subjects with an outcome, 0 to 1. */
 export interface BatchSums extends KeptSums {
-  /** The same of the check that is behind the others. */
-  readonly slowestShare: number
+  /** Subjects by check: all, and those without an outcome. */
+  readonly totals: Readonly<Record<Check, number>>
+  readonly open: Readonly<Partial<Record<Check, number>>>
   /** What of the credits a sample has paid. */
   readonly prepaid: number
   /** Milliseconds until the last task that waits for a time is due; 0 where none waits. */
@@ -183,17 +186,6 @@ const ROWS_KNOWN = sql`case
       then billable_count - remaining else known_count end)::numeric / greatest(1, billable_count))
   end`
 
-/**
- * The share of its subjects that the check has answered which is behind the others: they run side by side. Each
- * open subject is in one task.
- */
-const SLOWEST_SHARE = sql<number>`coalesce((
-    select min(1 - left_over.open / greatest(1, case left_over.check_kind
-      when 'email' then sum(email_count) when 'phone' then sum(phone_count)
-      when 'ip' then sum(ip_count) else sum(domain_count) end)::float8)
-    from (select check_kind, sum(size) as open from tasks
-      where tasks.batch_id = chunks.batch_id group by check_kind) left_over), 1)`
-
 /** What the chunks of batches add up to, by batch id. */
 export async function sumsOf(
   db: Db | Tx,
@@ -204,7 +196,10 @@ export async function sumsOf(
     .select([
       'batch_id',
       sql<number>`coalesce(sum(${ROWS_KNOWN}), 0)::bigint`.as('rows_done'),
-      SLOWEST_SHARE.as('slowest_share'),
+      openByCheck('chunks.batch_id').as('open'),
+      ...CHECKS.map((check) =>
+        sql<number>`sum(${sql.ref(`${check}_count`)})::bigint`.as(`${check}_total`),
+      ),
       sql<number>`coalesce(sum(case when settled_at is null then prepaid else charged end), 0)::bigint`.as(
         'credits_used',
       ),
@@ -231,7 +226,13 @@ export async function sumsOf(
       creditsUsed: row.credits_used,
       prepaid: row.prepaid,
       answeredShare: row.answered_share,
-      slowestShare: row.slowest_share,
+      open: row.open ?? {},
+      totals: {
+        email: Number(counts['email_total']),
+        phone: Number(counts['phone_total']),
+        ip: Number(counts['ip_total']),
+        domain: Number(counts['domain_total']),
+      },
       waitMs: row.wait_ms,
       verdicts: [1, 2, 3, 4].map((place) => Number(counts[`verdict_${place}`])),
     })

@@ -73,6 +73,7 @@ export interface BatchesTable {
   stage_attempts: Generated<number>
   resumes_at: ColumnType<Date | null, Date | null | undefined, Date | null>
   paused_ms: Generated<number>
+  pace: ColumnType<readonly PaceSample[] | null, string | null | undefined, string | null>
   change_count: Generated<number>
   sample_of: Generated<string | null>
   sample_places: ColumnType<readonly SamplePlace[] | null, string | null | undefined, string | null>
@@ -90,6 +91,12 @@ export interface BatchesTable {
  * its digits, a date or time is as in ISO 8601 with a blank between, a boolean is TRUE or FALSE.
  */
 export type ColumnKind = 'empty' | 'text' | 'number' | 'date' | 'datetime' | 'time' | 'boolean'
+
+/** How much of a batch was open at a moment, in milliseconds of the epoch. */
+export interface PaceSample {
+  readonly at: number
+  readonly open: Readonly<Partial<Record<Check, number>>>
+}
 
 /** Where a row of a sample stands in its batch. */
 export interface SamplePlace {
