@@ -26,6 +26,8 @@ const BENCHMARKS: Readonly<Record<string, readonly Benchmark[]>> = {
   'ip-list': [ipList],
   domain: [() => import('./domain.ts')],
   webhooks: [() => import('./webhooks.ts')],
+  preview: [() => import('./preview.ts')],
+  'time-left': [() => import('./time-left.ts')],
   workbook: [() => import('./workbook-reading.ts'), () => import('./workbook-writing.ts')],
 }
 
