@@ -64,6 +64,8 @@ async function settleRecords(
   const prepaid = await prepaidOf(tx, chunk)
   // What a sample has paid stays paid, though a fault of the service may have spoilt the record since.
   charged = Math.max(charged, prepaid)
+  await markSettled(tx, { batchId: chunk.batchId, no: chunk.no }, { charged, verdicts, doneCount })
+  // Last, as all chunks of a batch wait for its hold, from here to the commit.
   if (charged > prepaid) {
     await settle(tx, {
       accountId: chunk.accountId,
@@ -73,5 +75,4 @@ async function settleRecords(
       records: chargedRecords,
     })
   }
-  await markSettled(tx, { batchId: chunk.batchId, no: chunk.no }, { charged, verdicts, doneCount })
 }
