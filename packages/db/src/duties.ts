@@ -4,7 +4,8 @@ import type { Db } from './database.ts'
 export type Duty = 'dispatch' | 'reconcile'
 
 /**
- * Takes a duty that nobody has, or keeps it, by database time.
+ * Takes a duty that nobody has, or keeps it, by database time. One that is held for longer than its term was
+ * taken before the clock went back: who has it may be gone, and would keep others out until then.
  * @param holder tells this process from all others
  * @returns whether this process has it, for `termMs` from now on
  */
@@ -20,7 +21,8 @@ export async function holdDuty(
       insert into duties as d (name, holder, held_until)
       values ($1, $2, clock_timestamp() + $3::int * interval '1 ms')
       on conflict (name) do update set holder = excluded.holder, held_until = excluded.held_until
-      where d.holder = excluded.holder or d.held_until < clock_timestamp()`,
+      where d.holder = excluded.holder or d.held_until < clock_timestamp()
+        or d.held_until > clock_timestamp() + $3::int * interval '1 ms'`,
     values: [duty, holder, termMs],
   })
   return rowCount === 1

@@ -1,3 +1,5 @@
+import { rm } from 'node:fs/promises'
+import { join } from 'node:path'
 import { auditLedger } from '@plumbline/metering/audit'
 import { readHealed } from '@plumbline/db/batches/reconcile'
 import { allowAnyMove } from '@plumbline/testkit/any-move'
@@ -103,4 +105,34 @@ test('one process searches, and others do not', async () => {
   expect(await reconcile(harness.pipeline, { holder: 'one', graceMs: 0 })).toBe(0)
   expect(await reconcile(harness.pipeline, { holder: 'other', graceMs: 0 })).toBe(0)
   expect(await reconcile(harness.pipeline, { holder: 'one', graceMs: 0 })).toBe(3)
+})
+
+test('what was seen before the clock went back is seen anew', async () => {
+  await using harness = await openHarness()
+  const { pool } = harness.pipeline.db
+  await pool.query('delete from tasks')
+  const options = { holder: 'one', graceMs: 60_000 }
+  expect(await reconcile(harness.pipeline, options)).toBe(0)
+  await pool.query(`update reconciler_findings set seen_at = seen_at + interval '2 days'`)
+  expect(await reconcile(harness.pipeline, options)).toBe(0)
+  await pool.query(`update reconciler_findings set seen_at = seen_at - interval '61 s'`)
+  expect(await reconcile(harness.pipeline, options)).toBe(3)
+  await expectCompleted(harness)
+})
+
+test('a batch whose file is lost before it is read ends, and says so; others are read', async () => {
+  await using harness = await openTestPipeline()
+  const { db } = harness.pipeline
+  const lost = await harness.submit(CONTENT)
+  const there = await harness.submit(CONTENT)
+  await rm(join(harness.files, 'uploads', lost.id))
+  expect(await reconcileTwice(harness)).toBe(0)
+  await db.pool.query(`update batches set ats = ats || '{"analyzing": "2026-01-01T00:00:00Z"}'`)
+  expect(await reconcileTwice(harness)).toBe(1)
+  expect(await getBatch(harness.pipeline, harness.owner, lost.id)).toMatchObject({
+    status: 'failed',
+    error: { message: expect.stringMatching(/lost.*Send it again/) },
+  })
+  expect(await readHealed(db)).toEqual([{ kind: 'batch_without_file', count: 1 }])
+  expect((await getBatch(harness.pipeline, harness.owner, there.id)).status).toBe('analyzing')
 })

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { PROBLEMS } from '@plumbline/contract/problem'
 import { PRODUCT_PLANS } from '@plumbline/contract/products'
 import {
   askMissing,
@@ -10,13 +11,16 @@ import {
   makeGroup,
   MOST_FINDINGS,
   tasksWithoutGroup,
+  unreadBatches,
   type FindingKind,
 } from '@plumbline/db/batches/reconcile'
-import { lockBatch, updateBatch } from '@plumbline/db/batches/rows'
+import { lockBatch, readBatch, updateBatch } from '@plumbline/db/batches/rows'
 import { closeFinishedBatch } from '@plumbline/db/batches/stages'
 import { holdDuty } from '@plumbline/db/duties'
 import { release } from '@plumbline/metering/hold'
 import { strayHolds } from '@plumbline/metering/stray-holds'
+import { isAbsent } from '@plumbline/storage/marker'
+import { failBatch } from './cancel.ts'
 import type { Pipeline } from './pipeline.ts'
 import { unpackSubjects } from './codec.ts'
 import { settleChunk } from './settle.ts'
@@ -30,16 +34,15 @@ const TERM_MS = 60_000
 /** Tells this process from all others. */
 const HOLDER = randomUUID()
 
-type Parts = Pick<Pipeline, 'db' | 'scorers' | 'log'>
-
 interface Reconciler {
   readonly kind: FindingKind
-  find(pipeline: Parts): Promise<readonly string[]>
+  find(pipeline: Pipeline): Promise<readonly string[]>
   /** Answers whether there still was something to put right. */
-  heal(pipeline: Parts, subject: string): Promise<boolean>
+  heal(pipeline: Pipeline, subject: string): Promise<boolean>
 }
 
 const RECONCILERS: readonly Reconciler[] = [
+  { kind: 'batch_without_file', find: findWithoutFile, heal: endWithoutFile },
   { kind: 'chunk_without_task', find: ({ db }) => chunksWithoutTask(db), heal: askAgain },
   { kind: 'hold_of_ended_batch', find: findHolds, heal: releaseHold },
   {
@@ -61,7 +64,7 @@ const RECONCILERS: readonly Reconciler[] = [
  * @returns how much was put right
  */
 export async function reconcile(
-  pipeline: Parts,
+  pipeline: Pipeline,
   { graceMs = GRACE_MS, holder = HOLDER }: { graceMs?: number; holder?: string } = {},
 ): Promise<number> {
   const { db, log } = pipeline
@@ -83,7 +86,7 @@ export async function reconcile(
 }
 
 /** Asks what of a chunk nobody answered; one that was answered whole is settled. */
-async function askAgain({ db, scorers }: Parts, subject: string): Promise<boolean> {
+async function askAgain({ db, scorers }: Pipeline, subject: string): Promise<boolean> {
   const [batchId = '', no = ''] = subject.split('/', 2)
   const isHealed = await db.kysely.transaction().execute(async (tx) => {
     const batch = await lockBatch(tx, batchId)
@@ -115,11 +118,38 @@ async function askAgain({ db, scorers }: Parts, subject: string): Promise<boolea
   return isHealed
 }
 
-async function findHolds({ db }: Parts): Promise<readonly string[]> {
+/** What the owner of a batch is told whose file is gone. */
+const FILE_LOST =
+  'The file was lost by a fault of the service before it was read; nothing was charged. Send it again.'
+
+/** Batches that are to be read from a file which the store says that it does not have. */
+async function findWithoutFile({ db, storage }: Pipeline): Promise<readonly string[]> {
+  const lost: string[] = []
+  for (const { id, sourceKey } of await unreadBatches(db)) {
+    try {
+      const stream = await storage.open(sourceKey, { start: 0, end: 0 })
+      stream.destroy()
+    } catch (error) {
+      // A store that is away says nothing of its files.
+      if (isAbsent(error)) lost.push(id)
+    }
+  }
+  return lost
+}
+
+async function endWithoutFile(pipeline: Pipeline, id: string): Promise<boolean> {
+  const batch = await readBatch(pipeline.db, id)
+  if (batch === undefined || batch.status !== 'analyzing' || batch.read_whole) return false
+  const shown = { error: PROBLEMS.internal.error, message: FILE_LOST }
+  await failBatch(pipeline, id, shown, batch.lease)
+  return (await readBatch(pipeline.db, id))?.status === 'failed'
+}
+
+async function findHolds({ db }: Pipeline): Promise<readonly string[]> {
   return (await strayHolds(db, MOST_FINDINGS)).map(({ accountId, ref }) => `${accountId}/${ref}`)
 }
 
-async function releaseHold({ db }: Parts, subject: string): Promise<boolean> {
+async function releaseHold({ db }: Pipeline, subject: string): Promise<boolean> {
   const [accountId = '', ref = ''] = subject.split('/', 2)
   return await db.kysely.transaction().execute(async (tx) => {
     const batch = await lockBatch(tx, ref)

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { createAccount } from '@plumbline/db/accounts'
+import { readHealed } from '@plumbline/db/batches/reconcile'
 import { insertBatch } from '@plumbline/db/batches/rows'
 import { openDatabase, type Db } from '@plumbline/db/database'
 import { readStoreOwner } from '@plumbline/db/file-store'
@@ -105,6 +106,7 @@ test('uploads and results that no batch names are removed seven days after they 
   ])
   expect(await readdir(join(harness.files, 'results'))).toEqual([`${DONE}-3.csv`])
   expect((await db.pool.query('select from stray_files')).rowCount).toBe(0)
+  expect(await readHealed(db)).toEqual([{ kind: 'stray_file', count: 5 }])
 })
 
 test('what a batch names by now is no stray any more, however long it was one', async () => {

@@ -1,3 +1,4 @@
+import { countHealed } from '@plumbline/db/batches/reconcile'
 import { namedFiles } from '@plumbline/db/batches/files'
 import { forgetStrays, judgeStrays, readStoreOwner } from '@plumbline/db/file-store'
 import { claimStore } from '@plumbline/storage/marker'
@@ -66,6 +67,7 @@ export async function sweepStore(parts: StoreParts, graceDays = STRAY_FILES_DAYS
       await parts.storage.remove(due)
       await forgetStrays(parts.db, due)
       count += due.length
+      await countHealed(parts.db, 'stray_file', due.length)
     }
   }
   return count

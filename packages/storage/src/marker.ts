@@ -55,8 +55,8 @@ async function writeMarker(storage: Storage, id: string, scratchDir: string): Pr
   }
 }
 
-/** A local disk and an S3 store each have their own word for it. */
-function isAbsent(error: unknown): boolean {
+/** Whether a store says that there is no such file: a local disk and S3 each have their own word for it. */
+export function isAbsent(error: unknown): boolean {
   if (!(error instanceof Error)) return false
   const code = 'code' in error ? String(error.code) : ''
   return [code, error.name, error.message].some((text) => /\b(ENOENT|NoSuchKey)\b/.test(text))

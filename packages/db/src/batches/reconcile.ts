@@ -6,6 +6,7 @@ import { isTask } from './task-states.ts'
 
 /** What should not be. */
 export type FindingKind =
+  | 'batch_without_file'
   | 'chunk_without_task'
   | 'hold_of_ended_batch'
   | 'lease_without_end'
@@ -16,6 +17,23 @@ export const MOST_FINDINGS = 100
 
 /** Longer than any lease and rest: what a step of the clock leaves. */
 const BEYOND_HOURS = 24
+
+/** How long a batch may wait to be read until its file is looked for. */
+const UNREAD_SECONDS = 60
+
+/** Batches whose own file is still to be read, with its key; those that are read of another have none. */
+export async function unreadBatches(
+  db: Db,
+): Promise<readonly { readonly id: string; readonly sourceKey: string }[]> {
+  const { rows } = await sql<{ id: string; sourceKey: string }>`
+    select id, source_key as "sourceKey" from batches
+    where status = 'analyzing' and not read_whole and origin_kind is null and not is_lookup
+      and sample_of is null
+      and (ats->>'analyzing')::timestamptz < clock_timestamp() - ${UNREAD_SECONDS} * interval '1 s'
+    order by created_at limit ${MOST_FINDINGS}
+  `.execute(queriesOf(db))
+  return rows
+}
 
 /** Open chunks of running batches for which nothing is to be asked, as `batch/number`. */
 export async function chunksWithoutTask(db: Db): Promise<readonly string[]> {
@@ -152,8 +170,10 @@ export async function judgeFindings(
       delete from reconciler_findings f
       where f.kind = ${kind} and not exists (select from found where found.subject = f.subject)
     ), noted as (
-      insert into reconciler_findings (kind, subject) select ${kind}, subject from found
-      on conflict do nothing
+      insert into reconciler_findings as f (kind, subject) select ${kind}, subject from found
+      on conflict (kind, subject) do update set seen_at = excluded.seen_at
+      -- Since before the clock went back: seen from now on.
+      where f.seen_at > excluded.seen_at
     )
     select f.subject from reconciler_findings f join found on found.subject = f.subject
     where f.kind = ${kind} and f.seen_at <= clock_timestamp() - ${graceMs} * interval '1 ms'
@@ -161,11 +181,15 @@ export async function judgeFindings(
   return rows.map(({ subject }) => subject)
 }
 
-/** Counts what was put right. */
-export async function countHealed(db: Db, kind: FindingKind): Promise<void> {
+/** Counts what was put right: findings, and files that no batch named. */
+export async function countHealed(
+  db: Db,
+  kind: FindingKind | 'stray_file',
+  count = 1,
+): Promise<void> {
   await sql`
-    insert into reconciler_counts as c (kind, healed_count) values (${kind}, 1)
-    on conflict (kind) do update set healed_count = c.healed_count + 1
+    insert into reconciler_counts as c (kind, healed_count) values (${kind}, ${count})
+    on conflict (kind) do update set healed_count = c.healed_count + excluded.healed_count
   `.execute(queriesOf(db))
 }
 

@@ -1,0 +1,26 @@
+import { createTestDatabase } from '@plumbline/testkit/postgres'
+import { expect, test } from 'vitest'
+import { openDatabase } from './database.ts'
+import { holdDuty, leaveDuty } from './duties.ts'
+
+const TERM_MS = 60_000
+
+test('one holder has a duty until its term is over or it leaves', async () => {
+  await using database = await createTestDatabase()
+  await using db = openDatabase({ url: database.url, poolSize: 1, applicationName: 'test' })
+  const hold = (holder: string): Promise<boolean> => holdDuty(db, 'dispatch', holder, TERM_MS)
+  expect([await hold('one'), await hold('other'), await hold('one')]).toEqual([true, false, true])
+  await db.pool.query(`update duties set held_until = now() - interval '1 s'`)
+  expect([await hold('other'), await hold('one')]).toEqual([true, false])
+  await leaveDuty(db, 'dispatch', 'other')
+  expect(await hold('one')).toBe(true)
+})
+
+test('a clock that goes back leaves no duty to a holder that is gone', async () => {
+  await using database = await createTestDatabase()
+  await using db = openDatabase({ url: database.url, poolSize: 1, applicationName: 'test' })
+  expect(await holdDuty(db, 'dispatch', 'gone', TERM_MS)).toBe(true)
+  await db.pool.query(`update duties set held_until = held_until + interval '2 days'`)
+  expect(await holdDuty(db, 'dispatch', 'next', TERM_MS)).toBe(true)
+  expect(await holdDuty(db, 'dispatch', 'gone', TERM_MS)).toBe(false)
+})
