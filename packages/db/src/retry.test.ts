@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { isPassing, retryStatement } from './retry.ts'
+import { FAILOVER_MS, isPassing, retryStatement } from './retry.ts'
 
 /** What pg and its pool say of a connection that broke; none of it has a code. */
 const SAID = [
@@ -26,4 +26,35 @@ test('a fault of ours does not pass, and is not tried again', async () => {
   }
   await expect(retryStatement(run)).rejects.toBe(fault)
   expect(runs).toBe(1)
+})
+
+/** A server that is away for so long, and how often it was asked. */
+async function askThrough(
+  awayMs: number,
+  forMs?: number,
+): Promise<{ answer: string; asked: number }> {
+  let nowMs = 0
+  let asked = 0
+  const clock = { nowMs: () => nowMs, wait: async (ms: number) => void (nowMs += ms) }
+  const run = async (): Promise<string> => {
+    asked += 1
+    if (nowMs < awayMs) throw new Error('Connection terminated unexpectedly')
+    return 'stored'
+  }
+  const tried = retryStatement(run, forMs === undefined ? { clock } : { clock, forMs })
+  return { answer: await tried.catch((error: Error) => error.message), asked }
+}
+
+test('a statement that must outlast a failover does so, once a second', async () => {
+  const { answer, asked } = await askThrough(30_000, FAILOVER_MS)
+  expect(answer).toBe('stored')
+  expect(asked).toBeLessThan(40)
+})
+
+test('others are given up after a second and a half, and none is tried without end', async () => {
+  expect(await askThrough(30_000)).toEqual({
+    answer: 'Connection terminated unexpectedly',
+    asked: 5,
+  })
+  expect((await askThrough(Infinity, FAILOVER_MS)).answer).toMatch('Connection terminated')
 })

@@ -3,21 +3,38 @@ import { CONTENTION_STATES, isOutageState } from './sqlstate.ts'
 
 /** Waits between tries: 5 tries within about a second and a half. */
 const WAITS_MS = [20, 80, 300, 1_000] as const
+const LONGEST_WAIT_MS = 1_000
+
+/** How long a statement is tried that must outlast a failover to another server, which takes half a minute. */
+export const FAILOVER_MS = 45_000
+
+/** A clock that tells how much time has passed, and lets it pass. */
+export interface RetryClock {
+  nowMs(): number
+  wait(ms: number): Promise<void>
+}
+
+const CLOCK: RetryClock = { nowMs: () => performance.now(), wait: (ms) => delay(ms) }
 
 /**
  * Runs a statement again when the connection broke or the server chose it as the loser, for
  * statements that take effect once however often they run: the reply to a commit may be lost.
+ * @param options `forMs`: how long it is tried at least, once a second
  */
-export async function retryStatement<T>(run: () => Promise<T>): Promise<T> {
-  for (const waitMs of WAITS_MS) {
+export async function retryStatement<T>(
+  run: () => Promise<T>,
+  { forMs = 0, clock = CLOCK }: { readonly forMs?: number; readonly clock?: RetryClock } = {},
+): Promise<T> {
+  const endMs = clock.nowMs() + forMs
+  for (let tries = 0; ; tries++) {
     try {
       return await run()
     } catch (error) {
-      if (!isPassing(error)) throw error
-      await delay(waitMs)
+      const isLast = tries >= WAITS_MS.length && clock.nowMs() >= endMs
+      if (isLast || !isPassing(error)) throw error
+      await clock.wait(WAITS_MS[tries] ?? LONGEST_WAIT_MS)
     }
   }
-  return run()
 }
 
 const PASSING_SYSTEM = new Set(['ECONNRESET', 'ECONNREFUSED', 'EPIPE', 'ETIMEDOUT', 'ECONNABORTED'])

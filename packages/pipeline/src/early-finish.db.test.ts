@@ -3,10 +3,12 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { closeFinishedBatches, leaseStages } from '@plumbline/db/batches/stages'
 import { expect, test, vi } from 'vitest'
+import { allowAnyMove } from '@plumbline/testkit/any-move'
 import { openTestPipeline, type TestPipeline } from '@plumbline/testkit/pipeline'
 import { cancelBatch } from './cancel.ts'
+import { pagesOfChunks } from './chunk-pages.ts'
 import { finishNext } from './early-finish.ts'
-import { runFinish } from './finish.ts'
+import { finish, runFinish } from './finish.ts'
 import { getBatch } from './read.ts'
 import { openResults } from './results.ts'
 
@@ -157,4 +159,19 @@ test('only long batches are taken, also while outcomes are being stored', async 
     ])
   })
   expect(await statusOf(harness, id)).toBe('completed')
+})
+
+test('a batch that is not to end keeps its hold, whoever has written its result', async () => {
+  await using harness = await openHarness()
+  const { db } = harness.pipeline
+  const { id } = await harness.read(CONTENT)
+  await harness.answer()
+  await allowAnyMove(db)
+  await db.pool.query(`update batches set status = 'paused', lease = 77 where id = $1`, [id])
+  const stage = { batchId: id, lease: 77, signal: never }
+  await finish(harness.pipeline, stage, pagesOfChunks(harness.pipeline, id))
+  expect(await statusOf(harness, id)).toBe('paused')
+  const { rows } = await db.pool.query('select released, closed_at from credit_holds')
+  expect(rows).toEqual([{ released: 0, closed_at: null }])
+  expect(await readdir(join(harness.files, 'results'))).toEqual([])
 })

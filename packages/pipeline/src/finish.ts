@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import type { StoredChunk } from '@plumbline/db/batches/chunks'
 import { readRepeatedRows } from '@plumbline/db/batches/repeated-rows'
 import { lockBatch, moveBatch, readBatch, type BatchRow } from '@plumbline/db/batches/rows'
+import { statesBefore } from '@plumbline/db/batches/states'
 import { noteRemovals } from '@plumbline/db/file-store'
 import { adoptSample } from './adopt-sample.ts'
 import { releaseRest } from './cancel.ts'
@@ -88,6 +89,10 @@ async function endBatch(
     if (batch.sample_of !== null) await lockBatch(tx, batch.sample_of)
     const row = await lockBatch(tx, batch.id)
     if (row === undefined || row.lease !== lease) return false
+    // Paused while its result was written early: it goes on, and needs its hold.
+    if (!statesBefore(row.status === 'canceling' ? 'canceled' : 'completed').includes(row.status)) {
+      return false
+    }
     const canceled = row.status === 'canceling'
     const released = canceled ? row.credits_released : await releaseRest(tx, row)
     const moved = await moveBatch(

@@ -8,7 +8,7 @@ import { keepPace, readPace } from '@plumbline/db/batches/pace'
 import { closeFinishedBatch } from '@plumbline/db/batches/stages'
 import type { ClaimedTask } from '@plumbline/db/batches/tasks'
 import type { Tx } from '@plumbline/db/database'
-import { retryStatement } from '@plumbline/db/retry'
+import { FAILOVER_MS, retryStatement } from '@plumbline/db/retry'
 import { packOutcomes, type StoredOutcome } from './codec.ts'
 import { groupNameOf } from './keyed-stores.ts'
 import { countKnownRows } from './known-rows.ts'
@@ -114,7 +114,11 @@ export async function storeOutcomes(
     })
     return true
   }
-  const isSettled = await retryStatement(() => pipeline.db.kysely.transaction().execute(store))
+  const isSettled = await retryStatement(
+    () => pipeline.db.kysely.transaction().execute(store),
+    // What was asked may have cost money: it is kept until another server has taken over.
+    { forMs: FAILOVER_MS },
+  )
   if (isSettled) await retryStatement(() => closeFinishedBatch(pipeline.db, task.batchId))
 }
 

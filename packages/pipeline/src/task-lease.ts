@@ -73,6 +73,8 @@ export function createTaskLeases(pipeline: Pick<Pipeline, 'db' | 'limits' | 'log
       const canceled = new AbortController()
       const paused = new AbortController()
       if (canceling) canceled.abort()
+      // Another run of the task in this process: its lease was lost, and the task given out anew.
+      held.get(taskId)?.lost.abort()
       held.set(taskId, { lease, lost, canceled, paused })
       return {
         lost: lost.signal,

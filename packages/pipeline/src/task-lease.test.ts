@@ -1,0 +1,20 @@
+import { openDatabase } from '@plumbline/db/database'
+import { expect, test } from 'vitest'
+import { DEFAULT_LIMITS } from './pipeline.ts'
+import { createTaskLeases } from './task-lease.ts'
+
+const log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} }
+
+test('a run whose task its own process takes again is told that it is lost', async () => {
+  // Nothing is asked of it: it connects with its first statement.
+  const url = 'postgres://nobody@127.0.0.1/none'
+  await using db = openDatabase({ url, poolSize: 1, applicationName: 'test' })
+  using leases = createTaskLeases({ db, log, limits: DEFAULT_LIMITS })
+  const first = leases.keep({ taskId: 7, lease: 2, canceling: false })
+  const other = leases.keep({ taskId: 8, lease: 2, canceling: false })
+  const second = leases.keep({ taskId: 7, lease: 4, canceling: false })
+  expect([first, other, second].map(({ lost }) => lost.aborted)).toEqual([true, false, false])
+  first[Symbol.dispose]()
+  const third = leases.keep({ taskId: 7, lease: 6, canceling: false })
+  expect([second, third].map(({ lost }) => lost.aborted)).toEqual([true, false])
+})
