@@ -92,6 +92,10 @@ export interface Plan {
   readonly faults: readonly Fault[]
 }
 
+/** Tasks of such an engine and size last several times as long as outcomes go without a save. */
+const LONG_DELAY_MS = 1_200
+const LONG_CHUNK = 15
+
 /** How long customers hand things in, and things break. */
 const ACTIVE_MS = 20_000
 
@@ -101,6 +105,9 @@ export function planOf(seed: number, redis: boolean): Plan {
   const accounts = Array.from({ length: 2 + random.int(4) }, () => 2_000 + random.int(6_000))
   const isLarge = random.oneIn(3)
   const batches = planBatches(random, accounts.length, isLarge)
+  const delayMs = random.pick([0, 50, LONG_DELAY_MS])
+  const chunkRecords = isLarge ? 1 : random.pick([1, 3, LONG_CHUNK])
+  const hasLongTasks = delayMs === LONG_DELAY_MS && chunkRecords === LONG_CHUNK
   const acts: readonly Act[] = [
     ...batches,
     ...planCalls(random, accounts.length),
@@ -109,11 +116,11 @@ export function planOf(seed: number, redis: boolean): Plan {
   return {
     seed,
     backend: redis && seed % 2 === 1 ? 'redis' : 'postgres',
-    chunkRecords: isLarge ? 1 : random.pick([1, 3, 15]),
-    delayMs: random.pick([0, 50, 1_200]),
+    chunkRecords,
+    delayMs,
     accounts,
     acts,
-    faults: seed % 5 === 0 ? [] : planFaults(random, seed),
+    faults: seed % 5 === 0 ? [] : planFaults(random, seed, hasLongTasks),
   }
 }
 
@@ -168,7 +175,7 @@ function planChanges(random: Random, batches: readonly PlannedBatch[]): readonly
   })
 }
 
-function planFaults(random: Random, seed: number): readonly Fault[] {
+function planFaults(random: Random, seed: number, hasLongTasks: boolean): readonly Fault[] {
   const faults: Fault[] = []
   const workers = MEMBERS.filter((name) => !name.startsWith('api'))
   for (let count = 2 + random.int(8); count > 0; count--) {
@@ -219,6 +226,18 @@ function planFaults(random: Random, seed: number): readonly Fault[] {
       default:
         faults.push({ kind: 'step', atMs, byMs: stepOf(random) })
     }
+  }
+  // Outcomes that are saved in the midst of a task, and lost.
+  for (let count = hasLongTasks ? 3 : 0; count > 0; count--) {
+    const member = random.pick(['checks-0', 'checks-1'] as const)
+    const afterRequests = 1 + random.int(20)
+    faults.push({
+      kind: 'wire',
+      atMs: random.int(15_000),
+      member,
+      fault: 'lose_commit',
+      afterRequests,
+    })
   }
   // Workers of a kind that are away: their queue must not fill.
   if (seed % 5 === 1) {
