@@ -18,6 +18,9 @@ const JOBS_TOPIC = 'bullmq_jobs'
  */
 const SESSION = { search_path: SCHEMA, synchronous_commit: 'off' }
 
+/** A network that loses what is sent, and resets nothing, would keep whoever dispatches waiting. */
+const ANSWER_MS = 30_000
+
 /** A channel that tells when a lost connection is back, and messages may have been missed. */
 export interface ListeningChannel extends Channel {
   onRenewed(renewed: () => void): void
@@ -52,6 +55,7 @@ export function openQueuePool({
     max: poolSize,
     keepAlive: true,
     connectionTimeoutMillis: 10_000,
+    query_timeout: ANSWER_MS,
     application_name: 'plumbline queue',
     ...(pooled ? {} : { options: optionsOf(SESSION) }),
   })

@@ -16,6 +16,8 @@ export interface RedisQueueOptions {
   /** Begins the name of every key; `plumbline` by default. */
   readonly prefix?: string
   readonly onError: (error: Error) => void
+  /** See `openRedis`. */
+  readonly answerMs?: number
 }
 
 /**
@@ -26,8 +28,14 @@ export async function openRedisQueues({
   redisUrl,
   prefix = 'plumbline',
   onError,
+  answerMs,
 }: RedisQueueOptions): Promise<QueueBackend> {
-  const server = openRedis({ url: redisUrl, prefix, onError })
+  const server = openRedis({
+    url: redisUrl,
+    prefix,
+    onError,
+    ...(answerMs === undefined ? {} : { answerMs }),
+  })
   const channel = createRedisChannel(server)
   const adding = server.connect('add')
   const fetching = server.connect('fetch')

@@ -1,9 +1,11 @@
+import { once } from 'node:events'
+import { connect, createServer, type Socket } from 'node:net'
 import { describe, expect, test, vi } from 'vitest'
 import { emailOutcome } from '@plumbline/testkit/outcomes'
 import { PATIENT } from '@plumbline/testkit/patience'
 import { openRedisTestQueue } from '@plumbline/testkit/queue'
 import { startRedis } from '@plumbline/testkit/redis'
-import { work } from './jobs.ts'
+import { enqueue, recall, work } from './jobs.ts'
 import { serveLive } from './live-server.ts'
 import { createLiveCaller } from './live-caller.ts'
 import { openRedisQueues } from './redis-queues.ts'
@@ -67,6 +69,72 @@ describe.skipIf(WITHOUT_REDIS)('a Redis server that died', () => {
     expect(await refused).toMatchObject({ code: 'unavailable' })
   })
 })
+
+describe.skipIf(WITHOUT_REDIS)('a network that loses what is sent and resets nothing', () => {
+  test('keeps nobody waiting who adds jobs, and is left for a connection that works', async () => {
+    const server = await startRedis()
+    if (server === null) throw new Error('redis-server is not installed')
+    await using network = await openNetwork(server.url)
+    const backend = await openRedisQueues({
+      redisUrl: network.url,
+      answerMs: 500,
+      onError: () => undefined,
+    })
+    try {
+      await enqueue(backend, 'intake', [{ id: 'before', data: {} }])
+      network.lose()
+      const lost = enqueue(backend, 'intake', [{ id: 'lost', data: {} }])
+      await expect(lost).rejects.toThrow(/time|clos/i)
+      network.heal()
+      await vi.waitFor(() => enqueue(backend, 'intake', [{ id: 'after', data: {} }]), PATIENT)
+      expect(await recall(backend, 'intake', 'after', false)).toBe('waiting')
+    } finally {
+      await backend[Symbol.asyncDispose]()
+      await server.stop()
+    }
+  })
+})
+
+/** A network before a server that can lose all that is sent on the connections that there are. */
+async function openNetwork(
+  target: string,
+): Promise<{ url: string; lose(): void; heal(): void } & AsyncDisposable> {
+  const upstream = new URL(target)
+  const sockets = new Set<Socket>()
+  let isLosing = false
+  const proxy = createServer((client) => {
+    const behind = connect(Number(upstream.port), upstream.hostname)
+    let wasLosing = isLosing
+    for (const [from, to] of [
+      [client, behind],
+      [behind, client],
+    ] as const) {
+      sockets.add(from)
+      from.on('error', () => undefined)
+      from.on('close', () => to.destroy())
+      // What was lost once stays lost on this connection.
+      from.on('data', (piece) => {
+        wasLosing ||= isLosing
+        if (!wasLosing) to.write(piece)
+      })
+    }
+  })
+  proxy.listen(0, '127.0.0.1')
+  await once(proxy, 'listening')
+  const address = proxy.address()
+  const url = new URL(target)
+  url.port = String(typeof address === 'object' ? address?.port : 0)
+  return {
+    url: url.href,
+    lose: () => void (isLosing = true),
+    heal: () => void (isLosing = false),
+    [Symbol.asyncDispose]: async () => {
+      for (const socket of sockets) socket.destroy()
+      proxy.close()
+      await once(proxy, 'close')
+    },
+  }
+}
 
 test('a URL of another kind is refused without showing what it holds', () => {
   const open = () => openRedis({ url: 'https://user:secret@host', prefix: 'p', onError: fail })

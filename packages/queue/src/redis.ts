@@ -24,20 +24,28 @@ export interface RedisServerOptions {
   readonly prefix: string
   /** Called for lost connections, which are opened again without it. */
   readonly onError: (error: Error) => void
+  /** How long a command waits for its answer; 10 seconds by default. */
+  readonly answerMs?: number
 }
 
 /** Opens the connection for commands; throws when the URL names no Redis. */
-export function openRedis({ url, prefix, onError }: RedisServerOptions): RedisServer {
+export function openRedis({
+  url,
+  prefix,
+  onError,
+  answerMs = ANSWER_MS,
+}: RedisServerOptions): RedisServer {
+  const inTime = { commandTimeout: answerMs, socketTimeout: answerMs }
   const open = (options: ConnectionSettings): Redis | Cluster => {
     const client = connectionOf(url, options)
     client.on('error', onError)
     return client
   }
-  const commands = open({ enableAutoPipelining: true, maxRetriesPerRequest: 3 })
+  const commands = open({ enableAutoPipelining: true, maxRetriesPerRequest: 3, ...inTime })
   return {
     commands,
     prefix,
-    connect: (role) => open(ROLES[role]),
+    connect: (role) => open(role === 'add' ? { ...ROLES.add, ...inTime } : ROLES[role]),
     [Symbol.asyncDispose]: () => closeRedis(commands),
   }
 }
@@ -51,6 +59,12 @@ export async function closeRedis(client: Redis | Cluster): Promise<void> {
 /** How long a server that has stopped answering can delay the end of a process. */
 export const CLOSE_MS = 1_000
 
+/**
+ * A network that loses what is sent, and resets nothing, would keep a command waiting for a quarter of an hour,
+ * and whoever dispatches with it. Those that fetch and listen wait on purpose.
+ */
+const ANSWER_MS = 10_000
+
 const ROLES: Readonly<Record<ConnectionRole, ConnectionSettings>> = {
   add: { maxRetriesPerRequest: 3 },
   // BullMQ refuses to fetch over a connection that gives up.
@@ -61,6 +75,9 @@ const ROLES: Readonly<Record<ConnectionRole, ConnectionSettings>> = {
 interface ConnectionSettings {
   readonly maxRetriesPerRequest: number | null
   readonly enableAutoPipelining?: boolean
+  /** After so long a command fails, and its connection is opened anew. */
+  readonly commandTimeout?: number
+  readonly socketTimeout?: number
 }
 
 function connectionOf(url: string, options: ConnectionSettings): Redis | Cluster {
@@ -79,6 +96,8 @@ function connectionOf(url: string, options: ConnectionSettings): Redis | Cluster
     enableAutoPipelining: options.enableAutoPipelining ?? false,
     redisOptions: {
       maxRetriesPerRequest: options.maxRetriesPerRequest ?? null,
+      ...(options.commandTimeout === undefined ? {} : { commandTimeout: options.commandTimeout }),
+      ...(options.socketTimeout === undefined ? {} : { socketTimeout: options.socketTimeout }),
       ...(first.username === '' ? {} : { username: decodeURIComponent(first.username) }),
       ...(first.password === '' ? {} : { password: decodeURIComponent(first.password) }),
       ...(plain === 'rediss' ? { tls: {} } : {}),
