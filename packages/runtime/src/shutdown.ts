@@ -12,10 +12,16 @@ export async function runUntilStopped(
 ): Promise<void> {
   const controller = new AbortController()
   const { log } = options
+  let deadline: NodeJS.Timeout | undefined
   const stop = (cause: string): void => {
     if (controller.signal.aborted) process.exit(1)
     log.info({ cause }, 'stopping')
     controller.abort()
+    // Also of a start that waits for a server which is away.
+    deadline = setTimeout(() => {
+      log.error({ graceMs: options.graceMs }, 'not closed in time; leaving')
+      process.exit(1)
+    }, options.graceMs)
   }
   process.once('SIGTERM', () => stop('SIGTERM'))
   process.once('SIGINT', () => stop('SIGINT'))
@@ -27,10 +33,6 @@ export async function runUntilStopped(
       controller.signal.addEventListener('abort', () => resolve(), { once: true })
     })
   }
-  const deadline = setTimeout(() => {
-    log.error({ graceMs: options.graceMs }, 'not closed in time; leaving')
-    process.exit(1)
-  }, options.graceMs)
   await running[Symbol.asyncDispose]()
   clearTimeout(deadline)
   log.info({}, 'stopped')
