@@ -74,6 +74,8 @@ export function openConnection(options: ConnectionOptions): Connection {
     try {
       const response = await send(`${base}${call.path}`, {
         method: call.method,
+        // The key must go to no other address than the one that it was given for.
+        redirect: 'manual',
         ...(key === undefined ? { credentials: 'same-origin' as const } : {}),
         ...(limit.signal === undefined ? {} : { signal: limit.signal }),
         ...headersAndBody(call, key),

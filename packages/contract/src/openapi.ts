@@ -1,5 +1,6 @@
 import { accountPaths } from './openapi-account.ts'
 import { batchPaths } from './openapi-batches.ts'
+import { withExamples } from './openapi-examples.ts'
 import {
   answer,
   ANY,
@@ -45,7 +46,7 @@ export function openApiDocument(testKeys: string): Part {
       // Behind all that has paths: who reads from the top meets the first call and the paths first.
       { name: 'test keys', description: testKeys },
     ],
-    paths: {
+    paths: withExamples({
       ...Object.fromEntries(
         PRODUCTS.map((product) => [`/v1/${product}`, { post: lookUp(product) }]),
       ),
@@ -54,7 +55,7 @@ export function openApiDocument(testKeys: string): Part {
       ...batchPaths(),
       ...webhookPaths(),
       ...servicePaths(),
-    },
+    }),
     components: {
       securitySchemes: {
         key: { type: 'http', scheme: 'bearer', description: '`svc_live_...` or `svc_test_...`.' },
