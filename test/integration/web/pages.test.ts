@@ -88,57 +88,10 @@ describe.skipIf(!canRunChromium())('the app', () => {
     await expect.poll(() => page.getByRole('alert').count()).toBe(0)
     await page.getByText('To spend').waitFor()
   })
-
-  test('is used by keyboard alone from the sign-in to a started batch', async () => {
-    await using typist = await openWindow(started.service.url)
-    const { page } = typist
-    await page.goto('/app/sign-in')
-    await settle(page, 'Sign in')
-    await tabTo(typist, 'Email')
-    await page.keyboard.type('ada@people.test')
-    await page.keyboard.press('Tab')
-    await page.keyboard.type(PASSWORD)
-    await page.keyboard.press('Enter')
-    await settle(page, 'Overview')
-    await tabTo(typist, 'New batch')
-    await page.keyboard.press('Space')
-    await settle(page, 'New batch')
-    await tabTo(typist, 'Product')
-    await page.keyboard.type('Email')
-    await tabTo(typist, 'Paste lines instead')
-    await page.keyboard.press('Enter')
-    await tabTo(typist, 'Lines')
-    await page.keyboard.type('typed@example.com')
-    await tabTo(typist, 'Hand in these lines')
-    await page.keyboard.press('Enter')
-    await page.getByRole('button', { name: 'Start', exact: true }).waitFor()
-    await expect
-      .poll(() => page.getByRole('button', { name: 'Start', exact: true }).isEnabled())
-      .toBe(true)
-    await tabTo(typist, 'Start')
-    await page.keyboard.press('Enter')
-    await settle(page, 'pasted.txt')
-    await page.getByText('Completed').first().waitFor()
-  })
 })
 
 async function signIn({ page }: TestWindow): Promise<void> {
   await page.getByLabel('Email', { exact: true }).fill('ada@people.test')
   await page.getByLabel('Password', { exact: true }).fill(PASSWORD)
   await page.getByRole('button', { name: 'Sign in', exact: true }).click()
-}
-
-/** Presses Tab until what has this label, or says this, has the focus. */
-async function tabTo({ page }: TestWindow, name: string): Promise<void> {
-  const met: string[] = []
-  for (let press = 0; press < 60; press += 1) {
-    await page.keyboard.press('Tab')
-    const focused = await page.evaluate<string>(`(() => {
-      const at = document.activeElement
-      return (at?.labels?.[0]?.textContent ?? at?.ariaLabel ?? at?.textContent ?? '').trim()
-    })()`)
-    if (focused === name) return
-    met.push(focused)
-  }
-  throw new Error(`no way to ${name} by Tab; met ${met.join(' | ')}`)
 }

@@ -1,11 +1,12 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { backends } from '@plumbline/testkit/backends'
+import { backends, type Backend } from '@plumbline/testkit/backends'
 import { openSpreadsheet, WITHOUT_SPREADSHEET } from '@plumbline/testkit/spreadsheet'
 import Papa from 'papaparse'
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { canRunChromium, openWindow } from '../chromium.ts'
+import { byKeyboard, byMouse, type Hand, type WithHand } from '../hand.ts'
 import { pathOfLink, startWebService } from '../web-service.ts'
 
 // What a person does who has never been here: from the sign-up form to the ledger.
@@ -14,82 +15,92 @@ const ADDRESS = 'ada@people.test'
 const PASSWORD = 'a long sentence with a plumb line'
 const ROWS = 150
 
-test.skipIf(!canRunChromium()).each(backends())(
-  'on $name a new person signs up, gets a key, has a file checked and sees what it cost',
-  async (backend) => {
+/** Each backend; on the last of them with the keys alone. */
+const WAYS: readonly (Backend & { readonly by: string; readonly withHand: WithHand })[] =
+  backends().map((backend, at, all) =>
+    at === all.length - 1
+      ? { ...backend, by: 'keyboard', withHand: byKeyboard }
+      : { ...backend, by: 'mouse', withHand: byMouse },
+  )
+
+test.skipIf(!canRunChromium()).each(WAYS)(
+  'on $name, by $by, a new person signs up, gets a key, has a file checked and sees what it cost',
+  async ({ withHand, ...backend }) => {
     await using started = await startWebService({ backend, hasMail: true, words: ['--delay=40'] })
     const { service, mail } = started
     await using window = await openWindow(service.url)
     const { page, faults } = window
+    const hand = withHand(page)
 
     await page.goto('/')
-    await page.getByRole('link', { name: 'I have no account yet' }).click()
-    await page.getByLabel('Name', { exact: true }).fill('Ada')
-    await page.getByLabel('Email', { exact: true }).fill(ADDRESS)
-    await page.getByLabel('Password', { exact: true }).fill(PASSWORD)
-    await page.getByRole('button', { name: 'Create account', exact: true }).click()
+    await hand.follow('I have no account yet')
+    await hand.type('Name', 'Ada')
+    await hand.type('Email', ADDRESS)
+    await hand.type('Password', PASSWORD)
+    await hand.press('Create account')
     await expect.poll(() => page.getByText('a message with a link is on its way').count()).toBe(1)
 
     const { text } = await mail.wait(ADDRESS, 'Verify')
     await page.goto(pathOfLink(text))
-    await signInWhereAsked(page)
+    await signInWhereAsked(page, hand)
     await heading(page, 'Overview')
     await expect.poll(() => page.locator('.figure').first().textContent()).toBe('200')
 
-    await page.getByRole('link', { name: 'API keys' }).click()
-    await page.getByRole('button', { name: 'Create live key', exact: true }).click()
+    await hand.follow('API keys')
+    await hand.press('Create live key')
     const key = (await page.getByRole('status').textContent()) ?? ''
     expect(key).toMatch(/^[a-z]+_live_[0-9A-Za-z]{20,}$/)
     expect((await service.call(key, 'POST', '/v1/email', { email: 'a@example.com' })).status).toBe(
       200,
     )
 
-    await openNewBatch(page)
-    await dropFile(page, 'many.csv', contacts(2_000))
+    await hand.follow('Batches')
+    await hand.press('New batch')
+    const many = join(service.dataDir, 'many.csv')
+    await writeFile(many, contacts(2_000))
+    await hand.give('File', many)
     await expect.poll(() => page.getByText('This costs more than there is').count()).toBe(1)
     expect(await page.getByRole('button', { name: 'Start', exact: true }).isDisabled()).toBe(true)
 
-    await page.getByRole('link', { name: 'Hand in another' }).click()
-    const path = join(service.dataDir, 'a few.csv')
-    await writeFile(path, contacts(ROWS))
-    await page.getByLabel('File', { exact: true }).setInputFiles(path)
-    const privately = page.getByLabel('What “Private email” is taken for')
-    await privately.waitFor()
-    await privately.selectOption('email')
+    await hand.follow('Hand in another')
+    const few = join(service.dataDir, 'a few.csv')
+    await writeFile(few, contacts(ROWS))
+    await hand.give('File', few)
+    await hand.choose('What “Private email” is taken for', 'Email address')
     await expect.poll(() => page.locator('.figure').textContent()).toBe(String(ROWS))
-    await page.getByRole('button', { name: 'Start', exact: true }).click()
+    await hand.press('Start')
 
     await expect.poll(() => page.getByRole('progressbar').count()).toBe(1)
     await expect.poll(() => page.getByText('Completed').count()).toBeGreaterThan(0)
-    await page.getByLabel('Show', { exact: true }).selectOption('deliverable')
+    await hand.choose('Show', 'Deliverable')
     await expect
       .poll(async () => [...new Set(await page.locator('td .badge').allTextContents())])
       .toEqual(['Send'])
 
-    const csv = await download(page, 'Download CSV')
+    const csv = await download(page, hand, 'Download CSV')
     const { data } = Papa.parse<Record<string, string>>(csv.toString('utf8'), {
       header: true,
       skipEmptyLines: true,
     })
     expect(data.map((row) => row['Private email'])).toEqual(addresses(ROWS))
     expect(data.map((row) => row['result.email'])).toEqual(addresses(ROWS))
-    const workbook = await download(page, 'Download XLSX')
+    const workbook = await download(page, hand, 'Download XLSX')
     // One backend is enough: the program takes long to start.
     if (backend.name === 'postgres') await expectCells(workbook, ROWS)
 
-    await page.getByRole('link', { name: 'Credits', exact: true }).click()
+    await hand.follow('Credits')
     await expect.poll(() => page.getByText('Held for a batch').count()).toBeGreaterThan(0)
     await expect.poll(() => page.locator('dd').first().textContent()).toBe(String(200 - ROWS - 1))
 
-    await page.getByRole('link', { name: 'API keys' }).click()
-    await page.getByRole('button', { name: 'Replace key', exact: true }).click()
-    await page.getByRole('button', { name: 'Replace it' }).click()
+    await hand.follow('API keys')
+    await hand.press('Replace key')
+    await hand.press('Replace it')
     await expect.poll(() => page.getByRole('status').textContent()).not.toBe(key)
     const replacedAt = performance.now()
     await expect.poll(async () => (await service.call(key, 'GET', '/v1/account')).status).toBe(401)
     expect(performance.now() - replacedAt).toBeLessThan(1_000)
 
-    await page.getByRole('button', { name: 'Sign out', exact: true }).click()
+    await hand.press('Sign out')
     await heading(page, 'Sign in')
     await page.goto('/app/keys')
     await heading(page, 'Sign in')
@@ -97,37 +108,19 @@ test.skipIf(!canRunChromium()).each(backends())(
   },
 )
 
-async function signInWhereAsked(page: Page): Promise<void> {
+async function signInWhereAsked(page: Page, hand: Hand): Promise<void> {
   const button = page.getByRole('button', { name: 'Sign in', exact: true })
   await expect
     .poll(async () => (await button.count()) + (await page.getByText('credits to spend').count()))
     .toBeGreaterThan(0)
   if ((await button.count()) === 0) return
-  await page.getByLabel('Email', { exact: true }).fill(ADDRESS)
-  await page.getByLabel('Password', { exact: true }).fill(PASSWORD)
-  await button.click()
+  await hand.type('Email', ADDRESS)
+  await hand.type('Password', PASSWORD)
+  await hand.press('Sign in')
 }
 
 async function heading(page: Page, name: string): Promise<void> {
   await page.getByRole('heading', { level: 1, name, exact: true }).waitFor()
-}
-
-async function openNewBatch(page: Page): Promise<void> {
-  await page.getByRole('link', { name: 'Batches', exact: true }).click()
-  await page.getByRole('button', { name: 'New batch', exact: true }).click()
-  await page.getByLabel('Product', { exact: true }).selectOption('email')
-}
-
-/** Lets a file go over the page, as from a folder. */
-async function dropFile(page: Page, name: string, text: string): Promise<void> {
-  // As text, for it runs in the browser, whose types are not those of Node.
-  const dropped = await page.evaluateHandle(`(() => {
-    const transfer = new DataTransfer()
-    const [name, text] = ${JSON.stringify([name, text])}
-    transfer.items.add(new File([text], name, { type: 'text/csv' }))
-    return transfer
-  })()`)
-  await page.locator('.drop').dispatchEvent('drop', { dataTransfer: dropped })
 }
 
 function addresses(count: number): readonly string[] {
@@ -152,8 +145,8 @@ async function expectCells(workbook: Buffer, count: number): Promise<void> {
   expect({ formulas, links }).toEqual({ formulas: [], links: [] })
 }
 
-async function download(page: Page, name: string): Promise<Buffer> {
+async function download(page: Page, hand: Hand, name: string): Promise<Buffer> {
   const arriving = page.waitForEvent('download')
-  await page.getByRole('link', { name, exact: true }).click()
+  await hand.follow(name)
   return await readFile(await (await arriving).path())
 }

@@ -17,7 +17,10 @@ export function Dialog({
   const id = useId()
   const ref = useRef<HTMLDialogElement>(null)
   useEffect(() => {
-    ref.current?.showModal()
+    const dialog = ref.current
+    dialog?.showModal()
+    // Only closing gives the focus back; taking it off the page does not.
+    return () => dialog?.close()
   }, [])
   return (
     <dialog

@@ -1,0 +1,111 @@
+import { readFile } from 'node:fs/promises'
+import { basename } from 'node:path'
+import type { Locator, Page } from 'playwright-core'
+import { expect } from 'vitest'
+
+// How a person works a page: what is done, apart from with what.
+
+/** A person's way to use what stands on a page, by its accessible name. */
+export interface Hand {
+  press(button: string): Promise<void>
+  follow(link: string): Promise<void>
+  type(label: string, text: string): Promise<void>
+  /** Takes one of a list by its text. */
+  choose(label: string, option: string): Promise<void>
+  /** Hands in a file of this machine. */
+  give(label: string, path: string): Promise<void>
+}
+
+/** Makes the hand for a page. */
+export type WithHand = (page: Page) => Hand
+
+/** With the mouse: presses what is seen, and lets files go over the page, as from a folder. */
+export function byMouse(page: Page): Hand {
+  const { button, link, field } = namesOf(page)
+  return {
+    press: async (name) => await button(name).click(),
+    follow: async (name) => await link(name).click(),
+    type: async (label, text) => await field(label).fill(text),
+    choose: async (label, option) => {
+      await field(label).selectOption({ label: option })
+    },
+    give: async (_label, path) => await drop(page, basename(path), await readFile(path, 'utf8')),
+  }
+}
+
+/** With the keys alone: Tab to what is wanted, and the key that works it. */
+export function byKeyboard(page: Page): Hand {
+  const { button, link, field } = namesOf(page)
+  const { keyboard } = page
+  return {
+    press: async (name) => {
+      await tabTo(page, button(name))
+      await keyboard.press('Space')
+    },
+    follow: async (name) => {
+      await tabTo(page, link(name))
+      await keyboard.press('Enter')
+    },
+    type: async (label, text) => {
+      await tabTo(page, field(label))
+      await keyboard.type(text)
+    },
+    choose: async (label, option) => {
+      const list = field(label)
+      await tabTo(page, list)
+      const options = await list.locator('option').allTextContents()
+      const chosen = (await list.locator('option:checked').textContent()) ?? ''
+      const steps = options.indexOf(option) - options.indexOf(chosen)
+      const key = steps < 0 ? 'ArrowUp' : 'ArrowDown'
+      for (let step = 0; step < Math.abs(steps); step += 1) {
+        await keyboard.press(key)
+        // Whoever goes on by the keys goes on from here.
+        expect(await isFocused(list), `${label} keeps the focus`).toBe(true)
+      }
+    },
+    give: async (label, path) => {
+      await tabTo(page, field(label))
+      const choosing = page.waitForEvent('filechooser')
+      await keyboard.press('Space')
+      await (await choosing).setFiles(path)
+    },
+  }
+}
+
+function namesOf(
+  page: Page,
+): Readonly<Record<'button' | 'link' | 'field', (name: string) => Locator>> {
+  return {
+    button: (name) => page.getByRole('button', { name, exact: true }),
+    link: (name) => page.getByRole('link', { name, exact: true }),
+    field: (name) => page.getByLabel(name, { exact: true }),
+  }
+}
+
+/** The most presses of Tab from one thing to any other of a page. */
+const MOST_TABS = 120
+
+async function tabTo(page: Page, target: Locator): Promise<void> {
+  await target.waitFor()
+  await expect.poll(() => target.isEnabled()).toBe(true)
+  for (let press = 0; press < MOST_TABS; press += 1) {
+    if (await isFocused(target)) return
+    await page.keyboard.press('Tab')
+  }
+  throw new Error(`no way by Tab to ${String(target)}`)
+}
+
+async function isFocused(target: Locator): Promise<boolean> {
+  return (await target.and(target.page().locator(':focus')).count()) > 0
+}
+
+async function drop(page: Page, name: string, text: string): Promise<void> {
+  // As text, for it runs in the browser, whose types are not those of Node.
+  const dropped = await page.evaluateHandle(`(() => {
+    const transfer = new DataTransfer()
+    const [name, text] = ${JSON.stringify([name, text])}
+    transfer.items.add(new File([text], name, { type: 'text/csv' }))
+    return transfer
+  })()`)
+  await page.locator('.drop').dispatchEvent('drop', { dataTransfer: dropped })
+}
