@@ -1,3 +1,4 @@
+import { invitationAnswer } from '@plumbline/contract/app/members'
 import { backends } from '@plumbline/testkit/backends'
 import { startReceiver, type WebhookReceiver } from '@plumbline/testkit/webhook-receiver'
 import jsQr from 'jsqr'
@@ -5,7 +6,14 @@ import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { faultsOfPage, ONE_VIEW, settle } from '../axe.ts'
 import { canRunChromium, openWindow, type TestWindow } from '../chromium.ts'
-import { PASSWORD, signUp, type TestPerson } from '../web-seed.ts'
+import {
+  fillAccount,
+  pagesOf,
+  PASSWORD,
+  signUp,
+  type FilledAccount,
+  type TestPerson,
+} from '../web-seed.ts'
 import { startWebService, type WebService } from '../web-service.ts'
 
 // What a person does beyond the first way: webhooks, batches made of batches, a second factor.
@@ -160,6 +168,46 @@ describe.skipIf(!canRunChromium())('in the app', () => {
     expect(await page.locator('dt:text-is("Used") + dd').textContent()).toBe('0')
   })
 
+  test('a viewer is offered nothing that they may not do, and is refused it', async () => {
+    const wish = { email: 'vera@people.test', role: 'viewer' }
+    const sent = await person.send('POST', '/app/api/invitations', wish)
+    const { link } = invitationAnswer.parse(sent)
+    const filled = await fillAccount(person)
+    await using other = await openWindow(started.service.url)
+    const { page: seen } = other
+    await seen.goto(/\/app\/\S+$/.exec(link ?? '')?.[0] ?? '')
+    await seen.getByLabel('Name', { exact: true }).fill('Vera')
+    await seen.getByLabel('Password', { exact: true }).fill(PASSWORD)
+    await press(seen, 'Create account')
+    await settle(seen, 'Overview')
+    const offered: string[] = []
+    for (const { path, heading } of pagesOf(filled)) {
+      await seen.goto(path)
+      await settle(seen, heading)
+      for (const name of FOR_MEMBERS) {
+        const count = await seen.getByRole('button', { name, exact: true, disabled: false }).count()
+        if (
+          count +
+            (await seen.getByText(name, { exact: true }).and(seen.locator('summary')).count()) >
+          0
+        )
+          offered.push(`${path} ${name}`)
+      }
+    }
+    expect(offered).toEqual([])
+    expect(other.faults).toEqual([])
+    const refused = await seen.evaluate<readonly (readonly [number, string])[]>(`Promise.all(
+      ${JSON.stringify(refusedToViewers(filled))}.map(async ([method, path]) => {
+        const headers = { 'Content-Type': 'application/json' }
+        const answer = await fetch(path, { method, headers, body: '{}' })
+        return [answer.status, (await answer.json()).message]
+      }))`)
+    for (const [status, message] of refused) {
+      expect(status).toBe(403)
+      expect(message).toMatch(/^[A-Z].+\.$/)
+    }
+  })
+
   test('a second factor is set up from a code that a camera reads, which no request carries', async () => {
     const sent: string[] = []
     page.on('request', (request) => sent.push(`${request.url()} ${request.postData() ?? ''}`))
@@ -207,4 +255,48 @@ async function readCode(page: Page): Promise<string | undefined> {
     return { side, pixels: [...canvas.getImageData(0, 0, side, side).data] }
   })()`)
   return jsQr.default(new Uint8ClampedArray(pixels), side, side)?.data
+}
+
+/** What changes something or costs: buttons, and headings that open a form. */
+const FOR_MEMBERS: readonly string[] = [
+  'New batch',
+  'Start',
+  'Check a sample',
+  'Delete',
+  'Cancel batch',
+  'Check some rows again',
+  'Score it again',
+  'Look up',
+  'Create live key',
+  'Create test key',
+  'Replace key',
+  'Revoke',
+  'Save',
+  'Invite',
+  'Remove',
+  'Hand over',
+  'Tell an address',
+  'Send a test',
+  'Switch it off',
+  'Replace secret',
+  'Send again',
+  'Send all of a time again',
+  'Close it for good',
+]
+
+/** Calls that a page of a member makes. */
+function refusedToViewers({ done, ready, webhook }: FilledAccount): readonly (readonly string[])[] {
+  return [
+    ['POST', `/v1/batches/${ready}/start`],
+    ['PATCH', `/v1/batches/${ready}`],
+    ['POST', `/v1/batches/${done}/recheck`],
+    ['DELETE', `/v1/batches/${done}`],
+    ['POST', '/v1/email'],
+    ['POST', `/v1/webhooks/${webhook}/test`],
+    ['POST', `/v1/webhooks/${webhook}/rotate`],
+    ['DELETE', `/v1/webhooks/${webhook}`],
+    ['POST', '/app/api/keys'],
+    ['POST', '/app/api/invitations'],
+    ['PATCH', '/app/api/account'],
+  ]
 }
