@@ -119,7 +119,7 @@ function domainOutcome(domain: string): Outcome<'domain'> {
     domain,
     valid: known,
     registered: known ? true : null,
-    registrar: known ? 'Example Registrar' : null,
+    registrar: known ? (domain === RUDE_DOMAIN ? RUDE_WORDS : 'Example Registrar') : null,
     createdDate: known ? '2001-01-01T00:00:00Z' : null,
     expiryDate: known ? '2031-01-01T00:00:00Z' : null,
     ageDays: known ? 9000 : null,
@@ -161,8 +161,17 @@ function emailOutcome(address: string): Outcome<'email'> {
     : outcome('deliverable', 'accepted', facts)
 }
 
+/** Servers of this domain say what would be more than text in a page. */
+export const RUDE_DOMAIN = 'spoken.example'
+/** What they say: markup, a turn of the direction, a control character. */
+export const RUDE_WORDS =
+  '<img src=x onerror=window.pwned=1></td><script>window.pwned=1</script> \u202Egnp\u0007 محمد'
+
 /** `gmial.com` is a slip; nothing else is. */
 function withSuggestion(known: Outcome<'email'>): Outcome<'email'> {
+  if (known.facts.domain === RUDE_DOMAIN) {
+    return { ...known, evidence: { ...known.evidence, reply_text: RUDE_WORDS } }
+  }
   if (known.facts.domain !== 'gmial.com') return known
   return { ...known, evidence: { ...known.evidence, did_you_mean: 'gmail.com' } }
 }

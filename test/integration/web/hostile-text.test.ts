@@ -1,4 +1,5 @@
 import { backends } from '@plumbline/testkit/backends'
+import { RUDE_DOMAIN } from '@plumbline/testkit/instant-engines'
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { settle } from '../axe.ts'
@@ -96,6 +97,37 @@ test.skipIf(!canRunChromium())(
       await settle(page, heading)
       await expectText(page, MARKUP)
     }
+    expect(window.faults).toEqual([])
+  },
+)
+
+test.skipIf(!canRunChromium())(
+  'what a mail server and a registry say is text in an answer and in the rows of a batch',
+  async () => {
+    await using started = await startWebService({ backend })
+    await using window = await openWindow(started.service.url, { width: 360, height: 740 })
+    const { page } = window
+    const person = await signUp(started.service, window.context.request, {
+      email: 'eve@people.test',
+    })
+    await page.goto('/app/try')
+    await settle(page, 'Try it')
+    await page.getByLabel('Email', { exact: true }).fill(`a@${RUDE_DOMAIN}`)
+    await page.getByRole('button', { name: 'Look up', exact: true }).click()
+    await page.getByText('Evidence of email').click()
+    await expectText(page, MARKUP)
+    await page.getByLabel('Product', { exact: true }).selectOption('domain')
+    await page.getByLabel('Domain', { exact: true }).fill(RUDE_DOMAIN)
+    await page.getByRole('button', { name: 'Look up', exact: true }).click()
+    await expectText(page, MARKUP)
+    const text = `Domain\n${RUDE_DOMAIN}\n`
+    const done = await person.upload({ fileName: 'names.csv', product: 'domain', text })
+    await person.until(done, 'ready')
+    await person.send('POST', `/v1/batches/${done}/start`)
+    await person.until(done, 'completed')
+    await page.goto(`/app/batches/${done}`)
+    await settle(page, 'names.csv')
+    await expectText(page, MARKUP)
     expect(window.faults).toEqual([])
   },
 )

@@ -1,7 +1,7 @@
 import { CHECKS } from '@plumbline/contract/products'
 import type { JSX } from 'preact'
-import { Table } from '../../components/table.tsx'
-import { Foreign, Time } from '../../components/text.tsx'
+import { Facts, Table } from '../../components/table.tsx'
+import { Foreign, Time, visibleText } from '../../components/text.tsx'
 import * as format from '../../format.ts'
 import type { Lookup } from './values.ts'
 import { reasonText } from './reason-text.ts'
@@ -27,15 +27,18 @@ export function Answer({ answer }: { readonly answer: Lookup }): JSX.Element {
             const part = explain[check]
             return (
               part !== undefined && (
-                <p key={check} class="small">
-                  <strong>{check}</strong>: {reasonText(check, part.reason)}{' '}
-                  <span class="muted">
-                    {part.cached
-                      ? 'Known from an earlier lookup of '
-                      : `Asked for ${seconds(part.duration_ms)} on `}
-                    <Time at={part.checked_at} />.
-                  </span>
-                </p>
+                <div key={check} class="stack tight">
+                  <p class="small">
+                    <strong>{check}</strong>: {reasonText(check, part.reason)}{' '}
+                    <span class="muted">
+                      {part.cached
+                        ? 'Known from an earlier lookup of '
+                        : `Asked for ${seconds(part.duration_ms)} on `}
+                      <Time at={part.checked_at} />.
+                    </span>
+                  </p>
+                  <Evidence check={check} evidence={part.evidence} />
+                </div>
               )
             )
           })}
@@ -48,6 +51,30 @@ export function Answer({ answer }: { readonly answer: Lookup }): JSX.Element {
         </section>
       )}
     </div>
+  )
+}
+
+/** What the answer rests on, in the words of the servers that were asked. */
+function Evidence({
+  check,
+  evidence,
+}: {
+  readonly check: string
+  readonly evidence: Readonly<Record<string, unknown>>
+}): JSX.Element | null {
+  const facts = fieldsOf(evidence).filter(({ value }) => value !== null && value !== '')
+  if (facts.length === 0) return null
+  return (
+    <details class="details">
+      <summary>Evidence of {check}</summary>
+      <Facts
+        long
+        facts={facts.map(({ name, value }) => [
+          visibleText(name.replaceAll('_', ' ')),
+          <Value key={name} value={value} />,
+        ])}
+      />
+    </details>
   )
 }
 
