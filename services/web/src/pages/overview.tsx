@@ -23,18 +23,17 @@ export function Overview(): JSX.Element {
   const running = list?.filter(({ status }) => isMoving(status)) ?? []
   return (
     <Page title="Overview" actions={<NewBatchButton />}>
-      <Attention account={account.data} batches={list ?? []} />
       <div class="columns">
         <Card title="Balance" actions={<a href="/app/credits">All moves</a>}>
           {account.error !== null && <Notice tone="bad">{sentenceOf(account.error)}</Notice>}
           {account.data === undefined ? (
-            account.error === null && <Bones rows={4} />
+            account.error === null && <Bones rows={6} />
           ) : (
             <Balance account={account.data} />
           )}
         </Card>
         <Card title="Running now">
-          {list === undefined && batches.error === null && <Bones rows={4} />}
+          {list === undefined && batches.error === null && <Bones rows={1} />}
           {list !== undefined && running.length === 0 && (
             <p class="muted">Nothing runs at the moment.</p>
           )}
@@ -51,6 +50,8 @@ export function Overview(): JSX.Element {
           ))}
         </Card>
       </div>
+      {/* Below what is always there, which it would push down when it comes. */}
+      <Attention account={account.data} batches={list ?? []} />
       <Use />
       <Card title="Last batches" actions={<a href="/app/batches">All batches</a>}>
         {batches.error !== null && <Notice tone="bad">{sentenceOf(batches.error)}</Notice>}
@@ -74,7 +75,7 @@ function Use(): JSX.Element {
   return (
     <Card title="Last 30 days" actions={<a href="/app/usage">All usage</a>}>
       {error !== null && <Notice tone="bad">{sentenceOf(error)}</Notice>}
-      {data === undefined && error === null && <Bones rows={6} />}
+      {data === undefined && error === null && <Bones rows={9} />}
       {data?.data.length === 0 && <p class="muted">Nothing was used in these days.</p>}
       {data !== undefined && data.data.length > 0 && (
         <>
