@@ -56,6 +56,7 @@ export async function openRedisQueues({
   }
   try {
     const readMs = (): Promise<number> => withTimeOut(ANSWER_MS, readClockMs(server))
+    await refuseLoneNode(server)
     const clock = await openServerClock(readMs)
     return {
       kind: 'redis',
@@ -72,8 +73,22 @@ export async function openRedisQueues({
     }
   } catch (cause) {
     await close()
-    throw new Error('the Redis server did not answer', { cause })
+    throw new Error('the queue on Redis cannot be used', { cause })
   }
+}
+
+/**
+ * A node of a cluster answers for its own keys alone: whoever takes it for a server of all of them meets
+ * errors for most, and only once there is work.
+ */
+async function refuseLoneNode({ commands }: RedisServer): Promise<void> {
+  if (commands.isCluster) return
+  const facts = await withTimeOut(ANSWER_MS, commands.info('cluster'))
+  if (!facts.includes('cluster_enabled:1')) return
+  throw new Error(
+    'REDIS_URL names one server, which is a node of a Redis Cluster; ' +
+      'write redis-cluster:// (rediss-cluster:// with TLS) and name its nodes with commas',
+  )
 }
 
 /** A cluster without slots would keep a command waiting for ever. */

@@ -1,11 +1,13 @@
 import { once } from 'node:events'
 import { connect, createServer, type Socket } from 'node:net'
+import { CHECKS } from '@plumbline/contract/products'
 import { describe, expect, test, vi } from 'vitest'
 import { emailOutcome } from '@plumbline/testkit/outcomes'
 import { PATIENT } from '@plumbline/testkit/patience'
 import { openRedisTestQueue } from '@plumbline/testkit/queue'
-import { startRedis } from '@plumbline/testkit/redis'
+import { startRedis, type TestRedis } from '@plumbline/testkit/redis'
 import { enqueue, recall, work } from './jobs.ts'
+import { bulkQueueOf } from './names.ts'
 import { serveLive } from './live-server.ts'
 import { createLiveCaller } from './live-caller.ts'
 import { openRedisQueues } from './redis-queues.ts'
@@ -18,11 +20,11 @@ const fail = (error: unknown): never => {
 
 describe.skipIf(WITHOUT_REDIS)('a Redis cluster', () => {
   test('carries calls, facts and limits', async () => {
-    const server = await startRedis({ cluster: true })
-    if (server === null) throw new Error('redis-server is not installed')
+    const nodes = await Promise.all([1, 2, 3].map(startNode))
+    const [first = ''] = nodes.map(({ url }) => url)
     try {
-      await giveAllSlots(server.url)
-      await using queue = await openRedisTestQueue(server.url.replace('redis:', 'redis-cluster:'))
+      await shareSlots(nodes.map(({ url }) => url))
+      await using queue = await openRedisTestQueue(first.replace('redis:', 'redis-cluster:'))
       await using caller = await createLiveCaller(queue.backend, { onError: fail })
       await using _ = await serveLive(
         queue.backend,
@@ -42,8 +44,35 @@ describe.skipIf(WITHOUT_REDIS)('a Redis cluster', () => {
         granted: true,
         remaining: 0,
       })
+      const heard = vi.fn<(message: string) => void>()
+      await using stack = new AsyncDisposableStack()
+      stack.use(await queue.backend.channel.subscribe('news', heard))
+      await queue.backend.channel.publish('news', ['one'])
+      await vi.waitFor(() => expect(heard).toHaveBeenCalledWith('one'), PATIENT)
+      const done = vi.fn<() => Promise<void>>(async () => undefined)
+      const names = CHECKS.map(bulkQueueOf)
+      for (const name of names) {
+        stack.use(await work(queue.backend, name, done, { concurrency: 1, onError: fail }))
+        await enqueue(queue.backend, name, [{ id: `job-${name}`, data: {} }])
+      }
+      await vi.waitFor(() => expect(done).toHaveBeenCalledTimes(names.length), PATIENT)
     } finally {
-      await server.stop()
+      await Promise.all(nodes.map(async (node) => await node.stop()))
+    }
+  })
+
+  test('is refused by name where the address says that it is one server', async () => {
+    const node = await startNode()
+    try {
+      const opened = openRedisQueues({ redisUrl: node.url, onError: () => undefined })
+      await expect(opened).rejects.toMatchObject({
+        cause: new Error(
+          'REDIS_URL names one server, which is a node of a Redis Cluster; ' +
+            'write redis-cluster:// (rediss-cluster:// with TLS) and name its nodes with commas',
+        ),
+      })
+    } finally {
+      await node.stop()
     }
   })
 })
@@ -141,11 +170,34 @@ test('a URL of another kind is refused without showing what it holds', () => {
   expect(open).toThrow('a Redis URL begins with redis:// or redis-cluster://, met "https"')
 })
 
-/** A cluster of one serves every key itself. */
-async function giveAllSlots(url: string): Promise<void> {
-  await using server = openRedis({ url, prefix: 'setup', onError: fail })
-  await server.commands.call('CLUSTER', 'ADDSLOTSRANGE', '0', '16383')
-  await vi.waitFor(async () => {
-    expect(await server.commands.call('CLUSTER', 'INFO')).toContain('cluster_state:ok')
-  }, PATIENT)
+async function startNode(): Promise<TestRedis> {
+  const node = await startRedis({ cluster: true })
+  if (node === null) throw new Error('redis-server is not installed')
+  return node
 }
+
+/** Makes a cluster of the nodes, each with its share of the keys. */
+async function shareSlots(urls: readonly string[]): Promise<void> {
+  await using stack = new AsyncDisposableStack()
+  const servers = urls.map((url) => stack.use(openRedis({ url, prefix: 'setup', onError: fail })))
+  const width = Math.ceil(SLOTS / urls.length)
+  for (const [at, { commands }] of servers.entries()) {
+    const last = Math.min(SLOTS, (at + 1) * width) - 1
+    await commands.call('CLUSTER', 'ADDSLOTSRANGE', `${at * width}`, `${last}`)
+    await commands.call('CLUSTER', 'SET-CONFIG-EPOCH', `${at + 1}`)
+  }
+  for (const url of urls.slice(1)) {
+    const { hostname, port } = new URL(url)
+    await servers[0]?.commands.call('CLUSTER', 'MEET', hostname, port)
+  }
+  for (const { commands } of servers) {
+    await vi.waitFor(async () => {
+      const info = String(await commands.call('CLUSTER', 'INFO'))
+      expect(info).toContain('cluster_state:ok')
+      expect(info).toContain(`cluster_known_nodes:${urls.length}`)
+    }, PATIENT)
+  }
+}
+
+/** Of every Redis Cluster. Source: Redis Cluster specification, "Key distribution model". */
+const SLOTS = 16_384
