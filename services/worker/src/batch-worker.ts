@@ -1,3 +1,4 @@
+import { closeTogether } from './close-together.ts'
 import { runDispatcher } from '@plumbline/pipeline/dispatch'
 import { runEarlyFinishes } from '@plumbline/pipeline/early-finish'
 import { runFinish } from '@plumbline/pipeline/finish'
@@ -6,6 +7,7 @@ import { runSweeps } from '@plumbline/pipeline/sweeps'
 import type { Job } from '@plumbline/queue/backend'
 import { work } from '@plumbline/queue/jobs'
 import type { WorkerContext } from './context.ts'
+import { graceOf } from './settings.ts'
 
 /** Files read, and as many result files written, at the same time by one worker. */
 const STAGE_CONCURRENCY = 2
@@ -19,7 +21,7 @@ export async function serveBatches(context: WorkerContext): Promise<AsyncDisposa
   const { queue } = context.connections
   const stop = new AbortController()
   const onError = (error: unknown): void => log.error({ err: error }, 'stage failed')
-  const options = { concurrency: STAGE_CONCURRENCY, graceMs: 5_000, onError }
+  const options = { concurrency: STAGE_CONCURRENCY, graceMs: graceOf(settings), onError }
   const rounds = metrics.histogram(
     'dispatch_round_seconds',
     'Time that a round of the dispatcher took, in the process that dispatches.',
@@ -40,14 +42,15 @@ export async function serveBatches(context: WorkerContext): Promise<AsyncDisposa
       stop.signal,
     ),
   ])
+  const served: AsyncDisposable[] = []
   stack.defer(async () => {
     stop.abort()
-    await loops
+    await Promise.all([loops, closeTogether(served)])
   })
-  stack.use(
+  served.push(
     await work(queue, 'intake', (job) => runIntake(pipeline, stageIn(job), job.signal), options),
   )
-  stack.use(
+  served.push(
     await work(queue, 'finish', (job) => runFinish(pipeline, stageIn(job), job.signal), options),
   )
   return stack.move()

@@ -1,4 +1,5 @@
 import type { Engine } from '@plumbline/ports/engine'
+import { closeTogether } from './close-together.ts'
 import type { Outcome } from '@plumbline/contract/outcome'
 import type { Check } from '@plumbline/contract/products'
 import { createTaskLeases } from '@plumbline/pipeline/task-lease'
@@ -9,7 +10,7 @@ import { bulkQueueOf } from '@plumbline/queue/names'
 import type { Metrics } from '@plumbline/runtime/metrics'
 import type { WorkerContext } from './context.ts'
 import { createMagicRunner } from './magic-runner.ts'
-import { liveLimitsOf } from './settings.ts'
+import { graceOf, liveLimitsOf } from './settings.ts'
 
 /** Seconds that a task waits in its queue. */
 const WAIT_SECONDS = [0.01, 0.05, 0.25, 1, 5, 30, 120, 600]
@@ -43,14 +44,17 @@ export async function serveCheck<C extends Check>(
   const magic = createMagicRunner(engine.check)
   await using stack = new AsyncDisposableStack()
   const leases = stack.use(createTaskLeases(pipeline))
-  stack.use(
+  const served: AsyncDisposable[] = []
+  stack.defer(async () => await closeTogether(served))
+  const graceMs = graceOf(settings)
+  served.push(
     await serveLive(queue, engine.check, (request) => answerLive(engine, request), {
       limits: liveLimitsOf(settings),
-      graceMs: 5_000,
+      graceMs,
       onError,
     }),
   )
-  stack.use(
+  served.push(
     await work(
       queue,
       bulkQueueOf(engine.check),
@@ -64,7 +68,7 @@ export async function serveCheck<C extends Check>(
           mode === 'test' ? magic : runnerFor(engine)
         await runTask(pipeline, leases, runnerOf, taskIn(data), signal)
       },
-      { concurrency: slots[engine.check] + reserve, graceMs: 5_000, onError },
+      { concurrency: slots[engine.check] + reserve, graceMs, onError },
     ),
   )
   return stack.move()

@@ -87,6 +87,14 @@ export function slotsOf({ BULK_SLOTS }: Pick<WorkerSettings, 'BULK_SLOTS'>): Slo
   return { email: BULK_SLOTS, phone: BULK_SLOTS, ip: BULK_SLOTS, domain: BULK_SLOTS }
 }
 
+/**
+ * How long jobs under way may go on when the worker is told to stop: a quarter of the drain, as they are then
+ * given back, twice over for single calls, and the engines close behind them.
+ */
+export function graceOf({ DRAIN_SECONDS }: Pick<WorkerSettings, 'DRAIN_SECONDS'>): number {
+  return DRAIN_SECONDS * 250
+}
+
 /** Room for single calls of one check. */
 export function liveLimitsOf(
   settings: Pick<WorkerSettings, 'LIVE_SUBJECTS' | 'LIVE_SLOW_PER_ACCOUNT'>,
