@@ -3,7 +3,7 @@ import { UNFINISHED_STATES, type BatchState } from '@plumbline/contract/batch'
 import {
   findBatch,
   pageOfBatches,
-  sumsOf,
+  sumsOfRows,
   type BatchOwner,
   type BatchRow,
 } from '@plumbline/db/batches/rows'
@@ -22,7 +22,7 @@ export async function getBatch(
 ): Promise<BatchView> {
   const row = await findBatch(pipeline.db, owner, id)
   if (row === undefined) throw noSuchBatch()
-  return batchViewOf(row, (await sumsOf(pipeline.db, [id])).get(id))
+  return batchViewOf(row, (await sumsOfRows(pipeline.db, [row])).get(id))
 }
 
 /** Batches as their owners see them, by id. */
@@ -30,10 +30,7 @@ export async function viewsOf(
   db: Db | Tx,
   rows: readonly BatchRow[],
 ): Promise<ReadonlyMap<string, BatchView>> {
-  const sums = await sumsOf(
-    db,
-    rows.map(({ id }) => id),
-  )
+  const sums = await sumsOfRows(db, rows)
   return new Map(rows.map((row) => [row.id, batchViewOf(row, sums.get(row.id))]))
 }
 
@@ -56,10 +53,7 @@ export async function listBatches(
   })
   const shown = rows.slice(0, page.limit)
   const last = shown.at(-1)
-  const sums = await sumsOf(
-    pipeline.db,
-    shown.map((row) => row.id),
-  )
+  const sums = await sumsOfRows(pipeline.db, shown)
   return {
     data: shown.map((row) => batchViewOf(row, sums.get(row.id))),
     next_cursor: last !== undefined && rows.length > page.limit ? cursorOf(owner, last) : null,

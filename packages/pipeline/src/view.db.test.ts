@@ -1,11 +1,15 @@
 import { randomUUID } from 'node:crypto'
+import { sql } from 'kysely'
 import { expect, test } from 'vitest'
+import { batchLoad } from '@plumbline/db/batches/rows'
+import { closeFinishedBatches, leaseStages } from '@plumbline/db/batches/stages'
+import type { Tx } from '@plumbline/db/database'
 import { allowAnyMove } from '@plumbline/testkit/any-move'
 import { openTestPipeline } from '@plumbline/testkit/pipeline'
 import { cancelBatch } from './cancel.ts'
 import { expireBatches } from './erase.ts'
 import { runFinish } from './finish.ts'
-import { getBatch } from './read.ts'
+import { getBatch, listBatches } from './read.ts'
 
 const ROWS = 42
 
@@ -81,3 +85,54 @@ test.each([
     expect(await progress('expired')).toBe(share)
   },
 )
+
+test('a batch that has ended is shown without its chunks being added up', async () => {
+  await using harness = await openTestPipeline({ limits: { chunkRecords: 10 } })
+  const { pipeline, owner } = harness
+  const { id } = await harness.read(contentOf(ROWS))
+  await harness.answer()
+  await closeFinishedBatches(pipeline.db)
+  const stages = await leaseStages(pipeline.db, pipeline.limits.leaseMs)
+  for (const stage of stages) await runFinish(pipeline, stage, new AbortController().signal)
+  const shown = await getBatch(pipeline, owner, id)
+  expect(shown).toMatchObject({ status: 'completed', rows: { done: ROWS } })
+  expect(shown.credits.used).toBeGreaterThan(0)
+  await pipeline.db.pool.query('delete from chunks where batch_id = $1', [id])
+  expect(await getBatch(pipeline, owner, id)).toEqual(shown)
+  const page = { limit: 10, cursor: undefined }
+  expect((await listBatches(pipeline, owner, page)).data).toEqual([shown])
+})
+
+test('what an account keeps is read from two indexes, whatever it keeps', async () => {
+  await using harness = await openTestPipeline()
+  const { pipeline, owner } = harness
+  const { pool } = pipeline.db
+  await allowAnyMove(pipeline.db)
+  const { id } = await harness.read(contentOf(1))
+  const { rows: columns } = await pool.query<{ names: string }>(
+    `select string_agg(quote_ident(column_name), ', ') as names from information_schema.columns
+     where table_name = 'batches' and column_name not in ('id', 'status') and is_generated = 'NEVER'`,
+  )
+  const names = columns[0]?.names ?? ''
+  await pool.query(
+    `insert into batches (id, status, ${names}) select 'kept' || n, 'analyzing', ${names}
+     from batches, generate_series(1, 10000) n where id = $1`,
+    [id],
+  )
+  await pool.query("update batches set status = 'completed' where id like 'kept%'")
+  await pool.query('vacuum analyze batches')
+  expect((await batchLoad(pipeline.db, owner.accountId)).unfinished).toBe(1)
+  await pipeline.db.kysely.transaction().execute(async (tx) => {
+    const before = await rowsRead(tx)
+    await batchLoad(tx, owner.accountId)
+    expect((await rowsRead(tx)) - before).toBeLessThan(20)
+  })
+})
+
+/** Rows of batches that this session has read from the table itself. */
+async function rowsRead(tx: Tx): Promise<number> {
+  const { rows } = await sql<{ count: number }>`
+    select seq_tup_read + coalesce(idx_tup_fetch, 0) as count
+    from pg_stat_xact_user_tables where relname = 'batches'`.execute(tx)
+  return rows[0]?.count ?? 0
+}

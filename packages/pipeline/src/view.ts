@@ -20,8 +20,8 @@ const NOTHING: BatchSums = {
 const HOLDING: readonly BatchState[] = ['running', 'paused', 'finalizing', 'canceling']
 
 /**
- * The batch object of decision 33 from its row and the sums of its settled chunks; of an expired batch, whose
- * chunks go one after the other, from the sums that its row keeps.
+ * The batch object of decision 33 from its row and the sums of its settled chunks; of a batch that has
+ * ended from the sums that its row keeps.
  */
 export function batchViewOf(
   row: BatchRow,

@@ -4,7 +4,7 @@ import { sql, type Insertable, type Selectable, type Updateable } from 'kysely'
 import { queriesOf, type Db, type Tx } from '../database.ts'
 import type { BatchesTable, KeptSums } from '../tables/batches.ts'
 import { openByCheck } from './pace.ts'
-import { FILELESS_STATES, RETAINED_STATES, statesBefore } from './states.ts'
+import { FILELESS_STATES, RETAINED_STATES, sqlStates, statesBefore } from './states.ts'
 
 /** A batch as its row holds it. */
 export type BatchRow = Selectable<BatchesTable>
@@ -50,25 +50,24 @@ export async function insertBatch(
 /** One that is being erased whole is not shown to anybody, nor is a sample, which is shown with its batch. */
 const IS_KEPT = sql<boolean>`erasing is distinct from 'all' and sample_of is null`
 
-/** How many unfinished batches and how many bytes of files an account has. */
+/**
+ * How many unfinished batches and how many bytes of files an account has. Two statements of an index each: the
+ * states are literals, as a parameter would not show that the index holds them.
+ */
 export async function batchLoad(
   db: Db | Tx,
   accountId: string,
 ): Promise<{ unfinished: number; fileBytes: number }> {
   const row = await queriesOf(db)
-    .selectFrom('batches')
-    .select([
-      sql<number>`(count(*) filter (where status = any(${[...UNFINISHED_STATES]}) and not is_lookup))`.as(
+    .selectNoFrom([
+      sql<number>`(select count(*) from batches where account_id = ${accountId}
+        and status in ${sql.raw(sqlStates(UNFINISHED_STATES))} and not is_lookup and ${IS_KEPT})`.as(
         'unfinished',
       ),
-      sql<number>`coalesce(sum(file_bytes + coalesce(result_bytes, 0)), 0)::bigint`.as(
-        'file_bytes',
-      ),
+      sql<number>`(select coalesce(sum(file_bytes + coalesce(result_bytes, 0)), 0)::bigint from batches
+        where account_id = ${accountId} and status not in ${sql.raw(sqlStates(FILELESS_STATES))}
+        and ${IS_KEPT})`.as('file_bytes'),
     ])
-    .where('account_id', '=', accountId)
-    // Of these no file is left.
-    .where('status', 'not in', FILELESS_STATES)
-    .where(IS_KEPT)
     .executeTakeFirstOrThrow()
   return { unfinished: row.unfinished, fileBytes: row.file_bytes }
 }
@@ -238,6 +237,15 @@ export async function sumsOf(
     })
   }
   return sums
+}
+
+/** The sums of batches by id, where their rows do not keep them yet: a batch that has ended keeps its own. */
+export async function sumsOfRows(
+  db: Db | Tx,
+  rows: readonly BatchRow[],
+): Promise<ReadonlyMap<string, BatchSums>> {
+  const open = rows.filter(({ sums }) => sums === null).map(({ id }) => id)
+  return open.length === 0 ? new Map() : await sumsOf(db, open)
 }
 
 const RETAINED: readonly BatchState[] = RETAINED_STATES
