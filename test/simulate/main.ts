@@ -158,8 +158,9 @@ function urlOf(database: string, serving = false): string {
   const url = new URL(postgres.url)
   url.pathname = `/${database}`
   if (serving) {
-    url.username = 'simulation_serving'
-    url.password = 'a password of simulations'
+    // The role that is granted its rights again where the queue is lost.
+    url.username = 'test_serving'
+    url.password = 'a password of tests'
   }
   return url.href
 }

@@ -228,7 +228,7 @@ function planFaults(random: Random, seed: number, hasLongTasks: boolean): readon
     }
   }
   // Outcomes that are saved in the midst of a task, and lost.
-  for (let count = hasLongTasks ? 3 : 0; count > 0; count--) {
+  for (let count = hasLongTasks ? 14 : 0; count > 0; count--) {
     const member = random.pick(['checks-0', 'checks-1'] as const)
     const afterRequests = 1 + random.int(20)
     faults.push({

@@ -41,6 +41,8 @@ interface Lane {
   readonly server: Socket
   busySince: number | null
   isLosing: boolean
+  /** A commit that is lost is on its way: its acknowledgement still comes. */
+  isAcknowledging: boolean
 }
 
 interface Armed {
@@ -48,9 +50,11 @@ interface Armed {
   left: number
 }
 
-/** A whole `Query` message of the text `commit`. Source: PostgreSQL manual, chapter 54.7. */
-const COMMIT = queryMessage('commit')
-const ROLLBACK = queryMessage('rollback')
+/** Whole messages: `Query`, and `CommandComplete` in answer. Source: PostgreSQL manual, chapter 54.7. */
+const COMMIT = textMessage('Q', 'commit')
+const ROLLBACK = textMessage('Q', 'rollback')
+const COMMITTED = textMessage('C', 'COMMIT')
+const ROLLED_BACK = textMessage('C', 'ROLLBACK')
 
 /** What is answered when there is something to tell, which may take long. */
 const WAITS = /bzpopmin/i
@@ -68,7 +72,13 @@ export async function openWire(options: WireOptions): Promise<Wire> {
   const server = createServer((client) => {
     if (isClosed || owner.isDead) return void client.destroy()
     const behind = connect(Number(upstream.port), upstream.hostname)
-    const lane: Lane = { client, server: behind, busySince: null, isLosing: false }
+    const lane: Lane = {
+      client,
+      server: behind,
+      busySince: null,
+      isLosing: false,
+      isAcknowledging: false,
+    }
     lanes.add(lane)
     for (const socket of [client, behind]) {
       socket.setNoDelay(true)
@@ -97,6 +107,7 @@ export async function openWire(options: WireOptions): Promise<Wire> {
     if (next.fault === 'lose_commit') {
       if (!piece.includes(COMMIT)) return piece
       armed.shift()
+      lane.isAcknowledging = true
       options.onFault('lose_commit')
       return replaced(piece, COMMIT, ROLLBACK)
     }
@@ -115,6 +126,10 @@ export async function openWire(options: WireOptions): Promise<Wire> {
     const hasEnded = kind === 'redis' || piece.lastIndexOf(READY) === piece.length - 6
     if (lane.isLosing && hasEnded) return drop(lanes, lane)
     await untilThawed(options)
+    if (lane.isAcknowledging && hasEnded) {
+      lane.client.write(replaced(piece, ROLLED_BACK, COMMITTED), () => drop(lanes, lane))
+      return
+    }
     if (!lane.isLosing) lane.client.write(piece)
     if (hasEnded) lane.busySince = null
     lane.server.resume()
@@ -126,7 +141,7 @@ export async function openWire(options: WireOptions): Promise<Wire> {
   const url = new URL(target)
   url.port = String(address.port)
   const cut = (): void => {
-    for (const lane of lanes) drop(lanes, lane)
+    for (const lane of lanes) if (isClosed || !lane.isAcknowledging) drop(lanes, lane)
   }
   return {
     url: url.href,
@@ -160,9 +175,9 @@ async function untilThawed({ owner, time }: WireOptions): Promise<void> {
   while (!owner.isDead && owner.frozenUntilMs > time.nowMs()) await waitReally(1)
 }
 
-function queryMessage(text: string): Buffer {
+function textMessage(kind: string, text: string): Buffer {
   const message = Buffer.alloc(text.length + 6)
-  message.write('Q', 0)
+  message.write(kind, 0)
   message.writeInt32BE(text.length + 5, 1)
   message.write(text, 5)
   return message

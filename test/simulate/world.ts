@@ -49,6 +49,9 @@ const STEP_MS = { least: 40, most: 400 }
 /** How long after the last event, and the last disturbance, everything must have come to its end. */
 const REST_WITHIN_MS = 300_000
 
+/** Time until a process that could not start is started again. */
+const RESTART_MS = 1_000
+
 /** Rounds of the clock between two looks at what must hold all the time. */
 const LOOK_EVERY = 20
 
@@ -256,7 +259,7 @@ async function carryOut(world: World, act: Act): Promise<void> {
 
 /** Has a fault happen, and resolves when it is over as far as the plan goes. */
 async function breakIt(world: World, fault: Fault): Promise<void> {
-  const { time, members, place } = world
+  const { time, members } = world
   note(world, { fault })
   const member = 'member' in fault ? members.get(fault.member) : undefined
   switch (fault.kind) {
@@ -264,8 +267,7 @@ async function breakIt(world: World, fault: Fault): Promise<void> {
       if (member === undefined || member.owner.isDead) return
       killMember(member)
       await time.wait(fault.backMs)
-      members.set(fault.member, await startMember(place, fault.member))
-      note(world, { back: fault.member })
+      await startAgain(world, fault.member)
       return
     }
     case 'freeze':
@@ -288,6 +290,21 @@ async function breakIt(world: World, fault: Fault): Promise<void> {
     case 'stall_storage':
       if (member !== undefined) member.stalls.storageUntilMs = time.nowMs() + fault.forMs
       return await time.wait(fault.forMs)
+  }
+}
+
+/** Starts a process until it has started, as whoever watches over it does. */
+async function startAgain(world: World, name: MemberName): Promise<void> {
+  const { time, members, place } = world
+  for (;;) {
+    try {
+      members.set(name, await startMember(place, name))
+      note(world, { back: name })
+      return
+    } catch (error) {
+      note(world, { notBack: name, why: String(error) })
+      await time.wait(RESTART_MS)
+    }
   }
 }
 
