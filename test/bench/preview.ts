@@ -32,7 +32,7 @@ export async function run(): Promise<readonly Figure[]> {
       workers: [['batch']],
       execArgv: memoryFlags(160),
     })
-    const account = await service.account({ credits: 0 })
+    const account = await service.account({ credits: 1 })
     const figures: Figure[] = []
     for (const [kind, path] of Object.entries(files)) {
       const id = await upload(service, account, path)
