@@ -45,6 +45,19 @@ export async function faultsOfPage(
   return faults
 }
 
+/** Where a page is wider than its window, in each width. */
+export async function widthFaults(page: Page): Promise<readonly string[]> {
+  const faults: string[] = []
+  for (const { width, height } of VIEWS) {
+    await page.setViewportSize({ width, height })
+    const over = await page.evaluate<number>(
+      'document.documentElement.scrollWidth - document.documentElement.clientWidth',
+    )
+    if (over > 0) faults.push(`${width}: wider than the window by ${over}`)
+  }
+  return faults
+}
+
 /** Waits until a page is there with its heading and with nothing that is still being read. */
 export async function settle(page: Page, heading: string): Promise<void> {
   await page.getByRole('heading', { level: 1, name: heading, exact: true }).waitFor()

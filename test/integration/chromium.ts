@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { chromium, type BrowserContext, type Page } from 'playwright-core'
+import { chromium, type BrowserContext, type Cookie, type Page } from 'playwright-core'
 
 // A real browser, Debian's Chromium, with a profile that nobody used before.
 
@@ -30,6 +30,8 @@ export interface WindowOptions {
   readonly width?: number
   readonly height?: number
   readonly colorScheme?: 'light' | 'dark'
+  /** Of a person who is signed in in another window. */
+  readonly cookies?: readonly Cookie[]
   /** Where other tools reach the browser, by its debugger. */
   readonly debugPort?: number
 }
@@ -47,7 +49,13 @@ export interface TestWindow extends AsyncDisposable {
 /** Opens a window on a service; `baseUrl` without path. */
 export async function openWindow(
   baseUrl: string,
-  { width = 1280, height = 860, colorScheme = 'light', debugPort }: WindowOptions = {},
+  {
+    width = 1280,
+    height = 860,
+    colorScheme = 'light',
+    cookies = [],
+    debugPort,
+  }: WindowOptions = {},
 ): Promise<TestWindow> {
   const profile = await mkdtemp(join(tmpdir(), 'plumbline-browser-'))
   const context = await chromium.launchPersistentContext(profile, {
@@ -63,6 +71,7 @@ export async function openWindow(
     timeout: 60_000,
   })
   context.setDefaultTimeout(60_000)
+  await context.addCookies([...cookies])
   const faults: string[] = []
   const watch = (page: Page): void => watchFor(page, baseUrl, faults)
   context.on('page', watch)

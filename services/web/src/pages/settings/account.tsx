@@ -26,11 +26,27 @@ export function AccountSettings(): JSX.Element {
   return (
     <Card title="Account">
       {error !== null && <Notice tone="bad">{sentenceOf(error)}</Notice>}
-      {data === undefined && error === null && <Bones rows={5} />}
+      {data === undefined && error === null && isOwner && (
+        // Of the height that the form will have: whatever stands below stays where it is.
+        <div class="unread" inert>
+          <AccountForm account={UNREAD} />
+        </div>
+      )}
+      {data === undefined && error === null && !isOwner && <Bones rows={3} />}
       {data !== undefined && isOwner && <AccountForm key={JSON.stringify(data)} account={data} />}
       {data !== undefined && !isOwner && <AccountFacts account={data} />}
     </Card>
   )
+}
+
+const UNREAD: Account = {
+  id: '',
+  name: '',
+  time_zone: '',
+  retention_days: null,
+  daily_spending_limit: null,
+  low_credit_mark: null,
+  requires_second_factor: false,
 }
 
 function AccountFacts({ account }: { readonly account: Account }): JSX.Element {

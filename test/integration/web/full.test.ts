@@ -1,0 +1,171 @@
+import { backends } from '@plumbline/testkit/backends'
+import type { Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { faultsOfPage, ONE_VIEW, settle, widthFaults } from '../axe.ts'
+import { canRunChromium, openWindow, type TestWindow } from '../chromium.ts'
+import { fillAccount, signUp, type FilledAccount } from '../web-seed.ts'
+import { startWebService, type WebService } from '../web-service.ts'
+
+// Pages of an account that has very much, and pages whose network is slow.
+
+const [backend = { name: 'postgres', redisUrl: undefined }] = backends()
+
+/** Batches of the account, and rows of its largest. */
+const BATCHES = 10_000
+const ROWS = 5_000_000
+
+/** How long it may take to fill the account, in ms. */
+const FILL_MS = 300_000
+
+const LONG_NAME = 'x'.repeat(500)
+const RIGHT_TO_LEFT = 'قائمة العملاء الكبيرة جدا لشهر نوفمبر (نسخة ٢) – רשימת לקוחות.csv'
+
+describe.skipIf(!canRunChromium())('an account that is full', () => {
+  let stack: AsyncDisposableStack
+  let started: WebService
+  let window: TestWindow
+  let page: Page
+  let filled: FilledAccount
+
+  beforeAll(async () => {
+    stack = new AsyncDisposableStack()
+    started = stack.use(await startWebService({ backend }))
+    window = stack.use(await openWindow(started.service.url))
+    page = window.page
+    const person = await signUp(started.service, window.context.request, {
+      email: 'ada@people.test',
+    })
+    filled = await fillAccount(person)
+    await fillUp(started.service.db, filled.done, person.accountId)
+  }, FILL_MS)
+  afterAll(() => stack.disposeAsync())
+
+  test('lists 10,000 batches some at a time, and finds one of them by its name', async () => {
+    await page.goto('/app/batches')
+    await settle(page, 'Batches')
+    const rows = page.locator('tbody tr')
+    expect(await rows.count()).toBe(50)
+    await page.getByRole('button', { name: 'Show earlier batches' }).click()
+    await expect.poll(() => rows.count()).toBe(100)
+    await page.getByLabel('Search', { exact: true }).fill('many 7777')
+    await expect
+      .poll(() => rows.allTextContents())
+      .toEqual([expect.stringContaining('one of many 7777')])
+    await page.getByLabel('Search', { exact: true }).fill('there is none')
+    await page.getByText('None found').waitFor()
+  })
+
+  test('shows 5,000,000 rows, names of 500 characters and names from right to left within every window', async () => {
+    const met: string[] = []
+    for (const [path, heading] of [
+      ['/app', 'Overview'],
+      ['/app/batches', 'Batches'],
+      [`/app/batches/${filled.done}`, LONG_NAME],
+      ['/app/batches/bat_rtl', RIGHT_TO_LEFT],
+      [`/app/batches/new?id=${filled.ready}`, 'New batch'],
+      ['/app/settings', 'Settings'],
+    ] as const) {
+      await page.goto(path)
+      await settle(page, heading)
+      const faults = [...(await widthFaults(page)), ...(await faultsOfPage(page, ONE_VIEW))]
+      met.push(...faults.map((fault) => `${path} ${fault}`))
+    }
+    expect(met).toEqual([])
+    await page.goto(`/app/batches/${filled.done}`)
+    await settle(page, LONG_NAME)
+    const total = new Intl.NumberFormat('en-US').format(ROWS)
+    await expect.poll(() => page.locator('main').textContent()).toContain(`of ${total} rows`)
+    // The first rows alone are read, however many there are.
+    const rows = page.getByRole('region', { name: 'Rows of the result' }).locator('tbody tr')
+    await expect.poll(() => rows.count()).toBe(25)
+    expect(beyondRows(window.faults)).toEqual([])
+  })
+
+  test('on a slow network each page says at once what it is, and nothing jumps as the rest comes', async () => {
+    await using slow = await openWindow(started.service.url, {
+      width: 360,
+      height: 740,
+      cookies: await window.context.cookies(),
+    })
+    const cdp = await slow.context.newCDPSession(slow.page)
+    await cdp.send('Network.enable')
+    await cdp.send('Network.emulateNetworkConditions', {
+      offline: false,
+      latency: 200,
+      downloadThroughput: 100_000,
+      uploadThroughput: 50_000,
+    })
+    await slow.context.addInitScript(WATCH)
+    const met: string[] = []
+    for (const [path, heading] of [
+      ['/app', 'Overview'],
+      ['/app/batches', 'Batches'],
+      ['/app/batches/bat_rtl', RIGHT_TO_LEFT],
+      [`/app/batches/new?id=${filled.ready}`, 'New batch'],
+      ['/app/keys', 'API keys'],
+      ['/app/usage', 'Usage'],
+      ['/app/settings', 'Settings'],
+    ] as const) {
+      await slow.page.goto(path)
+      await settle(slow.page, heading)
+      const seen = await slow.page.evaluate<{ bones: boolean; headings: string[]; shift: number }>(
+        'seen',
+      )
+      if (!seen.bones) met.push(`${path} does not show that it is loading`)
+      if (seen.headings.length === 0) met.push(`${path} has no heading meanwhile`)
+      if (seen.shift >= MOST_SHIFT) met.push(`${path} jumps by ${seen.shift.toFixed(2)}`)
+    }
+    expect(met).toEqual([])
+    expect(beyondRows(slow.faults)).toEqual([])
+  })
+})
+
+/** From here on a layout shift counts as poor; good is 0.1. Source: web.dev, Cumulative Layout Shift, 2024. */
+const MOST_SHIFT = 0.25
+
+/** What the browser complains of, but for results that break off: the copies of a batch have no rows to be read. */
+function beyondRows(faults: readonly string[]): readonly string[] {
+  return faults.filter((fault) => !fault.includes('Failed to load resource: net::'))
+}
+
+/** Notes, while a page loads, whether it said so, under which headings, and how far things moved. */
+const WATCH = `
+  window.seen = { bones: false, headings: [], shift: 0 }
+  new PerformanceObserver((list) => {
+    for (const { value, hadRecentInput } of list.getEntries()) if (!hadRecentInput) seen.shift += value
+  }).observe({ type: 'layout-shift', buffered: true })
+  new MutationObserver(() => {
+    if (document.querySelector('.bones') === null) return
+    seen.bones = true
+    const heading = document.querySelector('h1')?.textContent
+    if (heading && !seen.headings.includes(heading)) seen.headings.push(heading)
+  }).observe(document, { childList: true, subtree: true })
+`
+
+/** Makes many batches of one, and of some of them extremes, which nobody waits to be worked through. */
+async function fillUp(
+  db: WebService['service']['db'],
+  done: string,
+  accountId: string,
+): Promise<void> {
+  // They are there at once, in states to which others come by and by.
+  await db.pool.query('alter table batches disable trigger known_start')
+  const copies = `
+    insert into batches
+    select (jsonb_populate_record(b, jsonb_build_object(
+      'id', case n when 1 then 'bat_rtl' else 'bat_copy' || n end,
+      'name', case n when 1 then $2 else 'one of many ' || n end,
+      'file_name', case n when 1 then $2 else b.file_name end,
+      'created_at', b.created_at - n * interval '1 minute'))).*
+    from batches b, generate_series(1, $3::int) n where b.id = $1`
+  await db.pool.query(copies, [done, RIGHT_TO_LEFT, BATCHES])
+  await db.pool.query(
+    'update batches set name = $2, file_name = $2, rows_total = $3, rows_billable = $3 where id = $1',
+    [done, LONG_NAME, ROWS],
+  )
+  await db.pool.query('update accounts set name = $2 where id = $1', [
+    accountId,
+    // The longest that an account may have.
+    LONG_NAME.slice(0, 200),
+  ])
+}
