@@ -100,6 +100,12 @@ export const PARAMETERS: Part = {
     required: true,
     schema: { type: 'string', pattern: '^whk_[A-Za-z0-9]+$' },
   },
+  ErasureId: {
+    name: 'id',
+    in: 'path',
+    required: true,
+    schema: { type: 'string', pattern: '^ers_[A-Za-z0-9]+$' },
+  },
   DeliveryId: {
     name: 'delivery',
     in: 'path',

@@ -7,6 +7,7 @@ import { batchBody, MAPPED_FIELDS, uploadFields } from './batch-request.ts'
 import { recheckBody, rescoreBody } from './batch-origin.ts'
 import { batchPage, batchView } from './batch-view.ts'
 import { comparison } from './comparison.ts'
+import { eraseRequest, erasureView } from './erasure.ts'
 import { explainShape } from './explain.ts'
 import { jsonSchemaOf } from './json-schema.ts'
 import { keyList } from './keys.ts'
@@ -44,6 +45,8 @@ export function schemas(): Part {
         [`${pascal(product)}Result`, explained(jsonSchemaOf(RESULTS[product]))],
       ]),
     ),
+    EraseRequest: jsonSchemaOf(eraseRequest),
+    Erasure: jsonSchemaOf(erasureView),
     Explain: jsonSchemaOf(explainShape),
     Account: jsonSchemaOf(accountView),
     Usage: jsonSchemaOf(usageView),

@@ -1,5 +1,6 @@
 import { accountPaths } from './openapi-account.ts'
 import { batchPaths } from './openapi-batches.ts'
+import { erasurePaths } from './openapi-erasure.ts'
 import { withExamples } from './openapi-examples.ts'
 import {
   answer,
@@ -41,6 +42,7 @@ export function openApiDocument(testKeys: string): Part {
       { name: 'lookups', description: 'One record, answered at once.' },
       { name: 'batches', description: 'Lists of records, worked on in the background.' },
       { name: 'webhooks', description: 'Being called when something happens.' },
+      { name: 'privacy', description: 'What is kept: all of it, or none of a value.' },
       { name: 'account', description: 'Plan, credits and limits.' },
       { name: 'service', description: 'State and description of the service itself.' },
       // Behind all that has paths: who reads from the top meets the first call and the paths first.
@@ -54,6 +56,7 @@ export function openApiDocument(testKeys: string): Part {
       ...accountPaths(),
       ...batchPaths(),
       ...webhookPaths(),
+      ...erasurePaths(),
       ...servicePaths(),
     }),
     components: {

@@ -164,6 +164,43 @@ export async function eraseAnswers(tx: Tx, batchId: string): Promise<void> {
     .execute()
 }
 
+/** A kept answer as its row holds it. */
+export interface HeldAnswer extends IdempotencyScope {
+  /** Encrypted; null while the call runs, empty once it was erased. */
+  readonly body: string | null
+}
+
+/** Answers of an account behind a place (mode, path and key of the one before), in that order. */
+export async function pageOfAnswers(
+  db: Db,
+  owner: { readonly accountId: string; readonly modes: readonly KeyMode[] },
+  after: readonly string[] | null,
+  most: number,
+): Promise<readonly HeldAnswer[]> {
+  const [mode = '', path = '', key = ''] = after ?? []
+  const { rows } = await db.pool.query<HeldAnswer>(
+    `select account_id as "accountId", mode, path, key, body from idempotency_keys
+     where account_id = $1 and mode = any($2) and (mode, path, key) > ($3, $4, $5)
+     order by mode, path, key limit $6`,
+    [owner.accountId, owner.modes, mode, path, key, most],
+  )
+  return rows
+}
+
+/** Empties one kept answer, unless another call has the key by now; its key stays taken. Answers how many it was. */
+export async function eraseAnswer(tx: Tx, answer: HeldAnswer): Promise<number> {
+  const { numUpdatedRows } = await tx
+    .updateTable('idempotency_keys')
+    .set({ body: ERASED, location: null })
+    .where('account_id', '=', answer.accountId)
+    .where('mode', '=', answer.mode)
+    .where('path', '=', answer.path)
+    .where('key', '=', answer.key)
+    .where('body', '=', answer.body)
+    .executeTakeFirst()
+  return Number(numUpdatedRows)
+}
+
 /** Frees the key of a run that ended in a refusal or a failure. */
 export async function freeKey(db: Db, call: IdempotentCall): Promise<void> {
   await db.kysely

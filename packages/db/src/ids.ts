@@ -10,7 +10,7 @@ export function randomBase62(length: number): string {
 
 /** An id such as `acc_4fT0...`: a prefix and 16 base62 characters (95 bits). */
 export function newId(
-  prefix: 'acc' | 'key' | 'usr' | 'ses' | 'inv' | 'whk' | 'msg' | 'dlv',
+  prefix: 'acc' | 'key' | 'usr' | 'ses' | 'inv' | 'whk' | 'msg' | 'dlv' | 'ers',
 ): string {
   return `${prefix}_${randomBase62(16)}`
 }

@@ -35,6 +35,7 @@ const LANDED: Readonly<Record<string, string>> = {
   '0091_batch_pace.sql': '95203e454ec970c2037709cad9b81f69c55c2e78c8ecb6cb7fef63208bc76907',
   '0068_resting_accounts.sql': 'f2e141d3f4e6c8f980a343f7cb92b304c81fd096f1d881575ab621a2c9e45e75',
   '0088_kept_batches.sql': '47cf8776d48f62ad98dd1a579d050a39584b37593ed648da455a18a264a15240',
+  '0094_erasures.sql': '6486f0be6106e221ced33c3f907965d9097940168a66295d069450911c2a03bf',
 }
 
 test('a migration that landed is never edited; a change of the schema is a new file', () => {

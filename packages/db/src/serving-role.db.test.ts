@@ -55,6 +55,7 @@ test('the role that serves has these rights and no others', async () => {
         "credit_usage",
         "durable_entries",
         "duties",
+        "erasures",
         "file_removals",
         "file_store_owner",
         "idempotency_keys",

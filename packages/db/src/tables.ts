@@ -2,6 +2,7 @@ import type { AccountTables } from './tables/accounts.ts'
 import type { AuditTables } from './tables/audit.ts'
 import type { BatchTables } from './tables/batches.ts'
 import type { CreditTables } from './tables/credits.ts'
+import type { ErasureTables } from './tables/erasures.ts'
 import type { IdempotencyTables } from './tables/idempotency.ts'
 import type { PeopleTables } from './tables/people.ts'
 import type { ScoreTables } from './tables/score-weights.ts'
@@ -14,6 +15,7 @@ export interface Tables
     AuditTables,
     CreditTables,
     BatchTables,
+    ErasureTables,
     IdempotencyTables,
     PeopleTables,
     ScoreTables,

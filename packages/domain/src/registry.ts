@@ -38,13 +38,18 @@ export function createRegistry(options: RegistryOptions): Registry {
   const shared = createSingleFlight<LookupResult>()
   return {
     async lookUp(name, caller, account) {
-      const key = nameFor(`domain:registration:${name.registrable}`, account, options)
+      const key = registrationKey(name.registrable, account, options)
       const lookUp = (): Promise<LookupResult> =>
         lookUpOne(options, whois, { key, account }, name, caller)
       // A single call has its own place in the rate limiter's queue, and takes `throttled` for an answer.
       return caller.lane === 'live' ? lookUp() : shared(key, caller.signal, lookUp)
     },
   }
+}
+
+/** The key under which memory holds the registration of a name for an account. */
+export function registrationKey(registrable: string, account: string, sharing: Sharing): string {
+  return nameFor(`domain:registration:${registrable}`, account, sharing)
 }
 
 async function lookUpOne(

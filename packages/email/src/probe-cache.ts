@@ -140,7 +140,8 @@ export function resultKey(address: string, account: string, sharing: Sharing): s
   return nameFor(`email:result:${address}`, account, sharing)
 }
 
-function acceptAllKey(domain: string): string {
+/** The key under which memory holds how a domain takes unknown names. */
+export function acceptAllKey(domain: string): string {
   return `email:accept-all:${domain}`
 }
 

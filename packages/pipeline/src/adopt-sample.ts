@@ -1,5 +1,6 @@
 import type { BareOutcomes } from '@plumbline/contract/score'
 import { CHECKS, type Check } from '@plumbline/contract/products'
+import { hasErased } from '@plumbline/db/batches/blank'
 import { lockBatch, sumsOf, updateBatch, type BatchRow } from '@plumbline/db/batches/rows'
 import {
   lockSampledChunk,
@@ -9,6 +10,7 @@ import {
 } from '@plumbline/db/batches/samples'
 import { partsOfChunk } from '@plumbline/db/batches/settle'
 import type { Tx } from '@plumbline/db/database'
+import { blankWhatCame } from './blank-late.ts'
 import { packOutcomes, unpackSubjects, type ChunkSubjects, type StoredOutcome } from './codec.ts'
 import { countKnownRows } from './known-rows.ts'
 import type { Pipeline } from './pipeline.ts'
@@ -70,6 +72,8 @@ async function adoptRows(
   )
   const paid = charges.reduce((sum, credits) => sum + credits, 0)
   const remaining = await storeSampledParts(tx, chunk, parts, paid)
+  // The sample may have been asked before a value of the batch was erased.
+  if (await hasErased(tx, batch.id, no)) await blankWhatCame(tx, chunk)
   const scorer = await pipeline.scorers.of(batch.weights)
   if (remaining > 0) {
     await countKnownRows(tx, { ...chunk, product: batch.product, scorer, subjects }, null)

@@ -89,6 +89,12 @@ function plainFields({
 }
 
 async function changeReading(tx: Tx, row: BatchRow, change: BatchChange): Promise<BatchRow> {
+  if (row.source_erased) {
+    throw new Problem(
+      'conflict',
+      'The file of the batch went with a value that was erased; upload it again without that value.',
+    )
+  }
   if (row.change_count >= MOST_CHANGES) {
     throw new Problem(
       'conflict',

@@ -132,6 +132,96 @@ export function unpackOutcomes(bytes: Buffer): readonly StoredOutcome[] {
   })
 }
 
+/** What of outcomes is taken out. */
+export interface OutcomeBlanks {
+  /** Places in the part of outcomes that are blanked: what they say of whom goes, how they ended stays. */
+  readonly places: ReadonlySet<number>
+  /** What every other text is passed through. */
+  readonly scrub: (text: string) => string
+}
+
+/** Facts that say the same of many: they stay of a blanked outcome, as do all that are yes, no or unknown. */
+const OPEN_FACTS: ReadonlySet<string> = new Set(['mailbox', 'confidence', 'lineType', 'numberType'])
+
+/** Facts that results show as a text whatever becomes of them. */
+const NAMING_FACTS: Readonly<Record<Check, readonly string[]>> = {
+  email: ['address', 'normalized'],
+  phone: ['number'],
+  ip: ['ip'],
+  domain: ['domain'],
+}
+
+/** Takes values out of packed outcomes of a check; undefined where there is nothing to take. */
+export function blankOutcomes(
+  check: Check,
+  bytes: Buffer,
+  { places, scrub }: OutcomeBlanks,
+): Buffer | undefined {
+  const before = textOf(bytes)
+  const { fields, facts, suggested = {} } = JSON.parse(before) as OutcomeColumns
+  const blankFact = (name: string, value: unknown): unknown => {
+    if (typeof value === 'boolean' || value === null || OPEN_FACTS.has(name)) return value
+    if (name === 'signals') return bareSignals(value)
+    return NAMING_FACTS[check].includes(name) ? '' : null
+  }
+  const blankField = (name: string, value: unknown): unknown => (name === 'evidence' ? {} : value)
+  const columnsWithout = (columns: Columns, blank: typeof blankFact): Columns =>
+    Object.fromEntries(
+      Object.entries(columns).map(([name, column]) => [
+        name,
+        column.map((value, at) =>
+          // A place without an outcome has nothing to blank.
+          places.has(at) && fields.status[at] !== null
+            ? blank(name, value)
+            : scrubJson(value, scrub),
+        ),
+      ]),
+    )
+  const after = JSON.stringify({
+    fields: columnsWithout(fields, blankField),
+    facts: columnsWithout(facts, blankFact),
+    suggested: Object.fromEntries(
+      Object.entries(suggested).filter(
+        ([at, domain]) => !places.has(Number(at)) && scrub(domain) === domain,
+      ),
+    ),
+  })
+  return after === before ? undefined : zstdCompressSync(after, LEVEL_ONE)
+}
+
+/** Signals without what they quote: their codes are what is weighed. */
+function bareSignals(signals: unknown): unknown {
+  if (!Array.isArray(signals)) return signals
+  return signals.map((signal: object) => {
+    const { group, code, value } = fieldsOf(signal)
+    return typeof value === 'number' || typeof value === 'boolean'
+      ? { group, code, value }
+      : { group, code }
+  })
+}
+
+/** A JSON value with each of its texts, and keys, passed through; the same one where that changes nothing. */
+export function scrubJson(value: unknown, scrub: (text: string) => string): unknown {
+  if (typeof value === 'string') return scrub(value)
+  if (typeof value === 'number') {
+    // People write numbers of phones as numbers.
+    const text = String(value)
+    return Number.isSafeInteger(value) && scrub(text) !== text ? '' : value
+  }
+  if (typeof value !== 'object' || value === null) return value
+  if (Array.isArray(value)) {
+    const scrubbed = value.map((item: unknown) => scrubJson(item, scrub))
+    return scrubbed.some((item, at) => item !== value[at]) ? scrubbed : value
+  }
+  let isChanged = false
+  const members = Object.entries(value).map(([key, item]: [string, unknown]) => {
+    const member = [scrub(key), scrubJson(item, scrub)] as const
+    isChanged ||= member[0] !== key || member[1] !== item
+    return member
+  })
+  return isChanged ? Object.fromEntries(members) : value
+}
+
 function rowAt(columns: Columns, names: readonly string[], at: number): Record<string, unknown> {
   // A copy has every name from the start; a row that grows name by name takes twice as long.
   const row: Record<string, unknown> = { ...columns }

@@ -37,7 +37,7 @@ export async function runFinish(
 }
 
 /**
- * Writes the result file of a leased stage and ends the batch.
+ * Writes the result file of a leased stage and ends the batch; anew where values were erased meanwhile.
  * @param pages every chunk of the batch in order
  */
 export async function finish(
@@ -55,24 +55,45 @@ export async function finish(
     batch = await readBatch(pipeline.db, batchId)
     if (batch === undefined) return
   }
+  const key = `results/${batchId}-${lease}.csv`
+  let written = await storeResult(pipeline, batch, pages, key, signal)
+  for (;;) {
+    const end = await endBatch(pipeline, batch, lease, { ...written, key })
+    if (end === 'ended') return
+    if (end === 'lost') {
+      await noteRemovals(pipeline.db, [key])
+      await removeNoted(pipeline, [key])
+      return
+    }
+    // Values were erased while it was written: it goes over the file that may still hold them.
+    batch = end
+    written = await storeResult(pipeline, batch, pagesOfChunks(pipeline, batchId), key, signal)
+  }
+}
+
+/** Writes the result file of a batch and puts it into the store, in place of one of the same name. */
+export async function storeResult(
+  pipeline: Pipeline,
+  batch: BatchRow,
+  pages: AsyncIterable<readonly StoredChunk[]>,
+  key: string,
+  signal: AbortSignal,
+): Promise<Written> {
   const path = join(pipeline.scratchDir, `result-${randomUUID()}`)
   try {
     const written = await writeResult(pipeline, batch, pages, path, signal)
     if (written.rows !== batch.rows_total) {
       throw new Error(`batch ${batch.id}: ${written.rows} rows written of ${batch.rows_total}`)
     }
-    const key = `results/${batch.id}-${lease}.csv`
     await pipeline.storage.put(key, path)
-    if (!(await endBatch(pipeline, batch, lease, { ...written, key }))) {
-      await noteRemovals(pipeline.db, [key])
-      await removeNoted(pipeline, [key])
-    }
+    return written
   } finally {
     await rm(path, { force: true })
   }
 }
 
-interface Written {
+/** What a result file holds. */
+export interface Written {
   readonly rows: number
   readonly bytes: number
   readonly sha256: string
@@ -83,16 +104,17 @@ async function endBatch(
   batch: BatchRow,
   lease: number,
   file: Written & { key: string },
-): Promise<boolean> {
+): Promise<'ended' | 'lost' | BatchRow> {
   return await pipeline.db.kysely.transaction().execute(async (tx) => {
     // In one order: a change of the batch ends its sample.
     if (batch.sample_of !== null) await lockBatch(tx, batch.sample_of)
     const row = await lockBatch(tx, batch.id)
-    if (row === undefined || row.lease !== lease) return false
+    if (row === undefined || row.lease !== lease) return 'lost'
     // Paused while its result was written early: it goes on, and needs its hold.
     if (!statesBefore(row.status === 'canceling' ? 'canceled' : 'completed').includes(row.status)) {
-      return false
+      return 'lost'
     }
+    if (row.blank_count !== batch.blank_count) return row
     const canceled = row.status === 'canceling'
     const released = canceled ? row.credits_released : await releaseRest(tx, row)
     const sums = (await sumsOf(tx, [batch.id])).get(batch.id)
@@ -108,11 +130,12 @@ async function endBatch(
         result_sha256: file.sha256,
         // Nothing of it changes any more: a page of batches need not add up their chunks.
         sums: sums === undefined ? null : JSON.stringify(sums),
+        result_blank_count: row.blank_count,
       },
       lease,
     )
     if (moved !== undefined && moved.sample_of !== null) await adoptSample(tx, pipeline, moved)
-    return moved !== undefined
+    return moved === undefined ? 'lost' : 'ended'
   })
 }
 

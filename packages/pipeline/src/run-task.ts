@@ -57,9 +57,10 @@ export async function runTask(
   const saver = startSaver(pipeline, task, work, ended)
   try {
     const engine = engineOf(task.check, task.mode)
-    const answers = await engine.run(requestOf(task, work, { signal: ended, drain: halted }))
+    const request = requestOf(task, work, { signal: ended, drain: halted })
+    const answers = request.subjects.length === 0 ? [] : await engine.run(request)
     // What an aborted run says does not count: the task is run again.
-    if (!ended.aborted) for (const [at, answer] of answers.entries()) work.answers[at] ??= answer
+    if (!ended.aborted) for (const [at, answer] of answers.entries()) noteAnswer(work, at, answer)
   } catch (error) {
     pipeline.log.error({ err: error, task: task.taskId, check: task.check }, 'engine failed')
     await saver.stop()
@@ -78,6 +79,12 @@ export async function runTask(
   } else {
     await saveOutcomes(pipeline, task, work, 'end')
   }
+}
+
+/** @param index among the subjects that were asked */
+function noteAnswer(work: TaskWork, index: number, answer: Answer | Failed): void {
+  const at = work.asked[index]
+  if (at !== undefined) work.answers[at] ??= answer
 }
 
 /** Whether an engine may have had the task before this claim: each lease and each claim counts one. */

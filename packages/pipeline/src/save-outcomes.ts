@@ -9,6 +9,7 @@ import { closeFinishedBatch } from '@plumbline/db/batches/stages'
 import type { ClaimedTask } from '@plumbline/db/batches/tasks'
 import type { Tx } from '@plumbline/db/database'
 import { FAILOVER_MS, retryStatement } from '@plumbline/db/retry'
+import { blankWhatCame } from './blank-late.ts'
 import { packOutcomes, type StoredOutcome } from './codec.ts'
 import { groupNameOf } from './keyed-stores.ts'
 import { countKnownRows } from './known-rows.ts'
@@ -89,11 +90,13 @@ export async function storeOutcomes(
   const { check } = task
   const scorer = await pipeline.scorers.of(task.weights)
   const store = async (tx: Tx): Promise<boolean> => {
-    const remaining = await storeTaskOutcomes(tx, brought)
-    if (remaining === undefined) {
+    const stored = await storeTaskOutcomes(tx, brought)
+    if (stored === undefined) {
       pipeline.log.info({ task: task.taskId }, 'lease lost; outcomes dropped')
       return false
     }
+    const { remaining, hasErased } = stored
+    if (hasErased) await blankWhatCame(tx, { batchId: task.batchId, no: task.chunkNo })
     if (remaining > 0) {
       const open = { batchId: task.batchId, no: task.chunkNo, product: task.product }
       await countKnownRows(tx, { ...open, scorer, subjects: work.all }, { check, outcomes })

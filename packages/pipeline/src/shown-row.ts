@@ -10,6 +10,7 @@ import type { ResultOf } from '@plumbline/contract/results'
 import type { BareOutcomes, Scorer } from '@plumbline/contract/score'
 import type { BatchRow } from '@plumbline/db/batches/rows'
 import { assembleKnown, assembleResult, type PartialResult } from './assemble.ts'
+import { ERASED_NOTE } from './blank-chunk.ts'
 import { chargedCredits, type CheckedRecord } from './record.ts'
 
 /** The status of a row in results. */
@@ -76,7 +77,8 @@ export function errorOf(
     case 'waiting':
       return fault === undefined ? waitingFor(wait) : `${waitingFor(wait)}; ${fault}`
     case 'error':
-      return FAILED_RECORD
+      // What was erased before it was answered is no fault.
+      return fault?.startsWith(ERASED_NOTE) === true ? fault : FAILED_RECORD
     case 'canceled':
       return fault === undefined ? CANCELED_RECORD : `${CANCELED_RECORD}; ${fault}`
     case 'done':

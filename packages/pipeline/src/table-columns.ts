@@ -70,7 +70,7 @@ export function givenRow(batch: BatchRow, cells: ChunkCells, place: number): Giv
 }
 
 /** Whether the rows of a batch are JSON objects. */
-export function isJsonBatch(batch: BatchRow): boolean {
+export function isJsonBatch(batch: Pick<BatchRow, 'file_format'>): boolean {
   return batch.file_format === 'records' || batch.file_format === 'ndjson'
 }
 

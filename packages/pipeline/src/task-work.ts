@@ -2,6 +2,7 @@ import type { Json } from '@plumbline/contract/outcome'
 import type { Answer, EngineRequest } from '@plumbline/ports/engine'
 import type { Check } from '@plumbline/contract/products'
 import type { ClaimedTask } from '@plumbline/db/batches/tasks'
+import { isErasedSubject } from './blank-chunk.ts'
 import { unpackSubjects, type ChunkSubjects } from './codec.ts'
 
 /** In place of an outcome that a fault of the service prevents for certain: an error, uncharged. */
@@ -16,6 +17,8 @@ export interface TaskWork {
   readonly indexes: readonly number[]
   readonly subjects: readonly string[]
   readonly states: readonly (Json | null)[] | null
+  /** Subjects that are asked: all but those that were erased, which end as an error, uncharged. */
+  readonly asked: readonly number[]
   /** What the engine said and is not stored yet, and which subjects are stored. */
   readonly answers: (Answer | Failed | undefined)[]
   readonly stored: boolean[]
@@ -39,7 +42,10 @@ export function openWork(task: ClaimedTask): TaskWork {
     indexes,
     subjects,
     states: task.states,
-    answers: subjects.map(() => undefined),
+    asked: [...subjects.keys()].filter((at) => !isErasedSubject(subjects[at] ?? '')),
+    answers: subjects.map((subject) =>
+      isErasedSubject(subject) ? ({ kind: 'failed' } as const) : undefined,
+    ),
     stored: subjects.map(() => false),
     whole: task.indexes === null,
   }
@@ -51,16 +57,18 @@ export function requestOf(
   work: TaskWork,
   { signal, drain }: { signal: AbortSignal; drain: AbortSignal },
 ): EngineRequest<Check> {
+  const { asked, states } = work
   return {
-    subjects: work.subjects,
-    ...(work.states === null ? {} : { states: work.states.map((state) => state ?? undefined) }),
+    subjects: asked.map((at) => work.subjects[at] ?? ''),
+    ...(states === null ? {} : { states: asked.map((at) => states[at] ?? undefined) }),
     depth: task.depth,
     lane: 'bulk',
     tenant: task.accountId,
     signal,
     drain,
     answered: (index, answer) => {
-      if (!signal.aborted) work.answers[index] ??= answer
+      const at = asked[index]
+      if (!signal.aborted && at !== undefined) work.answers[at] ??= answer
     },
   }
 }

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { zstdDecompressSync } from 'node:zlib'
 import type { Db } from '@plumbline/db/database'
 import type { Redis } from 'ioredis'
 
@@ -112,4 +113,16 @@ export async function readFolder(
       return { place: path, name: path.slice(folder.length), text }
     }),
   )
+}
+
+/** What chunks and their outcomes hold, unpacked: their tables show only bytes. */
+export async function readPacked(
+  db: Db,
+): Promise<readonly { readonly place: string; readonly text: string }[]> {
+  const { rows } = await db.pool.query<{ place: string; bytes: Buffer }>(
+    `select 'cells of ' || batch_id as place, cells as bytes from chunks
+     union all select 'subjects of ' || batch_id, subjects from chunks
+     union all select 'outcomes of ' || batch_id, outcomes from parts`,
+  )
+  return rows.map(({ place, bytes }) => ({ place, text: zstdDecompressSync(bytes).toString() }))
 }

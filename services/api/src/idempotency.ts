@@ -1,6 +1,7 @@
 import { MESSAGES, Problem } from '@plumbline/contract/problem'
 import type { Db, Tx } from '@plumbline/db/database'
 import { claimKey, freeKey, keepAnswer, type IdempotentCall } from '@plumbline/db/idempotency'
+import { answerName } from '@plumbline/pipeline/answer-name'
 import type { InstallationKey } from '@plumbline/pipeline/installation-key'
 import type { Request, Response } from 'express'
 import { insufficientCredits } from './access.ts'
@@ -74,7 +75,7 @@ export async function withIdempotency(
     case 'erased':
       throw new Problem(
         'conflict',
-        'What this Idempotency-Key was first answered with has been erased with its batch; use a new key to send it again.',
+        'What this Idempotency-Key was first answered with has been erased; use a new key to send it again.',
       )
     case 'answered': {
       const { status, location } = claim.answer
@@ -111,7 +112,7 @@ async function workAndKeep(
   let kept = false
   const keep = async (tx: Tx, response: JsonResponse, batchId?: string): Promise<void> => {
     const { status, location = null } = response
-    const body = store.installationKey.encrypt(response.body, bodyName(call))
+    const body = store.installationKey.encrypt(response.body, answerName(call))
     if (!(await keepAnswer(tx, call, { status, body, location, batchId }))) {
       throw new Problem('unavailable', MESSAGES.timeout, {
         retryAfterSeconds: 1,
@@ -134,14 +135,9 @@ function readBody(
   call: IdempotentCall,
   kept: string,
 ): string {
-  const body = installationKey.decrypt(kept, bodyName(call))
+  const body = installationKey.decrypt(kept, answerName(call))
   if (body === undefined) throw new Error('a kept answer cannot be read')
   return body
-}
-
-/** The associated data of an encrypted body, so that it cannot be read as that of another call. */
-function bodyName({ accountId, mode, path, key }: IdempotentCall): string {
-  return `answer ${accountId} ${mode} ${path} ${key}`
 }
 
 async function refuseEmpty({ balances }: IdempotencyStore, accountId: string): Promise<void> {

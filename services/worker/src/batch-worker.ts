@@ -4,10 +4,12 @@ import { runEarlyFinishes } from '@plumbline/pipeline/early-finish'
 import { runFinish } from '@plumbline/pipeline/finish'
 import { runIntake } from '@plumbline/pipeline/intake-stage'
 import { runSweeps } from '@plumbline/pipeline/sweeps'
+import { runErasures } from '@plumbline/pipeline/work-erasures'
 import type { Job } from '@plumbline/queue/backend'
 import { work } from '@plumbline/queue/jobs'
 import type { WorkerContext } from './context.ts'
 import { graceOf } from './settings.ts'
+import { factNames } from './fact-names.ts'
 
 /** Files read, and as many result files written, at the same time by one worker. */
 const STAGE_CONCURRENCY = 2
@@ -18,7 +20,7 @@ const ROUND_SECONDS = [0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 1, 5]
 /** Serves batches until disposed: reads their files, dispatches their tasks, writes their results, sweeps. */
 export async function serveBatches(context: WorkerContext): Promise<AsyncDisposable> {
   const { pipeline, settings, log, metrics } = context
-  const { queue } = context.connections
+  const { queue, memory, durable } = context.connections
   const stop = new AbortController()
   const onError = (error: unknown): void => log.error({ err: error }, 'stage failed')
   const options = { concurrency: STAGE_CONCURRENCY, graceMs: graceOf(settings), onError }
@@ -41,6 +43,7 @@ export async function serveBatches(context: WorkerContext): Promise<AsyncDisposa
       },
       stop.signal,
     ),
+    runErasures({ pipeline, facts: { memory, durable, namesOf: factNames } }, stop.signal),
   ])
   const served: AsyncDisposable[] = []
   stack.defer(async () => {

@@ -76,3 +76,16 @@ export async function subjectCounts(
     .where('batch_id', '=', batchId)
     .executeTakeFirstOrThrow()
 }
+
+/** Writes what is known of a batch's file anew, under the batch's lock; both are of the shape that was read. */
+export async function writePreview(
+  tx: Tx,
+  batchId: string,
+  { head, counts }: { readonly head: unknown; readonly counts: unknown },
+): Promise<void> {
+  await tx
+    .updateTable('batch_previews')
+    .set({ head: jsonbText(head), counts: counts === null ? null : jsonbText(counts) })
+    .where('batch_id', '=', batchId)
+    .execute()
+}

@@ -39,7 +39,7 @@ export interface TaskOutcomes {
 
 /**
  * Stores a task's outcomes under its lease, puts what waits back as tasks of its group, and counts
- * the chunk down; answers how many subjects of the chunk are still open, or undefined where the
+ * the chunk down; answers how many subjects of the chunk are still open and whether any were erased, or undefined where the
  * lease was lost or these very outcomes were stored before (nothing is stored then, so that a
  * transaction whose outcome is unknown can be tried again). A task that asks more than its worker knows of
  * keeps what it has as well: an earlier save was acknowledged by a server that failed and lost it, and its
@@ -48,7 +48,7 @@ export interface TaskOutcomes {
 export async function storeTaskOutcomes(
   tx: Tx,
   brought: TaskOutcomes,
-): Promise<number | undefined> {
+): Promise<{ readonly remaining: number; readonly hasErased: boolean } | undefined> {
   const stays = brought.stays
   const take =
     stays === null
@@ -58,7 +58,7 @@ export async function storeTaskOutcomes(
               states = ${stays.states === null ? null : jsonbText(stays.states)}::jsonb
             where id = ${brought.taskId} and lease = ${brought.lease}
               and size = ${brought.size} returning *`
-  const { rows } = await sql<{ remaining: number }>`
+  const { rows } = await sql<{ remaining: number; hasErased: boolean }>`
     with task as (${take}), part as (
       insert into parts (batch_id, chunk_no, check_kind, indexes, outcomes)
       select batch_id, chunk_no, check_kind,
@@ -98,9 +98,9 @@ export async function storeTaskOutcomes(
     )
     update chunks c set remaining = remaining - ${brought.count}
     from task t where c.batch_id = t.batch_id and c.no = t.chunk_no
-    returning c.remaining
+    returning c.remaining, c.has_erased as "hasErased"
   `.execute(tx)
-  return rows[0]?.remaining
+  return rows[0]
 }
 
 /** Every part of a chunk, inside the transaction that settles it. */

@@ -83,6 +83,9 @@ export interface BatchesTable {
   origin_id: Generated<string | null>
   origin_kind: Generated<OriginKind | null>
   erasing: Generated<'chunks' | 'all' | null>
+  blank_count: Generated<number>
+  result_blank_count: Generated<number>
+  source_erased: Generated<boolean>
   created_at: ColumnType<Date, Date | undefined, Date>
 }
 
@@ -167,6 +170,8 @@ export interface ChunksTable {
   verdicts: Generated<number[]>
   done_count: Generated<number | null>
   known_count: Generated<number>
+  /** Whether subjects of it are blanked. */
+  has_erased: Generated<boolean>
   prepaid: Generated<number>
 }
 

@@ -1,3 +1,4 @@
+import type { KeyMode } from '@plumbline/contract/plans'
 import type { WebhookType } from '@plumbline/contract/webhook'
 import type { DeliveryState } from '@plumbline/contract/webhook-limits'
 import { sql, type Selectable } from 'kysely'
@@ -242,5 +243,47 @@ export async function dropDeliveriesAbout(tx: Tx, subjects: readonly string[]): 
   await tx
     .deleteFrom('webhook_deliveries')
     .where('subject', 'in', [...subjects])
+    .execute()
+}
+
+/** What of messages may hold words of customers. */
+export type DeliveryTexts = Pick<DeliveryRow, 'id' | 'body' | 'response_body' | 'error'>
+
+/** Messages of all endpoints of an account behind one, by id; of a test key those about what test keys asked. */
+export async function pageOfOwnDeliveries(
+  db: Db,
+  owner: { readonly accountId: string; readonly mode: KeyMode },
+  after: string,
+  most: number,
+): Promise<readonly DeliveryTexts[]> {
+  const { rows } = await db.pool.query<DeliveryTexts>(
+    `select d.id, d.body, d.response_body, d.error from webhook_deliveries d
+     join webhook_endpoints e on e.id = d.endpoint_id
+     where e.account_id = $1 and d.id > $2
+       and ($3 = 'live' or exists (select from batches b where b.id = d.subject and b.mode = $3))
+     order by d.id limit $4`,
+    [owner.accountId, after, owner.mode, most],
+  )
+  return rows
+}
+
+/** Writes the texts of a message anew. */
+export async function blankDelivery(
+  tx: Tx,
+  delivery: {
+    readonly id: string
+    readonly body: string
+    readonly responseBody: string | null
+    readonly error: string | null
+  },
+): Promise<void> {
+  await tx
+    .updateTable('webhook_deliveries')
+    .set({
+      body: delivery.body,
+      response_body: delivery.responseBody,
+      error: delivery.error,
+    })
+    .where('id', '=', delivery.id)
     .execute()
 }

@@ -1,0 +1,38 @@
+import { ERASED_VALUES_MAX } from './erasure.ts'
+import { answer, ANY, POSTING, ref, refusals, type Part } from './openapi-parts.ts'
+
+const tags = ['privacy']
+
+/** The paths about what is kept of an account. */
+export function erasurePaths(): Part {
+  return {
+    '/v1/erase': { post: erase() },
+    '/v1/erase/{id}': {
+      get: {
+        tags,
+        operationId: 'readErasure',
+        summary: 'The receipt of an erasure, with counts by store',
+        parameters: [ref('parameters', 'ErasureId')],
+        responses: { 200: answer('The receipt.', 'Erasure'), ...refusals([...ANY, 'not_found']) },
+      },
+    },
+  }
+}
+
+function erase(): Part {
+  return {
+    tags,
+    operationId: 'erase',
+    summary: 'Erase values from all that is kept of the account',
+    description: `Up to ${ERASED_VALUES_MAX} values: addresses, numbers, IPs and domains, each as itself and not within another. They are blanked in batches, results, kept answers, remembered facts, purchases and messages to webhooks within 24 hours; the credits of the account stay. A test key erases what test keys have asked.`,
+    parameters: [ref('parameters', 'IdempotencyKey')],
+    requestBody: {
+      required: true,
+      content: { 'application/json': { schema: ref('schemas', 'EraseRequest') } },
+    },
+    responses: {
+      202: answer('The erasure, on its way.', 'Erasure', ['Location', 'IdempotentReplayed']),
+      ...refusals([...POSTING, 'payload_too_large', 'unsupported_media_type']),
+    },
+  }
+}

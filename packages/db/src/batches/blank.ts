@@ -1,0 +1,214 @@
+import type { Json } from '@plumbline/contract/outcome'
+import type { KeyMode } from '@plumbline/contract/plans'
+import type { Check } from '@plumbline/contract/products'
+import { sql } from 'kysely'
+import { queriesOf, type Db, type Tx } from '../database.ts'
+import { jsonbText } from '../jsonb.ts'
+import type { BatchRow } from './rows.ts'
+
+/** Where a search through the batches of an account and mode stands, in the order in which they were made. */
+export interface BatchCursor {
+  /** As Postgres writes it, with all its digits. */
+  readonly createdAt: string
+  readonly id: string
+}
+
+/** The next batch after a place, of any kind and state but those that are erased whole. */
+export async function nextBatch(
+  db: Db,
+  owner: { readonly accountId: string; readonly mode: KeyMode },
+  after: BatchCursor | null,
+): Promise<BatchCursor | undefined> {
+  const behind =
+    after === null
+      ? sql`true`
+      : sql`(created_at, id) > (${after.createdAt}::timestamptz, ${after.id})`
+  const { rows } = await sql<BatchCursor>`
+    select id, created_at::text as "createdAt" from batches
+    where account_id = ${owner.accountId} and mode = ${owner.mode} and ${behind}
+      and erasing is distinct from 'all'
+    order by created_at, id limit 1
+  `.execute(queriesOf(db))
+  return rows[0]
+}
+
+/** Batches of an account that were made since a moment of rows which others hold, oldest first. */
+export async function derivedSince(
+  db: Db,
+  { accountId, modes }: { readonly accountId: string; readonly modes: readonly KeyMode[] },
+  since: string,
+): Promise<readonly string[]> {
+  const { rows } = await sql<{ id: string }>`
+    select id from batches
+    where account_id = ${accountId} and mode = any(${[...modes]}) and created_at >= ${since}::timestamptz
+      and (origin_id is not null or sample_of is not null) and erasing is distinct from 'all'
+    order by created_at
+  `.execute(queriesOf(db))
+  return rows.map(({ id }) => id)
+}
+
+/** The moment by the database's clock, with all its digits. */
+export async function databaseMoment(db: Db | Tx): Promise<string> {
+  const { rows } = await sql<{ now: string }>`select clock_timestamp()::text as now`.execute(
+    queriesOf(db),
+  )
+  return rows[0]?.now ?? ''
+}
+
+/** Outcomes as they lie in a part. */
+export interface HeldPart {
+  readonly id: number
+  readonly check: Check
+  /** Positions answered; null is all of them in order. */
+  readonly indexes: readonly number[] | null
+  readonly outcomes: Buffer
+}
+
+/** What subjects of a task wait with. */
+export interface HeldTask {
+  readonly id: number
+  readonly check: Check
+  readonly indexes: readonly number[] | null
+  readonly states: readonly (Json | null)[] | null
+}
+
+/** All that a chunk holds of anybody. */
+export interface HeldChunk {
+  readonly no: number
+  readonly subjects: Buffer
+  readonly cells: Buffer
+  readonly parts: readonly HeldPart[]
+  readonly tasks: readonly HeldTask[]
+}
+
+/** Chunks of a batch from a number on, in order, with all that they hold. */
+export async function readHeldChunks(
+  db: Db,
+  batchId: string,
+  range: { readonly fromNo: number; readonly most: number },
+): Promise<readonly HeldChunk[]> {
+  const { rows } = await db.pool.query<{ no: number; subjects: Buffer; cells: Buffer }>({
+    name: 'blank.chunks',
+    text: `select no, subjects, cells from chunks where batch_id = $1 and no >= $2
+           order by no limit $3`,
+    values: [batchId, range.fromNo, range.most],
+  })
+  return await withAnswers(db, batchId, rows)
+}
+
+/** One chunk, locked for the rest of the transaction: nothing comes in for it meanwhile. */
+export async function lockHeldChunk(
+  tx: Tx,
+  batchId: string,
+  no: number,
+): Promise<HeldChunk | undefined> {
+  const rows = await tx
+    .selectFrom('chunks')
+    .select(['no', 'subjects', 'cells'])
+    .where('batch_id', '=', batchId)
+    .where('no', '=', no)
+    .forUpdate()
+    .execute()
+  // A statement of its own: what waited for the lock is seen by the next one.
+  return (await withAnswers(tx, batchId, rows))[0]
+}
+
+async function withAnswers(
+  db: Db | Tx,
+  batchId: string,
+  chunks: readonly { readonly no: number; readonly subjects: Buffer; readonly cells: Buffer }[],
+): Promise<readonly HeldChunk[]> {
+  if (chunks.length === 0) return []
+  const nos = chunks.map(({ no }) => no)
+  const parts = await queriesOf(db)
+    .selectFrom('parts')
+    .select(['id', 'chunk_no', 'check_kind as check', 'indexes', 'outcomes'])
+    .where('batch_id', '=', batchId)
+    .where('chunk_no', 'in', nos)
+    .execute()
+  const tasks = await queriesOf(db)
+    .selectFrom('tasks')
+    .select(['id', 'chunk_no', 'check_kind as check', 'indexes', 'states'])
+    .where('batch_id', '=', batchId)
+    .where('chunk_no', 'in', nos)
+    .where('states', 'is not', null)
+    .execute()
+  return chunks.map((chunk) => ({
+    ...chunk,
+    parts: parts.filter((part) => part.chunk_no === chunk.no),
+    tasks: tasks.filter((task) => task.chunk_no === chunk.no),
+  }))
+}
+
+/** What of a chunk is written anew; what is left out stays. */
+export interface BlankedChunk {
+  readonly subjects?: Buffer
+  readonly cells?: Buffer
+  readonly parts: readonly { readonly id: number; readonly outcomes: Buffer }[]
+  readonly tasks: readonly { readonly id: number; readonly states: readonly (Json | null)[] }[]
+}
+
+/** Writes a chunk anew without what was erased, under its lock. */
+export async function writeBlanked(
+  tx: Tx,
+  batchId: string,
+  no: number,
+  { subjects, cells, parts, tasks }: BlankedChunk,
+): Promise<void> {
+  if (subjects !== undefined || cells !== undefined) {
+    await tx
+      .updateTable('chunks')
+      .set({
+        ...(subjects === undefined ? {} : { subjects, has_erased: true }),
+        ...(cells === undefined ? {} : { cells }),
+      })
+      .where('batch_id', '=', batchId)
+      .where('no', '=', no)
+      .execute()
+  }
+  for (const { id, outcomes } of parts) {
+    await tx
+      .updateTable('parts')
+      .set({ outcomes })
+      .where('batch_id', '=', batchId)
+      .where('chunk_no', '=', no)
+      .where('id', '=', id)
+      .execute()
+  }
+  for (const { id, states } of tasks) {
+    await tx
+      .updateTable('tasks')
+      .set({ states: jsonbText(states) })
+      .where('id', '=', id)
+      .execute()
+  }
+}
+
+/** Whether subjects of a chunk are blanked. */
+export async function hasErased(tx: Tx, batchId: string, no: number): Promise<boolean> {
+  const row = await tx
+    .selectFrom('chunks')
+    .select('has_erased')
+    .where('batch_id', '=', batchId)
+    .where('no', '=', no)
+    .executeTakeFirst()
+  return row?.has_erased === true
+}
+
+/** Counts that rows of a batch were blanked: its result file is to be written anew. */
+export async function countBlanked(tx: Tx, batchId: string): Promise<void> {
+  await sql`update batches set blank_count = blank_count + 1 where id = ${batchId}`.execute(tx)
+}
+
+/** Takes a number for the name of a result file that is written anew; undefined where there is none by now. */
+export async function numberResult(db: Db, batchId: string): Promise<BatchRow | undefined> {
+  return await db.kysely
+    .updateTable('batches')
+    .set({ lease: sql`lease + 1` })
+    .where('id', '=', batchId)
+    .where('result_key', 'is not', null)
+    .where('status', 'in', ['completed', 'canceled'])
+    .where(sql<boolean>`erasing is null and blank_count <> result_blank_count`)
+    .returningAll()
+    .executeTakeFirst()
+}

@@ -1,0 +1,164 @@
+import type { ErasureCounts } from '@plumbline/contract/erasure'
+import type { Json } from '@plumbline/contract/outcome'
+import type { KeyMode } from '@plumbline/contract/plans'
+import { sql, type Selectable } from 'kysely'
+import { queriesOf, type Db, type Tx } from './database.ts'
+import { newId } from './ids.ts'
+import { jsonbText } from './jsonb.ts'
+import type { ErasuresTable } from './tables/erasures.ts'
+
+/** An erasure as its row holds it. */
+export type ErasureRow = Readonly<Selectable<ErasuresTable>>
+
+/** A name for an erasure that is about to be made. */
+export function newErasureId(): string {
+  return newId('ers')
+}
+
+/** Notes what is to be erased; a worker comes to it by itself. */
+export async function createErasure(
+  tx: Tx,
+  erasure: {
+    readonly id: string
+    readonly accountId: string
+    readonly mode: KeyMode
+    readonly valueCount: number
+    readonly includeAddresses: boolean
+    /** Encrypted. */
+    readonly target: string
+    readonly place: Json
+  },
+): Promise<ErasureRow> {
+  return await tx
+    .insertInto('erasures')
+    .values({
+      id: erasure.id,
+      account_id: erasure.accountId,
+      mode: erasure.mode,
+      value_count: erasure.valueCount,
+      include_addresses: erasure.includeAddresses,
+      target: erasure.target,
+      place: jsonbText(erasure.place),
+    })
+    .returningAll()
+    .executeTakeFirstOrThrow()
+}
+
+/** How many erasures of an account are under way; others of it wait for the end of the transaction. */
+export async function countRunningErasures(tx: Tx, accountId: string): Promise<number> {
+  await sql`select from accounts where id = ${accountId} for no key update`.execute(tx)
+  const row = await tx
+    .selectFrom('erasures')
+    .select(({ fn }) => fn.countAll<number>().as('running'))
+    .where('account_id', '=', accountId)
+    .where('status', '=', 'running')
+    .executeTakeFirstOrThrow()
+  return row.running
+}
+
+/** An erasure of an account; undefined where there is none. */
+export async function findErasure(
+  db: Db,
+  owner: { readonly accountId: string; readonly mode: KeyMode },
+  id: string,
+): Promise<ErasureRow | undefined> {
+  return await db.kysely
+    .selectFrom('erasures')
+    .selectAll()
+    .where('id', '=', id)
+    .where('account_id', '=', owner.accountId)
+    .where('mode', '=', owner.mode)
+    .executeTakeFirst()
+}
+
+/** Erasures of an account, newest first. */
+export async function listErasures(db: Db, accountId: string): Promise<readonly ErasureRow[]> {
+  return await db.kysely
+    .selectFrom('erasures')
+    .selectAll()
+    .where('account_id', '=', accountId)
+    .orderBy('created_at', 'desc')
+    .execute()
+}
+
+/** Leases the erasure that waits longest and nobody works on, by database time; undefined where none waits. */
+export async function claimErasure(db: Db, leaseMs: number): Promise<ErasureRow | undefined> {
+  const { rows } = await sql<ErasureRow>`
+    update erasures
+    set lease = lease + 1, lease_until = clock_timestamp() + ${leaseMs} * interval '1 ms'
+    where id = (
+      select id from erasures where status = 'running' and lease_until < clock_timestamp()
+      order by lease_until, created_at limit 1 for update skip locked)
+    returning *
+  `.execute(queriesOf(db))
+  return rows[0]
+}
+
+/** The fencing number that what is written of an erasure carries. */
+export interface ErasureLease {
+  readonly id: string
+  readonly lease: number
+}
+
+/** Extends the lease of an erasure; false where another worker has it. */
+export async function renewErasure(
+  db: Db,
+  { id, lease }: ErasureLease,
+  leaseMs: number,
+): Promise<boolean> {
+  const { rowCount } = await db.pool.query(
+    `update erasures set lease_until = clock_timestamp() + $3 * interval '1 ms'
+     where id = $1 and lease = $2 and status = 'running'`,
+    [id, lease, leaseMs],
+  )
+  return rowCount === 1
+}
+
+/** Another worker has the erasure, or its account is gone: what was under way is not kept. */
+export class ErasureLost extends Error {}
+
+/**
+ * Notes how far an erasure is, in the transaction that went so far.
+ * @throws ErasureLost
+ */
+export async function noteErasure(
+  db: Db | Tx,
+  { id, lease }: ErasureLease,
+  place: Json,
+  counts: Partial<ErasureCounts>,
+): Promise<void> {
+  const { rows } = await sql`
+    update erasures
+    set place = ${jsonbText(place)}::jsonb,
+      counts = counts || (select coalesce(jsonb_object_agg(key,
+          value::bigint + coalesce((counts->>key)::bigint, 0)), '{}')
+        from jsonb_each_text(${jsonbText(counts)}::jsonb))
+    where id = ${id} and lease = ${lease} and status = 'running'
+    returning 1
+  `.execute(queriesOf(db))
+  if (rows.length === 0) throw new ErasureLost('another worker has the erasure')
+}
+
+/** Gives an erasure back, to be gone on with after a rest. */
+export async function restErasure(
+  db: Db,
+  { id, lease }: ErasureLease,
+  restMs: number,
+): Promise<void> {
+  await db.pool.query(
+    `update erasures set lease_until = clock_timestamp() + $3 * interval '1 ms'
+     where id = $1 and lease = $2 and status = 'running'`,
+    [id, lease, restMs],
+  )
+}
+
+/** Ends an erasure: what it erased is not known any more. @throws ErasureLost */
+export async function completeErasure(db: Db, { id, lease }: ErasureLease): Promise<void> {
+  const { rowCount } = await db.pool.query(
+    `update erasures
+     set status = 'completed', completed_at = clock_timestamp(), target = null, place = '{}'
+     where id = $1 and lease = $2 and status = 'running'`,
+    [id, lease],
+  )
+  if (rowCount !== 1) throw new ErasureLost('another worker has the erasure')
+}

@@ -1,0 +1,28 @@
+import type { ErasureCounts, ErasureState } from '@plumbline/contract/erasure'
+import type { Json } from '@plumbline/contract/outcome'
+import type { KeyMode } from '@plumbline/contract/plans'
+import type { ColumnType, Generated, JSONColumnType } from 'kysely'
+
+/** What accounts want gone. */
+export interface ErasureTables {
+  erasures: ErasuresTable
+}
+
+/** Columns of `erasures`, as `migrations/0094_erasures.sql` makes them. */
+export interface ErasuresTable {
+  /** `ers_` and 16 base62 characters. */
+  id: string
+  account_id: string
+  mode: KeyMode
+  status: Generated<ErasureState>
+  value_count: number
+  include_addresses: boolean
+  /** Encrypted under the installation's key; null once all is erased. */
+  target: string | null
+  place: ColumnType<Json, string, string>
+  counts: JSONColumnType<Partial<ErasureCounts>, string | undefined, string>
+  lease: Generated<number>
+  lease_until: Generated<Date>
+  created_at: Generated<Date>
+  completed_at: ColumnType<Date | null, undefined, Date | null>
+}

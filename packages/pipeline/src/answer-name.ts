@@ -1,0 +1,12 @@
+import type { KeyMode } from '@plumbline/contract/plans'
+
+/** The associated data of a kept answer, so that it cannot be read as that of another call. */
+export function answerName(call: {
+  readonly accountId: string
+  readonly mode: KeyMode
+  readonly path: string
+  /** HMAC of the key. */
+  readonly key: string
+}): string {
+  return `answer ${call.accountId} ${call.mode} ${call.path} ${call.key}`
+}

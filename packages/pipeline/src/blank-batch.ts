@@ -1,0 +1,193 @@
+import type { ErasureCounts } from '@plumbline/contract/erasure'
+import type { Check } from '@plumbline/contract/products'
+import {
+  countBlanked,
+  lockHeldChunk,
+  numberResult,
+  readHeldChunks,
+  writeBlanked,
+} from '@plumbline/db/batches/blank'
+import { findPreview, writePreview, type StoredPreview } from '@plumbline/db/batches/previews'
+import { lockBatch, readBatch, updateBatch, type BatchRow } from '@plumbline/db/batches/rows'
+import type { Tx } from '@plumbline/db/database'
+import { noteRemovals } from '@plumbline/db/file-store'
+import { blankChunk, scrubberOf } from './blank-chunk.ts'
+import { pagesOfChunks } from './chunk-pages.ts'
+import { scrubJson } from './codec.ts'
+import type { ValueFinder } from './erased-values.ts'
+import { storeResult } from './finish.ts'
+import type { Pipeline } from './pipeline.ts'
+import { removeNoted } from './remove-files.ts'
+import { mayHoldValue } from './search-upload.ts'
+
+/** Chunks that one step looks through: some 16,000 rows. */
+const CHUNKS_A_STEP = 16
+
+/** What a step has done; it is noted in the step's own transaction. */
+export interface Step {
+  readonly counts: Partial<ErasureCounts>
+  /** Whether the batch held a value. */
+  readonly isMet: boolean
+  /** Subjects as they were asked, of which facts may be remembered. */
+  readonly subjects: readonly { readonly check: Check; readonly subject: string }[]
+}
+
+/** Notes a step in the transaction that took it; what it throws undoes the step. */
+export type NoteStep = (tx: Tx, step: Step) => Promise<void>
+
+/** Whether rows of a batch are being read, so that more of them may come. */
+export function isBeingRead({ status, read_whole: isRead }: BatchRow): boolean {
+  return !isRead && (status === 'analyzing' || status === 'canceling')
+}
+
+/**
+ * Takes values out of the next chunks of a batch, in one transaction; where there are none, it only reads.
+ * @param note told where anything was found, with the number of the chunk after these; undefined after the last
+ * @returns that number
+ */
+export async function blankChunks(
+  pipeline: Pick<Pipeline, 'db'>,
+  batch: BatchRow,
+  fromNo: number,
+  finder: ValueFinder,
+  note: (tx: Tx, step: Step, nextNo: number | undefined) => Promise<void>,
+): Promise<number | undefined> {
+  const chunks = await readHeldChunks(pipeline.db, batch.id, { fromNo, most: CHUNKS_A_STEP })
+  const last = chunks.at(-1)
+  const nextNo = last === undefined || chunks.length < CHUNKS_A_STEP ? undefined : last.no + 1
+  // Most hold nothing, and are not locked for that.
+  const held = chunks.filter((chunk) => blankChunk(chunk, batch, finder) !== undefined)
+  if (held.length === 0) return nextNo
+  await pipeline.db.kysely.transaction().execute(async (tx) => {
+    const subjects: Step['subjects'][number][] = []
+    let rows = 0
+    const locked = await lockBatch(tx, batch.id)
+    for (const { no } of locked === undefined ? [] : held) {
+      const chunk = await lockHeldChunk(tx, batch.id, no)
+      const blanks = chunk === undefined ? undefined : blankChunk(chunk, batch, finder)
+      if (blanks === undefined) continue
+      await writeBlanked(tx, batch.id, no, blanks.blanked)
+      rows += blanks.rowCount
+      subjects.push(...blanks.subjects)
+    }
+    await countBlanked(tx, batch.id)
+    await note(tx, { counts: { rows }, isMet: true, subjects }, nextNo)
+  })
+  return nextNo
+}
+
+/** Takes values out of what is said of a batch as a whole, and removes its upload where it may hold one. */
+export async function blankHead(
+  pipeline: Pipeline,
+  batchId: string,
+  finder: ValueFinder,
+  note: NoteStep,
+): Promise<void> {
+  const found = await readBatch(pipeline.db, batchId)
+  if (found === undefined) return
+  const drops = await dropsUpload(pipeline, found, finder)
+  const preview = await findPreview(pipeline.db, batchId)
+  const scrub = scrubberOf(finder, found)
+  const texts = blankedTexts(found, scrub)
+  const shown = preview === undefined ? undefined : blankedPreview(preview, scrub)
+  if (!drops && texts === undefined && shown === undefined) return
+  await pipeline.db.kysely.transaction().execute(async (tx) => {
+    const row = await lockBatch(tx, batchId)
+    if (row === undefined || row.erasing === 'all') return
+    const kept = blankedTexts(row, scrub)
+    if (kept !== undefined) await updateBatch(tx, batchId, kept)
+    if (shown !== undefined) await writePreview(tx, batchId, shown)
+    const removes = drops && !row.source_erased && row.erasing === null
+    if (removes) {
+      await updateBatch(tx, batchId, { source_erased: true })
+      await noteRemovals(tx, [row.source_key])
+    }
+    const isMet = kept !== undefined || shown !== undefined
+    // The header of the result shows what the batch's row says.
+    if (isMet) await countBlanked(tx, batchId)
+    await note(tx, { counts: { uploads: removes ? 1 : 0 }, isMet, subjects: [] })
+  })
+  if (drops) await removeNoted(pipeline, [found.source_key])
+}
+
+/** Whether the upload of a batch goes: nobody reads it once the batch has started, and else where it may hold a value. */
+async function dropsUpload(
+  pipeline: Pipeline,
+  batch: BatchRow,
+  finder: ValueFinder,
+): Promise<boolean> {
+  const hasNone = batch.is_lookup || batch.sample_of !== null || batch.origin_id !== null
+  if (hasNone || batch.source_erased || batch.erasing !== null) return false
+  if (batch.status === 'failed' || batch.status === 'expired') return false
+  if (batch.status !== 'ready' || !batch.read_whole || batch.blank_count > 0) return true
+  return await mayHoldValue(pipeline, batch, finder)
+}
+
+/** Texts of a batch's own row without the values; undefined where they hold none. */
+function blankedTexts(
+  row: BatchRow,
+  scrub: (text: string) => string,
+): Parameters<typeof updateBatch>[2] | undefined {
+  const { name, file_name, sheet, entry, header, sheets, mapping, requested, error } = row
+  const before = { name, file_name, sheet, entry, header, sheets, mapping, requested, error }
+  const changed = Object.entries(before).flatMap(([column, value]) => {
+    const kept = scrubJson(value, scrub)
+    if (kept === value) return []
+    return [[column, typeof value === 'string' ? kept : JSON.stringify(kept)] as const]
+  })
+  return changed.length === 0 ? undefined : Object.fromEntries(changed)
+}
+
+function blankedPreview(
+  { head, counts }: StoredPreview,
+  scrub: (text: string) => string,
+): { readonly head: unknown; readonly counts: unknown } | undefined {
+  const kept = { head: scrubJson(head, scrub), counts: scrubJson(counts, scrub) }
+  return kept.head === head && kept.counts === counts ? undefined : kept
+}
+
+/** Names of result files that a killed process may have left unnamed, before the one that stands. */
+const NAMES_BEFORE = 50
+
+/**
+ * Writes the result file of an ended batch anew where rows were blanked since it was written; the old one, and
+ * what killed processes left of its kind, goes.
+ */
+export async function rewriteResult(
+  pipeline: Pipeline,
+  batchId: string,
+  signal: AbortSignal,
+  note: NoteStep,
+): Promise<void> {
+  for (;;) {
+    const batch = await numberResult(pipeline.db, batchId)
+    if (batch === undefined) return
+    const key = `results/${batchId}-${batch.lease}.csv`
+    const pages = pagesOfChunks(pipeline, batchId)
+    const written = await storeResult(pipeline, batch, pages, key, signal)
+    const gone = await pipeline.db.kysely.transaction().execute(async (tx) => {
+      const row = await lockBatch(tx, batchId)
+      // Deleted, or rows were blanked again: this file is nobody's.
+      const isCurrent = row?.lease === batch.lease && row.blank_count === batch.blank_count
+      const isKept = isCurrent && row.erasing === null && row.result_key !== null
+      const names = Array.from(
+        { length: Math.min(NAMES_BEFORE, batch.lease) },
+        (_, at) => `results/${batchId}-${batch.lease - at}.csv`,
+      )
+      const old = isKept ? [...names, row.result_key ?? key] : [key]
+      const removed = [...new Set(old)].filter((name) => !isKept || name !== key)
+      await noteRemovals(tx, removed)
+      if (!isKept) return removed
+      await updateBatch(tx, batchId, {
+        result_key: key,
+        result_bytes: written.bytes,
+        result_rows: written.rows,
+        result_sha256: written.sha256,
+        result_blank_count: batch.blank_count,
+      })
+      await note(tx, { counts: { results: 1 }, isMet: true, subjects: [] })
+      return removed
+    })
+    await removeNoted(pipeline, gone)
+  }
+}

@@ -1,0 +1,15 @@
+import { lockHeldChunk, writeBlanked } from '@plumbline/db/batches/blank'
+import type { Tx } from '@plumbline/db/database'
+import { blankLate } from './blank-chunk.ts'
+
+/**
+ * Blanks what has come in for subjects of a chunk that were erased while they were asked about, in the
+ * transaction that stored it.
+ */
+export async function blankWhatCame(
+  tx: Tx,
+  { batchId, no }: { readonly batchId: string; readonly no: number },
+): Promise<void> {
+  const chunk = await lockHeldChunk(tx, batchId, no)
+  if (chunk !== undefined) await writeBlanked(tx, batchId, no, blankLate(chunk))
+}

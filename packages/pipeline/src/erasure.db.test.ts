@@ -1,0 +1,280 @@
+import { randomBytes } from 'node:crypto'
+import type { EraseRequest, ErasureView } from '@plumbline/contract/erasure'
+import { createPostgresMemory } from '@plumbline/db/memory'
+import { auditLedger } from '@plumbline/metering/audit'
+import { closeFinishedBatches } from '@plumbline/db/batches/stages'
+import { dyingDb } from '@plumbline/testkit/dying-db'
+import { findMarks, readFolder, readPacked, readTables, type Met } from '@plumbline/testkit/marks'
+import { openTestPipeline, type TestPipeline } from '@plumbline/testkit/pipeline'
+import { expect, test } from 'vitest'
+import { text } from 'node:stream/consumers'
+import { beginErasure, readErasure } from './erasure.ts'
+import type { FactStores } from './erasure-stores.ts'
+import { openResults } from './results.ts'
+import { workErasure } from './work-erasures.ts'
+
+const NEVER = new AbortController().signal
+
+const LIST = [
+  'email,phone,ip,domain,note',
+  'ada@gone.example,020 7946 0123,192.0.2.77,gone.example,first',
+  'nada@gone.example,+442079460124,192.0.2.7,not-gone.example,"was ada@gone.example, now nada"',
+  'ADA@GONE.example,+44 20 7946 0123,2001:db8::77,www.gone.example,again',
+  'bob@kept.example,+442079460125,192.0.2.177,gone.example.org,call 020 7946 0999',
+  'eve@kept.example,+442079460126,198.51.100.1,kept.example,see http://gone.example/ada',
+  'ada@gone.example,020 7946 0123,192.0.2.77,gone.example,first',
+  ',,,,',
+  ',,,,a stray ada@gone.example',
+].join('\n')
+
+const TARGET: EraseRequest = {
+  email: ['ada@gone.example'],
+  phone: '+442079460123',
+  ip: ['192.0.2.77', '2001:0db8:0::77'],
+  domain: 'GONE.example',
+}
+
+async function openHarness() {
+  const harness = await openTestPipeline({ limits: { chunkRecords: 3, saveMs: 3_600_000 } })
+  const { pipeline } = harness
+  const facts: FactStores = {
+    memory: createPostgresMemory(pipeline.db),
+    durable: createPostgresMemory(pipeline.db, { durable: true }),
+    namesOf: (check, subject) => ({ memory: [`${check} ${subject}`], durable: [] }),
+  }
+  return { ...harness, facts }
+}
+
+async function begin(
+  { pipeline, owner }: TestPipeline,
+  request: EraseRequest,
+): Promise<ErasureView> {
+  const views: ErasureView[] = []
+  await beginErasure(pipeline, owner, request, async (_tx, view) => void views.push(view))
+  const [view] = views
+  if (view === undefined) throw new Error('no erasure was begun')
+  return view
+}
+
+async function runBatch(harness: TestPipeline, content: string, options = {}): Promise<string> {
+  const asked = {
+    product: 'contact-intel',
+    explain: true,
+    defaultCountry: 'GB',
+    ...options,
+  } as const
+  const { id } = await harness.read(content, asked)
+  await harness.answer()
+  await closeFinishedBatches(harness.pipeline.db)
+  await harness.workStages()
+  return id
+}
+
+async function read({ pipeline, owner }: TestPipeline, id: string, format: 'csv' | 'ndjson') {
+  const asked = { format, only: [], raw: true, after: 0 } as const
+  const { stream } = await openResults(pipeline, owner, id, asked)
+  return await text(stream)
+}
+
+/** Wherever a mark is met: tables, also unpacked, and files. */
+async function traces(harness: TestPipeline, marks: readonly string[]): Promise<readonly Met[]> {
+  const find = findMarks(marks, marks)
+  const { db } = harness.pipeline
+  const stored = [...(await readTables(db)), ...(await readPacked(db))]
+  return [
+    ...stored.flatMap(({ place, text: held }) => find(place, held)),
+    ...(await readFolder(harness.files)).flatMap(({ place, text: held }) => find(place, held)),
+  ]
+}
+
+/** Marks that no other value of the list holds. */
+const MARKS = ['"ada@gone.example', '+442079460123', '020 7946 0123', '192.0.2.77', '2001:db8::77']
+
+test('values are gone from rows, results and files, and others that hold them stay', async () => {
+  await using harness = await openHarness()
+  const { pipeline, owner, facts } = harness
+  const id = await runBatch(harness, LIST, {
+    name: 'of ada@gone.example',
+    fileName: 'ada@gone.example.csv',
+  })
+  expect(await traces(harness, MARKS)).not.toEqual([])
+  await facts.memory.set([
+    { key: 'email ADA@GONE.example', value: 1, ttlMs: 60_000 },
+    { key: 'email bob@kept.example', value: 1, ttlMs: 60_000 },
+  ])
+  const begun = await begin(harness, TARGET)
+  expect(begun).toMatchObject({ status: 'running', values: 5, completed_at: null })
+  while (await workErasure({ pipeline, facts }, NEVER)) {
+    // Until none waits.
+  }
+  const receipt = await readErasure(pipeline, owner, begun.id)
+  expect(receipt).toMatchObject({
+    status: 'completed',
+    erased: { batches: 1, rows: 6, uploads: 1, results: 1, facts: 1 },
+  })
+  expect(await traces(harness, MARKS)).toEqual([])
+  expect(await facts.memory.get(['email bob@kept.example'])).toEqual([1])
+  const lines = (await read(harness, id, 'ndjson')).trimEnd().split('\n')
+  const rows = lines.map((line) => JSON.parse(line) as Row)
+  expect(rows.map(({ input }) => input)).toEqual([
+    { email: '', phone: '', ip: '', domain: '', note: 'first' },
+    {
+      email: 'nada@gone.example',
+      phone: '+442079460124',
+      ip: '192.0.2.7',
+      domain: 'not-gone.example',
+      note: 'was , now nada',
+    },
+    { email: '', phone: '', ip: '', domain: 'www.gone.example', note: 'again' },
+    {
+      email: 'bob@kept.example',
+      phone: '+442079460125',
+      ip: '192.0.2.177',
+      domain: 'gone.example.org',
+      note: 'call 020 7946 0999',
+    },
+    {
+      email: 'eve@kept.example',
+      phone: '+442079460126',
+      ip: '198.51.100.1',
+      domain: 'kept.example',
+      note: 'see http:///ada',
+    },
+    { email: '', phone: '', ip: '', domain: '', note: 'first' },
+    { email: '', phone: '', ip: '', domain: '', note: '' },
+    { email: '', phone: '', ip: '', domain: '', note: 'a stray ' },
+  ])
+  expect(rows.map(({ error }) => error?.startsWith('erased:') === true)).toEqual([
+    true,
+    true,
+    true,
+    false,
+    true,
+    true,
+    false,
+    true,
+  ])
+  expect(rows.map(({ status }) => status)).toEqual([
+    'done',
+    'done',
+    'done',
+    'done',
+    'done',
+    'done',
+    'blank',
+    'refused',
+  ])
+  expect(rows[0]?.result?.['email']).toMatchObject({ address: '' })
+  // The stored file says the same as the rows.
+  expect(await read(harness, id, 'csv')).toContain('nada@gone.example')
+  expect(await auditLedger(pipeline.db)).toEqual([])
+})
+
+interface Row {
+  readonly input: Readonly<Record<string, string>>
+  readonly status: string
+  readonly error: string | null
+  readonly result: Readonly<Record<string, unknown>> | null
+}
+
+test('addresses of a domain go where that is asked for, and those of another domain do not', async () => {
+  await using harness = await openHarness()
+  const { pipeline, facts } = harness
+  const id = await runBatch(harness, LIST)
+  await begin(harness, { domain: 'gone.example', include_addresses: true })
+  while (await workErasure({ pipeline, facts }, NEVER)) {
+    // Until none waits.
+  }
+  expect(await traces(harness, ['@gone.example'])).toEqual([])
+  const csv = await read(harness, id, 'csv')
+  expect(csv).toContain('bob@kept.example')
+  expect(csv).toContain('www.gone.example')
+})
+
+test('another account, and with a test key what live keys asked, is untouched', async () => {
+  await using harness = await openHarness()
+  const { pipeline, owner, facts } = harness
+  const id = await runBatch(harness, LIST)
+  const before = await read(harness, id, 'csv')
+  const { rows } = await pipeline.db.pool.query<{ id: string }>(
+    `insert into accounts (id, email, plan, time_zone)
+     values ('acc_0000000000000000', 'x@y.example', 'pro', 'UTC') returning id`,
+  )
+  const other = { accountId: rows[0]?.id ?? '', mode: 'live' } as const
+  const nothing = async (): Promise<void> => {}
+  await beginErasure(pipeline, other, TARGET, nothing)
+  await beginErasure(pipeline, { ...owner, mode: 'test' }, TARGET, nothing)
+  while (await workErasure({ pipeline, facts }, NEVER)) {
+    // Until none waits.
+  }
+  expect(await read(harness, id, 'csv')).toBe(before)
+})
+
+test('killed at any statement, an erasure goes on and ends with nothing left and all counted once', async () => {
+  await using harness = await openHarness()
+  const { pipeline, owner, facts } = harness
+  const ids = [await runBatch(harness, LIST), await runBatch(harness, LIST)]
+  const { id } = await begin(harness, TARGET)
+  let deaths = 0
+  for (let at = 1; ; at++) {
+    const dying = { ...pipeline, db: dyingDb(pipeline.db, at) }
+    await workErasure({ pipeline: dying, facts }, NEVER).catch(() => {})
+    await pipeline.db.pool.query("update erasures set lease_until = '-infinity'")
+    const { status } = await readErasure(pipeline, owner, id)
+    if (status === 'completed') break
+    deaths += 1
+  }
+  expect(deaths).toBeGreaterThan(10)
+  expect(await readErasure(pipeline, owner, id)).toMatchObject({
+    erased: { batches: 2, rows: 12, uploads: 2, results: 2 },
+  })
+  expect(await traces(harness, MARKS)).toEqual([])
+  for (const batch of ids)
+    expect(await read(harness, batch, 'ndjson')).toContain('bob@kept.example')
+})
+
+test('what is answered after its subject was erased is blanked as it comes in', async () => {
+  await using harness = await openHarness()
+  const { pipeline, owner, facts } = harness
+  const { id } = await harness.read(LIST, {
+    product: 'contact-intel',
+    explain: true,
+    defaultCountry: 'GB',
+  })
+  await harness.answer(3)
+  await begin(harness, TARGET)
+  while (await workErasure({ pipeline, facts }, NEVER)) {
+    // Until none waits.
+  }
+  expect(await traces(harness, MARKS)).toEqual([])
+  await harness.answer()
+  await closeFinishedBatches(pipeline.db)
+  await harness.workStages()
+  expect(await traces(harness, MARKS)).toEqual([])
+  expect((await read(harness, id, 'csv')).split('\r\n')).toHaveLength(10)
+  expect(await auditLedger(pipeline.db)).toEqual([])
+})
+
+test('kept answers that show a value are emptied, and only those', async () => {
+  await using harness = await openHarness()
+  const { pipeline, owner, facts } = harness
+  const { db, installationKey } = pipeline
+  const keep = async (key: string, body: string): Promise<void> => {
+    const name = `answer ${owner.accountId} ${owner.mode} /v1/email ${key}`
+    await db.pool.query(
+      `insert into idempotency_keys (account_id, mode, path, key, fingerprint, op_key, claimed_at,
+         expires_at, status, body)
+       values ($1, $2, '/v1/email', $3, $4, 'op', now(), now() + interval '1 day', 200, $5)`,
+      [owner.accountId, owner.mode, key, randomBytes(32), installationKey.encrypt(body, name)],
+    )
+  }
+  for (let at = 0; at < 250; at++) await keep(`k${at}`, `{"email":"u${at}@a.example"}`)
+  await begin(harness, { email: ['U7@a.example', 'u249@A.example'] })
+  while (await workErasure({ pipeline, facts }, NEVER)) {
+    // Until none waits.
+  }
+  const { rows } = await db.pool.query<{ key: string }>(
+    "select key from idempotency_keys where body = '' order by key",
+  )
+  expect(rows.map(({ key }) => key)).toEqual(['k249', 'k7'])
+})

@@ -1,0 +1,122 @@
+import {
+  ERASURES_RUNNING_MAX,
+  erasedValuesOf,
+  type ErasureCounts,
+  type ErasureView,
+  type EraseRequest,
+} from '@plumbline/contract/erasure'
+import type { Json } from '@plumbline/contract/outcome'
+import { Problem } from '@plumbline/contract/problem'
+import { CHECKS } from '@plumbline/contract/products'
+import { databaseMoment } from '@plumbline/db/batches/blank'
+import type { BatchOwner } from '@plumbline/db/batches/rows'
+import {
+  countRunningErasures,
+  createErasure,
+  findErasure,
+  newErasureId,
+  type ErasureRow,
+} from '@plumbline/db/erasures'
+import type { Tx } from '@plumbline/db/database'
+import { firstPlace } from './erasure-place.ts'
+import type { ErasureTarget } from './erased-values.ts'
+import type { InstallationKey } from './installation-key.ts'
+import type { Pipeline } from './pipeline.ts'
+
+/**
+ * Begins to erase values from all that is kept of an account; a test key erases what test keys have asked.
+ * @param inTransaction commits together with it
+ * @throws Problem `too_many_requests` where too many are under way
+ */
+export async function beginErasure(
+  pipeline: Pick<Pipeline, 'db' | 'installationKey'>,
+  owner: BatchOwner,
+  request: EraseRequest,
+  inTransaction: (tx: Tx, view: ErasureView) => Promise<void>,
+): Promise<void> {
+  const values = erasedValuesOf(request)
+  const includeAddresses = request.include_addresses ?? false
+  const id = newErasureId()
+  const target = hideTarget(pipeline.installationKey, id, { values, includeAddresses })
+  await pipeline.db.kysely.transaction().execute(async (tx) => {
+    if ((await countRunningErasures(tx, owner.accountId)) >= ERASURES_RUNNING_MAX) throw tooMany()
+    const row = await createErasure(tx, {
+      id,
+      ...owner,
+      valueCount: CHECKS.reduce((sum, check) => sum + values[check].length, 0),
+      includeAddresses,
+      target,
+      place: asJson(firstPlace(owner.mode, await databaseMoment(tx))),
+    })
+    await inTransaction(tx, erasureViewOf(row))
+  })
+}
+
+/** Safe because a place is made of texts, numbers and lists of them. */
+function asJson(place: object): Json {
+  return place as Json
+}
+
+function tooMany(): Problem {
+  return new Problem(
+    'too_many_requests',
+    `The account has ${ERASURES_RUNNING_MAX} erasures under way; send many values in one, or wait until one ends.`,
+    { retryAfterSeconds: 60 },
+  )
+}
+
+/** How an erasure of this owner stands. @throws Problem `not_found` */
+export async function readErasure(
+  { db }: Pick<Pipeline, 'db'>,
+  owner: BatchOwner,
+  id: string,
+): Promise<ErasureView> {
+  const row = await findErasure(db, owner, id)
+  if (row === undefined) throw noSuchErasure()
+  return erasureViewOf(row)
+}
+
+/** The refusal of an id that is not of the account. */
+export function noSuchErasure(): Problem {
+  return new Problem('not_found', 'There is no erasure with this id.')
+}
+
+const NOTHING: ErasureCounts = {
+  batches: 0,
+  rows: 0,
+  uploads: 0,
+  results: 0,
+  answers: 0,
+  deliveries: 0,
+  facts: 0,
+  purchases: 0,
+}
+
+/** An erasure as it is shown. */
+export function erasureViewOf(row: ErasureRow): ErasureView {
+  return {
+    id: row.id,
+    status: row.status,
+    values: row.value_count,
+    include_addresses: row.include_addresses,
+    created_at: row.created_at.toISOString(),
+    completed_at: row.completed_at?.toISOString() ?? null,
+    erased: { ...NOTHING, ...row.counts },
+  }
+}
+
+function hideTarget(key: InstallationKey, id: string, target: ErasureTarget): string {
+  return key.encrypt(JSON.stringify(target), nameOf(id))
+}
+
+/** What an erasure looks for. @throws where it was hidden under another key */
+export function targetOf(key: InstallationKey, row: ErasureRow): ErasureTarget {
+  const text = row.target === null ? undefined : key.decrypt(row.target, nameOf(row.id))
+  if (text === undefined) throw new Error(`what erasure ${row.id} is about cannot be read`)
+  // Safe because only `hideTarget` encrypts under this name.
+  return JSON.parse(text) as ErasureTarget
+}
+
+function nameOf(id: string): string {
+  return `erasure ${id}`
+}

@@ -1,0 +1,228 @@
+import { setTimeout as wait } from 'node:timers/promises'
+import { createLeaseRenewal } from '@plumbline/concurrency/lease-renewal'
+import type { ErasureCounts } from '@plumbline/contract/erasure'
+import type { Json } from '@plumbline/contract/outcome'
+import { databaseMoment, derivedSince, nextBatch } from '@plumbline/db/batches/blank'
+import { readBatch, readBatches } from '@plumbline/db/batches/rows'
+import type { Db, Tx } from '@plumbline/db/database'
+import {
+  claimErasure,
+  completeErasure,
+  ErasureLost,
+  noteErasure,
+  renewErasure,
+  restErasure,
+  type ErasureRow,
+} from '@plumbline/db/erasures'
+import { blankChunks, blankHead, isBeingRead, rewriteResult, type Step } from './blank-batch.ts'
+import { targetOf } from './erasure.ts'
+import { modesOf, type ErasurePlace } from './erasure-place.ts'
+import {
+  blankDeliveries,
+  emptyAnswers,
+  forgetFacts,
+  forgetValues,
+  type FactStores,
+} from './erasure-stores.ts'
+import { createValueFinder, type ErasureTarget, type ValueFinder } from './erased-values.ts'
+import type { Pipeline } from './pipeline.ts'
+
+/** Time between two looks for an erasure that nobody works on. */
+const LOOK_MS = 1_000
+
+/** How long an erasure rests that waits for rows to be read, or whose step failed. */
+const REST_MS = 5_000
+
+/** Time between two notes of how far a search is that finds nothing. */
+const NOTE_MS = 2_000
+
+/** What erasures work on: all that may hold a value. */
+export interface ErasureStores {
+  readonly pipeline: Pipeline
+  readonly facts: FactStores
+}
+
+/** Works on erasures, one at a time, until the signal aborts; any number of processes may do so. */
+export async function runErasures(stores: ErasureStores, signal: AbortSignal): Promise<void> {
+  const { log } = stores.pipeline
+  while (!signal.aborted) {
+    try {
+      while (await workErasure(stores, signal)) {
+        // The next one.
+      }
+    } catch (error) {
+      if (!signal.aborted) log.warn({ err: error }, 'erasures could not be worked on')
+    }
+    await wait(LOOK_MS, undefined, { signal }).catch(() => {})
+  }
+}
+
+/**
+ * Works on the erasure that waits longest until it has ended or must wait, in steps of one transaction each: a
+ * process that dies loses one.
+ * @returns false where none waits
+ */
+export async function workErasure(stores: ErasureStores, stopping: AbortSignal): Promise<boolean> {
+  const { pipeline } = stores
+  const { db, limits, log } = pipeline
+  const row = stopping.aborted ? undefined : await claimErasure(db, limits.leaseMs)
+  if (row === undefined) return false
+  const lost = new AbortController()
+  const renewal = createLeaseRenewal({
+    leaseMs: limits.leaseMs,
+    everyMs: limits.leaseMs / 3,
+    now: () => performance.now(),
+    warn: (error) => log.warn({ err: error, erasure: row.id }, 'lease could not be renewed'),
+  })
+  using stack = new DisposableStack()
+  const renew = (): Promise<boolean> => renewErasure(db, row, limits.leaseMs)
+  stack.defer(renewal.keep({ renew }, () => lost.abort()))
+  try {
+    const target = targetOf(pipeline.installationKey, row)
+    const finder = createValueFinder(target)
+    const signal = AbortSignal.any([stopping, lost.signal])
+    const isDone = await goThrough({ ...stores, row, target, finder, signal })
+    if (isDone) await completeErasure(db, row)
+    else await restErasure(db, row, stopping.aborted ? 0 : REST_MS)
+  } catch (error) {
+    if (error instanceof ErasureLost || lost.signal.aborted) return true
+    if (!stopping.aborted) {
+      log.warn({ err: error, erasure: row.id }, 'an erasure failed; it is tried again')
+    }
+    await restErasure(db, row, stopping.aborted ? 0 : REST_MS)
+  }
+  return true
+}
+
+/** An erasure that this process has the lease of. */
+interface Work extends ErasureStores {
+  readonly row: ErasureRow
+  readonly target: ErasureTarget
+  readonly finder: ValueFinder
+  readonly signal: AbortSignal
+}
+
+/** Takes steps while there are any; false where it must wait, or the process stops. */
+async function goThrough(work: Work): Promise<boolean> {
+  let place: ErasurePlace | 'done' | 'wait' = placeOf(work.row)
+  let notedMs = performance.now()
+  while (place !== 'done' && place !== 'wait') {
+    if (performance.now() - notedMs > NOTE_MS) {
+      await note(work, work.pipeline.db, place, {})
+      notedMs = performance.now()
+    }
+    if (work.signal.aborted) {
+      await note(work, work.pipeline.db, place, {})
+      return false
+    }
+    place = await takeStep(work, place)
+  }
+  return place === 'done'
+}
+
+/** Safe because only this file writes it, from a place. */
+function placeOf({ place }: ErasureRow): ErasurePlace {
+  return place as unknown as ErasurePlace
+}
+
+async function note(
+  { row }: Work,
+  tx: Tx | Db,
+  place: ErasurePlace,
+  counts: Partial<ErasureCounts>,
+): Promise<void> {
+  // Safe because a place is made of texts, numbers and lists of them.
+  await noteErasure(tx, row, place as unknown as Json, counts)
+}
+
+async function takeStep(work: Work, place: ErasurePlace): Promise<ErasurePlace | 'done' | 'wait'> {
+  switch (place.step) {
+    case 'batches':
+      return place.batch === null ? await beginBatch(work, place) : await passBatch(work, place)
+    case 'again':
+      return place.batch === null ? await beginAgain(work, place) : await passBatch(work, place)
+    case 'answers':
+      return (await passAnswers(work, place)) ?? { ...place, step: 'deliveries', after: null }
+    case 'deliveries':
+      return (await passDeliveries(work, place)) ?? { ...place, step: 'facts', after: null }
+    case 'facts':
+      return (await passFacts(work, place)) ?? 'done'
+  }
+}
+
+async function beginBatch({ row, pipeline }: Work, place: ErasurePlace): Promise<ErasurePlace> {
+  const [mode, ...others] = place.modes
+  if (mode === undefined) return { ...place, step: 'again', cursor: null }
+  const owner = { accountId: row.account_id, mode }
+  const next = await nextBatch(pipeline.db, owner, place.cursor)
+  if (next === undefined) return { ...place, modes: others, cursor: null }
+  return { ...place, cursor: next, batch: next.id, chunkNo: 0, isMet: false }
+}
+
+/** Batches whose rows were being read, and those made of rows that others held before they were blanked. */
+async function beginAgain(work: Work, place: ErasurePlace): Promise<ErasurePlace | 'wait'> {
+  const { row, pipeline } = work
+  const [first, ...queue] = place.queue
+  if (first !== undefined) return { ...place, batch: first, queue, chunkNo: 0, isMet: false }
+  const since = await databaseMoment(pipeline.db)
+  const owner = { accountId: row.account_id, modes: modesOf(row.mode) }
+  const derived = await derivedSince(pipeline.db, owner, place.since)
+  const all = [...new Set([...place.waiting, ...derived])]
+  if (all.length === 0) return { ...place, step: 'answers', after: null }
+  const next = { ...place, since, waiting: [], queue: all }
+  const rows = await readBatches(pipeline.db, all)
+  if (!rows.every(isBeingRead)) return next
+  await note(work, pipeline.db, { ...place, since, waiting: all }, {})
+  return 'wait'
+}
+
+/** Takes the next step through the batch under way. */
+async function passBatch(work: Work, place: ErasurePlace): Promise<ErasurePlace> {
+  const { pipeline, finder, signal } = work
+  const id = place.batch ?? ''
+  const after = { ...place, batch: null }
+  const batch = await readBatch(pipeline.db, id)
+  if (batch === undefined || batch.erasing === 'all') return after
+  if (isBeingRead(batch)) return { ...after, waiting: [...place.waiting, id] }
+  let here = place
+  const noteStep = async (tx: Tx, step: Step): Promise<void> => {
+    const forgotten = await forgetFacts(work.facts, work.row, step.subjects)
+    const counts = { ...step.counts, ...forgotten, batches: step.isMet && !here.isMet ? 1 : 0 }
+    here = { ...here, isMet: here.isMet || step.isMet }
+    await note(work, tx, here, counts)
+  }
+  const nextNo = await blankChunks(pipeline, batch, place.chunkNo, finder, async (tx, step, no) => {
+    // The head and the result come after the last chunk; that one is looked through again by who goes on there.
+    here = { ...here, chunkNo: no ?? place.chunkNo }
+    await noteStep(tx, step)
+  })
+  if (nextNo !== undefined) return { ...here, chunkNo: nextNo }
+  await blankHead(pipeline, id, finder, noteStep)
+  await rewriteResult(pipeline, id, signal, noteStep)
+  return { ...after, isMet: false }
+}
+
+async function passAnswers(work: Work, place: ErasurePlace): Promise<ErasurePlace | undefined> {
+  return await emptyAnswers(work, place.after, async (tx, after, answers) => {
+    const next = { ...place, after }
+    await note(work, tx, next, { answers })
+    return next
+  })
+}
+
+async function passDeliveries(work: Work, place: ErasurePlace): Promise<ErasurePlace | undefined> {
+  return await blankDeliveries(work, place.after, async (tx, after, deliveries) => {
+    const next = { ...place, after }
+    await note(work, tx, next, { deliveries })
+    return next
+  })
+}
+
+async function passFacts(work: Work, place: ErasurePlace): Promise<ErasurePlace | undefined> {
+  const from = Number(place.after?.[0] ?? 0)
+  const { next, counts } = await forgetValues(work.facts, work, from)
+  if (next === undefined && counts === undefined) return undefined
+  const there = { ...place, after: [String(next ?? Number.MAX_SAFE_INTEGER)] }
+  await note(work, work.pipeline.db, there, counts ?? {})
+  return there
+}

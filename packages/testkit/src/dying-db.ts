@@ -1,0 +1,33 @@
+import type { Db } from '@plumbline/db/database'
+import type { KyselyPlugin } from 'kysely'
+
+/**
+ * A database as a process sees it that dies: its statement of that number, from 1, and all after it fail before
+ * they are sent.
+ */
+export function dyingDb(db: Db, atStatement: number): Db {
+  let count = 0
+  const live = (): void => {
+    count += 1
+    if (count >= atStatement) throw new Error('the process has died')
+  }
+  const plugin: KyselyPlugin = {
+    transformQuery: ({ node }) => {
+      live()
+      return node
+    },
+    transformResult: async ({ result }) => result,
+  }
+  const query = (...words: unknown[]): unknown => {
+    live()
+    return Reflect.apply(db.pool.query, db.pool, words)
+  }
+  const pool = new Proxy(db.pool, {
+    get: (target, name) => {
+      if (name === 'query') return query
+      const value: unknown = Reflect.get(target, name)
+      return typeof value === 'function' ? value.bind(target) : value
+    },
+  })
+  return { ...db, kysely: db.kysely.withPlugin(plugin), pool }
+}

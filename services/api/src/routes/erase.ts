@@ -1,0 +1,69 @@
+import { ERASE_BODY_BYTES, ERASED_VALUES_MAX, eraseRequest } from '@plumbline/contract/erasure'
+import { readBody } from '@plumbline/contract/read-body'
+import { beginErasure, noSuchErasure, readErasure as read } from '@plumbline/pipeline/erasure'
+import type { Request } from 'express'
+import { admit, showBalance } from '../access.ts'
+import { readJson } from '../body.ts'
+import type { Context } from '../context.ts'
+import { refuseKeyShape } from '../idempotency-key.ts'
+import { withIdempotency } from '../idempotency.ts'
+import { refuseQuery } from '../query.ts'
+import { jsonResponse, sendResponse, type JsonResponse } from '../response.ts'
+import type { Handler } from './handler.ts'
+
+/** `POST /v1/erase`: begins to erase values from all that is kept of the account. */
+export function erase(ctx: Context): Handler {
+  return async (req, res) => {
+    const owner = await admit(ctx.access, req, res, { spends: false })
+    refuseKeyShape(req)
+    refuseQuery(req)
+    const wanted = readBody(eraseRequest, await readJson(req, res, boundsOf(ctx)))
+    const response = await withIdempotency(
+      ctx.idempotency,
+      req,
+      res,
+      () => wanted,
+      async ({ keep }) => {
+        let shown: JsonResponse | undefined
+        const { accountId, mode } = owner
+        await beginErasure(ctx.pipeline, { accountId, mode }, wanted, async (tx, view) => {
+          shown = jsonResponse(202, view, `/v1/erase/${view.id}`)
+          await keep?.(tx, shown)
+        })
+        if (shown === undefined) throw new Error('an erasure was not shown')
+        return shown
+      },
+    )
+    await showBalance(ctx.access, res)
+    sendResponse(res, response)
+  }
+}
+
+/** Keys of the body beside its values. */
+const KEYS = 100
+
+/** Ten thousand values are more than other bodies hold. */
+function boundsOf({ settings }: Context): Context['settings'] {
+  return {
+    ...settings,
+    BODY_LIMIT_BYTES: Math.max(settings.BODY_LIMIT_BYTES, ERASE_BODY_BYTES),
+    JSON_KEYS_LIMIT: Math.max(settings.JSON_KEYS_LIMIT, ERASED_VALUES_MAX + KEYS),
+  }
+}
+
+/** `GET /v1/erase/{id}`: the receipt of an erasure. */
+export function readErasure(ctx: Context): Handler {
+  return async (req, res) => {
+    const owner = await admit(ctx.access, req, res, { spends: false })
+    refuseQuery(req)
+    const view = await read(ctx.pipeline, owner, erasureIdOf(req))
+    await showBalance(ctx.access, res)
+    sendResponse(res, jsonResponse(200, view))
+  }
+}
+
+function erasureIdOf(req: Request): string {
+  const { id } = req.params
+  if (typeof id === 'string' && /^ers_[A-Za-z0-9]{1,60}$/.test(id)) return id
+  throw noSuchErasure()
+}

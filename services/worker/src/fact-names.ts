@@ -1,0 +1,42 @@
+import type { Check } from '@plumbline/contract/products'
+import { registrationKey } from '@plumbline/domain/registry'
+import { acceptAllKey, resultKey } from '@plumbline/email/probe-cache'
+import { parseMailbox } from '@plumbline/email/syntax'
+import { KEYS } from '@plumbline/phone/purchase-records'
+import type { FactNames } from '@plumbline/pipeline/erasure-stores'
+import { nameFor } from '@plumbline/ports/sharing'
+
+/** Findings may have been shared or not when they were kept: the setting can have been another then. */
+const SHARINGS = [{ shareFindings: true }, { shareFindings: false }]
+
+/**
+ * Under which names engines remember something of a subject for an account. A purchase under way is not among
+ * them: it says nothing of the number, and without it the number would be bought twice.
+ */
+export function factNames(check: Check, subject: string, accountId: string): FactNames {
+  switch (check) {
+    case 'email': {
+      const mailbox = parseMailbox(subject)
+      const address = mailbox.ok ? `${mailbox.local}@${mailbox.domain}` : subject
+      return inMemory(SHARINGS.map((sharing) => resultKey(address, accountId, sharing)))
+    }
+    case 'phone': {
+      const name = KEYS.verdict(subject)
+      return {
+        memory: [],
+        durable: SHARINGS.map((sharing) => nameFor(name, accountId, sharing)),
+      }
+    }
+    case 'ip':
+      // Answered from data on this machine; nothing is remembered.
+      return inMemory([])
+    case 'domain': {
+      const names = SHARINGS.map((sharing) => registrationKey(subject, accountId, sharing))
+      return inMemory([...names, acceptAllKey(subject)])
+    }
+  }
+}
+
+function inMemory(memory: readonly string[]): FactNames {
+  return { memory, durable: [] }
+}
