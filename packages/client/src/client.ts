@@ -10,6 +10,7 @@ import type { ResultOf } from '@plumbline/contract/results'
 import type { UsagePart, UsageView } from '@plumbline/contract/usage'
 import { batchCalls, type BatchCalls } from './batches.ts'
 import { openConnection, queryOf, type CallOptions, type ConnectionOptions } from './connection.ts'
+import { privacyCalls, type PrivacyCalls } from './privacy.ts'
 import { webhookCalls, type WebhookCalls } from './webhooks.ts'
 
 /** A lookup's result; `explain` is there where it was asked for. */
@@ -64,6 +65,7 @@ export interface Client {
   lookup(id: string, wait?: number, options?: CallOptions): Promise<LookupView>
   readonly batches: BatchCalls
   readonly webhooks: WebhookCalls
+  readonly privacy: PrivacyCalls
 }
 
 /**
@@ -111,5 +113,6 @@ export function createClient(options: ConnectionOptions): Client {
     },
     batches: batchCalls(connection),
     webhooks: webhookCalls(connection),
+    privacy: privacyCalls(connection),
   }
 }

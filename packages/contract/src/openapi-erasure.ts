@@ -1,5 +1,5 @@
 import { ERASED_VALUES_MAX } from './erasure.ts'
-import { answer, ANY, POSTING, ref, refusals, type Part } from './openapi-parts.ts'
+import { answer, ANY, headers, POSTING, ref, refusals, type Part } from './openapi-parts.ts'
 
 const tags = ['privacy']
 
@@ -7,6 +7,7 @@ const tags = ['privacy']
 export function erasurePaths(): Part {
   return {
     '/v1/erase': { post: erase() },
+    '/v1/export': { get: exportAll() },
     '/v1/erase/{id}': {
       get: {
         tags,
@@ -33,6 +34,24 @@ function erase(): Part {
     responses: {
       202: answer('The erasure, on its way.', 'Erasure', ['Location', 'IdempotentReplayed']),
       ...refusals([...POSTING, 'payload_too_large', 'unsupported_media_type']),
+    },
+  }
+}
+
+function exportAll(): Part {
+  return {
+    tags,
+    operationId: 'exportAccount',
+    summary: 'All that is kept of the account, as a ZIP file',
+    description:
+      'JSON and NDJSON files in one archive: the account, its people, keys, ledger, webhooks and their messages, erasures, and of each batch what it is, its upload and its rows with their results. Secrets are not in it. A test key is given what test keys have asked.',
+    responses: {
+      200: {
+        description: 'The archive, written as it is read.',
+        headers: headers(['ContentDisposition']),
+        content: { 'application/zip': { schema: { type: 'string', format: 'binary' } } },
+      },
+      ...refusals(ANY),
     },
   }
 }

@@ -1,5 +1,4 @@
 import type { Db } from '@plumbline/db/database'
-import type { KyselyPlugin } from 'kysely'
 
 /**
  * A database as a process sees it that dies: its statement of that number, from 1, and all after it fail before
@@ -11,7 +10,7 @@ export function dyingDb(db: Db, atStatement: number): Db {
     count += 1
     if (count >= atStatement) throw new Error('the process has died')
   }
-  const plugin: KyselyPlugin = {
+  const plugin: Parameters<Db['kysely']['withPlugin']>[0] = {
     transformQuery: ({ node }) => {
       live()
       return node

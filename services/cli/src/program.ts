@@ -23,6 +23,8 @@ import { addBatchRun } from './commands/batch-run.ts'
 import { addWebhookCommands } from './commands/webhook.ts'
 import { addDataUpdate } from './commands/data-update.ts'
 import { addDoctor } from './commands/doctor.ts'
+import { addErase } from './commands/erase.ts'
+import { addExport } from './commands/export.ts'
 import { addKeyCreate } from './commands/key-create.ts'
 import { addKeyList } from './commands/key-list.ts'
 import { addKeyRevoke } from './commands/key-revoke.ts'
@@ -118,6 +120,8 @@ function createProgram(shell: Shell): Command {
     shell,
   )
   addScore(program, shell)
+  addErase(program, shell)
+  addExport(program, shell)
   addDataUpdate(program.command('data').description('reference lists and IP databases'), shell)
   addMcp(program, shell)
   addDoctor(program, shell)

@@ -32,6 +32,31 @@ export async function nextBatch(
   return rows[0]
 }
 
+/** Batches of an account and mode behind a place, of any kind and state but those that are erased whole. */
+export async function pageOfOwnBatches(
+  db: Db,
+  owner: { readonly accountId: string; readonly mode: KeyMode },
+  after: BatchCursor | null,
+  most: number,
+): Promise<readonly (BatchRow & BatchCursor)[]> {
+  const behind =
+    after === null
+      ? sql<boolean>`true`
+      : sql<boolean>`(created_at, id) > (${after.createdAt}::timestamptz, ${after.id})`
+  return await db.kysely
+    .selectFrom('batches')
+    .selectAll()
+    .select(sql<string>`created_at::text`.as('createdAt'))
+    .where('account_id', '=', owner.accountId)
+    .where('mode', '=', owner.mode)
+    .where(behind)
+    .where(sql<boolean>`erasing is distinct from 'all'`)
+    .orderBy('created_at')
+    .orderBy('id')
+    .limit(most)
+    .execute()
+}
+
 /** Batches of an account that were made since a moment of rows which others hold, oldest first. */
 export async function derivedSince(
   db: Db,

@@ -20,7 +20,7 @@ export interface ErasuresTable {
   /** Encrypted under the installation's key; null once all is erased. */
   target: string | null
   place: ColumnType<Json, string, string>
-  counts: JSONColumnType<Partial<ErasureCounts>, string | undefined, string>
+  counts: JSONColumnType<Partial<ErasureCounts>, string | undefined>
   lease: Generated<number>
   lease_until: Generated<Date>
   created_at: Generated<Date>

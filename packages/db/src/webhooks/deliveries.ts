@@ -246,18 +246,15 @@ export async function dropDeliveriesAbout(tx: Tx, subjects: readonly string[]): 
     .execute()
 }
 
-/** What of messages may hold words of customers. */
-export type DeliveryTexts = Pick<DeliveryRow, 'id' | 'body' | 'response_body' | 'error'>
-
 /** Messages of all endpoints of an account behind one, by id; of a test key those about what test keys asked. */
 export async function pageOfOwnDeliveries(
   db: Db,
   owner: { readonly accountId: string; readonly mode: KeyMode },
   after: string,
   most: number,
-): Promise<readonly DeliveryTexts[]> {
-  const { rows } = await db.pool.query<DeliveryTexts>(
-    `select d.id, d.body, d.response_body, d.error from webhook_deliveries d
+): Promise<readonly DeliveryRow[]> {
+  const { rows } = await db.pool.query<DeliveryRow>(
+    `select d.* from webhook_deliveries d
      join webhook_endpoints e on e.id = d.endpoint_id
      where e.account_id = $1 and d.id > $2
        and ($3 = 'live' or exists (select from batches b where b.id = d.subject and b.mode = $3))

@@ -1,0 +1,39 @@
+import type { ErasureView, EraseRequest } from '@plumbline/contract/erasure'
+import { sleep, type CallOptions, type Connection } from './connection.ts'
+
+/** Calls about what is kept of the account. */
+export interface PrivacyCalls {
+  /** Begins to erase values from all that is kept of the account. */
+  erase(values: EraseRequest, options?: CallOptions): Promise<ErasureView>
+  /** The receipt of an erasure. */
+  erasure(id: string, options?: CallOptions): Promise<ErasureView>
+  /** Waits until nothing of the values is left. */
+  waitErased(
+    id: string,
+    options?: CallOptions & { readonly everyMs?: number },
+  ): Promise<ErasureView>
+  /** All that is kept of the account, as a ZIP file. */
+  export(options?: CallOptions): Promise<ReadableStream<Uint8Array>>
+}
+
+/** Makes these calls over a connection. */
+export function privacyCalls({ json, send }: Connection): PrivacyCalls {
+  const erasure: PrivacyCalls['erasure'] = (id, call) =>
+    json({ method: 'GET', path: `/v1/erase/${encodeURIComponent(id)}`, ...call })
+  return {
+    erase: (values, call) => json({ method: 'POST', path: '/v1/erase', json: values, ...call }),
+    erasure,
+    waitErased: async (id, { everyMs = 1_000, ...call } = {}) => {
+      for (;;) {
+        const receipt = await erasure(id, call)
+        if (receipt.status === 'completed') return receipt
+        await sleep(everyMs, call.signal)
+      }
+    },
+    export: async (call) => {
+      const response = await send({ method: 'GET', path: '/v1/export', endless: true, ...call })
+      if (response.body === null) throw new Error('an export came without a body')
+      return response.body
+    },
+  }
+}

@@ -1,0 +1,238 @@
+import { Readable } from 'node:stream'
+import { LEDGER_PAGE } from '@plumbline/contract/ledger'
+import { getAccount } from '@plumbline/db/accounts'
+import { pageOfOwnBatches, type BatchCursor } from '@plumbline/db/batches/blank'
+import type { BatchOwner, BatchRow } from '@plumbline/db/batches/rows'
+import { listErasures } from '@plumbline/db/erasures'
+import { pageOfAnswers } from '@plumbline/db/idempotency'
+import { keyViewOf } from '@plumbline/db/key-view'
+import { listKeys } from '@plumbline/db/keys'
+import { listInvitations } from '@plumbline/db/people/invitations'
+import { listMembers } from '@plumbline/db/people/members'
+import { pageOfOwnDeliveries } from '@plumbline/db/webhooks/deliveries'
+import { listWebhooks } from '@plumbline/db/webhooks/endpoints'
+import { readLedger } from '@plumbline/metering/ledger'
+import { answerName } from '@plumbline/pipeline/answer-name'
+import { erasureViewOf } from '@plumbline/pipeline/erasure'
+import type { Pipeline } from '@plumbline/pipeline/pipeline'
+import { openResults } from '@plumbline/pipeline/results'
+import { batchViewOf } from '@plumbline/pipeline/view'
+import type { ZipEntry } from '@plumbline/pipeline/zip-stream'
+import { webhookViewOf } from '@plumbline/webhooks/view'
+
+/** Rows that are read at a time. */
+const PAGE = 200
+
+/** Rows from which on one file may take more than 4 GiB. */
+const HUGE_ROWS = 500_000
+
+/** What the pieces of an export are read with. */
+export interface ExportSource {
+  readonly pipeline: Pipeline
+  readonly owner: BatchOwner
+  /** Waited for before rows are written out, which takes the process a while. */
+  readonly turn: () => Promise<void>
+}
+
+/**
+ * The files of an export, in their order: of a live key all that is kept of the account, of a test key what test
+ * keys have asked. Each is read when its turn comes.
+ */
+export async function exportFiles(source: ExportSource): Promise<readonly ZipEntry[]> {
+  const { owner } = source
+  const modes = owner.mode === 'live' ? (['live', 'test'] as const) : (['test'] as const)
+  const files: ZipEntry[] = owner.mode === 'live' ? [...accountFiles(source)] : []
+  files.push(
+    lines('batches.ndjson', () => batchesOf(source, modes, false)),
+    lines('lookups.ndjson', () => lookupsOf(source, modes)),
+    lines('answers.ndjson', () => answersOf(source, modes)),
+    lines('erasures.ndjson', () => erasuresOf(source, modes)),
+  )
+  for await (const row of batchRows(source, modes)) {
+    if (!row.is_lookup && row.sample_of === null) files.push(...filesOfBatch(source, row))
+  }
+  return files
+}
+
+/** What only the account itself has, whichever keys it calls with. */
+function accountFiles(source: ExportSource): readonly ZipEntry[] {
+  const { db } = source.pipeline
+  const { accountId } = source.owner
+  return [
+    lines('account.ndjson', async function* () {
+      yield (await getAccount(db, accountId)) ?? {}
+    }),
+    lines('members.ndjson', async function* () {
+      for (const { userId: _, ...member } of await listMembers(db, accountId)) yield member
+    }),
+    lines('invitations.ndjson', async function* () {
+      for (const { email, role, expiresAt } of await listInvitations(db, accountId)) {
+        yield { email, role, expiresAt }
+      }
+    }),
+    lines('keys.ndjson', async function* () {
+      for (const key of await listKeys(db, accountId)) yield keyViewOf(key)
+    }),
+    lines('ledger.ndjson', () => ledgerOf(source)),
+    lines('webhooks.ndjson', async function* () {
+      for (const endpoint of await listWebhooks(db, accountId)) yield webhookViewOf(endpoint)
+    }),
+    lines('deliveries.ndjson', () => deliveriesOf(source)),
+  ]
+}
+
+/** A file of one JSON object a line. */
+function lines(name: string, objects: () => AsyncIterable<object>): ZipEntry {
+  const texts = async function* (): AsyncGenerator<string> {
+    for await (const object of objects()) yield `${JSON.stringify(object)}\n`
+  }
+  return { name, open: () => Readable.from(texts()) }
+}
+
+async function* ledgerOf({ pipeline, owner }: ExportSource): AsyncGenerator<object> {
+  let place: Parameters<typeof readLedger>[2]['place']
+  for (;;) {
+    const limit = LEDGER_PAGE.max
+    const { entries, next } = await readLedger(pipeline.db, owner.accountId, { limit, place })
+    yield* entries
+    if (next === null) return
+    place = next
+  }
+}
+
+async function* deliveriesOf({ pipeline, owner }: ExportSource): AsyncGenerator<object> {
+  for (let after = ''; ;) {
+    const page = await pageOfOwnDeliveries(pipeline.db, owner, after, PAGE)
+    for (const { attempts, type, status, ...rest } of page) {
+      const { id, created_at: at, url, body, response_status, response_body, error } = rest
+      const told = { id, type, status, attempts, created_at: at, url, body }
+      yield { ...told, response_status, response_body, error }
+    }
+    after = page.at(-1)?.id ?? ''
+    if (page.length < PAGE) return
+  }
+}
+
+type Modes = readonly BatchOwner['mode'][]
+
+async function* batchRows(
+  { pipeline, owner }: ExportSource,
+  modes: Modes,
+): AsyncGenerator<BatchRow> {
+  for (const mode of modes) {
+    let after: BatchCursor | null = null
+    for (;;) {
+      const asked = { accountId: owner.accountId, mode }
+      const page: readonly (BatchRow & BatchCursor)[] = await pageOfOwnBatches(
+        pipeline.db,
+        asked,
+        after,
+        PAGE,
+      )
+      yield* page
+      after = page.at(-1) ?? null
+      if (page.length < PAGE) break
+    }
+  }
+}
+
+async function* batchesOf(
+  source: ExportSource,
+  modes: Modes,
+  areLookups: boolean,
+): AsyncGenerator<object> {
+  for await (const row of batchRows(source, modes)) {
+    if (row.is_lookup === areLookups && row.sample_of === null) {
+      yield { mode: row.mode, ...batchViewOf(row) }
+    }
+  }
+}
+
+/** Lookups with what they asked and found, one a line. */
+async function* lookupsOf(source: ExportSource, modes: Modes): AsyncGenerator<object> {
+  for await (const row of batchRows(source, modes)) {
+    if (!row.is_lookup) continue
+    const { id, mode, product, status, created_at } = row
+    let rows = ''
+    for await (const piece of rowsOf(source, row)) rows += String(piece)
+    const known: unknown = rows === '' ? null : JSON.parse(rows)
+    yield { id, mode, product, status, created_at, row: known }
+  }
+}
+
+async function* answersOf({ pipeline, owner }: ExportSource, modes: Modes): AsyncGenerator<object> {
+  const asked = { accountId: owner.accountId, modes }
+  for (let after: readonly string[] | null = null; ;) {
+    const page = await pageOfAnswers(pipeline.db, asked, after, PAGE)
+    for (const answer of page) {
+      if (answer.body === null || answer.body === '') continue
+      const body = pipeline.installationKey.decrypt(answer.body, answerName(answer))
+      yield { mode: answer.mode, path: answer.path, body: body ?? null }
+    }
+    const last = page.at(-1)
+    if (last === undefined || page.length < PAGE) return
+    after = [last.mode, last.path, last.key]
+  }
+}
+
+async function* erasuresOf(
+  { pipeline, owner }: ExportSource,
+  modes: Modes,
+): AsyncGenerator<object> {
+  for (const row of await listErasures(pipeline.db, owner.accountId)) {
+    if (modes.includes(row.mode)) yield { mode: row.mode, ...erasureViewOf(row) }
+  }
+}
+
+/** Upload and rows of a batch, as far as there are any. */
+function filesOfBatch(source: ExportSource, row: BatchRow): readonly ZipEntry[] {
+  const { id, file_bytes: bytes, rows_total: count } = row
+  const isUpload = row.requested.recheck === undefined && row.requested.rescore === undefined
+  const hasUpload = isUpload && !row.source_erased && row.erasing === null && bytes > 0
+  const isFileless = row.status === 'failed' || row.status === 'expired'
+  return [
+    ...(hasUpload && !isFileless
+      ? [
+          {
+            name: `batches/${id}/upload`,
+            mayBeHuge: bytes > 4_000_000_000,
+            open: () => Readable.from(uploadOf(source, row)),
+          },
+        ]
+      : []),
+    {
+      name: `batches/${id}/rows.ndjson`,
+      mayBeHuge: count > HUGE_ROWS,
+      open: () => Readable.from(rowsOf(source, row)),
+    },
+  ]
+}
+
+/** An upload; nothing where it went meanwhile. */
+async function* uploadOf({ pipeline }: ExportSource, row: BatchRow): AsyncGenerator<Buffer> {
+  const stream = await pipeline.storage.open(row.source_key).catch(() => undefined)
+  // Safe because a file is read as bytes.
+  if (stream !== undefined) yield* stream as AsyncIterable<Buffer>
+}
+
+/** The rows of a batch with what is known of each; nothing where it has none, or went meanwhile. */
+async function* rowsOf(
+  { pipeline, owner, turn }: ExportSource,
+  row: BatchRow,
+): AsyncGenerator<Buffer> {
+  if (!HAVE_ROWS.has(row.status)) return
+  const asked = { format: 'ndjson', only: [], raw: true, after: 0 } as const
+  const of = { accountId: owner.accountId, mode: row.mode }
+  const results = await openResults(pipeline, of, row.id, asked, turn).catch(() => undefined)
+  // Safe because rows are written as bytes.
+  if (results !== undefined) yield* results.stream as AsyncIterable<Buffer>
+}
+
+const HAVE_ROWS: ReadonlySet<BatchRow['status']> = new Set([
+  'running',
+  'paused',
+  'finalizing',
+  'canceling',
+  'canceled',
+  'completed',
+])

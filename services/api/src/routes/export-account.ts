@@ -1,0 +1,43 @@
+import { zipStream } from '@plumbline/pipeline/zip-stream'
+import { pipeline } from 'node:stream/promises'
+import { admit, showBalance } from '../access.ts'
+import type { Context } from '../context.ts'
+import { exportFiles } from '../export-files.ts'
+import { abortWhenRevoked } from '../key-revocation.ts'
+import { refuseQuery } from '../query.ts'
+import { requestContextOf } from '../request-context.ts'
+import { headersWith, isGone } from '../response.ts'
+import type { Handler } from './handler.ts'
+import type { Downloads } from './read-results.ts'
+
+/** `GET /v1/export`: all that is kept of the account as an archive, written as fast as the client reads it. */
+export function exportAccount(ctx: Context, { limit, turn }: Downloads): Handler {
+  return async (req, res) => {
+    const { accountId, mode } = await admit(ctx.access, req, res, { spends: false })
+    refuseQuery(req)
+    using _ = limit.acquire(accountId)
+    await showBalance(ctx.access, res)
+    const owner = { accountId, mode }
+    const files = await exportFiles({ pipeline: ctx.pipeline, owner, turn })
+    res.writeHead(
+      200,
+      headersWith(requestContextOf(res), {
+        'Content-Type': 'application/zip',
+        'Content-Disposition': `attachment; filename="${accountId}.zip"`,
+        'Cache-Control': 'no-store',
+        'X-Content-Type-Options': 'nosniff',
+      }),
+    )
+    if (req.method === 'HEAD') {
+      res.end()
+      return
+    }
+    const revoked = new AbortController()
+    using _revoked = abortWhenRevoked(ctx, req, revoked)
+    try {
+      await pipeline(zipStream(files), res, { signal: revoked.signal })
+    } catch (error) {
+      if (!revoked.signal.aborted && !isGone(error, res)) throw error
+    }
+  }
+}

@@ -1,0 +1,23 @@
+import type { Command } from 'commander'
+import { openResultFile } from '../result-file.ts'
+import { serviceCommand, showAnswer, type ServiceOptions } from '../service-command.ts'
+import type { Shell } from '../shell.ts'
+
+/** `export`: writes all that is kept of an account into a ZIP file. */
+export function addExport(parent: Command, shell: Shell): void {
+  serviceCommand(parent, 'export', 'write all that is kept of an account into a ZIP file')
+    .requiredOption('--out <file>', 'where it goes')
+    .action(async (options: ServiceOptions & { readonly out: string }) => {
+      const { out } = options
+      await using file = await openResultFile(out)
+      await showAnswer(
+        shell,
+        options,
+        async (client, call) => {
+          await file.keep(await client.privacy.export(call), shell.stop)
+          return { out }
+        },
+        () => `Export: ${out}\n`,
+      )
+    })
+}
