@@ -5,7 +5,6 @@ import { pageOfOwnBatches, type BatchCursor } from '@plumbline/db/batches/blank'
 import type { BatchOwner, BatchRow } from '@plumbline/db/batches/rows'
 import { listErasures } from '@plumbline/db/erasures'
 import { pageOfAnswers } from '@plumbline/db/idempotency'
-import { keyViewOf } from '@plumbline/db/key-view'
 import { listKeys } from '@plumbline/db/keys'
 import { listInvitations } from '@plumbline/db/people/invitations'
 import { listMembers } from '@plumbline/db/people/members'
@@ -71,7 +70,7 @@ function accountFiles(source: ExportSource): readonly ZipEntry[] {
       }
     }),
     lines('keys.ndjson', async function* () {
-      for (const key of await listKeys(db, accountId)) yield keyViewOf(key)
+      for (const key of await listKeys(db, accountId)) yield key
     }),
     lines('ledger.ndjson', () => ledgerOf(source)),
     lines('webhooks.ndjson', async function* () {

@@ -15,7 +15,8 @@ export function exportAccount(ctx: Context, { limit, turn }: Downloads): Handler
   return async (req, res) => {
     const { accountId, mode } = await admit(ctx.access, req, res, { spends: false })
     refuseQuery(req)
-    using _ = limit.acquire(accountId)
+    using stack = new DisposableStack()
+    stack.use(limit.acquire(accountId))
     await showBalance(ctx.access, res)
     const owner = { accountId, mode }
     const files = await exportFiles({ pipeline: ctx.pipeline, owner, turn })
@@ -33,7 +34,7 @@ export function exportAccount(ctx: Context, { limit, turn }: Downloads): Handler
       return
     }
     const revoked = new AbortController()
-    using _revoked = abortWhenRevoked(ctx, req, revoked)
+    stack.use(abortWhenRevoked(ctx, req, revoked))
     try {
       await pipeline(zipStream(files), res, { signal: revoked.signal })
     } catch (error) {
