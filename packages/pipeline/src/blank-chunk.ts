@@ -11,19 +11,9 @@ import {
   type ChunkCells,
   type ChunkSubjects,
 } from './codec.ts'
+import { ERASED_NOTE, ERASED_SUBJECT, isErasedSubject } from './erased-row.ts'
 import type { ValueFinder } from './erased-values.ts'
 import { isJsonBatch } from './table-columns.ts'
-
-/** What a row says in place of what was erased of it. */
-export const ERASED_NOTE = 'erased: a value of this row was erased'
-
-/** In place of a subject that was erased; no subject is empty. */
-const ERASED_SUBJECT = ''
-
-/** Whether a subject of a chunk was erased. */
-export function isErasedSubject(subject: string): boolean {
-  return subject === ERASED_SUBJECT
-}
 
 /** What of a batch says how its cells are read. */
 export type CellsOf = Pick<BatchRow, 'file_format' | 'mapping' | 'header' | 'default_country'>

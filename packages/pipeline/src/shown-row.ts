@@ -10,7 +10,7 @@ import type { ResultOf } from '@plumbline/contract/results'
 import type { BareOutcomes, Scorer } from '@plumbline/contract/score'
 import type { BatchRow } from '@plumbline/db/batches/rows'
 import { assembleKnown, assembleResult, type PartialResult } from './assemble.ts'
-import { ERASED_NOTE } from './blank-chunk.ts'
+import { ERASED_NOTE } from './erased-row.ts'
 import { chargedCredits, type CheckedRecord } from './record.ts'
 
 /** The status of a row in results. */

@@ -2,7 +2,7 @@ import type { Json } from '@plumbline/contract/outcome'
 import type { Answer, EngineRequest } from '@plumbline/ports/engine'
 import type { Check } from '@plumbline/contract/products'
 import type { ClaimedTask } from '@plumbline/db/batches/tasks'
-import { isErasedSubject } from './blank-chunk.ts'
+import { isErasedSubject } from './erased-row.ts'
 import { unpackSubjects, type ChunkSubjects } from './codec.ts'
 
 /** In place of an outcome that a fault of the service prevents for certain: an error, uncharged. */
