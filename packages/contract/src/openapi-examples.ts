@@ -203,6 +203,9 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
   },
   changeWebhook: { request: { events: ['batch.completed', 'batch.failed'] } },
   replayWebhook: { request: { since: '2026-11-22T10:00:00Z' } },
+  erase: {
+    request: { email: ['ada@example.com'], domain: 'example.com', include_addresses: true },
+  },
 }
 
 /** The paths with their examples, in requests and in responses in JSON. */
