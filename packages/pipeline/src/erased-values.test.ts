@@ -94,6 +94,6 @@ test('ten thousand values are looked for in a megabyte that fights it, within a 
     const startedMs = performance.now()
     scrub(piece.repeat(size / piece.length))
     scrub(`${piece.repeat(size / piece.length)}x`)
-    expect(performance.now() - startedMs, piece).toBeLessThan(1_000)
+    expect(performance.now() - startedMs).toBeLessThan(1_000)
   }
 })
