@@ -1,9 +1,8 @@
 import { randomUUID } from 'node:crypto'
-import { sql } from 'kysely'
 import { expect, test } from 'vitest'
 import { batchLoad } from '@plumbline/db/batches/rows'
 import { closeFinishedBatches, leaseStages } from '@plumbline/db/batches/stages'
-import type { Tx } from '@plumbline/db/database'
+import { rowsRead } from '@plumbline/db/rows-read-fixture'
 import { allowAnyMove } from '@plumbline/testkit/any-move'
 import { openTestPipeline } from '@plumbline/testkit/pipeline'
 import { cancelBatch } from './cancel.ts'
@@ -123,16 +122,8 @@ test('what an account keeps is read from two indexes, whatever it keeps', async 
   await pool.query('vacuum analyze batches')
   expect((await batchLoad(pipeline.db, owner.accountId)).unfinished).toBe(1)
   await pipeline.db.kysely.transaction().execute(async (tx) => {
-    const before = await rowsRead(tx)
+    const before = await rowsRead(tx, 'batches')
     await batchLoad(tx, owner.accountId)
-    expect((await rowsRead(tx)) - before).toBeLessThan(20)
+    expect((await rowsRead(tx, 'batches')) - before).toBeLessThan(20)
   })
 })
-
-/** Rows of batches that this session has read from the table itself. */
-async function rowsRead(tx: Tx): Promise<number> {
-  const { rows } = await sql<{ count: number }>`
-    select seq_tup_read + coalesce(idx_tup_fetch, 0) as count
-    from pg_stat_xact_user_tables where relname = 'batches'`.execute(tx)
-  return rows[0]?.count ?? 0
-}
