@@ -75,6 +75,17 @@ export async function listOwnBatches(
     .execute()
 }
 
+/** Whether anything of a batch of the account is left, also of one that is being erased. */
+export async function hasBatches(db: Db, accountId: string): Promise<boolean> {
+  const row = await db.kysely
+    .selectFrom('batches')
+    .select('id')
+    .where('account_id', '=', accountId)
+    .limit(1)
+    .executeTakeFirst()
+  return row !== undefined
+}
+
 /**
  * Erases what of a closed account names anybody, but batches, which must be gone before: address, name, keys,
  * kept answers, endpoints of webhooks and what they were told. Its credits stay, under its id.

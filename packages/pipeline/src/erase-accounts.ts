@@ -1,5 +1,5 @@
 import { Problem } from '@plumbline/contract/problem'
-import { eraseAccount, listOwnBatches, listUnerased } from '@plumbline/db/account-state'
+import { eraseAccount, hasBatches, listOwnBatches, listUnerased } from '@plumbline/db/account-state'
 import { cancelBatch } from './cancel.ts'
 import { deleteBatch } from './erase.ts'
 import type { Pipeline } from './pipeline.ts'
@@ -31,22 +31,20 @@ export async function eraseClosedAccounts(
   return erased
 }
 
-/** Whether none of an account's batches is left. */
+/** Deletes an account's batches; answers whether none is left, nor any row of one. */
 async function eraseBatchesOf(
   pipeline: Pipeline,
   accountId: string,
   signal: AbortSignal | undefined,
 ): Promise<boolean> {
   const batches = await listOwnBatches(pipeline.db, accountId, MOST_BATCHES)
-  let left = batches.length === MOST_BATCHES
   for (const { id, mode } of batches) {
     if (signal?.aborted === true) return false
     const owner = { accountId, mode }
     if (await isDone(() => deleteBatch(pipeline, owner, id))) continue
-    left = true
     await isDone(() => cancelBatch(pipeline, owner, id))
   }
-  return !left
+  return !(await hasBatches(pipeline.db, accountId))
 }
 
 /** Whether it could be done in the state that the batch is in; gone is done, too. */
