@@ -95,14 +95,17 @@ async function copyModules(compiled: string, dist: string): Promise<void> {
 /** The types, and in `contract.d.ts` what they take of the contract. */
 async function copyTypes(compiled: string, dist: string): Promise<void> {
   const wanted: WantedType[] = []
-  for (const file of await readdir(dist)) {
-    const name = file.replace(/\.js$/, '')
-    if (name.startsWith('contract-')) continue
+  const running = (await readdir(dist)).map((file) => file.replace(/\.js$/, ''))
+  // A set is walked to the end of what is added meanwhile: modules of types alone.
+  const names = new Set(running.filter((name) => !name.startsWith('contract-')))
+  for (const name of names) {
     const text = await readFile(join(compiled, 'out/client/src', `${name}.d.ts`), 'utf8')
     const imports = /import type \{([^}]+)\} from '@plumbline\/contract\/([a-z0-9/-]+)'/g
-    for (const [, names = '', module = ''] of text.matchAll(imports)) {
-      for (const type of names.split(',')) wanted.push({ module, type: type.trim() })
+    for (const [, types = '', module = ''] of text.matchAll(imports)) {
+      for (const type of types.split(',')) wanted.push({ module, type: type.trim() })
     }
+    for (const [, module = ''] of text.matchAll(/from '\.\/([a-z0-9-]+)\.[jt]s'/g))
+      names.add(module)
     const own = text
       .replaceAll(CONTRACT_MODULE, `'./contract.js'`)
       .replaceAll(/'\.\/([a-z0-9-]+)\.ts'/g, `'./$1.js'`)
