@@ -25,6 +25,7 @@ const COMMANDS = {
   cli: 'services/cli/src/main.ts',
   web: 'test/web/main.ts',
   clients: 'infra/clients/build.ts',
+  kubernetes: 'infra/kubernetes/build.ts',
 }
 
 /** Commands behind which a person may open the web app. */

@@ -1,0 +1,14 @@
+import { readFile, writeFile } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
+import { ROOT } from '../run.ts'
+import { manifestText } from './manifests.ts'
+
+// npm run kubernetes [-- FILE]: writes the manifests of this version, into infra/kubernetes where nothing else is said.
+
+/** Safe because npm refuses a manifest of another form. */
+const { version } = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8')) as {
+  readonly version: string
+}
+const path = resolve(process.argv[2] ?? join(ROOT, 'infra/kubernetes/plumbline.yaml'))
+await writeFile(path, manifestText(version))
+process.stdout.write(`${path}\n`)

@@ -1,0 +1,40 @@
+/**
+ * What differs from one cluster to the next. The manifests are made from this; an overlay of Kustomize may
+ * change it as well, and keeps what is changed apart from what comes with a version.
+ */
+export const INSTALLATION = {
+  namespace: 'plumbline',
+  image: 'plumbline',
+  /** Settings that every program gets. Names and meanings: docs/settings.md. */
+  settings: {
+    FILES_URL: 's3://plumbline/files',
+    PUBLIC_URL: 'https://plumbline.example.com',
+    SMTP_HELO_NAME: 'verify.example.com',
+    SMTP_MAIL_FROM: 'verify@example.com',
+    /** The proxies of the cluster: pods have addresses of these, and only those of `callers` reach the API. */
+    TRUSTED_PROXIES: '10.0.0.0/8,172.16.0.0/12,192.168.0.0/16',
+  },
+  /** Where the servers of Postgres, Redis, the files and mail are, and on which ports. */
+  stores: {
+    networks: ['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16'],
+    ports: [5432, 6379, 443, 587],
+  },
+  /** Namespace of the proxy that callers come through. */
+  callers: 'ingress-nginx',
+  /** Namespace of Prometheus, and where KEDA asks it. */
+  monitoring: 'monitoring',
+  prometheus: 'http://prometheus-operated.monitoring.svc:9090',
+  /** A class of storage that several machines may mount, for the reference lists; unset: the cluster's own. */
+  listsStorageClass: undefined,
+} as const satisfies Installation
+
+interface Installation {
+  readonly namespace: string
+  readonly image: string
+  readonly settings: Readonly<Record<string, string>>
+  readonly stores: { readonly networks: readonly string[]; readonly ports: readonly number[] }
+  readonly callers: string
+  readonly monitoring: string
+  readonly prometheus: string
+  readonly listsStorageClass: string | undefined
+}

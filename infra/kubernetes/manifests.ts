@@ -1,0 +1,82 @@
+import { ConfigMap } from 'kubernetes-models/v1/ConfigMap'
+import { Namespace } from 'kubernetes-models/v1/Namespace'
+import { PersistentVolumeClaim } from 'kubernetes-models/v1/PersistentVolumeClaim'
+import { Service } from 'kubernetes-models/v1/Service'
+import { ServiceAccount } from 'kubernetes-models/v1/ServiceAccount'
+import { stringify } from 'yaml'
+import { INSTALLATION } from './installation.ts'
+import { networkPolicies } from './network.ts'
+import { labelsOf, NAMES } from './pod.ts'
+import { API, PROGRAMS } from './programs.ts'
+import { disruptionBudgetOf, scalingOf } from './scaling.ts'
+import { dataUpdateOf, deploymentOf, migrationOf } from './workloads.ts'
+
+const { namespace, settings, listsStorageClass } = INSTALLATION
+
+/** An object of Kubernetes, or of KEDA. */
+interface Manifest {
+  /** @throws Error where it is not what its kind demands */
+  validate(): void
+  toJSON(): unknown
+}
+
+/** All that a cluster is to have for this version, but for its secrets, in the order it is to be made. */
+function manifestsOf(version: string): readonly Manifest[] {
+  return [
+    new Namespace({
+      metadata: {
+        name: namespace,
+        labels: { 'pod-security.kubernetes.io/enforce': 'restricted' },
+      },
+    }),
+    new ServiceAccount({ metadata: { name: NAMES.account, namespace } }),
+    new ConfigMap({
+      metadata: { name: NAMES.settings, namespace },
+      data: {
+        ...settings,
+        DATA_DIR: '/data',
+        LISTS_DIR: '/lists',
+        NODE_OPTIONS: '--max-old-space-size=768 --max-semi-space-size=8',
+      },
+    }),
+    new PersistentVolumeClaim({
+      metadata: { name: NAMES.lists, namespace },
+      spec: {
+        accessModes: ['ReadWriteMany'],
+        resources: { requests: { storage: '2Gi' } },
+        ...(listsStorageClass === undefined ? {} : { storageClassName: listsStorageClass }),
+      },
+    }),
+    ...networkPolicies(),
+    migrationOf(version),
+    dataUpdateOf(version),
+    new Service({
+      metadata: { name: API.name, namespace, labels: labelsOf(API.name) },
+      spec: {
+        selector: labelsOf(API.name),
+        ports: [{ name: 'http', port: 80, targetPort: 'http' }],
+      },
+    }),
+    ...PROGRAMS.flatMap((program) => [
+      deploymentOf(program, version),
+      disruptionBudgetOf(program),
+      ...scalingOf(program),
+    ]),
+  ]
+}
+
+/**
+ * The manifests as one file of YAML.
+ * @throws Error where one of them is not what its kind demands
+ */
+export function manifestText(version: string): string {
+  const documents = manifestsOf(version).map((manifest) => {
+    manifest.validate()
+    return stringify(manifest.toJSON(), { lineWidth: 0, aliasDuplicateObjects: false })
+  })
+  return `${HEAD}${documents.join('---\n')}`
+}
+
+const HEAD = `# Made by "npm run kubernetes" from infra/kubernetes/*.ts; what differs by cluster: installation.ts there.
+# How to use it: docs/operating.md.
+`

@@ -1,0 +1,84 @@
+import { ScaledObject } from '@kubernetes-models/keda/keda.sh/v1alpha1/ScaledObject'
+import { PodDisruptionBudget } from 'kubernetes-models/policy/v1/PodDisruptionBudget'
+import { INSTALLATION } from './installation.ts'
+import { labelsOf } from './pod.ts'
+import type { Program } from './programs.ts'
+
+const { namespace, prometheus } = INSTALLATION
+
+/** Claimable tasks for which one more worker is worth its start. */
+const TASKS_A_WORKER = 16
+
+/** A backlog as old as this many times a number of workers asks for one more. */
+const BACKLOG_SECONDS_A_WORKER = 900
+
+/** How long fewer workers must be enough before there are fewer: a chunk that is given back is begun anew. */
+const CALM_SECONDS = 600
+
+const API_CPU_PERCENT = 70
+
+/** One pod at a time may be taken away, as when a machine is emptied. */
+export function disruptionBudgetOf({ name }: Program): PodDisruptionBudget {
+  return new PodDisruptionBudget({
+    metadata: { name, namespace, labels: labelsOf(name) },
+    spec: { maxUnavailable: 1, selector: { matchLabels: labelsOf(name) } },
+  })
+}
+
+/**
+ * How many pods there are: workers of a check by what could be begun now and since when, of which what waits
+ * for others is no part; the API by its processors. Programs of a fixed number have none.
+ */
+export function scalingOf(program: Program): readonly ScaledObject[] {
+  const { name, pods, check } = program
+  if (pods.least === pods.most) return []
+  return [
+    new ScaledObject({
+      metadata: { name, namespace, labels: labelsOf(name) },
+      spec: {
+        scaleTargetRef: { name },
+        minReplicaCount: pods.least,
+        maxReplicaCount: pods.most,
+        advanced: {
+          horizontalPodAutoscalerConfig: {
+            behavior: { scaleDown: { stabilizationWindowSeconds: CALM_SECONDS } },
+          },
+        },
+        ...(check === undefined
+          ? { triggers: [byProcessor()] }
+          : {
+              triggers: backlogTriggers(check),
+              // While Prometheus is away: as many as there are.
+              fallback: { failureThreshold: 5, replicas: pods.least, behavior: 'currentReplicas' },
+            }),
+      },
+    }),
+  ]
+}
+
+interface Trigger {
+  readonly type: string
+  readonly metricType: 'AverageValue' | 'Utilization'
+  readonly metadata: Record<string, string>
+}
+
+function byProcessor(): Trigger {
+  return { type: 'cpu', metricType: 'Utilization', metadata: { value: String(API_CPU_PERCENT) } }
+}
+
+/** Every API reads the same numbers from the database, so the highest is that of all. */
+function backlogTriggers(check: string): Trigger[] {
+  const trigger = (metric: string, threshold: number): Trigger => ({
+    type: 'prometheus',
+    metricType: 'AverageValue',
+    metadata: {
+      serverAddress: prometheus,
+      query: `max(${metric}{check="${check}"})`,
+      threshold: String(threshold),
+    },
+  })
+  return [
+    trigger('batch_claimable_tasks', TASKS_A_WORKER),
+    trigger('batch_backlog_age_seconds', BACKLOG_SECONDS_A_WORKER),
+  ]
+}
