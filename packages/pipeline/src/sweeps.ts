@@ -27,6 +27,8 @@ export interface SweepOptions {
   readonly debitTimeoutSeconds: number
   /** Files of the store that no batch names are removed so long after they were met. */
   readonly strayFilesDays: number
+  /** Told how many calls that had no answer were given their credits back. */
+  readonly onSwept: (callCount: number) => void
 }
 
 /**
@@ -42,7 +44,10 @@ export async function runSweeps(
   const { db } = pipeline
   // Debits by themselves: they are owed within two minutes, whatever the others take.
   const debits: readonly Sweep[] = [
-    ['unanswered debits', () => sweepUnanswered(db, options.debitTimeoutSeconds)],
+    [
+      'unanswered debits',
+      async () => options.onSwept((await sweepUnanswered(db, options.debitTimeoutSeconds)).length),
+    ],
   ]
   const others: readonly Sweep[] = [
     ['billing cycles', () => rollDue(db)],

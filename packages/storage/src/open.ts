@@ -26,6 +26,12 @@ export function filesUrl(told: string | undefined, dataDir: string): string {
   return told ?? pathToFileURL(join(resolve(dataDir), 'files')).href
 }
 
+/** The folder of this machine that files lie in; null where they lie in a store elsewhere. */
+export function filesFolder(told: string | undefined, dataDir: string): string | null {
+  const url = new URL(filesUrl(told, dataDir))
+  return url.protocol === 'file:' ? fileURLToPath(url) : null
+}
+
 /**
  * Opens the store of a program that works on files.
  * @param url as for `openStorage`; undefined for the usual place

@@ -34,6 +34,8 @@ export interface ServiceOptions {
 export interface Member {
   readonly name: string
   readonly process: ChildProcess
+  /** Of its admin port, where it has one. */
+  readonly adminUrl: string
   kill(signal?: NodeJS.Signals): Promise<void>
   /** Starts it again after a kill. */
   restart(): Promise<void>
@@ -193,6 +195,9 @@ async function startMember(
     name,
     get process() {
       return child
+    },
+    get adminUrl() {
+      return `http://127.0.0.1:${String(facts['adminPort'])}`
     },
     kill: async (signal = 'SIGKILL') => {
       if (child.exitCode !== null || child.signalCode !== null) return

@@ -8,6 +8,7 @@ import { ACCOUNT_BUDGETS, readProviderStatus } from '@plumbline/ports/provider-s
 import { readLastAudit } from '@plumbline/metering/audit-run'
 import { depth } from '@plumbline/queue/jobs'
 import { QUEUE_NAMES } from '@plumbline/queue/names'
+import { observeStores } from '@plumbline/storage/observe-disks'
 import type { AdminProgram } from '@plumbline/runtime/admin-server'
 import type { Context } from './context.ts'
 import { operatorPages } from './operator/operator-pages.ts'
@@ -24,6 +25,7 @@ export function adminProgram(ctx: Context): AdminProgram {
   observeWorkers(ctx)
   observeFiles(ctx)
   observeLedger(ctx)
+  observeStores(ctx.metrics, ctx.settings)
   return {
     registry: ctx.metrics.registry,
     onError: ctx.onError,

@@ -106,12 +106,18 @@ export async function refundDebit(ctx: Context, operation: Debit, error: unknown
   await forMoment(refunding.then(() => undefined, ctx.onError))
 }
 
-/** Records in the request context, for the headers of the response, what the call cost and what is left. */
+/**
+ * Counts what a call cost, and records it with what is left in the request context, for the headers of the
+ * response.
+ */
 export function recordCredits(
   ctx: Context,
   res: Response,
-  { charged, back }: { readonly charged: number; readonly back: number },
+  product: Product,
+  credits: { readonly charged: number; readonly back: number },
 ): void {
+  ctx.countCredits(product, credits)
+  const { charged, back } = credits
   const context = requestContextOf(res)
   context.creditsCharged = charged
   if (back === 0 || context.creditsRemaining === undefined) return

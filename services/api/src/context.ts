@@ -22,6 +22,7 @@ import { openFiles } from '@plumbline/storage/open'
 import type { Access } from './access.ts'
 import { createBalanceCache } from './balance-cache.ts'
 import { createCallRoom, type CallRoom } from './call-room.ts'
+import { createCreditCounter, type CreditCounter } from './count-credits.ts'
 import { createDatabasePatience, type DatabasePatience } from './database-patience.ts'
 import { createFailedKeyLimit } from './failed-key-limit.ts'
 import { createApiKeyCache } from './api-key-cache.ts'
@@ -39,6 +40,8 @@ export interface Context extends AsyncDisposable {
   readonly settings: ApiSettings
   readonly log: Log
   readonly metrics: Metrics
+  /** Counts what single calls cost. */
+  readonly countCredits: CreditCounter
   readonly db: Db
   readonly metering: Metering
   readonly live: LiveCaller
@@ -115,6 +118,7 @@ export async function openContext(
     people,
     log,
     metrics,
+    countCredits: createCreditCounter(metrics),
     db,
     metering,
     live,

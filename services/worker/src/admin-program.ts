@@ -1,4 +1,5 @@
 import { checkStores } from '@plumbline/pipeline/readiness-check'
+import { observeStores } from '@plumbline/storage/observe-disks'
 import type { AdminProgram } from '@plumbline/runtime/admin-server'
 import type { WorkerContext } from './context.ts'
 
@@ -7,7 +8,8 @@ import type { WorkerContext } from './context.ts'
  * @param kinds what it serves
  */
 export function adminProgram(context: WorkerContext, kinds: readonly string[]): AdminProgram {
-  const { connections, log, metrics } = context
+  const { connections, log, metrics, settings } = context
+  observeStores(metrics, settings)
   return {
     registry: metrics.registry,
     onError: (error) => log.error({ err: error }, 'a page of the admin port failed'),

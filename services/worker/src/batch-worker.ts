@@ -30,6 +30,11 @@ export async function serveBatches(context: WorkerContext): Promise<AsyncDisposa
     [],
     ROUND_SECONDS,
   )
+  const swept = metrics.counter(
+    'debits_swept_total',
+    'Single calls that had no answer within their time and were given their credits back.',
+    [],
+  )
   await using stack = new AsyncDisposableStack()
   const loops = Promise.all([
     runDispatcher(pipeline, stop.signal, (ms) => rounds.observe(ms / 1_000)),
@@ -40,6 +45,7 @@ export async function serveBatches(context: WorkerContext): Promise<AsyncDisposa
         everyMs: settings.SWEEP_SECONDS * 1000,
         debitTimeoutSeconds: settings.DEBIT_TIMEOUT_SECONDS,
         strayFilesDays: settings.STRAY_FILES_DAYS,
+        onSwept: (callCount) => swept.inc(callCount),
       },
       stop.signal,
     ),

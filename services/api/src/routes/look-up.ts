@@ -84,11 +84,11 @@ async function chargeAndAnswer(
       ctx.settings.CHARGE_UNKNOWN,
     )
     await finalizeDebit(ctx, run, response, { ...operation, giveBack: credits - charged })
-    recordCredits(ctx, res, { charged, back: credits - charged })
+    recordCredits(ctx, res, product, { charged, back: credits - charged })
     return response
   } catch (error) {
     await refundDebit(ctx, operation, error)
-    recordCredits(ctx, res, { charged: 0, back: credits })
+    recordCredits(ctx, res, product, { charged: 0, back: credits })
     throw error
   }
 }

@@ -1,0 +1,67 @@
+import { spawnSync } from 'node:child_process'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { REASONS } from '@plumbline/contract/reasons'
+import {
+  ALERT_TESTS,
+  alertQueries,
+  ALERTS,
+  dashboardQueries,
+  metricsIn,
+  WITHOUT_PROMTOOL,
+} from '@plumbline/testkit/promtool'
+import { stringify } from 'yaml'
+import { describe, expect, test } from 'vitest'
+
+describe.skipIf(WITHOUT_PROMTOOL)('promtool', () => {
+  test('takes the alert rules', () => {
+    expect(promtool('check', 'rules', '--lint-fatal', fileURLToPath(ALERTS))).toBe('')
+  })
+
+  test('sees each alert where it is due and not where it is not', () => {
+    expect(promtool('test', 'rules', fileURLToPath(ALERT_TESTS))).toBe('')
+  })
+
+  test('takes every query of the dashboard', () => {
+    const rules = [...dashboardQueries().values()].map((expr, at) => ({ record: `q:${at}`, expr }))
+    expect(rules.length).toBeGreaterThan(30)
+    const folder = mkdtempSync(join(tmpdir(), 'promtool-'))
+    try {
+      const file = join(folder, 'queries.yml')
+      writeFileSync(file, stringify({ groups: [{ name: 'dashboard', rules }] }))
+      expect(promtool('check', 'rules', file)).toBe('')
+    } finally {
+      rmSync(folder, { recursive: true })
+    }
+  })
+})
+
+test('reasons that a query names are reasons of outcomes', () => {
+  const known = new Set(Object.values(REASONS).flatMap((reasons) => Object.keys(reasons)))
+  const queries = [...alertQueries().values(), ...dashboardQueries().values()]
+  const named = queries.flatMap((query) =>
+    [...query.matchAll(/reason=~"([^"]*)"/g)].flatMap(([, words = '']) => words.split('|')),
+  )
+  expect(named.length).toBeGreaterThan(0)
+  expect(named.filter((reason) => !known.has(reason))).toEqual([])
+})
+
+test('the names of metrics in a query are found, and nothing else is', () => {
+  const query = `sum by (check, provider) (rate(outcomes_total{reason=~"blocked|x"}[30m]))
+    / on (check) group_left sum by (check) (a_seconds_bucket) > 0.25 and max without (b) (c) unless d`
+  expect([...metricsIn(query.replace('group_left ', ''))]).toEqual([
+    'outcomes_total',
+    'a_seconds_bucket',
+    'c',
+    'd',
+  ])
+})
+
+/** What promtool says of a fault; empty where there is none. */
+function promtool(...args: readonly string[]): string {
+  const { status, stdout, stderr, error } = spawnSync('promtool', args, { encoding: 'utf8' })
+  if (error !== undefined) return error.message
+  return status === 0 ? '' : `${stdout}${stderr}`
+}
