@@ -18,8 +18,10 @@ export function Loaded({
 }): JSX.Element {
   const [, setTick] = useState(0)
   const [isLost, setLost] = useState(false)
+  const Content = LOADED.get(page.path)
   useEffect(() => {
-    if (LOADED.has(page.path)) return undefined
+    // What was drawn counts, not what is there by now: its code may have come between the two.
+    if (Content !== undefined) return undefined
     let isHere = true
     loadPage(page).then(
       () => isHere && setTick((tick) => tick + 1),
@@ -29,7 +31,6 @@ export function Loaded({
       isHere = false
     }
   }, [page])
-  const Content = LOADED.get(page.path)
   if (Content !== undefined) return <Content key={id} id={id} />
   return (
     <Page title={page.title}>

@@ -73,6 +73,25 @@ describe.skipIf(!canRunChromium())('the app', () => {
     await settle(window.page, 'Overview')
   })
 
+  test('a page whose code comes between its heading and what follows the heading is shown', async () => {
+    await using slow = await openWindow(started.service.url, {
+      cookies: await window.context.cookies(),
+    })
+    const { page } = slow
+    // What is done after a frame is drawn comes late, as where a machine is busy.
+    await page.addInitScript(LATE_FRAMES)
+    const isDrawn = Promise.withResolvers<void>()
+    await page.route('**/assets/usage-*.js', async (route) => {
+      await isDrawn.promise
+      await route.continue()
+    })
+    await page.goto('/app/usage')
+    await page.getByRole('button', { name: 'Sign out' }).waitFor({ state: 'attached' })
+    isDrawn.resolve()
+    await settle(page, 'Usage')
+    expect(slow.faults).toEqual([])
+  })
+
   test('says that the service is away, and goes on by itself once it is back', async () => {
     const { page } = window
     // Where the links stand beside the page, not behind a menu.
@@ -89,6 +108,12 @@ describe.skipIf(!canRunChromium())('the app', () => {
     await page.getByText('To spend').waitFor()
   })
 })
+
+const LATE_FRAMES = `
+  const later = setTimeout
+  window.setTimeout = (work, ms = 0, ...rest) => later(work, ms + 700, ...rest)
+  window.requestAnimationFrame = (work) => later(work, 700)
+`
 
 async function signIn({ page }: TestWindow): Promise<void> {
   await page.getByLabel('Email', { exact: true }).fill('ada@people.test')
