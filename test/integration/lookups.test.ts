@@ -112,7 +112,7 @@ describe.each([
 
   test('an account has a bounded number of them open', async () => {
     const caller = await openCaller()
-    const bodies = [1, 2, 3, 4].map((no) => ({ email: `busy9.${no}@b.example` }))
+    const bodies = [1, 2, 3, 4].map((no) => ({ email: `busy60.${no}@b.example` }))
     const statuses: number[] = []
     for (const body of bodies) statuses.push((await ask(caller, 'email', body)).status)
     expect(statuses).toEqual([202, 202, 202, 429])

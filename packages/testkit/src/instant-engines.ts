@@ -48,7 +48,7 @@ export function instantEngine<C extends Check>(check: C, options: InstantOptions
 
 /** `busy2` in a subject: its group has no room, twice; `grey1`: greylisted once. */
 function waitsOf(subject: string): { times: number; later: Later } | undefined {
-  const [, word, times] = /(busy|grey)(\d)/.exec(subject) ?? []
+  const [, word, times] = /(busy|grey)(\d+)/.exec(subject) ?? []
   if (word === undefined) return undefined
   const reason = word === 'grey' ? 'greylisted' : 'no_room'
   const group = `instant:${word}`
