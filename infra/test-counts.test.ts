@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { countsOf, failedTests } from './test-counts.ts'
+import { countsOf, failedTests, secondTries } from './test-counts.ts'
 
 const REPORT = {
   numPassedTests: 10,
@@ -43,4 +43,17 @@ test('what failed is named in a line each, also a file that could not be run', (
     'b.test.ts: no such module',
   ])
   expect(failedTests(null, '/house')).toEqual([])
+})
+
+test('what passed at its second try alone is named with why the first did not', () => {
+  const results = [
+    { fullName: 'holds', status: 'passed', failureMessages: [] },
+    { fullName: 'waits', status: 'passed', failureMessages: ['too late\nat a.ts'] },
+    { fullName: 'breaks', status: 'failed', failureMessages: ['wrong', 'wrong'] },
+  ]
+  const report = {
+    ...REPORT,
+    testResults: [{ name: '/house/a.test.ts', message: '', assertionResults: results }],
+  }
+  expect(secondTries(report, '/house')).toEqual(['a.test.ts > waits: too late'])
 })

@@ -50,7 +50,7 @@ export function countsOf(
  */
 export function failedTests(report: TestReport | null, root: string): readonly string[] {
   return (report?.testResults ?? []).flatMap(({ name, message, assertionResults }) => {
-    const file = name.startsWith(`${root}/`) ? name.slice(root.length + 1) : name
+    const file = pathFrom(root, name)
     const failed = assertionResults.filter(({ status }) => status === 'failed')
     if (failed.length === 0) return message === '' ? [] : [`${file}: ${firstLine(message)}`]
     return failed.map(
@@ -58,6 +58,24 @@ export function failedTests(report: TestReport | null, root: string): readonly s
         `${file} > ${fullName}: ${firstLine(failureMessages?.[0] ?? '')}`,
     )
   })
+}
+
+/**
+ * One line for each test that passed at its second try, with the first line of why its first did not.
+ * @param root folder that the paths are shown from
+ */
+export function secondTries(report: TestReport | null, root: string): readonly string[] {
+  return (report?.testResults ?? []).flatMap(({ name, assertionResults }) =>
+    assertionResults.flatMap(({ status, fullName, failureMessages }) => {
+      const [why] = failureMessages ?? []
+      if (status !== 'passed' || why === undefined) return []
+      return [`${pathFrom(root, name)} > ${fullName}: ${firstLine(why)}`]
+    }),
+  )
+}
+
+function pathFrom(root: string, path: string): string {
+  return path.startsWith(`${root}/`) ? path.slice(root.length + 1) : path
 }
 
 function firstLine(text: string): string {

@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs'
+import { isCi } from '@plumbline/testkit/ci'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -22,7 +23,7 @@ const SWITCHES = [
 
 /** Whether it is installed, or must be: with CI=true the tests fail without it. */
 export function canRunChromium(): boolean {
-  return process.env['CI'] === 'true' || existsSync(CHROMIUM)
+  return isCi() || existsSync(CHROMIUM)
 }
 
 /** How the window of a person is. */

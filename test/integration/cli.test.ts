@@ -360,6 +360,7 @@ describe('batch', () => {
     expect((await rowsOf('raw.csv', '--after', '3', '--raw'))[0]).toMatch(/^=1\+1,/)
   })
 
+  // `script` of util-linux makes the terminal; that of other systems takes other words.
   describe.skipIf(process.platform !== 'linux')('run on a terminal', () => {
     const run = async (name: string, keys: string, ...more: string[]) => {
       const { liveKey: key } = await service.account({ credits: 100 })

@@ -1,4 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises'
+import { isCi } from '@plumbline/testkit/ci'
 import type { Engine } from '@plumbline/ports/engine'
 import type { Outcome } from '@plumbline/contract/outcome'
 import { createDomainEngine } from '@plumbline/domain/engine'
@@ -72,7 +73,7 @@ const nobody = { has: () => false }
 
 test('the DNS servers that nobody here wrote are installed where CI runs', () => {
   if (missing !== null) process.stderr.write(`domain-real: left out, ${missing}\n`)
-  expect(process.env['CI'] === 'true' ? missing : null).toBeNull()
+  expect(isCi() ? missing : null).toBeNull()
 })
 
 // The servers are Debian's, and port 53 is root's; without them there is nothing to ask.

@@ -1,4 +1,5 @@
 import { fork, spawnSync } from 'node:child_process'
+import { isCi } from '@plumbline/testkit/ci'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
@@ -11,7 +12,7 @@ const CHILD = fileURLToPath(
 )
 const NEEDED = 'network namespaces: root, unshare (util-linux) and ip (iproute2)'
 const canUnshare = spawnSync('unshare', ['-n', 'ip', 'link', 'set', 'lo', 'up']).status === 0
-const isRequired = process.env['CI'] === 'true'
+const isRequired = isCi()
 
 /** Blocks to which no connection can be made: multicast, broadcast, and addresses that need an interface. */
 const KERNEL_REFUSES = ['224.0.0.0/4', '255.255.255.255/32', 'fe80::/10', 'ff00::/8']

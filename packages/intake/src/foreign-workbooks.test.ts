@@ -68,6 +68,7 @@ sheet.append(['bo@b.example', 'Łukasz 東京 😀', 4155550100.5, datetime.date
 book.save(sys.argv[1])
 `
 
+// Written by a program of Debian's, which CI installs; elsewhere it may be missing.
 describe.skipIf(WITHOUT_OPENPYXL)('a workbook of openpyxl', () => {
   it.each(['whole', 'stream'])('%s', { timeout: 30_000 }, async (mode) => {
     const folder = await mkdtemp(join(tmpdir(), 'openpyxl-'))
@@ -81,6 +82,7 @@ describe.skipIf(WITHOUT_OPENPYXL)('a workbook of openpyxl', () => {
   })
 })
 
+// As above.
 describe.skipIf(WITHOUT_SPREADSHEET)('a workbook of LibreOffice', { timeout: 180_000 }, () => {
   it('as .xlsx and .ods; its .xls is named', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'soffice-'))

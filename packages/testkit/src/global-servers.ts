@@ -6,6 +6,7 @@ import { startEmbeddedPostgres } from '@plumbline/db/embedded'
 import { migrate } from '@plumbline/db/migrate'
 import { grantServing } from '@plumbline/db/serving-role'
 import type { TestProject } from 'vitest/node'
+import { isCi } from './ci.ts'
 import { databaseUrl, onServer, servingUrlOf, TEMPLATE } from './postgres.ts'
 import { startRedis } from './redis.ts'
 
@@ -24,7 +25,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
   const started = await Promise.all(Array.from({ length: maxWorkers }, () => startRedis()))
   const servers = started.filter((server) => server !== null)
   if (servers.length === 0) {
-    if (process.env['CI'] === 'true') throw new Error('redis-server is not installed, and CI=true')
+    if (isCi()) throw new Error('redis-server is not installed, and CI=true')
     process.stderr.write('redis-server is not installed: the tests on Redis are skipped\n')
   }
   await makeTemplate(postgres.url)

@@ -1,4 +1,5 @@
 import { spawnSync } from 'node:child_process'
+import { isCi } from './ci.ts'
 
 const INSTALLED = ['python3', '/usr/bin/python3'].find(
   (python) => spawnSync(python, ['-c', 'import openpyxl']).status === 0,
@@ -8,4 +9,4 @@ const INSTALLED = ['python3', '/usr/bin/python3'].find(
 export const PYTHON = INSTALLED ?? 'python3'
 
 /** No openpyxl is installed; with CI=true the tests that need it fail. */
-export const WITHOUT_OPENPYXL = process.env['CI'] !== 'true' && INSTALLED === undefined
+export const WITHOUT_OPENPYXL = !isCi() && INSTALLED === undefined

@@ -5,10 +5,10 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
 import Papa from 'papaparse'
+import { isCi } from './ci.ts'
 
 /** No LibreOffice is installed; the summary of the run names it, and with CI=true the tests fail. */
-export const WITHOUT_SPREADSHEET =
-  process.env['CI'] !== 'true' && spawnSync('soffice', ['--version']).status !== 0
+export const WITHOUT_SPREADSHEET = !isCi() && spawnSync('soffice', ['--version']).status !== 0
 
 const OPEN_WITHIN_MS = 150_000
 

@@ -4,6 +4,7 @@ import { once } from 'node:events'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { isCi } from './ci.ts'
 
 const BINARY = 'unbound'
 
@@ -17,9 +18,9 @@ export interface Unbound extends AsyncDisposable {
   forwardTo(server: string): Promise<void>
 }
 
-/** Whether the binary is here. */
+/** Whether it is installed, or must be: with CI=true the tests fail without it. */
 export function canRunUnbound(): boolean {
-  return spawnSync(BINARY, ['-V']).status === 0
+  return isCi() || spawnSync(BINARY, ['-V']).status === 0
 }
 
 /** Starts one that serves a closed network. */
