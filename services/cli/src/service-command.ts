@@ -1,10 +1,10 @@
 import type { Client } from '@plumbline/client/client'
 import type { Command } from 'commander'
-import { jsonOption, keyOption } from './arguments.ts'
+import { jsonOption, keyOption, wholeNumber } from './arguments.ts'
 import { openServiceClient } from './service.ts'
 import { cliSettings } from './settings.ts'
 import { writeJson, type Shell } from './shell.ts'
-import { facts } from './table.ts'
+import { facts, table } from './table.ts'
 
 /** What a command takes that asks the service as an account. */
 export interface ServiceOptions {
@@ -31,8 +31,48 @@ export async function showAnswer<T extends object>(
   ask: Ask<T>,
   textOf: (answer: T) => string = (answer) => facts(answer, shell),
 ): Promise<void> {
-  const client = await openServiceClient(cliSettings(shell.environment), key)
-  const answer = await ask(client, { signal: shell.stop })
+  const answer = await askService(shell, key, ask)
   if (json) writeJson(shell, answer)
   else shell.write(textOf(answer))
+}
+
+/** One page of what the service lists. */
+interface AnswerPage<T> {
+  readonly data: readonly T[]
+  readonly next_cursor: string | null
+}
+
+/** Adds what a command takes that shows one page of a list: `--limit` and `--cursor`. */
+export function addPageOptions(
+  command: Command,
+  { max, default: usual }: { readonly max: number; readonly default: number },
+): Command {
+  return command
+    .option('--limit <count>', 'at most so many', wholeNumber({ min: 1, max }), usual)
+    .option('--cursor <cursor>', 'the next page, as the page before named it')
+}
+
+/** Asks for one page of a list and writes it: as JSON, or as a table with a line for each, and how to see more. */
+export async function showPage<T>(
+  shell: Shell,
+  { key, json }: ServiceOptions,
+  ask: Ask<AnswerPage<T>>,
+  columns: Readonly<Record<string, (line: T) => string>>,
+): Promise<void> {
+  const page = await askService(shell, key, ask)
+  if (json) return writeJson(shell, page)
+  const cells = Object.values(columns)
+  const rows = page.data.map((line) => cells.map((cell) => cell(line)))
+  shell.write(table(Object.keys(columns), rows, shell))
+  if (page.next_cursor !== null) shell.tell(`More: --cursor ${page.next_cursor}\n`)
+}
+
+/** Asks the service as the account of a key. */
+export async function askService<T>(
+  shell: Shell,
+  key: string | undefined,
+  ask: Ask<T>,
+): Promise<T> {
+  const client = await openServiceClient(cliSettings(shell.environment), key)
+  return await ask(client, { signal: shell.stop })
 }

@@ -1,5 +1,6 @@
 import { batchChange, type BatchChange } from '@plumbline/contract/batch-change'
 import { PRODUCTS } from '@plumbline/contract/products'
+import { DELIMITER_NAMES } from '@plumbline/contract/results-request'
 import { Option, type Command } from 'commander'
 import { columnMapping, CREDITS_MAX, wholeNumber } from '../arguments.ts'
 import { Refusal } from '../refusal.ts'
@@ -36,7 +37,10 @@ export function addBatchChange(parent: Command, shell: Shell): void {
     .option('--entry <name>', 'file to read of a zip that holds several')
     .option('--encoding <name>', 'encoding of a text file, such as windows-1250')
     .addOption(
-      new Option('--delimiter <name>', 'what separates cells').choices(Object.keys(DELIMITERS)),
+      new Option('--delimiter <name>', 'what separates cells').choices(
+        // A tab is hard to type.
+        [...DELIMITER_NAMES.keys()].filter((name) => name !== '\t'),
+      ),
     )
     .option('--default-country <code>', 'ISO 3166-1 alpha-2, for national phone numbers')
     .option(
@@ -46,14 +50,6 @@ export function addBatchChange(parent: Command, shell: Shell): void {
     )
     .option('--name <text>', 'name of the batch')
     .action((id: string, options: Options) => run(shell, id, options))
-}
-
-/** A tab is hard to type. */
-const DELIMITERS: Readonly<Record<string, string>> = {
-  comma: ',',
-  semicolon: ';',
-  tab: '\t',
-  bar: '|',
 }
 
 async function run(shell: Shell, id: string, options: Options): Promise<void> {
@@ -70,7 +66,7 @@ function changeOf(options: Options): BatchChange {
     sheet: sheet !== undefined && /^\d{1,4}$/.test(sheet) ? Number(sheet) : sheet,
     entry: options.entry,
     encoding: options.encoding,
-    delimiter: delimiter === undefined ? undefined : DELIMITERS[delimiter],
+    delimiter: delimiter === undefined ? undefined : DELIMITER_NAMES.get(delimiter),
     default_country: defaultCountry,
     max_credits: maxCredits,
     name: options.name,

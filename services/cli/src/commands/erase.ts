@@ -2,16 +2,12 @@ import { readFile } from 'node:fs/promises'
 import { ERASED_VALUES_MAX, type EraseRequest } from '@plumbline/contract/erasure'
 import { CHECKS, type Check } from '@plumbline/contract/products'
 import type { Command } from 'commander'
-import { jsonOption, keyOption } from '../arguments.ts'
 import { Refusal, UsageError } from '../refusal.ts'
-import { openServiceClient } from '../service.ts'
-import { cliSettings } from '../settings.ts'
-import { writeJson, type Shell } from '../shell.ts'
+import { serviceCommand, showAnswer, type ServiceOptions } from '../service-command.ts'
+import type { Shell } from '../shell.ts'
 import { facts } from '../table.ts'
 
-type Options = { readonly [C in Check]?: readonly string[] } & {
-  readonly key?: string
-  readonly json: boolean
+type Options = ServiceOptions & { readonly [C in Check]?: readonly string[] } & {
   readonly file?: string
   readonly includeAddresses: boolean
   readonly wait: boolean
@@ -26,11 +22,11 @@ const SHAPES: Readonly<Record<Check, string>> = {
 
 /** `erase`: erases values from all that is kept of an account. */
 export function addErase(parent: Command, shell: Shell): void {
-  const command = parent
-    .command('erase')
-    .description('erase values from batches, results, caches and messages of an account')
-    .addOption(keyOption())
-    .addOption(jsonOption())
+  const command = serviceCommand(
+    parent,
+    'erase',
+    'erase values from batches, results, caches and messages of an account',
+  )
   for (const check of CHECKS)
     command.option(`--${check} <${check}...>`, `${SHAPES[check]} to erase`)
   command
@@ -42,13 +38,15 @@ export function addErase(parent: Command, shell: Shell): void {
 
 async function run(shell: Shell, options: Options): Promise<void> {
   const request = await requestOf(options)
-  const client = await openServiceClient(cliSettings(shell.environment), options.key)
-  const call = { signal: shell.stop }
-  const begun = await client.privacy.erase(request, call)
-  const receipt = options.wait ? await client.privacy.waitErased(begun.id, call) : begun
-  if (options.json) return writeJson(shell, receipt)
-  const { erased, ...others } = receipt
-  shell.write(facts({ ...others, ...erased }, shell))
+  await showAnswer(
+    shell,
+    options,
+    async ({ privacy }, call) => {
+      const begun = await privacy.erase(request, call)
+      return options.wait ? await privacy.waitErased(begun.id, call) : begun
+    },
+    ({ erased, ...others }) => facts({ ...others, ...erased }, shell),
+  )
 }
 
 async function requestOf(options: Options): Promise<EraseRequest> {
