@@ -27,6 +27,8 @@ export interface NewAccount {
   readonly timeZone?: string
   /** What people call it; its address where absent. */
   readonly name?: string
+  /** Made beforehand by `newId`, so that what is sent twice makes one account. */
+  readonly id?: string
 }
 
 /**
@@ -34,7 +36,7 @@ export interface NewAccount {
  * moment. Takes a transaction or the pool.
  *
  * @throws Problem `unprocessable` where the time zone is not an IANA name, the email is empty or there is
- *   no such plan
+ *   no such plan; `conflict` where there is an account of the id
  */
 export async function createAccount(db: Db | Tx, account: NewAccount): Promise<Account> {
   const timeZone = account.timeZone ?? 'UTC'
@@ -46,15 +48,19 @@ export async function createAccount(db: Db | Tx, account: NewAccount): Promise<A
   const row = await queriesOf(db)
     .insertInto('accounts')
     .values({
-      id: newId('acc'),
+      id: account.id ?? newId('acc'),
       email: account.email,
       plan: account.plan,
       next_plan: null,
       time_zone: timeZone,
       name: account.name ?? null,
     })
+    .onConflict((at) => at.column('id').doNothing())
     .returningAll()
-    .executeTakeFirstOrThrow()
+    .executeTakeFirst()
+  if (row === undefined) {
+    throw new Problem('conflict', 'There is this account already; nothing was made again.')
+  }
   return accountOf(row)
 }
 

@@ -41,7 +41,7 @@ export async function openRedisQueues({
   const fetching = server.connect('fetch')
   const link = (name: QueueName, connection: typeof adding) => ({
     connection,
-    prefix: `{${prefix}:${name}}`,
+    prefix: redisQueuePrefix(prefix, name),
     factory: createRedisBackend,
   })
   const producers = createLazyResources<QueueName, Producer>((name) =>
@@ -75,6 +75,11 @@ export async function openRedisQueues({
     await close()
     throw new Error('the queue on Redis cannot be used', { cause })
   }
+}
+
+/** What begins the keys of a queue: its hash tag. */
+export function redisQueuePrefix(prefix: string, name: QueueName): string {
+  return `{${prefix}:${name}}`
 }
 
 /**

@@ -1,4 +1,10 @@
-import { OWN_LIMITS, type OwnLimit, type OwnLimits } from '@plumbline/contract/plans'
+import {
+  OWN_LIMITS,
+  ownLimitMin,
+  priceCentsOf,
+  type OwnLimit,
+  type OwnLimits,
+} from '@plumbline/contract/plans'
 import { InvalidArgumentError, type Command } from 'commander'
 
 /** Largest limit that fits its column. */
@@ -22,7 +28,8 @@ type CamelOf<Text extends string> = Text extends `${infer Head}_${infer Tail}`
 /** Adds an option for each limit; `none` takes the limit away. */
 export function addLimitOptions(command: Command): Command {
   for (const name of OWN_LIMITS) {
-    command.option(`--${name.replaceAll('_', '-')} <count>`, TEXTS[name], numberOrNone(LIMIT_MAX))
+    const count = numberOrNone(LIMIT_MAX, ownLimitMin(name))
+    command.option(`--${name.replaceAll('_', '-')} <count>`, TEXTS[name], count)
   }
   return command
 }
@@ -52,6 +59,7 @@ export function numberOrNone(max: number, min = 1): (text: string) => number | n
 /** Reads a price in US dollars as cents, or `none` as null. */
 export function priceCents(text: string): number | null {
   if (text === 'none') return null
-  if (/^\d{1,7}(?:\.\d\d)?$/.test(text)) return Math.round(Number(text) * 100)
+  const cents = priceCentsOf(text)
+  if (cents !== undefined) return cents
   throw new InvalidArgumentError('Expected a price in US dollars such as 25 or 24.90, or none.')
 }

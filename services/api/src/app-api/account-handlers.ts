@@ -5,7 +5,8 @@ import { readPreferences, setPreferences } from '@plumbline/db/accounts'
 import { writeAudit } from '@plumbline/db/audit-log'
 import { inTransaction, type Db } from '@plumbline/db/database'
 import { keyViewOf } from '@plumbline/db/key-view'
-import { createKey, listKeys, revokeActive } from '@plumbline/db/keys'
+import { createAuditedKey, revokeAuditedKey } from '@plumbline/db/key-acts'
+import { listKeys } from '@plumbline/db/keys'
 import { listMembers } from '@plumbline/db/people/members'
 import { getUser } from '@plumbline/db/people/users'
 import { closeAccount } from '@plumbline/metering/administer'
@@ -29,14 +30,8 @@ export const ACCOUNT_HANDLERS = {
     const { mode } = call.body
     const service = ctx.settings.KEY_PREFIX
     const made = await inTransaction(ctx.db, async (tx) => {
-      const { key, record, replaced } = await createKey(tx, { accountId, mode, service })
-      await writeAudit(tx, {
-        actor: userId,
-        action: 'key.create',
-        accountId,
-        before: replaced === null ? null : { mode, key_id: replaced },
-        after: { mode, key_id: record.id },
-      })
+      const wanted = { accountId, mode, service }
+      const { key, record, replaced } = await createAuditedKey(tx, wanted, userId)
       if (replaced !== null) {
         const [by, account, members] = [
           await getUser(tx, userId),
@@ -65,22 +60,9 @@ export const ACCOUNT_HANDLERS = {
     const { accountId } = shownAccount(call)
     const mode = keyMode.safeParse(call.param('mode')).data
     if (mode === undefined) throw new Problem('not_found', 'A key is live or test.')
-    await inTransaction(ctx.db, async (tx) => {
-      const id = await revokeActive(tx, { accountId, mode })
-      if (id === null) {
-        throw new Problem(
-          'not_found',
-          `The account has no active ${mode} key; load the list again.`,
-        )
-      }
-      await writeAudit(tx, {
-        actor: signedIn(call).userId,
-        action: 'key.revoke',
-        accountId,
-        before: { mode, key_id: id },
-        after: null,
-      })
-    })
+    if (!(await revokeAuditedKey(ctx.db, { accountId, mode }, signedIn(call).userId))) {
+      throw new Problem('not_found', `The account has no active ${mode} key; load the list again.`)
+    }
     return undefined
   },
 

@@ -40,12 +40,13 @@ export async function accountPage(db: Db, account: Account, said: string | null)
     ['Next cycle', balance?.resetsAt.toISOString()],
     ['Spent today', spending?.today],
     ['Own daily limit', spending?.dailyLimit ?? 'none'],
+    ['Low-credit mark', spending?.lowMark ?? 'none'],
     ['Time zone', account.timeZone],
     ['Since', account.createdAt.toISOString()],
   ] as const
   return html`${said === null ? null : html`<p class="said" role="status">${said}</p>`}
     ${table(['What', 'Is'], facts)}
-    ${account.status === 'closed' ? html`<p>This account is closed.</p>` : actsOf(account, { plans, packs: offered, own })}
+    ${account.status === 'closed' ? html`<p>This account is closed.</p>` : actsOf(account, { plans, packs: offered, own, spending })}
     <h2>Limits</h2>
     ${table(
       ['Limit', 'Of this account', 'That holds'],
@@ -71,13 +72,14 @@ export async function accountPage(db: Db, account: Account, said: string | null)
     ${auditTable(trail)}`
 }
 
-interface Offers {
+interface Settable {
   readonly plans: Awaited<ReturnType<typeof listPlans>>
   readonly packs: Awaited<ReturnType<typeof listPacks>>
   readonly own: Awaited<ReturnType<typeof readOwnLimits>>
+  readonly spending: Awaited<ReturnType<typeof readSpending>>
 }
 
-function actsOf({ id, plan, status }: Account, { plans, packs, own }: Offers): Html {
+function actsOf({ id, plan, status }: Account, { plans, packs, own, spending }: Settable): Html {
   const at = `/operator/accounts/${id}`
   // A form that is sent twice counts once.
   const ref = html`<input type="hidden" name="ref" value="${randomUUID()}" />`
@@ -108,6 +110,18 @@ function actsOf({ id, plan, status }: Account, { plans, packs, own }: Offers): H
       ${ref}<label>Credits <input name="credits" inputmode="numeric" required /></label
       ><button>Grant credits</button>
     </form>
+    <form method="post" action="${at}/spending">
+      <label
+        >Credits a day at most; empty: no limit
+        <input
+          name="daily_limit"
+          inputmode="numeric"
+          value="${spending?.dailyLimit ?? ''}" /></label
+      ><label
+        >Tell its people below; empty: never
+        <input name="low_mark" inputmode="numeric" value="${spending?.lowMark ?? ''}" /></label
+      ><button>Set spending</button>
+    </form>
     <form method="post" action="${at}/limits">
       ${OWN_LIMITS.map(
         (name) =>
@@ -116,6 +130,7 @@ function actsOf({ id, plan, status }: Account, { plans, packs, own }: Offers): H
           /></label>`,
       )}<button>Set limits</button>
     </form>
+    ${keyForms(at)}
     ${
       status === 'suspended'
         ? html`<form method="post" action="${at}/resume"><button>Resume account</button></form>`
@@ -128,6 +143,25 @@ function actsOf({ id, plan, status }: Account, { plans, packs, own }: Offers): H
       <label>Type ${id} to close it for good <input name="confirm" required /></label
       ><button>Close account</button>
     </form>`
+}
+
+function keyForms(at: string): Html {
+  const acts = [
+    ['create-key', 'Create key, which revokes the one before'],
+    ['revoke-key', 'Revoke key'],
+  ]
+  return html`${acts.map(
+    ([name, words]) =>
+      html`<form method="post" action="${at}/${name}">
+        <label
+          >Mode
+          <select name="mode">
+            <option>live</option>
+            <option>test</option>
+          </select></label
+        ><button>${words}</button>
+      </form>`,
+  )}`
 }
 
 /** Acts of the audit trail, as a table. */

@@ -1,6 +1,7 @@
-import { OWN_LIMITS, type OwnLimits } from '@plumbline/contract/plans'
+import { CREDITS_MAX, OWN_LIMITS, ownLimitMin, type OwnLimits } from '@plumbline/contract/plans'
 import { Problem } from '@plumbline/contract/problem'
-import type { Db } from '@plumbline/db/database'
+import { inTransaction, type Db } from '@plumbline/db/database'
+import { createAuditedKey, revokeAuditedKey } from '@plumbline/db/key-acts'
 import {
   closeAccount,
   giveCredits,
@@ -12,14 +13,18 @@ import {
   type Act,
   type Granted,
 } from '@plumbline/metering/administer'
+import { setSpending } from '@plumbline/metering/spending'
+import { choiceOf, numberOf, requiredNumberOf, textOf, type Form } from './form.ts'
 
-/** What a form sent: each field once. */
-export type Form = ReadonlyMap<string, string>
+/** An act on one account, and what the installation's keys begin with, for example `svc`. */
+export interface AccountAct extends Act {
+  readonly service: string
+}
 
 /** Does one act and says what came of it. */
-export type OperatorAct = (db: Db, act: Act, form: Form) => Promise<string>
+export type OperatorAct = (db: Db, act: AccountAct, form: Form) => Promise<string>
 
-const CREDITS_MAX = 1_000_000_000
+const KEY_MODES = ['live', 'test'] as const
 const LIMIT_MAX = 2_147_483_647
 const REASON_MAX_CHARS = 500
 
@@ -36,16 +41,37 @@ export const OPERATOR_ACTS: Readonly<Record<string, OperatorAct>> = {
       await givePack(db, { ...act, pack: textOf(form, 'pack'), sourceRef: sourceRefOf(form) }),
     ),
   grant: async (db, act, form) => {
-    const credits = numberOf(form, 'credits', CREDITS_MAX)
-    if (credits === null) throw new Problem('bad_request', 'Say how many credits.')
+    const credits = requiredNumberOf(form, 'credits', { max: CREDITS_MAX })
     return grantSaid(await giveCredits(db, { ...act, credits, sourceRef: sourceRefOf(form) }))
   },
   limits: async (db, act, form) => {
     const limits = Object.fromEntries(
-      OWN_LIMITS.map((name) => [name, numberOf(form, name, LIMIT_MAX)]),
+      OWN_LIMITS.map((name) => [
+        name,
+        numberOf(form, name, { min: ownLimitMin(name), max: LIMIT_MAX }),
+      ]),
     )
     await limitAccount(db, { ...act, limits: asLimits(limits) })
     return 'The limits are set.'
+  },
+  spending: async (db, { actor, accountId }, form) => {
+    const bounds = {
+      dailyLimit: numberOf(form, 'daily_limit', { min: 0, max: CREDITS_MAX }),
+      lowMark: numberOf(form, 'low_mark', { max: CREDITS_MAX }),
+    }
+    await setSpending(db, { actor, accountId, bounds })
+    return 'The daily limit and the low-credit mark are set.'
+  },
+  'create-key': async (db, { actor, accountId, service }, form) => {
+    const wanted = { accountId, service, mode: choiceOf(form, 'mode', KEY_MODES) }
+    const { key } = await inTransaction(db, (tx) => createAuditedKey(tx, wanted, actor))
+    return `The key is ${key}: it is shown only now, and the one before is revoked.`
+  },
+  'revoke-key': async (db, { actor, accountId }, form) => {
+    const mode = choiceOf(form, 'mode', KEY_MODES)
+    return (await revokeAuditedKey(db, { accountId, mode }, actor))
+      ? `The ${mode} key is revoked; it is refused within a second.`
+      : `The account has no active ${mode} key.`
   },
   suspend: async (db, act, form) => {
     const reason = (form.get('reason') ?? '').trim()
@@ -72,21 +98,6 @@ function grantSaid({ granted, credits }: Granted): string {
   return granted
     ? `${credits} credits were added.`
     : 'Nothing was added: this form was sent before.'
-}
-
-function textOf(form: Form, name: string): string {
-  const value = form.get(name)
-  if (value !== undefined && value !== '') return value
-  throw new Problem('bad_request', `The field ${name} is empty.`)
-}
-
-/** A whole number from 1; null where the field is empty. */
-function numberOf(form: Form, name: string, max: number): number | null {
-  const text = (form.get(name) ?? '').trim()
-  if (text === '') return null
-  const value = /^\d{1,10}$/.test(text) ? Number(text) : 0
-  if (value >= 1 && value <= max) return value
-  throw new Problem('bad_request', `${name} is a whole number from 1 to ${max}, or empty.`)
 }
 
 function sourceRefOf(form: Form): string {

@@ -95,6 +95,7 @@ table { border-collapse: collapse; width: 100%; font-size: .9rem; }
 th, td { text-align: start; padding: .35rem .75rem .35rem 0; border-bottom: 1px solid light-dark(#ddd, #3a3a3a); vertical-align: top; overflow-wrap: anywhere; }
 form { display: flex; flex-wrap: wrap; gap: .5rem; align-items: end; margin: .5rem 0; }
 label { display: flex; flex-direction: column; font-size: .85rem; }
+form.tall { flex-direction: column; align-items: start; }
 input, select, button { font: inherit; padding: .3rem .5rem; }
 .said { padding: .5rem .75rem; border-inline-start: 4px solid light-dark(#0b57d0, #8ab4f8); }
 `

@@ -1,4 +1,5 @@
 import { readBalance } from '@plumbline/metering/balance'
+import { readSpending } from '@plumbline/metering/spending'
 import { listAudit } from '@plumbline/db/audit-log'
 import { getAccount } from '@plumbline/db/accounts'
 import { setOperator } from '@plumbline/db/people/users'
@@ -45,7 +46,16 @@ async function ask(
   return { status: response.status, text: await response.text(), headers: response.headers }
 }
 
-const PAGES = ['', '/plans', '/queues', '/workers', '/audit', '?search=one.example']
+const PAGES = [
+  '',
+  '/plans',
+  '/plans/pro',
+  '/packs/growth',
+  '/queues',
+  '/workers',
+  '/audit',
+  '?search=one.example',
+]
 
 describe('the pages', () => {
   test.each(PAGES)('/operator%s is for a signed-in operator alone', async (path) => {
@@ -110,6 +120,85 @@ describe('the acts', () => {
       'account.close',
     ])
     expect(new Set(log.map(({ actor }) => actor))).toEqual(new Set([operator.userId]))
+  })
+
+  test('an account is made once with its keys, its spending is bounded, and keys are replaced and revoked', async () => {
+    const id = 'acc_aaaaaaaaaaaaaaaa'
+    const form = { id, email: 'owner@made.example', plan: 'starter' }
+    const made = await ask(operator, '/operator/accounts', form)
+    const [live = '', testKey = ''] = made.text.match(/svc_(?:live|test)_\w+/g) ?? []
+    expect([made.status, live, testKey]).toEqual([
+      200,
+      expect.stringMatching(/^svc_live_/),
+      expect.stringMatching(/^svc_test_/),
+    ])
+    expect((await ask(operator, '/operator/accounts', form)).status).toBe(409)
+    expect((await ask(operator, '/operator/accounts', { ...form, id: 'acc_1' })).status).toBe(400)
+    expect((await ask(operator, '/operator/accounts', { ...form, email: 'x' })).status).toBe(400)
+    const at = `/operator/accounts/${id}`
+    await ask(operator, `${at}/spending`, { daily_limit: '0', low_mark: '' })
+    expect(await readSpending(api.db, id)).toMatchObject({ dailyLimit: 0, lowMark: null })
+    const replaced = await ask(operator, `${at}/create-key`, { mode: 'live' })
+    expect(replaced.text).toMatch(/role="status">The key is svc_live_\w+/)
+    expect(replaced.text).not.toContain(live)
+    const revoked = async (mode: string): Promise<string> =>
+      (await ask(operator, `${at}/revoke-key`, { mode })).text
+    expect(await revoked('test')).toContain('is revoked')
+    expect(await revoked('test')).toContain('no active test key')
+    expect(await revoked('both')).toContain('mode is one of live, test.')
+    const log = await listAudit(api.db, { accountId: id, limit: 20 })
+    expect(log.map(({ action }) => action).toReversed()).toEqual([
+      'account.create',
+      'key.create',
+      'key.create',
+      'account.spending',
+      'key.create',
+      'key.revoke',
+    ])
+  })
+
+  test('a plan and a pack are made and changed, by what differs, and each change is in the trail', async () => {
+    const said = async (path: string, form: Readonly<Record<string, string>>): Promise<string> => {
+      const { text } = await ask(operator, `/operator/${path}`, form)
+      return /role="status">([^<]*)</.exec(text)?.[1] ?? ''
+    }
+    const plan = {
+      name: 'large-1',
+      monthly_credits: '90000',
+      price_cents: '249.90',
+      test_keys: 'yes',
+      is_offered: 'yes',
+      position: '7',
+      hlr_numbers_per_day: '0',
+    }
+    expect(await said('plans', plan)).toBe('The plan large-1 is made.')
+    expect(await said('plans', plan)).toContain('There is a plan large-1 already')
+    expect(await said('plans', { ...plan, name: 'Big!' })).toContain('lower-case letters')
+    expect(await said('plans', { ...plan, name: 'none', monthly_credits: '' })).toContain('empty')
+    const shown = await ask(operator, '/operator/plans/large-1')
+    const seen = /name="seen" value="(\w+)"/.exec(shown.text)?.[1] ?? ''
+    const changed = { ...plan, seen, price_cents: '', calls_per_second: '80' }
+    expect(await said('plans/large-1', { ...changed, calls_per_second: '-1' })).toContain('whole')
+    expect(await said('plans/large-1', { ...changed, price_cents: '1e3' })).toContain('24.90')
+    expect(await said('plans/large-1', changed)).toBe('The plan large-1 is changed.')
+    expect(await said('plans/large-1', changed)).toContain('changed meanwhile')
+    expect(await said('packs', { ...plan, name: 'small-1', credits: '100' })).toContain('is made')
+    const [newest, before] = await listAudit(api.db, { accountId: undefined, limit: 2 })
+    expect(newest).toMatchObject({ actor: operator.userId, action: 'pack.change', before: null })
+    expect(before).toMatchObject({
+      actor: operator.userId,
+      action: 'plan.change',
+      before: { price_cents: 24_990, calls_per_second: null, hlr_numbers_per_day: 0 },
+      after: { price_cents: null, calls_per_second: 80, monthly_credits: 90_000 },
+    })
+    const again = await ask(operator, '/operator/plans/large-1')
+    const now = /name="seen" value="(\w+)"/.exec(again.text)?.[1] ?? ''
+    expect(await said('plans/large-1', { ...changed, seen: now })).toBe('Nothing was changed.')
+    for (const path of ['plans/none', 'packs/none']) {
+      expect((await ask(operator, `/operator/${path}`)).status).toBe(404)
+      expect((await ask(operator, `/operator/${path}`, { seen: 'x' })).status).toBe(404)
+      expect((await ask(stranger, `/operator/${path}`, { seen: 'x' })).status).toBe(403)
+    }
   })
 
   test.each([

@@ -1,23 +1,28 @@
 import { Problem } from '@plumbline/contract/problem'
 import { getAccount, listAccounts } from '@plumbline/db/accounts'
 import { listAudit } from '@plumbline/db/audit-log'
-import { listPacks, listPlans } from '@plumbline/db/offers'
-import { getUser } from '@plumbline/db/people/users'
-import { readWorkers } from '@plumbline/db/workers'
-import { readLastAudit } from '@plumbline/metering/audit-run'
-import { PROVEN_MINUTES } from '@plumbline/people/session'
-import { depth } from '@plumbline/queue/jobs'
-import { QUEUE_NAMES } from '@plumbline/queue/names'
+import { newId } from '@plumbline/db/ids'
+import { listPlans } from '@plumbline/db/offers'
+import { openAccount } from '@plumbline/metering/open-account'
 import express, { type ErrorRequestHandler, type Request, type Response } from 'express'
-import { refuseForeignOrigin } from '../browser.ts'
 import type { Context } from '../context.ts'
-import { checkReadiness } from '../readiness.ts'
 import { problemOf } from '../response.ts'
 import type { Handler } from '../routes/handler.ts'
-import { personOf } from '../session-access.ts'
 import { accountPage, auditTable } from './account-page.ts'
-import { OPERATOR_ACTS, type Form } from './acts.ts'
+import { OPERATOR_ACTS } from './acts.ts'
+import { BOARD_PATH, bullBoard } from './bull-board.ts'
+import { formOf, textOf, type Form } from './form.ts'
+import { requireActor, requireOperator } from './identity.ts'
 import { html, page, STYLE, table, type Html } from './html.ts'
+import {
+  changeOffer,
+  makeOffer,
+  OFFER_KINDS,
+  offerPage,
+  offersPage,
+  type OfferKind,
+} from './offers.ts'
+import { queuesPage, workersPage } from './service-pages.ts'
 
 /** Accounts of a search, acts of the trail. */
 const ROWS_MAX = 200
@@ -46,20 +51,27 @@ export function operatorPages(ctx: Context): express.Express {
     app.get(path, (req, res) => show(req, res))
   }
   shown('/operator', 'Accounts', (req) => accountsPage(ctx, searchOf(req)))
-  shown('/operator/plans', 'Plans', () => plansPage(ctx))
+  shown('/operator/plans', 'Plans', () => offersPage(ctx.db, null))
   shown('/operator/queues', 'Queues', () => queuesPage(ctx))
   shown('/operator/workers', 'Workers', () => workersPage(ctx))
   shown('/operator/audit', 'Audit trail', async () =>
     auditTable(await listAudit(ctx.db, { accountId: undefined, limit: ROWS_MAX })),
   )
+  const form = express.text({ type: 'application/x-www-form-urlencoded', limit: FORM_BYTES })
+  const sends = (path: string, done: Handler): void => {
+    app.post(path, form, (req, res) => done(req, res))
+  }
   const showAccount = accountShown(ctx)
   app.get('/operator/accounts/:id', (req, res) => showAccount(req, res))
-  const act = accountChanged(ctx)
-  app.post(
-    '/operator/accounts/:id/:act',
-    express.text({ type: 'application/x-www-form-urlencoded', limit: FORM_BYTES }),
-    (req, res) => act(req, res),
-  )
+  sends('/operator/accounts', accountMade(ctx))
+  sends('/operator/accounts/:id/:act', accountChanged(ctx))
+  for (const kind of OFFER_KINDS) {
+    const showOffer = offerShown(ctx, kind)
+    app.get(`/operator/${kind}/:name`, (req, res) => showOffer(req, res))
+    sends(`/operator/${kind}`, offerMade(ctx, kind))
+    sends(`/operator/${kind}/:name`, offerChanged(ctx, kind))
+  }
+  app.use(BOARD_PATH, bullBoard(ctx))
   app.use(() => {
     throw missing()
   })
@@ -78,23 +90,92 @@ function accountShown(ctx: Context): Handler {
 /** Does an act to one account, and shows it with what came of that. */
 function accountChanged(ctx: Context): Handler {
   return async (req, res) => {
-    refuseForeignOrigin(req, undefined)
-    const actor = await requireOperator(ctx, req, { acts: true })
+    const actor = await requireActor(ctx, req)
     const accountId = partOf(req, 'id')
     const name = partOf(req, 'act')
     const act = Object.hasOwn(OPERATOR_ACTS, name) ? OPERATOR_ACTS[name] : undefined
     const account = await getAccount(ctx.db, accountId)
     if (act === undefined || account === undefined) throw missing()
-    const said = await act(ctx.db, { actor, accountId }, formOf(req)).catch((error: unknown) => {
-      if (error instanceof Problem) return error.message
-      throw error
-    })
+    const acting = { actor, accountId, service: ctx.settings.KEY_PREFIX }
+    const said = await outcomeOf(act(ctx.db, acting, formOf(req.body)))
     await sendAccount(ctx, res, accountId, said)
   }
 }
 
+/** Makes an account with its keys, and shows it with them. */
+function accountMade(ctx: Context): Handler {
+  return async (req, res) => {
+    const actor = await requireActor(ctx, req)
+    const form = formOf(req.body)
+    const email = textOf(form, 'email').trim()
+    if (!/^[^\s@]+@[^\s@]+$/.test(email)) {
+      throw new Problem('bad_request', 'Expected an address such as owner@example.com.')
+    }
+    const wanted = { id: accountIdOf(form), email, plan: textOf(form, 'plan') }
+    const service = ctx.settings.KEY_PREFIX
+    const { id, liveKey, testKey } = await openAccount(ctx.db, { ...wanted, actor, service })
+    const keys = testKey === null ? liveKey : `${liveKey} and ${testKey}`
+    await sendAccount(ctx, res, id, `The account is made; only now its keys are shown: ${keys}`)
+  }
+}
+
+/** The id that the form was made with, so that one that is sent twice makes one account. */
+function accountIdOf(form: Form): string {
+  const id = form.get('id') ?? ''
+  if (/^acc_[0-9A-Za-z]{16}$/.test(id)) return id
+  throw new Problem('bad_request', 'The form is not whole; load the page again.')
+}
+
+/** Shows one plan or pack. */
+function offerShown(ctx: Context, kind: OfferKind): Handler {
+  return async (req, res) => {
+    await requireOperator(ctx, req)
+    await sendOffer(ctx, res, { kind, name: partOf(req, 'name') }, null)
+  }
+}
+
+/** Changes a plan or pack, and shows it with what came of that. */
+function offerChanged(ctx: Context, kind: OfferKind): Handler {
+  return async (req, res) => {
+    const actor = await requireActor(ctx, req)
+    const which = { kind, name: partOf(req, 'name') }
+    const said = await outcomeOf(changeOffer(ctx.db, { actor, ...which }, formOf(req.body)))
+    await sendOffer(ctx, res, which, said)
+  }
+}
+
+/** Makes a plan or pack, and shows them all with what came of that. */
+function offerMade(ctx: Context, kind: OfferKind): Handler {
+  return async (req, res) => {
+    const actor = await requireActor(ctx, req)
+    const said = await outcomeOf(makeOffer(ctx.db, { actor, kind }, formOf(req.body)))
+    res.type('html').send(page('Plans', await offersPage(ctx.db, said)))
+  }
+}
+
+async function sendOffer(
+  { db }: Context,
+  res: Response,
+  { kind, name }: { readonly kind: OfferKind; readonly name: string },
+  said: string | null,
+): Promise<void> {
+  const shown = await offerPage(db, kind, name, said)
+  if (shown === undefined) throw missing()
+  res.type('html').send(page(`${kind === 'plans' ? 'Plan' : 'Pack'} ${name}`, shown))
+}
+
+/** What came of an act, a refusal among it, which the page of what was not changed tells. */
+async function outcomeOf(done: Promise<string>): Promise<string> {
+  try {
+    return await done
+  } catch (error) {
+    if (error instanceof Problem && error.code !== 'not_found') return error.message
+    throw error
+  }
+}
+
 /** A part of the path of the route. */
-function partOf(req: Request, name: 'id' | 'act'): string {
+function partOf(req: Request, name: 'id' | 'act' | 'name'): string {
   const part = req.params[name]
   return typeof part === 'string' ? part : ''
 }
@@ -105,39 +186,6 @@ const HEADERS = {
     "default-src 'none'; style-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
   'Referrer-Policy': 'same-origin',
   'X-Content-Type-Options': 'nosniff',
-}
-
-/**
- * The id of the signed-in operator; who acts has shown a second factor lately, where one is set.
- * @throws Problem 401 or 403 for everybody else
- */
-async function requireOperator(
-  ctx: Context,
-  req: Request,
-  { acts }: { readonly acts: boolean } = { acts: false },
-): Promise<string> {
-  const person = await personOf(ctx.access, req)
-  if (person === undefined) {
-    throw new Problem(
-      'unauthorized',
-      'Sign in to the app in this browser first, then load this page.',
-    )
-  }
-  const { isOperator } = await getUser(ctx.db, person.userId)
-  if (!isOperator) {
-    throw new Problem(
-      'forbidden',
-      'These pages are the operator’s; "user operator EMAIL" names one.',
-    )
-  }
-  const provenUntil = (person.provenAt?.getTime() ?? 0) + PROVEN_MINUTES * 60_000
-  if (acts && person.hasFactor && provenUntil < Date.now()) {
-    throw new Problem(
-      'forbidden',
-      'Show your second factor again in the settings of the app first.',
-    )
-  }
-  return person.userId
 }
 
 async function sendAccount(
@@ -152,7 +200,10 @@ async function sendAccount(
 }
 
 async function accountsPage({ db }: Context, search: string): Promise<Html> {
-  const accounts = await listAccounts(db, ROWS_MAX, search === '' ? undefined : search)
+  const [accounts, plans] = await Promise.all([
+    listAccounts(db, ROWS_MAX, search === '' ? undefined : search),
+    listPlans(db),
+  ])
   return html`<form method="get">
       <label>Email or id <input name="search" value="${search}" /></label><button>Search</button>
     </form>
@@ -166,75 +217,22 @@ async function accountsPage({ db }: Context, search: string): Promise<Html> {
         account.createdAt.toISOString().slice(0, 10),
       ]),
     )}
-    ${accounts.length === ROWS_MAX ? html`<p>There are more; search for one.</p>` : null}`
-}
-
-async function plansPage({ db }: Context): Promise<Html> {
-  const [plans, packs] = await Promise.all([listPlans(db), listPacks(db)])
-  const price = (cents: number | null): string => (cents === null ? '-' : (cents / 100).toFixed(2))
-  return html`<p>The commands "plan set" and "pack set" change them.</p>
-    ${table(
-      ['Plan', 'Credits a month', 'Price', 'Test keys', 'Offered'],
-      plans.map((one) => [
-        one.plan,
-        one.monthly_credits,
-        price(one.price_cents),
-        one.test_keys ? 'yes' : 'no',
-        one.is_offered ? 'yes' : 'no',
-      ]),
-    )}
-    <h2>Packs</h2>
-    ${table(
-      ['Pack', 'Credits', 'Price', 'Offered'],
-      packs.map((one) => [
-        one.pack,
-        one.credits,
-        price(one.price_cents),
-        one.is_offered ? 'yes' : 'no',
-      ]),
-    )}`
-}
-
-async function queuesPage(ctx: Context): Promise<Html> {
-  const rows = await Promise.all(
-    QUEUE_NAMES.map(async (name) => {
-      const { waiting, active } = await depth(ctx.pipeline.queue, name)
-      return [name, waiting, active] as const
-    }),
-  )
-  return table(['Queue', 'Waiting', 'Worked on'], rows)
-}
-
-async function workersPage(ctx: Context): Promise<Html> {
-  const [workers, checks, audit] = await Promise.all([
-    readWorkers(ctx.db),
-    checkReadiness(ctx),
-    readLastAudit(ctx.db),
-  ])
-  const rows = workers.flatMap(({ name, kind, ageMs, health }) =>
-    health.map((one) => [name, kind, `${Math.round(ageMs / 1_000)} s`, one.name, one.status]),
-  )
-  const ledger =
-    audit === undefined
-      ? 'The ledger has not been audited yet.'
-      : `The last audit of the ledger found ${audit.faultCount} faults, ${Math.round(audit.ageSeconds / 60)} minutes ago.`
-  return html`${table(
-      ['What', 'State'],
-      checks.map((check) => [check.name, check.ok ? 'ok' : 'failed']),
-    )}
-    <p>${ledger}</p>
-    <h2>Workers</h2>
-    ${table(['Worker', 'Kind', 'Heard', 'Leans on', 'State'], rows)}
-    <p>"doctor" on the command line also tests the way out, disk and data.</p>`
+    ${accounts.length === ROWS_MAX ? html`<p>There are more; search for one.</p>` : null}
+    <h2>New account</h2>
+    <form method="post" action="/operator/accounts">
+      <input type="hidden" name="id" value="${newId('acc')}" />
+      <label>Email of its owner <input name="email" type="email" maxlength="320" required /></label>
+      <label
+        >Plan
+        <select name="plan">
+          ${plans.map(({ plan }) => html`<option>${plan}</option>`)}
+        </select></label
+      ><button>Make account</button>
+    </form>`
 }
 
 function searchOf(req: Request): string {
   return (new URLSearchParams(req.url.split('?')[1] ?? '').get('search') ?? '').trim().slice(0, 320)
-}
-
-function formOf(req: Request): Form {
-  const body: unknown = req.body
-  return new Map(new URLSearchParams(typeof body === 'string' ? body : ''))
 }
 
 function missing(): Problem {

@@ -1,10 +1,6 @@
 import type { Command } from 'commander'
 import type { Plan } from '@plumbline/contract/plans'
-import { createAccount } from '@plumbline/db/accounts'
-import { writeAudit } from '@plumbline/db/audit-log'
-import { inTransaction } from '@plumbline/db/database'
-import { createAuditedKey } from '../accounts.ts'
-import { requirePlan } from '@plumbline/db/offers'
+import { openAccount } from '@plumbline/metering/open-account'
 import { actorOf, asOption, type Acting } from '../actor.ts'
 import { jsonOption, mailAddress } from '../arguments.ts'
 import { findService, openServiceDatabase } from '../service.ts'
@@ -38,23 +34,8 @@ async function run(shell: Shell, options: Options): Promise<void> {
   const { keyPrefix } = await findService(settings)
   await using db = await openServiceDatabase(settings)
   const wanted = { email, plan, ...(timeZone === undefined ? {} : { timeZone }) }
-  const actor = actorOf(options)
-  const { test_keys: hasTestKeys } = await requirePlan(db, plan)
-  const made = await inTransaction(db, async (tx) => {
-    const { id, timeZone: zone } = await createAccount(tx, wanted)
-    await writeAudit(tx, {
-      actor,
-      action: 'account.create',
-      accountId: id,
-      before: null,
-      after: { plan, time_zone: zone },
-    })
-    const keyOf = async (mode: 'live' | 'test'): Promise<string> =>
-      await createAuditedKey(tx, { accountId: id, mode, service: keyPrefix }, actor)
-    const live = await keyOf('live')
-    const test = hasTestKeys ? await keyOf('test') : null
-    return { account_id: id, live_key: live, test_key: test }
-  })
+  const opened = await openAccount(db, { ...wanted, actor: actorOf(options), service: keyPrefix })
+  const made = { account_id: opened.id, live_key: opened.liveKey, test_key: opened.testKey }
   if (json) writeJson(shell, made)
   else shell.write(facts(made, shell))
 }

@@ -1,7 +1,8 @@
 import type { Command } from 'commander'
 import type { KeyMode } from '@plumbline/contract/plans'
 import { inTransaction } from '@plumbline/db/database'
-import { createAuditedKey, requireAccount } from '../accounts.ts'
+import { createAuditedKey } from '@plumbline/db/key-acts'
+import { requireAccount } from '../accounts.ts'
 import { actorOf, asOption, type Acting } from '../actor.ts'
 import { jsonOption, modeOption } from '../arguments.ts'
 import { findService, openServiceDatabase } from '../service.ts'
@@ -32,7 +33,7 @@ async function run(shell: Shell, id: string, options: Options): Promise<void> {
   await using db = await openServiceDatabase(settings)
   await requireAccount(db, id)
   const wanted = { accountId: id, mode, service: keyPrefix }
-  const key = await inTransaction(db, (tx) => createAuditedKey(tx, wanted, actorOf(options)))
+  const { key } = await inTransaction(db, (tx) => createAuditedKey(tx, wanted, actorOf(options)))
   if (json) writeJson(shell, { key })
   else shell.write(`${key}\n`)
 }

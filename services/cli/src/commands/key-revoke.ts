@@ -1,8 +1,6 @@
 import type { Command } from 'commander'
 import type { KeyMode } from '@plumbline/contract/plans'
-import { writeAudit } from '@plumbline/db/audit-log'
-import { inTransaction, type Db } from '@plumbline/db/database'
-import { revokeActive } from '@plumbline/db/keys'
+import { revokeAuditedKey } from '@plumbline/db/key-acts'
 import { requireAccount } from '../accounts.ts'
 import { actorOf, asOption, type Acting } from '../actor.ts'
 import { jsonOption, modeOption } from '../arguments.ts'
@@ -32,26 +30,11 @@ async function run(shell: Shell, id: string, options: Options): Promise<void> {
   const { mode, json } = options
   await using db = await openServiceDatabase(cliSettings(shell.environment))
   await requireAccount(db, id)
-  if (!(await revokeAudited(db, { accountId: id, mode }, actorOf(options)))) {
+  if (!(await revokeAuditedKey(db, { accountId: id, mode }, actorOf(options)))) {
     throw new Refusal(
       `The account ${id} has no active ${mode} key; "key list ${id}" shows its keys.`,
     )
   }
   if (json) writeJson(shell, { account_id: id, mode, revoked: true })
   else shell.write(`The ${mode} key of ${id} is revoked.\n`)
-}
-
-async function revokeAudited(
-  db: Db,
-  which: { accountId: string; mode: KeyMode },
-  actor: string,
-): Promise<boolean> {
-  return await inTransaction(db, async (tx) => {
-    const revoked = await revokeActive(tx, which)
-    if (revoked === null) return false
-    const { accountId, mode } = which
-    const before = { mode, key_id: revoked }
-    await writeAudit(tx, { actor, action: 'key.revoke', accountId, before, after: null })
-    return true
-  })
 }

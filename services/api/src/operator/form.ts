@@ -1,0 +1,65 @@
+import { priceCentsOf } from '@plumbline/contract/plans'
+import { Problem } from '@plumbline/contract/problem'
+
+/** What a form sent: each field once. */
+export type Form = ReadonlyMap<string, string>
+
+/** Reads the body of a form as browsers send it. */
+export function formOf(body: unknown): Form {
+  return new Map(new URLSearchParams(typeof body === 'string' ? body : ''))
+}
+
+/** The text of a field. @throws Problem `bad_request` where it is empty */
+export function textOf(form: Form, name: string): string {
+  const value = form.get(name)
+  if (value !== undefined && value !== '') return value
+  throw new Problem('bad_request', `The field ${name} is empty.`)
+}
+
+/** A whole number within bounds; null where the field is empty. @throws Problem `bad_request` */
+export function numberOf(
+  form: Form,
+  name: string,
+  { min = 1, max }: { readonly min?: number; readonly max: number },
+): number | null {
+  const text = (form.get(name) ?? '').trim()
+  if (text === '') return null
+  const value = /^\d{1,10}$/.test(text) ? Number(text) : -1
+  if (value >= min && value <= max) return value
+  throw new Problem('bad_request', `${name} is a whole number from ${min} to ${max}, or empty.`)
+}
+
+/** The same, of a field that must be filled in. @throws Problem `bad_request` */
+export function requiredNumberOf(
+  form: Form,
+  name: string,
+  bounds: { readonly min?: number; readonly max: number },
+): number {
+  const value = numberOf(form, name, bounds)
+  if (value !== null) return value
+  throw new Problem('bad_request', `The field ${name} is empty; enter a whole number.`)
+}
+
+/** A price in cents; null where the field is empty. @throws Problem `bad_request` */
+export function priceOf(form: Form, name: string): number | null {
+  const text = (form.get(name) ?? '').trim()
+  if (text === '') return null
+  const cents = priceCentsOf(text)
+  if (cents !== undefined) return cents
+  throw new Problem(
+    'bad_request',
+    `${name} is a price in US dollars such as 25 or 24.90, or empty where people have to ask.`,
+  )
+}
+
+/** One of the choices of a field. @throws Problem `bad_request` */
+export function choiceOf<Choice extends string>(
+  form: Form,
+  name: string,
+  choices: readonly Choice[],
+): Choice {
+  const value = form.get(name)
+  const choice = choices.find((one) => one === value)
+  if (choice !== undefined) return choice
+  throw new Problem('bad_request', `${name} is one of ${choices.join(', ')}.`)
+}

@@ -1,0 +1,49 @@
+import { Problem } from '@plumbline/contract/problem'
+import { getUser } from '@plumbline/db/people/users'
+import { PROVEN_MINUTES } from '@plumbline/people/session'
+import type { Request } from 'express'
+import { refuseForeignOrigin } from '../browser.ts'
+import type { Context } from '../context.ts'
+import { personOf } from '../session-access.ts'
+
+/**
+ * The id of the signed-in operator; who acts has shown a second factor lately, where one is set.
+ * @throws Problem 401 or 403 for everybody else
+ */
+export async function requireOperator(
+  ctx: Context,
+  req: Request,
+  { acts }: { readonly acts: boolean } = { acts: false },
+): Promise<string> {
+  const person = await personOf(ctx.access, req)
+  if (person === undefined) {
+    throw new Problem(
+      'unauthorized',
+      'Sign in to the app in this browser first, then load this page.',
+    )
+  }
+  const { isOperator } = await getUser(ctx.db, person.userId)
+  if (!isOperator) {
+    throw new Problem(
+      'forbidden',
+      'These pages are the operator’s; "user operator EMAIL" names one.',
+    )
+  }
+  const provenUntil = (person.provenAt?.getTime() ?? 0) + PROVEN_MINUTES * 60_000
+  if (acts && person.hasFactor && provenUntil < Date.now()) {
+    throw new Problem(
+      'forbidden',
+      'Show your second factor again in the settings of the app first.',
+    )
+  }
+  return person.userId
+}
+
+/**
+ * The id of the operator who sends a form from a page of this port.
+ * @throws Problem 401 or 403 for everybody else, and for forms of other pages
+ */
+export async function requireActor(ctx: Context, req: Request): Promise<string> {
+  refuseForeignOrigin(req, undefined)
+  return await requireOperator(ctx, req, { acts: true })
+}

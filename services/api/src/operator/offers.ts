@@ -1,0 +1,253 @@
+import { CREDITS_MAX, OFFER_NAME, OWN_LIMITS, ownLimitMin } from '@plumbline/contract/plans'
+import { Problem } from '@plumbline/contract/problem'
+import type { Db } from '@plumbline/db/database'
+import { changePackOffer, changePlanOffer, listPacks, listPlans } from '@plumbline/db/offers'
+import { createHash } from 'node:crypto'
+import { choiceOf, numberOf, priceOf, requiredNumberOf, textOf, type Form } from './form.ts'
+import { html, table, type Html } from './html.ts'
+
+/** What can be had: a plan or an add-on pack. */
+export const OFFER_KINDS = ['plans', 'packs'] as const
+/** One of them, as it stands in a path. */
+export type OfferKind = (typeof OFFER_KINDS)[number]
+
+/** Largest limit, and largest place in a list, that fit their columns. */
+const LIMIT_MAX = 2_147_483_647
+const POSITION_MAX = 32_767
+
+type Cell = string | number | boolean | null
+
+/** A plan or pack as its form shows it: the columns that can be changed, in their order. */
+interface Offer {
+  readonly name: string
+  readonly columns: ReadonlyMap<string, Cell>
+}
+
+/** A column of an offer, and how its field is shown and read. */
+interface Column {
+  readonly name: string
+  readonly label: string
+  readonly kind: 'number' | 'price' | 'yes_no'
+  /** What a new one has. */
+  readonly initial: Cell
+  readonly read: (form: Form) => Cell
+}
+
+const YES_NO = ['yes', 'no'] as const
+
+const count = (name: string, label: string, min: number, max: number, initial: Cell): Column => ({
+  name,
+  label,
+  kind: 'number',
+  initial,
+  read: (form) => requiredNumberOf(form, name, { min, max }),
+})
+const yesNo = (name: string, label: string): Column => ({
+  name,
+  label,
+  kind: 'yes_no',
+  initial: true,
+  read: (form) => choiceOf(form, name, YES_NO) === 'yes',
+})
+const price = (label: string): Column => ({
+  name: 'price_cents',
+  label,
+  kind: 'price',
+  initial: null,
+  read: (form) => priceOf(form, 'price_cents'),
+})
+const OFFERED = [
+  yesNo('is_offered', 'Shown to people'),
+  count('position', 'Place in lists', 0, POSITION_MAX, 100),
+]
+
+const COLUMNS: Readonly<Record<OfferKind, readonly Column[]>> = {
+  plans: [
+    count('monthly_credits', 'Credits a month', 0, CREDITS_MAX, null),
+    price('US dollars a month; empty: people have to ask'),
+    yesNo('test_keys', 'Has test keys'),
+    ...OFFERED,
+    ...OWN_LIMITS.map((name): Column => ({
+      name,
+      label: `${name}; empty: the setting`,
+      kind: 'number',
+      initial: null,
+      read: (form) => numberOf(form, name, { min: ownLimitMin(name), max: LIMIT_MAX }),
+    })),
+  ],
+  packs: [
+    count('credits', 'Credits', 1, CREDITS_MAX, null),
+    price('US dollars; empty: people have to ask'),
+    ...OFFERED,
+  ],
+}
+
+const WORDS: Readonly<Record<OfferKind, { readonly one: string; readonly title: string }>> = {
+  plans: { one: 'plan', title: 'Plan' },
+  packs: { one: 'pack', title: 'Pack' },
+}
+
+/** The page of all plans and packs, with what came of a form, and forms to make others. */
+export async function offersPage(db: Db, said: string | null): Promise<Html> {
+  const [plans, packs] = await Promise.all([readOffers(db, 'plans'), readOffers(db, 'packs')])
+  return html`${said === null ? null : html`<p class="said" role="status">${said}</p>`}
+    ${offersTable('plans', plans)}
+    <h2>Packs</h2>
+    ${offersTable('packs', packs)}
+    <p>What is offered no more stays for the accounts that have it.</p>
+    ${newOfferForm('plans')} ${newOfferForm('packs')}`
+}
+
+/** The page of one plan or pack; undefined where there is none. */
+export async function offerPage(
+  db: Db,
+  kind: OfferKind,
+  name: string,
+  said: string | null,
+): Promise<Html | undefined> {
+  const offer = await findOffer(db, kind, name)
+  if (offer === undefined) return undefined
+  const effect =
+    kind === 'plans'
+      ? 'Accounts on it get other credits with their next cycle, and other limits at once.'
+      : 'What was bought before stays as it was.'
+  return html`${said === null ? null : html`<p class="said" role="status">${said}</p>`}
+    <p>${effect}</p>
+    <form class="tall" method="post" action="/operator/${kind}/${name}">
+      <input type="hidden" name="seen" value="${fingerprintOf(offer)}" />
+      ${COLUMNS[kind].map((column) => fieldOf(column, offer.columns.get(column.name) ?? null))}
+      <button>Change ${WORDS[kind].one}</button>
+    </form>
+    <p><a href="/operator/plans">All plans and packs</a></p>`
+}
+
+/**
+ * Changes a plan or pack as its form says: only what differs, so that the trail tells no more.
+ * @throws Problem `conflict` where it was changed since the form was shown, `not_found` where there is none
+ */
+export async function changeOffer(
+  db: Db,
+  {
+    actor,
+    kind,
+    name,
+  }: { readonly actor: string; readonly kind: OfferKind; readonly name: string },
+  form: Form,
+): Promise<string> {
+  const offer = await findOffer(db, kind, name)
+  if (offer === undefined) throw new Problem('not_found', 'There is no such page.')
+  if (textOf(form, 'seen') !== fingerprintOf(offer)) {
+    throw new Problem('conflict', 'It was changed meanwhile; look at what stands here now.')
+  }
+  const changes = Object.fromEntries(
+    COLUMNS[kind]
+      .map((column) => [column.name, column.read(form)] as const)
+      .filter(([column, value]) => value !== offer.columns.get(column)),
+  )
+  if (Object.keys(changes).length === 0) return 'Nothing was changed.'
+  await write(db, { actor, kind, name }, changes)
+  return `The ${WORDS[kind].one} ${name} is changed.`
+}
+
+/** Makes a plan or pack. @throws Problem `conflict` where there is one of its name */
+export async function makeOffer(
+  db: Db,
+  { actor, kind }: { readonly actor: string; readonly kind: OfferKind },
+  form: Form,
+): Promise<string> {
+  const { one } = WORDS[kind]
+  const name = textOf(form, 'name').trim()
+  if (!OFFER_NAME.test(name)) {
+    throw new Problem(
+      'bad_request',
+      `The name of a ${one} has 1 to 40 lower-case letters, digits and dashes.`,
+    )
+  }
+  if ((await findOffer(db, kind, name)) !== undefined) {
+    throw new Problem('conflict', `There is a ${one} ${name} already; change it on its own page.`)
+  }
+  const values = COLUMNS[kind].map((column) => [column.name, column.read(form)] as const)
+  await write(db, { actor, kind, name }, Object.fromEntries(values))
+  return `The ${one} ${name} is made.`
+}
+
+async function write(
+  db: Db,
+  {
+    actor,
+    kind,
+    name,
+  }: { readonly actor: string; readonly kind: OfferKind; readonly name: string },
+  changes: Readonly<Record<string, Cell>>,
+): Promise<void> {
+  if (kind === 'plans') await changePlanOffer(db, { actor, plan: name, changes })
+  else await changePackOffer(db, { actor, pack: name, changes })
+}
+
+async function readOffers(db: Db, kind: OfferKind): Promise<readonly Offer[]> {
+  const pick = (row: object): ReadonlyMap<string, Cell> => {
+    const cells = new Map<string, Cell>(Object.entries(row))
+    return new Map(COLUMNS[kind].map(({ name }) => [name, cells.get(name) ?? null]))
+  }
+  return kind === 'plans'
+    ? (await listPlans(db)).map((row) => ({ name: row.plan, columns: pick(row) }))
+    : (await listPacks(db)).map((row) => ({ name: row.pack, columns: pick(row) }))
+}
+
+async function findOffer(db: Db, kind: OfferKind, name: string): Promise<Offer | undefined> {
+  return (await readOffers(db, kind)).find((offer) => offer.name === name)
+}
+
+/** Tells whether an offer still is what a form was made of. */
+function fingerprintOf({ columns }: Offer): string {
+  return createHash('sha256')
+    .update(JSON.stringify([...columns]))
+    .digest('hex')
+}
+
+function offersTable(kind: OfferKind, offers: readonly Offer[]): Html {
+  const columns = COLUMNS[kind]
+  return table(
+    [WORDS[kind].title, ...columns.map(({ label }) => label.replace(/;.*/, ''))],
+    offers.map(({ name, columns: cells }) => [
+      html`<a href="/operator/${kind}/${name}">${name}</a>`,
+      ...columns.map((column) => shown(column, cells.get(column.name) ?? null) || '-'),
+    ]),
+  )
+}
+
+function newOfferForm(kind: OfferKind): Html {
+  return html`<h2>New ${WORDS[kind].one}</h2>
+    <form class="tall" method="post" action="/operator/${kind}">
+      <label>Name <input name="name" required maxlength="40" /></label>
+      ${COLUMNS[kind].map((column) => fieldOf(column, column.initial))}
+      <button>Make ${WORDS[kind].one}</button>
+    </form>`
+}
+
+function fieldOf(column: Column, value: Cell): Html {
+  const { name, label, kind } = column
+  if (kind === 'yes_no') {
+    return html`<label
+      >${label}
+      <select name="${name}">
+        ${YES_NO.map((one) =>
+          one === shown(column, value)
+            ? html`<option selected>${one}</option>`
+            : html`<option>${one}</option>`,
+        )}
+      </select></label
+    >`
+  }
+  const mode = kind === 'price' ? 'decimal' : 'numeric'
+  return html`<label
+    >${label} <input name="${name}" inputmode="${mode}" value="${shown(column, value)}"
+  /></label>`
+}
+
+/** A value as it stands in its field. */
+function shown({ kind }: Column, value: Cell): string {
+  if (value === null) return ''
+  if (kind === 'yes_no') return value === true ? 'yes' : 'no'
+  return kind === 'price' ? (Number(value) / 100).toFixed(2) : String(value)
+}
