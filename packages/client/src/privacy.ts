@@ -1,5 +1,5 @@
-import type { ErasureView, EraseRequest } from '@plumbline/contract/erasure'
-import { sleep, type CallOptions, type Connection } from './connection.ts'
+import type { ErasurePage, ErasureView, EraseRequest } from '@plumbline/contract/erasure'
+import { queryOf, sleep, type CallOptions, type Connection } from './connection.ts'
 
 /** Calls about what is kept of the account. */
 export interface PrivacyCalls {
@@ -7,6 +7,11 @@ export interface PrivacyCalls {
   erase(values: EraseRequest, options?: CallOptions): Promise<ErasureView>
   /** The receipt of an erasure. */
   erasure(id: string, options?: CallOptions): Promise<ErasureView>
+  /** Receipts of erasures, newest first; `cursor` is the `next_cursor` of the page before. */
+  erasures(
+    page?: { readonly limit?: number; readonly cursor?: string },
+    options?: CallOptions,
+  ): Promise<ErasurePage>
   /** Waits until nothing of the values is left. */
   waitErased(
     id: string,
@@ -23,6 +28,8 @@ export function privacyCalls({ json, send }: Connection): PrivacyCalls {
   return {
     erase: (values, call) => json({ method: 'POST', path: '/v1/erase', json: values, ...call }),
     erasure,
+    erasures: ({ limit, cursor } = {}, call) =>
+      json({ method: 'GET', path: `/v1/erase${queryOf({ limit, cursor })}`, ...call }),
     waitErased: async (id, { everyMs = 1_000, ...call } = {}) => {
       for (;;) {
         const receipt = await erasure(id, call)

@@ -114,3 +114,14 @@ export const erasureView = z.strictObject({
 })
 /** The receipt of an erasure. */
 export type ErasureView = z.infer<typeof erasureView>
+
+/** Receipts of a page of `GET /v1/erase`, by default and at most. */
+export const ERASURE_PAGE = { default: 20, max: 100 } as const
+
+/** One page of `GET /v1/erase`. */
+export const erasurePage = z.strictObject({
+  data: z.array(erasureView),
+  next_cursor: z.string().nullable(),
+})
+/** Receipts, newest first, and where the next page begins. */
+export type ErasurePage = z.infer<typeof erasurePage>

@@ -1,12 +1,12 @@
-import { ERASED_VALUES_MAX } from './erasure.ts'
-import { answer, ANY, headers, POSTING, ref, refusals, type Part } from './openapi-parts.ts'
+import { ERASED_VALUES_MAX, ERASURE_PAGE } from './erasure.ts'
+import { answer, ANY, headers, POSTING, query, ref, refusals, type Part } from './openapi-parts.ts'
 
 const tags = ['privacy']
 
 /** The paths about what is kept of an account. */
 export function erasurePaths(): Part {
   return {
-    '/v1/erase': { post: erase() },
+    '/v1/erase': { get: list(), post: erase() },
     '/v1/export': { get: exportAll() },
     '/v1/erase/{id}': {
       get: {
@@ -20,12 +20,26 @@ export function erasurePaths(): Part {
   }
 }
 
+function list(): Part {
+  const { default: fallback, max } = ERASURE_PAGE
+  return {
+    tags,
+    operationId: 'listErasures',
+    summary: 'Receipts of erasures, newest first',
+    parameters: [
+      query('limit', { type: 'integer', minimum: 1, maximum: max, default: fallback }),
+      query('cursor', { type: 'string' }),
+    ],
+    responses: { 200: answer('A page.', 'ErasurePage'), ...refusals([...ANY, 'bad_request']) },
+  }
+}
+
 function erase(): Part {
   return {
     tags,
     operationId: 'erase',
     summary: 'Erase values from all that is kept of the account',
-    description: `Up to ${ERASED_VALUES_MAX} values: addresses, numbers, IPs and domains, each as itself and not within another. They are blanked in batches, results, kept answers, remembered facts, purchases and messages to webhooks within 24 hours; the credits of the account stay. A test key erases what test keys have asked.`,
+    description: `Up to ${ERASED_VALUES_MAX} values: addresses, numbers, IPs and domains, each as itself and not within another. They are blanked in batches, results, kept answers, remembered facts, purchases and messages to webhooks within 24 hours; the credits of the account stay. A test key erases what test keys have asked; of those who are signed in, owners alone erase.`,
     parameters: [ref('parameters', 'IdempotencyKey')],
     requestBody: {
       required: true,

@@ -7,7 +7,7 @@ import { batchBody, MAPPED_FIELDS, uploadFields } from './batch-request.ts'
 import { recheckBody, rescoreBody } from './batch-origin.ts'
 import { batchPage, batchView } from './batch-view.ts'
 import { comparison } from './comparison.ts'
-import { eraseRequest, erasureView } from './erasure.ts'
+import { eraseRequest, erasurePage, erasureView } from './erasure.ts'
 import { explainShape } from './explain.ts'
 import { jsonSchemaOf } from './json-schema.ts'
 import { keyList } from './keys.ts'
@@ -47,6 +47,7 @@ export function schemas(): Part {
     ),
     EraseRequest: jsonSchemaOf(eraseRequest),
     Erasure: jsonSchemaOf(erasureView),
+    ErasurePage: jsonSchemaOf(erasurePage),
     Explain: jsonSchemaOf(explainShape),
     Account: jsonSchemaOf(accountView),
     Usage: jsonSchemaOf(usageView),

@@ -71,6 +71,26 @@ export async function findErasure(
     .executeTakeFirst()
 }
 
+/** Some erasures of an owner, newest first: from the newest, or from the one behind an id of the same owner. */
+export async function pageOfErasures(
+  db: Db,
+  owner: { readonly accountId: string; readonly mode: KeyMode },
+  page: { readonly limit: number; readonly after: string | undefined },
+): Promise<readonly ErasureRow[]> {
+  const query = db.kysely
+    .selectFrom('erasures')
+    .selectAll()
+    .where('account_id', '=', owner.accountId)
+    .where('mode', '=', owner.mode)
+    .orderBy('created_at', 'desc')
+    .orderBy('id', 'desc')
+    .limit(page.limit)
+  if (page.after === undefined) return await query.execute()
+  const behind = sql<boolean>`(created_at, id) < (
+    select last.created_at, last.id from erasures last where last.id = ${page.after})`
+  return await query.where(behind).execute()
+}
+
 /** Erasures of an account, newest first. */
 export async function listErasures(db: Db, accountId: string): Promise<readonly ErasureRow[]> {
   return await db.kysely

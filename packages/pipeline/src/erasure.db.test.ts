@@ -8,7 +8,7 @@ import { findMarks, readFolder, readPacked, readTables, type Met } from '@plumbl
 import { openTestPipeline, type TestPipeline } from '@plumbline/testkit/pipeline'
 import { expect, test } from 'vitest'
 import { text } from 'node:stream/consumers'
-import { beginErasure, readErasure } from './erasure.ts'
+import { beginErasure, listErasures, readErasure } from './erasure.ts'
 import type { FactStores } from './erasure-stores.ts'
 import { openResults } from './results.ts'
 import { workErasure } from './work-erasures.ts'
@@ -277,4 +277,30 @@ test('kept answers that show a value are emptied, and only those', async () => {
     "select key from idempotency_keys where body = '' order by key",
   )
   expect(rows.map(({ key }) => key)).toEqual(['k249', 'k7'])
+})
+
+test('receipts are listed newest first, page by page, to their owner and mode alone', async () => {
+  await using harness = await openHarness()
+  const { pipeline, owner } = harness
+  const begun: string[] = []
+  for (const at of [1, 2, 3]) begun.unshift((await begin(harness, { ip: `192.0.2.${at}` })).id)
+  const first = await listErasures(pipeline, owner, { limit: 2, cursor: undefined })
+  expect(first.data.map(({ id }) => id)).toEqual(begun.slice(0, 2))
+  expect(first.next_cursor).toBe(begun[1])
+  const cursor = first.next_cursor ?? 'none'
+  // One that begins meanwhile moves nothing.
+  await begin(harness, { ip: '192.0.2.4' })
+  const second = await listErasures(pipeline, owner, { limit: 2, cursor })
+  expect(second.data.map(({ id }) => id)).toEqual(begun.slice(2))
+  expect(second.next_cursor).toBeNull()
+  for (const other of [
+    { ...owner, mode: owner.mode === 'live' ? 'test' : 'live' },
+    { ...owner, accountId: 'acc_of_others' },
+  ] as const) {
+    const nothing = await listErasures(pipeline, other, { limit: 2, cursor: undefined })
+    expect(nothing).toEqual({ data: [], next_cursor: null })
+    await expect(listErasures(pipeline, other, { limit: 2, cursor })).rejects.toMatchObject({
+      code: 'bad_request',
+    })
+  }
 })

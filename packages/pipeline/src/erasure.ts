@@ -2,6 +2,7 @@ import {
   ERASURES_RUNNING_MAX,
   erasedValuesOf,
   type ErasureCounts,
+  type ErasurePage,
   type ErasureView,
   type EraseRequest,
 } from '@plumbline/contract/erasure'
@@ -15,6 +16,7 @@ import {
   createErasure,
   findErasure,
   newErasureId,
+  pageOfErasures,
   type ErasureRow,
 } from '@plumbline/db/erasures'
 import type { Tx } from '@plumbline/db/database'
@@ -74,6 +76,26 @@ export async function readErasure(
   const row = await findErasure(db, owner, id)
   if (row === undefined) throw noSuchErasure()
   return erasureViewOf(row)
+}
+
+/**
+ * Erasures of this owner, newest first, page by page; a cursor is the id of the last one shown.
+ * @throws Problem `bad_request` for a cursor that is not of this owner
+ */
+export async function listErasures(
+  { db }: Pick<Pipeline, 'db'>,
+  owner: BatchOwner,
+  { limit, cursor }: { readonly limit: number; readonly cursor: string | undefined },
+): Promise<ErasurePage> {
+  if (cursor !== undefined && (await findErasure(db, owner, cursor)) === undefined) {
+    throw new Problem('bad_request', '`cursor` is not one that this service gave out.')
+  }
+  const rows = await pageOfErasures(db, owner, { limit: limit + 1, after: cursor })
+  const shown = rows.slice(0, limit)
+  return {
+    data: shown.map(erasureViewOf),
+    next_cursor: rows.length > limit ? (shown.at(-1)?.id ?? null) : null,
+  }
 }
 
 /** The refusal of an id that is not of the account. */

@@ -1,3 +1,4 @@
+import type { Role } from '@plumbline/contract/app/roles'
 import type { KeyMode } from '@plumbline/contract/plans'
 import type { AccountStanding } from '@plumbline/db/keys'
 import type { Request, Response } from 'express'
@@ -9,6 +10,8 @@ export interface Caller extends AccountStanding {
   /** Null where a signed-in person asks. */
   readonly keyId: string | null
   readonly sessionId?: string
+  /** Of the person in the account shown, where a person asks. */
+  readonly role?: Role
   readonly mode: KeyMode
 }
 

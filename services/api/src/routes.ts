@@ -6,7 +6,7 @@ import { compareBatches } from './routes/compare-batches.ts'
 import { createBatch } from './routes/create-batch.ts'
 import { deleteBatch } from './routes/delete-batch.ts'
 import { recheck, rescore } from './routes/derive-batch.ts'
-import { erase, readErasure } from './routes/erase.ts'
+import { erase, listErasures, readErasure } from './routes/erase.ts'
 import { exportAccount } from './routes/export-account.ts'
 import type { Route } from './routes/handler.ts'
 import { listBatches } from './routes/list-batches.ts'
@@ -82,7 +82,7 @@ export function routesOf(ctx: Context): readonly Route[] {
     { path: '/v1/webhooks/:id/replay', post: replayWebhook(ctx) },
     { path: '/v1/webhooks/:id/deliveries', get: listDeliveries(ctx) },
     { path: '/v1/webhooks/:id/deliveries/:delivery/replay', post: replayDelivery(ctx) },
-    { path: '/v1/erase', post: erase(ctx) },
+    { path: '/v1/erase', get: listErasures(ctx), post: erase(ctx) },
     { path: '/v1/erase/:id', get: readErasure(ctx) },
     { path: '/v1/export', get: exportAccount(ctx, downloads) },
     ...appRoutes({ ctx, people: ctx.people }),

@@ -24,6 +24,7 @@ import { addWebhookCommands } from './commands/webhook.ts'
 import { addDataUpdate } from './commands/data-update.ts'
 import { addDoctor } from './commands/doctor.ts'
 import { addErase } from './commands/erase.ts'
+import { addErasureList } from './commands/erasure-list.ts'
 import { addExport } from './commands/export.ts'
 import { addKeyCreate } from './commands/key-create.ts'
 import { addKeyList } from './commands/key-list.ts'
@@ -121,6 +122,7 @@ function createProgram(shell: Shell): Command {
   )
   addScore(program, shell)
   addErase(program, shell)
+  addErasureList(program.command('erasure').description('receipts of erasures'), shell)
   addExport(program, shell)
   addDataUpdate(program.command('data').description('reference lists and IP databases'), shell)
   addMcp(program, shell)

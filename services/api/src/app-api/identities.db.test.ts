@@ -195,6 +195,8 @@ describe.each(OPERATIONS.map((one) => ({ name: `${one.method} ${one.path}`, one 
 function mayCall({ access, method, path }: Operation, role: Role): boolean {
   // The id in its path is not their own: members and viewers take out themselves alone.
   if (method === 'DELETE' && path.endsWith('/members/:id')) return role === 'owner'
+  // What is erased cannot be brought back: owners decide.
+  if (method === 'POST' && path === '/v1/erase') return role === 'owner'
   switch (access) {
     case 'open':
     case 'anybody':

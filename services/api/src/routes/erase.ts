@@ -1,13 +1,26 @@
-import { ERASE_BODY_BYTES, ERASED_VALUES_MAX, eraseRequest } from '@plumbline/contract/erasure'
+import { isAtLeast } from '@plumbline/contract/app/roles'
+import {
+  ERASE_BODY_BYTES,
+  ERASED_VALUES_MAX,
+  ERASURE_PAGE,
+  eraseRequest,
+} from '@plumbline/contract/erasure'
+import { Problem } from '@plumbline/contract/problem'
 import { readBody } from '@plumbline/contract/read-body'
-import { beginErasure, noSuchErasure, readErasure as read } from '@plumbline/pipeline/erasure'
+import {
+  beginErasure,
+  listErasures as pageOf,
+  noSuchErasure,
+  readErasure as read,
+} from '@plumbline/pipeline/erasure'
 import type { Request } from 'express'
 import { admit, showBalance } from '../access.ts'
 import { readJson } from '../body.ts'
 import type { Context } from '../context.ts'
 import { refuseKeyShape } from '../idempotency-key.ts'
 import { withIdempotency } from '../idempotency.ts'
-import { refuseQuery } from '../query.ts'
+import { readQuery, refuseQuery } from '../query.ts'
+import type { Caller } from '../request-context.ts'
 import { jsonResponse, sendResponse, type JsonResponse } from '../response.ts'
 import type { Handler } from './handler.ts'
 
@@ -15,6 +28,7 @@ import type { Handler } from './handler.ts'
 export function erase(ctx: Context): Handler {
   return async (req, res) => {
     const owner = await admit(ctx.access, req, res, { spends: false })
+    refuseOthers(owner)
     refuseKeyShape(req)
     refuseQuery(req)
     const wanted = readBody(eraseRequest, await readJson(req, res, boundsOf(ctx)))
@@ -39,6 +53,12 @@ export function erase(ctx: Context): Handler {
   }
 }
 
+/** What is erased cannot be brought back: of the people of an account its owners decide. */
+function refuseOthers({ role }: Caller): void {
+  if (role === undefined || isAtLeast(role, 'owner')) return
+  throw new Problem('forbidden', 'Only an owner of the account may erase values; ask one of them.')
+}
+
 /** Keys of the body beside its values. */
 const KEYS = 100
 
@@ -48,6 +68,21 @@ function boundsOf({ settings }: Context): Context['settings'] {
     ...settings,
     BODY_LIMIT_BYTES: Math.max(settings.BODY_LIMIT_BYTES, ERASE_BODY_BYTES),
     JSON_KEYS_LIMIT: Math.max(settings.JSON_KEYS_LIMIT, ERASED_VALUES_MAX + KEYS),
+  }
+}
+
+/** `GET /v1/erase`: receipts of erasures, newest first, page by page. */
+export function listErasures(ctx: Context): Handler {
+  return async (req, res) => {
+    const owner = await admit(ctx.access, req, res, { spends: false })
+    const query = readQuery(req, ['limit', 'cursor'])
+    const { default: fallback, max } = ERASURE_PAGE
+    const page = await pageOf(ctx.pipeline, owner, {
+      limit: query.wholeNumber('limit', { fallback, min: 1, max }),
+      cursor: query.text('cursor', ERASURE_ID),
+    })
+    await showBalance(ctx.access, res)
+    sendResponse(res, jsonResponse(200, page))
   }
 }
 
@@ -62,8 +97,11 @@ export function readErasure(ctx: Context): Handler {
   }
 }
 
+/** How receipts are named. */
+const ERASURE_ID = /^ers_[A-Za-z0-9]{1,60}$/
+
 function erasureIdOf(req: Request): string {
   const { id } = req.params
-  if (typeof id === 'string' && /^ers_[A-Za-z0-9]{1,60}$/.test(id)) return id
+  if (typeof id === 'string' && ERASURE_ID.test(id)) return id
   throw noSuchErasure()
 }
