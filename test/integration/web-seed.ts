@@ -1,6 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { sessionView } from '@plumbline/contract/app/session'
 import { batchPage, batchView } from '@plumbline/contract/batch-view'
+import { erasureView } from '@plumbline/contract/erasure'
 import { webhookView } from '@plumbline/contract/webhook'
 import type { APIRequestContext } from 'playwright-core'
 
@@ -79,8 +80,12 @@ export async function signUp(
   }
 }
 
-/** Fills the account: a lookup, a completed batch, one that waits to be started, a key, a webhook. */
+/** Fills the account: an erasure, a lookup, a completed batch, one that waits to be started, a key, a webhook. */
 export async function fillAccount(person: TestPerson): Promise<FilledAccount> {
+  // Before there is anything that it could take away.
+  const { id: erasure } = erasureView.parse(
+    await person.send('POST', '/v1/erase', { email: 'nobody@example.com' }),
+  )
   await person.send('POST', '/v1/email', { email: 'a@example.com' })
   const text = `Name,Email\n${Array.from({ length: 60 }, (_, at) => `P ${at},p${at}@example.com`).join('\n')}\n`
   const done = await person.upload({ fileName: 'done.csv', text })
@@ -92,7 +97,7 @@ export async function fillAccount(person: TestPerson): Promise<FilledAccount> {
   await person.send('POST', '/app/api/keys', { mode: 'live' })
   const wish = { url: 'https://example.com/hook', events: ['key.replaced'] }
   const { id: webhook } = webhookView.loose().parse(await person.send('POST', '/v1/webhooks', wish))
-  return { done, ready, webhook }
+  return { done, ready, webhook, erasure }
 }
 
 /** Ids of what an account was filled with. */
@@ -100,6 +105,7 @@ export interface FilledAccount {
   readonly done: string
   readonly ready: string
   readonly webhook: string
+  readonly erasure: string
 }
 
 /** Every page: its path and h1; those of the way in are for who is not signed in. */
@@ -118,6 +124,8 @@ export function pagesOf(
     { path: '/app/credits', heading: 'Credits' },
     { path: '/app/settings', heading: 'Settings' },
     { path: `/app/settings/webhooks/${batches.webhook}`, heading: 'Webhook' },
+    { path: '/app/settings/erase', heading: 'Erase values' },
+    { path: `/app/settings/erase?receipt=${batches.erasure}`, heading: 'Erase values' },
   ]
 }
 

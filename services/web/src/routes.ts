@@ -28,6 +28,7 @@ export const PAGES: readonly PageRoute[] = [
     'Webhook',
     async () => (await import('./pages/webhook.tsx')).Webhook,
   ),
+  page('/settings/erase', 'Erase values', async () => (await import('./pages/erase.tsx')).Erase),
   gate('/sign-in', 'Sign in', async () => (await import('./pages/sign-in.tsx')).SignIn),
   gate('/sign-up', 'Create an account', async () => (await import('./pages/sign-up.tsx')).SignUp),
   open('/reset', 'Reset the password', async () => (await import('./pages/reset.tsx')).Reset),

@@ -168,6 +168,54 @@ describe.skipIf(!canRunChromium())('in the app', () => {
     expect(await page.locator('dt:text-is("Used") + dd').textContent()).toBe('0')
   })
 
+  test('values are erased once they are read and asked for again, and all that is kept is one file', async () => {
+    const list = 'Email\ngone@example.com\nkept@example.com\n'
+    const batch = await person.upload({ fileName: 'people.csv', text: list })
+    await person.until(batch, 'ready')
+    await person.send('POST', `/v1/batches/${batch}/start`)
+    await person.until(batch, 'completed')
+    await page.goto('/app/settings')
+    await settle(page, 'Settings')
+    await page.getByRole('link', { name: 'Erase values', exact: true }).click()
+    await settle(page, 'Erase values')
+    await page.getByText('Nothing was erased yet').waitFor()
+    const values = page.getByLabel('Values', { exact: true })
+    await values.fill(`gone@example.com\n${HOSTILE}`)
+    await page.locator('.notice', { hasText: 'No value that can be looked for' }).waitFor()
+    expect(
+      await page.evaluate('window.pwned ?? document.querySelectorAll("main img").length'),
+    ).toBe(0)
+    const erase = page.getByRole('button', { name: 'Erase', exact: true })
+    expect(await erase.isEnabled()).toBe(false)
+    await values.fill('gone@example.com\ngone.example')
+    await page.getByText('1 email, 1 domain', { exact: true }).waitFor()
+    await erase.click()
+    await press(page, 'Keep as it is')
+    expect(await person.send('GET', '/v1/erase')).toEqual({ data: [], next_cursor: null })
+    await erase.click()
+    await press(page, 'Erase them')
+    await page.locator('.notice', { hasText: 'Nothing of these values is left.' }).waitFor()
+    expect(await values.inputValue()).toBe('')
+    const receipts = page.getByRole('region', { name: 'Receipts, newest first' })
+    expect(await receipts.getByRole('link').count()).toBe(1)
+    expect(page.url()).toContain(await receipts.getByRole('link').textContent())
+    expect(await faultsOfPage(page, ONE_VIEW)).toEqual([])
+
+    await page.goto(`/app/batches/${batch}`)
+    await settle(page, 'people.csv')
+    const rows = page.getByRole('region', { name: 'Rows of the result' })
+    expect(await rows.textContent()).toContain('kept@example.com')
+    expect(await page.locator('body').textContent()).not.toContain('gone@example.com')
+    await page.goto('/app/settings')
+    await settle(page, 'Settings')
+    const [file] = await Promise.all([
+      page.waitForEvent('download'),
+      page.getByRole('link', { name: 'Download all of it', exact: true }).click(),
+    ])
+    expect(file.suggestedFilename()).toBe(`${person.accountId}.zip`)
+    expect(await file.failure()).toBeNull()
+  })
+
   test('a viewer is offered nothing that they may not do, and is refused it', async () => {
     const wish = { email: 'vera@people.test', role: 'viewer' }
     const sent = await person.send('POST', '/app/api/invitations', wish)
@@ -282,6 +330,7 @@ const FOR_MEMBERS: readonly string[] = [
   'Send again',
   'Send all of a time again',
   'Close it for good',
+  'Erase',
 ]
 
 /** Calls that a page of a member makes. */
@@ -298,5 +347,6 @@ function refusedToViewers({ done, ready, webhook }: FilledAccount): readonly (re
     ['POST', '/app/api/keys'],
     ['POST', '/app/api/invitations'],
     ['PATCH', '/app/api/account'],
+    ['POST', '/v1/erase'],
   ]
 }

@@ -3,6 +3,7 @@ import { Page } from '../components/page.tsx'
 import { useMay } from '../session.tsx'
 import { AccountSettings } from './settings/account.tsx'
 import { DeleteAccount } from './settings/delete-account.tsx'
+import { Kept } from './settings/kept.tsx'
 import { Members } from './settings/members.tsx'
 import { Person } from './settings/person.tsx'
 import { SecondFactor } from './settings/second-factor.tsx'
@@ -20,6 +21,7 @@ export function Settings(): JSX.Element {
       <Person />
       <SecondFactor />
       <Sessions />
+      <Kept />
       {isOwner && <DeleteAccount />}
     </Page>
   )

@@ -1,0 +1,32 @@
+import type { ErasurePage, ErasureView } from '@plumbline/contract/erasure'
+import { callJson } from './http.ts'
+
+/** Receipts that are read at once. */
+const PAGE_RECEIPTS = 10
+
+/** Where receipts are kept. */
+export const erasuresKey: readonly unknown[] = ['erasures']
+
+/** Where one receipt is kept. */
+export function erasureKey(id: string): readonly unknown[] {
+  return ['erasure', id]
+}
+
+/** The page that shows a receipt. */
+export function receiptHref(id: string): string {
+  return `/app/settings/erase?receipt=${encodeURIComponent(id)}`
+}
+
+/** Reads one receipt. */
+export async function readErasure(id: string, signal: AbortSignal): Promise<ErasureView> {
+  const path = `/v1/erase/${encodeURIComponent(id)}`
+  return await callJson<ErasureView>('GET', path, undefined, { signal })
+}
+
+/** Reads a page of receipts, newest first; the first where `cursor` is empty. */
+export async function readErasures(cursor: string, signal: AbortSignal): Promise<ErasurePage> {
+  const query = new URLSearchParams({ limit: String(PAGE_RECEIPTS) })
+  if (cursor !== '') query.set('cursor', cursor)
+  const path = `/v1/erase?${query.toString()}`
+  return await callJson<ErasurePage>('GET', path, undefined, { signal })
+}

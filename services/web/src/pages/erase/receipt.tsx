@@ -1,0 +1,75 @@
+import type { ErasureView } from '@plumbline/contract/erasure'
+import { useQuery } from '@tanstack/preact-query'
+import type { JSX } from 'preact'
+import { useEffect } from 'preact/hooks'
+import { erasureKey, readErasure } from '../../api/erasures.ts'
+import { sentenceOf } from '../../api/http.ts'
+import { useAnnounce } from '../../components/announcer.tsx'
+import { CopyButton } from '../../components/copy.tsx'
+import { Bones, Card, Notice } from '../../components/page.tsx'
+import { Facts } from '../../components/table.tsx'
+import { Time } from '../../components/text.tsx'
+import * as format from '../../format.ts'
+
+/** How often a receipt is read anew until all is gone, in ms. */
+const EVERY_MS = 3_000
+
+/** What one erasure came to, by store, as it goes on. */
+export function Receipt({ id }: { readonly id: string }): JSX.Element {
+  const announce = useAnnounce()
+  const { data, error } = useQuery({
+    queryKey: erasureKey(id),
+    queryFn: async ({ signal }) => await readErasure(id, signal),
+    refetchInterval: ({ state }) => (state.data?.status === 'running' ? EVERY_MS : false),
+  })
+  const status = data?.status
+  useEffect(() => {
+    if (status === 'running') announce('It is being erased.')
+    if (status === 'completed') announce('Nothing of these values is left.')
+  }, [status])
+  return (
+    <Card title="Receipt">
+      {error !== null && <Notice tone="bad">{sentenceOf(error)}</Notice>}
+      {data === undefined && error === null && <Bones rows={6} />}
+      {data !== undefined && <Standing receipt={data} />}
+    </Card>
+  )
+}
+
+function Standing({ receipt }: { readonly receipt: ErasureView }): JSX.Element {
+  const { id, status, values, created_at: begunAt, completed_at: doneAt, erased } = receipt
+  return (
+    <>
+      <Notice tone={status === 'completed' ? 'good' : 'plain'}>
+        {status === 'completed'
+          ? 'Nothing of these values is left.'
+          : 'It is under way, and done within 24 hours. You may leave this page.'}
+      </Notice>
+      <Facts
+        long
+        facts={[
+          ['Number', id],
+          ['Values', format.number(values)],
+          ['Begun', <Time key="begun" at={begunAt} />],
+          ['Done', doneAt === null ? 'Not yet' : <Time key="done" at={doneAt} />],
+        ]}
+      />
+      <Facts
+        facts={[
+          ['Rows', format.number(erased.rows)],
+          ['Batches', format.number(erased.batches)],
+          ['Results anew', format.number(erased.results)],
+          ['Uploads', format.number(erased.uploads)],
+          ['Answers', format.number(erased.answers)],
+          ['Messages', format.number(erased.deliveries)],
+          ['Facts', format.number(erased.facts)],
+          ['Bought facts', format.number(erased.purchases)],
+        ]}
+      />
+      <div class="row">
+        <CopyButton text={id} name="Copy the number" />
+        <span class="muted small">It holds none of the values: who asked you may have it.</span>
+      </div>
+    </>
+  )
+}

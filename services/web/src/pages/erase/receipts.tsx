@@ -1,0 +1,86 @@
+import { useInfiniteQuery } from '@tanstack/preact-query'
+import type { JSX } from 'preact'
+import { erasuresKey, readErasures, receiptHref } from '../../api/erasures.ts'
+import { sentenceOf } from '../../api/http.ts'
+import { Button } from '../../components/button.tsx'
+import { Bones, Card, Empty, Notice } from '../../components/page.tsx'
+import { Table } from '../../components/table.tsx'
+import { Time } from '../../components/text.tsx'
+import * as format from '../../format.ts'
+
+/** How often the receipts are read anew while one of the first page is under way, in ms. */
+const EVERY_MS = 5_000
+
+/** All that was erased before, some at a time; the one that is shown above stands out. */
+export function Receipts({ shown }: { readonly shown: string | undefined }): JSX.Element {
+  const receipts = useReceipts()
+  const { data, error } = receipts
+  const list = data?.pages.flatMap((page) => page.data)
+  return (
+    <Card title="Receipts">
+      {error !== null && (
+        <Notice
+          tone="bad"
+          actions={<Button onClick={() => void receipts.refetch()}>Try again</Button>}
+        >
+          {sentenceOf(error)}
+        </Notice>
+      )}
+      {list === undefined && error === null && <Bones rows={4} />}
+      {list?.length === 0 && (
+        <Empty title="Nothing was erased yet">Each erasure leaves a receipt here.</Empty>
+      )}
+      {list !== undefined && list.length > 0 && (
+        <Table
+          caption="Receipts, newest first"
+          rows={list}
+          keyOf={({ id }) => id}
+          columns={[
+            {
+              title: 'Number',
+              cell: ({ id }) => (
+                <a href={receiptHref(id)} aria-current={id === shown ? 'true' : undefined}>
+                  {id}
+                </a>
+              ),
+            },
+            {
+              title: 'State',
+              isTight: true,
+              cell: ({ status }) =>
+                status === 'completed' ? (
+                  <span class="badge good">Completed</span>
+                ) : (
+                  <span class="badge live">Under way</span>
+                ),
+            },
+            { title: 'Values', isNumber: true, cell: ({ values }) => format.number(values) },
+            { title: 'Rows', isNumber: true, cell: ({ erased }) => format.number(erased.rows) },
+            { title: 'Begun', isTight: true, cell: ({ created_at: at }) => <Time at={at} /> },
+          ]}
+        />
+      )}
+      {receipts.hasNextPage && (
+        <div>
+          <Button busy={receipts.isFetchingNextPage} onClick={() => void receipts.fetchNextPage()}>
+            Show earlier receipts
+          </Button>
+        </div>
+      )}
+    </Card>
+  )
+}
+
+function useReceipts() {
+  return useInfiniteQuery({
+    queryKey: erasuresKey,
+    queryFn: async ({ pageParam, signal }) => await readErasures(pageParam, signal),
+    initialPageParam: '',
+    getNextPageParam: ({ next_cursor: next }) => next ?? undefined,
+    refetchInterval: ({ state }) => {
+      const pages = state.data?.pages ?? []
+      const moves = pages[0]?.data.some(({ status }) => status === 'running') ?? false
+      return pages.length === 1 && moves ? EVERY_MS : false
+    },
+  })
+}

@@ -1,0 +1,25 @@
+import type { JSX } from 'preact'
+import { LinkButton } from '../../components/button.tsx'
+import { Card } from '../../components/page.tsx'
+import { useMay } from '../../session.tsx'
+
+/** All that is kept of the account to be taken away, and values in it to be erased. */
+export function Kept(): JSX.Element {
+  const mayErase = useMay('owner')
+  return (
+    <Card title="What is kept">
+      <p class="muted">
+        Batches with their results, lookups, messages to webhooks, people, credits: all of it as one
+        ZIP file. Who asks you to be forgotten is erased by value.
+      </p>
+      <div class="row">
+        <LinkButton href="/v1/export" download>
+          Download all of it
+        </LinkButton>
+        <LinkButton href="/app/settings/erase">
+          {mayErase ? 'Erase values' : 'Receipts of erasures'}
+        </LinkButton>
+      </div>
+    </Card>
+  )
+}
