@@ -6,7 +6,7 @@ import { openDatabase, type Db } from '@plumbline/db/database'
 import { createKey } from '@plumbline/db/keys'
 import { grantGoodwill } from '@plumbline/metering/grant'
 import { readBalance } from '@plumbline/metering/balance'
-import { DEFAULT_LIMITS } from '@plumbline/pipeline/pipeline'
+import { DEFAULT_ROOM } from '@plumbline/pipeline/task-room'
 import type { QueueBackend } from '@plumbline/queue/backend'
 import { depth } from '@plumbline/queue/jobs'
 import { bulkQueueOf } from '@plumbline/queue/names'
@@ -198,8 +198,8 @@ function isHeldUp(busyMs: number): boolean {
 
 /** What must hold at every moment. */
 async function look(world: World): Promise<void> {
-  const { slots, reserve } = DEFAULT_LIMITS
-  const boundOf = (check: Check): number => slots[check] + reserve
+  // The workers of a seed are one process, which has the room of one.
+  const boundOf = (check: Check): number => DEFAULT_ROOM[check].slots + DEFAULT_ROOM[check].reserve
   const excess = await excessInFlight(world.db, boundOf)
   if (excess !== undefined) world.broken.add(excess)
   if (world.queue === undefined) return

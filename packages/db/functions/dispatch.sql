@@ -1,14 +1,17 @@
 -- Accounts with ready tasks of a check, in turn: those after one first, then from the beginning. An index is
 -- stepped through from account to account, so that it costs nothing how many tasks each has. Accounts whose
--- batches all rest are passed over: they would take the places of others.
-create or replace function accounts_in_turn(kind text, after text, is_bought boolean, most integer)
+-- batches all rest are passed over: they would take the places of others. Who has nothing leased goes first, so
+-- that no more are looked for once there are as many of these as tasks may go out.
+create or replace function accounts_in_turn(kind text, after text, is_bought boolean, most integer,
+  busy text[], room integer)
 returns table (account text, place integer) language plpgsql stable rows 16 as $$
 declare
   wrapped boolean := false;
+  free_count integer := 0;
 begin
   account := after;
   place := 0;
-  while place < most loop
+  while place < most and free_count < room loop
     select t.account_id into account from tasks t
     where t.check_kind = kind and t.account_id > account
       and t.lease_until is null and t.group_key is null and t.due_at is null
@@ -23,6 +26,7 @@ begin
         and (is_bought or exists (
           select from accounts a where a.id = accounts_in_turn.account and a.status = 'active')) then
         place := place + 1;
+        if account <> all(busy) then free_count := free_count + 1; end if;
         return next;
       end if;
     end if;

@@ -2,7 +2,7 @@ import type { EngineHealth } from '@plumbline/ports/engine'
 import { expect, test } from 'vitest'
 import { createTestDatabase } from '@plumbline/testkit/postgres'
 import { openDatabase } from './database.ts'
-import { forgetWorker, readWorkers, reportWorker } from './workers.ts'
+import { beat, forgetWorker, readRoom, readWorkers, reportWorker } from './workers.ts'
 
 const SHUT: EngineHealth = { name: 'smtp port 25', status: 'failed', detail: 'shut' }
 
@@ -29,4 +29,36 @@ test('a worker is known by what it last said, until it stops or says nothing for
   await reportWorker(db, { name: 'a', kind: 'ip', health: [] })
   const { rows } = await db.pool.query('select name from workers')
   expect(rows).toEqual([{ name: 'a' }])
+})
+
+test('there is as much room for tasks as the workers that live say, and each counts until it stops or is silent', async () => {
+  await using database = await createTestDatabase()
+  await using db = openDatabase({ url: database.url, poolSize: 2, applicationName: 'test' })
+  const none = { slots: 0, reserve: 0 }
+  const usual = { email: { slots: 16, reserve: 4 }, phone: none, ip: none, domain: none }
+  const emailRoom = async (): Promise<unknown> => (await readRoom(db, usual)).email
+  expect(await readRoom(db, usual)).toEqual({ email: none, phone: none, ip: none, domain: none })
+  const room = { slots: 3, reserve: 1 }
+  await reportWorker(db, { name: 'a', kind: 'email', health: [], room })
+  await reportWorker(db, { name: 'a', kind: 'batch', health: [] })
+  await reportWorker(db, { name: 'b', kind: 'email', health: [], room })
+  await reportWorker(db, { name: 'b', kind: 'ip', health: [], room })
+  expect(await readRoom(db, usual)).toEqual({
+    email: { slots: 6, reserve: 2 },
+    phone: none,
+    ip: room,
+    domain: none,
+  })
+  await forgetWorker(db, 'b')
+  expect(await emailRoom()).toEqual(room)
+  // One of the version before, which does not tell its room.
+  await reportWorker(db, { name: 'old', kind: 'email', health: [] })
+  expect(await emailRoom()).toEqual({ slots: 19, reserve: 5 })
+  await db.pool.query(`update workers set seen_at = seen_at - interval '31 s'`)
+  expect(await emailRoom()).toEqual({ slots: 16, reserve: 4 })
+  expect(await beat(db, 'a')).toBe(2)
+  expect(await emailRoom()).toEqual({ slots: 19, reserve: 5 })
+  // A crash of the database forgets workers.
+  await db.pool.query('delete from workers')
+  expect(await beat(db, 'a')).toBe(0)
 })

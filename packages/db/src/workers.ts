@@ -1,5 +1,5 @@
 import type { EngineHealth } from '@plumbline/ports/engine'
-import { CHECKS } from '@plumbline/contract/products'
+import { CHECKS, type Check } from '@plumbline/contract/products'
 import type { Db } from './database.ts'
 import { jsonbText } from './jsonb.ts'
 
@@ -15,6 +15,15 @@ export interface WorkerReport {
   readonly name: string
   readonly kind: WorkerKind
   readonly health: readonly EngineHealth[]
+  /** Of a worker of a check. */
+  readonly room?: TaskRoom
+}
+
+/** How many tasks of batches are in work at once. */
+export interface TaskRoom {
+  readonly slots: number
+  /** Beyond the slots, for accounts that have none in work. */
+  readonly reserve: number
 }
 
 /** A report, and how old it is in milliseconds by the database's clock. */
@@ -22,14 +31,26 @@ export interface SeenWorker extends WorkerReport {
   readonly ageMs: number
 }
 
-/** How often a worker reports. */
+/** How often a worker reports the health of what it leans on. */
 export const REPORT_MS = 30_000
+
+/** How often a worker says that it lives. */
+export const BEAT_MS = 5_000
+
+/**
+ * The room of a worker that said nothing for so long counts no more. No sooner, since the tasks that it had are
+ * handed out again when their leases run out: until then they would take the room of others.
+ */
+const ROOM_MS = 30_000
 
 /** A worker that has not reported for so long is gone. */
 export const GONE_MS = 3 * REPORT_MS
 
 /** Notes what a worker says of itself, and forgets those that are gone. */
-export async function reportWorker(db: Db, { name, kind, health }: WorkerReport): Promise<void> {
+export async function reportWorker(
+  db: Db,
+  { name, kind, health, room }: WorkerReport,
+): Promise<void> {
   await db.pool.query({
     name: 'workers-report',
     text: `
@@ -37,11 +58,52 @@ export async function reportWorker(db: Db, { name, kind, health }: WorkerReport)
         delete from workers
         where seen_at < clock_timestamp() - $4::int * interval '1 ms' and name <> $1
       )
-      insert into workers (name, kind, health) values ($1, $2, $3)
-      on conflict (name, kind) do update set health = excluded.health, seen_at = excluded.seen_at`,
-    values: [name, kind, jsonbText(health), GONE_MS],
+      insert into workers (name, kind, health, slots, reserve) values ($1, $2, $3, $5, $6)
+      on conflict (name, kind) do update set health = excluded.health, seen_at = excluded.seen_at,
+        slots = excluded.slots, reserve = excluded.reserve`,
+    values: [name, kind, jsonbText(health), GONE_MS, room?.slots ?? null, room?.reserve ?? null],
   })
 }
+
+/** Notes that a worker lives; answers of how many kinds it is known to be one. */
+export async function beat(db: Db, name: string): Promise<number> {
+  const { rowCount } = await db.pool.query({
+    name: 'workers-beat',
+    text: 'update workers set seen_at = clock_timestamp() where name = $1',
+    values: [name],
+  })
+  return rowCount ?? 0
+}
+
+/** The room of the workers that live, by check. One that does not tell it has that of `usual`. */
+export async function readRoom(
+  db: Db,
+  usual: Readonly<Record<Check, TaskRoom>>,
+): Promise<Readonly<Record<Check, TaskRoom>>> {
+  const { rows } = await db.pool.query<{ kind: Check; slots: number; reserve: number }>({
+    name: 'workers-room',
+    text: `
+      select w.kind, sum(coalesce(w.slots, u.slots))::int as slots,
+        sum(coalesce(w.reserve, u.reserve))::int as reserve
+      from workers w join unnest($1::text[], $2::int[], $3::int[]) as u(kind, slots, reserve)
+        on u.kind = w.kind
+      where w.seen_at >= clock_timestamp()
+        - case when w.slots is null then $5 else $4 end::int * interval '1 ms'
+      group by w.kind`,
+    values: [
+      CHECKS,
+      CHECKS.map((check) => usual[check].slots),
+      CHECKS.map((check) => usual[check].reserve),
+      ROOM_MS,
+      GONE_MS,
+    ],
+  })
+  const room = { email: NO_ROOM, phone: NO_ROOM, ip: NO_ROOM, domain: NO_ROOM }
+  for (const { kind, slots, reserve } of rows) room[kind] = { slots, reserve }
+  return room
+}
+
+const NO_ROOM: TaskRoom = { slots: 0, reserve: 0 }
 
 /** Forgets a worker that stops. */
 export async function forgetWorker(db: Db, name: string): Promise<void> {

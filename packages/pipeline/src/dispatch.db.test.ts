@@ -1,8 +1,10 @@
 import { randomBytes } from 'node:crypto'
 import { leaseTasks } from '@plumbline/db/batches/lease-tasks'
+import { beat, forgetWorker, reportWorker } from '@plumbline/db/workers'
 import { depth } from '@plumbline/queue/jobs'
 import { describe, expect, test, vi } from 'vitest'
 import { allowAnyMove } from '@plumbline/testkit/any-move'
+import { PATIENT } from '@plumbline/testkit/patience'
 import { openTestPipeline } from '@plumbline/testkit/pipeline'
 import { cancelBatch } from './cancel.ts'
 import { dispatchOnce, newTurn, runDispatcher } from './dispatch.ts'
@@ -25,10 +27,14 @@ test.skipIf(WITHOUT_REDIS)(
   },
 )
 
-const FEW_SLOTS = { slots: { email: 2, phone: 0, ip: 0, domain: 0 }, reserve: 1, leaseMs: 50 }
+const NONE = { slots: 0, reserve: 0 }
+const FEW_SLOTS = { email: { slots: 2, reserve: 1 }, phone: NONE, ip: NONE, domain: NONE }
 
 /** Lets leases be over without anybody having claimed them. */
 const LATER = `update tasks set lease_until = now() - interval '1 s' where lease_until is not null`
+
+const rowsOf = (count: number): string =>
+  Array.from({ length: count }, (_, no) => `u${no}@example.com\n`).join('')
 
 const BACKENDS = [
   { name: 'Postgres', inRedis: false },
@@ -37,12 +43,13 @@ const BACKENDS = [
 
 describe.each(BACKENDS)('on $name, with the workers away', ({ inRedis }) => {
   const options = (): Parameters<typeof openTestPipeline>[0] => ({
-    limits: { ...FEW_SLOTS, chunkRecords: 1 },
+    limits: { leaseMs: 50, chunkRecords: 1 },
+    room: FEW_SLOTS,
     ...(inRedis
       ? { redis: { url: redisUrl ?? '', prefix: `test-${randomBytes(6).toString('hex')}` } }
       : {}),
   })
-  const content = `email\n${Array.from({ length: 20 }, (_, no) => `u${no}@example.com\n`).join('')}`
+  const content = `email\n${rowsOf(20)}`
 
   test('nothing is handed out again while its job waits, and what a queue lost is, at once', async () => {
     await using harness = await openTestPipeline(options())
@@ -85,6 +92,39 @@ describe.each(BACKENDS)('on $name, with the workers away', ({ inRedis }) => {
       expect(await depth(pipeline.queue, 'bulk-email')).toMatchObject({ waiting: 0 })
     }
   })
+})
+
+test('what is handed out follows the workers: none without one, and the share of each that joins', async () => {
+  await using harness = await openTestPipeline({
+    limits: { chunkRecords: 1 },
+    room: { email: NONE, phone: NONE, ip: NONE, domain: NONE },
+  })
+  const { pipeline } = harness
+  const { db, queue } = pipeline
+  await harness.read(`email\n${rowsOf(20)}`)
+  /** Waits until so many tasks are out, while the workers say that they live. */
+  const untilOut = async (count: number, ...workers: readonly string[]): Promise<void> => {
+    await vi.waitFor(async () => {
+      for (const name of workers) await beat(db, name)
+      expect((await depth(queue, 'bulk-email')).waiting).toBe(count)
+    }, PATIENT)
+  }
+  const stop = new AbortController()
+  const dispatching = runDispatcher(pipeline, stop.signal)
+  const room = { slots: 4, reserve: 1 }
+  try {
+    await reportWorker(db, { name: 'a', kind: 'email', health: [], room })
+    await untilOut(4, 'a')
+    await reportWorker(db, { name: 'b', kind: 'email', health: [], room })
+    await untilOut(8, 'a', 'b')
+    await forgetWorker(db, 'b')
+    await reportWorker(db, { name: 'c', kind: 'email', health: [], room })
+    await reportWorker(db, { name: 'd', kind: 'email', health: [], room })
+    await untilOut(12, 'a', 'c', 'd')
+  } finally {
+    stop.abort()
+    await dispatching
+  }
 })
 
 test('one dispatcher of two hands out, and the other takes over within five seconds', async () => {

@@ -6,11 +6,13 @@ import { leaseTasks, type LeasedTask } from '@plumbline/db/batches/lease-tasks'
 import { closeFinishedBatches, leaseStages } from '@plumbline/db/batches/stages'
 import { openWork } from '@plumbline/db/batches/tasks'
 import { holdDuty, leaveDuty } from '@plumbline/db/duties'
+import { readRoom, type TaskRoom } from '@plumbline/db/workers'
 import { enqueue } from '@plumbline/queue/jobs'
 import { bulkQueueOf } from '@plumbline/queue/names'
 import type { Pipeline } from './pipeline.ts'
 import { jobOf, recallUnclaimed } from './recall.ts'
 import { makeTasks } from './start.ts'
+import { DEFAULT_ROOM } from './task-room.ts'
 
 /** Pause between two rounds: after one that found many tasks, while tasks run, and without work. */
 const BUSY_MS = 5
@@ -23,9 +25,11 @@ const RENEW_MS = 1_000
 const STANDBY_MS = 1_000
 
 /**
- * Time between two looks for tasks that nobody claims, and for batches that ended and nobody closed, and between
- * two plans of the statement that leases: tables grow by then, and it takes longer than a round.
+ * Time between two looks at what workers there are, for tasks that nobody claims, and for batches that ended and
+ * nobody closed, and between two plans of the statement that leases: tables grow by then, and it takes longer
+ * than a round.
  */
+const ROOM_MS = 1_000
 const RECALL_MS = 1_000
 const CLOSE_MS = 5_000
 const PLAN_MS = 5_000
@@ -51,12 +55,21 @@ export interface DispatchTurn {
   recalledMs: number
   closedMs: number
   plannedMs: number
+  /** The room of all workers, and when it was read last. */
+  room: Readonly<Record<Check, TaskRoom>>
+  roomMs: number
 }
 
 /** A turn that begins. */
 export function newTurn(holder?: string): DispatchTurn {
-  const never = -Infinity
-  const begun = { served: new Map(), recalledMs: never, closedMs: never, plannedMs: never }
+  const begun: DispatchTurn = {
+    served: new Map(),
+    recalledMs: -Infinity,
+    closedMs: -Infinity,
+    plannedMs: -Infinity,
+    room: DEFAULT_ROOM,
+    roomMs: -Infinity,
+  }
   return holder === undefined ? begun : { ...begun, holder }
 }
 
@@ -143,12 +156,18 @@ async function dispatchTasks(
   { db, queue, limits }: Pick<Pipeline, 'db' | 'queue' | 'limits'>,
   turn: DispatchTurn,
 ): Promise<Found> {
-  const { slots, reserve, leaseMs } = limits
+  const { leaseMs } = limits
   const { holder, served } = turn
   const nowMs = performance.now()
+  if (nowMs - turn.roomMs > ROOM_MS) {
+    turn.room = await readRoom(db, DEFAULT_ROOM)
+    turn.roomMs = nowMs
+  }
   const replan = nowMs - turn.plannedMs > PLAN_MS
   if (replan) turn.plannedMs = nowMs
   const held = holder === undefined ? {} : { holder }
+  const slots = ofEach(turn.room, ({ slots: count }) => count)
+  const reserve = ofEach(turn.room, ({ reserve: count }) => count)
   const tasks = await leaseTasks(db, { slots, reserve, leaseMs, served, replan, ...held })
   for (const { check, accountId } of tasks) served.set(check, accountId)
   const byCheck = Map.groupBy(tasks, (task) => task.check)
@@ -168,4 +187,12 @@ async function dispatchTasks(
     leased.length > slots[check] * MANY || leased.some(({ waited }) => waited)
   if (tasks.length === 0) return 'none'
   return [...byCheck].some(([check, leased]) => many(leased, check)) ? 'many' : 'few'
+}
+
+function ofEach(
+  room: Readonly<Record<Check, TaskRoom>>,
+  countOf: (of: TaskRoom) => number,
+): Readonly<Record<Check, number>> {
+  const { email, phone, ip, domain } = room
+  return { email: countOf(email), phone: countOf(phone), ip: countOf(ip), domain: countOf(domain) }
 }

@@ -1,6 +1,5 @@
 import type { Log } from '@plumbline/ports/log'
 import { ACCOUNT_LIMITS, CALL_LIMITS } from '@plumbline/contract/limits'
-import type { Check } from '@plumbline/contract/products'
 import type { Db } from '@plumbline/db/database'
 import type { QueueBackend } from '@plumbline/queue/backend'
 import type { Storage } from '@plumbline/storage/storage'
@@ -35,19 +34,7 @@ export interface PipelineLimits extends UploadLimits {
   readonly leaseMs: number
   /** Time between two saves of the outcomes of a running task. */
   readonly saveMs: number
-  /** Tasks of each check in flight, and beyond that for accounts that have none. */
-  readonly slots: Slots
-  readonly reserve: number
 }
-
-/** Tasks in flight, by check. */
-export type Slots = Readonly<Record<Check, number>>
-
-/**
- * Tasks of each check in flight. Lookups of IP addresses keep a core busy; tasks of domains mostly wait
- * for registries, each of which has one task running at a time.
- */
-export const DEFAULT_SLOTS: Slots = { email: 16, phone: 16, ip: 8, domain: 64 }
 
 /** Bounds of decision 37; the times are our choice. */
 export const DEFAULT_LIMITS: PipelineLimits = {
@@ -58,6 +45,4 @@ export const DEFAULT_LIMITS: PipelineLimits = {
   chunkRecords: 1000,
   leaseMs: 30_000,
   saveMs: 5_000,
-  slots: DEFAULT_SLOTS,
-  reserve: 4,
 }

@@ -3,13 +3,14 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { BatchView } from '@plumbline/contract/batch-view'
-import type { Check } from '@plumbline/contract/products'
+import { CHECKS, type Check } from '@plumbline/contract/products'
 import type { Weights } from '@plumbline/contract/score'
 import { createAccount } from '@plumbline/db/accounts'
 import type { BatchOwner } from '@plumbline/db/batches/rows'
 import { leaseStages } from '@plumbline/db/batches/stages'
 import { leaseTasks } from '@plumbline/db/batches/lease-tasks'
 import { openDatabase } from '@plumbline/db/database'
+import { reportWorker, type TaskRoom } from '@plumbline/db/workers'
 import { createInstallationKey } from '@plumbline/pipeline/installation-key'
 import { runFinish } from '@plumbline/pipeline/finish'
 import { createScorer } from '@plumbline/scoring/score'
@@ -21,6 +22,7 @@ import { getBatch } from '@plumbline/pipeline/read'
 import { runTask } from '@plumbline/pipeline/run-task'
 import { openScorers } from '@plumbline/pipeline/scorers'
 import { makeTasks } from '@plumbline/pipeline/start'
+import { DEFAULT_ROOM } from '@plumbline/pipeline/task-room'
 import { submitBatch, type Submission } from '@plumbline/pipeline/submit'
 import { migrateQueue } from '@plumbline/queue/postgres-queues'
 import { openStorage } from '@plumbline/storage/open'
@@ -51,6 +53,8 @@ export async function openTestPipeline(
   options: {
     limits?: Partial<Pipeline['limits']>
     redis?: { url: string; prefix: string }
+    /** What workers could take of each check; as one worker of each by default. */
+    room?: Readonly<Record<Check, TaskRoom>>
     weights?: Weights
   } = {},
 ): Promise<TestPipeline> {
@@ -78,6 +82,7 @@ export async function openTestPipeline(
     limits: { ...DEFAULT_LIMITS, ...limits },
     log,
   }
+  await reportRoom(db, options.room ?? DEFAULT_ROOM)
   const account = await createAccount(db, { email: 'ada@example.com', plan: 'pro' })
   const owner: BatchOwner = { accountId: account.id, mode: 'live' }
   let uploads = 0
@@ -105,9 +110,9 @@ export async function openTestPipeline(
     },
     answer: async (mostTasks = Infinity) => {
       using leases = createTaskLeases(pipeline)
-      const { slots, leaseMs } = pipeline.limits
+      const { leaseMs } = pipeline.limits
       for (let left = mostTasks; left > 0;) {
-        const most = Math.min(left, slots.email)
+        const most = Math.min(left, TASKS_A_ROUND)
         const one = { email: most, phone: most, ip: most, domain: most }
         let tasks = await leaseTasks(db, { slots: one, reserve: 0, leaseMs })
         // What rested until now was made ready by that, and goes out the next time.
@@ -129,6 +134,18 @@ export async function openTestPipeline(
     },
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   }
+}
+
+const TASKS_A_ROUND = 16
+
+/** Has a worker of each check live for as long as a test may take, though none takes anything. */
+async function reportRoom(
+  db: Pipeline['db'],
+  room: Readonly<Record<Check, TaskRoom>>,
+): Promise<void> {
+  for (const kind of CHECKS)
+    await reportWorker(db, { name: 'test', kind, health: [], room: room[kind] })
+  await db.pool.query(`update workers set seen_at = now() + interval '1 day' where name = 'test'`)
 }
 
 const PLAIN = {

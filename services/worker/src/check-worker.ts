@@ -10,7 +10,7 @@ import { bulkQueueOf } from '@plumbline/queue/names'
 import type { Metrics } from '@plumbline/runtime/metrics'
 import type { WorkerContext } from './context.ts'
 import { createMagicRunner } from './magic-runner.ts'
-import { graceOf, liveLimitsOf } from './settings.ts'
+import { graceOf, liveLimitsOf, taskRoomOf } from './settings.ts'
 
 /** Seconds that a task waits in its queue. */
 const WAIT_SECONDS = [0.01, 0.05, 0.25, 1, 5, 30, 120, 600]
@@ -38,7 +38,7 @@ export async function serveCheck<C extends Check>(
 ): Promise<AsyncDisposable> {
   const { pipeline, settings, log } = context
   const { queue } = context.connections
-  const { slots, reserve } = pipeline.limits
+  const { slots, reserve } = taskRoomOf(settings, engine.check)
   const onError = (error: unknown): void =>
     log.error({ err: error, check: engine.check }, 'job failed')
   const magic = createMagicRunner(engine.check)
@@ -68,7 +68,7 @@ export async function serveCheck<C extends Check>(
           mode === 'test' ? magic : runnerFor(engine)
         await runTask(pipeline, leases, runnerOf, taskIn(data), signal)
       },
-      { concurrency: slots[engine.check] + reserve, graceMs, onError },
+      { concurrency: slots + reserve, graceMs, onError },
     ),
   )
   return stack.move()

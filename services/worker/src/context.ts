@@ -11,7 +11,7 @@ import { openScorers } from '@plumbline/pipeline/scorers'
 import type { Log } from '@plumbline/ports/log'
 import { openScratch } from '@plumbline/runtime/scratch'
 import { openFiles } from '@plumbline/storage/open'
-import { slotsOf, type WorkerSettings } from './settings.ts'
+import type { WorkerSettings } from './settings.ts'
 
 /** What a worker process is given; built once, closed in reverse order. */
 export interface WorkerContext extends AsyncDisposable {
@@ -77,7 +77,5 @@ function limitsOf(settings: WorkerSettings): Pipeline['limits'] {
     chunkRecords: settings.CHUNK_RECORDS,
     leaseMs: settings.LEASE_SECONDS * 1000,
     saveMs: settings.SAVE_SECONDS * 1000,
-    slots: slotsOf(settings),
-    reserve: settings.BULK_RESERVE,
   }
 }

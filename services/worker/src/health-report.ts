@@ -1,17 +1,28 @@
 import { hostname } from 'node:os'
 import type { EngineHealth } from '@plumbline/ports/engine'
-import { forgetWorker, REPORT_MS, reportWorker, type WorkerKind } from '@plumbline/db/workers'
+import {
+  beat,
+  BEAT_MS,
+  forgetWorker,
+  REPORT_MS,
+  reportWorker,
+  type TaskRoom,
+  type WorkerKind,
+} from '@plumbline/db/workers'
 import type { WorkerContext } from './context.ts'
 
 /** What a worker serves, and how to read its health. */
 export interface HealthSource {
   readonly kind: WorkerKind
+  /** How many tasks of batches it takes at once, of a check. */
+  readonly room?: TaskRoom
   health(): Promise<readonly EngineHealth[]>
 }
 
 /**
  * Records for the operator's pages and the doctor that this worker runs, and the health of what it depends
- * on; every `REPORT_MS` until disposed. A row whose status turns bad is logged once.
+ * on, every `REPORT_MS` until disposed; and for the dispatcher that it lives, every `BEAT_MS`. A row whose
+ * status turns bad is logged once.
  */
 export function reportHealth(
   { connections, log }: WorkerContext,
@@ -20,8 +31,9 @@ export function reportHealth(
   const name = `${hostname()}:${process.pid}`
   const lastStatus = new Map<string, string>()
   const stop = new AbortController()
-  async function report({ kind, health }: HealthSource): Promise<void> {
-    const rows = await health()
+  async function report(source: HealthSource): Promise<void> {
+    const { kind } = source
+    const rows = await source.health()
     for (const row of rows) {
       const key = `${kind} ${row.name}`
       if (row.status !== 'ok' && row.status !== 'off' && lastStatus.get(key) !== row.status) {
@@ -29,11 +41,15 @@ export function reportHealth(
       }
       lastStatus.set(key, row.status)
     }
-    if (!stop.signal.aborted) await reportWorker(connections.db, { name, kind, health: rows })
+    if (!stop.signal.aborted) {
+      await reportWorker(connections.db, { ...source, name, health: rows })
+    }
   }
   /** That it runs is recorded before the health is read, which may take long. */
   async function reportRunning(): Promise<void> {
-    const rows = sources.map(({ kind }) => reportWorker(connections.db, { name, kind, health: [] }))
+    const rows = sources.map((source) =>
+      reportWorker(connections.db, { ...source, name, health: [] }),
+    )
     for (const row of await Promise.allSettled(rows)) {
       if (row.status === 'rejected') log.warn({ err: row.reason as unknown }, 'no report made')
     }
@@ -54,10 +70,20 @@ export function reportHealth(
   void reportRunning().then(tick)
   const timer = setInterval(() => void tick(), REPORT_MS)
   timer.unref()
+  /** Where the database has lost what it knew of workers, as after a crash of it, it is told anew. */
+  async function sayAlive(): Promise<void> {
+    const known = await beat(connections.db, name)
+    if (known < sources.length && !stop.signal.aborted) await reportRunning()
+  }
+  const beats = setInterval(() => {
+    sayAlive().catch((error: unknown) => log.warn({ err: error }, 'no report made'))
+  }, BEAT_MS)
+  beats.unref()
   return {
     async [Symbol.asyncDispose]() {
       stop.abort()
       clearInterval(timer)
+      clearInterval(beats)
       await forgetWorker(connections.db, name).catch((error: unknown) => {
         log.warn({ err: error }, 'still shown as living for a while')
       })

@@ -6,6 +6,7 @@ import type { WorkerContext } from './context.ts'
 import { countQueueSeconds, serveCheck } from './check-worker.ts'
 import { createAnswerCounter } from './count-answers.ts'
 import { reportHealth, type HealthSource } from './health-report.ts'
+import { taskRoomOf } from './settings.ts'
 import { serveWebhooks } from './webhook-worker.ts'
 
 /**
@@ -18,19 +19,30 @@ export async function serve(
   { batches }: { readonly batches: boolean },
 ): Promise<AsyncDisposable> {
   await using stack = new AsyncDisposableStack()
+  // Known until its last task has ended: what it leaves waits for others meanwhile, as room for it is counted.
+  stack.use(reportHealth(context, sourcesOf(context, engines, batches)))
   const served: AsyncDisposable[] = []
   stack.defer(async () => await closeTogether(served))
-  const sources: HealthSource[] = []
   const counted = createAnswerCounter(context.metrics)
   const queueSeconds = countQueueSeconds(context.metrics)
   for (const engine of engines) {
     served.push(await serveCheck(context, counted(engine), queueSeconds))
-    sources.push({ kind: engine.check, health: () => engine.health() })
   }
   if (batches) {
     served.push(await serveBatches(context), serveWebhooks(context))
-    sources.push({ kind: 'batch', health: async () => [] })
   }
-  stack.use(reportHealth(context, sources))
   return stack.move()
+}
+
+function sourcesOf(
+  { settings }: WorkerContext,
+  engines: readonly Engine<Check>[],
+  batches: boolean,
+): readonly HealthSource[] {
+  const checks = engines.map((engine): HealthSource => ({
+    kind: engine.check,
+    room: taskRoomOf(settings, engine.check),
+    health: () => engine.health(),
+  }))
+  return batches ? [...checks, { kind: 'batch', health: async () => [] }] : checks
 }

@@ -28,7 +28,12 @@ test('the default folder of lists exists before their first update, where it can
   }
 })
 
-test('a setting that has lost its meaning is refused with the name of its successor', () => {
-  const read = () => readSettings(workerSettings, { DATABASE_URL, LIVE_CONCURRENCY: '32' })
-  expect(read).toThrow(/LIVE_CONCURRENCY: expected nothing.*use LIVE_SUBJECTS.*\(got "32"\)/)
+test.each([
+  ['LIVE_CONCURRENCY', 'LIVE_SUBJECTS'],
+  ['BULK_SLOTS', 'BULK_TASKS'],
+  ['BULK_RESERVE', 'BULK_TASKS'],
+])('%s, which has lost its meaning, is refused with the name of %s', (name, successor) => {
+  const read = () => readSettings(workerSettings, { DATABASE_URL, [name]: '32' })
+  const message = new RegExp(`${name}: expected nothing.*use ${successor}.*\\(got "32"\\)`)
+  expect(read).toThrow(message)
 })

@@ -1,7 +1,9 @@
 import { mkdir } from 'node:fs/promises'
 import { ACCOUNT_LIMITS, UPLOAD_LIMITS } from '@plumbline/contract/limits'
 import { findListsDir, updatedListsDir as updatedDir } from '@plumbline/datasets/lists-dir'
-import { DEFAULT_SLOTS, type Slots } from '@plumbline/pipeline/pipeline'
+import type { Check } from '@plumbline/contract/products'
+import type { TaskRoom } from '@plumbline/db/workers'
+import { DEFAULT_ROOM, roomOf } from '@plumbline/pipeline/task-room'
 import { DEFAULT_LIVE_LIMITS, type LiveLimits } from '@plumbline/queue/live-room'
 import { adminPort, adminSettings } from '@plumbline/runtime/admin-server'
 import { engineSettings } from '@plumbline/runtime/engine-settings'
@@ -23,7 +25,6 @@ const eachSetting = z.object({
     LIVE_SUBJECTS: DEFAULT_LIVE_LIMITS.subjects,
     /** Of these, those of one account that nothing was heard of for two seconds. */
     LIVE_SLOW_PER_ACCOUNT: DEFAULT_LIVE_LIMITS.slowPerAccount,
-    BULK_RESERVE: 4,
     CHUNK_RECORDS: 1_000,
     SAVE_SECONDS: 5,
     SWEEP_SECONDS: 15,
@@ -31,8 +32,12 @@ const eachSetting = z.object({
   }),
   LIVE_CONCURRENCY: retired('LIVE_SUBJECTS, which counts subjects and not jobs'),
   LOG_LEVEL: logLevel('info'),
-  /** Tasks of batches of one check under way; unset: 16 of email and phone, 8 of ip, 64 of domain. */
-  BULK_SLOTS: wholeNumber({ min: 1 }).optional(),
+  /** Tasks of batches of one check in work at once in this worker; unset: 16 of email and phone, 8 of ip, 64 of domain. */
+  BULK_TASKS: wholeNumber({ min: 1, max: 10_000 }).optional(),
+  BULK_SLOTS: retired('BULK_TASKS, which each worker has for itself'),
+  BULK_RESERVE: retired(
+    'BULK_TASKS; a quarter of them is kept for accounts that have none in work',
+  ),
   /** Time-out of a message to an endpoint. */
   WEBHOOK_TIMEOUT_SECONDS: wholeNumber({ min: 1, max: 30 }).default(15),
   /** Time from each attempt to the next; after the last the message has failed. */
@@ -81,10 +86,12 @@ export function updatedListsDir({ LISTS_DIR, DATA_DIR }: WorkerSettings): string
   return updatedDir(LISTS_DIR, DATA_DIR)
 }
 
-/** Tasks of batches of each check under way: one number for all where it is set. */
-export function slotsOf({ BULK_SLOTS }: Pick<WorkerSettings, 'BULK_SLOTS'>): Slots {
-  if (BULK_SLOTS === undefined) return DEFAULT_SLOTS
-  return { email: BULK_SLOTS, phone: BULK_SLOTS, ip: BULK_SLOTS, domain: BULK_SLOTS }
+/** Tasks of batches of a check that this worker takes at once. */
+export function taskRoomOf(
+  { BULK_TASKS }: Pick<WorkerSettings, 'BULK_TASKS'>,
+  check: Check,
+): TaskRoom {
+  return BULK_TASKS === undefined ? DEFAULT_ROOM[check] : roomOf(BULK_TASKS)
 }
 
 /**

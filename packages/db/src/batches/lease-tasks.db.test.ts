@@ -65,7 +65,7 @@ async function run(
   const values = [
     CHECKS,
     CHECKS.map(() => slots),
-    reserve,
+    CHECKS.map(() => reserve),
     60_000,
     ['phone'],
     holder === '' ? null : holder,

@@ -19,8 +19,8 @@ export interface LeasedTask {
 export interface LeaseOptions {
   /** Tasks of each check leased at most. */
   readonly slots: Readonly<Record<Check, number>>
-  /** Beyond the slots, for accounts that have nothing leased. */
-  readonly reserve: number
+  /** Beyond the slots, for accounts that have nothing leased; one number is that of every check. */
+  readonly reserve: number | Readonly<Record<Check, number>>
   readonly leaseMs: number
   /** The account of each check that was served last: others come first. */
   readonly served?: ReadonlyMap<Check, string>
@@ -39,6 +39,7 @@ export interface LeaseOptions {
  */
 export async function leaseTasks(db: Db, options: LeaseOptions): Promise<readonly LeasedTask[]> {
   const checks = CHECKS_OF(options)
+  const { reserve } = options
   const rows = await runByKeptPlan<LeasedRow>(db, {
     name: 'tasks.lease',
     text: LEASE_TASKS,
@@ -46,7 +47,7 @@ export async function leaseTasks(db: Db, options: LeaseOptions): Promise<readonl
     values: [
       checks,
       checks.map((check) => options.slots[check]),
-      options.reserve,
+      checks.map((check) => (typeof reserve === 'number' ? reserve : reserve[check])),
       options.leaseMs,
       PURCHASED_CHECKS,
       options.holder ?? null,
@@ -92,15 +93,15 @@ const GROUPS_A_ROUND = 2
 const BATCHES_A_ROUND = 16
 
 /**
- * The parts of the statement that leases tasks, each read by those after it. Parameters: $1 checks and $2 their
- * slots, $3 the reserve, $4 length of a lease in milliseconds, $5 checks that buy something, $6 who dispatches,
+ * The parts of the statement that leases tasks, each read by those after it. Parameters: $1 checks, $2 their
+ * slots and $3 reserves, $4 length of a lease in milliseconds, $5 checks that buy something, $6 who dispatches,
  * $7 the account of each check that was served last. The work grows with what goes out, not with what waits:
  * ready accounts, batches and groups are stepped through by index.
  */
 const PARTS = {
   /** Gives every parameter its type, whichever parts are used. */
   parameters: `
-    select $1::text[] as checks, $2::int[] as slots, $3::int as reserve, $4::int as lease_ms,
+    select $1::text[] as checks, $2::int[] as slots, $3::int[] as reserve, $4::int as lease_ms,
       $5::text[] as purchased, $6::text as holder, $7::text[] as served`,
   /**
    * Only who has the duty leases, and keeps its row locked until the end of the statement: the bound on what
@@ -139,13 +140,13 @@ const PARTS = {
   /** Free slots of each check, and with the reserve; those that have none are left out. */
   kinds: `
   select k.check_kind, k.served, k.slots - coalesce(sum(b.n), 0)::int as free,
-    k.slots + $3 - coalesce(sum(b.n), 0)::int as room,
+    k.slots + k.reserve - coalesce(sum(b.n), 0)::int as room,
     greatest(k.slots - coalesce(sum(b.n), 0)::int, 1) + count(distinct b.account_id)::int as most
-  from unnest($1::text[], $2::int[], $7::text[]) as k(check_kind, slots, served)
+  from unnest($1::text[], $2::int[], $3::int[], $7::text[]) as k(check_kind, slots, reserve, served)
     cross join turn left join busy b on b.check_kind = k.check_kind
   where turn.ours
-  group by k.check_kind, k.served, k.slots
-  having k.slots + case when k.slots = 0 then 0 else $3 end > coalesce(sum(b.n), 0)`,
+  group by k.check_kind, k.served, k.slots, k.reserve
+  having k.slots + case when k.slots = 0 then 0 else k.reserve end > coalesce(sum(b.n), 0)`,
   /** Accounts for which nothing is begun; what may have been bought for a canceled batch is still stored. */
   resting: `
   select id from accounts where status <> 'active'`,
@@ -153,7 +154,8 @@ const PARTS = {
   accounts: `
   select k.check_kind, k.free, a.account as account_id, count(*) over (partition by k.check_kind) as n
   from kinds k cross join lateral accounts_in_turn(k.check_kind, k.served,
-      k.check_kind = any($5), k.most) a`,
+      k.check_kind = any($5), k.most,
+      array(select b.account_id from busy b where b.check_kind = k.check_kind), k.room) a`,
   /**
    * Ready tasks, as many of each account as could go out. Of a canceled batch only those for which something
    * may have been bought, to store what came of it; of a paused one none.
