@@ -20,6 +20,7 @@ import { createProbeCache } from './probe-cache.ts'
 import type { ProbeCache } from './probe-cache.ts'
 import { DEFAULT_LIMITS } from './limits.ts'
 import type { EmailLimits } from './limits.ts'
+import { outgoingAddresses } from './outgoing-addresses.ts'
 import { ORDINARY_PROVIDER } from './providers.ts'
 import { runRequest } from './run-request.ts'
 import { createConnectionPool } from './connection-pool.ts'
@@ -70,7 +71,7 @@ export interface EmailEngineOptions extends Sharing {
   readonly log: Log
 }
 
-/** Makes the email engine. Throws where the sender, the HELO name or the proxy is malformed. */
+/** Makes the email engine. Throws where the sender, the HELO name, an address or the proxy is malformed. */
 export function createEmailEngine(options: EmailEngineOptions): Engine<'email'> {
   assertSender(options.smtp)
   const now = options.clock ?? Date.now
@@ -94,7 +95,7 @@ export function createEmailEngine(options: EmailEngineOptions): Engine<'email'> 
   const domains = createDomainCache({
     resolver: options.resolver,
     lists: typeof lists === 'function' ? lists : () => lists,
-    sourceAddresses: options.smtp.sourceAddresses ?? [],
+    sourceAddresses: outgoingAddresses(options.smtp.sourceAddresses ?? []),
     groupOf,
     random: options.random ?? Math.random,
     now,
