@@ -35,7 +35,11 @@ export const BOUNDARIES: Readonly<Record<string, Boundary>> = {
   ip: { ours: ENGINE, others: ['@photostructure/tz-lookup'] },
   domain: { ours: ENGINE, others: ['tldts', 'tr46'] },
   // It listens once, to find a free port for the packaged Postgres.
-  db: { ours: ['contract', 'ports', 'concurrency'], others: ['pg', 'kysely'], sockets: true },
+  db: {
+    ours: ['contract', 'ports', 'concurrency'],
+    others: ['pg', 'pg-copy-streams', 'kysely'],
+    sockets: true,
+  },
   // The operator's own mail server lies behind no egress guard, as the file store.
   mail: { ours: ['db'], others: ['nodemailer'] },
   people: {

@@ -14,6 +14,7 @@ const ROOT = dirname(dirname(fileURLToPath(import.meta.url)))
 /** What each npm script runs. */
 const COMMANDS = {
   start: 'services/local/src/main.ts',
+  move: 'services/local/src/move.ts',
   demo: 'test/demo/main.ts',
   test: 'infra/test.ts',
   check: 'infra/check.ts',
@@ -87,7 +88,9 @@ function buildWebApp() {
 /** The service and the command line find each other by `DATA_DIR`, from whichever folder each is started. */
 function placeOfData() {
   const isUnset = (process.env.DATA_DIR ?? '') === ''
-  return isUnset && ['start', 'cli'].includes(command) ? { DATA_DIR: join(ROOT, '.data') } : {}
+  return isUnset && ['start', 'cli', 'move'].includes(command)
+    ? { DATA_DIR: join(ROOT, '.data') }
+    : {}
 }
 
 /**

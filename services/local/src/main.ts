@@ -21,6 +21,7 @@ import {
   type FirstAccount,
 } from './first-account.ts'
 import { lockDataDir } from './data-dir-lock.ts'
+import { refuseMoved } from './moved-mark.ts'
 import { removeServiceFile, writeServiceFile } from './service-file.ts'
 import { localSettings, type LocalSettings } from './settings.ts'
 
@@ -159,6 +160,7 @@ async function startPostgres(
   stack: AsyncDisposableStack,
   out: Log,
 ): Promise<EmbeddedPostgres> {
+  await refuseMoved(dataDir)
   const postgres = await startEmbeddedPostgres({
     dataDir,
     warn: (message) => out.warn({}, message),

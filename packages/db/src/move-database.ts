@@ -1,0 +1,204 @@
+import { pipeline } from 'node:stream/promises'
+import pg from 'pg'
+import { from as copyFrom, to as copyTo } from 'pg-copy-streams'
+import type { Db, Session } from './database.ts'
+
+/** A table that was moved, and how many rows it has. */
+export interface MovedTable {
+  readonly name: string
+  readonly rowCount: number
+}
+
+/** What each database has by its own migrations. */
+const OWN = ['migrations', 'function_files']
+
+/** Filled by a migration, so that rows there are no sign of use. */
+const SEEDED = ['plans', 'packs']
+
+/**
+ * Rows as text are compared, so both servers must write them alike; and each waits for the other as long as
+ * that takes.
+ */
+const SAME_TEXT = `
+  set local idle_in_transaction_session_timeout = 0;
+  set local timezone = 'UTC';
+  set local datestyle = 'ISO, MDY';
+  set local intervalstyle = 'postgres';
+  set local bytea_output = 'hex';
+  set local extra_float_digits = 1`
+
+/**
+ * Copies all rows of a database into another of the same version that holds none, in one transaction there: all
+ * of it or nothing. Afterwards both are compared, row for row by a digest. The queue is not copied: its jobs
+ * are wake-up calls, and work whose job is lost is handed out again.
+ *
+ * Where the other holds exactly these rows already, as when who asked did not live to hear of it, that is
+ * an answer, too.
+ *
+ * @param source nobody writes to it meanwhile
+ * @param target a role that owns its tables; both must let a statement take as long as a large table needs
+ * @throws Error where the target holds other rows, or what arrived differs from what was sent
+ */
+export async function moveDatabase(source: Db, target: Db): Promise<readonly MovedTable[]> {
+  const from = await source.pool.connect()
+  const to = await target.pool.connect().catch((error: unknown) => {
+    from.release()
+    throw error
+  })
+  try {
+    await from.query('begin isolation level repeatable read read only')
+    await to.query('begin')
+    await Promise.all([from.query(SAME_TEXT), to.query(SAME_TEXT)])
+    const tables = await readTables(from)
+    const filled = await firstFilled(to, tables)
+    if (filled === undefined) await copyAll(tables, from, to)
+    const moved = await compareAll(tables, from, to, filled)
+    await to.query('commit')
+    await from.query('commit')
+    from.release()
+    to.release()
+    if (filled === undefined) await target.pool.query('analyze')
+    return moved
+  } catch (error) {
+    // Ends the sessions, and with them what is open.
+    from.release(true)
+    to.release(true)
+    throw error
+  }
+}
+
+interface Table {
+  readonly name: string
+  /** Quoted names of all columns that are stored. */
+  readonly columns: string
+}
+
+async function readTables(session: Session): Promise<readonly Table[]> {
+  const { rows } = await session.query<Table>(
+    `select c.relname as name,
+       string_agg(quote_ident(a.attname), ', ' order by a.attnum) as columns
+     from pg_class c join pg_attribute a on a.attrelid = c.oid
+     where c.relnamespace = 'public'::regnamespace and c.relkind = 'r'
+       and c.relname <> all($1) and a.attnum > 0 and not a.attisdropped and a.attgenerated = ''
+     group by c.relname order by c.relname`,
+    [OWN],
+  )
+  return rows
+}
+
+async function firstFilled(
+  session: Session,
+  tables: readonly Table[],
+): Promise<string | undefined> {
+  for (const { name } of tables) {
+    if (SEEDED.includes(name)) continue
+    const { rowCount } = await session.query(`select from ${quoted(name)} limit 1`)
+    if (rowCount === 1) return name
+  }
+  return undefined
+}
+
+async function copyAll(tables: readonly Table[], from: Session, to: Session): Promise<void> {
+  // Rows come in no order that the keys between tables would let through, and as they are: nothing that a
+  // trigger does on their way in is to be done again.
+  const keys = await readForeignKeys(to)
+  for (const { table, name } of keys) await to.query(`alter table ${table} drop constraint ${name}`)
+  for (const { name } of tables) {
+    await to.query(`alter table ${quoted(name)} disable trigger user`)
+  }
+  for (const name of SEEDED) await to.query(`delete from ${quoted(name)}`)
+  for (const table of tables) await copyRows(table, from, to)
+  await copySequences(from, to)
+  for (const { name } of tables) await to.query(`alter table ${quoted(name)} enable trigger user`)
+  for (const { table, name, rule } of keys) {
+    await to.query(`alter table ${table} add constraint ${name} ${rule}`)
+  }
+}
+
+interface ForeignKey {
+  readonly table: string
+  readonly name: string
+  readonly rule: string
+}
+
+async function readForeignKeys(session: Session): Promise<readonly ForeignKey[]> {
+  const { rows } = await session.query<ForeignKey>(
+    `select conrelid::regclass::text as table, quote_ident(conname) as name,
+       pg_get_constraintdef(oid) as rule
+     from pg_constraint
+     where contype = 'f' and connamespace = 'public'::regnamespace
+     order by conrelid::regclass::text, conname`,
+  )
+  return rows
+}
+
+async function copyRows({ name, columns }: Table, from: Session, to: Session): Promise<void> {
+  const list = `${quoted(name)} (${columns})`
+  try {
+    await pipeline(
+      from.query(copyTo(`copy ${list} to stdout`)),
+      to.query(copyFrom(`copy ${list} from stdin`)),
+    )
+  } catch (cause) {
+    throw new Error(`table ${name} could not be copied`, { cause })
+  }
+}
+
+/** Where numbers go on, so that none is given twice. */
+async function copySequences(from: Session, to: Session): Promise<void> {
+  const { rows } = await from.query<{ name: string }>(
+    `select quote_ident(relname) as name from pg_class
+     where relnamespace = 'public'::regnamespace and relkind = 'S' order by relname`,
+  )
+  for (const { name } of rows) {
+    const { rows: states } = await from.query<{ last_value: string; is_called: boolean }>(
+      `select last_value::text as last_value, is_called from ${name}`,
+    )
+    for (const { last_value: last, is_called: isCalled } of states) {
+      await to.query('select setval($1::regclass, $2::bigint, $3)', [name, last, isCalled])
+    }
+  }
+}
+
+/** @throws Error where a table differs; `filled` names one that held rows before */
+async function compareAll(
+  tables: readonly Table[],
+  from: Session,
+  to: Session,
+  filled: string | undefined,
+): Promise<readonly MovedTable[]> {
+  const moved: MovedTable[] = []
+  for (const table of tables) {
+    const [sent, arrived] = await Promise.all([readDigest(from, table), readDigest(to, table)])
+    if (sent.rowCount === arrived.rowCount && sent.digest === arrived.digest) {
+      moved.push({ name: table.name, rowCount: sent.rowCount })
+      continue
+    }
+    if (filled !== undefined) {
+      throw new Error(`the target is not empty: its table ${filled} has rows; give an empty one`)
+    }
+    throw new Error(
+      `table ${table.name} differs: ${sent.rowCount} rows were sent, ${arrived.rowCount} arrived`,
+    )
+  }
+  return moved
+}
+
+interface Digest {
+  readonly rowCount: number
+  /** Equal for equal rows, in whatever order they lie. */
+  readonly digest: string
+}
+
+async function readDigest(session: Session, { name, columns }: Table): Promise<Digest> {
+  const { rows } = await session.query<Digest>(
+    `select count(*)::float8 as "rowCount",
+       coalesce(sum(hashtextextended(t::text, 0)), 0)::text as digest
+     from (select ${columns} from ${quoted(name)}) t`,
+  )
+  return rows[0] ?? { rowCount: 0, digest: '' }
+}
+
+function quoted(name: string): string {
+  return pg.escapeIdentifier(name)
+}

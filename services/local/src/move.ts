@@ -1,0 +1,113 @@
+import { stat } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
+import { openDatabase, type Db } from '@plumbline/db/database'
+import { startEmbeddedPostgres } from '@plumbline/db/embedded'
+import { migrate } from '@plumbline/db/migrate'
+import { moveDatabase, type MovedTable } from '@plumbline/db/move-database'
+import { grantServing } from '@plumbline/db/serving-role'
+import { limitSessions } from '@plumbline/db/session-limits'
+import { migrateQueue } from '@plumbline/queue/postgres-queues'
+import { INSTALLATION_KEY_FILE } from '@plumbline/runtime/installation-key'
+import { keepFilesPrivate } from '@plumbline/runtime/private-files'
+import { readSettings } from '@plumbline/runtime/settings'
+import { startFault } from '@plumbline/runtime/start'
+import { lockDataDir } from './data-dir-lock.ts'
+import { markMoved, refuseMoved } from './moved-mark.ts'
+import { localSettings, type LocalSettings } from './settings.ts'
+
+// npm run move: copies the database of the packaged Postgres below DATA_DIR to the server of DATABASE_URL, while
+// the service is stopped, and says what to set then.
+
+/** What a statement on a large table may take: six hours. */
+const LONGEST_MS = 6 * 3_600_000
+
+/** The process ends after this long even where something is still open. */
+const EXIT_MS = 500
+
+keepFilesPrivate()
+try {
+  const settings = readSettings(localSettings)
+  process.stdout.write(told(await move(settings), settings))
+} catch (error) {
+  const fault = startFault(error)
+  if (fault === null) throw error
+  process.stderr.write(`The database was not moved: ${fault}\n`)
+  process.exitCode = 1
+}
+// Handles of the server's process can outlive it; everything of ours has ended here.
+setTimeout(() => process.exit(), EXIT_MS).unref()
+
+async function move(settings: LocalSettings): Promise<readonly MovedTable[]> {
+  const { DATABASE_URL: serving, MIGRATE_DATABASE_URL, DATABASE_DIRECT_URL: direct } = settings
+  if (serving === undefined) {
+    throw new Error('expected DATABASE_URL, the address of the server that it is to be moved to')
+  }
+  const dataDir = resolve(settings.DATA_DIR)
+  if ((await stat(join(dataDir, 'postgres')).catch(() => undefined)) === undefined) {
+    throw new Error(`${dataDir} has no packaged Postgres; set DATA_DIR to the one of "npm start"`)
+  }
+  await using stack = new AsyncDisposableStack()
+  stack.use(
+    await lockDataDir(dataDir).catch((cause: unknown) => {
+      throw new Error('stop the service first', { cause })
+    }),
+  )
+  await refuseMoved(dataDir)
+  const owner = MIGRATE_DATABASE_URL ?? direct ?? serving
+  const target = stack.use(open(owner))
+  await prepareTarget(target, { owner, serving, direct })
+  const postgres = await startEmbeddedPostgres({ dataDir })
+  stack.defer(() => postgres.stop())
+  if (postgres.joined) {
+    throw new Error('stop the service first: another process has its database open')
+  }
+  const source = stack.use(open(postgres.url))
+  await migrate(source)
+  const moved = await moveDatabase(source, target)
+  await markMoved(dataDir, placeOf(serving))
+  return moved
+}
+
+/** Before anything is copied, so that what cannot be is said at once. */
+async function prepareTarget(
+  target: Db,
+  { owner, serving, direct }: { owner: string; serving: string; direct: string | undefined },
+): Promise<void> {
+  const { rowCount: strange } = await target.pool.query(
+    `select from pg_class where relnamespace = 'public'::regnamespace and relkind in ('r', 'p')
+       and to_regclass('public.migrations') is null limit 1`,
+  )
+  if (strange !== 0) {
+    throw new Error(
+      'the database of DATABASE_URL holds tables of something else; give an empty one',
+    )
+  }
+  await migrate(target)
+  await migrateQueue(owner)
+  if (owner !== serving) await grantServing(target, serving)
+  if (direct !== undefined) await limitSessions(target, serving)
+}
+
+function open(url: string): Db {
+  return openDatabase({ url, poolSize: 2, applicationName: 'move', statementMs: LONGEST_MS })
+}
+
+function told(moved: readonly MovedTable[], { DATA_DIR, DATABASE_URL }: LocalSettings): string {
+  const rows = moved.reduce((sum, { rowCount }) => sum + rowCount, 0)
+  const dataDir = resolve(DATA_DIR)
+  return [
+    `${moved.length} tables with ${rows} rows are in ${placeOf(DATABASE_URL ?? '')}, each compared with what was sent.`,
+    'From now on set DATABASE_URL (and MIGRATE_DATABASE_URL, where you gave it) as for this command.',
+    'Programs that do not share this DATA_DIR need these two as well:',
+    `  INSTALLATION_KEY_FILE  a copy of ${join(dataDir, INSTALLATION_KEY_FILE)}`,
+    `  FILES_URL              where ${join(dataDir, 'files')} is mounted, or a bucket that it was copied to`,
+    'What was moved is still here, and "npm start" does not serve from it any more.',
+    '',
+  ].join('\n')
+}
+
+/** Where a database is, without who may enter. */
+function placeOf(url: string): string {
+  const { host, pathname } = new URL(url)
+  return `${host}${pathname}`
+}
