@@ -18,6 +18,9 @@ const LIFETIME_SECONDS = {
   failed: 5,
 } as const
 
+/** One in so many goes where there is no room. */
+const EVICTED_SHARE = 16
+
 /** Makes a cache that drops what was least recently used. `now` in milliseconds, monotonic. */
 export function createAnswerCache(options: { size: number; now: () => number }): AnswerCache {
   const entries = new Map<string, { answer: DnsAnswer; expiresAt: number }>()
@@ -35,8 +38,11 @@ export function createAnswerCache(options: { size: number; now: () => number }):
       const expiresAt = options.now() + lifetimeSeconds(answer) * 1000
       entries.delete(key)
       entries.set(key, { answer, expiresAt })
+      if (entries.size <= options.size) return
+      // Many at once: a map that only ever loses its first entry walks past all that it has lost.
+      const left = options.size - Math.floor(options.size / EVICTED_SHARE)
       for (const oldest of entries.keys()) {
-        if (entries.size <= options.size) break
+        if (entries.size <= left) break
         entries.delete(oldest)
       }
     },
