@@ -160,7 +160,7 @@ test('no path dials a special address: mail, redirect, referral, name server, pa
   })
   await using mail = testEngine(PORTS.smtp, {}, { egress, resolver, log: SILENT })
   const names = addresses.map((_, number) => `n${number}.t${number}`)
-  const signal = AbortSignal.timeout(50_000)
+  const signal = AbortSignal.timeout(110_000)
   const domains = await ask(guarded, names, { lane: 'bulk', signal })
   const emails: unknown[] = []
   // Beyond what a batch may hold open at once, groups are told to come back later.

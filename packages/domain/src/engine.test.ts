@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Json } from '@plumbline/contract/outcome'
 import { expect, test, vi } from 'vitest'
 import { RA } from '@plumbline/net/dns-fixture'
@@ -437,4 +438,35 @@ test('behind a resolver without the root nothing is told of a name, and no regis
     reason: 'registered',
     facts: { registered: true, dnsHealthy: true, spfFound: true, dmarcFound: true },
   })
+})
+
+test('names of a batch are begun a few in each turn of the event loop, and all in the end', async () => {
+  const begun = new Set<string>()
+  await using world = await startWorld({
+    options: {
+      memory: {
+        async get(keys) {
+          for (const key of keys) if (key.startsWith('domain:registration:')) begun.add(key)
+          return keys.map(() => undefined)
+        },
+        set: async () => undefined,
+        claim: async () => true,
+        delete: async () => undefined,
+      },
+    },
+  })
+  const stop = new AbortController()
+  const names = Array.from({ length: 1_000 }, (_, no) => `name${no}.com`)
+  const tasks = [names.slice(0, 500), names.slice(500)].map((subjects) =>
+    ask(world, subjects, { lane: 'bulk', signal: stop.signal }),
+  )
+  const turns: number[] = []
+  while (begun.size < names.length) {
+    const before = begun.size
+    await nextTurn()
+    turns.push(begun.size - before)
+  }
+  stop.abort()
+  await Promise.all(tasks)
+  expect(Math.max(...turns)).toBeLessThan(100)
 })

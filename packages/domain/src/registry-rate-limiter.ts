@@ -211,27 +211,13 @@ async function startNext(server: Server, settings: Settings): Promise<void> {
     if (!grant.granted) return sleep(Math.min(grant.retryMs, SECOND_MS))
     server.hasToken = true
   }
-  const { queries, ms } = server.window
-  if (server.inWindow.size >= queries) {
+  if (server.inWindow.size >= server.window.queries) {
     await Promise.race(server.inWindow)
     return
   }
-  const slot = await settings.limiter.lease(
-    `domain:slot:${server.name}`,
-    settings.concurrency,
-    LEASE_MS,
-  )
-  if (!slot.granted) return sleep(LEASE_RETRY_MS)
-  const windowLease = await settings.limiter
-    .lease(`domain:window:${server.name}`, queries, LEASE_MS + ms)
-    .catch(async (error: unknown) => {
-      await slot.release().catch(() => undefined)
-      throw error
-    })
-  if (!windowLease.granted) {
-    await slot.release()
-    return sleep(LEASE_RETRY_MS)
-  }
+  const leases = await takeLeases(server, settings)
+  if (leases === null) return sleep(LEASE_RETRY_MS)
+  const { slot, windowLease } = leases
   dropAborted(server)
   const waiter = nextLive(server, settings.now()) ?? server.waiting.bulk.shift()
   if (waiter === undefined) {
@@ -247,6 +233,31 @@ async function startNext(server: Server, settings: Settings): Promise<void> {
     void pump(server, settings)
   })
 }
+
+/** A slot and a place in the window, asked for side by side; null where one of them is not to be had. */
+async function takeLeases(
+  { name, window }: Server,
+  { limiter, concurrency }: Settings,
+): Promise<{ readonly slot: Held; readonly windowLease: Held } | null> {
+  const asked = [
+    limiter.lease(`domain:slot:${name}`, concurrency, LEASE_MS),
+    limiter.lease(`domain:window:${name}`, window.queries, LEASE_MS + window.ms),
+  ] as const
+  const [slot, windowLease] = await Promise.all(asked.map(heldOrNull))
+  if (slot != null && windowLease != null) return { slot, windowLease }
+  await Promise.all([slot?.release().catch(noMatter), windowLease?.release().catch(noMatter)])
+  // Throws where the limits are out of reach.
+  await Promise.all(asked)
+  return null
+}
+
+async function heldOrNull(asked: Promise<Lease>): Promise<Held | null> {
+  const lease = await asked.catch(() => null)
+  return lease?.granted === true ? lease : null
+}
+
+/** What is not given back ends by itself. */
+function noMatter(): void {}
 
 function nextLive({ waiting: { live } }: Server, now: number): Waiter | undefined {
   const fresh = live.findIndex(({ sinceMs }) => now - sinceMs < FRESH_MS)

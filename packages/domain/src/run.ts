@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { EngineRequest, Answer, Later } from '@plumbline/ports/engine'
 import type { Json } from '@plumbline/contract/outcome'
 import { createSemaphore, type Semaphore } from '@plumbline/concurrency/semaphore'
@@ -38,6 +39,9 @@ const LEAST_LATER_MS = 250
 /** Names of batches whose DNS is asked at once. */
 const DNS_CONCURRENCY = 64
 
+/** Names of batches that are begun before whatever else the process has to do gets its turn. */
+const BEGUN_A_TURN = 32
+
 /**
  * Makes the run: every name of a request is asked once, and every registration once, however many of its
  * subdomains are in the request.
@@ -45,7 +49,11 @@ const DNS_CONCURRENCY = 64
 export function createRun(
   context: RunContext,
 ): (request: EngineRequest<'domain'>) => Promise<readonly Answer<'domain'>[]> {
-  const work: Work = { ...context, dnsSlots: createSemaphore(DNS_CONCURRENCY) }
+  const work: Work = {
+    ...context,
+    dnsSlots: createSemaphore(DNS_CONCURRENCY),
+    turns: createSemaphore(1),
+  }
   return async (request) => {
     const startedMs = performance.now()
     const stamp = (): Stamp => ({
@@ -54,14 +62,12 @@ export function createRun(
     })
     const shared: Shared = { registrations: new Map(), names: new Map() }
     const waits: Wait[] = []
-    const answers = await Promise.all(
-      request.subjects.map(async (_, index) => {
-        const answer = await answerOne(work, request, index, shared, stamp)
-        if (answer.kind === 'later') waits.push({ index, answer, atMs: performance.now() })
-        else request.answered?.(index, answer)
-        return answer
-      }),
-    )
+    const answers = await inTurns(work, request, async (index) => {
+      const answer = await answerOne(work, request, index, shared, stamp)
+      if (answer.kind === 'later') waits.push({ index, answer, atMs: performance.now() })
+      else request.answered?.(index, answer)
+      return answer
+    })
     for (const wait of waits) {
       const answer = fromNow(wait)
       answers[wait.index] = answer
@@ -69,6 +75,26 @@ export function createRun(
     }
     return answers
   }
+}
+
+/**
+ * Begins all subjects of a request and awaits them. Those of batches are begun a few in each turn of the event
+ * loop, whichever task they are of: ten thousand at once would keep a single call waiting for seconds.
+ */
+async function inTurns<T>(
+  { turns }: Work,
+  { subjects, lane }: EngineRequest<'domain'>,
+  begin: (index: number) => Promise<T>,
+): Promise<T[]> {
+  const begun: Promise<T>[] = []
+  for (const index of subjects.keys()) {
+    if (lane === 'bulk' && index % BEGUN_A_TURN === 0) await turns.run(() => nextTurn())
+    const answer = begin(index)
+    // A fault is thrown by the wait for all; until then it is nobody's.
+    answer.catch(() => undefined)
+    begun.push(answer)
+  }
+  return await Promise.all(begun)
 }
 
 interface Wait {
@@ -85,6 +111,8 @@ function fromNow({ answer, atMs }: Wait): Later {
 
 interface Work extends RunContext {
   readonly dnsSlots: Semaphore
+  /** Who begins names of batches next. */
+  readonly turns: Semaphore
 }
 
 interface Shared {
