@@ -1,4 +1,5 @@
 import { defineConfig } from 'vitest/config'
+import { LongestFirst } from './infra/test-order.ts'
 import { isCi } from './packages/testkit/src/ci.ts'
 import { isSoak } from './packages/testkit/src/soak.ts'
 
@@ -10,19 +11,25 @@ const PATIENCE = {
 }
 
 /** A machine that is shared may break off what only time keeps apart: `npm test` names what needed its second try. */
+const SECOND_TRY = { retry: isCi() ? 1 : 0 }
+
 const WHOLE_PROCESSES = {
   ...PATIENCE,
-  retry: isCi() ? 1 : 0,
+  ...SECOND_TRY,
   testTimeout: isSoak() ? 900_000 : 400_000,
   expect: { poll: { timeout: 120_000, interval: 50 } },
 }
 
+/** More at once than there are processors, for much of the time passes with waiting. */
+const SIDE_BY_SIDE = { maxWorkers: 4, sequence: { groupOrder: 1 } }
+
 /**
- * `unit` needs nothing but Node; `db` a Postgres that the set-up starts; `integration` whole processes, several
- * files side by side; `timed` those that measure seconds or memory, one after the other when all else is done.
+ * `unit` needs nothing but Node; `db` a Postgres that the set-up starts; `integration` whole processes, beside
+ * them; `timed` those that measure seconds or memory, one after the other when all else is done.
  */
 export default defineConfig({
   test: {
+    sequence: { sequencer: LongestFirst },
     projects: [
       {
         test: {
@@ -36,7 +43,9 @@ export default defineConfig({
           exclude: ['**/*.db.test.ts', '**/node_modules/**'],
           // Loading the sources anew for each file costs more than its tests do.
           isolate: false,
-          pool: 'threads',
+          // Processes, for threads would share a heap whose size some tests look at.
+          pool: 'forks',
+          maxWorkers: 2,
           ...PATIENCE,
         },
       },
@@ -46,6 +55,8 @@ export default defineConfig({
           include: ['packages/*/src/**/*.db.test.ts', 'services/*/src/**/*.db.test.ts'],
           globalSetup: ['packages/testkit/src/global-servers.ts'],
           ...PATIENCE,
+          ...SECOND_TRY,
+          ...SIDE_BY_SIDE,
         },
       },
       {
@@ -55,9 +66,7 @@ export default defineConfig({
           exclude: ['**/*.timed.test.ts'],
           globalSetup: ['packages/testkit/src/global-servers.ts'],
           ...WHOLE_PROCESSES,
-          // More than there are processors, for most of the time passes with waiting.
-          maxWorkers: 3,
-          sequence: { groupOrder: 1 },
+          ...SIDE_BY_SIDE,
         },
       },
       {

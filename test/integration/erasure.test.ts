@@ -74,8 +74,8 @@ describe.each([
       caller,
       formOf({ product: 'contact-intel', explain: 'true', name: `of ${EMAIL}` }, csv, 'list.csv'),
     )
-    await expect.poll(() => receiver.received.length, { timeout: 10_000 }).toBe(1)
-    await expect.poll(async () => await met(), { timeout: 5_000 }).not.toEqual([])
+    await expect.poll(() => receiver.received.length).toBe(1)
+    await expect.poll(async () => await met()).not.toEqual([])
     const archive = await zipOf(caller)
     expect(archive.names).toEqual(
       expect.arrayContaining(['account.ndjson', 'lookups.ndjson', `batches/${id}/rows.ndjson`]),
@@ -169,13 +169,10 @@ async function ask(
 async function untilErased(caller: Caller, begun: Response): Promise<ErasureView> {
   let view = (await begun.json()) as ErasureView
   await expect
-    .poll(
-      async () => {
-        view = (await (await call(caller, 'GET', `/v1/erase/${view.id}`)).json()) as ErasureView
-        return view.status
-      },
-      { timeout: 15_000 },
-    )
+    .poll(async () => {
+      view = (await (await call(caller, 'GET', `/v1/erase/${view.id}`)).json()) as ErasureView
+      return view.status
+    })
     .toBe('completed')
   return view
 }

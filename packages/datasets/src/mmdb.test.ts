@@ -82,7 +82,8 @@ test('a record of more values than any real one is refused in bounded time', asy
   const mmdb = await openMmdb(whole)
   const startedMs = performance.now()
   expect(() => mmdb.read(treeEnd + offset)).toThrow(MmdbError)
-  expect(performance.now() - startedMs).toBeLessThan(1_000)
+  // All that it unfolds to would take minutes.
+  expect(performance.now() - startedMs).toBeLessThan(20_000)
 })
 
 test('flipped bytes give an answer, nothing or a refusal, and never anything else', async () => {

@@ -7,6 +7,7 @@ import { countSpenders, createPostgresBudget, readSpending } from './budget.ts'
 import { openDatabase } from './database.ts'
 import { startEmbeddedPostgres } from './embedded.ts'
 import { migrate } from './migrate.ts'
+import { PATIENT } from '@plumbline/testkit/patience'
 
 test('a day is never overspent, however many take at once, and what was not spent comes back', async () => {
   await using database = await createTestDatabase()
@@ -69,10 +70,7 @@ test('what was spent today outlives a crash of the server', async () => {
     const { rows } = await db.pool.query<{ pid: number }>('select pg_backend_pid() as pid')
     // The death of one session makes the server end all others and recover from its log.
     process.kill(rows[0]?.pid ?? 0, 'SIGKILL')
-    const after = await vi.waitFor(() => budget.take('hlr', 8, 10), {
-      timeout: 20_000,
-      interval: 50,
-    })
+    const after = await vi.waitFor(() => budget.take('hlr', 8, 10), PATIENT)
     expect(after.count).toBe(2)
   } finally {
     await postgres.stop()

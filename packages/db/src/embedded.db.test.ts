@@ -24,9 +24,9 @@ async function ask(url: string, statement: string): Promise<readonly unknown[]> 
 }
 
 async function until(condition: () => Promise<boolean>): Promise<void> {
-  const deadline = Date.now() + 20_000
+  const deadline = Date.now() + 60_000
   while (!(await condition())) {
-    if (Date.now() > deadline) throw new Error('the condition did not come about in 20 s')
+    if (Date.now() > deadline) throw new Error('the condition did not come about in a minute')
     await delay(20)
   }
 }

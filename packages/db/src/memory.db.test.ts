@@ -6,6 +6,7 @@ import { openDatabase } from './database.ts'
 import { startEmbeddedPostgres } from './embedded.ts'
 import { createPostgresMemory } from './memory.ts'
 import { migrate } from './migrate.ts'
+import { PATIENT } from '@plumbline/testkit/patience'
 
 test('a durable claim outlives a crash of the server; others are forgotten', async () => {
   const dataDir = await mkdtemp(join(tmpdir(), 'plumbline-memory-'))
@@ -25,10 +26,7 @@ test('a durable claim outlives a crash of the server; others are forgotten', asy
     const { rows } = await db.pool.query<{ pid: number }>('select pg_backend_pid() as pid')
     // The death of one session makes the server end all others and recover from its log.
     process.kill(rows[0]?.pid ?? 0, 'SIGKILL')
-    await vi.waitFor(async () => expect(await plain.get(['begun'])).toEqual([undefined]), {
-      timeout: 20_000,
-      interval: 50,
-    })
+    await vi.waitFor(async () => expect(await plain.get(['begun'])).toEqual([undefined]), PATIENT)
     expect(await durable.claim(entry)).toBe(false)
     expect(await durable.get(['begun'])).toEqual([{ at: 1 }])
   } finally {

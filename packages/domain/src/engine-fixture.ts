@@ -128,7 +128,7 @@ export async function ask(
     depth: 'basic',
     lane: 'live',
     tenant: 't',
-    signal: AbortSignal.timeout(5_000),
+    signal: AbortSignal.timeout(30_000),
     ...more,
   })
 }

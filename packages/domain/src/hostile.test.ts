@@ -125,7 +125,8 @@ async function expectUnknown(world: World): Promise<void> {
   expect(outcome.facts.registered).toBeNull()
   expect(outcome.status).toBe('unknown')
   expect(outcome.reason).not.toBe('timeout')
-  expect(performance.now() - started).toBeLessThan(3_000)
+  // Each question may last 0.3 s; who asks would wait for 30.
+  expect(performance.now() - started).toBeLessThan(20_000)
 }
 
 const noWhois: WhoisCase = (socket) => void socket.end('% nothing is known of this zone\n')

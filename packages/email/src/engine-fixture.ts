@@ -59,7 +59,7 @@ export function ask(
     depth: 'basic',
     lane: 'live',
     tenant: 'tenant',
-    signal: AbortSignal.timeout(4_000),
+    signal: AbortSignal.timeout(30_000),
     ...request,
   })
 }

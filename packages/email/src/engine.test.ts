@@ -726,7 +726,8 @@ describe('shares', () => {
     )
     const beganMs = performance.now()
     const answers = await ask(engine, subjects, { lane: 'bulk' })
-    expect(performance.now() - beganMs).toBeLessThan(1_500)
+    // At a recipient a second the trickle alone takes 5 minutes.
+    expect(performance.now() - beganMs).toBeLessThan(20_000)
     const others = answers.filter((_answer, at) => at % 5 >= 3)
     expect(new Set(others.map(brief))).toEqual(new Set(['deliverable accepted']))
     const waits = answers.filter((answer) => answer.kind === 'later')

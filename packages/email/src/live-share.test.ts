@@ -1,4 +1,4 @@
-import { expect, test, vi } from 'vitest'
+import { expect, test } from 'vitest'
 import { ask, outcomeOf, testEngine, zoneOf } from './engine-fixture.ts'
 import { createProbeQueue, type HostsRoute, type Probe } from './probe-queue.ts'
 import { startSmtp } from './smtp-fixture.ts'
@@ -17,10 +17,10 @@ test('a connection that nobody waits for any more is closed while its host is st
   await using engine = testEngine(server.port, zone, { times: PATIENT_TIMES })
   const over = new AbortController()
   const asked = ask(engine, ['a@silent.test'], { signal: over.signal })
-  await vi.waitFor(() => expect(server.sessions.open).toBe(1))
+  await expect.poll(() => server.sessions.open).toBe(1)
   over.abort()
   expect(outcomeOf((await asked)[0]).reason).toBe('timeout')
-  await vi.waitFor(() => expect(server.sessions.open).toBe(0))
+  await expect.poll(() => server.sessions.open).toBe(0)
 })
 
 test('a host that was given up is asked again for whoever comes next', async () => {
@@ -36,7 +36,7 @@ test('a host that was given up is asked again for whoever comes next', async () 
   await using engine = testEngine(server.port, zone, { times: PATIENT_TIMES })
   const over = new AbortController()
   const given = ask(engine, ['a@moody.test'], { signal: over.signal })
-  await vi.waitFor(() => expect(server.sessions.open).toBe(1))
+  await expect.poll(() => server.sessions.open).toBe(1)
   isSilent = false
   over.abort()
   await given
@@ -66,7 +66,7 @@ test('a group of which nothing is heard keeps a bounded number of callers waitin
   const over = new AbortController()
   const began = performance.now()
   const first = ask(engine, ['a@silent.test'], { signal: over.signal })
-  await vi.waitFor(() => expect(performance.now() - began).toBeGreaterThan(100))
+  await expect.poll(() => performance.now() - began).toBeGreaterThan(100)
   const names = Array.from({ length: 10 }, (_, at) => `b${at}@silent.test`)
   let waiting = names.length
   const rest = names.map(async (name) => {
@@ -75,7 +75,7 @@ test('a group of which nothing is heard keeps a bounded number of callers waitin
     return outcomeOf(answer).reason
   })
   // One connection may have been taken up by each of the first ones beside those that wait.
-  await vi.waitFor(() => expect(waiting).toBeLessThanOrEqual(3 + 2))
+  await expect.poll(() => waiting).toBeLessThanOrEqual(3 + 2)
   over.abort()
   const reasons = await Promise.all(rest)
   expect(reasons.filter((reason) => reason === 'rate_limited').length).toBeGreaterThanOrEqual(5)

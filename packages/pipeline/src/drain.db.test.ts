@@ -16,6 +16,7 @@ import { getBatch } from './read.ts'
 import { recallUnclaimed } from './recall.ts'
 import { openResults } from './results.ts'
 import { runTask, type CheckRunner } from './run-task.ts'
+import { PATIENT } from '@plumbline/testkit/patience'
 
 const ROWS = 12
 const CHUNK = 4
@@ -107,7 +108,7 @@ async function untilCanceled(harness: TestPipeline & { id: string }): Promise<Ba
     const view = await getBatch(harness.pipeline, harness.owner, harness.id)
     expect(view.status).toBe('canceled')
     return view
-  }, 10_000)
+  }, PATIENT)
 }
 
 async function textOf(harness: TestPipeline & { id: string }, format: 'csv' | 'ndjson') {
@@ -188,7 +189,7 @@ test('a purchase under way is awaited and charged, and none is begun after the c
   await runTasks(harness, 'email', greylisting)
   const provider = slowProvider()
   const running = runTasks(harness, 'phone', provider)
-  await vi.waitFor(() => expect(provider.begun).toHaveLength(ROWS / CHUNK))
+  await vi.waitFor(() => expect(provider.begun).toHaveLength(ROWS / CHUNK), PATIENT)
   await cancelBatch(harness.pipeline, harness.owner, harness.id)
   await finishOnce(harness)
   expect(await getBatch(harness.pipeline, harness.owner, harness.id)).toMatchObject({
@@ -201,7 +202,7 @@ test('a purchase under way is awaited and charged, and none is begun after the c
       `select from batches where (ats->>'canceling')::timestamptz < now() - interval '0.6 s'`,
     )
     expect(rows).toHaveLength(1)
-  }, 5_000)
+  }, PATIENT)
   for (let sold = 0; sold < ROWS / CHUNK; sold++) provider.sell()
   await running
   const view = await untilCanceled(harness)
@@ -247,7 +248,7 @@ test('a worker that is killed with purchases in hand: another tells what came of
   await using harness = await openHarness()
   const killed = slowProvider()
   void runTasks(harness, 'phone', killed)
-  await vi.waitFor(() => expect(killed.begun).toHaveLength(ROWS / CHUNK))
+  await vi.waitFor(() => expect(killed.begun).toHaveLength(ROWS / CHUNK), PATIENT)
   await cancelBatch(harness.pipeline, harness.owner, harness.id)
   await finishOnce(harness)
   const { pool } = harness.pipeline.db
@@ -379,7 +380,7 @@ test.each([1, 2, 3, 4, 5, 6, 7, 8])(
         expect(await auditLedger(db)).toEqual([])
         const view = await getBatch(harness.pipeline, harness.owner, harness.id)
         expect(['canceled', 'completed']).toContain(view.status)
-      }, 10_000)
+      }, PATIENT)
       await expectExplained(harness)
     }
   },

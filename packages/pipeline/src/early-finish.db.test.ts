@@ -61,7 +61,7 @@ test('a result grows while its batch runs, and is the one that is written at the
   const { id } = await harness.read(CONTENT)
   const early = finishNext(harness.pipeline, ROWS, never, PATIENT)
   await harness.answer(CHUNKS / 2)
-  await vi.waitFor(async () => expect((await sizesInTheMaking(harness))[0]).toBeGreaterThan(8_000))
+  await expect.poll(async () => (await sizesInTheMaking(harness))[0]).toBeGreaterThan(8_000)
   expect(await statusOf(harness, id)).toBe('running')
   await harness.answer()
   await early
@@ -89,7 +89,7 @@ test('it waits at a chunk that is not settled, whatever is settled behind it', a
   expect(rows).toHaveLength(1)
   await harness.answer()
   const early = finishNext(harness.pipeline, ROWS, never, PATIENT)
-  await vi.waitFor(async () => expect((await sizesInTheMaking(harness))[0]).toBeGreaterThan(1_000))
+  await expect.poll(async () => (await sizesInTheMaking(harness))[0]).toBeGreaterThan(1_000)
   expect((await sizesInTheMaking(harness))[0]).toBeLessThan(8_000)
   await harness.pipeline.db.pool.query('update tasks set lease_until = null')
   await harness.answer()
@@ -128,11 +128,11 @@ test('what a stopping worker breaks off another begins anew; what a killed one h
   const { id } = await harness.read(CONTENT)
   const stop = new AbortController()
   const first = finishNext(harness.pipeline, ROWS, stop.signal, PATIENT)
-  await vi.waitFor(async () => expect(await sizesInTheMaking(harness)).toHaveLength(1))
+  await expect.poll(async () => await sizesInTheMaking(harness)).toHaveLength(1)
   stop.abort(new Error('stopping'))
   await first
   const second = finishNext(harness.pipeline, ROWS, never, PATIENT)
-  await vi.waitFor(async () => expect(await sizesInTheMaking(harness)).toHaveLength(1))
+  await expect.poll(async () => await sizesInTheMaking(harness)).toHaveLength(1)
   // As if its worker were gone for longer than the lease.
   await harness.pipeline.db.pool.query(
     `update batches set lease = lease + 1, lease_until = clock_timestamp() - interval '1 ms'`,

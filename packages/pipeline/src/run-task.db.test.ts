@@ -6,6 +6,7 @@ import { openTestPipeline, type TestPipeline } from '@plumbline/testkit/pipeline
 import { unpackOutcomes } from './codec.ts'
 import { createTaskLeases } from './task-lease.ts'
 import { runTask, type CheckRunner } from './run-task.ts'
+import { PATIENT } from '@plumbline/testkit/patience'
 
 const SLOTS = { email: 100, phone: 0, ip: 0, domain: 0 }
 const EMAILS = Array.from({ length: 8 }, (_, at) => `person${at}@a.example`)
@@ -113,7 +114,7 @@ test('a save that a failover lost is asked again: no subject is without an outco
     run: async (request) => {
       const answers = await healthy.run({ ...request, answered: () => undefined })
       for (const [at, answer] of answers.slice(0, 3).entries()) request.answered?.(at, answer)
-      await vi.waitFor(async () => expect((await outcomesOf(harness)).answered).toBe(3))
+      await vi.waitFor(async () => expect((await outcomesOf(harness)).answered).toBe(3), PATIENT)
       // What a primary acknowledged and its standby never had.
       await db.pool.query(`delete from parts`)
       await db.pool.query(`update chunks set remaining = $1`, [EMAILS.length])

@@ -109,9 +109,7 @@ function testLive(stage: () => Promise<QueueHarness>): void {
       async ({ subject }) => {
         count += 1
         const began = performance.now()
-        await vi.waitFor(() => expect(performance.now() - began).toBeGreaterThan(4_500), {
-          timeout: 10_000,
-        })
+        await vi.waitFor(() => expect(performance.now() - began).toBeGreaterThan(4_500), PATIENT)
         return emailOutcome(subject)
       },
       { onError: fail },

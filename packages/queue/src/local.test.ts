@@ -71,5 +71,5 @@ test('beyond the number of keys that starts a sweep, not each take sweeps', asyn
     await limiter.take(`key ${no}`, 1, { perSecond: 1, burst: 2 })
   }
   // A sweep takes milliseconds, so one for each take beyond the first 100,000 takes minutes.
-  expect(performance.now() - startMs).toBeLessThan(10_000)
+  expect(performance.now() - startMs).toBeLessThan(60_000)
 })

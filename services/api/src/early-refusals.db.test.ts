@@ -184,9 +184,7 @@ test('a batch whose key is revoked while it is sent is not taken', async () => {
   await revokeKey(stage.db, { accountId: account.id, mode: 'live' })
   // A key is known for less than a second.
   await expect
-    .poll(async () => (await stage.call('/v1/account', { key: account.live })).status, {
-      timeout: 5_000,
-    })
+    .poll(async () => (await stage.call('/v1/account', { key: account.live })).status)
     .not.toBe(200)
   socket.write(end)
   const [answer] = await once(socket, 'data')

@@ -77,7 +77,7 @@ beforeEach(() => {
 async function newest(to: string, about: string): Promise<{ text: string; secret: string }> {
   const find = (): string | undefined =>
     postbox.mails.findLast((mail) => mail.to === to && mail.text.includes(about))?.text
-  await expect.poll(find, { timeout: 10_000 }).toBeDefined()
+  await expect.poll(find).toBeDefined()
   const text = find() ?? ''
   return { text, secret: /#([0-9A-Za-z]{40})/.exec(text)?.[1] ?? '' }
 }
@@ -167,7 +167,7 @@ test('a message waits while the server is away, and goes out once', async () => 
     return rows
   }
   await expect
-    .poll(waiting, { timeout: 10_000 })
+    .poll(waiting)
     .toEqual([{ kind: 'verify', attempts: 1, fault: expect.stringContaining('451') }])
   const { rows } = await api.db.pool.query(`select sealed from mails`)
   expect(JSON.stringify(rows)).not.toContain('later@company')
@@ -186,9 +186,7 @@ test('a message that the server will never take is dropped', async () => {
     password: PASSWORD,
   })
   await expect
-    .poll(async () => (await api.log()).includes('a message was refused and dropped'), {
-      timeout: 10_000,
-    })
+    .poll(async () => (await api.log()).includes('a message was refused and dropped'))
     .toBe(true)
   const { rowCount } = await api.db.pool.query('select from mails')
   expect(rowCount).toBe(0)

@@ -6,6 +6,7 @@ import {
   type HarnessAccount,
 } from '@plumbline/testkit/api/harness'
 import { sweepUnanswered } from '@plumbline/metering/sweep'
+import { PATIENT } from '@plumbline/testkit/patience'
 
 let stage: ApiHarness
 beforeAll(async () => {
@@ -51,9 +52,10 @@ test('answers that wait for a client who does not read are paid, whatever it rea
   const account = await stage.account({ credits: 1_000 })
   const before = await callsTakenFrom(account)
   const socket = askWithoutReading(account.live)
-  await vi.waitFor(async () => expect((await callsTakenFrom(account)) - before).toBe(PAID_COUNT), {
-    timeout: 20_000,
-  })
+  await vi.waitFor(
+    async () => expect((await callsTakenFrom(account)) - before).toBe(PAID_COUNT),
+    PATIENT,
+  )
   // Nobody has read a byte, and yet nothing is left for the sweep to give back.
   await expect.poll(() => unansweredOf(account)).toBe(0)
   expect(await sweepUnanswered(stage.db, 0)).toEqual([])

@@ -1,0 +1,9 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { ROOT } from './run.ts'
+import { LONG_FILES } from './test-order.ts'
+
+test('every file that is to begin early is there', () => {
+  expect(LONG_FILES.filter((file) => !existsSync(join(ROOT, file)))).toEqual([])
+})
