@@ -10,7 +10,11 @@ import { PATIENT } from '@plumbline/testkit/patience'
 
 let stage: ApiHarness
 beforeAll(async () => {
-  stage = await openApiHarness({ RATE_LIMIT_PER_SECOND: '1000', RATE_LIMIT_BURST: '1000' })
+  stage = await openApiHarness({
+    RATE_LIMIT_PER_SECOND: '1000',
+    RATE_LIMIT_BURST: '1000',
+    SEND_TIMEOUT_SECONDS: '600',
+  })
 })
 afterAll(() => stage[Symbol.asyncDispose]())
 
