@@ -1,3 +1,4 @@
+import { batchKnown } from '@plumbline/contract/known-verdicts'
 import type { BatchView } from '@plumbline/contract/batch-view'
 import { closeFinishedBatches } from '@plumbline/db/batches/stages'
 import { grantGoodwill } from '@plumbline/metering/grant'
@@ -89,6 +90,28 @@ describe.each(backends())('on $name', ({ redisUrl }) => {
     expect(done.credits).toEqual({ estimate: 6, held: 0, used: 6, released: 0 })
     expect((await call(caller, 'POST', `/v1/batches/${ready.id}/start`)).status).toBe(409)
     await expectSettled(caller, 194)
+  })
+
+  test('an export of another service is gone by, but for 50 rows, which show where it errs', async () => {
+    const caller = await callerWith({ plan: 'free' })
+    const rows = Array.from({ length: 70 }, (_, at) => `p${at}@example.com,Valid,Today`)
+    const file = `Email,NeverBounce Status,Note\n${rows.join('\n')}\nq@example.com,Catchall,\n`
+    const known = { known: '365d', known_at: new Date().toISOString().slice(0, 10) }
+    const done = await runBatch(caller, formOf({ product: 'email', ...known }, file))
+    expect(done).toMatchObject({
+      status: 'completed',
+      rows: { total: 71, known: 20, billable: 51, done: 71 },
+      credits: { estimate: 51, used: 51, held: 0 },
+    })
+    const compared = await call(caller, 'GET', `/v1/batches/${done.id}/known`)
+    const { vendor, rows: counts } = batchKnown.parse(await compared.json())
+    expect([vendor, counts]).toEqual([
+      'neverbounce',
+      { ...counts, known: 20, asked: 50, answered: 50 },
+    ])
+    const lines = await readLines(caller, done.id)
+    expect(lines.filter(({ status }) => status === 'known')).toHaveLength(20)
+    await expectSettled(caller, 149)
   })
 
   test('a start without the credits is 402 and leaves the batch ready for when they are there', async () => {

@@ -2,6 +2,7 @@ import { UNFINISHED_STATES } from '@plumbline/contract/batch'
 import type { BatchChange } from '@plumbline/contract/batch-change'
 import type { BatchPreview } from '@plumbline/contract/batch-preview'
 import type { BatchSample } from '@plumbline/contract/batch-sample'
+import type { BatchKnown } from '@plumbline/contract/known-verdicts'
 import type { Delimiter } from '@plumbline/contract/delimiters'
 import type { BatchRecord } from '@plumbline/contract/batch-request'
 import type { BatchPage, BatchView } from '@plumbline/contract/batch-view'
@@ -36,6 +37,10 @@ export interface FileSettings extends BatchSettings {
   /** Encoding of a text file, such as `windows-1250`; found out if absent. */
   readonly encoding?: string
   readonly delimiter?: Delimiter
+  /** Days that a verdict of another service is believed, such as `30d`, where the file is an export of theirs. */
+  readonly known?: string
+  /** Day of those verdicts where the export has none, such as `2026-11-01`. */
+  readonly knownAt?: string
 }
 
 /** A batch as a file. */
@@ -84,6 +89,8 @@ export interface BatchCalls extends ResultCalls {
   sample(id: string, options?: CallOptions): Promise<BatchSample>
   /** The sample of a batch, as far as it is. */
   readSample(id: string, options?: CallOptions): Promise<BatchSample>
+  /** Where the verdicts of another service that a batch goes by differ from what was found. */
+  known(id: string, options?: CallOptions): Promise<BatchKnown>
   /** Nothing new is asked for a running batch until it is resumed. */
   pause(id: string, options?: CallOptions): Promise<BatchView>
   resume(id: string, options?: CallOptions): Promise<BatchView>
@@ -123,6 +130,8 @@ export function batchCalls(connection: Connection): BatchCalls {
       connection.json({ method: 'POST', path: `${batchPath(id)}/sample`, ...call }),
     readSample: (id, call) =>
       connection.json({ method: 'GET', path: `${batchPath(id)}/sample`, ...call }),
+    known: (id, call) =>
+      connection.json({ method: 'GET', path: `${batchPath(id)}/known`, ...call }),
     pause: (id, call) =>
       connection.json({ method: 'POST', path: `${batchPath(id)}/pause`, ...call }),
     resume: (id, call) =>
@@ -161,6 +170,8 @@ async function bodyOf(
     entry: batch.entry,
     encoding: batch.encoding,
     delimiter: batch.delimiter,
+    known: batch.known,
+    known_at: batch.knownAt,
     mapping: batch.mapping === undefined ? undefined : JSON.stringify(batch.mapping),
   }
   const fields = Object.fromEntries(

@@ -12,6 +12,8 @@ const {
   default_country,
   name,
   max_credits,
+  known,
+  known_at,
 } = uploadFields.shape
 
 /**
@@ -30,6 +32,8 @@ export const batchChange = z
     default_country: default_country.unwrap().nullable().optional(),
     name: name.unwrap().nullable().optional(),
     max_credits: max_credits.unwrap().nullable().optional(),
+    known: known.unwrap().nullable().optional(),
+    known_at: known_at.unwrap().nullable().optional(),
   })
   .refine((change) => Object.values(change).some((value) => value !== undefined), {
     message: 'Name at least one field to change.',

@@ -69,7 +69,14 @@ export const batchPreview = z.strictObject({
   /** Whether every row was counted; until then the counts below and the cost are null. */
   counted: z.boolean(),
   rows: z
-    .strictObject({ total: count, blank: count, refused: count, duplicate: count, billable: count })
+    .strictObject({
+      total: count,
+      blank: count,
+      refused: count,
+      duplicate: count,
+      known: count,
+      billable: count,
+    })
     .nullable(),
   /** The commonest reasons first. */
   refused: z.array(refusedRows).nullable(),

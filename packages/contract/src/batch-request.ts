@@ -3,6 +3,7 @@ import { withoutBidiControls } from './bidi-controls.ts'
 import { isCountry } from './countries.ts'
 import { encodingNamed, ENCODINGS } from './encodings.ts'
 import { DELIMITERS } from './delimiters.ts'
+import { known, knownAt } from './known-verdicts.ts'
 import { CHECKS, checksOf, PRODUCTS, type Product } from './products.ts'
 import { VALUE_MAX_CHARS } from './requests.ts'
 
@@ -147,4 +148,6 @@ export const uploadFields = z.strictObject({
     .enum(DELIMITERS, DELIMITER_WANTED)
     .meta({ description: 'What separates the cells of a text file.' })
     .optional(),
+  known: known.optional(),
+  known_at: knownAt.optional(),
 })

@@ -56,14 +56,16 @@ export const batchView = z.strictObject({
     .nullable(),
   mapping: z.partialRecord(z.enum(MAPPED_FIELDS), mappedColumn),
   /**
-   * `total` = `blank` + `refused` + `duplicate` + `billable`; `done` counts rows whose last part is known; of
-   * rows that cost nothing as large a share as of those around them.
+   * `total` = `blank` + `refused` + `duplicate` + `known` + `billable`; `known` ones have a verdict of another
+   * service; `done` counts rows whose last part is known, and of rows that cost nothing as large a share as of
+   * those around them.
    */
   rows: z.strictObject({
     total: count,
     blank: count,
     refused: count,
     duplicate: count,
+    known: count,
     billable: count,
     done: count,
   }),

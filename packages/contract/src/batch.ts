@@ -41,5 +41,8 @@ export const UNFINISHED_STATES: readonly BatchState[] = [
 /** Days after which a paused batch goes on by itself. */
 export const PAUSED_DAYS = 7
 
-/** What kind a row of a batch is; `total` is the sum of all four. */
-export type RowKind = 'blank' | 'refused' | 'duplicate' | 'billable'
+/**
+ * What kind a row of a batch is; `total` is the sum of all five. A known one has a fresh verdict of another
+ * service, by which the batch goes.
+ */
+export type RowKind = 'blank' | 'refused' | 'duplicate' | 'known' | 'billable'

@@ -1,6 +1,7 @@
 import { BATCH_STATES } from './batch.ts'
 import { SAMPLE } from './batch-sample.ts'
 import { PAUSED_DAYS } from './batch.ts'
+import { KNOWN } from './known-verdicts.ts'
 import {
   answer,
   ANY,
@@ -64,6 +65,7 @@ export function batchPaths(): Part {
     ...batchPath(id),
     '/v1/batches/{id}/preview': { get: preview(id) },
     '/v1/batches/{id}/sample': sample(id),
+    '/v1/batches/{id}/known': { get: known(id) },
     ...movePaths([...id, ref('parameters', 'IdempotencyKey')]),
     ...derivedPaths([...id, ref('parameters', 'IdempotencyKey')]),
     ...restPaths([...id, ref('parameters', 'IdempotencyKey')]),
@@ -130,6 +132,20 @@ function preview(parameters: readonly Part[]): Part {
     parameters,
     responses: {
       200: answer('The preview.', 'BatchPreview'),
+      ...refusals([...ANY, 'bad_request', 'not_found', 'conflict']),
+    },
+  }
+}
+
+function known(parameters: readonly Part[]): Part {
+  return {
+    tags,
+    operationId: 'readKnown',
+    summary: 'Where the verdicts of another service differ from what was found',
+    description: `Of a batch that goes by such verdicts (\`known\`): up to ${KNOWN.askedRows} rows with one are asked all the same.`,
+    parameters,
+    responses: {
+      200: answer('The rows that were asked, and how they compare.', 'BatchKnown'),
       ...refusals([...ANY, 'bad_request', 'not_found', 'conflict']),
     },
   }

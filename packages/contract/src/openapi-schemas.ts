@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { accountView } from './account.ts'
 import { batchChange } from './batch-change.ts'
+import { batchKnown } from './known-verdicts.ts'
 import { batchPreview } from './batch-preview.ts'
 import { batchSample } from './batch-sample.ts'
 import { batchBody, MAPPED_FIELDS, uploadFields } from './batch-request.ts'
@@ -58,6 +59,7 @@ export function schemas(): Part {
     BatchPreview: jsonSchemaOf(batchPreview),
     BatchChange: jsonSchemaOf(batchChange),
     BatchSample: jsonSchemaOf(batchSample),
+    BatchKnown: jsonSchemaOf(batchKnown),
     BatchPage: jsonSchemaOf(batchPage),
     BatchComparison: jsonSchemaOf(comparison),
     BatchRecheck: jsonSchemaOf(recheckBody),

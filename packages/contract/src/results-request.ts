@@ -15,7 +15,7 @@ export const RESULT_FILTERS = {
   /** Email statuses, and risk levels of fraud signals. */
   verdicts: ['deliverable', 'undeliverable', 'risky', 'unknown', 'low', 'medium', 'high'],
   /** What became of a row. */
-  statuses: ['done', 'refused', 'blank', 'waiting', 'canceled', 'error'],
+  statuses: ['done', 'known', 'refused', 'blank', 'waiting', 'canceled', 'error'],
   advices: ADVICE,
   reasons: [...new Set(Object.values(REASONS).flatMap((reasons) => Object.keys(reasons)))],
 } as const satisfies Record<string, readonly string[]>

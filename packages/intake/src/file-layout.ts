@@ -27,6 +27,12 @@ export interface BatchFileOptions {
   readonly mapping?: AskedMapping | undefined
   /** What separates the cells of a text file; found out if absent. */
   readonly delimiter?: Delimiter | undefined
+  /** Days that a verdict of another service is believed; none is if absent. */
+  readonly known?: number | undefined
+  /** Day of such verdicts where the file has none, `2026-11-01`. */
+  readonly knownAt?: string | undefined
+  /** When the file came; now if absent. */
+  readonly receivedAt?: Date | undefined
   readonly product: Product
   /** ISO alpha-2, for phones without a country code. */
   readonly defaultCountry?: string | null | undefined

@@ -1,4 +1,5 @@
 import type { Check } from '@plumbline/contract/products'
+import type { ColumnText } from './record-kinds.ts'
 import type { FieldText, FileRow, RowBuilder } from './row-builder.ts'
 
 /** A record of a JSON file. */
@@ -32,7 +33,9 @@ export function jsonRow(
   const fault = broken ?? valueFault(record, keys)
   const field = fieldsOf(record, keys)
   if (fault !== undefined) return rows.refuse([text], fault, field('ref'))
-  return rows.fromFields([text], field, own.length)
+  const textOf: ColumnText = ({ header }) =>
+    Object.hasOwn(record, header) ? valueText(record[header]) : undefined
+  return rows.fromFields([text], field, own.length, textOf)
 }
 
 /** The columns that a JSON file is shown in: one for each key while some are left. */

@@ -144,6 +144,7 @@ describe('rows', () => {
       blank: 1,
       refused: 0,
       duplicate: 2,
+      known: 0,
       billable: 3,
       columns: 1,
       hasRest: false,

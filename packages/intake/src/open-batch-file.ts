@@ -1,6 +1,9 @@
 import { fieldsOf } from '@plumbline/contract/batch-request'
 import { encodingNamed, type Encoding } from '@plumbline/contract/encodings'
+import { VENDORS } from '@plumbline/contract/known-verdicts'
 import type { Product } from '@plumbline/contract/products'
+import { findClaimColumns, type ClaimColumns } from './claim-columns.ts'
+import { isVendorWord } from './claims.ts'
 import { findRoles, type ColumnRoles } from './columns.ts'
 import { emptyFile, openContainer, type Container } from './container.ts'
 import { createDecoder, DecodeFault, type FoundEncoding } from './encoding.ts'
@@ -37,6 +40,8 @@ export interface BatchFile {
   readonly header: readonly string[] | null
   readonly columns: number
   readonly mapping: ColumnMapping
+  /** Where another service's verdicts stand; null where the batch does not go by them. */
+  readonly claims: ClaimColumns | null
   /** Every column that may hold subjects of a check, whatever the product asks. */
   readonly roles: ColumnRoles
   /** What is shown of it before its rows are read. */
@@ -136,6 +141,7 @@ function batchFileOf(
     header,
     columns,
     mapping,
+    claims: claimsOf(options, sketch),
     roles,
     sketch,
   }
@@ -161,6 +167,22 @@ function mappingOf(
   } catch (error) {
     throw error instanceof IntakeError ? new MappingFault(error, sketch) : error
   }
+}
+
+/** The columns of the verdicts that the batch goes by. */
+function claimsOf({ known, knownAt }: BatchFileOptions, sketch: FileSketch): ClaimColumns | null {
+  if (known === undefined) return null
+  const found = findClaimColumns(sketch.header ?? [], sketch.rows, isVendorWord)
+  if (found === undefined) {
+    const vendors = Object.values(VENDORS).join(', ')
+    const said = `\`known\` goes by the verdicts of ${vendors}, and the file has no column of theirs such as "ZB Status" or "Emailable State"; leave it out.`
+    throw new MappingFault(new IntakeError('unprocessable', said), sketch)
+  }
+  if (found.at === undefined && knownAt === undefined) {
+    const said = `The file does not tell when ${VENDORS[found.vendor]} gave its verdicts; send the day as known_at, such as 2026-11-01.`
+    throw new MappingFault(new IntakeError('unprocessable', said), sketch)
+  }
+  return found
 }
 
 /** Records of the API name their fields: no column is guessed. */

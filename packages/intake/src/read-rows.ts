@@ -1,4 +1,5 @@
 import type { ColumnKind } from '@plumbline/db/tables/batches'
+import { createClaimReader, type ClaimReader } from './claims.ts'
 import { openContainer } from './container.ts'
 import { IntakeError } from './intake-error.ts'
 import { charsOf, createRowBuilder, type FileRow, type RowCounts } from './row-builder.ts'
@@ -101,7 +102,8 @@ function delimiterOf({ delimiter, layout }: BatchFile, columns: number): string 
   return layout.dialect.delimiter
 }
 
-function rulesOf({ mapping, options }: BatchFile): Parameters<typeof createRowBuilder>[0] {
+function rulesOf(file: BatchFile): Parameters<typeof createRowBuilder>[0] {
+  const { mapping, options } = file
   const columns = Object.fromEntries(
     Object.entries(mapping).map(([field, { column }]) => [field, column]),
   )
@@ -110,7 +112,19 @@ function rulesOf({ mapping, options }: BatchFile): Parameters<typeof createRowBu
     columns,
     defaultCountry: options.defaultCountry ?? undefined,
     limits: options.limits,
+    claimOf: claimReaderOf(file),
   }
+}
+
+function claimReaderOf({ claims, options, sketch }: BatchFile): ClaimReader | undefined {
+  if (claims === null || options.known === undefined) return undefined
+  const { at } = claims
+  return createClaimReader(claims, {
+    days: options.known,
+    at: options.knownAt,
+    asOf: options.receivedAt ?? new Date(),
+    dates: at === undefined ? [] : sketch.rows.map((row) => row[at.column] ?? ''),
+  })
 }
 
 function noRecords(header: boolean): IntakeError {

@@ -1,18 +1,10 @@
 import type { RowKind } from '@plumbline/contract/batch'
 import { checksOf, type Check, type Product } from '@plumbline/contract/products'
+import type { Claim, ClaimReader } from './claims.ts'
 import { csvCell } from './csv-cell.ts'
-import { createRowSet } from './row-set.ts'
-import { createDuplicateIndex } from './duplicate-index.ts'
 import { isOver, type UploadLimits } from './limits.ts'
+import { createRecordKinds, type ColumnText, type Subjects } from './record-kinds.ts'
 import { cellReaders, type CellReader } from './subject.ts'
-
-/** Subjects of a record, as a single call would be asked; undefined where absent or dropped. */
-export interface Subjects {
-  readonly email: string | undefined
-  readonly phone: string | undefined
-  readonly ip: string | undefined
-  readonly domain: string | undefined
-}
 
 /** One row of a file. */
 export interface FileRow {
@@ -26,8 +18,13 @@ export interface FileRow {
   readonly cells: readonly string[]
   readonly subjects: Subjects
   readonly ref: string | undefined
-  /** For a duplicate the row of the first identical record. */
+  /**
+   * For a duplicate the row of the first identical record; for a known row too, where another service's verdict of
+   * that one is what settles it.
+   */
   readonly ofRow: number | undefined
+  /** The verdict of another service by which a known row is not asked. */
+  readonly claim: Claim | undefined
   /** Why a record was refused, or which of its parts could not be read. */
   readonly error: string | undefined
 }
@@ -45,6 +42,7 @@ export interface RowCounts {
   readonly blank: number
   readonly refused: number
   readonly duplicate: number
+  readonly known: number
   readonly billable: number
   /** Most cells of any row, up to the limit. */
   readonly columns: number
@@ -67,7 +65,12 @@ export interface RowBuilder {
   /** A row of cells in their columns; `fault` refuses it whatever it holds. */
   fromCells(cells: readonly string[], fault?: string): FileRow
   /** A row whose fields are not simply cells; `width` is the number of its columns. */
-  fromFields(cells: readonly string[], field: FieldText, width: number): FileRow
+  fromFields(
+    cells: readonly string[],
+    field: FieldText,
+    width: number,
+    textOf?: ColumnText,
+  ): FileRow
   refuse(cells: readonly string[], error: string, ref?: string): FileRow
   blank(cells: readonly string[]): FileRow
   readonly counts: RowCounts
@@ -81,6 +84,8 @@ export interface RowRules {
   readonly columns: { readonly [F in Check | 'ref']?: number }
   readonly defaultCountry: string | undefined
   readonly limits: UploadLimits
+  /** Reads another service's verdicts, where the batch goes by them. */
+  readonly claimOf?: ClaimReader | undefined
 }
 
 /** A maker that remembers every record, to find repeats. */
@@ -88,9 +93,8 @@ export function createRowBuilder(rules: RowRules): RowBuilder {
   const { limits } = rules
   const parts = partsOf(rules)
   const refColumn = rules.columns.ref ?? -1
-  const duplicates = createDuplicateIndex()
-  const repeated = createRowSet()
-  const kinds = { blank: 0, refused: 0, duplicate: 0, billable: 0 }
+  const records = createRecordKinds(rules.claimOf)
+  const kinds = { blank: 0, refused: 0, duplicate: 0, known: 0, billable: 0 }
   /** Below this many characters no cell or line can be over its limit, whatever they are. */
   const safeChars = Math.floor(Math.min(limits.cellBytes, limits.lineBytes) / 3)
   let row = 0
@@ -106,6 +110,7 @@ export function createRowBuilder(rules: RowRules): RowBuilder {
       subjects: about.subjects ?? NO_SUBJECTS,
       ref: about.ref,
       ofRow: about.ofRow,
+      claim: about.claim,
       error: about.error,
     }
   }
@@ -113,14 +118,16 @@ export function createRowBuilder(rules: RowRules): RowBuilder {
   const refuse = (cells: Cells, error: string, ref?: string): FileRow =>
     made('refused', cells, { error, ref: ref || undefined })
 
-  function fromParts(cells: Cells, field: FieldText | undefined): FileRow {
+  function fromParts(
+    cells: Cells,
+    field: FieldText | undefined,
+    textOf: ColumnText = ({ column }) => cells[column],
+  ): FileRow {
     const { refused, subjects, keys, error } = readParts(parts, cells, field)
     const ref = (field === undefined ? cells[refColumn] : field('ref')) || undefined
     if (refused !== undefined) return refuse(cells, refused, ref)
-    const first = duplicates.find(row, keys.email, keys.phone, keys.ip, keys.domain)
-    if (first === -1) return made('billable', cells, { subjects, ref, error })
-    repeated.add(first)
-    return made('duplicate', cells, { subjects, ref, ofRow: first, error })
+    const record = records.of(row, subjects, keys, textOf)
+    return made(record.kind, cells, { ...record, subjects, ref, error })
   }
 
   return {
@@ -139,19 +146,19 @@ export function createRowBuilder(rules: RowRules): RowBuilder {
       }
       return cells.every(isBlank) ? made('blank', cells, {}) : fromParts(cells, undefined)
     },
-    fromFields: (cells, field, width) => {
+    fromFields: (cells, field, width, textOf) => {
       if (width > widest) widest = Math.min(width, limits.columns)
       if (width > limits.columns) {
         return refuse(cells, columnsFault(width, limits), field('ref'))
       }
-      return fromParts(cells, field)
+      return fromParts(cells, field, textOf)
     },
     refuse,
     blank: (cells) => made('blank', cells, {}),
     get counts() {
       return { total: row, ...kinds, columns: widest, hasRest }
     },
-    repeated: () => repeated.toBuffer(),
+    repeated: () => records.repeated(),
   }
 }
 

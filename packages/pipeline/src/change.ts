@@ -10,6 +10,7 @@ import { readAnew } from '@plumbline/db/batches/stages'
 import type { Tx } from '@plumbline/db/database'
 import type { BatchRequest } from '@plumbline/db/tables/batches'
 import { lockBatchOf } from './batch-access.ts'
+import { knownRequest } from './known-request.ts'
 import type { Pipeline } from './pipeline.ts'
 import { endSamples } from './sampling.ts'
 import type { InTransaction } from './submit.ts'
@@ -19,7 +20,16 @@ import { batchViewOf } from './view.ts'
 const KEPT_READING: ReadonlySet<string> = new Set(['name', 'max_credits'])
 
 /** Fields that say how a file is read; JSON records have none of them. */
-const OF_FILES = ['mapping', 'header', 'sheet', 'entry', 'encoding', 'delimiter'] as const
+const OF_FILES = [
+  'mapping',
+  'header',
+  'sheet',
+  'entry',
+  'encoding',
+  'delimiter',
+  'known',
+  'known_at',
+] as const
 
 /** Times that a batch may be read anew: each is free, and may take a worker half a minute. */
 const MOST_CHANGES = 100
@@ -152,6 +162,8 @@ const UNREAD = {
   rows_blank: 0,
   rows_refused: 0,
   rows_duplicate: 0,
+  rows_known: 0,
+  known: null,
   rows_billable: 0,
   credits_estimate: 0,
 } as const
@@ -161,6 +173,7 @@ function requestOf(asked: BatchRequest, change: BatchChange, product: Product): 
   const { mapping, header, sheet, entry, encoding, delimiter } = change
   const odd = Object.keys(mapping ?? {}).find((field) => !fieldsOf(product).includes(field))
   if (odd !== undefined) throw new Problem('bad_request', unknownMapping(odd, product))
+  const verdicts = knownRequest(asked, change, product)
   const merged = {
     ...asked,
     // Of an earlier mapping the fields that the product has.
@@ -170,6 +183,7 @@ function requestOf(asked: BatchRequest, change: BatchChange, product: Product): 
     ...(entry === undefined ? {} : { entry }),
     ...(encoding === undefined ? {} : { encoding }),
     ...(delimiter === undefined ? {} : { delimiter }),
+    ...verdicts,
   }
   // Safe because only fields without a value are left out of what has the shape.
   return Object.fromEntries(

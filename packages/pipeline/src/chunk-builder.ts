@@ -1,19 +1,22 @@
 import { CHECKS, type Check } from '@plumbline/contract/products'
 import type { NewChunk } from '@plumbline/db/batches/chunks'
-import { pack, type ChunkCells, type ChunkSubjects } from './codec.ts'
+import { pack, type ChunkCells, type ChunkSubjects, type StoredClaim } from './codec.ts'
 import type { FileRow } from '@plumbline/intake/row-builder'
 
 /** Packs a run of rows as one chunk: the rows as they came in `cells`, what is asked in `subjects`. */
 export function buildChunk(no: number, rows: readonly FileRow[]): NewChunk {
   const ofRow: Record<string, number> = {}
-  const duplicates: Record<string, FileRow['subjects']> = {}
+  const unasked: Record<string, FileRow['subjects']> = {}
+  const claims: Record<string, StoredClaim> = {}
   const errors: Record<string, string> = {}
   const refs: Record<string, string> = {}
   const asked = new Map<Check, { subjects: string[]; places: number[] }>()
   let billableCount = 0
   for (const [place, row] of rows.entries()) {
-    if (row.ofRow !== undefined) ofRow[place] = row.ofRow
-    if (row.kind === 'duplicate') duplicates[place] = row.subjects
+    if (row.kind === 'duplicate' && row.ofRow !== undefined) ofRow[place] = row.ofRow
+    if (row.kind === 'duplicate' || row.kind === 'known') unasked[place] = row.subjects
+    const claim = claimOf(row)
+    if (claim !== undefined) claims[place] = claim
     if (row.error !== undefined) errors[place] = row.error
     if (row.ref !== undefined) refs[place] = row.ref
     if (row.kind !== 'billable') continue
@@ -33,7 +36,8 @@ export function buildChunk(no: number, rows: readonly FileRow[]): NewChunk {
     rows: rows.map((row) => row.cells),
     kinds,
     ofRow,
-    asked: duplicates,
+    asked: unasked,
+    ...(Object.keys(claims).length === 0 ? {} : { claims }),
     errors,
     refs,
   } satisfies ChunkCells
@@ -52,4 +56,10 @@ export function buildChunk(no: number, rows: readonly FileRow[]): NewChunk {
     subjects: pack(subjects),
     cells: pack(cells),
   }
+}
+
+/** What a known row is kept with. */
+function claimOf({ kind, claim, ofRow }: FileRow): StoredClaim | undefined {
+  if (kind !== 'known') return undefined
+  return claim ?? (ofRow === undefined ? undefined : { ofRow })
 }

@@ -4,6 +4,7 @@ import { constants, zstdCompress, zstdCompressSync, zstdDecompressSync } from 'n
 import type { BareOutcome } from '@plumbline/contract/outcome'
 import type { Check } from '@plumbline/contract/products'
 import type { RowKind } from '@plumbline/contract/batch'
+import type { Claim } from '@plumbline/intake/claims'
 
 /** Subjects of one check in a chunk, each with the place of its row in the chunk. */
 export interface CheckSubjects {
@@ -21,13 +22,18 @@ export interface ChunkCells {
   readonly kinds: readonly RowKind[]
   /** For a duplicate the row number of its first occurrence. */
   readonly ofRow: Readonly<Record<string, number>>
-  /** For a duplicate its own subjects: the same ones, maybe in another writing. */
+  /** Subjects of rows that are not asked: of a duplicate the same ones, maybe in another writing; of a known one. */
   readonly asked: Readonly<Record<string, { readonly [C in Check]?: string | undefined }>>
+  /** What another service said of a row, where the batch goes by that; also of those that are asked all the same. */
+  readonly claims?: Readonly<Record<string, StoredClaim>>
   /** What is wrong with a row. */
   readonly errors: Readonly<Record<string, string>>
   /** The customer's reference of a row, where a `ref` column is mapped. */
   readonly refs: Readonly<Record<string, string>>
 }
+
+/** A verdict of another service, or the row (0-based) that has one and that this one repeats. */
+export type StoredClaim = Claim | { readonly ofRow: number }
 
 /** An outcome as a batch keeps it, or null where a fault of the service kept the subject from being answered. */
 export type StoredOutcome<C extends Check = Check> = BareOutcome<C> | null

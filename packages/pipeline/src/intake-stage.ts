@@ -13,7 +13,9 @@ import {
   updateBatch,
   type BatchRow,
 } from '@plumbline/db/batches/rows'
+import type { KnownVerdicts, SamplePlace } from '@plumbline/db/tables/batches'
 import { failBatch } from './cancel.ts'
+import { askSomeKnown, countClaimedRows } from './ask-known.ts'
 import { buildChunk } from './chunk-builder.ts'
 import { IntakeError } from '@plumbline/intake/intake-error'
 import { charsOf, type FileRow } from '@plumbline/intake/row-builder'
@@ -92,6 +94,7 @@ export async function readBatchFile(
       fileName: batch.file_name,
       product: batch.product,
       defaultCountry: batch.default_country ?? undefined,
+      receivedAt: batch.created_at,
       limits: { ...pipeline.limits, rows: own.upload_rows ?? pipeline.limits.rows },
       ...batch.requested,
     })
@@ -159,6 +162,7 @@ async function storeChunks(
   signal: AbortSignal,
 ): Promise<'read' | 'lost'> {
   const stage = { batchId: batch.id, lease }
+  const claimed = countClaimedRows()
   let estimate = 0
   let no = 0
   let open: FileRow[] = []
@@ -169,6 +173,7 @@ async function storeChunks(
   let inserting: Promise<boolean> = Promise.resolve(true)
   const closeChunk = async (): Promise<boolean> => {
     const chunk = buildChunk(no++, open)
+    claimed.endChunk()
     chunks.push(chunk)
     chunkBytes += chunk.cells.length + chunk.subjects.length
     open = []
@@ -194,6 +199,7 @@ async function storeChunks(
     for (const row of block) {
       unpaid.meet(row.kind)
       tally.meet(row)
+      claimed.meet(row)
       if (row.kind === 'billable') estimate += priceOf(batch, row)
       open.push(row)
       openChars += charsOf(row)
@@ -205,8 +211,8 @@ async function storeChunks(
   if (!(await unpaid.count(1))) return 'lost'
   if (open.length > 0) await closeChunk()
   if (!(await flush()) || !(await inserting)) return 'lost'
-  const met = tally.counts()
-  return await storeSummary(pipeline, batch, file, { ...rows.summary(), lease, estimate, met })
+  const found = { ...rows.summary(), lease, estimate, met: tally.counts(), claims: claimed.counts }
+  return await storeSummary(pipeline, batch, file, found)
 }
 
 function priceOf(batch: BatchRow, row: FileRow): number {
@@ -218,7 +224,13 @@ async function storeSummary(
   pipeline: Pipeline,
   batch: BatchRow,
   file: BatchFile,
-  found: FileSummary & { lease: number; estimate: number; met: PreviewCounts },
+  found: FileSummary & {
+    lease: number
+    estimate: number
+    met: PreviewCounts
+    /** Rows of each chunk with a verdict of another service. */
+    claims: readonly number[]
+  },
 ): Promise<'read' | 'lost'> {
   const { counts, header } = found
   return await pipeline.db.kysely.transaction().execute(async (tx) => {
@@ -228,6 +240,8 @@ async function storeSummary(
     if (stored !== counts.total) {
       throw new Error(`batch ${batch.id}: ${stored} rows are stored of ${counts.total} read`)
     }
+    const asked = await askSomeKnown(tx, batch.id, found.claims)
+    const estimate = found.estimate + asked.length * priceCredits(batch.product, ['email'])
     await updateBatch(tx, batch.id, {
       read_whole: true,
       file_format: file.format,
@@ -246,13 +260,32 @@ async function storeSummary(
       rows_blank: counts.blank,
       rows_refused: counts.refused,
       rows_duplicate: counts.duplicate,
-      rows_billable: counts.billable,
-      credits_estimate: batch.mode === 'test' ? 0 : found.estimate,
+      rows_known: counts.known - asked.length,
+      rows_billable: counts.billable + asked.length,
+      known: knownOf(batch, file, asked),
+      credits_estimate: batch.mode === 'test' ? 0 : estimate,
     })
     await storePreviewCounts(tx, { batchId: batch.id, lease: found.lease }, found.met)
     if (counts.duplicate > 0) await storeRepeatedRows(tx, batch.id, found.repeated)
     return 'read'
   })
+}
+
+/** By whose verdicts a batch goes, as its row keeps it. */
+function knownOf(
+  { requested }: BatchRow,
+  { claims }: BatchFile,
+  asked: readonly SamplePlace[],
+): string | null {
+  if (claims === null || requested.known === undefined) return null
+  const { vendor, verdict, at = null } = claims
+  return JSON.stringify({
+    vendor,
+    verdict,
+    at,
+    days: requested.known,
+    asked,
+  } satisfies KnownVerdicts)
 }
 
 /** Decision 32: a batch that starts by itself stops at `ready` where credits or its own bound lack. */

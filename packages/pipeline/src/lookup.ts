@@ -111,6 +111,7 @@ function recordOf({ values }: LookupRequest): Parameters<typeof buildChunk>[1][n
     subjects: { email, phone, ip, domain },
     ref: undefined,
     ofRow: undefined,
+    claim: undefined,
     error: undefined,
   }
 }

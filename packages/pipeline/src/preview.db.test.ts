@@ -47,7 +47,14 @@ test('a preview tells columns, first rows, what is refused or repeated, and what
   expect(shown.columns[1]?.values).toEqual(['ada@a.example', 'cy@a.example', 'dee@a.example'])
   expect(shown.first_rows[0]).toEqual(['Ada', 'ada@a.example', '+14155550100', 'x'])
   expect(shown.first_rows.at(-1)?.[3]).toHaveLength(100)
-  expect(shown.rows).toEqual({ total: 6, blank: 1, refused: 1, duplicate: 1, billable: 3 })
+  expect(shown.rows).toEqual({
+    total: 6,
+    blank: 1,
+    refused: 1,
+    duplicate: 1,
+    known: 0,
+    billable: 3,
+  })
   expect(shown.refused).toEqual([
     {
       reason: 'email: is missing',

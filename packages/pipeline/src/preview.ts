@@ -71,6 +71,7 @@ async function shown(
           blank: batch.rows_blank,
           refused: batch.rows_refused,
           duplicate: batch.rows_duplicate,
+          known: batch.rows_known,
           billable: batch.rows_billable,
         }
       : null,

@@ -149,6 +149,8 @@ async function storeCounts(
       rows_blank: other.rows_blank,
       rows_refused: other.rows_refused,
       rows_duplicate: other.rows_duplicate,
+      rows_known: other.rows_known,
+      known: other.known === null ? null : JSON.stringify(other.known),
       rows_billable: other.rows_billable,
     })
     if (repeated !== null) await storeRepeatedRows(tx, stage.batchId, repeated)

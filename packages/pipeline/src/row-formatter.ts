@@ -4,6 +4,7 @@ import type { BatchRow } from '@plumbline/db/batches/rows'
 import { unpackCells, unpackSubjects, type ChunkCells } from './codec.ts'
 import { csvLines } from './csv-lines.ts'
 import type { DuplicateOutcomes } from './duplicate-outcomes.ts'
+import { knownNote } from './known-row.ts'
 import type { LineFormat, RowForm, RowFormat } from './line-format.ts'
 import { ndjsonLines } from './ndjson-lines.ts'
 import { recordAsAsked, recordsOf, verdictOf, type CheckedRecord } from './record.ts'
@@ -84,7 +85,7 @@ export function createRowFormatter(
         verdict: record === undefined ? null : (verdictOf(batch.product, record, scorer) ?? null),
         result: resultOf(batch, status, record, scorer),
         charged: status === 'waiting' ? 0 : chargedFor(batch, own),
-        error: errorOf(status, cells.errors[place], open?.waits.get(place)),
+        error: errorOf(status, faultOf(batch, cells, place), open?.waits.get(place)),
       }
       const isHidden = format.only !== null && !isWanted(shown, format.only)
       if (isHidden && !isBefore(shown, chunk.settledAt, format.before ?? null)) continue
@@ -94,6 +95,14 @@ export function createRowFormatter(
     return { text, count, ended: false }
   }
   return { header: lineFormat.header, lines, rowsDuplicatedBy }
+}
+
+/** What a row says beside its result: of a known one by whose word it is. */
+function faultOf(batch: BatchRow, cells: ChunkCells, place: number): string | undefined {
+  const fault = cells.errors[place]
+  if (cells.kinds[place] !== 'known') return fault
+  const note = knownNote(batch, cells.claims?.[place])
+  return fault === undefined ? note : `${note}; ${fault}`
 }
 
 /** Whether the rows of an open chunk end before this one. */

@@ -40,6 +40,7 @@ async function mostRows(
   for (const word of new Set(only.map((name) => VERDICT_OF_ADVICE.get(name) ?? name))) {
     if (word === 'refused') most += batch.rows_refused
     else if (word === 'blank') most += batch.rows_blank
+    else if (word === 'known') most += batch.rows_known
     else most += Math.min(answered, (verdicts.get(word) ?? answered) + batch.rows_duplicate)
   }
   return Math.min(most, batch.rows_total)

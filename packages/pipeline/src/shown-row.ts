@@ -14,7 +14,7 @@ import { ERASED_NOTE } from './erased-row.ts'
 import { chargedCredits, type CheckedRecord } from './record.ts'
 
 /** The status of a row in results. */
-export type RowStatus = 'done' | 'refused' | 'blank' | 'waiting' | 'canceled' | 'error'
+export type RowStatus = 'done' | 'known' | 'refused' | 'blank' | 'waiting' | 'canceled' | 'error'
 
 /** Why and until when a row is not known. */
 export interface Wait {
@@ -59,6 +59,7 @@ export function statusOf(
   switch (kind) {
     case 'blank':
     case 'refused':
+    case 'known':
       return kind
     case 'billable':
     case 'duplicate':
@@ -82,6 +83,7 @@ export function errorOf(
     case 'canceled':
       return fault === undefined ? CANCELED_RECORD : `${CANCELED_RECORD}; ${fault}`
     case 'done':
+    case 'known':
     case 'refused':
     case 'blank':
       return fault ?? ''

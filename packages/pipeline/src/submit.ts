@@ -33,6 +33,8 @@ export interface Submission {
   readonly entry?: BatchRequest['entry']
   readonly encoding?: BatchRequest['encoding']
   readonly delimiter?: BatchRequest['delimiter']
+  readonly known?: BatchRequest['known']
+  readonly knownAt?: BatchRequest['knownAt']
   readonly recheck?: BatchRequest['recheck']
   readonly rescore?: BatchRequest['rescore']
   readonly defaultCountry: string | null
@@ -120,6 +122,8 @@ function rowOf(
     ...(submission.entry === undefined ? {} : { entry: submission.entry }),
     ...(submission.encoding === undefined ? {} : { encoding: submission.encoding }),
     ...(submission.delimiter === undefined ? {} : { delimiter: submission.delimiter }),
+    ...(submission.known === undefined ? {} : { known: submission.known }),
+    ...(submission.knownAt === undefined ? {} : { knownAt: submission.knownAt }),
     ...(submission.recheck === undefined ? {} : { recheck: submission.recheck }),
     ...(submission.rescore === undefined ? {} : { rescore: submission.rescore }),
   }

@@ -59,6 +59,7 @@ export function batchViewOf(
       blank: row.rows_blank,
       refused: row.rows_refused,
       duplicate: row.rows_duplicate,
+      known: row.rows_known,
       billable: row.rows_billable,
       done: sums.rowsDone,
     },

@@ -84,6 +84,8 @@ describe('readUploadFields', () => {
           retention_days: '0',
           default_country: 'de',
           explain: 'true',
+          known: '30d',
+          known_at: '2024-02-29',
           name: '',
         }),
       ),
@@ -95,6 +97,8 @@ describe('readUploadFields', () => {
       retentionDays: 0,
       defaultCountry: 'DE',
       explain: true,
+      known: 30,
+      knownAt: '2024-02-29',
       name: null,
     })
   })
@@ -109,6 +113,15 @@ describe('readUploadFields', () => {
     [{ product: 'phone', mapping: '{"phone": 1, "ip": "IP"}' }, 'the field "ip"'],
     [{ header: 'no' }, '`header` must be true or false'],
     [{ max_credits: '1e3' }, '`max_credits`'],
+    [{ known: '30' }, '`known` must be a number of days such as 30d'],
+    [{ known: '0d' }, '`known`'],
+    [{ known: '366d' }, 'from 1d to 365d'],
+    [{ known: '30d', known_at: '2026-02-30' }, '`known_at` must be a day that has come'],
+    [{ known: '30d', known_at: '01.11.2026' }, '`known_at`'],
+    [{ known: '30d', known_at: '9999-12-31' }, '`known_at` must be a day that has come'],
+    [{ known_at: '2026-01-01' }, 'send `known` too'],
+    [{ product: 'fraud-signals', known: '30d' }, 'not with fraud-signals'],
+    [{ product: 'phone', known: '30d' }, 'not with phone'],
     [{ colour: 'red' }, '"colour"'],
     [{ ['__proto__']: 'x' }, '"__proto__"'],
   ])('refuses %j', (values, part) => {

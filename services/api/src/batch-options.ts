@@ -11,6 +11,7 @@ import {
   type BatchRecord,
 } from '@plumbline/contract/batch-request'
 import type { Delimiter } from '@plumbline/contract/delimiters'
+import { daysOf, KNOWN_AT_ALONE, knownUnfit, takesKnown } from '@plumbline/contract/known-verdicts'
 import { Problem } from '@plumbline/contract/problem'
 import type { Product } from '@plumbline/contract/products'
 import { unknownFields } from '@plumbline/contract/requests'
@@ -35,6 +36,9 @@ export interface BatchOptions {
   readonly entry: string | undefined
   readonly encoding: string | undefined
   readonly delimiter: Delimiter | undefined
+  /** Days that a verdict of another service is believed. */
+  readonly known: number | undefined
+  readonly knownAt: string | undefined
 }
 
 /** Fields that a batch sent as JSON may have, in the order in which they are told. */
@@ -84,6 +88,11 @@ export function readUploadFields(fields: ReadonlyMap<string, string>): BatchOpti
   const { mapping: mapped = {}, product: asked } = read.data
   const odd = Object.keys(mapped).find((field) => !fieldsOf(asked).includes(field))
   if (odd !== undefined) throw new Problem('bad_request', unknownMapping(odd, asked))
+  const { known, known_at: at } = read.data
+  if (known === undefined && at !== undefined) throw new Problem('bad_request', KNOWN_AT_ALONE)
+  if (known !== undefined && !takesKnown(asked)) {
+    throw new Problem('bad_request', knownUnfit(asked))
+  }
   return optionsOf(read.data)
 }
 
@@ -119,6 +128,8 @@ function optionsOf(fields: z.infer<typeof uploadFields>): BatchOptions {
     entry: fields.entry,
     encoding: fields.encoding,
     delimiter: fields.delimiter,
+    known: fields.known === undefined ? undefined : daysOf(fields.known),
+    knownAt: fields.known_at,
   }
 }
 

@@ -15,6 +15,7 @@ import { listPlans } from './routes/list-plans.ts'
 import { lookUp } from './routes/look-up.ts'
 import { patchBatch } from './routes/patch-batch.ts'
 import { previewBatch } from './routes/preview-batch.ts'
+import { readKnown } from './routes/read-known.ts'
 import { readLookup } from './routes/lookups.ts'
 import { readAccount } from './routes/read-account.ts'
 import { readBatch } from './routes/read-batch.ts'
@@ -60,6 +61,7 @@ export function routesOf(ctx: Context): readonly Route[] {
     },
     { path: '/v1/batches/:id/preview', get: previewBatch(ctx) },
     { path: '/v1/batches/:id/sample', get: readSample(ctx), post: sampleBatch(ctx) },
+    { path: '/v1/batches/:id/known', get: readKnown(ctx) },
     { path: '/v1/batches/:id/start', post: startBatch(ctx) },
     { path: '/v1/batches/:id/cancel', post: cancelBatch(ctx) },
     { path: '/v1/batches/:id/pause', post: pauseBatch(ctx) },

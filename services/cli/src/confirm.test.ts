@@ -20,7 +20,7 @@ const PREVIEW: BatchPreview = {
   ],
   first_rows: [['a@b.example']],
   counted: true,
-  rows: { total: 3, blank: 0, refused: 1, duplicate: 0, billable: 2 },
+  rows: { total: 3, blank: 0, refused: 1, duplicate: 0, known: 0, billable: 2 },
   refused: [{ reason: 'email: is missing', count: 1, examples: [{ row: 2, cells: [''] }] }],
   repeats: [],
   cost: {

@@ -12,6 +12,7 @@ import { addAuditList } from './commands/audit-list.ts'
 import { addBatchChange } from './commands/batch-change.ts'
 import { addBatchMoves } from './commands/batch-moves.ts'
 import { addBatchPreview } from './commands/batch-preview.ts'
+import { addBatchKnown } from './commands/batch-known.ts'
 import { addBatchSample } from './commands/batch-sample.ts'
 import { addBatchCompare } from './commands/batch-compare.ts'
 import { addBatchDelete } from './commands/batch-delete.ts'
@@ -108,6 +109,7 @@ function createProgram(shell: Shell): Command {
     addBatchPreview,
     addBatchChange,
     addBatchSample,
+    addBatchKnown,
     addBatchResults,
     addBatchRecheck,
     addBatchRescore,

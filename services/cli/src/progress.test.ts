@@ -18,7 +18,7 @@ function shellOf(redraws: boolean): { shell: Shell; said: string[] } {
 }
 
 function batchAt(status: BatchView['status'], done: number): BatchView {
-  const none = { total: 4, blank: 0, refused: 0, duplicate: 0, billable: 4 }
+  const none = { total: 4, blank: 0, refused: 0, duplicate: 0, known: 0, billable: 4 }
   return {
     id: 'bat_1',
     product: 'email',

@@ -1,4 +1,5 @@
 import type { PreviewCounts, PreviewHead } from '@plumbline/contract/batch-preview'
+import type { Vendor } from '@plumbline/contract/known-verdicts'
 import type { Delimiter } from '@plumbline/contract/delimiters'
 import type { BatchState } from '@plumbline/contract/batch'
 import type { OriginKind } from '@plumbline/contract/batch-origin'
@@ -54,6 +55,7 @@ export interface BatchesTable {
   rows_blank: Generated<number>
   rows_refused: Generated<number>
   rows_duplicate: Generated<number>
+  rows_known: Generated<number>
   rows_billable: Generated<number>
   weights: Generated<string | null>
   rows_unpaid: Generated<number>
@@ -80,6 +82,7 @@ export interface BatchesTable {
   sample_id: Generated<string | null>
   credits_voided: Generated<number>
   tasks_from: Generated<number | null>
+  known: ColumnType<KnownVerdicts | null, string | null | undefined, string | null>
   origin_id: Generated<string | null>
   origin_kind: Generated<OriginKind | null>
   erasing: Generated<'chunks' | 'all' | null>
@@ -107,6 +110,17 @@ export interface SamplePlace {
   readonly place: number
 }
 
+/** The verdicts of another service by which a batch goes. */
+export interface KnownVerdicts {
+  readonly vendor: Vendor
+  /** Columns of the verdicts and of their days; null where one day was told for all. */
+  readonly verdict: { readonly column: number; readonly header: string }
+  readonly at: { readonly column: number; readonly header: string } | null
+  readonly days: number
+  /** Rows with such a verdict that are asked all the same. */
+  readonly asked: readonly SamplePlace[]
+}
+
 /** What the upload said about how to read the file. */
 export interface BatchRequest {
   readonly format?: 'csv' | 'tsv' | 'txt' | 'ndjson' | 'records'
@@ -118,6 +132,10 @@ export interface BatchRequest {
   readonly encoding?: string
   readonly mapping?: Readonly<Record<string, string | number>>
   readonly delimiter?: Delimiter
+  /** Days that a verdict of another service is believed. */
+  readonly known?: number
+  /** Day of such verdicts where the file has none, `2026-11-01`. */
+  readonly knownAt?: string
   /** The rows of another batch that are its rows, in place of a file. */
   readonly recheck?: RecheckRequest
   /** The outcomes of another batch that are its outcomes, in place of a file. */

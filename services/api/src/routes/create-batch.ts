@@ -125,6 +125,8 @@ async function submit(
       ...(options.sheet === undefined ? {} : { sheet: options.sheet }),
       ...(options.entry === undefined ? {} : { entry: options.entry }),
       ...(options.encoding === undefined ? {} : { encoding: options.encoding }),
+      ...(options.known === undefined ? {} : { known: options.known }),
+      ...(options.knownAt === undefined ? {} : { knownAt: options.knownAt }),
       defaultCountry: options.defaultCountry,
       autoStart: options.start,
       maxCredits: options.maxCredits,

@@ -55,6 +55,9 @@ describe('PATCH /v1/batches/{id}', () => {
     [{ default_country: 'UK' }, '`default_country`'],
     [{ name: 'a\u0000' }, '`name`'],
     [{ max_credits: 1.5 }, '`max_credits`'],
+    [{ known: 30 }, '`known`'],
+    [{ known_at: '2026-01-01' }, 'send `known` too'],
+    [{ product: 'ip', known: '30d' }, 'not with ip'],
   ])('400 for %j, by name', async (body, named) => {
     const answer = await patch(await submit('false'), body)
     expect([answer.status, answer.text]).toEqual([400, expect.stringContaining(named)])

@@ -15,6 +15,8 @@ interface Options extends ServiceOptions {
   readonly entry?: string
   readonly encoding?: string
   readonly delimiter?: string
+  readonly known?: string
+  readonly knownAt?: string
   readonly defaultCountry?: string
   readonly maxCredits?: number
   readonly name?: string
@@ -42,6 +44,8 @@ export function addBatchChange(parent: Command, shell: Shell): void {
         [...DELIMITER_NAMES.keys()].filter((name) => name !== '\t'),
       ),
     )
+    .option('--known <days>', 'believe verdicts of another service so long, such as 30d')
+    .option('--known-at <day>', 'day of those verdicts where the file has none')
     .option('--default-country <code>', 'ISO 3166-1 alpha-2, for national phone numbers')
     .option(
       '--max-credits <count>',
@@ -67,6 +71,8 @@ function changeOf(options: Options): BatchChange {
     entry: options.entry,
     encoding: options.encoding,
     delimiter: delimiter === undefined ? undefined : DELIMITER_NAMES.get(delimiter),
+    known: options.known,
+    known_at: options.knownAt,
     default_country: defaultCountry,
     max_credits: maxCredits,
     name: options.name,

@@ -29,6 +29,8 @@ interface Options {
   readonly sheet?: string
   readonly entry?: string
   readonly encoding?: string
+  readonly known?: string
+  readonly knownAt?: string
   readonly defaultCountry?: string
   readonly maxCredits?: number
   readonly retentionDays?: number
@@ -67,6 +69,8 @@ export function addBatchRun(parent: Command, shell: Shell): void {
     .option('--sheet <name>', 'sheet of a workbook, by its name or its number from 1')
     .option('--entry <name>', 'file to read of a zip that holds several')
     .option('--encoding <name>', 'encoding of a text file, such as windows-1250')
+    .option('--known <days>', 'believe verdicts of another service so long, such as 30d')
+    .option('--known-at <day>', 'day of those verdicts where the file has none')
     .option('--default-country <code>', 'ISO 3166-1 alpha-2, for national phone numbers')
     .option(
       '--max-credits <count>',
@@ -132,6 +136,8 @@ async function requestOf(path: string, options: Options): Promise<BatchFile> {
     ...(options.sheet === undefined ? {} : { sheet: options.sheet }),
     ...(options.entry === undefined ? {} : { entry: options.entry }),
     ...(options.encoding === undefined ? {} : { encoding: options.encoding }),
+    ...(options.known === undefined ? {} : { known: options.known }),
+    ...(options.knownAt === undefined ? {} : { knownAt: options.knownAt }),
     ...(options.defaultCountry === undefined ? {} : { defaultCountry: options.defaultCountry }),
     ...(options.maxCredits === undefined ? {} : { maxCredits: options.maxCredits }),
     ...(options.retentionDays === undefined ? {} : { retentionDays: options.retentionDays }),
@@ -158,7 +164,8 @@ async function upload(shell: Shell, client: Client, request: BatchFile): Promise
 
 function summary({ id, rows, verdicts, credits }: BatchView): string {
   const said = Object.entries(verdicts).map(([verdict, count]) => `${count} ${verdict}`)
-  const kinds = `${rows.duplicate} repeated, ${rows.refused} refused, ${rows.blank} blank`
+  const known = rows.known === 0 ? '' : `${rows.known} known, `
+  const kinds = `${known}${rows.duplicate} repeated, ${rows.refused} refused, ${rows.blank} blank`
   const lines = [`${id}: ${rows.total} rows (${kinds}), ${credits.used} credits used`]
   return [...lines, ...(said.length === 0 ? [] : [said.join(', ')])].join('\n')
 }

@@ -123,6 +123,7 @@ function Standing({ batch }: { readonly batch: BatchView }): JSX.Element {
           ['Rows', format.number(rows.total)],
           ['Charged', format.number(rows.billable)],
           ['Repeats', format.number(rows.duplicate)],
+          ...(rows.known === 0 ? [] : [['Known', format.number(rows.known)] as const]),
           ['Refused', format.number(rows.refused)],
           ['Blank', format.number(rows.blank)],
         ]}

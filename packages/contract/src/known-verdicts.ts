@@ -1,0 +1,122 @@
+import { z } from 'zod'
+import type { Product } from './products.ts'
+
+/** Services whose exports are understood, and how they write their names. */
+export const VENDORS = {
+  zerobounce: 'ZeroBounce',
+  neverbounce: 'NeverBounce',
+  kickbox: 'Kickbox',
+  emailable: 'Emailable',
+  bouncer: 'Bouncer',
+} as const
+/** One of them. */
+export type Vendor = keyof typeof VENDORS
+
+/** Verdicts of theirs that settle a row; all others are asked. */
+export const SAID_VERDICTS = ['deliverable', 'undeliverable'] as const
+/** One of them. */
+export type SaidVerdict = (typeof SAID_VERDICTS)[number]
+
+/** Days that a verdict may count at most, and rows with one that are asked all the same. */
+export const KNOWN = { maxDays: 365, askedRows: 50 } as const
+
+/** Products that ask nothing of a row with an address alone but whether it takes mail. */
+const PRODUCTS_WITH_KNOWN: readonly Product[] = ['email', 'deliverability', 'contact-intel']
+
+/** Whether a batch of a product can go by the verdicts of another service. */
+export function takesKnown(product: Product): boolean {
+  return PRODUCTS_WITH_KNOWN.includes(product)
+}
+
+/** The sentence for a product that cannot. */
+export function knownUnfit(product: Product): string {
+  return `\`known\` goes by what another service said of an address; it is taken with ${PRODUCTS_WITH_KNOWN.join(', ')}, not with ${product}.`
+}
+
+/** The sentence for a date without what it is the date of. */
+export const KNOWN_AT_ALONE =
+  '`known_at` is the date of the verdicts that `known` goes by; send `known` too, such as 30d.'
+
+const daysWanted = `\`known\` must be a number of days such as 30d, from 1d to ${KNOWN.maxDays}d.`
+/** How old a verdict of another service may be that is believed. */
+export const known = z
+  .string(daysWanted)
+  .regex(/^[1-9]\d{0,2}d$/, daysWanted)
+  .refine((text) => daysOf(text) <= KNOWN.maxDays, daysWanted)
+  .meta({
+    description: `Rows of an export of ${Object.values(VENDORS).join(', ')} with a definite verdict that is no older are not asked, but for ${KNOWN.askedRows}.`,
+    examples: ['30d'],
+  })
+
+const atWanted = '`known_at` must be a day that has come, such as 2026-11-01.'
+/** When the verdicts were made, where the export does not say so for each. */
+export const knownAt = z
+  .string(atWanted)
+  .regex(/^\d{4}-\d\d-\d\d$/, atWanted)
+  .refine(isDay, atWanted)
+  .meta({
+    description: 'Day of the verdicts, where the export has none.',
+    examples: ['2026-11-01'],
+  })
+
+/** The days that `known` names. */
+export function daysOf(text: string): number {
+  return Number.parseInt(text, 10)
+}
+
+const DAY_MS = 86_400_000
+
+/** A day of the calendar; of tomorrow by UTC it may be, which is today in the east. */
+function isDay(text: string): boolean {
+  const ms = Date.parse(`${text}T00:00:00Z`)
+  if (Number.isNaN(ms) || new Date(ms).toISOString().slice(0, 10) !== text) return false
+  return ms <= Date.now() + DAY_MS
+}
+
+const count = z.int().min(0)
+const column = z.strictObject({ column: count, header: z.string() })
+
+/** What another service said of a row, and what the row came back with here. */
+const askedRow = z.strictObject({
+  row: z.int().min(1),
+  ref: z.string().nullable(),
+  said: z.strictObject({
+    verdict: z.enum(SAID_VERDICTS),
+    /** The service's own word. */
+    word: z.string(),
+    /** Day of the verdict. */
+    at: z.iso.date(),
+  }),
+  /** Null until the row is answered, and where it was not. */
+  found: z
+    .strictObject({
+      verdict: z.string(),
+      reason: z.string(),
+    })
+    .nullable(),
+  /** Null where nothing was found, and where what was found settles nothing: risky, unknown. */
+  agrees: z.boolean().nullable(),
+})
+
+/** The verdicts of another service that a batch goes by, and how those that were asked all the same compare. */
+export const batchKnown = z.strictObject({
+  batch_id: z.string(),
+  vendor: z.enum(Object.keys(VENDORS) as [Vendor, ...Vendor[]]),
+  /** Column of the verdicts, and of their dates; null where `known_at` gave the day. */
+  columns: z.strictObject({ verdict: column, at: column.nullable() }),
+  days: z.int().min(1),
+  rows: z.strictObject({
+    /** Rows that are not asked. */
+    known: count,
+    /** Rows with a verdict that are asked all the same, and those of them that are answered. */
+    asked: count,
+    answered: count,
+    agreed: count,
+    disagreed: count,
+    /** Answered rows of which nothing definite was found here. */
+    undecided: count,
+  }),
+  asked: z.array(askedRow),
+})
+/** How the verdicts of another service compare. */
+export type BatchKnown = z.infer<typeof batchKnown>

@@ -1,0 +1,38 @@
+import { sql } from 'kysely'
+import type { Tx } from '../database.ts'
+
+/** A chunk of a batch that is not started yet, locked for the rest of the transaction. */
+export async function lockUnaskedChunk(
+  tx: Tx,
+  batchId: string,
+  no: number,
+): Promise<{ readonly subjects: Buffer; readonly cells: Buffer } | undefined> {
+  return await tx
+    .selectFrom('chunks')
+    .select(['subjects', 'cells'])
+    .where('batch_id', '=', batchId)
+    .where('no', '=', no)
+    .where('settled_at', 'is', null)
+    .forNoKeyUpdate()
+    .executeTakeFirst()
+}
+
+/** Stores a chunk of which `count` more rows are asked, each for its address. */
+export async function storeAskedRows(
+  tx: Tx,
+  chunk: { readonly batchId: string; readonly no: number },
+  asked: { readonly count: number; readonly subjects: Buffer; readonly cells: Buffer },
+): Promise<void> {
+  await tx
+    .updateTable('chunks')
+    .set({
+      subjects: asked.subjects,
+      cells: asked.cells,
+      billable_count: sql`billable_count + ${asked.count}`,
+      email_count: sql`email_count + ${asked.count}`,
+      remaining: sql`remaining + ${asked.count}`,
+    })
+    .where('batch_id', '=', chunk.batchId)
+    .where('no', '=', chunk.no)
+    .execute()
+}

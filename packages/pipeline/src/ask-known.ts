@@ -1,0 +1,110 @@
+import { KNOWN } from '@plumbline/contract/known-verdicts'
+import { lockUnaskedChunk, storeAskedRows } from '@plumbline/db/batches/asked-rows'
+import type { Tx } from '@plumbline/db/database'
+import type { SamplePlace } from '@plumbline/db/tables/batches'
+import type { FileRow } from '@plumbline/intake/row-builder'
+import { pack, unpackCells, unpackSubjects, type ChunkCells, type ChunkSubjects } from './codec.ts'
+import { drawOrdinals, seedOf } from './draw-sample.ts'
+import { isErasedSubject } from './erased-row.ts'
+
+/** Counts, chunk by chunk, the rows that another service's own verdict settles. */
+export interface ClaimedRows {
+  meet(row: FileRow): void
+  /** The rows met since are those of the next chunk. */
+  endChunk(): void
+  /** By chunk. */
+  readonly counts: readonly number[]
+}
+
+/** Makes the counter for a batch that is being read. */
+export function countClaimedRows(): ClaimedRows {
+  const counts: number[] = []
+  let met = 0
+  return {
+    meet: ({ kind, claim }) => {
+      if (kind === 'known' && claim !== undefined) met += 1
+    },
+    endChunk: () => {
+      counts.push(met)
+      met = 0
+    },
+    counts,
+  }
+}
+
+/**
+ * Has some of the rows that another service's verdict settles asked all the same, drawn from the whole batch and
+ * each with the same chance; the same ones however often it is read. The caller has locked the batch.
+ * @param counts such rows of each chunk
+ * @returns where they stand
+ */
+export async function askSomeKnown(
+  tx: Tx,
+  batchId: string,
+  counts: readonly number[],
+): Promise<readonly SamplePlace[]> {
+  const total = counts.reduce((sum, count) => sum + count, 0)
+  const ordinals = drawOrdinals(seedOf(batchId), total, KNOWN.askedRows)
+  const asked: SamplePlace[] = []
+  let before = 0
+  for (const [no, count] of counts.entries()) {
+    const first = before
+    before += count
+    const within = ordinals.filter((ordinal) => ordinal >= first && ordinal < before)
+    if (within.length === 0) continue
+    const places = await askOfChunk(tx, { batchId, no }, new Set(within.map((at) => at - first)))
+    asked.push(...places.map((place) => ({ chunkNo: no, place })))
+  }
+  return asked
+}
+
+async function askOfChunk(
+  tx: Tx,
+  chunk: { readonly batchId: string; readonly no: number },
+  drawn: ReadonlySet<number>,
+): Promise<readonly number[]> {
+  const held = await lockUnaskedChunk(tx, chunk.batchId, chunk.no)
+  if (held === undefined) throw new Error(`chunk ${chunk.no} of ${chunk.batchId} is gone`)
+  const cells = unpackCells(held.cells)
+  const claimed = [...cells.kinds.keys()].filter((place) => isClaimed(cells, place))
+  // A value may have been erased since the row was read; there is nobody left to ask about.
+  const places = claimed.filter((place, at) => drawn.has(at) && addressOf(cells, place) !== null)
+  if (places.length === 0) return []
+  const rows = new Set(places)
+  const kinds = cells.kinds.map((kind, place) => (rows.has(place) ? ('billable' as const) : kind))
+  const own = Object.entries(cells.asked).filter(([place]) => !rows.has(Number(place)))
+  await storeAskedRows(tx, chunk, {
+    count: places.length,
+    subjects: pack(withAddresses(unpackSubjects(held.subjects), cells, places)),
+    cells: pack({ ...cells, kinds, asked: Object.fromEntries(own) } satisfies ChunkCells),
+  })
+  return places
+}
+
+function isClaimed(cells: ChunkCells, place: number): boolean {
+  const claim = cells.claims?.[place]
+  return cells.kinds[place] === 'known' && claim !== undefined && 'verdict' in claim
+}
+
+/** What a known row would be asked; null where that was erased. */
+function addressOf(cells: ChunkCells, place: number): string | null {
+  const address = cells.asked[place]?.email
+  return address === undefined || isErasedSubject(address) ? null : address
+}
+
+/** What a chunk asks, and these rows' addresses with it, in the order of the rows. */
+function withAddresses(
+  subjects: ChunkSubjects,
+  cells: ChunkCells,
+  places: readonly number[],
+): ChunkSubjects {
+  const { email } = subjects
+  const all = [
+    ...(email?.places.map((place, at) => ({ place, subject: email.subjects[at] ?? '' })) ?? []),
+    ...places.map((place) => ({ place, subject: addressOf(cells, place) ?? '' })),
+  ].toSorted((a, b) => a.place - b.place)
+  return {
+    ...subjects,
+    email: { subjects: all.map(({ subject }) => subject), places: all.map(({ place }) => place) },
+  }
+}

@@ -1,0 +1,31 @@
+import type { BatchChange } from '@plumbline/contract/batch-change'
+import { daysOf, KNOWN_AT_ALONE, knownUnfit, takesKnown } from '@plumbline/contract/known-verdicts'
+import { Problem } from '@plumbline/contract/problem'
+import type { Product } from '@plumbline/contract/products'
+import type { BatchRequest } from '@plumbline/db/tables/batches'
+
+/** By which verdicts of another service a batch goes, as its request keeps it; null takes back what was asked. */
+export interface KnownRequest {
+  readonly known: number | null
+  readonly knownAt: string | null
+}
+
+/**
+ * By which verdicts of another service a changed batch goes. What it asked before falls away with a product that
+ * takes none.
+ * @throws Problem `bad_request` for what is asked now and does not fit
+ */
+export function knownRequest(
+  asked: Pick<BatchRequest, 'known' | 'knownAt'>,
+  change: Pick<BatchChange, 'known' | 'known_at'>,
+  product: Product,
+): KnownRequest {
+  const { known: text, known_at: day } = change
+  const isAskedNow = typeof text === 'string'
+  if (isAskedNow && !takesKnown(product)) throw new Problem('bad_request', knownUnfit(product))
+  const before = takesKnown(product) ? (asked.known ?? null) : null
+  const known = text === undefined ? before : text === null ? null : daysOf(text)
+  if (known === null && typeof day === 'string') throw new Problem('bad_request', KNOWN_AT_ALONE)
+  if (known === null) return { known, knownAt: null }
+  return { known, knownAt: day === undefined ? (asked.knownAt ?? null) : day }
+}

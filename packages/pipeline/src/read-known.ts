@@ -1,0 +1,97 @@
+import type { BatchKnown } from '@plumbline/contract/known-verdicts'
+import { Problem } from '@plumbline/contract/problem'
+import { readChunks } from '@plumbline/db/batches/chunks'
+import { findBatch, type BatchOwner, type BatchRow } from '@plumbline/db/batches/rows'
+import { noSuchBatch } from './batch-access.ts'
+import { unpackCells, unpackSubjects } from './codec.ts'
+import type { Pipeline } from './pipeline.ts'
+import { recordsOf, type CheckedRecord } from './record.ts'
+
+type AskedRow = BatchKnown['asked'][number]
+
+/**
+ * How the verdicts of another service that a batch goes by compare with what was found of the rows that were asked
+ * all the same, as far as that is. Reads the chunks that hold them, one after the other.
+ * @throws Problem `not_found`, also once erased; `conflict` where the batch goes by no such verdicts, or was not read
+ */
+export async function readKnown(
+  pipeline: Pick<Pipeline, 'db'>,
+  owner: BatchOwner,
+  id: string,
+): Promise<BatchKnown> {
+  const batch = await findBatch(pipeline.db, owner, id)
+  if (batch === undefined) throw noSuchBatch()
+  const known = verdictsOf(batch)
+  const asked = await askedRows(pipeline, batch, known.asked)
+  const answered = asked.filter(({ found }) => found !== null)
+  const agreed = answered.filter(({ agrees }) => agrees === true).length
+  const disagreed = answered.filter(({ agrees }) => agrees === false).length
+  return {
+    batch_id: id,
+    vendor: known.vendor,
+    columns: { verdict: known.verdict, at: known.at },
+    days: known.days,
+    rows: {
+      known: batch.rows_known,
+      asked: asked.length,
+      answered: answered.length,
+      agreed,
+      disagreed,
+      undecided: answered.length - agreed - disagreed,
+    },
+    asked,
+  }
+}
+
+function verdictsOf({ status, known, ...row }: BatchRow): NonNullable<BatchRow['known']> {
+  if (status === 'expired') {
+    throw new Problem('not_found', 'The batch was erased when its retention ended.')
+  }
+  if (known !== null && row.read_whole) return known
+  if (row.requested.known === undefined) {
+    throw new Problem(
+      'conflict',
+      'The batch goes by no verdicts of other services; upload an export of theirs with known=30d.',
+    )
+  }
+  throw new Problem('conflict', `The batch is ${status}; its rows are not read yet.`)
+}
+
+async function askedRows(
+  { db }: Pick<Pipeline, 'db'>,
+  batch: BatchRow,
+  places: NonNullable<BatchRow['known']>['asked'],
+): Promise<AskedRow[]> {
+  const rows: AskedRow[] = []
+  for (const [no, within] of Map.groupBy(places, ({ chunkNo }) => chunkNo)) {
+    const [chunk] = await readChunks(db, batch.id, { fromNo: no, most: 1 })
+    if (chunk === undefined) continue
+    const { claims = {}, refs } = unpackCells(chunk.cells)
+    const records = recordsOf(chunk, unpackSubjects(chunk.subjects))
+    for (const { place } of within) {
+      const claim = claims[place]
+      if (claim === undefined || 'ofRow' in claim) continue
+      const found = foundOf(records.get(place))
+      rows.push({
+        row: chunk.firstRow + place + 1,
+        ref: refs[place] ?? null,
+        said: claim,
+        found,
+        agrees: agreementOf(claim.verdict, found),
+      })
+    }
+  }
+  return rows
+}
+
+function foundOf(record: CheckedRecord | undefined): AskedRow['found'] {
+  const email = record?.outcomes.email
+  return email === undefined ? null : { verdict: email.status, reason: email.reason }
+}
+
+/** Only definite verdicts agree or disagree. */
+function agreementOf(said: string, found: AskedRow['found']): boolean | null {
+  if (found === null) return null
+  if (found.verdict !== 'deliverable' && found.verdict !== 'undeliverable') return null
+  return found.verdict === said
+}
