@@ -13,7 +13,7 @@ import { table } from '@plumbline/cli/table'
 import Papa from 'papaparse'
 import { spawnSimnet } from '../simnet/child.ts'
 
-// npm run demo: the service and an internet in a box on this machine; a file of 2,000 contacts goes
+// npm run demo [-- ROWS]: the service and an internet in a box on this machine; a file of 2,000 contacts goes
 // through as fraud signals, over real DNS, SMTP, RDAP, WHOIS and HLR sockets on loopback.
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
@@ -28,6 +28,9 @@ const SHOWN_COLUMNS = [
   'result.ip.country_code',
   'result.domain.age_days',
 ]
+
+/** A short look takes the first of the contacts alone. */
+const wantedRows = Number(process.argv[2] ?? Number.POSITIVE_INFINITY)
 
 // What the progress line showed last.
 let shown = ''
@@ -109,7 +112,7 @@ async function enrich({ url, liveKey, welcomeUrl }: DemoService): Promise<void> 
     product: 'fraud-signals',
     name: 'demo',
     defaultCountry: 'DE',
-    file: await openAsBlob(CONTACTS, { type: 'text/csv' }),
+    file: await contactsFile(),
     fileName: 'contacts.csv',
   })
   console.log(`Uploaded test/demo/contacts.csv as ${created.id}`)
@@ -143,6 +146,12 @@ async function enrich({ url, liveKey, welcomeUrl }: DemoService): Promise<void> 
   console.log(`The batch in the app: ${linkTo(batch.id, welcomeUrl)}`)
 }
 
+async function contactsFile(): Promise<Blob> {
+  if (!Number.isFinite(wantedRows)) return await openAsBlob(CONTACTS, { type: 'text/csv' })
+  const { data } = Papa.parse<string[]>(await readFile(CONTACTS, 'utf8'))
+  return new Blob([Papa.unparse(data.slice(0, wantedRows + 1))], { type: 'text/csv' })
+}
+
 /** The link that opens the account of the demo, and then the batch. */
 function linkTo(batchId: string, welcomeUrl: string): string {
   const link = new URL(welcomeUrl)
@@ -152,7 +161,10 @@ function linkTo(batchId: string, welcomeUrl: string): string {
 
 async function untilInterrupted(): Promise<void> {
   console.log('The service goes on until ctrl-C.')
-  await Promise.race([once(process, 'SIGINT'), once(process, 'SIGTERM')])
+  const { promise, resolve } = Promise.withResolvers<void>()
+  // Not once: one ctrl-C comes twice, of the terminal and of the launcher that passes it on.
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => resolve())
+  await promise
 }
 
 /** Redraws one line on a terminal; elsewhere a line for each step that can be seen. */

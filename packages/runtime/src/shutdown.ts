@@ -2,9 +2,10 @@ import type { Log } from '@plumbline/ports/log'
 import { startOrExit } from './start.ts'
 
 /**
- * Runs a program until it is told to stop: SIGTERM, SIGINT, or the loss of the parent that forked
- * it. `start` gets the stop signal and returns what must be closed; closing is bounded by `graceMs`.
- * Where it fails, `program` says why and the process ends.
+ * Runs a program until it is told to stop: SIGTERM, SIGINT, or the loss of the parent that forked it. One that was
+ * forked leaves SIGINT to its parent: a terminal sends it to both, and the parent knows the order in which its programs
+ * are to end. A second ctrl-C ends the program where it stands. `start` gets the stop signal and returns what must be
+ * closed; closing is bounded by `graceMs`. Where it fails, `program` says why and the process ends.
  */
 export async function runUntilStopped(
   options: { program: string; log: Log; graceMs: number },
@@ -13,8 +14,13 @@ export async function runUntilStopped(
   const controller = new AbortController()
   const { log } = options
   let deadline: NodeJS.Timeout | undefined
+  let stoppedAtMs = 0
   const stop = (cause: string): void => {
-    if (controller.signal.aborted) process.exit(1)
+    if (controller.signal.aborted) {
+      if (cause === 'SIGINT' && performance.now() - stoppedAtMs > SAME_PRESS_MS) process.exit(1)
+      return
+    }
+    stoppedAtMs = performance.now()
     log.info({ cause }, 'stopping')
     controller.abort()
     // Also of a start that waits for a server which is away.
@@ -23,8 +29,11 @@ export async function runUntilStopped(
       process.exit(1)
     }, options.graceMs)
   }
-  process.once('SIGTERM', () => stop('SIGTERM'))
-  process.once('SIGINT', () => stop('SIGINT'))
+  // Not once: without a listener the next signal would end the process where it stands.
+  process.on('SIGTERM', () => stop('SIGTERM'))
+  process.on('SIGINT', () => {
+    if (!process.connected) stop('SIGINT')
+  })
   process.once('disconnect', () => stop('parent gone'))
 
   const running = await startOrExit(options.program, () => start(controller.signal))
@@ -39,6 +48,9 @@ export async function runUntilStopped(
   // Third-party sockets can outlive their close; everything of ours has ended here.
   setTimeout(() => process.exit(0), 250).unref()
 }
+
+/** Of one press of ctrl-C a program hears twice: of the terminal, and of the launcher that passes it on. */
+const SAME_PRESS_MS = 2_000
 
 /** Tells the parent process, where there is one, that this program is ready. */
 export function tellReady(facts: Readonly<Record<string, string | number>> = {}): void {
