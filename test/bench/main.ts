@@ -25,6 +25,7 @@ const BENCHMARKS: Readonly<Record<string, readonly Benchmark[]>> = {
   phone: [ipPhone],
   'ip-list': [ipList],
   domain: [() => import('./domain.ts')],
+  'entry-times': [() => import('./entry-times.ts')],
   webhooks: [() => import('./webhooks.ts')],
   preview: [() => import('./preview.ts')],
   'time-left': [() => import('./time-left.ts')],

@@ -24,6 +24,7 @@ export type AuditAction =
   | 'member.role'
   | 'user.link'
   | 'user.operator'
+  | 'user.sign_out'
 
 /** An administrative act (decision 48). No subject, key or address may stand in it: nothing removes it. */
 export interface AuditedAct {

@@ -7,6 +7,8 @@ import { Problem } from '@plumbline/contract/problem'
 const MOST_COMMON = 10_000
 /** Shorter ones are in no word of a person; as the core of a password they would refuse far too much. */
 const CORE_MIN_CHARS = 4
+/** Words that stand for this service: what somebody thinks of first when asked for a password here. */
+const CONTEXT_WORDS: readonly string[] = ['plumbline', 'validation', 'enrichment', 'verification']
 /** A password is not made of less than so many different characters. */
 const DIFFERENT_MIN = 5
 /** What a password repeats is at least a third of it. */
@@ -14,7 +16,8 @@ const REPEATS = 3
 
 /**
  * Refuses a password that is guessed first: one of the commonest, one of them with digits or signs around it, one
- * that repeats itself or runs along the keyboard or alphabet, or the person's own name or address.
+ * that repeats itself or runs along the keyboard or alphabet, the person's own name or address, or a word of this
+ * service.
  *
  * @throws Problem `unprocessable` with what to do
  */
@@ -26,7 +29,7 @@ export async function refuseCommonPassword(
   const cores = coresOf(plain)
   const common = await commonPasswords()
   const ownWords = own.flatMap((text) => text.toLowerCase().split(/[^\p{L}\p{N}]+/u))
-  const isOwn = ownWords.some((word) => cores.includes(word))
+  const isOwn = [...CONTEXT_WORDS, ...ownWords].some((word) => cores.includes(word))
   const isCommon = [plain, ...cores].some((text) => common.has(text))
   if (!isOwn && !isCommon && !isRepeated(plain, common) && !isRun(plain)) return
   throw new Problem(

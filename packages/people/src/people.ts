@@ -4,8 +4,16 @@ import type { MailMessage } from '@plumbline/mail/message'
 import { queueMail, type Sealer } from '@plumbline/mail/outbox'
 
 /** What the lists say of the host of an address. */
+export interface MailDomainJudgment {
+  readonly isDisposable: boolean
+  readonly isFree: boolean
+  /** The name under which somebody registered it, `example.com` for `mail.example.com`: its owner has all below it. */
+  readonly registrable: string
+}
+
+/** What judges the hosts of addresses. */
 export interface MailDomains {
-  judge(domain: string): Promise<{ readonly isDisposable: boolean; readonly isFree: boolean }>
+  judge(domain: string): Promise<MailDomainJudgment>
 }
 
 /** A limit for each name; false where it is used up for now. */
@@ -46,6 +54,8 @@ export interface People {
 export interface Visitor {
   /** An IPv4 address, or an IPv6 /64. */
   readonly network: string
+  /** An IPv4 address, or the IPv6 /48 that a customer of a provider may have: 65,536 of the others. */
+  readonly site: string
   /** What the browser says of itself, at most 200 characters. */
   readonly browser: string
   /** Whether the request came from this machine. */

@@ -84,8 +84,18 @@ async function refuseManyTries(people: People, visitor: Visitor, emailKey: strin
   const isAllowed =
     (await network(visitor.network)) &&
     (await pair(`${emailKey} ${visitor.network}`)) &&
-    (await person(emailKey))
+    ((await person(emailKey)) || (await isWhereSeen(people, visitor, emailKey)))
   if (!isAllowed) throw tooManyTries()
+}
+
+/** Whether a person has a session from this network: who tries from many others cannot lock them out there. */
+async function isWhereSeen(
+  { db }: People,
+  { network }: Visitor,
+  emailKey: string,
+): Promise<boolean> {
+  const user = await findUser(db, emailKey)
+  return user !== undefined && (await knowsNetwork(db, user.id, network))
 }
 
 function tooManyTries(): Problem {

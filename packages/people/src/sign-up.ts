@@ -41,6 +41,9 @@ const VERIFY_MINUTES = 24 * 60
 /** Beginning of the names by which sign-ups of a day are counted. */
 export const SIGN_UP_BUDGETS = 'sign-up:'
 
+/** Networks whose sign-ups of a day an IPv6 site may have: a host of several customers has some, not thousands. */
+const NETWORKS_OF_SITE = 4
+
 /** Name under which what waits for verification is hidden. */
 const SEALED_AS = 'sign-up'
 
@@ -199,17 +202,18 @@ async function refuseDomain(people: People, email: string): Promise<void> {
 async function refuseFarming(people: People, visitor: Visitor, email: string): Promise<void> {
   const { settings, sealer } = people
   const domain = mailDomainOf(email)
-  const { isFree } = await people.mailDomains.judge(domain)
-  const network = sealer.digest(`sign-up ${visitor.network}`)
-  const ofNetwork = await people.takeOfDay(
-    `${SIGN_UP_BUDGETS}network:${network}`,
-    settings.signUpsPerNetwork,
-  )
-  if (!ofNetwork) throw tooMany('from this network')
+  const { isFree, registrable } = await people.mailDomains.judge(domain)
+  const take = async (kind: string, value: string, most: number): Promise<boolean> =>
+    await people.takeOfDay(`${SIGN_UP_BUDGETS}${kind}:${sealer.digest(`sign-up ${value}`)}`, most)
+  const { signUpsPerNetwork: ofNetwork, signUpsPerDomain: ofDomain } = settings
+  if (!(await take('network', visitor.network, ofNetwork))) throw tooMany('from this network')
+  if (visitor.site !== visitor.network) {
+    const ofSite = ofNetwork * NETWORKS_OF_SITE
+    if (!(await take('site', visitor.site, ofSite))) throw tooMany('from this network')
+  }
   if (isFree) return
-  const name = `${SIGN_UP_BUDGETS}domain:${sealer.digest(`sign-up ${domain}`)}`
-  if (!(await people.takeOfDay(name, settings.signUpsPerDomain)))
-    throw tooMany('with addresses of this domain')
+  // Who owns a domain can make names below it without end.
+  if (!(await take('domain', registrable, ofDomain))) throw tooMany('with addresses of this domain')
 }
 
 function tooMany(whence: string): Problem {

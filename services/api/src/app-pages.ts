@@ -7,7 +7,7 @@ import { APP_API } from '@plumbline/contract/app/paths'
 import { Problem } from '@plumbline/contract/problem'
 import type { Express, Request, Response } from 'express'
 import { requestContextOf } from './request-context.ts'
-import { sendNotAllowed } from './response.ts'
+import { HSTS, SAFE_HEADERS, sendNotAllowed } from './response.ts'
 
 /** Where the built web app lies. */
 const BUILT = fileURLToPath(new URL('../../web/dist', import.meta.url))
@@ -36,6 +36,7 @@ const POLICY = [
   "connect-src 'self'",
   "manifest-src 'self'",
   "form-action 'self'",
+  "object-src 'none'",
   "base-uri 'none'",
   "frame-ancestors 'none'",
 ].join('; ')
@@ -82,6 +83,10 @@ export function mountAppPages(app: Express, builtDir: string = BUILT): void {
 function sendAway(res: Response, to: string): void {
   res.setHeader('X-Request-Id', requestContextOf(res).requestId)
   res.setHeader('Cache-Control', 'no-store')
+  const [sniffing, nosniff, policy, nothing] = SAFE_HEADERS
+  res.setHeader(sniffing, nosniff)
+  res.setHeader(policy, nothing)
+  if (requestContextOf(res).isSecure) res.setHeader(...HSTS)
   res.redirect(302, to)
 }
 
@@ -114,7 +119,7 @@ function sendFile(req: Request, res: Response, files: AppFiles): void {
     'Cross-Origin-Resource-Policy': 'same-origin',
     'Permissions-Policy': 'camera=(), geolocation=(), microphone=(), payment=()',
     // Where TLS ends at a proxy that is not trusted to say so, the proxy sends it.
-    ...(req.protocol === 'https' ? { 'Strict-Transport-Security': 'max-age=31536000' } : {}),
+    ...(requestContextOf(res).isSecure ? { [HSTS[0]]: HSTS[1] } : {}),
   })
   res.end(req.method === 'HEAD' ? undefined : body)
 }

@@ -2,7 +2,7 @@ import type { Visitor } from '@plumbline/people/people'
 import { Problem } from '@plumbline/contract/problem'
 import { isIP } from 'node:net'
 import type { Request, Response } from 'express'
-import { networkOf } from './network.ts'
+import { networkOf, siteOf } from './network.ts'
 import { namesLoopback } from '@plumbline/runtime/host-header'
 
 /** Name of the session's cookie over TLS; the browser then takes it from this host alone (RFC 6265bis 4.1.3.2). */
@@ -20,6 +20,7 @@ export function visitorOf(req: Request): Visitor {
   const agent = req.headers['user-agent'] ?? ''
   return {
     network: networkOf(req.ip ?? ''),
+    site: siteOf(req.ip ?? ''),
     browser: agent.replaceAll(/[^\x20-\x7e]/g, '?').slice(0, BROWSER_CHARS),
     isLocal: namesLoopback(req) && isLoopback(req.ip ?? ''),
     origin: `${req.protocol}://${req.headers.host ?? 'localhost'}`,

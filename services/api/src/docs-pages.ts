@@ -4,7 +4,7 @@ import { dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { htmlOf } from './docs-text.ts'
 import { requestContextOf } from './request-context.ts'
-import { sendNotAllowed } from './response.ts'
+import { HSTS, sendNotAllowed } from './response.ts'
 
 /** Files of the packaged reference that the page loads; nothing else of the package is served. */
 const ASSETS = ['/swagger-ui.css', '/swagger-ui-bundle.js', '/favicon-32x32.png']
@@ -55,7 +55,6 @@ export function docsPages(testKeys: string): Router {
   const router = Router()
   router.use(
     helmet({
-      // Whether a host is reached by TLS alone is for the proxy in front to say.
       strictTransportSecurity: false,
       contentSecurityPolicy: {
         useDefaults: false,
@@ -67,6 +66,7 @@ export function docsPages(testKeys: string): Router {
           imgSrc: ["'self'", 'data:'],
           connectSrc: ["'self'"],
           frameAncestors: ["'none'"],
+          objectSrc: ["'none'"],
           baseUri: ["'none'"],
           formAction: ["'none'"],
         },
@@ -74,7 +74,9 @@ export function docsPages(testKeys: string): Router {
     }),
   )
   router.use((_req, res, next) => {
-    res.setHeader('X-Request-Id', requestContextOf(res).requestId)
+    const { requestId, isSecure } = requestContextOf(res)
+    res.setHeader('X-Request-Id', requestId)
+    if (isSecure) res.setHeader(...HSTS)
     next()
   })
   router.get('/', (_req, res) => void res.type('html').send(page))

@@ -5,6 +5,7 @@ import {
   type MailDomainMarks,
 } from '@plumbline/db/mail-domain-lists'
 import type { MailDomains } from '@plumbline/people/people'
+import { getDomain } from 'tldts'
 
 /** How long the lists are kept: workers load new ones once a day or so. */
 const KEPT_MS = 10 * 60_000
@@ -30,9 +31,15 @@ export function createMailDomains(
   return {
     judge: async (domain) => {
       const marks = await lists()
-      if (marks === undefined) return { isDisposable: false, isFree: false }
+      const own = getDomain(domain) ?? domain
+      if (marks === undefined) return { isDisposable: false, isFree: false, registrable: own }
       const isFree = isMarked(marks.free, domain)
-      return { isDisposable: !isFree && hasEntry(marks.disposable, domain), isFree }
+      return {
+        isDisposable: !isFree && hasEntry(marks.disposable, domain),
+        isFree,
+        // A name that a free provider gave away has an owner of its own.
+        registrable: isMarked(marks.free, own) ? domain : own,
+      }
     },
   }
 }

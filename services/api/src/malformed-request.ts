@@ -3,7 +3,7 @@ import { STATUS_CODES, type ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Log } from '@plumbline/ports/log'
 import { loggable } from './request-log.ts'
-import { FIXED_HEADERS } from './response.ts'
+import { FIXED_HEADERS, SAFE_HEADERS } from './response.ts'
 
 /** Statuses of requests that the HTTP server refuses before the app has one to handle. */
 export type Malformed = 400 | 408 | 413 | 417 | 431
@@ -62,6 +62,7 @@ function refusal(
     'X-Request-Id',
     requestId,
     ...FIXED_HEADERS,
+    ...SAFE_HEADERS,
     'Content-Length',
     String(Buffer.byteLength(body)),
     'Connection',

@@ -20,6 +20,8 @@ export interface RequestContext {
   readonly requestId: string
   /** `performance.now()` at the start. */
   readonly startedAt: number
+  /** It came by TLS, as this process or a trusted proxy says. */
+  readonly isSecure: boolean
   caller: Caller | undefined
   rate: RateState | undefined
   /**
@@ -46,6 +48,7 @@ export function openRequestContext(res: Response): RequestContext {
   const context: RequestContext = {
     requestId: randomUUID(),
     startedAt: performance.now(),
+    isSecure: res.req.protocol === 'https',
     caller: undefined,
     rate: undefined,
     lacksCredits: false,

@@ -73,24 +73,35 @@ export function sendNotAllowed(res: Response, allowed: string): void {
 /** Temporary refusals, which always have `Retry-After` (decision 4). */
 const TEMPORARY: readonly ProblemCode[] = ['too_many_requests', 'unavailable']
 
-/** Headers of every JSON response: it is data and not a page, and must not be cached. */
+/**
+ * Headers of every response: it is what its type says, and no page that loads, runs or is framed by anything.
+ * Source: ASVS 5.0, 3.4.3, 3.4.4 and 3.4.6.
+ */
+export const SAFE_HEADERS = [
+  'X-Content-Type-Options',
+  'nosniff',
+  'Content-Security-Policy',
+  "default-src 'none'; object-src 'none'; base-uri 'none'; frame-ancestors 'none'",
+] as const
+
+/** Sent where TLS is known to lead here. Source: ASVS 5.0, 3.4.1; RFC 6797. */
+export const HSTS = ['Strict-Transport-Security', 'max-age=31536000; includeSubDomains'] as const
+
+/** Headers of every JSON response, which must not be cached. */
 export const FIXED_HEADERS = [
   'Content-Type',
   'application/json; charset=utf-8',
   'Cache-Control',
   'no-store',
-  'X-Content-Type-Options',
-  'nosniff',
-  'Content-Security-Policy',
-  "default-src 'none'; frame-ancestors 'none'",
 ] as const
 
 /**
- * `X-Request-Id` on every response; credits and rate limit on every response to a known account (decision 4).
+ * `X-Request-Id` and what keeps it safe in a browser on every response; credits and rate limit on every response to a known account (decision 4).
  * `RateLimit` and `RateLimit-Policy`: draft-ietf-httpapi-ratelimit-headers-11.
  */
 function commonHeaders(context: RequestContext): string[] {
-  const headers = ['X-Request-Id', context.requestId]
+  const headers = ['X-Request-Id', context.requestId, ...SAFE_HEADERS]
+  if (context.isSecure) headers.push(...HSTS)
   if (context.caller === undefined) return headers
   headers.push('X-Credits-Charged', String(context.creditsCharged))
   if (context.creditsRemaining !== undefined) {

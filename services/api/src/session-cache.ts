@@ -6,6 +6,8 @@ import { digestOfSecret, isSecretForm } from '@plumbline/people/secret'
 export interface SessionCache extends AsyncDisposable {
   /** Who a secret speaks for; undefined where the session ended, ran out or never was. */
   find(secret: string): Promise<SessionOwner | undefined>
+  /** Forgets all that it remembers: what somebody may do has changed. Other processes notice within a second. */
+  forget(): void
 }
 
 /** An ended session is refused everywhere within one second, as a revoked key is. */
@@ -75,6 +77,7 @@ export function createSessionCache(options: {
       known.set(name, { answer, askedAt: at })
       return answer
     },
+    forget: () => known.clear(),
     [Symbol.asyncDispose]: async () => {
       clearInterval(timer)
       await writeUsed().catch(onError)

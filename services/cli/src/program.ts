@@ -41,6 +41,7 @@ import { addScore } from './commands/score.ts'
 import { addUsage } from './commands/usage.ts'
 import { addUserOperator } from './commands/user-operator.ts'
 import { addUserLink } from './commands/user-link.ts'
+import { addUserSignOut } from './commands/user-sign-out.ts'
 import { failureOf } from './failure.ts'
 import { styled, type Shell } from './shell.ts'
 
@@ -94,7 +95,7 @@ function createProgram(shell: Shell): Command {
   const key = program.command('key').description('API keys, one of each mode for an account')
   for (const add of [addKeyCreate, addKeyList, addKeyRevoke]) add(key, shell)
   const user = program.command('user').description('people who sign in to the web app')
-  for (const add of [addUserLink, addUserOperator]) add(user, shell)
+  for (const add of [addUserLink, addUserOperator, addUserSignOut]) add(user, shell)
   addAuditList(program.command('audit').description('what was done to accounts and keys'), shell)
   addLookUp(program, shell)
   addUsage(program, shell)

@@ -174,11 +174,18 @@ export async function endSession(db: Db | Tx, userId: string, id: string): Promi
   return numDeletedRows > 0n
 }
 
-/** Ends the sessions of a person, but one where it is named. */
-export async function endSessions(db: Db | Tx, userId: string, except?: string): Promise<void> {
+/** Ends the sessions of a person, but one where it is named. @returns how many */
+export async function endSessions(db: Db | Tx, userId: string, except?: string): Promise<number> {
   let query = queriesOf(db).deleteFrom('sessions').where('user_id', '=', userId)
   if (except !== undefined) query = query.where('id', '<>', except)
-  await query.execute()
+  const { numDeletedRows } = await query.executeTakeFirst()
+  return Number(numDeletedRows)
+}
+
+/** Ends the sessions of everybody. @returns how many */
+export async function endAllSessions(db: Db | Tx): Promise<number> {
+  const { numDeletedRows } = await queriesOf(db).deleteFrom('sessions').executeTakeFirst()
+  return Number(numDeletedRows)
 }
 
 /** Whether a person was seen from a network before. */

@@ -41,7 +41,7 @@ export const ENTRY_HANDLERS = {
 
   signIn: async ({ ctx, people }, { req, visitor, body, person, setSession }) => {
     refuseOpenHttp(req, ctx.access.publicUrl)
-    const met = await signIn(people, visitor, body)
+    const met = await refuseEvenly(() => signIn(people, visitor, body))
     if (met.outcome === 'code_needed') return { outcome: 'code_needed' }
     // The browser has one session: the one before must not live on unseen.
     if (person !== undefined) await endSession(ctx.db, person.userId, person.sessionId)
@@ -131,6 +131,17 @@ async function evenly<T>(work: () => Promise<T>): Promise<T> {
     return await work()
   } finally {
     await even
+  }
+}
+
+/** Refuses no sooner than after an even time; who is let in need not wait. */
+async function refuseEvenly<T>(work: () => Promise<T>): Promise<T> {
+  const even = wait(EVEN_MS)
+  try {
+    return await work()
+  } catch (error) {
+    await even
+    throw error
   }
 }
 

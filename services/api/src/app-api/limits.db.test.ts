@@ -36,11 +36,40 @@ test('so many accounts a day with addresses of one domain, free providers except
     await sign('b@OWN.example.'),
     await sign('c@own.example'),
   ]).toEqual([200, 200, 429])
+  // Names below it are of the same owner, those below a free provider of their own.
+  expect(await sign('d@wild.card.own.example')).toBe(429)
+  expect([
+    await sign('a@ada.free.example'),
+    await sign('b@ada.free.example'),
+    await sign('c@ada.free.example'),
+    await sign('c@eve.free.example'),
+  ]).toEqual([200, 200, 429, 200])
   expect([
     await sign('a@free.example'),
     await sign('b@free.example'),
     await sign('c@free.example'),
   ]).toEqual([200, 200, 200])
+})
+
+test('a site of IPv6 has the accounts of four networks a day, however many it has', async () => {
+  await using api = await openApiHarness({
+    TRUSTED_PROXIES: '127.0.0.1',
+    SIGN_UPS_PER_NETWORK: '1',
+    SIGN_UPS_PER_MAIL_DOMAIN: '100',
+  })
+  const sign = async (address: string): Promise<number> => {
+    const from = { 'x-forwarded-for': address, 'x-forwarded-proto': 'https' }
+    const email = `${address.replaceAll(':', '-')}@company.example`
+    const form = { name: 'A', email, password: PASSWORD }
+    return (await openBrowser(api, from).app('signUp', form)).status
+  }
+  const statuses: number[] = []
+  for (const network of ['1', '2', '2', '3', '4', '5', '6']) {
+    statuses.push(await sign(`2001:db8:7:${network}::9`))
+  }
+  // A refusal of the network counts for the site no more.
+  expect(statuses).toEqual([200, 200, 429, 200, 200, 429, 429])
+  expect(await sign('2001:db8:8:1::9')).toBe(200)
 })
 
 test.each(['Postgres', 'Redis'])(
@@ -69,6 +98,23 @@ test.each(['Postgres', 'Redis'])(
     expect((await openBrowser(api).app('signIn', other)).status).toBe(401)
   },
 )
+
+test('who tries a person from many networks does not lock them out where they are signed in', async () => {
+  await using api = await openApiHarness({ TRUSTED_PROXIES: '127.0.0.1', SIGN_IN_TRIES: '1' })
+  const email = 'ada@company.example'
+  const at = (address: string): ReturnType<typeof openBrowser> =>
+    openBrowser(api, { 'x-forwarded-for': address, 'x-forwarded-proto': 'https' })
+  await at('192.0.2.1').app('signUp', { name: 'Ada', email, password: PASSWORD })
+  const tries = await Promise.all(
+    Array.from({ length: 12 }, (_, number) =>
+      at(`198.51.100.${number}`).app('signIn', { email, password: 'wrong wrong wrong' }),
+    ),
+  )
+  expect(tries.filter(({ status }) => status === 401)).toHaveLength(10)
+  const right = { email, password: PASSWORD }
+  expect((await at('203.0.113.1').app('signIn', right)).status).toBe(429)
+  expect((await at('192.0.2.1').app('signIn', right)).status).toBe(200)
+})
 
 test.each([
   ['off', {}],

@@ -62,6 +62,8 @@ function handlerOf(app: AppContext, name: AppRouteName, row: AppPath): Handler {
     const shape: z.ZodType | undefined = bodyOf(name)
     const body = shape === undefined ? undefined : parse(shape, await readJson(req, res, settings))
     const answer = await run(app, name, callOf(app, req, res, person, body))
+    // Sessions, roles and accounts may have changed: the next call of this process must know.
+    if (row.method !== 'GET' && name !== 'signIn') access.sessions.forget()
     if (answer === undefined) sendEmpty(res)
     else sendResponse(res, jsonResponse(200, answer))
   }

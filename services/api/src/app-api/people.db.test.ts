@@ -172,6 +172,18 @@ describe('signing in', () => {
   })
 })
 
+test('who signs out everywhere is signed out in the same moment, in browsers that asked just before, too', async () => {
+  const browser = await person()
+  const other = openBrowser(api)
+  await other.app('signIn', { email: browser.email, password: PASSWORD })
+  const kept = other.cookie
+  const account = async (cookie: string): Promise<number> =>
+    (await api.call('/v1/account', { headers: { cookie, 'sec-fetch-site': 'same-origin' } })).status
+  expect(await account(kept)).toBe(200)
+  expect((await browser.app('signOutEverywhere')).status).toBe(204)
+  expect(await account(kept)).toBe(401)
+})
+
 describe('keys', () => {
   test('one is made by a session, shown once, replaced and revoked', async () => {
     const browser = await person()
@@ -243,6 +255,8 @@ describe('the second factor', () => {
     await expect.poll(async () => (await other.app('createKey', { mode: 'live' })).status).toBe(403)
     const refused = await other.app('createKey', { mode: 'live' })
     expect(refused.headers.get('x-step-up')).toBe('required')
+    const password = { current_password: PASSWORD, password: 'quiet marble otter ninety' }
+    expect((await other.app('changePassword', password)).status).toBe(403)
     const [, next = ''] = confirmed.answer.recovery_codes
     expect((await other.app('stepUp', { code: next })).status).toBe(204)
     expect((await other.app('createKey', { mode: 'live' })).status).toBe(200)

@@ -5,6 +5,7 @@ import type { Db } from '@plumbline/db/database'
 import { listKeys } from '@plumbline/db/keys'
 import { readLimits, readOwnLimits } from '@plumbline/db/limits'
 import { listPacks, listPlans } from '@plumbline/db/offers'
+import { listMembers, type Member } from '@plumbline/db/people/members'
 import { readBalance, readPacks } from '@plumbline/metering/balance'
 import { readSpending } from '@plumbline/metering/spending'
 import { randomUUID } from 'node:crypto'
@@ -16,17 +17,19 @@ const TRAIL_ROWS = 20
 /** The page of one account: what it has and what was done to it, and what can be done. */
 export async function accountPage(db: Db, account: Account, said: string | null): Promise<Html> {
   const { id } = account
-  const [balance, packs, keys, limits, own, spending, trail, plans, offered] = await Promise.all([
-    readBalance(db, id),
-    readPacks(db, id),
-    listKeys(db, id),
-    readLimits(db, id),
-    readOwnLimits(db, id),
-    readSpending(db, id),
-    listAudit(db, { accountId: id, limit: TRAIL_ROWS }),
-    listPlans(db),
-    listPacks(db),
-  ])
+  const [balance, packs, keys, limits, own, spending, trail, plans, offered, members] =
+    await Promise.all([
+      readBalance(db, id),
+      readPacks(db, id),
+      listKeys(db, id),
+      readLimits(db, id),
+      readOwnLimits(db, id),
+      readSpending(db, id),
+      listAudit(db, { accountId: id, limit: TRAIL_ROWS }),
+      listPlans(db),
+      listPacks(db),
+      listMembers(db, id),
+    ])
   const facts = [
     ['Email', account.email],
     ['State', account.statusReason ? `${account.status}: ${account.statusReason}` : account.status],
@@ -57,6 +60,8 @@ export async function accountPage(db: Db, account: Account, said: string | null)
       ['Kind', 'Name', 'Credits', 'Left', 'Since'],
       packs.map((one) => [one.kind, one.name, one.credits, one.left, one.grantedAt.toISOString()]),
     )}
+    <h2>People</h2>
+    ${peopleTable(id, members)}
     <h2>Keys</h2>
     ${table(
       ['Key', 'Mode', 'State', 'Created', 'Last used'],
@@ -162,6 +167,22 @@ function keyForms(at: string): Html {
         ><button>${words}</button>
       </form>`,
   )}`
+}
+
+function peopleTable(id: string, members: readonly Member[]): Html {
+  return table(
+    ['Email', 'Name', 'Role', 'Second factor', 'Since', 'Sessions'],
+    members.map((one) => [
+      one.email,
+      one.name,
+      one.role,
+      one.hasFactor ? 'yes' : 'no',
+      one.since.toISOString(),
+      html`<form method="post" action="/operator/accounts/${id}/sign-out">
+        <input type="hidden" name="user" value="${one.userId}" /><button>End them</button>
+      </form>`,
+    ]),
+  )
 }
 
 /** Acts of the audit trail, as a table. */

@@ -1,6 +1,7 @@
 import { CREDITS_MAX, OWN_LIMITS, ownLimitMin, type OwnLimits } from '@plumbline/contract/plans'
 import { Problem } from '@plumbline/contract/problem'
 import { inTransaction, type Db } from '@plumbline/db/database'
+import { roleOf } from '@plumbline/db/people/members'
 import { createAuditedKey, revokeAuditedKey } from '@plumbline/db/key-acts'
 import {
   closeAccount,
@@ -14,6 +15,7 @@ import {
   type Granted,
 } from '@plumbline/metering/administer'
 import { setSpending } from '@plumbline/metering/spending'
+import { signOutPeople } from '@plumbline/people/sign-out'
 import { choiceOf, numberOf, requiredNumberOf, textOf, type Form } from './form.ts'
 
 /** An act on one account, and what the installation's keys begin with, for example `svc`. */
@@ -73,6 +75,13 @@ export const OPERATOR_ACTS: Readonly<Record<string, OperatorAct>> = {
       ? `The ${mode} key is revoked; it is refused within a second.`
       : `The account has no active ${mode} key.`
   },
+  'sign-out': async (db, { actor, accountId }, form) => {
+    const userId = textOf(form, 'user')
+    if ((await roleOf(db, accountId, userId)) === undefined) {
+      throw new Problem('bad_request', 'The account has no such member; load the page again.')
+    }
+    return signedOut(await signOutPeople(db, { actor, userId }))
+  },
   suspend: async (db, act, form) => {
     const reason = (form.get('reason') ?? '').trim()
     if (reason.length > REASON_MAX_CHARS) {
@@ -92,6 +101,11 @@ export const OPERATOR_ACTS: Readonly<Record<string, OperatorAct>> = {
     await closeAccount(db, act)
     return 'The account is closed: its keys and sessions have ended, its data are being erased.'
   },
+}
+
+/** What came of ending sessions. */
+export function signedOut(count: number): string {
+  return `${count} ${count === 1 ? 'session has' : 'sessions have'} ended.`
 }
 
 function grantSaid({ granted, credits }: Granted): string {

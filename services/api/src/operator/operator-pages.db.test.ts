@@ -157,6 +157,31 @@ describe('the acts', () => {
     ])
   })
 
+  test('sessions of a member are ended, of nobody else, and then those of everybody', async () => {
+    const other = await person('ann@three.example')
+    const third = await person('bob@four.example')
+    const [own] = (await other.app('readSession')).answer.accounts
+    const at = `/operator/accounts/${own?.id ?? ''}`
+    expect((await ask(operator, at)).text).toContain('ann@three.example')
+    const none = await ask(operator, `${at}/sign-out`, { user: third.userId })
+    expect(none.text).toContain('no such member')
+    const ended = await ask(operator, `${at}/sign-out`, { user: other.userId })
+    expect(ended.text).toContain('1 session has ended.')
+    expect((await other.app('readSession')).answer.user).toBeNull()
+    expect((await third.app('readSession')).answer.user).not.toBeNull()
+    expect((await ask(operator, '/operator/sign-out', { confirm: 'all' })).status).toBe(400)
+    expect((await ask(stranger, '/operator/sign-out', { confirm: 'everybody' })).status).toBe(403)
+    const all = await ask(operator, '/operator/sign-out', { confirm: 'everybody' })
+    expect(all.text).toMatch(/[3-9] sessions have ended/)
+    expect((await ask(operator, '/operator')).status).toBe(401)
+    const [newest] = await listAudit(api.db, { accountId: undefined, limit: 1 })
+    expect(newest).toMatchObject({ actor: operator.userId, action: 'user.sign_out' })
+    for (const email of ['ada@one.example', 'eve@two.example']) {
+      const browser = email.startsWith('ada') ? operator : stranger
+      await browser.app('signIn', { email, password: 'tidal lantern cactus seven' })
+    }
+  })
+
   test('a plan and a pack are made and changed, by what differs, and each change is in the trail', async () => {
     const said = async (path: string, form: Readonly<Record<string, string>>): Promise<string> => {
       const { text } = await ask(operator, `/operator/${path}`, form)

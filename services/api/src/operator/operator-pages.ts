@@ -4,12 +4,13 @@ import { listAudit } from '@plumbline/db/audit-log'
 import { newId } from '@plumbline/db/ids'
 import { listPlans } from '@plumbline/db/offers'
 import { openAccount } from '@plumbline/metering/open-account'
+import { signOutPeople } from '@plumbline/people/sign-out'
 import express, { type ErrorRequestHandler, type Request, type Response } from 'express'
 import type { Context } from '../context.ts'
 import { problemOf } from '../response.ts'
 import type { Handler } from '../routes/handler.ts'
 import { accountPage, auditTable } from './account-page.ts'
-import { OPERATOR_ACTS } from './acts.ts'
+import { OPERATOR_ACTS, signedOut } from './acts.ts'
 import { BOARD_PATH, bullBoard } from './bull-board.ts'
 import { formOf, textOf, type Form } from './form.ts'
 import { requireActor, requireOperator } from './identity.ts'
@@ -61,6 +62,7 @@ export function operatorPages(ctx: Context): express.Express {
   const sends = (path: string, done: Handler): void => {
     app.post(path, form, (req, res) => done(req, res))
   }
+  sends('/operator/sign-out', everybodySignedOut(ctx))
   const showAccount = accountShown(ctx)
   app.get('/operator/accounts/:id', (req, res) => showAccount(req, res))
   sends('/operator/accounts', accountMade(ctx))
@@ -98,6 +100,7 @@ function accountChanged(ctx: Context): Handler {
     if (act === undefined || account === undefined) throw missing()
     const acting = { actor, accountId, service: ctx.settings.KEY_PREFIX }
     const said = await outcomeOf(act(ctx.db, acting, formOf(req.body)))
+    ctx.access.sessions.forget()
     await sendAccount(ctx, res, accountId, said)
   }
 }
@@ -116,6 +119,19 @@ function accountMade(ctx: Context): Handler {
     const { id, liveKey, testKey } = await openAccount(ctx.db, { ...wanted, actor, service })
     const keys = testKey === null ? liveKey : `${liveKey} and ${testKey}`
     await sendAccount(ctx, res, id, `The account is made; only now its keys are shown: ${keys}`)
+  }
+}
+
+/** Ends the sessions of everybody, of the operator too. */
+function everybodySignedOut(ctx: Context): Handler {
+  return async (req, res) => {
+    const actor = await requireActor(ctx, req)
+    if (formOf(req.body).get('confirm') !== 'everybody') {
+      throw new Problem('bad_request', 'Type the word everybody to sign everybody out.')
+    }
+    const said = signedOut(await signOutPeople(ctx.db, { actor, userId: null }))
+    ctx.access.sessions.forget()
+    res.type('html').send(page('Signed out', html`<p class="said" role="status">${said}</p>`))
   }
 }
 
@@ -183,7 +199,8 @@ function partOf(req: Request, name: 'id' | 'act' | 'name'): string {
 const HEADERS = {
   'Cache-Control': 'no-store',
   'Content-Security-Policy':
-    "default-src 'none'; style-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+    "default-src 'none'; style-src 'self'; form-action 'self'; object-src 'none'; base-uri 'none'; frame-ancestors 'none'",
+  'Cross-Origin-Opener-Policy': 'same-origin',
   'Referrer-Policy': 'same-origin',
   'X-Content-Type-Options': 'nosniff',
 }
@@ -228,6 +245,11 @@ async function accountsPage({ db }: Context, search: string): Promise<Html> {
           ${plans.map(({ plan }) => html`<option>${plan}</option>`)}
         </select></label
       ><button>Make account</button>
+    </form>
+    <h2>All people</h2>
+    <form method="post" action="/operator/sign-out">
+      <label>Type everybody to end all sessions <input name="confirm" required /></label
+      ><button>Sign everybody out</button>
     </form>`
 }
 

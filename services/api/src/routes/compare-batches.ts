@@ -35,7 +35,6 @@ export function compareBatches(ctx: Context, { limit, turn }: Downloads): Handle
       'Content-Type': names.contentType,
       'Content-Disposition': kept,
       'Cache-Control': 'no-store',
-      'X-Content-Type-Options': 'nosniff',
     })
     res.writeHead(200, headers)
     if (req.method === 'HEAD') {

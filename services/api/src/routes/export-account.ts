@@ -26,7 +26,6 @@ export function exportAccount(ctx: Context, { limit, turn }: Downloads): Handler
         'Content-Type': 'application/zip',
         'Content-Disposition': `attachment; filename="${accountId}.zip"`,
         'Cache-Control': 'no-store',
-        'X-Content-Type-Options': 'nosniff',
       }),
     )
     if (req.method === 'HEAD') {

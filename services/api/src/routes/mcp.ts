@@ -92,7 +92,6 @@ function send(res: Response, { status, type, body }: HttpAnswer): void {
     ...(type === undefined ? {} : { 'Content-Type': type }),
     'Content-Length': String(Buffer.byteLength(body)),
     'Cache-Control': 'no-store',
-    'X-Content-Type-Options': 'nosniff',
   })
   res.writeHead(status, headers)
   res.end(body)

@@ -97,7 +97,6 @@ async function sendCsv(
       'Content-Type': 'text/csv; charset=utf-8',
       'Content-Disposition': 'attachment; filename="ledger.csv"',
       'Cache-Control': 'no-store',
-      'X-Content-Type-Options': 'nosniff',
     }),
   )
   if (req.method === 'HEAD') {

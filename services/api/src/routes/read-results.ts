@@ -139,7 +139,6 @@ function headersOf(res: Response, results: Results, part: PartWanted): string[] 
     'Content-Disposition': `attachment; filename="${results.fileName}"`,
     'X-Results-Complete': String(results.complete),
     'Cache-Control': 'no-store',
-    'X-Content-Type-Options': 'nosniff',
     'Accept-Ranges': finished === undefined ? 'none' : 'bytes',
     ...(finished === undefined
       ? {}

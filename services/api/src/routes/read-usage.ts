@@ -37,7 +37,6 @@ export function readUsage(ctx: Context): Handler {
         'Content-Length': String(Buffer.byteLength(body)),
         'Content-Disposition': `attachment; filename="usage-${view.from}-${view.to}.csv"`,
         'Cache-Control': 'no-store',
-        'X-Content-Type-Options': 'nosniff',
       }),
     )
     res.end(req.method === 'HEAD' ? undefined : body)

@@ -70,7 +70,6 @@ async function openStream(ctx: Context, res: Response): Promise<void> {
   const headers = headersWith(requestContextOf(res), {
     'Content-Type': 'text/event-stream; charset=utf-8',
     'Cache-Control': 'no-store',
-    'X-Content-Type-Options': 'nosniff',
     // Proxies that buffer would hold events back.
     'X-Accel-Buffering': 'no',
   })

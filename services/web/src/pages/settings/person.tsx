@@ -5,6 +5,7 @@ import { Button } from '../../components/button.tsx'
 import { PASSWORD_HINT } from '../../components/entry-fields.tsx'
 import { Field, Form } from '../../components/field.tsx'
 import { Card, Notice } from '../../components/page.tsx'
+import { useProven } from '../../proof.tsx'
 import { useSession, useSessionMoves } from '../../session.tsx'
 import { useSubmission } from '../../submit.ts'
 
@@ -59,8 +60,9 @@ function AddressForm(): JSX.Element {
   const [password, setPassword] = useState('')
   const [said, setSaid] = useState<string | null>(null)
   const { isBusy, fault, run } = useSubmission()
+  const proven = useProven()
   const change = async (): Promise<void> => {
-    const { outcome } = await callApp('changeEmail', { email, password })
+    const { outcome } = await proven(async () => await callApp('changeEmail', { email, password }))
     setSaid(
       outcome === 'email_changed'
         ? 'The new address is in force.'
@@ -105,9 +107,12 @@ function PasswordForm(): JSX.Element {
   const [next, setNext] = useState('')
   const [isDone, setDone] = useState(false)
   const { isBusy, fault, run } = useSubmission()
+  const proven = useProven()
   const change = async (): Promise<void> => {
     setDone(false)
-    await callApp('changePassword', { current_password: current, password: next })
+    await proven(
+      async () => await callApp('changePassword', { current_password: current, password: next }),
+    )
     setCurrent('')
     setNext('')
     setDone(true)
