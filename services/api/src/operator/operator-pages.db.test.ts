@@ -2,6 +2,7 @@ import { readBalance } from '@plumbline/metering/balance'
 import { readSpending } from '@plumbline/metering/spending'
 import { listAudit } from '@plumbline/db/audit-log'
 import { getAccount } from '@plumbline/db/accounts'
+import { keepDoctorReport } from '@plumbline/db/doctor-report'
 import { setOperator } from '@plumbline/db/people/users'
 import { readOwnLimits } from '@plumbline/db/limits'
 import { openBrowser, type TestBrowser } from '@plumbline/testkit/api/browser'
@@ -75,6 +76,18 @@ describe('the pages', () => {
     expect(text).toContain(`/operator/accounts/${id}`)
     expect(text).not.toContain('<script>')
     expect((await ask(operator, `/operator/accounts/${id}`)).text).not.toContain('<script>')
+  })
+
+  test('what doctor said last is shown with where and when, as text', async () => {
+    expect((await ask(operator, '/operator/workers')).text).toContain('Nobody asked')
+    const finding = { name: 'smtp port 25', status: 'failed', detail: '<script>x' } as const
+    const at = '2026-11-01T10:00:00.000Z'
+    const findings = [{ ...finding, advice: 'Ask your provider.' }]
+    await keepDoctorReport(api.db, { at, machine: 'node-7', findings })
+    const { text } = await ask(operator, '/operator/workers')
+    expect(text).toMatch(/asked on node-7 at 2026-11-01T10:00:00\.000Z/)
+    expect(text).toContain('&lt;script&gt;x')
+    expect(text).toContain('Ask your provider.')
   })
 
   test('are not on the port of the service, and others are 404', async () => {

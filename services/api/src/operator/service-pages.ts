@@ -1,3 +1,4 @@
+import { readDoctorReport, type DoctorReport } from '@plumbline/db/doctor-report'
 import { readWorkers } from '@plumbline/db/workers'
 import { readLastAudit } from '@plumbline/metering/audit-run'
 import { depth } from '@plumbline/queue/jobs'
@@ -20,7 +21,8 @@ export async function queuesPage(ctx: Context): Promise<Html> {
 
 /** The page of the service itself: what it needs, its ledger, and the workers with what they lean on. */
 export async function workersPage(ctx: Context): Promise<Html> {
-  const [workers, checks, audit] = await Promise.all([
+  const [report, workers, checks, audit] = await Promise.all([
+    readDoctorReport(ctx.db),
     readWorkers(ctx.db),
     checkReadiness(ctx),
     readLastAudit(ctx.db),
@@ -39,5 +41,21 @@ export async function workersPage(ctx: Context): Promise<Html> {
     <p>${ledger}</p>
     <h2>Workers</h2>
     ${table(['Worker', 'Kind', 'Heard', 'Leans on', 'State'], rows)}
-    <p>"doctor" on the command line also tests the way out, disk and data.</p>`
+    <h2>What "doctor" says</h2>
+    ${doctorSays(report)}`
+}
+
+function doctorSays(report: DoctorReport | undefined): Html {
+  if (report === undefined) {
+    return html`<p>
+      Nobody asked in the last 30 days. Run "doctor" on the command line: it tests the way out, disk
+      and data of the machine that it runs on.
+    </p>`
+  }
+  const { at, machine, findings } = report
+  return html`<p>It was asked on ${machine} at ${at}; the command asks again.</p>
+    ${table(
+      ['State', 'What', 'Detail', 'What to do'],
+      findings.map(({ status, name, detail, advice }) => [status, name, detail, advice ?? '-']),
+    )}`
 }

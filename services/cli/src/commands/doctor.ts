@@ -1,5 +1,11 @@
+import { hostname } from 'node:os'
+import { openDatabase } from '@plumbline/db/database'
+import { keepDoctorReport } from '@plumbline/db/doctor-report'
 import type { Command } from 'commander'
 import { jsonOption } from '../arguments.ts'
+import type { Finding } from '../doctor/finding.ts'
+import { findService } from '../service.ts'
+import { cliSettings } from '../settings.ts'
 import { writeJson, type Shell } from '../shell.ts'
 import { table } from '../table.ts'
 
@@ -20,6 +26,8 @@ async function run(shell: Shell, { json }: { readonly json: boolean }): Promise<
   const findings = await examine(shell.environment, shell.stop)
   const failed = findings.some(({ status }) => status === 'failed')
   if (failed) shell.fail()
+  // Where the database is away the findings say so.
+  await keep(shell, findings).catch(() => undefined)
   if (json) {
     writeJson(shell, { ok: !failed, findings })
     return
@@ -30,4 +38,12 @@ async function run(shell: Shell, { json }: { readonly json: boolean }): Promise<
   if (todo.length === 0) return
   shell.write('\nWhat to do:\n')
   for (const { name, advice } of todo) shell.write(`  ${name}: ${String(advice)}\n`)
+}
+
+/** Keeps what was found, so that the operator's pages show it. */
+async function keep(shell: Shell, findings: readonly Finding[]): Promise<void> {
+  const { databaseUrl: url } = await findService(cliSettings(shell.environment))
+  if (url === null) return
+  await using db = openDatabase({ url, poolSize: 1, applicationName: 'doctor' })
+  await keepDoctorReport(db, { at: new Date().toISOString(), machine: hostname(), findings })
 }
