@@ -47,9 +47,28 @@ export const BOUNDARIES: Readonly<Record<string, Boundary>> = {
     others: ['otpauth', '@zxcvbn-ts/language-common'],
   },
   metering: { ours: ['contract', 'db', 'concurrency'], others: ['kysely'] },
-  queue: { ours: ['contract', 'ports', 'concurrency'], others: ['bullmq', 'ioredis', 'pg'] },
+  queue: {
+    ours: ['contract', 'ports', 'concurrency'],
+    others: ['bullmq', 'bullmq-otel', 'ioredis', 'pg'],
+  },
   // It listens for the operator, on the admin port of every program.
-  runtime: { ours: ['ports'], others: ['pino', 'prom-client', 'zod'], sockets: true },
+  runtime: {
+    ours: ['ports'],
+    others: [
+      'pino',
+      'prom-client',
+      'zod',
+      '@opentelemetry/api',
+      '@opentelemetry/context-async-hooks',
+      '@opentelemetry/core',
+      '@opentelemetry/exporter-metrics-otlp-http',
+      '@opentelemetry/exporter-trace-otlp-http',
+      '@opentelemetry/resources',
+      '@opentelemetry/sdk-metrics',
+      '@opentelemetry/sdk-trace',
+    ],
+    sockets: true,
+  },
   // The operator's own file store lies behind no egress guard; its credentials stand in the environment.
   storage: { ours: ['runtime'], sockets: true },
   intake: {

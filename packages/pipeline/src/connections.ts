@@ -1,4 +1,5 @@
 import type { Budget } from '@plumbline/ports/budget'
+import { NO_TRACER, type Tracer } from '@plumbline/ports/tracer'
 import type { Limiter } from '@plumbline/ports/limiter'
 import type { Memory } from '@plumbline/ports/memory'
 import { createPostgresBudget } from '@plumbline/db/budget'
@@ -75,6 +76,8 @@ export interface ConnectionOptions {
   poolSize?: number | undefined
   name: string
   log: Log
+  /** Absent: nothing is traced. */
+  tracer?: Tracer
 }
 
 async function open(options: ConnectionOptions): Promise<Connections> {
@@ -135,13 +138,14 @@ function otherKey(): Error {
 
 async function openQueue(
   db: Db,
-  { databaseUrl, databaseDirectUrl, redisUrl, redisPrefix = 'plumbline' }: ConnectionOptions,
+  { tracer = NO_TRACER, ...options }: ConnectionOptions,
   poolSize: number,
   onError: (error: unknown) => void,
   stack: AsyncDisposableStack,
 ): Promise<QueueBackend> {
+  const { databaseUrl, databaseDirectUrl, redisUrl, redisPrefix = 'plumbline' } = options
   if (redisUrl !== undefined) {
-    return await openRedisQueues({ redisUrl, prefix: redisPrefix, onError })
+    return await openRedisQueues({ redisUrl, prefix: redisPrefix, tracer, onError })
   }
   const channel = stack.use(
     openPostgresChannel({ db, url: databaseDirectUrl ?? databaseUrl, onError }),
@@ -153,6 +157,7 @@ async function openQueue(
     channel,
     replyChannel: createPostgresReplyChannel(db, channel),
     readClockMs: () => readClockMs(db),
+    tracer,
     onError,
   })
 }

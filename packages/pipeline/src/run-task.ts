@@ -41,6 +41,20 @@ export async function runTask(
     await returnPausedTask(pipeline.db, job)
     return
   }
+  const { batchId: batch, chunkNo: chunk, check, attempts } = task
+  const facts = { batch, chunk, check, attempts }
+  await pipeline.queue.tracer.span({ name: `task ${check}`, kind: 'internal', facts }, () =>
+    runClaimed(pipeline, leases, engineOf, task, signal),
+  )
+}
+
+async function runClaimed(
+  pipeline: Pipeline,
+  leases: TaskLeases,
+  engineOf: (check: Check, mode: ClaimedTask['mode']) => CheckRunner,
+  task: ClaimedTask,
+  signal: AbortSignal,
+): Promise<void> {
   const work = openWork(task)
   const buys = task.mode === 'live' && PURCHASED_CHECKS.includes(task.check)
   if (task.canceling && !(buys && wasInHand(task))) {

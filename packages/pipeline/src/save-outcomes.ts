@@ -47,13 +47,16 @@ export async function saveOutcomes(
     return answer?.kind === 'outcome' ? answer : null
   })
   const everything = work.whole && fresh.length === work.subjects.length
-  await storeOutcomes(pipeline, task, work, outcomes, {
+  const packed = await packOutcomes(outcomes, task.explain)
+  const facts = { check: task.check, outcomes: fresh.length, later: later.length }
+  const storing = { name: 'store outcomes', kind: 'internal', facts } as const
+  const stored = {
     taskId: task.taskId,
     lease: task.lease,
     size: fresh.length + open.length + later.length,
     indexes: everything ? null : fresh.map((at) => work.indexes[at] ?? -1),
     count: fresh.length,
-    outcomes: await packOutcomes(outcomes, task.explain),
+    outcomes: packed,
     waiting: groupWaiting(pipeline, work, later),
     stays:
       then !== 'stay' || open.length === 0
@@ -62,7 +65,10 @@ export async function saveOutcomes(
             indexes: open.map((at) => work.indexes[at] ?? -1),
             states: work.states === null ? null : open.map((at) => work.states?.[at] ?? null),
           },
-  })
+  }
+  await pipeline.queue.tracer.span(storing, () =>
+    storeOutcomes(pipeline, task, work, outcomes, stored),
+  )
   for (const at of fresh) work.stored[at] = true
   await notePace(pipeline, task.batchId)
 }

@@ -1,3 +1,4 @@
+import type { Tracer } from '@plumbline/ports/tracer'
 import type { Channel, ReplyChannel } from '@plumbline/ports/channel'
 import type { ServerClock } from './clock.ts'
 import type { QueueName } from './names.ts'
@@ -11,6 +12,8 @@ export interface QueueBackend extends AsyncDisposable {
   readonly channel: Channel
   readonly replyChannel: ReplyChannel
   readonly clock: ServerClock
+  /** Of the process: a question takes its caller's trace along. */
+  readonly tracer: Tracer
   /** Throws when the server does not answer within the time that connecting may take. */
   ping(): Promise<void>
   /** Adds to a queue; opened with its first use and shared. */

@@ -1,5 +1,6 @@
 import type { Job } from 'bullmq'
 import { Queue, Worker, type BackendFactory, type IQueueBackend, type JobProgress } from 'bullmq'
+import type { Telemetry } from 'bullmq'
 import type { Consumer, ConsumerOptions, JobData, JobState, Producer } from './backend.ts'
 import type { QueueName } from './names.ts'
 
@@ -8,6 +9,8 @@ export interface Link<Backend extends IQueueBackend, Connection> {
   readonly connection: Connection
   readonly prefix?: string
   readonly factory: BackendFactory<Backend, Connection>
+  /** Traces jobs; absent where tracing is off. */
+  readonly telemetry?: Telemetry
 }
 
 /** Jobs are deleted when they end: attempts and outcomes stand in Postgres. */

@@ -105,17 +105,24 @@ export async function createLiveCaller(
       const id = (lastId += 1)
       const untilMs = backend.clock.nowMs() + budgetMs
       const times = { askedAtMs: now, endsAtMs: now + waitMs, untilMs }
-      const asked = pendingFrom({ ...question, id, check, ...times, resolve, reject })
-      pending.set(id, asked)
-      batcher.ask(asked).catch((error: unknown) => {
-        onError(error)
-        refuseWhileAway()
-      })
-      try {
-        return outcomeOf<typeof check>(await promise)
-      } finally {
-        pending.delete(id)
-      }
+      const facts = { check, depth: question.depth }
+      return await backend.tracer.span(
+        { name: `ask ${check}`, kind: 'client', facts },
+        async () => {
+          const span = backend.tracer.current()
+          const asked = pendingFrom({ ...question, id, span, check, ...times, resolve, reject })
+          pending.set(id, asked)
+          batcher.ask(asked).catch((error: unknown) => {
+            onError(error)
+            refuseWhileAway()
+          })
+          try {
+            return outcomeOf<typeof check>(await promise)
+          } finally {
+            pending.delete(id)
+          }
+        },
+      )
     },
     refusal(account) {
       if (server.isSilent()) return queueAway()
@@ -203,7 +210,11 @@ function createQuestionBatcher(
       const untilMs = Math.min(...questions.map((question) => question.untilMs))
       const data = writeLiveJob({ replyTo, untilMs, questions })
       try {
-        await server.watch(enqueue(backend, liveQueueOf(first.check), [{ id: jobId, data }]))
+        const queue = liveQueueOf(first.check)
+        // The job is told as part of the first question's trace, whichever call this code runs for.
+        await server.watch(
+          backend.tracer.within(first.span, () => enqueue(backend, queue, [{ id: jobId, data }])),
+        )
       } catch (error) {
         // No worker may have it: the next sweep asks again.
         for (const question of questions) {

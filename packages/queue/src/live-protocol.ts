@@ -14,6 +14,8 @@ export interface Question {
 /** A question in a job, with the number by which the process that asked knows it. */
 export interface NumberedQuestion extends Question {
   readonly id: number
+  /** The span that asks, as `Tracer.current` tells it; absent where nothing is traced. */
+  readonly span?: string | undefined
 }
 
 /** Questions that share a job, and where the replies to them go. */
@@ -102,11 +104,20 @@ export function writeLiveJob({
   untilMs,
   questions,
 }: Omit<LiveJob, 'canBeRefused'>): JobData {
-  const asked = questions.map(({ id, subject, depth, tenant }) => [id, subject, depth, tenant])
+  const asked = questions.map(({ id, subject, depth, tenant, span }) => [
+    id,
+    subject,
+    depth,
+    tenant,
+    ...(span === undefined ? [] : [span]),
+  ])
   // As text within the data: a subject may hold NUL or half a surrogate pair, which jsonb refuses.
   const text = JSON.stringify(asked)
   return { replyTo, until: Math.round(untilMs), refusals: true, questions: text }
 }
+
+/** A question as it stands in a job; an older version leaves the span out. */
+type Packed = readonly [number, string, Depth, string, string?]
 
 /** Safe cast: only `writeLiveJob` makes the data of live queues. */
 export function readLiveJob(data: JobData): LiveJob {
@@ -116,12 +127,18 @@ export function readLiveJob(data: JobData): LiveJob {
     refusals?: true
     questions: string
   }
-  const asked = JSON.parse(questions) as readonly (readonly [number, string, Depth, string])[]
+  const asked = JSON.parse(questions) as readonly Packed[]
   return {
     replyTo,
     untilMs: until,
     canBeRefused: refusals === true,
-    questions: asked.map(([id, subject, depth, tenant]) => ({ id, subject, depth, tenant })),
+    questions: asked.map(([id, subject, depth, tenant, span]) => ({
+      id,
+      subject,
+      depth,
+      tenant,
+      span,
+    })),
   }
 }
 

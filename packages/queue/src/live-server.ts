@@ -1,6 +1,7 @@
 import { createBatcher } from '@plumbline/concurrency/batcher'
 import type { Outcome } from '@plumbline/contract/outcome'
 import type { Check } from '@plumbline/contract/products'
+import type { Tracer } from '@plumbline/ports/tracer'
 import type { QueueBackend } from './backend.ts'
 import { work, type QueueWorker } from './jobs.ts'
 import {
@@ -65,6 +66,8 @@ export async function serveLive<C extends Check>(
   { limits = DEFAULT_LIVE_LIMITS, graceMs = 10_000, onError }: ServeLiveOptions,
 ): Promise<QueueWorker> {
   const server: LiveServer<C> = {
+    check,
+    tracer: backend.tracer,
     handler,
     onError,
     room: createLiveRoom(limits),
@@ -113,6 +116,8 @@ export async function serveLive<C extends Check>(
 
 /** What a worker has in hand of the single calls of a check. */
 interface LiveServer<C extends Check> {
+  readonly check: C
+  readonly tracer: Tracer
   readonly handler: (request: LiveRequest) => Promise<Outcome<C> | undefined>
   readonly onError: (error: unknown) => void
   readonly room: LiveRoom
@@ -167,14 +172,21 @@ function takeOver<C extends Check>(
 async function answer<C extends Check>(
   server: LiveServer<C>,
   open: OpenQuestion,
-  { subject, depth, tenant }: Question,
+  { subject, depth, tenant, span }: NumberedQuestion,
   place: Place,
 ): Promise<void> {
   const { id, jobId, replyTo } = open
   const { signal } = open.abort
   let outcome: Outcome<C> | undefined
   try {
-    outcome = await server.handler({ subject, depth, tenant, signal, heard: place.heard })
+    const request = { subject, depth, tenant, signal, heard: place.heard }
+    const { check, tracer } = server
+    const answering = {
+      name: `answer ${check}`,
+      kind: 'consumer',
+      facts: { check, depth },
+    } as const
+    outcome = await tracer.within(span, () => tracer.span(answering, () => server.handler(request)))
   } catch (error) {
     server.onError(error)
   } finally {

@@ -1,12 +1,14 @@
 import type { ReplyChannel } from '@plumbline/ports/channel'
+import { NO_TRACER, type Tracer } from '@plumbline/ports/tracer'
 import { assertSchemaCompatibility, createPostgresBackend, runMigrations } from 'bullmq'
 import pg from 'pg'
-import type { Consumer, ConsumerOptions, Producer, QueueBackend } from './backend.ts'
+import type { Producer, QueueBackend } from './backend.ts'
 import { openConsumer, openProducer } from './bullmq.ts'
 import { openServerClock } from './clock.ts'
 import { QUEUE_NAMES, type QueueName } from './names.ts'
 import { createLazyResources } from './lazy-resources.ts'
-import { openQueuePool, SCHEMA, type ListeningChannel, type QueuePool } from './postgres-pool.ts'
+import { telemetryOf } from './telemetry.ts'
+import { openQueuePool, SCHEMA, type ListeningChannel } from './postgres-pool.ts'
 
 /** What queues on Postgres need. */
 export interface PostgresQueueOptions {
@@ -21,6 +23,8 @@ export interface PostgresQueueOptions {
   readonly replyChannel: ReplyChannel
   /** Milliseconds of the epoch by the database's clock. */
   readonly readClockMs: () => Promise<number>
+  /** Absent: nothing is traced. */
+  readonly tracer?: Tracer
   readonly onError: (error: Error) => void
 }
 
@@ -66,8 +70,10 @@ async function createSequence(client: pg.Client, name: string): Promise<void> {
  */
 export async function openPostgresQueues(options: PostgresQueueOptions): Promise<QueueBackend> {
   const { databaseUrl, pooled = false, poolSize = POOL_SIZE, channel, onError } = options
+  const { tracer = NO_TRACER } = options
+  const telemetry = await telemetryOf(tracer)
   const shared = openQueuePool({ databaseUrl, pooled, poolSize, channel, onError })
-  const link = { connection: shared.connection, factory: createPostgresBackend }
+  const link = { connection: shared.connection, factory: createPostgresBackend, ...telemetry }
   const producers = createLazyResources<QueueName, Producer>((name) =>
     openProducer(name, link, shared.onError),
   )
@@ -84,23 +90,16 @@ export async function openPostgresQueues(options: PostgresQueueOptions): Promise
       channel,
       replyChannel: options.replyChannel,
       clock,
+      tracer,
       async ping() {
         await options.readClockMs()
       },
       producer: (name) => producers.get(name),
-      consumer: (consumer) => openSharedConsumer(shared, consumer),
+      consumer: (consumer) => openConsumer({ ...consumer, onError: shared.onError }, link),
       [Symbol.asyncDispose]: close,
     }
   } catch (cause) {
     await close()
     throw new Error('the queue in Postgres cannot be used', { cause })
   }
-}
-
-async function openSharedConsumer(
-  { connection, onError }: QueuePool,
-  options: ConsumerOptions,
-): Promise<Consumer> {
-  const link = { connection, factory: createPostgresBackend }
-  return await openConsumer({ ...options, onError }, link)
 }

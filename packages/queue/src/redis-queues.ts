@@ -1,4 +1,5 @@
 import { withTimeOut } from '@plumbline/concurrency/time-out'
+import { NO_TRACER, type Tracer } from '@plumbline/ports/tracer'
 import { createRedisBackend } from 'bullmq'
 import type { Producer, QueueBackend } from './backend.ts'
 import { openConsumer, openProducer } from './bullmq.ts'
@@ -8,6 +9,7 @@ import { createRedisChannel } from './redis-channel.ts'
 import { createRedisReplyChannel } from './redis-reply-channel.ts'
 import { closeRedis, CLOSE_MS, openRedis, type RedisServer } from './redis.ts'
 import { createLazyResources } from './lazy-resources.ts'
+import { telemetryOf } from './telemetry.ts'
 
 /** What queues on Redis need. */
 export interface RedisQueueOptions {
@@ -18,6 +20,8 @@ export interface RedisQueueOptions {
   readonly onError: (error: Error) => void
   /** See `openRedis`. */
   readonly answerMs?: number
+  /** Absent: nothing is traced. */
+  readonly tracer?: Tracer
 }
 
 /**
@@ -29,7 +33,9 @@ export async function openRedisQueues({
   prefix = 'plumbline',
   onError,
   answerMs,
+  tracer = NO_TRACER,
 }: RedisQueueOptions): Promise<QueueBackend> {
+  const telemetry = await telemetryOf(tracer)
   const server = openRedis({
     url: redisUrl,
     prefix,
@@ -43,6 +49,7 @@ export async function openRedisQueues({
     connection,
     prefix: redisQueuePrefix(prefix, name),
     factory: createRedisBackend,
+    ...telemetry,
   })
   const producers = createLazyResources<QueueName, Producer>((name) =>
     openProducer(name, link(name, adding), onError),
@@ -64,6 +71,7 @@ export async function openRedisQueues({
       channel,
       replyChannel: createRedisReplyChannel(server, channel),
       clock,
+      tracer,
       async ping() {
         await readMs()
       },

@@ -102,6 +102,7 @@ test.each([
   'PLUMBLINE_KEY',
   'AWS_ACCESS_KEY_ID',
   'AWS_SECRET_ACCESS_KEY',
+  'OTEL_EXPORTER_OTLP_HEADERS',
   'AWS_SESSION_TOKEN',
 ])('%s is a secret', (name) => {
   expect(isSecret(name)).toBe(true)

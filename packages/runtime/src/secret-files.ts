@@ -2,7 +2,7 @@ import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs'
 
 /** Settings that hold a secret, by their names: keys, passwords, and addresses with a password in them. */
 const SECRET =
-  /(?:^|_)(?:KEY|KEY_ID|SECRET|PASSWORD|TOKEN)$|^(?:(?:\w+_)?DATABASE(?:_\w+)?|REDIS|SMTP_PROXY|MAIL)_URL$/
+  /(?:^|_)(?:KEY|KEY_ID|SECRET|PASSWORD|TOKEN)$|^(?:(?:\w+_)?DATABASE(?:_\w+)?|REDIS|SMTP_PROXY|MAIL)_URL$|^OTEL_EXPORTER_OTLP_HEADERS$/
 
 /** Bytes that a file of a secret may have. */
 const SECRET_BYTES = 64 * 1024

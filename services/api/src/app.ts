@@ -1,4 +1,5 @@
 import { Problem } from '@plumbline/contract/problem'
+import type { Tracer } from '@plumbline/ports/tracer'
 import express, { type ErrorRequestHandler, type Express, type RequestHandler } from 'express'
 import { showBalance } from './access.ts'
 import { mountAppPages } from './app-pages.ts'
@@ -7,6 +8,7 @@ import { forMoment } from './database-patience.ts'
 import { docsPages } from './docs-pages.ts'
 import { requestContextOf, openRequestContext } from './request-context.ts'
 import { logRequests } from './request-log.ts'
+import { traceHandler } from './trace-handler.ts'
 import { testKeysText } from './test-key-reference.ts'
 import { problemOf, sendNotAllowed, sendProblem } from './response.ts'
 import { routesOf } from './routes.ts'
@@ -31,8 +33,8 @@ export function createApp(ctx: Context): Express {
     observe(req, res)
     next()
   })
-  for (const route of routesOf(ctx)) mount(app, route)
-  mount(app, { path: '/mcp', post: speakMcp(ctx, app) })
+  for (const route of routesOf(ctx)) mount(app, ctx.tracer, route)
+  mount(app, ctx.tracer, { path: '/mcp', post: speakMcp(ctx, app) })
   app.use('/docs', docsPages(testKeysText(ctx.scorer)))
   mountAppPages(app)
   app.use(() => {
@@ -42,12 +44,18 @@ export function createApp(ctx: Context): Express {
   return app
 }
 
-function mount(app: Express, { path, get, post, patch, delete: erase }: Route): void {
+function mount(
+  app: Express,
+  tracer: Tracer,
+  { path, get, post, patch, delete: erase }: Route,
+): void {
   const route = app.route(path)
-  if (get !== undefined) route.get(asExpress(get))
-  if (post !== undefined) route.post(asExpress(post))
-  if (patch !== undefined) route.patch(asExpress(patch))
-  if (erase !== undefined) route.delete(asExpress(erase))
+  const traced = (handler: Handler): RequestHandler =>
+    asExpress(traceHandler(tracer, path, handler))
+  if (get !== undefined) route.get(traced(get))
+  if (post !== undefined) route.post(traced(post))
+  if (patch !== undefined) route.patch(traced(patch))
+  if (erase !== undefined) route.delete(traced(erase))
   const allowed = [get && 'GET, HEAD', post && 'POST', patch && 'PATCH', erase && 'DELETE']
     .filter(Boolean)
     .join(', ')

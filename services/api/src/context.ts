@@ -15,6 +15,8 @@ import { createLiveCaller, type LiveCaller } from '@plumbline/queue/live-caller'
 import { createLocalLimiter } from '@plumbline/queue/local-limiter'
 import type { People } from '@plumbline/people/people'
 import { readInstallationKey } from '@plumbline/runtime/installation-key'
+import { openTracing } from '@plumbline/runtime/tracing'
+import type { Tracer } from '@plumbline/ports/tracer'
 import type { Log } from '@plumbline/ports/log'
 import { createMetrics, type Metrics } from '@plumbline/runtime/metrics'
 import { openScratch } from '@plumbline/runtime/scratch'
@@ -40,6 +42,7 @@ export interface Context extends AsyncDisposable {
   readonly settings: ApiSettings
   readonly log: Log
   readonly metrics: Metrics
+  readonly tracer: Tracer
   /** Counts what single calls cost. */
   readonly countCredits: CreditCounter
   readonly db: Db
@@ -72,18 +75,12 @@ export async function openContext(
 ): Promise<Context> {
   await using stack = new AsyncDisposableStack()
   const onError = (error: unknown): void => log.error({ err: error }, 'fault in the background')
+  const metrics = createMetrics()
+  const traced = { program: 'api', registry: metrics.registry, log }
+  const { tracer } = stack.use(await openTracing(settings, traced))
   const installationKey = createInstallationKey(await readInstallationKey(settings))
   const connections = stack.use(
-    await openConnections({
-      databaseUrl: settings.DATABASE_URL,
-      databaseDirectUrl: settings.DATABASE_DIRECT_URL,
-      redisUrl: settings.REDIS_URL,
-      redisPrefix: settings.REDIS_PREFIX,
-      installationKey,
-      poolSize: settings.DATABASE_POOL_SIZE,
-      name: 'api',
-      log,
-    }),
+    await openConnections({ ...storesOf(settings), installationKey, name: 'api', log, tracer }),
   )
   const { db, queue } = connections
   const weights = await loadWeights(settings.SCORE_WEIGHTS_FILE)
@@ -109,7 +106,6 @@ export async function openContext(
     limits: limitsOf(settings),
     log,
   }
-  const metrics = createMetrics()
   const startUp = createStartUp({ db, found, waitSeconds: settings.WORKERS_WAIT_SECONDS })
   const people = openPeople(settings, { connections, installationKey, log, stack })
   const owned = stack.move()
@@ -118,6 +114,7 @@ export async function openContext(
     people,
     log,
     metrics,
+    tracer,
     countCredits: createCreditCounter(metrics),
     db,
     metering,
@@ -133,6 +130,16 @@ export async function openContext(
     stopping,
     onError,
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  }
+}
+
+function storesOf(settings: ApiSettings) {
+  return {
+    databaseUrl: settings.DATABASE_URL,
+    databaseDirectUrl: settings.DATABASE_DIRECT_URL,
+    redisUrl: settings.REDIS_URL,
+    redisPrefix: settings.REDIS_PREFIX,
+    poolSize: settings.DATABASE_POOL_SIZE,
   }
 }
 

@@ -4,6 +4,7 @@ import { accountDailyCap } from '@plumbline/runtime/engine-settings'
 import { adminPort, adminSettings } from '@plumbline/runtime/admin-server'
 import { flag, wholeNumber, wholeNumbers, wordList } from '@plumbline/runtime/settings'
 import { keyPrefix, logLevel, storeSettings } from '@plumbline/runtime/store-settings'
+import { tracingSettings } from '@plumbline/runtime/tracing-settings'
 import { z } from 'zod'
 
 function count(fallback: number, bounds: { min?: number; max?: number } = {}) {
@@ -20,6 +21,7 @@ const eachSetting = z.object({
   HOST: z.string().default('127.0.0.1'),
   PORT: count(8080, { min: 0, max: 65_535 }),
   ...adminSettings,
+  ...tracingSettings,
   ADMIN_PORT: adminPort().default(9_090),
   LOG_LEVEL: logLevel('info'),
   KEY_PREFIX: keyPrefix(),

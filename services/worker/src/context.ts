@@ -8,6 +8,8 @@ import { refuseForeignStore } from '@plumbline/pipeline/sweep-store'
 import { readInstallationKey } from '@plumbline/runtime/installation-key'
 import { createMetrics, type Metrics } from '@plumbline/runtime/metrics'
 import { openScorers } from '@plumbline/pipeline/scorers'
+import { openTracing } from '@plumbline/runtime/tracing'
+import type { Tracer } from '@plumbline/ports/tracer'
 import type { Log } from '@plumbline/ports/log'
 import { openScratch } from '@plumbline/runtime/scratch'
 import { openFiles } from '@plumbline/storage/open'
@@ -20,6 +22,7 @@ export interface WorkerContext extends AsyncDisposable {
   readonly settings: WorkerSettings
   readonly log: Log
   readonly metrics: Metrics
+  readonly tracer: Tracer
 }
 
 /** Opens what a worker of any kind needs. */
@@ -29,6 +32,9 @@ export async function openContext(
   name: string,
 ): Promise<WorkerContext> {
   await using stack = new AsyncDisposableStack()
+  const metrics = createMetrics()
+  const traced = { program: 'worker', registry: metrics.registry, log }
+  const { tracer } = stack.use(await openTracing(settings, traced))
   const installationKey = createInstallationKey(await readInstallationKey(settings))
   const connections = stack.use(
     await openConnections({
@@ -40,6 +46,7 @@ export async function openContext(
       poolSize: settings.DATABASE_POOL_SIZE,
       name,
       log,
+      tracer,
     }),
   )
   const { DATA_DIR: dataDir, FILES_URL: url } = settings
@@ -64,7 +71,8 @@ export async function openContext(
     pipeline,
     settings,
     log,
-    metrics: createMetrics(),
+    metrics,
+    tracer,
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   }
 }

@@ -7,6 +7,7 @@ import { countQueueSeconds, serveCheck } from './check-worker.ts'
 import { createAnswerCounter } from './count-answers.ts'
 import { reportHealth, type HealthSource } from './health-report.ts'
 import { taskRoomOf } from './settings.ts'
+import { traceEngine } from './trace-engine.ts'
 import { serveWebhooks } from './webhook-worker.ts'
 
 /**
@@ -26,7 +27,8 @@ export async function serve(
   const counted = createAnswerCounter(context.metrics)
   const queueSeconds = countQueueSeconds(context.metrics)
   for (const engine of engines) {
-    served.push(await serveCheck(context, counted(engine), queueSeconds))
+    const traced = traceEngine(context.tracer, counted(engine))
+    served.push(await serveCheck(context, traced, queueSeconds))
   }
   if (batches) {
     served.push(await serveBatches(context), serveWebhooks(context))

@@ -9,6 +9,7 @@ import { adminPort, adminSettings } from '@plumbline/runtime/admin-server'
 import { engineSettings } from '@plumbline/runtime/engine-settings'
 import { retired, wholeNumber, wholeNumbers, wordList } from '@plumbline/runtime/settings'
 import { logLevel, migrateDatabaseUrl, storeSettings } from '@plumbline/runtime/store-settings'
+import { tracingSettings } from '@plumbline/runtime/tracing-settings'
 import { z } from 'zod'
 
 const eachSetting = z.object({
@@ -16,6 +17,7 @@ const eachSetting = z.object({
   MIGRATE_DATABASE_URL: migrateDatabaseUrl(),
   ...engineSettings,
   ...adminSettings,
+  ...tracingSettings,
   /** Unset: a worker has no admin port. */
   WORKER_ADMIN_PORT: adminPort().optional(),
   ...wholeNumbers(UPLOAD_LIMITS),

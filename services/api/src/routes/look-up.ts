@@ -74,7 +74,10 @@ async function chargeAndAnswer(
   const refusal = ctx.live.refusal(caller.accountId)
   if (refusal !== null) throw refusal
   using deadline = startDeadline(ctx.settings.CALL_TIMEOUT_SECONDS * 1_000)
-  await debitOrRefuse(ctx, res, operation, { product, credits }, deadline)
+  const debiting = { name: 'debit', kind: 'internal', facts: { product, credits } } as const
+  await ctx.tracer.span(debiting, () =>
+    debitOrRefuse(ctx, res, operation, { product, credits }, deadline),
+  )
   try {
     const outcomes = await askAll(ctx, product, request, caller, deadline)
     const response = responseOf(ctx, product, request, withWayOut(outcomes))

@@ -1,0 +1,37 @@
+import { NO_TRACER } from '@plumbline/ports/tracer'
+import type { TracedProgram, Tracing } from './traced-program.ts'
+
+/** Where traces and metrics of a program go. */
+export interface TracingSettings {
+  readonly OTEL_EXPORTER_OTLP_ENDPOINT?: string | undefined
+  readonly OTEL_EXPORTER_OTLP_HEADERS?: Readonly<Record<string, string>> | undefined
+  readonly OTEL_TRACES_SAMPLER_ARG: number
+}
+
+/** Said where the packages are not there. */
+const MISSING =
+  'OTEL_EXPORTER_OTLP_ENDPOINT is set, and OpenTelemetry is not installed here: ' +
+  'run "npm install" in the folder of the service without --omit=optional'
+
+/**
+ * Opens traces and metrics by OTLP where an endpoint is set; else nothing is loaded and nothing done.
+ * @throws Error where the packages of OpenTelemetry, which are optional, are not installed
+ */
+export async function openTracing(
+  settings: TracingSettings,
+  program: TracedProgram,
+): Promise<Tracing> {
+  const { OTEL_EXPORTER_OTLP_ENDPOINT: endpoint } = settings
+  if (endpoint === undefined) return { tracer: NO_TRACER, [Symbol.asyncDispose]: async () => {} }
+  try {
+    const { openOpenTelemetry } = await import('./opentelemetry.ts')
+    const { OTEL_EXPORTER_OTLP_HEADERS: headers = {}, OTEL_TRACES_SAMPLER_ARG: share } = settings
+    return openOpenTelemetry({ ...program, endpoint, headers, share })
+  } catch (cause) {
+    throw isMissing(cause) ? new Error(MISSING, { cause }) : cause
+  }
+}
+
+function isMissing(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === 'ERR_MODULE_NOT_FOUND'
+}
