@@ -27,6 +27,7 @@ const BENCHMARKS: Readonly<Record<string, readonly Benchmark[]>> = {
   domain: [() => import('./domain.ts')],
   'entry-times': [() => import('./entry-times.ts')],
   webhooks: [() => import('./webhooks.ts')],
+  erase: [() => import('./erase.ts')],
   preview: [() => import('./preview.ts')],
   'time-left': [() => import('./time-left.ts')],
   workbook: [() => import('./workbook-reading.ts'), () => import('./workbook-writing.ts')],

@@ -1,0 +1,103 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as wait } from 'node:timers/promises'
+import type { BatchView } from '@plumbline/contract/batch-view'
+import type { ErasureView } from '@plumbline/contract/erasure'
+import { startService, type Account, type TestService } from '@plumbline/testkit/service'
+import { bounded, type Figure } from './figure.ts'
+import { startServers } from './servers.ts'
+import { uploadList, waitForEnd, writeList } from './upload.ts'
+
+/** Kept rows: one batch that was asked, and batches of its outcomes, which hold the same rows each. */
+const RECORDS = 100_000
+const BATCHES = 10
+
+/** What an account may keep, and in how many hours a value must be gone from it. */
+const MOST_ROWS = 5_000_000
+const MOST_HOURS = 24
+
+const LOOK_MS = 100
+
+/** Three addresses, and a domain with its twenty: each batch has them all, so that every result is written anew. */
+const TARGET = {
+  email: [7, 50_000, 99_999].map((row) => `person.${row}@company${row % 5000}.example`),
+  domain: 'company1234.example',
+  include_addresses: true,
+}
+
+/** How long values take to be gone from a million kept rows, and would from five million. */
+export async function run(): Promise<readonly Figure[]> {
+  await using servers = await startServers()
+  const dir = await mkdtemp(join(tmpdir(), 'plumbline-erase-'))
+  try {
+    const list = join(dir, 'list.csv')
+    await writeList(list, RECORDS)
+    await using service = await startService({
+      databaseUrl: servers.databaseUrl,
+      redisUrl: undefined,
+      workers: [['email'], ['batch']],
+    })
+    const account = await service.account({ credits: RECORDS })
+    await keepRows(service, account, list)
+    const startMs = performance.now()
+    const erasure = await erase(service, account)
+    const seconds = (performance.now() - startMs) / 1000
+    const rows = RECORDS * BATCHES
+    const { erased } = erasure
+    if (erased['batches'] !== BATCHES || erased['results'] !== BATCHES) {
+      throw new Error(`the values were met in ${JSON.stringify(erased)}`)
+    }
+    const hours = ((seconds / rows) * MOST_ROWS) / 3_600
+    const backend = 'embedded'
+    return [
+      bounded({ name: `erase from ${rows} rows`, backend, unit: 's' }, seconds, secondsFor(rows)),
+      bounded(
+        { name: `erase from ${MOST_ROWS} rows, by that`, backend, unit: 'h' },
+        hours,
+        MOST_HOURS,
+      ),
+    ]
+  } finally {
+    await rm(dir, { recursive: true, force: true })
+  }
+}
+
+/** The share of the longest time that so many rows may take. */
+function secondsFor(rows: number): number {
+  return (MOST_HOURS * 3_600 * rows) / MOST_ROWS
+}
+
+async function keepRows(service: TestService, account: Account, list: string): Promise<void> {
+  const first = await uploadList(service, account, list, 'contact-intel')
+  await ended(service, account, first.id)
+  for (let at = 1; at < BATCHES; at++) {
+    const path = `/v1/batches/${first.id}/rescore`
+    // Safe because the service answers batches in the shape of its contract.
+    const view = (await (await service.call(account.liveKey, 'POST', path, {})).json()) as BatchView
+    await ended(service, account, view.id)
+  }
+}
+
+async function ended(service: TestService, account: Account, id: string): Promise<void> {
+  const { status, rows } = await waitForEnd(service, account, id, LOOK_MS)
+  if (status !== 'completed' || rows.done !== RECORDS) {
+    throw new Error(`a batch ended as ${status} with ${rows.done} rows`)
+  }
+}
+
+async function erase(service: TestService, account: Account): Promise<ErasureView> {
+  const asked = await viewOf(await service.call(account.liveKey, 'POST', '/v1/erase', TARGET))
+  for (;;) {
+    const path = `/v1/erase/${asked.id}`
+    const view = await viewOf(await service.call(account.liveKey, 'GET', path))
+    if (view.status === 'completed') return view
+    await wait(LOOK_MS)
+  }
+}
+
+/** Safe because the service answers erasures in the shape of its contract. */
+async function viewOf(response: Response): Promise<ErasureView> {
+  if (!response.ok) throw new Error(`answered ${response.status}: ${await response.text()}`)
+  return (await response.json()) as ErasureView
+}
