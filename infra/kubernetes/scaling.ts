@@ -6,8 +6,8 @@ import type { Program } from './programs.ts'
 
 const { namespace, prometheus } = INSTALLATION
 
-/** Claimable tasks for which one more worker is worth its start. */
-const TASKS_A_WORKER = 16
+/** Tasks that one worker of a check has in work at once: as many claimable ones are worth one more. Source: `BULK_TASKS`. */
+const TASKS_A_WORKER: Readonly<Record<string, number>> = { email: 16, phone: 16, ip: 8, domain: 64 }
 
 /** A backlog as old as this many times a number of workers asks for one more. */
 const BACKLOG_SECONDS_A_WORKER = 900
@@ -78,7 +78,7 @@ function backlogTriggers(check: string): Trigger[] {
     },
   })
   return [
-    trigger('batch_claimable_tasks', TASKS_A_WORKER),
+    trigger('batch_claimable_tasks', TASKS_A_WORKER[check] ?? 16),
     trigger('batch_backlog_age_seconds', BACKLOG_SECONDS_A_WORKER),
   ]
 }

@@ -4,6 +4,7 @@ import { Problem } from '@plumbline/contract/problem'
 import type { Encoding } from '@plumbline/contract/encodings'
 import type { ResultFormat } from '@plumbline/contract/results-request'
 import { findBatch, type BatchOwner, type BatchRow } from '@plumbline/db/batches/rows'
+import { isAbsent } from '@plumbline/storage/marker'
 import type { ByteRange } from '@plumbline/storage/storage'
 import { adviceArchive } from './advice-archive.ts'
 import { encoded } from './encode-csv.ts'
@@ -58,7 +59,7 @@ export interface Results {
   readonly complete: boolean
   readonly contentType: string
   readonly fileName: string
-  /** Known for the finished file only. */
+  /** Known for the finished file only; without it the stream has every row, whatever part was wanted. */
   readonly finished: FinishedFile | undefined
   readonly stream: Readable
 }
@@ -83,10 +84,14 @@ export async function openResults(
   if (batch === undefined) throw noSuchBatch()
   const complete = request.refused === true ? hasRows(batch) : hasResults(batch)
   const finished = complete && isAsStored(request) ? finishedFile(batch) : undefined
-  const facts = { complete, finished, ...namesOf(batch, request) }
-  if (finished !== undefined)
-    return { ...facts, stream: await openPart(pipeline, finished, request) }
-  return { ...facts, stream: await streamOf(pipeline, batch, request, turn) }
+  const facts = { complete, ...namesOf(batch, request) }
+  if (finished !== undefined) {
+    const stream = await openPart(pipeline, finished, request)
+    if (stream !== undefined) return { ...facts, finished, stream }
+    pipeline.log.warn({ batchId: id, key: finished.key }, 'a result file is gone')
+  }
+  const stream = await streamOf(pipeline, batch, request, turn)
+  return { ...facts, finished: undefined, stream }
 }
 
 function isAsStored(request: ResultsRequest): boolean {
@@ -101,14 +106,20 @@ function finishedFile(batch: BatchRow): (FinishedFile & { readonly key: string }
   return key === null || bytes === null || sha256 === null ? undefined : { key, bytes, sha256 }
 }
 
+/** Undefined where the store has no such file, as beside a database of before its removal: its rows are there still. */
 async function openPart(
   { storage }: Pipeline,
   file: FinishedFile & { readonly key: string },
   { partOf }: ResultsRequest,
-): Promise<Readable> {
+): Promise<Readable | undefined> {
   const part = partOf?.(file) ?? null
   if (part === 'none') return Readable.from([])
-  return await storage.open(file.key, part ?? undefined)
+  try {
+    return await storage.open(file.key, part ?? undefined)
+  } catch (error) {
+    if (isAbsent(error)) return undefined
+    throw error
+  }
 }
 
 function namesOf(

@@ -69,7 +69,8 @@ async function download(
     },
     turn,
   )
-  await send(ctx, req, res, results, part)
+  // A file that is gone has no parts.
+  await send(ctx, req, res, results, results.finished === undefined ? { kind: 'whole' } : part)
 }
 
 function partOf(part: PartWanted) {
