@@ -67,7 +67,8 @@ async function look(): Promise<void> {
   await using local = await startLocal(simnet.settings)
   const port = await freePort()
   await using window = await openWindow(local.url, { debugPort: port })
-  await using stranger = await openWindow(local.url)
+  const strangerPort = await freePort()
+  await using stranger = await openWindow(local.url, { debugPort: strangerPort })
   const person = await signUp(local, window.context.request, { email: 'ada@people.test' })
   const batches = await fillAccount(person)
   const found: string[][] = []
@@ -85,26 +86,28 @@ async function look(): Promise<void> {
   }
   faults.push(...window.faults, ...stranger.faults)
   print(['page', 'axe, two themes and widths'], found)
-  await measure(local.url, port, batches.done)
+  // The page of the way in leads away who is signed in.
+  await measure(local.url, { port, strangerPort }, batches.done)
 }
 
-async function measure(url: string, port: number, batchId: string): Promise<void> {
+async function measure(
+  url: string,
+  ports: { readonly port: number; readonly strangerPort: number },
+  batchId: string,
+): Promise<void> {
   const rows: string[][] = []
   for (const path of [
     '/app',
     '/app/batches/new',
     `/app/batches/${batchId}`,
     '/app/keys',
-    // It leads away who is signed in, so it is asked for without cookies.
     '/app/sign-in',
   ]) {
-    const isStranger = path === '/app/sign-in'
     const result = await lighthouse(`${url}${path}`, {
-      port,
+      port: path === '/app/sign-in' ? ports.strangerPort : ports.port,
       output: 'json',
       logLevel: 'error',
       onlyCategories: Object.keys(LEAST),
-      disableStorageReset: !isStranger,
     })
     const categories = result?.lhr.categories ?? {}
     const scores = Object.entries(LEAST).map(([name, least]) => {

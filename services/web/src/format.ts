@@ -1,55 +1,69 @@
 /** Numbers and times as the reader's browser writes them. */
 
-const NUMBER = new Intl.NumberFormat()
-const PERCENT = new Intl.NumberFormat(undefined, { style: 'percent', maximumFractionDigits: 0 })
-const FINE_PERCENT = new Intl.NumberFormat(undefined, {
-  style: 'percent',
-  maximumFractionDigits: 1,
-})
-const SHORT = new Intl.NumberFormat(undefined, { notation: 'compact', maximumFractionDigits: 1 })
-const DAY = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium' })
-const SHORT_DAY = new Intl.DateTimeFormat(undefined, { month: 'short', day: 'numeric' })
-const TIME = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' })
-const MONEY = new Intl.NumberFormat(undefined, {
-  style: 'currency',
-  currency: 'USD',
-  maximumFractionDigits: 0,
-})
+// Each is made when it is first used: a browser takes milliseconds over one, and no page uses them all.
+const NUMBER = once(() => new Intl.NumberFormat())
+const PERCENT = once(
+  () => new Intl.NumberFormat(undefined, { style: 'percent', maximumFractionDigits: 0 }),
+)
+const FINE_PERCENT = once(
+  () => new Intl.NumberFormat(undefined, { style: 'percent', maximumFractionDigits: 1 }),
+)
+const SHORT = once(
+  () => new Intl.NumberFormat(undefined, { notation: 'compact', maximumFractionDigits: 1 }),
+)
+const DAY = once(() => new Intl.DateTimeFormat(undefined, { dateStyle: 'medium' }))
+const SHORT_DAY = once(() => new Intl.DateTimeFormat(undefined, { month: 'short', day: 'numeric' }))
+const TIME = once(
+  () => new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' }),
+)
+const MONEY = once(
+  () =>
+    new Intl.NumberFormat(undefined, {
+      style: 'currency',
+      currency: 'USD',
+      maximumFractionDigits: 0,
+    }),
+)
+
+function once<T>(make: () => T): () => T {
+  let made: T | undefined
+  return () => (made ??= make())
+}
 
 /** A whole number with its separators. */
 export function number(value: number): string {
-  return NUMBER.format(value)
+  return NUMBER().format(value)
 }
 
 /** A number in little room: `12K`. */
 export function short(value: number): string {
-  return SHORT.format(value)
+  return SHORT().format(value)
 }
 
 /** A share of 0 to 1 in percent; what has begun is never shown as 0, what is not whole never as 100. */
 export function percent(share: number): string {
-  if (share > 0 && share < 0.01) return FINE_PERCENT.format(Math.max(share, 0.001))
-  return PERCENT.format(share < 1 ? Math.min(share, 0.99) : share)
+  if (share > 0 && share < 0.01) return FINE_PERCENT().format(Math.max(share, 0.001))
+  return PERCENT().format(share < 1 ? Math.min(share, 0.99) : share)
 }
 
 /** Dollars. */
 export function dollars(value: number): string {
-  return MONEY.format(value)
+  return MONEY().format(value)
 }
 
 /** The day of an ISO time. */
 export function day(iso: string): string {
-  return DAY.format(new Date(iso))
+  return DAY().format(new Date(iso))
 }
 
 /** The day without its year, of `YYYY-MM-DD` (a calendar day, the same in every time zone). */
 export function shortDay(date: string): string {
-  return SHORT_DAY.format(new Date(`${date}T12:00:00`))
+  return SHORT_DAY().format(new Date(`${date}T12:00:00`))
 }
 
 /** Day and time of an ISO time. */
 export function time(iso: string): string {
-  return TIME.format(new Date(iso))
+  return TIME().format(new Date(iso))
 }
 
 const UNITS = ['bytes', 'kB', 'MB', 'GB'] as const
@@ -62,7 +76,7 @@ export function size(bytes: number): string {
     value /= 1_000
     unit += 1
   }
-  return `${NUMBER.format(unit === 0 ? value : Number(value.toPrecision(3)))} ${UNITS[unit] ?? ''}`
+  return `${NUMBER().format(unit === 0 ? value : Number(value.toPrecision(3)))} ${UNITS[unit] ?? ''}`
 }
 
 /** A span of time in words: "less than a minute", "5 minutes", "2 hours". */

@@ -111,3 +111,15 @@ export function Bones({ rows = 3 }: { readonly rows?: number }): JSX.Element {
     </div>
   )
 }
+
+/** Room of the height that something will have once it is read; it is not shown before. */
+export function Room({ children }: { readonly children: ComponentChildren }): JSX.Element {
+  return (
+    <div class="room">
+      <Bones rows={4} />
+      <div class="unread" inert>
+        {children}
+      </div>
+    </div>
+  )
+}

@@ -1,5 +1,6 @@
 import type { AccountView } from '@plumbline/contract/account'
 import type { BatchView } from '@plumbline/contract/batch-view'
+import type { UsageView } from '@plumbline/contract/usage'
 import { useQuery } from '@tanstack/preact-query'
 import type { JSX } from 'preact'
 import { sentenceOf } from '../api/http.ts'
@@ -7,7 +8,7 @@ import { accountQuery, isMoving, recentBatchesQuery, usageQuery } from '../api/q
 import { batchTitle, PRODUCT_NAMES, Progress, StateBadge } from '../components/batch-state.tsx'
 import { BatchTable } from '../components/batch-table.tsx'
 import { NewBatchButton } from '../components/new-batch-button.tsx'
-import { Bones, Card, Empty, Notice, Page } from '../components/page.tsx'
+import { Bones, Card, Empty, Notice, Page, Room } from '../components/page.tsx'
 import { Facts, Table } from '../components/table.tsx'
 import { Foreign, Time } from '../components/text.tsx'
 import { UsageBars } from '../components/usage-bars.tsx'
@@ -19,7 +20,10 @@ import { useSession } from '../session.tsx'
 export function Overview(): JSX.Element {
   const account = useQuery(accountQuery)
   const batches = useQuery(recentBatchesQuery)
+  const use = useQuery(useOfDays())
   const list = batches.data?.data
+  // Heights of what stands above are known by then: nothing that is shown is pushed down.
+  const isRead = !account.isPending && !batches.isPending
   const running = list?.filter(({ status }) => isMoving(status)) ?? []
   return (
     <Page title="Overview" actions={<NewBatchButton />}>
@@ -27,9 +31,13 @@ export function Overview(): JSX.Element {
         <Card title="Balance" actions={<a href="/app/credits">All moves</a>}>
           {account.error !== null && <Notice tone="bad">{sentenceOf(account.error)}</Notice>}
           {account.data === undefined ? (
-            account.error === null && <Bones rows={6} />
+            account.error === null && (
+              <Room>
+                <Balance credits={UNREAD} />
+              </Room>
+            )
           ) : (
-            <Balance account={account.data} />
+            <Balance credits={account.data.credits} />
           )}
         </Card>
         <Card title="Running now">
@@ -50,15 +58,17 @@ export function Overview(): JSX.Element {
           ))}
         </Card>
       </div>
-      {/* Below what is always there, which it would push down when it comes. */}
-      <Attention account={account.data} batches={list ?? []} />
-      <Use />
-      <Card title="Last batches" actions={<a href="/app/batches">All batches</a>}>
-        {batches.error !== null && <Notice tone="bad">{sentenceOf(batches.error)}</Notice>}
-        {list === undefined && batches.error === null && <Bones rows={5} />}
-        {list?.length === 0 && <NoBatches />}
-        {list !== undefined && list.length > 0 && <BatchTable batches={list} />}
-      </Card>
+      {isRead && (
+        <>
+          <Attention account={account.data} batches={list ?? []} />
+          <Use data={use.data} error={use.error} />
+          <Card title="Last batches" actions={<a href="/app/batches">All batches</a>}>
+            {batches.error !== null && <Notice tone="bad">{sentenceOf(batches.error)}</Notice>}
+            {list?.length === 0 && <NoBatches />}
+            {list !== undefined && list.length > 0 && <BatchTable batches={list} />}
+          </Card>
+        </>
+      )}
     </Page>
   )
 }
@@ -66,12 +76,20 @@ export function Overview(): JSX.Element {
 /** Days of use that are shown. */
 const DAYS = 30
 
-function Use(): JSX.Element {
+/** What of use is asked for, by the calendar of the account. */
+function useOfDays(): ReturnType<typeof usageQuery> {
   const { account } = useSession()
   const to = todayIn(account?.time_zone ?? 'UTC')
-  const { data, error } = useQuery(
-    usageQuery({ from: dayAfter(to, 1 - DAYS), to, by: 'day,product' }),
-  )
+  return usageQuery({ from: dayAfter(to, 1 - DAYS), to, by: 'day,product' })
+}
+
+function Use({
+  data,
+  error,
+}: {
+  readonly data: UsageView | undefined
+  readonly error: Error | null
+}): JSX.Element {
   return (
     <Card title="Last 30 days" actions={<a href="/app/usage">All usage</a>}>
       {error !== null && <Notice tone="bad">{sentenceOf(error)}</Notice>}
@@ -112,8 +130,15 @@ function NoBatches(): JSX.Element {
   )
 }
 
-function Balance({ account }: { readonly account: AccountView }): JSX.Element {
-  const { allowance, packs, held, resets_at: resetsAt } = account.credits
+const UNREAD: AccountView['credits'] = {
+  allowance: 0,
+  packs: 0,
+  held: 0,
+  resets_at: '2026-01-01T00:00:00Z',
+}
+
+function Balance({ credits }: { readonly credits: AccountView['credits'] }): JSX.Element {
+  const { allowance, packs, held, resets_at: resetsAt } = credits
   return (
     <>
       <div>
