@@ -13,6 +13,8 @@ const ipList: Benchmark = () => import('./ip-list.ts')
 const BENCHMARKS: Readonly<Record<string, readonly Benchmark[]>> = {
   pipeline: [() => import('./pipeline.ts')],
   dispatch: [() => import('./dispatch.ts')],
+  fleet: [() => import('./fleet.ts')],
+  idle: [() => import('./idle.ts')],
   memory: [() => import('./memory.ts')],
   live: [() => import('./live.ts')],
   neighbours: [() => import('./neighbours.ts')],

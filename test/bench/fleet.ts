@@ -1,0 +1,150 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as wait } from 'node:timers/promises'
+import { startService, type TestService } from '@plumbline/testkit/service'
+import { atLeast, bounded, type Figure } from './figure.ts'
+import { createDatabase, startServers } from './servers.ts'
+import { uploadList, waitForEnd, writeList } from './upload.ts'
+
+/** What an engine takes for a subject, and how many of a task it asks at the same time. */
+const ENGINE_MS = 50
+const WIDTH = 2
+/** A task takes two seconds and a half. */
+const CHUNK_RECORDS = 100
+/** Tasks that a worker of emails takes at once. */
+const SLOTS = 16
+
+/** What all slots of a worker answer in a second where no task waits for its turn. */
+const BEST_A_SECOND = (SLOTS * WIDTH * 1_000) / ENGINE_MS
+
+const WARM_UP_MS = 6_000
+const MEASURED_MS = 20_000
+/** Long enough for a start, the measured time and what is left at its end. */
+const RECORDS_A_WORKER = BEST_A_SECOND * 36
+
+/** How many times the records of one worker so many answer. */
+const LEAST: ReadonlyMap<number, number> = new Map([
+  [2, 1.9],
+  [4, 3.6],
+])
+
+/** How long a worker that joins may have nothing to do. */
+const JOIN_MS = 5_000
+
+/**
+ * Records a second of one batch with one, two and four workers whose engine takes its time, and how soon a
+ * worker that joins has its share.
+ */
+export async function run(): Promise<readonly Figure[]> {
+  await using servers = await startServers()
+  const figures: Figure[] = []
+  for (const backend of ['redis', 'embedded'] as const) {
+    let one = 0
+    for (const count of [1, 2, 4]) {
+      const databaseUrl = await createDatabase(servers.databaseUrl, `${backend}_${count}`)
+      const redisUrl = backend === 'redis' ? servers.redisUrl : undefined
+      const { perSecond, joinedMs } = await measure({ databaseUrl, redisUrl, count })
+      if (count === 1) one = perSecond
+      const head = { name: `fleet of ${count}`, backend, unit: 'records/s' }
+      const least = LEAST.get(count)
+      figures.push(
+        least === undefined
+          ? // How much of what could be done is done tells whether more workers can be compared with it.
+            atLeast(head, perSecond, BEST_A_SECOND, 0.9)
+          : atLeast(head, perSecond, one, least),
+      )
+      if (joinedMs !== undefined) {
+        const joined = { name: `one more joins ${count}`, backend, unit: 'ms' }
+        figures.push(bounded(joined, joinedMs, JOIN_MS))
+      }
+    }
+  }
+  return figures
+}
+
+interface Fleet {
+  readonly databaseUrl: string
+  readonly redisUrl: string | undefined
+  readonly count: number
+}
+
+async function measure({ databaseUrl, redisUrl, count }: Fleet): Promise<{
+  readonly perSecond: number
+  readonly joinedMs: number | undefined
+}> {
+  await using stack = new AsyncDisposableStack()
+  const dir = await mkdtemp(join(tmpdir(), 'plumbline-list-'))
+  stack.defer(() => rm(dir, { recursive: true, force: true }))
+  const list = join(dir, 'list.csv')
+  const records = RECORDS_A_WORKER * count
+  await writeList(list, records)
+  const service = stack.use(
+    await startService({
+      databaseUrl,
+      redisUrl,
+      workers: [
+        ...Array.from({ length: count }, () => ['email', `--delay=${ENGINE_MS}`, `--width=${WIDTH}`]),
+        ['batch'],
+      ],
+      env: { CHUNK_RECORDS: String(CHUNK_RECORDS), REDIS_PREFIX: `fleet-${count}` },
+    }),
+  )
+  const account = await service.account({ credits: records })
+  const { id } = await uploadList(service, account, list, 'email')
+  await untilBusy(service, count * SLOTS)
+  await wait(WARM_UP_MS)
+  const before = await answeredOf(service, id)
+  await wait(MEASURED_MS)
+  const after = await answeredOf(service, id)
+  if (after.answered === records) throw new Error('the batch ended before its time was measured')
+  const perSecond = (after.answered - before.answered) / ((after.atMs - before.atMs) / 1_000)
+  const joinedMs = count === 2 ? await joins(service) : undefined
+  await service.call(account.liveKey, 'POST', `/v1/batches/${id}/cancel`)
+  await waitForEnd(service, account, id)
+  return { perSecond, joinedMs }
+}
+
+/** How long it takes until a worker that went and comes back has tasks again, from the moment it is up. */
+async function joins(service: TestService): Promise<number> {
+  const [worker] = service.workers
+  if (worker === undefined) return Infinity
+  await worker.kill('SIGTERM')
+  await untilIdle(service, SLOTS)
+  await worker.restart()
+  const startedMs = performance.now()
+  await untilBusy(service, 2 * SLOTS)
+  return performance.now() - startedMs
+}
+
+/** Tasks that workers have claimed. */
+async function claimedIn({ db }: TestService): Promise<number> {
+  const { rows } = await db.pool.query<{ n: number }>(
+    'select count(*)::int as n from tasks where lease_until is not null and claimed',
+  )
+  return rows[0]?.n ?? 0
+}
+
+/** Waits until so many tasks are in work; a slot whose task has just ended may be without one. */
+async function untilBusy(service: TestService, slots: number): Promise<void> {
+  while ((await claimedIn(service)) < slots * 0.9) await wait(20)
+}
+
+async function untilIdle(service: TestService, slots: number): Promise<void> {
+  while ((await claimedIn(service)) > slots) await wait(20)
+}
+
+/** Records of the batch that have their answer, by the database's clock. */
+async function answeredOf(
+  { db }: TestService,
+  id: string,
+): Promise<{ readonly answered: number; readonly atMs: number }> {
+  const { rows } = await db.pool.query<{ answered: number; at_ms: number }>(
+    `select sum(row_count - remaining)::int as answered,
+       (extract(epoch from now()) * 1000)::float8 as at_ms
+     from chunks where batch_id = $1`,
+    [id],
+  )
+  const [{ answered, at_ms: atMs } = { answered: 0, at_ms: 0 }] = rows
+  return { answered, atMs }
+}
