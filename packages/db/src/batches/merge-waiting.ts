@@ -1,4 +1,5 @@
 import type { Db } from '../database.ts'
+import { runByKeptPlan } from '../kept-plan.ts'
 import { isTask } from './task-states.ts'
 
 /** Begins the names of groups that wait because something of ours is silent: a few try whether it still is. */
@@ -35,7 +36,7 @@ export async function mergeWaiting(
       values: [silent.map(({ taskId }) => taskId), silent.map(({ group }) => group), FEW],
     })
   }
-  await db.pool.query({
+  await runByKeptPlan(db, {
     name: 'tasks.merge',
     text: MERGE,
     values: [
