@@ -9,8 +9,8 @@ import { uploadList, waitForEnd, writeList } from './upload.ts'
 
 /** What an engine takes for a subject, and how many of a task it asks at the same time. */
 const ENGINE_MS = 50
-const WIDTH = 2
-/** A task takes two seconds and a half. */
+const WIDTH = 1
+/** A task takes five seconds, so that what is between two of them is little beside it. */
 const CHUNK_RECORDS = 100
 /** Tasks that a worker of emails takes at once. */
 const SLOTS = 16
@@ -84,7 +84,11 @@ async function measure({ databaseUrl, redisUrl, count }: Fleet): Promise<{
       databaseUrl,
       redisUrl,
       workers: [
-        ...Array.from({ length: count }, () => ['email', `--delay=${ENGINE_MS}`, `--width=${WIDTH}`]),
+        ...Array.from({ length: count }, () => [
+          'email',
+          `--delay=${ENGINE_MS}`,
+          `--width=${WIDTH}`,
+        ]),
         ['batch'],
       ],
       env: { CHUNK_RECORDS: String(CHUNK_RECORDS), REDIS_PREFIX: `fleet-${count}` },

@@ -12,6 +12,8 @@ export interface PostgresChannelOptions {
   readonly url: string
   /** Told of lost connections; they come back by themselves. */
   readonly onError: (error: unknown) => void
+  /** How often the connection is tried, and how long it may take to answer, in milliseconds. */
+  readonly tryMs?: number
 }
 
 /** A channel over one connection of the process, which others of it that listen can share. */
@@ -70,7 +72,7 @@ interface Listener {
   readonly renewals: (() => void)[]
 }
 
-function createListener({ url, onError }: PostgresChannelOptions): Listener {
+function createListener({ url, onError, tryMs = TRY_MS }: PostgresChannelOptions): Listener {
   const topics = new Map<string, Set<(message: string) => void>>()
   const closing = new AbortController()
   const renewals: (() => void)[] = []
@@ -80,7 +82,7 @@ function createListener({ url, onError }: PostgresChannelOptions): Listener {
   async function connect(): Promise<pg.Client> {
     for (let attempt = 0; ; attempt += 1) {
       closing.signal.throwIfAborted()
-      const client = createClient(url, topics, onError)
+      const client = createClient(url, topics, onError, tryMs)
       try {
         await client.connect()
         for (const topic of topics.keys()) await client.query(`listen "${topic}"`)
@@ -154,16 +156,33 @@ function createClient(
   url: string,
   topics: ReadonlyMap<string, ReadonlySet<(message: string) => void>>,
   onError: (error: unknown) => void,
+  tryMs: number,
 ): pg.Client {
-  const client = new pg.Client({ connectionString: url, keepAlive: true, ...CLIENT })
+  const client = new pg.Client({
+    connectionString: url,
+    keepAlive: true,
+    query_timeout: tryMs,
+    ...CLIENT,
+  })
   client.on('error', onError)
   client.on('notification', ({ channel, payload = '' }) => {
     for (const onMessage of topics.get(channel) ?? []) onMessage(payload)
   })
+  // Who only listens does not notice that a network loses what is sent and resets nothing.
+  const trying = setInterval(() => {
+    client.query('select 1').catch((error: unknown) => {
+      onError(error)
+      client.end().catch(onError)
+    })
+  }, tryMs)
+  trying.unref()
+  client.once('end', () => clearInterval(trying))
   return client
 }
 
 const MAX_DELAY_MS = 2_000
+
+const TRY_MS = 10_000
 
 const CLIENT = {
   application_name: 'plumbline channel',

@@ -19,9 +19,13 @@ const BUSY_MS = 5
 const WAITING_MS = 20
 const IDLE_MS = 250
 
+/** Pause where there was no work for so long: a batch that comes then begins a little later. */
+const RESTING_MS = 1_000
+const RESTS_AFTER_MS = 60_000
+
 /** How long a dispatcher that is gone keeps others out, how often it says that it is there, and others look. */
 const TERM_MS = 3_000
-const RENEW_MS = 1_000
+const RENEW_MS = 1_500
 const STANDBY_MS = 1_000
 
 /**
@@ -89,6 +93,7 @@ export async function runDispatcher(
   let turn: DispatchTurn | undefined
   let renewedMs = -Infinity
   let stagedMs = -Infinity
+  let workedMs = performance.now()
   while (!signal.aborted) {
     let restMs = STANDBY_MS
     try {
@@ -102,7 +107,9 @@ export async function runDispatcher(
         const startedMs = performance.now()
         const stagesToo = nowMs - stagedMs > STAGES_MS
         if (stagesToo) stagedMs = nowMs
-        restMs = REST_MS[await dispatchOnce(pipeline, stagesToo, turn)]
+        const found = await dispatchOnce(pipeline, stagesToo, turn)
+        if (found !== 'idle') workedMs = nowMs
+        restMs = nowMs - workedMs > RESTS_AFTER_MS ? RESTING_MS : REST_MS[found]
         onRound(performance.now() - startedMs)
       }
     } catch (error) {

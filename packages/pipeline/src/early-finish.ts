@@ -11,8 +11,8 @@ const AT_ONCE = 2
 /** Rows from which on a batch is worth it: fewer are written in some hundredths of a second. */
 const LEAST_ROWS = 10_000
 
-/** Time between two searches for running batches. */
-const LOOK_MS = 250
+/** Time between two searches for running batches; one of so many rows runs for longer. */
+const LOOK_MS = 3_000
 
 /** Time between two looks for settled chunks, and how long a batch may go without a new one. */
 const CHUNK_TIMES = { lookMs: 50, longestMs: 10_000 }

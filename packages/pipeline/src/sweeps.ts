@@ -15,7 +15,7 @@ import { sweepStore } from './sweep-store.ts'
 const FILES_EVERY_MS = 30 * 60_000
 
 /** Samples end after a minute. */
-const SAMPLES_EVERY_MS = 1_000
+const SAMPLES_EVERY_MS = 2_000
 
 /** Time between two checks whether an audit of the ledger is due. */
 const AUDIT_LOOK_MS = 60_000

@@ -28,7 +28,7 @@ import { createValueFinder, type ErasureTarget, type ValueFinder } from './erase
 import type { Pipeline } from './pipeline.ts'
 
 /** Time between two looks for an erasure that nobody works on. */
-const LOOK_MS = 1_000
+const LOOK_MS = 5_000
 
 /** How long an erasure rests that waits for rows to be read, or whose step failed. */
 const REST_MS = 5_000

@@ -63,10 +63,14 @@ const STATES: { readonly [state: string]: JobState } = {
   active: 'active',
 }
 
-/** Opens a consumer of a queue and waits until it is ready; jobs come at once. */
+/**
+ * Opens a consumer of a queue and waits until it is ready; jobs come at once.
+ * @param lookSeconds how long it waits, where it found no job and is told of none, until it looks again
+ */
 export async function openConsumer<Backend extends IQueueBackend, Connection>(
   { name, concurrency, lockMs, process, onError }: ConsumerOptions,
   { factory, ...link }: Link<Backend, Connection>,
+  lookSeconds: number,
 ): Promise<Consumer> {
   // BullMQ hands over a signal only where the function declares all three parameters.
   async function run(
@@ -90,7 +94,7 @@ export async function openConsumer<Backend extends IQueueBackend, Connection>(
       maxStalledCount: 1_000_000,
       removeOnComplete: { count: 0 },
       removeOnFail: { count: 0 },
-      drainDelay: 2,
+      drainDelay: lookSeconds,
       runRetryDelay: 1_000,
     },
     factory,

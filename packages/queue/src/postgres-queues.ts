@@ -95,7 +95,8 @@ export async function openPostgresQueues(options: PostgresQueueOptions): Promise
         await options.readClockMs()
       },
       producer: (name) => producers.get(name),
-      consumer: (consumer) => openConsumer({ ...consumer, onError: shared.onError }, link),
+      consumer: (consumer) =>
+        openConsumer({ ...consumer, onError: shared.onError }, link, LOOK_SECONDS),
       [Symbol.asyncDispose]: close,
     }
   } catch (cause) {
@@ -103,3 +104,9 @@ export async function openPostgresQueues(options: PostgresQueueOptions): Promise
     throw new Error('the queue in Postgres cannot be used', { cause })
   }
 }
+
+/**
+ * A consumer hears of each job when it is added or given back, and of all when the connection that listens is a
+ * new one: it looks by itself only for what nobody could have told. Each look is four statements.
+ */
+const LOOK_SECONDS = 60

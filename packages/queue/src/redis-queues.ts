@@ -76,7 +76,7 @@ export async function openRedisQueues({
         await readMs()
       },
       producer: (name) => producers.get(name),
-      consumer: (options) => openConsumer(options, link(options.name, fetching)),
+      consumer: (options) => openConsumer(options, link(options.name, fetching), LOOK_SECONDS),
       [Symbol.asyncDispose]: close,
     }
   } catch (cause) {
@@ -103,6 +103,9 @@ async function refuseLoneNode({ commands }: RedisServer): Promise<void> {
       'write redis-cluster:// (rediss-cluster:// with TLS) and name its nodes with commas',
   )
 }
+
+/** A consumer waits in the server, which answers when there is a job: a look is one command. */
+const LOOK_SECONDS = 2
 
 /** A cluster without slots would keep a command waiting for ever. */
 const ANSWER_MS = 10_000

@@ -10,12 +10,15 @@ export interface LossyProxy extends AsyncDisposable {
    */
   loseNextReply(word: string): void
   lostCount(): number
+  /** Loses all that comes by the connections of now, from either side, and resets none of them. */
+  loseAll(): void
 }
 
 /** Opens a proxy on 127.0.0.1 before the server of a database URL. */
 export async function openLossyProxy(target: string): Promise<LossyProxy> {
   const upstream = new URL(target)
   const sockets = new Set<Socket>()
+  let deaf: ReadonlySet<Socket> = new Set()
   let word: string | undefined
   let lost = 0
   const server = createServer((client) => {
@@ -32,6 +35,7 @@ export async function openLossyProxy(target: string): Promise<LossyProxy> {
       })
     }
     client.on('data', (piece: Buffer) => {
+      if (deaf.has(client)) return
       if (word !== undefined && names(piece, word)) {
         word = undefined
         losing = true
@@ -39,6 +43,7 @@ export async function openLossyProxy(target: string): Promise<LossyProxy> {
       behind.write(piece)
     })
     behind.on('data', (piece: Buffer) => {
+      if (deaf.has(client)) return
       if (!losing) {
         client.write(piece)
       } else if (piece.includes(READY)) {
@@ -58,6 +63,9 @@ export async function openLossyProxy(target: string): Promise<LossyProxy> {
       word = next
     },
     lostCount: () => lost,
+    loseAll: () => {
+      deaf = new Set(sockets)
+    },
     [Symbol.asyncDispose]: async () => {
       for (const socket of sockets) socket.destroy()
       await new Promise((closed) => server.close(closed))
