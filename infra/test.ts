@@ -23,6 +23,7 @@ const SERVERS = [
   'soffice',
   'chromium',
   'pgbouncer',
+  'promtool',
 ]
 
 const report = join(ROOT, '.reports', 'tests.json')
