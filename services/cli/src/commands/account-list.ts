@@ -9,6 +9,7 @@ import { table } from '../table.ts'
 const LIMIT_MAX = 100_000
 
 interface Options {
+  readonly search?: string
   readonly limit: number
   readonly json: boolean
 }
@@ -18,14 +19,15 @@ export function addAccountList(parent: Command, shell: Shell): void {
   parent
     .command('list')
     .description('list accounts, oldest first')
+    .option('--search <text>', 'whose id it is, or whose address has it')
     .option('--limit <count>', 'at most so many', wholeNumber({ min: 1, max: LIMIT_MAX }), 1_000)
     .addOption(jsonOption())
     .action((options: Options) => run(shell, options))
 }
 
-async function run(shell: Shell, { limit, json }: Options): Promise<void> {
+async function run(shell: Shell, { search, limit, json }: Options): Promise<void> {
   await using db = await openServiceDatabase(cliSettings(shell.environment))
-  const accounts = await listAccounts(db, limit)
+  const accounts = await listAccounts(db, limit, search)
   if (json) {
     const views = accounts.map((account) => ({
       account_id: account.id,
