@@ -1,18 +1,23 @@
-import { execFile, spawn, type ChildProcess } from 'node:child_process'
+import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir, userInfo } from 'node:os'
 import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import type { AccountView } from '@plumbline/contract/account'
 import type { BatchPage, BatchView } from '@plumbline/contract/batch-view'
+import { runCli } from '@plumbline/cli/program'
 import { openConnections } from '@plumbline/pipeline/connections'
+import { keepFilesPrivate } from '@plumbline/runtime/private-files'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { backends } from '@plumbline/testkit/backends'
 import { createTestDatabase } from '@plumbline/testkit/postgres'
 import { startService, type TestService } from '@plumbline/testkit/service'
 
-// The real program as a child process, against a real service found by its service.json.
+// The command line against a real service found by its service.json: the program itself where a test is about
+// the process (what it is told by signals and terminals, its exit status), else the same in this process,
+// for each start of a program costs more than what it then does.
 
 const MAIN = fileURLToPath(new URL('../../services/cli/src/main.ts', import.meta.url))
 const SETTINGS = ['DATABASE_URL', 'REDIS_URL', 'API_URL', 'PLUMBLINE_KEY', 'LISTS_DIR', 'DATA_DIR']
@@ -53,6 +58,10 @@ beforeAll(async () => {
   await writeFile(join(service.dataDir, 'service.json'), JSON.stringify(facts))
   folder = await mkdtemp(join(tmpdir(), 'plumbline-cli-'))
   opening.defer(() => rm(folder, { recursive: true, force: true }))
+  const before = process.cwd()
+  process.chdir(folder)
+  opening.defer(() => process.chdir(before))
+  keepFilesPrivate()
   stack = opening.move()
 })
 
@@ -89,15 +98,31 @@ async function onTerminal(words: readonly string[], keys: string): Promise<Run> 
   return { status: child.exitCode ?? -1, out, err: '' }
 }
 
-async function cli(words: readonly string[], extra: Record<string, string> = {}): Promise<Run> {
-  return await new Promise((resolve) => {
-    const child = execFile(
-      process.execPath,
-      [...NODE_FLAGS, MAIN, ...words],
-      { env: environment(extra), cwd: folder },
-      (_error, out, err) => resolve({ status: child.exitCode ?? -1, out, err }),
-    )
+/** Runs the program itself, on no terminal. */
+async function program(words: readonly string[], extra: Record<string, string>): Promise<Run> {
+  const child = spawn(process.execPath, [...NODE_FLAGS, MAIN, ...words], {
+    env: environment(extra),
+    cwd: folder,
+    stdio: ['ignore', 'pipe', 'pipe'],
   })
+  const [out, err] = await Promise.all([text(child.stdout), text(child.stderr)])
+  if (child.exitCode === null) await once(child, 'exit')
+  return { status: child.exitCode ?? -1, out, err }
+}
+
+/** Runs a command as the program does on no terminal, in this process. */
+async function cli(words: readonly string[], extra: Record<string, string> = {}): Promise<Run> {
+  let [out, err, failed] = ['', '', false]
+  const status = await runCli(words, {
+    environment: environment(extra),
+    write: (said) => void (out += said),
+    tell: (said) => void (err += said),
+    redraws: false,
+    hasColors: false,
+    stop: new AbortController().signal,
+    fail: () => (failed = true),
+  })
+  return { status: status === 0 && failed ? 1 : status, out, err }
 }
 
 /** Runs with `--json` and reads what came; the shapes are what the test then looks at. */
@@ -323,7 +348,7 @@ describe('batch', () => {
     expect(rows[0]).toMatch(/^(?:\uFEFF)?Work Email,Name,result\./)
     expect((await credits(key)).allowance).toBe(24_990)
 
-    const mapped = await cli(
+    const mapped = await program(
       [...words.slice(0, 5), '--out', 'ten.ndjson', '--mapping', '{"email":"Work Email"}'],
       { PLUMBLINE_KEY: key },
     )
@@ -477,7 +502,7 @@ describe('batch', () => {
 
 describe('doctor', () => {
   test('finds the service, its database, queue and files', async () => {
-    const run = await cli(['doctor', '--json'], OFFLINE)
+    const run = await program(['doctor', '--json'], OFFLINE)
     const { findings } = JSON.parse(run.out) as {
       findings: readonly { name: string; status: string; advice: string | null }[]
     }
@@ -560,7 +585,7 @@ test('wrong usage is said on standard error with status 2', async () => {
     ['lookup', 'deliverability', 'a@b.example', 'c@d.example', '--phone', '+442079460123'],
     ['batch', 'run', 'x.csv', '--product', 'email', '--out', 'y', '--mapping', '[1]'],
   ]) {
-    const run = await cli(words)
+    const run = await program(words, {})
     expect([words, run.status, run.out]).toEqual([words, 2, ''])
     expect(run.err).not.toBe('')
   }

@@ -16,6 +16,7 @@ import {
   openCrashHarness,
   QUICK,
   RECORDS,
+  SLOW_EMAIL,
   stateOf,
   submit,
   untilNothingIsOwed,
@@ -29,7 +30,6 @@ import { startService, type TestService } from '@plumbline/testkit/service'
 
 // Real processes, killed for real; after each fault the batch ends by itself, intact.
 
-const SLOW_EMAIL = ['email', '--delay=200', '--width=50'] as const
 /** A call may be asked again after each kill, and a worker takes its time to start on a busy machine. */
 const PATIENT_CALLS = { CALL_TIMEOUT_SECONDS: '60', DEBIT_TIMEOUT_SECONDS: '70' }
 

@@ -50,7 +50,7 @@ test.each(backends())(
 const PER_TRANSACTION = 20
 
 async function untilProbed(simnet: SimnetProcess, count: number): Promise<void> {
-  const signal = AbortSignal.timeout(150_000)
+  const signal = AbortSignal.timeout(300_000)
   for (;;) {
     signal.throwIfAborted()
     const { smtp } = await simnet.counters()

@@ -34,7 +34,7 @@ test.skipIf(!canRunPostfix())(
   async () => {
     await using postfix = await startPostfix(USERS)
     await using engine = testEngine(postfix.port, zone, { times })
-    const signal = AbortSignal.timeout(150_000)
+    const signal = AbortSignal.timeout(300_000)
     const expected: Readonly<Record<string, string>> = {
       'ada@real.test': 'deliverable accepted',
       'grace@real.test': 'deliverable accepted',
@@ -63,7 +63,7 @@ test.skipIf(!canRunPostfix() || !canRunPostgrey())(
   async () => {
     await using postfix = await startPostfix(USERS)
     await using engine = testEngine(postfix.port, zone, { times })
-    const signal = AbortSignal.timeout(150_000)
+    const signal = AbortSignal.timeout(300_000)
     const subjects = ['grey@real.test']
     const [live] = await ask(engine, subjects, { lane: 'live', signal })
     expect(brief(live)).toBe('unknown greylisted')

@@ -105,6 +105,8 @@ test('the server ends when its owner is killed, and the next start is in order',
   const { child, url } = await startElsewhere(directory.path)
   await ask(url, 'create table kept as select 42 as answer')
   child.kill('SIGKILL')
+  // A start in the moment of its death may still meet it as one that lives.
+  await until(async () => (await serverPid(directory.path)) === undefined)
   const next = await startEmbeddedPostgres({ dataDir: directory.path })
   try {
     expect(next.joined).toBe(false)

@@ -36,7 +36,7 @@ export const STOPPED: readonly BatchState[] = [
   'expired',
 ]
 
-const STOP_WITHIN_MS = 150_000
+const STOP_WITHIN_MS = 300_000
 
 /** The form of an upload. */
 export function formOf(

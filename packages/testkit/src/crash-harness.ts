@@ -3,12 +3,15 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { expect } from 'vitest'
 import { PATIENT } from './patience.ts'
 import { createTestDatabase } from './postgres.ts'
+import { soakSize } from './soak.ts'
 import { startService, type Account, type Member, type TestService } from './service.ts'
 
-/** Records of a batch of the crash tests, and in each of its chunks. */
-export const RECORDS = 20_000
-export const CHUNK_RECORDS = 500
-const END_WITHIN_MS = 150_000
+/** Records of a batch of the crash tests, and in each of its chunks: 40 chunks, whatever its size. */
+export const RECORDS = soakSize(20_000, 4_000)
+export const CHUNK_RECORDS = RECORDS / 40
+/** An email worker that needs two seconds for a chunk, so that a fault meets a batch under way. */
+export const SLOW_EMAIL = ['email', `--delay=${soakSize(200, 1_000)}`, '--width=50'] as const
+const END_WITHIN_MS = 300_000
 const DEBIT_TIMEOUT_SECONDS = 12
 const SWEEP_SECONDS = 1
 const OWED_MOST_MS = (DEBIT_TIMEOUT_SECONDS + SWEEP_SECONDS) * 3 * 1_000
