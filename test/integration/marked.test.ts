@@ -372,7 +372,7 @@ async function redisContents(url: string | null): ReturnType<typeof readRedis> {
 }
 
 async function call(caller: Caller, method: string, path: string): Promise<void> {
-  const signal = AbortSignal.timeout(5_000)
+  const signal = AbortSignal.timeout(60_000)
   const headers = { ...HEADERS, authorization: `Bearer ${caller.key}` }
   const response = await fetch(new URL(path, caller.service.url), { method, headers, signal })
   await response.text()
