@@ -4,6 +4,7 @@ import { describe, expect, test, vi } from 'vitest'
 import { backends } from '@plumbline/testkit/backends'
 import {
   callStatus,
+  CHUNK_RECORDS,
   creditsOf,
   IN_TURN,
   memberAt,
@@ -30,10 +31,12 @@ import { PATIENT } from '@plumbline/testkit/patience'
 /** The dispatcher leases the first tasks, or a worker takes one. */
 const DISPATCH: HeldChange = { table: 'tasks', change: 'update', when: 'new.lease > old.lease' }
 const READING: HeldChange = { table: 'chunks', change: 'insert' }
+/** A batch whose result is written while it runs, which smaller ones' are not. */
+const LARGE = 12_000
 const HALF_SETTLED: HeldChange = {
   table: 'chunks',
   change: 'update',
-  when: 'new.settled_at is not null and new.no = 20',
+  when: `new.settled_at is not null and new.no = ${LARGE / CHUNK_RECORDS / 2}`,
 }
 const ENDING: HeldChange = {
   table: 'batches',
@@ -106,7 +109,7 @@ describe.concurrent.each(backends())('on $name', ({ redisUrl }) => {
     async () => {
       await using harness = await openCrashHarness(redisUrl, [['email'], ['batch']])
       await using settling = await holdBack(harness.databaseUrl, HALF_SETTLED)
-      const { id, emails } = await submit(harness)
+      const { id, emails } = await submit(harness, { count: LARGE })
       await settling.reached()
       await vi.waitFor(async () => expect(await bytesWritten(harness)).toBeGreaterThan(0), PATIENT)
       expect(await stateOf(harness, id)).toBe('running')
