@@ -1,6 +1,8 @@
 import { createSocket } from 'node:dgram'
+import type { Socket as DatagramSocket } from 'node:dgram'
+import { once } from 'node:events'
 import { createServer } from 'node:net'
-import type { AddressInfo, Socket } from 'node:net'
+import type { AddressInfo, Server, Socket } from 'node:net'
 import { decode, encode } from 'dns-packet'
 import type { Answer, Packet } from 'dns-packet'
 
@@ -74,9 +76,7 @@ export async function startDns(
       socket.write(Buffer.concat([prefix, out]))
     })
   })
-  await new Promise<void>((resolve) => tcp.listen(bind.port ?? 0, address, resolve))
-  const { port } = tcp.address() as AddressInfo
-  await new Promise<void>((resolve) => udp.bind(port, address, resolve))
+  const port = await listenOnBoth({ udp, tcp }, address, bind.port)
   return {
     port,
     address,
@@ -86,6 +86,30 @@ export async function startDns(
       udp.close()
       await new Promise((resolve) => tcp.close(resolve))
     },
+  }
+}
+
+/** A port that is free for TCP may be taken for UDP, by a socket that asks something at this moment. */
+const TRIES = 20
+
+async function listenOnBoth(
+  { udp, tcp }: { readonly udp: DatagramSocket; readonly tcp: Server },
+  address: string,
+  wanted: number | undefined,
+): Promise<number> {
+  for (let left = TRIES; ; left -= 1) {
+    tcp.listen(wanted ?? 0, address)
+    await once(tcp, 'listening')
+    const { port } = tcp.address() as AddressInfo
+    try {
+      udp.bind(port, address)
+      await once(udp, 'listening')
+      return port
+    } catch (error) {
+      tcp.close()
+      await once(tcp, 'close')
+      if (wanted !== undefined || left === 0) throw error
+    }
   }
 }
 
