@@ -8,14 +8,12 @@ const PATIENCE = {
   testTimeout: isSoak() ? 900_000 : 120_000,
   hookTimeout: 120_000,
   expect: { poll: { timeout: 30_000, interval: 20 } },
+  // CI's machine may be shared with what breaks off what only time keeps apart: `npm test` names what passed again.
+  retry: isCi() ? 1 : 0,
 }
-
-/** A machine that is shared may break off what only time keeps apart: `npm test` names what needed its second try. */
-const SECOND_TRY = { retry: isCi() ? 1 : 0 }
 
 const WHOLE_PROCESSES = {
   ...PATIENCE,
-  ...SECOND_TRY,
   testTimeout: isSoak() ? 900_000 : 400_000,
   expect: { poll: { timeout: 120_000, interval: 50 } },
 }
@@ -55,7 +53,6 @@ export default defineConfig({
           include: ['packages/*/src/**/*.db.test.ts', 'services/*/src/**/*.db.test.ts'],
           globalSetup: ['packages/testkit/src/global-servers.ts'],
           ...PATIENCE,
-          ...SECOND_TRY,
           ...SIDE_BY_SIDE,
         },
       },
