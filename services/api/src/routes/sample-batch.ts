@@ -1,13 +1,13 @@
 import type { BatchSample } from '@plumbline/contract/batch-sample'
 import { readSample as read, sampleBatch as sample } from '@plumbline/pipeline/sample'
-import { admit, showBalance } from '../access.ts'
+import { admit } from '../access.ts'
 import type { Context } from '../context.ts'
-import { refuseQuery } from '../query.ts'
 import { callerOf } from '../request-context.ts'
-import { jsonResponse, sendResponse } from '../response.ts'
+import { jsonResponse } from '../response.ts'
 import { batchIdOf } from './batch-id.ts'
 import type { Handler } from './handler.ts'
 import { respondOnce } from './respond-once.ts'
+import { showOfBatch } from './show-of-batch.ts'
 
 /** `POST /v1/batches/{id}/sample`: checks a few rows of a ready batch, which its start does not ask again. */
 export function sampleBatch(ctx: Context): Handler {
@@ -24,12 +24,5 @@ export function sampleBatch(ctx: Context): Handler {
 
 /** `GET /v1/batches/{id}/sample`: the sample of a batch, as far as it is. */
 export function readSample(ctx: Context): Handler {
-  return async (req, res) => {
-    const owner = await admit(ctx.access, req, res, { spends: false })
-    const id = batchIdOf(req)
-    refuseQuery(req)
-    const view = await read(ctx.pipeline, owner, id)
-    await showBalance(ctx.access, res)
-    sendResponse(res, jsonResponse(200, view))
-  }
+  return showOfBatch(ctx, async (owner, id) => await read(ctx.pipeline, owner, id))
 }

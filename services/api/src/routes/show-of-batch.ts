@@ -1,0 +1,26 @@
+import type { Response } from 'express'
+import { admit, showBalance } from '../access.ts'
+import type { Context } from '../context.ts'
+import { refuseQuery } from '../query.ts'
+import { jsonResponse, sendResponse } from '../response.ts'
+import { batchIdOf } from './batch-id.ts'
+import type { Handler } from './handler.ts'
+
+/** Reads something of a batch for the account that asks. */
+type ReadOfBatch = (
+  owner: Awaited<ReturnType<typeof admit>>,
+  id: string,
+  res: Response,
+) => Promise<object>
+
+/** A `GET` of something of a batch, free and without a query. */
+export function showOfBatch(ctx: Context, read: ReadOfBatch): Handler {
+  return async (req, res) => {
+    const owner = await admit(ctx.access, req, res, { spends: false })
+    const id = batchIdOf(req)
+    refuseQuery(req)
+    const view = await read(owner, id, res)
+    await showBalance(ctx.access, res)
+    sendResponse(res, jsonResponse(200, view))
+  }
+}
