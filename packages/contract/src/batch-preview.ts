@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { MAPPED_FIELDS } from './batch-request.ts'
+import { rowCounts } from './batch-view.ts'
 import { BATCH_STATES } from './batch.ts'
 import { CHECKS, PRODUCTS } from './products.ts'
 
@@ -68,16 +69,7 @@ export const batchPreview = z.strictObject({
   first_rows: z.array(z.array(z.string())),
   /** Whether every row was counted; until then the counts below and the cost are null. */
   counted: z.boolean(),
-  rows: z
-    .strictObject({
-      total: count,
-      blank: count,
-      refused: count,
-      duplicate: count,
-      known: count,
-      billable: count,
-    })
-    .nullable(),
+  rows: z.strictObject(rowCounts).nullable(),
   /** The commonest reasons first. */
   refused: z.array(refusedRows).nullable(),
   /** The first rows that repeat an earlier one, which are free. */

@@ -5,6 +5,17 @@ import { BATCH_STATES } from './batch.ts'
 import { PRODUCTS } from './products.ts'
 
 const count = z.int().min(0)
+
+/** What the rows of a batch are: `total` is the sum of the others. */
+export const rowCounts = {
+  total: count,
+  blank: count,
+  refused: count,
+  duplicate: count,
+  /** They have a verdict of another service, by which the batch goes. */
+  known: count,
+  billable: count,
+} as const
 const at = z.iso.datetime().optional()
 
 /** Which column of the file feeds a field, and how sure the recognition is (1 where it was told). */
@@ -55,20 +66,8 @@ export const batchView = z.strictObject({
     })
     .nullable(),
   mapping: z.partialRecord(z.enum(MAPPED_FIELDS), mappedColumn),
-  /**
-   * `total` = `blank` + `refused` + `duplicate` + `known` + `billable`; `known` ones have a verdict of another
-   * service; `done` counts rows whose last part is known, and of rows that cost nothing as large a share as of
-   * those around them.
-   */
-  rows: z.strictObject({
-    total: count,
-    blank: count,
-    refused: count,
-    duplicate: count,
-    known: count,
-    billable: count,
-    done: count,
-  }),
+  /** `done` counts rows whose last part is known, and of rows that cost nothing as large a share as of those around them. */
+  rows: z.strictObject({ ...rowCounts, done: count }),
   /** Counts of billable records by email status, or by risk level for fraud signals. */
   verdicts: z.record(z.string(), count),
   /** Version of the weights that all scores of the batch are made by; null until it starts. */
