@@ -15,6 +15,7 @@ import {
 import { stringify } from 'yaml'
 import { describe, expect, test } from 'vitest'
 
+// promtool is Debian's (`prometheus`): CI installs it, and fails where it is missing.
 describe.skipIf(WITHOUT_PROMTOOL)('promtool', () => {
   test('takes the alert rules', () => {
     expect(promtool('check', 'rules', '--lint-fatal', fileURLToPath(ALERTS))).toBe('')

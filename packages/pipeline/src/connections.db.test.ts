@@ -58,6 +58,7 @@ test('jobs are heard of at once by every queue, also after the listening connect
   await expect.poll(() => seen.length).toBe(2 * QUEUE_NAMES.length)
 })
 
+// PgBouncer is Debian's: CI installs it, and fails where it is missing.
 test.skipIf(!canRunPgBouncer())(
   'a pooler that nobody told of is named, with what to set',
   async () => {

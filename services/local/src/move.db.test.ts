@@ -24,6 +24,7 @@ const CSV = `email,ip\n${LIST.join('')}`
 /** Whole processes on a busy machine. */
 const PATIENT_MS = 400_000
 
+// Another server is Debian's: CI installs it, and fails where it is missing.
 test.skipIf(!canRunPostgres15())(
   'what waits and what runs in the packaged Postgres goes on where it was moved to, each credit and row once',
   async () => {
@@ -82,6 +83,7 @@ test.skipIf(!canRunPostgres15())(
   PATIENT_MS,
 )
 
+// As above.
 test.skipIf(!canRunPostgres15())(
   'a database that holds something else is refused, and so is a folder without a packaged Postgres',
   async () => {
