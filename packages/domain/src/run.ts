@@ -63,9 +63,9 @@ export function createRun(
     const shared: Shared = { registrations: new Map(), names: new Map() }
     const waits: Wait[] = []
     const answers = await inTurns(work, request, async (index) => {
-      const answer = await answerOne(work, request, index, shared, stamp)
+      const { answer, group } = await answerOne(work, request, index, shared, stamp)
       if (answer.kind === 'later') waits.push({ index, answer, atMs: performance.now() })
-      else request.answered?.(index, answer)
+      else request.answered?.(index, answer, group)
       return answer
     })
     for (const wait of waits) {
@@ -130,10 +130,10 @@ async function answerOne(
   index: number,
   shared: Shared,
   stamp: () => Stamp,
-): Promise<Answer<'domain'>> {
+): Promise<{ readonly answer: Answer<'domain'>; readonly group?: string | undefined }> {
   const subject = request.subjects[index] ?? ''
   const name = readName(subject)
-  if (name.kind === 'bad') return badNameOutcome(subject, name, stamp())
+  if (name.kind === 'bad') return { answer: badNameOutcome(subject, name, stamp()) }
   const throttles = throttlesOf(request.states?.[index])
   const caller: Caller = { lane: request.lane, signal: request.signal }
   const found = await once(shared.names, name.ascii, () => {
@@ -141,8 +141,15 @@ async function answerOne(
     const registering = once(shared.registrations, name.registrable, lookUp)
     return findOut(work, name, registering, caller, throttles >= MAX_THROTTLES)
   })
-  if (found.kind === 'later') return laterOf(found, throttles)
-  return domainOutcome(subject, found.knowledge, stamp())
+  if (found.kind === 'later') return { answer: laterOf(found, throttles) }
+  const { knowledge } = found
+  return { answer: domainOutcome(subject, knowledge, stamp()), group: groupOf(knowledge) }
+}
+
+/** The group of the server that was asked just now; undefined where none was. */
+function groupOf({ cached, registration }: DomainKnowledge): string | undefined {
+  const { source, server } = registration
+  return cached || source === null || server === null ? undefined : `${source}:${server}`
 }
 
 async function findOut(

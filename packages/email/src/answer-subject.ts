@@ -5,7 +5,7 @@ import type { Sharing } from '@plumbline/ports/sharing'
 import { afterRecheck, needsRecheck, withOlderFact, unknownResult } from './probe-result.ts'
 import type { AcceptAllFact, ProbeResult, ProbeWait } from './probe-result.ts'
 import type { InFlightProbes, Listener, ProbeRequest } from './in-flight-probes.ts'
-import { laterOf, overdue, withRecheckTime } from './later.ts'
+import { laterOf, overdue, roomGroup, withRecheckTime } from './later.ts'
 import type { Waiting, WaitState } from './later.ts'
 import type { EmailLimits } from './limits.ts'
 import { findAddresses } from './mx.ts'
@@ -280,15 +280,20 @@ export function answerWith(run: Run, subject: Subject, result: ProbeResult, cach
   const flags = tools.domains.flags(subject.mailbox, subject.hosts)
   const when = circumstances(run, subject, cached, result.atMs)
   const { index, text, mailbox } = subject
-  setAnswer(run, index, mailboxOutcome(text, mailbox, { ...shown, evidence }, flags, when))
+  const answer = mailboxOutcome(text, mailbox, { ...shown, evidence }, flags, when)
+  const isAsked = !cached && subject.waits !== null && subject.target !== null
+  setAnswer(run, index, answer, isAsked ? roomGroup(subject.target.to.group) : undefined)
 }
 
-/** Sets the answer of one subject; a second one is dropped. */
-export function setAnswer(run: Run, index: number, answer: Answer<'email'>): void {
+/**
+ * Sets the answer of one subject; a second one is dropped.
+ * @param group that a host was asked at the pace of
+ */
+export function setAnswer(run: Run, index: number, answer: Answer<'email'>, group?: string): void {
   if (run.answers[index] !== undefined) return
   run.answers[index] = answer
   run.open.delete(index)
-  run.request.answered?.(index, answer)
+  run.request.answered?.(index, answer, group)
   run.left--
   if (run.open.size < run.tools.limits.window / 2) run.wake?.()
   if (run.left === 0) run.done.resolve()

@@ -87,12 +87,17 @@ export function laterOf(waiting: Waiting): LaterAnswer | null {
       return {
         kind: 'later',
         afterMs: Math.max(1, wait.afterMs === 0 ? limits.soonMs : wait.afterMs),
-        group: wait.cause === 'guard' ? `guard:${domain}` : `mx:${group}`,
+        group: wait.cause === 'guard' ? `guard:${domain}` : roomGroup(group),
         reason,
         state: stateJson({ ...state, sinceMs }),
       }
     }
   }
+}
+
+/** The group in which subjects wait until a group of mail hosts has room. */
+export function roomGroup(group: string): string {
+  return `mx:${group}`
 }
 
 /** How often a few try whether what of ours was away is there again. */

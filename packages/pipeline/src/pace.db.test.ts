@@ -1,7 +1,14 @@
-import { openTestPipeline } from '@plumbline/testkit/pipeline'
+import type { Check } from '@plumbline/contract/products'
+import { eraseStep } from '@plumbline/db/batches/erase'
+import { leaseTasks } from '@plumbline/db/batches/lease-tasks'
+import type { Answer, EngineRequest } from '@plumbline/ports/engine'
+import { outcomeFor } from '@plumbline/testkit/instant-engines'
+import { openTestPipeline, type TestPipeline } from '@plumbline/testkit/pipeline'
 import { expect, test } from 'vitest'
 import { pauseBatch, resumeBatch } from './pause.ts'
 import { getBatch } from './read.ts'
+import { runTask } from './run-task.ts'
+import { createTaskLeases } from './task-lease.ts'
 
 test('what is open of a batch is noted as it runs, tells the time left, and is forgotten by a rest', async () => {
   await using harness = await openTestPipeline({ limits: { chunkRecords: 1 } })
@@ -37,3 +44,64 @@ test('what is open of a batch is noted as it runs, tells the time left, and is f
   await resumeBatch(pipeline, owner, id)
   expect(await pace()).toBeNull()
 })
+
+test('what waits for a provider is told by the pace of that provider, whatever else goes quickly', async () => {
+  await using harness = await openTestPipeline({ limits: { chunkRecords: 2 } })
+  const { pipeline, owner } = harness
+  const { pool } = pipeline.db
+  const rows = [1, 2, 3, 4].flatMap((no) => [`u${no}@fast.example`, `u${no}@slow.example`])
+  const { id } = await harness.read(`email\n${rows.join('\n')}\n`)
+  const counted = async () =>
+    (
+      await pool.query<{ key: string; answered: number }>(
+        'select group_key as key, answered::int from group_answers',
+      )
+    ).rows
+  const afterMs = 100_000
+  const later = { kind: 'later', afterMs, group: 'mx:slow', reason: 'rate_limited' } as const
+  await runSome(harness, 2, (subject) => (subject.includes('slow') ? later : undefined))
+  // Nothing is counted of a group that has room.
+  expect(await counted()).toEqual([])
+  await runSome(harness, 1, () => undefined)
+  const [slow] = await counted()
+  expect(slow).toEqual({ key: expect.stringMatching(/^mx:/), answered: 1 })
+  expect(slow?.key).not.toContain('slow')
+  // A minute ago all was open: since then four were answered, one of them by the slow provider.
+  const group = { check: 'email', key: slow?.key, open: 0, answered: 0 }
+  await pool.query(
+    `update batches set ats = ats || jsonb_build_object('running', to_char(
+        now() at time zone 'utc' - interval '60 s', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')),
+      pace = jsonb_build_array(jsonb_build_object('at', extract(epoch from now()) * 1000 - 60000,
+        'open', '{"email": 8}'::jsonb, 'groups', jsonb_build_array($1::jsonb)))`,
+    [JSON.stringify(group)],
+  )
+  // Two wait, and of the two that are not asked yet one will: at one a minute, not at four.
+  const eta = (await getBatch(pipeline, owner, id)).eta_seconds
+  expect(eta).toBeGreaterThanOrEqual(180)
+  expect(eta).toBeLessThan(270)
+  while ((await eraseStep(pipeline.db, id)) === 'more') {
+    // Each step erases some rows.
+  }
+  expect(await counted()).toEqual([])
+})
+
+/** Runs so many tasks of emails, each subject by the name of its domain; `waits` says which are put off. */
+async function runSome(
+  { pipeline }: TestPipeline,
+  most: number,
+  waits: (subject: string) => Answer | undefined,
+): Promise<void> {
+  const { db, limits } = pipeline
+  const slots = { email: most, phone: 0, ip: 0, domain: 0 }
+  const run = async ({ subjects, answered }: EngineRequest<Check>): Promise<Answer[]> =>
+    subjects.map((subject, at) => {
+      const answer = waits(subject) ?? outcomeFor('email', subject)
+      const group = `mx:${/@(\w+)/.exec(subject)?.[1] ?? ''}`
+      answered?.(at, answer, answer.kind === 'outcome' ? group : undefined)
+      return answer
+    })
+  using leases = createTaskLeases(pipeline)
+  for (const task of await leaseTasks(db, { slots, reserve: 0, leaseMs: limits.leaseMs })) {
+    await runTask(pipeline, leases, () => ({ run }), task, new AbortController().signal)
+  }
+}

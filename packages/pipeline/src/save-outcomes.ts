@@ -4,7 +4,7 @@ import {
   type TaskOutcomes,
   type WaitingSubjects,
 } from '@plumbline/db/batches/settle'
-import { keepPace, readPace } from '@plumbline/db/batches/pace'
+import { countGroupAnswers, keepPace, readPace } from '@plumbline/db/batches/pace'
 import { closeFinishedBatch } from '@plumbline/db/batches/stages'
 import type { ClaimedTask } from '@plumbline/db/batches/tasks'
 import type { Tx } from '@plumbline/db/database'
@@ -70,12 +70,38 @@ export async function saveOutcomes(
     storeOutcomes(pipeline, task, work, outcomes, stored),
   )
   for (const at of fresh) work.stored[at] = true
-  await notePace(pipeline, task.batchId)
+  await notePace(pipeline, task, answeredByGroup(pipeline, work, fresh))
 }
 
-/** Notes now and then how much of a batch is open. Its loss costs a forecast nothing but its sharpness. */
-async function notePace({ db, log }: Pipeline, batchId: string): Promise<void> {
+/** Groups that one save counts: those of the most subjects. */
+const GROUPS_A_SAVE = 16
+
+/** How many of these subjects were answered at the pace of each group. */
+function answeredByGroup(
+  { installationKey }: Pipeline,
+  { groups }: TaskWork,
+  fresh: readonly number[],
+): ReadonlyMap<string, number> {
+  const counts = new Map<string, number>()
+  for (const at of fresh) {
+    const group = groups[at]
+    if (group !== undefined) counts.set(group, (counts.get(group) ?? 0) + 1)
+  }
+  const most = [...counts].toSorted(([, a], [, b]) => b - a).slice(0, GROUPS_A_SAVE)
+  return new Map(most.map(([group, count]) => [groupNameOf(group, installationKey), count]))
+}
+
+/**
+ * Counts what was answered of groups, and notes now and then how much of a batch is open. Its loss costs a forecast
+ * nothing but its sharpness.
+ */
+async function notePace(
+  { db, log }: Pipeline,
+  { batchId, check }: ClaimedTask,
+  answered: ReadonlyMap<string, number>,
+): Promise<void> {
   try {
+    if (answered.size > 0) await countGroupAnswers(db, { batchId, check }, answered)
     const pace = await readPace(db, batchId, LEAST_SPACING_MS)
     if (pace === undefined) return
     const samples = withSample(pace.samples, pace.now, pace.startedMs)

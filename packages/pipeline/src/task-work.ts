@@ -22,6 +22,8 @@ export interface TaskWork {
   /** What the engine said and is not stored yet, and which subjects are stored. */
   readonly answers: (Answer | Failed | undefined)[]
   readonly stored: boolean[]
+  /** The group at whose pace a subject was answered, as the engine names it. */
+  readonly groups: (string | undefined)[]
   /** Whether the task asks every subject of its chunk and check. */
   readonly whole: boolean
 }
@@ -47,6 +49,7 @@ export function openWork(task: ClaimedTask): TaskWork {
       isErasedSubject(subject) ? ({ kind: 'failed' } as const) : undefined,
     ),
     stored: subjects.map(() => false),
+    groups: subjects.map(() => undefined),
     whole: task.indexes === null,
   }
 }
@@ -66,9 +69,11 @@ export function requestOf(
     tenant: task.accountId,
     signal,
     drain,
-    answered: (index, answer) => {
+    answered: (index, answer, group) => {
       const at = asked[index]
-      if (!signal.aborted && at !== undefined) work.answers[at] ??= answer
+      if (signal.aborted || at === undefined || work.answers[at] !== undefined) return
+      work.answers[at] = answer
+      work.groups[at] = group
     },
   }
 }

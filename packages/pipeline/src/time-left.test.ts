@@ -1,5 +1,5 @@
 import type { Check } from '@plumbline/contract/products'
-import type { PaceSample } from '@plumbline/db/tables/batches'
+import type { OpenGroup, PaceSample } from '@plumbline/db/tables/batches'
 import { describe, expect, test } from 'vitest'
 import { timeLeftMs, withSample } from './time-left.ts'
 
@@ -8,6 +8,8 @@ type Trace = (second: number) => number
 
 interface Run {
   readonly checks: Readonly<Partial<Record<Check, Trace>>>
+  /** What of the addresses waits for room at a second. */
+  readonly groups?: (second: number) => readonly OpenGroup[]
   /** Seconds between two saves of workers. */
   readonly saveEvery?: number
   /** The second until which something waits for its time. */
@@ -17,7 +19,8 @@ interface Run {
 const SUBJECTS = 100_000
 
 /** What is told at the half of a run, in seconds, and what was left by then: on a clock of its own. */
-function atHalf({ checks, saveEvery = 1, waitsUntil = 0 }: Run): { told: number; left: number } {
+function atHalf(run: Run): { told: number; left: number } {
+  const { checks, groups = () => [], saveEvery = 1, waitsUntil = 0 } = run
   const openAt = (second: number): Partial<Record<Check, number>> =>
     Object.fromEntries(
       Object.entries(checks)
@@ -32,13 +35,14 @@ function atHalf({ checks, saveEvery = 1, waitsUntil = 0 }: Run): { told: number;
     const open = openAt(second)
     const left = Object.values(open).reduce((sum, count) => sum + count, 0)
     if (left === 0) return { told: (told?.ms ?? 0) / 1000, left: second - (told?.second ?? second) }
-    samples = withSample(samples, { at: second * 1000, open }, 0) ?? samples
+    samples = withSample(samples, { at: second * 1000, open, groups: groups(second) }, 0) ?? samples
     if (told !== undefined || left > all / 2) continue
     const ms = timeLeftMs({
       elapsedMs: second * 1000,
       nowMs: second * 1000,
       totals,
       open,
+      groups: groups(second),
       samples,
       waitMs: Math.max(0, waitsUntil - second) * 1000,
     })
@@ -58,6 +62,34 @@ const side =
   (...parts: readonly (readonly [share: number, trace: Trace])[]): Trace =>
   (second) =>
     parts.reduce((sum, [share, trace]) => sum + share * trace(second), 0)
+
+/** Providers, each with its share of a list and the seconds that its part takes however quickly it is handed out. */
+type Providers = Readonly<Record<string, readonly [share: number, seconds: number]>>
+
+/** A list that is handed out in so many seconds; what its providers have no room for waits. */
+function limited(seconds: number, providers: Providers): Run {
+  const begun = steady(0, seconds)
+  const partsAt = (second: number) =>
+    Object.entries(providers).map(([key, [share, takes]]) => {
+      const met = share * (1 - begun(second))
+      const answered = Math.min(met, (share * second) / takes)
+      return { key, met, answered }
+    })
+  return {
+    checks: {
+      email: (second) => 1 - partsAt(second).reduce((sum, { answered }) => sum + answered, 0),
+    },
+    groups: (second) =>
+      partsAt(second)
+        .map(({ key, met, answered }) => ({
+          check: 'email' as const,
+          key,
+          open: Math.round((met - answered) * SUBJECTS),
+          answered: Math.round(answered * SUBJECTS),
+        }))
+        .filter(({ open }) => open > 0),
+  }
+}
 
 describe('the time left is told within a factor of two at the half', () => {
   test.each<[string, Run]>([
@@ -104,6 +136,14 @@ describe('the time left is told within a factor of two at the half', () => {
         waitsUntil: 900,
       },
     ],
+    ['where one provider of a fifth is slow', limited(100, { fast: [0.8, 1], slow: [0.2, 900] })],
+    ['where one of a tenth is very slow', limited(200, { fast: [0.9, 1], slow: [0.1, 7_200] })],
+    ['where one of most is slow', limited(60, { fast: [0.3, 1], slow: [0.7, 600] })],
+    [
+      'where three providers are slow, each in its own way',
+      limited(120, { fast: [0.4, 1], a: [0.3, 200], b: [0.2, 900], c: [0.1, 1_800] }),
+    ],
+    ['where a provider is as slow as the list', limited(300, { fast: [0.5, 1], slow: [0.5, 301] })],
   ])('%s', (_, run) => {
     const { told, left } = atHalf(run)
     expect(told).toBeGreaterThanOrEqual(left / 2)
@@ -112,14 +152,22 @@ describe('the time left is told within a factor of two at the half', () => {
 })
 
 test('nothing is told before a check has a pace, and nothing is left where nothing is open', () => {
-  const seen = { elapsedMs: 9_000, nowMs: 9_000, samples: [], waitMs: 0, totals: { email: 10 } }
+  const seen = {
+    elapsedMs: 9_000,
+    nowMs: 9_000,
+    samples: [],
+    groups: [],
+    waitMs: 0,
+    totals: { email: 10 },
+  }
   expect(timeLeftMs({ ...seen, open: { email: 10 } })).toBeNull()
   expect(timeLeftMs({ ...seen, open: {} })).toBe(0)
 })
 
 test('a pause of all answers falls back on the pace since the start', () => {
   const samples = [{ at: 50_000, open: { email: 50 } }]
-  const seen = { elapsedMs: 100_000, nowMs: 100_000, totals: { email: 100 }, samples, waitMs: 0 }
+  const totals = { email: 100 }
+  const seen = { elapsedMs: 100_000, nowMs: 100_000, totals, samples, groups: [], waitMs: 0 }
   expect(timeLeftMs({ ...seen, open: { email: 50 } })).toBe(100_000)
 })
 

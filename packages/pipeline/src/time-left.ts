@@ -1,5 +1,5 @@
 import { CHECKS, type Check } from '@plumbline/contract/products'
-import type { PaceSample } from '@plumbline/db/tables/batches'
+import type { OpenGroup, OpenSubjects, PaceSample } from '@plumbline/db/tables/batches'
 
 /** How many samples of a batch's pace are kept, and how far they are apart at least: of the time that it runs. */
 const MOST_SAMPLES = 12
@@ -26,23 +26,23 @@ export function withSample(
 }
 
 /** What is seen of a running batch. */
-export interface SeenBatch {
+export interface SeenBatch extends OpenSubjects {
   /** Milliseconds that it runs, rests left out. */
   readonly elapsedMs: number
   readonly nowMs: number
-  /** Subjects by check: all, and those without an outcome. */
+  /** Subjects by check. */
   readonly totals: Readonly<Partial<Record<Check, number>>>
-  readonly open: Readonly<Partial<Record<Check, number>>>
   readonly samples: readonly PaceSample[]
   /** Milliseconds until the last task that waits for a time is due. */
   readonly waitMs: number
 }
 
 /**
- * Milliseconds until a batch is answered: checks run side by side, so the one that lasts longest tells. Each goes
- * on at the pace of the last third of the time, since what is quick, or known from before, is answered first and
- * a provider's limit shows when its addresses alone are left; where nothing is known of that, at the pace since
- * the start. What waits for a time is not answered before. Null where a check has no pace yet.
+ * Milliseconds until a batch is answered: checks run side by side, and so do the groups that a check waits for, so
+ * the one that lasts longest tells. Each goes on at the pace of the last third of the time, since what is quick, or
+ * known from before, is answered first and a provider's limit shows when its addresses alone are left; where nothing
+ * is known of that, at the pace since the start. What waits for a time is not answered before. Null where a check
+ * has no pace yet.
  */
 export function timeLeftMs(seen: SeenBatch): number | null {
   let longest = 0
@@ -57,11 +57,49 @@ export function timeLeftMs(seen: SeenBatch): number | null {
 }
 
 function openMs(seen: SeenBatch, check: Check, open: number): number | null {
-  const leastMs = Math.max(LEAST_SPACING_MS, seen.elapsedMs * LEAST_WINDOW)
-  const [oldest] = seen.samples
-  const spanMs = seen.nowMs - (oldest?.at ?? seen.nowMs)
-  const answered = (oldest?.open[check] ?? 0) - open
-  if (spanMs >= leastMs && answered > 0) return (open * spanMs) / answered
   const done = (seen.totals[check] ?? 0) - open
-  return done <= 0 ? null : (open * seen.elapsedMs) / done
+  const pace = paceOf(seen, done, (sample) => done - (sample.open[check] ?? 0) + open)
+  if (pace === null) return null
+  let longest = 0
+  let restOpen = open
+  let restPace = pace
+  const groups = seen.groups.filter((group) => group.check === check)
+  const waiting = groups.reduce((sum, group) => sum + group.open, 0)
+  for (const group of groups) {
+    const ownPace = paceOf(seen, group.answered, (sample) => answeredIn(sample, group))
+    if (ownPace === null) continue
+    // Of what was not asked yet as much will wait for the group as of what was.
+    const share = (group.open + group.answered) / Math.max(1, done + waiting)
+    const left = group.open + Math.min(1, share) * (open - waiting)
+    longest = Math.max(longest, left / ownPace)
+    restOpen -= left
+    restPace -= ownPace
+  }
+  // What is left of both is the difference of large numbers; it lasts no longer than all at the pace of all.
+  const rest = restPace > 0 ? Math.max(0, restOpen) / restPace : Infinity
+  return Math.max(longest, Math.min(rest, open / pace))
+}
+
+/**
+ * Subjects a millisecond; null where there is none to be told.
+ * @param answeredBy how many were answered when a sample was taken; undefined where it does not tell
+ */
+function paceOf(
+  seen: SeenBatch,
+  answered: number,
+  answeredBy: (sample: PaceSample) => number | undefined,
+): number | null {
+  const leastMs = Math.max(LEAST_SPACING_MS, seen.elapsedMs * LEAST_WINDOW)
+  for (const sample of seen.samples) {
+    const before = answeredBy(sample)
+    if (before === undefined) continue
+    const spanMs = seen.nowMs - sample.at
+    if (spanMs >= leastMs && answered > before) return (answered - before) / spanMs
+    break
+  }
+  return answered <= 0 || seen.elapsedMs <= 0 ? null : answered / seen.elapsedMs
+}
+
+function answeredIn(sample: PaceSample, { check, key }: OpenGroup): number | undefined {
+  return sample.groups?.find((group) => group.check === check && group.key === key)?.answered
 }

@@ -12,6 +12,7 @@ const NOTHING: BatchSums = {
   answeredShare: 0,
   totals: { email: 0, phone: 0, ip: 0, domain: 0 },
   open: {},
+  groups: [],
   prepaid: 0,
   waitMs: 0,
 }
@@ -133,12 +134,12 @@ function progressOf(row: BatchRow, sums: BatchSums): number {
 function etaSeconds(row: BatchRow, sums: BatchSums, now: number): number | null {
   const startedAt = row.ats.running
   if (row.status !== 'running' || startedAt === undefined || sums.answeredShare <= 0) return null
-  const { totals, open, answeredShare, waitMs } = sums
+  const { answeredShare, waitMs } = sums
   const elapsedMs = Math.max(0, now - Date.parse(startedAt) - row.paused_ms)
   // While tasks are made, those that there are do not tell what is open.
   const leftMs =
     row.tasks_from === null
-      ? timeLeftMs({ elapsedMs, nowMs: now, totals, open, samples: row.pace ?? [], waitMs })
+      ? timeLeftMs({ ...sums, elapsedMs, nowMs: now, samples: row.pace ?? [] })
       : Math.max((elapsedMs * (1 - answeredShare)) / answeredShare, waitMs)
   return leftMs === null ? null : Math.ceil(leftMs / 1000)
 }

@@ -24,8 +24,11 @@ export interface EngineRequest<C extends Check> {
    * by engines that wait for others for seconds, as often as they hear of them.
    */
   readonly heard?: (index: number) => void
-  /** Called once for each subject as soon as its answer is known, in any order. */
-  readonly answered?: (index: number, answer: Answer<C>) => void
+  /**
+   * Called once for each subject as soon as its answer is known, in any order; with the group that it was asked
+   * at the pace of, by its name in `Later`, where another was asked just now.
+   */
+  readonly answered?: (index: number, answer: Answer<C>, group?: string) => void
 }
 
 /** Answers one kind of check; the answers stand in the order of the subjects. Throws only on a programming error. */

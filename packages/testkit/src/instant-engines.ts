@@ -13,6 +13,8 @@ export interface InstantOptions {
   readonly poison?: string
   /** Batches are put off where a subject says so: see `waitsOf`. */
   readonly later?: boolean
+  /** Subjects a second that a provider of a fifth of all takes; what it has no room for comes later. */
+  readonly slowPerSecond?: number
 }
 
 /**
@@ -20,9 +22,11 @@ export interface InstantOptions {
  * that batches and single calls can be compared. Verdicts are spread by a hash of the subject.
  */
 export function instantEngine<C extends Check>(check: C, options: InstantOptions = {}): Engine<C> {
-  const { delayMs = 0, width = 50, poison, later = false } = options
+  const { delayMs = 0, width = 50, poison, later = false, slowPerSecond } = options
+  const slow = slowPerSecond === undefined ? undefined : createSlowProvider(slowPerSecond)
   const answer = (subject: string, request: EngineRequest<C>, at: number): Answer<C> => {
     if (poison !== undefined && subject.includes(poison)) throw new Error('poisoned subject')
+    if (slow?.refuses(subject) === true) return NO_ROOM
     const waits = later && request.lane === 'bulk' ? waitsOf(subject) : undefined
     if (waits === undefined) return outcomeFor(check, subject)
     const tries = Number(request.states?.[at] ?? 0)
@@ -38,12 +42,41 @@ export function instantEngine<C extends Check>(check: C, options: InstantOptions
         const last = answers.length
         const known = answer(subject, request, last)
         answers.push(known)
-        answered?.(last, known)
+        answered?.(last, known, slow?.has(subject) === true ? NO_ROOM.group : undefined)
       }
     }
     return answers
   }
   return { check, run, health: async () => [], [Symbol.asyncDispose]: async () => {} }
+}
+
+const NO_ROOM = {
+  kind: 'later',
+  afterMs: 1_000,
+  group: 'instant:slow',
+  reason: 'rate_limited',
+} as const satisfies Later
+
+/** A provider that takes so many subjects a second, and those of two at once. */
+function createSlowProvider(perSecond: number): {
+  has(subject: string): boolean
+  refuses(subject: string): boolean
+} {
+  let room = 0
+  let atMs = performance.now()
+  const has = (subject: string): boolean => hash(subject) % 5 === 0
+  return {
+    has,
+    refuses: (subject) => {
+      if (!has(subject)) return false
+      const nowMs = performance.now()
+      room = Math.min(2 * perSecond, room + ((nowMs - atMs) * perSecond) / 1000)
+      atMs = nowMs
+      if (room < 1) return true
+      room -= 1
+      return false
+    },
+  }
 }
 
 /** `busy2` in a subject: its group has no room, twice; `grey1`: greylisted once. */

@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import { queriesOf, type Db, type Tx } from '../database.ts'
+import { deleteGroupAnswers } from './pace.ts'
 import { deletePreview } from './previews.ts'
 import { RETAINED_STATES, sqlStates } from './states.ts'
 import { lockBatch, type BatchRow } from './rows.ts'
@@ -30,6 +31,7 @@ export async function eraseStep(db: Db, batchId: string): Promise<'more' | 'busy
   const isEmpty = sql<boolean>`not exists (select from chunks where batch_id = ${batchId})
     and not exists (select from tasks where batch_id = ${batchId})`
   await deletePreview(db, batchId)
+  await deleteGroupAnswers(db, batchId)
   await sql`delete from repeated_rows where batch_id = ${batchId} and ${isEmpty}`.execute(
     queriesOf(db),
   )

@@ -1,7 +1,7 @@
 import { sql, type RawBuilder } from 'kysely'
 import type { Check } from '@plumbline/contract/products'
-import { queriesOf, type Db } from '../database.ts'
-import type { PaceSample } from '../tables/batches.ts'
+import { queriesOf, type Db, type Tx } from '../database.ts'
+import type { OpenSubjects, PaceSample } from '../tables/batches.ts'
 
 /** What is known of the pace of a running batch. */
 export interface BatchPace {
@@ -11,17 +11,56 @@ export interface BatchPace {
   readonly now: PaceSample
 }
 
+/** Groups that are told apart: those that fewer subjects wait for count with what waits for none. */
+const MOST_GROUPS = 8
+
 /**
- * Subjects without an outcome, by check: each is in one task, once those are made.
+ * Subjects without an outcome, by check and, of those that wait for room, by group: each is in one task, once
+ * those are made.
  * @param batchId a column of the statement around it
  */
-export function openByCheck(
+export function openSubjects(
   batchId: 'batches.id' | 'chunks.batch_id',
-): RawBuilder<Partial<Record<Check, number>> | null> {
+): RawBuilder<OpenSubjects | null> {
   return sql`(
-    select jsonb_object_agg(check_kind, open) from (
-      select check_kind, sum(size) as open from tasks
-      where tasks.batch_id = ${sql.ref(batchId)} group by check_kind) left_over)`
+    with left_over as materialized (
+      select check_kind, group_key, sum(size) as open from tasks
+      where tasks.batch_id = ${sql.ref(batchId)} group by check_kind, group_key)
+    select jsonb_build_object(
+      'open', (select coalesce(jsonb_object_agg(check_kind, open), '{}') from (
+        select check_kind, sum(open) as open from left_over group by check_kind) each),
+      'groups', (select coalesce(jsonb_agg(jsonb_build_object('check', check_kind, 'key', group_key,
+          'open', open, 'answered', coalesce((
+            select answered from group_answers a where a.batch_id = ${sql.ref(batchId)}
+              and a.check_kind = most.check_kind and a.group_key = most.group_key), 0))), '[]')
+        from (select * from left_over where group_key is not null
+          order by open desc limit ${MOST_GROUPS}) most)))`
+}
+
+/** Counts subjects of a batch that were answered at the pace of a group, where that has had no room. */
+export async function countGroupAnswers(
+  db: Db,
+  of: { readonly batchId: string; readonly check: Check },
+  answered: ReadonlyMap<string, number>,
+): Promise<void> {
+  await db.pool.query({
+    name: 'group-answers.count',
+    text: `
+      insert into group_answers as g (batch_id, check_kind, group_key, answered)
+      select b.id, $2, n.key, n.answered
+      from batches b, unnest($3::text[], $4::bigint[]) as n(key, answered)
+        join task_groups t on t.check_kind = $2 and t.group_key = n.key
+      where b.id = $1
+      -- In one order, so that two saves cannot wait for each other.
+      order by n.key
+      on conflict (batch_id, check_kind, group_key) do update set answered = g.answered + excluded.answered`,
+    values: [of.batchId, of.check, [...answered.keys()], [...answered.values()]],
+  })
+}
+
+/** Forgets at what pace the groups of a batch went. */
+export async function deleteGroupAnswers(db: Db | Tx, batchId: string): Promise<void> {
+  await queriesOf(db).deleteFrom('group_answers').where('batch_id', '=', batchId).execute()
 }
 
 /**
@@ -42,7 +81,7 @@ export async function readPace(
         'startedMs',
       ),
       at.as('at'),
-      openByCheck('batches.id').as('open'),
+      openSubjects('batches.id').as('seen'),
     ])
     .where('id', '=', batchId)
     .where('status', '=', 'running')
@@ -50,7 +89,7 @@ export async function readPace(
     .where(sql<boolean>`coalesce((pace->-1->>'at')::float8, 0) <= ${at} - ${leastMs}::float8`)
     .executeTakeFirst()
   if (row === undefined) return undefined
-  const now = { at: Math.round(row.at), open: row.open ?? {} }
+  const now = { at: Math.round(row.at), ...(row.seen ?? { open: {}, groups: [] }) }
   return { startedMs: row.startedMs, samples: row.pace ?? [], now }
 }
 

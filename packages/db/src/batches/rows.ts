@@ -2,18 +2,17 @@ import { PAUSED_DAYS, UNFINISHED_STATES, type BatchState } from '@plumbline/cont
 import { CHECKS, type Check } from '@plumbline/contract/products'
 import { sql, type Insertable, type Selectable, type Updateable } from 'kysely'
 import { queriesOf, type Db, type Tx } from '../database.ts'
-import type { BatchesTable, KeptSums } from '../tables/batches.ts'
-import { openByCheck } from './pace.ts'
+import type { BatchesTable, KeptSums, OpenSubjects } from '../tables/batches.ts'
+import { openSubjects } from './pace.ts'
 import { FILELESS_STATES, RETAINED_STATES, sqlStates, statesBefore } from './states.ts'
 
 /** A batch as its row holds it. */
 export type BatchRow = Selectable<BatchesTable>
 
 /** What chunks add up to; `answeredShare` counts all subjects with an outcome, 0 to 1. */
-export interface BatchSums extends KeptSums {
-  /** Subjects by check: all, and those without an outcome. */
+export interface BatchSums extends KeptSums, OpenSubjects {
+  /** Subjects by check. */
   readonly totals: Readonly<Record<Check, number>>
-  readonly open: Readonly<Partial<Record<Check, number>>>
   /** What of the credits a sample has paid. */
   readonly prepaid: number
   /** Milliseconds until the last task that waits for a time is due; 0 where none waits. */
@@ -195,7 +194,7 @@ export async function sumsOf(
     .select([
       'batch_id',
       sql<number>`coalesce(sum(${ROWS_KNOWN}), 0)::bigint`.as('rows_done'),
-      openByCheck('chunks.batch_id').as('open'),
+      openSubjects('chunks.batch_id').as('seen'),
       ...CHECKS.map((check) =>
         sql<number>`sum(${sql.ref(`${check}_count`)})::bigint`.as(`${check}_total`),
       ),
@@ -225,7 +224,8 @@ export async function sumsOf(
       creditsUsed: row.credits_used,
       prepaid: row.prepaid,
       answeredShare: row.answered_share,
-      open: row.open ?? {},
+      open: row.seen?.open ?? {},
+      groups: row.seen?.groups ?? [],
       totals: {
         email: Number(counts['email_total']),
         phone: Number(counts['phone_total']),

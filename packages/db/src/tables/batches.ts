@@ -99,9 +99,27 @@ export interface BatchesTable {
 export type ColumnKind = 'empty' | 'text' | 'number' | 'date' | 'datetime' | 'time' | 'boolean'
 
 /** How much of a batch was open at a moment, in milliseconds of the epoch. */
-export interface PaceSample {
+export interface PaceSample extends Pick<OpenSubjects, 'open'> {
   readonly at: number
+  /** Absent in samples of services that did not tell groups apart. */
+  readonly groups?: OpenSubjects['groups']
+}
+
+/** What of a batch has no outcome yet. */
+export interface OpenSubjects {
   readonly open: Readonly<Partial<Record<Check, number>>>
+  /** The groups that most of it waits for. */
+  readonly groups: readonly OpenGroup[]
+}
+
+/** What of a batch waits until a group has room. */
+export interface OpenGroup {
+  readonly check: Check
+  readonly key: string
+  /** Subjects that wait. */
+  readonly open: number
+  /** Subjects answered at the group's pace since it first had no room. */
+  readonly answered: number
 }
 
 /** Where a row of a sample stands in its batch. */
@@ -201,6 +219,14 @@ export interface BatchPreviewsTable {
   counts: ColumnType<PreviewCounts | null, string | null | undefined, string | null>
 }
 
+/** `group_answers`: how many subjects were answered at the pace of a group that had no room. */
+export interface GroupAnswersTable {
+  batch_id: string
+  check_kind: Check
+  group_key: string
+  answered: number
+}
+
 /** `repeated_rows`: which rows of a batch later ones repeat, one bit a row. */
 export interface RepeatedRowsTable {
   batch_id: string
@@ -255,6 +281,7 @@ export interface BatchTables {
   chunks: ChunksTable
   repeated_rows: RepeatedRowsTable
   batch_previews: BatchPreviewsTable
+  group_answers: GroupAnswersTable
   tasks: TasksTable
   task_groups: TaskGroupsTable
   parts: PartsTable
