@@ -262,7 +262,15 @@ test('names beyond what a registry bears are answered later, for when it has roo
     options: { registryPerSecond: 1_000, holdMs: 5 },
   })
   const subjects = Array.from({ length: 40 }, (_, i) => `n${i}.com`)
-  const answers = await ask(world, subjects, { lane: 'bulk' })
+  const groups: (string | undefined)[] = []
+  const answers = await ask(world, subjects, {
+    lane: 'bulk',
+    answered: (index, _, group) => (groups[index] = group),
+  })
+  // What was answered says the same group as what waits for it.
+  for (const [at, { kind }] of answers.entries()) {
+    expect(groups[at]).toBe(kind === 'outcome' ? 'rdap:rdap.test' : undefined)
+  }
   const later = answers.filter((answer) => answer.kind === 'later')
   expect(later.length).toBeGreaterThan(20)
   expect(later.length).toBeLessThan(40)

@@ -125,6 +125,21 @@ describe('results and their evidence', () => {
     expect(answers.map((answer) => outcomeOf(answer).facts.address)).toEqual(subjects)
     expect([...told].toSorted((a, b) => a[0] - b[0]).map(([, text]) => text)).toEqual(subjects)
   })
+
+  test('an answer tells at the pace of whom it came, unless nobody was asked', async () => {
+    await using smtp = await startSmtp(ORDINARY)
+    await using engine = testEngine(smtp.port, zone)
+    const groupsOf = async (subjects: readonly string[]): Promise<readonly unknown[]> => {
+      const told: unknown[] = []
+      const answered = (index: number, _: unknown, group?: string) => (told[index] = group)
+      await ask(engine, subjects, { lane: 'bulk', answered })
+      return told
+    }
+    const subjects = ['ok@a.test', 'no mailbox', 'ok@nowhere.test', 'nobody@free.test']
+    const asked = ['mx:a.test', undefined, undefined, 'mx:free.test']
+    expect(await groupsOf(subjects)).toEqual(asked)
+    expect(await groupsOf(['ok@a.test'])).toEqual([undefined])
+  })
 })
 
 describe('accept-all', () => {
