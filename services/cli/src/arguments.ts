@@ -1,4 +1,8 @@
-import { FILTERS_WANTED, isResultFilter } from '@plumbline/contract/results-request'
+import {
+  DELIMITER_NAMES,
+  FILTERS_WANTED,
+  isResultFilter,
+} from '@plumbline/contract/results-request'
 import { InvalidArgumentError, Option } from 'commander'
 
 /** Reads a whole number of an option or argument; commander names the option in the refusal. */
@@ -48,6 +52,13 @@ export function resultFilters(text: string): readonly string[] {
   const filters = text.split(',')
   if (filters.every(isResultFilter)) return filters
   throw new InvalidArgumentError(FILTERS_WANTED.replace('`only`', 'It'))
+}
+
+/** `--delimiter`, by its sign or its name; `what` is said of it in the help. */
+export function delimiterOption(what: string): Option {
+  // A tab is hard to type.
+  const names = [...DELIMITER_NAMES.keys()].filter((name) => name !== '\t')
+  return new Option('--delimiter <name>', what).choices(names)
 }
 
 /** `--json`, the same for every command. */

@@ -5,7 +5,7 @@ import {
   type ResultFormat,
 } from '@plumbline/contract/results-request'
 import { InvalidArgumentError, Option, type Command } from 'commander'
-import { resultFilters } from './arguments.ts'
+import { delimiterOption, resultFilters } from './arguments.ts'
 
 /** What of a batch's results is written, and how. */
 export interface ResultsChoice {
@@ -41,11 +41,7 @@ export function addResultsOptions(command: Command): Command {
     .option('--raw', 'cells as they came, also those that a spreadsheet would run', false)
     .option('--bom', 'CSV with a byte order mark, by which Excel knows UTF-8', false)
     .option('--sep', 'CSV with a first line that names the delimiter to Excel', false)
-    .addOption(
-      new Option('--delimiter <sign>', 'of CSV').choices(
-        [...DELIMITER_NAMES.keys()].filter((name) => name !== '\t'),
-      ),
-    )
+    .addOption(delimiterOption('of CSV'))
     .option('--encoding <name>', 'of CSV, such as windows-1252 for old tools')
 }
 

@@ -2,7 +2,7 @@ import { batchChange, type BatchChange } from '@plumbline/contract/batch-change'
 import { PRODUCTS } from '@plumbline/contract/products'
 import { DELIMITER_NAMES } from '@plumbline/contract/results-request'
 import { Option, type Command } from 'commander'
-import { columnMapping, CREDITS_MAX, wholeNumber } from '../arguments.ts'
+import { columnMapping, CREDITS_MAX, delimiterOption, wholeNumber } from '../arguments.ts'
 import { Refusal } from '../refusal.ts'
 import { serviceCommand, showAnswer, type ServiceOptions } from '../service-command.ts'
 import type { Shell } from '../shell.ts'
@@ -38,12 +38,7 @@ export function addBatchChange(parent: Command, shell: Shell): void {
     .option('--sheet <name>', 'sheet of a workbook, by its name or its number from 1')
     .option('--entry <name>', 'file to read of a zip that holds several')
     .option('--encoding <name>', 'encoding of a text file, such as windows-1250')
-    .addOption(
-      new Option('--delimiter <name>', 'what separates cells').choices(
-        // A tab is hard to type.
-        [...DELIMITER_NAMES.keys()].filter((name) => name !== '\t'),
-      ),
-    )
+    .addOption(delimiterOption('what separates cells'))
     .option('--known <days>', 'believe verdicts of another service so long, such as 30d')
     .option('--known-at <day>', 'day of those verdicts where the file has none')
     .option('--default-country <code>', 'ISO 3166-1 alpha-2, for national phone numbers')

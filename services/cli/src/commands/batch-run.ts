@@ -9,12 +9,23 @@ import type { Client } from '@plumbline/client/client'
 import { RETENTION_DAYS } from '@plumbline/contract/batch-request'
 import type { BatchView } from '@plumbline/contract/batch-view'
 import { PRODUCTS, type Product } from '@plumbline/contract/products'
-import { columnMapping, CREDITS_MAX, jsonOption, keyOption, wholeNumber } from '../arguments.ts'
+import {
+  columnMapping,
+  CREDITS_MAX,
+  delimiterOption,
+  jsonOption,
+  keyOption,
+  wholeNumber,
+} from '../arguments.ts'
 import { confirmStart } from '../confirm.ts'
 import { followBatch } from '../follow.ts'
 import { createProgressBar } from '../progress.ts'
 import { Interrupted, Refusal } from '../refusal.ts'
-import { RESULT_FORMATS, type ResultFormat } from '@plumbline/contract/results-request'
+import {
+  DELIMITER_NAMES,
+  RESULT_FORMATS,
+  type ResultFormat,
+} from '@plumbline/contract/results-request'
 import { formatOf, openResultFile } from '../result-file.ts'
 import { openServiceClient } from '../service.ts'
 import { cliSettings } from '../settings.ts'
@@ -29,6 +40,7 @@ interface Options {
   readonly sheet?: string
   readonly entry?: string
   readonly encoding?: string
+  readonly delimiter?: string
   readonly known?: string
   readonly knownAt?: string
   readonly defaultCountry?: string
@@ -69,6 +81,7 @@ export function addBatchRun(parent: Command, shell: Shell): void {
     .option('--sheet <name>', 'sheet of a workbook, by its name or its number from 1')
     .option('--entry <name>', 'file to read of a zip that holds several')
     .option('--encoding <name>', 'encoding of a text file, such as windows-1250')
+    .addOption(delimiterOption('what separates the cells of a text file'))
     .option('--known <days>', 'believe verdicts of another service so long, such as 30d')
     .option('--known-at <day>', 'day of those verdicts where the file has none')
     .option('--default-country <code>', 'ISO 3166-1 alpha-2, for national phone numbers')
@@ -123,6 +136,7 @@ async function follow(shell: Shell, client: Client, created: BatchView): Promise
 
 async function requestOf(path: string, options: Options): Promise<BatchFile> {
   const { header } = options
+  const delimiter = DELIMITER_NAMES.get(options.delimiter ?? '')
   const facts = await stat(path).catch(() => undefined)
   if (facts === undefined) throw new Refusal(`There is no file ${path} that can be read.`)
   if (!facts.isFile()) throw new Refusal(`${path} is not a file; a batch is one file.`)
@@ -136,6 +150,7 @@ async function requestOf(path: string, options: Options): Promise<BatchFile> {
     ...(options.sheet === undefined ? {} : { sheet: options.sheet }),
     ...(options.entry === undefined ? {} : { entry: options.entry }),
     ...(options.encoding === undefined ? {} : { encoding: options.encoding }),
+    ...(delimiter === undefined ? {} : { delimiter }),
     ...(options.known === undefined ? {} : { known: options.known }),
     ...(options.knownAt === undefined ? {} : { knownAt: options.knownAt }),
     ...(options.defaultCountry === undefined ? {} : { defaultCountry: options.defaultCountry }),
