@@ -1,6 +1,8 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { gzipSync } from 'node:zlib'
+import { rowOf, xlsxOf, zipOf } from '@plumbline/intake/workbook-fixture'
 import { packagedWeights } from '@plumbline/scoring/weights'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -62,6 +64,42 @@ describe('predictions', () => {
         '"roles":{"email":["Email"],"phone":["Phone"],"ip":[],"domain":[]}}',
     )
     expect(await csv?.('../a.csv', {})).toMatchObject({ rows: 0 })
+  })
+
+  it('of a file are made of every kind that the service takes', async () => {
+    const settings = { root: folder, cityDb: undefined, asnDb: undefined, listsDir: null }
+    const csv = await PREDICTORS['csv']?.(settings)
+    const cells = 'Email,City\na@b.example,Köln\n'
+    const json = '{"Email":"a@b.example","City":"Köln"}\n'
+    const sheet = [rowOf('Email', 'City'), rowOf('a@b.example', 'Köln')].join('')
+    const workbook = await xlsxOf({ rows: sheet })
+    const files: Readonly<Record<string, string | Buffer>> = {
+      'b.csv': cells,
+      'b.tsv': cells.replaceAll(',', '\t'),
+      'b.txt': cells,
+      'b.ndjson': json,
+      'b.json': json,
+      'b.xlsx': workbook,
+      'b.xlsm': workbook,
+      'b.csv.gz': gzipSync(cells),
+      'b.jsonl.gz': gzipSync(json),
+      'cells.zip': await zipOf({ 'list.csv': cells }),
+      'json.zip': await zipOf({ 'list.ndjson': json }),
+      'workbook.zip': await zipOf({ 'list.xlsx': workbook }),
+      'latin.csv': Buffer.from(cells, 'latin1'),
+    }
+    for (const [name, bytes] of Object.entries(files)) {
+      await writeFile(join(folder, name), bytes)
+      expect([name, await csv?.(name, {})]).toEqual([
+        name,
+        expect.objectContaining({
+          columns: ['Email', 'City'],
+          rows: 1,
+          records: [{ Email: 'a@b.example', City: 'Köln' }],
+          roles: { email: ['Email'], phone: [], ip: [], domain: [] },
+        }),
+      ])
+    }
   })
 })
 

@@ -15,8 +15,8 @@ export async function predictCsv(path: string): Promise<Prediction> {
     const list = await openBatchFile({
       path,
       fileName: path,
-      // Cases are files of cells whatever their names are, but for those of JSON.
-      ...(/\.(?:ndjson|jsonl)(?:\.gz)?$/i.test(path) ? {} : { format: 'csv' as const }),
+      // Cases are files of cells whatever their names are, but for JSON and for what is packed.
+      ...(/\.(?:ndjson|jsonl|json|zip)(?:\.gz)?$/i.test(path) ? {} : { format: 'csv' as const }),
       limits: uploadLimits(),
       product: 'email',
       // Every column can be read; which of them is the address is not asked.
