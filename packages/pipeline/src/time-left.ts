@@ -9,6 +9,8 @@ export const LEAST_SPACING_MS = 5_000
 
 /** A pace is told by no shorter time: a save brings in what took longer. Of the time that the batch runs. */
 const LEAST_WINDOW = 0.1
+/** Of what waits for no provider a pace is told by no fewer answers than this share of what is open. */
+const LEAST_SHARE = 0.05
 
 /**
  * Samples with one more, the oldest left out: they reach over the last third of the time that a batch runs.
@@ -58,43 +60,50 @@ export function timeLeftMs(seen: SeenBatch): number | null {
 
 function openMs(seen: SeenBatch, check: Check, open: number): number | null {
   const done = (seen.totals[check] ?? 0) - open
-  const pace = paceOf(seen, done, (sample) => done - (sample.open[check] ?? 0) + open)
+  const doneBy = (sample: PaceSample): number => done + open - (sample.open[check] ?? 0)
+  const pace = paceOf(seen, done, doneBy)
   if (pace === null) return null
+  const groups = seen.groups.filter((group) => group.check === check)
+  const waiting = sumOf(groups, (group) => group.open)
+  const apart: OpenGroup[] = []
   let longest = 0
   let restOpen = open
-  let restPace = pace
-  const groups = seen.groups.filter((group) => group.check === check)
-  const waiting = groups.reduce((sum, group) => sum + group.open, 0)
   for (const group of groups) {
     const ownPace = paceOf(seen, group.answered, (sample) => answeredIn(sample, group))
     if (ownPace === null) continue
     // Of what was not asked yet as much will wait for the group as of what was.
-    const share = (group.open + group.answered) / Math.max(1, done + waiting)
-    const left = group.open + Math.min(1, share) * (open - waiting)
+    const share = Math.min(1, (group.open + group.answered) / Math.max(1, done + waiting))
+    const left = group.open + share * (open - waiting)
     longest = Math.max(longest, left / ownPace)
     restOpen -= left
-    restPace -= ownPace
+    apart.push(group)
   }
-  // What is left of both is the difference of large numbers; it lasts no longer than all at the pace of all.
-  const rest = restPace > 0 ? Math.max(0, restOpen) / restPace : Infinity
-  return Math.max(longest, Math.min(rest, open / pace))
+  if (restOpen <= 0) return longest
+  const rest = done - sumOf(apart, ({ answered }) => answered)
+  const restBy = (sample: PaceSample): number =>
+    doneBy(sample) - sumOf(apart, (group) => answeredIn(sample, group) ?? 0)
+  const restPace = paceOf(seen, rest, restBy, LEAST_SHARE * restOpen) ?? pace
+  return Math.max(longest, restOpen / restPace)
 }
 
 /**
  * Subjects a millisecond; null where there is none to be told.
  * @param answeredBy how many were answered when a sample was taken; undefined where it does not tell
+ * @param least of fewer answers since the oldest sample no pace is told
  */
 function paceOf(
   seen: SeenBatch,
   answered: number,
   answeredBy: (sample: PaceSample) => number | undefined,
+  least = 0,
 ): number | null {
   const leastMs = Math.max(LEAST_SPACING_MS, seen.elapsedMs * LEAST_WINDOW)
   for (const sample of seen.samples) {
     const before = answeredBy(sample)
     if (before === undefined) continue
     const spanMs = seen.nowMs - sample.at
-    if (spanMs >= leastMs && answered > before) return (answered - before) / spanMs
+    const came = answered - before
+    if (spanMs >= leastMs && came > 0 && came >= least) return came / spanMs
     break
   }
   return answered <= 0 || seen.elapsedMs <= 0 ? null : answered / seen.elapsedMs
@@ -102,4 +111,8 @@ function paceOf(
 
 function answeredIn(sample: PaceSample, { check, key }: OpenGroup): number | undefined {
   return sample.groups?.find((group) => group.check === check && group.key === key)?.answered
+}
+
+function sumOf(groups: readonly OpenGroup[], count: (group: OpenGroup) => number): number {
+  return groups.reduce((sum, group) => sum + count(group), 0)
 }
