@@ -281,8 +281,8 @@ export function answerWith(run: Run, subject: Subject, result: ProbeResult, cach
   const when = circumstances(run, subject, cached, result.atMs)
   const { index, text, mailbox } = subject
   const answer = mailboxOutcome(text, mailbox, { ...shown, evidence }, flags, when)
-  const isAsked = !cached && subject.waits !== null && subject.target !== null
-  setAnswer(run, index, answer, isAsked ? roomGroup(subject.target.to.group) : undefined)
+  const asked = cached || subject.waits === null ? null : subject.target
+  setAnswer(run, index, answer, asked === null ? undefined : roomGroup(asked.to.group))
 }
 
 /**

@@ -95,7 +95,7 @@ async function runSome(
   const slots = { email: most, phone: 0, ip: 0, domain: 0 }
   const run = async ({ subjects, answered }: EngineRequest<Check>): Promise<Answer[]> =>
     subjects.map((subject, at) => {
-      const answer = waits(subject) ?? outcomeFor('email', subject)
+      const answer = waits(subject) ?? outcomeFor<Check>('email', subject)
       const group = `mx:${/@(\w+)/.exec(subject)?.[1] ?? ''}`
       answered?.(at, answer, answer.kind === 'outcome' ? group : undefined)
       return answer
