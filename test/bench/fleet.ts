@@ -20,8 +20,9 @@ const BEST_A_SECOND = (SLOTS * WIDTH * 1_000) / ENGINE_MS
 
 const WARM_UP_MS = 6_000
 const MEASURED_MS = 20_000
-/** Long enough for a start, the measured time and what is left at its end. */
+/** Long enough for a start, the measured time and what is left at its end; and for a worker to go and come back. */
 const RECORDS_A_WORKER = BEST_A_SECOND * 36
+const RECORDS_TO_JOIN = BEST_A_SECOND * 60
 
 /** How many times the records of one worker so many answer. */
 const LEAST: ReadonlyMap<number, number> = new Map([
@@ -29,7 +30,8 @@ const LEAST: ReadonlyMap<number, number> = new Map([
   [4, 3.6],
 ])
 
-/** How long a worker that joins may have nothing to do. */
+/** Of so many workers one goes and comes back, and how long it may have nothing to do. */
+const JOINED = 2
 const JOIN_MS = 5_000
 
 /**
@@ -77,7 +79,7 @@ async function measure({ databaseUrl, redisUrl, count }: Fleet): Promise<{
   const dir = await mkdtemp(join(tmpdir(), 'plumbline-list-'))
   stack.defer(() => rm(dir, { recursive: true, force: true }))
   const list = join(dir, 'list.csv')
-  const records = RECORDS_A_WORKER * count
+  const records = RECORDS_A_WORKER * count + (count === JOINED ? RECORDS_TO_JOIN : 0)
   await writeList(list, records)
   const service = stack.use(
     await startService({
@@ -96,28 +98,28 @@ async function measure({ databaseUrl, redisUrl, count }: Fleet): Promise<{
   )
   const account = await service.account({ credits: records })
   const { id } = await uploadList(service, account, list, 'email')
-  await untilBusy(service, count * SLOTS)
+  await untilBusy(service, id, count * SLOTS)
   await wait(WARM_UP_MS)
   const before = await answeredOf(service, id)
   await wait(MEASURED_MS)
   const after = await answeredOf(service, id)
   if (after.answered === records) throw new Error('the batch ended before its time was measured')
   const perSecond = (after.answered - before.answered) / ((after.atMs - before.atMs) / 1_000)
-  const joinedMs = count === 2 ? await joins(service) : undefined
+  const joinedMs = count === JOINED ? await joins(service, id) : undefined
   await service.call(account.liveKey, 'POST', `/v1/batches/${id}/cancel`)
   await waitForEnd(service, account, id)
   return { perSecond, joinedMs }
 }
 
 /** How long it takes until a worker that went and comes back has tasks again, from the moment it is up. */
-async function joins(service: TestService): Promise<number> {
+async function joins(service: TestService, id: string): Promise<number> {
   const [worker] = service.workers
   if (worker === undefined) return Infinity
   await worker.kill('SIGTERM')
   await untilIdle(service, SLOTS)
   await worker.restart()
   const startedMs = performance.now()
-  await untilBusy(service, 2 * SLOTS)
+  await untilBusy(service, id, JOINED * SLOTS)
   return performance.now() - startedMs
 }
 
@@ -130,8 +132,19 @@ async function claimedIn({ db }: TestService): Promise<number> {
 }
 
 /** Waits until so many tasks are in work; a slot whose task has just ended may be without one. */
-async function untilBusy(service: TestService, slots: number): Promise<void> {
-  while ((await claimedIn(service)) < slots * 0.9) await wait(20)
+async function untilBusy(service: TestService, id: string, slots: number): Promise<void> {
+  while ((await claimedIn(service)) < slots * 0.9) {
+    if (await hasEnded(service, id)) throw new Error('the batch ended before all workers had work')
+    await wait(20)
+  }
+}
+
+async function hasEnded({ db }: TestService, id: string): Promise<boolean> {
+  const { rows } = await db.pool.query<{ status: string }>(
+    'select status from batches where id = $1',
+    [id],
+  )
+  return rows[0]?.status === 'completed'
 }
 
 async function untilIdle(service: TestService, slots: number): Promise<void> {

@@ -42,6 +42,8 @@ export async function run(): Promise<readonly Figure[]> {
           // All callers are at one address.
           CONNECTIONS_PER_ADDRESS: '10000',
         },
+        // What a group is asked for goes by the address that asks: 293 recipients a second of all 400 for each.
+        workerEnv: (at) => ({ SMTP_SOURCE_ADDRESSES: `127.0.0.${2 + at}` }),
       })
       const perSecond = await drive(service, workers)
       answered.push(perSecond)

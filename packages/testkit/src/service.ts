@@ -24,6 +24,8 @@ export interface ServiceOptions {
   /** `instant` engines answer from memory; `real` ones over sockets. */
   readonly engines?: 'instant' | 'real'
   readonly env?: Readonly<Record<string, string>>
+  /** What each worker has of its own beside it, by its place among the workers. */
+  readonly workerEnv?: (at: number) => Readonly<Record<string, string>>
   /** V8 flags for all processes. */
   readonly execArgv?: readonly string[]
   /** Descriptor of a file that takes what all processes print; absent: this one's output. */
@@ -95,15 +97,20 @@ export async function startService(options: ServiceOptions): Promise<TestService
     RATE_LIMIT_BURST: '1000000',
     ...options.env,
   }
-  const start = async (name: string, main: URL, args: readonly string[]): Promise<Running> => {
-    const running = await startMember(name, main, args, env, options)
+  const start = async (
+    name: string,
+    main: URL,
+    args: readonly string[],
+    own: Readonly<Record<string, string>> = {},
+  ): Promise<Running> => {
+    const running = await startMember(name, main, args, { ...env, ...own }, options)
     stack.defer(() => running.member.kill('SIGTERM'))
     return running
   }
   const api = await start('api', MAINS.api, [])
   const workers = await Promise.all(
-    options.workers.map((words) =>
-      start(words.join(' '), MAINS[options.engines ?? 'instant'], words),
+    options.workers.map((words, at) =>
+      start(words.join(' '), MAINS[options.engines ?? 'instant'], words, options.workerEnv?.(at)),
     ),
   )
   const owned = stack.move()
