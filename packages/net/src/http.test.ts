@@ -186,6 +186,23 @@ test('garbage, broken codings and switched protocols are bad responses', async (
   expect(textOf(await get(`http://site.test:${short}/`))).toBe('bad_response')
 })
 
+test('where the head suffices, a status counts whatever becomes of the body', async () => {
+  const head = 'HTTP/1.1 202 OK\r\n'
+  const garbage = await serveRaw(
+    (socket) => void socket.write(`${head}content-encoding: gzip\r\ncontent-length: 4\r\n\r\nnope`),
+  )
+  const slow = await serveRaw((socket) => void socket.write(`${head}\r\nx`))
+  const short = await serveRaw((socket) => void socket.end(`${head}content-length: 9\r\n\r\nx`))
+  for (const port of [garbage, slow, short]) {
+    const answer = await get(`http://site.test:${port}/`, { headSuffices: true, timeoutMs: 2_000 })
+    expect(answer).toMatchObject({ kind: 'response', status: 202, cut: true })
+    expect(textOf(answer)).toBe('')
+  }
+  const silent = await serveRaw(() => undefined)
+  const none = await get(`http://site.test:${silent}/`, { headSuffices: true, timeoutMs: 100 })
+  expect(textOf(none)).toBe('timeout')
+})
+
 test('an ended run ends the fetch', async () => {
   const port = await serveRaw(() => undefined)
   const controller = new AbortController()

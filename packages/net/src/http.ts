@@ -18,6 +18,8 @@ export interface FetchRequest {
   readonly maxBytes: number
   /** What a longer body is: a failure, or cut there; default `fail`. */
   readonly overflow?: 'fail' | 'cut'
+  /** Whether a response whose body is broken or does not end in time counts, without its body; default false. */
+  readonly headSuffices?: boolean
   readonly maxRedirects: number
   /** Whether http without TLS goes anywhere, as by default, or only to addresses that the operator allowed. */
   readonly plain?: 'anywhere' | 'allowed'
@@ -203,20 +205,19 @@ async function sendAndRead(
     })
     client.end(hop.body)
     const message = await responseTo(client)
+    const { statusCode: status = 0 } = message
+    const headers = flatHeaders(message.headers)
     const body = await readBody(message, request.maxBytes, signal)
     if (body.kind === 'failed') {
+      if (request.headSuffices === true) {
+        return { status, headers, body: new Uint8Array(), cut: true }
+      }
       return failed(signal.aborted ? 'timeout' : 'bad_response', body.detail, url.href, true)
     }
     if (body.cut && request.overflow !== 'cut') {
       return failed('too_large', `a body over ${request.maxBytes} bytes`, url.href, true)
     }
-    const { statusCode, headers } = message
-    return {
-      status: statusCode ?? 0,
-      headers: flatHeaders(headers),
-      body: body.bytes,
-      cut: body.cut,
-    }
+    return { status, headers, body: body.bytes, cut: body.cut }
   } finally {
     socket.destroy()
   }

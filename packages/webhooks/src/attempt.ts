@@ -42,6 +42,8 @@ export async function attemptDelivery(
     body: due.body,
     maxBytes: WEBHOOK_RESPONSE_BYTES,
     overflow: 'cut',
+    // It has the message; what it says beside its status is for people to read.
+    headSuffices: true,
     maxRedirects: 0,
     plain: 'allowed',
     timeoutMs,
