@@ -16,6 +16,7 @@ export const LONG_FILES: readonly string[] = [
   'email-crash',
   'crash-moments',
   'marked',
+  'erasure-kills',
   'products',
   'cancel-purchases',
   'domain-limits',

@@ -1,14 +1,14 @@
 import type { ErasureView } from '@plumbline/contract/erasure'
 import { call, formOf, runBatch, type Caller } from '@plumbline/testkit/batches'
 import { expectLedgerIntact } from '@plumbline/testkit/invariants'
-import { findMarks, readFolder, readPacked, readRedis, readTables } from '@plumbline/testkit/marks'
+import { findMarks } from '@plumbline/testkit/marks'
 import { createTestDatabase } from '@plumbline/testkit/postgres'
 import { startRedis } from '@plumbline/testkit/redis'
 import { startService, type TestService } from '@plumbline/testkit/service'
 import { startReceiver } from '@plumbline/testkit/webhook-receiver'
 import { WITHOUT_REDIS } from '@plumbline/testkit/without-redis'
-import { Redis } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { ask, storedTexts, untilErased } from './erasure-service.ts'
 
 // What goes through every store of a running service is erased by its value; then all of them are read.
 
@@ -88,7 +88,8 @@ describe.each([
       domain: DOMAIN,
     })
     expect(begun.status).toBe(202)
-    const receipt = await untilErased(caller, begun)
+    const { id: erasure } = (await begun.json()) as ErasureView
+    const receipt = await untilErased(caller, erasure)
     expect(begun.headers.get('location')).toBe(`/v1/erase/${receipt.id}`)
     expect(receipt).toMatchObject({
       values: 4,
@@ -136,14 +137,8 @@ describe.each([
   /** Marks in tables, unpacked ones too, keys of Redis and files. */
   async function met(): Promise<readonly string[]> {
     const find = findMarks(MARKS, [EMAIL, PHONE, IP, DOMAIN])
-    const stored = [...(await readTables(service.db)), ...(await readPacked(service.db))]
-    if (redisUrl !== null) {
-      const redis = new Redis(redisUrl)
-      stored.push(...(await readRedis(redis)))
-      redis.disconnect()
-    }
-    const files = await readFolder(service.dataDir)
-    return [...stored, ...files].flatMap(({ place, text }) =>
+    const stored = await storedTexts(service, redisUrl)
+    return stored.flatMap(({ place, text }) =>
       // Longer values that hold one must stay.
       find(
         place,
@@ -152,30 +147,6 @@ describe.each([
     )
   }
 })
-
-async function ask(
-  { service, key }: Caller,
-  path: string,
-  body: object,
-  headers: Readonly<Record<string, string>> = {},
-): Promise<Response> {
-  return await fetch(new URL(path, service.url), {
-    method: 'POST',
-    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', ...headers },
-    body: JSON.stringify(body),
-  })
-}
-
-async function untilErased(caller: Caller, begun: Response): Promise<ErasureView> {
-  let view = (await begun.json()) as ErasureView
-  await expect
-    .poll(async () => {
-      view = (await (await call(caller, 'GET', `/v1/erase/${view.id}`)).json()) as ErasureView
-      return view.status
-    })
-    .toBe('completed')
-  return view
-}
 
 /** Names of the files of an export, by its directory. */
 async function zipOf(caller: Caller): Promise<{ readonly names: readonly string[] }> {

@@ -26,13 +26,17 @@ const OWN_TRY_SECONDS = 60
 const LONGEST_REST_SECONDS = 3_600
 
 /**
- * Notes files that are to go, in the transaction that gives them up: they stand here until the store has
- * confirmed their removal.
+ * Notes files of an account that are to go, in the transaction that gives them up: they stand here until the
+ * store has confirmed their removal.
  */
-export async function noteRemovals(db: Db | Tx, keys: readonly string[]): Promise<void> {
+export async function noteRemovals(
+  db: Db | Tx,
+  accountId: string,
+  keys: readonly string[],
+): Promise<void> {
   await sql`
-    insert into file_removals (key, next_at)
-    select key, clock_timestamp() + ${OWN_TRY_SECONDS} * interval '1 second'
+    insert into file_removals (key, account_id, next_at)
+    select key, ${accountId}, clock_timestamp() + ${OWN_TRY_SECONDS} * interval '1 second'
     from unnest(${[...keys]}::text[]) as key
     on conflict (key) do nothing
   `.execute(queriesOf(db))
@@ -56,6 +60,21 @@ export async function takeRemovals(db: Db, most: number): Promise<readonly strin
 /** The store has confirmed that these are gone. */
 export async function confirmRemovals(db: Db, keys: readonly string[]): Promise<void> {
   await db.pool.query('delete from file_removals where key = any($1)', [[...keys]])
+}
+
+/** Files of an account that were given up until a moment, by the database's clock, and are not gone yet. */
+export async function removalsOf(
+  db: Db,
+  accountId: string,
+  until: string,
+  most: number,
+): Promise<readonly string[]> {
+  const { rows } = await db.pool.query<{ key: string }>(
+    `select key from file_removals where account_id = $1 and asked_at <= $2::timestamptz
+     order by asked_at limit $3`,
+    [accountId, until, most],
+  )
+  return rows.map(({ key }) => key)
 }
 
 /** Removals that the store has not confirmed: how many, and since when the oldest waits. */

@@ -18,6 +18,7 @@ import type { ValueFinder } from './erased-values.ts'
 import { storeResult } from './finish.ts'
 import type { Pipeline } from './pipeline.ts'
 import { removeNoted } from './remove-files.ts'
+import { resultKey, resultKeysBefore } from './result-keys.ts'
 import { mayHoldValue } from './search-upload.ts'
 
 /** Chunks that one step looks through: some 16,000 rows. */
@@ -100,7 +101,7 @@ export async function blankHead(
     const removes = drops && !row.source_erased && row.erasing === null
     if (removes) {
       await updateBatch(tx, batchId, { source_erased: true })
-      await noteRemovals(tx, [row.source_key])
+      await noteRemovals(tx, row.account_id, [row.source_key])
     }
     const isMet = kept !== undefined || shown !== undefined
     // The header of the result shows what the batch's row says.
@@ -146,9 +147,6 @@ function blankedPreview(
   return kept.head === head && kept.counts === counts ? undefined : kept
 }
 
-/** Names of result files that a killed process may have left unnamed, before the one that stands. */
-const NAMES_BEFORE = 50
-
 /**
  * Writes the result file of an ended batch anew where rows were blanked since it was written; the old one, and
  * what killed processes left of its kind, goes.
@@ -162,7 +160,7 @@ export async function rewriteResult(
   for (;;) {
     const batch = await numberResult(pipeline.db, batchId)
     if (batch === undefined) return
-    const key = `results/${batchId}-${batch.lease}.csv`
+    const key = resultKey(batchId, batch.lease)
     const pages = pagesOfChunks(pipeline, batchId)
     const written = await storeResult(pipeline, batch, pages, key, signal)
     const gone = await pipeline.db.kysely.transaction().execute(async (tx) => {
@@ -170,13 +168,11 @@ export async function rewriteResult(
       // Deleted, or rows were blanked again: this file is nobody's.
       const isCurrent = row?.lease === batch.lease && row.blank_count === batch.blank_count
       const isKept = isCurrent && row.erasing === null && row.result_key !== null
-      const names = Array.from(
-        { length: Math.min(NAMES_BEFORE, batch.lease) },
-        (_, at) => `results/${batchId}-${batch.lease - at}.csv`,
-      )
-      const old = isKept ? [...names, row.result_key ?? key] : [key]
+      const old = isKept
+        ? [...resultKeysBefore(batchId, batch.lease), row.result_key ?? key]
+        : [key]
       const removed = [...new Set(old)].filter((name) => !isKept || name !== key)
-      await noteRemovals(tx, removed)
+      await noteRemovals(tx, batch.account_id, removed)
       if (!isKept) return removed
       await updateBatch(tx, batchId, {
         result_key: key,

@@ -83,7 +83,7 @@ export async function failBatch(
       credits_released: released,
       erasing: 'chunks',
     })
-    if (moved !== undefined) await noteRemovals(tx, [moved.source_key])
+    if (moved !== undefined) await noteRemovals(tx, moved.account_id, [moved.source_key])
     return moved
   })
   if (failed === undefined) return

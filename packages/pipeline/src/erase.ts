@@ -40,7 +40,7 @@ export async function deleteBatch(
     await updateBatch(tx, id, { erasing: 'all', expires_at: null })
     const samples = await eraseSamples(tx, id)
     const files = [found, ...samples].flatMap(filesOf)
-    await noteRemovals(tx, files)
+    await noteRemovals(tx, owner.accountId, files)
     return files
   })
   await removeNoted(pipeline, files)
@@ -100,7 +100,7 @@ async function expireNext(pipeline: Pipeline, failed: string[]): Promise<BatchRo
 }
 
 async function expireBatch(tx: Tx, row: BatchRow): Promise<void> {
-  await noteRemovals(tx, filesOf(row))
+  await noteRemovals(tx, row.account_id, filesOf(row))
   const sums = (await sumsOf(tx, [row.id])).get(row.id)
   await eraseAnswers(tx, row.id)
   await moveBatch(tx, row.id, 'expired', {

@@ -1,8 +1,11 @@
 import type { KeyMode } from '@plumbline/contract/plans'
 import type { BatchCursor } from '@plumbline/db/batches/blank'
 
-/** Stores that an erasure goes through, in this order; `again` is for batches whose rows came meanwhile. */
-export type ErasureStep = 'batches' | 'again' | 'answers' | 'deliveries' | 'facts'
+/**
+ * Stores that an erasure goes through, in this order; `again` is for batches whose rows came meanwhile, `ends` for
+ * what was given up by others and is not gone yet.
+ */
+export type ErasureStep = 'batches' | 'again' | 'answers' | 'deliveries' | 'facts' | 'ends'
 
 /** How far an erasure is; kept with it, so that any worker goes on. */
 export interface ErasurePlace {
@@ -23,6 +26,12 @@ export interface ErasurePlace {
   readonly since: string
   /** Where the search through another store stands. */
   readonly after: readonly string[] | null
+  /** What is being forgotten in stores that take no part in a transaction, and by which step. */
+  readonly forgetting: {
+    readonly by: string
+    readonly facts: number
+    readonly purchases: number
+  } | null
 }
 
 /** Modes whose data an erasure takes: a live key's is of all. */
@@ -43,5 +52,6 @@ export function firstPlace(mode: KeyMode, since: string): ErasurePlace {
     queue: [],
     since,
     after: null,
+    forgetting: null,
   }
 }

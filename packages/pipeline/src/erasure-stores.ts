@@ -106,57 +106,71 @@ function scrubText(text: string, scrub: (text: string) => string): string {
   }
 }
 
-/** Forgets what is remembered of subjects; answers how many facts there were. Nothing is for test keys. */
-export async function forgetFacts(
-  stores: FactStores,
-  row: ErasureRow,
-  subjects: readonly { readonly check: Check; readonly subject: string }[],
-): Promise<Pick<ErasureCounts, 'facts' | 'purchases'>> {
-  if (row.mode === 'test' || subjects.length === 0) return { facts: 0, purchases: 0 }
-  const names = subjects.map(({ check, subject }) => stores.namesOf(check, subject, row.account_id))
-  return {
-    facts: await forget(
-      stores.memory,
-      names.flatMap(({ memory }) => memory),
-    ),
-    purchases: await forget(
-      stores.durable,
-      names.flatMap(({ durable }) => durable),
-    ),
-  }
-}
+/** Facts by their store. */
+export type FactCounts = Pick<ErasureCounts, 'facts' | 'purchases'>
 
-async function forget(memory: Memory, names: readonly string[]): Promise<number> {
-  const unique = [...new Set(names)]
-  let count = 0
-  for (let from = 0; from < unique.length; from += VALUES_A_STEP) {
-    const page = unique.slice(from, from + VALUES_A_STEP)
-    const values = await memory.get(page)
-    const held = page.filter((_, at) => values[at] !== undefined)
-    if (held.length > 0) await memory.delete(held)
-    count += held.length
-  }
-  return count
+/** A subject as it was asked, of which facts may be remembered. */
+export interface AskedSubject {
+  readonly check: Check
+  readonly subject: string
 }
 
 /**
- * Forgets what is remembered of the next values of an erasure, as they were sent and in normal form.
- * @returns undefined for both where none is left
+ * Forgets what is remembered of subjects; answers how many facts there were. Nothing is for test keys.
+ * @param announce told how many there are before the first is gone, which no transaction undoes
  */
-export async function forgetValues(
+export async function forgetFacts(
   stores: FactStores,
-  { row, target }: { readonly row: ErasureRow; readonly target: ErasureTarget },
+  row: ErasureRow,
+  subjects: readonly AskedSubject[],
+  announce: (found: FactCounts) => Promise<FactCounts>,
+): Promise<FactCounts> {
+  if (row.mode === 'test' || subjects.length === 0) return { facts: 0, purchases: 0 }
+  const names = subjects.map(({ check, subject }) => stores.namesOf(check, subject, row.account_id))
+  const facts = await heldOf(
+    stores.memory,
+    names.flatMap(({ memory }) => memory),
+  )
+  const purchases = await heldOf(
+    stores.durable,
+    names.flatMap(({ durable }) => durable),
+  )
+  const counts = await announce({ facts: facts.length, purchases: purchases.length })
+  await forget(stores.memory, facts)
+  await forget(stores.durable, purchases)
+  return counts
+}
+
+async function heldOf(memory: Memory, names: readonly string[]): Promise<readonly string[]> {
+  const held: string[] = []
+  for (const page of pagesOf([...new Set(names)])) {
+    const values = await memory.get(page)
+    held.push(...page.filter((_, at) => values[at] !== undefined))
+  }
+  return held
+}
+
+async function forget(memory: Memory, names: readonly string[]): Promise<void> {
+  for (const page of pagesOf(names)) await memory.delete(page)
+}
+
+function pagesOf(names: readonly string[]): readonly (readonly string[])[] {
+  const count = Math.ceil(names.length / VALUES_A_STEP)
+  return Array.from({ length: count }, (_, at) =>
+    names.slice(at * VALUES_A_STEP, (at + 1) * VALUES_A_STEP),
+  )
+}
+
+/** The next values of an erasure, as they were sent and in normal form, and behind which one they end. */
+export function nextValues(
+  { values }: ErasureTarget,
   from: number,
-): Promise<{
-  readonly next: number | undefined
-  readonly counts: Pick<ErasureCounts, 'facts' | 'purchases'> | undefined
-}> {
-  const all = CHECKS.flatMap((check) => target.values[check].map((value) => ({ check, value })))
+): { readonly next: number; readonly subjects: readonly AskedSubject[] } {
+  const all = CHECKS.flatMap((check) => values[check].map((value) => ({ check, value })))
   const page = all.slice(from, from + VALUES_A_STEP)
-  if (page.length === 0) return { next: undefined, counts: undefined }
   const subjects = page.flatMap(({ check, value }) => {
     const normal = normalValue(check, value)
     return [value, check === 'phone' ? `+${normal}` : normal].map((subject) => ({ check, subject }))
   })
-  return { next: from + page.length, counts: await forgetFacts(stores, row, subjects) }
+  return { next: from + page.length, subjects }
 }

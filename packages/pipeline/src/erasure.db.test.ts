@@ -1,15 +1,12 @@
 import { randomBytes } from 'node:crypto'
-import type { EraseRequest, ErasureView } from '@plumbline/contract/erasure'
-import { createPostgresMemory } from '@plumbline/db/memory'
+import type { EraseRequest } from '@plumbline/contract/erasure'
 import { auditLedger } from '@plumbline/metering/audit'
 import { closeFinishedBatches } from '@plumbline/db/batches/stages'
 import { dyingDb } from '@plumbline/testkit/dying-db'
-import { findMarks, readFolder, readPacked, readTables, type Met } from '@plumbline/testkit/marks'
-import { openTestPipeline, type TestPipeline } from '@plumbline/testkit/pipeline'
+import { openErasureHarness, type ErasureHarness } from '@plumbline/testkit/erasures'
 import { expect, test } from 'vitest'
 import { text } from 'node:stream/consumers'
 import { beginErasure, listErasures, readErasure } from './erasure.ts'
-import type { FactStores } from './erasure-stores.ts'
 import { openResults } from './results.ts'
 import { workErasure } from './work-erasures.ts'
 
@@ -34,85 +31,36 @@ const TARGET: EraseRequest = {
   domain: 'GONE.example',
 }
 
-async function openHarness() {
-  const harness = await openTestPipeline({ limits: { chunkRecords: 3, saveMs: 3_600_000 } })
-  const { pipeline } = harness
-  const facts: FactStores = {
-    memory: createPostgresMemory(pipeline.db),
-    durable: createPostgresMemory(pipeline.db, { durable: true }),
-    namesOf: (check, subject) => ({ memory: [`${check} ${subject}`], durable: [] }),
-  }
-  return { ...harness, facts }
-}
-
-async function begin(
-  { pipeline, owner }: TestPipeline,
-  request: EraseRequest,
-): Promise<ErasureView> {
-  const views: ErasureView[] = []
-  await beginErasure(pipeline, owner, request, async (_tx, view) => void views.push(view))
-  const [view] = views
-  if (view === undefined) throw new Error('no erasure was begun')
-  return view
-}
-
-async function runBatch(harness: TestPipeline, content: string, options = {}): Promise<string> {
-  const asked = {
-    product: 'contact-intel',
-    explain: true,
-    defaultCountry: 'GB',
-    ...options,
-  } as const
-  const { id } = await harness.read(content, asked)
-  await harness.answer()
-  await closeFinishedBatches(harness.pipeline.db)
-  await harness.workStages()
-  return id
-}
-
-async function read({ pipeline, owner }: TestPipeline, id: string, format: 'csv' | 'ndjson') {
+async function read({ pipeline, owner }: ErasureHarness, id: string, format: 'csv' | 'ndjson') {
   const asked = { format, only: [], raw: true, after: 0 } as const
   const { stream } = await openResults(pipeline, owner, id, asked)
   return await text(stream)
-}
-
-/** Wherever a mark is met: tables, also unpacked, and files. */
-async function traces(harness: TestPipeline, marks: readonly string[]): Promise<readonly Met[]> {
-  const find = findMarks(marks, marks)
-  const { db } = harness.pipeline
-  const stored = [...(await readTables(db)), ...(await readPacked(db))]
-  return [
-    ...stored.flatMap(({ place, text: held }) => find(place, held)),
-    ...(await readFolder(harness.files)).flatMap(({ place, text: held }) => find(place, held)),
-  ]
 }
 
 /** Marks that no other value of the list holds. */
 const MARKS = ['"ada@gone.example', '+442079460123', '020 7946 0123', '192.0.2.77', '2001:db8::77']
 
 test('values are gone from rows, results and files, and others that hold them stay', async () => {
-  await using harness = await openHarness()
+  await using harness = await openErasureHarness()
   const { pipeline, owner, facts } = harness
-  const id = await runBatch(harness, LIST, {
+  const id = await harness.runBatch(LIST, {
     name: 'of ada@gone.example',
     fileName: 'ada@gone.example.csv',
   })
-  expect(await traces(harness, MARKS)).not.toEqual([])
+  expect(await harness.traces(MARKS)).not.toEqual([])
   await facts.memory.set([
     { key: 'email ADA@GONE.example', value: 1, ttlMs: 60_000 },
     { key: 'email bob@kept.example', value: 1, ttlMs: 60_000 },
   ])
-  const begun = await begin(harness, TARGET)
+  const begun = await harness.begin(TARGET)
   expect(begun).toMatchObject({ status: 'running', values: 5, completed_at: null })
-  while (await workErasure({ pipeline, facts }, NEVER)) {
-    // Until none waits.
-  }
+  await harness.work()
   const receipt = await readErasure(pipeline, owner, begun.id)
   expect(receipt).toMatchObject({
     status: 'completed',
     erased: { batches: 1, rows: 6, uploads: 1, results: 1, facts: 1 },
   })
-  expect(await traces(harness, MARKS)).toEqual([])
+  expect(await harness.traces(MARKS)).toEqual([])
   expect(await facts.memory.get(['email bob@kept.example'])).toEqual([1])
   const lines = (await read(harness, id, 'ndjson')).trimEnd().split('\n')
   const rows = lines.map((line) => JSON.parse(line) as Row)
@@ -178,23 +126,20 @@ interface Row {
 }
 
 test('addresses of a domain go where that is asked for, and those of another domain do not', async () => {
-  await using harness = await openHarness()
-  const { pipeline, facts } = harness
-  const id = await runBatch(harness, LIST)
-  await begin(harness, { domain: 'gone.example', include_addresses: true })
-  while (await workErasure({ pipeline, facts }, NEVER)) {
-    // Until none waits.
-  }
-  expect(await traces(harness, ['@gone.example'])).toEqual([])
+  await using harness = await openErasureHarness()
+  const id = await harness.runBatch(LIST)
+  await harness.begin({ domain: 'gone.example', include_addresses: true })
+  await harness.work()
+  expect(await harness.traces(['@gone.example'])).toEqual([])
   const csv = await read(harness, id, 'csv')
   expect(csv).toContain('bob@kept.example')
   expect(csv).toContain('www.gone.example')
 })
 
 test('another account, and with a test key what live keys asked, is untouched', async () => {
-  await using harness = await openHarness()
-  const { pipeline, owner, facts } = harness
-  const id = await runBatch(harness, LIST)
+  await using harness = await openErasureHarness()
+  const { pipeline, owner } = harness
+  const id = await harness.runBatch(LIST)
   const before = await read(harness, id, 'csv')
   const { rows } = await pipeline.db.pool.query<{ id: string }>(
     `insert into accounts (id, email, plan, time_zone)
@@ -204,17 +149,15 @@ test('another account, and with a test key what live keys asked, is untouched', 
   const nothing = async (): Promise<void> => {}
   await beginErasure(pipeline, other, TARGET, nothing)
   await beginErasure(pipeline, { ...owner, mode: 'test' }, TARGET, nothing)
-  while (await workErasure({ pipeline, facts }, NEVER)) {
-    // Until none waits.
-  }
+  await harness.work()
   expect(await read(harness, id, 'csv')).toBe(before)
 })
 
 test('killed at any statement, an erasure goes on and ends with nothing left and all counted once', async () => {
-  await using harness = await openHarness()
+  await using harness = await openErasureHarness()
   const { pipeline, owner, facts } = harness
-  const ids = [await runBatch(harness, LIST), await runBatch(harness, LIST)]
-  const { id } = await begin(harness, TARGET)
+  const ids = [await harness.runBatch(LIST), await harness.runBatch(LIST)]
+  const { id } = await harness.begin(TARGET)
   let deaths = 0
   for (let at = 1; ; at += 1 + Math.floor(at / 12)) {
     const dying = { ...pipeline, db: dyingDb(pipeline.db, at) }
@@ -228,36 +171,34 @@ test('killed at any statement, an erasure goes on and ends with nothing left and
   expect(await readErasure(pipeline, owner, id)).toMatchObject({
     erased: { batches: 2, rows: 12, uploads: 2, results: 2 },
   })
-  expect(await traces(harness, MARKS)).toEqual([])
+  expect(await harness.traces(MARKS)).toEqual([])
   for (const batch of ids)
     expect(await read(harness, batch, 'ndjson')).toContain('bob@kept.example')
 })
 
 test('what is answered after its subject was erased is blanked as it comes in', async () => {
-  await using harness = await openHarness()
-  const { pipeline, facts } = harness
+  await using harness = await openErasureHarness()
+  const { pipeline } = harness
   const { id } = await harness.read(LIST, {
     product: 'contact-intel',
     explain: true,
     defaultCountry: 'GB',
   })
   await harness.answer(3)
-  await begin(harness, TARGET)
-  while (await workErasure({ pipeline, facts }, NEVER)) {
-    // Until none waits.
-  }
-  expect(await traces(harness, MARKS)).toEqual([])
+  await harness.begin(TARGET)
+  await harness.work()
+  expect(await harness.traces(MARKS)).toEqual([])
   await harness.answer()
   await closeFinishedBatches(pipeline.db)
   await harness.workStages()
-  expect(await traces(harness, MARKS)).toEqual([])
+  expect(await harness.traces(MARKS)).toEqual([])
   expect((await read(harness, id, 'csv')).split('\r\n')).toHaveLength(10)
   expect(await auditLedger(pipeline.db)).toEqual([])
 })
 
 test('kept answers that show a value are emptied, and only those', async () => {
-  await using harness = await openHarness()
-  const { pipeline, owner, facts } = harness
+  await using harness = await openErasureHarness()
+  const { pipeline, owner } = harness
   const { db, installationKey } = pipeline
   const keep = async (key: string, body: string): Promise<void> => {
     const name = `answer ${owner.accountId} ${owner.mode} /v1/email ${key}`
@@ -269,10 +210,8 @@ test('kept answers that show a value are emptied, and only those', async () => {
     )
   }
   for (let at = 0; at < 250; at++) await keep(`k${at}`, `{"email":"u${at}@a.example"}`)
-  await begin(harness, { email: ['U7@a.example', 'u249@A.example'] })
-  while (await workErasure({ pipeline, facts }, NEVER)) {
-    // Until none waits.
-  }
+  await harness.begin({ email: ['U7@a.example', 'u249@A.example'] })
+  await harness.work()
   const { rows } = await db.pool.query<{ key: string }>(
     "select key from idempotency_keys where body = '' order by key",
   )
@@ -280,16 +219,16 @@ test('kept answers that show a value are emptied, and only those', async () => {
 })
 
 test('receipts are listed newest first, page by page, to their owner and mode alone', async () => {
-  await using harness = await openHarness()
+  await using harness = await openErasureHarness()
   const { pipeline, owner } = harness
   const begun: string[] = []
-  for (const at of [1, 2, 3]) begun.unshift((await begin(harness, { ip: `192.0.2.${at}` })).id)
+  for (const at of [1, 2, 3]) begun.unshift((await harness.begin({ ip: `192.0.2.${at}` })).id)
   const first = await listErasures(pipeline, owner, { limit: 2, cursor: undefined })
   expect(first.data.map(({ id }) => id)).toEqual(begun.slice(0, 2))
   expect(first.next_cursor).toBe(begun[1])
   const cursor = first.next_cursor ?? 'none'
   // One that begins meanwhile moves nothing.
-  await begin(harness, { ip: '192.0.2.4' })
+  await harness.begin({ ip: '192.0.2.4' })
   const second = await listErasures(pipeline, owner, { limit: 2, cursor })
   expect(second.data.map(({ id }) => id)).toEqual(begun.slice(2))
   expect(second.next_cursor).toBeNull()

@@ -14,6 +14,7 @@ import type { Pipeline } from './pipeline.ts'
 import { removeNoted } from './remove-files.ts'
 import { openDuplicateOutcomes } from './duplicate-outcomes.ts'
 import { createResultFile } from './result-file.ts'
+import { resultKey, resultKeysBefore } from './result-keys.ts'
 import { STORED_FORM } from './line-format.ts'
 import { createRowFormatter } from './row-formatter.ts'
 import { runStage, type LeasedStage } from './stage-lease.ts'
@@ -55,13 +56,16 @@ export async function finish(
     batch = await readBatch(pipeline.db, batchId)
     if (batch === undefined) return
   }
-  const key = `results/${batchId}-${lease}.csv`
+  const key = resultKey(batchId, lease)
   let written = await storeResult(pipeline, batch, pages, key, signal)
   for (;;) {
     const end = await endBatch(pipeline, batch, lease, { ...written, key })
-    if (end === 'ended') return
+    if (end === 'ended') {
+      if (batch.blank_count > 0) await removeNoted(pipeline, resultKeysBefore(batchId, lease))
+      return
+    }
     if (end === 'lost') {
-      await noteRemovals(pipeline.db, [key])
+      await noteRemovals(pipeline.db, batch.account_id, [key])
       await removeNoted(pipeline, [key])
       return
     }
@@ -117,6 +121,9 @@ async function endBatch(
     if (row.blank_count !== batch.blank_count) return row
     const canceled = row.status === 'canceling'
     const released = canceled ? row.credits_released : await releaseRest(tx, row)
+    // Attempts that were killed may have left files with what was erased since.
+    const left = row.blank_count > 0 ? resultKeysBefore(batch.id, lease) : []
+    if (left.length > 0) await noteRemovals(tx, row.account_id, left)
     const sums = (await sumsOf(tx, [batch.id])).get(batch.id)
     const moved = await moveBatch(
       tx,

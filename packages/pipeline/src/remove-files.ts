@@ -27,16 +27,27 @@ export async function retryRemovals(stores: Stores, signal?: AbortSignal): Promi
   let count = 0
   for (;;) {
     const keys = await takeRemovals(stores.db, MOST_FILES)
-    for (const key of keys) {
-      if (signal?.aborted === true) return count
-      try {
-        await stores.storage.remove([key])
-        await confirmRemovals(stores.db, [key])
-        count += 1
-      } catch (error) {
-        stores.log.warn({ err: error }, 'a file is not removed yet; it is tried again')
-      }
-    }
-    if (keys.length < MOST_FILES) return count
+    count += await removeEach(stores, keys, signal)
+    if (keys.length < MOST_FILES || signal?.aborted === true) return count
   }
+}
+
+/** Removes files whose removal was noted, one by one; answers how many went. */
+export async function removeEach(
+  stores: Stores,
+  keys: readonly string[],
+  signal?: AbortSignal,
+): Promise<number> {
+  let count = 0
+  for (const key of keys) {
+    if (signal?.aborted === true) return count
+    try {
+      await stores.storage.remove([key])
+      await confirmRemovals(stores.db, [key])
+      count += 1
+    } catch (error) {
+      stores.log.warn({ err: error }, 'a file is not removed yet; it is tried again')
+    }
+  }
+  return count
 }

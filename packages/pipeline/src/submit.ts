@@ -99,7 +99,7 @@ async function giveUpFile(
     const isGivenUp = await pipeline.db.kysely.transaction().execute(async (tx) => {
       await lockAccount(tx, accountId)
       if ((await readBatch(tx, id)) !== undefined) return false
-      await noteRemovals(tx, [sourceKey])
+      await noteRemovals(tx, accountId, [sourceKey])
       return true
     })
     if (isGivenUp) await removeNoted(pipeline, [sourceKey])

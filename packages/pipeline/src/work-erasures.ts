@@ -2,7 +2,8 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { createLeaseRenewal } from '@plumbline/concurrency/lease-renewal'
 import type { ErasureCounts } from '@plumbline/contract/erasure'
 import type { Json } from '@plumbline/contract/outcome'
-import { databaseMoment, derivedSince, nextBatch } from '@plumbline/db/batches/blank'
+import { databaseMoment, derivedSince, nextBatch, openEnds } from '@plumbline/db/batches/blank'
+import { eraseStep } from '@plumbline/db/batches/erase'
 import { readBatch, readBatches } from '@plumbline/db/batches/rows'
 import type { Db, Tx } from '@plumbline/db/database'
 import {
@@ -14,6 +15,7 @@ import {
   restErasure,
   type ErasureRow,
 } from '@plumbline/db/erasures'
+import { removalsOf } from '@plumbline/db/file-store'
 import { blankChunks, blankHead, isBeingRead, rewriteResult, type Step } from './blank-batch.ts'
 import { targetOf } from './erasure.ts'
 import { modesOf, type ErasurePlace } from './erasure-place.ts'
@@ -21,11 +23,14 @@ import {
   blankDeliveries,
   emptyAnswers,
   forgetFacts,
-  forgetValues,
+  nextValues,
+  type AskedSubject,
+  type FactCounts,
   type FactStores,
 } from './erasure-stores.ts'
 import { createValueFinder, type ErasureTarget, type ValueFinder } from './erased-values.ts'
 import type { Pipeline } from './pipeline.ts'
+import { removeEach } from './remove-files.ts'
 
 /** Time between two looks for an erasure that nobody works on. */
 const LOOK_MS = 5_000
@@ -120,9 +125,9 @@ async function goThrough(work: Work): Promise<boolean> {
   return place === 'done'
 }
 
-/** Safe because only this file writes it, from a place. */
+/** Safe because only this file writes it, from a place; one of an earlier version forgets nothing yet. */
 function placeOf({ place }: ErasureRow): ErasurePlace {
-  return place as unknown as ErasurePlace
+  return { forgetting: null, ...(place as unknown as Omit<ErasurePlace, 'forgetting'>) }
 }
 
 async function note(
@@ -146,7 +151,9 @@ async function takeStep(work: Work, place: ErasurePlace): Promise<ErasurePlace |
     case 'deliveries':
       return (await passDeliveries(work, place)) ?? { ...place, step: 'facts', after: null }
     case 'facts':
-      return (await passFacts(work, place)) ?? 'done'
+      return (await passFacts(work, place)) ?? { ...place, step: 'ends', after: null }
+    case 'ends':
+      return await passEnds(work, place)
   }
 }
 
@@ -186,9 +193,9 @@ async function passBatch(work: Work, place: ErasurePlace): Promise<ErasurePlace>
   if (isBeingRead(batch)) return { ...after, waiting: [...place.waiting, id] }
   let here = place
   const noteStep = async (tx: Tx, step: Step): Promise<void> => {
-    const forgotten = await forgetFacts(work.facts, work.row, step.subjects)
+    const forgotten = await forgetOnce(work, place, `${id} ${place.chunkNo}`, step.subjects)
     const counts = { ...step.counts, ...forgotten, batches: step.isMet && !here.isMet ? 1 : 0 }
-    here = { ...here, isMet: here.isMet || step.isMet }
+    here = { ...here, isMet: here.isMet || step.isMet, forgetting: null }
     await note(work, tx, here, counts)
   }
   const nextNo = await blankChunks(pipeline, batch, place.chunkNo, finder, async (tx, step, no) => {
@@ -220,9 +227,54 @@ async function passDeliveries(work: Work, place: ErasurePlace): Promise<ErasureP
 
 async function passFacts(work: Work, place: ErasurePlace): Promise<ErasurePlace | undefined> {
   const from = Number(place.after?.[0] ?? 0)
-  const { next, counts } = await forgetValues(work.facts, work, from)
-  if (next === undefined && counts === undefined) return undefined
-  const there = { ...place, after: [String(next ?? Number.MAX_SAFE_INTEGER)] }
-  await note(work, work.pipeline.db, there, counts ?? {})
+  const { next, subjects } = nextValues(work.target, from)
+  if (subjects.length === 0) return undefined
+  const counts = await forgetOnce(work, place, `values ${from}`, subjects)
+  const there = { ...place, after: [String(next)], forgetting: null }
+  await note(work, work.pipeline.db, there, counts)
   return there
+}
+
+/**
+ * Forgets facts, and counts them once: how many there are is noted before they go, for whoever takes the step
+ * again after a kill finds fewer.
+ */
+async function forgetOnce(
+  work: Work,
+  place: ErasurePlace,
+  by: string,
+  subjects: readonly AskedSubject[],
+): Promise<FactCounts> {
+  return await forgetFacts(work.facts, work.row, subjects, async (found) => {
+    const before = place.forgetting?.by === by ? place.forgetting : undefined
+    const counts = {
+      facts: Math.max(found.facts, before?.facts ?? 0),
+      purchases: Math.max(found.purchases, before?.purchases ?? 0),
+    }
+    if (found.facts + found.purchases > 0) {
+      await note(work, work.pipeline.db, { ...place, forgetting: { by, ...counts } }, {})
+    }
+    return counts
+  })
+}
+
+/** Files of one try. */
+const FILES_A_STEP = 100
+
+/** Waits until what is being deleted is gone, and no file is left of those that were given up. */
+async function passEnds(work: Work, place: ErasurePlace): Promise<ErasurePlace | 'done' | 'wait'> {
+  const { row, pipeline, signal } = work
+  const { db } = pipeline
+  const until = place.after?.[0] ?? (await databaseMoment(db))
+  const there = { ...place, after: [until] }
+  const owner = { accountId: row.account_id, modes: modesOf(row.mode) }
+  const { deleted, ending } = await openEnds(db, owner, until)
+  for (const id of deleted) if ((await eraseStep(db, id)) === 'more') return there
+  const files = await removalsOf(db, row.account_id, until, FILES_A_STEP)
+  const left = files.length - (await removeEach(pipeline, files, signal))
+  if (left === 0 && files.length === FILES_A_STEP) return there
+  const { deleted: busy } = deleted.length === 0 ? { deleted } : await openEnds(db, owner, until)
+  if (busy.length + ending.length + left === 0) return 'done'
+  await note(work, db, there, {})
+  return 'wait'
 }

@@ -11,10 +11,17 @@ export interface HeldBack extends AsyncDisposable {
   release(): Promise<void>
 }
 
-/** Which change: rows of `table` that are inserted or updated, where `when` holds of `new` and `old`. */
+/** Which change: rows of `table` that are inserted, updated or deleted, where `when` holds of `new` and `old`. */
 export interface HeldChange {
-  readonly table: 'batches' | 'chunks' | 'tasks'
-  readonly change: 'insert' | 'update'
+  readonly table:
+    | 'batches'
+    | 'chunks'
+    | 'tasks'
+    | 'erasures'
+    | 'file_removals'
+    | 'idempotency_keys'
+    | 'webhook_deliveries'
+  readonly change: 'insert' | 'update' | 'delete'
   readonly when?: string
 }
 
@@ -28,7 +35,7 @@ export async function holdBack(databaseUrl: string, held: HeldChange): Promise<H
     create function hold_back_${key}() returns trigger language plpgsql as $$
     begin
       perform pg_advisory_xact_lock_shared(${key});
-      return new;
+      return coalesce(new, old);
     end $$`)
   await client.query(`
     create trigger hold_back_${key} before ${held.change} on ${held.table} for each row

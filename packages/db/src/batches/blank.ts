@@ -220,9 +220,40 @@ export async function hasErased(tx: Tx, batchId: string, no: number): Promise<bo
   return row?.has_erased === true
 }
 
-/** Counts that rows of a batch were blanked: its result file is to be written anew. */
+/**
+ * Counts that rows of a batch were blanked: its result file is to be written anew. Whoever writes that of a
+ * running batch early loses its lease: what it has written so far may hold what was blanked.
+ */
 export async function countBlanked(tx: Tx, batchId: string): Promise<void> {
-  await sql`update batches set blank_count = blank_count + 1 where id = ${batchId}`.execute(tx)
+  await sql`
+    update batches
+    set blank_count = blank_count + 1,
+      lease = lease + case when status = 'running' then 1 else 0 end,
+      lease_until = case when status = 'running' then null else lease_until end
+    where id = ${batchId}
+  `.execute(tx)
+}
+
+/**
+ * Batches of an account, made before a moment, that may still show what was blanked in the others: `deleted`
+ * ones go whole, with all their rows; of `ending` ones the result is being written.
+ */
+export async function openEnds(
+  db: Db,
+  { accountId, modes }: { readonly accountId: string; readonly modes: readonly KeyMode[] },
+  until: string,
+): Promise<{ readonly deleted: readonly string[]; readonly ending: readonly string[] }> {
+  const { rows } = await sql<{ id: string; deleted: boolean }>`
+    select id, erasing is not null as deleted from batches
+    where account_id = ${accountId} and mode = any(${[...modes]})
+      and created_at <= ${until}::timestamptz
+      and (erasing = 'all'
+        or (erasing is null and status in ('finalizing', 'canceling') and blank_count > 0))
+    order by id
+  `.execute(queriesOf(db))
+  const idsOf = (deleted: boolean): readonly string[] =>
+    rows.filter((row) => row.deleted === deleted).map(({ id }) => id)
+  return { deleted: idsOf(true), ending: idsOf(false) }
 }
 
 /** Takes a number for the name of a result file that is written anew; undefined where there is none by now. */
