@@ -9,6 +9,7 @@ import type { BatchPage, BatchView } from '@plumbline/contract/batch-view'
 import type { Product } from '@plumbline/contract/products'
 import { batchPath, resultCalls, type ResultCalls } from './batch-results.ts'
 import { queryOf, sleep, type Body, type CallOptions, type Connection } from './connection.ts'
+import type { OpenedPath } from './opened-path.ts'
 import { readRows, type ResultRow, type RowsOptions } from './rows.ts'
 import { uploadBody, type FileSource } from './upload.ts'
 
@@ -182,8 +183,20 @@ async function bodyOf(
   if (!('path' in batch)) {
     return { body: await uploadBody({ fields, file: batch.file, fileName: batch.fileName }) }
   }
-  const { openPath } = await import('./platform-node.ts')
-  const file = await openPath(batch.path)
+  const file = await openFileOf(batch.path)
   const { fileName = file.fileName } = batch
   return { body: await uploadBody({ fields, file, fileName }) }
+}
+
+/** Finds a file of this machine, which pages of browsers have none of. */
+async function openFileOf(path: string): Promise<OpenedPath> {
+  const node =
+    'process' in globalThis ? await import('./platform-node.ts').catch(() => undefined) : undefined
+  // Programs that bundle for browsers put an empty module in its place, as the package tells them.
+  if (typeof node?.openPath !== 'function') {
+    throw new TypeError(
+      'A path names a file of this machine, which a browser cannot read; give a Blob or File as `file`.',
+    )
+  }
+  return await node.openPath(path)
 }
