@@ -4,7 +4,12 @@ import {
   type TaskOutcomes,
   type WaitingSubjects,
 } from '@plumbline/db/batches/settle'
-import { countGroupAnswers, keepPace, readPace } from '@plumbline/db/batches/pace'
+import {
+  countGroupAnswers,
+  keepPace,
+  readPace,
+  type GroupAnswers,
+} from '@plumbline/db/batches/pace'
 import { closeFinishedBatch } from '@plumbline/db/batches/stages'
 import type { ClaimedTask } from '@plumbline/db/batches/tasks'
 import type { Tx } from '@plumbline/db/database'
@@ -79,16 +84,21 @@ const GROUPS_A_SAVE = 16
 /** How many of these subjects were answered at the pace of each group. */
 function answeredByGroup(
   { installationKey }: Pipeline,
-  { groups }: TaskWork,
+  { answers, groups }: TaskWork,
   fresh: readonly number[],
-): ReadonlyMap<string, number> {
+): readonly GroupAnswers[] {
   const counts = new Map<string, number>()
   for (const at of fresh) {
     const group = groups[at]
     if (group !== undefined) counts.set(group, (counts.get(group) ?? 0) + 1)
   }
-  const most = [...counts].toSorted(([, a], [, b]) => b - a).slice(0, GROUPS_A_SAVE)
-  return new Map(most.map(([group, count]) => [groupNameOf(group, installationKey), count]))
+  if (counts.size === 0) return []
+  const full = new Set(answers.map((answer) => (answer?.kind === 'later' ? answer.group : '')))
+  return [...counts]
+    .map(([group, answered]) => ({ group, answered, isFull: full.has(group) }))
+    .toSorted((a, b) => Number(b.isFull) - Number(a.isFull) || b.answered - a.answered)
+    .slice(0, GROUPS_A_SAVE)
+    .map(({ group, ...count }) => ({ key: groupNameOf(group, installationKey), ...count }))
 }
 
 /**
@@ -98,10 +108,10 @@ function answeredByGroup(
 async function notePace(
   { db, log }: Pipeline,
   { batchId, check }: ClaimedTask,
-  answered: ReadonlyMap<string, number>,
+  answered: readonly GroupAnswers[],
 ): Promise<void> {
   try {
-    if (answered.size > 0) await countGroupAnswers(db, { batchId, check }, answered)
+    if (answered.length > 0) await countGroupAnswers(db, { batchId, check }, answered)
     const pace = await readPace(db, batchId, LEAST_SPACING_MS)
     if (pace === undefined) return
     const samples = withSample(pace.samples, pace.now, pace.startedMs)

@@ -37,24 +37,38 @@ export function openSubjects(
           order by open desc limit ${MOST_GROUPS}) most)))`
 }
 
+/** Subjects that were answered at the pace of a group. */
+export interface GroupAnswers {
+  readonly key: string
+  readonly answered: number
+  /** Whether it has just had no room; else that is looked up. */
+  readonly isFull: boolean
+}
+
 /** Counts subjects of a batch that were answered at the pace of a group, where that has had no room. */
 export async function countGroupAnswers(
   db: Db,
   of: { readonly batchId: string; readonly check: Check },
-  answered: ReadonlyMap<string, number>,
+  groups: readonly GroupAnswers[],
 ): Promise<void> {
   await db.pool.query({
     name: 'group-answers.count',
     text: `
       insert into group_answers as g (batch_id, check_kind, group_key, answered)
       select b.id, $2, n.key, n.answered
-      from batches b, unnest($3::text[], $4::bigint[]) as n(key, answered)
-        join task_groups t on t.check_kind = $2 and t.group_key = n.key
-      where b.id = $1
+      from batches b, unnest($3::text[], $4::bigint[], $5::boolean[]) as n(key, answered, is_full)
+      where b.id = $1 and (n.is_full
+        or exists (select from task_groups t where t.check_kind = $2 and t.group_key = n.key))
       -- In one order, so that two saves cannot wait for each other.
       order by n.key
       on conflict (batch_id, check_kind, group_key) do update set answered = g.answered + excluded.answered`,
-    values: [of.batchId, of.check, [...answered.keys()], [...answered.values()]],
+    values: [
+      of.batchId,
+      of.check,
+      groups.map(({ key }) => key),
+      groups.map(({ answered }) => answered),
+      groups.map(({ isFull }) => isFull),
+    ],
   })
 }
 

@@ -118,7 +118,7 @@ export interface OpenGroup {
   readonly key: string
   /** Subjects that wait. */
   readonly open: number
-  /** Subjects answered at the group's pace since it first had no room. */
+  /** Subjects answered at the group's pace since it was first found to have no room. */
   readonly answered: number
 }
 
