@@ -47,7 +47,8 @@ interface Reading {
   readonly peakMegabytes: number
 }
 
-async function readIn(mode: 'bare' | 'read', path: string): Promise<Reading> {
+/** Reads a workbook in a process of its own: into rows, or by the bare reader. */
+export async function readIn(mode: 'bare' | 'read', path: string): Promise<Reading> {
   const script = fileURLToPath(new URL('workbook-reader.ts', import.meta.url))
   const args = [...memoryFlags(160), script, mode, path]
   const { stdout } = await promisify(execFile)(process.execPath, args)
