@@ -19,6 +19,7 @@ test('outcomes and waits are counted by what they came to, without a subject', a
   const text = await metrics.registry.metrics()
   expect(text).toContain('subjects_put_off_total{check="email",reason="greylisted"} 1')
   expect(sumOf(text, 'outcomes_total')).toBe(2)
+  expect(sumOf(text, 'outcome_seconds_count'), 'asked of nobody').toBe(0)
   expect(text).not.toMatch(/ada|bob/)
 })
 
