@@ -53,21 +53,27 @@ describe('what production installs on Linux x64', () => {
   })
 
   test('is told by a file of each CI run, which git does not keep', () => {
-    const [, args = '', folder = ''] = /npm (sbom [^>]*)> (\S+)\/\S+/.exec(read('.ci/run')) ?? []
+    const [, script = '', folder = ''] = /node (\S+) > (\S+)\/\S+/.exec(read('.ci/run')) ?? []
     expect(read('.gitignore').split('\n')).toContain(`${folder}/`)
-    const { stdout } = spawnSync('npm', args.trim().split(/\s+/), {
-      cwd: ROOT,
+    const { stdout } = spawnSync(process.execPath, [join(ROOT, script)], {
       maxBuffer: 16 * 1_048_576,
     })
-    // Safe because npm wrote it, in the form of CycloneDX.
+    // Safe because the script writes the form of CycloneDX.
     const { bomFormat, components } = JSON.parse(stdout.toString()) as {
       bomFormat: string
       components: readonly { name: string; purl: string }[]
     }
     expect(bomFormat).toBe('CycloneDX')
     const purls = components.map(({ purl }) => purl)
-    const express = declared().find(([name]) => name === 'express')
-    expect(purls).toContain(`pkg:npm/express@${express?.[1] ?? ''}`)
+    const purlOf = (name: string, version: string): string =>
+      `pkg:npm/${name.replace(/^@/, '%40')}@${version}`
+    expect(purls).toEqual(
+      expect.arrayContaining(declared().map(([name, version]) => purlOf(name, version))),
+    )
+    // Also what tests need as well; nothing that they alone need.
+    const names = new Set(components.map(({ name }) => name))
+    expect(installed.filter(([path]) => !names.has(nameOf(path)))).toEqual([])
+    expect(names).not.toContain('vitest')
   })
 })
 
@@ -115,6 +121,11 @@ describe('docs/dependencies.md', () => {
     expect(old.filter(({ reason }) => reason.length < 20)).toEqual([])
   })
 })
+
+/** The name of a package by its folder. */
+function nameOf(path: string): string {
+  return path.slice(path.lastIndexOf('node_modules/') + 'node_modules/'.length)
+}
 
 /** Packages of others that the programs ask for themselves, with their versions, in order. */
 function declared(): readonly (readonly [name: string, version: string])[] {
