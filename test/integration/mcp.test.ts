@@ -1,6 +1,9 @@
+import { execFile } from 'node:child_process'
 import { request } from 'node:http'
+import { createRequire } from 'node:module'
 import { text } from 'node:stream/consumers'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
+import { promisify } from 'node:util'
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
@@ -12,6 +15,10 @@ import { startService, type Account, type TestService } from '@plumbline/testkit
 import { WITHOUT_REDIS } from '@plumbline/testkit/without-redis'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ROOT } from '../../infra/run.ts'
+
+const CLI = join(ROOT, 'services/cli/src/main.ts')
+/** What `mcp-inspector-cli` is: the inspector without its pages. */
+const INSPECTOR = createRequire(import.meta.url).resolve('@modelcontextprotocol/inspector-cli')
 
 const TOOL_NAMES = [
   'lookup_email',
@@ -65,7 +72,7 @@ describe.each([
     const client = new Client({ name: 'test', version: '1' })
     const transport = new StdioClientTransport({
       command: process.execPath,
-      args: [join(ROOT, 'services/cli/src/main.ts'), 'mcp'],
+      args: [CLI, 'mcp'],
       env: {
         PATH: '',
         API_URL: service.url,
@@ -112,6 +119,39 @@ describe.each([
     const after = await call(client, 'get_balance')
     expect(spent(before) - spent(after)).toBe(3)
     await client.close()
+  })
+
+  test.each([
+    {
+      way: 'HTTP',
+      server: () => {
+        const header = `Authorization: Bearer ${account.liveKey}`
+        return [`${service.url}/mcp`, '--transport', 'http', '--header', header]
+      },
+    },
+    // The other end of it is the same: once is enough.
+    ...(onRedis
+      ? []
+      : [
+          {
+            way: 'stdio',
+            server: () => {
+              const env = {
+                API_URL: service.url,
+                PLUMBLINE_KEY: account.liveKey,
+                DATA_DIR: service.dataDir,
+              }
+              const set = Object.entries(env).flatMap(([name, value]) => ['-e', `${name}=${value}`])
+              return [...set, process.execPath, CLI, 'mcp']
+            },
+          },
+        ]),
+  ])('the official inspector lists the tools and calls one over $way', async ({ server }) => {
+    const { tools } = await inspect([...server(), '--method', 'tools/list'])
+    expect(tools?.map(({ name }) => name)).toEqual(TOOL_NAMES)
+    const asked = ['--tool-name', 'lookup_email', '--tool-arg', 'email=ada@b.example']
+    const { content } = await inspect([...server(), '--method', 'tools/call', ...asked])
+    expect(JSON.parse(content?.[1]?.text ?? '')).toMatchObject({ email: 'ada@b.example' })
   })
 
   test('a batch of records is started by max_credits alone, which must be given', async () => {
@@ -212,6 +252,22 @@ describe.each([
     await client.close()
   })
 })
+
+/** What the inspector prints of a list of tools, or of a call. */
+interface Inspected {
+  readonly tools?: readonly { readonly name: string }[]
+  readonly content?: readonly { readonly text: string }[]
+}
+
+async function inspect(words: readonly string[]): Promise<Inspected> {
+  const { stdout } = await promisify(execFile)(process.execPath, [INSPECTOR, '--cli', ...words], {
+    // It starts `node` by its name, and finds its own version from its own folder alone.
+    env: { PATH: dirname(process.execPath) },
+    cwd: dirname(INSPECTOR),
+  })
+  // Safe because a test compares what it reads of it.
+  return JSON.parse(stdout) as Inspected
+}
 
 interface Answered {
   readonly status: number | undefined
