@@ -23,7 +23,8 @@ end $$;
 create or replace function credit_open_account() returns trigger language plpgsql as $$
 declare
   first_day timestamp := date_trunc('day', new.created_at at time zone new.time_zone);
-  granted bigint := (select monthly_credits from plans where plan = new.plan);
+  granted bigint := case when new.opens_empty then 0
+    else (select monthly_credits from plans where plan = new.plan) end;
   now_in integer := credit_period_at(first_day, new.time_zone, now());
 begin
   insert into credit_accounts (account_id, allowance, period_no, period_start, period_end, anchor)

@@ -29,11 +29,13 @@ export interface NewAccount {
   readonly name?: string
   /** Made beforehand by `newId`, so that what is sent twice makes one account. */
   readonly id?: string
+  /** Whether the first cycle begins without credits; those after it have what the plan gives. */
+  readonly opensEmpty?: boolean
 }
 
 /**
- * Inserts an account; the database opens its balance with the first cycle's allowance in the same
- * moment. Takes a transaction or the pool.
+ * Inserts an account; the database opens its balance with the first cycle's allowance, where it has one, in the
+ * same moment. Takes a transaction or the pool.
  *
  * @throws Problem `unprocessable` where the time zone is not an IANA name, the email is empty or there is
  *   no such plan; `conflict` where there is an account of the id
@@ -54,6 +56,7 @@ export async function createAccount(db: Db | Tx, account: NewAccount): Promise<A
       next_plan: null,
       time_zone: timeZone,
       name: account.name ?? null,
+      opens_empty: account.opensEmpty ?? false,
     })
     .onConflict((at) => at.column('id').doNothing())
     .returningAll()

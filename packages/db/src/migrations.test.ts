@@ -39,6 +39,7 @@ const LANDED: Readonly<Record<string, string>> = {
   '0094_erasures.sql': '6486f0be6106e221ced33c3f907965d9097940168a66295d069450911c2a03bf',
   '0095_known_verdicts.sql': '19c17b826f0480331165c8ddf86c1b51d4dc21d92482720295411f5d2ae23302',
   '0115_group_answers.sql': 'b307cdf9452acba01b04f6319a93d5ba6d1df2cf82a63afad4b7ab3624f529d4',
+  '0110_free_credits_once.sql': '134ffb9eae5c9389d76cdd7fa41a866fbe88f571055b2117dc951a44163b586f',
   '0105_removals_of_accounts.sql':
     'e06af5053427fc17192c8e42f1ab57e6756a51b8cbe67996828203bed83f9f96',
 }

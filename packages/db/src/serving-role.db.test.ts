@@ -58,6 +58,7 @@ test('the role that serves has these rights and no others', async () => {
         "erasures",
         "file_removals",
         "file_store_owner",
+        "free_mailboxes",
         "group_answers",
         "idempotency_keys",
         "installation_key",

@@ -1,5 +1,6 @@
 import { WEBHOOK_KEPT_DAYS } from '@plumbline/contract/webhook-limits'
 import type { Db } from './database.ts'
+import { FREE_MAILBOX_DAYS } from './people/free-mailboxes.ts'
 
 /** Rows that one statement deletes at most. */
 const MAX_ROWS = 10_000
@@ -7,6 +8,7 @@ const MAX_ROWS = 10_000
 /**
  * Deletes what has run out, however much it is: shared facts, idempotency keys, buckets full for an hour,
  * leases, live replies older than a minute, what was spent on days gone by, sessions, links and invitations,
+ * mailboxes that may have free credits again,
  * old webhook messages. Safe in several processes at once;
  * the signal ends it between two statements.
  */
@@ -46,6 +48,10 @@ const STATEMENTS = [
      select ctid from link_codes where expires_at <= now() limit $1 for update skip locked))`,
   `delete from invitations where ctid = any(array(
      select ctid from invitations where expires_at <= now() limit $1 for update skip locked))`,
+  `delete from free_mailboxes where ctid = any(array(
+     select f.ctid from free_mailboxes f join accounts a on a.id = f.account_id
+      where a.status = 'closed' and a.status_at <= now() - interval '${FREE_MAILBOX_DAYS} days'
+      limit $1 for update of f skip locked))`,
   `delete from mails_told where ctid = any(array(
      select ctid from mails_told where told_at < now() - interval '90 days'
       limit $1 for update skip locked))`,

@@ -1,13 +1,18 @@
 import { Problem } from '@plumbline/contract/problem'
 import { inTransaction, type Tx } from '@plumbline/db/database'
-import { dropLinkCodes, takeLinkCode, type LinkCode } from '@plumbline/db/people/link-codes'
+import {
+  dropLinkCodes,
+  findLinkCode,
+  takeLinkCode,
+  type LinkCode,
+} from '@plumbline/db/people/link-codes'
 import { endSessions } from '@plumbline/db/people/sessions'
 import { findUser, lockUser, setEmail, setVerified, type User } from '@plumbline/db/people/users'
 import { emailKeyOf } from './email-key.ts'
 import { insertLinkSecret, linkTo, staleLink } from './link.ts'
 import { tell, type People, type Visitor } from './people.ts'
 import { digestOfSecret } from './secret.ts'
-import { finishSignUp } from './sign-up.ts'
+import { finishSignUp, takeForLink } from './sign-up.ts'
 
 /** Minutes that a new address can be confirmed for. */
 const CONFIRM_MINUTES = 24 * 60
@@ -78,16 +83,25 @@ export async function askToVerifyAddress(
 /**
  * Does what a link that went to an address says, which proves the address.
  *
- * @throws Problem where the link is worth nothing
+ * @throws Problem where the link is worth nothing, or the domain has had its accounts of today
  */
 export async function verify(people: People, token: string): Promise<'verified' | 'email_changed'> {
-  const done = await inTransaction(people.db, async (tx) => {
-    const code = await takeLinkCode(tx, digestOfSecret(token))
-    if (code === undefined) throw staleLink()
-    return await follow(people, tx, code)
-  })
-  people.wakeMail()
-  return done
+  const digest = digestOfSecret(token)
+  // Counted apart from the transaction, which must not wait for another connection.
+  const taken = await takeForLink(people, await findLinkCode(people.db, digest))
+  try {
+    const done = await inTransaction(people.db, async (tx) => {
+      const code = await takeLinkCode(tx, digest)
+      if (code === undefined) throw staleLink()
+      return await follow(people, tx, code)
+    })
+    people.wakeMail()
+    return done
+  } catch (error) {
+    // A link that is opened many times at once makes one account, and uses up one.
+    await taken?.giveBack()
+    throw error
+  }
 }
 
 async function follow(

@@ -19,6 +19,11 @@ export interface MailDomains {
 /** A limit for each name; false where it is used up for now. */
 export type Allowance = (name: string) => Promise<boolean>
 
+/** One that was taken of those of a day; `giveBack` is for what came to nothing, and waits for no clock. */
+export interface TakenOfDay {
+  giveBack(): Promise<void>
+}
+
 /** How people sign up and in on this installation. */
 export interface PeopleSettings {
   readonly signUp: SignUpMode
@@ -44,8 +49,8 @@ export interface People {
   }
   /** Messages that one address can be made to get, and that one network can cause. */
   readonly messages: { readonly address: Allowance; readonly network: Allowance }
-  /** Takes one of so many a day; false where none is left. */
-  readonly takeOfDay: (name: string, mostPerDay: number) => Promise<boolean>
+  /** Takes one of so many a day; undefined where none is left. */
+  readonly takeOfDay: (name: string, mostPerDay: number) => Promise<TakenOfDay | undefined>
   /** Has the outbox looked at now. */
   readonly wakeMail: () => void
 }

@@ -8,13 +8,15 @@ import {
   newestLinkCode,
   type LinkCode,
 } from '@plumbline/db/people/link-codes'
+import { newId } from '@plumbline/db/ids'
+import { noteFreeMailbox } from '@plumbline/db/people/free-mailboxes'
 import { addMember } from '@plumbline/db/people/members'
 import { findUser, insertUser, type User } from '@plumbline/db/people/users'
 import { refuseCommonPassword } from './common-passwords.ts'
 import { emailKeyOf, mailDomainOf } from './email-key.ts'
 import { insertLinkSecret, linkTo, staleLink } from './link.ts'
 import { hashPassword } from './password.ts'
-import { tell, type People, type Visitor } from './people.ts'
+import { tell, type People, type TakenOfDay, type Visitor } from './people.ts'
 import { insertResetLink } from './reset.ts'
 import { digestOfSecret } from './secret.ts'
 import { beginSession, type BegunSession } from './session.ts'
@@ -44,6 +46,12 @@ export const SIGN_UP_BUDGETS = 'sign-up:'
 /** Networks whose sign-ups of a day an IPv6 site may have: a host of several customers has some, not thousands. */
 const NETWORKS_OF_SITE = 4
 
+/**
+ * Sign-ups that wait for their link, for each account that a mail domain may have in a day. Anybody can name addresses
+ * of a company and open none of them: that uses up messages to it, and leaves its people the accounts.
+ */
+const WAITING_PER_ACCOUNT = 10
+
 /** Name under which what waits for verification is hidden. */
 const SEALED_AS = 'sign-up'
 
@@ -72,7 +80,7 @@ export async function signUp(
   }
   if (!people.settings.hasMail) {
     return await inTransaction(people.db, async (tx) => {
-      const user = await openAccount(tx, pending, false)
+      const user = await openAccount(people, tx, pending, false)
       return await beginSession(tx, user.id, visitor)
     })
   }
@@ -83,22 +91,41 @@ export async function signUp(
 
 /** Makes the person and account that a verified link asks for. */
 export async function finishSignUp(people: People, tx: Tx, code: LinkCode): Promise<void> {
-  const opened = people.sealer.decrypt(code.detail ?? '', SEALED_AS)
-  if (opened === undefined) throw staleLink()
-  // Safe because only `askToVerify` hides anything under this name.
-  const pending = JSON.parse(opened) as Pending
-  await openAccount(tx, pending, true)
+  const pending = pendingOf(people, code)
+  if (pending === undefined) throw staleLink()
+  await openAccount(people, tx, pending, true)
   await dropLinkCodesOfAddress(tx, emailKeyOf(pending.email), 'sign_up')
+}
+
+/**
+ * Takes one of the accounts that a mail domain may have today, for the link of a sign-up that is about to be opened:
+ * only who reads mail of the domain uses them up. Nothing is taken for links of other kinds.
+ *
+ * @throws Problem `too_many_requests` where none is left; the link stays good
+ */
+export async function takeForLink(
+  people: People,
+  code: LinkCode | undefined,
+): Promise<TakenOfDay | undefined> {
+  const pending = code?.purpose === 'sign_up' ? pendingOf(people, code) : undefined
+  if (pending === undefined) return undefined
+  return await takeOfDomain(people, 'domain', pending.email, people.settings.signUpsPerDomain)
+}
+
+/** Who waits for a link to be opened; undefined where it was hidden under another key. */
+function pendingOf(people: People, code: LinkCode | undefined): Pending | undefined {
+  const opened = people.sealer.decrypt(code?.detail ?? '', SEALED_AS)
+  if (opened === undefined) return undefined
+  // Safe because only `askToVerify` hides anything under this name.
+  return JSON.parse(opened) as Pending
 }
 
 /** Sends the link of somebody who waits for it once more; nothing where nobody waits. */
 export async function resendSignUp(people: People, visitor: Visitor, email: string): Promise<void> {
   const emailKey = emailKeyOf(email)
   const waiting = await newestLinkCode(people.db, emailKey, 'sign_up')
-  const opened = people.sealer.decrypt(waiting?.detail ?? '', SEALED_AS)
-  if (opened === undefined) return
-  // Safe as above.
-  const pending = JSON.parse(opened) as Pending
+  const pending = pendingOf(people, waiting)
+  if (pending === undefined) return
   await inTransaction(people.db, (tx) => askToVerify(people, tx, visitor, pending))
 }
 
@@ -159,12 +186,21 @@ async function signUpInvited(
   })
 }
 
-/** Makes a person with an account of the Free plan, which opens with its credits. */
-async function openAccount(tx: Tx, pending: Pending, verified: boolean): Promise<User> {
+/** Makes a person with an account of the Free plan; its credits are there at once unless the mailbox just had some. */
+async function openAccount(
+  people: People,
+  tx: Tx,
+  pending: Pending,
+  verified: boolean,
+): Promise<User> {
   const { name, email } = pending
-  const user = await insertUser(tx, { ...pending, emailKey: emailKeyOf(email), verified })
+  const emailKey = emailKeyOf(email)
+  const user = await insertUser(tx, { ...pending, emailKey, verified })
   if (user === undefined) throw alreadyThere()
-  const { id } = await createAccount(tx, { email, plan: 'free', name })
+  const id = newId('acc')
+  const digest = people.sealer.digest(`free credits ${emailKey}`)
+  const { hasCredits } = await noteFreeMailbox(tx, digest, id)
+  await createAccount(tx, { id, email, plan: 'free', name, opensEmpty: !hasCredits })
   await addMember(tx, { accountId: id, userId: user.id, role: 'owner' })
   await writeAudit(tx, {
     actor: user.id,
@@ -200,20 +236,38 @@ async function refuseDomain(people: People, email: string): Promise<void> {
 }
 
 async function refuseFarming(people: People, visitor: Visitor, email: string): Promise<void> {
-  const { settings, sealer } = people
-  const domain = mailDomainOf(email)
-  const { isFree, registrable } = await people.mailDomains.judge(domain)
-  const take = async (kind: string, value: string, most: number): Promise<boolean> =>
-    await people.takeOfDay(`${SIGN_UP_BUDGETS}${kind}:${sealer.digest(`sign-up ${value}`)}`, most)
-  const { signUpsPerNetwork: ofNetwork, signUpsPerDomain: ofDomain } = settings
-  if (!(await take('network', visitor.network, ofNetwork))) throw tooMany('from this network')
-  if (visitor.site !== visitor.network) {
-    const ofSite = ofNetwork * NETWORKS_OF_SITE
-    if (!(await take('site', visitor.site, ofSite))) throw tooMany('from this network')
+  const { signUpsPerNetwork: ofNetwork, signUpsPerDomain: ofDomain, hasMail } = people.settings
+  const { network, site } = visitor
+  if (!(await take(people, 'network', network, ofNetwork))) throw tooMany('from this network')
+  if (site !== network && !(await take(people, 'site', site, ofNetwork * NETWORKS_OF_SITE))) {
+    throw tooMany('from this network')
   }
-  if (isFree) return
+  if (hasMail) await takeOfDomain(people, 'waiting', email, ofDomain * WAITING_PER_ACCOUNT)
+  else await takeOfDomain(people, 'domain', email, ofDomain)
+}
+
+/** Takes one of what a mail domain may have of a kind; free providers are of too many people to be counted. */
+async function takeOfDomain(
+  people: People,
+  kind: 'domain' | 'waiting',
+  email: string,
+  most: number,
+): Promise<TakenOfDay | undefined> {
+  const { isFree, registrable } = await people.mailDomains.judge(mailDomainOf(email))
+  if (isFree) return undefined
   // Who owns a domain can make names below it without end.
-  if (!(await take('domain', registrable, ofDomain))) throw tooMany('with addresses of this domain')
+  const taken = await take(people, kind, registrable, most)
+  if (taken === undefined) throw tooMany('with addresses of this domain')
+  return taken
+}
+
+async function take(
+  { takeOfDay, sealer }: People,
+  kind: string,
+  value: string,
+  most: number,
+): Promise<TakenOfDay | undefined> {
+  return await takeOfDay(`${SIGN_UP_BUDGETS}${kind}:${sealer.digest(`sign-up ${value}`)}`, most)
 }
 
 function tooMany(whence: string): Problem {

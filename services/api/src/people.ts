@@ -65,7 +65,10 @@ export function openPeople(
       address: most('mail-address', MESSAGES_TO_ADDRESS, HOUR_SECONDS),
       network: most('mail-network', MESSAGES_OF_NETWORK, HOUR_SECONDS),
     },
-    takeOfDay: async (name, mostPerDay) => (await budget.take(name, 1, mostPerDay)).count === 1,
+    takeOfDay: async (name, mostPerDay) => {
+      const taken = await budget.take(name, 1, mostPerDay)
+      return taken.count === 1 ? { giveBack: () => taken.giveBack(1) } : undefined
+    },
     wakeMail: () => sender?.wake(),
   }
   if (sender !== undefined) {

@@ -44,6 +44,17 @@ export async function takeLinkCode(tx: Tx, digest: Buffer): Promise<LinkCode | u
   return row && linkCodeOf(row)
 }
 
+/** What a secret would do, without using it up; undefined where it is used or too old. */
+export async function findLinkCode(db: Db, digest: Buffer): Promise<LinkCode | undefined> {
+  const row = await db.kysely
+    .selectFrom('link_codes')
+    .selectAll()
+    .where('digest', '=', digest)
+    .where('expires_at', '>', sql<Date>`now()`)
+    .executeTakeFirst()
+  return row && linkCodeOf(row)
+}
+
 /** Makes the links of a person that are still open worthless, of one purpose where it is named. */
 export async function dropLinkCodes(
   tx: Db | Tx,

@@ -52,6 +52,8 @@ export interface AccountRow {
   retention_days: number | null
   /** Whether members without a second factor may only look. */
   requires_second_factor: Generated<boolean>
+  /** Whether the first billing cycle began without credits. */
+  opens_empty: Generated<boolean>
   created_at: Generated<Date>
   status: Generated<AccountState>
   /** Why it was suspended; shown to the account. */

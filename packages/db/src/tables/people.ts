@@ -12,6 +12,7 @@ export interface PeopleTables {
   mails: MailRow
   mails_told: ToldRow
   batch_watchers: WatcherRow
+  free_mailboxes: FreeMailboxRow
 }
 
 /** A row of `users`. */
@@ -116,6 +117,13 @@ export interface MailRow {
 export interface ToldRow {
   once_key: string
   told_at: Generated<Date>
+}
+
+/** A row of `free_mailboxes`. */
+export interface FreeMailboxRow {
+  /** HMAC of the address in the form in which two are the same mailbox. */
+  digest: string
+  account_id: string
 }
 
 /** A row of `batch_watchers`. */

@@ -1,4 +1,9 @@
+import { createAccount } from '@plumbline/db/accounts'
+import { inTransaction } from '@plumbline/db/database'
 import { writeMailDomainLists } from '@plumbline/db/mail-domain-lists'
+import { noteFreeMailbox } from '@plumbline/db/people/free-mailboxes'
+import { sweepExpired } from '@plumbline/db/sweep-expired'
+import { closeAccount } from '@plumbline/metering/administer'
 import { openBrowser } from '@plumbline/testkit/api/browser'
 import { openApiHarness } from '@plumbline/testkit/api/harness'
 import { startRedis } from '@plumbline/testkit/redis'
@@ -147,4 +152,70 @@ test('a password goes over TLS or stays on the machine', async () => {
   // The same cookie by plain HTTP speaks for nobody.
   const plain = await api.call('/app/api/session', { headers: { cookie: tls.cookie } })
   expect(plain.json).toMatchObject({ user: null })
+})
+
+test('a mailbox has free credits no sooner for closing its account, whatever stands behind its plus', async () => {
+  await using api = await openApiHarness()
+  const opened = async (
+    email: string,
+  ): Promise<{ id: string; credits: number; close(): Promise<void> }> => {
+    const browser = openBrowser(api)
+    await browser.app('signUp', { name: 'Ada', email, password: PASSWORD })
+    const id = (await browser.app('readSession')).answer.account?.id ?? ''
+    const { rows } = await api.db.pool.query<{ credits: number }>(
+      'select allowance::int as credits from credit_accounts where account_id = $1',
+      [id],
+    )
+    const close = async (): Promise<void> => {
+      await closeAccount(api.db, { actor: 'test', accountId: id })
+    }
+    return { id, credits: rows[0]?.credits ?? -1, close }
+  }
+  const closedDaysAgo = async (id: string, days: number): Promise<void> => {
+    await api.db.pool.query(
+      'update accounts set status_at = now() - make_interval(days => $2) where id = $1',
+      [id, days],
+    )
+  }
+  const first = await opened('ada@company.example')
+  expect(first.credits).toBe(200)
+  await first.close()
+  const second = await opened('Ada+again@company.example')
+  expect(second.credits).toBe(0)
+  await second.close()
+  // The first may be long gone: what counts is the newest, which has had a cycle of its own since.
+  await closedDaysAgo(first.id, 40)
+  const third = await opened('ada@company.example')
+  expect(third.credits).toBe(0)
+  await third.close()
+  await closedDaysAgo(third.id, 32)
+  expect((await opened('ada@company.example')).credits).toBe(200)
+  expect((await opened('eve@company.example')).credits).toBe(200)
+
+  const { rows } = await api.db.pool.query<{ digest: string }>('select digest from free_mailboxes')
+  expect(rows).toHaveLength(2)
+  expect(JSON.stringify(rows)).not.toContain('company')
+})
+
+test('what is known of a mailbox goes with the sweep a month after its account, not before', async () => {
+  await using api = await openApiHarness()
+  const noted = async (closedDays: number | null): Promise<string> => {
+    const { id } = await createAccount(api.db, { email: 'a@company.example', plan: 'free' })
+    await inTransaction(api.db, (tx) => noteFreeMailbox(tx, `digest of ${id}`, id))
+    if (closedDays !== null) {
+      await api.db.pool.query(
+        `update accounts set status = 'closed', status_at = now() - make_interval(days => $2) where id = $1`,
+        [id, closedDays],
+      )
+    }
+    return id
+  }
+  const open = await noted(null)
+  const lately = await noted(30)
+  await noted(32)
+  await sweepExpired(api.db, AbortSignal.timeout(60_000))
+  const { rows } = await api.db.pool.query<{ account_id: string }>(
+    'select account_id from free_mailboxes',
+  )
+  expect(rows.map(({ account_id: id }) => id).toSorted()).toEqual([open, lately].toSorted())
 })

@@ -231,3 +231,47 @@ test('owners are told of credits below their mark', async () => {
   const { text } = await newest(email, '40 credits are left')
   expect(text).toContain('mark of 50')
 })
+
+test('strangers who name addresses of a company leave its people their accounts of the day', async () => {
+  const box = await openPostbox()
+  await using stack = new AsyncDisposableStack()
+  stack.use(box)
+  const small = stack.use(
+    await openApiHarness({
+      MAIL_URL: `smtp://127.0.0.1:${box.port}`,
+      MAIL_FROM: 'Plumbline <no-reply@service.example>',
+      PUBLIC_URL: 'https://app.service.example',
+      SIGN_UPS_PER_NETWORK: '1000',
+      SIGN_UPS_PER_MAIL_DOMAIN: '2',
+    }),
+  )
+  const ask = async (email: string): Promise<number> =>
+    (await openBrowser(small).app('signUp', { name: 'A', email, password: PASSWORD })).status
+  const secretOf = async (to: string): Promise<string> => {
+    const find = (): string | undefined =>
+      box.mails
+        .map((mail) => (mail.to === to ? /#([0-9A-Za-z]{40})/.exec(mail.text)?.[1] : undefined))
+        .find((secret) => secret !== undefined)
+    await expect.poll(find, { timeout: 60_000 }).toBeDefined()
+    return find() ?? ''
+  }
+  const open = async (secret: string): Promise<number> =>
+    (await openBrowser(small).app('verify', { token: secret })).status
+
+  for (let n = 0; n < 17; n++) expect(await ask(`nobody${n}@target.example`)).toBe(200)
+  for (const name of ['ada', 'bob', 'cyd']) expect(await ask(`${name}@target.example`)).toBe(200)
+  // Messages to a domain have their own bound.
+  expect(await ask('late@target.example')).toBe(429)
+
+  const [ada, bob, cyd] = await Promise.all(
+    ['ada', 'bob', 'cyd'].map((name) => secretOf(`${name}@target.example`)),
+  )
+  // One link that is opened many times at once uses up one account.
+  const opened = await Promise.all(Array.from({ length: 6 }, () => open(ada ?? '')))
+  expect(opened.filter((status) => status === 200)).toHaveLength(1)
+  expect(await open(bob ?? '')).toBe(200)
+  expect(await open(cyd ?? '')).toBe(429)
+  // Refused for today, the link stays good.
+  await small.db.pool.query(`delete from budgets where name like 'sign-up:domain:%'`)
+  expect(await open(cyd ?? '')).toBe(200)
+})

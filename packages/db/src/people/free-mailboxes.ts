@@ -1,0 +1,32 @@
+import { sql } from 'kysely'
+import type { Tx } from '../database.ts'
+
+/** Days after an account is closed until its mailbox has free credits again: the longest billing cycle. */
+export const FREE_MAILBOX_DAYS = 31
+
+/**
+ * Notes that an account is a mailbox's, and says whether it has free credits from its first day: not where the
+ * mailbox had another that is open or was closed in the last `FREE_MAILBOX_DAYS`. Whoever calls it has inserted the
+ * user of the mailbox in the same transaction, so that two sign-ups of one mailbox go one after the other.
+ *
+ * @param digest an HMAC of the mailbox: its address cannot be read from it
+ */
+export async function noteFreeMailbox(
+  tx: Tx,
+  digest: string,
+  accountId: string,
+): Promise<{ readonly hasCredits: boolean }> {
+  const { rows } = await sql<{ had: boolean }>`
+    with former as (
+      select a.status, a.status_at from free_mailboxes f join accounts a on a.id = f.account_id
+      where f.digest = ${digest}
+    ), noted as (
+      insert into free_mailboxes (digest, account_id) values (${digest}, ${accountId})
+      on conflict (digest) do update set account_id = excluded.account_id
+    )
+    select exists (
+      select from former
+      where status <> 'closed' or status_at > now() - make_interval(days => ${FREE_MAILBOX_DAYS})
+    ) as had`.execute(tx)
+  return { hasCredits: rows[0]?.had === false }
+}
