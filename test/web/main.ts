@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { brotliCompressSync, gzipSync } from 'node:zlib'
 import { table } from '@plumbline/cli/table'
-import lighthouse from 'lighthouse'
+import lighthouse, { type Result } from 'lighthouse'
 import { faultsOfPage, settle } from '../integration/axe.ts'
 import { openWindow } from '../integration/chromium.ts'
 import { fillAccount, GATES, pagesOf, signUp } from '../integration/web-seed.ts'
@@ -21,6 +21,16 @@ const DIST = fileURLToPath(new URL('../../services/web/dist/', import.meta.url))
 const FIRST_LOAD_BYTES = 60_000
 /** What Lighthouse must give on its mobile settings. */
 const LEAST = { performance: 95, accessibility: 100, 'best-practices': 100 } as const
+/** Times that a page is measured; the one in the middle counts, since the machine does other things too. */
+const RUNS = 3
+/** What the performance is made of, with the heading of its column. */
+const METRICS = {
+  'first-contentful-paint': 'first paint',
+  'largest-contentful-paint': 'largest',
+  'total-blocking-time': 'blocked',
+  'speed-index': 'speed index',
+  'cumulative-layout-shift': 'shift',
+} as const
 
 const faults: string[] = []
 const [what] = process.argv.slice(2)
@@ -103,21 +113,35 @@ async function measure(
     '/app/keys',
     '/app/sign-in',
   ]) {
-    const result = await lighthouse(`${url}${path}`, {
-      port: path === '/app/sign-in' ? ports.strangerPort : ports.port,
-      output: 'json',
-      logLevel: 'error',
-      onlyCategories: Object.keys(LEAST),
-    })
-    const categories = result?.lhr.categories ?? {}
+    const port = path === '/app/sign-in' ? ports.strangerPort : ports.port
+    const { categories, audits } = await measurePage(`${url}${path}`, port)
     const scores = Object.entries(LEAST).map(([name, least]) => {
       const score = Math.round((categories[name]?.score ?? 0) * 100)
       if (score < least) faults.push(`Lighthouse gives ${path} ${score} of ${least} for ${name}`)
       return String(score)
     })
-    rows.push([path, ...scores])
+    const metrics = Object.keys(METRICS).map((name) => audits[name]?.displayValue ?? '')
+    rows.push([path, ...scores, ...metrics])
   }
-  print(['page', ...Object.keys(LEAST)], rows)
+  print(['page', ...Object.keys(LEAST), ...Object.values(METRICS)], rows)
+}
+
+/** The run whose performance lies in the middle. */
+async function measurePage(url: string, port: number): Promise<Result> {
+  const runs: Result[] = []
+  for (let run = 0; run < RUNS; run++) {
+    const result = await lighthouse(url, {
+      port,
+      output: 'json',
+      logLevel: 'error',
+      onlyCategories: Object.keys(LEAST),
+    })
+    if (result !== undefined) runs.push(result.lhr)
+  }
+  const scoreOf = ({ categories }: Result): number => categories['performance']?.score ?? 0
+  const middle = runs.toSorted((one, other) => scoreOf(one) - scoreOf(other))[runs.length >> 1]
+  if (middle === undefined) throw new Error(`Lighthouse could not open ${url}`)
+  return middle
 }
 
 async function freePort(): Promise<number> {
