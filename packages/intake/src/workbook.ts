@@ -57,6 +57,8 @@ function kindOf(mask: number): ColumnKind {
   switch (mask) {
     case 0:
       return 'empty'
+    case KIND_BITS.text:
+      return 'text'
     case KIND_BITS.number:
       return 'number'
     case KIND_BITS.date:
@@ -69,7 +71,7 @@ function kindOf(mask: number): ColumnKind {
     case KIND_BITS.boolean:
       return 'boolean'
     default:
-      return 'text'
+      return 'mixed'
   }
 }
 

@@ -44,7 +44,7 @@ async function tableOf(
 
 async function completed(
   harness: TestPipeline,
-  content: string,
+  content: string | Uint8Array,
   options: Parameters<TestPipeline['read']>[1] = {},
 ): Promise<string> {
   const { id } = await harness.read(content, options)
@@ -198,6 +198,35 @@ test('a workbook has every cell with its type, its header frozen and filtered', 
   expect(values(3)[csv[0]?.indexOf('result.valid') ?? -1]).toBeTypeOf('boolean')
   expect(sheet.views[0]).toMatchObject({ state: 'frozen', ySplit: 1 })
   expect(sheet.autoFilter).toMatch(/^A1:[A-Z]+3$/)
+})
+
+test('columns of a workbook come back of the type that they had', async () => {
+  await using harness = await openTestPipeline()
+  const book = new ExcelJS.Workbook()
+  const made = book.addWorksheet('Customers')
+  made.addRow(['email', 'postal code', 'rate', 'since', 'at', 'active'])
+  made.addRow(['a@b.example', '01067', 45_351 / 7, new Date('2024-02-29'), 0.75, true])
+  made.addRow(['c@d.example', '10115', -0.5, new Date('1999-12-31'), 0.25, false])
+  made.getColumn(5).numFmt = 'h:mm:ss'
+  const bytes = Buffer.from(await book.xlsx.writeBuffer())
+  const id = await completed(harness, bytes, { fileName: 'list.xlsx' })
+  const before = await sheetOf(bytes)
+  const after = await sheetOf(await bytesOf(harness, id, { format: 'xlsx' }))
+  const own = (sheet: ExcelJS.Worksheet, number: number) =>
+    (sheet.getRow(number).values as unknown[]).slice(1, 7)
+  expect(own(after, 2)).toEqual([
+    'a@b.example',
+    '01067',
+    expect.closeTo(45_351 / 7),
+    new Date('2024-02-29'),
+    expect.any(Date),
+    true,
+  ])
+  for (const number of [1, 2, 3]) {
+    const [first, second] = [own(before, number), own(after, number)]
+    expect(second.map((cell) => typeof cell)).toEqual(first.map((cell) => typeof cell))
+    expect(second.toSpliced(2, 1)).toEqual(first.toSpliced(2, 1))
+  }
 })
 
 test('a workbook is refused where a sheet may not hold it, and CSV is offered', async () => {

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { SaxesParser } from 'saxes'
 import { describe, expect, test } from 'vitest'
-import { columnLetters, sheetCell, STYLE } from './sheet-cell.ts'
+import { columnLetters, sheetCell, STYLE, type CellKind } from './sheet-cell.ts'
 
 interface ReadCell {
   readonly type: string | undefined
@@ -58,7 +58,7 @@ describe('a cell of a sheet', () => {
   test('gives every text back, whatever XML makes of it', () => {
     fc.assert(
       fc.property(odd, (text) => {
-        const read = readBack(sheetCell('A1', text, false))
+        const read = readBack(sheetCell('A1', text, 'ours'))
         expect(read?.text ?? '').toBe(text)
       }),
       { numRuns: 3_000 },
@@ -68,7 +68,7 @@ describe('a cell of a sheet', () => {
   test('is never a formula', () => {
     fc.assert(
       fc.property(odd, fc.constantFrom('=', '+', '-', '@'), (rest, sign) => {
-        const xml = sheetCell('A1', `${sign}x${rest}`, true)
+        const xml = sheetCell('A1', `${sign}x${rest}`, 'mixed')
         expect(xml).not.toContain('<f')
         expect(readBack(xml)).toMatchObject({ type: 'inlineStr', style: STYLE.text })
       }),
@@ -76,13 +76,13 @@ describe('a cell of a sheet', () => {
   })
 
   test('has no half of a character', () => {
-    expect(readBack(sheetCell('A1', 'a\ud83d', false))?.text).toBe('a\ufffd')
-    expect(readBack(sheetCell('A1', '\ude00b', false))?.text).toBe('\ufffdb')
+    expect(readBack(sheetCell('A1', 'a\ud83d', 'ours'))?.text).toBe('a\ufffd')
+    expect(readBack(sheetCell('A1', '\ude00b', 'ours'))?.text).toBe('\ufffdb')
   })
 
   test('is cut at what a cell holds, and not within a character', () => {
-    expect(readBack(sheetCell('A1', 'x'.repeat(40_000), false))?.text).toHaveLength(32_767)
-    const cut = readBack(sheetCell('A1', `${'x'.repeat(32_766)}😀`, false))?.text
+    expect(readBack(sheetCell('A1', 'x'.repeat(40_000), 'ours'))?.text).toHaveLength(32_767)
+    const cut = readBack(sheetCell('A1', `${'x'.repeat(32_766)}😀`, 'ours'))?.text
     expect(cut).toBe('x'.repeat(32_766))
   })
 
@@ -94,8 +94,8 @@ describe('a cell of a sheet', () => {
     ['2024-02-29', undefined, STYLE.date],
     ['2024-02-29 23:59:59', undefined, STYLE.moment],
   ])('%s is a number or date', (text, type, style) => {
-    expect(readBack(sheetCell('A1', text, true))).toMatchObject({ type, style })
-    expect(readBack(sheetCell('A1', text, false))?.type).toBe('inlineStr')
+    expect(readBack(sheetCell('A1', text, 'mixed'))).toMatchObject({ type, style })
+    expect(readBack(sheetCell('A1', text, 'ours'))?.type).toBe('inlineStr')
   })
 
   test.each([
@@ -113,13 +113,31 @@ describe('a cell of a sheet', () => {
     '24:00:00',
     '１２',
   ])('%s is a text, as it would come back otherwise', (text) => {
-    expect(readBack(sheetCell('A1', text, true))).toMatchObject({ type: 'inlineStr', text })
+    expect(readBack(sheetCell('A1', text, 'mixed'))).toMatchObject({ type: 'inlineStr', text })
+  })
+
+  test.each<[CellKind, string, string | undefined, number, string]>([
+    ['text', '12345', 'inlineStr', STYLE.plain, '12345'],
+    ['text', '2024-02-29', 'inlineStr', STYLE.plain, '2024-02-29'],
+    ['text', 'TRUE', 'inlineStr', STYLE.plain, 'TRUE'],
+    ['mixed', 'TRUE', 'inlineStr', STYLE.plain, 'TRUE'],
+    ['boolean', 'TRUE', 'b', STYLE.plain, '1'],
+    ['boolean', 'FALSE', 'b', STYLE.plain, '0'],
+    ['number', '12345', undefined, STYLE.plain, '12345'],
+    ['number', '3.14159265358979', undefined, STYLE.plain, '3.14159265358979'],
+    ['number', '0.00123456789012345', undefined, STYLE.plain, '0.00123456789012345'],
+    ['number', '12345678901234567890', 'inlineStr', STYLE.plain, '12345678901234567890'],
+    ['date', '2024-02-29', undefined, STYLE.date, '45351'],
+    ['time', '12:00:00', undefined, STYLE.time, '0.5'],
+    ['time', '24:00:00', 'inlineStr', STYLE.plain, '24:00:00'],
+  ])('of a column of %s keeps that type: %s', (kind, text, type, style, held) => {
+    expect(readBack(sheetCell('A1', text, kind))).toEqual({ type, style, text: held })
   })
 
   test('of ours has its own type', () => {
-    expect(readBack(sheetCell('A1', true, false))).toMatchObject({ type: 'b', text: '1' })
-    expect(readBack(sheetCell('A1', 37.4, false))).toMatchObject({ type: undefined, text: '37.4' })
-    expect(sheetCell('A1', null, false)).toBe('')
+    expect(readBack(sheetCell('A1', true, 'ours'))).toMatchObject({ type: 'b', text: '1' })
+    expect(readBack(sheetCell('A1', 37.4, 'ours'))).toMatchObject({ type: undefined, text: '37.4' })
+    expect(sheetCell('A1', null, 'ours')).toBe('')
   })
 })
 

@@ -1,7 +1,19 @@
+import type { ColumnKind } from '@plumbline/db/tables/batches'
 import type { CellValue } from './result-columns.ts'
 
 /** Styles of a sheet by their place in `cellXfs`; `styles` in `workbook.ts` says what they look like. */
-export const STYLE = { plain: 0, header: 1, text: 2, longNumber: 3, date: 4, moment: 5 } as const
+export const STYLE = {
+  plain: 0,
+  header: 1,
+  text: 2,
+  longNumber: 3,
+  date: 4,
+  moment: 5,
+  time: 6,
+} as const
+
+/** Of which type a column came with the batch; `ours` did not, and of `mixed` each cell is looked at. */
+export type CellKind = ColumnKind | 'ours'
 
 /** Characters of a cell at most. Source: Microsoft, "Excel specifications and limits". */
 const CELL_MAX_CHARS = 32_767
@@ -16,13 +28,33 @@ const HAS_UNSAFE = /[\0-\x08\x0b-\x1f&<>_\ud800-\uffff]/
  * XML cannot hold is written as `_x0001_`, as spreadsheets write and read it.
  * Source: ECMA-376 part 1, 22.9.2.19 (ST_Xstring).
  * @param place such as `B7`
- * @param isOwn a text that came with the batch: exact numbers and dates among them are written as such
+ * @param kind texts that came with the batch are written as what they were, where they come back exactly
  */
-export function sheetCell(place: string, value: CellValue, isOwn: boolean): string {
+export function sheetCell(place: string, value: CellValue, kind: CellKind): string {
   if (value === null || value === '') return ''
   if (typeof value === 'boolean') return `<c r="${place}" t="b"><v>${value ? 1 : 0}</v></c>`
   if (typeof value === 'number') return `<c r="${place}"><v>${value}</v></c>`
-  return isOwn ? (numberCell(place, value) ?? textCell(place, value)) : textCell(place, value)
+  return typedCell(place, value, kind) ?? textCell(place, value)
+}
+
+/** The cell of a text that was something else; null for any other text. */
+function typedCell(place: string, text: string, kind: CellKind): string | null {
+  switch (kind) {
+    case 'ours':
+    case 'text':
+    case 'empty':
+      return null
+    case 'boolean':
+      return text === 'TRUE' || text === 'FALSE' ? sheetCell(place, text === 'TRUE', kind) : null
+    case 'time':
+      return timeCell(place, text)
+    case 'number':
+      return numberCell(place, text, true)
+    case 'date':
+    case 'datetime':
+    case 'mixed':
+      return numberCell(place, text, false)
+  }
 }
 
 /** A cell of the first row. */
@@ -78,23 +110,36 @@ const SHOWN_DIGITS = 11
 const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?$/
 const DATE = /^(\d{4})-(\d\d)-(\d\d)(?: (\d\d):(\d\d):(\d\d))?$/
 
-/** The cell of a text that is a number or date and comes back as it was; null for any other text. */
-function numberCell(place: string, text: string): string | null {
+/**
+ * The cell of a text that is a number or date and comes back as it was; null for any other text.
+ * @param wasNumber whether it may be shown rounded, as it was before
+ */
+function numberCell(place: string, text: string, wasNumber: boolean): string | null {
   const first = text.charCodeAt(0)
   const canBe = (first >= 48 && first <= 57) || first === 45
-  if (!canBe || text.length > 19) return null
+  if (!canBe || text.length > 24) return null
   if (NUMBER.test(text)) {
-    const digits = text.replace(/\D/g, '').length
+    const digits = text.replace(/\D/g, '').replace(/^0+/, '').length
     if (digits > EXACT_DIGITS || String(Number(text)) !== text) return null
     const style = digits > SHOWN_DIGITS && !text.includes('.') ? ` s="${STYLE.longNumber}"` : ''
     // A long fraction would be shown rounded.
-    if (digits > SHOWN_DIGITS - 1 && text.includes('.')) return null
+    if (digits > SHOWN_DIGITS - 1 && text.includes('.') && !wasNumber) return null
     return `<c r="${place}"${style}><v>${text}</v></c>`
   }
   const serial = dateSerial(text)
   if (serial === null) return null
   const style = text.length > 10 ? STYLE.moment : STYLE.date
   return `<c r="${place}" s="${style}"><v>${serial}</v></c>`
+}
+
+const TIME = /^([01]\d|2[0-3]):([0-5]\d):([0-5]\d)$/
+
+function timeCell(place: string, text: string): string | null {
+  const parts = TIME.exec(text)
+  if (parts === null) return null
+  const [, hours, minutes, seconds] = parts.map(Number)
+  const passed = (hours ?? 0) * 3_600 + (minutes ?? 0) * 60 + (seconds ?? 0)
+  return `<c r="${place}" s="${STYLE.time}"><v>${passed / 86_400}</v></c>`
 }
 
 const DAY_MS = 86_400_000

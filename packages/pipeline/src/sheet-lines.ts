@@ -17,7 +17,7 @@ export function sheetLines(batch: BatchRow, { columns, size }: SheetForm): LineF
       size.rows++
       let line = `<row r="${size.rows}">`
       for (const [at, column] of table.entries()) {
-        line += sheetCell(`${letters[at]}${size.rows}`, column.value(given, row), column.isOwn)
+        line += sheetCell(`${letters[at]}${size.rows}`, column.value(given, row), column.kind)
       }
       return `${line}</row>`
     },

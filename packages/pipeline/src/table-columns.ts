@@ -4,6 +4,7 @@ import type { BatchRow } from '@plumbline/db/batches/rows'
 import type { ChunkCells } from './codec.ts'
 import { jsonCells } from '@plumbline/intake/json-row'
 import { resultColumns, ROW_COLUMN, type CellValue, type ResultColumn } from './result-columns.ts'
+import type { CellKind } from './sheet-cell.ts'
 import type { ShownRow } from './shown-row.ts'
 
 /** A row as it came: its cells by column, and what has no column. */
@@ -15,8 +16,8 @@ export interface GivenRow {
 /** A column of a result that is a table: of the customer's, or of ours. */
 export interface TableColumn {
   readonly name: string
-  /** Whether it holds what the customer sent, as a text that came from outside. */
-  readonly isOwn: boolean
+  /** Of which type its texts are in a sheet. */
+  readonly kind: CellKind
   value(given: GivenRow, row: ShownRow): CellValue
 }
 
@@ -77,12 +78,13 @@ export function isJsonBatch(batch: Pick<BatchRow, 'file_format'>): boolean {
 function ownColumns(batch: BatchRow): readonly TableColumn[] {
   const own = Array.from({ length: batch.column_count }, (_, at): TableColumn => {
     const name = batch.header === null ? `column_${at + 1}` : (batch.header[at] ?? '')
-    return { name, isOwn: true, value: ({ cells }) => cells[at] ?? '' }
+    const kind = batch.column_types?.[at] ?? 'mixed'
+    return { name, kind, value: ({ cells }) => cells[at] ?? '' }
   })
   return batch.has_rest ? [...own, REST] : own
 }
 
-const REST: TableColumn = { name: 'input.rest', isOwn: true, value: ({ rest }) => rest }
+const REST: TableColumn = { name: 'input.rest', kind: 'mixed', value: ({ rest }) => rest }
 
 function ourColumns(batch: BatchRow): readonly TableColumn[] {
   const { product, mapping } = batch
@@ -91,5 +93,5 @@ function ourColumns(batch: BatchRow): readonly TableColumn[] {
 }
 
 function ourColumn({ name, value }: ResultColumn): TableColumn {
-  return { name, isOwn: false, value: (_, row) => value(row) }
+  return { name, kind: 'ours', value: (_, row) => value(row) }
 }

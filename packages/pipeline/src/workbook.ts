@@ -93,10 +93,10 @@ const STYLES =
   '<fill><patternFill patternType="gray125"/></fill></fills>' +
   '<borders count="1"><border><left/><right/><top/><bottom/><diagonal/></border></borders>' +
   '<cellStyleXfs count="1"><xf numFmtId="0" fontId="0" fillId="0" borderId="0"/></cellStyleXfs>' +
-  `<cellXfs count="6">${styleOf(0)}` +
+  `<cellXfs count="7">${styleOf(0)}` +
   '<xf numFmtId="49" fontId="1" fillId="0" borderId="0" xfId="0" applyNumberFormat="1" applyFont="1"/>' +
   '<xf numFmtId="49" fontId="0" fillId="0" borderId="0" xfId="0" applyNumberFormat="1" quotePrefix="1"/>' +
-  `${styleOf(1)}${styleOf(164)}${styleOf(165)}</cellXfs>` +
+  `${styleOf(1)}${styleOf(164)}${styleOf(165)}${styleOf(21)}</cellXfs>` +
   '<cellStyles count="1"><cellStyle name="Normal" xfId="0" builtinId="0"/></cellStyles></styleSheet>'
 
 function styleOf(format: number): string {

@@ -93,10 +93,18 @@ export interface BatchesTable {
 }
 
 /**
- * Of which type all cells of a workbook's column are; `text` where they are of several. In `cells` a number has
+ * Of which type all cells of a workbook's column are; `mixed` where they are of several. In `cells` a number has
  * its digits, a date or time is as in ISO 8601 with a blank between, a boolean is TRUE or FALSE.
  */
-export type ColumnKind = 'empty' | 'text' | 'number' | 'date' | 'datetime' | 'time' | 'boolean'
+export type ColumnKind =
+  | 'empty'
+  | 'text'
+  | 'number'
+  | 'date'
+  | 'datetime'
+  | 'time'
+  | 'boolean'
+  | 'mixed'
 
 /** How much of a batch was open at a moment, in milliseconds of the epoch. */
 export interface PaceSample extends Pick<OpenSubjects, 'open'> {
