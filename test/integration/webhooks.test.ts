@@ -119,7 +119,7 @@ describe.each([
     caller.receiver.answer((_message, res) => {
       calls += 1
       if (calls === 1) res.writeHead(503, { 'retry-after': '1' }).end('busy <b>now</b>')
-      else if (calls === 2) res.writeHead(302, { location: 'http://127.0.0.1:1/' }).end()
+      else if (calls === 2) res.writeHead(302, { location: 'http://127.0.0.1:1/' }).end('moved')
       else res.writeHead(200).end('thanks')
     })
     const sent = await post<WebhookDelivery>(caller, `/v1/webhooks/${endpoint.id}/test`, 202)

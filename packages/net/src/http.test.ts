@@ -135,6 +135,13 @@ test('redirects are followed to their bound and re-checked on each hop', async (
   expect(textOf(await at('/user'))).toBe('bad_url')
 })
 
+test('a redirect that is only to be shown is the response', async () => {
+  const port = await serve((_req, res) => res.writeHead(302, { location: '/on' }).end('moved'))
+  const answer = await get(`http://site.test:${port}/`, { maxRedirects: 'shown' })
+  expect(answer).toMatchObject({ kind: 'response', status: 302, redirects: 0 })
+  expect(textOf(answer)).toBe('moved')
+})
+
 test('credentials do not travel to another origin', async () => {
   const target = await serve((req, res) => res.end(JSON.stringify(req.headers)))
   const port = await serve((_req, res) =>

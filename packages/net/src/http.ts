@@ -20,7 +20,8 @@ export interface FetchRequest {
   readonly overflow?: 'fail' | 'cut'
   /** Whether a response whose body is broken or does not end in time counts, without its body; default false. */
   readonly headSuffices?: boolean
-  readonly maxRedirects: number
+  /** Redirects that are followed; `shown` follows none, and the redirect is the response. */
+  readonly maxRedirects: number | 'shown'
   /** Whether http without TLS goes anywhere, as by default, or only to addresses that the operator allowed. */
   readonly plain?: 'anywhere' | 'allowed'
   /** Wall clock of the whole, redirects and body included. */
@@ -81,6 +82,7 @@ const PRIVATE_HEADERS = new Set(['authorization', 'cookie', 'proxy-authorization
 export async function fetchBounded(request: FetchRequest): Promise<HttpAnswer> {
   const signal = AbortSignal.any([request.signal, AbortSignal.timeout(request.timeoutMs)])
   const deadline = performance.now() + request.timeoutMs
+  const { maxRedirects: most } = request
   let hop: Hop = {
     url: request.url,
     method: request.method ?? 'GET',
@@ -93,10 +95,10 @@ export async function fetchBounded(request: FetchRequest): Promise<HttpAnswer> {
     if (url === null) return failed('bad_url', 'not an http or https URL', hop.url)
     const answer = await oneHop(request, hop, url, origin, { signal, deadline })
     if ('kind' in answer) return answer
-    const next = nextHop(hop, url, answer)
+    const next = most === 'shown' ? null : nextHop(hop, url, answer)
     if (next === null) return { ...answer, kind: 'response', url: url.href, redirects }
-    if (redirects >= request.maxRedirects) {
-      return failed('too_many_redirects', `more than ${request.maxRedirects}`, url.href)
+    if (most === 'shown' || redirects >= most) {
+      return failed('too_many_redirects', `more than ${most}`, url.href)
     }
     if (url.protocol === 'https:' && next.url.startsWith('http:')) {
       return failed('forbidden', 'a redirect from https to http', url.href)

@@ -44,7 +44,7 @@ export async function attemptDelivery(
     overflow: 'cut',
     // It has the message; what it says beside its status is for people to read.
     headSuffices: true,
-    maxRedirects: 0,
+    maxRedirects: 'shown',
     plain: 'allowed',
     timeoutMs,
     signal,
@@ -88,9 +88,15 @@ function whatCame(answer: HttpAnswer): Came {
     arrived,
     responseStatus: status,
     responseBody: Buffer.from(body).toString('utf8'),
-    error: arrived ? null : `The endpoint answered ${status}; it has to answer 2xx.`,
+    error: arrived ? null : wrongStatus(status),
     retryAfter: headers['retry-after'],
   }
+}
+
+function wrongStatus(status: number): string {
+  return status >= 300 && status < 400
+    ? FAILURES.too_many_redirects
+    : `The endpoint answered ${status}; it has to answer 2xx.`
 }
 
 const FAILURES: Readonly<Record<Extract<HttpAnswer, { kind: 'failed' }>['reason'], string>> = {
