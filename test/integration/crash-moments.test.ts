@@ -1,6 +1,6 @@
 import { readdir, stat } from 'node:fs/promises'
 import { basename, join } from 'node:path'
-import { describe, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { backends } from '@plumbline/testkit/backends'
 import {
   callStatus,
@@ -9,6 +9,7 @@ import {
   IN_TURN,
   memberAt,
   openCrashHarness,
+  openTurn,
   RECORDS,
   stateOf,
   submit,
@@ -16,6 +17,7 @@ import {
   untilStopped,
   untilUnanswered,
   type CrashHarness,
+  type CrashTurn,
 } from '@plumbline/testkit/crash-harness'
 import { holdBack, type HeldChange } from '@plumbline/testkit/hold-back'
 import { expectIntact, expectLedgerIntact } from '@plumbline/testkit/invariants'
@@ -44,9 +46,18 @@ const ENDING: HeldChange = {
   when: "new.status = 'completed'",
 }
 
+/** On the Redis of the service that the other tests share, whose worker would answer. */
+const OWN_QUEUE = { REDIS_PREFIX: 'slow' } as const
+
 describe.concurrent.each(backends())('on $name', ({ redisUrl }) => {
+  let whole: CrashHarness
+  beforeAll(async () => {
+    whole = await openCrashHarness(redisUrl, [['email'], ['batch']])
+  })
+  afterAll(async () => await whole[Symbol.asyncDispose]())
+
   test('a kill of the batch worker between hold and dispatch costs nothing', IN_TURN, async () => {
-    await using harness = await openCrashHarness(redisUrl, [['email'], ['batch']])
+    const harness = await openTurn(whole)
     await using dispatch = await holdBack(harness.databaseUrl, DISPATCH)
     const { id, emails } = await submit(harness)
     await dispatch.reached()
@@ -62,7 +73,7 @@ describe.concurrent.each(backends())('on $name', ({ redisUrl }) => {
     'a kill of the API between hold and dispatch leaves the batch to the workers',
     IN_TURN,
     async () => {
-      await using harness = await openCrashHarness(redisUrl, [['email'], ['batch']])
+      const harness = await openTurn(whole)
       const { service, account } = harness
       await using dispatch = await holdBack(harness.databaseUrl, DISPATCH)
       const { id, emails } = await submit(harness, { start: false })
@@ -88,7 +99,7 @@ describe.concurrent.each(backends())('on $name', ({ redisUrl }) => {
     'a kill of the batch worker as it reads a batch, or says that it is done, costs nothing',
     IN_TURN,
     async () => {
-      await using harness = await openCrashHarness(redisUrl, [['email'], ['batch']])
+      const harness = await openTurn(whole)
       await using reading = await holdBack(harness.databaseUrl, READING)
       await using ending = await holdBack(harness.databaseUrl, ENDING)
       const { id, emails } = await submit(harness)
@@ -107,11 +118,15 @@ describe.concurrent.each(backends())('on $name', ({ redisUrl }) => {
     'a kill of the batch worker that writes the result of a running batch costs nothing',
     IN_TURN,
     async () => {
-      await using harness = await openCrashHarness(redisUrl, [['email'], ['batch']])
+      const harness = await openTurn(whole)
+      const before = new Set(await resultsInTheMaking(harness))
       await using settling = await holdBack(harness.databaseUrl, HALF_SETTLED)
       const { id, emails } = await submit(harness, { count: LARGE })
       await settling.reached()
-      await vi.waitFor(async () => expect(await bytesWritten(harness)).toBeGreaterThan(0), PATIENT)
+      await vi.waitFor(
+        async () => expect(await bytesWritten(harness, before)).toBeGreaterThan(0),
+        PATIENT,
+      )
       expect(await stateOf(harness, id)).toBe('running')
       const lists = memberAt(harness.service, 1)
       await lists.kill('SIGKILL')
@@ -123,7 +138,8 @@ describe.concurrent.each(backends())('on $name', ({ redisUrl }) => {
 
   test('a kill of the API between debit and answer gives the credits back', IN_TURN, async () => {
     // No call is answered before its time is over, which is after the kill.
-    await using harness = await openCrashHarness(redisUrl, [['email', '--delay=60000'], ['batch']])
+    const slow = ['email', '--delay=60000']
+    await using harness = await openCrashHarness(redisUrl, [slow, ['batch']], OWN_QUEUE)
     const { service } = harness
     const before = await creditsOf(harness)
     const calls = Array.from({ length: 20 }, (_, at) =>
@@ -140,7 +156,7 @@ describe.concurrent.each(backends())('on $name', ({ redisUrl }) => {
 })
 
 /** The credits are held, the tasks are there, and none was ever handed out. */
-async function expectHeld({ service }: CrashHarness, id: string): Promise<void> {
+async function expectHeld({ service }: CrashTurn, id: string): Promise<void> {
   const { rows } = await service.db.pool.query(
     `select b.status, b.credits_held as held, max(t.lease) as lease
      from batches b join tasks t on t.batch_id = b.id where b.id = $1 group by b.id`,
@@ -149,11 +165,17 @@ async function expectHeld({ service }: CrashHarness, id: string): Promise<void> 
   expect(rows).toEqual([{ status: 'running', held: RECORDS, lease: 0 }])
 }
 
-/** Bytes of result files in the making. */
-async function bytesWritten({ service }: CrashHarness): Promise<number> {
+/** Bytes of result files in the making, but for those that a kill before has left. */
+async function bytesWritten(harness: CrashTurn, before: ReadonlySet<string>): Promise<number> {
+  const found = await resultsInTheMaking(harness)
+  const files = await Promise.all(
+    found.filter((path) => !before.has(path)).map((path) => stat(path)),
+  )
+  return files.reduce((sum, { size }) => sum + size, 0)
+}
+
+async function resultsInTheMaking({ service }: CrashTurn): Promise<readonly string[]> {
   const dir = join(service.dataDir, 'scratch')
   const found = await readdir(dir, { recursive: true })
-  const names = found.filter((name) => basename(name).startsWith('result-'))
-  const files = await Promise.all(names.map((name) => stat(join(dir, name))))
-  return files.reduce((sum, { size }) => sum + size, 0)
+  return found.filter((name) => basename(name).startsWith('result-')).map((name) => join(dir, name))
 }

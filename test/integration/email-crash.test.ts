@@ -1,6 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { backends } from '@plumbline/testkit/backends'
 import { readLines, untilBatch } from '@plumbline/testkit/batches'
+import { soakSize } from '@plumbline/testkit/soak'
 import { expect, test } from 'vitest'
 import type { SimnetProcess } from '../simnet/child.ts'
 import { openEmailService, submit } from './email-service.ts'
@@ -10,17 +11,17 @@ import { openEmailService, submit } from './email-service.ts'
 test.each(backends())(
   'kill -9 of a worker repeats no more probes than were in flight on $name',
   async (backend) => {
-    const kills = 3
+    const kills = soakSize(3, 2)
     const domains = 4
     await using harness = await openEmailService(
       backend,
       'kill',
       1,
-      { SMTP_RECIPIENTS_PER_MINUTE: '1000000', SMTP_CONNECTIONS_PER_HOST: '20' },
+      { SMTP_RECIPIENTS_PER_MINUTE: '1000000', SMTP_CONNECTIONS_PER_HOST: String(CONNECTIONS) },
       50,
     )
     const { service, simnet, caller } = harness
-    const addresses = Array.from({ length: 6_000 }, (_, at) => {
+    const addresses = Array.from({ length: ADDRESSES }, (_, at) => {
       return `user${Math.floor(at / domains)}@kill${at % domains}.example`
     })
     const id = await submit(caller, addresses)
@@ -46,6 +47,8 @@ test.each(backends())(
   },
 )
 
+/** So few connections that what is in flight at the kills is less than half of the addresses. */
+const [ADDRESSES, CONNECTIONS] = [soakSize(6_000, 2_400), soakSize(20, 6)]
 /** Recipients that one transaction names at most; a connection has one transaction in flight. */
 const PER_TRANSACTION = 20
 
@@ -56,6 +59,7 @@ async function untilProbed(simnet: SimnetProcess, count: number): Promise<void> 
     const { smtp } = await simnet.counters()
     const probes = Object.values(smtp).reduce((sum, { rcptTimes }) => sum + rcptTimes.length, 0)
     if (probes >= count) return
-    await wait(20)
+    // The counters hold the time of each probe: to read them is work.
+    await wait(100)
   }
 }

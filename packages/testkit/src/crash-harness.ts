@@ -29,12 +29,15 @@ export const QUICK: Readonly<Record<string, string>> = {
 /** The backends run at the same time, since most of the time is waiting; on each backend one fault at a time. */
 export const IN_TURN = { concurrent: false } as const
 
-/** A service in a database of its own, with an account that can pay for two batches. */
-export interface CrashHarness extends AsyncDisposable {
+/** A service in a database of its own, and an account that can pay for two batches. */
+export interface CrashTurn {
   readonly service: TestService
   readonly account: Account
   readonly databaseUrl: string
 }
+
+/** The same, to be ended. */
+export interface CrashHarness extends CrashTurn, AsyncDisposable {}
 
 type Client = Pick<CrashHarness, 'service' | 'account'>
 
@@ -57,6 +60,21 @@ export async function openCrashHarness(
     databaseUrl: database.url,
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   }
+}
+
+/**
+ * The harness for one of several tests in turn, with an account of its own: to start the processes anew
+ * costs more than most of these tests. What the test before has killed and not restarted is started.
+ */
+export async function openTurn({ service, databaseUrl }: CrashTurn): Promise<CrashTurn> {
+  const dead = [service.api, ...service.workers].filter(({ process }) => hasEnded(process))
+  await Promise.all(dead.map((member) => member.restart()))
+  const account = await service.account({ credits: RECORDS * 2 })
+  return { service, databaseUrl, account }
+}
+
+function hasEnded({ exitCode, signalCode }: Member['process']): boolean {
+  return exitCode !== null || signalCode !== null
 }
 
 /** A worker by its place in the harness. */
@@ -145,7 +163,7 @@ export async function creditsOf({ service, account }: Client): Promise<number> {
 }
 
 /** The state of a batch as its row has it, also while no API runs. */
-export async function stateOf({ service }: CrashHarness, id: string): Promise<string | undefined> {
+export async function stateOf({ service }: CrashTurn, id: string): Promise<string | undefined> {
   const { rows } = await service.db.pool.query<{ status: string }>(
     'select status from batches where id = $1',
     [id],
