@@ -34,7 +34,7 @@ describe.each(backends())('on $name', ({ redisUrl }) => {
       await startService({
         databaseUrl: database.url,
         redisUrl,
-        workers: [SLOW, ['batch']],
+        workers: [[...SLOW, 'batch']],
         env: SMALL,
       }),
     )

@@ -44,7 +44,7 @@ beforeAll(async () => {
     await startService({
       databaseUrl: database.url,
       // Slow enough for a batch of thousands to be canceled, fast enough for one of ten.
-      workers: [['email', 'phone', 'ip', 'domain', '--delay=100', '--width=50'], ['batch']],
+      workers: [['email', 'phone', 'ip', 'domain', 'batch', '--delay=100', '--width=50']],
       env: { SWEEP_SECONDS: '1' },
     }),
   )

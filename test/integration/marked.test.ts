@@ -44,6 +44,8 @@ const INSTALLATION_KEY = randomBytes(32).toString('base64url')
 /** Whose address has tried too many keys; far from that of the other calls. */
 const GUESSER = `${WORD}, 198.51.100.77`
 const FAILED_KEYS = 20
+/** All that was ever written is read each time. */
+const SCANS = { interval: 1_000 } as const
 const REFUSALS = [400, 401, 403, 404, 405, 409, 413, 415, 422, 429, 431]
 const WRONG_KEY = `svc_live_${WORD}${'a'.repeat(26)}bbbbbb`
 
@@ -90,7 +92,7 @@ describe.each([
         databaseUrl: database.url,
         redisUrl: redis?.url,
         engines: 'real',
-        workers: [['email'], ['phone'], ['ip'], ['domain', 'batch']],
+        workers: [['email'], ['phone', 'ip', 'domain', 'batch']],
         output: openSync(output, 'a'),
         env: {
           ...simnet.settings,
@@ -126,7 +128,7 @@ describe.each([
     // The batches themselves still hold what they are made of.
     const own = ['batches', 'batch_previews', 'chunks', 'parts', 'tasks']
     await expect
-      .poll(async () => await scan(service, redis?.url ?? null, output, own, find))
+      .poll(async () => await scan(service, redis?.url ?? null, output, own, find), SCANS)
       .toEqual([])
     // What was looked through is not nothing.
     expect(await scan(service, redis?.url ?? null, output, [], find)).not.toEqual([])
@@ -134,10 +136,13 @@ describe.each([
     expect((await redisContents(redis?.url ?? null)).length > 0).toBe(onRedis)
     for (const id of batches) await erase(caller, id)
     await expect
-      .poll(async () => [
-        ...(await scan(service, redis?.url ?? null, output, [], find)),
-        ...(await readFolder(service.dataDir)).flatMap(({ place, text }) => find(place, text)),
-      ])
+      .poll(
+        async () => [
+          ...(await scan(service, redis?.url ?? null, output, [], find)),
+          ...(await readFolder(service.dataDir)).flatMap(({ place, text }) => find(place, text)),
+        ],
+        SCANS,
+      )
       .toEqual([])
   })
 })

@@ -24,7 +24,7 @@ describe.each(backends())('on $name', ({ redisUrl }) => {
       await startService({
         databaseUrl: database.url,
         redisUrl,
-        workers: [['email'], ['batch']],
+        workers: [['email', 'batch']],
         env: { DOWNLOADS_LIMIT: '2' },
       }),
     )

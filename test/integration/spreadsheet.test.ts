@@ -67,7 +67,7 @@ describe.skipIf(WITHOUT_SPREADSHEET)('a result file in LibreOffice', () => {
     const service = stack.use(
       await startService({
         databaseUrl: database.url,
-        workers: [['email'], ['batch']],
+        workers: [['email', 'batch']],
       }),
     )
     const account = await service.account({ credits: 5_000 })

@@ -39,7 +39,7 @@ export async function startWebService({
     await startService({
       databaseUrl: database.url,
       redisUrl: backend.redisUrl,
-      workers: [['email', 'phone', 'ip', 'domain', ...words], ['batch']],
+      workers: [['email', 'phone', 'ip', 'domain', 'batch', ...words]],
       env: {
         CHUNK_RECORDS: '50',
         SAVE_SECONDS: '1',

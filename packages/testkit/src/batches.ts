@@ -65,11 +65,12 @@ export async function untilBatch(
   states: readonly BatchState[] = STOPPED,
 ): Promise<BatchView> {
   const deadline = Date.now() + STOP_WITHIN_MS
-  for (;;) {
+  for (let look = 1; ; look++) {
     const view = await viewBatch(caller, id)
     if (states.includes(view.status)) return view
     if (Date.now() > deadline) throw new Error(`the batch did not stop: ${JSON.stringify(view)}`)
-    await wait(25)
+    // A look is work of the service that is waited for: what takes long is looked at seldom.
+    await wait(Math.min(25 * look, 250))
   }
 }
 
