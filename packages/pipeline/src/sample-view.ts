@@ -26,8 +26,8 @@ export async function sampleViewOf(
   const askedMs = sample.created_at.getTime()
   const endsMs = askedMs + SAMPLE.seconds * 1000
   const drawn = sample.rows_total
-  const isOpen = UNFINISHED_STATES.includes(sample.status) && records.length < drawn
-  const isRunning = isOpen && Date.now() < endsMs
+  // Until what it found is its batch's: who is told that it has ended may start or delete the batch.
+  const isRunning = UNFINISHED_STATES.includes(sample.status)
   const scorer = await scorers.of(sample.weights)
   const verdicts = records.map((record) => verdictIn(batch, record, scorer))
   const unknown = isRunning ? 0 : drawn - records.length
@@ -42,7 +42,7 @@ export async function sampleViewOf(
     rows: { drawn, known: records.length },
     shares: sharesOf(namesOf(batch), [...verdicts, ...Array<string>(unknown).fill('unknown')]),
     credits_used: used,
-    expected: isRunning ? null : expectedOf(batch, sample, { used, isOpen }),
+    expected: isRunning ? null : expectedOf(batch, sample, used),
   }
 }
 
@@ -101,18 +101,12 @@ const SIDE_BY_SIDE = 16
  * What the whole batch is expected to cost and to take. The time is a rough one, by the pace of the sample and
  * as if sixteen like it ran side by side: what a provider allows shows only while the batch runs.
  */
-function expectedOf(
-  batch: BatchRow,
-  sample: BatchRow,
-  { used, isOpen }: { used: number; isOpen: boolean },
-): BatchSample['expected'] {
+function expectedOf(batch: BatchRow, sample: BatchRow, used: number): BatchSample['expected'] {
   const { credits_estimate: estimate, charge_unknown: chargesUnknown } = batch
   const share = sample.credits_estimate === 0 ? 1 : used / sample.credits_estimate
   const ended = sample.ats.finalizing ?? sample.ats.canceling
   const tookMs =
-    isOpen || ended === undefined
-      ? SAMPLE.seconds * 1000
-      : Date.parse(ended) - sample.created_at.getTime()
+    ended === undefined ? SAMPLE.seconds * 1000 : Date.parse(ended) - sample.created_at.getTime()
   const runs = Math.max(1, batch.rows_billable / Math.max(1, sample.rows_total) / SIDE_BY_SIDE)
   return {
     credits:

@@ -107,6 +107,8 @@ test.each([
     await expect(sampleBatch(pipeline, owner, id)).rejects.toMatchObject({ code: 'conflict' })
     await expect(deleteBatch(pipeline, owner, id)).rejects.toMatchObject({ code: 'conflict' })
     await answer(harness)
+    // All is known, and not yet the batch's: who starts it now would be refused.
+    expect(await sampleOf(harness)).toMatchObject({ status: 'running', rows: { known: drawn } })
     await endStages(harness)
     const sample = await sampleOf(harness)
     expect(sample).toMatchObject({ status: 'completed', rows: { drawn, known: drawn } })
