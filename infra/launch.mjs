@@ -23,6 +23,7 @@ const COMMANDS = {
   score: 'test/corpora/score.ts',
   predict: 'test/corpora/predict.ts',
   simulate: 'test/simulate/main.ts',
+  lab: 'test/lab/main.ts',
   cli: 'services/cli/src/main.ts',
   web: 'test/web/main.ts',
   clients: 'infra/clients/build.ts',

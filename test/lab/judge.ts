@@ -1,0 +1,99 @@
+import { readBatch } from '@plumbline/db/batches/rows'
+import { auditLedger } from '@plumbline/metering/audit'
+import type { TestService } from '@plumbline/testkit/service'
+import { ENDED } from '../simulate/judge.ts'
+import type { LabBatch, LabCall } from './load.ts'
+
+/** What is wrong after a scenario: nothing of either, where all is well. */
+export interface Verdict {
+  readonly wrongCharges: readonly string[]
+  readonly lostRecords: number
+}
+
+interface ResultLine {
+  readonly row: number
+  readonly input: Readonly<Record<string, string>>
+  readonly status: string
+  readonly credits_charged: number
+}
+
+/**
+ * Compares rows, holds and the ledger of everything that was handed in. What was acknowledged from `gapMs` on
+ * may be gone with the server that acknowledged it; null where nothing may.
+ */
+export async function judgeLab(
+  service: TestService,
+  batches: readonly LabBatch[],
+  calls: readonly LabCall[],
+  gapMs: { readonly from: number; readonly to: number } | null,
+): Promise<Verdict> {
+  const wrongCharges = (await auditLedger(service.db)).map(
+    ({ rule, detail }) => `${rule}: ${detail}`,
+  )
+  let lostRecords = 0
+  for (const batch of batches) {
+    const met = await judgeBatch(service, batch)
+    const mayBeGone = gapMs !== null && batch.takenMs >= gapMs.from && batch.takenMs <= gapMs.to
+    if (met.isGone && mayBeGone) continue
+    lostRecords += met.lost
+    wrongCharges.push(...met.wrong)
+  }
+  wrongCharges.push(...(await judgeCalls(service, calls, gapMs !== null)))
+  return { wrongCharges, lostRecords }
+}
+
+async function judgeBatch(
+  service: TestService,
+  { account, id, emails }: LabBatch,
+): Promise<{ readonly isGone: boolean; readonly lost: number; readonly wrong: readonly string[] }> {
+  const row = await readBatch(service.db, id)
+  if (row === undefined) return { isGone: true, lost: emails.length, wrong: [] }
+  if (!ENDED.includes(row.status)) return { isGone: false, lost: emails.length, wrong: [] }
+  const path = `/v1/batches/${id}/results?format=ndjson`
+  const text = await (await service.call(account.liveKey, 'GET', path)).text()
+  // Safe because the service writes lines of its contract; each is compared with what it must be.
+  const lines = text
+    .split('\n')
+    .slice(0, -1)
+    .map((line) => JSON.parse(line) as ResultLine)
+  const kept = emails.filter((email, at) => {
+    const line = lines[at]
+    return line?.row === at + 1 && line.input['email'] === email && line.status === 'done'
+  }).length
+  const charged = lines.reduce((sum, line) => sum + line.credits_charged, 0)
+  const { rows } = await service.db.pool.query<{ settled: number; is_open: boolean }>(
+    'select settled, closed_at is null as is_open from credit_holds where ref = $1',
+    [id],
+  )
+  const [hold] = rows
+  const isRight = hold !== undefined && !hold.is_open && hold.settled === charged
+  return {
+    isGone: false,
+    lost: emails.length - kept,
+    wrong: isRight ? [] : [`batch ${id}: rows say ${charged}, its hold ${JSON.stringify(hold)}`],
+  }
+}
+
+/** A call without its answer may be charged until it is given back; one that was answered may be given back. */
+async function judgeCalls(
+  { db }: TestService,
+  calls: readonly LabCall[],
+  mayLose: boolean,
+): Promise<readonly string[]> {
+  const wrong: string[] = []
+  for (const [id, own] of Map.groupBy(calls, ({ account }) => account.id)) {
+    const { rows } = await db.pool.query<{ spent: number }>(
+      `select coalesce(-sum(allowance_delta + packs_delta), 0)::int as spent from credit_entries
+       where account_id = $1 and kind in ('debit', 'refund', 'give_back')`,
+      [id],
+    )
+    const spent = rows[0]?.spent ?? 0
+    const answered = own.filter(({ status }) => status === 200).length
+    const unheard = own.filter(({ status }) => status === undefined).length
+    const least = mayLose ? 0 : answered
+    if (spent < least || spent > answered + unheard) {
+      wrong.push(`account ${id}: ${answered} calls answered, ${spent} credits taken`)
+    }
+  }
+  return wrong
+}

@@ -1,0 +1,154 @@
+import { spawnSync } from 'node:child_process'
+import { chownSync, mkdirSync } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { connect, createServer, type Socket } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { openDatabase } from '@plumbline/db/database'
+import {
+  freePort,
+  startChildServer,
+  withoutRoot,
+  type ChildServer,
+} from '@plumbline/testkit/child-server'
+
+/** Where Debian 12 has its Postgres. */
+const PROGRAMS = '/usr/lib/postgresql/15/bin'
+
+/** A primary with an asynchronous standby, both reached by one address as behind a virtual one. */
+export interface PostgresPair extends AsyncDisposable {
+  readonly url: string
+  /** Ends the primary at once, as `kill -9` does; it recovers from its log at the next start. */
+  crash(): Promise<void>
+  start(): Promise<void>
+  /** From now on nothing of the primary reaches the standby. */
+  holdBack(): Promise<void>
+  /** Makes the standby the primary, and leads the address to it. */
+  promote(): Promise<void>
+}
+
+/** Starts both on directories of their own, durable as in production. */
+export async function startPostgresPair(): Promise<PostgresPair> {
+  await using stack = new AsyncDisposableStack()
+  const dir = await mkdtemp(join(tmpdir(), 'plumbline-lab-'))
+  stack.defer(() => rm(dir, { recursive: true, force: true }))
+  const places = [join(dir, 'primary'), join(dir, 'standby')] as const
+  for (const place of [dir, ...places]) ownDirectory(place)
+  const [first, second] = [await freePort(), await freePort()]
+  const [primaryData, standbyData] = places
+  run('initdb', ['-D', primaryData, '-U', 'plumbline', '-A', 'trust', '-E', 'UTF8'])
+  let primary = await startOn(primaryData, first)
+  run('pg_basebackup', [
+    '-D',
+    standbyData,
+    '-h',
+    '127.0.0.1',
+    '-p',
+    String(first),
+    '-U',
+    'plumbline',
+    '-R',
+  ])
+  const standby = await startOn(standbyData, second)
+  stack.defer(() => standby.stop())
+  stack.defer(() => primary.stop())
+  const address = stack.use(await openAddress(first))
+  const owned = stack.move()
+  let sender: number | undefined
+  return {
+    url: urlOf(address.port),
+    crash: () => primary.stop(),
+    start: async () => {
+      primary = await startOn(primaryData, first)
+    },
+    holdBack: async () => {
+      const { pid } = await ask<{ pid: number }>(first, 'select pid from pg_stat_replication')
+      sender = pid
+      process.kill(pid, 'SIGSTOP')
+    },
+    promote: async () => {
+      // It would go on with what it was kept from while its server ends.
+      if (sender !== undefined) process.kill(sender, 'SIGKILL')
+      await primary.stop()
+      await ask(second, 'select pg_promote()')
+      address.leadTo(second)
+    },
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  }
+}
+
+function ownDirectory(path: string): void {
+  mkdirSync(path, { recursive: true, mode: 0o700 })
+  const { uid, gid } = withoutRoot()
+  if (uid !== undefined && gid !== undefined) chownSync(path, uid, gid)
+}
+
+function run(program: string, args: readonly string[]): void {
+  const { status, stderr } = spawnSync(join(PROGRAMS, program), args, {
+    encoding: 'utf8',
+    ...withoutRoot(),
+  })
+  if (status !== 0) throw new Error(`${program} failed: ${stderr}`)
+}
+
+async function startOn(data: string, port: number): Promise<ChildServer> {
+  const settings = [
+    `port=${port}`,
+    'listen_addresses=127.0.0.1',
+    'unix_socket_directories=',
+    'max_connections=200',
+  ]
+  return await startChildServer(
+    join(PROGRAMS, 'postgres'),
+    ['-D', data, ...settings.flatMap((setting) => ['-c', setting])],
+    { ready: 'ready to accept', signal: 'SIGQUIT' },
+  )
+}
+
+async function ask<T extends object>(port: number, statement: string): Promise<T> {
+  await using db = openDatabase({ url: urlOf(port), poolSize: 1, applicationName: 'lab' })
+  const { rows } = await db.pool.query<T>(statement)
+  const [row] = rows
+  if (row === undefined) throw new Error(`no row: ${statement}`)
+  return row
+}
+
+function urlOf(port: number): string {
+  return `postgres://plumbline@127.0.0.1:${port}/postgres`
+}
+
+/** A port of loopback that leads to another, and breaks its connections when it leads elsewhere. */
+async function openAddress(
+  target: number,
+): Promise<AsyncDisposable & { readonly port: number; leadTo(port: number): void }> {
+  let port = target
+  const sockets = new Set<Socket>()
+  const server = createServer((client) => {
+    const behind = connect(port, '127.0.0.1')
+    for (const socket of [client, behind]) {
+      sockets.add(socket)
+      socket.setNoDelay(true)
+      socket.on('error', () => undefined)
+      socket.on('close', () => {
+        sockets.delete(socket)
+        client.destroy()
+        behind.destroy()
+      })
+    }
+    client.pipe(behind)
+    behind.pipe(client)
+  })
+  const own = await freePort()
+  await new Promise<void>((listening) => server.listen(own, '127.0.0.1', listening))
+  return {
+    port: own,
+    leadTo: (next) => {
+      port = next
+      for (const socket of sockets) socket.destroy()
+    },
+    [Symbol.asyncDispose]: async () => {
+      for (const socket of sockets) socket.destroy()
+      await new Promise((closed) => server.close(closed))
+    },
+  }
+}

@@ -1,0 +1,24 @@
+import { startRedis } from '@plumbline/testkit/redis'
+
+/** A Redis that a scenario ends and starts again, under the same address. */
+export interface LabRedis extends AsyncDisposable {
+  readonly url: string
+  /** Ends it as `kill -9` does, and removes its data. */
+  kill(): Promise<void>
+  start(): Promise<void>
+}
+
+/** @throws where Redis is not installed */
+export async function startLabRedis(): Promise<LabRedis> {
+  const first = await startRedis()
+  if (first === null) throw new Error('the lab needs redis-server (apt install redis-server)')
+  let server = first
+  return {
+    url: first.url,
+    kill: () => server.stop(),
+    start: async () => {
+      server = (await startRedis({ port: Number(new URL(first.url).port) })) ?? server
+    },
+    [Symbol.asyncDispose]: () => server.stop(),
+  }
+}
