@@ -121,8 +121,8 @@ async function refuseOrPutOff(
 ): Promise<void> {
   const fault = faultOf(error)
   if (isRefusalOfMessage(error)) {
-    log.error({ kind: mail.kind, fault }, 'a message was refused and dropped')
     await removeMail(db, mail.id)
+    log.error({ kind: mail.kind, fault }, 'a message was refused and dropped')
     return
   }
   log.warn({ kind: mail.kind, fault, attempts: mail.attempts + 1 }, 'a message could not be sent')
