@@ -1,25 +1,30 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { rm } from 'node:fs/promises'
 import { openDatabase } from '@plumbline/db/database'
 import { startEmbeddedPostgres } from '@plumbline/db/embedded'
 import { migrate } from '@plumbline/db/migrate'
 import { grantServing } from '@plumbline/db/serving-role'
+import { migrateQueue } from '@plumbline/queue/postgres-queues'
 import type { TestProject } from 'vitest/node'
 import { isCi } from './ci.ts'
 import { databaseUrl, onServer, servingUrlOf, TEMPLATE } from './postgres.ts'
 import { startRedis } from './redis.ts'
+import { makeServerDirectory } from './server-directory.ts'
 
 /**
  * Starts one Postgres for the whole run of a project and, where its binary is installed, one Redis for
  * each worker, and migrates the template database. With `CI=true` a missing Redis is a failure.
  */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
-  const directory = await mkdtemp(join(tmpdir(), 'plumbline-test-'))
+  const directory = await makeServerDirectory()
   // Nothing here has to survive a power cut.
   const postgres = await startEmbeddedPostgres({
     dataDir: directory,
-    settings: { fsync: 'off', full_page_writes: 'off', max_connections: '400' },
+    settings: {
+      fsync: 'off',
+      full_page_writes: 'off',
+      max_connections: '400',
+      max_wal_size: '512MB',
+    },
   })
   const { maxWorkers } = project.config
   const started = await Promise.all(Array.from({ length: maxWorkers }, () => startRedis()))
@@ -50,6 +55,7 @@ async function makeTemplate(server: string): Promise<void> {
       applicationName: 'template',
     })
     await migrate(db)
+    await migrateQueue(databaseUrl(server, TEMPLATE))
     await grantServing(db, servingUrlOf(server))
   }
   // A database that somebody is connected to cannot be copied.

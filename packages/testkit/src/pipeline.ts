@@ -24,7 +24,6 @@ import { openScorers } from '@plumbline/pipeline/scorers'
 import { makeTasks } from '@plumbline/pipeline/start'
 import { DEFAULT_ROOM } from '@plumbline/pipeline/task-room'
 import { submitBatch, type Submission } from '@plumbline/pipeline/submit'
-import { migrateQueue } from '@plumbline/queue/postgres-queues'
 import { openStorage } from '@plumbline/storage/open'
 import { instantEngine } from './instant-engines.ts'
 import { createTestDatabase } from './postgres.ts'
@@ -66,7 +65,6 @@ export async function openTestPipeline(
   const db = stack.use(openDatabase({ url: database.url, poolSize: 8, applicationName: 'test' }))
   const files = join(dir, 'files')
   const storage = await openStorage({ url: pathToFileURL(files).href, scratchDir: dir })
-  await migrateQueue(database.url)
   const queue = stack.use(
     redis === undefined
       ? await openPostgresTestQueue(database.url)

@@ -8,7 +8,7 @@ import { openDatabase } from '@plumbline/db/database'
 import { createPostgresLimiter } from '@plumbline/db/limiter'
 import { createPostgresMemory } from '@plumbline/db/memory'
 import type { QueueBackend } from '@plumbline/queue/backend'
-import { migrateQueue, openPostgresQueues } from '@plumbline/queue/postgres-queues'
+import { openPostgresQueues } from '@plumbline/queue/postgres-queues'
 import { createRedisLimiter } from '@plumbline/queue/redis-limiter'
 import { createRedisMemory } from '@plumbline/queue/redis-memory'
 import { openRedisQueues } from '@plumbline/queue/redis-queues'
@@ -43,11 +43,10 @@ export async function openRedisTestQueue(
   }
 }
 
-/** Opens a queue on a migrated database, and brings the queue's own schema there. */
+/** Opens a queue on a copy of the template, which has the schema of the queue, too. */
 export async function openPostgresTestQueue(url: string): Promise<TestQueue> {
   const errors: unknown[] = []
   const onError = (error: unknown): void => void errors.push(error)
-  await migrateQueue(url)
   const db = openDatabase({ url, poolSize: 8, applicationName: 'test queue', onIdleError: onError })
   const channel = openPostgresChannel({ db, url, onError })
   const backend = await openPostgresQueues({

@@ -7,7 +7,6 @@ import { createKey } from '@plumbline/db/keys'
 import { grantServing } from '@plumbline/db/serving-role'
 import { createMetering, type Metering } from '@plumbline/metering/metering'
 import { serveLive } from '@plumbline/queue/live-server'
-import { migrateQueue } from '@plumbline/queue/postgres-queues'
 import { createLog } from '@plumbline/runtime/log'
 import { readSettings } from '@plumbline/runtime/settings'
 import { openSync, type Dirent } from 'node:fs'
@@ -77,7 +76,6 @@ export async function openApiHarness(
 ): Promise<ApiHarness> {
   await using stack = new AsyncDisposableStack()
   const database = stack.use(await createTestDatabase())
-  await migrateQueue(database.url)
   const dataDir = await mkdtemp(join(tmpdir(), 'plumbline-api-'))
   stack.defer(() => rm(dataDir, { recursive: true, force: true }))
   const db = stack.use(openDatabase({ url: database.url, poolSize: 4, applicationName: 'test' }))
