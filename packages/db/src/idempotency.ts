@@ -34,7 +34,7 @@ export interface KeptAnswer {
 export type AnswerToKeep = KeptAnswer & { readonly batchId?: string | undefined }
 
 /** What came of asking for a key: it is ours to work on, or why not. */
-export type Claim =
+export type KeyClaim =
   | { readonly kind: 'claimed' }
   | { readonly kind: 'answered'; readonly answer: KeptAnswer }
   /** It was answered, and what the answer showed is no more. */
@@ -51,7 +51,7 @@ export async function claimKey(
   db: Db,
   call: IdempotentCall,
   times: { runMs: number },
-): Promise<Claim> {
+): Promise<KeyClaim> {
   // The row that was in the way can be gone by the time it is read; then the key is tried again.
   for (let attempt = 0; attempt < 3; attempt += 1) {
     const claimed = await db.pool.query<{ op_key: string }>({
@@ -111,7 +111,7 @@ const HELD = `
   select from idempotency_keys held
   where account_id = $1 and mode = $2 and path = $3 and key = $4 and not (${freeAfter('$5')})`
 
-async function heldBy(db: Db, call: IdempotentCall): Promise<Claim | undefined> {
+async function heldBy(db: Db, call: IdempotentCall): Promise<KeyClaim | undefined> {
   const row = await db.kysely
     .selectFrom('idempotency_keys')
     .select(['fingerprint', 'status', 'location', 'body'])

@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import type { IncomingMessage } from 'node:http'
 import type { CredentialSource } from './s3-credentials.ts'
-import { openConnections } from './s3-request.ts'
+import { openStoreConnections } from './s3-request.ts'
 import { canonicalQuery, encodedKey, sha256, signedHeaders } from './s3-signature.ts'
 import { textOf } from './s3-xml.ts'
 
@@ -56,7 +56,7 @@ export function openS3Client(options: {
   readonly bucket: string
   readonly credentials: CredentialSource
 }): S3Client {
-  const connections = openConnections(TIMES)
+  const connections = openStoreConnections(TIMES)
   const base = `${options.endpoint.pathname.replace(/\/$/, '')}/${encodedKey(options.bucket)}`
   /** How far the store's clock is ahead of ours. */
   let skewMs = 0

@@ -9,7 +9,7 @@ export interface RequestTimes {
 }
 
 /** Connections to one store. */
-export interface Connections extends Disposable {
+export interface StoreConnections extends Disposable {
   /** Sends one request; resolves with the head of its reply. @throws where none comes in time */
   send(request: OutgoingRequest): Promise<IncomingMessage>
 }
@@ -26,7 +26,7 @@ export interface OutgoingRequest {
 const MOST_CONNECTIONS = 200
 
 /** Makes a pool of connections, empty yet; they are kept open for the next request. */
-export function openConnections(times: RequestTimes): Connections {
+export function openStoreConnections(times: RequestTimes): StoreConnections {
   const plain = new PlainAgent({ keepAlive: true, maxSockets: MOST_CONNECTIONS })
   const secure = new SecureAgent({ keepAlive: true, maxSockets: MOST_CONNECTIONS })
   return {

@@ -9,7 +9,7 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { startS3, type S3Server } from '@plumbline/test/simnet/s3/server.ts'
 import { claimStore } from './marker.ts'
 import { openStorage } from './open.ts'
-import { openConnections } from './s3-request.ts'
+import { openStoreConnections } from './s3-request.ts'
 import type { Storage } from './storage.ts'
 
 const KEYS = {
@@ -156,7 +156,7 @@ test('a store that takes a connection and says nothing is given up', async () =>
   await once(silent, 'listening')
   const address = silent.address()
   if (address === null || typeof address === 'string') throw new Error('no port was given')
-  using connections = openConnections({ connectMs: 5_000, replyMs: 50, idleMs: 50 })
+  using connections = openStoreConnections({ connectMs: 5_000, replyMs: 50, idleMs: 50 })
   const url = new URL(`http://127.0.0.1:${address.port}/`)
   const sent = connections.send({ method: 'GET', url, headers: {}, body: Buffer.alloc(0) })
   await expect(sent).rejects.toThrow('did not reply within')

@@ -1,9 +1,9 @@
 import { APP_API, APP_PATHS, type AppRouteName } from '@plumbline/contract/app/paths'
 import type { AppAnswer, AppBody } from '@plumbline/contract/app/shapes'
-import { callJson, type CallOptions } from './http.ts'
+import { callJson, type JsonCallOptions } from './http.ts'
 
 /** What a call of the app's own routes may say beside its body. */
-interface AppCallOptions extends CallOptions {
+interface AppCallOptions extends JsonCallOptions {
   /** What stands in the path in place of `:id` and the like. */
   readonly at?: string
 }

@@ -30,7 +30,7 @@ export const UNREACHABLE =
 const ANSWER_WITHIN_MS = 60_000
 
 /** What a call may say beside method, path and body. */
-export interface CallOptions {
+export interface JsonCallOptions {
   readonly signal?: AbortSignal | undefined
   readonly headers?: Readonly<Record<string, string>>
   /** How long the answer may take, in ms. */
@@ -45,7 +45,7 @@ export async function callJson<T>(
   method: string,
   path: string,
   body?: unknown,
-  options: CallOptions = {},
+  options: JsonCallOptions = {},
 ): Promise<T> {
   const { response, text } = await send(method, path, body, options)
   if (!response.ok) throw refusalOf(response.status, text, response.headers)
@@ -58,7 +58,7 @@ async function send(
   method: string,
   path: string,
   body: unknown,
-  { signal, headers = {}, withinMs = ANSWER_WITHIN_MS }: CallOptions,
+  { signal, headers = {}, withinMs = ANSWER_WITHIN_MS }: JsonCallOptions,
 ): Promise<{ readonly response: Response; readonly text: string }> {
   const within = AbortSignal.timeout(withinMs)
   try {
