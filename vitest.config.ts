@@ -52,6 +52,10 @@ export default defineConfig({
           name: 'db',
           include: ['packages/*/src/**/*.db.test.ts', 'services/*/src/**/*.db.test.ts'],
           globalSetup: ['packages/testkit/src/global-servers.ts'],
+          // As above: a second of a processor for each file.
+          isolate: false,
+          // Processes, for files that run side by side each count on a Redis of their own.
+          pool: 'forks',
           ...PATIENCE,
           ...SIDE_BY_SIDE,
         },
