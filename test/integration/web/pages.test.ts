@@ -1,6 +1,6 @@
 import { backends } from '@plumbline/testkit/backends'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { faultsOfPage, settle } from '../axe.ts'
+import { faultsOfPage, ONE_VIEW, settle } from '../axe.ts'
 import { canRunChromium, openWindow, type TestWindow } from '../chromium.ts'
 import {
   fillAccount,
@@ -92,6 +92,41 @@ describe.skipIf(!canRunChromium())('the app', () => {
     expect(slow.faults).toEqual([])
   })
 
+  test('stands while it is read, and says what was refused, on every page and in reach of axe', async () => {
+    await using other = await openWindow(started.service.url, {
+      cookies: await window.context.cookies(),
+    })
+    const { page } = other
+    const met: string[] = []
+    for (const { path, heading } of pagesOf(filled)) {
+      const isSeen = Promise.withResolvers<void>()
+      let askedCount = 0
+      await page.route(READS, async (route) => {
+        askedCount += 1
+        await isSeen.promise
+        await route.fulfill(REFUSAL)
+      })
+      await page.goto(path)
+      // Of a batch nothing is known yet, not even its name.
+      const title = path.includes('/bat_') ? 'Batch' : heading
+      await page.getByRole('heading', { level: 1, name: title, exact: true }).waitFor()
+      // In the menu, which is folded where the window is narrow.
+      await page.getByText('Sign out').waitFor({ state: 'attached' })
+      if (!READS_NOTHING.has(path)) await expect.poll(() => askedCount).toBeGreaterThan(0)
+      const reading = await faultsOfPage(page, ONE_VIEW)
+      isSeen.resolve()
+      if (!READS_NOTHING.has(path)) await page.getByText(REFUSED).first().waitFor()
+      await settle(page, title)
+      const refused = await faultsOfPage(page, ONE_VIEW)
+      met.push(
+        ...reading.map((fault) => `${path} while it is read: ${fault}`),
+        ...refused.map((fault) => `${path} refused: ${fault}`),
+      )
+      await page.unroute(READS)
+    }
+    expect(met).toEqual([])
+  })
+
   test('says that the service is away, and goes on by itself once it is back', async () => {
     const { page } = window
     // Where the links stand beside the page, not behind a menu.
@@ -108,6 +143,17 @@ describe.skipIf(!canRunChromium())('the app', () => {
     await page.getByText('To spend').waitFor()
   })
 })
+
+/** What pages read: all but who is signed in. */
+const READS = /\/(?:v1|app\/api)\/(?!session$)/
+/** Pages that are whole without reading anything. */
+const READS_NOTHING: ReadonlySet<string> = new Set(['/app/batches/new', '/app/try'])
+const REFUSED = 'This is refused for a test.'
+const REFUSAL = {
+  status: 400,
+  contentType: 'application/json',
+  body: JSON.stringify({ code: 'bad_request', message: REFUSED }),
+}
 
 const LATE_FRAMES = `
   const later = setTimeout

@@ -17,17 +17,20 @@ export function Table<T>({
   columns,
   rows,
   keyOf,
+  isStacked = columns.length > STACKED_FROM,
 }: {
   /** Names the table for those who do not see it. */
   readonly caption: string
   readonly columns: readonly Column<T>[]
   readonly rows: readonly T[]
   readonly keyOf: (row: T, index: number) => string | number
+  /** Whether a narrow screen shows a row as a list of its cells; by the number of columns where absent. */
+  readonly isStacked?: boolean
 }): JSX.Element {
   return (
     // A region that scrolls must be reached by keyboard.
     <div class="table-box" role="region" aria-label={caption} tabIndex={0}>
-      <table class={columns.length > STACKED_FROM ? 'table stacked' : 'table'}>
+      <table class={isStacked ? 'table stacked' : 'table'}>
         <caption class="unseen">{caption}</caption>
         <thead>
           <tr>

@@ -13,10 +13,12 @@ import {
   stateText,
 } from '../components/batch-state.tsx'
 import { LinkButton } from '../components/button.tsx'
+import { Folded } from '../components/folded.tsx'
 import { Bones, Card, Notice, Page } from '../components/page.tsx'
 import { Facts } from '../components/table.tsx'
 import { Foreign, Time, visibleText } from '../components/text.tsx'
 import * as format from '../format.ts'
+import { useInTurn } from '../in-turn.ts'
 import type { PageProps } from '../page-props.ts'
 import { BatchActions } from './batch/actions.tsx'
 import { Anew } from './batch/anew.tsx'
@@ -69,20 +71,27 @@ export function Batch({ id }: PageProps): JSX.Element {
         </Notice>
       )}
       <Standing batch={batch} />
-      {batch.running_at !== undefined && (
-        <>
-          <Verdicts batch={batch} />
-          <Downloads batch={batch} />
-          <Rows batch={batch} />
-        </>
-      )}
-      {(batch.status === 'completed' || batch.status === 'canceled') && (
-        <>
-          <Anew batch={batch} />
-          <Compare batch={batch} />
-        </>
-      )}
+      <Parts batch={batch} />
     </Page>
+  )
+}
+
+/** What was found and what can be done with it, each in its turn. */
+function Parts({ batch }: { readonly batch: BatchView }): JSX.Element {
+  const parts = [
+    ...(batch.running_at === undefined ? [] : [Verdicts, Downloads, Rows]),
+    ...(batch.status === 'completed' || batch.status === 'canceled' ? [Anew, Compare] : []),
+  ]
+  // How far it is is drawn before the first of them.
+  const drawn = useInTurn(parts.length + 1) - 1
+  return (
+    <>
+      {parts.slice(0, drawn).map((Part, place) => (
+        <Part key={place} batch={batch} />
+      ))}
+      {/* One of its own each time: it does not move, it is gone. */}
+      {drawn < parts.length && <Bones key={`before ${drawn}`} rows={8} />}
+    </>
   )
 }
 
@@ -136,10 +145,11 @@ function Standing({ batch }: { readonly batch: BatchView }): JSX.Element {
           ['Given back', format.number(credits.released)],
         ]}
       />
-      <details class="details">
-        <summary>File and times</summary>
-        <Facts long facts={[...fileFacts(file), ...timeFacts(batch), ...originFacts(batch)]} />
-      </details>
+      <Folded summary="File and times">
+        {() => (
+          <Facts long facts={[...fileFacts(file), ...timeFacts(batch), ...originFacts(batch)]} />
+        )}
+      </Folded>
     </Card>
   )
 }

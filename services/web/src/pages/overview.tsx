@@ -7,6 +7,7 @@ import { sentenceOf } from '../api/http.ts'
 import { accountQuery, isMoving, recentBatchesQuery, usageQuery } from '../api/queries.ts'
 import { batchTitle, PRODUCT_NAMES, Progress, StateBadge } from '../components/batch-state.tsx'
 import { BatchTable } from '../components/batch-table.tsx'
+import { Folded } from '../components/folded.tsx'
 import { NewBatchButton } from '../components/new-batch-button.tsx'
 import { Bones, Card, Empty, Notice, Page, Room } from '../components/page.tsx'
 import { Facts, Table } from '../components/table.tsx'
@@ -14,6 +15,7 @@ import { Foreign, Time } from '../components/text.tsx'
 import { UsageBars } from '../components/usage-bars.tsx'
 import { dayAfter, todayIn } from '../days.ts'
 import * as format from '../format.ts'
+import { useInTurn } from '../in-turn.ts'
 import { useSession } from '../session.tsx'
 
 /** Balance, use, what runs and what came last. */
@@ -42,6 +44,9 @@ export function Overview(): JSX.Element {
         </Card>
         <Card title="Running now">
           {list === undefined && batches.error === null && <Bones rows={1} />}
+          {list === undefined && batches.error !== null && (
+            <p class="muted">Not known while batches cannot be read.</p>
+          )}
           {list !== undefined && running.length === 0 && (
             <p class="muted">Nothing runs at the moment.</p>
           )}
@@ -62,14 +67,29 @@ export function Overview(): JSX.Element {
         <>
           <Attention account={account.data} batches={list ?? []} />
           <Use data={use.data} error={use.error} />
-          <Card title="Last batches" actions={<a href="/app/batches">All batches</a>}>
-            {batches.error !== null && <Notice tone="bad">{sentenceOf(batches.error)}</Notice>}
-            {list?.length === 0 && <NoBatches />}
-            {list !== undefined && list.length > 0 && <BatchTable batches={list} />}
-          </Card>
+          <LastBatches list={list} error={batches.error} />
         </>
       )}
     </Page>
+  )
+}
+
+/** The newest batches, drawn once what stands above them is. */
+function LastBatches({
+  list,
+  error,
+}: {
+  readonly list: readonly BatchView[] | undefined
+  readonly error: Error | null
+}): JSX.Element {
+  const isDrawn = useInTurn(2) === 2
+  return (
+    <Card title="Last batches" actions={<a href="/app/batches">All batches</a>}>
+      {error !== null && <Notice tone="bad">{sentenceOf(error)}</Notice>}
+      {list?.length === 0 && <NoBatches />}
+      {!isDrawn && list !== undefined && list.length > 0 && <Bones rows={6} />}
+      {isDrawn && list !== undefined && list.length > 0 && <BatchTable batches={list} />}
+    </Card>
   )
 }
 
@@ -98,22 +118,23 @@ function Use({
       {data !== undefined && data.data.length > 0 && (
         <>
           <UsageBars usage={data} />
-          <details class="details">
-            <summary>As a table</summary>
-            <Table
-              caption="Credits by day and product"
-              rows={data.data}
-              keyOf={({ day, product }) => `${day} ${product}`}
-              columns={[
-                { title: 'Day', isTight: true, cell: ({ day = '' }) => format.shortDay(day) },
-                {
-                  title: 'Product',
-                  cell: ({ product }) => product !== undefined && PRODUCT_NAMES[product],
-                },
-                { title: 'Credits', isNumber: true, cell: (row) => format.number(row.credits) },
-              ]}
-            />
-          </details>
+          <Folded summary="As a table">
+            {() => (
+              <Table
+                caption="Credits by day and product"
+                rows={data.data}
+                keyOf={({ day, product }) => `${day} ${product}`}
+                columns={[
+                  { title: 'Day', isTight: true, cell: ({ day = '' }) => format.shortDay(day) },
+                  {
+                    title: 'Product',
+                    cell: ({ product }) => product !== undefined && PRODUCT_NAMES[product],
+                  },
+                  { title: 'Credits', isNumber: true, cell: (row) => format.number(row.credits) },
+                ]}
+              />
+            )}
+          </Folded>
         </>
       )}
     </Card>
@@ -165,20 +186,21 @@ function Attention({
   readonly account: AccountView | undefined
   readonly batches: readonly BatchView[]
 }): JSX.Element | null {
-  const { user } = useSession()
+  const { user, service } = useSession()
+  // Where no mail is sent no link is under way.
+  const isUnverified = service.has_mail && user?.verified === false
   const isEmpty = account !== undefined && account.credits.allowance + account.credits.packs === 0
   const waiting = batches.filter(({ status }) => status === 'ready')
   const first = waiting[0]
-  if (!isEmpty && first === undefined && user?.verified !== false) return null
+  if (!isEmpty && first === undefined && !isUnverified) return null
   return (
     <div class="stack tight">
-      {user?.verified === false && (
+      {isUnverified && (
         <Notice tone="warn">
-          The address is not verified yet: open the link of the message that was sent to it, and the
-          credits are there.
+          The address is not verified yet: open the link of the message that was sent to it.
         </Notice>
       )}
-      {isEmpty && user?.verified !== false && (
+      {isEmpty && (
         <Notice tone="warn" actions={<a href="/app/credits">See plans and packs</a>}>
           No credits are left. Lookups and batches go on when the month starts anew, or with a pack.
         </Notice>

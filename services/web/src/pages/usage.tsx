@@ -7,6 +7,7 @@ import { usageQuery } from '../api/queries.ts'
 import { PRODUCT_NAMES } from '../components/batch-state.tsx'
 import { Button } from '../components/button.tsx'
 import { SelectField } from '../components/field.tsx'
+import { Folded } from '../components/folded.tsx'
 import { Bones, Card, Empty, Notice, Page } from '../components/page.tsx'
 import { Facts, Table } from '../components/table.tsx'
 import { UsageBars } from '../components/usage-bars.tsx'
@@ -79,10 +80,9 @@ function Figures({ usage }: { readonly usage: UsageView }): JSX.Element {
           ]}
         />
         <UsageBars usage={usage} />
-        <details class="details">
-          <summary>As a table</summary>
-          <SumTable caption="Usage by day" title="Day" sums={used.toReversed()} />
-        </details>
+        <Folded summary="As a table">
+          {() => <SumTable caption="Usage by day" title="Day" sums={used.toReversed()} />}
+        </Folded>
       </Card>
       <div class="columns">
         <Card title="By product">

@@ -9,6 +9,7 @@ import { callJson } from '../../api/http.ts'
 import { batchKey } from '../../api/queries.ts'
 import { Button } from '../../components/button.tsx'
 import { CheckField, Field, Form } from '../../components/field.tsx'
+import { Folded } from '../../components/folded.tsx'
 import { Card, Notice } from '../../components/page.tsx'
 import * as format from '../../format.ts'
 import { useMay } from '../../session.tsx'
@@ -23,8 +24,10 @@ export function Anew({ batch }: { readonly batch: BatchView }): JSX.Element | nu
   if (!useMay('member')) return null
   return (
     <Card title="Once more">
-      <Recheck batch={batch} />
-      {SCORED.includes(batch.product) && <Rescore batch={batch} />}
+      <Folded summary="Check some rows again">{() => <Recheck batch={batch} />}</Folded>
+      {SCORED.includes(batch.product) && (
+        <Folded summary="Score it again">{() => <Rescore batch={batch} />}</Folded>
+      )}
     </Card>
   )
 }
@@ -52,44 +55,39 @@ function Recheck({ batch }: { readonly batch: BatchView }): JSX.Element {
     route(`/app/batches/new?id=${made.id}`)
   }
   return (
-    <details class="details">
-      <summary>Check some rows again</summary>
-      <Form onSubmit={() => void run(begin)}>
-        <p class="muted">
-          They become a batch of their own. You see what it costs before it starts.
-        </p>
-        {fault !== null && <Notice tone="bad">{fault}</Notice>}
-        <fieldset class="fieldset">
-          <legend class="legend">Rows that are</legend>
-          <div class="checks">
-            {kinds.map(({ key, name, count }) => (
-              <CheckField
-                key={key}
-                label={count === null ? name : `${name} (${format.number(count)})`}
-                checked={only.includes(key)}
-                disabled={count === 0}
-                onChange={(isOn) =>
-                  setOnly(isOn ? [...only, key] : only.filter((one) => one !== key))
-                }
-              />
-            ))}
-          </div>
-        </fieldset>
-        <Field
-          label="Or were answered more than so many days ago"
-          type="number"
-          min={1}
-          max={3_650}
-          value={days}
-          onInput={setDays}
-        />
-        <div>
-          <Button type="submit" busy={isBusy} disabled={only.length === 0 && days.trim() === ''}>
-            See what it costs
-          </Button>
+    <Form onSubmit={() => void run(begin)}>
+      <p class="muted">They become a batch of their own. You see what it costs before it starts.</p>
+      {fault !== null && <Notice tone="bad">{fault}</Notice>}
+      <fieldset class="fieldset">
+        <legend class="legend">Rows that are</legend>
+        <div class="checks">
+          {kinds.map(({ key, name, count }) => (
+            <CheckField
+              key={key}
+              label={count === null ? name : `${name} (${format.number(count)})`}
+              checked={only.includes(key)}
+              disabled={count === 0}
+              onChange={(isOn) =>
+                setOnly(isOn ? [...only, key] : only.filter((one) => one !== key))
+              }
+            />
+          ))}
         </div>
-      </Form>
-    </details>
+      </fieldset>
+      <Field
+        label="Or were answered more than so many days ago"
+        type="number"
+        min={1}
+        max={3_650}
+        value={days}
+        onInput={setDays}
+      />
+      <div>
+        <Button type="submit" busy={isBusy} disabled={only.length === 0 && days.trim() === ''}>
+          See what it costs
+        </Button>
+      </div>
+    </Form>
   )
 }
 
@@ -122,27 +120,24 @@ function Rescore({ batch }: { readonly batch: BatchView }): JSX.Element {
     route(`/app/batches/${made.id}`)
   }
   return (
-    <details class="details">
-      <summary>Score it again</summary>
-      <Form onSubmit={() => void run(begin)}>
-        <p class="muted">
-          The same outcomes by other weights, as a batch of its own. Nobody is asked, and nothing is
-          charged.
-        </p>
-        {fault !== null && <Notice tone="bad">{fault}</Notice>}
-        <Field
-          label="Version of the weights"
-          value={weights}
-          onInput={setWeights}
-          maxLength={100}
-          hint={`Empty: those in use now. This batch was scored by ${batch.weights ?? 'none'}.`}
-        />
-        <div>
-          <Button type="submit" busy={isBusy}>
-            Score again
-          </Button>
-        </div>
-      </Form>
-    </details>
+    <Form onSubmit={() => void run(begin)}>
+      <p class="muted">
+        The same outcomes by other weights, as a batch of its own. Nobody is asked, and nothing is
+        charged.
+      </p>
+      {fault !== null && <Notice tone="bad">{fault}</Notice>}
+      <Field
+        label="Version of the weights"
+        value={weights}
+        onInput={setWeights}
+        maxLength={100}
+        hint={`Empty: those in use now. This batch was scored by ${batch.weights ?? 'none'}.`}
+      />
+      <div>
+        <Button type="submit" busy={isBusy}>
+          Score again
+        </Button>
+      </div>
+    </Form>
   )
 }

@@ -11,10 +11,14 @@ import { Bones, Card, Empty, Notice } from '../../components/page.tsx'
 import { Table } from '../../components/table.tsx'
 import { Foreign } from '../../components/text.tsx'
 import * as format from '../../format.ts'
+import { useInTurn } from '../../in-turn.ts'
 import { verdictsOf } from './verdicts.tsx'
 
 /** How often the rows are read anew while the batch runs, in ms. */
 const EVERY_MS = 10_000
+
+/** Rows that are drawn in one task at first. */
+const ROWS_AT_ONCE = 5
 
 /** What became of a row, in words. */
 const STATUSES: Readonly<Record<string, string>> = {
@@ -110,10 +114,11 @@ function RowTable({
   readonly batch: BatchView
   readonly rows: readonly ResultRow[]
 }): JSX.Element {
+  const drawn = useInTurn(Math.ceil(rows.length / ROWS_AT_ONCE)) * ROWS_AT_ONCE
   return (
     <Table
       caption="Rows of the result"
-      rows={rows}
+      rows={rows.slice(0, drawn)}
       keyOf={({ row }) => row}
       columns={[
         { title: 'Row', isNumber: true, cell: ({ row }) => format.number(row) },

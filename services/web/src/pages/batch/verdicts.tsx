@@ -1,6 +1,7 @@
 import type { BatchView } from '@plumbline/contract/batch-view'
 import type { JSX } from 'preact'
 import { ShareBar, type Share } from '../../components/charts.tsx'
+import { Folded } from '../../components/folded.tsx'
 import { Card } from '../../components/page.tsx'
 import { Table } from '../../components/table.tsx'
 import * as format from '../../format.ts'
@@ -55,24 +56,25 @@ export function Verdicts({ batch }: { readonly batch: BatchView }): JSX.Element 
   return (
     <Card title="What was found">
       <ShareBar title="Verdicts; the table below has the same figures." shares={counted} />
-      <details class="details">
-        <summary>As a table</summary>
-        <Table
-          caption="Verdicts"
-          rows={counted}
-          keyOf={({ key }) => key}
-          columns={[
-            { title: 'Verdict', isTight: true, cell: ({ name }) => name },
-            { title: 'Rows', isNumber: true, cell: ({ count }) => format.number(count) },
-            {
-              title: 'Share',
-              isNumber: true,
-              cell: ({ count }) => (total === 0 ? '' : format.percent(count / total)),
-            },
-            { title: 'Meaning', cell: ({ meaning }) => meaning },
-          ]}
-        />
-      </details>
+      <Folded summary="As a table">
+        {() => (
+          <Table
+            caption="Verdicts"
+            rows={counted}
+            keyOf={({ key }) => key}
+            columns={[
+              { title: 'Verdict', isTight: true, cell: ({ name }) => name },
+              { title: 'Rows', isNumber: true, cell: ({ count }) => format.number(count) },
+              {
+                title: 'Share',
+                isNumber: true,
+                cell: ({ count }) => (total === 0 ? '' : format.percent(count / total)),
+              },
+              { title: 'Meaning', cell: ({ meaning }) => meaning },
+            ]}
+          />
+        )}
+      </Folded>
     </Card>
   )
 }

@@ -37,6 +37,7 @@ export function Webhooks(): JSX.Element {
           caption="Webhooks"
           rows={data.data}
           keyOf={({ id }) => id}
+          isStacked
           columns={[
             {
               title: 'Address',
