@@ -58,7 +58,11 @@ function Offers(): JSX.Element {
         {data === undefined ? error === null && <Bones rows={4} /> : <Plans plans={data.plans} />}
       </Card>
       <Card title="Packs">
-        {data === undefined ? error === null && <Bones rows={4} /> : <Packs packs={data.packs} />}
+        {data !== undefined && <Packs packs={data.packs} />}
+        {data === undefined && error === null && <Bones rows={4} />}
+        {data === undefined && error !== null && (
+          <p class="muted">Not known while they cannot be read.</p>
+        )}
         <p class="muted small">Credits of packs never expire, and do not move the month.</p>
       </Card>
       <div class="wide">
