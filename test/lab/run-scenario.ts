@@ -27,6 +27,8 @@ export interface Seen extends Verdict {
 }
 
 const CALLERS = 10
+/** Accounts that are made at a time. */
+const MAKING = 50
 const LOOK_MS = 200
 const END_WITHIN_MS = 900_000
 const CREDITS = 10_000
@@ -83,17 +85,21 @@ export async function runScenario(
 }
 
 async function fillAccounts({ db }: TestService, count: number): Promise<void> {
-  await Promise.all(
-    Array.from({ length: count }, (_, no) =>
-      createAccount(db, { email: `a${no}@lab.example`, plan: 'pro' }),
-    ),
-  )
+  await makeMany(count, (no) => createAccount(db, { email: `a${no}@lab.example`, plan: 'pro' }))
 }
 
 async function openAccounts(service: TestService, count: number): Promise<readonly Account[]> {
-  return await Promise.all(
-    Array.from({ length: count }, () => service.account({ credits: CREDITS })),
-  )
+  return await makeMany(count, () => service.account({ credits: CREDITS }))
+}
+
+/** Makes so many, a few at a time: who waits for a connection for long is refused. */
+async function makeMany<T>(count: number, make: (no: number) => Promise<T>): Promise<readonly T[]> {
+  const made: T[] = []
+  for (let from = 0; from < count; from += MAKING) {
+    const some = Array.from({ length: Math.min(MAKING, count - from) }, (_, at) => make(from + at))
+    made.push(...(await Promise.all(some)))
+  }
+  return made
 }
 
 /** When the last call failed that began after the fault; its end where none did. */
