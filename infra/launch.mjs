@@ -15,6 +15,7 @@ const ROOT = dirname(dirname(fileURLToPath(import.meta.url)))
 const COMMANDS = {
   start: 'services/local/src/main.ts',
   move: 'services/local/src/move.ts',
+  rekey: 'services/local/src/rekey.ts',
   demo: 'test/demo/main.ts',
   test: 'infra/test.ts',
   check: 'infra/check.ts',
@@ -89,7 +90,7 @@ function buildWebApp() {
 /** The service and the command line find each other by `DATA_DIR`, from whichever folder each is started. */
 function placeOfData() {
   const isUnset = (process.env.DATA_DIR ?? '') === ''
-  return isUnset && ['start', 'cli', 'move'].includes(command)
+  return isUnset && ['start', 'cli', 'move', 'rekey'].includes(command)
     ? { DATA_DIR: join(ROOT, '.data') }
     : {}
 }

@@ -16,6 +16,7 @@ export type AuditAction =
   | 'account.suspend'
   | 'account.resume'
   | 'account.close'
+  | 'installation_key.change'
   | 'key.create'
   | 'key.revoke'
   | 'member.add'

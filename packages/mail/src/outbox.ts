@@ -10,7 +10,7 @@ export interface Sealer {
 }
 
 /** Name under which messages are hidden. */
-const SEALED_AS = 'mail'
+export const MAIL_SEALED_AS = 'mail'
 
 /**
  * Writes a message in the transaction of what it tells; it goes out after the commit.
@@ -23,7 +23,7 @@ export async function queueMail(
   message: MailMessage,
   onceKey?: string,
 ): Promise<boolean> {
-  const sealed = sealer.encrypt(JSON.stringify(composeMail(message)), SEALED_AS)
+  const sealed = sealer.encrypt(JSON.stringify(composeMail(message)), MAIL_SEALED_AS)
   return await insertMail(tx, {
     kind: message.kind,
     sealed,
@@ -37,7 +37,7 @@ export function openMail(
   sealer: Pick<Sealer, 'decrypt'>,
   sealed: string,
 ): ComposedMail | undefined {
-  const text = sealer.decrypt(sealed, SEALED_AS)
+  const text = sealer.decrypt(sealed, MAIL_SEALED_AS)
   // Safe because only `queueMail` hides anything under this name.
   return text === undefined ? undefined : (JSON.parse(text) as ComposedMail)
 }

@@ -17,7 +17,7 @@ import { finishSignUp, takeForLink } from './sign-up.ts'
 /** Minutes that a new address can be confirmed for. */
 const CONFIRM_MINUTES = 24 * 60
 /** Name under which a new address is hidden until then. */
-const SEALED_AS = 'new address'
+export const NEW_ADDRESS_SEALED_AS = 'new address'
 
 interface Wanted {
   readonly email: string
@@ -51,7 +51,7 @@ export async function changeEmail(
       purpose: 'change_email',
       userId: user.id,
       emailKey,
-      detail: people.sealer.encrypt(JSON.stringify(wanted), SEALED_AS),
+      detail: people.sealer.encrypt(JSON.stringify(wanted), NEW_ADDRESS_SEALED_AS),
       minutes: CONFIRM_MINUTES,
     })
     const link = linkTo(people, visitor, 'verify', secret)
@@ -121,7 +121,7 @@ async function follow(
       return 'verified'
     }
     case 'change_email': {
-      const opened = people.sealer.decrypt(code.detail ?? '', SEALED_AS)
+      const opened = people.sealer.decrypt(code.detail ?? '', NEW_ADDRESS_SEALED_AS)
       if (opened === undefined || code.userId === null) throw staleLink()
       // Safe because only `changeEmail` hides anything under this name.
       await putInForce(people, tx, code.userId, JSON.parse(opened) as Wanted, true)

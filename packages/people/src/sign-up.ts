@@ -53,7 +53,7 @@ const NETWORKS_OF_SITE = 4
 const WAITING_PER_ACCOUNT = 10
 
 /** Name under which what waits for verification is hidden. */
-const SEALED_AS = 'sign-up'
+export const SIGN_UP_SEALED_AS = 'sign-up'
 
 /**
  * Signs a person up. With mail there is nothing but a message until its link is opened, and the answer is the same
@@ -114,7 +114,7 @@ export async function takeForLink(
 
 /** Who waits for a link to be opened; undefined where it was hidden under another key. */
 function pendingOf(people: People, code: LinkCode | undefined): Pending | undefined {
-  const opened = people.sealer.decrypt(code?.detail ?? '', SEALED_AS)
+  const opened = people.sealer.decrypt(code?.detail ?? '', SIGN_UP_SEALED_AS)
   if (opened === undefined) return undefined
   // Safe because only `askToVerify` hides anything under this name.
   return JSON.parse(opened) as Pending
@@ -146,7 +146,7 @@ async function askToVerify(
   const secret = await insertLinkSecret(tx, {
     purpose: 'sign_up',
     emailKey,
-    detail: people.sealer.encrypt(JSON.stringify(pending), SEALED_AS),
+    detail: people.sealer.encrypt(JSON.stringify(pending), SIGN_UP_SEALED_AS),
     minutes: VERIFY_MINUTES,
   })
   const link = linkTo(people, visitor, 'verify', secret)

@@ -128,17 +128,18 @@ export function erasureViewOf(row: ErasureRow): ErasureView {
 }
 
 function hideTarget(key: InstallationKey, id: string, target: ErasureTarget): string {
-  return key.encrypt(JSON.stringify(target), nameOf(id))
+  return key.encrypt(JSON.stringify(target), erasureName(id))
 }
 
 /** What an erasure looks for. @throws where it was hidden under another key */
 export function targetOf(key: InstallationKey, row: ErasureRow): ErasureTarget {
-  const text = row.target === null ? undefined : key.decrypt(row.target, nameOf(row.id))
+  const text = row.target === null ? undefined : key.decrypt(row.target, erasureName(row.id))
   if (text === undefined) throw new Error(`what erasure ${row.id} is about cannot be read`)
   // Safe because only `hideTarget` encrypts under this name.
   return JSON.parse(text) as ErasureTarget
 }
 
-function nameOf(id: string): string {
+/** Name under which an erasure's values are hidden. */
+export function erasureName(id: string): string {
   return `erasure ${id}`
 }

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { link, mkdir, open, stat, unlink } from 'node:fs/promises'
+import { link, mkdir, open, rename, stat, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
 
 /** Least length of a key: 32 characters of base64 are 192 bits. */
@@ -28,6 +28,29 @@ export async function readInstallationKey(settings: {
     return (await readKeyFile(path)) ?? (await makeKeyFile(settings.DATA_DIR, path))
   } catch (cause) {
     throw new Error('the key of the installation cannot be had; set INSTALLATION_KEY', { cause })
+  }
+}
+
+/** The key of the file in a data directory; undefined where there is none. @throws as `readInstallationKey` */
+export async function findInstallationKey(dataDir: string): Promise<string | undefined> {
+  return await readKeyFile(join(dataDir, INSTALLATION_KEY_FILE))
+}
+
+/** Puts another key into the file of a data directory, of the same owner: a crash leaves the one or the other. */
+export async function replaceInstallationKey(dataDir: string, key: string): Promise<void> {
+  const path = join(dataDir, INSTALLATION_KEY_FILE)
+  const draft = `${path}.${process.pid}.${randomBytes(6).toString('hex')}`
+  try {
+    const { uid, gid, mode } = await stat(path)
+    await using file = await open(draft, 'wx', 0o600)
+    await file.writeFile(`${key}\n`)
+    await file.chown(uid, gid)
+    await file.chmod(mode & 0o770)
+    await file.sync()
+    await rename(draft, path)
+    await syncFolder(dataDir)
+  } finally {
+    await unlink(draft).catch(() => undefined)
   }
 }
 

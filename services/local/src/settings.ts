@@ -1,3 +1,4 @@
+import { INSTALLATION_KEY_CHARS } from '@plumbline/runtime/installation-key'
 import { wholeNumber } from '@plumbline/runtime/settings'
 import {
   databaseDirectUrl,
@@ -34,3 +35,21 @@ export const localSettings = eachSetting
 
 /** The parsed settings. */
 export type LocalSettings = Readonly<z.infer<typeof localSettings>>
+
+/** Settings of the command that changes the key of the installation. */
+export const changeKeySettings = z.object({
+  DATA_DIR: storeSettings.DATA_DIR,
+  /** Unset: the embedded Postgres. */
+  DATABASE_URL: storeSettings.DATABASE_URL.optional(),
+  DATABASE_DIRECT_URL: databaseDirectUrl(),
+  MIGRATE_DATABASE_URL: migrateDatabaseUrl(),
+  /** The key of now; unset: the file in `DATA_DIR`, which is then replaced. */
+  INSTALLATION_KEY: storeSettings.INSTALLATION_KEY,
+  NEW_INSTALLATION_KEY: z
+    .string('expected the key that is to take the place of the old one')
+    .min(INSTALLATION_KEY_CHARS, `expected ${INSTALLATION_KEY_CHARS} characters or more`)
+    .refine((key) => key.trim() === key, 'expected no space at its start or end'),
+})
+
+/** The parsed settings of that command. */
+export type ChangeKeySettings = Readonly<z.infer<typeof changeKeySettings>>

@@ -1,0 +1,72 @@
+import { sql } from 'kysely'
+import type { Tx } from './database.ts'
+
+interface Column {
+  readonly table: string
+  /** The column that names a row, and its type. */
+  readonly id: string
+  readonly idType: 'text' | 'bytea' | 'bigint'
+  readonly column: string
+}
+
+/**
+ * Where something is encrypted under the installation's key that only this installation has: lost with the key,
+ * it would have to be given anew by people. Stores whose rows are named by an HMAC are not here, since who asks
+ * under another key asks for another name.
+ */
+const SEALED_COLUMNS = {
+  webhookSecret: { table: 'webhook_endpoints', id: 'id', idType: 'text', column: 'secret' },
+  webhookOldSecret: { table: 'webhook_endpoints', id: 'id', idType: 'text', column: 'old_secret' },
+  secondFactor: { table: 'users', id: 'id', idType: 'text', column: 'totp_secret' },
+  mail: { table: 'mails', id: 'id', idType: 'bigint', column: 'sealed' },
+  link: { table: 'link_codes', id: 'digest', idType: 'bytea', column: 'detail' },
+  erasure: { table: 'erasures', id: 'id', idType: 'text', column: 'target' },
+} as const satisfies Readonly<Record<string, Column>>
+
+/** What of people and customers is encrypted under the installation's key. */
+export type SealedKind = keyof typeof SEALED_COLUMNS
+
+/** How many values of a kind were encrypted anew, and how many stay since the old key opens them not. */
+export interface Resealed {
+  readonly resealedCount: number
+  readonly unreadCount: number
+}
+
+/** Rows in memory at a time. */
+const PAGE_ROWS = 500
+
+/**
+ * Writes each value of a kind anew, a page at a time.
+ * @param reseal what takes the place of a value of the row `id`; undefined where it cannot be read and stays
+ */
+export async function resealColumn(
+  tx: Tx,
+  kind: SealedKind,
+  reseal: (sealed: string, id: string) => string | undefined,
+): Promise<Resealed> {
+  const place: Column = SEALED_COLUMNS[kind]
+  const [id, column, table] = [sql.ref(place.id), sql.ref(place.column), sql.table(place.table)]
+  await sql`declare sealed_values no scroll cursor for
+    select ${id}::text as id, ${column} as sealed from ${table} where ${column} is not null
+  `.execute(tx)
+  let [resealedCount, unreadCount] = [0, 0]
+  for (;;) {
+    const { rows } = await sql<{ id: string; sealed: string }>`
+      fetch ${sql.lit(PAGE_ROWS)} from sealed_values`.execute(tx)
+    if (rows.length === 0) break
+    const anew = rows.flatMap((row) => {
+      const sealed = reseal(row.sealed, row.id)
+      return sealed === undefined ? [] : [{ id: row.id, sealed }]
+    })
+    await sql`
+      update ${table} set ${column} = anew.sealed
+      from unnest(${anew.map((row) => row.id)}::text[], ${anew.map((row) => row.sealed)}::text[])
+        as anew (row_id, sealed)
+      where ${sql.ref(`${place.table}.${place.id}`)} = anew.row_id::${sql.raw(place.idType)}
+    `.execute(tx)
+    resealedCount += anew.length
+    unreadCount += rows.length - anew.length
+  }
+  await sql`close sealed_values`.execute(tx)
+  return { resealedCount, unreadCount }
+}
