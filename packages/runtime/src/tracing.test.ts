@@ -155,6 +155,27 @@ test('without an endpoint nothing is traced and nothing of it is loaded', async 
   expect(asked.filter((name) => /opentelemetry|otel/.test(name))).toEqual([])
 })
 
+test('where the packages are not installed, a start with an endpoint ends and says what to install', () => {
+  // Each is looked for under a name that nobody has, so that what Node throws is what it throws then.
+  const code = `
+    import { registerHooks } from 'node:module'
+    registerHooks({
+      resolve: (name, at, next) =>
+        next(name.startsWith('@opentelemetry/') ? name.replace('@', '@not-installed-') : name, at),
+    })
+    const { openTracing } = await import(${JSON.stringify(import.meta.resolve('./tracing.ts'))})
+    const { startOrExit } = await import(${JSON.stringify(import.meta.resolve('./start.ts'))})
+    const settings = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:9', OTEL_TRACES_SAMPLER_ARG: 1 }
+    await startOrExit('The API', () => openTracing(settings, {}))
+    console.log('started')`
+  const args = ['--disable-warning=ExperimentalWarning', '--input-type=module', '--eval', code]
+  const { status, stdout, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8' })
+  expect({ status, stdout }).toEqual({ status: 1, stdout: '' })
+  expect(stderr).toMatch(
+    /^The API cannot start: OTEL_EXPORTER_OTLP_ENDPOINT is set, and OpenTelemetry is not installed here: run "npm install" in the folder of the service without --omit=optional/,
+  )
+})
+
 test.each([
   [
     { OTEL_EXPORTER_OTLP_ENDPOINT: 'collector:4318' },
