@@ -65,6 +65,8 @@ export const batchPreview = z.strictObject({
     header_row: z.int().min(1).nullable(),
   }),
   columns: z.array(column),
+  /** By verdicts of another service that are how many days old at most, and of which day where the file has none. */
+  known: z.strictObject({ days: z.int().min(1), at: z.iso.date().nullable() }).nullable(),
   /** The first rows, as they came. */
   first_rows: z.array(z.array(z.string())),
   /** Whether every row was counted; until then the counts below and the cost are null. */

@@ -1,7 +1,7 @@
 import { BATCH_STATES } from './batch.ts'
 import { SAMPLE } from './batch-sample.ts'
 import { PAUSED_DAYS } from './batch.ts'
-import { KNOWN } from './known-verdicts.ts'
+import { KNOWN } from './vendors.ts'
 import {
   answer,
   ANY,

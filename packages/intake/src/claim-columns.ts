@@ -1,4 +1,4 @@
-import type { Vendor } from '@plumbline/contract/known-verdicts'
+import type { Vendor } from '@plumbline/contract/vendors'
 
 /** A column of an export that tells something of a verdict. */
 export interface ClaimColumn {

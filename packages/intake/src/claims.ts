@@ -1,4 +1,5 @@
-import type { SaidVerdict, Vendor } from '@plumbline/contract/known-verdicts'
+import type { SaidVerdict } from '@plumbline/contract/known-verdicts'
+import type { Vendor } from '@plumbline/contract/vendors'
 import type { ClaimColumn, ClaimColumns } from './claim-columns.ts'
 import { createDateReader } from './claim-dates.ts'
 

@@ -1,6 +1,6 @@
 import { fieldsOf } from '@plumbline/contract/batch-request'
 import { encodingNamed, type Encoding } from '@plumbline/contract/encodings'
-import { VENDORS } from '@plumbline/contract/known-verdicts'
+import { VENDORS } from '@plumbline/contract/vendors'
 import type { Product } from '@plumbline/contract/products'
 import { findClaimColumns, type ClaimColumns } from './claim-columns.ts'
 import { isVendorWord } from './claims.ts'

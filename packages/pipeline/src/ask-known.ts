@@ -1,4 +1,4 @@
-import { KNOWN } from '@plumbline/contract/known-verdicts'
+import { KNOWN } from '@plumbline/contract/vendors'
 import { lockUnaskedChunk, storeAskedRows } from '@plumbline/db/batches/asked-rows'
 import type { Tx } from '@plumbline/db/database'
 import type { SamplePlace } from '@plumbline/db/tables/batches'

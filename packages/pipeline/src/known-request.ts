@@ -1,7 +1,8 @@
 import type { BatchChange } from '@plumbline/contract/batch-change'
-import { daysOf, KNOWN_AT_ALONE, knownUnfit, takesKnown } from '@plumbline/contract/known-verdicts'
+import { daysOf, KNOWN_AT_ALONE } from '@plumbline/contract/known-verdicts'
 import { Problem } from '@plumbline/contract/problem'
 import type { Product } from '@plumbline/contract/products'
+import { knownUnfit, takesKnown } from '@plumbline/contract/vendors'
 import type { BatchRequest } from '@plumbline/db/tables/batches'
 
 /** By which verdicts of another service a batch goes, as its request keeps it; null takes back what was asked. */

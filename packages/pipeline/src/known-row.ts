@@ -1,4 +1,4 @@
-import { VENDORS } from '@plumbline/contract/known-verdicts'
+import { VENDORS } from '@plumbline/contract/vendors'
 import type { BatchRow } from '@plumbline/db/batches/rows'
 import type { StoredClaim } from './codec.ts'
 

@@ -207,12 +207,14 @@ describe('before it starts', () => {
     const options = { patienceMs: 0, signal: new AbortController().signal }
     expect(await previewBatch(pipeline, owner, id, options)).toMatchObject({
       counted: true,
+      known: { days: 30, at: TODAY },
       rows: { total: 133, known: 71, billable: 60 },
       cost: { credits: 60, parts: [{ part: 'email', records: 60 }] },
     })
     await changeBatch(pipeline, owner, id, { known: null })
     await run(harness)
     expect(await previewBatch(pipeline, owner, id, options)).toMatchObject({
+      known: null,
       rows: { total: 133, known: 0, duplicate: 1, billable: 130 },
       cost: { credits: 130 },
     })
@@ -229,6 +231,11 @@ describe('before it starts', () => {
     expect(await getBatch(pipeline, owner, id)).toMatchObject({
       status: 'ready',
       error: { message: expect.stringContaining('send the day as known_at') },
+    })
+    const options = { patienceMs: 0, signal: new AbortController().signal }
+    expect(await previewBatch(pipeline, owner, id, options)).toMatchObject({
+      known: { days: 30, at: null },
+      columns: [{ header: 'Email' }, {}, {}, {}],
     })
     await changeBatch(pipeline, owner, id, { known_at: TODAY })
     await run(harness)

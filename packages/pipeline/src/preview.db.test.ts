@@ -55,6 +55,7 @@ test('a preview tells columns, first rows, what is refused or repeated, and what
     known: 0,
     billable: 3,
   })
+  expect(shown.known).toBeNull()
   expect(shown.refused).toEqual([
     {
       reason: 'email: is missing',

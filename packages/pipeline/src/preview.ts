@@ -64,6 +64,7 @@ async function shown(
     product: batch.product,
     status: batch.status,
     ...head,
+    known: knownAsked(batch),
     counted,
     rows: counted
       ? {
@@ -80,6 +81,10 @@ async function shown(
     cost: counted ? await costOf(db, batch) : null,
     error: batch.error,
   }
+}
+
+function knownAsked({ requested: { known, knownAt } }: BatchRow): BatchPreview['known'] {
+  return known === undefined ? null : { days: known, at: knownAt ?? null }
 }
 
 async function costOf(db: Pipeline['db'], batch: BatchRow): Promise<BatchPreview['cost']> {

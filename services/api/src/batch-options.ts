@@ -11,10 +11,11 @@ import {
   type BatchRecord,
 } from '@plumbline/contract/batch-request'
 import type { Delimiter } from '@plumbline/contract/delimiters'
-import { daysOf, KNOWN_AT_ALONE, knownUnfit, takesKnown } from '@plumbline/contract/known-verdicts'
+import { daysOf, KNOWN_AT_ALONE } from '@plumbline/contract/known-verdicts'
 import { Problem } from '@plumbline/contract/problem'
 import type { Product } from '@plumbline/contract/products'
 import { unknownFields } from '@plumbline/contract/requests'
+import { knownUnfit, takesKnown } from '@plumbline/contract/vendors'
 import { faultOfJson } from './json-scanner.ts'
 
 /** A mapping is one flat object; a few keys more than fields, so that a wrong one is named. */

@@ -18,6 +18,7 @@ const PREVIEW: BatchPreview = {
       field: 'email',
     },
   ],
+  known: null,
   first_rows: [['a@b.example']],
   counted: true,
   rows: { total: 3, blank: 0, refused: 1, duplicate: 0, known: 0, billable: 2 },

@@ -142,6 +142,32 @@ describe.skipIf(!canRunChromium())('in the app', () => {
     expect(await faultsOfPage(page, ONE_VIEW)).toEqual([])
   })
 
+  test('verdicts of another service are kept where a person says so', async () => {
+    const rows = Array.from({ length: 53 }, (_, at) => `k${at}@example.com,valid,${HOSTILE}`)
+    const text = `Email,ZB Status,Id\n${rows.join('\n')}\nq@example.com,catch-all,\n`
+    const judged = await person.upload({ fileName: 'judged.csv', text })
+    await person.until(judged, 'ready')
+    await page.goto(`/app/batches/new?id=${judged}`)
+    await settle(page, 'New batch')
+    const kept = page.getByLabel('Verdicts of another service', { exact: true })
+    expect(await kept.inputValue()).toBe('')
+    await kept.selectOption('30d')
+    // The file has no day of its own.
+    await page.locator('.notice', { hasText: 'does not tell when ZeroBounce' }).waitFor()
+    expect(await startButton(page).isEnabled()).toBe(false)
+    await page.getByLabel('Day of the verdicts').fill(new Date().toISOString().slice(0, 10))
+    await press(page, 'Take this day')
+    await expect.poll(() => page.locator('dt:text-is("Known, free") + dd').textContent()).toBe('3')
+    await expect.poll(() => page.locator('.figure').textContent()).toBe('51')
+    await page.reload()
+    await settle(page, 'New batch')
+    expect(await kept.inputValue()).toBe('30d')
+    expect(await faultsOfPage(page)).toEqual([])
+    await expect.poll(() => startButton(page).isEnabled()).toBe(true)
+    await startButton(page).click()
+    await page.getByText('Completed', { exact: true }).first().waitFor()
+  })
+
   test('a batch with scores is scored again, and nothing is charged for it', async () => {
     const done = await person.upload({
       fileName: 'scored.csv',

@@ -1,5 +1,5 @@
 import type { PreviewCounts, PreviewHead } from '@plumbline/contract/batch-preview'
-import type { Vendor } from '@plumbline/contract/known-verdicts'
+import type { Vendor } from '@plumbline/contract/vendors'
 import type { Delimiter } from '@plumbline/contract/delimiters'
 import type { BatchState } from '@plumbline/contract/batch'
 import type { OriginKind } from '@plumbline/contract/batch-origin'

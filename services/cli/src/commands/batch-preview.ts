@@ -24,7 +24,7 @@ export function addBatchPreview(parent: Command, shell: Shell): void {
 
 /** A preview for a person to read. */
 export function previewText(preview: BatchPreview, screen: Pick<Shell, 'hasColors'>): string {
-  const { columns, refused, file, rows, cost, error } = preview
+  const { columns, refused, file, known, rows, cost, error } = preview
   const named = columns.map(({ column, header, field, kind, confidence, values }) => [
     String(column),
     header ?? '',
@@ -36,6 +36,7 @@ export function previewText(preview: BatchPreview, screen: Pick<Shell, 'hasColor
   return [
     facts({ product: preview.product, status: preview.status, file }, screen),
     table(['column', 'header', 'field', 'looks like', 'values'], named, screen),
+    known === null ? '' : facts({ known }, screen),
     rows === null ? 'The rows are still being counted.\n' : facts({ rows }, screen),
     refused === null || refused.length === 0
       ? ''

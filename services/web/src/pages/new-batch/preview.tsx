@@ -12,6 +12,7 @@ import { useSubmission } from '../../submit.ts'
 import type { Changes } from './changes.ts'
 import { Columns } from './columns.tsx'
 import { Cost } from './cost.tsx'
+import { Known } from './known.tsx'
 import { Reading } from './reading.tsx'
 import { Sample } from './sample.tsx'
 
@@ -62,6 +63,7 @@ export function Preview({
       )}
       <Reading preview={data} changes={changes} />
       <Columns preview={data} changes={changes} />
+      <Known preview={data} changes={changes} />
       <Cost preview={data} />
       {isRead && !lacks && <Sample batch={batch} sampled={data.cost?.sampled ?? 0} />}
       <div class="row">
