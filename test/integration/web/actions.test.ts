@@ -142,7 +142,7 @@ describe.skipIf(!canRunChromium())('in the app', () => {
     expect(await faultsOfPage(page, ONE_VIEW)).toEqual([])
   })
 
-  test('verdicts of another service are kept where a person says so', async () => {
+  test('verdicts of another service are kept where a person says so, and those that we do not share are shown', async () => {
     const rows = Array.from({ length: 53 }, (_, at) => `k${at}@example.com,valid,${HOSTILE}`)
     const text = `Email,ZB Status,Id\n${rows.join('\n')}\nq@example.com,catch-all,\n`
     const judged = await person.upload({ fileName: 'judged.csv', text })
@@ -166,6 +166,19 @@ describe.skipIf(!canRunChromium())('in the app', () => {
     await expect.poll(() => startButton(page).isEnabled()).toBe(true)
     await startButton(page).click()
     await page.getByText('Completed', { exact: true }).first().waitFor()
+    await page.locator('dt:text-is("Checked") + dd:text-is("50 of 50")').waitFor()
+    const pairs = page.getByRole('region', { name: 'Their verdicts and ours' })
+    expect(await pairs.textContent()).toContain('DeliverableUndeliverable')
+    await page.getByText('Rows on which we disagree').click()
+    const differing = page.getByRole('region', { name: 'Rows on which we disagree' })
+    expect(await differing.textContent()).toContain('<img src=x onerror=window.pwned=1>')
+    expect(await differing.textContent()).toContain('Undeliverable: mailbox not found')
+    expect(
+      await page.evaluate('window.pwned ?? document.querySelectorAll("main img").length'),
+    ).toBe(0)
+    await page.getByLabel('Show', { exact: true }).selectOption('known')
+    await page.getByText('known: ZeroBounce says valid').first().waitFor()
+    expect(await faultsOfPage(page)).toEqual([])
   })
 
   test('a batch with scores is scored again, and nothing is charged for it', async () => {

@@ -24,6 +24,7 @@ import { BatchActions } from './batch/actions.tsx'
 import { Anew } from './batch/anew.tsx'
 import { Compare } from './batch/compare.tsx'
 import { Downloads } from './batch/downloads.tsx'
+import { Known } from './batch/known.tsx'
 import { Rows } from './batch/rows.tsx'
 import { Verdicts } from './batch/verdicts.tsx'
 
@@ -79,7 +80,7 @@ export function Batch({ id }: PageProps): JSX.Element {
 /** What was found and what can be done with it, each in its turn. */
 function Parts({ batch }: { readonly batch: BatchView }): JSX.Element {
   const parts = [
-    ...(batch.running_at === undefined ? [] : [Verdicts, Downloads, Rows]),
+    ...(batch.running_at === undefined ? [] : [Verdicts, Known, Downloads, Rows]),
     ...(batch.status === 'completed' || batch.status === 'canceled' ? [Anew, Compare] : []),
   ]
   // How far it is is drawn before the first of them.

@@ -101,6 +101,7 @@ function kindsOf(
       name,
       count: batch.verdicts[key] ?? 0,
     })),
+    ...(batch.rows.known === 0 ? [] : [{ key: 'known', name: 'Known', count: batch.rows.known }]),
     { key: 'error', name: 'Errors', count: null },
     ...(batch.status === 'canceled' ? [{ key: 'canceled', name: 'Canceled', count: null }] : []),
   ]

@@ -23,6 +23,7 @@ const ROWS_AT_ONCE = 5
 /** What became of a row, in words. */
 const STATUSES: Readonly<Record<string, string>> = {
   done: 'Done',
+  known: 'Known',
   refused: 'Refused',
   blank: 'Blank',
   canceled: 'Canceled',
@@ -65,7 +66,7 @@ export function Rows({ batch }: { readonly batch: BatchView }): JSX.Element | nu
         <SelectField
           label="Show"
           value={only}
-          choices={filtersOf(batch.product)}
+          choices={filtersOf(batch)}
           onChange={(value) => {
             setOnly(value)
             setStarts([0])
@@ -98,10 +99,14 @@ export function Rows({ batch }: { readonly batch: BatchView }): JSX.Element | nu
   )
 }
 
-function filtersOf(product: BatchView['product']): readonly { value: string; text: string }[] {
+function filtersOf({
+  product,
+  rows,
+}: BatchView): readonly { readonly value: string; readonly text: string }[] {
   return [
     { value: '', text: 'All rows' },
     ...verdictsOf(product).map(({ key, name }) => ({ value: key, text: name })),
+    ...(rows.known === 0 ? [] : [{ value: 'known', text: 'Known' }]),
     { value: 'refused', text: 'Refused' },
     { value: 'error', text: 'Errors' },
   ]

@@ -1,0 +1,142 @@
+import type { BatchView } from '@plumbline/contract/batch-view'
+import type { BatchKnown } from '@plumbline/contract/known-verdicts'
+import { VENDORS } from '@plumbline/contract/vendors'
+import { useQuery } from '@tanstack/preact-query'
+import type { JSX } from 'preact'
+import { callJson, sentenceOf } from '../../api/http.ts'
+import { isMoving } from '../../api/queries.ts'
+import { Folded } from '../../components/folded.tsx'
+import { Bones, Card, Empty, Notice } from '../../components/page.tsx'
+import { Facts, Table } from '../../components/table.tsx'
+import { Foreign, visibleText } from '../../components/text.tsx'
+import * as format from '../../format.ts'
+import { verdictsOf } from './verdicts.tsx'
+
+type AskedRow = BatchKnown['asked'][number]
+
+/** How often the comparison is read anew while the batch runs, in ms. */
+const EVERY_MS = 10_000
+
+/** Verdicts of another service that the batch goes by, and where those that were checked all the same differ. */
+export function Known({ batch }: { readonly batch: BatchView }): JSX.Element | null {
+  const isThere = batch.rows.known > 0 && batch.status !== 'expired' && batch.status !== 'failed'
+  const moves = isMoving(batch.status)
+  const { data, error } = useQuery({
+    queryKey: ['known', batch.id, moves],
+    queryFn: async ({ signal }) => {
+      const path = `/v1/batches/${encodeURIComponent(batch.id)}/known`
+      return await callJson<BatchKnown>('GET', path, undefined, { signal })
+    },
+    enabled: isThere,
+    refetchInterval: moves ? EVERY_MS : false,
+    placeholderData: (former) => former,
+  })
+  if (!isThere) return null
+  return (
+    <Card title="Verdicts of another service">
+      {error !== null && <Notice tone="bad">{sentenceOf(error)}</Notice>}
+      {data === undefined && error === null && <Bones rows={4} />}
+      {data !== undefined && <Compared batch={batch} known={data} />}
+    </Card>
+  )
+}
+
+function Compared({
+  batch,
+  known: { vendor, days, rows, asked },
+}: {
+  readonly batch: BatchView
+  readonly known: BatchKnown
+}): JSX.Element {
+  const nameOf = namesOf(batch)
+  const differing = asked.filter(({ agrees }) => agrees === false)
+  return (
+    <>
+      <p class="muted">
+        Rows that {VENDORS[vendor]} judged no more than {format.counted(days, 'day')} before were
+        not checked, but for some, to show where it errs.
+      </p>
+      <Facts
+        facts={[
+          ['Kept, free', format.number(rows.known)],
+          ['Checked', `${format.number(rows.answered)} of ${format.number(rows.asked)}`],
+          ['Agree', format.number(rows.agreed)],
+          ['Disagree', format.number(rows.disagreed)],
+          ['Undecided', format.number(rows.undecided)],
+        ]}
+      />
+      {rows.answered === 0 ? (
+        <Empty title="Nothing to compare yet">
+          {rows.asked === 0
+            ? 'No row of that kind was checked.'
+            : 'Figures appear as rows become known.'}
+        </Empty>
+      ) : (
+        <Table
+          caption="Their verdicts and ours"
+          rows={pairsOf(asked)}
+          keyOf={({ said, found }) => `${said} ${found}`}
+          columns={[
+            { title: VENDORS[vendor], cell: ({ said }) => nameOf(said) },
+            { title: 'Found here', cell: ({ found }) => nameOf(found) },
+            { title: 'Rows', isNumber: true, cell: ({ count }) => format.number(count) },
+          ]}
+        />
+      )}
+      {differing.length > 0 && (
+        <Folded summary="Rows on which we disagree">
+          {() => <Differing rows={differing} nameOf={nameOf} />}
+        </Folded>
+      )}
+    </>
+  )
+}
+
+function Differing({
+  rows,
+  nameOf,
+}: {
+  readonly rows: readonly AskedRow[]
+  readonly nameOf: (key: string) => string
+}): JSX.Element {
+  return (
+    <Table
+      caption="Rows on which we disagree"
+      rows={rows}
+      keyOf={({ row }) => row}
+      columns={[
+        { title: 'Row', isNumber: true, cell: ({ row }) => format.number(row) },
+        { title: 'Your reference', cell: ({ ref }) => <Foreign text={ref ?? ''} clip /> },
+        { title: 'They said', cell: ({ said }) => <Foreign text={said.word} /> },
+        { title: 'On', isTight: true, cell: ({ said }) => format.day(`${said.at}T12:00:00`) },
+        {
+          title: 'Found here',
+          cell: ({ found }) =>
+            found === null ? '' : `${nameOf(found.verdict)}: ${sayReason(found.reason)}`,
+        },
+      ]}
+    />
+  )
+}
+
+/** Verdicts as a person reads them. */
+function namesOf({ product }: BatchView): (key: string) => string {
+  const names = new Map(verdictsOf(product).map(({ key, name }) => [key, name]))
+  return (key) => names.get(key) ?? visibleText(key)
+}
+
+function sayReason(reason: string): string {
+  return visibleText(reason.replaceAll('_', ' '))
+}
+
+/** How many answered rows have which verdict of theirs and which of ours, the commonest first. */
+function pairsOf(
+  asked: readonly AskedRow[],
+): readonly { readonly said: string; readonly found: string; readonly count: number }[] {
+  const pairs = asked.flatMap(({ said, found }) =>
+    found === null ? [] : [{ said: said.verdict, found: found.verdict }],
+  )
+  return [...Map.groupBy(pairs, ({ said, found }) => `${said} ${found}`).values()]
+    .flatMap((alike) => alike.slice(0, 1).map((pair) => ({ ...pair, count: alike.length })))
+    .toSorted((one, next) => next.count - one.count)
+}
