@@ -4,7 +4,7 @@ import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import { Button } from '../../components/button.tsx'
 import { Field, SelectField, type Choice } from '../../components/field.tsx'
-import { Card } from '../../components/page.tsx'
+import { Card, Notice } from '../../components/page.tsx'
 import * as format from '../../format.ts'
 import type { Changes } from './changes.ts'
 
@@ -13,7 +13,7 @@ const OFFERED_DAYS = [30, 90] as const
 
 /** Whether verdicts of another service on the addresses of a file are gone by, and of which day they are. */
 export function Known({
-  preview: { product, columns, known },
+  preview: { product, columns, known, rows },
   changes: { wished, change, isBusy },
 }: {
   readonly preview: BatchPreview
@@ -52,6 +52,12 @@ export function Known({
             Take this day
           </Button>
         </div>
+      )}
+      {known !== null && rows?.known === 0 && (
+        <Notice>
+          No row is kept: of none the verdict is clear and new enough, or there are no more of them
+          than are checked all the same.
+        </Notice>
       )}
     </Card>
   )
