@@ -36,6 +36,8 @@ function manifestsOf(version: string): readonly Manifest[] {
         ...settings,
         DATA_DIR: '/data',
         LISTS_DIR: '/lists',
+        // The CronJob does it, which alone may write them.
+        DATA_UPDATE: 'off',
         NODE_OPTIONS: '--max-old-space-size=768 --max-semi-space-size=8',
       },
     }),
@@ -72,7 +74,12 @@ function manifestsOf(version: string): readonly Manifest[] {
 export function manifestText(version: string): string {
   const documents = manifestsOf(version).map((manifest) => {
     manifest.validate()
-    return stringify(manifest.toJSON(), { lineWidth: 0, aliasDuplicateObjects: false })
+    // What reads it may go by YAML 1.1, where a bare off is no text.
+    return stringify(manifest.toJSON(), {
+      lineWidth: 0,
+      aliasDuplicateObjects: false,
+      compat: 'yaml-1.1',
+    })
   })
   return `${HEAD}${documents.join('---\n')}`
 }

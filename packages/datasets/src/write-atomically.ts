@@ -13,6 +13,8 @@ export async function writeAtomically(
   const temporary = join(dir, `.${name}.${process.pid}.part`)
   try {
     const { mode, uid, gid } = await stat(dir)
+    // What a process of the same id left that was killed: in a container it has that id each time.
+    await rm(temporary, { force: true })
     const file = await open(temporary, 'wx', 0o600)
     try {
       await file.writeFile(content)

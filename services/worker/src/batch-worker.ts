@@ -8,6 +8,7 @@ import { runErasures } from '@plumbline/pipeline/work-erasures'
 import type { Job } from '@plumbline/queue/backend'
 import { work } from '@plumbline/queue/jobs'
 import type { WorkerContext } from './context.ts'
+import type { ListUpdates } from './list-updates.ts'
 import { graceOf } from './settings.ts'
 import { factNames } from './fact-names.ts'
 
@@ -17,8 +18,11 @@ const STAGE_CONCURRENCY = 2
 /** Seconds of a round; 0.02 is what one should take at most. */
 const ROUND_SECONDS = [0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 1, 5]
 
-/** Serves batches until disposed: reads their files, dispatches their tasks, writes their results, sweeps. */
-export async function serveBatches(context: WorkerContext): Promise<AsyncDisposable> {
+/** Serves batches until disposed: reads their files, dispatches their tasks, writes their results, sweeps, has lists updated. */
+export async function serveBatches(
+  context: WorkerContext,
+  listUpdates: ListUpdates,
+): Promise<AsyncDisposable> {
   const { pipeline, settings, log, metrics } = context
   const { queue, memory, durable } = context.connections
   const stop = new AbortController()
@@ -50,6 +54,7 @@ export async function serveBatches(context: WorkerContext): Promise<AsyncDisposa
       stop.signal,
     ),
     runErasures({ pipeline, facts: { memory, durable, namesOf: factNames } }, stop.signal),
+    listUpdates.run(stop.signal),
   ])
   const served: AsyncDisposable[] = []
   stack.defer(async () => {

@@ -6,6 +6,8 @@ import type { WorkerContext } from './context.ts'
 import { countQueueSeconds, serveCheck } from './check-worker.ts'
 import { createAnswerCounter } from './count-answers.ts'
 import { reportHealth, type HealthSource } from './health-report.ts'
+import type { ListUpdates } from './list-updates.ts'
+import { openListUpdates } from './open-list-updates.ts'
 import { taskRoomOf } from './settings.ts'
 import { traceEngine } from './trace-engine.ts'
 import { serveWebhooks } from './webhook-worker.ts'
@@ -21,7 +23,8 @@ export async function serve(
 ): Promise<AsyncDisposable> {
   await using stack = new AsyncDisposableStack()
   // Known until its last task has ended: what it leaves waits for others meanwhile, as room for it is counted.
-  stack.use(reportHealth(context, sourcesOf(context, engines, batches)))
+  const listUpdates = batches ? openListUpdates(context) : undefined
+  stack.use(reportHealth(context, sourcesOf(context, engines, listUpdates)))
   const served: AsyncDisposable[] = []
   stack.defer(async () => await closeTogether(served))
   const counted = createAnswerCounter(context.metrics)
@@ -30,8 +33,8 @@ export async function serve(
     const traced = traceEngine(context.tracer, counted(engine))
     served.push(await serveCheck(context, traced, queueSeconds))
   }
-  if (batches) {
-    served.push(await serveBatches(context), serveWebhooks(context))
+  if (listUpdates !== undefined) {
+    served.push(await serveBatches(context, listUpdates), serveWebhooks(context))
   }
   return stack.move()
 }
@@ -39,12 +42,14 @@ export async function serve(
 function sourcesOf(
   { settings }: WorkerContext,
   engines: readonly Engine<Check>[],
-  batches: boolean,
+  listUpdates: ListUpdates | undefined,
 ): readonly HealthSource[] {
   const checks = engines.map((engine): HealthSource => ({
     kind: engine.check,
     room: taskRoomOf(settings, engine.check),
     health: () => engine.health(),
   }))
-  return batches ? [...checks, { kind: 'batch', health: async () => [] }] : checks
+  return listUpdates === undefined
+    ? checks
+    : [...checks, { kind: 'batch', health: () => listUpdates.health() }]
 }

@@ -51,6 +51,8 @@ const eachSetting = z.object({
     .default([5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000, 86_400]),
   /** An endpoint to which nothing has come through for so long is switched off. */
   WEBHOOK_FAILING_DAYS: wholeNumber({ min: 1 }).default(5),
+  /** Whether the batch workers see to it that the reference lists are updated once a day. */
+  DATA_UPDATE: z.enum(['daily', 'off']).default('daily'),
   LEASE_SECONDS: wholeNumber({ min: 2 }).default(30),
   /** Files of the store that no batch names are removed so long after they were met. */
   STRAY_FILES_DAYS: wholeNumber({ min: 1, max: 365 }).default(7),

@@ -1,7 +1,8 @@
 import { resolve } from 'node:path'
 import type { Command } from 'commander'
 import { updatedListsDir } from '@plumbline/datasets/lists-dir'
-import { fetchBounded, type FetchRequest } from '@plumbline/net/http'
+import { isMissing } from '@plumbline/datasets/update-record'
+import { fetchBounded } from '@plumbline/net/http'
 import { engineSettings } from '@plumbline/runtime/engine-settings'
 import { readSettings } from '@plumbline/runtime/settings'
 import { storeSettings } from '@plumbline/runtime/store-settings'
@@ -42,27 +43,22 @@ async function run(shell: Shell, { json, mirror }: UpdateChoice): Promise<void> 
     shell.tell(`${file}${detail}\n`)
   }
   // The lists take longer to load than other commands take to run.
-  const { updateLists } = await import('@plumbline/datasets/update')
-  const { mirrorAt } = await import('@plumbline/datasets/sources')
-  const { DATABASE_SOURCES, UPDATED_FILES, updateDatabases } =
-    await import('@plumbline/datasets/update-databases')
-  const { updateRdapList } = await import('@plumbline/datasets/rdap-update')
-  const standsAt = mirror === undefined ? (url: string): string => url : mirrorAt(mirror)
-  const options = {
-    dir,
-    fetch: (request: Omit<FetchRequest, 'egress' | 'resolver'>) =>
-      fetchBounded({ ...request, url: standsAt(request.url), ...network }),
-    log: { info: told, warn: told },
-    signal: shell.stop,
-  }
-  const lists = await updateLists(options)
-  const rdap = await updateRdapList({ ...options, url: settings.RDAP_BOOTSTRAP_URL })
-  const isSet = (file: string): boolean =>
-    (file === UPDATED_FILES.city ? settings.IP_CITY_DB : settings.IP_ASN_DB) !== undefined
-  const sources = DATABASE_SOURCES.filter(({ file }) => !isSet(file))
-  const databases = await updateDatabases({ ...options, sources })
-  const updates = [...lists, rdap, ...databases]
-  const bad = updates.filter(({ status }) => status === 'failed' || status === 'refused')
+  const { updateAll } = await import('@plumbline/datasets/update-all')
+  const updates = await updateAll(
+    {
+      dir,
+      fetch: (request) => fetchBounded({ ...request, ...network }),
+      log: { info: told, warn: told },
+      signal: shell.stop,
+    },
+    {
+      rdapUrl: settings.RDAP_BOOTSTRAP_URL,
+      cityDb: settings.IP_CITY_DB,
+      asnDb: settings.IP_ASN_DB,
+      mirror,
+    },
+  )
+  const bad = updates.filter(isMissing)
   if (bad.length > 0) shell.fail()
   if (json) {
     writeJson(shell, { dir, updates })

@@ -3,6 +3,7 @@ import { loadNames, loadRanges } from '@plumbline/datasets/load'
 import { findListsDir } from '@plumbline/datasets/lists-dir'
 import { NAME_LISTS, RANGE_LISTS } from '@plumbline/datasets/source'
 import { PUBLIC_SOURCES } from '@plumbline/datasets/sources'
+import { judgeUpdate, readUpdateRecord } from '@plumbline/datasets/update-record'
 import { loadWeights } from '@plumbline/scoring/weights'
 import type { ServiceLocation } from '../service.ts'
 import { attempt, ok, trouble, type Finding } from './finding.ts'
@@ -15,7 +16,7 @@ const LISTS_OLD_DAYS = 30
 const DATABASES_OLD_DAYS = 120
 const IP_ADVICE = 'Run "data update", or fetch MMDB files and set IP_CITY_DB and IP_ASN_DB to them.'
 
-/** Lists, IP databases and weights: whether they can be read, and how old they are. */
+/** Lists, IP databases and weights: whether they can be read, how old they are, and how the last update went. */
 export async function examineData(
   location: ServiceLocation,
   settings: DoctorSettings,
@@ -23,6 +24,7 @@ export async function examineData(
   const dir = await findListsDir(settings.LISTS_DIR, location.dataDir)
   const parts = await Promise.all([
     attempt('lists', 'Check LISTS_DIR; "data update" fetches the lists anew.', () => lists(dir)),
+    attempt('list updates', 'Check LISTS_DIR.', () => listUpdates(dir)),
     attempt('ip data', 'Check IP_CITY_DB, IP_ASN_DB and LISTS_DIR.', () => ipData(dir, settings)),
     attempt('weights', 'Correct SCORE_WEIGHTS_FILE.', () => weights(settings)),
   ])
@@ -44,10 +46,20 @@ async function lists(dir: string | null): Promise<readonly Finding[]> {
   if (oldest === undefined) return [ok('lists', `${loaded.length} lists from ${from}, undated`)]
   const detail = `${loaded.length} lists from ${from}; the oldest, ${oldest.name}, is of ${oldest.days} days ago`
   if (dir === null || oldest.days > LISTS_OLD_DAYS) {
-    const advice = 'Run "data update" once a day.'
+    const advice = 'Run "data update" now. Batch workers do so daily, unless DATA_UPDATE is off.'
     return [trouble('lists', 'degraded', detail, advice)]
   }
   return [ok('lists', detail)]
+}
+
+/** What came of the last update, by whomever; nothing where there was none: the age of the lists tells. */
+async function listUpdates(dir: string | null): Promise<readonly Finding[]> {
+  const record = dir === null ? null : await readUpdateRecord(dir)
+  if (record === null) return []
+  const { status, detail } = judgeUpdate(record, new Date())
+  const advice =
+    status === 'ok' ? null : 'Run "data update", which says of each source why it did not come.'
+  return [{ name: 'list updates', status, detail, advice }]
 }
 
 async function ipData(

@@ -1,0 +1,43 @@
+import { mkdir } from 'node:fs/promises'
+import { updateRdapList } from './rdap-update.ts'
+import { mirrorAt } from './sources.ts'
+import { type SourceUpdate, updateLists, type UpdateOptions } from './update.ts'
+import { DATABASE_SOURCES, UPDATED_FILES, updateDatabases } from './update-databases.ts'
+import { noteUpdateEnd, noteUpdateStart } from './update-record.ts'
+
+/** Where everything is fetched from, but for the public sources that are known. */
+export interface UpdateChoice {
+  readonly rdapUrl: string
+  /** The operator's own databases: those are not fetched. */
+  readonly cityDb: string | undefined
+  readonly asnDb: string | undefined
+  /** `https://host/path` is fetched as `<mirror>/host/path`; unset: from its own place. */
+  readonly mirror?: string | undefined
+}
+
+/**
+ * Fetches the public lists, that of RDAP servers and the IP databases into a folder, and notes there what came of it.
+ * What cannot be fetched or believed stays as it is. Throws where the folder cannot be written.
+ */
+export async function updateAll(
+  given: Omit<UpdateOptions, 'sources'>,
+  { rdapUrl, cityDb, asnDb, mirror }: UpdateChoice,
+): Promise<readonly SourceUpdate[]> {
+  const now = given.now ?? (() => new Date())
+  const standsAt = mirror === undefined ? (url: string): string => url : mirrorAt(mirror)
+  const options: Omit<UpdateOptions, 'sources'> = {
+    ...given,
+    fetch: (request) => given.fetch({ ...request, url: standsAt(request.url) }),
+  }
+  await mkdir(options.dir, { recursive: true })
+  const record = await noteUpdateStart(options.dir, now())
+  const lists = await updateLists(options)
+  const rdap = await updateRdapList({ ...options, url: rdapUrl })
+  const isOwn = (file: string): boolean =>
+    (file === UPDATED_FILES.city ? cityDb : asnDb) !== undefined
+  const sources = DATABASE_SOURCES.filter(({ file }) => !isOwn(file))
+  const databases = await updateDatabases({ ...options, sources })
+  const updates = [...lists, rdap, ...databases]
+  await noteUpdateEnd(options.dir, record, updates, now())
+  return updates
+}

@@ -1,0 +1,92 @@
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, onTestFinished, test, vi } from 'vitest'
+import { openListMirror, SHORT_LIST, shortList, type ListMirror } from './list-mirror-fixture.ts'
+import { updateAllInWorker } from './update-in-worker.ts'
+import { readUpdateRecord } from './update-record.ts'
+import type { UpdateOrder } from './update-worker.ts'
+
+const PATIENT_MS = 60_000
+const LOG = { info() {}, warn() {} }
+
+async function folder(): Promise<string> {
+  const dir = await mkdtemp(join(tmpdir(), 'lists-'))
+  onTestFinished(() => rm(dir, { recursive: true }))
+  return dir
+}
+
+function orderOf(dir: string, mirror: ListMirror): UpdateOrder {
+  return {
+    dir,
+    egressAllow: ['127.0.0.0/8'],
+    dnsServers: ['127.0.0.1:9'],
+    rdapUrl: `${mirror.url}/rdap.json`,
+    cityDb: 'own.mmdb',
+    asnDb: 'own.mmdb',
+    mirror: mirror.url,
+  }
+}
+
+test(
+  'a thread fetches what there is, tells what did not come, and what came of it is noted',
+  async () => {
+    await using mirror = await openListMirror()
+    mirror.files.set(SHORT_LIST.path, shortList(0))
+    const services = [[['test'], ['https://rdap.test/']]]
+    mirror.files.set('/rdap.json', JSON.stringify({ version: '1.0', services }))
+    const dir = await folder()
+    // Of a process of the same id that was killed while it wrote.
+    await writeFile(join(dir, `.${SHORT_LIST.file}.${process.pid}.part`), '# half')
+    const warned: string[] = []
+    const log = { ...LOG, warn: (_fields: object, text: string) => void warned.push(text) }
+    const updates = await updateAllInWorker(orderOf(dir, mirror), log, new AbortController().signal)
+    const came = updates.filter(({ status }) => status === 'updated').map(({ file }) => file)
+    expect(came).toEqual([SHORT_LIST.file, 'rdap-dns.json'])
+    expect(warned).toHaveLength(updates.length - came.length)
+    expect((await readdir(dir)).toSorted()).toEqual([
+      SHORT_LIST.file,
+      'last-update.json',
+      'rdap-dns.json',
+      'versions.json',
+    ])
+    const record = await readUpdateRecord(dir)
+    expect(record).toMatchObject({ sourceCount: updates.length, wholeAt: null })
+    expect(record?.endedAt).not.toBeNull()
+    expect(record?.missing).toHaveLength(warned.length)
+    expect(mirror.asked.filter((path) => path.includes('db-ip'))).toEqual([])
+  },
+  PATIENT_MS,
+)
+
+test(
+  'one that is told to stop while a source is silent ends, and leaves the lists as they were',
+  async () => {
+    await using mirror = await openListMirror()
+    mirror.files.set(SHORT_LIST.path, null)
+    const dir = await folder()
+    await writeFile(join(dir, SHORT_LIST.file), '192.0.2.0/24\n')
+    const stop = new AbortController()
+    const ended = updateAllInWorker(orderOf(dir, mirror), LOG, stop.signal).catch(() => 'cut')
+    await vi.waitUntil(() => mirror.asked.includes(SHORT_LIST.path), PATIENT_MS)
+    stop.abort()
+    await ended
+    expect(await readFile(join(dir, SHORT_LIST.file), 'utf8')).toBe('192.0.2.0/24\n')
+  },
+  PATIENT_MS,
+)
+
+test(
+  'a folder that cannot be written is an error that names it',
+  async () => {
+    await using mirror = await openListMirror()
+    const dir = await folder()
+    await writeFile(join(dir, 'file'), '')
+    const order = orderOf(join(dir, 'file'), mirror)
+    await expect(updateAllInWorker(order, LOG, new AbortController().signal)).rejects.toThrow(
+      order.dir,
+    )
+    expect(mirror.asked).toEqual([])
+  },
+  PATIENT_MS,
+)

@@ -1,0 +1,49 @@
+import { setTimeout as wait } from 'node:timers/promises'
+import { Worker } from 'node:worker_threads'
+import type { Log } from '@plumbline/ports/log'
+import type { SourceUpdate } from './update.ts'
+import type { UpdateMessage, UpdateOrder } from './update-worker.ts'
+
+/** Heap of the thread: the largest list has 300,000 lines; databases lie outside the heap. */
+const HEAP_MAX_MIB = 512
+
+/** How long an update that is told to end may take to; it is cut then, and no file is left half written. */
+const END_MS = 3_000
+
+/**
+ * `updateAll` in a thread of its own, so that the event loop is free while lists are parsed and databases are read
+ * whole, and their memory is given back. Throws what that throws, and where the thread dies.
+ */
+export async function updateAllInWorker(
+  order: UpdateOrder,
+  log: Pick<Log, 'info' | 'warn'>,
+  signal: AbortSignal,
+): Promise<readonly SourceUpdate[]> {
+  signal.throwIfAborted()
+  const worker = new Worker(new URL('./update-worker.ts', import.meta.url), {
+    workerData: order,
+    resourceLimits: { maxOldGenerationSizeMb: HEAP_MAX_MIB },
+  })
+  const ended = new AbortController()
+  const stop = (): void => {
+    worker.postMessage('stop', [])
+    wait(END_MS, undefined, { signal: ended.signal })
+      .then(() => worker.terminate())
+      .catch(() => undefined)
+  }
+  signal.addEventListener('abort', stop, { once: true })
+  try {
+    const { promise, resolve, reject } = Promise.withResolvers<readonly SourceUpdate[]>()
+    worker.on('message', (message: UpdateMessage) => {
+      if (message.kind === 'updated') resolve(message.updates)
+      else log[message.level](message.fields, message.text)
+    })
+    worker.once('error', reject)
+    worker.once('exit', (code) => reject(new Error(`the update ended with code ${code}`)))
+    return await promise
+  } finally {
+    signal.removeEventListener('abort', stop)
+    ended.abort()
+    await worker.terminate()
+  }
+}

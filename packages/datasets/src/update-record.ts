@@ -1,0 +1,89 @@
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { EngineHealth } from '@plumbline/ports/engine'
+import type { SourceUpdate } from './update.ts'
+import { writeAtomically } from './write-atomically.ts'
+
+/** What came of the last update of a folder of lists, as `last-update.json` there holds it. Times are ISO 8601. */
+export interface UpdateRecord {
+  readonly startedAt: string
+  /** Null while it runs, and for good where its process ended first. */
+  readonly endedAt: string | null
+  /** When an update to which every source came last ended; null where none has yet. */
+  readonly wholeAt: string | null
+  /** How many sources were asked. */
+  readonly sourceCount: number
+  /** What did not come, so that the file of before stays in use. */
+  readonly missing: readonly Pick<SourceUpdate, 'file' | 'detail'>[]
+}
+
+const RECORD_FILE = 'last-update.json'
+/** Without an update for so long the operator is told. */
+const LATE_MS = 3 * 86_400_000
+
+/** The record of a folder; null where nothing was updated there, or what was noted of it cannot be read. */
+export async function readUpdateRecord(dir: string): Promise<UpdateRecord | null> {
+  const text = await readFile(join(dir, RECORD_FILE), 'utf8').catch(() => null)
+  return text === null ? null : recordIn(text)
+}
+
+/** Notes that an update begins. */
+export async function noteUpdateStart(dir: string, now: Date): Promise<UpdateRecord> {
+  const before = await readUpdateRecord(dir)
+  const record: UpdateRecord = {
+    startedAt: now.toISOString(),
+    endedAt: null,
+    wholeAt: before?.wholeAt ?? null,
+    sourceCount: 0,
+    missing: [],
+  }
+  await writeRecord(dir, record)
+  return record
+}
+
+/** Notes how an update ended. */
+export async function noteUpdateEnd(
+  dir: string,
+  record: UpdateRecord,
+  updates: readonly SourceUpdate[],
+  now: Date,
+): Promise<void> {
+  const missing = updates.filter(isMissing).map(({ file, detail }) => ({ file, detail }))
+  const endedAt = now.toISOString()
+  const wholeAt = missing.length === 0 ? endedAt : record.wholeAt
+  await writeRecord(dir, { ...record, endedAt, wholeAt, sourceCount: updates.length, missing })
+}
+
+/** Whether a source did not come, or was not believed. */
+export function isMissing({ status }: SourceUpdate): boolean {
+  return status === 'failed' || status === 'refused'
+}
+
+/** Whether the last update was as it should be, and what came of it in a sentence. */
+export function judgeUpdate(
+  { startedAt, endedAt, sourceCount, missing }: UpdateRecord,
+  now: Date,
+): Pick<EngineHealth, 'status' | 'detail'> {
+  if (now.getTime() - Date.parse(startedAt) > LATE_MS) {
+    return { status: 'degraded', detail: `none since ${startedAt}` }
+  }
+  if (endedAt === null) return { status: 'ok', detail: `begun at ${startedAt}` }
+  if (missing.length === 0) return { status: 'ok', detail: `all came at ${endedAt}` }
+  const files = missing.map(({ file }) => file).join(', ')
+  const detail = `${missing.length} of ${sourceCount} sources did not come at ${endedAt}, and what was there before stays in use: ${files}`
+  return { status: 'degraded', detail }
+}
+
+async function writeRecord(dir: string, record: UpdateRecord): Promise<void> {
+  await writeAtomically(dir, RECORD_FILE, `${JSON.stringify(record, null, 2)}\n`)
+}
+
+/** Safe because only this module writes the file, whole; one without a time is of somebody else. */
+function recordIn(text: string): UpdateRecord | null {
+  try {
+    const record = JSON.parse(text) as UpdateRecord | null
+    return Number.isNaN(Date.parse(record?.startedAt ?? '')) ? null : record
+  } catch {
+    return null
+  }
+}

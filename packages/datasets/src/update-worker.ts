@@ -1,0 +1,49 @@
+import { parentPort, workerData } from 'node:worker_threads'
+import { createEgress } from '@plumbline/net/egress'
+import { fetchBounded } from '@plumbline/net/http'
+import { createResolver } from '@plumbline/net/resolver'
+import type { SourceUpdate } from './update.ts'
+import { updateAll, type UpdateChoice } from './update-all.ts'
+
+/** What the thread is asked for. */
+export interface UpdateOrder extends UpdateChoice {
+  readonly dir: string
+  /** CIDRs that are connected to although they are not public. */
+  readonly egressAllow: readonly string[]
+  /** `ip` or `ip:port` of the resolvers. */
+  readonly dnsServers: readonly string[]
+}
+
+/** What it sends back: lines for the log, then all that came of it. */
+export type UpdateMessage =
+  | {
+      readonly kind: 'line'
+      readonly level: 'info' | 'warn'
+      readonly fields: object
+      readonly text: string
+    }
+  | { readonly kind: 'updated'; readonly updates: readonly SourceUpdate[] }
+
+const { dir, egressAllow, dnsServers, ...choice }: UpdateOrder = workerData
+const egress = createEgress({ allow: [...egressAllow] })
+const resolver = createResolver({ servers: [...dnsServers], egress })
+const stop = new AbortController()
+// Whatever it is told, it is told to end.
+parentPort?.once('message', () => stop.abort())
+const updates = await updateAll(
+  {
+    dir,
+    fetch: (request) => fetchBounded({ ...request, egress, resolver }),
+    log: {
+      info: (fields, text) => send({ kind: 'line', level: 'info', fields, text }),
+      warn: (fields, text) => send({ kind: 'line', level: 'warn', fields, text }),
+    },
+    signal: stop.signal,
+  },
+  choice,
+)
+send({ kind: 'updated', updates })
+
+function send(message: UpdateMessage): void {
+  parentPort?.postMessage(message, [])
+}
