@@ -23,6 +23,9 @@ const [backend = { name: 'postgres', redisUrl: undefined }] = backends()
 /** What an endpoint may answer with, to be shown as text. */
 const HOSTILE = '<img src=x onerror=window.pwned=1> \u202Egnp قاعدة'
 
+/** How a service refuses to be read. */
+const REFUSAL = { error: 'Bad Request', message: 'This is refused for a test.' }
+
 describe.skipIf(!canRunChromium())('in the app', () => {
   let stack: AsyncDisposableStack
   let started: WebService
@@ -162,7 +165,7 @@ describe.skipIf(!canRunChromium())('in the app', () => {
     await page.reload()
     await settle(page, 'New batch')
     expect(await kept.inputValue()).toBe('30d')
-    expect(await faultsOfPage(page)).toEqual([])
+    expect(await faultsOfPage(page, ONE_VIEW)).toEqual([])
     await expect.poll(() => startButton(page).isEnabled()).toBe(true)
     await startButton(page).click()
     await page.getByText('Completed', { exact: true }).first().waitFor()
@@ -179,6 +182,11 @@ describe.skipIf(!canRunChromium())('in the app', () => {
     await page.getByLabel('Show', { exact: true }).selectOption('known')
     await page.getByText('known: ZeroBounce says valid').first().waitFor()
     expect(await faultsOfPage(page)).toEqual([])
+    await page.route('**/known', (route) => route.fulfill({ status: 400, json: REFUSAL }))
+    await page.reload()
+    await page.getByRole('alert').filter({ hasText: REFUSAL.message }).waitFor()
+    expect(await pairs.count()).toBe(0)
+    await page.unroute('**/known')
   })
 
   test('a batch with scores is scored again, and nothing is charged for it', async () => {
