@@ -10,7 +10,7 @@ const ROOM_BYTES = 8 * 1024 ** 3
 
 /**
  * Makes a directory for the files of a run's servers: in memory where there is room to spare, for to copy
- * a database there takes a fifth of the processor time that it takes on a disk, else below the usual one.
+ * a database there takes half the processor time that it takes on a disk, else below the usual one.
  */
 export async function makeServerDirectory(): Promise<string> {
   return await mkdtemp(join((await hasRoomInMemory()) ? IN_MEMORY : tmpdir(), 'plumbline-test-'))
