@@ -46,7 +46,7 @@ process.exit(isWell ? 0 : 1)
 
 function cellsOf(seen: Seen): readonly string[] {
   return [
-    `${(seen.recoverMs / 1_000).toFixed(1)} s`,
+    Number.isFinite(seen.recoverMs) ? `${(seen.recoverMs / 1_000).toFixed(1)} s` : 'never',
     `${Math.round(seen.callsP99Ms)} ms`,
     String(seen.refused),
     String(seen.deadRows),

@@ -102,8 +102,9 @@ async function makeMany<T>(count: number, make: (no: number) => Promise<T>): Pro
   return made
 }
 
-/** When the last call failed that began after the fault; its end where none did. */
+/** When the last call failed that began after the fault; its end where none did, never where none was answered since. */
 function lastFailure(calls: readonly LabCall[], endMs: number): number {
+  if (calls.at(-1)?.status !== 200) return Infinity
   const failed = calls.filter(({ beganMs, status }) => beganMs >= endMs && status !== 200)
   return Math.max(endMs, ...failed.map(({ endedMs }) => endedMs))
 }

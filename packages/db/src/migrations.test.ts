@@ -38,6 +38,7 @@ const LANDED: Readonly<Record<string, string>> = {
   '0088_kept_batches.sql': '47cf8776d48f62ad98dd1a579d050a39584b37593ed648da455a18a264a15240',
   '0094_erasures.sql': '6486f0be6106e221ced33c3f907965d9097940168a66295d069450911c2a03bf',
   '0095_known_verdicts.sql': '19c17b826f0480331165c8ddf86c1b51d4dc21d92482720295411f5d2ae23302',
+  '0125_logged_reply_ids.sql': 'a153a00270f5119d4afbbd522015265b67405afb3052575e9676ebdec59d4536',
   '0115_group_answers.sql': 'b307cdf9452acba01b04f6319a93d5ba6d1df2cf82a63afad4b7ab3624f529d4',
   '0110_free_credits_once.sql': '134ffb9eae5c9389d76cdd7fa41a866fbe88f571055b2117dc951a44163b586f',
   '0105_removals_of_accounts.sql':
