@@ -18,8 +18,8 @@ interface ResultLine {
 }
 
 /**
- * Compares rows, holds and the ledger of everything that was handed in. What was acknowledged from `gapMs` on
- * may be gone with the server that acknowledged it; null where nothing may.
+ * Compares rows, holds and the ledger of everything that was handed in. What was under way at some moment of
+ * `gapMs` may be gone with the server that took it; null where nothing may.
  */
 export async function judgeLab(
   service: TestService,
@@ -33,7 +33,7 @@ export async function judgeLab(
   let lostRecords = 0
   for (const batch of batches) {
     const met = await judgeBatch(service, batch)
-    const mayBeGone = gapMs !== null && batch.takenMs >= gapMs.from && batch.takenMs <= gapMs.to
+    const mayBeGone = gapMs !== null && batch.takenMs >= gapMs.from && batch.sentMs <= gapMs.to
     if (met.isGone && mayBeGone) continue
     lostRecords += met.lost
     wrongCharges.push(...met.wrong)

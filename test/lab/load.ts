@@ -16,6 +16,8 @@ export interface LabBatch {
   readonly account: Account
   readonly id: string
   readonly emails: readonly string[]
+  /** When the request that it was taken by left, and when its answer came, by the clock of this process. */
+  readonly sentMs: number
   readonly takenMs: number
 }
 
@@ -90,12 +92,13 @@ async function submitOne(service: TestService, account: Account, no: number): Pr
   const until = performance.now() + SUBMIT_WITHIN_MS
   for (;;) {
     const url = new URL('/v1/batches', service.url)
+    const sentMs = performance.now()
     const response = await fetch(url, { method: 'POST', headers, body }).catch(() => undefined)
     const text = await response?.text().catch(() => undefined)
     if (response?.status === 202 && text !== undefined) {
       // Safe because the service answers batches in the shape of its contract.
       const { id } = JSON.parse(text) as BatchView
-      return { account, id, emails, takenMs: performance.now() }
+      return { account, id, emails, sentMs, takenMs: performance.now() }
     }
     const mayComeLater = response === undefined || [409, 429, 500, 503].includes(response.status)
     if (!mayComeLater || performance.now() > until) {

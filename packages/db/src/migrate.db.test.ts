@@ -109,6 +109,16 @@ test('a migration gives a table free that others hold, and tries again', async (
   expect(await migrated).toEqual(['0002_column.sql'])
 })
 
+test('a standby that is promoted can go on numbering', async () => {
+  await using database = await createTestDatabase()
+  // It has no page of an unlogged sequence, as an unlogged table has by default.
+  await using db = openDatabase({ url: database.url, poolSize: 1, applicationName: 'test' })
+  const { rows } = await db.pool.query(
+    `select relname from pg_class where relkind = 'S' and relpersistence <> 'p'`,
+  )
+  expect(rows).toEqual([])
+})
+
 test.each(['0002-dash.sql', '002_short.sql', 'index.sql'])(
   'a migration named %s is an error',
   async (name) => {
