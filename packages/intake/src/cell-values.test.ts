@@ -142,7 +142,7 @@ describe('cells of every type', () => {
       'number',
       'datetime',
       'boolean',
-      'text',
+      'mixed',
       'text',
       'empty',
     ])
