@@ -7,6 +7,7 @@ import { openTestPipeline, type TestPipeline } from '@plumbline/testkit/pipeline
 import { expect, test } from 'vitest'
 import { getBatch } from './read.ts'
 import { reconcile } from './reconcile.ts'
+import { makeTasks } from './start.ts'
 
 const ROWS = 9
 const CONTENT = `email\n${Array.from({ length: ROWS }, (_, no) => `u${no}@example.com\n`).join('')}`
@@ -69,6 +70,7 @@ test('a chunk that has every outcome and was not settled is settled and charged 
     insert into parts (batch_id, chunk_no, check_kind, indexes, outcomes)
     select batch_id, 2, check_kind, indexes, outcomes from parts where chunk_no = 0`)
   expect(await reconcileTwice(harness)).toBe(1)
+  expect(await readHealed(harness.pipeline.db)).toEqual([{ kind: 'chunk_without_task', count: 1 }])
   await expectCompleted(harness)
 })
 
@@ -82,20 +84,57 @@ test('the hold of a batch that has ended is released', async () => {
     'select released::int, closed_at is not null as closed from credit_holds',
   )
   expect(rows).toEqual([{ released: ROWS, closed: true }])
+  expect(await readHealed(harness.pipeline.db)).toEqual([{ kind: 'hold_of_ended_batch', count: 1 }])
   expect(await auditLedger(harness.pipeline.db)).toEqual([])
 })
 
-test('leases that a step of the clock left for days end, and waiting tasks get their group back', async () => {
+test('a task whose lease a step of the clock left for days is asked again', async () => {
   await using harness = await openHarness()
   const { pool } = harness.pipeline.db
   await allowAnyMove(harness.pipeline.db)
   await pool.query(`update tasks set lease_until = now() + interval '300 days' where chunk_no = 0`)
+  expect(await reconcileTwice(harness)).toBe(1)
+  expect(await readHealed(harness.pipeline.db)).toEqual([{ kind: 'lease_without_end', count: 1 }])
+  await expectCompleted(harness)
+})
+
+test('a stage whose lease a step of the clock left for days is worked by another', async () => {
+  await using harness = await openTestPipeline({ limits: { chunkRecords: 3 } })
+  const { db } = harness.pipeline
+  const { id } = await harness.submit(CONTENT)
+  await db.pool.query(`update batches set lease_until = now() + interval '300 days'`)
+  await harness.workStages()
+  expect((await getBatch(harness.pipeline, harness.owner, id)).status).toBe('analyzing')
+  expect(await reconcileTwice(harness)).toBe(1)
+  expect(await readHealed(db)).toEqual([{ kind: 'lease_without_end', count: 1 }])
+  await harness.workStages()
+  while (await makeTasks(db)) {
+    // One step after the other.
+  }
+  await expectCompleted({ ...harness, id })
+})
+
+test('a task that waits by a group which is gone gets it back', async () => {
+  await using harness = await openHarness()
+  const { pool } = harness.pipeline.db
+  await allowAnyMove(harness.pipeline.db)
   await pool.query(`update tasks set group_key = 'mx:a', due_at = now() where chunk_no = 1`)
-  expect(await reconcileTwice(harness)).toBe(2)
-  expect(await readHealed(harness.pipeline.db)).toEqual([
-    { kind: 'lease_without_end', count: 1 },
-    { kind: 'task_without_group', count: 1 },
-  ])
+  expect(await reconcileTwice(harness)).toBe(1)
+  expect(await readHealed(harness.pipeline.db)).toEqual([{ kind: 'task_without_group', count: 1 }])
+  await expectCompleted(harness)
+})
+
+test('what ends by itself before it was seen for a minute is neither healed nor counted', async () => {
+  await using harness = await openHarness()
+  const { db } = harness.pipeline
+  await allowAnyMove(db)
+  await db.pool.query(`update tasks set lease_until = now() + interval '300 days'`)
+  expect(await reconcile(harness.pipeline)).toBe(0)
+  await db.pool.query(`update tasks set lease_until = null`)
+  await db.pool.query(`update reconciler_findings set seen_at = seen_at - interval '61 s'`)
+  expect(await reconcile(harness.pipeline)).toBe(0)
+  expect((await db.pool.query('select from reconciler_findings')).rowCount).toBe(0)
+  expect(await readHealed(db)).toEqual([])
   await expectCompleted(harness)
 })
 
