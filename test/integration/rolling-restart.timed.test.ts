@@ -2,6 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import { backends } from '@plumbline/testkit/backends'
 import { formOf, submitBatch, untilBatch, type Caller } from '@plumbline/testkit/batches'
 import { expectLedgerIntact } from '@plumbline/testkit/invariants'
 import { createTestDatabase } from '@plumbline/testkit/postgres'
@@ -14,36 +15,41 @@ const ROWS = 1_200
 const WORKER = ['email', 'phone', 'ip', 'domain', 'batch', '--delay=500', '--width=20']
 const SETTINGS = { CHUNK_RECORDS: '200', DRAIN_SECONDS: '8' }
 
-test('a rolling restart under load refuses no call, spends no attempt and ends in time', async () => {
-  await using stack = new AsyncDisposableStack()
-  const dir = await mkdtemp(join(tmpdir(), 'rolling-'))
-  stack.defer(() => rm(dir, { recursive: true, force: true }))
-  const database = stack.use(await createTestDatabase())
-  const env = { ...SETTINGS, FILES_URL: pathToFileURL(dir).href }
-  const databaseUrl = database.url
-  const first = stack.use(await startService({ databaseUrl, env, workers: [WORKER, WORKER] }))
-  const second = stack.use(await startService({ databaseUrl, env, workers: [] }))
-  const account = await first.account({ plan: 'pro' })
-  const caller: Caller = { service: first, account, key: account.liveKey }
-  const batch = await submitBatch(caller, formOf({ product: 'fraud-signals' }, fileOf(ROWS)))
-  await untilBatch(caller, batch.id, ['running'])
+test.each(backends())(
+  'a rolling restart under load refuses no call, spends no attempt and ends in time on $name',
+  async ({ redisUrl }) => {
+    await using stack = new AsyncDisposableStack()
+    const dir = await mkdtemp(join(tmpdir(), 'rolling-'))
+    stack.defer(() => rm(dir, { recursive: true, force: true }))
+    const database = stack.use(await createTestDatabase())
+    const env = { ...SETTINGS, FILES_URL: pathToFileURL(dir).href }
+    const databaseUrl = database.url
+    const first = stack.use(
+      await startService({ databaseUrl, redisUrl, env, workers: [WORKER, WORKER] }),
+    )
+    const second = stack.use(await startService({ databaseUrl, redisUrl, env, workers: [] }))
+    const account = await first.account({ plan: 'pro' })
+    const caller: Caller = { service: first, account, key: account.liveKey }
+    const batch = await submitBatch(caller, formOf({ product: 'fraud-signals' }, fileOf(ROWS)))
+    await untilBatch(caller, batch.id, ['running'])
 
-  const done = new AbortController()
-  const load = callUntil(done.signal, [first, second], account.liveKey)
-  const attempts = mostAttempts(first, done.signal)
-  const exits: (number | null)[] = []
-  for (const member of [...first.workers.slice(1), first.api]) exits.push(await restart(member))
-  done.abort()
+    const done = new AbortController()
+    const load = callUntil(done.signal, [first, second], account.liveKey)
+    const attempts = mostAttempts(first, done.signal)
+    const exits: (number | null)[] = []
+    for (const member of [...first.workers.slice(1), first.api]) exits.push(await restart(member))
+    done.abort()
 
-  expect(exits).toEqual([0, 0])
-  const statuses = await load
-  expect(statuses.length).toBeGreaterThan(10)
-  expect(statuses.filter((status) => status !== 200)).toEqual([])
-  expect(await attempts).toBeLessThanOrEqual(1)
-  const ended = await untilBatch(caller, batch.id, ['completed'])
-  expect(ended.rows).toMatchObject({ total: ROWS, done: ROWS })
-  await expectLedgerIntact(first)
-})
+    expect(exits).toEqual([0, 0])
+    const statuses = await load
+    expect(statuses.length).toBeGreaterThan(10)
+    expect(statuses.filter((status) => status !== 200)).toEqual([])
+    expect(await attempts).toBeLessThanOrEqual(1)
+    const ended = await untilBatch(caller, batch.id, ['completed'])
+    expect(ended.rows).toMatchObject({ total: ROWS, done: ROWS })
+    await expectLedgerIntact(first)
+  },
+)
 
 function fileOf(rows: number): string {
   const lines = Array.from(
