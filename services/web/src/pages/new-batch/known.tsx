@@ -25,7 +25,7 @@ export function Known({
   if (!takesKnown(product) || (!hasAddresses && known === null)) return null
   const kept = wished.known === undefined ? keptText(known) : (wished.known ?? '')
   return (
-    <Card title="Come as you are">
+    <Card title="Verdicts you have already">
       <SelectField
         label="Verdicts of another service"
         value={kept}
