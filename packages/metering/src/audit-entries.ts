@@ -31,10 +31,10 @@ export async function sumEntries(db: Db, run: AuditRun, signal: AbortSignal): Pr
   return at
 }
 
-/** Number of the newest entry there may be. */
+/** Number of the newest entry there may be; of none, a sequence tells the number that the first will have. */
 export async function newestEntry(db: Db): Promise<number> {
   const { rows } = await db.pool.query<{ last: number }>(
-    'select last_value as last from credit_entries_id_seq',
+    'select case when is_called then last_value else 0 end as last from credit_entries_id_seq',
   )
   return rows[0]?.last ?? 0
 }

@@ -129,6 +129,14 @@ test('an audit is due once a day, goes on from the last audited entry, and is wh
   expect(await auditWhenDue(context.db, never)).toMatchObject({ whole: true, entryCount: 4 })
 })
 
+test('the first entry of all is not passed over by an audit before it', async () => {
+  await using context = await openMeteringContext()
+  expect(await auditWhenDue(context.db, never)).toMatchObject({ faultCount: 0 })
+  await account(context)
+  await pass(context, 1)
+  expect((await auditWhenDue(context.db, never))?.examples).toEqual([])
+})
+
 test('a fault of an entry is told until a whole audit no longer finds it', async () => {
   await using context = await openMeteringContext()
   await account(context)
