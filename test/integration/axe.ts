@@ -30,6 +30,7 @@ export async function faultsOfPage(
   for (const { width, height, colorScheme } of views) {
     await page.setViewportSize({ width, height })
     await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
+    await drawnAnew(page)
     // By the debugger, for which the policy of the page makes an exception.
     await page.evaluate(`${SOURCE};undefined`)
     const met = await page.evaluate<readonly string[]>(`(async () => {
@@ -43,6 +44,13 @@ export async function faultsOfPage(
     faults.push(...met.map((fault) => `${width} ${colorScheme}: ${fault}`))
   }
   return faults
+}
+
+/** Waits until a page has drawn what a change of its window or theme asks for: till then it has the colours of before. */
+async function drawnAnew(page: Page): Promise<void> {
+  await page.evaluate(
+    'new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done())))',
+  )
 }
 
 /** Where a page is wider than its window, in each width. */

@@ -6,7 +6,7 @@ import { startRedis } from '@plumbline/testkit/redis'
 import { WITHOUT_REDIS } from '@plumbline/testkit/without-redis'
 import { expect, test } from 'vitest'
 
-// A file of its own: what a process has loaded once it does not look for again.
+// Here, where each file has its own process: what one has loaded once it does not look for again.
 
 /** From here on Node looks for packages of the board where there are none, as where they are not installed. */
 function hideBoardPackages(): Disposable {
