@@ -1,7 +1,7 @@
 import type { Db } from './database.ts'
 
 /** What one process of all does at a time. */
-export type Duty = 'dispatch' | 'lists' | 'reconcile'
+export type Duty = 'dispatch' | 'lists' | 'reconcile' | 'results'
 
 /**
  * Takes a duty that nobody has, or keeps it, by database time. One that is held for longer than its term was

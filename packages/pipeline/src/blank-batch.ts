@@ -12,13 +12,11 @@ import { lockBatch, readBatch, updateBatch, type BatchRow } from '@plumbline/db/
 import type { Tx } from '@plumbline/db/database'
 import { noteRemovals } from '@plumbline/db/file-store'
 import { blankChunk, scrubberOf } from './blank-chunk.ts'
-import { pagesOfChunks } from './chunk-pages.ts'
 import { scrubJson } from './codec.ts'
 import type { ValueFinder } from './erased-values.ts'
-import { storeResult } from './finish.ts'
+import { replaceResult } from './replace-result.ts'
 import type { Pipeline } from './pipeline.ts'
 import { removeNoted } from './remove-files.ts'
-import { resultKey, resultKeysBefore } from './result-keys.ts'
 import { mayHoldValue } from './search-upload.ts'
 
 /** Chunks that one step looks through: some 16,000 rows. */
@@ -160,30 +158,8 @@ export async function rewriteResult(
   for (;;) {
     const batch = await numberResult(pipeline.db, batchId)
     if (batch === undefined) return
-    const key = resultKey(batchId, batch.lease)
-    const pages = pagesOfChunks(pipeline, batchId)
-    const written = await storeResult(pipeline, batch, pages, key, signal)
-    const gone = await pipeline.db.kysely.transaction().execute(async (tx) => {
-      const row = await lockBatch(tx, batchId)
-      // Deleted, or rows were blanked again: this file is nobody's.
-      const isCurrent = row?.lease === batch.lease && row.blank_count === batch.blank_count
-      const isKept = isCurrent && row.erasing === null && row.result_key !== null
-      const old = isKept
-        ? [...resultKeysBefore(batchId, batch.lease), row.result_key ?? key]
-        : [key]
-      const removed = [...new Set(old)].filter((name) => !isKept || name !== key)
-      await noteRemovals(tx, batch.account_id, removed)
-      if (!isKept) return removed
-      await updateBatch(tx, batchId, {
-        result_key: key,
-        result_bytes: written.bytes,
-        result_rows: written.rows,
-        result_sha256: written.sha256,
-        result_blank_count: batch.blank_count,
-      })
-      await note(tx, { counts: { results: 1 }, isMet: true, subjects: [] })
-      return removed
-    })
-    await removeNoted(pipeline, gone)
+    await replaceResult(pipeline, batch, signal, (tx) =>
+      note(tx, { counts: { results: 1 }, isMet: true, subjects: [] }),
+    )
   }
 }

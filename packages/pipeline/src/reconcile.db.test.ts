@@ -1,13 +1,15 @@
-import { rm } from 'node:fs/promises'
+import { rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { auditLedger } from '@plumbline/metering/audit'
 import { readHealed } from '@plumbline/db/batches/reconcile'
 import { allowAnyMove } from '@plumbline/testkit/any-move'
 import { openTestPipeline, type TestPipeline } from '@plumbline/testkit/pipeline'
 import { expect, test } from 'vitest'
+import { cancelBatch } from './cancel.ts'
 import { getBatch } from './read.ts'
 import { reconcile } from './reconcile.ts'
 import { makeTasks } from './start.ts'
+import { requireOwnStore } from './sweep-store.ts'
 
 const ROWS = 9
 const CONTENT = `email\n${Array.from({ length: ROWS }, (_, no) => `u${no}@example.com\n`).join('')}`
@@ -162,16 +164,41 @@ test('what was seen before the clock went back is seen anew', async () => {
 test('a batch whose file is lost before it is read ends, and says so; others are read', async () => {
   await using harness = await openTestPipeline()
   const { db } = harness.pipeline
+  await requireOwnStore(harness.pipeline)
   const lost = await harness.submit(CONTENT)
+  const canceled = await harness.submit(CONTENT)
   const there = await harness.submit(CONTENT)
-  await rm(join(harness.files, 'uploads', lost.id))
+  await cancelBatch(harness.pipeline, harness.owner, canceled.id)
+  for (const { id } of [lost, canceled]) await rm(join(harness.files, 'uploads', id))
   expect(await reconcileTwice(harness)).toBe(0)
-  await db.pool.query(`update batches set ats = ats || '{"analyzing": "2026-01-01T00:00:00Z"}'`)
-  expect(await reconcileTwice(harness)).toBe(1)
-  expect(await getBatch(harness.pipeline, harness.owner, lost.id)).toMatchObject({
-    status: 'failed',
-    error: { message: expect.stringMatching(/lost.*Send it again/) },
-  })
-  expect(await readHealed(db)).toEqual([{ kind: 'batch_without_file', count: 1 }])
+  await sinceLong(harness)
+  expect(await reconcileTwice(harness)).toBe(2)
+  for (const { id } of [lost, canceled]) {
+    expect(await getBatch(harness.pipeline, harness.owner, id)).toMatchObject({
+      status: 'failed',
+      error: { message: expect.stringMatching(/lost.*Send it again/) },
+    })
+  }
+  expect(await readHealed(db)).toEqual([{ kind: 'batch_without_file', count: 2 }])
   expect((await getBatch(harness.pipeline, harness.owner, there.id)).status).toBe('analyzing')
 })
+
+test('no batch is ended where the whole store is missing, as a disk that is not mounted', async () => {
+  await using harness = await openTestPipeline()
+  await requireOwnStore(harness.pipeline)
+  const { id } = await harness.submit(CONTENT)
+  await sinceLong(harness)
+  await rename(harness.files, `${harness.files}-away`)
+  expect(await reconcileTwice(harness)).toBe(0)
+  await rm(harness.files, { recursive: true, force: true })
+  await rename(`${harness.files}-away`, harness.files)
+  expect((await getBatch(harness.pipeline, harness.owner, id)).status).toBe('analyzing')
+  expect(await readHealed(harness.pipeline.db)).toEqual([])
+})
+
+/** As if every batch had waited for its reading for long. */
+async function sinceLong({ pipeline }: TestPipeline): Promise<void> {
+  await pipeline.db.pool.query(
+    `update batches set ats = ats || jsonb_build_object(status, '2026-01-01T00:00:00Z')`,
+  )
+}

@@ -14,16 +14,17 @@ import {
   unreadBatches,
   type FindingKind,
 } from '@plumbline/db/batches/reconcile'
+import { INTAKE_STATES } from '@plumbline/db/batches/states'
 import { lockBatch, readBatch, updateBatch } from '@plumbline/db/batches/rows'
 import { closeFinishedBatch } from '@plumbline/db/batches/stages'
 import { holdDuty } from '@plumbline/db/duties'
 import { release } from '@plumbline/metering/hold'
 import { strayHolds } from '@plumbline/metering/stray-holds'
-import { isAbsent } from '@plumbline/storage/marker'
 import { failBatch } from './cancel.ts'
 import type { Pipeline } from './pipeline.ts'
 import { unpackSubjects } from './codec.ts'
 import { settleChunk } from './settle.ts'
+import { withoutFile } from './without-file.ts'
 
 /** How long something must have been seen until it is put right: what is under way ends by then. */
 const GRACE_MS = 60_000
@@ -34,8 +35,10 @@ const TERM_MS = 60_000
 /** Tells this process from all others. */
 const HOLDER = randomUUID()
 
-interface Reconciler {
+/** How one kind of what should not be is found and put right. */
+export interface Reconciler {
   readonly kind: FindingKind
+  /** Subjects that are of this kind now. */
   find(pipeline: Pipeline): Promise<readonly string[]>
   /** Answers whether there still was something to put right. */
   heal(pipeline: Pipeline, subject: string): Promise<boolean>
@@ -67,19 +70,31 @@ export async function reconcile(
   pipeline: Pipeline,
   { graceMs = GRACE_MS, holder = HOLDER }: { graceMs?: number; holder?: string } = {},
 ): Promise<number> {
-  const { db, log } = pipeline
-  if (!(await holdDuty(db, 'reconcile', holder, TERM_MS))) return 0
+  if (!(await holdDuty(pipeline.db, 'reconcile', holder, TERM_MS))) return 0
   let count = 0
-  for (const { kind, find, heal } of RECONCILERS) {
-    for (const subject of await judgeFindings(db, kind, await find(pipeline), graceMs)) {
-      try {
-        if (!(await heal(pipeline, subject))) continue
-        await countHealed(db, kind)
-        count += 1
-        log.warn({ kind, subject }, 'something that should not be was put right')
-      } catch (error) {
-        log.error({ err: error, kind, subject }, 'something that should not be stays')
-      }
+  for (const reconciler of RECONCILERS) count += await putRight(pipeline, reconciler, graceMs)
+  return count
+}
+
+/**
+ * Searches for one kind of what should not be, puts right what has been seen for so long, and counts it.
+ * @returns how much was put right
+ */
+export async function putRight(
+  pipeline: Pipeline,
+  { kind, find, heal }: Reconciler,
+  graceMs: number,
+): Promise<number> {
+  const { db, log } = pipeline
+  let count = 0
+  for (const subject of await judgeFindings(db, kind, await find(pipeline), graceMs)) {
+    try {
+      if (!(await heal(pipeline, subject))) continue
+      await countHealed(db, kind)
+      count += 1
+      log.warn({ kind, subject }, 'something that should not be was put right')
+    } catch (error) {
+      log.error({ err: error, kind, subject }, 'something that should not be stays')
     }
   }
   return count
@@ -123,23 +138,18 @@ const FILE_LOST =
   'The file was lost by a fault of the service before it was read; nothing was charged. Send it again.'
 
 /** Batches that are to be read from a file which the store says that it does not have. */
-async function findWithoutFile({ db, storage }: Pipeline): Promise<readonly string[]> {
-  const lost: string[] = []
-  for (const { id, sourceKey } of await unreadBatches(db)) {
-    try {
-      const stream = await storage.open(sourceKey, { start: 0, end: 0 })
-      stream.destroy()
-    } catch (error) {
-      // A store that is away says nothing of its files.
-      if (isAbsent(error)) lost.push(id)
-    }
-  }
-  return lost
+async function findWithoutFile(pipeline: Pipeline): Promise<readonly string[]> {
+  const unread = await unreadBatches(pipeline.db)
+  return await withoutFile(
+    pipeline,
+    unread.map(({ id, sourceKey }) => ({ id, key: sourceKey })),
+  )
 }
 
 async function endWithoutFile(pipeline: Pipeline, id: string): Promise<boolean> {
   const batch = await readBatch(pipeline.db, id)
-  if (batch === undefined || batch.status !== 'analyzing' || batch.read_whole) return false
+  if (batch === undefined || batch.read_whole) return false
+  if (!INTAKE_STATES.some((state) => state === batch.status)) return false
   const shown = { error: PROBLEMS.internal.error, message: FILE_LOST }
   await failBatch(pipeline, id, shown, batch.lease)
   return (await readBatch(pipeline.db, id))?.status === 'failed'

@@ -3,6 +3,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { Problem } from '@plumbline/contract/problem'
 import type { Encoding } from '@plumbline/contract/encodings'
 import type { ResultFormat } from '@plumbline/contract/results-request'
+import { noteFinding } from '@plumbline/db/batches/reconcile'
 import { findBatch, type BatchOwner, type BatchRow } from '@plumbline/db/batches/rows'
 import { isAbsent } from '@plumbline/storage/marker'
 import type { ByteRange } from '@plumbline/storage/storage'
@@ -88,7 +89,7 @@ export async function openResults(
   if (finished !== undefined) {
     const stream = await openPart(pipeline, finished, request)
     if (stream !== undefined) return { ...facts, finished, stream }
-    pipeline.log.warn({ batchId: id, key: finished.key }, 'a result file is gone')
+    await noteLoss(pipeline, id, finished.key)
   }
   const stream = await streamOf(pipeline, batch, request, turn)
   return { ...facts, finished: undefined, stream }
@@ -119,6 +120,16 @@ async function openPart(
   } catch (error) {
     if (isAbsent(error)) return undefined
     throw error
+  }
+}
+
+/** Its rows are sent instead, so that it is no matter of this download whether the note is kept. */
+async function noteLoss({ db, log }: Pipeline, batchId: string, key: string): Promise<void> {
+  log.warn({ batchId, key }, 'a result file is gone')
+  try {
+    await noteFinding(db, 'result_without_file', batchId)
+  } catch (error) {
+    log.warn({ err: error, batchId }, 'the loss of a result file was not noted')
   }
 }
 

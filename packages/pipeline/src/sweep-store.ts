@@ -1,7 +1,7 @@
 import { countHealed } from '@plumbline/db/batches/reconcile'
 import { namedFiles } from '@plumbline/db/batches/files'
 import { forgetStrays, judgeStrays, readStoreOwner } from '@plumbline/db/file-store'
-import { claimStore } from '@plumbline/storage/marker'
+import { claimStore, hasMarker } from '@plumbline/storage/marker'
 import type { Pipeline } from './pipeline.ts'
 
 /** Longer than it takes to notice that a backup was restored, or that two installations share a store. */
@@ -29,6 +29,14 @@ export class ForeignStoreError extends Error {
 export async function requireOwnStore({ db, storage, scratchDir }: StoreParts): Promise<void> {
   const claim = await claimStore(storage, { id: await readStoreOwner(db), scratchDir })
   if (claim.kind === 'foreign') throw new ForeignStoreError(claim.owner)
+}
+
+/** Whether the store has our marker; unlike `requireOwnStore` it marks nothing. */
+export async function isOwnStore({
+  db,
+  storage,
+}: Pick<StoreParts, 'db' | 'storage'>): Promise<boolean> {
+  return await hasMarker(storage, await readStoreOwner(db))
 }
 
 /**

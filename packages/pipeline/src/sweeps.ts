@@ -3,6 +3,7 @@ import { sweepGroups } from '@plumbline/db/batches/groups'
 import { sweepExpired } from '@plumbline/db/sweep-expired'
 import { auditWhenDue } from '@plumbline/metering/audit'
 import { rollDue, sweepUnanswered } from '@plumbline/metering/sweep'
+import { RESULTS_EVERY_MS, restoreResults } from './lost-results.ts'
 import { eraseBatches, expireBatches } from './erase.ts'
 import { eraseClosedAccounts } from './erase-accounts.ts'
 import { resumeDue } from './pause.ts'
@@ -61,12 +62,17 @@ export async function runSweeps(
   ]
   // By themselves, too: a store that hangs holds up nothing but its own.
   const removals: readonly Sweep[] = [['removals of files', () => retryRemovals(pipeline, signal)]]
+  const walk = { afterId: '' }
+  const results: readonly Sweep[] = [
+    ['lost results', () => restoreResults(pipeline, { walk, signal })],
+  ]
   const files: readonly Sweep[] = [['files', () => sweepStore(pipeline, options.strayFilesDays)]]
   await Promise.all([
     repeat(pipeline, debits, options.everyMs, signal),
     repeat(pipeline, others, options.everyMs, signal),
     repeat(pipeline, removals, options.everyMs, signal),
     repeat(pipeline, [['samples', () => endOverdueSamples(pipeline)]], SAMPLES_EVERY_MS, signal),
+    repeat(pipeline, results, RESULTS_EVERY_MS, signal),
     repeat(pipeline, files, FILES_EVERY_MS, signal),
     repeat(
       pipeline,

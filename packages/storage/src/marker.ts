@@ -30,6 +30,14 @@ export async function claimStore(
   return owner === id ? { kind: 'ours' } : { kind: 'foreign', owner: owner ?? 'nobody' }
 }
 
+/**
+ * Whether a store has the marker of this installation. An empty directory where a disk should be mounted has none.
+ * @throws where the store cannot be asked
+ */
+export async function hasMarker(storage: Storage, id: string): Promise<boolean> {
+  return (await readMarker(storage)) === id
+}
+
 async function readMarker(storage: Storage): Promise<string | undefined> {
   let content = Buffer.alloc(0)
   try {

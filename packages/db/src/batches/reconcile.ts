@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { CHECKS, type Check, type Depth } from '@plumbline/contract/products'
 import { queriesOf, type Db, type Tx } from '../database.ts'
-import { sqlStates, STAGE_STATES } from './states.ts'
+import { INTAKE_STATES, sqlStates, STAGE_STATES } from './states.ts'
 import { isTask } from './task-states.ts'
 
 /** What should not be. */
@@ -10,6 +10,7 @@ export type FindingKind =
   | 'chunk_without_task'
   | 'hold_of_ended_batch'
   | 'lease_without_end'
+  | 'result_without_file'
   | 'task_without_group'
 
 /** Findings of one search; the others are found by a later one. */
@@ -27,9 +28,9 @@ export async function unreadBatches(
 ): Promise<readonly { readonly id: string; readonly sourceKey: string }[]> {
   const { rows } = await sql<{ id: string; sourceKey: string }>`
     select id, source_key as "sourceKey" from batches
-    where status = 'analyzing' and not read_whole and origin_kind is null and not is_lookup
-      and sample_of is null
-      and (ats->>'analyzing')::timestamptz < clock_timestamp() - ${UNREAD_SECONDS} * interval '1 s'
+    where status in ${sql.raw(sqlStates(INTAKE_STATES))} and not read_whole and origin_kind is null
+      and not is_lookup and sample_of is null
+      and (ats->>status)::timestamptz < clock_timestamp() - ${UNREAD_SECONDS} * interval '1 s'
     order by created_at limit ${MOST_FINDINGS}
   `.execute(queriesOf(db))
   return rows
@@ -152,6 +153,14 @@ export async function makeGroup(db: Db, taskId: string): Promise<boolean> {
     on conflict do nothing returning 1
   `.execute(queriesOf(db))
   return rows.length > 0
+}
+
+/** Notes what somebody met in passing, for the next search to judge. */
+export async function noteFinding(db: Db, kind: FindingKind, subject: string): Promise<void> {
+  await sql`
+    insert into reconciler_findings (kind, subject) values (${kind}, ${subject})
+    on conflict do nothing
+  `.execute(queriesOf(db))
 }
 
 /**

@@ -1,0 +1,63 @@
+import { sql } from 'kysely'
+import { queriesOf, type Db } from '../database.ts'
+import { MOST_FINDINGS } from './reconcile.ts'
+import type { BatchRow } from './rows.ts'
+
+/** An ended batch and the name of its result file. */
+export interface StoredResult {
+  readonly id: string
+  readonly key: string
+}
+
+/** Ended batches that have a result file, in the order of their ids. */
+export async function pageOfResults(
+  db: Db,
+  afterId: string,
+  most: number,
+): Promise<readonly StoredResult[]> {
+  return await results(db).where('id', '>', afterId).orderBy('id').limit(most).execute()
+}
+
+/** Ended batches of which somebody met that their result file is gone. */
+export async function notedResults(db: Db): Promise<readonly StoredResult[]> {
+  return await results(db)
+    .where(
+      sql<boolean>`id in (select subject from reconciler_findings where kind = 'result_without_file')`,
+    )
+    .limit(MOST_FINDINGS)
+    .execute()
+}
+
+function results(db: Db) {
+  return queriesOf(db)
+    .selectFrom('batches')
+    .select(['id', 'result_key as key'])
+    .$narrowType<{ key: string }>()
+    .where('result_key', 'is not', null)
+    .where('status', 'in', ['completed', 'canceled'])
+    .where('erasing', 'is', null)
+}
+
+/**
+ * Takes a number for the name of a result file that is written anew, and a lease while it is; undefined where
+ * there is no such file to write, or another process writes it.
+ */
+export async function claimResult(
+  db: Db,
+  batchId: string,
+  leaseMs: number,
+): Promise<BatchRow | undefined> {
+  return await db.kysely
+    .updateTable('batches')
+    .set({
+      lease: sql`lease + 1`,
+      lease_until: sql`clock_timestamp() + ${leaseMs} * interval '1 ms'`,
+    })
+    .where('id', '=', batchId)
+    .where('result_key', 'is not', null)
+    .where('status', 'in', ['completed', 'canceled'])
+    .where('erasing', 'is', null)
+    .where(sql<boolean>`(lease_until is null or lease_until < clock_timestamp())`)
+    .returningAll()
+    .executeTakeFirst()
+}

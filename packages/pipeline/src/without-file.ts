@@ -1,0 +1,36 @@
+import { isAbsent } from '@plumbline/storage/marker'
+import type { Pipeline } from './pipeline.ts'
+import { isOwnStore } from './sweep-store.ts'
+
+/**
+ * Of so many things those whose file the store says that it does not have. Of a store that is away nothing is
+ * said, nor of one without our marker, as an empty directory is where a disk should be mounted.
+ */
+export async function withoutFile(
+  pipeline: Pick<Pipeline, 'db' | 'storage' | 'log'>,
+  files: readonly { readonly id: string; readonly key: string }[],
+): Promise<readonly string[]> {
+  if (files.length === 0) return []
+  const lost: string[] = []
+  try {
+    if (!(await isOwnStore(pipeline))) return []
+    for (const { id, key } of files) {
+      if (!(await isStored(pipeline, key))) lost.push(id)
+    }
+  } catch (error) {
+    // The rest is asked about by a later search: each answer may take as long as the store lets one wait.
+    pipeline.log.warn({ err: error }, 'the store of files does not say what it has')
+  }
+  return lost
+}
+
+async function isStored({ storage }: Pick<Pipeline, 'storage'>, key: string): Promise<boolean> {
+  try {
+    const stream = await storage.open(key, { start: 0, end: 0 })
+    stream.destroy()
+    return true
+  } catch (error) {
+    if (isAbsent(error)) return false
+    throw error
+  }
+}
