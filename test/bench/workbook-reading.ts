@@ -6,39 +6,49 @@ import process from 'node:process'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { memoryFlags } from '@plumbline/local/children'
-import { atMost, bounded, type Figure } from './figure.ts'
+import { atMost, bounded, median, type Figure } from './figure.ts'
 import { writeWorkbook } from './workbook-file.ts'
 
 const ROWS = 1_000_000
+/** Taken in turn: one reading alone takes a third more or less of the same processor. */
+const ROUNDS = 3
 const MOST_TIMES = 1.6
 const MOST_MEGABYTES = 256
 
 /**
  * A workbook of a million rows and eight columns, read into rows, against the least that such a reader can do:
- * yauzl and saxes over the same parts. Each in a process with the flags of a worker.
+ * yauzl and saxes over the same parts, medians of three. Each in a process with the flags of a worker.
  */
 export async function run(): Promise<readonly Figure[]> {
   const folder = await mkdtemp(join(tmpdir(), 'plumbline-workbook-'))
   try {
     const path = join(folder, 'list.xlsx')
     await writeWorkbook(path, ROWS)
-    const bare = await readIn('bare', path)
-    const read = await readIn('read', path)
-    for (const { rows } of [bare, read]) {
+    const bare: Reading[] = []
+    const read: Reading[] = []
+    for (let round = 0; round < ROUNDS; round++) {
+      bare.push(await readIn('bare', path))
+      read.push(await readIn('read', path))
+    }
+    for (const { rows } of [...bare, ...read]) {
       if (rows !== ROWS + 1) throw new Error(`${rows} rows of ${ROWS + 1}`)
     }
     const head = { name: 'workbook-reading', backend: '-' }
     return [
-      atMost({ ...head, unit: 's' }, read.tookMs / 1000, bare.tookMs / 1000, MOST_TIMES),
+      atMost({ ...head, unit: 's' }, secondsOf(read), secondsOf(bare), MOST_TIMES),
       bounded(
         { ...head, name: 'workbook-reading-peak', unit: 'MB' },
-        read.peakMegabytes,
+        Math.max(...read.map(({ peakMegabytes }) => peakMegabytes)),
         MOST_MEGABYTES,
       ),
     ]
   } finally {
     await rm(folder, { recursive: true })
   }
+}
+
+function secondsOf(readings: readonly Reading[]): number {
+  return median(readings.map(({ tookMs }) => tookMs)) / 1000
 }
 
 interface Reading {

@@ -73,8 +73,7 @@ export function createAttributes(
       const { text, filled, places } = scan
       for (let place = 0; place < filled; place += FIELDS) {
         const from = places[place] ?? 0
-        const isAsLong = (places[place + 1] ?? 0) - from === name.length
-        if (isAsLong && text.startsWith(name, from)) return valueAt(scan, place)
+        if (standsAt(text, from, places[place + 1] ?? 0, name)) return valueAt(scan, place)
       }
       return undefined
     },
@@ -153,6 +152,14 @@ function valueAt({ text, places, decode, fault }: Scan, place: number): string {
   const value = decode(text.slice(places[place + 2], places[place + 3]))
   if (places[place + 4] === 1) return value
   return charsOfEntities(value.replaceAll(/[\t\n]/g, ' '), fault)
+}
+
+/** Whether a name is all that stands between two places. Of one letter, as most are, without a search. */
+export function standsAt(text: string, from: number, to: number, name: string): boolean {
+  if (to - from !== name.length) return false
+  return name.length === 1
+    ? text.charCodeAt(from) === name.charCodeAt(0)
+    : text.startsWith(name, from)
 }
 
 /** Where a name ends that begins at a place; at the end of the text where nothing ends it. */

@@ -3,6 +3,7 @@ import {
   createAttributes,
   endOfName,
   INCOMPLETE,
+  standsAt,
   type TagAttributes,
   type XmlAttributes,
 } from './xml-attributes.ts'
@@ -44,7 +45,8 @@ const NOTHING = Buffer.alloc(0)
 interface Scan {
   readonly handler: XmlHandler
   readonly attributes: TagAttributes
-  readonly nameOf: (bytes: string) => Name
+  /** The name that stands at a place of a text. */
+  readonly nameAt: (text: string, from: number, to: number) => Name
   /** Elements that are open. */
   readonly open: Name[]
   hasRoot: boolean
@@ -66,7 +68,7 @@ export function createXmlTokenizer(handler: XmlHandler): XmlTokenizer {
   const scan: Scan = {
     handler,
     attributes: createAttributes((bytes) => decode(scan, bytes), handler.fault),
-    nameOf: createNames(handler),
+    nameAt: createNames(handler),
     open: [],
     hasRoot: false,
     isPlain: true,
@@ -138,7 +140,7 @@ function readOpenTag(scan: Scan, text: string, from: number): number {
   const nameEnd = endOfName(text, from)
   const after = attributes.scan(text, nameEnd)
   if (after === INCOMPLETE) return INCOMPLETE
-  const name = scan.nameOf(text.slice(from, nameEnd))
+  const name = scan.nameAt(text, from, nameEnd)
   if (open.length === 0 && scan.hasRoot) handler.fault('a second root')
   scan.hasRoot = true
   handler.open(name.local, attributes)
@@ -153,9 +155,9 @@ function readCloseTag({ handler, open }: Scan, text: string, from: number): numb
   if (end === -1) return INCOMPLETE
   let nameEnd = end
   while (text.charCodeAt(nameEnd - 1) <= BLANK) nameEnd--
-  const isIts =
-    name !== undefined && nameEnd - from === name.bytes.length && text.startsWith(name.bytes, from)
-  if (!isIts) return handler.fault('a tag that closes another')
+  if (name === undefined || !standsAt(text, from, nameEnd, name.bytes)) {
+    return handler.fault('a tag that closes another')
+  }
   open.pop()
   handler.close(name.local)
   return end + 1
@@ -221,10 +223,17 @@ interface Name {
 const MOST_NAMES = 1_000
 const NAME = /^[\p{L}\p{Nl}_:][\p{L}\p{N}\p{M}_:.·-]*$/u
 
-/** Names that were met, checked once. */
-function createNames(handler: XmlHandler): (bytes: string) => Name {
+/** Names that were met, checked once. Of most tags of a workbook the name is one letter, which needs no text. */
+function createNames(handler: XmlHandler): Scan['nameAt'] {
   const known = new Map<string, Name>()
-  return (bytes) => {
+  const letters: (Name | undefined)[] = Array.from({ length: 256 })
+  return (text, from, to) => {
+    if (to - from !== 1) return nameOf(text.slice(from, to))
+    const code = text.charCodeAt(from)
+    return (letters[code] ??= nameOf(text.slice(from, to)))
+  }
+
+  function nameOf(bytes: string): Name {
     const kept = known.get(bytes)
     if (kept !== undefined) return kept
     const copy = Buffer.from(bytes, 'latin1')
