@@ -141,8 +141,10 @@ async function endBatch(
       },
       lease,
     )
-    if (moved !== undefined && moved.sample_of !== null) await adoptSample(tx, pipeline, moved)
-    return moved === undefined ? 'lost' : 'ended'
+    // What was released is taken back with the rest.
+    if (moved === undefined) throw new Error(`batch ${batch.id}: its end was refused`)
+    if (moved.sample_of !== null) await adoptSample(tx, pipeline, moved)
+    return 'ended'
   })
 }
 
