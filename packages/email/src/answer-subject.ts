@@ -184,11 +184,15 @@ function takeResult(run: Run, subject: Subject, group: string, result: ProbeResu
     answerWith(run, subject, afterRecheck(first, result), false)
     return
   }
-  if (wait.cause !== 'no_reply' || request.lane === 'live') {
+  const mayBeOurs = request.lane === 'bulk' || result.reason === 'dns_failed'
+  if (wait.cause !== 'no_reply' || !mayBeOurs) {
     takeWait(run, subject, group, { result, wait, away: null })
     return
   }
-  tools.outage.behind(result).then(
+  const { outage } = tools
+  const isCall = request.lane === 'live'
+  const silence = isCall ? outage.behindCall(result) : outage.behind(result)
+  silence.then(
     (away) => {
       // What nobody can look up says nothing of the domain.
       const met = away === 'resolver' ? { ...result, reason: 'dns_unavailable' as const } : result

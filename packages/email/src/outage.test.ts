@@ -61,6 +61,41 @@ test('while our resolver is away all wait in one group, and none spends its own 
   expect(late.map(brief)).toEqual(['unknown dns_unavailable'])
 })
 
+test.each(['refuses every question', 'stays silent'])(
+  'a single call is not told that a domain is sick while our resolver %s',
+  async (how) => {
+    await using smtp = await startSmtp(AGREEABLE)
+    const zone = { ...zoneOf({ 'a.test': '127.0.0.1' }), 'sick.test MX': 'failed' as const }
+    const there = fakeResolver(zone)
+    let isAway = true
+    let nowMs = Date.now()
+    await using engine = testEngine(smtp.port, zone, {
+      clock: () => nowMs,
+      resolver: {
+        ...there,
+        resolve: async (name, type, options) => {
+          if (!isAway) return await there.resolve(name, type, options)
+          // Questions of the call have failed by then; the one that is asked beside them hangs.
+          if (how === 'stays silent' && name.startsWith('plumbline-')) {
+            return await new Promise<never>(() => undefined)
+          }
+          return { kind: 'failed', reason: 'timeout' }
+        },
+      },
+    })
+    const [met] = await ask(engine, ['one@a.test'], { lane: 'live' })
+    expect(met).toMatchObject({
+      status: 'unknown',
+      reason: 'dns_unavailable',
+      evidence: { retry_after: expect.any(Number) },
+    })
+    isAway = false
+    nowMs += 3_000_000
+    const answers = await ask(engine, ['one@a.test', 'two@sick.test'], { lane: 'live' })
+    expect(answers.map(brief)).toEqual(['deliverable accepted', 'unknown dns_failed'])
+  },
+)
+
 test('while our network is away hosts are not taken for silent; where others are reached they are', async () => {
   await using smtp = await startSmtp(AGREEABLE)
   const dead = Object.fromEntries(

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { TimeOutError, withTimeOut } from '@plumbline/concurrency/time-out'
 import type { Resolver } from '@plumbline/net/resolver'
 import type { Port25Health } from './port-25-health.ts'
 import type { ProbeResult } from './probe-result.ts'
@@ -10,7 +11,15 @@ export type OurPart = 'resolver' | 'network'
 export interface OutageWatch {
   /** Which part of ours is away, now that a subject met no reply; null where it is theirs. */
   behind(result: ProbeResult): Promise<OurPart | null>
+  /**
+   * The same for a call that can hardly wait, of the resolver alone: one that left a question of the call without
+   * an answer and denies no name for two seconds either is away.
+   */
+  behindCall(result: ProbeResult): Promise<OurPart | null>
 }
+
+/** How long a call that met no answer waits for the resolver to deny a name: five times what takes long. */
+const CALL_WAITS_MS = 2_000
 
 /** How long what was found counts; a question or a self-test at most is asked for all that fail in that time. */
 const HELD_MS = 2_000
@@ -33,6 +42,15 @@ export function createOutageWatch(options: {
     async behind({ reason }) {
       if (reason === 'connect_failed') return (await port25.isSilent()) ? 'network' : null
       return (await resolverAway()) ? 'resolver' : null
+    },
+    async behindCall({ reason }) {
+      if (reason !== 'dns_failed') return null
+      try {
+        return (await withTimeOut(CALL_WAITS_MS, resolverAway())) ? 'resolver' : null
+      } catch (error) {
+        if (error instanceof TimeOutError) return 'resolver'
+        throw error
+      }
     },
   }
 }
