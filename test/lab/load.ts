@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { BatchView } from '@plumbline/contract/batch-view'
-import type { Account, TestService } from '@plumbline/testkit/service'
+import type { Account } from '@plumbline/testkit/service'
+import type { Entrance } from './entrance.ts'
 
 /** A single call, by the clock of this process; without a status it met no answer. */
 export interface LabCall {
@@ -9,6 +10,10 @@ export interface LabCall {
   readonly beganMs: number
   readonly endedMs: number
   readonly status: number | undefined
+  /** As its answer says. */
+  readonly chargedCredits: number
+  /** Whether it was told what it asked: answered, and not for want of a resolver without a verdict. */
+  readonly isTold: boolean
 }
 
 /** A batch that was taken. */
@@ -19,6 +24,16 @@ export interface LabBatch {
   /** When the request that it was taken by left, and when its answer came, by the clock of this process. */
   readonly sentMs: number
   readonly takenMs: number
+  /** Whether its owner canceled it, so that its rows may end without an answer. */
+  readonly isCanceled: boolean
+}
+
+/** The addresses that are asked about. */
+export interface Names {
+  /** Of the nth call. */
+  call(no: number): string
+  /** Of a row of the nth batch. */
+  row(batchNo: number, row: number): string
 }
 
 const CALLS_A_SECOND = 10
@@ -27,16 +42,21 @@ const SUBMITTING = 8
 const AGAIN_MS = 250
 const SUBMIT_WITHIN_MS = 300_000
 
+/** What an answer says of whom nobody could be asked about, for want of a resolver. */
+export const NOT_TOLD = /"dns_(?:unavailable|failed)"/
+
 /** Calls at a fixed rate, account after account, until it is stopped. */
 export function startCalls(
-  service: TestService,
+  entrance: Entrance,
   accounts: readonly Account[],
+  emailOf: (no: number) => string,
+  perSecond = CALLS_A_SECOND,
 ): { stop(): Promise<readonly LabCall[]> } {
   const calls: Promise<LabCall>[] = []
   const timer = setInterval(() => {
     const account = accounts[calls.length % accounts.length]
-    if (account !== undefined) calls.push(callOnce(service, account, calls.length))
-  }, 1_000 / CALLS_A_SECOND)
+    if (account !== undefined) calls.push(callOnce(entrance, account, emailOf(calls.length)))
+  }, 1_000 / perSecond)
   return {
     stop: () => {
       clearInterval(timer)
@@ -45,65 +65,96 @@ export function startCalls(
   }
 }
 
-async function callOnce(service: TestService, account: Account, no: number): Promise<LabCall> {
+async function callOnce(entrance: Entrance, account: Account, email: string): Promise<LabCall> {
   const beganMs = performance.now()
-  const status = await statusOf(service, account, `call${no}@calls.example`)
-  return { account, beganMs, endedMs: performance.now(), status }
+  const answer = await answerOf(entrance, account, email)
+  return { account, beganMs, endedMs: performance.now(), ...answer }
 }
 
-async function statusOf(
-  service: TestService,
+async function answerOf(
+  entrance: Entrance,
   account: Account,
   email: string,
-): Promise<number | undefined> {
+): Promise<Pick<LabCall, 'status' | 'chargedCredits' | 'isTold'>> {
   try {
-    const response = await service.call(account.liveKey, 'POST', '/v1/email', { email })
-    await response.text()
-    return response.status
+    const response = await fetch(new URL('/v1/email', entrance.url()), {
+      method: 'POST',
+      headers: headersOf(account),
+      body: JSON.stringify({ email, explain: true }),
+    })
+    const text = await response.text()
+    const { status } = response
+    const chargedCredits = Number(response.headers.get('x-credits-charged') ?? 0)
+    return { status, chargedCredits, isTold: status === 200 && !NOT_TOLD.test(text) }
   } catch {
-    return undefined
+    return { status: undefined, chargedCredits: 0, isTold: false }
   }
+}
+
+function headersOf(account: Account): Readonly<Record<string, string>> {
+  return { authorization: `Bearer ${account.liveKey}`, 'content-type': 'application/json' }
 }
 
 /** Hands in a batch for each account, each again under its key until it is taken. */
 export async function submitBatches(
-  service: TestService,
+  entrance: Entrance,
   accounts: readonly Account[],
+  emailOf: Names['row'],
 ): Promise<readonly LabBatch[]> {
   const taken: LabBatch[] = []
   const left = [...accounts.entries()]
   const submitSome = async (): Promise<void> => {
     for (let next = left.shift(); next !== undefined; next = left.shift()) {
-      taken.push(await submitOne(service, next[1], next[0]))
+      const [no, account] = next
+      const emails = Array.from({ length: RECORDS }, (_, row) => emailOf(no, row))
+      taken.push(await submitBatch(entrance, account, emails))
     }
   }
   await Promise.all(Array.from({ length: SUBMITTING }, submitSome))
   return taken
 }
 
-async function submitOne(service: TestService, account: Account, no: number): Promise<LabBatch> {
-  const emails = Array.from({ length: RECORDS }, (_, row) => `u${row}@b${no}.example`)
-  const body = JSON.stringify({ product: 'email', records: emails.map((email) => ({ email })) })
-  const headers = {
-    authorization: `Bearer ${account.liveKey}`,
-    'content-type': 'application/json',
-    'idempotency-key': randomUUID(),
+/** Hands in one batch, again under its key until it is taken. @throws where it is refused for good */
+export async function submitBatch(
+  entrance: Entrance,
+  account: Account,
+  emails: readonly string[],
+): Promise<LabBatch> {
+  const headers = { authorization: `Bearer ${account.liveKey}`, 'idempotency-key': randomUUID() }
+  const form = (): FormData => {
+    const made = new FormData()
+    made.set('product', 'email')
+    made.set('explain', 'true')
+    made.set('file', new Blob([`email\n${emails.join('\n')}\n`]), 'list.csv')
+    return made
   }
   const until = performance.now() + SUBMIT_WITHIN_MS
   for (;;) {
-    const url = new URL('/v1/batches', service.url)
+    const url = new URL('/v1/batches', entrance.url())
     const sentMs = performance.now()
-    const response = await fetch(url, { method: 'POST', headers, body }).catch(() => undefined)
+    const sent = fetch(url, { method: 'POST', headers, body: form() })
+    const response = await sent.catch(() => undefined)
     const text = await response?.text().catch(() => undefined)
     if (response?.status === 202 && text !== undefined) {
       // Safe because the service answers batches in the shape of its contract.
       const { id } = JSON.parse(text) as BatchView
-      return { account, id, emails, sentMs, takenMs: performance.now() }
+      return { account, id, emails, sentMs, takenMs: performance.now(), isCanceled: false }
     }
-    const mayComeLater = response === undefined || [409, 429, 500, 503].includes(response.status)
+    const mayComeLater = response === undefined || MAY_COME_LATER.includes(response.status)
     if (!mayComeLater || performance.now() > until) {
       throw new Error(`a batch was answered ${response?.status}: ${text}`)
     }
     await wait(AGAIN_MS)
   }
+}
+
+const MAY_COME_LATER: readonly number[] = [409, 429, 500, 503, 507]
+
+/** Cancels a batch. @throws where that is refused */
+export async function cancelLabBatch(entrance: Entrance, batch: LabBatch): Promise<LabBatch> {
+  const url = new URL(`/v1/batches/${batch.id}/cancel`, entrance.url())
+  const response = await fetch(url, { method: 'POST', headers: headersOf(batch.account) })
+  if (!response.ok) throw new Error(`a cancel was answered ${response.status}`)
+  await response.text()
+  return { ...batch, isCanceled: true }
 }

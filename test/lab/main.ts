@@ -1,6 +1,7 @@
 import { parseArgs } from 'node:util'
 import { runScenario, type Seen } from './run-scenario.ts'
 import { SCENARIOS } from './scenarios.ts'
+import { mayMount } from './small-disk.ts'
 
 // npm run lab -- [--only NAME] [--scale 0.1]: real processes under load while something breaks, each scenario on
 // both backends. Prints a table as Markdown, and ends with 1 where a charge is wrong, a record is lost, or a
@@ -18,20 +19,28 @@ if (!(scale > 0 && scale <= 10)) {
   process.exit(2)
 }
 const names = values.only === undefined ? Object.keys(SCENARIOS) : [values.only]
-const size = { accounts: Math.ceil(10_000 * scale), batches: Math.ceil(1_000 * scale) }
+const size = {
+  accounts: Math.ceil(10_000 * scale),
+  batches: Math.ceil(1_000 * scale),
+  million: Math.ceil(1_000_000 * scale),
+}
 
 // The servers end with this process.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1))
 console.log(
-  '| what breaks | queue | recovered | p99 of calls | refused | dead rows | connections | wrong | lost |',
+  '| what breaks | queue | lasted | recovered | p99 of calls | refused | dead rows | connections | wrong | lost |',
 )
-console.log('|---|---|---|---|---|---|---|---|---|')
+console.log('|---|---|---|---|---|---|---|---|---|---|')
 let isWell = true
 for (const name of names) {
   const scenario = SCENARIOS[name]
   if (scenario === undefined) {
     console.error(`lab: no scenario "${name}"; there are ${Object.keys(SCENARIOS).join(', ')}`)
     process.exit(2)
+  }
+  if (scenario.diskBytes !== undefined && !mayMount()) {
+    console.error(`lab: ${name} LEFT OUT: it mounts a small disk, for which it must run as root`)
+    continue
   }
   for (const backend of ['redis', 'embedded'] as const) {
     if (scenario.needsRedis === true && backend !== 'redis') continue
@@ -46,6 +55,7 @@ process.exit(isWell ? 0 : 1)
 
 function cellsOf(seen: Seen): readonly string[] {
   return [
+    `${(seen.lastedMs / 1_000).toFixed(1)} s`,
     Number.isFinite(seen.recoverMs) ? `${(seen.recoverMs / 1_000).toFixed(1)} s` : 'never',
     `${Math.round(seen.callsP99Ms)} ms`,
     String(seen.refused),

@@ -1,25 +1,37 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import { setTimeout as wait } from 'node:timers/promises'
 import { createAccount } from '@plumbline/db/accounts'
 import { startService, type Account, type TestService } from '@plumbline/testkit/service'
 import { quantile } from '../bench/figure.ts'
+import { spawnSimnet } from '../simnet/child.ts'
 import { judgeLab, type Verdict } from './judge.ts'
-import { startCalls, submitBatches, type LabCall } from './load.ts'
+import { openEntrance } from './entrance.ts'
+import { startCalls, submitBatches, type LabCall, type Names } from './load.ts'
+import { openNameServer, type LabNameServer } from './name-server.ts'
 import { startPostgresPair } from './postgres.ts'
 import { startLabRedis } from './redis.ts'
-import type { Scenario } from './scenarios.ts'
+import type { Place, Scenario } from './scenario.ts'
+import { mountSmallDisk } from './small-disk.ts'
 
 /** How much there is of everything; 1 is 10,000 accounts and 1,000 batches. */
 export interface Size {
   readonly accounts: number
   readonly batches: number
+  /** How many there are of what is a million in full size. */
+  readonly million: number
 }
 
 /** What was seen of one scenario. */
 export interface Seen extends Verdict {
+  /** How long the fault lasted. */
+  readonly lastedMs: number
   /** From the end of the fault until calls are answered and records are settled again. */
   readonly recoverMs: number
   readonly callsP99Ms: number
-  /** Calls that were not answered with 200. */
+  /** Calls that were not told what they asked. */
   readonly refused: number
   readonly deadRows: number
   /** Connections of all processes to Postgres, at most. */
@@ -35,6 +47,11 @@ const CREDITS = 10_000
 /** An engine that takes its time, so that a fault meets work under way. */
 const CHECK_WORKER = ['email', '--delay=200', '--width=4']
 
+const NAMES: Names = {
+  call: (no) => `call${no}@calls.example`,
+  row: (batchNo, row) => `u${row}@b${batchNo}.example`,
+}
+
 /** Lets a scenario happen to a service of its own under load, and judges what has come of it. */
 export async function runScenario(
   scenario: Scenario,
@@ -42,46 +59,97 @@ export async function runScenario(
   size: Size,
 ): Promise<Seen> {
   await using stack = new AsyncDisposableStack()
-  const postgres = stack.use(await startPostgresPair())
-  const redis = backend === 'redis' ? stack.use(await startLabRedis()) : undefined
-  const service = stack.use(
-    await startService({
-      databaseUrl: postgres.url,
-      redisUrl: redis?.url,
-      workers: [CHECK_WORKER, CHECK_WORKER, ['batch']],
-    }),
-  )
-  // What a server that ends says to idle connections is no fault of the lab.
-  service.db.pool.on('error', () => undefined)
-  await fillAccounts(service, size.accounts)
+  const place = await openPlace(stack, scenario, backend, size)
+  const { service, entrance } = place
+  const names = scenario.names ?? NAMES
   const callers = await openAccounts(service, CALLERS)
   const owners = await openAccounts(service, size.batches)
   const half = Math.ceil(owners.length / 2)
-  const calls = startCalls(service, callers)
+  const prepared = (await scenario.prepare?.(place)) ?? {}
+  const calls = startCalls(entrance, callers, names.call)
   using samples = sample(service)
-  const before = await submitBatches(service, owners.slice(0, half))
-  const during = submitBatches(service, owners.slice(half))
+  const before = await submitBatches(entrance, owners.slice(0, half), names.row)
+  const during = submitBatches(entrance, owners.slice(half), (no, row) => names.row(half + no, row))
   const from = performance.now()
-  await scenario.happen({ service, postgres, redis })
+  const own = await scenario.happen(place, prepared)
   const to = performance.now()
-  const batches = [...before, ...(await during)]
+  const batches = [...before, ...(await during), ...(own?.batches ?? [])]
   await untilEnded(service)
   const made = await calls.stop()
   await untilSettled(service)
   const gap = scenario.mayLose === true ? { from, to } : null
-  const verdict = await judgeLab(service, batches, made, gap)
-  const answered = made.filter(({ status }) => status === 200)
+  const verdict = await judgeLab(service, batches, [...made, ...(own?.calls ?? [])], gap)
+  const told = made.filter(({ isTold }) => isTold)
   return {
     ...verdict,
+    lastedMs: to - from,
     recoverMs: Math.max(lastFailure(made, to), samples.progressAfter(to)) - to,
     callsP99Ms: quantile(
-      answered.map(({ beganMs, endedMs }) => endedMs - beganMs),
+      told.map(({ beganMs, endedMs }) => endedMs - beganMs),
       0.99,
     ),
-    refused: made.length - answered.length,
+    refused: made.length - told.length,
     deadRows: await countDead(service),
     connections: samples.connections(),
   }
+}
+
+async function openPlace(
+  stack: AsyncDisposableStack,
+  scenario: Scenario,
+  backend: 'redis' | 'embedded',
+  size: Size,
+): Promise<Place> {
+  const postgres = stack.use(await startPostgresPair())
+  const redis = backend === 'redis' ? stack.use(await startLabRedis()) : undefined
+  const disk =
+    scenario.diskBytes === undefined ? undefined : stack.use(mountSmallDisk(scenario.diskBytes))
+  const files = disk?.path ?? (await mkdtemp(join(tmpdir(), 'plumbline-lab-files-')))
+  if (disk === undefined) stack.defer(() => rm(files, { recursive: true, force: true }))
+  const internet = await openInternet(stack, scenario)
+  const worker = scenario.worker ?? (internet === undefined ? CHECK_WORKER : ['email'])
+  const options = {
+    databaseUrl: postgres.url,
+    redisUrl: redis?.url,
+    dataDir: disk?.path,
+    engines: internet === undefined ? 'instant' : 'real',
+    env: {
+      FILES_URL: pathToFileURL(join(files, 'files')).href,
+      ...internet?.env,
+      ...scenario.env,
+    },
+  } as const
+  const service = stack.use(
+    await startService({ ...options, workers: [worker, worker, ['batch']] }),
+  )
+  const apis: [TestService, ...TestService[]] = [service]
+  for (let count = 1; count < (scenario.apiCount ?? 1); count++) {
+    apis.push(stack.use(await startService({ ...options, workers: [] })))
+  }
+  // What a server that ends says to idle connections is no fault of the lab.
+  for (const { db } of apis) db.pool.on('error', () => undefined)
+  await fillAccounts(service, size.accounts)
+  return {
+    service,
+    apis,
+    entrance: stack.use(openEntrance(apis)),
+    postgres,
+    redis,
+    nameServer: internet?.nameServer,
+    disk,
+    other: await service.account({ credits: size.million + CREDITS }),
+    million: size.million,
+  }
+}
+
+async function openInternet(
+  stack: AsyncDisposableStack,
+  { internet }: Scenario,
+): Promise<{ nameServer: LabNameServer; env: Readonly<Record<string, string>> } | undefined> {
+  if (internet === undefined) return undefined
+  const { settings } = stack.use(await spawnSimnet(internet))
+  const nameServer = stack.use(await openNameServer(settings['DNS_SERVERS'] ?? ''))
+  return { nameServer, env: { ...settings, DNS_SERVERS: nameServer.address } }
 }
 
 async function fillAccounts({ db }: TestService, count: number): Promise<void> {
@@ -102,10 +170,10 @@ async function makeMany<T>(count: number, make: (no: number) => Promise<T>): Pro
   return made
 }
 
-/** When the last call failed that began after the fault; its end where none did, never where none was answered since. */
+/** When the last call failed that began after the fault; its end where none did, never where none was told since. */
 function lastFailure(calls: readonly LabCall[], endMs: number): number {
-  if (calls.at(-1)?.status !== 200) return Infinity
-  const failed = calls.filter(({ beganMs, status }) => beganMs >= endMs && status !== 200)
+  if (calls.at(-1)?.isTold !== true) return Infinity
+  const failed = calls.filter(({ beganMs, isTold }) => beganMs >= endMs && !isTold)
   return Math.max(endMs, ...failed.map(({ endedMs }) => endedMs))
 }
 

@@ -1,30 +1,14 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { openDatabase } from '@plumbline/db/database'
-import type { TestService } from '@plumbline/testkit/service'
-import type { PostgresPair } from './postgres.ts'
-import type { LabRedis } from './redis.ts'
-
-/** What a scenario may break. */
-export interface Place {
-  readonly service: TestService
-  readonly postgres: PostgresPair
-  /** Undefined where the queue is on Postgres. */
-  readonly redis: LabRedis | undefined
-}
-
-/** One thing that happens to a service under load. */
-export interface Scenario {
-  readonly what: string
-  /** Only where the queue is on Redis. */
-  readonly needsRedis?: boolean
-  /** Whether what was acknowledged since it began may be gone, as with every asynchronous standby. */
-  readonly mayLose?: boolean
-  /** Lasts as long as the fault does. */
-  happen(place: Place): Promise<void>
-}
+import { tarpits, resolverAway } from './internet-scenarios.ts'
+import { cancelOfMany } from './cancel-of-many.ts'
+import type { Scenario } from './scenario.ts'
 
 const LASTS_MS = 10_000
 const LAG_MS = 2_000
+
+/** Room for the files of all batches of a thousandth in full size, and little more. */
+const DISK_BYTES = 64 * 1_024 * 1_024
 
 /** Every scenario by its name. */
 export const SCENARIOS: Readonly<Record<string, Scenario>> = {
@@ -34,6 +18,7 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
       await postgres.crash()
       await wait(LASTS_MS)
       await postgres.start()
+      return undefined
     },
   },
   'postgres-promoted': {
@@ -43,6 +28,7 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
       await postgres.holdBack()
       await wait(LAG_MS)
       await postgres.promote()
+      return undefined
     },
   },
   'redis-killed': {
@@ -52,6 +38,7 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
       await redis?.kill()
       await wait(LASTS_MS)
       await redis?.start()
+      return undefined
     },
   },
   'workers-replaced': {
@@ -61,6 +48,18 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
         await worker.kill('SIGTERM')
         await worker.restart()
       }
+      return undefined
+    },
+  },
+  'apis-replaced': {
+    what: 'a deploy: each of two APIs stopped and started, one after the other',
+    apiCount: 2,
+    happen: async ({ apis }) => {
+      for (const { api } of apis) {
+        await api.kill('SIGTERM')
+        await api.restart()
+      }
+      return undefined
     },
   },
   'old-snapshot': {
@@ -72,6 +71,20 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
       await wait(2 * LASTS_MS)
       await client.query('commit')
       client.release()
+      return undefined
     },
   },
+  'disk-full': {
+    what: 'the disk of uploads and results full for 10 s',
+    diskBytes: DISK_BYTES,
+    happen: async ({ disk }) => {
+      await disk?.fill()
+      await wait(LASTS_MS)
+      await disk?.free()
+      return undefined
+    },
+  },
+  tarpits,
+  'resolver-away': resolverAway,
+  'cancel-of-many': cancelOfMany,
 }

@@ -79,14 +79,21 @@ function createSlowProvider(perSecond: number): {
   }
 }
 
-/** `busy2` in a subject: its group has no room, twice; `grey1`: greylisted once. */
+/** `busy2` in a subject: its group has no room, twice; `grey1`: greylisted once; `@away`: nobody answers there, ever. */
 function waitsOf(subject: string): { times: number; later: Later } | undefined {
+  const away = subject.indexOf('@away')
+  if (away >= 0) return { times: Infinity, later: laterAt(subject.slice(away + 1)) }
   const [, word, times] = /(busy|grey)(\d+)/.exec(subject) ?? []
   if (word === undefined) return undefined
   const reason = word === 'grey' ? 'greylisted' : 'no_room'
   const group = `instant:${word}`
   const isOwnWait = word === 'grey'
   return { times: Number(times), later: { kind: 'later', afterMs: 150, group, isOwnWait, reason } }
+}
+
+/** Every domain waits by itself, for longer than anybody looks. */
+function laterAt(domain: string): Later {
+  return { kind: 'later', afterMs: 3_600_000, group: `instant:${domain}`, reason: 'no_room' }
 }
 
 /** The facts that an instant engine gives for a subject. */

@@ -26,6 +26,8 @@ export interface ServiceOptions {
   readonly env?: Readonly<Record<string, string>>
   /** What each worker has of its own beside it, by its place among the workers. */
   readonly workerEnv?: (at: number) => Readonly<Record<string, string>>
+  /** Where its processes write; absent: a directory that goes with it. */
+  readonly dataDir?: string | undefined
   /** V8 flags for all processes. */
   readonly execArgv?: readonly string[]
   /** Descriptor of a file that takes what all processes print; absent: this one's output. */
@@ -71,8 +73,10 @@ const MAINS = {
 /** Starts API and workers on a database, and waits until all take work. */
 export async function startService(options: ServiceOptions): Promise<TestService> {
   await using stack = new AsyncDisposableStack()
-  const dataDir = await mkdtemp(join(tmpdir(), 'plumbline-service-'))
-  stack.defer(() => rm(dataDir, { recursive: true, force: true }))
+  const dataDir = options.dataDir ?? (await mkdtemp(join(tmpdir(), 'plumbline-service-')))
+  if (options.dataDir === undefined) {
+    stack.defer(() => rm(dataDir, { recursive: true, force: true }))
+  }
   const db = stack.use(
     openDatabase({ url: options.databaseUrl, poolSize: 4, applicationName: 'test' }),
   )

@@ -1,0 +1,71 @@
+import { spawnSync } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { open } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+/** A disk of a service's own, in memory, that a scenario fills. */
+export interface SmallDisk extends Disposable {
+  readonly path: string
+  /** Takes all that is free on it now and from now on. */
+  fill(): Promise<void>
+  /** Gives back what `fill` took. */
+  free(): Promise<void>
+}
+
+/** Time between two looks for what others have freed. */
+const AGAIN_MS = 50
+const PIECE = Buffer.alloc(65_536)
+
+/** Whether this process may mount one. */
+export function mayMount(): boolean {
+  return process.getuid?.() === 0
+}
+
+/** Mounts one of so many bytes. @throws where that is not allowed */
+export function mountSmallDisk(sizeBytes: number): SmallDisk {
+  const path = mkdtempSync(join(tmpdir(), 'plumbline-disk-'))
+  run('mount', ['-t', 'tmpfs', '-o', `size=${sizeBytes},mode=0755`, 'tmpfs', path])
+  const ballast = join(path, 'ballast')
+  let filling: { readonly stop: AbortController; readonly done: Promise<void> } | undefined
+  const free = async (): Promise<void> => {
+    filling?.stop.abort()
+    await filling?.done
+    filling = undefined
+    rmSync(ballast, { force: true })
+  }
+  return {
+    path,
+    fill: async () => {
+      const stop = new AbortController()
+      const full = Promise.withResolvers<void>()
+      filling = { stop, done: keepFull(ballast, stop.signal, full.resolve) }
+      await full.promise
+    },
+    free,
+    [Symbol.dispose]: () => {
+      filling?.stop.abort()
+      // Lazily: a process that is ending may still have a file open there.
+      run('umount', ['-l', path])
+      rmSync(path, { recursive: true, force: true })
+    },
+  }
+}
+
+async function keepFull(path: string, until: AbortSignal, onFull: () => void): Promise<void> {
+  await using file = await open(path, 'w')
+  while (!until.aborted) {
+    try {
+      await file.write(PIECE)
+    } catch (error) {
+      if (!(error instanceof Error && 'code' in error && error.code === 'ENOSPC')) throw error
+      onFull()
+      await new Promise((passed) => setTimeout(passed, AGAIN_MS))
+    }
+  }
+}
+
+function run(program: string, args: readonly string[]): void {
+  const { status, stderr } = spawnSync(program, args, { encoding: 'utf8' })
+  if (status !== 0) throw new Error(`${program} failed: ${stderr}`)
+}
