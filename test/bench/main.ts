@@ -10,11 +10,16 @@ type Benchmark = () => Promise<{ run(): Promise<readonly Figure[]> }>
 const ipPhone: Benchmark = () => import('./ip-phone.ts')
 const ipList: Benchmark = () => import('./ip-list.ts')
 
+const dueTogether: Benchmark = () => import('./due-together.ts')
+const waitingBatches: Benchmark = () => import('./waiting-batches.ts')
+
 const BENCHMARKS: Readonly<Record<string, readonly Benchmark[]>> = {
   pipeline: [() => import('./pipeline.ts')],
-  dispatch: [() => import('./dispatch.ts')],
+  dispatch: [() => import('./dispatch.ts'), dueTogether],
+  'due-together': [dueTogether],
   fleet: [() => import('./fleet.ts')],
-  idle: [() => import('./idle.ts')],
+  idle: [() => import('./idle.ts'), waitingBatches],
+  'waiting-batches': [waitingBatches],
   memory: [() => import('./memory.ts')],
   live: [() => import('./live.ts')],
   neighbours: [() => import('./neighbours.ts')],

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Engine, EngineRequest, Answer, Later } from '@plumbline/ports/engine'
 import type { EmailFacts, FactsOf, Outcome } from '@plumbline/contract/outcome'
@@ -15,6 +16,8 @@ export interface InstantOptions {
   readonly later?: boolean
   /** Subjects a second that a provider of a fifth of all takes; what it has no room for comes later. */
   readonly slowPerSecond?: number
+  /** While this file is there nobody knows anything of the hosts at `away` and `apart`: see `silenceOf`. */
+  readonly silentWhile?: string
 }
 
 /**
@@ -22,11 +25,13 @@ export interface InstantOptions {
  * that batches and single calls can be compared. Verdicts are spread by a hash of the subject.
  */
 export function instantEngine<C extends Check>(check: C, options: InstantOptions = {}): Engine<C> {
-  const { delayMs = 0, width = 50, poison, later = false, slowPerSecond } = options
+  const { delayMs = 0, width = 50, poison, later = false, slowPerSecond, silentWhile } = options
   const slow = slowPerSecond === undefined ? undefined : createSlowProvider(slowPerSecond)
   const answer = (subject: string, request: EngineRequest<C>, at: number): Answer<C> => {
     if (poison !== undefined && subject.includes(poison)) throw new Error('poisoned subject')
     if (slow?.refuses(subject) === true) return NO_ROOM
+    const silence = silentWhile === undefined ? undefined : silenceOf(subject, silentWhile)
+    if (silence !== undefined && request.lane === 'bulk') return silence
     const waits = later && request.lane === 'bulk' ? waitsOf(subject) : undefined
     if (waits === undefined) return outcomeFor(check, subject)
     const tries = Number(request.states?.[at] ?? 0)
@@ -94,6 +99,20 @@ function waitsOf(subject: string): { times: number; later: Later } | undefined {
 /** Every domain waits by itself, for longer than anybody looks. */
 function laterAt(domain: string): Later {
   return { kind: 'later', afterMs: 3_600_000, group: `instant:${domain}`, reason: 'no_room' }
+}
+
+/** How long a silence is waited for: as the real engine waits for a resolver of ours. */
+const SILENCE_MS = 30_000
+
+/**
+ * `x@away1.example`: a resolver of ours does not answer, and all wait together; `x@apart1.example`: nobody knows
+ * why it is silent, and each domain waits by itself.
+ */
+function silenceOf(subject: string, path: string): Later | undefined {
+  const [, domain, word] = /@((away|apart)\S*)/.exec(subject) ?? []
+  if (domain === undefined || !existsSync(path)) return undefined
+  const group = word === 'away' ? 'silence:resolver' : `guard:${domain}`
+  return { kind: 'later', afterMs: SILENCE_MS, group, reason: 'dns_unavailable' }
 }
 
 /** The facts that an instant engine gives for a subject. */

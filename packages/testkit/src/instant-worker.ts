@@ -10,18 +10,20 @@ import { workerSettings } from '@plumbline/worker/settings'
 import { instantEngine } from './instant-engines.ts'
 
 // The worker program with engines that answer from memory: `instant-worker KIND... [--delay=MS]
-// [--width=N] [--poison=TEXT] [--slow=N] [--later]`. Everything but the engines is the real one.
+// [--width=N] [--poison=TEXT] [--slow=N] [--later] [--silent-while=FILE]`. Everything but the engines is the real one.
 
 const words = process.argv.slice(2)
 const option = (name: string): string | undefined =>
   words.find((word) => word.startsWith(`--${name}=`))?.slice(name.length + 3)
 const poison = option('poison')
 const slow = option('slow')
+const silentWhile = option('silent-while')
 const engineOptions = {
   delayMs: Number(option('delay') ?? 0),
   width: Number(option('width') ?? 50),
   ...(poison === undefined ? {} : { poison }),
   ...(slow === undefined ? {} : { slowPerSecond: Number(slow) }),
+  ...(silentWhile === undefined ? {} : { silentWhile }),
   later: words.includes('--later'),
 }
 

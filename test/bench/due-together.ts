@@ -1,0 +1,79 @@
+import { join } from 'node:path'
+import type { Account } from '@plumbline/testkit/service'
+import { bounded, type Figure } from './figure.ts'
+import { startServers, type BenchServers } from './servers.ts'
+import { openSilentScene, untilWaiting, writeDomains, type SilentScene } from './silent-scene.ts'
+import { uploadList, waitForEnd } from './upload.ts'
+
+/** Company domains that fall due at the same moment, and what that may cost. */
+const DOMAINS = 60_000
+const ALL_MS = 60_000
+const OTHERS_RECORDS = 10
+const OTHERS_MS = 3_000
+
+/**
+ * A batch of company domains that all wait while a resolver of ours is away, as one group (the next trial of a
+ * few lets all go) and each by itself (all fall due at once): how long until it is done from the resolver's
+ * return, and another account's ten records meanwhile. Engines answer at once.
+ */
+export async function run(): Promise<readonly Figure[]> {
+  await using servers = await startServers()
+  const figures: Figure[] = []
+  for (const backend of ['redis', 'embedded'] as const) {
+    for (const word of ['away', 'apart'] as const) {
+      figures.push(...(await measure(servers, backend, word)))
+    }
+  }
+  return figures
+}
+
+async function measure(
+  servers: BenchServers,
+  backend: 'redis' | 'embedded',
+  word: 'away' | 'apart',
+): Promise<readonly Figure[]> {
+  await using scene = await openSilentScene(servers, backend, word)
+  const { service, dir } = scene
+  const list = join(dir, 'list.csv')
+  const ten = join(dir, 'ten.csv')
+  await writeDomains(list, word, DOMAINS)
+  await writeDomains(ten, 'known', OTHERS_RECORDS)
+  const account = await service.account({ credits: DOMAINS })
+  const other = await service.account({ credits: DOMAINS })
+  const { id } = await uploadList(service, account, list, 'email')
+  await untilWaiting(service, DOMAINS)
+  await scene.letSpeak()
+  if (word === 'apart') {
+    await service.db.pool.query("update tasks set due_at = now() where group_key like 'guard:%'")
+    await service.db.pool.query('update task_groups set next_at = now(), quiet_until = now()')
+  }
+  const startedMs = performance.now()
+  const done = new AbortController()
+  const others = othersUntil(scene, other, ten, done.signal)
+  await waitForEnd(service, account, id, 200)
+  const allMs = performance.now() - startedMs
+  done.abort()
+  const head = { backend, unit: 'ms' }
+  const how = word === 'away' ? 'in one group' : 'each by itself'
+  return [
+    bounded({ ...head, name: `60,000 domains due together, ${how}` }, allMs, ALL_MS),
+    bounded({ ...head, name: "another's ten records meanwhile" }, await others, OTHERS_MS),
+  ]
+}
+
+/** The longest that one batch after the other of another account took. */
+async function othersUntil(
+  { service }: SilentScene,
+  account: Account,
+  list: string,
+  until: AbortSignal,
+): Promise<number> {
+  let longestMs = 0
+  while (!until.aborted) {
+    const startedMs = performance.now()
+    const { id } = await uploadList(service, account, list, 'email')
+    await waitForEnd(service, account, id)
+    longestMs = Math.max(longestMs, performance.now() - startedMs)
+  }
+  return longestMs
+}

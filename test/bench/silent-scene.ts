@@ -1,0 +1,64 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as wait } from 'node:timers/promises'
+import { startService, type TestService } from '@plumbline/testkit/service'
+import { createDatabase, type BenchServers } from './servers.ts'
+
+/** A service of a worker for each kind whose hosts stay silent until they are let speak. */
+export interface SilentScene extends AsyncDisposable {
+  readonly service: TestService
+  /** For lists. */
+  readonly dir: string
+  letSpeak(): Promise<void>
+}
+
+/** Starts it on a database of its own. */
+export async function openSilentScene(
+  servers: BenchServers,
+  backend: 'redis' | 'embedded',
+  name: string,
+): Promise<SilentScene> {
+  await using stack = new AsyncDisposableStack()
+  const dir = await mkdtemp(join(tmpdir(), 'plumbline-silent-'))
+  stack.defer(() => rm(dir, { recursive: true, force: true }))
+  const silent = join(dir, 'silent')
+  await writeFile(silent, '')
+  const service = stack.use(
+    await startService({
+      databaseUrl: await createDatabase(servers.databaseUrl, `${backend}_${name}`),
+      redisUrl: backend === 'redis' ? servers.redisUrl : undefined,
+      workers: [['email', `--silent-while=${silent}`], ['batch']],
+      env: { REDIS_PREFIX: name },
+    }),
+  )
+  const owned = stack.move()
+  return {
+    service,
+    dir,
+    letSpeak: () => rm(silent),
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  }
+}
+
+/** Writes a list of one address at each of so many domains. */
+export async function writeDomains(
+  path: string,
+  word: 'away' | 'apart' | 'known',
+  count: number,
+): Promise<void> {
+  const lines = Array.from({ length: count }, (_, at) => `info@${word}${at}.example\n`)
+  await writeFile(path, ['email\n', ...lines].join(''))
+}
+
+/** Waits until so many subjects wait, and none of them is with a worker. */
+export async function untilWaiting({ db }: TestService, count: number): Promise<void> {
+  for (;;) {
+    const { rows } = await db.pool.query<{ waiting: number }>(
+      `select coalesce(sum(size), 0)::int as waiting from tasks
+       where lease_until is null and group_key is not null`,
+    )
+    if ((rows[0]?.waiting ?? 0) >= count) return
+    await wait(200)
+  }
+}

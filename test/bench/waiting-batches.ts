@@ -1,0 +1,112 @@
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setTimeout as wait } from 'node:timers/promises'
+import type { Account, TestService } from '@plumbline/testkit/service'
+import { atMost, type Figure } from './figure.ts'
+import { startServers, type BenchServers } from './servers.ts'
+import { openSilentScene, untilWaiting, writeDomains } from './silent-scene.ts'
+import { uploadList } from './upload.ts'
+
+/** Batches that run and of which every record waits. */
+const BATCHES = 1_000
+const SIDE_BY_SIDE = 8
+
+/** Until what a start of a batch has set off is over, and how long is measured. */
+const SETTLE_MS = 10_000
+const MEASURED_MS = 60_000
+
+/** More than one may differ from the next of the same service. */
+const MOST = 1.25
+
+/** Ticks of the processor's clock in a second, in `/proc`. */
+const TICKS = 100
+
+/**
+ * What a service does in a minute while a thousand batches run and wait, against one: transactions a second and
+ * processor seconds of all its processes.
+ */
+export async function run(): Promise<readonly Figure[]> {
+  await using servers = await startServers()
+  const figures: Figure[] = []
+  for (const backend of ['redis', 'embedded'] as const) {
+    figures.push(...(await measure(servers, backend)))
+  }
+  return figures
+}
+
+async function measure(
+  servers: BenchServers,
+  backend: 'redis' | 'embedded',
+): Promise<readonly Figure[]> {
+  await using scene = await openSilentScene(servers, backend, 'waiting')
+  const { service, dir } = scene
+  const list = join(dir, 'list.csv')
+  await writeDomains(list, 'apart', 1)
+  const account = await service.account({ credits: 10 * BATCHES })
+  await start(service, account, list, 1)
+  const one = await observe(service, 1)
+  await start(service, account, list, BATCHES - 1)
+  const many = await observe(service, BATCHES)
+  const name = `${BATCHES} batches wait, against one`
+  return [
+    atMost({ name, backend, unit: 'tx/s' }, many.transactions, one.transactions, MOST),
+    atMost({ name, backend, unit: 'cpu s/min' }, many.cpuSeconds, one.cpuSeconds, MOST),
+  ]
+}
+
+async function start(
+  service: TestService,
+  account: Account,
+  list: string,
+  count: number,
+): Promise<void> {
+  let left = count
+  const uploadSome = async (): Promise<void> => {
+    while (left-- > 0) await uploadList(service, account, list, 'email')
+  }
+  await Promise.all(Array.from({ length: Math.min(count, SIDE_BY_SIDE) }, uploadSome))
+}
+
+/** Puts off what waits for as long as it is measured. */
+async function observe(
+  service: TestService,
+  batches: number,
+): Promise<{ readonly transactions: number; readonly cpuSeconds: number }> {
+  await untilWaiting(service, batches)
+  await service.db.pool.query("update tasks set due_at = now() + interval '1 hour'")
+  await service.db.pool.query("update task_groups set next_at = now() + interval '1 hour'")
+  await wait(SETTLE_MS)
+  const before = await lookAt(service)
+  await wait(MEASURED_MS)
+  const after = await lookAt(service)
+  const seconds = (after.atMs - before.atMs) / 1_000
+  return {
+    transactions: (after.transactions - before.transactions) / seconds,
+    cpuSeconds: ((after.cpuSeconds - before.cpuSeconds) * 60) / seconds,
+  }
+}
+
+async function lookAt({ db, api, workers }: TestService): Promise<{
+  readonly transactions: number
+  readonly cpuSeconds: number
+  readonly atMs: number
+}> {
+  const { rows } = await db.pool.query<{ transactions: number }>(
+    `select (xact_commit + xact_rollback)::int as transactions from pg_stat_database
+     where datname = current_database()`,
+  )
+  const pids = [api, ...workers].map(({ process: { pid } }) => pid)
+  const seconds = await Promise.all(pids.map((pid) => cpuSecondsOf(pid)))
+  return {
+    transactions: rows[0]?.transactions ?? 0,
+    cpuSeconds: seconds.reduce((sum, each) => sum + each, 0),
+    atMs: performance.now(),
+  }
+}
+
+/** User and system time of a process (proc(5), fields 14 and 15 of `stat`, behind the name in parentheses). */
+async function cpuSecondsOf(pid: number | undefined): Promise<number> {
+  const stat = await readFile(`/proc/${pid}/stat`, 'utf8')
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+  return (Number(fields[11]) + Number(fields[12])) / TICKS
+}
