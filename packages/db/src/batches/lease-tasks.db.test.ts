@@ -239,36 +239,42 @@ test('locked and leased: what another has locked is passed over', async () => {
 
 const SLOTS = { email: 1, phone: 0, ip: 0, domain: 0 }
 
-test('what is due of a chunk goes out as one task, with the states of its subjects in their order', async () => {
-  await using place = await openPlace()
-  const { db } = place
-  for (const no of [1, 2, 3, 4]) {
-    const id = await add(db, { group: `mx:${no}`, due: no === 4 ? 5 : -1 })
-    const states = JSON.stringify(no === 2 ? [null] : [{ tries: no }])
-    await db.pool.query('update tasks set indexes = $2, states = $3 where id = $1', [
-      id,
-      [no],
-      states,
+// With two slots two groups are looked at, and both have something of the chunk.
+test.each([1, 2])(
+  'what is due of a chunk goes out as one task, with the states of its subjects in their order (slots: %i)',
+  async (email) => {
+    await using place = await openPlace()
+    const { db } = place
+    for (const no of [1, 2, 3, 4]) {
+      const id = await add(db, { group: `mx:${no}`, due: no === 4 ? 5 : -1 })
+      const states = JSON.stringify(no === 2 ? [null] : [{ tries: no }])
+      await db.pool.query('update tasks set indexes = $2, states = $3 where id = $1', [
+        id,
+        [no],
+        states,
+      ])
+      await db.pool.query(`insert into task_groups values ('email', $1, now())`, [`mx:${no}`])
+    }
+    await add(db, { group: 'mx:3', due: -1, chunk: 9 })
+    const slots = { ...SLOTS, email }
+    const [task, ...others] = await leaseTasks(db, { slots, reserve: 0, leaseMs: 60_000 })
+    expect(others).toEqual([])
+    const { rows } = await db.pool.query(
+      'select indexes, size, states from tasks where lease_until is not null',
+    )
+    expect(rows).toEqual([
+      { indexes: [1, 2, 3], size: 3, states: [{ tries: 1 }, null, { tries: 3 }] },
     ])
-    await db.pool.query(`insert into task_groups values ('email', $1, now())`, [`mx:${no}`])
-  }
-  await add(db, { group: 'mx:3', due: -1, chunk: 9 })
-  const [task] = await leaseTasks(db, { slots: SLOTS, reserve: 0, leaseMs: 60_000 })
-  const { rows } = await db.pool.query(
-    'select indexes, size, states from tasks where lease_until is not null',
-  )
-  expect(rows).toEqual([
-    { indexes: [1, 2, 3], size: 3, states: [{ tries: 1 }, null, { tries: 3 }] },
-  ])
-  const groups = await db.pool.query(
-    'select group_key, out_task from task_groups order by group_key',
-  )
-  // Those of which nothing waits are forgotten; of one that has more the task is out.
-  expect(groups.rows).toEqual([
-    { group_key: 'mx:3', out_task: task?.taskId },
-    { group_key: 'mx:4', out_task: null },
-  ])
-})
+    const groups = await db.pool.query(
+      'select group_key, out_task from task_groups order by group_key',
+    )
+    // Those of which nothing waits are forgotten; of one that has more the task is out.
+    expect(groups.rows).toEqual([
+      { group_key: 'mx:3', out_task: task?.taskId },
+      { group_key: 'mx:4', out_task: null },
+    ])
+  },
+)
 
 test('a few try for all that wait because something of ours is silent; then all go together', async () => {
   await using place = await openPlace()

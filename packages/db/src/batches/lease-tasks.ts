@@ -55,12 +55,13 @@ export async function leaseTasks(db: Db, options: LeaseOptions): Promise<readonl
     ],
   })
   const waited = rows.filter((row) => row.group_key !== null)
-  await mergeWaiting(
+  const gone = await mergeWaiting(
     db,
     waited.map((row) => ({ taskId: row.id, group: row.group_key ?? '' })),
-    options.leaseMs,
+    { leaseMs: options.leaseMs, replan: options.replan ?? false },
   )
-  return rows.map((row) => ({
+  const left = rows.filter(({ id }) => !gone.has(id))
+  return left.map((row) => ({
     taskId: row.id,
     lease: row.lease,
     batchId: row.batch_id,
@@ -86,7 +87,7 @@ const CHECKS_OF = ({ slots }: LeaseOptions): readonly Check[] => Object.keys(slo
 /** The longest that a group without anything due is left alone. */
 const LONGEST_QUIET_MS = 300_000
 
-/** Groups of a check that one round looks at: each brings a task, and up to 64 more of its chunk. */
+/** Groups of a check that one round looks at: each brings a task, and more of its chunk go with it. */
 const GROUPS_A_ROUND = 2
 
 /** Batches of an account that one round looks at; no more than tasks of it could go out. */

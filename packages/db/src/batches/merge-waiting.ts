@@ -8,8 +8,8 @@ export const SILENCE = 'silence:'
 /** Subjects that try for all of their group. */
 const FEW = 10
 
-/** Tasks that go with a task of their chunk. */
-const MOST_MERGED = 64
+/** Tasks that go with others of their chunk, in one round. */
+const MOST_MERGED = 256
 
 /** A task that was leased out of the group that it waited by. */
 export interface WaitedTask {
@@ -21,13 +21,15 @@ export interface WaitedTask {
  * Completes tasks that were leased out of their groups and are in no queue yet: what else of their chunks is
  * due goes with them, so that a chunk whose subjects wait by themselves is not loaded for each. Of a group of
  * silence only a few subjects go. Groups that nothing waits in any more are forgotten.
+ * @param replan whether the statement is planned anew: now and then, as tables grow
+ * @returns which of these tasks are gone, as they went with another of their chunk
  */
 export async function mergeWaiting(
   db: Db,
   tasks: readonly WaitedTask[],
-  leaseMs: number,
-): Promise<void> {
-  if (tasks.length === 0) return
+  { leaseMs, replan }: { readonly leaseMs: number; readonly replan: boolean },
+): Promise<ReadonlySet<number>> {
+  if (tasks.length === 0) return new Set()
   const silent = tasks.filter(({ group }) => group.startsWith(SILENCE))
   if (silent.length > 0) {
     await db.pool.query({
@@ -36,9 +38,10 @@ export async function mergeWaiting(
       values: [silent.map(({ taskId }) => taskId), silent.map(({ group }) => group), FEW],
     })
   }
-  await runByKeptPlan(db, {
+  const gone = await runByKeptPlan<{ id: number }>(db, {
     name: 'tasks.merge',
     text: MERGE,
+    replan,
     values: [
       tasks.map(({ taskId }) => taskId),
       tasks.map(({ group }) => group),
@@ -46,6 +49,7 @@ export async function mergeWaiting(
       leaseMs,
     ],
   })
+  return new Set(gone.map(({ id }) => id))
 }
 
 /** Puts all but the first $3 subjects of tasks $1 back into their groups $2. */
@@ -68,13 +72,26 @@ const CUT = `
       with ordinality as s(state, at) where at <= $3)
   from cut where t.id = cut.id`
 
-/** Lets tasks $1 take what is due of their chunks with them, and notes what of groups is out. */
+/**
+ * Lets tasks $1 take what is due of their chunks with them, and notes what of groups is out. Of several of one
+ * chunk the first takes the others: answers these.
+ */
 const MERGE = `
-  with leaders as (
-    select distinct on (t.batch_id, t.chunk_no, t.check_kind) t.id, t.batch_id, t.chunk_no, t.check_kind,
-      t.account_id, l.group_key
+  with listed as (
+    select t.id, t.batch_id, t.chunk_no, t.check_kind, l.group_key, t.indexes, t.states, t.size, t.attempts
     from unnest($1::bigint[], $2::text[]) l(id, group_key) join tasks t on t.id = l.id
+  ), leaders as (
+    select distinct on (batch_id, chunk_no, check_kind) * from listed
+    order by batch_id, chunk_no, check_kind, id
+  ), followers as (
+    select f.*, l.id as leader
+    from listed f join leaders l on l.batch_id = f.batch_id and l.chunk_no = f.chunk_no
+      and l.check_kind = f.check_kind and l.id <> f.id
+    where f.indexes is not null and l.indexes is not null
+      and not f.group_key like '${SILENCE}%' and not l.group_key like '${SILENCE}%'
   ), also as (
+    select id, indexes, states, size, attempts, check_kind, group_key, leader from followers
+    union all
     select c.*, l.id as leader
     from leaders l cross join lateral (
       select c.id, c.indexes, c.states, c.size, c.attempts, c.check_kind, c.group_key
@@ -84,7 +101,7 @@ const MERGE = `
         and greatest(g.next_at, g.quiet_until) <= now() and not g.opened
         and not c.group_key like '${SILENCE}%'
         and not exists (select from tasks o where o.id = g.out_task and o.lease_until is not null)
-      limit $3 for no key update of c skip locked) c
+      limit (select $3::int / count(*) from leaders) for no key update of c skip locked) c
     where not l.group_key like '${SILENCE}%'
   ), gone as (
     delete from tasks t using also where t.id = also.id
@@ -100,14 +117,15 @@ const MERGE = `
       group by leader) a
     where t.id = a.leader
   ), groups as (
-    select check_kind, group_key, leader, exists (
-      select from tasks t where t.check_kind = g.check_kind and t.group_key = g.group_key
-        and ${isTask('waiting', 't')} and not exists (select from also where also.id = t.id)) as more
-    from (select check_kind, group_key, min(leader) as leader from (
-        select check_kind, group_key, leader from also
+    -- More wait in a group than are taken out of it: seen in one look at its index.
+    select check_kind, group_key, leader, (select count(*) from (
+        select from tasks t where t.check_kind = g.check_kind and t.group_key = g.group_key
+          and ${isTask('waiting', 't')} limit g.taken + 1) few) > g.taken as more
+    from (select check_kind, group_key, min(leader) as leader, sum(taken)::int as taken from (
+        select check_kind, group_key, leader, case when id in (select id from followers) then 0 else 1 end as taken
+        from also
         union all
-        select t.check_kind, l.group_key, t.id
-        from unnest($1::bigint[], $2::text[]) l(id, group_key) join tasks t on t.id = l.id) each
+        select check_kind, group_key, id, 0 from listed where id not in (select id from followers)) each
       group by check_kind, group_key) g
   ), ours as (
     select h.check_kind, h.group_key, g.more, g.leader
@@ -116,7 +134,9 @@ const MERGE = `
   ), forgotten as (
     delete from task_groups h using ours
     where h.check_kind = ours.check_kind and h.group_key = ours.group_key and not ours.more
+  ), out as (
+    update task_groups h set out_task = ours.leader, quiet_until = now() + $4::int * interval '1 ms',
+      last_account_id = (select account_id from tasks where id = ours.leader)
+    from ours where h.check_kind = ours.check_kind and h.group_key = ours.group_key and ours.more
   )
-  update task_groups h set out_task = ours.leader, quiet_until = now() + $4::int * interval '1 ms',
-    last_account_id = (select account_id from tasks where id = ours.leader)
-  from ours where h.check_kind = ours.check_kind and h.group_key = ours.group_key and ours.more`
+  select id from followers`
