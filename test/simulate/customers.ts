@@ -2,6 +2,7 @@ import type { BatchView } from '@plumbline/contract/batch-view'
 import type { Check } from '@plumbline/contract/products'
 import { fileOf } from './batch-rows.ts'
 import type { PlannedBatch, PlannedCall, PlannedChange } from './plan.ts'
+import type { ReachedApi } from './service.ts'
 import type { VirtualTime } from './virtual-time.ts'
 
 /** An account of the simulated world. */
@@ -58,7 +59,7 @@ const AGAIN_MS = 1_000
 /** What customers meet of the world. */
 export interface Surroundings {
   /** Where APIs listen at the moment. */
-  readonly apis: () => readonly string[]
+  readonly apis: () => readonly ReachedApi[]
   /** Told of what was refused. */
   readonly note: (event: object) => void
 }
@@ -86,12 +87,13 @@ export function createCustomers(
     init: { body?: unknown; headers?: Record<string, string> } = {},
   ): Promise<Asked> {
     const known = apis()
-    const url = known[turn++ % Math.max(1, known.length)]
-    if (url === undefined) return null
+    const api = known[turn++ % Math.max(1, known.length)]
+    if (api === undefined) return null
     const { body } = init
     try {
-      const response = await fetch(`${url}${path}`, {
+      const response = await fetch(`${api.url}${path}`, {
         method,
+        signal: api.gone,
         headers: {
           authorization: `Bearer ${account.key}`,
           ...(body === undefined || body instanceof FormData

@@ -177,13 +177,16 @@ function sumOf(calls: readonly MadeCall[]): number {
 }
 
 async function judgeLeftovers(db: Db): Promise<readonly string[]> {
-  const { rows } = await db.pool.query<{ what: string; count: number }>(`
-    select 'tasks' as what, count(*) as count from tasks
-    union all select 'debits without an end', count(*) from credit_unanswered
-    union all select 'open holds', count(*) from credit_holds h
+  const { rows } = await db.pool.query<{ what: string; count: number; first: object }>(`
+    select 'tasks' as what, count(*) as count, (array_agg(to_jsonb(t)))[1] as first from tasks t
+    union all select 'debits without an end', count(*), (array_agg(to_jsonb(c)))[1]
+      from credit_unanswered c
+    union all select 'open holds', count(*), (array_agg(to_jsonb(h)))[1] from credit_holds h
       where closed_at is null and not exists (select from batches b where b.id = h.ref and b.status in
         ('ready', 'running', 'paused'))`)
-  return rows.filter(({ count }) => count > 0).map(({ what, count }) => `${count} ${what} are left`)
+  return rows
+    .filter(({ count }) => count > 0)
+    .map(({ what, count, first }) => `${count} ${what} are left: ${JSON.stringify(first)}`)
 }
 
 /** Tasks in flight beyond what may be, by check; undefined where there are none. */

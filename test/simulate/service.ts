@@ -34,9 +34,16 @@ export interface Member {
   readonly owner: Owner
   readonly postgres: Wire
   readonly redis: Wire | undefined
-  /** Where an API listens. */
-  readonly url: string | undefined
+  /** Where an API listens, and when it is gone, at which what it was asked breaks off. */
+  readonly api: ReachedApi | undefined
   readonly stalls: Stalls
+  readonly gone: AbortController
+}
+
+/** An API as its callers reach it. */
+export interface ReachedApi {
+  readonly url: string
+  readonly gone: AbortSignal
 }
 
 /** What the world does to a process beside its network. */
@@ -81,6 +88,7 @@ export async function startMember(place: Place, name: MemberName): Promise<Membe
     RATE_LIMIT_BURST: '1000000',
     ...(redis === undefined ? {} : { REDIS_URL: redis.url, REDIS_PREFIX: place.redisPrefix }),
   }
+  const gone = new AbortController()
   const log = createLog({ name, level: 'info', destination: openSync(place.logPath, 'a') })
   const url = await time.run(owner, async () => {
     if (name.startsWith('api')) {
@@ -101,12 +109,14 @@ export async function startMember(place: Place, name: MemberName): Promise<Membe
     await serveWorker(context, engines, { batches: isBatch })
     return undefined
   })
-  return { owner, postgres, redis, url, stalls }
+  const api = url === undefined ? undefined : { url, gone: gone.signal }
+  return { owner, postgres, redis, api, stalls, gone }
 }
 
 /** Ends a process as SIGKILL does: it says nothing more, and nothing of it goes on. */
-export function killMember({ owner, postgres, redis }: Member): void {
+export function killMember({ owner, postgres, redis, gone }: Member): void {
   owner.isDead = true
+  gone.abort()
   postgres.close()
   redis?.close()
 }

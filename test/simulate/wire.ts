@@ -70,7 +70,8 @@ export async function openWire(options: WireOptions): Promise<Wire> {
   const armed: Armed[] = []
   let isClosed = false
   const server = createServer((client) => {
-    if (isClosed || owner.isDead) return void client.destroy()
+    // What is left of a dead process is told nothing, or it would try again and again.
+    if (isClosed || owner.isDead) return void client.on('error', () => undefined)
     const behind = connect(Number(upstream.port), upstream.hostname)
     const lane: Lane = {
       client,

@@ -15,7 +15,7 @@ import { createCustomers, type Customers, type SimulatedAccount } from './custom
 import { openDatabaseTime, type DatabaseTime } from './database-time.ts'
 import { ENDED, excessInFlight, judge } from './judge.ts'
 import { MEMBERS, type Act, type Fault, type MemberName, type Plan } from './plan.ts'
-import { killMember, startMember, type Member, type Place } from './service.ts'
+import { killMember, startMember, type Member, type Place, type ReachedApi } from './service.ts'
 import { installVirtualTime, waitReally, type VirtualTime } from './virtual-time.ts'
 
 /** Where the servers of a world are, and what it writes. */
@@ -79,9 +79,9 @@ export async function runWorld(ground: Ground): Promise<Ending> {
   const accounts = await openAccounts(db, plan)
   if (ground.redisUrl !== undefined) await keepRedisTime(time, databaseTime)
   const members = new Map<MemberName, Member>()
-  const apis = (): readonly string[] =>
-    [...members.values()].flatMap(({ url, owner }) =>
-      url === undefined || owner.isDead ? [] : [url],
+  const apis = (): readonly ReachedApi[] =>
+    [...members.values()].flatMap(({ api, owner }) =>
+      api === undefined || owner.isDead ? [] : [api],
     )
   const world: World = {
     ground,
@@ -113,7 +113,10 @@ export async function runWorld(ground: Ground): Promise<Ending> {
   const isAtRest = await live(world)
   const restMs = time.nowMs()
   for (const { postgres } of members.values()) postgres.disarm()
-  note(world, { ended: isAtRest ? 'at rest' : 'not at rest' })
+  note(world, {
+    ended: isAtRest ? 'at rest' : 'not at rest',
+    now: databaseTime.momentOf(time.nowMs()),
+  })
   const faults = await judge({ plan, db, customers: world.customers, accounts })
   world.hasEnded = true
   await passing
