@@ -66,8 +66,8 @@ export async function widthFaults(page: Page): Promise<readonly string[]> {
   return faults
 }
 
-/** Waits until a page is there with its heading and with nothing that is still being read. */
+/** Waits until a page is there with its heading and with nothing that is still being read or drawn. */
 export async function settle(page: Page, heading: string): Promise<void> {
   await page.getByRole('heading', { level: 1, name: heading, exact: true }).waitFor()
-  await page.locator('.bones').first().waitFor({ state: 'detached' })
+  await page.locator('.bones, [role=region][aria-busy=true]').first().waitFor({ state: 'detached' })
 }

@@ -21,7 +21,7 @@ const MONEY = once(
     new Intl.NumberFormat(undefined, {
       style: 'currency',
       currency: 'USD',
-      maximumFractionDigits: 0,
+      trailingZeroDisplay: 'stripIfInteger',
     }),
 )
 
@@ -46,7 +46,7 @@ export function percent(share: number): string {
   return PERCENT().format(share < 1 ? Math.min(share, 0.99) : share)
 }
 
-/** Dollars. */
+/** Dollars, with cents where there are any. */
 export function dollars(value: number): string {
   return MONEY().format(value)
 }
@@ -88,7 +88,7 @@ export function span(seconds: number): string {
   return hours < 48 ? counted(hours, 'hour') : counted(Math.round(hours / 24), 'day')
 }
 
-/** A number with its noun, in the singular for one: `1 row`, `2 rows`. */
-export function counted(count: number, noun: string): string {
-  return `${number(count)} ${noun}${count === 1 ? '' : 's'}`
+/** A number with its noun, in the singular for one: `1 row`, `2 rows`, `2 batches`. */
+export function counted(count: number, noun: string, plural = `${noun}s`): string {
+  return `${number(count)} ${count === 1 ? noun : plural}`
 }

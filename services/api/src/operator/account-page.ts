@@ -9,7 +9,7 @@ import { listMembers, type Member } from '@plumbline/db/people/members'
 import { readBalance, readPacks } from '@plumbline/metering/balance'
 import { readSpending } from '@plumbline/metering/spending'
 import { randomUUID } from 'node:crypto'
-import { html, table, type Html } from './html.ts'
+import { html, moment, table, type Html } from './html.ts'
 
 /** Rows of the trail on the page of an account. */
 const TRAIL_ROWS = 20
@@ -40,12 +40,12 @@ export async function accountPage(db: Db, account: Account, said: string | null)
     ['Allowance left', balance?.allowance],
     ['Packs left', balance?.packs],
     ['Held', balance?.held],
-    ['Next cycle', balance?.resetsAt.toISOString()],
+    ['Next cycle', balance === undefined ? undefined : moment(balance.resetsAt)],
     ['Spent today', spending?.today],
     ['Own daily limit', spending?.dailyLimit ?? 'none'],
     ['Low-credit mark', spending?.lowMark ?? 'none'],
     ['Time zone', account.timeZone],
-    ['Since', account.createdAt.toISOString()],
+    ['Since', moment(account.createdAt)],
   ] as const
   return html`${said === null ? null : html`<p class="said" role="status">${said}</p>`}
     ${table(['What', 'Is'], facts)}
@@ -58,7 +58,7 @@ export async function accountPage(db: Db, account: Account, said: string | null)
     <h2>Packs and goodwill</h2>
     ${table(
       ['Kind', 'Name', 'Credits', 'Left', 'Since'],
-      packs.map((one) => [one.kind, one.name, one.credits, one.left, one.grantedAt.toISOString()]),
+      packs.map((one) => [one.kind, one.name, one.credits, one.left, moment(one.grantedAt)]),
     )}
     <h2>People</h2>
     ${peopleTable(id, members)}
@@ -69,8 +69,8 @@ export async function accountPage(db: Db, account: Account, said: string | null)
         `${key.prefix}...${key.last4}`,
         key.mode,
         key.revokedAt === null ? 'active' : 'revoked',
-        key.createdAt.toISOString(),
-        key.lastUsedAt?.toISOString() ?? '-',
+        moment(key.createdAt),
+        key.lastUsedAt === null ? '-' : moment(key.lastUsedAt),
       ]),
     )}
     <h2>What was done</h2>
@@ -177,7 +177,7 @@ function peopleTable(id: string, members: readonly Member[]): Html {
       one.name,
       one.role,
       one.hasFactor ? 'yes' : 'no',
-      one.since.toISOString(),
+      moment(one.since),
       html`<form method="post" action="/operator/accounts/${id}/sign-out">
         <input type="hidden" name="user" value="${one.userId}" /><button>End them</button>
       </form>`,
@@ -190,7 +190,7 @@ export function auditTable(trail: readonly AuditEntry[]): Html {
   return table(
     ['When', 'Who', 'What', 'Account', 'Before', 'After'],
     trail.map(({ actedAt, actor, action, accountId, before, after }) => [
-      actedAt.toISOString(),
+      moment(actedAt),
       actor,
       action,
       accountId === null

@@ -64,7 +64,9 @@ export function page(title: string, body: Html): string {
 /** A table under headings. */
 export function table(headings: readonly string[], rows: readonly (readonly Shown[])[]): Html {
   if (rows.length === 0) return html`<p>There is nothing to show.</p>`
-  return html`<div class="wide">
+  const name = `Table of ${headings.join(', ')}`
+  // What scrolls by itself must be reached by keyboard.
+  return html`<div class="wide" role="region" aria-label="${name}" tabindex="0">
     <table>
       <thead>
         <tr>
@@ -83,16 +85,23 @@ export function table(headings: readonly string[], rows: readonly (readonly Show
   </div>`
 }
 
+/** A moment as operators compare it with their logs: `2026-11-23 05:20:50 UTC`. */
+export function moment(at: Date): string {
+  return `${at.toISOString().slice(0, 19).replace('T', ' ')} UTC`
+}
+
 /** Looks of the pages; they follow the light or dark of the system. */
 export const STYLE = `:root { color-scheme: light dark; font: 16px/1.5 system-ui, sans-serif; }
 body { margin: 0; }
-nav { display: flex; flex-wrap: wrap; gap: 1rem; padding: .75rem 1.5rem; border-bottom: 1px solid light-dark(#ccc, #444); }
+nav { display: flex; flex-wrap: wrap; gap: .25rem 1rem; padding: .75rem 1.5rem; border-bottom: 1px solid light-dark(#ccc, #444); }
 main { padding: 1rem 1.5rem; max-width: 72rem; }
 h1 { font-size: 1.5rem; } h2 { font-size: 1.1rem; margin-top: 2rem; }
 a { color: light-dark(#0b57d0, #8ab4f8); }
 .wide { overflow-x: auto; }
 table { border-collapse: collapse; width: 100%; font-size: .9rem; }
-th, td { text-align: start; padding: .35rem .75rem .35rem 0; border-bottom: 1px solid light-dark(#ddd, #3a3a3a); vertical-align: top; overflow-wrap: anywhere; }
+th, td { text-align: start; padding: .35rem .75rem .35rem 0; border-bottom: 1px solid light-dark(#ddd, #3a3a3a); vertical-align: top; max-width: 22rem; overflow-wrap: break-word; }
+th { white-space: nowrap; }
+p, h1 { overflow-wrap: anywhere; }
 form { display: flex; flex-wrap: wrap; gap: .5rem; align-items: end; margin: .5rem 0; }
 label { display: flex; flex-direction: column; font-size: .85rem; }
 form.tall { flex-direction: column; align-items: start; }

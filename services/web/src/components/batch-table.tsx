@@ -15,17 +15,38 @@ export function BatchTable({ batches }: { readonly batches: readonly BatchView[]
       columns={[
         {
           title: 'Batch',
+          narrow: 'head',
           cell: (batch) => (
             <a href={`/app/batches/${batch.id}`}>
               <Foreign text={batchTitle(batch)} clip />
             </a>
           ),
         },
-        { title: 'Product', isTight: true, cell: ({ product }) => PRODUCT_NAMES[product] },
-        { title: 'State', isTight: true, cell: (batch) => <State batch={batch} /> },
-        { title: 'Rows', isNumber: true, cell: ({ rows }) => format.number(rows.total) },
-        { title: 'Credits', isNumber: true, cell: ({ credits }) => format.number(credits.used) },
-        { title: 'Created', isTight: true, cell: (batch) => <Time at={batch.created_at} /> },
+        {
+          title: 'Product',
+          isTight: true,
+          narrow: 'line',
+          cell: ({ product }) => PRODUCT_NAMES[product],
+        },
+        { title: 'State', isTight: true, narrow: 'mark', cell: (batch) => <State batch={batch} /> },
+        {
+          title: 'Rows',
+          isNumber: true,
+          narrow: 'small',
+          cell: ({ rows }) => format.number(rows.total),
+        },
+        {
+          title: 'Credits',
+          isNumber: true,
+          narrow: 'small',
+          cell: ({ credits }) => format.number(credits.used),
+        },
+        {
+          title: 'Created',
+          isTight: true,
+          narrow: 'small',
+          cell: (batch) => <Time at={batch.created_at} />,
+        },
       ]}
     />
   )

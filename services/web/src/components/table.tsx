@@ -6,7 +6,12 @@ export interface Column<T> {
   readonly cell: (row: T) => ComponentChildren
   readonly isNumber?: boolean
   readonly isTight?: boolean
+  /** Where it stands in a row of few lines; a table whose columns say so has such rows on a narrow screen. */
+  readonly narrow?: NarrowPlace
 }
+
+/** The first line from its beginning or at its end, a line of its own, or small print below with its heading. */
+type NarrowPlace = 'head' | 'mark' | 'line' | 'small'
 
 /** With more columns than these, a narrow screen shows a row as a list of its cells. */
 const STACKED_FROM = 3
@@ -18,6 +23,7 @@ export function Table<T>({
   rows,
   keyOf,
   isStacked = columns.length > STACKED_FROM,
+  isBusy = false,
 }: {
   /** Names the table for those who do not see it. */
   readonly caption: string
@@ -26,11 +32,13 @@ export function Table<T>({
   readonly keyOf: (row: T, index: number) => string | number
   /** Whether a narrow screen shows a row as a list of its cells; by the number of columns where absent. */
   readonly isStacked?: boolean
+  /** Whether rows are still being drawn. */
+  readonly isBusy?: boolean
 }): JSX.Element {
   return (
     // A region that scrolls must be reached by keyboard.
-    <div class="table-box" role="region" aria-label={caption} tabIndex={0}>
-      <table class={isStacked ? 'table stacked' : 'table'}>
+    <div class="table-box" role="region" aria-label={caption} aria-busy={isBusy} tabIndex={0}>
+      <table class={formOf(columns, isStacked)}>
         <caption class="unseen">{caption}</caption>
         <thead>
           <tr>
@@ -57,9 +65,14 @@ export function Table<T>({
   )
 }
 
-function classOf<T>({ isNumber = false, isTight = false }: Column<T>): string | undefined {
-  if (isNumber) return 'num'
-  return isTight ? 'tight' : undefined
+function formOf<T>(columns: readonly Column<T>[], isStacked: boolean): string {
+  if (columns.some(({ narrow }) => narrow !== undefined)) return 'table compact'
+  return isStacked ? 'table stacked' : 'table'
+}
+
+function classOf<T>({ isNumber = false, isTight = false, narrow }: Column<T>): string | undefined {
+  const names = [isNumber ? 'num' : undefined, isTight ? 'tight' : undefined, narrow]
+  return names.filter((name) => name !== undefined).join(' ') || undefined
 }
 
 /** Names and what stands behind each. */

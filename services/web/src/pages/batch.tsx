@@ -17,6 +17,7 @@ import { Folded } from '../components/folded.tsx'
 import { Bones, Card, Notice, Page } from '../components/page.tsx'
 import { Facts } from '../components/table.tsx'
 import { Foreign, Time, visibleText } from '../components/text.tsx'
+import { batchFault } from '../batch-fault.ts'
 import * as format from '../format.ts'
 import { useInTurn } from '../in-turn.ts'
 import type { PageProps } from '../page-props.ts'
@@ -57,23 +58,34 @@ export function Batch({ id }: PageProps): JSX.Element {
       actions={<BatchActions batch={batch} />}
     >
       {error !== null && <Notice tone="bad">{sentenceOf(error)}</Notice>}
-      {batch.error !== null && <Notice tone="warn">{visibleText(batch.error.message)}</Notice>}
-      {batch.status === 'ready' && (
-        <Notice
-          tone="warn"
-          actions={
-            <LinkButton href={`/app/batches/new?id=${batch.id}`} kind="primary">
-              See what it costs
-            </LinkButton>
-          }
-        >
-          The file is read and nothing was charged. Look at what was found in it, and start it
-          there.
-        </Notice>
+      {batch.status === 'ready' ? (
+        <Ready batch={batch} />
+      ) : (
+        batch.error !== null && <Notice tone="warn">{batchFault(batch.error)}</Notice>
       )}
       <Standing batch={batch} />
       <Parts batch={batch} />
     </Page>
+  )
+}
+
+/** What to do with a batch that waits to be started, or that cannot be started as it was read. */
+function Ready({ batch: { id, error } }: { readonly batch: BatchView }): JSX.Element {
+  const text =
+    error === null
+      ? 'The file is read and nothing was charged. Look at what was found in it, and start it there.'
+      : batchFault(error)
+  return (
+    <Notice
+      tone="warn"
+      actions={
+        <LinkButton href={`/app/batches/new?id=${id}`} kind="primary">
+          {error === null ? 'See what it costs' : 'See what was found'}
+        </LinkButton>
+      }
+    >
+      {text}
+    </Notice>
   )
 }
 

@@ -87,6 +87,7 @@ function Plans({ plans }: { readonly plans: OffersView['plans'] }): JSX.Element 
       columns={[
         {
           title: 'Plan',
+          narrow: 'head',
           cell: ({ plan, current }) => (
             <>
               {nameOf(plan)}
@@ -97,9 +98,20 @@ function Plans({ plans }: { readonly plans: OffersView['plans'] }): JSX.Element 
         {
           title: 'Credits a month',
           isNumber: true,
+          narrow: 'small',
           cell: ({ monthly_credits: credits }) => format.number(credits),
         },
-        { title: 'Test keys', cell: ({ test_keys: has }) => (has ? 'Yes' : 'No') },
+        {
+          title: 'Price a month',
+          isNumber: true,
+          narrow: 'mark',
+          cell: ({ price_usd: price }) => (price === null ? 'Ask' : format.dollars(price)),
+        },
+        {
+          title: 'Test keys',
+          narrow: 'small',
+          cell: ({ test_keys: has }) => (has ? 'Yes' : 'No'),
+        },
       ]}
     />
   )
@@ -193,11 +205,26 @@ function Entries({ entries }: { readonly entries: readonly LedgerEntry[] }): JSX
       rows={entries}
       keyOf={({ at }, index) => `${at} ${index}`}
       columns={[
-        { title: 'When', isTight: true, cell: ({ at }) => <Time at={at} /> },
-        { title: 'What', cell: (entry) => <What entry={entry} /> },
-        { title: 'Credits', isNumber: true, cell: ({ credits }) => signed(credits) },
-        { title: 'Held', isNumber: true, cell: ({ held }) => (held === 0 ? '' : signed(held)) },
-        { title: 'Balance', isNumber: true, cell: ({ balance }) => format.number(balance) },
+        { title: 'When', isTight: true, narrow: 'small', cell: ({ at }) => <Time at={at} /> },
+        { title: 'What', narrow: 'line', cell: (entry) => <What entry={entry} /> },
+        {
+          title: 'Credits',
+          isNumber: true,
+          narrow: 'small',
+          cell: ({ credits }) => signed(credits),
+        },
+        {
+          title: 'Held',
+          isNumber: true,
+          narrow: 'small',
+          cell: ({ held }) => (held === 0 ? '' : signed(held)),
+        },
+        {
+          title: 'Balance',
+          isNumber: true,
+          narrow: 'small',
+          cell: ({ balance }) => format.number(balance),
+        },
       ]}
     />
   )

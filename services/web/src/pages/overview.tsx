@@ -218,7 +218,7 @@ function Attention({
         >
           {waiting.length === 1
             ? 'A batch is read and waits to be started.'
-            : `${format.counted(waiting.length, 'batch')}es are read and wait to be started.`}
+            : `${format.counted(waiting.length, 'batch', 'batches')} are read and wait to be started.`}
         </Notice>
       )}
     </div>

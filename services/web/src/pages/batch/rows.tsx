@@ -12,6 +12,7 @@ import { Table } from '../../components/table.tsx'
 import { Foreign } from '../../components/text.tsx'
 import * as format from '../../format.ts'
 import { useInTurn } from '../../in-turn.ts'
+import { useMedia } from '../../media.ts'
 import { verdictsOf } from './verdicts.tsx'
 
 /** How often the rows are read anew while the batch runs, in ms. */
@@ -19,6 +20,8 @@ const EVERY_MS = 10_000
 
 /** Rows that are drawn in one task at first. */
 const ROWS_AT_ONCE = 5
+/** Rows of a page that a narrow window shows before it is asked for the others. */
+const NARROW_ROWS = 10
 
 /** What became of a row, in words. */
 const STATUSES: Readonly<Record<string, string>> = {
@@ -47,6 +50,8 @@ export function Rows({ batch }: { readonly batch: BatchView }): JSX.Element | nu
   const [only, setOnly] = useState('')
   // Row numbers behind which the pages begin, as far as one has gone.
   const [starts, setStarts] = useState<readonly number[]>([0])
+  const [isWhole, setWhole] = useState(false)
+  const isNarrow = useMedia('(width < 640px)')
   const after = starts.at(-1) ?? 0
   const isOver = batch.status === 'expired' || batch.status === 'failed'
   const rows = useQuery({
@@ -59,6 +64,8 @@ export function Rows({ batch }: { readonly batch: BatchView }): JSX.Element | nu
   if (isOver) return null
   const { data, error } = rows
   const last = data?.rows.at(-1)
+  const shown = isNarrow && !isWhole ? data?.rows.slice(0, NARROW_ROWS) : data?.rows
+  const foldedCount = (data?.rows.length ?? 0) - (shown?.length ?? 0)
   return (
     <Card
       title="Rows"
@@ -81,8 +88,15 @@ export function Rows({ batch }: { readonly batch: BatchView }): JSX.Element | nu
           {only === '' ? 'Rows appear as they become known.' : 'Choose another kind above.'}
         </Empty>
       )}
-      {data !== undefined && data.rows.length > 0 && <RowTable batch={batch} rows={data.rows} />}
-      {(starts.length > 1 || data?.hasMore === true) && (
+      {shown !== undefined && shown.length > 0 && <RowTable batch={batch} rows={shown} />}
+      {foldedCount > 0 && (
+        <div>
+          <Button onClick={() => setWhole(true)}>
+            {`Show ${format.counted(foldedCount, 'more row')}`}
+          </Button>
+        </div>
+      )}
+      {foldedCount === 0 && (starts.length > 1 || data?.hasMore === true) && (
         <div class="row">
           <Button disabled={starts.length < 2} onClick={() => setStarts(starts.slice(0, -1))}>
             Earlier rows
@@ -124,18 +138,26 @@ function RowTable({
     <Table
       caption="Rows of the result"
       rows={rows.slice(0, drawn)}
+      isBusy={drawn < rows.length}
       keyOf={({ row }) => row}
       columns={[
-        { title: 'Row', isNumber: true, cell: ({ row }) => format.number(row) },
+        {
+          title: 'Row',
+          isNumber: true,
+          narrow: 'small',
+          cell: ({ row }) => format.number(row),
+        },
         {
           title: 'Value',
+          narrow: 'head',
           cell: (row) => <Foreign text={subjectOf(row, batch.product)} clip />,
         },
-        { title: 'Outcome', isTight: true, cell: (row) => <Outcome row={row} /> },
-        { title: 'Why', cell: (row) => <Why row={row} /> },
+        { title: 'Outcome', isTight: true, narrow: 'mark', cell: (row) => <Outcome row={row} /> },
+        { title: 'Why', narrow: 'line', cell: (row) => <Why row={row} /> },
         {
           title: 'Credits',
           isNumber: true,
+          narrow: 'small',
           cell: ({ credits_charged: credits }) => format.number(credits),
         },
       ]}

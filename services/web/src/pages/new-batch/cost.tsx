@@ -14,12 +14,18 @@ const PARTS: Readonly<Record<string, string>> = {
 
 /** What the batch would cost, what is left then, and which rows are not charged. */
 export function Cost({ preview }: { readonly preview: BatchPreview }): JSX.Element {
-  const { rows, cost, refused } = preview
+  const { rows, cost, refused, error } = preview
   if (rows === null || cost === null) {
     return (
       <Card title="Cost">
-        <p class="muted">Every row is being counted.</p>
-        <Bones />
+        {error === null ? (
+          <>
+            <p class="muted">Every row is being counted.</p>
+            <Bones />
+          </>
+        ) : (
+          <p class="muted">Not known before what is said above is put right.</p>
+        )}
       </Card>
     )
   }

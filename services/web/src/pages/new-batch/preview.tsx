@@ -7,7 +7,7 @@ import { callJson, sentenceOf } from '../../api/http.ts'
 import { batchKey } from '../../api/queries.ts'
 import { Button, LinkButton } from '../../components/button.tsx'
 import { Bones, Card, Notice } from '../../components/page.tsx'
-import { visibleText } from '../../components/text.tsx'
+import { batchFault } from '../../batch-fault.ts'
 import { useSubmission } from '../../submit.ts'
 import type { Changes } from './changes.ts'
 import { Columns } from './columns.tsx'
@@ -58,9 +58,7 @@ export function Preview({
   return (
     <>
       {fault !== null && <Notice tone="bad">{fault}</Notice>}
-      {data.error !== null && !lacks && (
-        <Notice tone="warn">{visibleText(data.error.message)}</Notice>
-      )}
+      {data.error !== null && !lacks && <Notice tone="warn">{batchFault(data.error)}</Notice>}
       <Reading preview={data} changes={changes} />
       <Columns preview={data} changes={changes} />
       <Known preview={data} changes={changes} />

@@ -1,0 +1,13 @@
+import { expect, test } from 'vitest'
+import { counted, dollars } from './format.ts'
+
+test('a number stands with its noun in the form that it asks for', () => {
+  expect(counted(1, 'batch', 'batches')).toBe('1 batch')
+  expect(counted(2, 'batch', 'batches')).toBe('2 batches')
+  expect(counted(2, 'row')).toBe('2 rows')
+})
+
+test('a price keeps its cents, and has none where it is whole', () => {
+  expect(dollars(24.9)).toMatch(/24[.,]90/)
+  expect(dollars(25)).not.toMatch(/25[.,]00/)
+})
