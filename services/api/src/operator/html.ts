@@ -86,8 +86,8 @@ export function table(headings: readonly string[], rows: readonly (readonly Show
 }
 
 /** A moment as operators compare it with their logs: `2026-11-23 05:20:50 UTC`. */
-export function moment(at: Date): string {
-  return `${at.toISOString().slice(0, 19).replace('T', ' ')} UTC`
+export function moment(at: Date): Html {
+  return html`<time>${at.toISOString().slice(0, 19).replace('T', ' ')} UTC</time>`
 }
 
 /** Looks of the pages; they follow the light or dark of the system. */
@@ -100,7 +100,7 @@ a { color: light-dark(#0b57d0, #8ab4f8); }
 .wide { overflow-x: auto; }
 table { border-collapse: collapse; width: 100%; font-size: .9rem; }
 th, td { text-align: start; padding: .35rem .75rem .35rem 0; border-bottom: 1px solid light-dark(#ddd, #3a3a3a); vertical-align: top; max-width: 22rem; overflow-wrap: break-word; }
-th { white-space: nowrap; }
+th, time { white-space: nowrap; }
 p, h1 { overflow-wrap: anywhere; }
 form { display: flex; flex-wrap: wrap; gap: .5rem; align-items: end; margin: .5rem 0; }
 label { display: flex; flex-direction: column; font-size: .85rem; }
