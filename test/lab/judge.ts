@@ -58,7 +58,11 @@ async function judgeBatch(
     [id],
   )
   const [hold] = rows
-  const isRight = hold !== undefined && !hold.is_open && hold.settled === charged
+  // Nothing was held yet for one that was canceled before it was read.
+  const isRight =
+    hold === undefined
+      ? row.status === 'canceled' && charged === 0
+      : !hold.is_open && hold.settled === charged
   return {
     isGone: false,
     lost: emails.length - kept,

@@ -46,7 +46,7 @@ for (const name of names) {
     if (scenario.needsRedis === true && backend !== 'redis') continue
     const seen = await runScenario(scenario, backend, size)
     console.log(`| ${[scenario.what, backend, ...cellsOf(seen)].join(' | ')} |`)
-    for (const fault of seen.wrongCharges) console.error(fault)
+    for (const line of [...seen.refusals, ...seen.wrongCharges]) console.error(`${name}: ${line}`)
     isWell &&=
       seen.recoverMs <= RECOVER_MS && seen.wrongCharges.length === 0 && seen.lostRecords === 0
   }

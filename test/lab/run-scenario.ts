@@ -33,6 +33,8 @@ export interface Seen extends Verdict {
   readonly callsP99Ms: number
   /** Calls that were not told what they asked. */
   readonly refused: number
+  /** How they were answered, each with its count. */
+  readonly refusals: readonly string[]
   readonly deadRows: number
   /** Connections of all processes to Postgres, at most. */
   readonly connections: number
@@ -89,6 +91,7 @@ export async function runScenario(
       0.99,
     ),
     refused: made.length - told.length,
+    refusals: refusalsIn(made),
     deadRows: await countDead(service),
     connections: samples.connections(),
   }
@@ -175,6 +178,12 @@ function lastFailure(calls: readonly LabCall[], endMs: number): number {
   if (calls.at(-1)?.isTold !== true) return Infinity
   const failed = calls.filter(({ beganMs, isTold }) => beganMs >= endMs && !isTold)
   return Math.max(endMs, ...failed.map(({ endedMs }) => endedMs))
+}
+
+function refusalsIn(calls: readonly LabCall[]): readonly string[] {
+  const refused = calls.filter(({ isTold }) => !isTold)
+  const byStatus = Map.groupBy(refused, ({ status }) => status ?? 'no answer')
+  return [...byStatus].map(([status, { length }]) => `${status} for ${length} calls`)
 }
 
 interface Samples extends Disposable {
