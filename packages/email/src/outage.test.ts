@@ -61,6 +61,31 @@ test('while our resolver is away all wait in one group, and none spends its own 
   expect(late.map(brief)).toEqual(['unknown dns_unavailable'])
 })
 
+test('what failed just before our resolver came again spends no try either', async () => {
+  await using smtp = await startSmtp(AGREEABLE)
+  const zone = { ...zoneOf({ 'a.test': '127.0.0.1' }), 'sick.test MX': 'failed' as const }
+  const there = fakeResolver(zone)
+  let isAway = true
+  let nowMs = Date.now()
+  await using engine = testEngine(smtp.port, zone, {
+    clock: () => nowMs,
+    resolver: {
+      ...there,
+      resolve: async (name, type, options) =>
+        isAway ? { kind: 'failed', reason: 'timeout' } : await there.resolve(name, type, options),
+    },
+  })
+  const fail = async (): Promise<Answer<'email'> | undefined> => {
+    return (await ask(engine, ['two@sick.test'], { lane: 'bulk' }))[0]
+  }
+  expect(await fail()).toMatchObject({ group: 'silence:resolver' })
+  isAway = false
+  nowMs += 3_000
+  expect(await fail()).toMatchObject({ group: 'silence:resolver', reason: 'dns_unavailable' })
+  nowMs += 60_000
+  expect(await fail()).toMatchObject({ group: 'no_reply:sick.test', reason: 'dns_failed' })
+})
+
 test.each(['refuses every question', 'stays silent'])(
   'a single call is not told that a domain is sick while our resolver %s',
   async (how) => {

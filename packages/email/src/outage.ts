@@ -24,6 +24,12 @@ const CALL_WAITS_MS = 2_000
 /** How long what was found counts; a question or a self-test at most is asked for all that fail in that time. */
 const HELD_MS = 2_000
 
+/**
+ * How long after it was found away a silence is still the resolver's: twice what a question may take, for those that
+ * were asked before it came again.
+ */
+const AFTERMATH_MS = 10_000
+
 /** Makes the watch of one engine. */
 export function createOutageWatch(options: {
   readonly resolver: Resolver
@@ -32,11 +38,13 @@ export function createOutageWatch(options: {
 }): OutageWatch {
   const { resolver, port25, now } = options
   let held: { readonly away: Promise<boolean>; readonly untilMs: number } | undefined
-  const resolverAway = (): Promise<boolean> => {
+  let lastAwayMs = -Infinity
+  const resolverAway = async (): Promise<boolean> => {
     if (held === undefined || held.untilMs <= now()) {
       held = { away: isAway(resolver), untilMs: now() + HELD_MS }
     }
-    return held.away
+    if (await held.away) lastAwayMs = now()
+    return now() - lastAwayMs < AFTERMATH_MS
   }
   return {
     async behind({ reason }) {
