@@ -116,6 +116,21 @@ test('a stage whose lease a step of the clock left for days is worked by another
   await expectCompleted({ ...harness, id })
 })
 
+test('tasks and groups that a step of the clock left resting for days are asked again', async () => {
+  await using harness = await openHarness()
+  const { pool } = harness.pipeline.db
+  await allowAnyMove(harness.pipeline.db)
+  await pool.query(`update tasks set due_at = now() + interval '2 days' where chunk_no = 0`)
+  await pool.query(`
+    update tasks set due_at = now() + interval '2 days', group_key = 'host:mx' where chunk_no = 1`)
+  await pool.query(`
+    insert into task_groups (check_kind, group_key, next_at)
+    values ('email', 'host:mx', now() + interval '2 days')`)
+  expect(await reconcileTwice(harness)).toBe(3)
+  expect(await readHealed(harness.pipeline.db)).toEqual([{ kind: 'rest_without_end', count: 3 }])
+  await expectCompleted(harness)
+})
+
 test('a task that waits by a group which is gone gets it back', async () => {
   await using harness = await openHarness()
   const { pool } = harness.pipeline.db

@@ -10,6 +10,7 @@ export type FindingKind =
   | 'chunk_without_task'
   | 'hold_of_ended_batch'
   | 'lease_without_end'
+  | 'rest_without_end'
   | 'result_without_file'
   | 'task_without_group'
 
@@ -130,6 +131,43 @@ export async function endLease(db: Db, subject: string): Promise<boolean> {
       and lease_until > clock_timestamp() + ${BEYOND_HOURS} * interval '1 hour'
     returning 1
   `.execute(queriesOf(db))
+  return rows.length > 0
+}
+
+/** Tasks that rest for days and groups that nobody looks at for days, as after a step of the clock. */
+export async function restsWithoutEnd(db: Db): Promise<readonly string[]> {
+  const { rows } = await sql<{ subject: string }>`
+    (select 'task:' || t.id as subject
+     from batches b cross join lateral (
+       select id from tasks
+       where batch_id = b.id and lease_until is null
+         and due_at > clock_timestamp() + ${BEYOND_HOURS} * interval '1 hour'
+       limit ${MOST_FINDINGS}) t
+     where b.status = 'running' limit ${MOST_FINDINGS})
+    union all
+    (select 'group:' || check_kind || ':' || group_key from task_groups
+     where greatest(next_at, quiet_until) > clock_timestamp() + ${BEYOND_HOURS} * interval '1 hour'
+     limit ${MOST_FINDINGS})
+  `.execute(queriesOf(db))
+  return rows.map(({ subject }) => subject)
+}
+
+/** Ends such a rest now. */
+export async function endRest(db: Db, subject: string): Promise<boolean> {
+  const [what, ...name] = subject.split(':')
+  const { rows } =
+    what === 'task'
+      ? await sql`
+          update tasks set due_at = clock_timestamp()
+          where id = ${name[0] ?? ''}::bigint and lease_until is null
+            and due_at > clock_timestamp() + ${BEYOND_HOURS} * interval '1 hour'
+          returning 1`.execute(queriesOf(db))
+      : await sql`
+          update task_groups set next_at = clock_timestamp(), quiet_until = clock_timestamp()
+          where check_kind || ':' || group_key = ${name.join(':')}
+            and greatest(next_at, quiet_until)
+              > clock_timestamp() + ${BEYOND_HOURS} * interval '1 hour'
+          returning 1`.execute(queriesOf(db))
   return rows.length > 0
 }
 
