@@ -61,28 +61,42 @@ test('while our resolver is away all wait in one group, and none spends its own 
   expect(late.map(brief)).toEqual(['unknown dns_unavailable'])
 })
 
-test('what failed just before our resolver came again spends no try either', async () => {
-  await using smtp = await startSmtp(AGREEABLE)
+/** An engine whose resolver is away for as long as the world says so; `sick.test` fails always. */
+function engineOf(
+  port: number,
+  world: {
+    readonly isAway: boolean
+    readonly nowMs: number
+    readonly hangs?: (name: string) => boolean
+  },
+): ReturnType<typeof testEngine> {
   const zone = { ...zoneOf({ 'a.test': '127.0.0.1' }), 'sick.test MX': 'failed' as const }
   const there = fakeResolver(zone)
-  let isAway = true
-  let nowMs = Date.now()
-  await using engine = testEngine(smtp.port, zone, {
-    clock: () => nowMs,
+  return testEngine(port, zone, {
+    clock: () => world.nowMs,
     resolver: {
       ...there,
-      resolve: async (name, type, options) =>
-        isAway ? { kind: 'failed', reason: 'timeout' } : await there.resolve(name, type, options),
+      resolve: async (name, type, options) => {
+        if (!world.isAway) return await there.resolve(name, type, options)
+        if (world.hangs?.(name) === true) return await new Promise<never>(() => undefined)
+        return { kind: 'failed', reason: 'timeout' }
+      },
     },
   })
+}
+
+test('what failed just before our resolver came again spends no try either', async () => {
+  await using smtp = await startSmtp(AGREEABLE)
+  const world = { isAway: true, nowMs: Date.now() }
+  await using engine = engineOf(smtp.port, world)
   const fail = async (): Promise<Answer<'email'> | undefined> => {
     return (await ask(engine, ['two@sick.test'], { lane: 'bulk' }))[0]
   }
   expect(await fail()).toMatchObject({ group: 'silence:resolver' })
-  isAway = false
-  nowMs += 3_000
+  world.isAway = false
+  world.nowMs += 3_000
   expect(await fail()).toMatchObject({ group: 'silence:resolver', reason: 'dns_unavailable' })
-  nowMs += 60_000
+  world.nowMs += 60_000
   expect(await fail()).toMatchObject({ group: 'no_reply:sick.test', reason: 'dns_failed' })
 })
 
@@ -90,32 +104,18 @@ test.each(['refuses every question', 'stays silent'])(
   'a single call is not told that a domain is sick while our resolver %s',
   async (how) => {
     await using smtp = await startSmtp(AGREEABLE)
-    const zone = { ...zoneOf({ 'a.test': '127.0.0.1' }), 'sick.test MX': 'failed' as const }
-    const there = fakeResolver(zone)
-    let isAway = true
-    let nowMs = Date.now()
-    await using engine = testEngine(smtp.port, zone, {
-      clock: () => nowMs,
-      resolver: {
-        ...there,
-        resolve: async (name, type, options) => {
-          if (!isAway) return await there.resolve(name, type, options)
-          // Questions of the call have failed by then; the one that is asked beside them hangs.
-          if (how === 'stays silent' && name.startsWith('plumbline-')) {
-            return await new Promise<never>(() => undefined)
-          }
-          return { kind: 'failed', reason: 'timeout' }
-        },
-      },
-    })
+    // Questions of the call have failed by then; the one that is asked beside them hangs.
+    const hangs = (name: string): boolean => how === 'stays silent' && name.startsWith('plumbline-')
+    const world = { isAway: true, nowMs: Date.now(), hangs }
+    await using engine = engineOf(smtp.port, world)
     const [met] = await ask(engine, ['one@a.test'], { lane: 'live' })
     expect(met).toMatchObject({
       status: 'unknown',
       reason: 'dns_unavailable',
       evidence: { retry_after: expect.any(Number) },
     })
-    isAway = false
-    nowMs += 3_000_000
+    world.isAway = false
+    world.nowMs += 3_000_000
     const answers = await ask(engine, ['one@a.test', 'two@sick.test'], { lane: 'live' })
     expect(answers.map(brief)).toEqual(['deliverable accepted', 'unknown dns_failed'])
   },
