@@ -15,7 +15,7 @@ export const cancelOfMany: Scenario = {
   // Records that wait are to be many before anything happens.
   worker: ['email', '--delay=20', '--width=50', '--later'],
   prepare: async ({ entrance, service, other, million }) => {
-    const emails = Array.from({ length: million }, (_, row) => `u@away${row}.example`)
+    const emails = Array.from({ length: million }, (_, row) => `u@never${row}.example`)
     const batch = await submitBatch(entrance, other, emails)
     await untilCount(service, waitingTasks, batch.id, (count) => count >= million)
     return { batches: [batch] }

@@ -84,10 +84,10 @@ function createSlowProvider(perSecond: number): {
   }
 }
 
-/** `busy2` in a subject: its group has no room, twice; `grey1`: greylisted once; `@away`: nobody answers there, ever. */
+/** `busy2` in a subject: its group has no room, twice; `grey1`: greylisted once; `@never`: nobody answers there, ever. */
 function waitsOf(subject: string): { times: number; later: Later } | undefined {
-  const away = subject.indexOf('@away')
-  if (away >= 0) return { times: Infinity, later: laterAt(subject.slice(away + 1)) }
+  const never = subject.indexOf('@never')
+  if (never >= 0) return { times: Infinity, later: laterAt(subject.slice(never + 1)) }
   const [, word, times] = /(busy|grey)(\d+)/.exec(subject) ?? []
   if (word === undefined) return undefined
   const reason = word === 'grey' ? 'greylisted' : 'no_room'
