@@ -1,10 +1,11 @@
 import { createWriteStream } from 'node:fs'
 import { once } from 'node:events'
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { startEmbeddedPostgres } from '@plumbline/db/embedded'
-import { startService, type Member } from '@plumbline/testkit/service'
+import { startService } from '@plumbline/testkit/service'
+import { coreSeconds } from './core-seconds.ts'
 import { atLeast, atMost, type Figure } from './figure.ts'
 import { makeIpLists } from './ip-lists.ts'
 import { uploadList, waitForEnd } from './upload.ts'
@@ -99,17 +100,6 @@ async function measure(
     await postgres.stop()
     await rm(dataDir, { recursive: true, force: true })
   }
-}
-
-/** Time that a process has spent on a core, its own and the kernel's for it. Source: proc_pid_stat(5). */
-async function coreSeconds({ process }: Member): Promise<number> {
-  const stat = await readFile(`/proc/${process.pid}/stat`, 'utf8')
-  // The name in the second field may hold blanks; utime and stime are the 12th and 13th after it, in hundredths.
-  const [user, system] = stat
-    .slice(stat.lastIndexOf(')') + 2)
-    .split(' ')
-    .slice(11, 13)
-  return (Number(user) + Number(system)) / 100
 }
 
 async function writeAddresses(path: string, count: number): Promise<void> {

@@ -1,7 +1,7 @@
-import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Account, TestService } from '@plumbline/testkit/service'
+import { coreSeconds } from './core-seconds.ts'
 import { atMost, type Figure } from './figure.ts'
 import { startServers, type BenchServers } from './servers.ts'
 import { openSilentScene, untilWaiting, writeDomains } from './silent-scene.ts'
@@ -19,9 +19,6 @@ const MEASURED_MS = 60_000
 
 /** More than one may differ from the next of the same service. */
 const MOST = 1.25
-
-/** Ticks of the processor's clock in a second, in `/proc`. */
-const TICKS = 100
 
 /**
  * What a service does in a minute while a thousand batches run and wait, against one: transactions a second and
@@ -98,18 +95,10 @@ async function lookAt({ db, api, workers }: TestService): Promise<{
     `select (xact_commit + xact_rollback)::int as transactions from pg_stat_database
      where datname = current_database()`,
   )
-  const pids = [api, ...workers].map(({ process: { pid } }) => pid)
-  const seconds = await Promise.all(pids.map((pid) => cpuSecondsOf(pid)))
+  const seconds = await Promise.all([api, ...workers].map((member) => coreSeconds(member)))
   return {
     transactions: rows[0]?.transactions ?? 0,
     cpuSeconds: seconds.reduce((sum, each) => sum + each, 0),
     atMs: performance.now(),
   }
-}
-
-/** User and system time of a process (proc(5), fields 14 and 15 of `stat`, behind the name in parentheses). */
-async function cpuSecondsOf(pid: number | undefined): Promise<number> {
-  const stat = await readFile(`/proc/${pid}/stat`, 'utf8')
-  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
-  return (Number(fields[11]) + Number(fields[12])) / TICKS
 }
