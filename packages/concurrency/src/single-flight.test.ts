@@ -34,6 +34,17 @@ test('what came of a run whose caller gave up is made anew for the next', async 
   await expect(waiting).resolves.toBe('anew')
 })
 
+test('what is worth its price is shared though its own caller gave up, and what says nothing is not', async () => {
+  const flight = createSingleFlight<string>((result) => result === 'nothing')
+  const first = new AbortController()
+  first.abort()
+  const bought = flight('a', first.signal, async () => 'bought')
+  await expect(flight('a', open, async () => 'anew')).resolves.toBe('bought')
+  await bought
+  void flight('a', open, async () => 'nothing')
+  await expect(flight('a', open, async () => 'anew')).resolves.toBe('anew')
+})
+
 test('a fault reaches all who waited for it, and the next begins anew', async () => {
   const flight = createSingleFlight<string>()
   const fail = (): Promise<string> => Promise.reject(new Error('broken'))

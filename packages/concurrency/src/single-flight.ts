@@ -11,15 +11,18 @@ interface Flight<T> {
 }
 
 /**
- * Callers who ask the same at the same time share one run. What came of a run whose own signal ended
- * serves nobody else: the next caller begins anew. A fault reaches all who waited for it.
+ * Callers who ask the same at the same time share one run. A result that `isOwn` says is of use to its own
+ * caller alone serves nobody else: the next caller begins anew. Unless told otherwise those are the results of
+ * runs whose own signal ended. A fault reaches all who waited for it.
  */
-export function createSingleFlight<T>(): SingleFlight<T> {
+export function createSingleFlight<T>(
+  isOwn: (result: T, signal: AbortSignal) => boolean = (_result, signal) => signal.aborted,
+): SingleFlight<T> {
   const flights = new Map<string, Flight<T>>()
   return async (key, signal, make) => {
     for (let flight = flights.get(key); flight !== undefined; flight = flights.get(key)) {
       const result = await flight.result
-      if (!flight.signal.aborted) return result
+      if (!isOwn(result, flight.signal)) return result
       if (flights.get(key) === flight) flights.delete(key)
     }
     const begun = { result: make(), signal }

@@ -1,3 +1,4 @@
+import { createSingleFlight } from '@plumbline/concurrency/single-flight'
 import type { EngineHealth } from '@plumbline/ports/engine'
 import type { Memory } from '@plumbline/ports/memory'
 import {
@@ -53,62 +54,69 @@ export interface HlrLookupOptions extends Omit<PurchaseOptions, 'account'>, Shar
 
 /** HLR lookups over providers in order of choice. */
 export function createHlrLookup(options: HlrLookupOptions): HlrLookup {
-  const inFlight = new Map<string, Promise<LookupAnswer>>()
-  const ask: HlrLookup['ask'] = (numbers, caller) => {
-    const answers = new Map<string, Promise<LookupAnswer>>()
-    const fresh: string[] = []
-    for (const number of new Set(numbers)) {
-      const running = inFlight.get(nameFor(number, caller.tenant, options))
-      if (running === undefined) fresh.push(number)
-      else answers.set(number, orOwn(running, number, caller))
-    }
-    for (const [number, answer] of begin(options, fresh, caller)) {
-      const name = nameFor(number, caller.tenant, options)
-      inFlight.set(name, answer)
-      answers.set(number, answer)
-      const done = (): unknown => inFlight.delete(name)
-      void answer.then(done, done)
-    }
-    return answers
-  }
-  /** The answer to another run's lookup, or to one of our own where that run stopped before it bought. */
-  const orOwn = async (
-    running: Promise<LookupAnswer>,
-    number: string,
-    caller: HlrCaller,
-  ): Promise<LookupAnswer> => {
-    const answer = await running
-    if (answer.kind !== 'stopped' || caller.stop.aborted) return answer
-    return (await ask([number], caller).get(number)) ?? answer
+  // What was bought is worth its price to whoever asks, though its own caller stopped meanwhile.
+  const shared = createSingleFlight<LookupAnswer>((answer) => answer.kind === 'stopped')
+  const running = new Set<Promise<void>>()
+  const begin = (numbers: OpenLookups, caller: HlrCaller): void => {
+    const run = lookUp(options, numbers, caller)
+    running.add(run)
+    void run.finally(() => running.delete(run))
   }
   return {
-    ask,
+    ask(numbers, caller) {
+      const together = createGathering((open: OpenLookups) => begin(open, caller))
+      return new Map(
+        [...new Set(numbers)].map((number) => {
+          const name = nameFor(number, caller.tenant, options)
+          return [number, shared(name, caller.stop, () => together(number))]
+        }),
+      )
+    },
     health: () => healthOf(options),
     async idle() {
-      await Promise.allSettled(inFlight.values())
+      await Promise.all(running)
     },
   }
 }
 
-/** Starts the lookup of several numbers and gives a promise for each. */
-function begin(
-  options: HlrLookupOptions,
-  numbers: readonly string[],
-  caller: HlrCaller,
-): ReadonlyMap<string, Promise<LookupAnswer>> {
-  const open = new Map(numbers.map((number) => [number, Promise.withResolvers<LookupAnswer>()]))
-  const answered = (number: string, answer: LookupAnswer): void => open.get(number)?.resolve(answer)
-  if (numbers.length > 0) {
-    const purchases = memoryFor(options.purchases, caller.tenant, options)
-    buyFromProviders(
-      { ...options, purchases, account: caller.tenant, caller },
-      numbers,
-      answered,
-    ).catch((error: unknown) => {
-      for (const { reject } of open.values()) reject(error)
-    })
+/** Numbers whose answers somebody waits for. */
+type OpenLookups = ReadonlyMap<string, PromiseWithResolvers<LookupAnswer>>
+
+/** Gathers the numbers that one caller begins in the same turn, for providers are asked about many at once. */
+function createGathering(
+  begin: (open: OpenLookups) => void,
+): (number: string) => Promise<LookupAnswer> {
+  let gathered = new Map<string, PromiseWithResolvers<LookupAnswer>>()
+  const send = (): void => {
+    const open = gathered
+    gathered = new Map()
+    begin(open)
   }
-  return new Map([...open].map(([number, { promise }]) => [number, promise]))
+  return (number) => {
+    if (gathered.size === 0) queueMicrotask(send)
+    const open = Promise.withResolvers<LookupAnswer>()
+    gathered.set(number, open)
+    return open.promise
+  }
+}
+
+/** Answers each number; a fault reaches all that are open yet. */
+async function lookUp(
+  options: HlrLookupOptions,
+  open: OpenLookups,
+  caller: HlrCaller,
+): Promise<void> {
+  const answered = (number: string, answer: LookupAnswer): void => open.get(number)?.resolve(answer)
+  const purchases = memoryFor(options.purchases, caller.tenant, options)
+  try {
+    await buyFromProviders(
+      { ...options, purchases, account: caller.tenant, caller },
+      [...open.keys()],
+      answered,
+    )
+  } catch (error) {
+    for (const { reject } of open.values()) reject(error)
+  }
 }
 
 type Answered = (number: string, answer: LookupAnswer) => void
