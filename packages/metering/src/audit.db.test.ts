@@ -1,5 +1,6 @@
-import type { Tx } from '@plumbline/db/database'
+import { openDatabase, type Tx } from '@plumbline/db/database'
 import { expect, test } from 'vitest'
+import { openLossyProxy } from '@plumbline/testkit/lossy-proxy'
 import { openMeteringContext, type MeteringContext } from '@plumbline/testkit/metering'
 import { auditLedger, auditWhenDue } from './audit.ts'
 import { AuditLost, beginAudit, finishAudit, readLastAudit, takeOverAudit } from './audit-run.ts'
@@ -199,6 +200,32 @@ test('an audit that was broken off goes on in another process, at once where it 
   await expect(auditWhenDue(context.db, AbortSignal.abort())).rejects.toThrow('abort')
   expect(await readLastAudit(context.db)).toBeUndefined()
   expect(await auditWhenDue(context.db, never)).toMatchObject({ id: 1, entryCount: 3 })
+})
+
+test('an audit whose connection broke holds up nobody, and goes on where it was left', async () => {
+  await using context = await openMeteringContext()
+  await account(context)
+  await using proxy = await openLossyProxy(context.url)
+  await using db = openDatabase({ url: proxy.url, poolSize: 3, applicationName: 'test' })
+  // Its step is committed, and it never hears of that.
+  proxy.loseNextReply('commit')
+  await expect(auditWhenDue(db, never)).rejects.toThrow(/terminat|ECONNRESET/)
+  expect(proxy.lostCount()).toBe(1)
+  expect(await auditWhenDue(context.db, never)).toMatchObject({ id: 1, entryCount: 3 })
+})
+
+test('a whole audit brings one to its end that nobody works on, and then looks for itself', async () => {
+  await using context = await openMeteringContext()
+  const id = await account(context)
+  await beginAudit(context.db, false)
+  await context.db.pool.query('update ledger_audits set lease_until = clock_timestamp()')
+  expect(await auditLedger(context.db)).toEqual([])
+  await context.db.pool.query('update credit_accounts set packs = packs + 1')
+  expect(await auditLedger(context.db)).toMatchObject([{ accountId: id }])
+  const { rows } = await context.db.pool.query(
+    'select finished_at is null as open from ledger_audits',
+  )
+  expect(rows).toEqual([{ open: false }, { open: false }, { open: false }])
 })
 
 test('whoever lost an audit writes nothing of it any more', async () => {

@@ -1,5 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Db } from '@plumbline/db/database'
+import { isPassing, retryStatement } from '@plumbline/db/retry'
 import { judgeBalances } from './audit-balances.ts'
 import { sumEntries } from './audit-entries.ts'
 import {
@@ -33,16 +34,23 @@ const LOOK_MS = 50
 const LONGEST_WAIT_MS = 60_000
 
 /**
- * Audits the whole ledger now, after an audit that is under way; an empty list is no fault.
+ * Audits the whole ledger now, after an audit that is under way, which it brings to its end where nobody works on it
+ * any more; an empty list is no fault.
  * @throws where the one under way does not end within a minute
  */
 export async function auditLedger(db: Db): Promise<readonly Fault[]> {
   const { signal } = new AbortController()
   const until = performance.now() + LONGEST_WAIT_MS
   for (;;) {
+    const left = await takeOverAudit(db)
+    if (left !== undefined) await workAudit(db, left, signal)
     const run = await beginAudit(db, true)
     if (run !== undefined) return (await workAudit(db, run, signal)).examples
-    if (performance.now() > until) throw new Error('another audit does not end')
+    if (performance.now() > until) {
+      throw new Error(
+        'another process has audited for over a minute; try again in a quarter of an hour',
+      )
+    }
     await wait(LOOK_MS)
   }
 }
@@ -53,11 +61,20 @@ async function workAudit(db: Db, taken: AuditRun, signal: AbortSignal): Promise<
     const { run, faults } = await judgeBalances(db, summed, signal)
     await finishAudit(db, run, faults)
   } catch (error) {
-    // An audit that failed rests until its lease ends, so that a fault of ours is not met all the time.
-    if (signal.aborted) await leaveAudit(db, taken)
+    // One that failed by a fault of ours rests until its lease ends, so that the fault is not met all the time.
+    if (signal.aborted || isPassing(error)) await leaveBrokenOff(db, taken)
     throw error
   }
   const result = await readLastAudit(db)
   if (result === undefined) throw new Error(`audit ${taken.id} left no result`)
   return result
+}
+
+/** Leaves an audit to whoever looks next. Where not even that can be written, its lease ends by itself. */
+async function leaveBrokenOff(db: Db, run: AuditRun): Promise<void> {
+  try {
+    await retryStatement(() => leaveAudit(db, run))
+  } catch (error) {
+    if (!isPassing(error)) throw error
+  }
 }
