@@ -12,6 +12,7 @@ const ENGINE_MS = 50
 const WIDTH = 1
 /** A task takes five seconds, so that what is between two of them is little beside it. */
 const CHUNK_RECORDS = 100
+const TASK_MS = (CHUNK_RECORDS * ENGINE_MS) / WIDTH
 /** Tasks that a worker of emails takes at once. */
 const SLOTS = 16
 
@@ -21,7 +22,7 @@ const BEST_A_SECOND = (SLOTS * WIDTH * 1_000) / ENGINE_MS
 const WARM_UP_MS = 6_000
 const MEASURED_MS = 20_000
 /** Long enough for a start, the measured time and what is left at its end; and for a worker to go and come back. */
-const RECORDS_A_WORKER = BEST_A_SECOND * 36
+const RECORDS_A_WORKER = BEST_A_SECOND * 42
 const RECORDS_TO_JOIN = BEST_A_SECOND * 60
 
 /** How many times the records of one worker so many answer. */
@@ -100,10 +101,11 @@ async function measure({ databaseUrl, redisUrl, count }: Fleet): Promise<{
   const { id } = await uploadList(service, account, list, 'email')
   await untilBusy(service, id, count * SLOTS)
   await wait(WARM_UP_MS)
-  const before = await answeredOf(service, id)
-  await wait(MEASURED_MS)
-  const after = await answeredOf(service, id)
-  if (after.answered === records) throw new Error('the batch ended before its time was measured')
+  const before = await answeredOver(service, id)
+  await wait(MEASURED_MS - TASK_MS)
+  const after = await answeredOver(service, id)
+  if ((await answeredOf(service, id)).answered === records)
+    throw new Error('the batch ended before its time was measured')
   const perSecond = (after.answered - before.answered) / ((after.atMs - before.atMs) / 1_000)
   const joinedMs = count === JOINED ? await joins(service, id) : undefined
   await service.call(account.liveKey, 'POST', `/v1/batches/${id}/cancel`)
@@ -151,11 +153,32 @@ async function untilIdle(service: TestService, slots: number): Promise<void> {
   while ((await claimedIn(service)) > slots) await wait(20)
 }
 
+interface Answered {
+  readonly answered: number
+  readonly atMs: number
+}
+
+/**
+ * The mean of what is answered while a task lasts, with the middle of that time: tasks that began together end
+ * together, and a moment before or after one of their ends would count a quarter of the measured time or not.
+ */
+async function answeredOver(service: TestService, id: string): Promise<Answered> {
+  const seen: Answered[] = []
+  const until = performance.now() + TASK_MS
+  while (performance.now() < until) {
+    seen.push(await answeredOf(service, id))
+    await wait(100)
+  }
+  const mean = (values: readonly number[]): number =>
+    values.reduce((sum, value) => sum + value, 0) / values.length
+  return {
+    answered: mean(seen.map(({ answered }) => answered)),
+    atMs: mean(seen.map(({ atMs }) => atMs)),
+  }
+}
+
 /** Records of the batch that have their answer, by the database's clock. */
-async function answeredOf(
-  { db }: TestService,
-  id: string,
-): Promise<{ readonly answered: number; readonly atMs: number }> {
+async function answeredOf({ db }: TestService, id: string): Promise<Answered> {
   const { rows } = await db.pool.query<{ answered: number; at_ms: number }>(
     `select sum(row_count - remaining)::int as answered,
        (extract(epoch from now()) * 1000)::float8 as at_ms
