@@ -179,11 +179,14 @@ const ADD_TO_HOLDS = `
     released = excluded.released
       + case when s.generation = excluded.generation then s.released else 0 end`
 
-/** A closed hold whose entries are all there is found right once; an entry after that shows as a fault. */
+/**
+ * A closed hold whose entries are all there is found right once; an entry after that shows as a fault. Its release
+ * is the last of them, and must be among those that were summed: the hold may have been closed since.
+ */
 const DROP_CLOSED_HOLDS = `
   delete from ledger_hold_sums s
   using (select distinct account_id, detail as ref from credit_entries
-      where id > $1 and id <= $2 and kind in ('hold', 'settle', 'release')) t,
+      where id > $1 and id <= $2 and kind = 'release') t,
     credit_holds h
   where s.account_id = t.account_id and s.ref = t.ref and s.generation = $3
     and h.account_id = t.account_id and h.ref = t.ref and h.closed_at is not null

@@ -2,6 +2,7 @@ import { openDatabase, type Tx } from '@plumbline/db/database'
 import { expect, test } from 'vitest'
 import { openLossyProxy } from '@plumbline/testkit/lossy-proxy'
 import { openMeteringContext, type MeteringContext } from '@plumbline/testkit/metering'
+import { PATIENT } from '@plumbline/testkit/patience'
 import { auditLedger, auditWhenDue } from './audit.ts'
 import { AuditLost, beginAudit, finishAudit, readLastAudit, takeOverAudit } from './audit-run.ts'
 import { grantGoodwill } from './grant.ts'
@@ -183,6 +184,39 @@ test('an entry whose transaction ends after one with a higher number is not pass
   expect(await audit).toMatchObject({ entryCount: 2, faultCount: 0 })
   await pass(context, 1)
   expect(await auditWhenDue(context.db, never)).toMatchObject({ entryCount: 0, faultCount: 0 })
+})
+
+test('a hold that is closed while an audit sums its other entries is no fault', async () => {
+  await using context = await openMeteringContext()
+  const { db } = context
+  const id = await account(context)
+  const other = await account(context)
+  await auditWhenDue(db, never)
+  await pass(context, 1)
+  const all = { accountId: id, ref: 'b', opKey: 'b:1', credits: 20 }
+  await db.kysely.transaction().execute((tx) => settle(tx, all))
+  const late = await db.pool.connect()
+  await late.query('begin')
+  await late.query(`select credit_settle($1, 'b', 'b:1', 3)`, [other])
+  const audit = auditWhenDue(db, never)
+  // It knows by then up to which entry it sums.
+  await expect
+    .poll(async () => {
+      const { rowCount } = await db.pool.query(
+        `select from pg_stat_activity where datname = current_database()
+           and query like '%virtualtransaction as writer%' and pid <> pg_backend_pid()`,
+      )
+      return rowCount
+    }, PATIENT)
+    .toBeGreaterThan(0)
+  await db.kysely
+    .transaction()
+    .execute((tx) => release(tx, { accountId: id, ref: 'b', opKey: 'b:release' }))
+  await late.query('commit')
+  late.release()
+  expect(await audit).toMatchObject({ faultCount: 0 })
+  await pass(context, 1)
+  expect(await auditWhenDue(db, never)).toMatchObject({ faultCount: 0 })
 })
 
 test('of all processes that look, one audits', async () => {
