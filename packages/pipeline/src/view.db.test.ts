@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { expect, test } from 'vitest'
-import { batchLoad } from '@plumbline/db/batches/rows'
+import { batchLoad, sumsOf } from '@plumbline/db/batches/rows'
 import { closeFinishedBatches, leaseStages } from '@plumbline/db/batches/stages'
 import { rowsRead } from '@plumbline/db/rows-read-fixture'
 import { allowAnyMove } from '@plumbline/testkit/any-move'
@@ -125,5 +125,32 @@ test('what an account keeps is read from two indexes, whatever it keeps', async 
     const before = await rowsRead(tx, 'batches')
     await batchLoad(tx, owner.accountId)
     expect((await rowsRead(tx, 'batches')) - before).toBeLessThan(20)
+  })
+})
+
+test('a batch of very many tasks tells its time by what is answered, and is canceled without counting them', async () => {
+  await using harness = await openTestPipeline({ limits: { chunkRecords: 1 } })
+  const { pipeline, owner } = harness
+  const { pool } = pipeline.db
+  const { id } = await harness.read(contentOf(ROWS))
+  await harness.answer(ROWS / 2)
+  await pool.query(
+    `insert into tasks (batch_id, account_id, mode, check_kind, depth, chunk_no, indexes, size, group_key, due_at)
+     select batch_id, account_id, mode, check_kind, depth, chunk_no, array[0], 1, 'mx:' || n,
+       clock_timestamp() + interval '1 hour'
+     from (select * from tasks limit 1) one, generate_series(1, 30000) n`,
+  )
+  // What waits is due in an hour.
+  expect((await getBatch(pipeline, owner, id)).eta_seconds).toBeGreaterThan(3_500)
+  await pool.query('vacuum analyze tasks')
+  await pipeline.db.kysely.transaction().execute(async (tx) => {
+    const sums = (await sumsOf(tx, [id])).get(id)
+    expect(sums).toMatchObject({ isOpenCounted: false, open: {}, groups: [] })
+  })
+  await cancelBatch(pipeline, owner, id)
+  await pipeline.db.kysely.transaction().execute(async (tx) => {
+    const before = await rowsRead(tx, 'tasks')
+    await sumsOf(tx, [id])
+    expect((await rowsRead(tx, 'tasks')) - before).toBeLessThan(20)
   })
 })

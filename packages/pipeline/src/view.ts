@@ -11,6 +11,7 @@ const NOTHING: BatchSums = {
   verdicts: [],
   answeredShare: 0,
   totals: { email: 0, phone: 0, ip: 0, domain: 0 },
+  isOpenCounted: true,
   open: {},
   groups: [],
   prepaid: 0,
@@ -138,7 +139,7 @@ function etaSeconds(row: BatchRow, sums: BatchSums, now: number): number | null 
   const elapsedMs = Math.max(0, now - Date.parse(startedAt) - row.paused_ms)
   // While tasks are made, those that there are do not tell what is open.
   const leftMs =
-    row.tasks_from === null
+    row.tasks_from === null && sums.isOpenCounted
       ? timeLeftMs({ ...sums, elapsedMs, nowMs: now, samples: row.pace ?? [] })
       : Math.max((elapsedMs * (1 - answeredShare)) / answeredShare, waitMs)
   return leftMs === null ? null : Math.ceil(leftMs / 1000)

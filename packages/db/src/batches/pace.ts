@@ -14,19 +14,27 @@ export interface BatchPace {
 /** Groups that are told apart: those that fewer subjects wait for count with what waits for none. */
 const MOST_GROUPS = 8
 
+/** Tasks of a batch that are counted: of a batch of five million rows there are as many chunks as a quarter of these. */
+const MOST_COUNTED = 20_000
+
 /**
  * Subjects without an outcome, by check and, of those that wait for room, by group: each is in one task, once
- * those are made.
+ * those are made. Null where there are more tasks than are counted, as where very many subjects wait by themselves:
+ * it is read many times a second.
  * @param batchId a column of the statement around it
  */
 export function openSubjects(
   batchId: 'batches.id' | 'chunks.batch_id',
 ): RawBuilder<OpenSubjects | null> {
   return sql`(
-    with left_over as materialized (
+    with counted as materialized (
+      select count(*) <= ${MOST_COUNTED} as are_few from (
+        select from tasks where tasks.batch_id = ${sql.ref(batchId)} limit ${MOST_COUNTED + 1}) each
+    ), left_over as materialized (
       select check_kind, group_key, sum(size) as open from tasks
-      where tasks.batch_id = ${sql.ref(batchId)} group by check_kind, group_key)
-    select jsonb_build_object(
+      where tasks.batch_id = ${sql.ref(batchId)} and (select are_few from counted)
+      group by check_kind, group_key)
+    select case when (select are_few from counted) then jsonb_build_object(
       'open', (select coalesce(jsonb_object_agg(check_kind, open), '{}') from (
         select check_kind, sum(open) as open from left_over group by check_kind) each),
       'groups', (select coalesce(jsonb_agg(jsonb_build_object('check', check_kind, 'key', group_key,
@@ -34,7 +42,7 @@ export function openSubjects(
             select answered from group_answers a where a.batch_id = ${sql.ref(batchId)}
               and a.check_kind = most.check_kind and a.group_key = most.group_key), 0))), '[]')
         from (select * from left_over where group_key is not null
-          order by open desc limit ${MOST_GROUPS}) most)))`
+          order by open desc limit ${MOST_GROUPS}) most)) end)`
 }
 
 /** Subjects that were answered at the pace of a group. */
@@ -78,8 +86,8 @@ export async function deleteGroupAnswers(db: Db | Tx, batchId: string): Promise<
 }
 
 /**
- * The pace of a batch of which all tasks are made; undefined where it does not run, or its last sample is younger
- * than `leastMs`.
+ * The pace of a batch of which all tasks are made; undefined where it does not run, its last sample is younger
+ * than `leastMs`, or it has more tasks than are counted.
  */
 export async function readPace(
   db: Db,
@@ -102,8 +110,8 @@ export async function readPace(
     .where('tasks_from', 'is', null)
     .where(sql<boolean>`coalesce((pace->-1->>'at')::float8, 0) <= ${at} - ${leastMs}::float8`)
     .executeTakeFirst()
-  if (row === undefined) return undefined
-  const now = { at: Math.round(row.at), ...(row.seen ?? { open: {}, groups: [] }) }
+  if (row === undefined || row.seen === null) return undefined
+  const now = { at: Math.round(row.at), ...row.seen }
   return { startedMs: row.startedMs, samples: row.pace ?? [], now }
 }
 

@@ -11,6 +11,8 @@ export type BatchRow = Selectable<BatchesTable>
 
 /** What chunks add up to; `answeredShare` counts all subjects with an outcome, 0 to 1. */
 export interface BatchSums extends KeptSums, OpenSubjects {
+  /** Whether what is open was counted: not where the batch does not run, or has very many tasks. */
+  readonly isOpenCounted: boolean
   /** Subjects by check. */
   readonly totals: Readonly<Record<Check, number>>
   /** What of the credits a sample has paid. */
@@ -194,7 +196,10 @@ export async function sumsOf(
     .select([
       'batch_id',
       sql<number>`coalesce(sum(${ROWS_KNOWN}), 0)::bigint`.as('rows_done'),
-      openSubjects('chunks.batch_id').as('seen'),
+      // It tells how long a running batch will take; to others it would only be a cost.
+      sql<OpenSubjects | null>`case when exists (
+          select from batches where batches.id = chunks.batch_id and batches.status = 'running')
+        then ${openSubjects('chunks.batch_id')} end`.as('seen'),
       ...CHECKS.map((check) =>
         sql<number>`sum(${sql.ref(`${check}_count`)})::bigint`.as(`${check}_total`),
       ),
@@ -224,6 +229,7 @@ export async function sumsOf(
       creditsUsed: row.credits_used,
       prepaid: row.prepaid,
       answeredShare: row.answered_share,
+      isOpenCounted: row.seen !== null,
       open: row.seen?.open ?? {},
       groups: row.seen?.groups ?? [],
       totals: {
