@@ -2,14 +2,16 @@ import { parseArgs } from 'node:util'
 import { table } from '@plumbline/cli/table'
 import type { Figure } from './figure.ts'
 
-// npm run bench -- NAME... [--json]: runs benchmarks one after the other, each with its baseline in
-// the same run, and prints their figures. Without a name it runs them all.
+// npm run bench -- NAME... [--json] [--scale 0.1]: runs benchmarks one after the other, each with its baseline in
+// the same run, and prints their figures. Without a name it runs them all. A scale makes those smaller that say
+// what their full size is.
 
-type Benchmark = () => Promise<{ run(): Promise<readonly Figure[]> }>
+type Benchmark = () => Promise<{ run(scale: number): Promise<readonly Figure[]> }>
 
 const ipPhone: Benchmark = () => import('./ip-phone.ts')
 const ipList: Benchmark = () => import('./ip-list.ts')
 
+const keptBatches: Benchmark = () => import('./kept-batches.ts')
 const dueTogether: Benchmark = () => import('./due-together.ts')
 const waitingBatches: Benchmark = () => import('./waiting-batches.ts')
 
@@ -18,6 +20,9 @@ const BENCHMARKS: Readonly<Record<string, readonly Benchmark[]>> = {
   dispatch: [() => import('./dispatch.ts'), dueTogether],
   'due-together': [dueTogether],
   fleet: [() => import('./fleet.ts')],
+  ageing: [() => import('./ageing.ts'), keptBatches],
+  'kept-batches': [keptBatches],
+  cancel: [() => import('./cancel.ts')],
   idle: [() => import('./idle.ts'), waitingBatches],
   'waiting-batches': [waitingBatches],
   memory: [() => import('./memory.ts')],
@@ -43,7 +48,7 @@ const BENCHMARKS: Readonly<Record<string, readonly Benchmark[]>> = {
 const HEADINGS = ['', 'what', 'on', 'figure', 'baseline', 'ratio', 'target', 'unit']
 
 const { values, positionals } = parseArgs({
-  options: { json: { type: 'boolean', default: false } },
+  options: { json: { type: 'boolean', default: false }, scale: { type: 'string', default: '1' } },
   allowPositionals: true,
 })
 const names = positionals.length === 0 ? Object.keys(BENCHMARKS) : positionals
@@ -53,11 +58,17 @@ if (unknown !== undefined) {
   process.exit(2)
 }
 
+const scale = Number(values.scale)
+if (!(scale > 0 && scale <= 1)) {
+  console.error(`--scale is above 0 and at most 1, not "${values.scale}"`)
+  process.exit(2)
+}
+
 const figures: Figure[] = []
 // Two names of one benchmark run it once.
 for (const load of new Set(names.flatMap((name) => BENCHMARKS[name] ?? []))) {
   const benchmark = await load()
-  figures.push(...(await benchmark.run()))
+  figures.push(...(await benchmark.run(scale)))
 }
 if (values.json) console.log(JSON.stringify(figures))
 else process.stdout.write(table(HEADINGS, figures.map(cellsOf)))

@@ -1,0 +1,184 @@
+import { join } from 'node:path'
+import { setTimeout as wait } from 'node:timers/promises'
+import { claimTask, renewTasks } from '@plumbline/db/batches/tasks'
+import type { Account, TestService } from '@plumbline/testkit/service'
+import { atMost, bounded, quantile, type Figure } from './figure.ts'
+import { startServers, type BenchServers } from './servers.ts'
+import { openSilentScene, untilWaiting, writeDomains } from './silent-scene.ts'
+import { uploadList, waitForEnd } from './upload.ts'
+
+/** Records of the batch that is canceled, each of which waits by itself. */
+const RECORDS = 1_000_000
+
+/** What the cancel may take to be answered, and the batch to have ended, its result file included. */
+const ANSWER_MS = 1_000
+const END_MS = 300_000
+
+/** What others may feel of it: a single call, a batch of ten records, the renewal of a worker's leases. */
+const CALLS_MORE = 3
+const TEN_MS = 5_000
+const RENEWAL_MS = 1_000
+
+const CALLS_A_SECOND = 10
+const RENEWALS_A_SECOND = 10
+const ALONE_MS = 20_000
+
+/**
+ * Cancels a batch of a million tasks that wait, and measures what that takes and what others feel of it.
+ * @param scale share of the full number of records
+ */
+export async function run(scale: number): Promise<readonly Figure[]> {
+  await using servers = await startServers()
+  const figures: Figure[] = []
+  for (const backend of ['redis', 'embedded'] as const) {
+    figures.push(...(await measure(servers, backend, Math.round(RECORDS * scale))))
+  }
+  return figures
+}
+
+async function measure(
+  servers: BenchServers,
+  backend: 'redis' | 'embedded',
+  records: number,
+): Promise<readonly Figure[]> {
+  await using scene = await openSilentScene(servers, backend, 'cancel')
+  const { service, dir } = scene
+  const list = join(dir, 'list.csv')
+  const ten = join(dir, 'ten.csv')
+  await writeDomains(list, 'away', records)
+  await writeDomains(ten, 'known', 10)
+  const account = await service.account({ credits: records })
+  const other = await service.account({ credits: 1_000_000 })
+  const { id } = await uploadList(service, account, list, 'email')
+  await untilWaiting(service, records)
+  await partTasks(service, id, records)
+  const held = await holdTask(service, dir)
+  const alone = await othersUntil(service, { other, ten, held }, AbortSignal.timeout(ALONE_MS))
+  const done = new AbortController()
+  const others = othersUntil(service, { other, ten, held }, done.signal)
+  const startedMs = performance.now()
+  const response = await service.call(account.liveKey, 'POST', `/v1/batches/${id}/cancel`)
+  const answerMs = performance.now() - startedMs
+  if (!response.ok) throw new Error(`expected the batch to be canceled, met ${response.status}`)
+  await waitForEnd(service, account, id, 200)
+  const endMs = performance.now() - startedMs
+  done.abort()
+  const beside = await others
+  const head = { backend, unit: 'ms' }
+  const named = (name: string): typeof head & { readonly name: string } => ({ ...head, name })
+  return [
+    bounded(named(`cancel of ${records} tasks answered`), answerMs, ANSWER_MS),
+    bounded(named('and ended with its result file'), endMs, END_MS),
+    atMost(named("others' calls meanwhile, p99"), beside.p99Ms, alone.p99Ms, CALLS_MORE),
+    bounded({ ...named("others' calls refused meanwhile"), unit: 'calls' }, beside.refused, 0),
+    bounded(named("another's ten records meanwhile"), beside.longestMs, TEN_MS),
+    bounded(named("a worker's renewal meanwhile, longest"), beside.renewalMs, RENEWAL_MS),
+  ]
+}
+
+const CHUNK_RECORDS = 1_000
+const CHUNKS_A_STEP = 20
+
+const PART = `
+  with whole as (
+    delete from tasks where batch_id = $1 and chunk_no >= $2 and chunk_no < $3 and lease_until is null
+    returning *
+  ), parted as (
+    insert into tasks (batch_id, account_id, mode, check_kind, depth, chunk_no, indexes, size, group_key,
+      due_at, reason)
+    select batch_id, account_id, mode, check_kind, depth, chunk_no, array[at], 1,
+      'guard:' || chunk_no || '.' || at, now() + interval '1 hour', reason
+    from whole, unnest(indexes) at returning check_kind, group_key
+  )
+  insert into task_groups (check_kind, group_key, next_at, quiet_until)
+  select check_kind, group_key, now() + interval '1 hour', now() + interval '1 hour' from parted`
+
+/** Has each record of a batch that waits as one wait by itself, as if each had met a silence of its own. */
+async function partTasks({ db }: TestService, batchId: string, records: number): Promise<void> {
+  // A few chunks a statement: none takes long.
+  for (let chunk = 0; chunk <= records / CHUNK_RECORDS; chunk += CHUNKS_A_STEP) {
+    await db.pool.query(PART, [batchId, chunk, chunk + CHUNKS_A_STEP])
+  }
+  await db.pool.query('analyze tasks')
+  const { rows } = await db.pool.query<{ count: number }>(
+    'select count(*)::int as count from tasks',
+  )
+  const count = rows[0]?.count ?? 0
+  if (count < records * 0.99) throw new Error(`expected ${records} tasks to wait, met ${count}`)
+}
+
+/** Longer than all of it. */
+const HELD_MS = 86_400_000
+
+interface HeldTask {
+  readonly taskId: number
+  readonly lease: number
+}
+
+/** A task of another's batch that is worked on for as long as all lasts. */
+async function holdTask(service: TestService, dir: string): Promise<HeldTask> {
+  const list = join(dir, 'held.csv')
+  await writeDomains(list, 'apart', 1)
+  const { id } = await uploadList(service, await service.account({ credits: 1 }), list, 'email')
+  for (;;) {
+    const { rows } = await service.db.pool.query<HeldTask>(
+      `update tasks set lease = lease + 1, claimed = false, group_key = null, due_at = null,
+         lease_until = now() + interval '1 hour'
+       where batch_id = $1 and group_key is not null returning id as "taskId", lease`,
+      [id],
+    )
+    const [leased] = rows
+    const claimed = leased && (await claimTask(service.db, leased, HELD_MS))
+    if (claimed !== undefined) return claimed
+    await wait(200)
+  }
+}
+
+interface Felt {
+  readonly p99Ms: number
+  readonly longestMs: number
+  readonly renewalMs: number
+  readonly refused: number
+}
+
+/** Single calls, batches of ten and renewals of a lease, each one after the other, until the signal. */
+async function othersUntil(
+  service: TestService,
+  others: { readonly other: Account; readonly ten: string; readonly held: HeldTask },
+  until: AbortSignal,
+): Promise<Felt> {
+  const { other, ten, held } = others
+  const callsMs: number[] = []
+  let longestMs = 0
+  let renewalMs = 0
+  let refused = 0
+  const callAll = async (): Promise<void> => {
+    while (!until.aborted) {
+      const startedMs = performance.now()
+      const body = { email: `u${callsMs.length}@known.example` }
+      const { status } = await service.call(other.liveKey, 'POST', '/v1/email', body)
+      if (status === 200) callsMs.push(performance.now() - startedMs)
+      else refused += 1
+      await wait(1_000 / CALLS_A_SECOND)
+    }
+  }
+  const sendAll = async (): Promise<void> => {
+    while (!until.aborted) {
+      const startedMs = performance.now()
+      const { id } = await uploadList(service, other, ten, 'email')
+      await waitForEnd(service, other, id)
+      longestMs = Math.max(longestMs, performance.now() - startedMs)
+    }
+  }
+  const renewAll = async (): Promise<void> => {
+    while (!until.aborted) {
+      const startedMs = performance.now()
+      const alive = await renewTasks(service.db, [held], HELD_MS)
+      renewalMs = Math.max(renewalMs, performance.now() - startedMs)
+      if (!alive.has(held.taskId)) throw new Error('expected the task to be held, met it lost')
+      await wait(1_000 / RENEWALS_A_SECOND)
+    }
+  }
+  await Promise.all([callAll(), sendAll(), renewAll()])
+  return { p99Ms: quantile(callsMs, 0.99), longestMs, renewalMs, refused }
+}
