@@ -31,6 +31,12 @@ const TASK_MS = 100
 const ROUND_MS = 20
 const OTHERS_MS = 5_000
 
+/** What the dispatcher keeps from round to round. */
+interface Turn {
+  readonly served: Map<Check, string>
+  readonly growing: LeasedTask[]
+}
+
 /** Measures rounds while groups wait, while batches run, and turns among many accounts. */
 export async function run(): Promise<readonly Figure[]> {
   return [...(await waitingGroups()), ...(await runningBatches()), ...(await manyAccounts())]
@@ -52,13 +58,13 @@ async function waitingGroups(): Promise<readonly Figure[]> {
      values ('bat_2', 'acc_2', 'live', 'email', 'full', 0, 10)`,
   )
   const roundsMs: number[] = []
-  const served = new Map<Check, string>()
+  const turn: Turn = { served: new Map(), growing: [] }
   const under: LeasedTask[] = []
   let subjects = 0
   let ownRound = 0
   const startedMs = performance.now()
   for (let round = 1; round <= ROUNDS; round++) {
-    const { tasks, ms } = await timedRound(db, served)
+    const { tasks, ms } = await timedRound(db, turn)
     roundsMs.push(ms)
     if (tasks.some(({ accountId }) => accountId === 'acc_2')) ownRound = round
     under.push(...tasks)
@@ -87,10 +93,10 @@ async function runningBatches(): Promise<readonly Figure[]> {
      select id, account_id, 'live', 'email', 'full', 0, 1 from batches`,
   )
   const roundsMs: number[] = []
-  const served = new Map<Check, string>()
+  const turn: Turn = { served: new Map(), growing: [] }
   const under: LeasedTask[] = []
   for (let round = 1; round <= ROUNDS; round++) {
-    const { tasks, ms } = await timedRound(db, served)
+    const { tasks, ms } = await timedRound(db, turn)
     roundsMs.push(ms)
     under.push(...tasks)
     await end(db, under.splice(0, ENDING))
@@ -115,7 +121,7 @@ async function manyAccounts(): Promise<readonly Figure[]> {
      select 'bat_' || a, 'acc_' || a, 'live', 'email', 'full', no, 1000
      from generate_series(1, ${CROWD}) a, generate_series(0, 99) no`,
   )
-  const served = new Map<Check, string>()
+  const turn: Turn = { served: new Map(), growing: [] }
   const ending: Promise<unknown>[] = []
   const last = `acc_${CROWD + 1}`
   let sentMs = 0
@@ -130,7 +136,7 @@ async function manyAccounts(): Promise<readonly Figure[]> {
       )
       sentMs = performance.now()
     }
-    const { tasks } = await timedRound(db, served)
+    const { tasks } = await timedRound(db, turn)
     if (tasks.some(({ accountId }) => accountId === last)) waitedMs = performance.now() - sentMs
     if (tasks.length > 0) ending.push(wait(TASK_MS).then(() => end(db, tasks)))
     await wait(5)
@@ -143,16 +149,23 @@ async function manyAccounts(): Promise<readonly Figure[]> {
 /** One round as the dispatcher makes it, without the queue. */
 async function timedRound(
   db: Db,
-  served: Map<Check, string>,
+  { served, growing }: Turn,
 ): Promise<{ readonly tasks: readonly LeasedTask[]; readonly ms: number }> {
   const startedMs = performance.now()
   await openWork(db)
-  const tasks = await leaseTasks(db, { slots: SLOTS, reserve: 4, leaseMs: 30_000, served })
+  const leased = await leaseTasks(db, {
+    slots: SLOTS,
+    reserve: 4,
+    leaseMs: 30_000,
+    served,
+    growing: growing.splice(0),
+  })
   await emptyOpenGroups(db)
   await leaseStages(db, 30_000)
   const ms = performance.now() - startedMs
-  for (const { check, accountId } of tasks) served.set(check, accountId)
-  return { tasks, ms }
+  for (const { check, accountId } of leased) served.set(check, accountId)
+  growing.push(...leased.filter(({ grows }) => grows))
+  return { tasks: leased.filter(({ grows }) => !grows), ms }
 }
 
 /** Answers how many subjects the tasks had. */

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { createTestDatabase } from '@plumbline/testkit/postgres'
 import { openDatabase } from './database.ts'
-import { runByKeptPlan } from './kept-plan.ts'
+import { byKeptPlans } from './kept-plan.ts'
 
 /** Its cost depends on the value, so that Postgres by itself would plan it for each. */
 const STATEMENT = {
@@ -19,8 +19,11 @@ test('a statement is planned once, and anew where that is asked', async () => {
     return rows[0]
   }
   for (let n = 1; n <= 8; n++)
-    await runByKeptPlan(db, { ...STATEMENT, values: [n % 2], replan: n === 5 })
+    await byKeptPlans(db, n === 5, (run) => run({ ...STATEMENT, values: [n % 2] }))
   expect(await plans()).toEqual({ generic_plans: 8, custom_plans: 0 })
+  expect((await db.pool.query('show synchronous_commit')).rows).toEqual([
+    { synchronous_commit: 'on' },
+  ])
   expect((await db.pool.query('show plan_cache_mode')).rows).toEqual([{ plan_cache_mode: 'auto' }])
 })
 
@@ -29,8 +32,11 @@ test('a statement that fails leaves nothing behind, on its connection or in the 
   await using db = openDatabase({ url: database.url, poolSize: 1, applicationName: 'test' })
   await db.pool.query('create table made (n integer primary key)')
   const add = { name: 'add', text: 'insert into made values ($1), (1) returning n' }
-  await expect(runByKeptPlan(db, { ...add, values: [1] })).rejects.toThrow(/duplicate/)
-  expect(await runByKeptPlan(db, { ...add, values: [2] })).toEqual([{ n: 2 }, { n: 1 }])
+  await expect(byKeptPlans(db, false, (run) => run({ ...add, values: [1] }))).rejects.toThrow(
+    /duplicate/,
+  )
+  const added = await byKeptPlans(db, false, (run) => run({ ...add, values: [2] }))
+  expect(added).toEqual([{ n: 2 }, { n: 1 }])
   expect((await db.pool.query('select pg_current_xact_id_if_assigned() as id')).rows).toEqual([
     { id: null },
   ])

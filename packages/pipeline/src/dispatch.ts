@@ -7,6 +7,7 @@ import { closeFinishedBatches, leaseStages } from '@plumbline/db/batches/stages'
 import { openWork } from '@plumbline/db/batches/tasks'
 import { holdDuty, leaveDuty } from '@plumbline/db/duties'
 import { readRoom, type TaskRoom } from '@plumbline/db/workers'
+import type { QueueBackend } from '@plumbline/queue/backend'
 import { enqueue } from '@plumbline/queue/jobs'
 import { bulkQueueOf } from '@plumbline/queue/names'
 import type { Pipeline } from './pipeline.ts'
@@ -55,6 +56,8 @@ export interface DispatchTurn {
   readonly holder?: string
   /** The account of each check that was served last. */
   readonly served: Map<Check, string>
+  /** Leased tasks that go out when they are whole. */
+  growing: readonly LeasedTask[]
   /** When it did last what it does now and then, by the clock of the process. */
   recalledMs: number
   closedMs: number
@@ -68,6 +71,7 @@ export interface DispatchTurn {
 export function newTurn(holder?: string): DispatchTurn {
   const begun: DispatchTurn = {
     served: new Map(),
+    growing: [],
     recalledMs: -Infinity,
     closedMs: -Infinity,
     plannedMs: -Infinity,
@@ -117,9 +121,13 @@ export async function runDispatcher(
     }
     await wait(restMs, undefined, { signal }).catch(() => undefined)
   }
-  await leaveDuty(db, 'dispatch', holder).catch((error: unknown) => {
+  try {
+    // What grows goes out as it is: to the next dispatcher it is leased.
+    if (turn !== undefined) await enqueueTasks(pipeline.queue, turn.growing)
+    await leaveDuty(db, 'dispatch', holder)
+  } catch (error) {
     log.warn({ err: error }, 'the next dispatcher takes over a little later')
-  })
+  }
 }
 
 /**
@@ -175,11 +183,30 @@ async function dispatchTasks(
   const held = holder === undefined ? {} : { holder }
   const slots = ofEach(turn.room, ({ slots: count }) => count)
   const reserve = ofEach(turn.room, ({ reserve: count }) => count)
-  const tasks = await leaseTasks(db, { slots, reserve, leaseMs, served, replan, ...held })
-  for (const { check, accountId } of tasks) served.set(check, accountId)
-  const byCheck = Map.groupBy(tasks, (task) => task.check)
+  const { growing } = turn
+  const leased = await leaseTasks(db, {
+    slots,
+    reserve,
+    leaseMs,
+    growing,
+    served,
+    replan,
+    ...held,
+  })
+  for (const { check, accountId } of leased.slice(growing.length)) served.set(check, accountId)
+  turn.growing = leased.filter(({ grows }) => grows)
+  const tasks = leased.filter(({ grows }) => !grows)
+  await enqueueTasks(queue, tasks)
+  if (leased.length === 0) return 'none'
+  // One round gives out a few groups only, however many are due.
+  if (leased.some(({ group }) => group !== null)) return 'many'
+  const byCheck = Map.groupBy(tasks, ({ check }) => check)
+  return [...byCheck].some(([check, { length }]) => length > slots[check] * MANY) ? 'many' : 'few'
+}
+
+async function enqueueTasks(queue: QueueBackend, tasks: readonly LeasedTask[]): Promise<void> {
   const queuedMs = queue.clock.nowMs()
-  for (const [check, leased] of byCheck) {
+  for (const [check, leased] of Map.groupBy(tasks, (task) => task.check)) {
     await enqueue(
       queue,
       bulkQueueOf(check),
@@ -189,11 +216,6 @@ async function dispatchTasks(
       })),
     )
   }
-  // One round gives out a few groups only, however many are due.
-  const many = (leased: readonly LeasedTask[], check: Check): boolean =>
-    leased.length > slots[check] * MANY || leased.some(({ waited }) => waited)
-  if (tasks.length === 0) return 'none'
-  return [...byCheck].some(([check, leased]) => many(leased, check)) ? 'many' : 'few'
 }
 
 function ofEach(

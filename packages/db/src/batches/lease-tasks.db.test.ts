@@ -5,7 +5,7 @@ import { expect, test } from 'vitest'
 import { openDatabase, type Db } from '../database.ts'
 import { holdDuty } from '../duties.ts'
 import { emptyOpenGroups } from './groups.ts'
-import { leaseStatement, leaseTasks, type LeasePart } from './lease-tasks.ts'
+import { leaseStatement, leaseTasks, type LeasedTask, type LeasePart } from './lease-tasks.ts'
 import { storeTaskOutcomes } from './settle.ts'
 
 /** Two accounts with a running batch each; tasks are put in by the tests. */
@@ -70,6 +70,7 @@ async function run(
     ['phone'],
     holder === '' ? null : holder,
     CHECKS.map(() => served),
+    true,
   ]
   return (await db.pool.query<Record<string, unknown>>(leaseStatement(part), values)).rows
 }
@@ -275,6 +276,76 @@ test.each([1, 2])(
     ])
   },
 )
+
+/** Puts so many tasks of one chunk in, each in a group of its own and due. */
+async function addDue(db: Db, count: number): Promise<void> {
+  await db.pool.query(
+    `insert into tasks (batch_id, account_id, mode, check_kind, depth, chunk_no, size, indexes, states,
+       group_key, due_at)
+     select 'bat_a', 'a', 'live', 'email', 'full', 0, 1, array[no], jsonb_build_array(no), 'mx:' || no,
+       now() - interval '1 min'
+     from generate_series(1, $1::int) no`,
+    [count],
+  )
+  await db.pool.query(
+    `insert into task_groups select 'email', 'mx:' || no, now() from generate_series(1, $1::int) no`,
+    [count],
+  )
+}
+
+test('a task grows round by round, and has each subject once with its state', async () => {
+  await using place = await openPlace()
+  const { db } = place
+  await addDue(db, 400)
+  await add(db, { account: 'b' })
+  const slots = { ...SLOTS, email: 2 }
+  const options = { slots, reserve: 0, leaseMs: 60_000 }
+  let leased = await leaseTasks(db, options)
+  const sizes: number[] = []
+  const whole: LeasedTask[] = leased.filter(({ grows }) => !grows)
+  while (leased.some(({ grows }) => grows)) {
+    const growing = leased.filter(({ grows }) => grows)
+    sizes.push(...(await sizesOf(db, growing)))
+    leased = await leaseTasks(db, { ...options, growing })
+    whole.push(...leased.filter(({ grows }) => !grows))
+  }
+  // No round takes more than 64 of what waits, and the other account's task went out in the first.
+  expect(sizes.map((size, at) => size - (sizes[at - 1] ?? 0)).every((more) => more <= 66)).toBe(
+    true,
+  )
+  expect(whole.map(({ accountId }) => accountId)).toEqual(['b', 'a'])
+  const [large] = await sizesOf(db, whole.slice(1))
+  expect(large).toBeGreaterThanOrEqual(256)
+  const { rows } = await db.pool.query<{ indexes: readonly number[]; states: readonly number[] }>(
+    `select indexes, states from tasks where indexes is not null`,
+  )
+  const all = rows.flatMap(({ indexes }) => indexes)
+  expect(all.toSorted((a, b) => a - b)).toEqual(Array.from({ length: 400 }, (_, at) => at + 1))
+  expect(rows.flatMap(({ states }) => states)).toEqual(all)
+  // What went is no group any more.
+  expect((await db.pool.query('select from task_groups')).rowCount).toBe(400 - (large ?? 0))
+})
+
+test('what grows and was given to another meanwhile is left to it', async () => {
+  await using place = await openPlace()
+  const { db } = place
+  await addDue(db, 400)
+  const options = { slots: SLOTS, reserve: 0, leaseMs: 60_000 }
+  const growing = await leaseTasks(db, options)
+  expect(growing).toMatchObject([{ grows: true }])
+  const sizes = await sizesOf(db, growing)
+  await db.pool.query('update tasks set lease = lease + 1 where lease_until is not null')
+  expect(await leaseTasks(db, { ...options, growing })).toEqual([])
+  expect(await sizesOf(db, growing)).toEqual(sizes)
+})
+
+async function sizesOf(db: Db, tasks: readonly LeasedTask[]): Promise<readonly number[]> {
+  const { rows } = await db.pool.query<{ size: number }>(
+    'select size from tasks where id = any($1) order by id',
+    [tasks.map(({ taskId }) => taskId)],
+  )
+  return rows.map(({ size }) => size)
+}
 
 test('a few try for all that wait because something of ours is silent; then all go together', async () => {
   await using place = await openPlace()

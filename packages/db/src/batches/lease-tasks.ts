@@ -1,6 +1,6 @@
 import { PURCHASED_CHECKS, type Check } from '@plumbline/contract/products'
 import type { Db } from '../database.ts'
-import { runByKeptPlan } from '../kept-plan.ts'
+import { byKeptPlans, type RunPlanned } from '../kept-plan.ts'
 import { mergeWaiting } from './merge-waiting.ts'
 import { isTask } from './task-states.ts'
 
@@ -11,8 +11,13 @@ export interface LeasedTask {
   readonly batchId: string
   readonly accountId: string
   readonly check: Check
-  /** Whether it was leased out of a group that it waited by. */
-  readonly waited: boolean
+  /** The group that it waited by and was leased out of. */
+  readonly group: string | null
+  /**
+   * Whether more of its chunk may be due than one round takes: it is given to the next round, and goes out when
+   * it no longer grows.
+   */
+  readonly grows: boolean
 }
 
 /** How tasks are handed out. */
@@ -22,11 +27,13 @@ export interface LeaseOptions {
   /** Beyond the slots, for accounts that have nothing leased; one number is that of every check. */
   readonly reserve: number | Readonly<Record<Check, number>>
   readonly leaseMs: number
+  /** Tasks of the round before that grow: their groups are all that this round looks at. */
+  readonly growing?: readonly LeasedTask[]
   /** The account of each check that was served last: others come first. */
   readonly served?: ReadonlyMap<Check, string>
   /** Who must have the duty of dispatching; left out where nobody else can lease. */
   readonly holder?: string
-  /** Whether the statement is planned anew: now and then, as tables grow. */
+  /** Whether the statements are planned anew: now and then, as tables grow. */
   readonly replan?: boolean
 }
 
@@ -38,12 +45,25 @@ export interface LeaseOptions {
  * rest; one that was not claimed stays out, as its job may wait in its queue.
  */
 export async function leaseTasks(db: Db, options: LeaseOptions): Promise<readonly LeasedTask[]> {
+  const { growing = [] } = options
+  return await byKeptPlans(db, options.replan ?? false, async (run) => {
+    const leased = await leaseMore(run, options)
+    const waited = [...growing, ...leased.filter(({ group }) => group !== null)]
+    const merged = await mergeWaiting(run, waited, options.leaseMs)
+    return [...growing, ...leased].flatMap((task) => {
+      if (task.group === null) return [task]
+      const as = merged.get(task.taskId)
+      return as === undefined ? [] : [{ ...task, grows: as === 'grows' }]
+    })
+  })
+}
+
+async function leaseMore(run: RunPlanned, options: LeaseOptions): Promise<readonly LeasedTask[]> {
   const checks = CHECKS_OF(options)
-  const { reserve } = options
-  const rows = await runByKeptPlan<LeasedRow>(db, {
+  const { reserve, growing = [] } = options
+  const rows = await run<LeasedRow>({
     name: 'tasks.lease',
     text: LEASE_TASKS,
-    replan: options.replan ?? false,
     values: [
       checks,
       checks.map((check) => options.slots[check]),
@@ -52,22 +72,17 @@ export async function leaseTasks(db: Db, options: LeaseOptions): Promise<readonl
       PURCHASED_CHECKS,
       options.holder ?? null,
       checks.map((check) => options.served?.get(check) ?? ''),
+      growing.length === 0,
     ],
   })
-  const waited = rows.filter((row) => row.group_key !== null)
-  const gone = await mergeWaiting(
-    db,
-    waited.map((row) => ({ taskId: row.id, group: row.group_key ?? '' })),
-    { leaseMs: options.leaseMs, replan: options.replan ?? false },
-  )
-  const left = rows.filter(({ id }) => !gone.has(id))
-  return left.map((row) => ({
+  return rows.map((row) => ({
     taskId: row.id,
     lease: row.lease,
     batchId: row.batch_id,
     accountId: row.account_id,
     check: row.check_kind,
-    waited: row.group_key !== null,
+    group: row.group_key,
+    grows: false,
   }))
 }
 
@@ -87,7 +102,10 @@ const CHECKS_OF = ({ slots }: LeaseOptions): readonly Check[] => Object.keys(slo
 /** The longest that a group without anything due is left alone. */
 const LONGEST_QUIET_MS = 300_000
 
-/** Groups of a check that one round looks at: each brings a task, and more of its chunk go with it. */
+/**
+ * Groups of a check that a round looks at: each brings a task, and more of its chunk go with it. None while tasks
+ * of the round before grow.
+ */
 const GROUPS_A_ROUND = 2
 
 /** Batches of an account that one round looks at; no more than tasks of it could go out. */
@@ -96,14 +114,15 @@ const BATCHES_A_ROUND = 16
 /**
  * The parts of the statement that leases tasks, each read by those after it. Parameters: $1 checks, $2 their
  * slots and $3 reserves, $4 length of a lease in milliseconds, $5 checks that buy something, $6 who dispatches,
- * $7 the account of each check that was served last. The work grows with what goes out, not with what waits:
+ * $7 the account of each check that was served last, $8 whether to look at groups. The work grows with what goes out, not with what waits:
  * ready accounts, batches and groups are stepped through by index.
  */
 const PARTS = {
   /** Gives every parameter its type, whichever parts are used. */
   parameters: `
     select $1::text[] as checks, $2::int[] as slots, $3::int[] as reserve, $4::int as lease_ms,
-      $5::text[] as purchased, $6::text as holder, $7::text[] as served`,
+      $5::text[] as purchased, $6::text as holder, $7::text[] as served,
+      $8::boolean as groups_too`,
   /**
    * Only who has the duty leases, and keeps its row locked until the end of the statement: the bound on what
    * is leased is then exact.
@@ -184,7 +203,7 @@ const PARTS = {
     select check_kind, group_key, last_account_id, xmin as version, exists (
         select from tasks l where l.id = out_task and l.lease_until is not null) as is_out
     from task_groups
-    where check_kind = k.check_kind and greatest(next_at, quiet_until) <= now() and not opened
+    where $8 and check_kind = k.check_kind and greatest(next_at, quiet_until) <= now() and not opened
     order by greatest(next_at, quiet_until) limit ${GROUPS_A_ROUND}) g`,
   /** One due task of each of them that has none out: of the account after the one served last. */
   waiting: `

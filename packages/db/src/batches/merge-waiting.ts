@@ -1,5 +1,4 @@
-import type { Db } from '../database.ts'
-import { runByKeptPlan } from '../kept-plan.ts'
+import type { RunPlanned } from '../kept-plan.ts'
 import { isTask } from './task-states.ts'
 
 /** Begins the names of groups that wait because something of ours is silent: a few try whether it still is. */
@@ -8,48 +7,53 @@ export const SILENCE = 'silence:'
 /** Subjects that try for all of their group. */
 const FEW = 10
 
-/** Tasks that go with others of their chunk, in one round. */
-const MOST_MERGED = 256
+/** Tasks that go with others of their chunk in one round, so that none is long. */
+const MERGED_A_ROUND = 64
 
-/** A task that was leased out of the group that it waited by. */
+/** A task of so many subjects grows no more: it is worth the load of its chunk. */
+const LARGE = 256
+
+/** A task that is leased out of the group that it waited by. */
 export interface WaitedTask {
   readonly taskId: number
-  readonly group: string
+  readonly lease: number
+  readonly group: string | null
 }
 
 /**
  * Completes tasks that were leased out of their groups and are in no queue yet: what else of their chunks is
  * due goes with them, so that a chunk whose subjects wait by themselves is not loaded for each. Of a group of
  * silence only a few subjects go. Groups that nothing waits in any more are forgotten.
- * @param replan whether the statement is planned anew: now and then, as tables grow
- * @returns which of these tasks are gone, as they went with another of their chunk
+ * @returns for each task whether it is whole or may grow in the next round; those are left out that went with
+ *   another of their chunk, and those of which the lease was lost
  */
 export async function mergeWaiting(
-  db: Db,
+  run: RunPlanned,
   tasks: readonly WaitedTask[],
-  { leaseMs, replan }: { readonly leaseMs: number; readonly replan: boolean },
-): Promise<ReadonlySet<number>> {
-  if (tasks.length === 0) return new Set()
-  const silent = tasks.filter(({ group }) => group.startsWith(SILENCE))
+  leaseMs: number,
+): Promise<ReadonlyMap<number, 'whole' | 'grows'>> {
+  if (tasks.length === 0) return new Map()
+  const silent = tasks.filter(({ group }) => group?.startsWith(SILENCE))
   if (silent.length > 0) {
-    await db.pool.query({
+    await run({
       name: 'tasks.cut',
       text: CUT,
       values: [silent.map(({ taskId }) => taskId), silent.map(({ group }) => group), FEW],
     })
   }
-  const gone = await runByKeptPlan<{ id: number }>(db, {
+  const rows = await run<{ id: number; grows: boolean }>({
     name: 'tasks.merge',
     text: MERGE,
-    replan,
     values: [
       tasks.map(({ taskId }) => taskId),
       tasks.map(({ group }) => group),
-      MOST_MERGED,
+      MERGED_A_ROUND,
       leaseMs,
+      tasks.map(({ lease }) => lease),
+      LARGE,
     ],
   })
-  return new Set(gone.map(({ id }) => id))
+  return new Map(rows.map(({ id, grows }) => [id, grows ? 'grows' : 'whole']))
 }
 
 /** Puts all but the first $3 subjects of tasks $1 back into their groups $2. */
@@ -73,13 +77,17 @@ const CUT = `
   from cut where t.id = cut.id`
 
 /**
- * Lets tasks $1 take what is due of their chunks with them, and notes what of groups is out. Of several of one
- * chunk the first takes the others: answers these.
+ * Lets tasks $1 of groups $2 and leases $5 take what is due of their chunks with them, at most $3 in all, and
+ * notes what of groups is out. Of several of one chunk the first takes the others. Answers the first, and whether
+ * each may grow: it took its share, and has less than $6 subjects.
  */
 const MERGE = `
   with listed as (
-    select t.id, t.batch_id, t.chunk_no, t.check_kind, l.group_key, t.indexes, t.states, t.size, t.attempts
-    from unnest($1::bigint[], $2::text[]) l(id, group_key) join tasks t on t.id = l.id
+    select t.id, t.batch_id, t.account_id, t.chunk_no, t.check_kind, l.group_key, t.indexes, t.states, t.size,
+      t.attempts
+    from unnest($1::bigint[], $2::text[], $5::int[]) l(id, group_key, lease)
+      join tasks t on t.id = l.id and t.lease = l.lease
+    where t.lease_until is not null and not t.claimed
   ), leaders as (
     select distinct on (batch_id, chunk_no, check_kind) * from listed
     order by batch_id, chunk_no, check_kind, id
@@ -89,10 +97,13 @@ const MERGE = `
       and l.check_kind = f.check_kind and l.id <> f.id
     where f.indexes is not null and l.indexes is not null
       and not f.group_key like '${SILENCE}%' and not l.group_key like '${SILENCE}%'
+  ), share as (
+    select $3::int / greatest(count(*), 1) as most from leaders
   ), also as (
-    select id, indexes, states, size, attempts, check_kind, group_key, leader from followers
+    select id, indexes, states, size, attempts, check_kind, group_key, leader, false as was_waiting
+    from followers
     union all
-    select c.*, l.id as leader
+    select c.*, l.id as leader, true
     from leaders l cross join lateral (
       select c.id, c.indexes, c.states, c.size, c.attempts, c.check_kind, c.group_key
       from tasks c join task_groups g on g.check_kind = c.check_kind and g.group_key = c.group_key
@@ -101,7 +112,7 @@ const MERGE = `
         and greatest(g.next_at, g.quiet_until) <= now() and not g.opened
         and not c.group_key like '${SILENCE}%'
         and not exists (select from tasks o where o.id = g.out_task and o.lease_until is not null)
-      limit (select $3::int / count(*) from leaders) for no key update of c skip locked) c
+      limit (select most from share) for no key update of c skip locked) c
     where not l.group_key like '${SILENCE}%'
   ), gone as (
     delete from tasks t using also where t.id = also.id
@@ -122,8 +133,7 @@ const MERGE = `
         select from tasks t where t.check_kind = g.check_kind and t.group_key = g.group_key
           and ${isTask('waiting', 't')} limit g.taken + 1) few) > g.taken as more
     from (select check_kind, group_key, min(leader) as leader, sum(taken)::int as taken from (
-        select check_kind, group_key, leader, case when id in (select id from followers) then 0 else 1 end as taken
-        from also
+        select check_kind, group_key, leader, was_waiting::int as taken from also
         union all
         select check_kind, group_key, id, 0 from listed where id not in (select id from followers)) each
       group by check_kind, group_key) g
@@ -136,7 +146,10 @@ const MERGE = `
     where h.check_kind = ours.check_kind and h.group_key = ours.group_key and not ours.more
   ), out as (
     update task_groups h set out_task = ours.leader, quiet_until = now() + $4::int * interval '1 ms',
-      last_account_id = (select account_id from tasks where id = ours.leader)
+      last_account_id = (select account_id from listed where id = ours.leader)
     from ours where h.check_kind = ours.check_kind and h.group_key = ours.group_key and ours.more
   )
-  select id from followers`
+  select l.id,
+    (select count(*) from also where leader = l.id and was_waiting) >= (select most from share)
+      and l.size + (select coalesce(sum(size), 0) from also where leader = l.id) < $6::int as grows
+  from listed l where l.id not in (select id from followers)`
