@@ -69,10 +69,10 @@ const COUNTERS = `
   create trigger counted_delete after delete on public.tasks referencing old table as changed
     for each statement execute function simulation.count_changes()`
 
-/** Opens the clock of a database that was made from the template. */
-export function openDatabaseTime(url: string): DatabaseTime {
+/** Opens the clock of a database that was made from the template; at `beganMs` of virtual time it is now. */
+export function openDatabaseTime(url: string, beganMs: number): DatabaseTime {
   const db = openDatabase({ url, poolSize: 1, applicationName: 'simulation clock' })
-  const began = Date.now()
+  const began = Date.now() - beganMs
   let steppedMs = 0
   const momentOf = (virtualMs: number): number => began + virtualMs + steppedMs
   return {

@@ -1,9 +1,8 @@
-import { execFile } from 'node:child_process'
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { parseArgs, promisify } from 'node:util'
+import { parseArgs } from 'node:util'
 import { openDatabase } from '@plumbline/db/database'
 import { startEmbeddedPostgres } from '@plumbline/db/embedded'
 import { migrate } from '@plumbline/db/migrate'
@@ -12,7 +11,7 @@ import { migrateQueue } from '@plumbline/queue/postgres-queues'
 import { startRedis } from '@plumbline/testkit/redis'
 import { goByClock, prepareTemplate } from './database-time.ts'
 import { planOf } from './plan.ts'
-import type { Ending } from './world.ts'
+import { openRunner, type Runner } from './runner.ts'
 
 // npm run simulate -- [--seed N] [--seeds K] [--jobs J] [--plan]: lives through the worlds of K seeds from N on,
 // J at a time, and judges each. A seed that fails prints its plan and keeps its trace and log under `.reports`.
@@ -25,13 +24,8 @@ const REPORTS = join(
   'simulate',
 )
 
-/** A world that has not ended by then, by the time of this machine, is taken for hung. */
-const LONGEST_MS = 600_000
-
 /** Databases of one Redis as it comes, the first of which is nobody's. */
 const MOST_JOBS = 15
-
-const run = promisify(execFile)
 
 const { values } = parseArgs({
   options: {
@@ -72,8 +66,9 @@ const waiting = [...seeds]
 let failedCount = 0
 await Promise.all(
   Array.from({ length: Math.min(MOST_JOBS, jobs ?? 1) }, async (_, at) => {
+    await using runner = openRunner()
     for (let seed = waiting.shift(); seed !== undefined; seed = waiting.shift()) {
-      if (!(await runSeed(seed, at + 1))) failedCount += 1
+      if (!(await runSeed(runner, seed, at + 1))) failedCount += 1
     }
   }),
 )
@@ -91,7 +86,7 @@ async function makeTemplate(): Promise<void> {
 }
 
 /** Lives through one seed; answers whether all held. */
-async function runSeed(seed: number, job: number): Promise<boolean> {
+async function runSeed(runner: Runner, seed: number, job: number): Promise<boolean> {
   const began = Date.now()
   const folder = join(REPORTS, `seed-${seed}`)
   await rm(folder, { recursive: true, force: true })
@@ -106,14 +101,15 @@ async function runSeed(seed: number, job: number): Promise<boolean> {
     servingUrl: urlOf(name, true),
     ...(redis === null ? {} : { redisUrl: `${redis.url}/${job}` }),
   }
-  const ending = await liveThrough(asked)
+  const { ending, cpuMs } = await runner.run(asked)
   await admin.pool.query(`drop database ${name} with (force)`)
   const plan = planOf(seed, redis !== null)
   const holds = ending.faults.length === 0
   const { lastedMs, batchCount, callCount } = ending
   console.log(
     `seed ${seed} on ${plan.backend}: ${holds ? 'held' : 'FAILED'}, ${batchCount} batches, ${callCount} calls, ` +
-      `${plan.faults.length} faults, ${Math.round(lastedMs / 1_000)} s in ${((Date.now() - began) / 1_000).toFixed(1)} s`,
+      `${plan.faults.length} faults, ${Math.round(lastedMs / 1_000)} s in ${seconds(Date.now() - began)} s, ` +
+      `${seconds(cpuMs)} of a processor`,
   )
   if (holds && !values.plan) {
     await rm(folder, { recursive: true, force: true })
@@ -128,30 +124,8 @@ async function runSeed(seed: number, job: number): Promise<boolean> {
   return holds
 }
 
-async function liveThrough(asked: object): Promise<Ending> {
-  const script = fileURLToPath(new URL('./run-seed.ts', import.meta.url))
-  try {
-    const { stdout } = await run(
-      process.execPath,
-      ['--disable-warning=ExperimentalWarning', script, JSON.stringify(asked)],
-      {
-        timeout: LONGEST_MS,
-        killSignal: 'SIGKILL',
-        maxBuffer: 16 * 1_024 * 1_024,
-      },
-    )
-    // Safe because `run-seed.ts` prints its ending last.
-    return JSON.parse(stdout.trim().split('\n').at(-1) ?? '') as Ending
-  } catch (error) {
-    const said =
-      error instanceof Error && 'stderr' in error ? String(error.stderr).slice(-2_000) : ''
-    return {
-      faults: [`the world broke: ${String(error).slice(0, 300)} ${said}`],
-      lastedMs: 0,
-      batchCount: 0,
-      callCount: 0,
-    }
-  }
+function seconds(ms: number): string {
+  return (ms / 1_000).toFixed(1)
 }
 
 function urlOf(database: string, serving = false): string {

@@ -2,12 +2,14 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { planOf } from './plan.ts'
-import { runWorld } from './world.ts'
+import { installVirtualTime } from './virtual-time.ts'
+import { runWorld, type Ending } from './world.ts'
 
-// run-seed JSON: one world in a process of its own, whose clock is that world's. Prints its ending as JSON.
+// Lives through one world after another, as its parent asks, by a clock that is theirs. What each leaves is dead:
+// a process for each would spend more on loading the programs than the world does.
 
 /** What the parent says. */
-interface Asked {
+export interface AskedSeed {
   readonly seed: number
   readonly ownerUrl: string
   readonly servingUrl: string
@@ -15,27 +17,41 @@ interface Asked {
   readonly folder: string
 }
 
-/** How soon the end of the parent is noticed, by the time of this machine. */
-const LOOK_MS = 1_000
+/** What comes back. */
+export interface Lived {
+  readonly ending: Ending
+  /** Processor time that the world took here, beside its servers. */
+  readonly cpuMs: number
+}
 
-const parent = process.ppid
-setInterval(() => {
-  if (process.ppid !== parent) process.exit(1)
-}, LOOK_MS).unref()
-// Safe because `main.ts` alone starts this.
-const asked = JSON.parse(process.argv[2] ?? '{}') as Asked
-const plan = planOf(asked.seed, asked.redisUrl !== undefined)
-const dataDir = await mkdtemp(join(tmpdir(), 'plumbline-simulate-'))
+const time = installVirtualTime()
+process.once('disconnect', () => process.exit(1))
 // What a lost connection leaves without a listener is a fault of the world and not of this process.
 process.on('unhandledRejection', (error) => process.stderr.write(`unhandled: ${String(error)}\n`))
-const ending = await runWorld({
-  plan,
-  ownerUrl: asked.ownerUrl,
-  servingUrl: asked.servingUrl,
-  redisUrl: plan.backend === 'redis' ? asked.redisUrl : undefined,
-  dataDir,
-  logPath: join(asked.folder, 'log.ndjson'),
-  tracePath: join(asked.folder, 'trace.ndjson'),
-})
-await rm(dataDir, { recursive: true, force: true })
-process.stdout.write(`${JSON.stringify(ending)}\n`, () => process.exit(0))
+// Safe because `main.ts` alone starts this.
+process.on('message', (asked: AskedSeed) => void answer(asked))
+
+async function answer(asked: AskedSeed): Promise<void> {
+  const begun = process.cpuUsage()
+  const plan = planOf(asked.seed, asked.redisUrl !== undefined)
+  const dataDir = await mkdtemp(join(tmpdir(), 'plumbline-simulate-'))
+  try {
+    const ground = {
+      plan,
+      ownerUrl: asked.ownerUrl,
+      servingUrl: asked.servingUrl,
+      redisUrl: plan.backend === 'redis' ? asked.redisUrl : undefined,
+      dataDir,
+      logPath: join(asked.folder, 'log.ndjson'),
+      tracePath: join(asked.folder, 'trace.ndjson'),
+    }
+    const ending = await runWorld(ground, time)
+    const { user, system } = process.cpuUsage(begun)
+    process.send?.({ ending, cpuMs: (user + system) / 1_000 } satisfies Lived)
+  } catch (error) {
+    const said = error instanceof Error ? (error.stack ?? error.message) : String(error)
+    process.stderr.write(said, () => process.exit(1))
+  } finally {
+    await rm(dataDir, { recursive: true, force: true })
+  }
+}

@@ -1,6 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { syncBuiltinESMExports } from 'node:module'
 import timersPromises from 'node:timers/promises'
+import { getCallSites } from 'node:util'
 
 /** Whose work it is that sets a timer: a process of the simulated service. */
 export interface Owner {
@@ -154,14 +155,13 @@ function momentOf(timer: VirtualTimer | undefined): number {
   return Math.max(timer.dueMs, timer.owner?.frozenUntilMs ?? 0)
 }
 
+/** Frames between the code that sets a timer and the look at who it is: this function and the one in place of Node's. */
+const OWN_FRAMES = 2
+
 /** Whether the caller of a timer is not the project's own code. */
 function isForeign(): boolean {
-  const limit = Error.stackTraceLimit
-  Error.stackTraceLimit = 3
-  const at = new Error('').stack?.split('\n') ?? []
-  Error.stackTraceLimit = limit
-  const caller = at[3] ?? ''
-  return caller.includes('/node_modules/') || caller.includes('node:')
+  const caller = getCallSites(OWN_FRAMES + 1, { sourceMap: false }).at(OWN_FRAMES)?.scriptName ?? ''
+  return caller.includes('/node_modules/') || caller.startsWith('node:')
 }
 
 /** Safe because what takes the place of a function of Node's does what it does for the callers that there are. */

@@ -21,8 +21,14 @@ export interface Wire extends AsyncDisposable {
   arm(fault: WireFault, afterRequests: number): void
   /** Has none of the faults happen that have not yet. */
   disarm(): void
-  /** How long, by the time of this machine, the longest request under way has taken; 0 where there is none. */
-  busyMs(): number
+  /** Requests under way: the port by which the server knows each, and since when, by the time of this machine. */
+  underWay(): readonly UnderWay[]
+}
+
+/** A request that was sent on and is not answered. */
+export interface UnderWay {
+  readonly port: number | undefined
+  readonly sinceMs: number
 }
 
 /** What a wire leads to and lies in. */
@@ -91,12 +97,10 @@ export async function openWire(options: WireOptions): Promise<Wire> {
   })
 
   async function send(lane: Lane, piece: Buffer): Promise<void> {
-    lane.client.pause()
-    await untilThawed(options)
-    if (!WAITS.test(piece.toString('latin1'))) lane.busySince ??= Date.now()
+    if (isFrozen(options)) await heldBack(lane.client, options)
+    if (kind === 'postgres' || !WAITS.test(piece.toString('latin1'))) lane.busySince ??= Date.now()
     const passed = passOn(lane, piece)
     if (passed !== undefined) lane.server.write(passed)
-    lane.client.resume()
   }
 
   /** What of a request goes on; undefined where it is lost. */
@@ -123,17 +127,15 @@ export async function openWire(options: WireOptions): Promise<Wire> {
   }
 
   async function receive(lane: Lane, piece: Buffer): Promise<void> {
-    lane.server.pause()
     const hasEnded = kind === 'redis' || piece.lastIndexOf(READY) === piece.length - 6
     if (lane.isLosing && hasEnded) return drop(lanes, lane)
-    await untilThawed(options)
+    if (isFrozen(options)) await heldBack(lane.server, options)
     if (lane.isAcknowledging && hasEnded) {
       lane.client.write(replaced(piece, ROLLED_BACK, COMMITTED), () => drop(lanes, lane))
       return
     }
     if (!lane.isLosing) lane.client.write(piece)
     if (hasEnded) lane.busySince = null
-    lane.server.resume()
   }
 
   await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening))
@@ -153,11 +155,10 @@ export async function openWire(options: WireOptions): Promise<Wire> {
     },
     arm: (fault, left) => void armed.push({ fault, left }),
     disarm: () => void armed.splice(0),
-    busyMs: () => {
-      const now = Date.now()
-      const waits = [...lanes].map(({ busySince }) => (busySince === null ? 0 : now - busySince))
-      return Math.max(0, ...waits)
-    },
+    underWay: () =>
+      [...lanes].flatMap(({ busySince, server: { localPort } }) =>
+        busySince === null ? [] : [{ port: localPort, sinceMs: busySince }],
+      ),
     [Symbol.asyncDispose]: async () => {
       cut()
       await new Promise((closed) => server.close(closed))
@@ -171,9 +172,15 @@ function drop(lanes: Set<Lane>, lane: Lane): void {
   lane.server.destroy()
 }
 
-/** Nothing comes from or to a process that stands still. */
-async function untilThawed({ owner, time }: WireOptions): Promise<void> {
-  while (!owner.isDead && owner.frozenUntilMs > time.nowMs()) await waitReally(1)
+function isFrozen({ owner, time }: WireOptions): boolean {
+  return !owner.isDead && owner.frozenUntilMs > time.nowMs()
+}
+
+/** Nothing comes from or to a process that stands still, and what comes after waits behind it. */
+async function heldBack(socket: Socket, options: WireOptions): Promise<void> {
+  socket.pause()
+  while (isFrozen(options)) await waitReally(1)
+  socket.resume()
 }
 
 function textMessage(kind: string, text: string): Buffer {

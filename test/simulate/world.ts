@@ -16,7 +16,8 @@ import { openDatabaseTime, type DatabaseTime } from './database-time.ts'
 import { ENDED, excessInFlight, judge } from './judge.ts'
 import { MEMBERS, type Act, type Fault, type MemberName, type Plan } from './plan.ts'
 import { killMember, startMember, type Member, type Place, type ReachedApi } from './service.ts'
-import { installVirtualTime, waitReally, type VirtualTime } from './virtual-time.ts'
+import { isAtWork } from './at-work.ts'
+import { waitReally, type VirtualTime } from './virtual-time.ts'
 
 /** Where the servers of a world are, and what it writes. */
 export interface Ground {
@@ -39,9 +40,6 @@ export interface Ending {
   readonly batchCount: number
   readonly callCount: number
 }
-
-/** Statements under way hold the time up, so that a busy machine is not taken for a slow one; not for ever. */
-const HOLD_UP_MS = 60
 
 /** How far time goes at once: little while something happens, more the longer all is quiet. */
 const STEP_MS = { least: 40, most: 400 }
@@ -66,16 +64,21 @@ interface World {
   /** The queue as nobody's process. */
   readonly queue: QueueBackend | undefined
   readonly broken: Set<string>
+  /** When it began, in virtual time. */
+  readonly begunMs: number
   hasEnded: boolean
 }
 
-/** Runs a plan from its beginning to its rest, and judges it. For a process of its own. */
-export async function runWorld(ground: Ground): Promise<Ending> {
+/** Runs a plan from its beginning to its rest, and judges it: one after another in a process. */
+export async function runWorld(ground: Ground, time: VirtualTime): Promise<Ending> {
   const { plan } = ground
-  const time = installVirtualTime()
-  const databaseTime = openDatabaseTime(ground.ownerUrl)
-  const db = openDatabase({ url: ground.ownerUrl, poolSize: 3, applicationName: 'simulate' })
-  await databaseTime.set(0)
+  await using databaseTime = openDatabaseTime(ground.ownerUrl, time.nowMs())
+  await using db = openDatabase({
+    url: ground.ownerUrl,
+    poolSize: 3,
+    applicationName: 'simulate',
+  })
+  await databaseTime.set(time.nowMs())
   const accounts = await openAccounts(db, plan)
   if (ground.redisUrl !== undefined) await keepRedisTime(time, databaseTime)
   const members = new Map<MemberName, Member>()
@@ -99,10 +102,11 @@ export async function runWorld(ground: Ground): Promise<Ending> {
         ? undefined
         : await openRedisQueues({
             redisUrl: ground.redisUrl,
-            prefix: 'simulation',
+            prefix: prefixOf(plan),
             onError: () => undefined,
           }),
     broken: new Set(),
+    begunMs: time.nowMs(),
     hasEnded: false,
   }
   const passing = passTime(world)
@@ -117,16 +121,22 @@ export async function runWorld(ground: Ground): Promise<Ending> {
     ended: isAtRest ? 'at rest' : 'not at rest',
     now: databaseTime.momentOf(time.nowMs()),
   })
-  const faults = await judge({ plan, db, customers: world.customers, accounts })
+  const faults = await judge({ plan, db, time, customers: world.customers, accounts })
   world.hasEnded = true
   await passing
+  for (const member of members.values()) killMember(member)
   const { batches, calls } = world.customers
   return {
     faults: [...world.broken, ...faults],
-    lastedMs: restMs,
+    lastedMs: restMs - world.begunMs,
     batchCount: batches.length,
     callCount: calls.length,
   }
+}
+
+/** A Redis serves one world after another, and none meets what is left of the one before. */
+function prefixOf({ seed }: Plan): string {
+  return `simulation-${seed}`
 }
 
 function placeOf(ground: Ground, time: VirtualTime, onFault: Place['onFault']): Place {
@@ -135,7 +145,7 @@ function placeOf(ground: Ground, time: VirtualTime, onFault: Place['onFault']): 
     time,
     databaseUrl: ground.servingUrl,
     redisUrl: ground.redisUrl,
-    redisPrefix: 'simulation',
+    redisPrefix: prefixOf(ground.plan),
     dataDir: ground.dataDir,
     logPath: ground.logPath,
     onFault,
@@ -158,6 +168,7 @@ async function openAccounts(db: Db, plan: Plan): Promise<readonly SimulatedAccou
 async function keepRedisTime(time: VirtualTime, databaseTime: DatabaseTime): Promise<void> {
   const { Redis } = await import('ioredis')
   Object.defineProperty(Redis.prototype, 'time', {
+    configurable: true,
     value: async () => {
       const ms = databaseTime.momentOf(time.nowMs())
       return [String(Math.floor(ms / 1_000)), String(Math.floor((ms % 1_000) * 1_000))]
@@ -166,23 +177,18 @@ async function keepRedisTime(time: VirtualTime, databaseTime: DatabaseTime): Pro
 }
 
 function note(world: World, event: object): void {
-  const line = JSON.stringify({ ms: Math.round(world.time.nowMs()), ...event })
+  const line = JSON.stringify({ ms: Math.round(world.time.nowMs() - world.begunMs), ...event })
   appendFileSync(world.ground.tracePath, `${line}\n`)
 }
 
 /** Lets time pass until the world has ended. */
 async function passTime(world: World): Promise<void> {
-  const { time, databaseTime, members } = world
+  const { time, databaseTime, members, db } = world
   let stepMs = STEP_MS.least
   for (let round = 0; !world.hasEnded; round++) {
     await waitReally(1)
     await nextTurn()
-    const isBusy = [...members.values()].some(
-      ({ owner, postgres, redis }) =>
-        !owner.isDead &&
-        owner.frozenUntilMs <= time.nowMs() &&
-        (isHeldUp(postgres.busyMs()) || isHeldUp(redis?.busyMs() ?? 0)),
-    )
+    const isBusy = await isAtWork(db, [...members.values()], time.nowMs())
     if (isBusy) {
       stepMs = STEP_MS.least
       continue
@@ -193,10 +199,6 @@ async function passTime(world: World): Promise<void> {
     time.advanceTo(untilMs)
     if (round % LOOK_EVERY === 0) await look(world)
   }
-}
-
-function isHeldUp(busyMs: number): boolean {
-  return busyMs > 0 && busyMs < HOLD_UP_MS
 }
 
 /** What must hold at every moment. */

@@ -1,0 +1,79 @@
+import { fork, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { fileURLToPath } from 'node:url'
+import type { AskedSeed, Lived } from './run-seed.ts'
+
+/** A process in which worlds are lived through, one after another. */
+export interface Runner extends AsyncDisposable {
+  run(asked: AskedSeed): Promise<Lived>
+}
+
+/** A world that has not ended by then, by the time of this machine, is taken for hung. */
+const LONGEST_MS = 600_000
+
+/** Worlds of one process: what is left of each stays in its memory. */
+const MOST_WORLDS = 12
+
+/** Opens a runner, which starts its process when it is asked and another where one broke. */
+export function openRunner(): Runner {
+  let child: ChildProcess | undefined
+  let worlds = 0
+  const end = async (): Promise<void> => {
+    const ending = child
+    child = undefined
+    worlds = 0
+    if (ending === undefined || ending.exitCode !== null || ending.signalCode !== null) return
+    const ended = once(ending, 'exit')
+    ending.kill('SIGKILL')
+    await ended
+  }
+  return {
+    run: async (asked) => {
+      child ??= start()
+      const lived = await live(child, asked)
+      worlds += 1
+      const isOver = lived.ending.faults.length > 0 || worlds >= MOST_WORLDS
+      if (isOver) await end()
+      return lived
+    },
+    [Symbol.asyncDispose]: end,
+  }
+}
+
+function start(): ChildProcess {
+  return fork(fileURLToPath(new URL('run-seed.ts', import.meta.url)), {
+    execArgv: ['--disable-warning=ExperimentalWarning'],
+    stdio: ['ignore', 'inherit', 'pipe', 'ipc'],
+  })
+}
+
+/** Has a process live through a world; one that breaks is a world that broke. */
+async function live(child: ChildProcess, asked: AskedSeed): Promise<Lived> {
+  const said: string[] = []
+  const listen = (text: Buffer): void => void said.push(text.toString())
+  const ended = new AbortController()
+  const { signal } = ended
+  const hung = setTimeout(() => child.kill('SIGKILL'), LONGEST_MS)
+  child.stderr?.on('data', listen)
+  try {
+    child.send(asked)
+    return await Promise.race([
+      // Safe because `run-seed.ts` alone answers.
+      once(child, 'message', { signal }).then(([lived]) => lived as Lived),
+      once(child, 'close', { signal }).then(([code, by]: unknown[]) =>
+        broken(`its process ended with ${String(code ?? by)}: ${said.join('').slice(-2_000)}`),
+      ),
+    ])
+  } catch (error) {
+    return broken(String(error))
+  } finally {
+    ended.abort()
+    clearTimeout(hung)
+    child.stderr?.off('data', listen)
+  }
+}
+
+function broken(why: string): Lived {
+  const faults = [`the world broke: ${why}`]
+  return { ending: { faults, lastedMs: 0, batchCount: 0, callCount: 0 }, cpuMs: 0 }
+}
