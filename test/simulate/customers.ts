@@ -1,7 +1,7 @@
 import type { BatchView } from '@plumbline/contract/batch-view'
 import type { Check } from '@plumbline/contract/products'
 import { fileOf } from './batch-rows.ts'
-import type { PlannedBatch, PlannedCall, PlannedChange } from './plan.ts'
+import type { PlannedBatch, PlannedCall, PlannedChange, Repeat } from './plan.ts'
 import type { ReachedApi } from './service.ts'
 import type { VirtualTime } from './virtual-time.ts'
 
@@ -55,6 +55,13 @@ export type Asked = {
 /** How long a customer tries again what could not be said to the service. */
 const PATIENCE_MS = 120_000
 const AGAIN_MS = 1_000
+
+/** What is said again and again, and by which key it is known. */
+interface Insistence {
+  readonly key: string
+  readonly repeat?: Repeat
+  readonly body?: (() => unknown) | undefined
+}
 
 /** What customers meet of the world. */
 export interface Surroundings {
@@ -113,12 +120,22 @@ export function createCustomers(
     }
   }
 
-  /** Says it until it is understood, under one key, so that it takes effect once. */
+  /** Says it under one key, once or as it repeats, until it is understood: it takes effect once. */
   async function insist(
     account: SimulatedAccount,
     path: string,
-    key: string,
-    body?: () => unknown,
+    { key, repeat = 'none', body }: Insistence,
+  ): Promise<Asked> {
+    const say = (): Promise<Asked> => insistOnce(account, path, { key, body })
+    if (repeat === 'doubled') return (await Promise.all([say(), say()]))[0]
+    if (repeat === 'answer_lost') await say()
+    return await say()
+  }
+
+  async function insistOnce(
+    account: SimulatedAccount,
+    path: string,
+    { key, body }: Insistence,
   ): Promise<Asked> {
     const until = time.nowMs() + PATIENCE_MS
     for (;;) {
@@ -147,11 +164,15 @@ export function createCustomers(
         isChanged: false,
       }
       batches.push(handedIn)
-      const asked = await insist(account, '/v1/batches', `batch-${no}`, () => {
-        const form = new FormData()
-        form.set('product', planned.product)
-        form.set('file', new Blob([fileOf(planned, no)]), `list ${no}.csv`)
-        return form
+      const asked = await insist(account, '/v1/batches', {
+        key: `batch-${no}`,
+        repeat: planned.repeat,
+        body: () => {
+          const form = new FormData()
+          form.set('product', planned.product)
+          form.set('file', new Blob([fileOf(planned, no)]), `list ${no}.csv`)
+          return form
+        },
       })
       if (asked?.status !== 202) return
       handedIn.id = viewIn(asked.text).id
@@ -162,7 +183,12 @@ export function createCustomers(
       const made: MadeCall = { account, planned, status: undefined, credits: 0 }
       calls.push(made)
       const body = { [planned.check]: planned.subject }
-      const asked = await send(account, 'POST', `/v1/${productOf(planned.check)}`, { body })
+      const path = `/v1/${productOf(planned.check)}`
+      const { repeat } = planned
+      const asked =
+        repeat === 'none'
+          ? await send(account, 'POST', path, { body })
+          : await insist(account, path, { key: `call-${calls.length}`, repeat, body: () => body })
       if (asked === null) return
       made.status = asked.status
       made.credits = Number(asked.headers.get('x-credits-charged') ?? 0)
@@ -175,7 +201,7 @@ export function createCustomers(
       const times = again ? 2 : 1
       await Promise.all(
         Array.from({ length: times }, (_, at) =>
-          insist(found.account, path, `${found.id}-${change}-${at}`),
+          insist(found.account, path, { key: `${found.id}-${change}-${at}` }),
         ),
       )
     },

@@ -1,11 +1,6 @@
 import { CHECKS, type Check } from '@plumbline/contract/products'
 import { createRandom, type Random } from '../simnet/random.ts'
-import type { WireFault } from './wire.ts'
-
-/** Processes of the simulated service. */
-export const MEMBERS = ['api-0', 'api-1', 'batch-0', 'batch-1', 'checks-0', 'checks-1'] as const
-/** One of them. */
-export type MemberName = (typeof MEMBERS)[number]
+import { ACTIVE_MS, planFaults, THEMES, type Fault, type Theme } from './plan-faults.ts'
 
 /** What a batch asks. */
 export type BatchProduct = 'email' | 'ip' | 'phone' | 'contact-intel'
@@ -19,7 +14,11 @@ export interface PlannedBatch {
   readonly rows: number
   /** Of so many rows one must wait for room, for its own time, or breaks its engine; 0 for none. */
   readonly odd: number
+  readonly repeat: Repeat
 }
+
+/** How a request comes again under its key: twice at once, or after its answer was lost on the way. */
+export type Repeat = 'none' | 'doubled' | 'answer_lost'
 
 /** A single call. */
 export interface PlannedCall {
@@ -28,6 +27,7 @@ export interface PlannedCall {
   readonly account: number
   readonly check: Check
   readonly subject: string
+  readonly repeat: Repeat
 }
 
 /** What a customer does with a batch, by its place among the batches; `again` is a repeat of the same. */
@@ -41,43 +41,6 @@ export interface PlannedChange {
 
 /** What a customer does. */
 export type Act = PlannedBatch | PlannedCall | PlannedChange
-
-/** What befalls the service. */
-export type Fault =
-  | {
-      readonly kind: 'kill'
-      readonly atMs: number
-      readonly member: MemberName
-      readonly backMs: number
-    }
-  | {
-      readonly kind: 'freeze'
-      readonly atMs: number
-      readonly member: MemberName
-      readonly forMs: number
-    }
-  | {
-      readonly kind: 'cut'
-      readonly atMs: number
-      readonly member: MemberName
-      readonly store: 'postgres' | 'redis'
-    }
-  | {
-      readonly kind: 'wire'
-      readonly atMs: number
-      readonly member: MemberName
-      readonly fault: WireFault
-      readonly afterRequests: number
-    }
-  | { readonly kind: 'step'; readonly atMs: number; readonly byMs: number }
-  | { readonly kind: 'empty_queue'; readonly atMs: number }
-  | { readonly kind: 'double_jobs'; readonly atMs: number; readonly forMs: number }
-  | {
-      readonly kind: 'stall_storage'
-      readonly atMs: number
-      readonly member: MemberName
-      readonly forMs: number
-    }
 
 /** A world and what happens in it. The same for a seed, always. */
 export interface Plan {
@@ -96,21 +59,21 @@ export interface Plan {
 const LONG_DELAY_MS = 1_200
 const LONG_CHUNK = 15
 
-/** How long customers hand things in, and things break. */
-const ACTIVE_MS = 20_000
+/** Most requests come once. */
+const REPEATS: readonly Repeat[] = ['none', 'none', 'none', 'doubled', 'answer_lost']
 
-/** Makes the plan of a seed. Every fifth is calm: nothing breaks in it. */
+/** Makes the plan of a seed. */
 export function planOf(seed: number, redis: boolean): Plan {
   const random = createRandom(seed, 'plan')
+  const theme = THEMES[seed % THEMES.length] ?? 'any'
   const accounts = Array.from({ length: 2 + random.int(4) }, () => 2_000 + random.int(6_000))
-  const isLarge = random.oneIn(3)
-  const batches = planBatches(random, accounts.length, isLarge)
-  const delayMs = random.pick([0, 50, LONG_DELAY_MS])
-  const chunkRecords = isLarge ? 1 : random.pick([1, 3, LONG_CHUNK])
-  const hasLongTasks = delayMs === LONG_DELAY_MS && chunkRecords === LONG_CHUNK
+  const { isLarge, delayMs, chunkRecords } = shapeOf(random, theme)
+  const repeats = createRandom(seed, 'repeats')
+  const batches = planBatches(random, accounts.length, isLarge, repeats)
   const acts: readonly Act[] = [
     ...batches,
-    ...planCalls(random, accounts.length),
+    ...planCalls(random, accounts.length, repeats),
+    ...(theme === 'large_cancel' ? LARGE_CANCEL : []),
     ...planChanges(random, batches),
   ].toSorted((one, other) => one.atMs - other.atMs)
   return {
@@ -120,12 +83,43 @@ export function planOf(seed: number, redis: boolean): Plan {
     delayMs,
     accounts,
     acts,
-    faults: seed % 5 === 0 ? [] : planFaults(random, seed, hasLongTasks),
+    faults: theme === 'calm' ? [] : planFaults(random, theme),
   }
 }
 
+/** How large the first batch is, how long an engine takes, and how many records make a task. */
+function shapeOf(
+  random: Random,
+  theme: Theme,
+): { readonly isLarge: boolean; readonly delayMs: number; readonly chunkRecords: number } {
+  const isLarge = random.oneIn(3)
+  const delayMs = random.pick([0, 50, LONG_DELAY_MS])
+  const chunkRecords = isLarge ? 1 : random.pick([1, 3, LONG_CHUNK])
+  switch (theme) {
+    case 'calm':
+    case 'any':
+      return { isLarge, delayMs, chunkRecords }
+    case 'workers_away':
+      return { isLarge: true, delayMs: Math.max(50, delayMs), chunkRecords: 1 }
+    case 'large_cancel':
+      return { isLarge: true, delayMs, chunkRecords: 1 }
+    case 'lost_saves':
+      return { isLarge: false, delayMs: LONG_DELAY_MS, chunkRecords: LONG_CHUNK }
+  }
+}
+
+/** The first batch, which has tasks of more chunks than one transaction may change, is canceled when it has begun. */
+const LARGE_CANCEL: readonly PlannedChange[] = [
+  { kind: 'change', atMs: 1_500, batch: 0, change: 'cancel', again: true },
+]
+
 /** The first has more tasks than may be in flight, and a large one more than one transaction may change. */
-function planBatches(random: Random, accounts: number, isLarge: boolean): readonly PlannedBatch[] {
+function planBatches(
+  random: Random,
+  accounts: number,
+  isLarge: boolean,
+  repeats: Random,
+): readonly PlannedBatch[] {
   const sizes = [isLarge ? 300 + random.int(60) : 40 + random.int(60)]
   for (let count = 2 + random.int(5); count > 0; count--) {
     sizes.push(random.oneIn(3) ? 20 + random.int(60) : 1 + random.int(12))
@@ -135,12 +129,13 @@ function planBatches(random: Random, accounts: number, isLarge: boolean): readon
       const atMs = at === 0 ? 0 : random.int(ACTIVE_MS)
       const odd = random.oneIn(2) ? 0 : 5 + random.int(20)
       const product = random.pick(['email', 'email', 'ip', 'phone', 'contact-intel'] as const)
-      return { kind: 'batch', atMs, account: at % accounts, product, rows, odd }
+      const repeat = repeats.pick(REPEATS)
+      return { kind: 'batch', atMs, account: at % accounts, product, rows, odd, repeat }
     })
     .toSorted((one, other) => one.atMs - other.atMs)
 }
 
-function planCalls(random: Random, accounts: number): readonly PlannedCall[] {
+function planCalls(random: Random, accounts: number, repeats: Random): readonly PlannedCall[] {
   return Array.from({ length: 5 + random.int(15) }, (_, at) => {
     const check = random.pick(CHECKS)
     const subject = subjectOf(check, `call${at}`)
@@ -150,6 +145,7 @@ function planCalls(random: Random, accounts: number): readonly PlannedCall[] {
       account: random.int(accounts),
       check,
       subject,
+      repeat: repeats.pick(REPEATS),
     }
   })
 }
@@ -173,86 +169,6 @@ function planChanges(random: Random, batches: readonly PlannedBatch[]): readonly
         return []
     }
   })
-}
-
-function planFaults(random: Random, seed: number, hasLongTasks: boolean): readonly Fault[] {
-  const faults: Fault[] = []
-  const workers = MEMBERS.filter((name) => !name.startsWith('api'))
-  for (let count = 2 + random.int(8); count > 0; count--) {
-    const atMs = 500 + random.int(ACTIVE_MS)
-    const member = random.pick(MEMBERS)
-    const worker = random.pick(workers)
-    const afterRequests = 1 + random.int(60)
-    switch (random.int(10)) {
-      case 0:
-        faults.push({ kind: 'kill', atMs, member, backMs: 1_000 + random.int(20_000) })
-        break
-      case 1:
-        faults.push({ kind: 'freeze', atMs, member, forMs: 1_000 + random.int(45_000) })
-        break
-      case 2:
-        faults.push({
-          kind: 'cut',
-          atMs,
-          member,
-          store: random.pick(['postgres', 'redis'] as const),
-        })
-        break
-      case 3:
-        faults.push({ kind: 'wire', atMs, member, fault: 'lose_request', afterRequests })
-        break
-      case 4:
-      case 5:
-        faults.push({ kind: 'wire', atMs, member, fault: 'lose_reply', afterRequests })
-        break
-      case 6:
-        faults.push({ kind: 'wire', atMs, member: worker, fault: 'lose_commit', afterRequests })
-        break
-      case 7:
-        faults.push(
-          random.oneIn(2)
-            ? { kind: 'empty_queue', atMs }
-            : { kind: 'double_jobs', atMs, forMs: 5_000 },
-        )
-        break
-      case 8:
-        faults.push({
-          kind: 'stall_storage',
-          atMs,
-          member: worker,
-          forMs: 2_000 + random.int(40_000),
-        })
-        break
-      default:
-        faults.push({ kind: 'step', atMs, byMs: stepOf(random) })
-    }
-  }
-  // Outcomes that are saved in the midst of a task, and lost.
-  for (let count = hasLongTasks ? 14 : 0; count > 0; count--) {
-    const member = random.pick(['checks-0', 'checks-1'] as const)
-    const afterRequests = 1 + random.int(20)
-    faults.push({
-      kind: 'wire',
-      atMs: random.int(15_000),
-      member,
-      fault: 'lose_commit',
-      afterRequests,
-    })
-  }
-  // Workers of a kind that are away: their queue must not fill.
-  if (seed % 5 === 1) {
-    const atMs = 2_000 + random.int(5_000)
-    for (const member of ['checks-0', 'checks-1'] as const) {
-      faults.push({ kind: 'kill', atMs, member, backMs: 45_000 })
-    }
-  }
-  return faults.toSorted((one, other) => one.atMs - other.atMs)
-}
-
-/** Seconds most of the time, and now and then days: a machine that came up with a wrong date. */
-function stepOf(random: Random): number {
-  const sign = random.oneIn(2) ? 1 : -1
-  return random.oneIn(4) ? sign * 2 * 86_400_000 : sign * (1_000 + random.int(20_000))
 }
 
 /** The subject of a row or call. */

@@ -18,6 +18,23 @@ test('every fifth world is calm, and without Redis all are on Postgres', () => {
   }
 })
 
+test('of any ten worlds one of each backend loses its workers with claimed tasks, and one a large cancel', () => {
+  for (const first of SEEDS.slice(0, 20)) {
+    const plans = Array.from({ length: 10 }, (_, at) => planOf(first + at, true))
+    const away = plans.filter(({ faults }) => faults.some(({ kind }) => kind === 'kill_claimed'))
+    expect(new Set(away.map(({ backend }) => backend)).size).toBe(2)
+    const canceled = plans.filter(({ seed }) => seed % 5 === 2)
+    expect(new Set(canceled.map(({ backend }) => backend)).size).toBe(2)
+    for (const { acts, chunkRecords } of canceled) {
+      const [batch] = acts.filter((act) => act.kind === 'batch')
+      expect(Math.ceil((batch?.rows ?? 0) / chunkRecords)).toBeGreaterThan(260)
+      expect(acts).toContainEqual(
+        expect.objectContaining({ change: 'cancel', batch: 0, again: true }),
+      )
+    }
+  }
+})
+
 test('each row of a plan differs from all others, so that a lost or doubled one is seen', () => {
   for (const seed of SEEDS.slice(0, 20)) {
     const batches = planOf(seed, true).acts.filter((act) => act.kind === 'batch')

@@ -1,4 +1,3 @@
-import { appendFileSync } from 'node:fs'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { CHECKS, type Check } from '@plumbline/contract/products'
 import { createAccount } from '@plumbline/db/accounts'
@@ -7,30 +6,20 @@ import { createKey } from '@plumbline/db/keys'
 import { grantGoodwill } from '@plumbline/metering/grant'
 import { readBalance } from '@plumbline/metering/balance'
 import { DEFAULT_ROOM } from '@plumbline/pipeline/task-room'
-import type { QueueBackend } from '@plumbline/queue/backend'
 import { depth } from '@plumbline/queue/jobs'
 import { bulkQueueOf } from '@plumbline/queue/names'
 import { openRedisQueues } from '@plumbline/queue/redis-queues'
-import { createCustomers, type Customers, type SimulatedAccount } from './customers.ts'
+import { createCustomers, type SimulatedAccount } from './customers.ts'
 import { openDatabaseTime, type DatabaseTime } from './database-time.ts'
+import { breakIt } from './break.ts'
 import { ENDED, excessInFlight, judge } from './judge.ts'
-import { MEMBERS, type Act, type Fault, type MemberName, type Plan } from './plan.ts'
+import { MEMBERS, type MemberName } from './plan-faults.ts'
+import type { Act, Plan } from './plan.ts'
 import { killMember, startMember, type Member, type Place, type ReachedApi } from './service.ts'
+import { note } from './trace.ts'
+import type { Ground, World } from './world-state.ts'
 import { isAtWork } from './at-work.ts'
 import { waitReally, type VirtualTime } from './virtual-time.ts'
-
-/** Where the servers of a world are, and what it writes. */
-export interface Ground {
-  readonly plan: Plan
-  /** As the owner of the database, made from the template. */
-  readonly ownerUrl: string
-  /** As the role that serves. */
-  readonly servingUrl: string
-  readonly redisUrl: string | undefined
-  readonly dataDir: string
-  readonly logPath: string
-  readonly tracePath: string
-}
 
 /** How a world ended. */
 export interface Ending {
@@ -47,27 +36,8 @@ const STEP_MS = { least: 40, most: 400 }
 /** How long after the last event, and the last disturbance, everything must have come to its end. */
 const REST_WITHIN_MS = 300_000
 
-/** Time until a process that could not start is started again. */
-const RESTART_MS = 1_000
-
 /** Rounds of the clock between two looks at what must hold all the time. */
 const LOOK_EVERY = 20
-
-interface World {
-  readonly ground: Ground
-  readonly time: VirtualTime
-  readonly databaseTime: DatabaseTime
-  readonly db: Db
-  readonly members: Map<MemberName, Member>
-  readonly place: Place
-  readonly customers: Customers
-  /** The queue as nobody's process. */
-  readonly queue: QueueBackend | undefined
-  readonly broken: Set<string>
-  /** When it began, in virtual time. */
-  readonly begunMs: number
-  hasEnded: boolean
-}
 
 /** Runs a plan from its beginning to its rest, and judges it: one after another in a process. */
 export async function runWorld(ground: Ground, time: VirtualTime): Promise<Ending> {
@@ -176,11 +146,6 @@ async function keepRedisTime(time: VirtualTime, databaseTime: DatabaseTime): Pro
   })
 }
 
-function note(world: World, event: object): void {
-  const line = JSON.stringify({ ms: Math.round(world.time.nowMs() - world.begunMs), ...event })
-  appendFileSync(world.ground.tracePath, `${line}\n`)
-}
-
 /** Lets time pass until the world has ended. */
 async function passTime(world: World): Promise<void> {
   const { time, databaseTime, members, db } = world
@@ -260,64 +225,4 @@ async function carryOut(world: World, act: Act): Promise<void> {
     case 'change':
       return await customers.change(act)
   }
-}
-
-/** Has a fault happen, and resolves when it is over as far as the plan goes. */
-async function breakIt(world: World, fault: Fault): Promise<void> {
-  const { time, members } = world
-  note(world, { fault })
-  const member = 'member' in fault ? members.get(fault.member) : undefined
-  switch (fault.kind) {
-    case 'kill': {
-      if (member === undefined || member.owner.isDead) return
-      killMember(member)
-      await time.wait(fault.backMs)
-      await startAgain(world, fault.member)
-      return
-    }
-    case 'freeze':
-      if (member !== undefined) member.owner.frozenUntilMs = time.nowMs() + fault.forMs
-      return await time.wait(fault.forMs)
-    case 'cut':
-      member?.[fault.store]?.cut()
-      return
-    case 'wire':
-      member?.postgres.arm(fault.fault, fault.afterRequests)
-      return
-    case 'step':
-      world.databaseTime.step(fault.byMs)
-      return
-    case 'empty_queue':
-      return await emptyQueue(world)
-    case 'double_jobs':
-      for (const { stalls } of members.values()) stalls.doubleUntilMs = time.nowMs() + fault.forMs
-      return
-    case 'stall_storage':
-      if (member !== undefined) member.stalls.storageUntilMs = time.nowMs() + fault.forMs
-      return await time.wait(fault.forMs)
-  }
-}
-
-/** Starts a process until it has started, as whoever watches over it does. */
-async function startAgain(world: World, name: MemberName): Promise<void> {
-  const { time, members, place } = world
-  for (;;) {
-    try {
-      members.set(name, await startMember(place, name))
-      note(world, { back: name })
-      return
-    } catch (error) {
-      note(world, { notBack: name, why: String(error) })
-      await time.wait(RESTART_MS)
-    }
-  }
-}
-
-async function emptyQueue({ queue, ground }: World): Promise<void> {
-  if (queue?.redis !== undefined && queue.redis !== null) {
-    await queue.redis.commands.call('FLUSHDB')
-    return
-  }
-  const { losePostgresQueue } = await import('@plumbline/testkit/lose-queue')
-  await losePostgresQueue(ground.ownerUrl)
 }

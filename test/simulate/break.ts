@@ -1,0 +1,96 @@
+import type { Fault, MemberName } from './plan-faults.ts'
+import { killMember, startMember } from './service.ts'
+import { note } from './trace.ts'
+import type { World } from './world-state.ts'
+
+/** Time until a process that could not start is started again. */
+const RESTART_MS = 1_000
+
+/** How long a task that is claimed is waited for, and time between two looks. */
+const CLAIM_WITHIN_MS = 20_000
+const LOOK_CLAIM_MS = 10
+
+/** Has a fault happen, and resolves when it is over as far as the plan goes. */
+export async function breakIt(world: World, fault: Fault): Promise<void> {
+  const { time, members } = world
+  note(world, { fault })
+  const member = 'member' in fault ? members.get(fault.member) : undefined
+  switch (fault.kind) {
+    case 'kill': {
+      if (member === undefined || member.owner.isDead) return
+      killMember(member)
+      await time.wait(fault.backMs)
+      await startAgain(world, fault.member)
+      return
+    }
+    case 'kill_claimed': {
+      await untilClaimed(world)
+      const workers = CHECK_WORKERS.filter((name) => members.get(name)?.owner.isDead === false)
+      for (const name of workers) {
+        const worker = members.get(name)
+        if (worker !== undefined) killMember(worker)
+      }
+      await time.wait(fault.backMs)
+      await Promise.all(workers.map((name) => startAgain(world, name)))
+      return
+    }
+    case 'freeze':
+      if (member !== undefined) member.owner.frozenUntilMs = time.nowMs() + fault.forMs
+      return await time.wait(fault.forMs)
+    case 'cut':
+      member?.[fault.store]?.cut()
+      return
+    case 'wire':
+      member?.postgres.arm(fault.fault, fault.afterRequests)
+      return
+    case 'step':
+      world.databaseTime.step(fault.byMs)
+      return
+    case 'empty_queue':
+      return await emptyQueue(world)
+    case 'double_jobs':
+      for (const { stalls } of members.values()) stalls.doubleUntilMs = time.nowMs() + fault.forMs
+      return
+    case 'stall_storage':
+      if (member !== undefined) member.stalls.storageUntilMs = time.nowMs() + fault.forMs
+      return await time.wait(fault.forMs)
+  }
+}
+
+const CHECK_WORKERS = ['checks-0', 'checks-1'] as const
+
+/** Waits for a task that a worker has claimed; not for longer than there may be any. */
+async function untilClaimed({ db, time }: World): Promise<void> {
+  const endMs = time.nowMs() + CLAIM_WITHIN_MS
+  while (time.nowMs() < endMs) {
+    const { rowCount } = await db.pool.query(
+      'select from tasks where claimed and lease_until is not null limit 1',
+    )
+    if ((rowCount ?? 0) > 0) return
+    await time.wait(LOOK_CLAIM_MS)
+  }
+}
+
+/** Starts a process until it has started, as whoever watches over it does. */
+async function startAgain(world: World, name: MemberName): Promise<void> {
+  const { time, members, place } = world
+  for (;;) {
+    try {
+      members.set(name, await startMember(place, name))
+      note(world, { back: name })
+      return
+    } catch (error) {
+      note(world, { notBack: name, why: String(error) })
+      await time.wait(RESTART_MS)
+    }
+  }
+}
+
+async function emptyQueue({ queue, ground }: World): Promise<void> {
+  if (queue?.redis !== undefined && queue.redis !== null) {
+    await queue.redis.commands.call('FLUSHDB')
+    return
+  }
+  const { losePostgresQueue } = await import('@plumbline/testkit/lose-queue')
+  await losePostgresQueue(ground.ownerUrl)
+}

@@ -1,0 +1,144 @@
+import type { Random } from '../simnet/random.ts'
+import type { WireFault } from './wire.ts'
+
+/** Processes of the simulated service. */
+export const MEMBERS = ['api-0', 'api-1', 'batch-0', 'batch-1', 'checks-0', 'checks-1'] as const
+/** One of them. */
+export type MemberName = (typeof MEMBERS)[number]
+
+/** What befalls the service. */
+export type Fault =
+  | {
+      readonly kind: 'kill'
+      readonly atMs: number
+      readonly member: MemberName
+      readonly backMs: number
+    }
+  /** All workers of checks at once, as soon as one of them has claimed tasks. */
+  | { readonly kind: 'kill_claimed'; readonly atMs: number; readonly backMs: number }
+  | {
+      readonly kind: 'freeze'
+      readonly atMs: number
+      readonly member: MemberName
+      readonly forMs: number
+    }
+  | {
+      readonly kind: 'cut'
+      readonly atMs: number
+      readonly member: MemberName
+      readonly store: 'postgres' | 'redis'
+    }
+  | {
+      readonly kind: 'wire'
+      readonly atMs: number
+      readonly member: MemberName
+      readonly fault: WireFault
+      readonly afterRequests: number
+    }
+  | { readonly kind: 'step'; readonly atMs: number; readonly byMs: number }
+  | { readonly kind: 'empty_queue'; readonly atMs: number }
+  | { readonly kind: 'double_jobs'; readonly atMs: number; readonly forMs: number }
+  | {
+      readonly kind: 'stall_storage'
+      readonly atMs: number
+      readonly member: MemberName
+      readonly forMs: number
+    }
+
+/** What a world is for, beside what happens in any: one of five in turn. */
+export const THEMES = ['calm', 'workers_away', 'large_cancel', 'lost_saves', 'any'] as const
+/** One of them. */
+export type Theme = (typeof THEMES)[number]
+
+/** How long customers hand things in, and things break. */
+export const ACTIVE_MS = 20_000
+
+/** What breaks in a world. */
+export function planFaults(random: Random, theme: Theme): readonly Fault[] {
+  const faults: Fault[] = []
+  const workers = MEMBERS.filter((name) => !name.startsWith('api'))
+  for (let count = 2 + random.int(8); count > 0; count--) {
+    const atMs = 500 + random.int(ACTIVE_MS)
+    const member = random.pick(MEMBERS)
+    const worker = random.pick(workers)
+    const afterRequests = 1 + random.int(60)
+    switch (random.int(10)) {
+      case 0:
+        faults.push({ kind: 'kill', atMs, member, backMs: 1_000 + random.int(20_000) })
+        break
+      case 1:
+        faults.push({ kind: 'freeze', atMs, member, forMs: 1_000 + random.int(45_000) })
+        break
+      case 2:
+        faults.push({
+          kind: 'cut',
+          atMs,
+          member,
+          store: random.pick(['postgres', 'redis'] as const),
+        })
+        break
+      case 3:
+        faults.push({ kind: 'wire', atMs, member, fault: 'lose_request', afterRequests })
+        break
+      case 4:
+      case 5:
+        faults.push({ kind: 'wire', atMs, member, fault: 'lose_reply', afterRequests })
+        break
+      case 6:
+        faults.push({ kind: 'wire', atMs, member: worker, fault: 'lose_commit', afterRequests })
+        break
+      case 7:
+        faults.push(
+          random.oneIn(2)
+            ? { kind: 'empty_queue', atMs }
+            : { kind: 'double_jobs', atMs, forMs: 5_000 },
+        )
+        break
+      case 8:
+        faults.push({
+          kind: 'stall_storage',
+          atMs,
+          member: worker,
+          forMs: 2_000 + random.int(40_000),
+        })
+        break
+      default:
+        faults.push({ kind: 'step', atMs, byMs: stepOf(random) })
+    }
+  }
+  faults.push(...faultsOf(random, theme))
+  return faults.toSorted((one, other) => one.atMs - other.atMs)
+}
+
+/** What befalls a world for what it is for. */
+function faultsOf(random: Random, theme: Theme): readonly Fault[] {
+  switch (theme) {
+    case 'calm':
+    case 'any':
+      return []
+    // Its queue must not fill, and what they had claimed must be done by others.
+    case 'workers_away':
+      return [{ kind: 'kill_claimed', atMs: 1_000 + random.int(2_000), backMs: 45_000 }]
+    // Whoever ends what is canceled is lost in the midst of it.
+    case 'large_cancel':
+      return (['batch-0', 'batch-1'] as const).flatMap((member): readonly Fault[] => [
+        { kind: 'wire', atMs: 1_500, member, fault: 'lose_reply', afterRequests: random.int(40) },
+        { kind: 'kill', atMs: 1_600 + random.int(1_000), member, backMs: 1_000 },
+      ])
+    // Outcomes that are saved in the midst of a task, and lost.
+    case 'lost_saves':
+      return Array.from({ length: 14 }, () => ({
+        kind: 'wire',
+        atMs: random.int(15_000),
+        member: random.pick(['checks-0', 'checks-1'] as const),
+        fault: 'lose_commit',
+        afterRequests: 1 + random.int(20),
+      }))
+  }
+}
+
+/** Seconds most of the time, and now and then days: a machine that came up with a wrong date. */
+function stepOf(random: Random): number {
+  const sign = random.oneIn(2) ? 1 : -1
+  return random.oneIn(4) ? sign * 2 * 86_400_000 : sign * (1_000 + random.int(20_000))
+}
