@@ -43,6 +43,8 @@ const LANDED: Readonly<Record<string, string>> = {
   '0110_free_credits_once.sql': '134ffb9eae5c9389d76cdd7fa41a866fbe88f571055b2117dc951a44163b586f',
   '0105_removals_of_accounts.sql':
     'e06af5053427fc17192c8e42f1ab57e6756a51b8cbe67996828203bed83f9f96',
+  '0129_running_sums.sql': '08863a05b6a6cdfc0cf39a8b2b245bc2aaf015971bad38447f2d05f80ad0cb2d',
+  '0130_large_batches.sql': '7a039d1575b13917054b26af762e6b238fe8f8c4e0adee2a22b1615a1561eedc',
 }
 
 test('a migration that landed is never edited; a change of the schema is a new file', () => {

@@ -1,3 +1,4 @@
+import { sumsOfPage } from '@plumbline/db/batches/running-sums'
 import type { BatchPage, BatchView } from '@plumbline/contract/batch-view'
 import { UNFINISHED_STATES, type BatchState } from '@plumbline/contract/batch'
 import {
@@ -53,7 +54,7 @@ export async function listBatches(
   })
   const shown = rows.slice(0, page.limit)
   const last = shown.at(-1)
-  const sums = await sumsOfRows(pipeline.db, shown)
+  const sums = await sumsOfPage(pipeline.db, shown)
   return {
     data: shown.map((row) => batchViewOf(row, sums.get(row.id))),
     next_cursor: last !== undefined && rows.length > page.limit ? cursorOf(owner, last) : null,

@@ -1,4 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises'
+import { keepRunningSums } from '@plumbline/db/batches/running-sums'
 import { sweepGroups } from '@plumbline/db/batches/groups'
 import { sweepExpired } from '@plumbline/db/sweep-expired'
 import { auditWhenDue } from '@plumbline/metering/audit'
@@ -17,6 +18,9 @@ const FILES_EVERY_MS = 30 * 60_000
 
 /** Samples end after a minute. */
 const SAMPLES_EVERY_MS = 2_000
+
+/** What a page of batches shows of large ones is at most so old, and a second more. */
+const SUMS_EVERY_MS = 5_000
 
 /** Time between two checks whether an audit of the ledger is due. */
 const AUDIT_LOOK_MS = 60_000
@@ -73,6 +77,7 @@ export async function runSweeps(
     repeat(pipeline, removals, options.everyMs, signal),
     repeat(pipeline, [['samples', () => endOverdueSamples(pipeline)]], SAMPLES_EVERY_MS, signal),
     repeat(pipeline, results, RESULTS_EVERY_MS, signal),
+    repeat(pipeline, [['sums of large batches', () => keepRunningSums(db)]], SUMS_EVERY_MS, signal),
     repeat(pipeline, files, FILES_EVERY_MS, signal),
     repeat(
       pipeline,

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { expect, test } from 'vitest'
-import { batchLoad, sumsOf } from '@plumbline/db/batches/rows'
+import { batchLoad, readBatches, sumsOf } from '@plumbline/db/batches/rows'
+import { keepRunningSums, sumsOfPage } from '@plumbline/db/batches/running-sums'
 import { closeFinishedBatches, leaseStages } from '@plumbline/db/batches/stages'
 import { rowsRead } from '@plumbline/db/rows-read-fixture'
 import { allowAnyMove } from '@plumbline/testkit/any-move'
@@ -153,4 +154,37 @@ test('a batch of very many tasks tells its time by what is answered, and is canc
     await sumsOf(tx, [id])
     expect((await rowsRead(tx, 'tasks')) - before).toBeLessThan(20)
   })
+})
+
+test('a page of batches shows a large one as it was some seconds ago, and adds nothing up', async () => {
+  await using harness = await openTestPipeline({ limits: { chunkRecords: 1 } })
+  const { pipeline, owner } = harness
+  const { db } = pipeline
+  const { id } = await harness.read(contentOf(ROWS))
+  await harness.answer(ROWS / 2)
+  const page = { limit: 10, cursor: undefined }
+  const listed = async () => (await listBatches(pipeline, owner, page)).data
+  expect(await keepRunningSums(db)).toBe(0)
+  await db.pool.query('update batches set rows_total = 100000')
+  const shown = await getBatch(pipeline, owner, id)
+  expect(shown.rows.done).toBe(ROWS / 2)
+  expect(await keepRunningSums(db)).toBe(1)
+  expect(await keepRunningSums(db)).toBe(0)
+  await harness.answer(10)
+  expect(await listed()).toMatchObject([{ id, rows: shown.rows, credits: shown.credits }])
+  expect((await getBatch(pipeline, owner, id)).rows.done).toBeGreaterThan(ROWS / 2)
+  const chunksRead = await db.kysely.transaction().execute(async (tx) => {
+    const rows = await readBatches(tx, [id])
+    const before = await rowsRead(tx, 'chunks')
+    await sumsOfPage(tx, rows)
+    return (await rowsRead(tx, 'chunks')) - before
+  })
+  expect(chunksRead).toBe(0)
+  expect(await keepRunningSums(db, 0)).toBe(1)
+  expect(await listed()).toMatchObject([{ rows: (await getBatch(pipeline, owner, id)).rows }])
+  // Nobody has kept them for a while: they are added up.
+  await db.pool.query(
+    `update batches set running_sums = running_sums || '{"rowsDone": 7, "at": 1}'`,
+  )
+  expect(await listed()).toMatchObject([{ rows: (await getBatch(pipeline, owner, id)).rows }])
 })

@@ -68,6 +68,7 @@ export interface BatchesTable {
   result_sha256: Generated<string | null>
   error: ColumnType<BatchError | null, string | null | undefined, string | null>
   sums: ColumnType<KeptSums | null, string | null | undefined, string | null>
+  running_sums: ColumnType<RunningSums | null, string | null | undefined, string | null>
   ats: Stored<Partial<Record<BatchState, string>>>
   expires_at: ColumnType<Date | null, Date | null | undefined, Date | null>
   lease: Generated<number>
@@ -193,6 +194,15 @@ export interface KeptSums {
   readonly creditsUsed: number
   readonly verdicts: readonly number[]
   readonly answeredShare: number
+}
+
+/** What the chunks of a batch that is worked on added up to, at a moment in milliseconds of the epoch. */
+export interface RunningSums extends KeptSums, OpenSubjects {
+  readonly at: number
+  readonly isOpenCounted: boolean
+  readonly totals: Readonly<Record<Check, number>>
+  readonly prepaid: number
+  readonly waitMs: number
 }
 
 /** `chunks`: runs of records. */
