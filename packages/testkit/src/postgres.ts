@@ -21,9 +21,18 @@ export interface TestDatabase extends AsyncDisposable {
 
 /** Copies the migrated template: `await using database = await createTestDatabase()`. */
 export async function createTestDatabase(): Promise<TestDatabase> {
+  return await createFrom(TEMPLATE)
+}
+
+/** Makes one in which nothing is. */
+export async function createEmptyDatabase(): Promise<TestDatabase> {
+  return await createFrom('template0')
+}
+
+async function createFrom(template: string): Promise<TestDatabase> {
   const server = inject('TEST_DATABASE_URL')
   const name = `test_${randomBytes(8).toString('hex')}`
-  await onServer(server, `create database ${name} template ${TEMPLATE}`)
+  await onServer(server, `create database ${name} template ${template}`)
   return {
     url: databaseUrl(server, name),
     [Symbol.asyncDispose]: () => onServer(server, `drop database if exists ${name} with (force)`),

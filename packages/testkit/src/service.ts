@@ -30,6 +30,8 @@ export interface ServiceOptions {
   readonly dataDir?: string | undefined
   /** V8 flags for all processes. */
   readonly execArgv?: readonly string[]
+  /** Folder of the sources of another version, to whose form the database was brought; absent: these sources. */
+  readonly root?: string
   /** Descriptor of a file that takes what all processes print; absent: this one's output. */
   readonly output?: number
 }
@@ -64,11 +66,13 @@ export interface TestService extends AsyncDisposable {
   call(key: string, method: string, path: string, body?: unknown): Promise<Response>
 }
 
+const ROOT = fileURLToPath(new URL('../../../', import.meta.url))
+
 const MAINS = {
-  api: new URL('../../../services/api/src/main.ts', import.meta.url),
-  real: new URL('../../../services/worker/src/main.ts', import.meta.url),
-  instant: new URL('./instant-worker.ts', import.meta.url),
-}
+  api: 'services/api/src/main.ts',
+  real: 'services/worker/src/main.ts',
+  instant: 'packages/testkit/src/instant-worker.ts',
+} as const
 
 /** Starts API and workers on a database, and waits until all take work. */
 export async function startService(options: ServiceOptions): Promise<TestService> {
@@ -80,10 +84,12 @@ export async function startService(options: ServiceOptions): Promise<TestService
   const db = stack.use(
     openDatabase({ url: options.databaseUrl, poolSize: 4, applicationName: 'test' }),
   )
-  await migrate(db)
-  await migrateQueue(options.databaseUrl)
   const servingUrl = servingUrlOf(options.databaseUrl)
-  await grantServing(db, servingUrl)
+  if (options.root === undefined) {
+    await migrate(db)
+    await migrateQueue(options.databaseUrl)
+    await grantServing(db, servingUrl)
+  }
   const env = {
     ...process.env,
     LOG_LEVEL: process.env['TEST_LOG_LEVEL'] ?? 'fatal',
@@ -103,11 +109,12 @@ export async function startService(options: ServiceOptions): Promise<TestService
   }
   const start = async (
     name: string,
-    main: URL,
+    main: string,
     args: readonly string[],
     own: Readonly<Record<string, string>> = {},
   ): Promise<Running> => {
-    const running = await startMember(name, main, args, { ...env, ...own }, options)
+    const path = join(options.root ?? ROOT, main)
+    const running = await startMember(name, path, args, { ...env, ...own }, options)
     stack.defer(() => running.member.kill('SIGTERM'))
     return running
   }
@@ -180,14 +187,14 @@ interface Running {
 
 async function startMember(
   name: string,
-  main: URL,
+  path: string,
   args: readonly string[],
   env: NodeJS.ProcessEnv,
   { execArgv = [], output }: Pick<ServiceOptions, 'execArgv' | 'output'>,
 ): Promise<Running> {
   let facts: Readonly<Record<string, unknown>> = {}
   const launch = async (extra: NodeJS.ProcessEnv): Promise<ChildProcess> => {
-    const child = fork(fileURLToPath(main), [...args], {
+    const child = fork(path, [...args], {
       env: { ...env, ...extra },
       execArgv: ['--disable-warning=ExperimentalWarning', ...execArgv],
       stdio: ['ignore', output ?? 'inherit', output ?? 'inherit', 'ipc'],

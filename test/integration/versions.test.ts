@@ -1,0 +1,150 @@
+import { randomBytes } from 'node:crypto'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { backends } from '@plumbline/testkit/backends'
+import {
+  expectSettled,
+  formOf,
+  readCells,
+  submitBatch,
+  untilBatch,
+  type Caller,
+} from '@plumbline/testkit/batches'
+import { PATIENT } from '@plumbline/testkit/patience'
+import { createEmptyDatabase } from '@plumbline/testkit/postgres'
+import { startService, type Member, type TestService } from '@plumbline/testkit/service'
+import { openVersionBefore } from '@plumbline/testkit/version-before'
+import { expect, test, vi } from 'vitest'
+
+// A deploy as it happens: the version before works, the database is brought to the new form under it, the new version
+// comes beside it, and either may be lost while it has a batch.
+
+const before = await openVersionBefore()
+if (before.kind === 'absent') console.warn(`the version before is left out: ${before.why}`)
+
+/** A chunk takes two seconds, and a worker has sixteen at once: no batch ends before its worker is caught at it. */
+const WORKER = ['email', 'batch', '--delay=1000', '--width=100']
+const ROWS = 8_000
+const FEW_ROWS = 400
+const CALLS = 6
+
+test.skipIf(before.kind === 'absent').each(backends())(
+  'two versions on one database take over from each other, at the exact price, on $name',
+  async ({ redisUrl }) => {
+    if (before.kind === 'absent') throw new Error(before.why)
+    await using stack = new AsyncDisposableStack()
+    const dataDir = await mkdtemp(join(tmpdir(), 'versions-'))
+    stack.defer(() => rm(dataDir, { recursive: true, force: true }))
+    const { url: databaseUrl } = stack.use(await createEmptyDatabase())
+    const prefix = `versions-${randomBytes(6).toString('hex')}`
+    const env = { CHUNK_RECORDS: '200', LEASE_SECONDS: '3', REDIS_PREFIX: prefix }
+    const common = { databaseUrl, redisUrl, dataDir, workers: [WORKER], env }
+    const credits = 100_000
+    const account = await before.prepare(databaseUrl, credits)
+    const old = stack.use(await startService({ ...common, root: before.root }))
+    const byOld: Caller = { service: old, account, key: account.liveKey }
+
+    const first = await submitBatch(byOld, fileOf('first', ROWS))
+    await killAtWork(old)
+    // The API of the version before goes on beside the new form of the database.
+    const now = stack.use(await startService(common))
+    const byNew: Caller = { service: now, account, key: account.liveKey }
+    await expectWhole([byNew, byOld], first.id, 'first', ROWS)
+
+    const second = await submitBatch(byOld, fileOf('second', ROWS))
+    await killAtWork(now)
+    await memberOf(old).restart()
+    await expectWhole([byOld, byNew], second.id, 'second', ROWS)
+
+    await memberOf(now).restart()
+    const together = await Promise.all([
+      submitBatch(byOld, fileOf('old', FEW_ROWS)),
+      submitBatch(byNew, fileOf('new', FEW_ROWS)),
+    ])
+    const statuses = await Promise.all(
+      [old, now].flatMap((service, at) =>
+        Array.from({ length: CALLS }, (_, no) => askOne(service, account.liveKey, `c${at}${no}`)),
+      ),
+    )
+    expect(statuses).toEqual(statuses.map(() => 200))
+    for (const [at, name] of ['old', 'new'].entries()) {
+      await expectWhole([byNew, byOld], together[at]?.id ?? '', name, FEW_ROWS)
+    }
+    await expectSettled(byNew, (await leftBefore(now, account.id)) - spent())
+  },
+)
+
+function spent(): number {
+  return 2 * ROWS + 2 * FEW_ROWS + 2 * CALLS
+}
+
+/** What the account was given. */
+async function leftBefore({ db }: TestService, accountId: string): Promise<number> {
+  const { rows } = await db.pool.query<{ given: number }>(
+    `select sum(allowance_delta + packs_delta)::int as given from credit_entries
+     where account_id = $1 and kind in ('grant', 'goodwill')`,
+    [accountId],
+  )
+  return rows[0]?.given ?? 0
+}
+
+function fileOf(word: string, rows: number): FormData {
+  return formOf({ product: 'email' }, `email\n${addressesOf(word, rows).join('\n')}\n`)
+}
+
+function addressesOf(word: string, rows: number): readonly string[] {
+  return Array.from({ length: rows }, (_, no) => `${word}${no}@b${no % 50}.example`)
+}
+
+async function askOne(service: TestService, key: string, name: string): Promise<number> {
+  const response = await service.call(key, 'POST', '/v1/email', { email: `${name}@b.example` })
+  await response.text()
+  return response.status
+}
+
+function memberOf({ workers }: TestService): Member {
+  const [worker] = workers
+  if (worker === undefined) throw new Error('the service has no worker')
+  return worker
+}
+
+/** Kills the worker of a service, of which no other has any, while it has tasks. */
+async function killAtWork(service: TestService): Promise<void> {
+  const worker = memberOf(service)
+  await vi.waitFor(async () => {
+    if ((await claimed(service)) === 0) throw new Error('the worker has no task yet')
+    // It is stopped first, so that it has them still.
+    worker.process.kill('SIGSTOP')
+    if ((await claimed(service)) > 0) return
+    worker.process.kill('SIGCONT')
+    throw new Error('the worker has ended its tasks')
+  }, PATIENT)
+  await worker.kill('SIGKILL')
+}
+
+async function claimed({ db }: TestService): Promise<number> {
+  const { rows } = await db.pool.query<{ count: number }>(
+    'select count(*)::int as count from tasks where lease_until is not null and attempts > 0',
+  )
+  return rows[0]?.count ?? 0
+}
+
+/** A batch has ended with each of its rows, and both versions say so. */
+async function expectWhole(
+  callers: readonly Caller[],
+  id: string,
+  word: string,
+  rows: number,
+): Promise<void> {
+  const emails = addressesOf(word, rows)
+  for (const caller of callers) {
+    const batch = await untilBatch(caller, id)
+    expect(batch).toMatchObject({ status: 'completed', rows: { total: rows, done: rows } })
+    expect(batch.credits).toMatchObject({ held: 0, used: rows })
+    const [head = [], ...lines] = await readCells(caller, id)
+    const charged = head.indexOf('result.credits_charged')
+    expect(lines.map(([email]) => email)).toEqual(emails)
+    expect(lines.every((cells) => cells[charged] === '1')).toBe(true)
+  }
+}
