@@ -6,7 +6,7 @@ import type { KeyMode } from '@plumbline/contract/plans'
 import type { Product } from '@plumbline/contract/products'
 import { Problem } from '@plumbline/contract/problem'
 import { lockAccount } from '@plumbline/db/accounts'
-import { batchLoad, insertBatch, readBatch } from '@plumbline/db/batches/rows'
+import { countUnfinished, insertBatch, readBatch, sumFileBytes } from '@plumbline/db/batches/rows'
 import type { Db, Tx } from '@plumbline/db/database'
 import { noteRemovals } from '@plumbline/db/file-store'
 import type { BatchRequest } from '@plumbline/db/tables/batches'
@@ -61,8 +61,9 @@ export async function submitBatch(
 ): Promise<BatchView> {
   await refuseUnpaid(pipeline, submission)
   const { size } = await stat(submission.path)
-  // Checked here without the lock, so that a refused file is not copied into the store.
-  await refuseBeyondLimits(pipeline.db, pipeline.limits, submission.accountId, size)
+  // Checked here without the lock, so that a refused file is not copied into the store; who received it has
+  // looked at its bytes.
+  await refuseBeyondCount(pipeline.db, pipeline.limits, submission.accountId)
   const id = `bat_${randomBytes(15).toString('base64url').replaceAll(/[-_]/g, 'x')}`
   const sourceKey = `uploads/${id}`
   await pipeline.storage.put(sourceKey, submission.path)
@@ -158,24 +159,28 @@ function originOf({
 }
 
 async function refuseBeyondLimits(
-  db: Db | Tx,
+  tx: Tx,
   limits: Pipeline['limits'],
   accountId: string,
   size: number,
 ): Promise<void> {
-  const { accountFileBytes } = limits
-  const load = await batchLoad(db, accountId)
+  await refuseBeyondCount(tx, limits, accountId)
+  if ((await sumFileBytes(tx, accountId)) + size > limits.accountFileBytes) throw noSpaceLeft()
+}
+
+async function refuseBeyondCount(
+  db: Db | Tx,
+  limits: Pipeline['limits'],
+  accountId: string,
+): Promise<void> {
+  const unfinished = await countUnfinished(db, accountId)
   const own = await readLimits(db, accountId)
-  if (load.unfinished >= (own.unfinished_batches ?? limits.unfinishedBatches)) {
-    throw new Problem(
-      'too_many_requests',
-      `The account has ${load.unfinished} unfinished batches; wait until one ends or cancel one.`,
-      { retryAfterSeconds: 30 },
-    )
-  }
-  if (load.fileBytes + size > accountFileBytes) {
-    throw noSpaceLeft()
-  }
+  if (unfinished < (own.unfinished_batches ?? limits.unfinishedBatches)) return
+  throw new Problem(
+    'too_many_requests',
+    `The account has ${unfinished} unfinished batches; wait until one ends or cancel one.`,
+    { retryAfterSeconds: 30 },
+  )
 }
 
 /** The refusal of a file that the account has no space for. */

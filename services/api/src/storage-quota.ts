@@ -1,4 +1,4 @@
-import { batchLoad } from '@plumbline/db/batches/rows'
+import { sumFileBytes } from '@plumbline/db/batches/rows'
 import type { Db } from '@plumbline/db/database'
 import { noSpaceLeft } from '@plumbline/pipeline/submit'
 
@@ -90,7 +90,7 @@ export function createStorageQuota(
 
 /** Reads the bytes of an account's files in the store. */
 export async function storedBytes(db: Db, accountId: string): Promise<number> {
-  return (await batchLoad(db, accountId)).fileBytes
+  return await sumFileBytes(db, accountId)
 }
 
 function newUsage(): Usage {

@@ -51,26 +51,29 @@ export async function insertBatch(
 /** One that is being erased whole is not shown to anybody, nor is a sample, which is shown with its batch. */
 const IS_KEPT = sql<boolean>`erasing is distinct from 'all' and sample_of is null`
 
-/**
- * How many unfinished batches and how many bytes of files an account has. Two statements of an index each: the
- * states are literals, as a parameter would not show that the index holds them.
- */
-export async function batchLoad(
-  db: Db | Tx,
-  accountId: string,
-): Promise<{ unfinished: number; fileBytes: number }> {
+/** How many batches of an account have not ended: from an index of these alone, as literals of the states show. */
+export async function countUnfinished(db: Db | Tx, accountId: string): Promise<number> {
   const row = await queriesOf(db)
-    .selectNoFrom([
+    .selectNoFrom(
       sql<number>`(select count(*) from batches where account_id = ${accountId}
         and status in ${sql.raw(sqlStates(UNFINISHED_STATES))} and not is_lookup and ${IS_KEPT})`.as(
         'unfinished',
       ),
+    )
+    .executeTakeFirstOrThrow()
+  return row.unfinished
+}
+
+/** Bytes of the files that an account keeps, from an index of the batches that have any. */
+export async function sumFileBytes(db: Db | Tx, accountId: string): Promise<number> {
+  const row = await queriesOf(db)
+    .selectNoFrom(
       sql<number>`(select coalesce(sum(file_bytes + coalesce(result_bytes, 0)), 0)::bigint from batches
         where account_id = ${accountId} and status not in ${sql.raw(sqlStates(FILELESS_STATES))}
         and ${IS_KEPT})`.as('file_bytes'),
-    ])
+    )
     .executeTakeFirstOrThrow()
-  return { unfinished: row.unfinished, fileBytes: row.file_bytes }
+  return row.file_bytes
 }
 
 /** How many lookups of an account are not answered yet. */
