@@ -18,6 +18,7 @@ export const LONG_FILES: readonly string[] = [
   'marked',
   'erasure-kills',
   'products',
+  'versions',
   'cancel-purchases',
   'domain-limits',
   'web/full',
