@@ -16,6 +16,7 @@ const PATIENCE_MS = 120_000
 
 /** A person who is signed in in a window. */
 export interface TestPerson {
+  readonly userId: string
   readonly accountId: string
   /** Sends a request as the app does. */
   send(method: string, path: string, body?: unknown): Promise<unknown>
@@ -48,9 +49,10 @@ export async function signUp(
     return text === '' ? undefined : JSON.parse(text)
   }
   await send('POST', '/app/api/sign-up', { name, email, password: PASSWORD })
-  const { account } = sessionView.parse(await send('GET', '/app/api/session'))
-  if (account === null) throw new Error('signed up without an account')
+  const { user, account } = sessionView.parse(await send('GET', '/app/api/session'))
+  if (user === null || account === null) throw new Error('signed up without an account')
   return {
+    userId: user.id,
     accountId: account.id,
     send,
     upload: async ({ name: batchName, fileName, text, product = 'email' }) => {
@@ -139,3 +141,19 @@ export const GATES: readonly { readonly path: string; readonly heading: string }
   { path: '/app/invitation', heading: 'Invitation' },
   { path: '/app/nowhere', heading: 'Nothing here' },
 ]
+
+/** The operator's pages, of which one is of an account. */
+export function operatorPagesOf(
+  accountId: string,
+): readonly { readonly path: string; readonly heading: string }[] {
+  return [
+    { path: '/operator', heading: 'Accounts' },
+    { path: `/operator/accounts/${accountId}`, heading: `Account ${accountId}` },
+    { path: '/operator/plans', heading: 'Plans' },
+    { path: '/operator/plans/pro', heading: 'Plan pro' },
+    { path: '/operator/packs/growth', heading: 'Pack growth' },
+    { path: '/operator/queues', heading: 'Queues' },
+    { path: '/operator/workers', heading: 'Workers' },
+    { path: '/operator/audit', heading: 'Audit trail' },
+  ]
+}

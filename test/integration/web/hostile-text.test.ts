@@ -1,10 +1,13 @@
 import { backends } from '@plumbline/testkit/backends'
+import { writeAudit } from '@plumbline/db/audit-log'
+import { setOperator } from '@plumbline/db/people/users'
 import { RUDE_DOMAIN } from '@plumbline/testkit/instant-engines'
+import type { TestService } from '@plumbline/testkit/service'
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { settle } from '../axe.ts'
-import { canRunChromium, openWindow } from '../chromium.ts'
-import { signUp } from '../web-seed.ts'
+import { canRunChromium, openWindow, type TestWindow } from '../chromium.ts'
+import { signUp, type TestPerson } from '../web-seed.ts'
 import { startWebService } from '../web-service.ts'
 
 // What customers write, in every place where the app shows it, is text and stays text.
@@ -98,6 +101,7 @@ test.skipIf(!canRunChromium())(
       await expectText(page, MARKUP)
     }
     expect(window.faults).toEqual([])
+    await expectOperatorText(started.service, person, window)
   },
 )
 
@@ -131,6 +135,36 @@ test.skipIf(!canRunChromium())(
     expect(window.faults).toEqual([])
   },
 )
+
+/** The operator's pages show what people wrote, and what operators wrote about them, as text. */
+async function expectOperatorText(
+  { db, adminUrl }: TestService,
+  { userId, accountId }: TestPerson,
+  { context }: TestWindow,
+): Promise<void> {
+  await db.kysely.transaction().execute(async (tx) => {
+    await setOperator(tx, userId, true)
+    for (const reason of TEXTS) {
+      const act = { actor: reason, action: 'account.suspend', accountId } as const
+      await writeAudit(tx, { ...act, before: { status: 'active' }, after: { reason } })
+    }
+  })
+  // What no form takes, as from an older version.
+  await db.pool.query('update accounts set email = $2, name = $2 where id = $1', [
+    accountId,
+    TEXTS.join(' '),
+  ])
+  await using operator = await openWindow(adminUrl, {
+    width: 360,
+    height: 740,
+    cookies: await context.cookies(),
+  })
+  for (const path of ['', `/accounts/${accountId}`, '/audit']) {
+    await operator.page.goto(`/operator${path}`)
+    await expectText(operator.page, MARKUP)
+  }
+  expect(operator.faults).toEqual([])
+}
 
 /** The text stands there, made nothing of itself, and widened nothing. */
 async function expectText(page: Page, text: string): Promise<void> {

@@ -1,3 +1,4 @@
+import { setOperator } from '@plumbline/db/people/users'
 import { backends } from '@plumbline/testkit/backends'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { faultsOfPage, ONE_VIEW, settle } from '../axe.ts'
@@ -5,6 +6,7 @@ import { canRunChromium, openWindow, type TestWindow } from '../chromium.ts'
 import {
   fillAccount,
   GATES,
+  operatorPagesOf,
   pagesOf,
   PASSWORD,
   signUp,
@@ -50,7 +52,13 @@ describe.skipIf(!canRunChromium())('the app', () => {
     }
     await look(stranger, GATES)
     await look(window, pagesOf(filled))
-    expect([...met, ...stranger.faults, ...window.faults]).toEqual([])
+    const { service } = started
+    await service.db.kysely.transaction().execute((tx) => setOperator(tx, person.userId, true))
+    await using operator = await openWindow(service.adminUrl, {
+      cookies: await window.context.cookies(),
+    })
+    await look(operator, operatorPagesOf(person.accountId))
+    expect([...met, ...stranger.faults, ...window.faults, ...operator.faults]).toEqual([])
   })
 
   test('says who is signed in no longer when the session was ended elsewhere, and goes on where it was', async () => {

@@ -70,6 +70,20 @@ export async function getUser(db: Db | Tx, id: string): Promise<User> {
   return userOf(row)
 }
 
+/** Addresses of users by their ids; ids of nobody are left out. */
+export async function readEmails(
+  db: Db,
+  ids: readonly string[],
+): Promise<ReadonlyMap<string, string>> {
+  if (ids.length === 0) return new Map()
+  const rows = await db.kysely
+    .selectFrom('users')
+    .select(['id', 'email'])
+    .where('id', 'in', ids)
+    .execute()
+  return new Map(rows.map(({ id, email }) => [id, email]))
+}
+
 /** Locks a user for the rest of the transaction and reads it, so that two changes go one after the other. */
 export async function lockUser(tx: Tx, id: string): Promise<User> {
   const row = await tx

@@ -1,6 +1,6 @@
 import { OWN_LIMITS } from '@plumbline/contract/plans'
 import type { Account } from '@plumbline/db/accounts'
-import { listAudit, type AuditEntry } from '@plumbline/db/audit-log'
+import { listAudit } from '@plumbline/db/audit-log'
 import type { Db } from '@plumbline/db/database'
 import { listKeys } from '@plumbline/db/keys'
 import { readLimits, readOwnLimits } from '@plumbline/db/limits'
@@ -9,6 +9,8 @@ import { listMembers, type Member } from '@plumbline/db/people/members'
 import { readBalance, readPacks } from '@plumbline/metering/balance'
 import { readSpending } from '@plumbline/metering/spending'
 import { randomUUID } from 'node:crypto'
+import { auditTable } from './audit-table.ts'
+import { ACCOUNT_FIELDS as FIELDS, LIMIT_LABELS } from './fields.ts'
 import { html, moment, table, type Html } from './html.ts'
 
 /** Rows of the trail on the page of an account. */
@@ -53,7 +55,11 @@ export async function accountPage(db: Db, account: Account, said: string | null)
     <h2>Limits</h2>
     ${table(
       ['Limit', 'Of this account', 'That holds'],
-      OWN_LIMITS.map((name) => [name, own[name] ?? '-', limits[name] ?? 'the setting']),
+      OWN_LIMITS.map((name) => [
+        LIMIT_LABELS[name],
+        own[name] ?? '-',
+        limits[name] ?? 'the setting of the service',
+      ]),
     )}
     <h2>Packs and goodwill</h2>
     ${table(
@@ -74,7 +80,7 @@ export async function accountPage(db: Db, account: Account, said: string | null)
       ]),
     )}
     <h2>What was done</h2>
-    ${auditTable(trail)}`
+    ${await auditTable(db, trail)}`
 }
 
 interface Settable {
@@ -117,13 +123,13 @@ function actsOf({ id, plan, status }: Account, { plans, packs, own, spending }: 
     </form>
     <form method="post" action="${at}/spending">
       <label
-        >Credits a day at most; empty: no limit
+        >${FIELDS.dailyLimit.label}; empty: no limit
         <input
           name="daily_limit"
           inputmode="numeric"
           value="${spending?.dailyLimit ?? ''}" /></label
       ><label
-        >Tell its people below; empty: never
+        >${FIELDS.lowMark.label}: tell its people below; empty: never
         <input name="low_mark" inputmode="numeric" value="${spending?.lowMark ?? ''}" /></label
       ><button>Set spending</button>
     </form>
@@ -131,7 +137,8 @@ function actsOf({ id, plan, status }: Account, { plans, packs, own, spending }: 
       ${OWN_LIMITS.map(
         (name) =>
           html`<label
-            >${name} <input name="${name}" inputmode="numeric" value="${own[name] ?? ''}"
+            >${LIMIT_LABELS[name]}; empty: of the plan
+            <input name="${name}" inputmode="numeric" value="${own[name] ?? ''}"
           /></label>`,
       )}<button>Set limits</button>
     </form>
@@ -181,23 +188,6 @@ function peopleTable(id: string, members: readonly Member[]): Html {
       html`<form method="post" action="/operator/accounts/${id}/sign-out">
         <input type="hidden" name="user" value="${one.userId}" /><button>End them</button>
       </form>`,
-    ]),
-  )
-}
-
-/** Acts of the audit trail, as a table. */
-export function auditTable(trail: readonly AuditEntry[]): Html {
-  return table(
-    ['When', 'Who', 'What', 'Account', 'Before', 'After'],
-    trail.map(({ actedAt, actor, action, accountId, before, after }) => [
-      moment(actedAt),
-      actor,
-      action,
-      accountId === null
-        ? '-'
-        : html`<a href="/operator/accounts/${encodeURIComponent(accountId)}">${accountId}</a>`,
-      before === null ? '-' : JSON.stringify(before),
-      after === null ? '-' : JSON.stringify(after),
     ]),
   )
 }

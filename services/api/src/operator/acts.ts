@@ -16,6 +16,7 @@ import {
 } from '@plumbline/metering/administer'
 import { setSpending } from '@plumbline/metering/spending'
 import { signOutPeople } from '@plumbline/people/sign-out'
+import { ACCOUNT_FIELDS as FIELDS, LIMIT_LABELS } from './fields.ts'
 import { choiceOf, numberOf, requiredNumberOf, textOf, type Form } from './form.ts'
 
 /** An act on one account, and what the installation's keys begin with, for example `svc`. */
@@ -33,24 +34,28 @@ const REASON_MAX_CHARS = 500
 /** What can be done to an account, by the last part of its path. */
 export const OPERATOR_ACTS: Readonly<Record<string, OperatorAct>> = {
   plan: async (db, act, form) => {
-    const change = await moveToPlan(db, { ...act, plan: textOf(form, 'plan') })
+    const change = await moveToPlan(db, { ...act, plan: textOf(form, FIELDS.plan) })
     return change.nextPlan === null
       ? `The account is on ${change.plan}; ${change.granted} credits were added.`
       : `The account moves to ${change.nextPlan} with its next cycle.`
   },
   pack: async (db, act, form) =>
     grantSaid(
-      await givePack(db, { ...act, pack: textOf(form, 'pack'), sourceRef: sourceRefOf(form) }),
+      await givePack(db, { ...act, pack: textOf(form, FIELDS.pack), sourceRef: sourceRefOf(form) }),
     ),
   grant: async (db, act, form) => {
-    const credits = requiredNumberOf(form, 'credits', { max: CREDITS_MAX })
+    const credits = requiredNumberOf(form, FIELDS.credits, { max: CREDITS_MAX })
     return grantSaid(await giveCredits(db, { ...act, credits, sourceRef: sourceRefOf(form) }))
   },
   limits: async (db, act, form) => {
     const limits = Object.fromEntries(
       OWN_LIMITS.map((name) => [
         name,
-        numberOf(form, name, { min: ownLimitMin(name), max: LIMIT_MAX }),
+        numberOf(
+          form,
+          { name, label: LIMIT_LABELS[name] },
+          { min: ownLimitMin(name), max: LIMIT_MAX },
+        ),
       ]),
     )
     await limitAccount(db, { ...act, limits: asLimits(limits) })
@@ -58,25 +63,25 @@ export const OPERATOR_ACTS: Readonly<Record<string, OperatorAct>> = {
   },
   spending: async (db, { actor, accountId }, form) => {
     const bounds = {
-      dailyLimit: numberOf(form, 'daily_limit', { min: 0, max: CREDITS_MAX }),
-      lowMark: numberOf(form, 'low_mark', { max: CREDITS_MAX }),
+      dailyLimit: numberOf(form, FIELDS.dailyLimit, { min: 0, max: CREDITS_MAX }),
+      lowMark: numberOf(form, FIELDS.lowMark, { max: CREDITS_MAX }),
     }
     await setSpending(db, { actor, accountId, bounds })
     return 'The daily limit and the low-credit mark are set.'
   },
   'create-key': async (db, { actor, accountId, service }, form) => {
-    const wanted = { accountId, service, mode: choiceOf(form, 'mode', KEY_MODES) }
+    const wanted = { accountId, service, mode: choiceOf(form, FIELDS.mode, KEY_MODES) }
     const { key } = await inTransaction(db, (tx) => createAuditedKey(tx, wanted, actor))
     return `The key is ${key}: it is shown only now, and the one before is revoked.`
   },
   'revoke-key': async (db, { actor, accountId }, form) => {
-    const mode = choiceOf(form, 'mode', KEY_MODES)
+    const mode = choiceOf(form, FIELDS.mode, KEY_MODES)
     return (await revokeAuditedKey(db, { accountId, mode }, actor))
       ? `The ${mode} key is revoked; it is refused within a second.`
       : `The account has no active ${mode} key.`
   },
   'sign-out': async (db, { actor, accountId }, form) => {
-    const userId = textOf(form, 'user')
+    const userId = textOf(form, FIELDS.user)
     if ((await roleOf(db, accountId, userId)) === undefined) {
       throw new Problem('bad_request', 'The account has no such member; load the page again.')
     }
@@ -95,7 +100,7 @@ export const OPERATOR_ACTS: Readonly<Record<string, OperatorAct>> = {
     return 'The account is active.'
   },
   close: async (db, act, form) => {
-    if (textOf(form, 'confirm').trim() !== act.accountId) {
+    if (textOf(form, FIELDS.confirm).trim() !== act.accountId) {
       throw new Problem('bad_request', 'Type the id of the account to close it.')
     }
     await closeAccount(db, act)

@@ -1,5 +1,6 @@
 import { priceCentsOf } from '@plumbline/contract/plans'
 import { Problem } from '@plumbline/contract/problem'
+import type { Field } from './fields.ts'
 
 /** What a form sent: each field once. */
 export type Form = ReadonlyMap<string, string>
@@ -10,56 +11,59 @@ export function formOf(body: unknown): Form {
 }
 
 /** The text of a field. @throws Problem `bad_request` where it is empty */
-export function textOf(form: Form, name: string): string {
+export function textOf(form: Form, { name, label }: Field): string {
   const value = form.get(name)
   if (value !== undefined && value !== '') return value
-  throw new Problem('bad_request', `The field ${name} is empty.`)
+  throw new Problem('bad_request', `${label} is empty; fill it in.`)
 }
 
 /** A whole number within bounds; null where the field is empty. @throws Problem `bad_request` */
 export function numberOf(
   form: Form,
-  name: string,
+  field: Field,
   { min = 1, max }: { readonly min?: number; readonly max: number },
 ): number | null {
-  const text = (form.get(name) ?? '').trim()
+  const text = (form.get(field.name) ?? '').trim()
   if (text === '') return null
   const value = /^\d{1,10}$/.test(text) ? Number(text) : -1
   if (value >= min && value <= max) return value
-  throw new Problem('bad_request', `${name} is a whole number from ${min} to ${max}, or empty.`)
+  throw new Problem(
+    'bad_request',
+    `${field.label}: enter a whole number from ${min} to ${max}, or nothing.`,
+  )
 }
 
 /** The same, of a field that must be filled in. @throws Problem `bad_request` */
 export function requiredNumberOf(
   form: Form,
-  name: string,
+  field: Field,
   bounds: { readonly min?: number; readonly max: number },
 ): number {
-  const value = numberOf(form, name, bounds)
+  const value = numberOf(form, field, bounds)
   if (value !== null) return value
-  throw new Problem('bad_request', `The field ${name} is empty; enter a whole number.`)
+  throw new Problem('bad_request', `${field.label} is empty; enter a whole number.`)
 }
 
 /** A price in cents; null where the field is empty. @throws Problem `bad_request` */
-export function priceOf(form: Form, name: string): number | null {
+export function priceOf(form: Form, { name, label }: Field): number | null {
   const text = (form.get(name) ?? '').trim()
   if (text === '') return null
   const cents = priceCentsOf(text)
   if (cents !== undefined) return cents
   throw new Problem(
     'bad_request',
-    `${name} is a price in US dollars such as 25 or 24.90, or empty where people have to ask.`,
+    `${label}: enter a price in US dollars such as 25 or 24.90, or nothing where people have to ask.`,
   )
 }
 
 /** One of the choices of a field. @throws Problem `bad_request` */
 export function choiceOf<Choice extends string>(
   form: Form,
-  name: string,
+  field: Field,
   choices: readonly Choice[],
 ): Choice {
-  const value = form.get(name)
+  const value = form.get(field.name)
   const choice = choices.find((one) => one === value)
   if (choice !== undefined) return choice
-  throw new Problem('bad_request', `${name} is one of ${choices.join(', ')}.`)
+  throw new Problem('bad_request', `${field.label} is one of ${choices.join(', ')}.`)
 }

@@ -36,8 +36,18 @@ function escaped(text: string): string {
   return text.replaceAll(/[&<>"']/g, (sign) => ENTITIES[sign] ?? '')
 }
 
-/** A page of the operator's. */
-export function page(title: string, body: Html): string {
+const PLACES = [
+  ['/operator', 'Accounts'],
+  ['/operator/plans', 'Plans'],
+  ['/operator/queues', 'Queues'],
+  ['/operator/workers', 'Workers'],
+  ['/operator/audit', 'Audit trail'],
+] as const
+/** Where the menu leads. */
+export type Place = (typeof PLACES)[number][0]
+
+/** A page of the operator's; `place` is the one of the menu to which it belongs. */
+export function page(title: string, body: Html, place?: Place): string {
   const { html: text } = html`<!doctype html>
     <html lang="en">
       <head>
@@ -47,10 +57,12 @@ export function page(title: string, body: Html): string {
         <link rel="stylesheet" href="/operator/style.css" />
       </head>
       <body>
-        <nav>
-          <a href="/operator">Accounts</a> <a href="/operator/plans">Plans</a>
-          <a href="/operator/queues">Queues</a> <a href="/operator/workers">Workers</a>
-          <a href="/operator/audit">Audit trail</a>
+        <nav aria-label="Main">
+          ${PLACES.map(([path, text]) =>
+            path === place
+              ? html`<a href="${path}" aria-current="page">${text}</a>`
+              : html`<a href="${path}">${text}</a>`,
+          )}
         </nav>
         <main>
           <h1>${title}</h1>
@@ -90,21 +102,37 @@ export function moment(at: Date): Html {
   return html`<time>${at.toISOString().slice(0, 19).replace('T', ' ')} UTC</time>`
 }
 
-/** Looks of the pages; they follow the light or dark of the system. */
-export const STYLE = `:root { color-scheme: light dark; font: 16px/1.5 system-ui, sans-serif; }
-body { margin: 0; }
-nav { display: flex; flex-wrap: wrap; gap: .25rem 1rem; padding: .75rem 1.5rem; border-bottom: 1px solid light-dark(#ccc, #444); }
-main { padding: 1rem 1.5rem; max-width: 72rem; }
-h1 { font-size: 1.5rem; } h2 { font-size: 1.1rem; margin-top: 2rem; }
-a { color: light-dark(#0b57d0, #8ab4f8); }
-.wide { overflow-x: auto; }
+/** Looks of the pages; they follow the light or dark of the system, in the colours of the app. */
+export const STYLE = `:root {
+  color-scheme: light dark; font: 16px/1.5 system-ui, sans-serif;
+  --ground: light-dark(#f6f7f9, #0e1116); --surface: light-dark(#fff, #161a21);
+  --line: light-dark(#dfe3e9, #2a313c); --edge: light-dark(#868f9c, #6b7686);
+  --text: light-dark(#14181f, #e8ebf0); --muted: light-dark(#545d6b, #a3adbb);
+  --accent: light-dark(#1d4ed8, #8ab0ff); --soft: light-dark(#e8eefd, #1b2845);
+}
+body { margin: 0; background: var(--ground); color: var(--text); }
+nav { display: flex; flex-wrap: wrap; gap: .25rem; padding: .5rem 1rem; background: var(--surface); border-bottom: 1px solid var(--line); }
+nav a { padding: .25rem .6rem; border-radius: 6px; color: var(--text); text-decoration: none; }
+nav a:hover { text-decoration: underline; }
+nav a[aria-current] { background: var(--soft); color: var(--accent); font-weight: 600; }
+main { margin: 0 auto; padding: 1rem 1.5rem 3rem; max-width: 72rem; }
+h1 { font-size: 1.5rem; } h2 { font-size: 1.1rem; margin: 2rem 0 .5rem; }
+a { color: var(--accent); }
+:focus-visible { outline: 2px solid var(--accent); outline-offset: 2px; }
+.wide { overflow-x: auto; padding: 0 .9rem; background: var(--surface); border: 1px solid var(--line); border-radius: 8px; }
 table { border-collapse: collapse; width: 100%; font-size: .9rem; }
-th, td { text-align: start; padding: .35rem .75rem .35rem 0; border-bottom: 1px solid light-dark(#ddd, #3a3a3a); vertical-align: top; max-width: 22rem; overflow-wrap: break-word; }
+th, td { text-align: start; padding: .45rem 1rem .45rem 0; border-bottom: 1px solid var(--line); vertical-align: top; max-width: 22rem; overflow-wrap: anywhere; }
+th { color: var(--muted); font-weight: 550; }
+tr:last-child td { border-bottom: 0; }
+td { min-width: 4rem; font-variant-numeric: tabular-nums; }
 th, time { white-space: nowrap; }
+td form { margin: 0; }
 p, h1 { overflow-wrap: anywhere; }
-form { display: flex; flex-wrap: wrap; gap: .5rem; align-items: end; margin: .5rem 0; }
-label { display: flex; flex-direction: column; font-size: .85rem; }
-form.tall { flex-direction: column; align-items: start; }
-input, select, button { font: inherit; padding: .3rem .5rem; }
-.said { padding: .5rem .75rem; border-inline-start: 4px solid light-dark(#0b57d0, #8ab4f8); }
+form { display: flex; flex-wrap: wrap; gap: .5rem .75rem; align-items: end; margin: 0 0 1rem; }
+label { display: flex; flex-direction: column; gap: .15rem; font-size: .85rem; max-width: 100%; }
+form.tall { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(100%, 16rem), 1fr)); }
+form.tall button { justify-self: start; }
+input, select, button { box-sizing: border-box; min-height: 2.25rem; max-width: 100%; font: inherit; padding: .25rem .6rem; border: 1px solid var(--edge); border-radius: 6px; background: var(--surface); color: inherit; }
+button { cursor: pointer; font-weight: 550; }
+.said { padding: .5rem .75rem; border-inline-start: 4px solid var(--accent); background: var(--surface); }
 `

@@ -3,6 +3,7 @@ import { Problem } from '@plumbline/contract/problem'
 import type { Db } from '@plumbline/db/database'
 import { changePackOffer, changePlanOffer, listPacks, listPlans } from '@plumbline/db/offers'
 import { createHash } from 'node:crypto'
+import { LIMIT_LABELS, type Field } from './fields.ts'
 import { choiceOf, numberOf, priceOf, requiredNumberOf, textOf, type Form } from './form.ts'
 import { html, table, type Html } from './html.ts'
 
@@ -24,15 +25,18 @@ interface Offer {
 }
 
 /** A column of an offer, and how its field is shown and read. */
-interface Column {
-  readonly name: string
-  readonly label: string
+interface Column extends Field {
+  /** What stands behind the label: how it is filled in. */
+  readonly hint?: string
   readonly kind: 'number' | 'price' | 'yes_no'
   /** What a new one has. */
   readonly initial: Cell
   readonly read: (form: Form) => Cell
 }
 
+/** What a new one is called, and the hidden one that tells whether the page was overtaken. */
+const NAME: Field = { name: 'name', label: 'Name' }
+const SEEN: Field = { name: 'seen', label: 'The form' }
 const YES_NO = ['yes', 'no'] as const
 
 const count = (name: string, label: string, min: number, max: number, initial: Cell): Column => ({
@@ -40,21 +44,22 @@ const count = (name: string, label: string, min: number, max: number, initial: C
   label,
   kind: 'number',
   initial,
-  read: (form) => requiredNumberOf(form, name, { min, max }),
+  read: (form) => requiredNumberOf(form, { name, label }, { min, max }),
 })
 const yesNo = (name: string, label: string): Column => ({
   name,
   label,
   kind: 'yes_no',
   initial: true,
-  read: (form) => choiceOf(form, name, YES_NO) === 'yes',
+  read: (form) => choiceOf(form, { name, label }, YES_NO) === 'yes',
 })
 const price = (label: string): Column => ({
   name: 'price_cents',
   label,
+  hint: 'empty: people have to ask',
   kind: 'price',
   initial: null,
-  read: (form) => priceOf(form, 'price_cents'),
+  read: (form) => priceOf(form, { name: 'price_cents', label }),
 })
 const OFFERED = [
   yesNo('is_offered', 'Shown to people'),
@@ -64,22 +69,22 @@ const OFFERED = [
 const COLUMNS: Readonly<Record<OfferKind, readonly Column[]>> = {
   plans: [
     count('monthly_credits', 'Credits a month', 0, CREDITS_MAX, null),
-    price('US dollars a month; empty: people have to ask'),
+    price('US dollars a month'),
     yesNo('test_keys', 'Has test keys'),
     ...OFFERED,
     ...OWN_LIMITS.map((name): Column => ({
       name,
-      label: `${name}; empty: the setting`,
+      label: LIMIT_LABELS[name],
+      hint: 'empty: the setting of the service',
       kind: 'number',
       initial: null,
-      read: (form) => numberOf(form, name, { min: ownLimitMin(name), max: LIMIT_MAX }),
+      read: (form) => {
+        const field = { name, label: LIMIT_LABELS[name] }
+        return numberOf(form, field, { min: ownLimitMin(name), max: LIMIT_MAX })
+      },
     })),
   ],
-  packs: [
-    count('credits', 'Credits', 1, CREDITS_MAX, null),
-    price('US dollars; empty: people have to ask'),
-    ...OFFERED,
-  ],
+  packs: [count('credits', 'Credits', 1, CREDITS_MAX, null), price('US dollars'), ...OFFERED],
 }
 
 const WORDS: Readonly<Record<OfferKind, { readonly one: string; readonly title: string }>> = {
@@ -136,7 +141,7 @@ export async function changeOffer(
 ): Promise<string> {
   const offer = await findOffer(db, kind, name)
   if (offer === undefined) throw new Problem('not_found', 'There is no such page.')
-  if (textOf(form, 'seen') !== fingerprintOf(offer)) {
+  if (textOf(form, SEEN) !== fingerprintOf(offer)) {
     throw new Problem('conflict', 'It was changed meanwhile; look at what stands here now.')
   }
   const changes = Object.fromEntries(
@@ -156,7 +161,7 @@ export async function makeOffer(
   form: Form,
 ): Promise<string> {
   const { one } = WORDS[kind]
-  const name = textOf(form, 'name').trim()
+  const name = textOf(form, NAME).trim()
   if (!OFFER_NAME.test(name)) {
     throw new Problem(
       'bad_request',
@@ -208,7 +213,7 @@ function fingerprintOf({ columns }: Offer): string {
 function offersTable(kind: OfferKind, offers: readonly Offer[]): Html {
   const columns = COLUMNS[kind]
   return table(
-    [WORDS[kind].title, ...columns.map(({ label }) => label.replace(/;.*/, ''))],
+    [WORDS[kind].title, ...columns.map(({ label }) => label)],
     offers.map(({ name, columns: cells }) => [
       html`<a href="/operator/${kind}/${name}">${name}</a>`,
       ...columns.map((column) => shown(column, cells.get(column.name) ?? null) || '-'),
@@ -226,10 +231,11 @@ function newOfferForm(kind: OfferKind): Html {
 }
 
 function fieldOf(column: Column, value: Cell): Html {
-  const { name, label, kind } = column
+  const { name, label, hint, kind } = column
+  const said = hint === undefined ? label : `${label}; ${hint}`
   if (kind === 'yes_no') {
     return html`<label
-      >${label}
+      >${said}
       <select name="${name}">
         ${YES_NO.map((one) =>
           one === shown(column, value)
@@ -241,7 +247,7 @@ function fieldOf(column: Column, value: Cell): Html {
   }
   const mode = kind === 'price' ? 'decimal' : 'numeric'
   return html`<label
-    >${label} <input name="${name}" inputmode="${mode}" value="${shown(column, value)}"
+    >${said} <input name="${name}" inputmode="${mode}" value="${shown(column, value)}"
   /></label>`
 }
 

@@ -58,10 +58,18 @@ const PAGES = [
   '?search=one.example',
 ]
 
+/** What the menu marks on a page. */
+function placeOf(path: string): string {
+  if (/^\/(?:plans|packs)/.test(path)) return '/operator/plans'
+  return `/operator${path.replace(/\?.*/, '')}`
+}
+
 describe('the pages', () => {
   test.each(PAGES)('/operator%s is for a signed-in operator alone', async (path) => {
     const seen = await ask(operator, `/operator${path}`)
     expect([seen.status, seen.text]).toEqual([200, expect.stringContaining('<h1>')])
+    const marked = /<a href="([^"]+)" aria-current="page">/.exec(seen.text)?.[1] ?? ''
+    expect([path, marked]).toEqual([path, placeOf(path)])
     expect(seen.headers.get('content-security-policy')).toContain("default-src 'none'")
     expect((await ask(stranger, `/operator${path}`)).status).toBe(403)
     expect((await ask({ cookie: '' }, `/operator${path}`)).status).toBe(401)
@@ -122,6 +130,15 @@ describe('the acts', () => {
     expect(await act('close', { confirm: 'yes' })).toContain('Type the id')
     await act('close', { confirm: id })
     expect(await getAccount(api.db, id)).toMatchObject({ status: 'closed' })
+    const trail = (await ask(operator, '/operator/audit')).text
+    for (const sentence of [
+      'Goodwill: 500 credits added; 500 of packs and goodwill now.',
+      'Limits: calls a second none became 7.',
+      'Account suspended: unpaid',
+      'ada@one.example',
+    ]) {
+      expect(trail).toContain(`<td>${sentence}</td>`)
+    }
     const log = await listAudit(api.db, { accountId: id, limit: 20 })
     expect(log.map(({ action }) => action).toReversed()).toEqual([
       'account.grant',
@@ -158,7 +175,7 @@ describe('the acts', () => {
       (await ask(operator, `${at}/revoke-key`, { mode })).text
     expect(await revoked('test')).toContain('is revoked')
     expect(await revoked('test')).toContain('no active test key')
-    expect(await revoked('both')).toContain('mode is one of live, test.')
+    expect(await revoked('both')).toContain('Mode is one of live, test.')
     const log = await listAudit(api.db, { accountId: id, limit: 20 })
     expect(log.map(({ action }) => action).toReversed()).toEqual([
       'account.create',

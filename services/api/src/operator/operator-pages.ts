@@ -9,12 +9,14 @@ import express, { type ErrorRequestHandler, type Request, type Response } from '
 import type { Context } from '../context.ts'
 import { problemOf } from '../response.ts'
 import type { Handler } from '../routes/handler.ts'
-import { accountPage, auditTable } from './account-page.ts'
+import { accountPage } from './account-page.ts'
+import { auditTable } from './audit-table.ts'
 import { OPERATOR_ACTS, signedOut } from './acts.ts'
 import { BOARD_PATH, bullBoard } from './bull-board.ts'
+import { ACCOUNT_FIELDS } from './fields.ts'
 import { formOf, textOf, type Form } from './form.ts'
 import { requireActor, requireOperator } from './identity.ts'
-import { html, page, STYLE, table, type Html } from './html.ts'
+import { html, page, STYLE, table, type Html, type Place } from './html.ts'
 import {
   changeOffer,
   makeOffer,
@@ -44,10 +46,10 @@ export function operatorPages(ctx: Context): express.Express {
     next()
   })
   app.get('/operator/style.css', (_req, res) => void res.type('css').send(STYLE))
-  const shown = (path: string, title: string, body: (req: Request) => Promise<Html>): void => {
+  const shown = (path: Place, title: string, body: (req: Request) => Promise<Html>): void => {
     const show: Handler = async (req, res) => {
       await requireOperator(ctx, req)
-      res.type('html').send(page(title, await body(req)))
+      res.type('html').send(page(title, await body(req), path))
     }
     app.get(path, (req, res) => show(req, res))
   }
@@ -56,7 +58,7 @@ export function operatorPages(ctx: Context): express.Express {
   shown('/operator/queues', 'Queues', () => queuesPage(ctx))
   shown('/operator/workers', 'Workers', () => workersPage(ctx))
   shown('/operator/audit', 'Audit trail', async () =>
-    auditTable(await listAudit(ctx.db, { accountId: undefined, limit: ROWS_MAX })),
+    auditTable(ctx.db, await listAudit(ctx.db, { accountId: undefined, limit: ROWS_MAX })),
   )
   const form = express.text({ type: 'application/x-www-form-urlencoded', limit: FORM_BYTES })
   const sends = (path: string, done: Handler): void => {
@@ -110,11 +112,11 @@ function accountMade(ctx: Context): Handler {
   return async (req, res) => {
     const actor = await requireActor(ctx, req)
     const form = formOf(req.body)
-    const email = textOf(form, 'email').trim()
+    const email = textOf(form, { name: 'email', label: 'Email of its owner' }).trim()
     if (!/^[^\s@]+@[^\s@]+$/.test(email)) {
       throw new Problem('bad_request', 'Expected an address such as owner@example.com.')
     }
-    const wanted = { id: accountIdOf(form), email, plan: textOf(form, 'plan') }
+    const wanted = { id: accountIdOf(form), email, plan: textOf(form, ACCOUNT_FIELDS.plan) }
     const service = ctx.settings.KEY_PREFIX
     const { id, liveKey, testKey } = await openAccount(ctx.db, { ...wanted, actor, service })
     const keys = testKey === null ? liveKey : `${liveKey} and ${testKey}`
@@ -165,7 +167,7 @@ function offerMade(ctx: Context, kind: OfferKind): Handler {
   return async (req, res) => {
     const actor = await requireActor(ctx, req)
     const said = await outcomeOf(makeOffer(ctx.db, { actor, kind }, formOf(req.body)))
-    res.type('html').send(page('Plans', await offersPage(ctx.db, said)))
+    res.type('html').send(page('Plans', await offersPage(ctx.db, said), '/operator/plans'))
   }
 }
 
@@ -177,7 +179,9 @@ async function sendOffer(
 ): Promise<void> {
   const shown = await offerPage(db, kind, name, said)
   if (shown === undefined) throw missing()
-  res.type('html').send(page(`${kind === 'plans' ? 'Plan' : 'Pack'} ${name}`, shown))
+  res
+    .type('html')
+    .send(page(`${kind === 'plans' ? 'Plan' : 'Pack'} ${name}`, shown, '/operator/plans'))
 }
 
 /** What came of an act, a refusal among it, which the page of what was not changed tells. */
@@ -213,7 +217,9 @@ async function sendAccount(
 ): Promise<void> {
   const account = await getAccount(ctx.db, id)
   if (account === undefined) throw missing()
-  res.type('html').send(page(`Account ${id}`, await accountPage(ctx.db, account, said)))
+  res
+    .type('html')
+    .send(page(`Account ${id}`, await accountPage(ctx.db, account, said), '/operator'))
 }
 
 async function accountsPage({ db }: Context, search: string): Promise<Html> {

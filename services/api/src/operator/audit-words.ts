@@ -1,0 +1,145 @@
+import type { AuditEntry } from '@plumbline/db/audit-log'
+import { LIMIT_LABELS } from './fields.ts'
+
+/** What was changed, or is now, by the names that it has in the trail. */
+type Facts = Readonly<Record<string, unknown>>
+
+/** One act, with the people of whom ids are known. */
+interface Told {
+  readonly before: Facts
+  readonly after: Facts
+  readonly isNew: boolean
+  readonly isGone: boolean
+  readonly person: string
+}
+
+/** Fields of accounts, plans and packs in words; a name that is not here is told as it is. */
+const NAMES: Readonly<Record<string, string>> = {
+  ...LIMIT_LABELS,
+  daily_limit: 'credits a day at most',
+  low_mark: 'low-credit mark',
+  daily_spending_limit: 'credits a day at most',
+  low_credit_mark: 'low-credit mark',
+  requires_second_factor: 'second factor of members',
+  retention_days: 'how long results are kept',
+  monthly_credits: 'credits a month',
+  price_cents: 'price',
+  is_offered: 'shown to people',
+  position: 'place in lists',
+}
+
+const SENTENCES: Readonly<Record<string, (told: Told) => string>> = {
+  'account.create': ({ after }) => `Account made on plan ${say(after['plan'])}.`,
+  'account.plan': ({ before, after }) =>
+    after['next_plan'] == null
+      ? `Plan ${say(before['plan'])} became ${say(after['plan'])}; ${say(after['granted'])} credits added.`
+      : `Plan ${say(before['plan'])} becomes ${say(after['next_plan'])} with the next cycle.`,
+  'account.pack': ({ after }) => granted('Pack', after),
+  'account.grant': ({ after }) => granted('Goodwill', after),
+  'account.hand_over': ({ person }) => `Account handed over to ${person}.`,
+  'account.settings': ({ after }) =>
+    `Settings changed: ${list(after['changed']).map(nameOf).join(', ')}.`,
+  'account.limits': (told) => `Limits: ${changes(told)}.`,
+  'account.spending': (told) => `Spending: ${changes(told)}.`,
+  'account.suspend': ({ after }) =>
+    after['reason'] == null ? 'Account suspended.' : `Account suspended: ${say(after['reason'])}`,
+  'account.resume': () => 'Account active again.',
+  'account.close': () => 'Account closed for good.',
+  'installation_key.change': () => 'Installation key changed.',
+  'key.create': ({ after, isNew }) =>
+    `${capital(say(after['mode']))} key made${isNew ? '' : ', the one before revoked'}.`,
+  'key.revoke': ({ before }) => `${capital(say(before['mode']))} key revoked.`,
+  'member.add': ({ after, person }) => `${person} joined as ${say(after['role'])}.`,
+  'member.invite': ({ after, isGone }) =>
+    isGone ? 'Invitation withdrawn.' : `Somebody invited as ${say(after['role'])}.`,
+  'member.remove': ({ person }) => `${person} removed.`,
+  'member.role': ({ before, after, person }) =>
+    `${person}: ${say(before['role'])} became ${say(after['role'])}.`,
+  'user.link': ({ person }) => `Link to sign in made for ${person}.`,
+  'user.operator': ({ after, person }) =>
+    after['is_operator'] === true ? `${person} made operator.` : `${person} is operator no more.`,
+  'user.sign_out': ({ before, after, person }) => {
+    const whose = after['user_id'] == null ? 'everybody' : person
+    return `Sessions of ${whose} ended: ${say(before['sessions'])}.`
+  },
+  'plan.change': (told) => offer('Plan', told),
+  'pack.change': (told) => offer('Pack', told),
+}
+
+/**
+ * An act of the trail as a sentence.
+ * @param people addresses of people by their id; one who is gone is told by the id
+ */
+export function actInWords(
+  { action, before, after }: Pick<AuditEntry, 'action' | 'before' | 'after'>,
+  people: ReadonlyMap<string, string>,
+): string {
+  const told = {
+    before: factsOf(before),
+    after: factsOf(after),
+    isNew: before === null,
+    isGone: after === null,
+  }
+  const id = told.after['user_id'] ?? told.before['user_id']
+  const person = typeof id === 'string' ? (people.get(id) ?? id) : 'somebody'
+  const sentence = Object.hasOwn(SENTENCES, action) ? SENTENCES[action] : undefined
+  return sentence?.({ ...told, person }) ?? `${action}: ${changes(told)}.`
+}
+
+/** Ids of users that an act names, besides who did it. */
+export function peopleOf({
+  before,
+  after,
+}: Pick<AuditEntry, 'before' | 'after'>): readonly string[] {
+  return [before, after].flatMap((facts) => {
+    const id = factsOf(facts)['user_id']
+    return typeof id === 'string' ? [id] : []
+  })
+}
+
+function granted(what: string, { granted: credits, packs }: Facts): string {
+  return `${what}: ${say(credits)} credits added; ${say(packs)} of packs and goodwill now.`
+}
+
+function offer(what: string, told: Told): string {
+  const name = say(told.after[what.toLowerCase()])
+  return told.isNew ? `${what} ${name} made.` : `${what} ${name}: ${changes(told)}.`
+}
+
+/** What differs: each by its name, with what it was and what it is. */
+function changes({ before, after }: Pick<Told, 'before' | 'after'>): string {
+  const names = Object.keys({ ...before, ...after })
+  const differing = names.filter((name) => say(before[name]) !== say(after[name]))
+  const parts = differing.map((name) => {
+    const as = (value: unknown): string =>
+      name === 'price_cents' && typeof value === 'number'
+        ? `$${(value / 100).toFixed(2)}`
+        : say(value)
+    return `${nameOf(name)} ${as(before[name])} became ${as(after[name])}`
+  })
+  return parts.length === 0 ? 'nothing differs' : parts.join('; ')
+}
+
+function nameOf(name: string): string {
+  const words = Object.hasOwn(NAMES, name) ? NAMES[name] : undefined
+  return words?.replace(/^[A-Z]/, (letter) => letter.toLowerCase()) ?? name.replaceAll('_', ' ')
+}
+
+function say(value: unknown): string {
+  if (value === null || value === undefined) return 'none'
+  if (typeof value === 'boolean') return value ? 'yes' : 'no'
+  return typeof value === 'string' ? value : JSON.stringify(value)
+}
+
+function capital(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1)
+}
+
+function list(value: unknown): readonly string[] {
+  return Array.isArray(value) ? value.map(say) : []
+}
+
+function factsOf(value: AuditEntry['before']): Facts {
+  if (value === null || typeof value !== 'object' || Array.isArray(value)) return {}
+  return { ...value }
+}
