@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { MAPPED_FIELDS } from './batch-request.ts'
-import { rowCounts } from './batch-view.ts'
+import { batchFault, rowCounts } from './batch-view.ts'
 import { BATCH_STATES } from './batch.ts'
 import { CHECKS, PRODUCTS } from './products.ts'
 
@@ -91,7 +91,7 @@ export const batchPreview = z.strictObject({
     })
     .nullable(),
   /** What keeps the batch from being read, or from starting by itself. */
-  error: z.strictObject({ error: z.string(), message: z.string() }).nullable(),
+  error: batchFault.nullable(),
 })
 /** What a batch holds and what it would cost. */
 export type BatchPreview = z.infer<typeof batchPreview>

@@ -26,6 +26,16 @@ const mappedColumn = z.strictObject({
   confidence: z.number().min(0).max(1),
 })
 
+/** What ended a batch or keeps it from starting. */
+export const batchFault = z.strictObject({
+  error: z.string(),
+  message: z.string(),
+  /** The part of the request that can be changed with `PATCH` to mend it. */
+  field: z.literal('mapping').optional(),
+})
+/** What ended a batch or keeps it from starting, and where it can be mended. */
+export type BatchFault = z.infer<typeof batchFault>
+
 /** The batch object. Source: decision 33. */
 export const batchView = z.strictObject({
   id: z.string(),
@@ -77,7 +87,7 @@ export const batchView = z.strictObject({
   progress: z.number().min(0).max(1),
   /** At least until the last task that waits for a time is due; null where nothing can be said. */
   eta_seconds: count.nullable(),
-  error: z.strictObject({ error: z.string(), message: z.string() }).nullable(),
+  error: batchFault.nullable(),
 })
 /** A batch as its owner sees it. */
 export type BatchView = z.infer<typeof batchView>

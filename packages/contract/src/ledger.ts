@@ -31,6 +31,10 @@ export const ledgerEntry = z.strictObject({
   product: z.enum(PRODUCTS).nullable(),
   source: z.enum(USAGE_SOURCES).nullable(),
   batch_id: z.string().nullable(),
+  batch_name: z
+    .string()
+    .nullable()
+    .meta({ description: 'What the batch, or else its file, is called.' }),
   detail: z.string().nullable().meta({ description: 'Plan, pack, or why it was given back.' }),
 })
 /** One move of credits. */

@@ -1,3 +1,4 @@
+import { withoutBidiControls } from '@plumbline/contract/bidi-controls'
 import type { LedgerEntry } from '@plumbline/contract/ledger'
 import type { Db } from '@plumbline/db/database'
 import { runStatement } from './statement.ts'
@@ -40,11 +41,13 @@ export async function readLedger(
         e.held_delta as held, e.product, e.source,
         case when e.kind in ('hold', 'settle', 'release') then e.detail end as batch_id,
         case when e.kind not in ('hold', 'settle', 'release') then e.detail end as detail,
-        c.allowance + c.packs as balance
+        coalesce(b.name, b.file_name) as batch_name, c.allowance + c.packs as balance
       from credit_accounts c join lateral (
         select * from credit_entries e
         where e.account_id = c.account_id and e.id < $2
         order by e.id desc limit $3) e on true
+      left join batches b on b.account_id = $1 and b.id = e.detail
+        and e.kind in ('hold', 'settle', 'release')
       where c.account_id = $1
       order by e.id desc`,
     values: [accountId, place?.before ?? Number.MAX_SAFE_INTEGER, limit + 1],
@@ -52,8 +55,9 @@ export async function readLedger(
   let balance = place?.balance ?? rows[0]?.balance ?? 0
   const entries: LedgerEntry[] = []
   let before = 0
-  for (const { id, at, balance: _, ...entry } of rows.slice(0, limit)) {
-    entries.push({ at: at.toISOString(), ...entry, balance })
+  for (const { id, at, balance: _, batch_name: name, ...entry } of rows.slice(0, limit)) {
+    const batch_name = name === null ? null : withoutBidiControls(name)
+    entries.push({ at: at.toISOString(), ...entry, batch_name, balance })
     balance -= entry.credits
     before = id
   }

@@ -1,4 +1,4 @@
-import type { BatchView } from '@plumbline/contract/batch-view'
+import type { BatchFault, BatchView } from '@plumbline/contract/batch-view'
 import { Problem } from '@plumbline/contract/problem'
 import type { Tx } from '@plumbline/db/database'
 import {
@@ -71,7 +71,7 @@ export async function releaseRest(tx: Tx, row: BatchRow): Promise<number> {
 export async function failBatch(
   pipeline: Pipeline,
   id: string,
-  error: { error: string; message: string },
+  error: BatchFault,
   lease: number,
 ): Promise<void> {
   const failed = await pipeline.db.kysely.transaction().execute(async (tx) => {

@@ -1,3 +1,4 @@
+import type { BatchFault } from '@plumbline/contract/batch-view'
 import { readLimits } from '@plumbline/db/limits'
 import { PROBLEMS } from '@plumbline/contract/problem'
 import { CHECKS, priceCredits } from '@plumbline/contract/products'
@@ -138,7 +139,11 @@ async function endUnread(
   lease: number,
   error: IntakeError,
 ): Promise<void> {
-  const shown = { error: PROBLEMS[error.code].error, message: error.message }
+  const shown: BatchFault = {
+    error: PROBLEMS[error.code].error,
+    message: error.message,
+    ...(error instanceof MappingFault ? { field: 'mapping' } : {}),
+  }
   // What was read once can be read again when the change is taken back.
   const canMend = error instanceof MappingFault || batch.ats.ready !== undefined
   if (batch.status !== 'analyzing' || batch.auto_start || !canMend) {

@@ -153,7 +153,8 @@ test('a dry run whose columns are not found waits with its columns, and a change
   const { pipeline, owner } = harness
   const file = 'a,b\nx,one at a.example\ny,two at b.example\n'
   const { id, ...batch } = await harness.read(file, { autoStart: false })
-  expect(batch).toMatchObject({ status: 'ready', error: { error: 'Unprocessable Content' } })
+  const fault = { error: 'Unprocessable Content', field: 'mapping' }
+  expect(batch).toMatchObject({ status: 'ready', error: fault })
   const shown = await preview(harness, id)
   expect(shown.columns.map(({ header, field }) => [header, field])).toEqual([
     ['a', null],

@@ -1,8 +1,18 @@
+import type { BatchFault } from '@plumbline/contract/batch-view'
+import { checksOf, type Check, type Product } from '@plumbline/contract/products'
 import { visibleText } from './components/text.tsx'
 
-/** What keeps a batch from going on, without the advice that is for programs: here a column is chosen on the batch's page. */
-export function batchFault({ message }: { readonly message: string }): string {
-  return visibleText(
-    message.replace(/; name one with "mapping": \{[^}]*\}\.$/, '. Choose one under Columns.'),
-  )
+/** What the cells of a column hold. */
+const CELLS: Readonly<Record<Check, string>> = {
+  email: 'email addresses',
+  phone: 'phone numbers',
+  ip: 'IP addresses',
+  domain: 'domain names',
+}
+
+/** What keeps a batch from going on. Advice that is for programs gives way to where a person mends it. */
+export function batchFault({ message, field }: BatchFault, product: Product): string {
+  const [required] = checksOf(product)
+  if (field !== 'mapping' || required === undefined) return visibleText(message)
+  return `No column is known to hold ${CELLS[required]}. Choose one under Columns.`
 }

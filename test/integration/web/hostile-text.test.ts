@@ -149,10 +149,9 @@ async function expectOperatorText(
       await writeAudit(tx, { ...act, before: { status: 'active' }, after: { reason } })
     }
   })
-  // What no form takes, as from an older version.
-  await db.pool.query('update accounts set email = $2, name = $2 where id = $1', [
+  await db.pool.query('update accounts set email = $2 where id = $1', [
     accountId,
-    TEXTS.join(' '),
+    `"${MARKUP}"@people.test`,
   ])
   await using operator = await openWindow(adminUrl, {
     width: 360,

@@ -1,3 +1,4 @@
+import type { BatchFault } from '@plumbline/contract/batch-view'
 import type { PreviewCounts, PreviewHead } from '@plumbline/contract/batch-preview'
 import type { Vendor } from '@plumbline/contract/vendors'
 import type { Delimiter } from '@plumbline/contract/delimiters'
@@ -66,7 +67,7 @@ export interface BatchesTable {
   result_bytes: Generated<number | null>
   result_rows: Generated<number | null>
   result_sha256: Generated<string | null>
-  error: ColumnType<BatchError | null, string | null | undefined, string | null>
+  error: ColumnType<BatchFault | null, string | null | undefined, string | null>
   sums: ColumnType<KeptSums | null, string | null | undefined, string | null>
   running_sums: ColumnType<RunningSums | null, string | null | undefined, string | null>
   ats: Stored<Partial<Record<BatchState, string>>>
@@ -180,12 +181,6 @@ export interface RecheckRequest {
   readonly of: string
   readonly only: readonly string[]
   readonly olderThanDays: number | null
-}
-
-/** Why a batch failed or waits, as its owner is told. */
-export interface BatchError {
-  readonly error: string
-  readonly message: string
 }
 
 /** What the chunks of a batch added up to. */

@@ -2,7 +2,6 @@ import type { BatchView } from '@plumbline/contract/batch-view'
 import type { JSX } from 'preact'
 import * as format from '../format.ts'
 
-type State = BatchView['status']
 type Tone = 'good' | 'warn' | 'bad' | 'live' | 'none'
 
 /** How each state is told to a person. */
@@ -19,14 +18,20 @@ const STATES: Readonly<Record<string, readonly [text: string, tone: Tone]>> = {
   expired: ['Erased', 'none'],
 }
 
+/** What tells how a batch stands. */
+type Standing = Pick<BatchView, 'status' | 'error'>
+
 /** The state in words. */
-export function stateText(state: State): string {
-  return STATES[state]?.[0] ?? state
+export function stateText({ status, error }: Standing): string {
+  if (status === 'ready' && error !== null) {
+    return error.field === 'mapping' ? 'Needs a column' : 'Not startable yet'
+  }
+  return STATES[status]?.[0] ?? status
 }
 
 /** The state as a badge. */
-export function StateBadge({ state }: { readonly state: State }): JSX.Element {
-  return <span class={`badge ${STATES[state]?.[1] ?? 'none'}`}>{stateText(state)}</span>
+export function StateBadge({ batch }: { readonly batch: Standing }): JSX.Element {
+  return <span class={`badge ${STATES[batch.status]?.[1] ?? 'none'}`}>{stateText(batch)}</span>
 }
 
 /** How far a batch is, as a bar with its share beside it. */

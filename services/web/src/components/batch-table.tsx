@@ -52,10 +52,11 @@ export function BatchTable({ batches }: { readonly batches: readonly BatchView[]
   )
 }
 
-function State({ batch: { status, progress } }: { readonly batch: BatchView }): JSX.Element {
+function State({ batch }: { readonly batch: BatchView }): JSX.Element {
+  const { status, progress } = batch
   return (
     <>
-      <StateBadge state={status} />
+      <StateBadge batch={batch} />
       {status === 'running' && <span class="muted small"> {format.percent(progress)}</span>}
     </>
   )

@@ -42,8 +42,8 @@ export function Table<T>({
         <caption class="unseen">{caption}</caption>
         <thead>
           <tr>
-            {columns.map((column) => (
-              <th key={column.title} scope="col" class={classOf(column)}>
+            {columns.map((column, at) => (
+              <th key={at} scope="col" class={classOf(column)}>
                 {column.title}
               </th>
             ))}
@@ -52,8 +52,8 @@ export function Table<T>({
         <tbody>
           {rows.map((row, index) => (
             <tr key={keyOf(row, index)}>
-              {columns.map((column) => (
-                <td key={column.title} class={classOf(column)} data-title={column.title}>
+              {columns.map((column, at) => (
+                <td key={at} class={classOf(column)} data-title={column.title}>
                   <div class="cell">{column.cell(row)}</div>
                 </td>
               ))}

@@ -52,7 +52,7 @@ export function Batch({ id }: PageProps): JSX.Element {
       heading={<Foreign text={batchTitle(batch)} />}
       lead={
         <>
-          <StateBadge state={batch.status} /> {PRODUCT_NAMES[batch.product]}
+          <StateBadge batch={batch} /> {PRODUCT_NAMES[batch.product]}
         </>
       }
       actions={<BatchActions batch={batch} />}
@@ -61,7 +61,9 @@ export function Batch({ id }: PageProps): JSX.Element {
       {batch.status === 'ready' ? (
         <Ready batch={batch} />
       ) : (
-        batch.error !== null && <Notice tone="warn">{batchFault(batch.error)}</Notice>
+        batch.error !== null && (
+          <Notice tone="warn">{batchFault(batch.error, batch.product)}</Notice>
+        )
       )}
       <Standing batch={batch} />
       <Parts batch={batch} />
@@ -70,11 +72,11 @@ export function Batch({ id }: PageProps): JSX.Element {
 }
 
 /** What to do with a batch that waits to be started, or that cannot be started as it was read. */
-function Ready({ batch: { id, error } }: { readonly batch: BatchView }): JSX.Element {
+function Ready({ batch: { id, error, product } }: { readonly batch: BatchView }): JSX.Element {
   const text =
     error === null
       ? 'The file is read and nothing was charged. Look at what was found in it, and start it there.'
-      : batchFault(error)
+      : batchFault(error, product)
   return (
     <Notice
       tone="warn"
@@ -123,10 +125,11 @@ function Unreadable({ error }: { readonly error: Error }): JSX.Element {
 function useProgressAloud(batch: BatchView | undefined): void {
   const announce = useAnnounce()
   const status = batch?.status
+  const text = batch === undefined ? undefined : stateText(batch)
   const percent = batch === undefined ? '' : format.percent(batch.progress)
   useEffect(() => {
-    if (status !== undefined) announce(`${stateText(status)}.`)
-  }, [status])
+    if (text !== undefined) announce(`${text}.`)
+  }, [text])
   useEffect(() => {
     if (status === 'running') announce(`${percent} done.`, true)
   }, [percent])

@@ -22,6 +22,7 @@ const STATES = [
   { value: '', text: 'All' },
   { value: 'analyzing,running,finalizing,canceling', text: 'In progress' },
   { value: 'ready', text: 'Ready to start' },
+  { value: 'paused', text: 'Paused' },
   { value: 'completed', text: 'Completed' },
   { value: 'canceled', text: 'Canceled' },
   { value: 'failed', text: 'Failed' },

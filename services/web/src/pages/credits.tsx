@@ -206,11 +206,11 @@ function Entries({ entries }: { readonly entries: readonly LedgerEntry[] }): JSX
       keyOf={({ at }, index) => `${at} ${index}`}
       columns={[
         { title: 'When', isTight: true, narrow: 'small', cell: ({ at }) => <Time at={at} /> },
-        { title: 'What', narrow: 'line', cell: (entry) => <What entry={entry} /> },
+        { title: 'What', narrow: 'head', cell: (entry) => <What entry={entry} /> },
         {
           title: 'Credits',
           isNumber: true,
-          narrow: 'small',
+          narrow: 'mark',
           cell: ({ credits }) => signed(credits),
         },
         {
@@ -231,7 +231,7 @@ function Entries({ entries }: { readonly entries: readonly LedgerEntry[] }): JSX
 }
 
 function What({ entry }: { readonly entry: LedgerEntry }): JSX.Element {
-  const { kind, product, batch_id: batchId, detail } = entry
+  const { kind, product, batch_id: batchId, batch_name: batchName, detail } = entry
   return (
     <>
       {KINDS[kind]}
@@ -239,7 +239,9 @@ function What({ entry }: { readonly entry: LedgerEntry }): JSX.Element {
       {batchId !== null && (
         <>
           {' '}
-          <a href={`/app/batches/${batchId}`}>{batchId}</a>
+          <a href={`/app/batches/${batchId}`}>
+            <Foreign text={batchName ?? batchId} clip />
+          </a>
         </>
       )}
       {detail !== null && (

@@ -56,7 +56,7 @@ export function Overview(): JSX.Element {
                 <a href={`/app/batches/${batch.id}`}>
                   <Foreign text={batchTitle(batch)} clip />
                 </a>
-                <StateBadge state={batch.status} />
+                <StateBadge batch={batch} />
               </div>
               <Progress batch={batch} />
             </div>

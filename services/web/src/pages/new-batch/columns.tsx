@@ -45,10 +45,15 @@ export function Columns({
           rows={columns}
           keyOf={({ column }) => column}
           columns={[
-            { title: 'Column', cell: (column) => <Foreign text={titleOf(column)} clip /> },
-            { title: 'Values', cell: ({ values }) => <Values values={values} /> },
+            {
+              title: 'Column',
+              narrow: 'head',
+              cell: (column) => <Foreign text={titleOf(column)} clip />,
+            },
+            { title: 'Values', narrow: 'line', cell: ({ values }) => <Values values={values} /> },
             {
               title: 'Looks like',
+              narrow: 'mark',
               isTight: true,
               cell: ({ kind, confidence }) => (
                 <>
@@ -58,6 +63,7 @@ export function Columns({
             },
             {
               title: 'Taken for',
+              narrow: 'line',
               cell: (column) => (
                 <TakenFor
                   column={column}
@@ -80,7 +86,8 @@ function fieldOf({ column, field }: PreviewColumn, { mapping }: BatchChange): st
   return Object.entries(mapping).find(([, at]) => at === column)?.[0] ?? ''
 }
 
-function titleOf({ header, column }: PreviewColumn): string {
+/** What a column is called: by its header, else by its place. */
+export function titleOf({ header, column }: PreviewColumn): string {
   return header === null || header === '' ? `Column ${column + 1}` : header
 }
 

@@ -58,7 +58,9 @@ export function Preview({
   return (
     <>
       {fault !== null && <Notice tone="bad">{fault}</Notice>}
-      {data.error !== null && !lacks && <Notice tone="warn">{batchFault(data.error)}</Notice>}
+      {data.error !== null && !lacks && (
+        <Notice tone="warn">{batchFault(data.error, batch.product)}</Notice>
+      )}
       <Reading preview={data} changes={changes} />
       <Columns preview={data} changes={changes} />
       <Known preview={data} changes={changes} />

@@ -6,9 +6,10 @@ import { Button } from '../../components/button.tsx'
 import { CheckField, Field, SelectField } from '../../components/field.tsx'
 import { Card } from '../../components/page.tsx'
 import { Facts, Table } from '../../components/table.tsx'
-import { Foreign } from '../../components/text.tsx'
+import { Foreign, visibleText } from '../../components/text.tsx'
 import * as format from '../../format.ts'
 import type { Changes } from './changes.ts'
+import { titleOf } from './columns.tsx'
 
 const DELIMITER_NAMES: Readonly<Record<Delimiter, string>> = {
   ',': 'Comma',
@@ -62,11 +63,14 @@ export function Reading({
           <summary>First rows</summary>
           <Table
             caption="First rows of the file"
+            isStacked={false}
             rows={first}
             keyOf={(_, index) => index}
-            columns={preview.columns.map(({ header, column }) => ({
-              title: header ?? `Column ${column + 1}`,
-              cell: (cells: readonly string[]) => <Foreign text={cells[column] ?? ''} clip />,
+            columns={preview.columns.map((column) => ({
+              title: visibleText(titleOf(column)),
+              cell: (cells: readonly string[]) => (
+                <Foreign text={cells[column.column] ?? ''} clip />
+              ),
             }))}
           />
         </details>

@@ -128,22 +128,35 @@ function DeliveryTable({
       rows={deliveries}
       keyOf={({ id }) => id}
       columns={[
-        { title: 'Message', cell: ({ type }) => messageWords(type) },
+        { title: 'Message', narrow: 'head', cell: ({ type }) => messageWords(type) },
         {
           title: 'State',
           isTight: true,
+          narrow: 'mark',
           cell: (delivery) => <State delivery={delivery} />,
         },
-        { title: 'Came back', isTight: true, cell: (delivery) => cameBack(delivery) },
+        {
+          title: 'Came back',
+          isTight: true,
+          narrow: 'small',
+          cell: (delivery) => cameBack(delivery),
+        },
         {
           title: 'Attempts',
           isNumber: true,
+          narrow: 'small',
           cell: ({ attempts }) => format.number(attempts),
         },
-        { title: 'Made', isTight: true, cell: ({ created_at: at }) => <Time at={at} /> },
+        {
+          title: 'Made',
+          isTight: true,
+          narrow: 'small',
+          cell: ({ created_at: at }) => <Time at={at} />,
+        },
         {
           title: 'Actions',
           isTight: true,
+          narrow: 'line',
           cell: (delivery) => (
             <span class="row">
               <Button
