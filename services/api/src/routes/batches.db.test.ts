@@ -1,3 +1,4 @@
+import { ledgerPage } from '@plumbline/contract/ledger'
 import { allowAnyMove } from '@plumbline/testkit/any-move'
 import { batchPage, batchView } from '@plumbline/contract/batch-view'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -530,6 +531,10 @@ describe('moving batches', () => {
     const started = await call(`/v1/batches/${id}/start`, 'go')
     expect([created.status, started.status]).toEqual([202, 200])
     expect(started.headers.get('x-credits-remaining')).toBe('0')
+    const moves = ledgerPage.parse((await stage.call('/v1/ledger', { key: last.live })).json)
+    const batch_name = batchView.parse(created.json).file?.name
+    expect(moves.data[0]).toMatchObject({ kind: 'hold', batch_id: id, batch_name })
+    expect(batch_name).toMatch(/./)
 
     const startedAgain = await call(`/v1/batches/${id}/start`, 'go')
     expect([startedAgain.status, startedAgain.text]).toEqual([200, started.text])
