@@ -133,7 +133,7 @@ function actsOf({ id, plan, status }: Account, { plans, packs, own, spending }: 
         <input name="low_mark" inputmode="numeric" value="${spending?.lowMark ?? ''}" /></label
       ><button>Set spending</button>
     </form>
-    <form method="post" action="${at}/limits">
+    <form class="tall" method="post" action="${at}/limits">
       ${OWN_LIMITS.map(
         (name) =>
           html`<label

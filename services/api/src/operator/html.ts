@@ -121,10 +121,10 @@ a { color: var(--accent); }
 :focus-visible { outline: 2px solid var(--accent); outline-offset: 2px; }
 .wide { overflow-x: auto; padding: 0 .9rem; background: var(--surface); border: 1px solid var(--line); border-radius: 8px; }
 table { border-collapse: collapse; width: 100%; font-size: .9rem; }
-th, td { text-align: start; padding: .45rem 1rem .45rem 0; border-bottom: 1px solid var(--line); vertical-align: top; max-width: 22rem; overflow-wrap: anywhere; }
+th, td { text-align: start; padding: .45rem 1rem .45rem 0; border-bottom: 1px solid var(--line); vertical-align: top; max-width: 22rem; overflow-wrap: break-word; }
 th { color: var(--muted); font-weight: 550; }
 tr:last-child td { border-bottom: 0; }
-td { min-width: 4rem; font-variant-numeric: tabular-nums; }
+td { min-width: 3rem; font-variant-numeric: tabular-nums; }
 th, time { white-space: nowrap; }
 td form { margin: 0; }
 p, h1 { overflow-wrap: anywhere; }

@@ -24,18 +24,22 @@ export function Credits(): JSX.Element {
         {error !== null && <Notice tone="bad">{sentenceOf(error)}</Notice>}
         {account.data === undefined && error === null && <Bones />}
         {account.data !== undefined && (
-          <Facts
-            facts={[
-              [
-                'To spend',
-                format.number(account.data.credits.allowance + account.data.credits.packs),
-              ],
-              ['Of this month', format.number(account.data.credits.allowance)],
-              ['Of packs', format.number(account.data.credits.packs)],
-              ['Held for batches', format.number(account.data.credits.held)],
-              ['Starts anew', <Time key="resets" at={account.data.credits.resets_at} dayOnly />],
-            ]}
-          />
+          <>
+            <div>
+              <div class="figure">
+                {format.number(account.data.credits.allowance + account.data.credits.packs)}
+              </div>
+              <div class="muted">To spend</div>
+            </div>
+            <Facts
+              facts={[
+                ['Of this month', format.number(account.data.credits.allowance)],
+                ['Of packs', format.number(account.data.credits.packs)],
+                ['Held for batches', format.number(account.data.credits.held)],
+                ['Starts anew', <Time key="resets" at={account.data.credits.resets_at} dayOnly />],
+              ]}
+            />
+          </>
         )}
       </Card>
       <Offers />

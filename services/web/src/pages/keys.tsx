@@ -193,6 +193,7 @@ function KeyFacts({ record }: { readonly record: KeyView }): JSX.Element {
         {record.prefix}…{record.last4}
       </code>
       <Facts
+        long
         facts={[
           ['Created', <Time key="created" at={record.created_at} />],
           ['Last used', lastUsed === null ? 'Never' : <Time key="used" at={lastUsed} />],

@@ -178,6 +178,20 @@ function Balance({ credits }: { readonly credits: AccountView['credits'] }): JSX
   )
 }
 
+/** What is to be done with batches that were read: to start them, or first to mend what keeps them from it. */
+function waitingText(waiting: readonly BatchView[]): string {
+  const isMended = waiting.every(({ error }) => error === null)
+  if (waiting.length === 1) {
+    return isMended
+      ? 'A batch is read and waits to be started.'
+      : 'A batch is read and cannot start as it is.'
+  }
+  const which = format.counted(waiting.length, 'batch', 'batches')
+  return isMended
+    ? `${which} are read and wait to be started.`
+    : `${which} are read and wait for you; not each can start as it is.`
+}
+
 /** What wants something of the person: no credits left, a batch that waits or failed. */
 function Attention({
   account,
@@ -216,9 +230,7 @@ function Attention({
             )
           }
         >
-          {waiting.length === 1
-            ? 'A batch is read and waits to be started.'
-            : `${format.counted(waiting.length, 'batch', 'batches')} are read and wait to be started.`}
+          {waitingText(waiting)}
         </Notice>
       )}
     </div>

@@ -72,9 +72,12 @@ function Figures({ usage }: { readonly usage: UsageView }): JSX.Element {
   return (
     <>
       <Card title="Credits a day">
+        <div>
+          <div class="figure">{format.number(usage.total.credits)}</div>
+          <div class="muted">credits used</div>
+        </div>
         <Facts
           facts={[
-            ['Credits', format.number(usage.total.credits)],
             ['Operations', format.number(usage.total.operations)],
             ['Time zone', usage.time_zone],
           ]}

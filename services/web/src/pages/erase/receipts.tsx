@@ -38,6 +38,7 @@ export function Receipts({ shown }: { readonly shown: string | undefined }): JSX
           columns={[
             {
               title: 'Number',
+              narrow: 'head',
               cell: ({ id }) => (
                 <a href={receiptHref(id)} aria-current={id === shown ? 'true' : undefined}>
                   {id}
@@ -46,6 +47,7 @@ export function Receipts({ shown }: { readonly shown: string | undefined }): JSX
             },
             {
               title: 'State',
+              narrow: 'mark',
               isTight: true,
               cell: ({ status }) =>
                 status === 'completed' ? (
@@ -54,9 +56,24 @@ export function Receipts({ shown }: { readonly shown: string | undefined }): JSX
                   <span class="badge live">Under way</span>
                 ),
             },
-            { title: 'Values', isNumber: true, cell: ({ values }) => format.number(values) },
-            { title: 'Rows', isNumber: true, cell: ({ erased }) => format.number(erased.rows) },
-            { title: 'Begun', isTight: true, cell: ({ created_at: at }) => <Time at={at} /> },
+            {
+              title: 'Values',
+              isNumber: true,
+              narrow: 'small',
+              cell: ({ values }) => format.number(values),
+            },
+            {
+              title: 'Rows',
+              isNumber: true,
+              narrow: 'small',
+              cell: ({ erased }) => format.number(erased.rows),
+            },
+            {
+              title: 'Begun',
+              isTight: true,
+              narrow: 'small',
+              cell: ({ created_at: at }) => <Time at={at} />,
+            },
           ]}
         />
       )}

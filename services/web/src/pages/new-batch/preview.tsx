@@ -65,7 +65,9 @@ export function Preview({
       <Columns preview={data} changes={changes} />
       <Known preview={data} changes={changes} />
       <Cost preview={data} />
-      {isRead && !lacks && <Sample batch={batch} sampled={data.cost?.sampled ?? 0} />}
+      {isRead && !lacks && data.error === null && (
+        <Sample batch={batch} sampled={data.cost?.sampled ?? 0} />
+      )}
       <div class="row">
         <Button
           kind="primary"
@@ -76,7 +78,9 @@ export function Preview({
           Start
         </Button>
         <LinkButton href="/app/batches">Keep for later</LinkButton>
-        {!isRead && <span class="muted">The rows are still being counted.</span>}
+        {!isRead && data.error === null && (
+          <span class="muted">The rows are still being counted.</span>
+        )}
       </div>
     </>
   )

@@ -40,7 +40,7 @@ export function Reading({
   readonly preview: BatchPreview
   readonly changes: Changes
 }): JSX.Element {
-  const { file, rows, first_rows: first } = preview
+  const { file, first_rows: first } = preview
   return (
     <Card title="How it was read">
       <Facts
@@ -51,7 +51,7 @@ export function Reading({
             : [['Sheet', <Foreign key="sheet" text={file.sheet} />] as const]),
           ['Encoding', file.encoding ?? 'None'],
           ['Header', file.header_row === null ? 'None' : `Row ${format.number(file.header_row)}`],
-          ['Rows', rows === null ? 'Being counted' : format.number(rows.total)],
+          ['Rows', rowsText(preview)],
         ]}
       />
       <details class="details">
@@ -77,6 +77,11 @@ export function Reading({
       )}
     </Card>
   )
+}
+
+function rowsText({ rows, error }: BatchPreview): string {
+  if (rows !== null) return format.number(rows.total)
+  return error === null ? 'Being counted' : 'Not counted yet'
 }
 
 function Corrections({

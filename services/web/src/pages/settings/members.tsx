@@ -107,6 +107,7 @@ function MemberTable({
       columns={[
         {
           title: 'Person',
+          narrow: 'head',
           cell: ({ name, email }) => (
             <>
               <Foreign text={name} clip />
@@ -119,6 +120,7 @@ function MemberTable({
         },
         {
           title: 'Role',
+          narrow: 'mark',
           cell: (member) =>
             isOwner && !member.self ? (
               <select
@@ -140,13 +142,20 @@ function MemberTable({
         },
         {
           title: 'Second factor',
+          narrow: 'small',
           isTight: true,
           cell: ({ second_factor: has }) => (has ? 'On' : 'Off'),
         },
-        { title: 'Since', isTight: true, cell: ({ since }) => <Time at={since} dayOnly /> },
+        {
+          title: 'Since',
+          isTight: true,
+          narrow: 'small',
+          cell: ({ since }) => <Time at={since} dayOnly />,
+        },
         {
           title: 'Change',
           isTight: true,
+          narrow: 'line',
           cell: (member) => (
             <span class="row">
               {isOwner && !member.self && (
@@ -234,12 +243,18 @@ function Invitations({
       rows={list.invitations}
       keyOf={({ id }) => id}
       columns={[
-        { title: 'Invited', cell: ({ email }) => <Foreign text={email} /> },
-        { title: 'Role', isTight: true, cell: ({ role }) => role },
-        { title: 'Until', isTight: true, cell: ({ expires_at: at }) => <Time at={at} /> },
+        { title: 'Invited', narrow: 'head', cell: ({ email }) => <Foreign text={email} /> },
+        { title: 'Role', isTight: true, narrow: 'mark', cell: ({ role }) => role },
+        {
+          title: 'Until',
+          isTight: true,
+          narrow: 'small',
+          cell: ({ expires_at: at }) => <Time at={at} />,
+        },
         {
           title: 'Change',
           isTight: true,
+          narrow: 'line',
           cell: ({ id, email }) => (
             <Button
               small
