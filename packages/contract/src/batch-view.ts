@@ -31,7 +31,7 @@ export const batchFault = z.strictObject({
   error: z.string(),
   message: z.string(),
   /** The part of the request that can be changed with `PATCH` to mend it. */
-  field: z.literal('mapping').optional(),
+  field: z.enum(['mapping', 'known', 'known_at']).optional(),
 })
 /** What ended a batch or keeps it from starting, and where it can be mended. */
 export type BatchFault = z.infer<typeof batchFault>

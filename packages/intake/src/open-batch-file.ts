@@ -1,3 +1,4 @@
+import type { BatchFault } from '@plumbline/contract/batch-view'
 import { fieldsOf } from '@plumbline/contract/batch-request'
 import { encodingNamed, type Encoding } from '@plumbline/contract/encodings'
 import { VENDORS } from '@plumbline/contract/vendors'
@@ -147,12 +148,17 @@ function batchFileOf(
   }
 }
 
+/** Part of the request that is to be changed. */
+type FaultyField = NonNullable<BatchFault['field']>
+
 /** A file that could be read, had its columns been named right; it can be shown nevertheless. */
 export class MappingFault extends IntakeError {
+  readonly field: FaultyField
   readonly sketch: FileSketch
 
-  constructor(fault: IntakeError, sketch: FileSketch) {
+  constructor(field: FaultyField, fault: IntakeError, sketch: FileSketch) {
     super(fault.code, fault.message, { cause: fault })
+    this.field = field
     this.sketch = sketch
   }
 }
@@ -165,7 +171,7 @@ function mappingOf(
   try {
     return mapColumns({ product, ...sketch }, asked)
   } catch (error) {
-    throw error instanceof IntakeError ? new MappingFault(error, sketch) : error
+    throw error instanceof IntakeError ? new MappingFault('mapping', error, sketch) : error
   }
 }
 
@@ -176,11 +182,11 @@ function claimsOf({ known, knownAt }: BatchFileOptions, sketch: FileSketch): Cla
   if (found === undefined) {
     const vendors = Object.values(VENDORS).join(', ')
     const said = `\`known\` goes by the verdicts of ${vendors}, and the file has no column of theirs such as "ZB Status" or "Emailable State"; leave it out.`
-    throw new MappingFault(new IntakeError('unprocessable', said), sketch)
+    throw new MappingFault('known', new IntakeError('unprocessable', said), sketch)
   }
   if (found.at === undefined && knownAt === undefined) {
     const said = `The file does not tell when ${VENDORS[found.vendor]} gave its verdicts; send the day as known_at, such as 2026-11-01.`
-    throw new MappingFault(new IntakeError('unprocessable', said), sketch)
+    throw new MappingFault('known_at', new IntakeError('unprocessable', said), sketch)
   }
   return found
 }

@@ -142,7 +142,7 @@ async function endUnread(
   const shown: BatchFault = {
     error: PROBLEMS[error.code].error,
     message: error.message,
-    ...(error instanceof MappingFault ? { field: 'mapping' } : {}),
+    ...(error instanceof MappingFault ? { field: error.field } : {}),
   }
   // What was read once can be read again when the change is taken back.
   const canMend = error instanceof MappingFault || batch.ats.ready !== undefined

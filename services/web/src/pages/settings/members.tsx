@@ -156,36 +156,50 @@ function MemberTable({
           title: 'Change',
           isTight: true,
           narrow: 'line',
-          cell: (member) => (
-            <span class="row">
-              {isOwner && !member.self && (
-                <>
-                  <Button
-                    small
-                    label={`Remove ${member.email}`}
-                    onClick={() => onAsk({ act: 'remove', member })}
-                  >
-                    Remove
-                  </Button>
-                  <Button
-                    small
-                    label={`Hand over to ${member.email}`}
-                    onClick={() => onAsk({ act: 'hand-over', member })}
-                  >
-                    Hand over
-                  </Button>
-                </>
-              )}
-              {member.self && members.length > 1 && (
-                <Button small onClick={() => onAsk({ act: 'leave', member })}>
-                  Leave
-                </Button>
-              )}
-            </span>
-          ),
+          cell: (member) => <Changes member={member} isLast={members.length === 1} onAsk={onAsk} />,
         },
       ]}
     />
+  )
+}
+
+/** What can be done about a person of the account, or by them. */
+function Changes({
+  member,
+  isLast,
+  onAsk,
+}: {
+  readonly member: Member
+  readonly isLast: boolean
+  readonly onAsk: (question: Question) => void
+}): JSX.Element {
+  const isOwner = useMay('owner')
+  return (
+    <span class="row">
+      {isOwner && !member.self && (
+        <>
+          <Button
+            small
+            label={`Remove ${member.email}`}
+            onClick={() => onAsk({ act: 'remove', member })}
+          >
+            Remove
+          </Button>
+          <Button
+            small
+            label={`Hand over to ${member.email}`}
+            onClick={() => onAsk({ act: 'hand-over', member })}
+          >
+            Hand over
+          </Button>
+        </>
+      )}
+      {member.self && !isLast && (
+        <Button small onClick={() => onAsk({ act: 'leave', member })}>
+          Leave
+        </Button>
+      )}
+    </span>
   )
 }
 
