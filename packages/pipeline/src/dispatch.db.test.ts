@@ -127,6 +127,37 @@ test('what is handed out follows the workers: none without one, and the share of
   }
 })
 
+test('it rests until something that waits is due, and not while a task is out', async () => {
+  await using harness = await openTestPipeline({ room: FEW_SLOTS })
+  const { pipeline } = harness
+  const { pool } = pipeline.db
+  await harness.read('email\nada@example.com\n')
+  await allowAnyMove(pipeline.db)
+  const turn = newTurn()
+  const quietMs = async (): Promise<number> => {
+    expect(await dispatchOnce(pipeline, true, turn)).toBe('waiting')
+    return turn.quietMs
+  }
+  const wait = `update tasks set lease_until = null, due_at = now() + interval '1 hour'`
+  await pool.query(wait)
+  expect(await quietMs()).toBeGreaterThan(3_000_000)
+  expect(await quietMs()).toBeLessThanOrEqual(3_600_000)
+  await pool.query(`${wait}, group_key = 'mx:a'`)
+  expect(await quietMs()).toBe(Infinity)
+  await pool.query(`insert into task_groups values ('email', 'mx:a', now() + interval '2 hours')`)
+  expect(await quietMs()).toBeGreaterThan(6_000_000)
+  // What is due as far as is known, and has nothing, is looked at once: then it is quiet.
+  await pool.query('update task_groups set next_at = now()')
+  expect(await quietMs()).toBe(0)
+  expect(await quietMs()).toBeGreaterThan(0)
+  await pool.query(`update task_groups set opened = true, quiet_until = '-infinity'`)
+  expect(await quietMs()).toBe(0)
+  await pool.query(`update tasks set group_key = null, due_at = null`)
+  await dispatchOnce(pipeline, true, turn)
+  expect((await pool.query('select from tasks where lease_until is not null')).rowCount).toBe(1)
+  expect(await quietMs()).toBe(0)
+})
+
 test('one dispatcher of two hands out, and the other takes over without a word from it', async () => {
   await using harness = await openTestPipeline()
   const { pipeline } = harness

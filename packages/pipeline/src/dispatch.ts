@@ -4,7 +4,7 @@ import type { Check } from '@plumbline/contract/products'
 import { emptyOpenGroups } from '@plumbline/db/batches/groups'
 import { leaseTasks, type LeasedTask } from '@plumbline/db/batches/lease-tasks'
 import { closeFinishedBatches, leaseStages } from '@plumbline/db/batches/stages'
-import { openWork } from '@plumbline/db/batches/tasks'
+import { openWork, type OpenWork } from '@plumbline/db/batches/tasks'
 import { holdDuty, leaveDuty } from '@plumbline/db/duties'
 import { readRoom, type TaskRoom } from '@plumbline/db/workers'
 import type { QueueBackend } from '@plumbline/queue/backend'
@@ -15,7 +15,10 @@ import { jobOf, recallUnclaimed } from './recall.ts'
 import { makeTasks } from './start.ts'
 import { DEFAULT_ROOM } from './task-room.ts'
 
-/** Pause between two rounds: after one that found many tasks, while tasks run, and without work. */
+/**
+ * Pause between two rounds: after one that found many tasks, while tasks run, and without work. Where all that is
+ * open waits for its time, it lasts until then, as without work at most.
+ */
 const BUSY_MS = 5
 const WAITING_MS = 20
 const IDLE_MS = 250
@@ -58,6 +61,8 @@ export interface DispatchTurn {
   readonly served: Map<Check, string>
   /** Leased tasks that go out when they are whole. */
   growing: readonly LeasedTask[]
+  /** Milliseconds after which what is open may be due, as far as the last round saw. */
+  quietMs: number
   /** When it did last what it does now and then, by the clock of the process. */
   recalledMs: number
   closedMs: number
@@ -72,6 +77,7 @@ export function newTurn(holder?: string): DispatchTurn {
   const begun: DispatchTurn = {
     served: new Map(),
     growing: [],
+    quietMs: 0,
     recalledMs: -Infinity,
     closedMs: -Infinity,
     plannedMs: -Infinity,
@@ -114,6 +120,7 @@ export async function runDispatcher(
         const found = await dispatchOnce(pipeline, stagesToo, turn)
         if (found !== 'idle') workedMs = nowMs
         restMs = nowMs - workedMs > RESTS_AFTER_MS ? RESTING_MS : REST_MS[found]
+        if (found === 'waiting') restMs = Math.min(IDLE_MS, Math.max(restMs, turn.quietMs))
         onRound(performance.now() - startedMs)
       }
     } catch (error) {
@@ -140,7 +147,9 @@ export async function dispatchOnce(
   turn: DispatchTurn = newTurn(),
 ): Promise<keyof typeof REST_MS> {
   const { db, queue, limits } = pipeline
-  const { open, starting } = stagesToo ? await openWork(db) : { open: true, starting: false }
+  const work = stagesToo ? await openWork(db) : UNSEEN
+  const { open, starting } = work
+  turn.quietMs = 0
   if (!open) return 'idle'
   if (starting) await makeTasks(db)
   const found = await dispatchTasks(pipeline, turn)
@@ -159,8 +168,12 @@ export async function dispatchOnce(
   for (const { batchId, stage, lease } of stages) {
     await enqueue(queue, stage, [{ id: `${batchId}-${lease}`, data: { batchId, lease } }])
   }
+  if (found === 'none' && stages.length === 0) turn.quietMs = work.quietMs
   return starting ? 'dispatched' : REST_AFTER[found]
 }
+
+/** A round that does not look at what is open takes it that there is something. */
+const UNSEEN: OpenWork = { open: true, starting: false, quietMs: 0 }
 
 type Found = 'many' | 'few' | 'none'
 

@@ -1,10 +1,10 @@
 import { sql } from 'kysely'
 import type { Json } from '@plumbline/contract/outcome'
 import type { KeyMode } from '@plumbline/contract/plans'
-import { type Check, type Depth, type Product } from '@plumbline/contract/products'
+import { CHECKS, type Check, type Depth, type Product } from '@plumbline/contract/products'
 import type { Db, Tx } from '../database.ts'
 import { jsonbText } from '../jsonb.ts'
-import { sqlStates, TASK_STATES_OF_BATCH, WORKED_STATES } from './states.ts'
+import { sqlStates, STAGE_STATES, TASK_STATES_OF_BATCH, WORKED_STATES } from './states.ts'
 
 /** A batch of which tasks are still to be made. */
 export interface StartingBatch {
@@ -246,14 +246,38 @@ export async function splitTask(
   })
 }
 
-/** Whether any task or stage is open, so that the dispatcher looks often, and whether tasks are to be made. */
-export async function openWork(db: Db): Promise<{ open: boolean; starting: boolean }> {
-  const { rows } = await db.pool.query<{ open: boolean; starting: boolean }>({
+/** What there is to dispatch. */
+export interface OpenWork {
+  /** Whether any task or stage is open. */
+  readonly open: boolean
+  /** Whether tasks are to be made. */
+  readonly starting: boolean
+  /**
+   * Milliseconds until something that waits is due, by database time; infinite where nothing waits for its time.
+   * 0 while a task is leased or a stage is under way: its end may make room, or something to hand out.
+   */
+  readonly quietMs: number
+}
+
+/** Looks at what is open, so that the dispatcher knows how often to look; its cost does not grow with that. */
+export async function openWork(db: Db): Promise<OpenWork> {
+  const { rows } = await db.pool.query<OpenWork>({
     name: 'batches.open',
     text: `
       select exists (select from batches where status in ${sqlStates(WORKED_STATES)}) as open,
         exists (select from batches
-          where tasks_from is not null and status = 'running') as starting`,
+          where tasks_from is not null and status = 'running') as starting,
+        case when exists (select from tasks where lease_until is not null)
+            or exists (select from batches where status in ${sqlStates(STAGE_STATES)}) then 0
+          else greatest(0, 1000 * (coalesce(extract(epoch from least(
+              (select min(due_at) from tasks
+                where lease_until is null and group_key is null and due_at is not null),
+              (select min(g.due_at) from unnest($1::text[]) as k(check_kind) cross join lateral (
+                select greatest(next_at, quiet_until) as due_at from task_groups t
+                where t.check_kind = k.check_kind
+                order by greatest(next_at, quiet_until) limit 1) g))), 'infinity')
+            - extract(epoch from clock_timestamp()))) end::float8 as "quietMs"`,
+    values: [CHECKS],
   })
-  return rows[0] ?? { open: false, starting: false }
+  return rows[0] ?? { open: false, starting: false, quietMs: 0 }
 }
