@@ -3,8 +3,8 @@ import { createSocket } from 'node:dgram'
 import type { Socket as DatagramSocket } from 'node:dgram'
 import { connect as connectTcp } from 'node:net'
 import type { Socket } from 'node:net'
-import { connect as connectTls } from 'node:tls'
-import type { TLSSocket } from 'node:tls'
+import { connect as connectTls, createSecureContext } from 'node:tls'
+import type { SecureContext, TLSSocket } from 'node:tls'
 import { blockHolds, parseAddress, parseBlock } from './address.ts'
 import type { IpAddress, IpBlock } from './address.ts'
 import { embeddedIpv4, specialBlockOf } from './special-addresses.ts'
@@ -132,13 +132,18 @@ export function createEgress(options: EgressOptions): Egress {
   }
 }
 
+/** What all connections trust and speak: to make it anew for each takes a part of what the handshake does. */
+let trust: SecureContext | undefined
+
 /** Starts TLS on an open connection, as STARTTLS needs it. Throws `DialError`. */
 export async function secure(
   socket: Socket,
   request: TlsRequest & { readonly timeoutMs: number; readonly signal: AbortSignal },
 ): Promise<TLSSocket> {
+  trust ??= createSecureContext()
   const tls = connectTls({
     socket,
+    secureContext: trust,
     servername: parseAddress(request.servername) === null ? request.servername : '',
     rejectUnauthorized: request.verify ?? true,
   })
