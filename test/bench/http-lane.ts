@@ -3,7 +3,7 @@ import { connect, type Socket } from 'node:net'
 
 /** One kept connection that posts JSON, one request after the other. */
 export interface HttpLane extends Disposable {
-  /** Throws unless the answer is 200. */
+  /** Throws unless the answer is 200: `Refused` where it is 429 or 503. */
   post(path: string, body: string): Promise<string>
 }
 
@@ -70,7 +70,11 @@ function readAnswer(socket: Socket): Promise<Answer> {
   return promise
 }
 
+/** Thrown where the API has no room for a call, or the account its share; nothing was charged. */
+export class Refused extends Error {}
+
 function answerOf({ head, body }: Answer): string {
   if (head.startsWith('HTTP/1.1 200 ')) return body
+  if (/^HTTP\/1\.1 (?:429|503) /.test(head)) throw new Refused(body)
   throw new Error(`expected 200, met ${head.slice(0, 60)} ${body}`)
 }

@@ -53,6 +53,8 @@ export const KINDS = {
   silent: (host: string): Profile => postfix(host, { fault: 'no-banner' }),
   /** Some 2.5 s from the connection to the reply about a recipient, with TLS between. */
   unhurried: (host: string): Profile => postfix(host, { bannerDelayMs: 500, replyDelayMs: 500 }),
+  /** Takes twice that. */
+  leisurely: (host: string): Profile => postfix(host, { bannerDelayMs: 1000, replyDelayMs: 1000 }),
   slow: (host: string): Profile => postfix(host, { bannerDelayMs: 200, replyDelayMs: 300 }),
   'rate-limited': (host: string): Profile =>
     postfix(host, { limits: { rcptPerConnection: 5, rcptPerTransaction: 3 } }),
