@@ -5,6 +5,7 @@ import { migrate } from '@plumbline/db/migrate'
 import { grantServing } from '@plumbline/db/serving-role'
 import { migrateQueue } from '@plumbline/queue/postgres-queues'
 import type { TestProject } from 'vitest/node'
+import { bundlePrograms } from './bundled-programs.ts'
 import { isCi } from './ci.ts'
 import { databaseUrl, onServer, servingUrlOf, TEMPLATE } from './postgres.ts'
 import { startRedis } from './redis.ts'
@@ -26,6 +27,8 @@ export default async function setup(project: TestProject): Promise<() => Promise
       max_wal_size: '512MB',
     },
   })
+  // Only whole processes start programs.
+  if (project.name !== 'db') await bundlePrograms()
   const { maxWorkers } = project.config
   const started = await Promise.all(Array.from({ length: maxWorkers }, () => startRedis()))
   const servers = started.filter((server) => server !== null)

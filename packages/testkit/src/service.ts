@@ -3,7 +3,6 @@ import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import type { Plan } from '@plumbline/contract/plans'
 import { createAccount } from '@plumbline/db/accounts'
 import { openDatabase, type Db } from '@plumbline/db/database'
@@ -12,6 +11,7 @@ import { migrate } from '@plumbline/db/migrate'
 import { grantGoodwill } from '@plumbline/metering/grant'
 import { grantServing } from '@plumbline/db/serving-role'
 import { migrateQueue } from '@plumbline/queue/postgres-queues'
+import { fileOfProgram, type Program } from './bundled-programs.ts'
 import { servingUrlOf } from './postgres.ts'
 
 /** How a service of a test or benchmark is set up. */
@@ -66,14 +66,6 @@ export interface TestService extends AsyncDisposable {
   call(key: string, method: string, path: string, body?: unknown): Promise<Response>
 }
 
-const ROOT = fileURLToPath(new URL('../../../', import.meta.url))
-
-const MAINS = {
-  api: 'services/api/src/main.ts',
-  real: 'services/worker/src/main.ts',
-  instant: 'packages/testkit/src/instant-worker.ts',
-} as const
-
 /** Starts API and workers on a database, and waits until all take work. */
 export async function startService(options: ServiceOptions): Promise<TestService> {
   await using stack = new AsyncDisposableStack()
@@ -109,19 +101,19 @@ export async function startService(options: ServiceOptions): Promise<TestService
   }
   const start = async (
     name: string,
-    main: string,
+    program: Program,
     args: readonly string[],
     own: Readonly<Record<string, string>> = {},
   ): Promise<Running> => {
-    const path = join(options.root ?? ROOT, main)
+    const path = fileOfProgram(program, options.root)
     const running = await startMember(name, path, args, { ...env, ...own }, options)
     stack.defer(() => running.member.kill('SIGTERM'))
     return running
   }
-  const api = await start('api', MAINS.api, [])
+  const api = await start('api', 'api', [])
   const workers = await Promise.all(
     options.workers.map((words, at) =>
-      start(words.join(' '), MAINS[options.engines ?? 'instant'], words, options.workerEnv?.(at)),
+      start(words.join(' '), options.engines ?? 'instant', words, options.workerEnv?.(at)),
     ),
   )
   const owned = stack.move()

@@ -1,0 +1,97 @@
+import { createHash } from 'node:crypto'
+import { existsSync } from 'node:fs'
+import { mkdir, readdir, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { fileURLToPath, pathToFileURL } from 'node:url'
+import { rolldown, type OutputAsset, type OutputChunk } from 'rolldown'
+
+const ROOT = fileURLToPath(new URL('../../../', import.meta.url))
+/** Below the packages, for what is left outside a bundle is found from there. */
+const BUNDLES = join(ROOT, 'node_modules', '.cache', 'test-programs')
+
+const DAY_MS = 86_400_000
+
+/** The programs that tests start, by the names of their bundles. */
+const SOURCES = {
+  api: 'services/api/src/main.ts',
+  real: 'services/worker/src/main.ts',
+  instant: 'packages/testkit/src/instant-worker.ts',
+} as const
+
+export type Program = keyof typeof SOURCES
+
+/** Where a run of tests finds its bundles; unset where programs start from their sources. */
+const PLACE = 'TEST_PROGRAMS'
+
+/** What a program loads while it runs, where it is wanted. */
+const LOADED_LATER = /^@(aws-sdk|smithy|bull-board|opentelemetry|modelcontextprotocol)\//
+
+/**
+ * Puts each program that tests start into few files: a start from its 1,500 sources takes three times the processor,
+ * and a run of tests has some hundred starts. Made anew for each run, so that it is never older than
+ * its sources; each module of it believes to lie where its source does, since SQL files, lists and the sources of
+ * threads are found from there. What a person starts (`npm start`, `npm run demo`) is never a bundle.
+ */
+export async function bundlePrograms(): Promise<void> {
+  const bundle = await rolldown({
+    input: SOURCES,
+    cwd: ROOT,
+    platform: 'node',
+    external: LOADED_LATER,
+    plugins: [{ name: 'place-of-source', transform: withPlaceOfSource }],
+  })
+  const { output } = await bundle.generate({ format: 'esm' })
+  await bundle.close()
+  const hash = createHash('sha256')
+  for (const file of output) hash.update(contentOf(file))
+  // The same programs lie at the same place, so that what Node compiled of them serves the next run.
+  const dir = join(BUNDLES, hash.digest('hex').slice(0, 16))
+  if (!existsSync(dir)) await writeBundle(dir, output)
+  process.env[PLACE] = dir
+  await removeOld(dir)
+}
+
+/** The file to start a program from; of another version of the project, its sources below `root`. */
+export function fileOfProgram(program: Program, root?: string): string {
+  const dir = process.env[PLACE]
+  if (dir === undefined || root !== undefined) return join(root ?? ROOT, SOURCES[program])
+  return join(dir, `${program}.js`)
+}
+
+function withPlaceOfSource(code: string, id: string): { code: string; map: null } | undefined {
+  if (!code.includes('import.meta.url')) return undefined
+  const place = JSON.stringify(pathToFileURL(id).href)
+  return { code: code.replaceAll('import.meta.url', place), map: null }
+}
+
+function contentOf(file: OutputChunk | OutputAsset): string | Uint8Array {
+  return file.type === 'chunk' ? file.code : file.source
+}
+
+/** Beside its place first, for another run may look there meanwhile. */
+async function writeBundle(
+  dir: string,
+  output: readonly (OutputChunk | OutputAsset)[],
+): Promise<void> {
+  const beside = `${dir}.${process.pid}`
+  for (const file of output) {
+    const path = join(beside, file.fileName)
+    await mkdir(dirname(path), { recursive: true })
+    await writeFile(path, contentOf(file))
+  }
+  try {
+    await rename(beside, dir)
+  } catch (error) {
+    if (!existsSync(dir)) throw error
+    await rm(beside, { recursive: true })
+  }
+}
+
+async function removeOld(used: string): Promise<void> {
+  for (const name of await readdir(BUNDLES)) {
+    const dir = join(BUNDLES, name)
+    if (dir === used) continue
+    const { mtimeMs } = await stat(dir)
+    if (mtimeMs < Date.now() - DAY_MS) await rm(dir, { recursive: true, force: true })
+  }
+}
