@@ -8,7 +8,7 @@ import { startServers } from './servers.ts'
 import { uploadList, waitForEnd, writeList } from './upload.ts'
 
 const RECORDS = 1_000_000
-const MOST_MEGABYTES = 256
+const MOST_MEGABYTES = 180
 
 /** Peak resident memory of each process while a million records go through, with the flags of `npm start`. */
 export async function run(): Promise<readonly Figure[]> {

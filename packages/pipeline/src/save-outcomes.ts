@@ -71,11 +71,11 @@ export async function saveOutcomes(
             states: work.states === null ? null : open.map((at) => work.states?.[at] ?? null),
           },
   }
-  await pipeline.queue.tracer.span(storing, () =>
+  const paceAgeMs = await pipeline.queue.tracer.span(storing, () =>
     storeOutcomes(pipeline, task, work, outcomes, stored),
   )
   for (const at of fresh) work.stored[at] = true
-  await notePace(pipeline, task, answeredByGroup(pipeline, work, fresh))
+  await notePace(pipeline, task, answeredByGroup(pipeline, work, fresh), paceAgeMs)
 }
 
 /** Groups that one save counts: those of the most subjects. */
@@ -109,9 +109,11 @@ async function notePace(
   { db, log }: Pipeline,
   { batchId, check }: ClaimedTask,
   answered: readonly GroupAnswers[],
+  paceAgeMs: number,
 ): Promise<void> {
   try {
     if (answered.length > 0) await countGroupAnswers(db, { batchId, check }, answered)
+    if (paceAgeMs < LEAST_SPACING_MS) return
     const pace = await readPace(db, batchId, LEAST_SPACING_MS)
     if (pace === undefined) return
     const samples = withSample(pace.samples, pace.now, pace.startedMs)
@@ -121,28 +123,31 @@ async function notePace(
   }
 }
 
-/** Stores outcomes with what becomes of the task; drops them where another worker has it. */
+/**
+ * Stores outcomes with what becomes of the task; drops them where another worker has it.
+ * @returns milliseconds since the last sample of the batch's pace; 0 where nothing was stored
+ */
 export async function storeOutcomes(
   pipeline: Pipeline,
   task: ClaimedTask,
   work: TaskWork,
   outcomes: readonly StoredOutcome[],
   brought: TaskOutcomes,
-): Promise<void> {
+): Promise<number> {
   const { check } = task
   const scorer = await pipeline.scorers.of(task.weights)
-  const store = async (tx: Tx): Promise<boolean> => {
+  const store = async (tx: Tx): Promise<{ isSettled: boolean; paceAgeMs: number }> => {
     const stored = await storeTaskOutcomes(tx, brought)
     if (stored === undefined) {
       pipeline.log.info({ task: task.taskId }, 'lease lost; outcomes dropped')
-      return false
+      return { isSettled: false, paceAgeMs: 0 }
     }
-    const { remaining, hasErased } = stored
+    const { remaining, hasErased, prepaid, paceAgeMs } = stored
     if (hasErased) await blankWhatCame(tx, { batchId: task.batchId, no: task.chunkNo })
     if (remaining > 0) {
       const open = { batchId: task.batchId, no: task.chunkNo, product: task.product }
       await countKnownRows(tx, { ...open, scorer, subjects: work.all }, { check, outcomes })
-      return false
+      return { isSettled: false, paceAgeMs }
     }
     const onlyCheck = Object.keys(work.all).length === 1
     await settleChunk(tx, {
@@ -154,17 +159,19 @@ export async function storeOutcomes(
       chargeUnknown: task.chargeUnknown,
       scorer,
       subjects: work.all,
+      prepaid,
       onlyPart:
         onlyCheck && brought.indexes === null ? { check, indexes: null, outcomes } : undefined,
     })
-    return true
+    return { isSettled: true, paceAgeMs }
   }
-  const isSettled = await retryStatement(
+  const { isSettled, paceAgeMs } = await retryStatement(
     () => pipeline.db.kysely.transaction().execute(store),
     // What was asked may have cost money: it is kept until another server has taken over.
     { forMs: FAILOVER_MS },
   )
   if (isSettled) await retryStatement(() => closeFinishedBatch(pipeline.db, task.batchId))
+  return paceAgeMs
 }
 
 /** Subjects whose own waits are this alike wait together, the shorter as long as the longer. */

@@ -28,6 +28,8 @@ export interface FullChunk {
   readonly subjects: ChunkSubjects
   /** The only part, where one brought in the whole chunk; else all are read. */
   readonly onlyPart: OutcomePart | undefined
+  /** What a sample has paid of it; left out, it is read. */
+  readonly prepaid?: number
 }
 
 /** Charges a full chunk and counts its verdicts, in the transaction that stored its last outcome. */
@@ -61,7 +63,7 @@ async function settleRecords(
     if (credits > 0) chargedRecords += 1
   }
   if (chunk.mode === 'test') charged = 0
-  const prepaid = await prepaidOf(tx, chunk)
+  const prepaid = chunk.prepaid ?? (await prepaidOf(tx, chunk))
   // What a sample has paid stays paid, though a fault of the service may have spoilt the record since.
   charged = Math.max(charged, prepaid)
   await markSettled(tx, { batchId: chunk.batchId, no: chunk.no }, { charged, verdicts, doneCount })

@@ -37,9 +37,20 @@ export interface TaskOutcomes {
   } | null
 }
 
+/** How a chunk stands after outcomes were stored. */
+export interface StoredOutcomes {
+  /** Subjects without an outcome. */
+  readonly remaining: number
+  readonly hasErased: boolean
+  /** Credits that a sample has paid of it. */
+  readonly prepaid: number
+  /** Milliseconds since the last sample of the batch's pace; those since 1970 where there is none. */
+  readonly paceAgeMs: number
+}
+
 /**
  * Stores a task's outcomes under its lease, puts what waits back as tasks of its group, and counts
- * the chunk down; answers how many subjects of the chunk are still open and whether any were erased, or undefined where the
+ * the chunk down; answers how that stands then, or undefined where the
  * lease was lost or these very outcomes were stored before (nothing is stored then, so that a
  * transaction whose outcome is unknown can be tried again). A task that asks more than its worker knows of
  * keeps what it has as well: an earlier save was acknowledged by a server that failed and lost it, and its
@@ -48,7 +59,7 @@ export interface TaskOutcomes {
 export async function storeTaskOutcomes(
   tx: Tx,
   brought: TaskOutcomes,
-): Promise<{ readonly remaining: number; readonly hasErased: boolean } | undefined> {
+): Promise<StoredOutcomes | undefined> {
   const stays = brought.stays
   const take =
     stays === null
@@ -58,7 +69,7 @@ export async function storeTaskOutcomes(
               states = ${stays.states === null ? null : jsonbText(stays.states)}::jsonb
             where id = ${brought.taskId} and lease = ${brought.lease}
               and size = ${brought.size} returning *`
-  const { rows } = await sql<{ remaining: number; hasErased: boolean }>`
+  const { rows } = await sql<StoredOutcomes>`
     with task as (${take}), part as (
       insert into parts (batch_id, chunk_no, check_kind, indexes, outcomes)
       select batch_id, chunk_no, check_kind,
@@ -98,7 +109,9 @@ export async function storeTaskOutcomes(
     )
     update chunks c set remaining = remaining - ${brought.count}
     from task t where c.batch_id = t.batch_id and c.no = t.chunk_no
-    returning c.remaining, c.has_erased as "hasErased"
+    returning c.remaining, c.has_erased as "hasErased", c.prepaid,
+      (select extract(epoch from clock_timestamp()) * 1000 - coalesce((pace->-1->>'at')::float8, 0)
+        from batches b where b.id = c.batch_id)::float8 as "paceAgeMs"
   `.execute(tx)
   return rows[0]
 }
