@@ -76,7 +76,8 @@ test.skipIf(!canRunChromium())(
       ...TEXTS.slice(10).map((piece, at) => `p${at}@example.com,${quoted(piece)}`),
       '',
     ].join('\n')
-    const done = await person.upload({ name: 'cells', fileName: 'cells.csv', text })
+    const name = `${MARKUP} cells`
+    const done = await person.upload({ name, fileName: 'cells.csv', text })
     for (const [at, piece] of NAMES.entries()) {
       const fileName = `${NAMES.at(-1 - at) ?? ''}.csv`
       const id = await person.upload({ name: piece, fileName, text: 'Email\na@example.com\n' })
@@ -91,15 +92,34 @@ test.skipIf(!canRunChromium())(
     await person.send('POST', `/v1/batches/${done}/start`)
     await person.until(done, 'completed')
     for (const [path, heading] of [
-      [`/app/batches/${done}`, 'cells'],
+      [`/app/batches/${done}`, name],
       ['/app', 'Overview'],
       ['/app/batches', 'Batches'],
+      ['/app/credits', 'Credits'],
       ['/app/settings', 'Settings'],
     ] as const) {
       await page.goto(path)
       await settle(page, heading)
       await expectText(page, MARKUP)
     }
+    // Nobody writes on these but in their menu, which has the person's name.
+    for (const [path, heading] of [
+      ['/app/usage', 'Usage'],
+      ['/app/keys', 'API keys'],
+      ['/app/try', 'Try it'],
+    ] as const) {
+      await page.goto(path)
+      await settle(page, heading)
+      await expectText(page, '')
+    }
+    await page.goto(`/app/batches/${done}`)
+    await settle(page, name)
+    await page.getByRole('button', { name: 'Delete', exact: false }).first().click()
+    await page.getByRole('dialog').waitFor()
+    await expectText(page, MARKUP)
+    await page.goto('/app/settings/erase')
+    await settle(page, 'Erase values')
+    await expectText(page, '')
     expect(window.faults).toEqual([])
     await expectOperatorText(started.service, person, window)
   },
@@ -161,6 +181,10 @@ async function expectOperatorText(
   for (const path of ['', `/accounts/${accountId}`, '/audit']) {
     await operator.page.goto(`/operator${path}`)
     await expectText(operator.page, MARKUP)
+  }
+  for (const path of ['/plans', '/plans/pro', '/packs/growth', '/queues', '/workers']) {
+    await operator.page.goto(`/operator${path}`)
+    await expectText(operator.page, '')
   }
   expect(operator.faults).toEqual([])
 }
