@@ -60,6 +60,7 @@ test.skipIf(before.kind === 'absent').each(SHOWN)(
     await expectWhole([byNew, byOld], first.id, 'first', ROWS)
 
     const second = await submitBatch(byOld, fileOf('second', ROWS))
+    await untilStarted(now, second.id)
     await killAtWork(now)
     await memberOf(old).restart()
     await expectWhole([byOld, byNew], second.id, 'second', ROWS)
@@ -114,6 +115,17 @@ function memberOf({ workers }: TestService): Member {
   const [worker] = workers
   if (worker === undefined) throw new Error('the service has no worker')
   return worker
+}
+
+/** Waits until all tasks of a batch are written: this version writes them in steps, which the one before does not take up. */
+async function untilStarted({ db }: TestService, id: string): Promise<void> {
+  await vi.waitFor(async () => {
+    const { rowCount } = await db.pool.query(
+      `select from batches where id = $1 and status = 'running' and tasks_from is null`,
+      [id],
+    )
+    expect(rowCount).toBe(1)
+  }, PATIENT)
 }
 
 /** Kills the worker of a service, of which no other has any, while it has tasks. */
