@@ -88,7 +88,8 @@ create or replace function credit_turn_day(account text) returns void language s
   where c.account_id = account and c.day_end <= now()
 $$;
 
--- Notes that an account went below its low-credit mark, for who tells its people: once a day at most.
+-- Notes that an account came to be below its low-credit mark, by what it spent or by a higher mark, for who
+-- tells its people: once a day at most.
 create or replace function credit_note_low() returns trigger language plpgsql as $$
 begin
   insert into credit_notices (account_id, day, available, low_mark)
@@ -101,5 +102,5 @@ end $$;
 create or replace trigger note_low after update on credit_accounts
   for each row
   when (new.low_mark is not null and new.allowance + new.packs < new.low_mark
-    and old.allowance + old.packs >= new.low_mark)
+    and (old.low_mark is null or old.allowance + old.packs >= old.low_mark))
   execute function credit_note_low();

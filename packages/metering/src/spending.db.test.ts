@@ -132,6 +132,25 @@ test('going below the low-credit mark is noted once a day, whatever took it ther
   expect(await take()).toMatchObject([{ accountId: held, available: 5 }])
 })
 
+test('a mark above the balance is a crossing, one that moves below or stays crossed is none', async () => {
+  await using context = await openMeteringContext()
+  const { db } = context
+  const id = await limited(context, { lowMark: 10 })
+  const take = () => db.kysely.transaction().execute((tx) => takeLowCredits(tx, 10))
+  const mark = (lowMark: number | null) =>
+    setSpending(db, { actor: 'ada', accountId: id, bounds: { lowMark } })
+  await mark(5_000)
+  expect(await take()).toEqual([])
+  await mark(5_001)
+  expect(await take()).toMatchObject([{ accountId: id, available: 5_000, lowMark: 5_001 }])
+  await db.pool.query('delete from credit_notices')
+  await mark(6_000)
+  expect(await take()).toEqual([])
+  await mark(null)
+  await mark(5_002)
+  expect(await take()).toMatchObject([{ accountId: id, available: 5_000, lowMark: 5_002 }])
+})
+
 test('bounds are changed one by one, taken away, and noted with who did it', async () => {
   await using context = await openMeteringContext()
   const { db } = context

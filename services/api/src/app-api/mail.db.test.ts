@@ -219,17 +219,20 @@ test('the person who handed a batch in is told once that it ended, others and ke
   expect((await api.db.pool.query('select from batch_watchers')).rowCount).toBe(0)
 })
 
-test('owners are told of credits below their mark', async () => {
+test('owners are told of credits below their mark: spent below it, or by a mark above them', async () => {
   const email = 'news@company.example'
   const browser = await signedUp(email)
-  const accountId = (await browser.app('readSession')).answer.account?.id
-  await api.db.pool.query(
-    `insert into credit_notices (account_id, day, available, low_mark)
-     values ($1, current_date, 40, 50)`,
-    [accountId],
-  )
-  const { text } = await newest(email, '40 credits are left')
-  expect(text).toContain('mark of 50')
+  const accountId = (await browser.app('readSession')).answer.account?.id ?? ''
+  expect((await browser.app('changeAccount', { low_credit_mark: 190 })).status).toBe(200)
+  const debit = (opKey: string) => api.metering.debit({ accountId, opKey, credits: 10 })
+  await debit('to the mark')
+  await debit('below it')
+  expect((await newest(email, 'are left')).text).toMatch(/180 credits are left[^]*mark of 190/)
+
+  const other = await signedUp('more@company.example')
+  await other.app('changeAccount', { low_credit_mark: 500 })
+  const { text } = await newest('more@company.example', '200 credits are left')
+  expect(text).toContain('mark of 500')
 })
 
 test('strangers who name addresses of a company leave its people their accounts of the day', async () => {

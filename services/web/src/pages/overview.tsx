@@ -5,6 +5,7 @@ import { useQuery } from '@tanstack/preact-query'
 import type { JSX } from 'preact'
 import { sentenceOf } from '../api/http.ts'
 import { accountQuery, isMoving, recentBatchesQuery, usageQuery } from '../api/queries.ts'
+import { attentionOf } from '../attention.ts'
 import { batchTitle, PRODUCT_NAMES, Progress, StateBadge } from '../components/batch-state.tsx'
 import { BatchTable } from '../components/batch-table.tsx'
 import { Folded } from '../components/folded.tsx'
@@ -65,7 +66,7 @@ export function Overview(): JSX.Element {
       </div>
       {isRead && (
         <>
-          <Attention account={account.data} batches={list ?? []} />
+          <WhatWaits account={account.data} batches={list ?? []} />
           <Use data={use.data} error={use.error} />
           <LastBatches list={list} error={batches.error} />
         </>
@@ -178,22 +179,8 @@ function Balance({ credits }: { readonly credits: AccountView['credits'] }): JSX
   )
 }
 
-/** What is to be done with batches that were read: to start them, or first to mend what keeps them from it. */
-function waitingText(waiting: readonly BatchView[]): string {
-  const isMended = waiting.every(({ error }) => error === null)
-  if (waiting.length === 1) {
-    return isMended
-      ? 'A batch is read and waits to be started.'
-      : 'A batch is read and cannot start as it is.'
-  }
-  const which = format.counted(waiting.length, 'batch', 'batches')
-  return isMended
-    ? `${which} are read and wait to be started.`
-    : `${which} are read and wait for you; not each can start as it is.`
-}
-
-/** What wants something of the person: no credits left, a batch that waits or failed. */
-function Attention({
+/** What wants something of the person. */
+function WhatWaits({
   account,
   batches,
 }: {
@@ -203,36 +190,19 @@ function Attention({
   const { user, service } = useSession()
   // Where no mail is sent no link is under way.
   const isUnverified = service.has_mail && user?.verified === false
-  const isEmpty = account !== undefined && account.credits.allowance + account.credits.packs === 0
-  const waiting = batches.filter(({ status }) => status === 'ready')
-  const first = waiting[0]
-  if (!isEmpty && first === undefined && !isUnverified) return null
+  const all = attentionOf({ account, batches, isUnverified, now: Date.now() })
+  if (all.length === 0) return null
   return (
     <div class="stack tight">
-      {isUnverified && (
-        <Notice tone="warn">
-          The address is not verified yet: open the link of the message that was sent to it.
-        </Notice>
-      )}
-      {isEmpty && (
-        <Notice tone="warn" actions={<a href="/app/credits">See plans and packs</a>}>
-          No credits are left. Lookups and batches go on when the month starts anew, or with a pack.
-        </Notice>
-      )}
-      {first !== undefined && (
+      {all.map(({ text, action }) => (
         <Notice
+          key={text}
           tone="warn"
-          actions={
-            waiting.length === 1 ? (
-              <a href={`/app/batches/${first.id}`}>Look at it</a>
-            ) : (
-              <a href="/app/batches?state=ready">Look at them</a>
-            )
-          }
+          actions={action === null ? undefined : <a href={action.href}>{action.label}</a>}
         >
-          {waitingText(waiting)}
+          {text}
         </Notice>
-      )}
+      ))}
     </div>
   )
 }
