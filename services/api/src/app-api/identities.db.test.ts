@@ -4,12 +4,13 @@ import { openApiDocument } from '@plumbline/contract/openapi'
 import { createAccount } from '@plumbline/db/accounts'
 import { inTransaction } from '@plumbline/db/database'
 import { createKey } from '@plumbline/db/keys'
-import { addMember } from '@plumbline/db/people/members'
-import { insertSession } from '@plumbline/db/people/sessions'
+import { insertInvitation, listInvitations } from '@plumbline/db/people/invitations'
+import { addMember, listMembers } from '@plumbline/db/people/members'
+import { insertSession, listSessions, SESSION_IDLE_DAYS } from '@plumbline/db/people/sessions'
 import { insertUser } from '@plumbline/db/people/users'
 import { createScorer } from '@plumbline/scoring/score'
 import { loadWeights } from '@plumbline/scoring/weights'
-import { newSecret } from '@plumbline/people/secret'
+import { digestOfSecret, newSecret } from '@plumbline/people/secret'
 import { openApiHarness, type Answered, type ApiHarness } from '@plumbline/testkit/api/harness'
 import { routesOf } from '../routes.ts'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -51,13 +52,18 @@ function ofApp(): readonly Operation[] {
   }))
 }
 
+/** Who is signed in: the roles of our account, somebody of it who calls nothing, and the owner of another. */
+type Who = Role | 'quiet' | 'other'
+
 let api: ApiHarness
 let accountId: string
 let others: { accountId: string; live: string }
 let keys: { live: string; test: string; revoked: string }
-const users: Partial<Record<Role | 'other', string>> = {}
-/** Ids of ours that stand in paths. */
-let ids: { batch: string; member: string }
+const users: Partial<Record<Who, string>> = {}
+/** Ids of ours, by what stands before them in a path. */
+let ours: Readonly<Record<string, string>>
+/** Cookies that were good once: signed out of, unused for too long, and as old as a session gets. */
+let endedCookies: readonly string[]
 
 beforeAll(async () => {
   api = await openApiHarness({ RATE_LIMIT_BURST: '100000', FAILED_KEYS_PER_MINUTE: '100000' })
@@ -72,7 +78,7 @@ beforeAll(async () => {
   const otherKey = await createKey(db, { accountId: other.id, mode: 'live', service: 'svc' })
   others = { accountId: other.id, live: otherKey.key }
   await inTransaction(db, async (tx) => {
-    for (const role of ['owner', 'member', 'viewer', 'other'] as const) {
+    for (const role of ['owner', 'member', 'viewer', 'quiet', 'other'] as const) {
       const email = `${role}@company.example`
       const user = await insertUser(tx, {
         name: role,
@@ -87,21 +93,80 @@ beforeAll(async () => {
       await addMember(tx, {
         accountId: member,
         userId: user.id,
-        role: role === 'other' ? 'owner' : role,
+        role: role === 'other' ? 'owner' : role === 'quiet' ? 'viewer' : role,
       })
     }
   })
-  const batch = await api.call('/v1/batches', {
-    key: keys.live,
-    body: { product: 'email', records: [{ email: 'a@example.com' }], start: false },
-  })
-  // Safe because the status of a batch was answered.
-  ids = { batch: (batch.json as { id: string }).id, member: users.viewer ?? '' }
+  ours = await makeOurs()
+  endedCookies = await endSessions()
 })
 afterAll(() => api[Symbol.asyncDispose]())
 
+/** Makes one of each kind that has an id in a path. */
+async function makeOurs(): Promise<Readonly<Record<string, string>>> {
+  const make = async (path: string, body: unknown, headers = {}): Promise<string> => {
+    const { json, text } = await api.call(path, { key: keys.live, body, headers })
+    // Safe because what has none fails here.
+    const { id } = json as { id?: string }
+    if (id === undefined) throw new Error(`${path} made nothing: ${text}`)
+    return id
+  }
+  const records = [{ email: 'a@example.com' }]
+  const owner = { headers: { cookie: await cookieOf('owner'), ...ORIGIN } }
+  const asked = await api.call('/v1/erase', { ...owner, body: { email: 'b@example.com' } })
+  expect([asked.status, asked.text]).toEqual([202, expect.stringContaining('"id"')])
+  const invited = await inTransaction(api.db, (tx) =>
+    insertInvitation(tx, {
+      accountId,
+      email: 'new@company.example',
+      emailKey: 'new@company.example',
+      role: 'viewer',
+      digest: newSecret().digest,
+      invitedBy: users.owner ?? '',
+    }),
+  )
+  await cookieOf('quiet')
+  const [session] = await listSessions(api.db, users.quiet ?? '')
+  return {
+    batches: await make('/v1/batches', { product: 'email', records, start: false }),
+    lookups: await make('/v1/email', { email: 'a@example.com' }, { prefer: 'respond-async' }),
+    webhooks: await make('/v1/webhooks', {
+      url: 'https://hooks.example/in',
+      events: ['batch.completed'],
+    }),
+    // Safe because one without fails where it is asked for.
+    erase: (asked.json as { id: string }).id,
+    invitations: invited.id,
+    sessions: session?.id ?? '',
+    members: users.quiet ?? '',
+  }
+}
+
+async function endSessions(): Promise<readonly string[]> {
+  const [left, idle, old] = [
+    await cookieOf('owner'),
+    await cookieOf('owner'),
+    await cookieOf('owner'),
+  ]
+  // One that was used a moment ago would not be idle.
+  for (const cookie of [left, old]) {
+    expect((await api.call('/v1/account', { headers: { cookie, ...ORIGIN } })).status).toBe(200)
+  }
+  const { method, path } = APP_PATHS.signOut
+  await api.call(`${APP_API}${path}`, { method, body: {}, headers: { cookie: left, ...ORIGIN } })
+  const age = async (cookie: string, set: string): Promise<void> => {
+    const { rowCount } = await api.db.pool.query(`update sessions set ${set} where digest = $1`, [
+      digestOfSecret(cookie.replace('plumbline=', '')),
+    ])
+    expect(rowCount).toBe(1)
+  }
+  await age(idle, `used_at = now() - interval '${SESSION_IDLE_DAYS} days'`)
+  await age(old, 'ends_at = now()')
+  return [left, idle, old]
+}
+
 /** A cookie of a new session: calls may end the one they come by. */
-async function cookieOf(role: Role | 'other'): Promise<string> {
+async function cookieOf(role: Who): Promise<string> {
   const { secret, digest } = newSecret()
   await inTransaction(api.db, (tx) =>
     insertSession(tx, {
@@ -150,8 +215,9 @@ describe.each(OPERATIONS.map((one) => ({ name: `${one.method} ${one.path}`, one 
     const isApp = one.path.startsWith(APP_API)
 
     test('nobody, a revoked key and an ended session are told to sign in or send a key', async () => {
-      const ended = `plumbline=${newSecret().secret}`
-      for (const identity of [{}, { key: keys.revoked }, { headers: { cookie: ended } }]) {
+      const ended = [`plumbline=${newSecret().secret}`, ...endedCookies]
+      const identities = ended.map((cookie) => ({ headers: { cookie } }))
+      for (const identity of [{}, { key: keys.revoked }, ...identities]) {
         const { status } = await call(one, identity)
         if (isOpen) expect(status).not.toBe(401)
         else expect(status).toBe(401)
@@ -178,18 +244,37 @@ describe.each(OPERATIONS.map((one) => ({ name: `${one.method} ${one.path}`, one 
     })
 
     test('what is ours is not found by others', async () => {
-      if (!/[{:]id/.test(one.path) || isOpen) return
-      const id = isApp ? ids.member : ids.batch
+      const kind = /\/(\w+)\/[{:]id/.exec(one.path)?.[1]
+      if (kind === undefined || isOpen) return
+      const id = ours[kind]
+      if (id === undefined) throw new Error(`nothing of ours stands in ${one.path}`)
+      if (one.method === 'GET' && /id\}?$/.test(one.path)) {
+        const own = await call(one, { headers: { cookie: await cookieOf('owner') } }, { id })
+        expect([one.path, own.status]).toEqual([one.path, 200])
+      }
       const cookie = await cookieOf('other')
       const asked = [await call(one, { headers: { cookie } }, { id })]
       if (!isApp) asked.push(await call(one, { key: others.live }, { id }))
       for (const { status, text } of asked) {
         expect([400, 404]).toContain(status)
-        expect(text).not.toContain(ids.batch)
+        expect(text).not.toContain(id)
       }
     })
   },
 )
+
+test('nothing of ours was changed by others', async () => {
+  const headers = { cookie: await cookieOf('owner') }
+  const { text } = await api.call('/v1/webhooks', { headers })
+  expect(text).toContain(ours['webhooks'])
+  expect(await listSessions(api.db, users.quiet ?? '')).toMatchObject([{ id: ours['sessions'] }])
+  const [invitation] = await listInvitations(api.db, accountId)
+  expect(invitation).toMatchObject({ id: ours['invitations'], role: 'viewer' })
+  const members = await listMembers(api.db, accountId)
+  expect(members).toContainEqual(
+    expect.objectContaining({ userId: ours['members'], role: 'viewer' }),
+  )
+})
 
 /** What the two tables say of a role. */
 function mayCall({ access, method, path }: Operation, role: Role): boolean {

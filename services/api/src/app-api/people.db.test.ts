@@ -318,6 +318,19 @@ describe('members', () => {
     expect(foreign.status).toBe(404)
   })
 
+  test('an invitation that is accepted twice at once makes one member', async () => {
+    const owner = await person()
+    const friend = await person()
+    const made = await owner.app('invite', { email: friend.email, role: 'member' })
+    const token = new URL(made.answer.link ?? '').hash.slice(1)
+    const accepted = await Promise.all(
+      Array.from({ length: 5 }, () => friend.app('acceptInvitation', { token })),
+    )
+    expect(accepted.map(({ status }) => status).toSorted()).toEqual([200, 422, 422, 422, 422])
+    const { answer } = await owner.app('listMembers')
+    expect(answer.data.filter(({ email }) => email === friend.email)).toHaveLength(1)
+  })
+
   test('two owners who leave at once leave one behind', async () => {
     const owner = await person()
     const other = await joined(owner, 'owner')
