@@ -46,14 +46,14 @@ export async function endAccess(tx: Tx, accountId: string): Promise<void> {
   await sql`delete from members where account_id = ${id}`.execute(tx)
 }
 
-/** Closed accounts whose data are still there, the oldest first. */
+/** Closed accounts whose data are still there, in no order: ones that cannot be erased yet hold up no other. */
 export async function listUnerased(db: Db, limit: number): Promise<readonly string[]> {
   const rows = await db.kysely
     .selectFrom('accounts')
     .select('id')
     .where('status', '=', 'closed')
     .where('erased_at', 'is', null)
-    .orderBy('status_at')
+    .orderBy(sql`random()`)
     .limit(limit)
     .execute()
   return rows.map(({ id }) => id)

@@ -4,6 +4,7 @@ import { createKey, findKey } from '@plumbline/db/keys'
 import { closeFinishedBatches } from '@plumbline/db/batches/stages'
 import { closeAccount, resumeAccount, suspendAccount } from '@plumbline/metering/administer'
 import { auditLedger } from '@plumbline/metering/audit'
+import { allowAnyMove } from '@plumbline/testkit/any-move'
 import { openTestPipeline } from '@plumbline/testkit/pipeline'
 import { expect, test } from 'vitest'
 import { eraseClosedAccounts } from './erase-accounts.ts'
@@ -64,4 +65,35 @@ test('a closed account’s running batch is canceled and erased, and nothing tha
   const { rows } = await db.pool.query('select from api_keys where account_id = $1', [accountId])
   expect(rows).toEqual([])
   expect(await auditLedger(db)).toEqual([])
+})
+
+test('accounts that cannot be erased yet hold up no other', async () => {
+  await using harness = await openTestPipeline({ limits: { chunkRecords: 4 } })
+  const { pipeline, owner } = harness
+  const { db } = pipeline
+  const { id } = await harness.read('email\nada@a.example\n', { product: 'email' })
+  await allowAnyMove(db)
+  await db.pool.query(
+    `insert into accounts (id, email, plan, status, status_at)
+     select 'acc_' || no, 'a@b.example', 'free', 'closed', now() - interval '1 day'
+     from generate_series(1, 40) no`,
+  )
+  // Their last row stays, as one does while its files cannot be removed.
+  await db.pool.query(
+    `insert into batches select (jsonb_populate_record(b, jsonb_build_object(
+       'id', 'bat_' || no, 'account_id', 'acc_' || no, 'erasing', 'all', 'status', 'analyzing'))).*
+     from batches b, generate_series(1, 40) no where b.id = $1`,
+    [id],
+  )
+  await closeAccount(db, { actor: 'ada', accountId: owner.accountId })
+  await db.pool.query('delete from batches where id = $1', [id])
+  await expect
+    .poll(
+      async () => {
+        await eraseClosedAccounts(pipeline)
+        return (await getAccount(db, owner.accountId))?.email
+      },
+      { timeout: 60_000 },
+    )
+    .toBe('closed')
 })
