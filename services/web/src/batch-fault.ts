@@ -13,6 +13,15 @@ const CELLS: Readonly<Record<Check, string>> = {
 /** What keeps a batch from going on. Advice that is for programs gives way to where a person mends it. */
 export function batchFault({ message, field }: BatchFault, product: Product): string {
   const [required] = checksOf(product)
-  if (field !== 'mapping' || required === undefined) return visibleText(message)
-  return `No column is known to hold ${CELLS[required]}. Choose one under Columns.`
+  switch (field) {
+    case 'mapping':
+      if (required === undefined) break
+      return `No column is known to hold ${CELLS[required]}. Choose one under Columns.`
+    case 'known':
+      return 'The file has no column with verdicts of another service that is known here. Choose “Check every row anew” under Verdicts you have already.'
+    case 'known_at':
+      return 'The file does not tell when its verdicts were given. Take their day under Verdicts you have already.'
+    default:
+  }
+  return visibleText(message)
 }

@@ -73,23 +73,31 @@ export function page(title: string, body: Html, place?: Place): string {
   return text
 }
 
+/** With more columns than these, a narrow screen shows a row as a list of its cells. */
+const STACKED_FROM = 3
+
 /** A table under headings. */
 export function table(headings: readonly string[], rows: readonly (readonly Shown[])[]): Html {
   if (rows.length === 0) return html`<p>There is nothing to show.</p>`
   const name = `Table of ${headings.join(', ')}`
-  // What scrolls by itself must be reached by keyboard.
-  return html`<div class="wide" role="region" aria-label="${name}" tabindex="0">
-    <table>
-      <thead>
-        <tr>
-          ${headings.map((heading) => html`<th scope="col">${heading}</th>`)}
+  // What scrolls by itself must be reached by keyboard; a narrow screen lays rows out as lists, which takes the
+  // elements their roles.
+  const form = headings.length > STACKED_FROM ? 'wide stacked' : 'wide'
+  return html`<div class="${form}" role="region" aria-label="${name}" tabindex="0">
+    <table role="table">
+      <thead role="rowgroup">
+        <tr role="row">
+          ${headings.map((heading) => html`<th scope="col" role="columnheader">${heading}</th>`)}
         </tr>
       </thead>
-      <tbody>
+      <tbody role="rowgroup">
         ${rows.map(
           (cells) =>
-            html`<tr>
-              ${cells.map((cell) => html`<td>${cell}</td>`)}
+            html`<tr role="row">
+              ${cells.map(
+                (cell, at) =>
+                  html`<td role="cell" data-title="${headings[at] ?? ''}"><div>${cell}</div></td>`,
+              )}
             </tr>`,
         )}
       </tbody>
@@ -125,7 +133,7 @@ th, td { text-align: start; padding: .45rem 1rem .45rem 0; border-bottom: 1px so
 th { color: var(--muted); font-weight: 550; }
 tr:last-child td { border-bottom: 0; }
 td { min-width: 3rem; font-variant-numeric: tabular-nums; }
-th, time { white-space: nowrap; }
+th { vertical-align: bottom; } time { white-space: nowrap; }
 td form { margin: 0; }
 p, h1 { overflow-wrap: anywhere; }
 form { display: flex; flex-wrap: wrap; gap: .5rem .75rem; align-items: end; margin: 0 0 1rem; }
@@ -134,5 +142,15 @@ form.tall { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(1
 form.tall button { justify-self: start; }
 input, select, button { box-sizing: border-box; min-height: 2.25rem; max-width: 100%; font: inherit; padding: .25rem .6rem; border: 1px solid var(--edge); border-radius: 6px; background: var(--surface); color: inherit; }
 button { cursor: pointer; font-weight: 550; }
+@media (width < 640px) {
+  .stacked :is(table, tbody, tr) { display: block; }
+  .stacked thead { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
+  .stacked tr { padding: .5rem 0; border-bottom: 1px solid var(--line); }
+  .stacked tr:last-child { border-bottom: 0; }
+  .stacked td { display: grid; grid-template-columns: 6.5rem minmax(0, 1fr); gap: .75rem; max-width: none; padding: .15rem 0; border: 0; }
+  .stacked td::before { color: var(--muted); content: attr(data-title); }
+  .stacked td > div { min-width: 0; overflow-wrap: anywhere; }
+  .stacked td:has(> div:empty) { display: none; }
+}
 .said { padding: .5rem .75rem; border-inline-start: 4px solid var(--accent); background: var(--surface); }
 `

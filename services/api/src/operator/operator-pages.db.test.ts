@@ -137,7 +137,7 @@ describe('the acts', () => {
       'Account suspended: unpaid',
       'ada@one.example',
     ]) {
-      expect(trail).toContain(`<td>${sentence}</td>`)
+      expect(trail).toContain(`<div>${sentence}</div>`)
     }
     const log = await listAudit(api.db, { accountId: id, limit: 20 })
     expect(log.map(({ action }) => action).toReversed()).toEqual([

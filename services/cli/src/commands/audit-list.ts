@@ -43,8 +43,25 @@ async function run(shell: Shell, { account, limit, json }: Options): Promise<voi
     actor,
     action,
     accountId ?? '-',
-    before === null ? '-' : JSON.stringify(before),
-    after === null ? '-' : JSON.stringify(after),
+    factsText(before),
+    factsText(after),
   ])
   shell.write(table(['when', 'who', 'what', 'account', 'before', 'after'], rows, shell))
+}
+
+/** What was, or is now, as `plan pro, monthly credits 5000`. */
+function factsText(facts: unknown): string {
+  if (typeof facts !== 'object' || facts === null) return '-'
+  const all = Object.entries(facts).map(
+    ([name, value]) => `${name.replaceAll('_', ' ')} ${said(value)}`,
+  )
+  return all.join(', ') || '-'
+}
+
+function said(value: unknown): string {
+  if (value === null || value === undefined) return 'none'
+  if (typeof value === 'boolean') return value ? 'yes' : 'no'
+  if (Array.isArray(value)) return value.map(said).join(' and ')
+  if (typeof value === 'object') return `(${factsText(value)})`
+  return typeof value === 'string' ? value : JSON.stringify(value)
 }

@@ -32,19 +32,19 @@ export function BatchTable({ batches }: { readonly batches: readonly BatchView[]
         {
           title: 'Rows',
           isNumber: true,
-          narrow: 'small',
+          narrow: 'foot',
           cell: ({ rows }) => format.number(rows.total),
         },
         {
           title: 'Credits',
           isNumber: true,
-          narrow: 'small',
+          narrow: 'foot',
           cell: ({ credits }) => format.number(credits.used),
         },
         {
           title: 'Created',
           isTight: true,
-          narrow: 'small',
+          narrow: 'foot',
           cell: (batch) => <Time at={batch.created_at} />,
         },
       ]}

@@ -11,7 +11,7 @@ export interface Column<T> {
 }
 
 /** The first line from its beginning or at its end, a line of its own, or small print below with its heading. */
-type NarrowPlace = 'head' | 'mark' | 'line' | 'small'
+type NarrowPlace = 'head' | 'mark' | 'line' | 'foot'
 
 /** With more columns than these, a narrow screen shows a row as a list of its cells. */
 const STACKED_FROM = 3

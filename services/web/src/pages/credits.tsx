@@ -29,7 +29,7 @@ export function Credits(): JSX.Element {
               <div class="figure">
                 {format.number(account.data.credits.allowance + account.data.credits.packs)}
               </div>
-              <div class="muted">To spend</div>
+              <div class="muted">credits to spend</div>
             </div>
             <Facts
               facts={[
@@ -67,7 +67,7 @@ function Offers(): JSX.Element {
         {data === undefined && error !== null && (
           <p class="muted">Not known while they cannot be read.</p>
         )}
-        <p class="muted small">Credits of packs never expire, and do not move the month.</p>
+        <p class="muted small">Credits of packs never expire. Those of the month are used first.</p>
       </Card>
       <div class="wide">
         <Notice
@@ -102,7 +102,7 @@ function Plans({ plans }: { readonly plans: OffersView['plans'] }): JSX.Element 
         {
           title: 'Credits a month',
           isNumber: true,
-          narrow: 'small',
+          narrow: 'foot',
           cell: ({ monthly_credits: credits }) => format.number(credits),
         },
         {
@@ -113,7 +113,7 @@ function Plans({ plans }: { readonly plans: OffersView['plans'] }): JSX.Element 
         },
         {
           title: 'Test keys',
-          narrow: 'small',
+          narrow: 'foot',
           cell: ({ test_keys: has }) => (has ? 'Yes' : 'No'),
         },
       ]}
@@ -209,7 +209,7 @@ function Entries({ entries }: { readonly entries: readonly LedgerEntry[] }): JSX
       rows={entries}
       keyOf={({ at }, index) => `${at} ${index}`}
       columns={[
-        { title: 'When', isTight: true, narrow: 'small', cell: ({ at }) => <Time at={at} /> },
+        { title: 'When', isTight: true, narrow: 'foot', cell: ({ at }) => <Time at={at} /> },
         { title: 'What', narrow: 'head', cell: (entry) => <What entry={entry} /> },
         {
           title: 'Credits',
@@ -220,13 +220,13 @@ function Entries({ entries }: { readonly entries: readonly LedgerEntry[] }): JSX
         {
           title: 'Held',
           isNumber: true,
-          narrow: 'small',
+          narrow: 'foot',
           cell: ({ held }) => (held === 0 ? '' : signed(held)),
         },
         {
           title: 'Balance',
           isNumber: true,
-          narrow: 'small',
+          narrow: 'foot',
           cell: ({ balance }) => format.number(balance),
         },
       ]}

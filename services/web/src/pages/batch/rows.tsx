@@ -1,7 +1,7 @@
 import type { BatchView } from '@plumbline/contract/batch-view'
 import { useQuery } from '@tanstack/preact-query'
 import type { JSX } from 'preact'
-import { useState } from 'preact/hooks'
+import { useMemo, useState } from 'preact/hooks'
 import { sentenceOf } from '../../api/http.ts'
 import { isMoving } from '../../api/queries.ts'
 import { readRows, subjectOf, type ResultRow } from '../../api/result-rows.ts'
@@ -61,10 +61,20 @@ export function Rows({ batch }: { readonly batch: BatchView }): JSX.Element | nu
     refetchInterval: isMoving(batch.status) ? EVERY_MS : false,
     placeholderData: (former) => former,
   })
-  if (isOver) return null
   const { data, error } = rows
   const last = data?.rows.at(-1)
-  const shown = isNarrow && !isWhole ? data?.rows.slice(0, NARROW_ROWS) : data?.rows
+  const isFolded = isNarrow && !isWhole
+  const shown = useMemo(
+    () => (isFolded ? data?.rows.slice(0, NARROW_ROWS) : data?.rows),
+    [data, isFolded],
+  )
+  // What is chosen above is answered before rows are drawn anew.
+  const table = useMemo(
+    () =>
+      shown !== undefined && shown.length > 0 && <RowTable product={batch.product} rows={shown} />,
+    [batch.product, shown],
+  )
+  if (isOver) return null
   const foldedCount = (data?.rows.length ?? 0) - (shown?.length ?? 0)
   return (
     <Card
@@ -88,7 +98,7 @@ export function Rows({ batch }: { readonly batch: BatchView }): JSX.Element | nu
           {only === '' ? 'Rows appear as they become known.' : 'Choose another kind above.'}
         </Empty>
       )}
-      {shown !== undefined && shown.length > 0 && <RowTable batch={batch} rows={shown} />}
+      {table}
       {foldedCount > 0 && (
         <div>
           <Button onClick={() => setWhole(true)}>
@@ -127,10 +137,10 @@ function filtersOf({
 }
 
 function RowTable({
-  batch,
+  product,
   rows,
 }: {
-  readonly batch: BatchView
+  readonly product: BatchView['product']
   readonly rows: readonly ResultRow[]
 }): JSX.Element {
   const drawn = useInTurn(Math.ceil(rows.length / ROWS_AT_ONCE)) * ROWS_AT_ONCE
@@ -144,20 +154,20 @@ function RowTable({
         {
           title: 'Row',
           isNumber: true,
-          narrow: 'small',
+          narrow: 'foot',
           cell: ({ row }) => format.number(row),
         },
         {
           title: 'Value',
           narrow: 'head',
-          cell: (row) => <Foreign text={subjectOf(row, batch.product)} clip />,
+          cell: (row) => <Foreign text={subjectOf(row, product)} clip />,
         },
         { title: 'Outcome', isTight: true, narrow: 'mark', cell: (row) => <Outcome row={row} /> },
         { title: 'Why', narrow: 'line', cell: (row) => <Why row={row} /> },
         {
           title: 'Credits',
           isNumber: true,
-          narrow: 'small',
+          narrow: 'foot',
           cell: ({ credits_charged: credits }) => format.number(credits),
         },
       ]}

@@ -59,19 +59,19 @@ export function Receipts({ shown }: { readonly shown: string | undefined }): JSX
             {
               title: 'Values',
               isNumber: true,
-              narrow: 'small',
+              narrow: 'foot',
               cell: ({ values }) => format.number(values),
             },
             {
               title: 'Rows',
               isNumber: true,
-              narrow: 'small',
+              narrow: 'foot',
               cell: ({ erased }) => format.number(erased.rows),
             },
             {
               title: 'Begun',
               isTight: true,
-              narrow: 'small',
+              narrow: 'foot',
               cell: ({ created_at: at }) => <Time at={at} />,
             },
           ]}

@@ -127,7 +127,7 @@ function AccountForm({ account }: { readonly account: Account }): JSX.Element {
           min={1}
           value={mark}
           onInput={setMark}
-          hint="Owners are told when the balance falls to it. Empty: never."
+          hint="Owners are told when fewer credits are left. Empty: never."
         />
       </div>
       <CheckField label="Members need a second factor" checked={factor} onChange={setFactor} />

@@ -142,14 +142,14 @@ function MemberTable({
         },
         {
           title: 'Second factor',
-          narrow: 'small',
+          narrow: 'foot',
           isTight: true,
           cell: ({ second_factor: has }) => (has ? 'On' : 'Off'),
         },
         {
           title: 'Since',
           isTight: true,
-          narrow: 'small',
+          narrow: 'foot',
           cell: ({ since }) => <Time at={since} dayOnly />,
         },
         {
@@ -262,7 +262,7 @@ function Invitations({
         {
           title: 'Until',
           isTight: true,
-          narrow: 'small',
+          narrow: 'foot',
           cell: ({ expires_at: at }) => <Time at={at} />,
         },
         {

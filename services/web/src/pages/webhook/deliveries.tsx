@@ -138,19 +138,19 @@ function DeliveryTable({
         {
           title: 'Came back',
           isTight: true,
-          narrow: 'small',
+          narrow: 'foot',
           cell: (delivery) => cameBack(delivery),
         },
         {
           title: 'Attempts',
           isNumber: true,
-          narrow: 'small',
+          narrow: 'foot',
           cell: ({ attempts }) => format.number(attempts),
         },
         {
           title: 'Made',
           isTight: true,
-          narrow: 'small',
+          narrow: 'foot',
           cell: ({ created_at: at }) => <Time at={at} />,
         },
         {
