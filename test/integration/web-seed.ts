@@ -137,6 +137,8 @@ export const GATES: readonly { readonly path: string; readonly heading: string }
   { path: '/app/sign-up', heading: 'Create an account' },
   { path: '/app/reset', heading: 'Reset the password' },
   { path: '/app/welcome#abc', heading: 'Welcome' },
+  // As the link of a message opens it.
+  { path: `/app/reset#${'a'.repeat(40)}`, heading: 'Reset the password' },
   { path: '/app/verify', heading: 'Verify the address' },
   { path: '/app/invitation', heading: 'Invitation' },
   { path: '/app/nowhere', heading: 'Nothing here' },

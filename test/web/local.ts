@@ -1,6 +1,7 @@
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { NAME, readPassword } from '@plumbline/db/embedded-cluster'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -10,6 +11,8 @@ const MAIN = fileURLToPath(new URL('../../services/local/src/main.ts', import.me
 /** A service as `npm start` starts it, on a data directory of its own. */
 export interface LocalService extends AsyncDisposable {
   readonly url: string
+  /** Of the embedded Postgres, as the role that owns the tables. */
+  readonly ownerUrl: string
 }
 
 /** Starts everything that `npm start` does, with the settings given. */
@@ -44,5 +47,12 @@ export async function startLocal(
     await stop()
     throw new Error(`the service did not start:\n${greeting}`)
   }
-  return { url, [Symbol.asyncDispose]: stop }
+  // Safe because the launcher has written it before it says that it listens.
+  const { databaseUrl } = JSON.parse(await readFile(join(dataDir, 'service.json'), 'utf8')) as {
+    readonly databaseUrl: string
+  }
+  const owner = new URL(databaseUrl)
+  owner.username = NAME
+  owner.password = await readPassword(join(dataDir, 'postgres'), 'password')
+  return { url, ownerUrl: owner.href, [Symbol.asyncDispose]: stop }
 }

@@ -5,15 +5,18 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { brotliCompressSync, gzipSync } from 'node:zlib'
 import { table } from '@plumbline/cli/table'
+import { openDatabase } from '@plumbline/db/database'
 import lighthouse, { type Result } from 'lighthouse'
 import { faultsOfPage, settle } from '../integration/axe.ts'
-import { openWindow } from '../integration/chromium.ts'
+import { openWindow, type TestWindow } from '../integration/chromium.ts'
+import { addMany } from '../integration/web-many.ts'
 import { fillAccount, GATES, pagesOf, signUp } from '../integration/web-seed.ts'
 import { spawnSimnet } from '../simnet/child.ts'
+import { interactions } from './interaction.ts'
 import { startLocal } from './local.ts'
 
-// npm run web -- check: what the web app weighs, what axe has against its pages, and what Lighthouse gives
-// those that are opened most, against a service of this machine.
+// npm run web -- check: what the web app weighs, what axe has against its pages, what Lighthouse gives those
+// that are opened most, and how soon they answer a hand where there is much, against a service of this machine.
 
 const DIST = fileURLToPath(new URL('../../services/web/dist/', import.meta.url))
 
@@ -21,6 +24,8 @@ const DIST = fileURLToPath(new URL('../../services/web/dist/', import.meta.url))
 const FIRST_LOAD_BYTES = 60_000
 /** What Lighthouse must give on its mobile settings. */
 const LEAST = { performance: 95, accessibility: 100, 'best-practices': 100 } as const
+/** How long a page may take from an input to the next paint, in ms. */
+const INTERACTION_MS = 100
 /** Times that a page is measured; the one in the middle counts, since the machine does other things too. */
 const RUNS = 3
 /** What the performance is made of, with the heading of its column. */
@@ -98,6 +103,18 @@ async function look(): Promise<void> {
   print(['page', 'axe, two themes and widths'], found)
   // The page of the way in leads away who is signed in.
   await measure(local.url, { port, strangerPort }, batches.done)
+  await using db = openDatabase({ url: local.ownerUrl, poolSize: 1, applicationName: 'web-check' })
+  await addMany(db, batches.done, person.accountId)
+  await work(window, batches.done)
+}
+
+async function work({ page }: TestWindow, batchId: string): Promise<void> {
+  const rows: string[][] = []
+  for (const { name, worstMs } of await interactions(page, batchId)) {
+    rows.push([name, `${worstMs} ms`])
+    if (worstMs > INTERACTION_MS) faults.push(`${name}: ${worstMs} ms until the next paint`)
+  }
+  print(['with 10,000 batches', 'worst input to next paint'], rows)
 }
 
 async function measure(

@@ -3,6 +3,7 @@ import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { faultsOfPage, ONE_VIEW, settle, widthFaults } from '../axe.ts'
 import { canRunChromium, openWindow, type TestWindow } from '../chromium.ts'
+import { addMany, LONG_NAME, RIGHT_TO_LEFT, ROWS } from '../web-many.ts'
 import { fillAccount, signUp, type FilledAccount } from '../web-seed.ts'
 import { startWebService, type WebService } from '../web-service.ts'
 
@@ -10,15 +11,8 @@ import { startWebService, type WebService } from '../web-service.ts'
 
 const [backend = { name: 'postgres', redisUrl: undefined }] = backends()
 
-/** Batches of the account, and rows of its largest. */
-const BATCHES = 10_000
-const ROWS = 5_000_000
-
 /** How long it may take to fill the account, in ms. */
 const FILL_MS = 300_000
-
-const LONG_NAME = 'x'.repeat(500)
-const RIGHT_TO_LEFT = 'قائمة العملاء الكبيرة جدا لشهر نوفمبر (نسخة ٢) – רשימת לקוחות.csv'
 
 describe.skipIf(!canRunChromium())('an account that is full', () => {
   let stack: AsyncDisposableStack
@@ -36,7 +30,7 @@ describe.skipIf(!canRunChromium())('an account that is full', () => {
       email: 'ada@people.test',
     })
     filled = await fillAccount(person)
-    await fillUp(started.service.db, filled.done, person.accountId)
+    await addMany(started.service.db, filled.done, person.accountId)
   }, FILL_MS)
   afterAll(() => stack.disposeAsync())
 
@@ -140,29 +134,3 @@ const WATCH = `
     if (heading && !seen.headings.includes(heading)) seen.headings.push(heading)
   }).observe(document, { childList: true, subtree: true })
 `
-
-/** Makes many batches of one, and of some of them extremes, which nobody waits to be worked through. */
-async function fillUp(
-  db: WebService['service']['db'],
-  done: string,
-  accountId: string,
-): Promise<void> {
-  // They are there at once, in states to which others come by and by.
-  await db.pool.query('alter table batches disable trigger known_start')
-  const copies = `
-    insert into batches
-    select (jsonb_populate_record(b, jsonb_build_object(
-      'id', case n when 1 then 'bat_rtl' when 2 then 'bat_long' else 'bat_copy' || n end,
-      'name', case n when 1 then $2::text when 2 then $4::text else 'one of many ' || n end,
-      'file_name', case n when 1 then $2::text when 2 then $4::text else b.file_name end,
-      'rows_total', case n when 2 then $5::int else b.rows_total end,
-      'rows_billable', case n when 2 then $5::int else b.rows_billable end,
-      'created_at', b.created_at - n * interval '1 minute'))).*
-    from batches b, generate_series(1, $3::int) n where b.id = $1`
-  await db.pool.query(copies, [done, RIGHT_TO_LEFT, BATCHES, LONG_NAME, ROWS])
-  await db.pool.query('update accounts set name = $2 where id = $1', [
-    accountId,
-    // The longest that an account may have.
-    LONG_NAME.slice(0, 200),
-  ])
-}

@@ -2,7 +2,7 @@ import type { BatchPage } from '@plumbline/contract/batch-view'
 import { useInfiniteQuery } from '@tanstack/preact-query'
 import { useLocation } from 'preact-iso'
 import type { JSX } from 'preact'
-import { useEffect, useState } from 'preact/hooks'
+import { useEffect, useMemo, useState } from 'preact/hooks'
 import { callJson, sentenceOf } from '../api/http.ts'
 import { isMoving } from '../api/queries.ts'
 import { BatchTable } from '../components/batch-table.tsx'
@@ -36,7 +36,13 @@ export function Batches(): JSX.Element {
   const [state, setState] = useState(query['state'] ?? '')
   const search = useSettled(typed.trim())
   const batches = useBatches({ search, state })
-  const list = batches.data?.pages.flatMap(({ data }) => data)
+  const pages = batches.data?.pages
+  const list = useMemo(() => pages?.flatMap(({ data }) => data), [pages])
+  // A letter that is typed does not draw hundreds of rows anew.
+  const rows = useMemo(
+    () => list !== undefined && list.length > 0 && <BatchTable batches={list} />,
+    [list],
+  )
   const isFiltered = search !== '' || state !== ''
   return (
     <Page title="Batches" actions={<NewBatchButton />}>
@@ -64,7 +70,7 @@ export function Batches(): JSX.Element {
         )}
         {list === undefined && batches.error === null && <Bones rows={8} />}
         {list?.length === 0 && (isFiltered ? <NoneFound /> : <NoneYet />)}
-        {list !== undefined && list.length > 0 && <BatchTable batches={list} />}
+        {rows}
         {batches.hasNextPage && (
           <div>
             <Button busy={batches.isFetchingNextPage} onClick={() => void batches.fetchNextPage()}>

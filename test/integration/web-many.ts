@@ -1,0 +1,37 @@
+import type { Db } from '@plumbline/db/database'
+
+// An account that has very much.
+
+/** Batches of the account. */
+const BATCHES = 10_000
+
+/** Rows of its largest batch. */
+export const ROWS = 5_000_000
+
+/** What that is called: as long as a name may be. */
+export const LONG_NAME = 'x'.repeat(500)
+
+/** What another is called, with marks of direction. */
+export const RIGHT_TO_LEFT = 'قائمة العملاء الكبيرة جدا لشهر نوفمبر (نسخة ٢) – רשימת לקוחות.csv'
+
+/** Makes many batches of one, and of some of them extremes, which nobody waits to be worked through. */
+export async function addMany(db: Db, done: string, accountId: string): Promise<void> {
+  // They are there at once, in states to which others come by and by.
+  await db.pool.query('alter table batches disable trigger known_start')
+  const copies = `
+    insert into batches
+    select (jsonb_populate_record(b, jsonb_build_object(
+      'id', case n when 1 then 'bat_rtl' when 2 then 'bat_long' else 'bat_copy' || n end,
+      'name', case n when 1 then $2::text when 2 then $4::text else 'one of many ' || n end,
+      'file_name', case n when 1 then $2::text when 2 then $4::text else b.file_name end,
+      'rows_total', case n when 2 then $5::int else b.rows_total end,
+      'rows_billable', case n when 2 then $5::int else b.rows_billable end,
+      'created_at', b.created_at - n * interval '1 minute'))).*
+    from batches b, generate_series(1, $3::int) n where b.id = $1`
+  await db.pool.query(copies, [done, RIGHT_TO_LEFT, BATCHES, LONG_NAME, ROWS])
+  await db.pool.query('update accounts set name = $2 where id = $1', [
+    accountId,
+    // The longest that an account may have.
+    LONG_NAME.slice(0, 200),
+  ])
+}
