@@ -9,7 +9,7 @@ import type { Job } from '@plumbline/queue/backend'
 import { work } from '@plumbline/queue/jobs'
 import type { WorkerContext } from './context.ts'
 import type { ListUpdates } from './list-updates.ts'
-import { graceOf } from './settings.ts'
+import { graceOf, jobLockOf } from './settings.ts'
 import { factNames } from './fact-names.ts'
 
 /** Files read, and as many result files written, at the same time by one worker. */
@@ -27,7 +27,12 @@ export async function serveBatches(
   const { queue, memory, durable } = context.connections
   const stop = new AbortController()
   const onError = (error: unknown): void => log.error({ err: error }, 'stage failed')
-  const options = { concurrency: STAGE_CONCURRENCY, graceMs: graceOf(settings), onError }
+  const options = {
+    concurrency: STAGE_CONCURRENCY,
+    lockMs: jobLockOf(settings),
+    graceMs: graceOf(settings),
+    onError,
+  }
   const rounds = metrics.histogram(
     'dispatch_round_seconds',
     'Time that a round of the dispatcher took, in the process that dispatches.',

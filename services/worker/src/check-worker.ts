@@ -10,7 +10,7 @@ import { bulkQueueOf } from '@plumbline/queue/names'
 import type { Metrics } from '@plumbline/runtime/metrics'
 import type { WorkerContext } from './context.ts'
 import { createMagicRunner } from './magic-runner.ts'
-import { graceOf, liveLimitsOf, taskRoomOf } from './settings.ts'
+import { graceOf, jobLockOf, liveLimitsOf, taskRoomOf } from './settings.ts'
 
 /** Seconds that a task waits in its queue. */
 const WAIT_SECONDS = [0.01, 0.05, 0.25, 1, 5, 30, 120, 600]
@@ -68,7 +68,7 @@ export async function serveCheck<C extends Check>(
           mode === 'test' ? magic : runnerFor(engine)
         await runTask(pipeline, leases, runnerOf, taskIn(data), signal)
       },
-      { concurrency: slots + reserve, graceMs, onError },
+      { concurrency: slots + reserve, lockMs: jobLockOf(settings), graceMs, onError },
     ),
   )
   return stack.move()

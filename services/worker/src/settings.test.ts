@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { readSettings } from '@plumbline/runtime/settings'
 import { expect, test } from 'vitest'
-import { listsDir, workerSettings } from './settings.ts'
+import { jobLockOf, listsDir, workerSettings } from './settings.ts'
 
 const DATABASE_URL = 'postgres://localhost/x'
 
@@ -12,6 +12,14 @@ test('a debit without an answer is refunded within two minutes, whatever is set'
     readSettings(workerSettings, { DATABASE_URL, DEBIT_TIMEOUT_SECONDS, SWEEP_SECONDS })
   expect(read('90', '30')).not.toThrow()
   expect(read('90', '31')).toThrow(/DEBIT_TIMEOUT_SECONDS: expected at most 120/)
+})
+
+test('a job that a dead worker had taken is taken up again after the time of a lease', () => {
+  const lockOf = (LEASE_SECONDS?: string): number =>
+    jobLockOf(
+      readSettings(workerSettings, { DATABASE_URL, ...(LEASE_SECONDS && { LEASE_SECONDS }) }),
+    )
+  expect([lockOf(), lockOf('12'), lockOf('2')]).toEqual([30_000, 12_000, 5_000])
 })
 
 test('the default folder of lists exists before their first update, where it can be created', async () => {

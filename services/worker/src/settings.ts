@@ -98,6 +98,17 @@ export function taskRoomOf(
   return BULK_TASKS === undefined ? DEFAULT_ROOM[check] : roomOf(BULK_TASKS)
 }
 
+/** A worker that is busy for a moment renews its locks in time, and they are renewed at half their time. */
+const LEAST_JOB_LOCK_MS = 5_000
+
+/**
+ * Milliseconds without a sign of life after which a job of a batch goes to another worker: those of the lease, for
+ * a worker may die between taking a job and saying that it has the task, which no lease tells.
+ */
+export function jobLockOf({ LEASE_SECONDS }: Pick<WorkerSettings, 'LEASE_SECONDS'>): number {
+  return Math.max(LEASE_SECONDS * 1_000, LEAST_JOB_LOCK_MS)
+}
+
 /**
  * How long jobs under way may go on when the worker is told to stop: a quarter of the drain, as they are then
  * given back, twice over for single calls, and the engines close behind them.
