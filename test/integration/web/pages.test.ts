@@ -148,7 +148,7 @@ describe.skipIf(!canRunChromium())('the app', () => {
     expect(await page.getByRole('alert').first().textContent()).toContain('cannot be reached')
     await page.context().unroute('**/v1/**')
     await expect.poll(() => page.getByRole('alert').count()).toBe(0)
-    await page.getByText('To spend').waitFor()
+    await page.getByText('credits to spend').waitFor()
   })
 })
 
