@@ -46,9 +46,6 @@ const ENDING: HeldChange = {
   when: "new.status = 'completed'",
 }
 
-/** On the Redis of the service that the other tests share, whose worker would answer. */
-const OWN_QUEUE = { REDIS_PREFIX: 'slow' } as const
-
 describe.concurrent.each(backends())('on $name', ({ redisUrl }) => {
   let whole: CrashHarness
   beforeAll(async () => {
@@ -137,10 +134,10 @@ describe.concurrent.each(backends())('on $name', ({ redisUrl }) => {
   )
 
   test('a kill of the API between debit and answer gives the credits back', IN_TURN, async () => {
-    // No call is answered before its time is over, which is after the kill.
-    const slow = ['email', '--delay=60000']
-    await using harness = await openCrashHarness(redisUrl, [slow, ['batch']], OWN_QUEUE)
+    const harness = await openTurn(whole)
     const { service } = harness
+    // No call is answered before its time is over, which is after the kill: nobody is there who would.
+    await memberAt(service, 0).kill('SIGKILL')
     const before = await creditsOf(harness)
     const calls = Array.from({ length: 20 }, (_, at) =>
       callStatus(harness, `lost${at}@example.com`).catch(() => 0),

@@ -6,49 +6,84 @@ import { startEmbeddedPostgres } from '@plumbline/db/embedded'
 import { enqueue } from '@plumbline/queue/jobs'
 import { openConnections } from '@plumbline/pipeline/connections'
 import { Redis } from 'ioredis'
-import { describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { backends } from '@plumbline/testkit/backends'
+import { formOf, readCells, runBatch, type Caller } from '@plumbline/testkit/batches'
 import {
   callStatus,
   CHUNK_RECORDS,
   IN_TURN,
   memberAt,
-  openCrashHarness,
+  openTurn,
   QUICK,
   RECORDS,
   SLOW_EMAIL,
   stateOf,
   submit,
+  untilInHand,
   untilNothingIsOwed,
   untilStopped,
-  type CrashHarness,
+  untilUnanswered,
+  type CrashTurn,
 } from '@plumbline/testkit/crash-harness'
 import { expectIntact, expectLedgerIntact } from '@plumbline/testkit/invariants'
 import { losePostgresQueue } from '@plumbline/testkit/lose-queue'
-import { startRedis } from '@plumbline/testkit/redis'
 import { startService, type TestService } from '@plumbline/testkit/service'
 import { soakSize } from '@plumbline/testkit/soak'
 
 // Real processes, killed for real; after each fault the batch ends by itself, intact.
 
 const KILLS = soakSize(5, 2)
+/** Several rounds of tasks for each batch, so that a fault meets some in hand and some that wait. */
+const FEW_AT_ONCE = { BULK_TASKS: '4' }
 /** A call may be asked again after each kill, and a worker takes its time to start on a busy machine. */
 const PATIENT_CALLS = { CALL_TIMEOUT_SECONDS: '60', DEBIT_TIMEOUT_SECONDS: '70' }
+const POISON = ['10.9.9.1', '10.9.9.2']
 
 describe.concurrent.each(backends())('on $name', ({ redisUrl }) => {
+  const stack = new AsyncDisposableStack()
+  let whole: CrashTurn
+  let restartPostgres: () => Promise<void>
+
+  beforeAll(async () => {
+    const dataDir = await mkdtemp(join(tmpdir(), 'plumbline-restart-'))
+    stack.defer(() => rm(dataDir, { recursive: true, force: true }))
+    let postgres = await startEmbeddedPostgres({ dataDir })
+    stack.defer(() => postgres.stop())
+    const port = Number(new URL(postgres.url).port)
+    restartPostgres = async () => {
+      await postgres.stop()
+      postgres = await startEmbeddedPostgres({ dataDir, port })
+    }
+    const service = stack.use(
+      await startService({
+        databaseUrl: postgres.url,
+        redisUrl,
+        workers: [SLOW_EMAIL, SLOW_EMAIL, ['batch', 'ip', '--poison=10.9.9.']],
+        env: { ...QUICK, ...FEW_AT_ONCE, ...PATIENT_CALLS },
+      }),
+    )
+    whole = { service, databaseUrl: postgres.url, account: await service.account() }
+  })
+  afterAll(() => stack.disposeAsync())
+
   test('a batch and its calls survive one kill of a worker after another', IN_TURN, async () => {
-    await using harness = await openCrashHarness(redisUrl, [SLOW_EMAIL, ['batch']], PATIENT_CALLS)
+    const harness = await openTurn(whole)
     const { service, account } = harness
     const { id, emails } = await submit(harness)
     const calls: Promise<number>[] = []
-    const worker = memberAt(service, 0)
+    // The next dies before the one before is back: what either had in hand is nobody's meanwhile.
+    let back: Promise<void> | undefined
     for (let kill = 0; kill < KILLS; kill++) {
       calls.push(callStatus(harness, `kill${kill}@example.com`))
-      await wait(700)
+      await Promise.all([untilInHand(harness, id), untilUnanswered(service, 1)])
+      const worker = memberAt(service, kill % 2)
       await worker.kill('SIGKILL')
-      expect(await stateOf(harness, id)).toMatch(/^(?:analyzing|running)$/)
-      await worker.restart()
+      expect(await stateOf(harness, id)).toBe('running')
+      await back
+      back = worker.restart()
     }
+    await back
     const batch = await untilStopped(harness, id)
     expect(await Promise.all(calls)).toEqual(calls.map(() => 200))
     // The calls were charged as well.
@@ -60,7 +95,7 @@ describe.concurrent.each(backends())('on $name', ({ redisUrl }) => {
     'every job delivered twice gives each record one outcome and one charge',
     IN_TURN,
     async () => {
-      await using harness = await openCrashHarness(redisUrl, [SLOW_EMAIL, SLOW_EMAIL, ['batch']])
+      const harness = await openTurn(whole)
       const { service, account, databaseUrl } = harness
       await using twice = await openConnections({
         databaseUrl,
@@ -80,76 +115,45 @@ describe.concurrent.each(backends())('on $name', ({ redisUrl }) => {
   )
 
   test('a batch ends by itself when the queue is emptied under it', IN_TURN, async () => {
-    const own = redisUrl === undefined ? null : await startRedis()
-    try {
-      await using harness = await openCrashHarness(own?.url, [SLOW_EMAIL, ['batch']])
-      const { service, account } = harness
-      const { id, emails } = await submit(harness)
-      for (let times = 0; times < soakSize(3, 2); times++) {
-        await wait(1_000)
-        await emptyQueue(harness, own?.url)
-      }
-      await expectIntact(service, account, await untilStopped(harness, id), emails)
-    } finally {
-      await own?.stop()
+    const harness = await openTurn(whole)
+    const { id, emails } = await submit(harness)
+    for (let times = 0; times < soakSize(3, 1); times++) {
+      await untilInHand(harness, id)
+      await emptyQueue(harness, redisUrl)
     }
+    await expectIntact(harness.service, harness.account, await untilStopped(harness, id), emails)
   })
 
   test('a batch ends by itself when Postgres is restarted under it', IN_TURN, async () => {
-    const dataDir = await mkdtemp(join(tmpdir(), 'plumbline-restart-'))
-    let postgres = await startEmbeddedPostgres({ dataDir })
-    const port = Number(new URL(postgres.url).port)
-    try {
-      await using service = await startService({
-        databaseUrl: postgres.url,
-        redisUrl,
-        workers: [SLOW_EMAIL, ['batch']],
-        env: QUICK,
-      })
-      const account = await service.account({ credits: RECORDS * 2 })
-      const harness = { service, account }
-      const { id, emails } = await submit(harness)
-      for (let times = 0; times < soakSize(2, 1); times++) {
-        await wait(1_200)
-        await postgres.stop()
-        postgres = await startEmbeddedPostgres({ dataDir, port })
-      }
-      await expectIntact(service, account, await untilStopped(harness, id), emails)
-    } finally {
-      await postgres.stop()
-      await rm(dataDir, { recursive: true, force: true })
+    const harness = await openTurn(whole)
+    const { id, emails } = await submit(harness)
+    for (let times = 0; times < soakSize(2, 1); times++) {
+      await untilInHand(harness, id)
+      await restartPostgres()
     }
+    await expectIntact(harness.service, harness.account, await untilStopped(harness, id), emails)
   })
 
   test(
     'a record that breaks its engine ends as an error, uncharged, and the rest goes on',
     IN_TURN,
     async () => {
-      await using harness = await openCrashHarness(redisUrl, [
-        ['email', '--poison=poison'],
-        ['batch'],
-      ])
-      const { service, account } = harness
-      const { id } = await submit(harness, {
-        count: 2_000,
-        more: ['poison@a.example', 'poison@b.example'],
-      })
-      const batch = await untilStopped(harness, id)
+      const { service, account } = await openTurn(whole)
+      const caller: Caller = { service, account, key: account.liveKey }
+      const healthy = Array.from(
+        { length: 2 * CHUNK_RECORDS },
+        (_, at) => `10.8.${at >> 8}.${at % 256}`,
+      )
+      const content = `ip\n${[...healthy, ...POISON].join('\n')}\n`
+      const batch = await runBatch(caller, formOf({ product: 'ip' }, content))
+      const total = healthy.length + POISON.length
       expect(batch).toMatchObject({
         status: 'completed',
-        rows: { total: 2_002, billable: 2_002, done: 2_002 },
-        credits: { used: 2_000, released: 2 },
+        rows: { total, billable: total, done: total },
+        credits: { used: healthy.length, released: POISON.length },
       })
-      const response = await service.call(
-        account.liveKey,
-        'GET',
-        `/v1/batches/${id}/results?only=error`,
-      )
-      const lines = (await response.text()).trim().split('\r\n').slice(1)
-      expect(lines.map((line) => line.split(',')[0])).toEqual([
-        'poison@a.example',
-        'poison@b.example',
-      ])
+      const lines = (await readCells(caller, batch.id, '&only=error')).slice(1)
+      expect(lines.map(([ip]) => ip)).toEqual(POISON)
       await expectLedgerIntact(service)
     },
   )
@@ -176,12 +180,13 @@ async function deliverAgain(
       data: { taskId: id, lease },
     }))
     await enqueue(queue, 'bulk-email', jobs)
-    await wait(25)
+    // A lease lasts for a hundred of these.
+    await wait(30)
   }
   return seen.size
 }
 
-async function emptyQueue(harness: CrashHarness, redisUrl: string | undefined): Promise<void> {
+async function emptyQueue(harness: CrashTurn, redisUrl: string | undefined): Promise<void> {
   if (redisUrl === undefined) {
     await losePostgresQueue(harness.databaseUrl)
     return

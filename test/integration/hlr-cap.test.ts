@@ -93,7 +93,7 @@ async function untilBought(simnet: SimnetProcess, count: number): Promise<void> 
 }
 
 async function boughtCount(simnet: SimnetProcess): Promise<number> {
-  return Object.keys((await simnet.counters()).hlr.perNumber).length
+  return (await simnet.totals()).bought
 }
 
 async function expectCapped(caller: Caller, simnet: SimnetProcess, id: string): Promise<void> {

@@ -1,7 +1,8 @@
 import { fork } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
 import { on, once } from 'node:events'
-import type { CountersJson } from './counters.ts'
+import { fileOfProgram } from '@plumbline/testkit/bundled-programs'
+import type { CountersJson, Totals } from './counters.ts'
 import type { SimnetOptions } from './simnet.ts'
 
 /** An internet in a box in a process of its own, so that it does not share a thread with what it measures. */
@@ -10,15 +11,17 @@ export interface SimnetProcess extends AsyncDisposable {
   readonly pid: number
   /** What its servers have seen so far. */
   counters(): Promise<CountersJson>
+  /** Their sums alone: to read the counters, which hold the time of each probe, is work. */
+  totals(): Promise<Totals>
   /** RCPT commands for each recipient; empty without `countsRecipients`. */
   recipients(): Promise<ReadonlyMap<string, number>>
 }
 
 const START_MS = 20_000
 
-/** Starts `main.ts` and waits for its settings; a world cannot be handed over, its options can. */
+/** Starts the program and waits for its settings; a world cannot be handed over, its options can. */
 export async function spawnSimnet(options: Omit<SimnetOptions, 'world'>): Promise<SimnetProcess> {
-  const child = fork(new URL('main.ts', import.meta.url), ['--options', JSON.stringify(options)], {
+  const child = fork(fileOfProgram('simnet'), ['--options', JSON.stringify(options)], {
     stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
   })
   const settings = await readSettings(child)
@@ -27,6 +30,9 @@ export async function spawnSimnet(options: Omit<SimnetOptions, 'world'>): Promis
     pid: child.pid ?? 0,
     counters: async () => {
       return (await answerOf(child, 'counters')) as CountersJson
+    },
+    totals: async () => {
+      return (await answerOf(child, 'totals')) as Totals
     },
     recipients: async () => {
       return new Map((await answerOf(child, 'recipients')) as readonly [string, number][])

@@ -154,6 +154,26 @@ export interface CountersJson {
   readonly violations: Readonly<Record<string, number>>
 }
 
+/** Sums over all servers. */
+export interface Totals {
+  /** RCPT commands. */
+  readonly probes: number
+  /** Connections to mail hosts now. */
+  readonly open: number
+  /** Numbers of which the subscriber was asked about, and paid for. */
+  readonly bought: number
+}
+
+/** The sums of the counters as they are now. */
+export function totalsOf({ smtp, hlr }: Counters): Totals {
+  let [probes, open] = [0, 0]
+  for (const host of smtp.values()) {
+    probes += host.rcptTimes.count()
+    open += host.open
+  }
+  return { probes, open, bought: hlr.perNumber.size }
+}
+
 /** A copy of the counters as plain data. */
 export function countersJson(counters: Counters): CountersJson {
   const smtp = [...counters.smtp].map(([host, { sessionTimes, rcptTimes, ...rest }]) => {

@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util'
-import { countersJson } from './counters.ts'
+import { countersJson, totalsOf } from './counters.ts'
 import { startSimnet } from './simnet.ts'
 import type { SimnetOptions } from './simnet.ts'
 
@@ -17,6 +17,7 @@ async function main(): Promise<void> {
   })
   process.on('message', (message) => {
     if (message === 'counters') process.send?.({ counters: countersJson(simnet.counters) })
+    if (message === 'totals') process.send?.({ totals: totalsOf(simnet.counters) })
     if (message === 'recipients')
       process.send?.({ recipients: [...(simnet.counters.recipients ?? [])] })
   })

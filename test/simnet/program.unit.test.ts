@@ -33,6 +33,7 @@ test('a process of its own tells what its servers saw', async () => {
   const seen = (await simnet.counters()).smtp['gmail-smtp-in.l.google.com']
   expect(seen).toMatchObject({ sessions: 1, open: 1 })
   expect(seen?.rcptTimes).toHaveLength(1)
+  expect(await simnet.totals()).toEqual({ probes: 1, open: 1, bought: 0 })
 })
 
 test('an argument that is none of its own ends it with the usage', async () => {

@@ -16,6 +16,7 @@ const SOURCES = {
   api: 'services/api/src/main.ts',
   real: 'services/worker/src/main.ts',
   instant: 'packages/testkit/src/instant-worker.ts',
+  simnet: 'test/simnet/main.ts',
 } as const
 
 export type Program = keyof typeof SOURCES
