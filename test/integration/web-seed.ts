@@ -110,10 +110,36 @@ export interface FilledAccount {
   readonly erasure: string
 }
 
+/** A batch that goes on as long as no worker looks phones up, and one whose file cannot be read. */
+export async function addUnended(person: TestPerson): Promise<readonly PageOf[]> {
+  const rows = Array.from({ length: 40 }, (_, at) => `r${at}@example.com,+4930${1_000_000 + at}`)
+  const running = await person.upload({
+    fileName: 'running.csv',
+    product: 'contact-intel',
+    text: `Email,Phone\n${rows.join('\n')}\n`,
+  })
+  const failed = await person.upload({
+    fileName: 'failed.csv',
+    text: 'Email\na\0b@example.com\n',
+  })
+  await person.until(running, 'ready')
+  await person.send('POST', `/v1/batches/${running}/start`)
+  await person.until(running, 'running')
+  await person.until(failed, 'failed')
+  return [
+    { path: `/app/batches/${running}`, heading: 'running.csv' },
+    { path: `/app/batches/${failed}`, heading: 'failed.csv' },
+  ]
+}
+
+/** A page, by its path and h1. */
+export interface PageOf {
+  readonly path: string
+  readonly heading: string
+}
+
 /** Every page: its path and h1; those of the way in are for who is not signed in. */
-export function pagesOf(
-  batches: FilledAccount,
-): readonly { readonly path: string; readonly heading: string }[] {
+export function pagesOf(batches: FilledAccount): readonly PageOf[] {
   return [
     { path: '/app', heading: 'Overview' },
     { path: '/app/batches', heading: 'Batches' },
@@ -132,12 +158,13 @@ export function pagesOf(
 }
 
 /** The pages of the way in. */
-export const GATES: readonly { readonly path: string; readonly heading: string }[] = [
+export const GATES: readonly PageOf[] = [
   { path: '/app/sign-in', heading: 'Sign in' },
   { path: '/app/sign-up', heading: 'Create an account' },
   { path: '/app/reset', heading: 'Reset the password' },
-  { path: '/app/welcome#abc', heading: 'Welcome' },
-  // As the link of a message opens it.
+  { path: '/app/welcome', heading: 'Welcome' },
+  // As a link opens them: it is tried when the form is sent.
+  { path: `/app/welcome#${'a'.repeat(40)}`, heading: 'Welcome' },
   { path: `/app/reset#${'a'.repeat(40)}`, heading: 'Reset the password' },
   { path: '/app/verify', heading: 'Verify the address' },
   { path: '/app/invitation', heading: 'Invitation' },
@@ -145,9 +172,7 @@ export const GATES: readonly { readonly path: string; readonly heading: string }
 ]
 
 /** The operator's pages, of which one is of an account. */
-export function operatorPagesOf(
-  accountId: string,
-): readonly { readonly path: string; readonly heading: string }[] {
+export function operatorPagesOf(accountId: string): readonly PageOf[] {
   return [
     { path: '/operator', heading: 'Accounts' },
     { path: `/operator/accounts/${accountId}`, heading: `Account ${accountId}` },

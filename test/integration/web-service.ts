@@ -21,11 +21,14 @@ export interface WebService extends AsyncDisposable {
 export async function startWebService({
   backend,
   hasMail = false,
+  kinds = ['email', 'phone', 'ip', 'domain', 'batch'],
   words = [],
   env = {},
 }: {
   readonly backend: Backend
   readonly hasMail?: boolean
+  /** What its worker works on; a batch with a check that is not among them goes on and on. */
+  readonly kinds?: readonly string[]
   /** For the worker of the checks: `--delay=50`. */
   readonly words?: readonly string[]
   readonly env?: Readonly<Record<string, string>>
@@ -39,7 +42,7 @@ export async function startWebService({
     await startService({
       databaseUrl: database.url,
       redisUrl: backend.redisUrl,
-      workers: [['email', 'phone', 'ip', 'domain', 'batch', ...words]],
+      workers: [[...kinds, ...words]],
       env: {
         CHUNK_RECORDS: '50',
         SAVE_SECONDS: '1',

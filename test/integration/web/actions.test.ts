@@ -156,7 +156,9 @@ describe.skipIf(!canRunChromium())('in the app', () => {
     expect(await kept.inputValue()).toBe('')
     await kept.selectOption('30d')
     // The file has no day of its own.
-    await page.locator('.notice', { hasText: 'does not tell when its verdicts were given' }).waitFor()
+    await page
+      .locator('.notice', { hasText: 'does not tell when its verdicts were given' })
+      .waitFor()
     expect(await startButton(page).isEnabled()).toBe(false)
     await page.getByLabel('Day of the verdicts').fill(new Date().toISOString().slice(0, 10))
     await press(page, 'Take this day')
