@@ -157,15 +157,16 @@ export function pagesOf(batches: FilledAccount): readonly PageOf[] {
   ]
 }
 
+/** As it stands in a link that opens a form: whether it is good is seen when the form is sent. */
+const LINK = 'a'.repeat(40)
+
 /** The pages of the way in. */
 export const GATES: readonly PageOf[] = [
   { path: '/app/sign-in', heading: 'Sign in' },
   { path: '/app/sign-up', heading: 'Create an account' },
   { path: '/app/reset', heading: 'Reset the password' },
-  { path: '/app/welcome', heading: 'Welcome' },
-  // As a link opens them: it is tried when the form is sent.
-  { path: `/app/welcome#${'a'.repeat(40)}`, heading: 'Welcome' },
-  { path: `/app/reset#${'a'.repeat(40)}`, heading: 'Reset the password' },
+  { path: `/app/welcome#${LINK}`, heading: 'Welcome' },
+  { path: `/app/reset#${LINK}`, heading: 'Reset the password' },
   { path: '/app/verify', heading: 'Verify the address' },
   { path: '/app/invitation', heading: 'Invitation' },
   { path: '/app/nowhere', heading: 'Nothing here' },

@@ -1,8 +1,21 @@
+import { useEffect, useState } from 'preact/hooks'
+
+/** The secret of the link that opened a page, also where the page was open already; null where there is none. */
+export function useLinkCode(): string | null {
+  const [code, setCode] = useState(takeCode)
+  useEffect(() => {
+    const take = (): void => setCode((before) => takeCode() ?? before)
+    addEventListener('hashchange', take)
+    return () => removeEventListener('hashchange', take)
+  }, [])
+  return code
+}
+
 /**
- * The secret of a link, which stands behind `#` so that no server's log holds it; null where there is none. It
- * is taken out of the address, so that neither history nor a shared screen keeps it.
+ * The secret stands behind `#` so that no server's log holds it, and is taken out of the address so that neither
+ * history nor a shared screen keeps it.
  */
-export function codeOfLink(): string | null {
+function takeCode(): string | null {
   const code = /^#([0-9A-Za-z]{1,100})$/.exec(location.hash)?.[1] ?? null
   if (code !== null) history.replaceState(history.state, '', location.pathname + location.search)
   return code

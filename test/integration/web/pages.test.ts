@@ -65,6 +65,22 @@ describe.skipIf(!canRunChromium())('the app', () => {
     expect([...met, ...stranger.faults, ...window.faults, ...operator.faults]).toEqual([])
   })
 
+  test('takes a link that is opened where its page stands without one', async () => {
+    await using stranger = await openWindow(started.service.url)
+    const { page } = stranger
+    const link = `#${'a'.repeat(40)}`
+    await page.goto('/app/welcome')
+    await page.getByText('The link is not whole').waitFor()
+    await page.goto(`/app/welcome${link}`)
+    await page.getByRole('button', { name: 'Open the app', exact: true }).waitFor()
+    expect(new URL(page.url()).hash).toBe('')
+    await page.goto('/app/verify')
+    await page.getByText('The link is not whole').waitFor()
+    await page.goto(`/app/verify${link}`)
+    await page.getByRole('alert').waitFor()
+    expect(await page.getByRole('alert').textContent()).toMatch(/^This link was used/)
+  })
+
   test('asks for the second factor, refuses a code that is not its own, and lets in with one for recovery', async () => {
     await using other = await openWindow(started.service.url)
     const { page, context } = other

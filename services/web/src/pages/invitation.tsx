@@ -6,14 +6,14 @@ import { callApp } from '../api/app-calls.ts'
 import { Button, LinkButton } from '../components/button.tsx'
 import { Bones, Notice, Page } from '../components/page.tsx'
 import { Foreign } from '../components/text.tsx'
-import { codeOfLink } from '../link-code.ts'
+import { useLinkCode } from '../link-code.ts'
 import { useSession, useSessionMoves } from '../session.tsx'
 import { useSubmission } from '../submit.ts'
 import { SignUpForm } from './sign-up.tsx'
 
 /** Where the link of an invitation leads. */
 export function Invitation(): JSX.Element {
-  const [token] = useState(codeOfLink)
+  const token = useLinkCode()
   const [invitation, setInvitation] = useState<InvitationView | null>(null)
   const { fault, run } = useSubmission()
   useEffect(() => {

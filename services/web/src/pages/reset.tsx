@@ -6,13 +6,13 @@ import { Button } from '../components/button.tsx'
 import { EmailField, NewPasswordField } from '../components/entry-fields.tsx'
 import { Form } from '../components/field.tsx'
 import { Notice, Page } from '../components/page.tsx'
-import { codeOfLink } from '../link-code.ts'
+import { useLinkCode } from '../link-code.ts'
 import { useSession, useSessionMoves } from '../session.tsx'
 import { useSubmission } from '../submit.ts'
 
 /** The way back in: asks for a link, or with the link's code for the new password. */
 export function Reset(): JSX.Element {
-  const [token] = useState(codeOfLink)
+  const token = useLinkCode()
   const { service } = useSession()
   return (
     <Page title="Reset the password">
@@ -21,7 +21,7 @@ export function Reset(): JSX.Element {
       {token === null && !service.has_mail && (
         <Notice>
           This installation sends no mail. Whoever runs it can make a link for you with{' '}
-          <code>cli user link</code> and your address.
+          <code>npm run cli -- user link</code> and your address.
         </Notice>
       )}
       <div class="small">

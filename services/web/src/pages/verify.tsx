@@ -4,13 +4,13 @@ import { useEffect, useState } from 'preact/hooks'
 import { callApp } from '../api/app-calls.ts'
 import { LinkButton } from '../components/button.tsx'
 import { Bones, Notice, Page } from '../components/page.tsx'
-import { codeOfLink } from '../link-code.ts'
+import { useLinkCode } from '../link-code.ts'
 import { useSession, useSessionMoves } from '../session.tsx'
 import { useSubmission } from '../submit.ts'
 
 /** Where the link of a verification message leads: it acts at once. */
 export function Verify(): JSX.Element {
-  const [token] = useState(codeOfLink)
+  const token = useLinkCode()
   const { user } = useSession()
   const { route } = useLocation()
   const { refresh } = useSessionMoves()

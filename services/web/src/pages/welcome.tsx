@@ -6,14 +6,14 @@ import { Button } from '../components/button.tsx'
 import { EmailField, NewPasswordField } from '../components/entry-fields.tsx'
 import { Form } from '../components/field.tsx'
 import { Notice, Page } from '../components/page.tsx'
-import { codeOfLink } from '../link-code.ts'
+import { useLinkCode } from '../link-code.ts'
 import { ownPath } from '../own-path.ts'
 import { useSessionMoves } from '../session.tsx'
 import { useSubmission } from '../submit.ts'
 
 /** The first account of an installation, or the way back into one, by a link of the program itself. */
 export function Welcome(): JSX.Element {
-  const [code] = useState(codeOfLink)
+  const code = useLinkCode()
   return (
     <Page title="Welcome" lead="Choose how you sign in from now on.">
       {code === null ? (
