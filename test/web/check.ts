@@ -15,8 +15,7 @@ import { spawnSimnet } from '../simnet/child.ts'
 import { interactions } from './interaction.ts'
 import { startLocal } from './local.ts'
 
-// npm run web -- check: what the web app weighs, what axe has against its pages, what Lighthouse gives those
-// that are opened most, and how soon they answer a hand where there is much, against a service of this machine.
+// Figures of the web app, and the bounds that they have.
 
 const DIST = fileURLToPath(new URL('../../services/web/dist/', import.meta.url))
 
@@ -38,16 +37,15 @@ const METRICS = {
 } as const
 
 const faults: string[] = []
-const [what] = process.argv.slice(2)
-if (what !== 'check') {
-  console.error('Usage: npm run web -- check')
-  process.exit(2)
+
+/** Weighs, looks and measures, and prints what it saw; whether all is within its bounds. */
+export async function check(): Promise<boolean> {
+  weigh()
+  await look()
+  for (const fault of faults) console.log(`FAULT ${fault}`)
+  console.log(faults.length === 0 ? '\nAll is within its bounds.' : `\n${faults.length} faults.`)
+  return faults.length === 0
 }
-weigh()
-await look()
-for (const fault of faults) console.log(`FAULT ${fault}`)
-console.log(faults.length === 0 ? '\nAll is within its bounds.' : `\n${faults.length} faults.`)
-process.exitCode = faults.length === 0 ? 0 : 1
 
 /** The scripts and styles that the page names itself, and each page's own. */
 function weigh(): void {

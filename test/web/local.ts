@@ -11,6 +11,8 @@ const MAIN = fileURLToPath(new URL('../../services/local/src/main.ts', import.me
 /** A service as `npm start` starts it, on a data directory of its own. */
 export interface LocalService extends AsyncDisposable {
   readonly url: string
+  /** Of the operator's pages. */
+  readonly adminUrl: string
   /** Of the embedded Postgres, as the role that owns the tables. */
   readonly ownerUrl: string
 }
@@ -48,11 +50,13 @@ export async function startLocal(
     throw new Error(`the service did not start:\n${greeting}`)
   }
   // Safe because the launcher has written it before it says that it listens.
-  const { databaseUrl } = JSON.parse(await readFile(join(dataDir, 'service.json'), 'utf8')) as {
+  const facts = JSON.parse(await readFile(join(dataDir, 'service.json'), 'utf8')) as {
     readonly databaseUrl: string
+    readonly adminUrl: string
   }
+  const { databaseUrl, adminUrl } = facts
   const owner = new URL(databaseUrl)
   owner.username = NAME
   owner.password = await readPassword(join(dataDir, 'postgres'), 'password')
-  return { url, ownerUrl: owner.href, [Symbol.asyncDispose]: stop }
+  return { url, adminUrl, ownerUrl: owner.href, [Symbol.asyncDispose]: stop }
 }

@@ -1,0 +1,90 @@
+import { readFile } from 'node:fs/promises'
+import { fileURLToPath } from 'node:url'
+import { erasureView } from '@plumbline/contract/erasure'
+import { webhookView } from '@plumbline/contract/webhook'
+import type { Db } from '@plumbline/db/database'
+import { changePlan, grantPack } from '@plumbline/metering/grant'
+import type { PageOf, TestPerson } from '../integration/web-seed.ts'
+
+// An account as it looks after some weeks of use, for pictures.
+
+const CONTACTS = fileURLToPath(new URL('../demo/contacts.csv', import.meta.url))
+
+/** Pages of the account that are of one thing. */
+export interface SamplePages {
+  readonly ready: PageOf
+  readonly others: readonly PageOf[]
+}
+
+/** Gives an account a plan, weeks of use, and a batch in each state; the longest of them goes on for some minutes. */
+export async function fillSample(db: Db, person: TestPerson): Promise<SamplePages> {
+  await changePlan(db, person.accountId, 'pro')
+  await grantPack(db, person.accountId, 'growth', 'sample')
+  await addUse(db, person.accountId)
+  const { id: erasure } = erasureView.parse(
+    await person.send('POST', '/v1/erase', { email: 'nobody@example.com' }),
+  )
+  const contacts = (await readFile(CONTACTS, 'utf8')).trimEnd().split('\n')
+  const upload = async (name: string, rows: number, product = 'email'): Promise<string> => {
+    const text = `${contacts.slice(0, rows + 1).join('\n')}\n`
+    const id = await person.upload({ fileName: `${name}.csv`, text, product })
+    if (product !== 'email') {
+      await person.until(id, 'ready')
+      await person.send('PATCH', `/v1/batches/${id}`, { default_country: 'DE' })
+    }
+    return id
+  }
+  const start = async (id: string): Promise<void> => {
+    await person.until(id, 'ready')
+    await person.send('POST', `/v1/batches/${id}/start`)
+  }
+  const done = await upload('Trade fair visitors', 150, 'fraud-signals')
+  const dropped = await upload('Webinar sign-ups', 300)
+  const failed = await person.upload({
+    fileName: 'Old export.csv',
+    text: 'Email\na\0@example.com\n',
+  })
+  await start(done)
+  await person.until(done, 'completed')
+  await start(dropped)
+  await person.send('POST', `/v1/batches/${dropped}/cancel`)
+  await person.until(dropped, 'canceled')
+  await person.until(failed, 'failed')
+  const ready = await upload('Newsletter subscribers', 400)
+  await person.until(ready, 'ready')
+  const running = await upload('All contacts', 2_000, 'contact-intel')
+  await start(running)
+  await person.send('POST', '/app/api/keys', { mode: 'live' })
+  await person.send('POST', '/app/api/keys', { mode: 'test' })
+  await person.send('POST', '/app/api/invitations', { email: 'grace@people.test', role: 'viewer' })
+  const { id: webhook } = webhookView.loose().parse(
+    await person.send('POST', '/v1/webhooks', {
+      url: 'https://example.com/hooks/plumbline',
+      events: ['batch.completed', 'batch.failed'],
+    }),
+  )
+  return {
+    ready: { path: `/app/batches/new?id=${ready}`, heading: 'New batch' },
+    others: [
+      { path: `/app/batches/${running}`, heading: 'All contacts.csv' },
+      { path: `/app/batches/${done}`, heading: 'Trade fair visitors.csv' },
+      { path: `/app/batches/${dropped}`, heading: 'Webinar sign-ups.csv' },
+      { path: `/app/batches/${failed}`, heading: 'Old export.csv' },
+      { path: `/app/settings/webhooks/${webhook}`, heading: 'Webhook' },
+      { path: `/app/settings/erase?receipt=${erasure}`, heading: 'Erase values' },
+    ],
+  }
+}
+
+/** What a shop uses from Monday to Friday; an offset of its own for each day and product. */
+async function addUse(db: Db, accountId: string): Promise<void> {
+  await db.pool.query(
+    `insert into credit_usage (account_id, day, product, source, operations, credits)
+     select $1, day, product, source, 40 + salt % 160, 40 + salt % 160
+     from generate_series(current_date - 24, current_date - 1, interval '1 day') day,
+       (values ('email', 'batch'), ('phone', 'api'), ('fraud-signals', 'api')) use (product, source),
+       lateral (select abs(hashtext(product || day::text))) hash (salt)
+     where extract(isodow from day) < 6`,
+    [accountId],
+  )
+}
