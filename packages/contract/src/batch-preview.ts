@@ -65,6 +65,8 @@ export const batchPreview = z.strictObject({
     header_row: z.int().min(1).nullable(),
   }),
   columns: z.array(column),
+  /** Of phone numbers without country code, ISO 3166-1 alpha-2; null where none was chosen. */
+  default_country: z.string().nullable(),
   /** By verdicts of another service that are how many days old at most, and of which day where the file has none. */
   known: z.strictObject({ days: z.int().min(1), at: z.iso.date().nullable() }).nullable(),
   /** The first rows, as they came. */

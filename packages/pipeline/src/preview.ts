@@ -64,6 +64,7 @@ async function shown(
     product: batch.product,
     status: batch.status,
     ...head,
+    default_country: batch.default_country,
     known: knownAsked(batch),
     counted,
     rows: counted

@@ -18,6 +18,7 @@ const PREVIEW: BatchPreview = {
       field: 'email',
     },
   ],
+  default_country: null,
   known: null,
   first_rows: [['a@b.example']],
   counted: true,

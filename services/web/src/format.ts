@@ -88,6 +88,12 @@ export function span(seconds: number): string {
   return hours < 48 ? counted(hours, 'hour') : counted(Math.round(hours / 24), 'day')
 }
 
+/** The same where it begins a sentence and is no exact one: "About 5 minutes", "Less than a minute". */
+export function about(seconds: number): string {
+  const text = span(seconds)
+  return seconds < 60 ? text.slice(0, 1).toUpperCase() + text.slice(1) : `About ${text}`
+}
+
 /** A number with its noun, in the singular for one: `1 row`, `2 rows`, `2 batches`. */
 export function counted(count: number, noun: string, plural = `${noun}s`): string {
   return `${number(count)} ${count === 1 ? noun : plural}`

@@ -182,13 +182,32 @@ describe.skipIf(!canRunChromium())('in the app', () => {
       await page.evaluate('window.pwned ?? document.querySelectorAll("main img").length'),
     ).toBe(0)
     await page.getByLabel('Show', { exact: true }).selectOption('known')
-    await page.getByText('known: ZeroBounce says valid').first().waitFor()
+    await page.getByText('ZeroBounce says valid').first().waitFor()
     expect(await faultsOfPage(page)).toEqual([])
     await page.route('**/known', (route) => route.fulfill({ status: 400, json: REFUSAL }))
     await page.reload()
     await page.getByRole('alert').filter({ hasText: REFUSAL.message }).waitFor()
     expect(await pairs.count()).toBe(0)
     await page.unroute('**/known')
+  })
+
+  test('numbers without country code are told with where a country is chosen, which makes rows of them', async () => {
+    const text = 'Name,Phone\nA,030 1234567\nB,+44 20 7946 0958\n'
+    const called = await person.upload({ fileName: 'called.csv', product: 'phone', text })
+    await person.until(called, 'ready')
+    await page.goto(`/app/batches/new?id=${called}`)
+    await settle(page, 'New batch')
+    await page.getByText('Why rows are refused').click()
+    await page.getByText('has no country code, which can be chosen under Columns').waitFor()
+    const country = page.getByLabel('Country', { exact: true })
+    expect(await country.inputValue()).toBe('')
+    await country.selectOption({ label: 'Germany' })
+    await expect.poll(() => page.locator('dt:text-is("Charged rows") + dd').textContent()).toBe('2')
+    expect(await country.inputValue()).toBe('DE')
+    await page.reload()
+    await settle(page, 'New batch')
+    expect(await country.inputValue()).toBe('DE')
+    expect(await faultsOfPage(page, ONE_VIEW)).toEqual([])
   })
 
   test('a batch with scores is scored again, and nothing is charged for it', async () => {

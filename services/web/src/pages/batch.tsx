@@ -141,7 +141,7 @@ function Standing({ batch }: { readonly batch: BatchView }): JSX.Element {
     <Card title="Progress">
       <Progress batch={batch} />
       {isMoving(batch.status) && batch.eta_seconds !== null && (
-        <p class="muted">About {format.span(batch.eta_seconds)} left.</p>
+        <p class="muted">{format.about(batch.eta_seconds)} left.</p>
       )}
       <Facts
         facts={[

@@ -13,6 +13,7 @@ import { Foreign } from '../../components/text.tsx'
 import * as format from '../../format.ts'
 import { useInTurn } from '../../in-turn.ts'
 import { useMedia } from '../../media.ts'
+import { rowFault } from '../../row-fault.ts'
 import { verdictsOf } from './verdicts.tsx'
 
 /** How often the rows are read anew while the batch runs, in ms. */
@@ -181,7 +182,13 @@ function Outcome({ row }: { readonly row: ResultRow }): JSX.Element {
 }
 
 function Why({ row }: { readonly row: ResultRow }): JSX.Element {
-  const why = row.error ?? row.why ?? summaryOf(row)
+  const { error } = row
+  // What is wrong with a part says nothing of what was found of the others.
+  const parts = [
+    row.why ?? (error === null ? summaryOf(row) : ''),
+    error === null ? '' : rowFault(error),
+  ]
+  const why = parts.filter((part) => part !== '').join(' ')
   return (
     <>
       <Foreign text={why} />

@@ -1,6 +1,7 @@
 import type { JSX } from 'preact'
 import { useId, useState } from 'preact/hooks'
 import { Button } from '../../components/button.tsx'
+import { CountryField } from '../../components/country-field.tsx'
 import { Field, TextField } from '../../components/field.tsx'
 
 /** What is handed in, beside the product. */
@@ -19,7 +20,7 @@ export function ChooseFile({
   const [name, setName] = useState('')
   const [country, setCountry] = useState('')
   const choose = (file: File | null | undefined): void => {
-    if (file != null) onChoose({ file, name, defaultCountry: country.trim().toUpperCase() })
+    if (file != null) onChoose({ file, name, defaultCountry: country })
   }
   return (
     <>
@@ -33,13 +34,7 @@ export function ChooseFile({
             maxLength={200}
             hint="What the batch is called in your list."
           />
-          <Field
-            label="Country"
-            value={country}
-            onInput={setCountry}
-            maxLength={2}
-            hint="Two letters, such as DE: for phone numbers without their country code."
-          />
+          <CountryField value={country} onChange={setCountry} />
         </div>
       </details>
       <DropZone onFile={choose} />

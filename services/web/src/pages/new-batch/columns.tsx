@@ -3,6 +3,7 @@ import type { BatchPreview, PreviewColumn } from '@plumbline/contract/batch-prev
 import { checksOf } from '@plumbline/contract/products'
 import type { JSX } from 'preact'
 import { useId } from 'preact/hooks'
+import { CountryField } from '../../components/country-field.tsx'
 import { Card, Empty } from '../../components/page.tsx'
 import { Table } from '../../components/table.tsx'
 import { Foreign, visibleText } from '../../components/text.tsx'
@@ -26,8 +27,9 @@ export function Columns({
   readonly preview: BatchPreview
   readonly changes: Changes
 }): JSX.Element {
-  const { columns, product } = preview
-  const fields = [...checksOf(product), 'ref']
+  const { columns, product, default_country: country } = preview
+  const checks = checksOf(product)
+  const fields = [...checks, 'ref']
   const take = (column: number, field: string): void => {
     const kept = columns.filter(
       (one) => one.column !== column && one.field !== null && one.field !== field,
@@ -74,6 +76,12 @@ export function Columns({
               ),
             },
           ]}
+        />
+      )}
+      {columns.length > 0 && checks.includes('phone') && (
+        <CountryField
+          value={(wished.default_country === undefined ? country : wished.default_country) ?? ''}
+          onChange={(code) => change({ default_country: code === '' ? null : code })}
         />
       )}
     </Card>

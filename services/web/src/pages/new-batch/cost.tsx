@@ -4,6 +4,7 @@ import { Bones, Card, Notice } from '../../components/page.tsx'
 import { Facts, Table } from '../../components/table.tsx'
 import { Foreign, visibleText } from '../../components/text.tsx'
 import * as format from '../../format.ts'
+import { rowFault } from '../../row-fault.ts'
 
 const PARTS: Readonly<Record<string, string>> = {
   email: 'Email',
@@ -88,7 +89,7 @@ function Refused({ refused }: { readonly refused: readonly RefusedRows[] }): JSX
         rows={refused}
         keyOf={({ reason }) => reason}
         columns={[
-          { title: 'Reason', cell: ({ reason }) => visibleText(reason) },
+          { title: 'Reason', cell: ({ reason }) => visibleText(rowFault(reason)) },
           { title: 'Rows', isNumber: true, cell: ({ count }) => format.number(count) },
           {
             title: 'For example',

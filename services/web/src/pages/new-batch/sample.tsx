@@ -82,7 +82,7 @@ function SampleResult({ sample }: { readonly sample: BatchSample }): JSX.Element
             ? []
             : ([
                 ['The whole costs about', format.number(expected.credits)],
-                ['and takes about', format.span(expected.seconds)],
+                ['and takes', format.about(expected.seconds).toLowerCase()],
               ] as const)),
         ]}
       />

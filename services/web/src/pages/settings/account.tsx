@@ -6,7 +6,7 @@ import { callApp } from '../../api/app-calls.ts'
 import { sentenceOf } from '../../api/http.ts'
 import { Button } from '../../components/button.tsx'
 import { CheckField, Field, Form } from '../../components/field.tsx'
-import { Bones, Card, Notice } from '../../components/page.tsx'
+import { Bones, Card, Notice, Room } from '../../components/page.tsx'
 import { Facts } from '../../components/table.tsx'
 import { Foreign } from '../../components/text.tsx'
 import { useProven } from '../../proof.tsx'
@@ -27,10 +27,9 @@ export function AccountSettings(): JSX.Element {
     <Card title="Account">
       {error !== null && <Notice tone="bad">{sentenceOf(error)}</Notice>}
       {data === undefined && error === null && isOwner && (
-        // Of the height that the form will have: whatever stands below stays where it is.
-        <div class="unread" inert>
+        <Room>
           <AccountForm account={UNREAD} />
-        </div>
+        </Room>
       )}
       {data === undefined && error === null && !isOwner && <Bones rows={3} />}
       {data !== undefined && isOwner && <AccountForm key={JSON.stringify(data)} account={data} />}

@@ -1,0 +1,40 @@
+import { CHECKS, type Check } from '@plumbline/contract/products'
+import * as format from './format.ts'
+
+/** What each part of a row is called. */
+const SUBJECTS: Readonly<Record<Check, string>> = {
+  email: 'The email',
+  phone: 'The phone number',
+  ip: 'The IP address',
+  domain: 'The domain',
+}
+
+/** Ends of faults that advise a program. */
+const FOR_PROGRAMS: Readonly<Record<string, string>> = {
+  'has no country code; set default_country':
+    'has no country code, which can be chosen under Columns before a batch is started',
+}
+
+/** Where one part of a row's error ends and the next begins. */
+const NEXT_PART = new RegExp(`; (?=(?:${CHECKS.join('|')}): )`)
+/** A time as the API tells it. */
+const ISO_TIME = /\d{4}-\d\d-\d\dT[\d:.]+Z/g
+
+/** What is wrong with a row, in sentences: `ip: is missing` is "The IP address is missing." */
+export function rowFault(error: string): string {
+  return error.split(NEXT_PART).map(sentenceOf).join(' ')
+}
+
+function sentenceOf(part: string): string {
+  const [, opening = '', text = part] = /^([a-z]+): (.*)$/s.exec(part) ?? []
+  const check = CHECKS.find((one) => one === opening)
+  // "canceled", "known" and "waiting" stand beside it, as the state of the row.
+  const said =
+    check === undefined ? capital(text) : `${SUBJECTS[check]} ${FOR_PROGRAMS[text] ?? text}`
+  const told = said.replaceAll(ISO_TIME, (iso) => format.time(iso))
+  return /[.!?…]$/.test(told) ? told : `${told}.`
+}
+
+function capital(text: string): string {
+  return text.slice(0, 1).toUpperCase() + text.slice(1)
+}
