@@ -1,6 +1,9 @@
 import { createLeaseRenewal } from '@plumbline/concurrency/lease-renewal'
-import { claimStage, renewStage, returnStage } from '@plumbline/db/batches/stages'
+import { claimStage, renewStage, returnStage, yieldStage } from '@plumbline/db/batches/stages'
 import type { Pipeline } from './pipeline.ts'
+
+/** How long a stage rests after its first faults, as a share of its lease: 2 s of 30. */
+const REST_SHARE = 1 / 15
 
 /** A stage that this worker has the lease of. */
 export interface LeasedStage {
@@ -13,7 +16,8 @@ export interface LeasedStage {
 
 /**
  * Claims the stage that a job names, runs it and renews its lease meanwhile; does nothing where another
- * worker has it. A stage that a stopping worker breaks off is returned at once, its attempt not counted.
+ * worker has it. A stage that a stopping worker breaks off is returned at once, its attempt not counted; one that
+ * meets a fault is tried again a fifteenth of a lease later, and after long rests where that fails, too.
  */
 export async function runStage(
   pipeline: Pick<Pipeline, 'db' | 'limits' | 'log'>,
@@ -47,7 +51,11 @@ export async function runClaimedStage(
   try {
     await run({ ...stage, signal: AbortSignal.any([stopping, lost.signal]) })
   } catch (error) {
-    if (!stopping.aborted) throw error
+    if (!stopping.aborted) {
+      // Where the database is away, the lease ends by itself.
+      await yieldStage(db, stage, leaseMs * REST_SHARE).catch(() => undefined)
+      throw error
+    }
     await returnStage(db, stage)
   }
 }

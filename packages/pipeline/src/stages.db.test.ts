@@ -38,6 +38,32 @@ test.each([
   expect(await leaseStages(harness.pipeline.db, LEASE_MS)).toHaveLength(count)
 })
 
+test('a result that a fault kept from being written is tried again long before its lease would be over', async () => {
+  await using harness = await openHarness(0, 10)
+  const { pipeline, id } = harness
+  const full = {
+    ...pipeline,
+    storage: { ...pipeline.storage, put: async () => await Promise.reject(new Error('full')) },
+  }
+  const tryOnce = async (): Promise<void> => {
+    const [stage] = await leaseStages(pipeline.db, 60_000)
+    const job = { batchId: id, lease: stage?.lease ?? 0 }
+    await expect(runFinish(full, job, signal)).rejects.toThrow('full')
+  }
+  const restMs = async (): Promise<number> => {
+    const { rows } = await pipeline.db.pool.query<{ rest: number }>(
+      'select extract(epoch from lease_until - clock_timestamp())::float8 * 1000 as rest from batches',
+    )
+    return rows[0]?.rest ?? 0
+  }
+  for (const isLong of [false, false, true]) {
+    await tryOnce()
+    expect((await restMs()) > pipeline.limits.leaseMs / 2).toBe(isLong)
+    await pipeline.db.pool.query(`update batches set lease_until = now() - interval '1 ms'`)
+  }
+  expect(await leaseStages(pipeline.db, 60_000)).toHaveLength(0)
+})
+
 test('a result that could not be written a hundred times is written the next time', async () => {
   await using harness = await openHarness(100, 3_600_000 + 10)
   const { pipeline, owner, id } = harness

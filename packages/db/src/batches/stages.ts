@@ -32,6 +32,9 @@ export async function closeFinishedBatches(db: Db | Tx, batchId?: string): Promi
   `.execute(queriesOf(db))
 }
 
+/** Tries of a stage that follow each other without a rest. */
+const TRIES_AT_ONCE = 2
+
 /** The longest that a stage which keeps failing rests between two tries: an hour. */
 const LONGEST_REST_MS = 3_600_000
 
@@ -47,7 +50,7 @@ export async function leaseStages(db: Db | Tx, leaseMs: number): Promise<readonl
       select id from batches
       where status in ${sql.raw(sqlStates(STAGE_STATES))}
         and (lease_until is null or lease_until < clock_timestamp() - least(${LONGEST_REST_MS},
-          ${leaseMs} * (power(2, least(20, greatest(0, stage_attempts - 2))) - 1)) * interval '1 ms')
+          ${leaseMs} * (power(2, least(20, greatest(0, stage_attempts - ${TRIES_AT_ONCE}))) - 1)) * interval '1 ms')
       order by created_at
       limit 100
       for update skip locked
@@ -151,6 +154,23 @@ export async function readAnew(
     .where('id', '=', id)
     .returningAll()
     .executeTakeFirstOrThrow()
+}
+
+/**
+ * Ends the lease of a stage whose worker met a fault, a moment from now: one that passes costs no whole lease. From
+ * the third try on the stage rests as after a worker that died.
+ */
+export async function yieldStage(
+  db: Db | Tx,
+  stage: { batchId: string; lease: number },
+  restMs: number,
+): Promise<void> {
+  await sql`
+    update batches
+    set lease_until = least(lease_until, clock_timestamp() + ${restMs} * interval '1 ms')
+    where id = ${stage.batchId} and lease = ${stage.lease} and stage_attempts <= ${TRIES_AT_ONCE}
+      and status in ${sql.raw(sqlStates(STAGE_STATES))}
+  `.execute(queriesOf(db))
 }
 
 /** Extends a stage's lease; false where it was lost. */
