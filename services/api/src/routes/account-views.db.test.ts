@@ -3,7 +3,7 @@ import { keyList } from '@plumbline/contract/keys'
 import { ledgerPage } from '@plumbline/contract/ledger'
 import { offersView } from '@plumbline/contract/plans'
 import { usageView } from '@plumbline/contract/usage'
-import { createKey } from '@plumbline/db/keys'
+import { createKey, noteKeysUsed } from '@plumbline/db/keys'
 import {
   closeAccount,
   limitAccount,
@@ -150,6 +150,17 @@ describe('GET /v1/keys', () => {
     )
     expect(data.some(({ last4 }) => live.endsWith(last4))).toBe(true)
     expect(answer.text).not.toContain(live.slice(9, 30))
+    await noteKeysUsed(
+      stage.db,
+      data.filter(({ mode }) => mode === 'live').map(({ id }) => id),
+    )
+    const later = keyList.parse((await stage.call('/v1/keys', { key: live })).json)
+    expect(later.data.map(({ mode, last_used_at }) => [mode, last_used_at !== null])).toEqual(
+      expect.arrayContaining([
+        ['live', true],
+        ['test', false],
+      ]),
+    )
     expect((await stage.call('/v1/keys?id=1', { key: live })).status).toBe(400)
   })
 })
