@@ -8,6 +8,28 @@ export function randomBase62(length: number): string {
   return Array.from({ length }, () => BASE62.charAt(randomInt(BASE62.length))).join('')
 }
 
+/** Base62 digits of a time in seconds: enough until the year 3769. */
+const TIME_DIGITS = 6
+
+/**
+ * An id that begins with its time: `bat_`, 6 base62 digits of seconds since 1970, and 14 random ones (83 bits). What
+ * it names lies in the order of time, rows of an index as well as files of a store, so that new ones stand together
+ * and old ones can be cut off. A batch of one account is nothing to another, so that the time may be seen.
+ */
+export function newTimedId(prefix: 'bat' | 'lkp', nowMs = Date.now()): string {
+  return `${prefix}_${timePrefix(nowMs)}${randomBase62(14)}`
+}
+
+function timePrefix(ms: number): string {
+  let rest = Math.floor(ms / 1_000)
+  let digits = ''
+  while (digits.length < TIME_DIGITS) {
+    digits = BASE62.charAt(rest % BASE62.length) + digits
+    rest = Math.floor(rest / BASE62.length)
+  }
+  return digits
+}
+
 /** An id such as `acc_4fT0...`: a prefix and 16 base62 characters (95 bits). */
 export function newId(
   prefix: 'acc' | 'key' | 'usr' | 'ses' | 'inv' | 'whk' | 'msg' | 'dlv' | 'ers',

@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto'
 import { text } from 'node:stream/consumers'
 import { LOOKUP_KEPT_DAYS, type LookupView } from '@plumbline/contract/lookup'
 import { MESSAGES, PROBLEMS, Problem } from '@plumbline/contract/problem'
@@ -15,6 +14,7 @@ import {
   type BatchRow,
 } from '@plumbline/db/batches/rows'
 import type { Tx } from '@plumbline/db/database'
+import { newTimedId } from '@plumbline/db/ids'
 import { buildChunk } from './chunk-builder.ts'
 import type { Pipeline } from './pipeline.ts'
 import { openResults } from './results.ts'
@@ -41,7 +41,7 @@ export async function beginLookup(
   inTransaction: (tx: Tx, view: LookupView) => Promise<void>,
 ): Promise<void> {
   const { db, limits, scorers } = pipeline
-  const id = `lkp_${randomBytes(15).toString('base64url').replaceAll(/[-_]/g, 'x')}`
+  const id = newTimedId('lkp')
   await db.kysely.transaction().execute(async (tx) => {
     await lockAccount(tx, request.accountId)
     if ((await countOpenLookups(tx, request.accountId)) >= request.most) throw tooMany(request.most)

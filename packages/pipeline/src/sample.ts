@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto'
 import { SAMPLE, type BatchSample } from '@plumbline/contract/batch-sample'
 import { Problem } from '@plumbline/contract/problem'
 import { priceCredits } from '@plumbline/contract/products'
@@ -13,6 +12,7 @@ import {
 } from '@plumbline/db/batches/rows'
 import { insertSampleChunk, overdueSamples } from '@plumbline/db/batches/samples'
 import type { Tx } from '@plumbline/db/database'
+import { newTimedId } from '@plumbline/db/ids'
 import { lockBatchOf, noSuchBatch } from './batch-access.ts'
 import { drawSample, type DrawnSample } from './draw-sample.ts'
 import type { Pipeline } from './pipeline.ts'
@@ -82,7 +82,7 @@ async function createSample(
   row: BatchRow,
   { chunk, places, supplied }: DrawnSample,
 ): Promise<BatchRow> {
-  const id = `bat_${randomBytes(15).toString('base64url').replaceAll(/[-_]/g, 'x')}`
+  const id = newTimedId('bat')
   const credits = supplied.reduce((sum, checks) => sum + priceCredits(row.product, checks), 0)
   const fields = {
     ...asParent(row),

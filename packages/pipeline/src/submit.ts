@@ -1,5 +1,4 @@
 import { readLimits } from '@plumbline/db/limits'
-import { randomBytes } from 'node:crypto'
 import { stat } from 'node:fs/promises'
 import type { BatchView } from '@plumbline/contract/batch-view'
 import type { KeyMode } from '@plumbline/contract/plans'
@@ -8,6 +7,7 @@ import { Problem } from '@plumbline/contract/problem'
 import { lockAccount } from '@plumbline/db/accounts'
 import { countUnfinished, insertBatch, readBatch, sumFileBytes } from '@plumbline/db/batches/rows'
 import type { Db, Tx } from '@plumbline/db/database'
+import { newTimedId } from '@plumbline/db/ids'
 import { noteRemovals } from '@plumbline/db/file-store'
 import type { BatchRequest } from '@plumbline/db/tables/batches'
 import { enqueue } from '@plumbline/queue/jobs'
@@ -64,7 +64,7 @@ export async function submitBatch(
   // Checked here without the lock, so that a refused file is not copied into the store; who received it has
   // looked at its bytes.
   await refuseBeyondCount(pipeline.db, pipeline.limits, submission.accountId)
-  const id = `bat_${randomBytes(15).toString('base64url').replaceAll(/[-_]/g, 'x')}`
+  const id = newTimedId('bat')
   const sourceKey = `uploads/${id}`
   await pipeline.storage.put(sourceKey, submission.path)
   try {
