@@ -11,6 +11,7 @@ import {
   submitBatch,
   untilBatch,
 } from '@plumbline/testkit/batches'
+import { readHealed } from '@plumbline/db/batches/reconcile'
 import { createTestDatabase } from '@plumbline/testkit/postgres'
 import { startService } from '@plumbline/testkit/service'
 import { startS3 } from '../simnet/s3/server.ts'
@@ -20,6 +21,10 @@ const KEYS = { accessKeyId: 'AKIAEXAMPLE', secretAccessKey: 'secret', region: 'e
 test('a batch whose files are on S3 is read, answered, downloaded and erased there', async () => {
   await using database = await createTestDatabase()
   await using store = await startS3({ ...KEYS, bucket: 'lists' })
+  // As a worker leaves one that is killed while a result goes there in parts.
+  const left = `plumbline/results/bat_${'x'.repeat(20)}-1.csv`
+  store.leaveUpload(left, new Date(Date.now() - 2 * 86_400_000))
+  store.leaveUpload('plumbline/results/of-another', new Date(0))
   const folder = await mkdtemp(join(tmpdir(), 'plumbline-s3-secret-'))
   await using cleaning = new AsyncDisposableStack()
   cleaning.defer(() => rm(folder, { recursive: true, force: true }))
@@ -36,6 +41,9 @@ test('a batch whose files are on S3 is read, answered, downloaded and erased the
       AWS_REGION: KEYS.region,
     },
   })
+  const openUploads = (): readonly string[] => [...store.openUploads.values()].map(({ key }) => key)
+  await expect.poll(openUploads).toEqual(['plumbline/results/of-another'])
+  expect(await readHealed(service.db)).toEqual([{ kind: 'stray_file', count: 1 }])
   const account = await service.account({ credits: 1_000 })
   const caller = { service, account, key: account.liveKey }
   const content = `email\n${Array.from({ length: 300 }, (_, no) => `u${no}@example.com\n`).join('')}`

@@ -81,6 +81,26 @@ export async function sweepStore(parts: StoreParts, graceDays = STRAY_FILES_DAYS
   return count
 }
 
+/** A file comes into the store in minutes. */
+const PARTS_HOURS = 24
+
+/**
+ * Drops parts of uploads and results that began to be written a day ago and never were whole: what a killed process
+ * left in a store that takes files in parts.
+ * @returns of how many files
+ * @throws ForeignStoreError
+ */
+export async function sweepParts(parts: StoreParts): Promise<number> {
+  await requireOwnStore(parts)
+  const before = new Date(Date.now() - PARTS_HOURS * 3_600_000)
+  let count = 0
+  for (const folder of ['uploads', 'results']) {
+    count += await parts.storage.dropParts(folder, before, (key) => batchOf(key) !== undefined)
+  }
+  if (count > 0) await countHealed(parts.db, 'stray_file', count)
+  return count
+}
+
 /** The batch of a name that we give: an upload or a result, and the same with what a cut copy adds. */
 function batchOf(key: string): string | undefined {
   const found =

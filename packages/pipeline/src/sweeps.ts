@@ -12,7 +12,7 @@ import type { Pipeline } from './pipeline.ts'
 import { reconcile } from './reconcile.ts'
 import { retryRemovals } from './remove-files.ts'
 import { endOverdueSamples } from './sample.ts'
-import { sweepStore } from './sweep-store.ts'
+import { sweepParts, sweepStore } from './sweep-store.ts'
 
 const FILES_EVERY_MS = 30 * 60_000
 
@@ -70,7 +70,10 @@ export async function runSweeps(
   const results: readonly Sweep[] = [
     ['lost results', () => restoreResults(pipeline, { walk, signal })],
   ]
-  const files: readonly Sweep[] = [['files', () => sweepStore(pipeline, options.strayFilesDays)]]
+  const files: readonly Sweep[] = [
+    ['files', () => sweepStore(pipeline, options.strayFilesDays)],
+    ['parts of files', () => sweepParts(pipeline)],
+  ]
   await Promise.all([
     repeat(pipeline, debits, options.everyMs, signal),
     repeat(pipeline, others, options.everyMs, signal),

@@ -31,6 +31,8 @@ export async function openLocalStorage(url: URL): Promise<Storage> {
       for (const key of keys) await rm(within(root, key), { force: true })
     },
     list: (folder) => listFolder(within(root, folder), folder),
+    // What a killed process left is a file like others.
+    dropParts: async () => 0,
     [Symbol.asyncDispose]: async () => {},
   }
 }

@@ -76,6 +76,28 @@ test('an upload in parts that fails leaves no part behind, and its file where it
   await access(path)
 })
 
+test('uploads that a killed process left are aborted a page at a time, and neither young ones nor those of others', async () => {
+  await using storage = await open()
+  const hoursAgo = (hours: number): Date => new Date(Date.now() - hours * 3_600_000)
+  for (let no = 0; no < 5; no += 1) server.leaveUpload(`plumb/line/uploads/bat_${no}`, hoursAgo(25))
+  // Two of one key, as two attempts leave them.
+  server.leaveUpload('plumb/line/uploads/bat_1', hoursAgo(30))
+  server.leaveUpload('plumb/line/uploads/bat_9', hoursAgo(1))
+  server.leaveUpload('plumb/line/uploads/notes', hoursAgo(25))
+  server.leaveUpload('plumb/line/results/bat_1', hoursAgo(25))
+  server.leaveUpload('other/uploads/bat_1', hoursAgo(25))
+  server.uploadsListed = 2
+  const day = hoursAgo(24)
+  const count = await storage.dropParts('uploads', day, (key) => key.startsWith('uploads/bat_'))
+  expect(count).toBe(6)
+  expect([...server.openUploads.values()].map(({ key }) => key)).toEqual([
+    'plumb/line/uploads/bat_9',
+    'plumb/line/uploads/notes',
+    'plumb/line/results/bat_1',
+    'other/uploads/bat_1',
+  ])
+})
+
 test('a store whose clock is ahead is signed for by its clock', async () => {
   await using storage = await open()
   server.aheadMs = 3_600_000

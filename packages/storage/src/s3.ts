@@ -7,7 +7,7 @@ import { processEnvironment, type Environment } from '@plumbline/runtime/setting
 import { openS3Client, type S3Client } from './s3-client.ts'
 import { credentialSource, suffixOf } from './s3-credentials.ts'
 import { readProfile } from './s3-profile.ts'
-import { uploadFile } from './s3-upload.ts'
+import { abortUploads, uploadFile } from './s3-upload.ts'
 import { elements, textOf } from './s3-xml.ts'
 import { LIST_PAGE, type ByteRange, type Storage, type StoredFile } from './storage.ts'
 import { writeNewFile } from './new-file.ts'
@@ -68,6 +68,12 @@ export async function openS3Storage(
       for (const key of keys) await client.send({ method: 'DELETE', key: at(key) })
     },
     list,
+    dropParts: async (folder, before, isOurs) =>
+      await abortUploads(client, {
+        prefix: at(`${folder}/`),
+        before,
+        isOurs: (key) => isOurs(key.slice(at('').length)),
+      }),
     [Symbol.asyncDispose]: async () => client[Symbol.dispose](),
   }
 }

@@ -12,6 +12,12 @@ export interface Storage extends AsyncDisposable {
   remove(keys: readonly string[]): Promise<void>
   /** The files of a folder, such as `uploads`, in no order, a page at a time. */
   list(folder: string): AsyncGenerator<readonly StoredFile[], void, undefined>
+  /**
+   * Drops parts of files that began to come into a folder before a time and never were whole: of those whose key is
+   * ours. They are in no listing, and cost as much as files.
+   * @returns how many files began so
+   */
+  dropParts(folder: string, before: Date, isOurs: (key: string) => boolean): Promise<number>
 }
 
 /** A part of a file: its first and last byte, from 0. */

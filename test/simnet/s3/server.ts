@@ -10,7 +10,11 @@ export interface S3Server extends AsyncDisposable {
   /** By key, in one bucket. */
   readonly objects: Map<string, Buffer>
   /** Uploads in parts that were neither completed nor aborted. */
-  readonly openUploads: ReadonlyMap<string, unknown>
+  readonly openUploads: ReadonlyMap<string, { readonly key: string }>
+  /** Leaves an upload behind that somebody began at a time. */
+  leaveUpload(key: string, begun: Date): void
+  /** Uploads that one answer lists at most. */
+  uploadsListed: number
   /** Requests to come that are answered 503 `SlowDown`. */
   busy: number
   /** Bodies to come that are cut in their middle. */
@@ -32,7 +36,13 @@ interface Reply {
 
 interface Store {
   readonly objects: Map<string, Buffer>
-  readonly uploads: Map<string, Map<number, { body: Buffer; etag: string }>>
+  readonly uploads: Map<string, OpenUpload>
+}
+
+interface OpenUpload {
+  readonly key: string
+  readonly begun: Date
+  readonly parts: Map<number, { body: Buffer; etag: string }>
 }
 
 /** Starts one on loopback. Every request must be signed with the credentials. */
@@ -40,7 +50,7 @@ export async function startS3(
   options: S3Credentials & { readonly bucket: string },
 ): Promise<S3Server> {
   const store: Store = { objects: new Map(), uploads: new Map() }
-  const faults = { busy: 0, cuts: 0, brokenParts: 0, aheadMs: 0 }
+  const faults = { busy: 0, cuts: 0, brokenParts: 0, aheadMs: 0, uploadsListed: 1_000 }
   const server = createServer((req, res) => {
     void answer(req, store, options, faults).then(
       (reply) => send(res, reply, req.method === 'GET' && isCut(faults)),
@@ -55,6 +65,15 @@ export async function startS3(
     url: `http://127.0.0.1:${address.port}`,
     objects: store.objects,
     openUploads: store.uploads,
+    leaveUpload: (key, begun) => {
+      store.uploads.set(randomUUID(), { key, begun, parts: new Map() })
+    },
+    get uploadsListed() {
+      return faults.uploadsListed
+    },
+    set uploadsListed(count) {
+      faults.uploadsListed = count
+    },
     get busy() {
       return faults.busy
     },
@@ -106,7 +125,12 @@ async function answer(
   req: IncomingMessage,
   store: Store,
   options: S3Credentials & { readonly bucket: string },
-  faults: { busy: number; brokenParts: number; readonly aheadMs: number },
+  faults: {
+    busy: number
+    brokenParts: number
+    readonly aheadMs: number
+    readonly uploadsListed: number
+  },
 ): Promise<Reply> {
   const body = await buffer(req)
   const fault = signatureFault(req, body, options)
@@ -126,6 +150,9 @@ async function answer(
   const [, bucket, ...rest] = url.pathname.split('/').map(decodeURIComponent)
   if (bucket !== options.bucket) return refusal(404, 'NoSuchBucket')
   const key = rest.join('/')
+  if (key === '' && url.searchParams.has('uploads')) {
+    return listUploads(store, url.searchParams, faults.uploadsListed)
+  }
   if (key === '') return list(store, url.searchParams)
   const uploadId = url.searchParams.get('uploadId')
   if (url.searchParams.has('uploads') && req.method === 'POST') return begin(store, key)
@@ -155,7 +182,7 @@ function object(method: string | undefined, { objects }: Store, key: string, bod
 
 function begin({ uploads }: Store, key: string): Reply {
   const id = randomUUID()
-  uploads.set(id, new Map())
+  uploads.set(id, { key, begun: new Date(), parts: new Map() })
   const text = `<Key>${escaped(key)}</Key><UploadId>${id}</UploadId>`
   return xml('InitiateMultipartUploadResult', text)
 }
@@ -168,7 +195,7 @@ function part(
   { objects, uploads }: Store,
   { key, uploadId, url, body }: { key: string; uploadId: string; url: URL; body: Buffer },
 ): Reply {
-  const parts = uploads.get(uploadId)
+  const parts = uploads.get(uploadId)?.parts
   if (parts === undefined) return refusal(404, 'NoSuchUpload')
   switch (method) {
     case 'PUT': {
@@ -220,6 +247,30 @@ function list({ objects }: Store, query: URLSearchParams): Reply {
       `<Contents><Key>${escaped(key)}</Key><LastModified>${new Date().toISOString()}</LastModified></Contents>`,
   )
   return xml('ListBucketResult', `<IsTruncated>${cut}</IsTruncated>${token}${contents.join('')}`)
+}
+
+/** In the order of keys, and of ids where one key has several; a page goes on behind the last of the one before. */
+function listUploads({ uploads }: Store, query: URLSearchParams, most: number): Reply {
+  const prefix = query.get('prefix') ?? ''
+  const from = [query.get('key-marker') ?? '', query.get('upload-id-marker') ?? ''].join('\0')
+  const places = [...uploads]
+    .map(([id, { key, begun }]) => ({ id, key, begun, place: `${key}\0${id}` }))
+    .filter(({ key, place }) => key.startsWith(prefix) && place > from)
+    .toSorted((one, other) => (one.place < other.place ? -1 : 1))
+  const page = places.slice(0, most)
+  const last = page.at(-1)
+  const cut = places.length > page.length && last !== undefined
+  const markers = cut
+    ? `<NextKeyMarker>${escaped(last.key)}</NextKeyMarker><NextUploadIdMarker>${last.id}</NextUploadIdMarker>`
+    : ''
+  const texts = page.map(
+    ({ id, key, begun }) =>
+      `<Upload><Key>${escaped(key)}</Key><UploadId>${id}</UploadId><Initiated>${begun.toISOString()}</Initiated></Upload>`,
+  )
+  return xml(
+    'ListMultipartUploadsResult',
+    `<IsTruncated>${cut}</IsTruncated>${markers}${texts.join('')}`,
+  )
 }
 
 function etagOf(body: Buffer): string {
