@@ -32,7 +32,7 @@ export async function createEmptyDatabase(): Promise<TestDatabase> {
 async function createFrom(template: string): Promise<TestDatabase> {
   const server = inject('TEST_DATABASE_URL')
   const name = `test_${randomBytes(8).toString('hex')}`
-  await onServer(server, `create database ${name} template ${template}`)
+  await onServer(server, `create database ${name} template ${template} strategy file_copy`)
   return {
     url: databaseUrl(server, name),
     [Symbol.asyncDispose]: () => onServer(server, `drop database if exists ${name} with (force)`),
