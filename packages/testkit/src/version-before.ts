@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
+import { isCi } from './ci.ts'
 import { servingUrlOf } from './postgres.ts'
 import type { Account } from './service.ts'
 import { isSoak } from './soak.ts'
@@ -30,15 +31,15 @@ const FETCH_MS = 60_000
 
 /**
  * Takes the sources of the version before, by the first commit of the file VERSION-COMMIT, out of the history into a
- * folder that goes with it. What it depends on is linked from this tree, where that is the same; `npm run soak`
- * installs it where it is not.
+ * folder that goes with it. What it depends on is linked from this tree, where that is the same; `npm run soak` and
+ * CI install it where it is not.
+ * @throws in CI where a clone with history lacks the commit: what is left out there is never missed
  */
 export async function openVersionBefore(): Promise<VersionBefore | NoVersionBefore> {
   const [, commit = ''] = (await readFile(join(ROOT, 'VERSION-COMMIT'), 'utf8')).split(/\s+/)
-  if (!hasCommit(commit)) git(['fetch', '--quiet', '--no-tags', '--depth=1', 'origin', commit])
   if (!hasCommit(commit)) {
-    const why = `this clone lacks commit ${commit} of VERSION-COMMIT, and its origin does not give it: clone with history`
-    return { kind: 'absent', why }
+    const fetch = git(['fetch', '--quiet', '--no-tags', '--depth=1', 'origin', commit])
+    if (!hasCommit(commit)) return lacking(commit, String(fetch.stderr).trim())
   }
   await using stack = new AsyncDisposableStack()
   const root = await mkdtemp(join(tmpdir(), 'plumbline-before-'))
@@ -50,7 +51,7 @@ export async function openVersionBefore(): Promise<VersionBefore | NoVersionBefo
   }
   const others = await otherDependencies(root)
   if (others.length === 0) await linkDependencies(root)
-  else if (isSoak()) await promisify(execFile)('npm', INSTALL, { cwd: root })
+  else if (isSoak() || isCi()) await promisify(execFile)('npm', INSTALL, { cwd: root })
   else {
     const why = `version ${commit} depends on ${others.join(', ')}: npm run soak installs that`
     return { kind: 'absent', why }
@@ -62,6 +63,14 @@ export async function openVersionBefore(): Promise<VersionBefore | NoVersionBefo
     prepare: (databaseUrl, credits) => prepareDatabase(root, databaseUrl, credits),
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   }
+}
+
+/** A shallow clone need not have it; git says what else is wrong. */
+function lacking(commit: string, said: string): NoVersionBefore {
+  const why = `this clone lacks commit ${commit} of VERSION-COMMIT, and its origin does not give it (${said})`
+  const isShallow = String(git(['rev-parse', '--is-shallow-repository']).stdout).trim() === 'true'
+  if (isCi() && !isShallow) throw new Error(why)
+  return { kind: 'absent', why: `${why}: clone with history` }
 }
 
 const INSTALL = ['ci', '--ignore-scripts', '--no-audit', '--no-fund']
