@@ -3,11 +3,21 @@ import { isCi } from '@plumbline/testkit/ci'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { chromium, type BrowserContext, type Cookie, type Page } from 'playwright-core'
+import {
+  chromium,
+  type Browser,
+  type BrowserContext,
+  type BrowserContextOptions,
+  type Cookie,
+  type Page,
+} from 'playwright-core'
 
 // A real browser, Debian's Chromium, with a profile that nobody used before.
 
 const CHROMIUM = '/usr/bin/chromium'
+
+/** What a browser or a page may take, in ms. */
+const PATIENCE_MS = 60_000
 
 /** Nothing that a fresh profile would ask of the network by itself. */
 const SWITCHES = [
@@ -58,20 +68,19 @@ export async function openWindow(
     debugPort,
   }: WindowOptions = {},
 ): Promise<TestWindow> {
-  const profile = await mkdtemp(join(tmpdir(), 'plumbline-browser-'))
-  const context = await chromium.launchPersistentContext(profile, {
-    executablePath: CHROMIUM,
-    args: [
-      ...SWITCHES,
-      ...(debugPort === undefined ? [] : [`--remote-debugging-port=${debugPort}`]),
-    ],
+  await using stack = new AsyncDisposableStack()
+  const settings = {
     baseURL: baseUrl,
     viewport: { width, height },
     colorScheme,
     acceptDownloads: true,
-    timeout: 60_000,
-  })
-  context.setDefaultTimeout(60_000)
+  }
+  const context =
+    debugPort === undefined
+      ? await stack.use(await shareBrowser()).browser.newContext(settings)
+      : await openProfile(stack, settings, debugPort)
+  stack.defer(async () => await context.close())
+  context.setDefaultTimeout(PATIENCE_MS)
   await context.addCookies([...cookies])
   const faults: string[] = []
   const watch = (page: Page): void => watchFor(page, baseUrl, faults)
@@ -79,16 +88,57 @@ export async function openWindow(
   const [first] = context.pages()
   if (first !== undefined) watch(first)
   const page = first ?? (await context.newPage())
+  const owned = stack.move()
   return {
     context,
     page,
     faults,
     open: async () => await context.newPage(),
+    [Symbol.asyncDispose]: async () => await owned.disposeAsync(),
+  }
+}
+
+/** One browser for all windows that are open, each with cookies and a cache of its own: a start takes a second. */
+const shared: { browser: Promise<Browser> | undefined; windows: number } = {
+  browser: undefined,
+  windows: 0,
+}
+
+async function shareBrowser(): Promise<AsyncDisposable & { readonly browser: Browser }> {
+  shared.windows += 1
+  shared.browser ??= chromium.launch({
+    executablePath: CHROMIUM,
+    args: [...SWITCHES],
+    timeout: PATIENCE_MS,
+  })
+  const browser = await shared.browser
+  return {
+    browser,
     [Symbol.asyncDispose]: async () => {
-      await context.close()
-      await rm(profile, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 })
+      shared.windows -= 1
+      if (shared.windows > 0) return
+      shared.browser = undefined
+      await browser.close()
     },
   }
+}
+
+/** A browser of its own, which other tools reach by its debugger and find signed in. */
+async function openProfile(
+  stack: AsyncDisposableStack,
+  settings: BrowserContextOptions,
+  debugPort: number,
+): Promise<BrowserContext> {
+  const profile = await mkdtemp(join(tmpdir(), 'plumbline-browser-'))
+  stack.defer(
+    async () => await rm(profile, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 }),
+  )
+  return await chromium.launchPersistentContext(profile, {
+    executablePath: CHROMIUM,
+    args: [...SWITCHES, `--remote-debugging-port=${debugPort}`],
+    timeout: PATIENCE_MS,
+    ...settings,
+  })
 }
 
 function watchFor(page: Page, baseUrl: string, faults: string[]): void {
