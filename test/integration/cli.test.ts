@@ -4,7 +4,7 @@ import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir, userInfo } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
-import { fileURLToPath } from 'node:url'
+import { fileOfProgram } from '@plumbline/testkit/bundled-programs'
 import type { AccountView } from '@plumbline/contract/account'
 import type { BatchPage, BatchView } from '@plumbline/contract/batch-view'
 import { runCli } from '@plumbline/cli/program'
@@ -19,7 +19,7 @@ import { startService, type TestService } from '@plumbline/testkit/service'
 // the process (what it is told by signals and terminals, its exit status), else the same in this process,
 // for each start of a program costs more than what it then does.
 
-const MAIN = fileURLToPath(new URL('../../services/cli/src/main.ts', import.meta.url))
+const MAIN = fileOfProgram('cli')
 const SETTINGS = ['DATABASE_URL', 'REDIS_URL', 'API_URL', 'PLUMBLINE_KEY', 'LISTS_DIR', 'DATA_DIR']
 
 interface Run {

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { fileOfProgram } from '@plumbline/testkit/bundled-programs'
 import { expect, test } from 'vitest'
 import { spawnSimnet } from '../simnet/child.ts'
 import type { Registry } from '../simnet/world/registries.ts'
@@ -15,7 +15,7 @@ import { startService, type TestService } from '@plumbline/testkit/service'
 
 // Real workers against registries that keep a log of their own.
 
-const CLI = fileURLToPath(new URL('../../services/cli/src/main.ts', import.meta.url))
+const CLI = fileOfProgram('cli')
 const QUICK = { CHUNK_RECORDS: '50', LEASE_SECONDS: '3', SAVE_SECONDS: '1', SWEEP_SECONDS: '1' }
 const PER_SECOND = 5
 const CONCURRENCY = 2

@@ -17,6 +17,7 @@ const SOURCES = {
   real: 'services/worker/src/main.ts',
   instant: 'packages/testkit/src/instant-worker.ts',
   simnet: 'test/simnet/main.ts',
+  cli: 'services/cli/src/main.ts',
 } as const
 
 export type Program = keyof typeof SOURCES
