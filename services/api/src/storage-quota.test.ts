@@ -52,11 +52,30 @@ test('a file is refused by what the store has now, which is asked at most once a
   expect(state.reads).toBe(2)
 })
 
-test('nothing is remembered of accounts that send nothing', async () => {
+test('an account that sends many files has what it keeps read every ten seconds', async () => {
   const { space, state } = openSpace(0)
-  for (let round = 0; round < 3; round += 1) {
+  const send = async (): Promise<void> => {
     using file = space.open('a')
-    await file.take(100)
+    await file.take(1)
+    file.stored()
   }
-  expect(state.reads).toBe(3)
+  for (let round = 0; round < 5; round += 1) await send()
+  expect(state.reads).toBe(1)
+  state.nowMs = 10_000
+  for (let round = 0; round < 5; round += 1) await send()
+  expect(state.reads).toBe(2)
+})
+
+test('what was read is kept of a thousand accounts that send nothing', async () => {
+  const { space, state } = openSpace(0)
+  const send = async (account: number): Promise<void> => {
+    using file = space.open(`acc_${account}`)
+    await file.take(1)
+  }
+  for (let account = 0; account <= 1_000; account += 1) await send(account)
+  expect(state.reads).toBe(1_001)
+  await send(1)
+  expect(state.reads).toBe(1_001)
+  await send(0)
+  expect(state.reads).toBe(1_002)
 })

@@ -19,7 +19,7 @@ export interface IncomingFile extends Disposable {
   stored(): void
 }
 
-/** The bytes of an account while files of it are received. */
+/** The bytes of an account while files of it are received, and for a while after. */
 interface Usage {
   incomingBytes: number
   storedBytes: number
@@ -32,6 +32,14 @@ interface Usage {
 /** Before a file is refused, stored bytes older than this are read again: batches may have been deleted. */
 const FRESH_MS = 1_000
 
+/**
+ * Stored bytes count for so long: an account that sends many small files has them read now and then, and not for each.
+ * What other processes stored meanwhile is counted with the row of the batch, exactly.
+ */
+const KEPT_MS = 10_000
+/** Accounts that send nothing whose bytes are kept; the first to go is that which has sent nothing for longest. */
+const IDLE_ACCOUNTS = 1_000
+
 /** Makes a quota of `limitBytes` for each account; `read` reads the bytes of its files in the store. */
 export function createStorageQuota(
   limitBytes: number,
@@ -39,6 +47,8 @@ export function createStorageQuota(
   now: () => number = () => performance.now(),
 ): StorageQuota {
   const accounts = new Map<string, Usage>()
+  /** Those of them that send nothing, in the order in which they ended. */
+  const idle = new Set<string>()
 
   async function refresh(accountId: string, usage: Usage): Promise<void> {
     usage.reading ??= read(accountId)
@@ -55,15 +65,25 @@ export function createStorageQuota(
   const isOver = (usage: Usage): boolean => usage.incomingBytes + usage.storedBytes > limitBytes
 
   async function judge(accountId: string, usage: Usage): Promise<void> {
-    if (usage.readAt === undefined) await refresh(accountId, usage)
-    else if (isOver(usage) && now() - usage.readAt >= FRESH_MS) await refresh(accountId, usage)
+    const ageMs = usage.readAt === undefined ? Infinity : now() - usage.readAt
+    if (ageMs >= (isOver(usage) ? FRESH_MS : KEPT_MS)) await refresh(accountId, usage)
     if (isOver(usage)) throw noSpaceLeft()
+  }
+
+  function rest(accountId: string): void {
+    idle.add(accountId)
+    if (idle.size <= IDLE_ACCOUNTS) return
+    const [first] = idle
+    if (first === undefined) return
+    idle.delete(first)
+    accounts.delete(first)
   }
 
   return {
     open: (accountId) => {
       const usage = accounts.get(accountId) ?? newUsage()
       accounts.set(accountId, usage)
+      idle.delete(accountId)
       usage.files += 1
       let takenBytes = 0
       return {
@@ -81,7 +101,7 @@ export function createStorageQuota(
           usage.incomingBytes -= takenBytes
           takenBytes = 0
           usage.files -= 1
-          if (usage.files === 0) accounts.delete(accountId)
+          if (usage.files === 0) rest(accountId)
         },
       }
     },
