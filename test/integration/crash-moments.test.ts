@@ -1,5 +1,5 @@
 import { readdir, stat } from 'node:fs/promises'
-import { basename, join } from 'node:path'
+import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { backends } from '@plumbline/testkit/backends'
 import {
@@ -172,7 +172,8 @@ async function bytesWritten(harness: CrashTurn, before: ReadonlySet<string>): Pr
 }
 
 async function resultsInTheMaking({ service }: CrashTurn): Promise<readonly string[]> {
-  const dir = join(service.dataDir, 'scratch')
-  const found = await readdir(dir, { recursive: true })
-  return found.filter((name) => basename(name).startsWith('result-')).map((name) => join(dir, name))
+  const dir = join(service.dataDir, 'files', 'results')
+  // Made with the first result.
+  const found = await readdir(dir).catch(() => [])
+  return found.filter((name) => name.endsWith('.part')).map((name) => join(dir, name))
 }

@@ -48,12 +48,11 @@ async function fileOf(harness: TestPipeline, id: string): Promise<string> {
 }
 
 /** Bytes of results in the making, a batch each. */
-async function sizesInTheMaking({ pipeline }: TestPipeline): Promise<number[]> {
-  const names = await readdir(pipeline.scratchDir)
-  const files = names.filter((name) => name.startsWith('result-') && !name.endsWith('-repeats'))
-  return await Promise.all(
-    files.map(async (name) => (await stat(join(pipeline.scratchDir, name))).size),
-  )
+async function sizesInTheMaking({ files: root }: TestPipeline): Promise<number[]> {
+  const folder = join(root, 'results')
+  const names = await readdir(folder).catch(() => [])
+  const files = names.filter((name) => name.endsWith('.part'))
+  return await Promise.all(files.map(async (name) => (await stat(join(folder, name))).size))
 }
 
 test('a result grows while its batch runs, and is the one that is written at the end', async () => {

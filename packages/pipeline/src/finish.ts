@@ -1,11 +1,11 @@
-import { randomUUID } from 'node:crypto'
-import { rm } from 'node:fs/promises'
+import { createHash, randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import type { StoredChunk } from '@plumbline/db/batches/chunks'
 import { readRepeatedRows } from '@plumbline/db/batches/repeated-rows'
 import { lockBatch, moveBatch, readBatch, sumsOf, type BatchRow } from '@plumbline/db/batches/rows'
 import { statesBefore } from '@plumbline/db/batches/states'
 import { noteRemovals } from '@plumbline/db/file-store'
+import type { NewFile } from '@plumbline/storage/storage'
 import { adoptSample } from './adopt-sample.ts'
 import { releaseRest } from './cancel.ts'
 import { pagesOfChunks } from './chunk-pages.ts'
@@ -13,7 +13,6 @@ import { drainBatch } from './drain.ts'
 import type { Pipeline } from './pipeline.ts'
 import { removeNoted } from './remove-files.ts'
 import { openDuplicateOutcomes } from './duplicate-outcomes.ts'
-import { createResultFile } from './result-file.ts'
 import { resultKey, resultKeysBefore } from './result-keys.ts'
 import { STORED_FORM } from './line-format.ts'
 import { createRowFormatter } from './row-formatter.ts'
@@ -75,7 +74,10 @@ export async function finish(
   }
 }
 
-/** Writes the result file of a batch and puts it into the store, in place of one of the same name. */
+/**
+ * Writes the result file of a batch into the store as its rows come, in place of one of the same name; where that
+ * fails nothing is left of it.
+ */
 export async function storeResult(
   pipeline: Pipeline,
   batch: BatchRow,
@@ -83,17 +85,13 @@ export async function storeResult(
   key: string,
   signal: AbortSignal,
 ): Promise<Written> {
-  const path = join(pipeline.scratchDir, `result-${randomUUID()}`)
-  try {
-    const written = await writeResult(pipeline, batch, pages, path, signal)
-    if (written.rows !== batch.rows_total) {
-      throw new Error(`batch ${batch.id}: ${written.rows} rows written of ${batch.rows_total}`)
-    }
-    await pipeline.storage.put(key, path)
-    return written
-  } finally {
-    await rm(path, { force: true })
+  await using file = await pipeline.storage.create(key)
+  const written = await writeResult(pipeline, batch, pages, file, signal)
+  if (written.rows !== batch.rows_total) {
+    throw new Error(`batch ${batch.id}: ${written.rows} rows written of ${batch.rows_total}`)
   }
+  await file.end()
+  return written
 }
 
 /** What a result file holds. */
@@ -152,26 +150,36 @@ async function writeResult(
   pipeline: Pipeline,
   batch: BatchRow,
   pages: AsyncIterable<readonly StoredChunk[]>,
-  path: string,
+  file: NewFile,
   signal: AbortSignal,
 ): Promise<Written> {
   const repeated = await readRepeatedRows(pipeline.db, batch.id)
-  using duplicates = openDuplicateOutcomes(repeated, `${path}-repeats`)
+  using duplicates = openDuplicateOutcomes(
+    repeated,
+    join(pipeline.scratchDir, `repeats-${randomUUID()}`),
+  )
   const writer = createRowFormatter(
     batch,
     { form: STORED_FORM, only: null },
     { scorer: await pipeline.scorers.of(batch.weights), duplicates },
   )
-  await using file = await createResultFile(path)
+  const hash = createHash('sha256')
   let rows = 0
-  await file.write(writer.header)
+  let bytes = 0
+  const write = async (text: string): Promise<void> => {
+    const piece = Buffer.from(text)
+    hash.update(piece)
+    bytes += piece.length
+    await file.write(piece)
+  }
+  await write(writer.header)
   for await (const page of pages) {
     signal.throwIfAborted()
     for (const chunk of page) {
       const { text, count } = writer.lines(chunk, 0)
       rows += count
-      await file.write(text)
+      await write(text)
     }
   }
-  return { rows, ...(await file.end()) }
+  return { rows, bytes, sha256: hash.digest('hex') }
 }

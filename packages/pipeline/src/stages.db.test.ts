@@ -43,7 +43,7 @@ test('a result that a fault kept from being written is tried again long before i
   const { pipeline, id } = harness
   const full = {
     ...pipeline,
-    storage: { ...pipeline.storage, put: async () => await Promise.reject(new Error('full')) },
+    storage: { ...pipeline.storage, create: async () => await Promise.reject(new Error('full')) },
   }
   const tryOnce = async (): Promise<void> => {
     const [stage] = await leaseStages(pipeline.db, 60_000)

@@ -81,11 +81,14 @@ export async function sweepStore(parts: StoreParts, graceDays = STRAY_FILES_DAYS
   return count
 }
 
-/** A file comes into the store in minutes. */
-const PARTS_HOURS = 24
+/**
+ * Less than a day, in which what is erased is to be gone. A result that grows for longer, as its batch runs, is
+ * written anew at its end.
+ */
+const PARTS_HOURS = 20
 
 /**
- * Drops parts of uploads and results that began to be written a day ago and never were whole: what a killed process
+ * Drops parts of uploads and results that began to be written so long ago and never were whole: what a killed process
  * left in a store that takes files in parts.
  * @returns of how many files
  * @throws ForeignStoreError
@@ -101,7 +104,7 @@ export async function sweepParts(parts: StoreParts): Promise<number> {
   return count
 }
 
-/** The batch of a name that we give: an upload or a result, and the same with what a cut copy adds. */
+/** The batch of a name that we give: an upload or a result, and the same with what a file adds that was cut off. */
 function batchOf(key: string): string | undefined {
   const found =
     /^(?:uploads\/((?:bat|lkp)_[A-Za-z0-9]{20})|results\/((?:bat|lkp)_[A-Za-z0-9]{20})-\d{1,10}\.csv)(?:\.part)?$/.exec(

@@ -1,6 +1,9 @@
+import { spawnSync } from 'node:child_process'
+import { readdirSync } from 'node:fs'
 import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { pathToFileURL } from 'node:url'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { openStorage } from './open.ts'
@@ -37,6 +40,59 @@ test('the files of a folder are listed with when they came, and no others', asyn
 test('a folder that is not there yet has no files', async () => {
   await using storage = await open()
   expect(await listed(storage)).toEqual([])
+})
+
+test('a file that comes piece by piece is there once it has ended, and leaves nothing where it does not', async () => {
+  await using storage = await open()
+  const names = async (): Promise<readonly string[]> =>
+    (await listed(storage)).map(({ key }) => key)
+  {
+    await using file = await storage.create('uploads/a')
+    await file.write(Buffer.from('first '))
+    expect(await names()).toEqual(['uploads/a.part'])
+    await file.write(Buffer.from('last'))
+    await file.end()
+  }
+  expect(await names()).toEqual(['uploads/a'])
+  expect(await text(await storage.open('uploads/a'))).toBe('first last')
+  {
+    await using given = await storage.create('uploads/a')
+    await given.write(Buffer.from('x'))
+  }
+  expect(await names()).toEqual(['uploads/a'])
+  expect(await text(await storage.open('uploads/a'))).toBe('first last')
+})
+
+test('of two that write one file the later has it, and what a killed one left is removed with the file', async () => {
+  await using storage = await open()
+  await using first = await storage.create('uploads/a')
+  await first.write(Buffer.from('first'))
+  {
+    await using second = await storage.create('uploads/a')
+    await first.write(Buffer.from(' goes on'))
+    await second.write(Buffer.from('second'))
+    await expect(first.end()).rejects.toThrow('begun again')
+    await second.end()
+  }
+  expect(await text(await storage.open('uploads/a'))).toBe('second')
+  await writeFile(join(dir, 'files/uploads/a.part'), 'of a killed process')
+  await storage.remove(['uploads/a'])
+  expect(await readdir(join(dir, 'files/uploads'))).toEqual([])
+})
+
+test('a disk that takes only a part of what is written is an error', () => {
+  const writeOne = `
+    import { openLocalStorage } from ${JSON.stringify(new URL('local.ts', import.meta.url).href)}
+    await using storage = await openLocalStorage(new URL(${JSON.stringify(pathToFileURL(dir).href)}))
+    await using file = await storage.create('results/a')
+    await file.write(Buffer.alloc(300_000))`
+  const child = spawnSync(
+    'sh',
+    ['-c', 'ulimit -f 100 && exec "$0" --input-type=module -e "$1"', process.execPath, writeOne],
+    { encoding: 'utf8' },
+  )
+  expect(child.stderr).toContain('EFBIG')
+  expect(readdirSync(join(dir, 'results'))).toEqual([])
 })
 
 test('many files come in bounded pages, each once, while they are being removed', async () => {

@@ -3,7 +3,7 @@ import { copyFile, lchown, mkdir, open, opendir, rename, rm, stat } from 'node:f
 import { dirname, join, normalize, sep } from 'node:path'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
-import { LIST_PAGE, type Storage, type StoredFile } from './storage.ts'
+import { LIST_PAGE, type NewFile, type Storage, type StoredFile } from './storage.ts'
 
 /** Folders and files are for the user of the service alone. */
 const FOLDER_MODE = 0o700
@@ -21,6 +21,7 @@ export async function openLocalStorage(url: URL): Promise<Storage> {
       await move(path, target)
       await flush(dirname(target))
     },
+    create: async (key) => await createFile(within(root, key)),
     open: async (key, range) => {
       const stream = createReadStream(within(root, key), { highWaterMark: 256 * 1024, ...range })
       await once(stream, 'open')
@@ -28,12 +29,47 @@ export async function openLocalStorage(url: URL): Promise<Storage> {
     },
     local: async (key) => ({ path: within(root, key), release: async () => {} }),
     remove: async (keys) => {
-      for (const key of keys) await rm(within(root, key), { force: true })
+      for (const key of keys) {
+        await rm(within(root, key), { force: true })
+        // What a killed process left of it.
+        await rm(partOf(within(root, key)), { force: true })
+      }
     },
     list: (folder) => listFolder(within(root, folder), folder),
     // What a killed process left is a file like others.
     dropParts: async () => 0,
     [Symbol.asyncDispose]: async () => {},
+  }
+}
+
+/** Where a file is until it is whole. */
+function partOf(target: string): string {
+  return `${target}.part`
+}
+
+/** Beside its place, so that it is there whole or not at all. Of two that write the same file the later one has it. */
+async function createFile(target: string): Promise<NewFile> {
+  await makeFolder(dirname(target))
+  const path = partOf(target)
+  await rm(path, { force: true })
+  const file = await open(path, 'wx', FILE_MODE)
+  const { ino } = await file.stat()
+  const isOurs = async (): Promise<boolean> => (await orAbsent(stat(path)))?.ino === ino
+  let isOver = false
+  return {
+    // Goes on after a write that a disk took in part, where `write` would only say so.
+    write: async (bytes) => await file.writeFile(bytes),
+    end: async () => {
+      await settle(path, dirname(target))
+      if (!(await isOurs())) throw new Error(`${path} is another's: the file was begun again`)
+      await rename(path, target)
+      isOver = true
+      await flush(dirname(target))
+    },
+    [Symbol.asyncDispose]: async () => {
+      await file.close()
+      if (!isOver && (await isOurs())) await rm(path, { force: true })
+    },
   }
 }
 
@@ -113,7 +149,7 @@ async function move(from: string, to: string): Promise<void> {
   } catch (error) {
     if (!(error instanceof Error && 'code' in error && error.code === 'EXDEV')) throw error
     // Another file system: copy beside the target first, so that the rename stays atomic.
-    const beside = `${to}.part`
+    const beside = partOf(to)
     await copyFile(from, beside)
     await settle(beside, dirname(to))
     await rename(beside, to)

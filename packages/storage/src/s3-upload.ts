@@ -1,6 +1,7 @@
 import { open, type FileHandle } from 'node:fs/promises'
 import type { S3Client } from './s3-client.ts'
-import { elements, escapedXml, textOf } from './s3-xml.ts'
+import { escapedXml, textOf } from './s3-xml.ts'
+import type { NewFile } from './storage.ts'
 
 /** Bounds of AWS, "Amazon S3 multipart upload limits": 5 MiB for each part but the last, 10,000 parts. */
 const PART_BYTES = 8 * 1_048_576
@@ -13,66 +14,109 @@ const WIDTH = 3
 export async function uploadFile(client: S3Client, key: string, path: string): Promise<void> {
   await using file = await open(path, 'r')
   const { size } = await file.stat()
-  if (size <= PART_BYTES) {
-    await client.send({ method: 'PUT', key, body: await readPart(file, 0, size) })
-    return
+  const partBytes = Math.max(PART_BYTES, Math.ceil(size / MOST_PARTS))
+  await using upload = createUpload(client, key, partBytes)
+  for (let from = 0; from < size; from += partBytes) {
+    await upload.write(await readPart(file, from, Math.min(partBytes, size - from)))
   }
-  const begun = await client.send({ method: 'POST', key, query: { uploads: '' } })
-  const uploadId = textOf(begun.text, 'UploadId')
-  if (uploadId === undefined) throw new Error('the store began an upload and did not name it')
-  try {
-    const etags = await uploadParts(client, { key, uploadId, file, size })
-    await client.send({
-      method: 'POST',
-      key,
-      query: { uploadId },
-      body: Buffer.from(completion(etags)),
-    })
-  } catch (error) {
-    await abort(client, key, uploadId)
-    throw error
+  await upload.end()
+}
+
+/**
+ * Begins a file that comes piece by piece: it goes in one request where it is no larger than a part, else in parts as
+ * they are full, of which none stays where it is given up.
+ * @param partBytes of each part but the last
+ */
+export function createUpload(client: S3Client, key: string, partBytes = PART_BYTES): NewFile {
+  let pieces: Uint8Array[] = []
+  let heldBytes = 0
+  let begun: Multipart | undefined
+  let isOver = false
+
+  const takePart = (length: number): Uint8Array => {
+    const held = pieces.length === 1 && pieces[0] !== undefined ? pieces[0] : Buffer.concat(pieces)
+    const rest = held.subarray(length)
+    pieces = rest.length === 0 ? [] : [rest]
+    heldBytes = rest.length
+    return held.subarray(0, length)
+  }
+  return {
+    write: async (bytes) => {
+      if (bytes.length === 0) return
+      pieces.push(bytes)
+      heldBytes += bytes.length
+      for (;;) {
+        // What may be the last part waits for what comes behind it.
+        if (heldBytes <= partBytes) return
+        begun ??= await beginMultipart(client, key)
+        await begun.add(takePart(partBytes))
+      }
+    },
+    end: async () => {
+      if (begun === undefined) {
+        await client.send({ method: 'PUT', key, body: takePart(heldBytes) })
+      } else {
+        await begun.add(takePart(heldBytes))
+        await begun.complete()
+      }
+      isOver = true
+    },
+    [Symbol.asyncDispose]: async () => {
+      if (!isOver) await begun?.abort()
+    },
   }
 }
 
-async function uploadParts(
-  client: S3Client,
-  upload: {
-    readonly key: string
-    readonly uploadId: string
-    readonly file: FileHandle
-    readonly size: number
-  },
-): Promise<readonly string[]> {
-  const { key, uploadId, file, size } = upload
-  const partBytes = Math.max(PART_BYTES, Math.ceil(size / MOST_PARTS))
-  const count = Math.ceil(size / partBytes)
-  const etags = Array.from({ length: count }, () => '')
-  const state = { next: 0, failed: false }
-  const worker = async (): Promise<void> => {
-    while (state.next < count && !state.failed) {
-      const at = state.next
-      state.next += 1
-      const from = at * partBytes
-      const body = await readPart(file, from, Math.min(partBytes, size - from))
-      const query = { partNumber: String(at + 1), uploadId }
-      const { headers } = await client.send({ method: 'PUT', key, query, body })
-      if (headers.etag === undefined) throw new Error(`the store gave no ETag for part ${at + 1}`)
-      etags[at] = headers.etag
-    }
+/** A file whose parts go side by side. */
+interface Multipart {
+  /** Sends the next part; waits while as many as may be are under way. @throws what an earlier one failed with */
+  add(body: Uint8Array): Promise<void>
+  /** Waits for all parts, and makes them the file. */
+  complete(): Promise<void>
+  /** Waits for those under way, and drops them all. */
+  abort(): Promise<void>
+}
+
+async function beginMultipart(client: S3Client, key: string): Promise<Multipart> {
+  const answer = await client.send({ method: 'POST', key, query: { uploads: '' } })
+  const uploadId = textOf(answer.text, 'UploadId')
+  if (uploadId === undefined) throw new Error('the store began an upload and did not name it')
+  const etags: string[] = []
+  const underWay = new Set<Promise<void>>()
+  let count = 0
+  let fault: { readonly cause: unknown } | undefined
+
+  const send = async (at: number, body: Uint8Array): Promise<void> => {
+    const query = { partNumber: String(at + 1), uploadId }
+    const { headers } = await client.send({ method: 'PUT', key, query, body })
+    if (headers.etag === undefined) throw new Error(`the store gave no ETag for part ${at + 1}`)
+    etags[at] = headers.etag
   }
-  const ends = await Promise.allSettled(
-    Array.from({ length: Math.min(WIDTH, count) }, async () => {
-      try {
-        await worker()
-      } catch (error) {
-        state.failed = true
-        throw error
-      }
-    }),
-  )
-  const fault = ends.find((end) => end.status === 'rejected')
-  if (fault !== undefined) throw fault.reason
-  return etags
+  const throwFault = (): void => {
+    if (fault !== undefined) throw fault.cause
+  }
+  return {
+    add: async (body) => {
+      while (underWay.size >= WIDTH) await Promise.race(underWay)
+      throwFault()
+      const part: Promise<void> = send(count++, body)
+        .catch((cause: unknown) => {
+          fault ??= { cause }
+        })
+        .finally(() => underWay.delete(part))
+      underWay.add(part)
+    },
+    complete: async () => {
+      await Promise.all(underWay)
+      throwFault()
+      const body = Buffer.from(completion(etags))
+      await client.send({ method: 'POST', key, query: { uploadId }, body })
+    },
+    abort: async () => {
+      await Promise.all(underWay)
+      await abort(client, key, uploadId)
+    },
+  }
 }
 
 /** Parts that nobody completes are kept, and paid for, until they are aborted. */
@@ -82,53 +126,6 @@ async function abort(client: S3Client, key: string, uploadId: string): Promise<v
   } catch {
     // What failed before is what the caller has to know; the bucket's own rule drops the parts.
   }
-}
-
-/** Pages of open uploads that are read in one go; what is left is met the next time. */
-const MOST_PAGES = 100
-
-/**
- * Aborts uploads in parts below a prefix that were begun before a time, as a killed process leaves them; those whose
- * key is not ours stay. Source: AWS, "ListMultipartUploads" (pages of 1,000).
- * @returns how many
- */
-export async function abortUploads(
-  client: S3Client,
-  wanted: {
-    readonly prefix: string
-    readonly before: Date
-    readonly isOurs: (key: string) => boolean
-  },
-): Promise<number> {
-  let count = 0
-  let from: { readonly key: string; readonly uploadId: string } | undefined
-  for (let page = 0; page < MOST_PAGES; page += 1) {
-    const { text } = await client.send({
-      method: 'GET',
-      key: '',
-      query: {
-        uploads: '',
-        prefix: wanted.prefix,
-        'key-marker': from?.key,
-        'upload-id-marker': from?.uploadId,
-      },
-    })
-    for (const upload of elements(text, 'Upload')) {
-      const key = textOf(upload, 'Key')
-      const uploadId = textOf(upload, 'UploadId')
-      const begun = Date.parse(textOf(upload, 'Initiated') ?? '')
-      if (key === undefined || uploadId === undefined || !(begun < wanted.before.getTime()))
-        continue
-      if (!wanted.isOurs(key)) continue
-      await client.send({ method: 'DELETE', key, query: { uploadId } })
-      count += 1
-    }
-    const key = textOf(text, 'NextKeyMarker')
-    const uploadId = textOf(text, 'NextUploadIdMarker')
-    if (textOf(text, 'IsTruncated') !== 'true' || key === undefined || uploadId === undefined) break
-    from = { key, uploadId }
-  }
-  return count
 }
 
 async function readPart(file: FileHandle, from: number, length: number): Promise<Uint8Array> {

@@ -66,6 +66,39 @@ test('a large file goes in parts and comes back whole', async () => {
   expect(server.openUploads.size).toBe(0)
 })
 
+test('a file that comes piece by piece goes in parts as they fill, and leaves none where it does not end', async () => {
+  await using storage = await open('s3://lists')
+  const pieces = Array.from({ length: 40 }, () => randomBytes(512 * 1_024 + 1))
+  {
+    await using file = await storage.create('results/bat_1')
+    for (const piece of pieces) await file.write(piece)
+    expect([...server.openUploads.values()].map(({ key }) => key)).toEqual(['results/bat_1'])
+    expect(server.objects.size).toBe(0)
+    await file.end()
+  }
+  expect(sha256(await buffer(await storage.open('results/bat_1')))).toBe(
+    sha256(Buffer.concat(pieces)),
+  )
+  {
+    await using given = await storage.create('results/bat_2')
+    for (const piece of pieces) await given.write(piece)
+  }
+  {
+    await using small = await storage.create('results/bat_3')
+    await small.write(Buffer.from('email\n'))
+    await small.end()
+  }
+  expect([...server.objects.keys()]).toEqual(['results/bat_1', 'results/bat_3'])
+  server.brokenParts = Infinity
+  const broken = async (): Promise<void> => {
+    await using file = await storage.create('results/bat_4')
+    for (const piece of pieces) await file.write(piece)
+    await file.end()
+  }
+  await expect(broken()).rejects.toThrow('InternalError')
+  expect(server.openUploads.size).toBe(0)
+})
+
 test('an upload in parts that fails leaves no part behind, and its file where it is', async () => {
   await using storage = await open('s3://lists')
   const path = await fileOf(randomBytes(20 * 1_048_576))

@@ -7,7 +7,8 @@ import { processEnvironment, type Environment } from '@plumbline/runtime/setting
 import { openS3Client, type S3Client } from './s3-client.ts'
 import { credentialSource, suffixOf } from './s3-credentials.ts'
 import { readProfile } from './s3-profile.ts'
-import { abortUploads, uploadFile } from './s3-upload.ts'
+import { abortUploads } from './s3-abandoned.ts'
+import { createUpload, uploadFile } from './s3-upload.ts'
 import { elements, textOf } from './s3-xml.ts'
 import { LIST_PAGE, type ByteRange, type Storage, type StoredFile } from './storage.ts'
 import { writeNewFile } from './new-file.ts'
@@ -56,6 +57,7 @@ export async function openS3Storage(
       await uploadFile(client, at(key), path)
       await rm(path, { force: true })
     },
+    create: async (key) => createUpload(client, at(key)),
     open,
     local: async (key) => {
       await mkdir(scratchDir, { recursive: true })

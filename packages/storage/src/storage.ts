@@ -4,6 +4,8 @@ import type { Readable } from 'node:stream'
 export interface Storage extends AsyncDisposable {
   /** Moves a local file in under a key; after it returns the file is durable. */
   put(key: string, path: string): Promise<void>
+  /** Begins a file that comes piece by piece; it is in the store once it has ended. */
+  create(key: string): Promise<NewFile>
   /** Opens a file for reading, or a part of it. @throws where there is none. */
   open(key: string, range?: ByteRange): Promise<Readable>
   /** A local copy for work that needs a path; `release` drops the copy where one was made. */
@@ -18,6 +20,14 @@ export interface Storage extends AsyncDisposable {
    * @returns how many files began so
    */
   dropParts(folder: string, before: Date, isOurs: (key: string) => boolean): Promise<number>
+}
+
+/** A file on its way into the store; disposed of before its end it leaves nothing there. */
+export interface NewFile extends AsyncDisposable {
+  /** Adds bytes behind those that came; waits while the store takes them more slowly. */
+  write(bytes: Uint8Array): Promise<void>
+  /** After it returns the file is durable under its key, in place of one that was there. */
+  end(): Promise<void>
 }
 
 /** A part of a file: its first and last byte, from 0. */

@@ -1,0 +1,49 @@
+import type { S3Client } from './s3-client.ts'
+import { elements, textOf } from './s3-xml.ts'
+
+/** Pages of open uploads that are read in one go; what is left is met the next time. */
+const MOST_PAGES = 100
+
+/**
+ * Aborts uploads in parts below a prefix that were begun before a time, as a killed process leaves them; those whose
+ * key is not ours stay. Source: AWS, "ListMultipartUploads" (pages of 1,000).
+ * @returns how many
+ */
+export async function abortUploads(
+  client: S3Client,
+  wanted: {
+    readonly prefix: string
+    readonly before: Date
+    readonly isOurs: (key: string) => boolean
+  },
+): Promise<number> {
+  let count = 0
+  let from: { readonly key: string; readonly uploadId: string } | undefined
+  for (let page = 0; page < MOST_PAGES; page += 1) {
+    const { text } = await client.send({
+      method: 'GET',
+      key: '',
+      query: {
+        uploads: '',
+        prefix: wanted.prefix,
+        'key-marker': from?.key,
+        'upload-id-marker': from?.uploadId,
+      },
+    })
+    for (const upload of elements(text, 'Upload')) {
+      const key = textOf(upload, 'Key')
+      const uploadId = textOf(upload, 'UploadId')
+      const begun = Date.parse(textOf(upload, 'Initiated') ?? '')
+      if (key === undefined || uploadId === undefined || !(begun < wanted.before.getTime()))
+        continue
+      if (!wanted.isOurs(key)) continue
+      await client.send({ method: 'DELETE', key, query: { uploadId } })
+      count += 1
+    }
+    const key = textOf(text, 'NextKeyMarker')
+    const uploadId = textOf(text, 'NextUploadIdMarker')
+    if (textOf(text, 'IsTruncated') !== 'true' || key === undefined || uploadId === undefined) break
+    from = { key, uploadId }
+  }
+  return count
+}
