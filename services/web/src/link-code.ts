@@ -11,12 +11,15 @@ export function useLinkCode(): string | null {
   return code
 }
 
+/** Other anchors, such as that of the link past the menu, are no secrets. */
+const SECRET = /^#([0-9A-Za-z]{40})$/
+
 /**
  * The secret stands behind `#` so that no server's log holds it, and is taken out of the address so that neither
  * history nor a shared screen keeps it.
  */
 function takeCode(): string | null {
-  const code = /^#([0-9A-Za-z]{1,100})$/.exec(location.hash)?.[1] ?? null
+  const code = SECRET.exec(location.hash)?.[1] ?? null
   if (code !== null) history.replaceState(history.state, '', location.pathname + location.search)
   return code
 }

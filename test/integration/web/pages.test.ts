@@ -71,6 +71,8 @@ describe.skipIf(!canRunChromium())('the app', () => {
     const link = `#${'a'.repeat(40)}`
     await page.goto('/app/welcome')
     await page.getByText('The link is not whole').waitFor()
+    await page.goto('/app/welcome#main')
+    expect(await page.getByText('The link is not whole').count()).toBe(1)
     await page.goto(`/app/welcome${link}`)
     await page.getByRole('button', { name: 'Open the app', exact: true }).waitFor()
     expect(new URL(page.url()).hash).toBe('')
