@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { spawnSimnet, type SimnetProcess } from '../simnet/child.ts'
 import { endIntents } from './hlr-intents.ts'
 import { backends } from '@plumbline/testkit/backends'
@@ -14,6 +14,7 @@ import {
 } from '@plumbline/testkit/batches'
 import { HLR_POLICY } from '@plumbline/phone/policy'
 import { IN_TURN } from '@plumbline/testkit/crash-harness'
+import { PATIENT } from '@plumbline/testkit/patience'
 import { isSoak } from '@plumbline/testkit/soak'
 import { createTestDatabase } from '@plumbline/testkit/postgres'
 import { startService, type TestService } from '@plumbline/testkit/service'
@@ -73,7 +74,10 @@ describe.concurrent.each(backends())('on $name', ({ redisUrl }) => {
       const caller = await openCaller()
       const { bought: before } = await simnet.totals()
       const { id } = await submitBatch(caller, uploadOf('4'))
-      await expect.poll(() => boughtSince(before)).toBeGreaterThanOrEqual(40)
+      await vi.waitFor(
+        async () => expect(await boughtSince(before)).toBeGreaterThanOrEqual(40),
+        PATIENT,
+      )
       expect((await call(caller, 'POST', `/v1/batches/${id}/cancel`)).status).toBe(200)
       const atCancel = await boughtSince(before)
       const batch = await untilBatch(caller, id)
@@ -103,7 +107,10 @@ describe.concurrent.each(backends())('on $name', ({ redisUrl }) => {
       const [phones, batches] = service.workers
       const { bought: before } = await simnet.totals()
       const { id } = await submitBatch(caller, uploadOf('5'))
-      await expect.poll(() => boughtSince(before)).toBeGreaterThanOrEqual(40)
+      await vi.waitFor(
+        async () => expect(await boughtSince(before)).toBeGreaterThanOrEqual(40),
+        PATIENT,
+      )
       await call(caller, 'POST', `/v1/batches/${id}/cancel`)
       await Promise.all([phones?.kill('SIGKILL'), batches?.kill('SIGKILL')])
       if (!isSoak()) await endIntents(databaseUrl, numbersOf('5'))

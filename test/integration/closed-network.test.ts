@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { spawnSimnet } from '../simnet/child.ts'
 import { backends } from '@plumbline/testkit/backends'
 import { createTestDatabase } from '@plumbline/testkit/postgres'
@@ -69,9 +69,12 @@ test.skipIf(!canRunUnbound()).concurrent.each(backends())(
     )
 
     await unbound.forwardTo(simnet.settings['DNS_SERVERS'] ?? '')
-    await expect
-      .poll(() => reasonOf(service, liveKey, 'email', { email: 'ada@nobody-has-it.com' }), HEALED)
-      .toBe('undeliverable no_domain')
+    const nobody = { email: 'ada@nobody-has-it.com' }
+    await vi.waitFor(
+      async () =>
+        expect(await reasonOf(service, liveKey, 'email', nobody)).toBe('undeliverable no_domain'),
+      HEALED,
+    )
     expect(await reasonOf(service, liveKey, 'email', email)).toBe('deliverable accepted')
     expect(await reasonOf(service, liveKey, 'domain', domain)).toBe('answered registered')
   },

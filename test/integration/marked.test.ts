@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { PRODUCTS } from '@plumbline/contract/products'
 import { Redis } from 'ioredis'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { spawnSimnet } from '../simnet/child.ts'
 import { HLR_KEY, HLR_SECRET } from '../simnet/hlr/protocol.ts'
 import { KINDS } from '../simnet/world/kinds.ts'
@@ -19,6 +19,7 @@ import {
   type Caller,
 } from '@plumbline/testkit/batches'
 import { findMarks, readFolder, readRedis, readTables, type Met } from '@plumbline/testkit/marks'
+import { PATIENT } from '@plumbline/testkit/patience'
 import { createTestDatabase } from '@plumbline/testkit/postgres'
 import { startRedis } from '@plumbline/testkit/redis'
 import { startService, type Member, type TestService } from '@plumbline/testkit/service'
@@ -45,7 +46,7 @@ const INSTALLATION_KEY = randomBytes(32).toString('base64url')
 const GUESSER = `${WORD}, 198.51.100.77`
 const FAILED_KEYS = 20
 /** All that was ever written is read each time. */
-const SCANS = { interval: 1_000 } as const
+const SCANS = { timeout: 120_000, interval: 1_000 } as const
 const REFUSALS = [400, 401, 403, 404, 405, 409, 413, 415, 422, 429, 431]
 const WRONG_KEY = `svc_live_${WORD}${'a'.repeat(26)}bbbbbb`
 
@@ -127,23 +128,19 @@ describe.concurrent.each([
     )
     // The batches themselves still hold what they are made of.
     const own = ['batches', 'batch_previews', 'chunks', 'parts', 'tasks']
-    await expect
-      .poll(async () => await scan(service, redis?.url ?? null, output, own, find), SCANS)
-      .toEqual([])
+    const scanNow = async (leftOut: readonly string[]): Promise<readonly Met[]> =>
+      await scan(service, redis?.url ?? null, output, leftOut, find)
+    await vi.waitFor(async () => expect(await scanNow(own)).toEqual([]), SCANS)
     // What was looked through is not nothing.
-    expect(await scan(service, redis?.url ?? null, output, [], find)).not.toEqual([])
+    expect(await scanNow([])).not.toEqual([])
     expect((await readFile(output, 'utf8')).split('\n').length).toBeGreaterThan(100)
     expect((await redisContents(redis?.url ?? null)).length > 0).toBe(onRedis)
     for (const id of batches) await erase(caller, id)
-    await expect
-      .poll(
-        async () => [
-          ...(await scan(service, redis?.url ?? null, output, [], find)),
-          ...(await readFolder(service.dataDir)).flatMap(({ place, text }) => find(place, text)),
-        ],
-        SCANS,
-      )
-      .toEqual([])
+    await vi.waitFor(async () => {
+      const files = await readFolder(service.dataDir)
+      const met = [...(await scanNow([])), ...files.flatMap(({ place, text }) => find(place, text))]
+      expect(met).toEqual([])
+    }, SCANS)
   })
 })
 
@@ -299,9 +296,10 @@ async function runBatches(caller: Caller): Promise<readonly string[]> {
     caller,
     formOf({ product: 'email' }, `email\n${emails.join('\n')}\n`),
   )
-  await expect
-    .poll(async () => (await viewBatch(caller, canceled.id)).progress)
-    .toBeGreaterThan(0.4)
+  await vi.waitFor(
+    async () => expect((await viewBatch(caller, canceled.id)).progress).toBeGreaterThan(0.4),
+    PATIENT,
+  )
   await call(caller, 'POST', `/v1/batches/${canceled.id}/cancel`)
   await untilBatch(caller, waiting.id)
   for (const id of [whole.id, json.id, torn.id, canceled.id]) await untilBatch(caller, id)
