@@ -8,7 +8,6 @@ import { describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
 import { apiSettings } from '@plumbline/api/settings'
 import { workerSettings } from '@plumbline/worker/settings'
-import { PLATFORM_VARIABLES } from './platform-variables.ts'
 import { ROOT } from './run.ts'
 
 interface ComposeService {
@@ -58,7 +57,7 @@ describe('docker-compose.yml', () => {
     const settings = Object.keys(schema.shape)
     const files = settings.filter(isSecret).map(fileVariable)
     for (const name of Object.keys(service.environment ?? {})) {
-      expect([...settings, ...files, ...PLATFORM_VARIABLES]).toContain(name)
+      expect([...settings, ...files, 'NODE_OPTIONS']).toContain(name)
     }
   })
 

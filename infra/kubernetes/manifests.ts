@@ -39,7 +39,6 @@ function manifestsOf(version: string): readonly Manifest[] {
         // The CronJob does it, which alone may write them.
         DATA_UPDATE: 'off',
         NODE_OPTIONS: '--max-old-space-size=768 --max-semi-space-size=8',
-        MALLOC_ARENA_MAX: '2',
       },
     }),
     new PersistentVolumeClaim({

@@ -1,7 +1,7 @@
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { MEMORY_ENV, memoryFlags } from '@plumbline/local/children'
+import { memoryFlags } from '@plumbline/local/children'
 import { startService, type TestService } from '@plumbline/testkit/service'
 import { bounded, type Figure } from './figure.ts'
 import { startServers } from './servers.ts'
@@ -24,7 +24,6 @@ export async function run(): Promise<readonly Figure[]> {
         redisUrl: backend === 'redis' ? servers.redisUrl : undefined,
         workers: [['email'], ['batch']],
         execArgv: memoryFlags(160),
-        env: MEMORY_ENV,
       })
       const account = await service.account({ credits: RECORDS })
       const { id } = await uploadList(service, account, list, 'email')

@@ -38,12 +38,6 @@ export function memoryFlags(heapMegabytes: number): readonly string[] {
   return [`--max-old-space-size=${heapMegabytes}`, `--max-semi-space-size=${SEMI_SPACE_MEGABYTES}`]
 }
 
-/**
- * Bounds what the C library keeps for threads that have used it: by default eight arenas a processor, each as large as
- * the most that was ever in it. Source: mallopt(3), M_ARENA_MAX.
- */
-export const MEMORY_ENV = { MALLOC_ARENA_MAX: '2' } as const
-
 /** What a child reports when it is ready, such as its port. */
 export type ReadyFacts = Readonly<Record<string, unknown>>
 
@@ -112,7 +106,7 @@ export function supervise(program: Program, options: SuperviseOptions): Supervis
 
 function start(program: Program, env: Environment): ChildProcess {
   return fork(fileURLToPath(new URL(`../../${program.main}`, import.meta.url)), program.args, {
-    env: { ...MEMORY_ENV, ...env },
+    env: { ...env },
     execArgv: [...memoryFlags(program.heapMegabytes), '--disable-warning=ExperimentalWarning'],
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
   })
