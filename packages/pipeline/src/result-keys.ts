@@ -12,3 +12,8 @@ export function resultKeysBefore(batchId: string, lease: number): readonly strin
     resultKey(batchId, lease - 1 - at),
   )
 }
+
+/** Every name under which an attempt up to this one may have left a result file of a batch, or a part of one. */
+export function resultKeysUpTo(batchId: string, lease: number): readonly string[] {
+  return [resultKey(batchId, lease), ...resultKeysBefore(batchId, lease)]
+}
