@@ -86,7 +86,14 @@ async function startAgain(world: World, name: MemberName): Promise<void> {
   }
 }
 
-async function emptyQueue({ queue, ground }: World): Promise<void> {
+/** One after another: what is lost while it is being made anew is lost once. */
+async function emptyQueue(world: World): Promise<void> {
+  const before = world.emptied
+  world.emptied = before.then(() => emptyNow(world))
+  await world.emptied
+}
+
+async function emptyNow({ queue, ground }: World): Promise<void> {
   if (queue?.redis !== undefined && queue.redis !== null) {
     await queue.redis.commands.call('FLUSHDB')
     return

@@ -34,5 +34,7 @@ export interface World {
   readonly broken: Set<string>
   /** When it began, in virtual time. */
   readonly begunMs: number
+  /** Resolves when the queue that was lost last is there again. */
+  emptied: Promise<void>
   hasEnded: boolean
 }

@@ -77,6 +77,7 @@ export async function runWorld(ground: Ground, time: VirtualTime): Promise<Endin
           }),
     broken: new Set(),
     begunMs: time.nowMs(),
+    emptied: Promise.resolve(),
     hasEnded: false,
   }
   const passing = passTime(world)
