@@ -61,17 +61,22 @@ export async function listBatches(
   }
 }
 
-/** Reads one batch; returns and throws what `getBatch` does. */
-export type ReadBatch = (owner: BatchOwner, id: string) => Promise<BatchView>
+/** Reads one batch, for this call or as another call has just read it; returns and throws what `getBatch` does. */
+export type ReadBatch = (
+  owner: BatchOwner,
+  id: string,
+  reading: 'anew' | 'shared',
+) => Promise<BatchView>
 
-/** Makes a reader that queries each batch at most once in `everyMs`, however many read it. */
+/** Makes a reader that queries each batch at most once in `everyMs`, however many share what it reads. */
 export function shareReads(pipeline: Pipeline, everyMs: number): ReadBatch {
   const reads = new Map<string, { readonly at: number; readonly view: Promise<BatchView> }>()
-  return async (owner, id) => {
+  return async (owner, id, reading) => {
     const now = performance.now()
     const key = `${owner.accountId} ${owner.mode} ${id}`
     const known = reads.get(key)
-    if (known !== undefined && now - known.at < everyMs) return await known.view
+    const isShared = reading === 'shared' && known !== undefined && now - known.at < everyMs
+    if (isShared) return await known.view
     // The oldest are first; one whose time is over serves nobody any more.
     for (const [old, { at }] of reads) {
       if (now - at < everyMs) break
@@ -84,7 +89,10 @@ export function shareReads(pipeline: Pipeline, everyMs: number): ReadBatch {
   }
 }
 
-/** Yields a batch at once and then each time it has changed, until it has ended or the signal aborts. */
+/**
+ * Yields a batch at once and then each time it has changed, until it has ended or the signal aborts. It is never
+ * shown as it was before the call: who has just changed it watches what comes of that.
+ */
 export async function* watchBatch(
   read: ReadBatch,
   owner: BatchOwner,
@@ -93,7 +101,7 @@ export async function* watchBatch(
 ): AsyncGenerator<BatchView, void, undefined> {
   let last = ''
   while (!options.signal.aborted) {
-    const view = await read(owner, id)
+    const view = await read(owner, id, last === '' ? 'anew' : 'shared')
     const text = JSON.stringify({ ...view, eta_seconds: null })
     if (text !== last) yield view
     last = text

@@ -48,6 +48,22 @@ test('an account has so many streams and no more, until one is closed', async ()
   second.abort()
 })
 
+test('who has changed a batch is never shown it as it was before, though others have just read it', async () => {
+  const account = await stage.account()
+  const id = await submit(account)
+  const gone = new AbortController()
+  await open(account, id, gone.signal)
+  const canceled = await stage.call(`/v1/batches/${id}/cancel`, {
+    key: account.live,
+    method: 'POST',
+  })
+  const { status } = batchView.parse(canceled.json)
+  const events = (await open(account, id, gone.signal)).body?.getReader()
+  const { value } = (await events?.read()) ?? {}
+  gone.abort()
+  expect(Buffer.from(value ?? []).toString()).toContain(`"status":"${status}"`)
+})
+
 test('the stream of a revoked key ends by itself, without the event of an end', async () => {
   const account = await stage.account()
   const id = await submit(account)

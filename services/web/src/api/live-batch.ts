@@ -1,9 +1,9 @@
 import type { BatchView } from '@plumbline/contract/batch-view'
 import { useQuery, useQueryClient } from '@tanstack/preact-query'
-import { useEffect } from 'preact/hooks'
+import { useEffect, useState } from 'preact/hooks'
 import { batchKey, isMoving, readBatch } from './queries.ts'
 
-/** How long after a stream that was refused the batch is read again, in ms. */
+/** How long after a stream that was refused the batch is read and followed again, in ms. */
 const AGAIN_MS = 5_000
 
 /** A batch as it is now, and what kept it from being read. */
@@ -24,24 +24,30 @@ export function useLiveBatch(id: string | null): LiveBatch {
     enabled: id !== null,
   })
   const isFollowed = data !== undefined && isMoving(data.status)
+  const [ends, setEnds] = useState(0)
   useEffect(() => {
     if (id === null || !isFollowed) return undefined
     return followVisibly(id, {
       onBatch: (batch) => queries.setQueryData(batchKey(id), batch),
       onEnd: () => {
-        void queries.invalidateQueries({ queryKey: batchKey(id) })
+        // A change that was made meanwhile may have set it moving again: then it is followed anew.
+        void queries
+          .invalidateQueries({ queryKey: batchKey(id) })
+          .then(() => setEnds((count) => count + 1))
         // What it cost and where it stands is told elsewhere, too.
         for (const key of ['account', 'batches', 'ledger', 'usage']) {
           void queries.invalidateQueries({ queryKey: [key] })
         }
       },
     })
-  }, [id, isFollowed])
+  }, [id, isFollowed, ends])
   return { batch: id === null ? undefined : data, error }
 }
 
 interface Follower {
+  /** It has changed, and goes on. */
   readonly onBatch: (batch: BatchView) => void
+  /** It has stopped, as far as the stream knows, or could not be followed: it is to be read. */
   readonly onEnd: () => void
 }
 
@@ -64,29 +70,25 @@ function followVisibly(id: string, follower: Follower): () => void {
   }
 }
 
+/** Follows it once; returns what breaks it off. After `onEnd` nothing comes any more. */
 function follow(id: string, { onBatch, onEnd }: Follower): () => void {
   let timer: ReturnType<typeof setTimeout> | undefined
-  let stream = open()
-
-  function open(): EventSource {
-    const opened = new EventSource(`/v1/batches/${encodeURIComponent(id)}/events`)
-    opened.addEventListener('batch', ({ data }: MessageEvent<string>) => onBatch(batchIn(data)))
-    opened.addEventListener('end', () => {
-      opened.close()
-      onEnd()
-    })
-    // The browser comes back by itself where the connection broke, not where the service refused.
-    opened.addEventListener('error', () => {
-      if (opened.readyState !== EventSource.CLOSED || timer !== undefined) return
-      timer = setTimeout(() => {
-        timer = undefined
-        onEnd()
-        stream = open()
-      }, AGAIN_MS)
-    })
-    return opened
+  const stream = new EventSource(`/v1/batches/${encodeURIComponent(id)}/events`)
+  const end = (): void => {
+    stream.close()
+    onEnd()
   }
-
+  stream.addEventListener('batch', ({ data }: MessageEvent<string>) => {
+    const batch = batchIn(data)
+    // What a person may act on is read and not heard: what is heard may be of before their last change.
+    if (isMoving(batch.status)) onBatch(batch)
+    else end()
+  })
+  stream.addEventListener('end', end)
+  // The browser comes back by itself where the connection broke, not where the service refused.
+  stream.addEventListener('error', () => {
+    if (stream.readyState === EventSource.CLOSED) timer ??= setTimeout(end, AGAIN_MS)
+  })
   return () => {
     clearTimeout(timer)
     stream.close()
