@@ -106,7 +106,8 @@ begin
   return ended;
 end $$;
 
--- Refunds debits that waited longer than `age`; those another process is ending now are left to it.
+-- Refunds debits that waited longer than `age`; those another process is ending now are left to it. One of a
+-- moment to come was noted before the clock went back, and waits from now on.
 create or replace function credit_sweep(age interval, most integer)
 returns table (account text, op text)
 language plpgsql as $$
@@ -114,6 +115,7 @@ declare
   found_accounts text[];
   found_ops text[];
 begin
+  update credit_unanswered set created_at = now() where created_at > now() + interval '1 minute';
   select array_agg(u.account_id), array_agg(u.op_key) into found_accounts, found_ops
   from (select account_id, op_key from credit_unanswered where created_at < now() - age
     order by created_at limit most for update skip locked) u;

@@ -1,3 +1,4 @@
+import { setTimeout as wait } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createTestDatabase, type TestDatabase } from '@plumbline/testkit/postgres'
 import { openDatabase, type Db } from './database.ts'
@@ -9,6 +10,7 @@ import {
   keepAnswer,
   type IdempotentCall,
 } from './idempotency.ts'
+import { sweepExpired } from './sweep-expired.ts'
 
 let database: TestDatabase
 let db: Db
@@ -45,6 +47,17 @@ test('the first claims, others wait, and then get its answer', async () => {
   expect(await keep(callOf('a', 1))).toBe(true)
   expect(await claimKey(db, callOf('a', 3), times)).toEqual({ kind: 'answered', answer })
   expect(await claimKey(db, callOf('a', 4, 'other'), times)).toEqual({ kind: 'mismatch' })
+})
+
+test('a key that was claimed before the clock went back by days is held for as long as any other', async () => {
+  expect(await claimKey(db, callOf('ahead', 1), times)).toEqual({ kind: 'claimed' })
+  await db.pool.query(`
+    update idempotency_keys set claimed_at = claimed_at + interval '2 days', expires_at = expires_at + interval '2 days'
+    where key = 'ahead'`)
+  await sweepExpired(db, new AbortController().signal)
+  expect(await claimKey(db, callOf('ahead', 2), times)).toEqual({ kind: 'running' })
+  await wait(20)
+  expect(await claimKey(db, callOf('ahead', 3), { runMs: 10 })).toEqual({ kind: 'claimed' })
 })
 
 test('of many at once exactly one claims', async () => {

@@ -2,8 +2,8 @@ import type { KeyMode } from '@plumbline/contract/plans'
 import { sql } from 'kysely'
 import type { Db, Tx } from './database.ts'
 
-/** How long the answer of a key is kept. Source: decision 16. */
-const KEPT_HOURS = 24
+/** How long a key counts, and its answer is kept. Source: decision 16. */
+export const KEY_HOURS = 24
 
 /** Where an idempotency key counts. */
 export interface IdempotencyScope {
@@ -64,7 +64,7 @@ export async function claimKey(
         call.key,
         call.fingerprint,
         call.opKey,
-        KEPT_HOURS,
+        KEY_HOURS,
         times.runMs,
       ],
     })
@@ -139,7 +139,7 @@ export async function keepAnswer(
     .set({
       ...answer,
       batch_id: batchId ?? null,
-      expires_at: sql<Date>`now() + ${KEPT_HOURS} * interval '1 hour'`,
+      expires_at: sql<Date>`now() + ${KEY_HOURS} * interval '1 hour'`,
     })
     .where('account_id', '=', call.accountId)
     .where('mode', '=', call.mode)

@@ -1,5 +1,6 @@
 import { WEBHOOK_KEPT_DAYS } from '@plumbline/contract/webhook-limits'
 import type { Db } from './database.ts'
+import { KEY_HOURS } from './idempotency.ts'
 import { FREE_MAILBOX_DAYS } from './people/free-mailboxes.ts'
 
 /** Rows that one statement deletes at most. */
@@ -9,7 +10,7 @@ const MAX_ROWS = 10_000
  * Deletes what has run out, however much it is: shared facts, idempotency keys, buckets full for an hour,
  * leases, live replies older than a minute, what was spent on days gone by, sessions, links and invitations,
  * mailboxes that may have free credits again,
- * old webhook messages. Safe in several processes at once;
+ * old webhook messages. An idempotency key of a day to come counts from now on. Safe in several processes at once;
  * the signal ends it between two statements.
  */
 export async function sweepExpired(db: Db, signal: AbortSignal): Promise<void> {
@@ -28,6 +29,13 @@ const STATEMENTS = [
      select ctid from durable_entries where expires_at <= now() limit $1 for update skip locked))`,
   `delete from idempotency_keys where ctid = any(array(
      select ctid from idempotency_keys where expires_at <= now() limit $1 for update skip locked))`,
+  // Claimed before the clock went back: whoever has it may be gone, and would keep others out until then.
+  `update idempotency_keys set claimed_at = least(claimed_at, now()),
+     expires_at = now() + interval '${KEY_HOURS} hours'
+   where ctid = any(array(
+     select ctid from idempotency_keys
+      where expires_at > now() + interval '${KEY_HOURS} hours 1 minute'
+      limit $1 for update skip locked))`,
   `delete from rate_buckets where ctid = any(array(
      select ctid from rate_buckets
       where full_at < (extract(epoch from now()) - 3600) * 1000000

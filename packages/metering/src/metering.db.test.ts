@@ -83,6 +83,17 @@ test('a debit takes effect once for each key, in one batch and over batches', as
   await expect(context.metering.debit({ ...ask, credits: 6 })).rejects.toThrow(/other credits/)
 })
 
+test('a debit of before the clock went back by days waits for its answer as long as any other', async () => {
+  await using context = await openMeteringContext()
+  const accountId = await context.account()
+  await context.metering.debit({ accountId, opKey: 'a', credits: 10 })
+  await context.db.pool.query(
+    `update credit_unanswered set created_at = created_at + interval '2 days'`,
+  )
+  expect(await sweepUnanswered(context.db, 60)).toEqual([])
+  expect(await sweepUnanswered(context.db, 0)).toEqual([{ accountId, opKey: 'a' }])
+})
+
 test('an unanswered debit is refunded once, an answered one never', async () => {
   await using context = await openMeteringContext()
   const id = await context.account()
