@@ -12,8 +12,13 @@ export interface SimulatedAccount {
   readonly credits: number
 }
 
+/** Whether a key under which something was said again may have run out in between, by the database's clock. */
+interface Forgettable {
+  isForgotten: boolean
+}
+
 /** A batch as its customer knows it. */
-export interface HandedIn {
+export interface HandedIn extends Forgettable {
   readonly planned: PlannedBatch
   readonly no: number
   readonly account: SimulatedAccount
@@ -26,7 +31,7 @@ export interface HandedIn {
 }
 
 /** A single call as its customer knows it; without a status where nothing came back. */
-export interface MadeCall {
+export interface MadeCall extends Forgettable {
   readonly account: SimulatedAccount
   readonly planned: PlannedCall
   status: number | undefined
@@ -41,6 +46,8 @@ export interface Customers {
   submit(batch: PlannedBatch): Promise<void>
   call(call: PlannedCall): Promise<void>
   change(change: PlannedChange): Promise<void>
+  /** Has a batch go on that somebody paused, as a request of its own each time. */
+  resume(batch: HandedIn): Promise<void>
   /** A request with an account's key; undefined where no API answers. */
   ask(account: SimulatedAccount, method: string, path: string, body?: unknown): Promise<Asked>
 }
@@ -56,9 +63,13 @@ export type Asked = {
 const PATIENCE_MS = 120_000
 const AGAIN_MS = 1_000
 
-/** What is said again and again, and by which key it is known. */
+/** How long the service knows a key, less a margin. */
+const KEY_MS = 23 * 3_600_000
+
+/** What is said again and again, by which key it is known, and who is told where that may have run out. */
 interface Insistence {
   readonly key: string
+  readonly about?: Forgettable
   readonly repeat?: Repeat
   readonly body?: (() => unknown) | undefined
 }
@@ -67,6 +78,8 @@ interface Insistence {
 export interface Surroundings {
   /** Where APIs listen at the moment. */
   readonly apis: () => readonly ReachedApi[]
+  /** The moment that it is for the database, in ms. */
+  readonly momentMs: () => number
   /** Told of what was refused. */
   readonly note: (event: object) => void
 }
@@ -75,11 +88,12 @@ export interface Surroundings {
 export function createCustomers(
   time: VirtualTime,
   accounts: readonly SimulatedAccount[],
-  { apis, note }: Surroundings,
+  { apis, momentMs, note }: Surroundings,
 ): Customers {
   const batches: HandedIn[] = []
   const calls: MadeCall[] = []
   let turn = 0
+  let resumes = 0
 
   const accountAt = (at: number): SimulatedAccount => {
     const account = accounts[at]
@@ -124,9 +138,13 @@ export function createCustomers(
   async function insist(
     account: SimulatedAccount,
     path: string,
-    { key, repeat = 'none', body }: Insistence,
+    { key, about, repeat = 'none', body }: Insistence,
   ): Promise<Asked> {
-    const say = (): Promise<Asked> => insistOnce(account, path, { key, body })
+    const firstMs = momentMs()
+    const onSaid = (): void => {
+      if (about !== undefined && momentMs() - firstMs > KEY_MS) about.isForgotten = true
+    }
+    const say = (): Promise<Asked> => insistOnce(account, path, { key, body, onSaid })
     if (repeat === 'doubled') return (await Promise.all([say(), say()]))[0]
     if (repeat === 'answer_lost') await say()
     return await say()
@@ -135,12 +153,13 @@ export function createCustomers(
   async function insistOnce(
     account: SimulatedAccount,
     path: string,
-    { key, body }: Insistence,
+    { key, body, onSaid }: Insistence & { readonly onSaid: () => void },
   ): Promise<Asked> {
     const until = time.nowMs() + PATIENCE_MS
     for (;;) {
       const headers = { 'idempotency-key': key }
       const asked = await send(account, 'POST', path, { body: body?.() ?? {}, headers })
+      onSaid()
       if (asked !== null && asked.status < 500 && ![409, 429].includes(asked.status)) return asked
       if (asked?.status === 409 && !asked.text.includes('dempotency')) return asked
       if (time.nowMs() > until) return asked
@@ -162,10 +181,12 @@ export function createCustomers(
         id: undefined,
         takenMs: 0,
         isChanged: false,
+        isForgotten: false,
       }
       batches.push(handedIn)
       const asked = await insist(account, '/v1/batches', {
         key: `batch-${no}`,
+        about: handedIn,
         repeat: planned.repeat,
         body: () => {
           const form = new FormData()
@@ -180,7 +201,13 @@ export function createCustomers(
     },
     async call(planned) {
       const account = accountAt(planned.account)
-      const made: MadeCall = { account, planned, status: undefined, credits: 0 }
+      const made: MadeCall = {
+        account,
+        planned,
+        status: undefined,
+        credits: 0,
+        isForgotten: false,
+      }
       calls.push(made)
       const body = { [planned.check]: planned.subject }
       const path = `/v1/${productOf(planned.check)}`
@@ -188,10 +215,19 @@ export function createCustomers(
       const asked =
         repeat === 'none'
           ? await send(account, 'POST', path, { body })
-          : await insist(account, path, { key: `call-${calls.length}`, repeat, body: () => body })
+          : await insist(account, path, {
+              key: `call-${calls.length}`,
+              about: made,
+              repeat,
+              body: () => body,
+            })
       if (asked === null) return
       made.status = asked.status
       made.credits = Number(asked.headers.get('x-credits-charged') ?? 0)
+    },
+    async resume({ account, id }) {
+      const key = `${id}-resume-at-last-${++resumes}`
+      await insist(account, `/v1/batches/${id}/resume`, { key })
     },
     async change({ batch, change, again }) {
       const found = batches[batch]

@@ -66,7 +66,11 @@ export async function runWorld(ground: Ground, time: VirtualTime): Promise<Endin
       note(world, { happened: fault, member })
       if (fault === 'lose_commit') for (const { postgres } of members.values()) postgres.cut()
     }),
-    customers: createCustomers(time, accounts, { apis, note: (event) => note(world, event) }),
+    customers: createCustomers(time, accounts, {
+      apis,
+      momentMs: () => databaseTime.momentOf(time.nowMs()),
+      note: (event) => note(world, event),
+    }),
     queue:
       ground.redisUrl === undefined
         ? undefined
@@ -207,9 +211,8 @@ async function live(world: World): Promise<boolean> {
     )
     const [state] = rows
     if (state === undefined || state.open === 0) return true
-    for (const [no, batch] of customers.batches.entries()) {
-      if (batch.id === undefined || !state.paused.includes(batch.id)) continue
-      await customers.change({ kind: 'change', atMs: 0, batch: no, change: 'resume', again: false })
+    for (const batch of customers.batches) {
+      if (batch.id !== undefined && state.paused.includes(batch.id)) await customers.resume(batch)
     }
   }
   return false
