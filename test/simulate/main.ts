@@ -49,7 +49,13 @@ const dataDir = await mkdtemp(join(tmpdir(), 'plumbline-simulate-'))
 stack.defer(() => rm(dataDir, { recursive: true, force: true }))
 const postgres = await startEmbeddedPostgres({
   dataDir,
-  settings: { fsync: 'off', full_page_writes: 'off', max_connections: '600' },
+  settings: {
+    fsync: 'off',
+    full_page_writes: 'off',
+    max_connections: '600',
+    // Time goes on while locks are waited for: a deadlock that stands for a second would take minutes of it.
+    deadlock_timeout: '20ms',
+  },
 })
 stack.defer(() => postgres.stop())
 const redis = await startRedis()

@@ -1,4 +1,5 @@
 import type { EngineHealth } from '@plumbline/ports/engine'
+import { sql } from 'kysely'
 import { expect, test } from 'vitest'
 import { createTestDatabase } from '@plumbline/testkit/postgres'
 import { openDatabase } from './database.ts'
@@ -29,6 +30,20 @@ test('a worker is known by what it last said, until it stops or says nothing for
   await reportWorker(db, { name: 'a', kind: 'ip', health: [] })
   const { rows } = await db.pool.query('select name from workers')
   expect(rows).toEqual([{ name: 'a' }])
+})
+
+test('workers that take each other for gone do not wait for each other', async () => {
+  await using database = await createTestDatabase()
+  await using db = openDatabase({ url: database.url, poolSize: 2, applicationName: 'test' })
+  for (const name of ['a', 'b', 'c']) await reportWorker(db, { name, kind: 'ip', health: [] })
+  await db.pool.query(`update workers set seen_at = seen_at - interval '10 minutes'`)
+  await db.kysely.transaction().execute(async (tx) => {
+    // As where "b" forgets "a", or says that it lives.
+    await sql`select from workers where name in ('a', 'b') for update`.execute(tx)
+    await reportWorker(db, { name: 'c', kind: 'ip', health: [] })
+  })
+  const { rows } = await db.pool.query('select name from workers order by name')
+  expect(rows).toEqual([{ name: 'a' }, { name: 'b' }, { name: 'c' }])
 })
 
 test('there is as much room for tasks as the workers that live say, and each counts until it stops or is silent', async () => {

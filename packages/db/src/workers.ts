@@ -46,22 +46,30 @@ const ROOM_MS = 30_000
 /** A worker that has not reported for so long is gone. */
 export const GONE_MS = 3 * REPORT_MS
 
-/** Notes what a worker says of itself, and forgets those that are gone. */
+/**
+ * Notes what a worker says of itself, and forgets those that are gone. In two statements, of which the one that
+ * touches rows of others waits for none: after a pause of the database each worker takes all others for gone.
+ */
 export async function reportWorker(
   db: Db,
   { name, kind, health, room }: WorkerReport,
 ): Promise<void> {
   await db.pool.query({
+    name: 'workers-gone',
+    text: `
+      delete from workers where ctid = any(array(
+        select ctid from workers
+        where seen_at < clock_timestamp() - $2::int * interval '1 ms' and name <> $1
+        for update skip locked))`,
+    values: [name, GONE_MS],
+  })
+  await db.pool.query({
     name: 'workers-report',
     text: `
-      with gone as (
-        delete from workers
-        where seen_at < clock_timestamp() - $4::int * interval '1 ms' and name <> $1
-      )
-      insert into workers (name, kind, health, slots, reserve) values ($1, $2, $3, $5, $6)
+      insert into workers (name, kind, health, slots, reserve) values ($1, $2, $3, $4, $5)
       on conflict (name, kind) do update set health = excluded.health, seen_at = excluded.seen_at,
         slots = excluded.slots, reserve = excluded.reserve`,
-    values: [name, kind, jsonbText(health), GONE_MS, room?.slots ?? null, room?.reserve ?? null],
+    values: [name, kind, jsonbText(health), room?.slots ?? null, room?.reserve ?? null],
   })
 }
 
