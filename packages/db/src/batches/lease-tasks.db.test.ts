@@ -4,6 +4,7 @@ import { allowAnyMove } from '@plumbline/testkit/any-move'
 import { expect, test } from 'vitest'
 import { openDatabase, type Db } from '../database.ts'
 import { holdDuty } from '../duties.ts'
+import { newTimedId } from '../ids.ts'
 import { emptyOpenGroups } from './groups.ts'
 import { leaseStatement, leaseTasks, type LeasedTask, type LeasePart } from './lease-tasks.ts'
 import { storeTaskOutcomes } from './settle.ts'
@@ -208,6 +209,36 @@ test('accounts whose batches are all paused keep nobody from a turn, however man
     { accountId: 'a' },
   ])
 })
+
+test.each(['over a month', 'at once, behind one of a year before'])(
+  "each of an account's batches has its turn, though they came %s",
+  async (how) => {
+    await using place = await openPlace()
+    const { db } = place
+    const nowMs = Date.UTC(2026, 10, 23)
+    const stepMs = how === 'over a month' ? 3 * 3_600_000 : 100
+    const ids = Array.from({ length: 240 }, (_, at) => newTimedId('bat', nowMs + at * stepMs))
+    if (how !== 'over a month') ids[0] = newTimedId('bat', nowMs - 365 * 86_400_000)
+    await db.pool.query(
+      `with added as (
+         insert into batches (id, account_id, mode, product, status, explain, charge_unknown, auto_start,
+           retention_days, requested, source_key, file_bytes, ats)
+         select id, 'a', 'live', 'email', 'analyzing', false, true, true, 30, '{}', 'u', 1, '{}'
+         from unnest($1::text[]) id)
+       insert into tasks (batch_id, account_id, mode, check_kind, depth, chunk_no, size)
+       select id, 'a', 'live', 'email', 'full', 0, 1 from unnest($1::text[]) id`,
+      [ids],
+    )
+    await db.pool.query(`update batches set status = 'running' where status = 'analyzing'`)
+    const { rows } = await db.pool.query<{ batch: string; count: number }>(
+      `select batch, count(*) as count from generate_series(1, 1000) n
+         cross join lateral batches_in_turn('email', 'a', n is null, 8) group by 1`,
+    )
+    expect(rows.map(({ batch }) => batch).toSorted()).toEqual(ids.toSorted())
+    // On average 33 times.
+    expect(Math.min(...rows.map(({ count }) => count))).toBeGreaterThan(3)
+  },
+)
 
 test('however many rounds there are, no more is leased than slots and reserve', async () => {
   await using place = await openPlace()
