@@ -1,5 +1,11 @@
+import { leaseStages } from '@plumbline/db/batches/stages'
+import type { Db } from '@plumbline/db/database'
 import { expect, test } from 'vitest'
+import { allowAnyMove } from '@plumbline/testkit/any-move'
 import { openTestPipeline } from '@plumbline/testkit/pipeline'
+import { cancelBatch } from './cancel.ts'
+import { runIntake } from './intake-stage.ts'
+import { getBatch } from './read.ts'
 
 test('rows of 60 KiB make chunks of a megabyte, so that no worker holds more than a few', async () => {
   await using harness = await openTestPipeline()
@@ -19,3 +25,38 @@ test('rows of 60 KiB make chunks of a megabyte, so that no worker holds more tha
   }
   expect(next).toBe(100)
 })
+
+test('what was read before its worker was lost is not read anew, and a cancel then has all of it', async () => {
+  await using harness = await openTestPipeline()
+  const { pipeline, owner } = harness
+  const { id } = await harness.read('email\nada@example.com\nbob@example.com\n', {
+    autoStart: false,
+  })
+  await allowAnyMove(pipeline.db)
+  // As where the answer to its last statement was lost, and so is the worker that asks again.
+  await pipeline.db.pool.query(`update batches set status = 'analyzing', lease_until = null`)
+  await pipeline.storage.remove([`uploads/${id}`])
+  const [stage] = await leaseStages(pipeline.db, pipeline.limits.leaseMs)
+  const killed = { ...pipeline.db, kysely: brokenTransactions(pipeline.db) }
+  if (stage === undefined) throw new Error('no stage is open')
+  const never = new AbortController().signal
+  await expect(runIntake({ ...pipeline, db: killed }, stage, never)).rejects.toThrow('killed')
+  await cancelBatch(pipeline, owner, id)
+  await pipeline.db.pool.query('update batches set lease_until = null')
+  await harness.workStages()
+  expect(await getBatch(pipeline, owner, id)).toMatchObject({
+    status: 'canceled',
+    rows: { total: 2 },
+  })
+})
+
+/** A database on which no transaction begins. */
+function brokenTransactions({ kysely }: Db): Db['kysely'] {
+  return new Proxy(kysely, {
+    get: (target, name) => {
+      if (name === 'transaction') throw new Error('killed')
+      const value: unknown = Reflect.get(target, name)
+      return typeof value === 'function' ? value.bind(target) : value
+    },
+  })
+}
