@@ -8,6 +8,7 @@ import { rowsOf, type PlannedRow } from './batch-rows.ts'
 import type { Customers, HandedIn, MadeCall, SimulatedAccount } from './customers.ts'
 import { largestChange, MOST_CHANGED } from './database-time.ts'
 import type { Plan } from './plan.ts'
+import { ENGINE_WIDTH } from './service.ts'
 import type { VirtualTime } from './virtual-time.ts'
 
 /** States in which nothing more is to come. */
@@ -48,7 +49,7 @@ export async function judge(outcome: Outcome): Promise<readonly string[]> {
   for (const fault of await auditPatiently(outcome)) {
     faults.push(`ledger: ${fault.rule} ${fault.accountId}: ${fault.detail}`)
   }
-  faults.push(...(await judgeLeftovers(db)))
+  faults.push(...(await judgeLeftovers(db)), ...(await judgeWaits(outcome)))
   const { what, count } = await largestChange(db)
   if (count > MOST_CHANGED) {
     faults.push(`one transaction changed tasks of ${count} chunks (${what}): others wait for it`)
@@ -197,6 +198,31 @@ async function judgeAccount(
 
 function sumOf(calls: readonly MadeCall[]): number {
   return calls.reduce((sum, { planned }) => sum + priceCredits(planned.check, [planned.check]), 0)
+}
+
+/** Rows up to which a batch is small, and how long its owner waits at most, beside twice its own work. */
+const SMALL_ROWS = 12
+const SMALL_WITHIN_MS = 4_000
+
+/** Small batches that waited for others, on a day on which nothing broke. */
+async function judgeWaits({ plan, db, customers }: Outcome): Promise<readonly string[]> {
+  if (plan.faults.length > 0) return []
+  const small = customers.batches.filter(
+    ({ planned, isChanged }) => planned.rows <= SMALL_ROWS && planned.odd === 0 && !isChanged,
+  )
+  const faults: string[] = []
+  for (const { no, id = '', planned } of small) {
+    const row = await readBatch(db, id)
+    const { running, completed } = row?.ats ?? {}
+    if (running === undefined || completed === undefined) continue
+    const tookMs = Date.parse(completed) - Date.parse(running)
+    const ownMs = Math.ceil(planned.rows / ENGINE_WIDTH) * plan.delayMs
+    if (tookMs <= SMALL_WITHIN_MS + 2 * ownMs) continue
+    faults.push(
+      `batch ${no} of ${planned.rows} rows took ${tookMs} ms, ${ownMs} of them its own work`,
+    )
+  }
+  return faults
 }
 
 async function judgeLeftovers(db: Db): Promise<readonly string[]> {

@@ -11,12 +11,15 @@ import { migrateQueue } from '@plumbline/queue/postgres-queues'
 import { startRedis } from '@plumbline/testkit/redis'
 import { goByClock, prepareTemplate } from './database-time.ts'
 import { planOf } from './plan.ts'
+import { PUT_BACK } from './put-back.ts'
+import type { Lived } from './run-seed.ts'
 import { openRunner, type Runner } from './runner.ts'
 
 // npm run simulate -- [--seed N] [--seeds K] [--jobs J] [--plan]: lives through the worlds of K seeds from N on,
 // J at a time, and judges each. A seed that fails prints its plan and keeps its trace and log under `.reports`.
+// With --put-back NAME (or all) a fault of `put-back.ts` is in the sources, and one of the seeds must find it.
 
-const USAGE = 'simulate: expected whole numbers from 1 for --seed, --seeds and --jobs'
+const USAGE = `simulate: expected whole numbers from 1 for --seed, --seeds and --jobs, and for --put-back all or one of ${PUT_BACK.map(({ name }) => name).join(', ')}`
 const TEMPLATE = 'simulation_template'
 const REPORTS = join(
   dirname(dirname(dirname(fileURLToPath(import.meta.url)))),
@@ -33,10 +36,16 @@ const { values } = parseArgs({
     seeds: { type: 'string', default: '1' },
     jobs: { type: 'string', default: '2' },
     plan: { type: 'boolean', default: false },
+    'put-back': { type: 'string' },
   },
 })
 const [first, count, jobs] = [values.seed, values.seeds, values.jobs].map(Number)
-if (![first, count, jobs].every((number) => Number.isSafeInteger(number) && Number(number) >= 1)) {
+const asked = values['put-back']
+const putBack = PUT_BACK.filter(({ name }) => asked === 'all' || asked === name)
+const isSound = [first, count, jobs].every(
+  (number) => Number.isSafeInteger(number) && Number(number) >= 1,
+)
+if (!isSound || (asked !== undefined && putBack.length === 0)) {
   console.error(USAGE)
   process.exit(2)
 }
@@ -68,18 +77,45 @@ const templateUrl = urlOf(TEMPLATE)
 await admin.pool.query(`create database ${TEMPLATE}`)
 await makeTemplate()
 
-const waiting = [...seeds]
-let failedCount = 0
-await Promise.all(
-  Array.from({ length: Math.min(MOST_JOBS, jobs ?? 1) }, async (_, at) => {
-    await using runner = openRunner()
-    for (let seed = waiting.shift(); seed !== undefined; seed = waiting.shift()) {
-      if (!(await runSeed(runner, seed, at + 1))) failedCount += 1
-    }
-  }),
-)
-console.log(`${seeds.length - failedCount} of ${seeds.length} seeds held`)
-process.exitCode = failedCount === 0 ? 0 : 1
+if (asked === undefined) {
+  const failed = await runSeeds(async (runner, seed, job) => await runSeed(runner, seed, job))
+  console.log(`${seeds.length - failed} of ${seeds.length} seeds held`)
+  process.exitCode = failed === 0 ? 0 : 1
+}
+for (const fault of putBack) {
+  console.log(`${fault.name}: ${fault.what}`)
+  let isFound = false
+  await runSeeds(async (runner, seed, job) => {
+    if (isFound) return true
+    const { ending } = await live(runner, seed, job)
+    const [met] = ending.faults
+    if (met === undefined) return true
+    isFound = true
+    console.log(`  found by seed ${seed}: ${met.split('\n', 1)[0]?.slice(0, 200)}`)
+    return false
+  }, fault.name)
+  if (isFound) continue
+  console.log(`  NOT FOUND by ${seeds.length} seeds from ${first} on`)
+  process.exitCode = 1
+}
+
+/** Has every seed lived through, several at a time; answers how many did not hold. */
+async function runSeeds(
+  run: (runner: Runner, seed: number, job: number) => Promise<boolean>,
+  fault?: string,
+): Promise<number> {
+  const waiting = [...seeds]
+  let failedCount = 0
+  await Promise.all(
+    Array.from({ length: Math.min(MOST_JOBS, jobs ?? 1) }, async (_, at) => {
+      await using runner = openRunner(fault)
+      for (let seed = waiting.shift(); seed !== undefined; seed = waiting.shift()) {
+        if (!(await run(runner, seed, at + 1))) failedCount += 1
+      }
+    }),
+  )
+  return failedCount
+}
 
 async function makeTemplate(): Promise<void> {
   {
@@ -91,24 +127,34 @@ async function makeTemplate(): Promise<void> {
   await prepareTemplate(templateUrl)
 }
 
-/** Lives through one seed; answers whether all held. */
-async function runSeed(runner: Runner, seed: number, job: number): Promise<boolean> {
-  const began = Date.now()
-  const folder = join(REPORTS, `seed-${seed}`)
+/** Lives through one seed on a database of its own. */
+async function live(runner: Runner, seed: number, job: number): Promise<Lived> {
+  const folder = folderOf(seed)
   await rm(folder, { recursive: true, force: true })
   await mkdir(folder, { recursive: true })
   const name = `simulation_${seed}`
   await admin.pool.query(`create database ${name} template ${TEMPLATE}`)
   await admin.pool.query(goByClock(name))
-  const asked = {
+  const lived = await runner.run({
     seed,
     folder,
     ownerUrl: urlOf(name),
     servingUrl: urlOf(name, true),
     ...(redis === null ? {} : { redisUrl: `${redis.url}/${job}` }),
-  }
-  const { ending, cpuMs } = await runner.run(asked)
+  })
   await admin.pool.query(`drop database ${name} with (force)`)
+  return lived
+}
+
+function folderOf(seed: number): string {
+  return join(REPORTS, `seed-${seed}`)
+}
+
+/** Lives through one seed and tells how it ended; answers whether all held. */
+async function runSeed(runner: Runner, seed: number, job: number): Promise<boolean> {
+  const began = Date.now()
+  const { ending, cpuMs } = await live(runner, seed, job)
+  const folder = folderOf(seed)
   const plan = planOf(seed, redis !== null)
   const holds = ending.faults.length === 0
   const { lastedMs, batchCount, callCount } = ending

@@ -122,8 +122,8 @@ function faultsOf(random: Random, theme: Theme): readonly Fault[] {
     // Whoever ends what is canceled is lost in the midst of it.
     case 'large_cancel':
       return (['batch-0', 'batch-1'] as const).flatMap((member): readonly Fault[] => [
-        { kind: 'wire', atMs: 1_500, member, fault: 'lose_reply', afterRequests: random.int(40) },
-        { kind: 'kill', atMs: 1_600 + random.int(1_000), member, backMs: 1_000 },
+        { kind: 'wire', atMs: 2_500, member, fault: 'lose_reply', afterRequests: random.int(40) },
+        { kind: 'kill', atMs: 2_600 + random.int(1_000), member, backMs: 1_000 },
       ])
     // Outcomes that are saved in the midst of a task, and lost.
     case 'lost_saves':

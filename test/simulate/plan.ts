@@ -69,7 +69,7 @@ export function planOf(seed: number, redis: boolean): Plan {
   const accounts = Array.from({ length: 2 + random.int(4) }, () => 2_000 + random.int(6_000))
   const { isLarge, delayMs, chunkRecords } = shapeOf(random, theme)
   const repeats = createRandom(seed, 'repeats')
-  const batches = planBatches(random, accounts.length, isLarge, repeats)
+  const batches = planBatches(random, accounts.length, { isLarge, theme }, repeats)
   const acts: readonly Act[] = [
     ...batches,
     ...planCalls(random, accounts.length, repeats),
@@ -108,19 +108,23 @@ function shapeOf(
   }
 }
 
-/** The first batch, which has tasks of more chunks than one transaction may change, is canceled when it has begun. */
+/** The first batch is canceled when it has tasks of more chunks than one transaction may change. */
 const LARGE_CANCEL: readonly PlannedChange[] = [
-  { kind: 'change', atMs: 1_500, batch: 0, change: 'cancel', again: true },
+  { kind: 'change', atMs: 2_500, batch: 0, change: 'cancel', again: true },
 ]
+
+/** So many more that a start takes several steps to make the tasks. */
+const LARGE_CANCEL_ROWS = 250
 
 /** The first has more tasks than may be in flight, and a large one more than one transaction may change. */
 function planBatches(
   random: Random,
   accounts: number,
-  isLarge: boolean,
+  { isLarge, theme }: { readonly isLarge: boolean; readonly theme: Theme },
   repeats: Random,
 ): readonly PlannedBatch[] {
-  const sizes = [isLarge ? 300 + random.int(60) : 40 + random.int(60)]
+  const more = theme === 'large_cancel' ? LARGE_CANCEL_ROWS : 0
+  const sizes = [isLarge ? 300 + random.int(60) + more : 40 + random.int(60)]
   for (let count = 2 + random.int(5); count > 0; count--) {
     sizes.push(random.oneIn(3) ? 20 + random.int(60) : 1 + random.int(12))
   }

@@ -14,8 +14,11 @@ const LONGEST_MS = 600_000
 /** Worlds of one process: what is left of each stays in its memory. */
 const MOST_WORLDS = 12
 
-/** Opens a runner, which starts its process when it is asked and another where one broke. */
-export function openRunner(): Runner {
+/**
+ * Opens a runner, which starts its process when it is asked and another where one broke.
+ * @param fault name of a fault that is put back into the sources
+ */
+export function openRunner(fault?: string): Runner {
   let child: ChildProcess | undefined
   let worlds = 0
   const end = async (): Promise<void> => {
@@ -29,7 +32,7 @@ export function openRunner(): Runner {
   }
   return {
     run: async (asked) => {
-      child ??= start()
+      child ??= start(fault)
       const lived = await live(child, asked)
       worlds += 1
       const isOver = lived.ending.faults.length > 0 || worlds >= MOST_WORLDS
@@ -40,9 +43,13 @@ export function openRunner(): Runner {
   }
 }
 
-function start(): ChildProcess {
+function start(fault: string | undefined): ChildProcess {
+  const hook = new URL(`put-back-hook.ts?${fault}`, import.meta.url).href
   return fork(fileURLToPath(new URL('run-seed.ts', import.meta.url)), {
-    execArgv: ['--disable-warning=ExperimentalWarning'],
+    execArgv: [
+      '--disable-warning=ExperimentalWarning',
+      ...(fault === undefined ? [] : [`--import=${hook}`]),
+    ],
     stdio: ['ignore', 'inherit', 'pipe', 'ipc'],
   })
 }

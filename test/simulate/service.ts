@@ -55,6 +55,9 @@ export interface Stalls {
   doubleUntilMs: number
 }
 
+/** Subjects that an engine works on at once. */
+export const ENGINE_WIDTH = 5
+
 /** A job whose worker is gone is given to another after so long, by the time of this machine. */
 const LOCK_MS = 5_000
 
@@ -105,7 +108,12 @@ export async function startMember(place: Place, name: MemberName): Promise<Membe
     const context = simulated(opened, { owner, time, stalls })
     const isBatch = name.startsWith('batch')
     const engines = (isBatch ? [] : CHECKS).map((check) =>
-      instantEngine(check, { delayMs: plan.delayMs, width: 5, later: true, poison: POISON }),
+      instantEngine(check, {
+        delayMs: plan.delayMs,
+        width: ENGINE_WIDTH,
+        later: true,
+        poison: POISON,
+      }),
     )
     await serveWorker(context, engines, { batches: isBatch })
     return undefined

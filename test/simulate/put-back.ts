@@ -1,0 +1,117 @@
+/** A fault that was there once, as a change of the source that brings it back. */
+export interface PutBack {
+  readonly name: string
+  /** What it does to the service. */
+  readonly what: string
+  readonly edits: readonly Edit[]
+}
+
+/** Words of a file, each time they stand there, and what takes their place. */
+export interface Edit {
+  /** From the root of the project. */
+  readonly file: string
+  readonly from: string
+  readonly to: string
+}
+
+/** Faults that the simulation must find. A test holds them to the sources as they are. */
+export const PUT_BACK: readonly PutBack[] = [
+  {
+    name: 'start-at-once',
+    what: 'a start makes all tasks of a batch in one transaction',
+    edits: [
+      {
+        file: 'packages/pipeline/src/start.ts',
+        from: 'const CHUNKS_AT_START = 8',
+        to: 'const CHUNKS_AT_START = 1_000_000',
+      },
+    ],
+  },
+  {
+    name: 'cancel-at-once',
+    what: 'a cancel drops all tasks of a batch in one transaction',
+    edits: [
+      {
+        file: 'packages/db/src/batches/drain.ts',
+        from: 'const CHUNKS_A_DROP = 50',
+        to: 'const CHUNKS_A_DROP = 1_000_000',
+      },
+    ],
+  },
+  {
+    name: 'sent-again',
+    what: 'a task that nobody claims goes out again while its job waits',
+    edits: [
+      {
+        file: 'packages/pipeline/src/recall.ts',
+        from: 'await keepUnclaimed(db, there, limits.leaseMs)',
+        to: 'await takeBack(db, there)',
+      },
+    ],
+  },
+  {
+    name: 'no-turns',
+    what: 'tasks go out to one account until it has none left',
+    edits: [
+      {
+        file: 'packages/db/src/batches/lease-tasks.ts',
+        from: 'accounts_in_turn(k.check_kind, k.served,\n      k.check_kind = any($5), k.most,',
+        to: "accounts_in_turn(k.check_kind, '',\n      k.check_kind = any($5), 1,",
+      },
+    ],
+  },
+  {
+    name: 'reserve-each-round',
+    what: 'each round hands out the reserve anew',
+    edits: [
+      {
+        file: 'packages/db/src/batches/lease-tasks.ts',
+        from: 'where r.turn_no <= r.free or (r.place = 1 and r.turn_no <= r.room)',
+        to: 'where r.turn_no <= greatest(4, r.free)',
+      },
+      {
+        file: 'packages/db/src/batches/lease-tasks.ts',
+        from: 'having k.slots + case when k.slots = 0 then 0 else k.reserve end > coalesce(sum(b.n), 0)',
+        to: 'having k.slots > 0',
+      },
+    ],
+  },
+  {
+    name: 'lost-save',
+    what: 'a save ends its task though an earlier one was lost, and nothing searches for such',
+    edits: [
+      {
+        file: 'packages/db/src/batches/settle.ts',
+        from: 'and size = ${brought.size} returning *',
+        to: 'returning *',
+      },
+      {
+        file: 'packages/pipeline/src/reconcile.ts',
+        from: 'find: ({ db }) => chunksWithoutTask(db), heal: askAgain',
+        to: 'find: async () => [], heal: askAgain',
+      },
+    ],
+  },
+  {
+    name: 'saved-twice',
+    what: 'a save whose answer was lost counts its outcomes a second time',
+    edits: [
+      {
+        file: 'packages/db/src/batches/settle.ts',
+        from: 'and size = ${brought.size} returning *',
+        to: 'returning *',
+      },
+    ],
+  },
+  {
+    name: 'debits-kept',
+    what: 'debits that nobody answered are never given back',
+    edits: [
+      {
+        file: 'packages/pipeline/src/sweeps.ts',
+        from: 'options.onSwept((await sweepUnanswered(db, options.debitTimeoutSeconds)).length)',
+        to: 'undefined',
+      },
+    ],
+  },
+]
