@@ -3,10 +3,12 @@ import { mkdir, readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { processEnvironment } from '@plumbline/runtime/settings'
 import { ROOT, runTool } from './run.ts'
+import { runWorlds, type WorldsResult } from './simulated-worlds.ts'
 import { runStaticChecks, STATIC_CHECKS } from './static-checks.ts'
 import { countsOf, failedTests, secondTries, type TestReport } from './test-counts.ts'
 
-// Everything: the static checks, and beside them unit, database and whole-process tests on both backends.
+// Everything: the static checks, and beside them unit, database and whole-process tests on both backends; in CI
+// then simulated worlds.
 // A run that fails names what failed last, and its report stays in `.reports`; all end with one plain
 // line of counts, the static checks among them.
 
@@ -41,9 +43,11 @@ const [statics, exitCode] = await Promise.all([
 ])
 process.stdout.write(statics.output)
 const met = await readReport(report)
+const worlds = await worldsOfCi()
+process.stdout.write(worlds.output)
 const counts = countsOf(met, exitCode, {
-  count: STATIC_CHECKS.length,
-  failed: statics.failed.length,
+  count: STATIC_CHECKS.length + worlds.count,
+  failed: statics.failed.length + worlds.failed.length,
 })
 
 const missing = SERVERS.filter((name) => !isInstalled(name))
@@ -59,9 +63,20 @@ if (failures.length > 0) {
 if (statics.failed.length > 0) {
   process.stdout.write(`\nfailed checks: ${statics.failed.join(', ')}\n`)
 }
+if (worlds.failed.length > 0) {
+  process.stdout.write(
+    `\nfailed worlds (traces in .reports/simulate):\n${worlds.failed.join('\n')}\n`,
+  )
+}
 const { passed, failed, skipped } = counts
 process.stdout.write(`\n${passed} passed, ${failed} failed, ${skipped} skipped\n`)
 process.exitCode = failed === 0 ? 0 : 1
+
+/** Worlds of the simulation, where everything is run: they take minutes, which only CI has each time. */
+async function worldsOfCi(): Promise<WorldsResult> {
+  const isAsked = processEnvironment()['CI'] !== undefined && process.argv.length === 2
+  return isAsked ? await runWorlds() : { count: 0, failed: [], output: '' }
+}
 
 async function readReport(path: string): Promise<TestReport | null> {
   try {
