@@ -77,12 +77,20 @@ begin
   order by t.batch_id desc limit 1;
   start := place_between(first, last);
   if first <> last then
-    -- Once more beside the gap that the first place may lie in: few old ones and many new ones are no even row.
-    select t.batch_id into beside from tasks t
-    where t.check_kind = kind and t.account_id = account and t.batch_id > start
-      and t.lease_until is null and t.group_key is null and t.due_at is null
-    order by t.batch_id limit 1;
-    start := place_between(coalesce(beside, first), last);
+    -- Once more beside the gap that the first place may lie in: a few old ones and many new ones are no even row.
+    if is_forward then
+      select t.batch_id into beside from tasks t
+      where t.check_kind = kind and t.account_id = account and t.batch_id > start
+        and t.lease_until is null and t.group_key is null and t.due_at is null
+      order by t.batch_id limit 1;
+      start := place_between(coalesce(beside, first), last);
+    else
+      select t.batch_id into beside from tasks t
+      where t.check_kind = kind and t.account_id = account and t.batch_id < start
+        and t.lease_until is null and t.group_key is null and t.due_at is null
+      order by t.batch_id desc limit 1;
+      start := place_between(first, coalesce(beside, last));
+    end if;
   end if;
   batch := start;
   while found_count < most loop
