@@ -19,6 +19,22 @@ async function storeOwner(db: Db): Promise<string | undefined> {
   return rows[0]?.id
 }
 
+/** Whether the whole store was not looked through for so long, or never, by the database's clock. */
+export async function isLookDue(db: Db, hours: number): Promise<boolean> {
+  const { rows } = await db.pool.query<{ due: boolean }>(
+    `select coalesce(looked_through_at not between
+       clock_timestamp() - $1 * interval '1 hour' and clock_timestamp() + interval '1 minute', true) as due
+     from file_store_owner`,
+    [hours],
+  )
+  return rows[0]?.due ?? true
+}
+
+/** Notes that the whole store was looked through just now. */
+export async function noteLook(db: Db): Promise<void> {
+  await db.pool.query('update file_store_owner set looked_through_at = clock_timestamp()')
+}
+
 /** How long the process that gives files up has for them alone. */
 const OWN_TRY_SECONDS = 60
 

@@ -20,6 +20,11 @@ export function newTimedId(prefix: 'bat' | 'lkp', nowMs = Date.now()): string {
   return `${prefix}_${timePrefix(nowMs)}${randomBase62(14)}`
 }
 
+/** What ids of such a time and later come after, in the order of their bytes. */
+export function idsAfter(prefix: 'bat' | 'lkp', ms: number): string {
+  return `${prefix}_${timePrefix(ms)}`
+}
+
 function timePrefix(ms: number): string {
   let rest = Math.floor(ms / 1_000)
   let digits = ''

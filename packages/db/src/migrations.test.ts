@@ -45,6 +45,7 @@ const LANDED: Readonly<Record<string, string>> = {
     'e06af5053427fc17192c8e42f1ab57e6756a51b8cbe67996828203bed83f9f96',
   '0129_running_sums.sql': '08863a05b6a6cdfc0cf39a8b2b245bc2aaf015971bad38447f2d05f80ad0cb2d',
   '0130_large_batches.sql': '7a039d1575b13917054b26af762e6b238fe8f8c4e0adee2a22b1615a1561eedc',
+  '0131_store_listings.sql': '3777c72628400c52b4e4a174f1a1a6099c3bbb3d3460163aea1199c99758a998',
 }
 
 test('a migration that landed is never edited; a change of the schema is a new file', () => {

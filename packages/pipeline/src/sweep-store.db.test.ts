@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { createAccount } from '@plumbline/db/accounts'
 import { readHealed } from '@plumbline/db/batches/reconcile'
+import { newTimedId } from '@plumbline/db/ids'
 import { insertBatch } from '@plumbline/db/batches/rows'
 import { openDatabase, type Db } from '@plumbline/db/database'
 import { readStoreOwner } from '@plumbline/db/file-store'
@@ -131,6 +132,25 @@ test('what is newer than a restored backup has its seven days from the restore o
   await harness.pipeline.db.pool.query('delete from batches')
   expect(await sweepStore(harness.pipeline)).toBe(0)
   expect(await readdir(join(harness.files, 'uploads'))).toHaveLength(5)
+})
+
+test('between two looks through the whole store only names of the last days are read', async () => {
+  await using harness = await openHarness()
+  const { pipeline } = harness
+  const [old, fresh] = [newTimedId('bat', Date.now() - 9 * 86_400_000), newTimedId('lkp')]
+  await sweepStore(pipeline)
+  for (const id of [old, fresh]) await harness.put(`uploads/${id}`)
+  await sweepStore(pipeline)
+  const met = async (): Promise<unknown[]> => {
+    const { rows } = await pipeline.db.pool.query<{ key: string }>('select key from stray_files')
+    return rows.map(({ key }) => key).toSorted()
+  }
+  expect(await met()).toEqual([`uploads/${fresh}`])
+  await pipeline.db.pool.query(
+    `update file_store_owner set looked_through_at = looked_through_at - interval '25 hours'`,
+  )
+  await sweepStore(pipeline)
+  expect(await met()).toEqual([`uploads/${old}`, `uploads/${fresh}`])
 })
 
 test('names that are not of our form are never touched', async () => {

@@ -1,7 +1,15 @@
 import { countHealed } from '@plumbline/db/batches/reconcile'
 import { namedFiles } from '@plumbline/db/batches/files'
-import { forgetStrays, judgeStrays, readStoreOwner } from '@plumbline/db/file-store'
+import {
+  forgetStrays,
+  isLookDue,
+  judgeStrays,
+  noteLook,
+  readStoreOwner,
+} from '@plumbline/db/file-store'
+import { idsAfter } from '@plumbline/db/ids'
 import { claimStore, hasMarker } from '@plumbline/storage/marker'
+import type { NameRange } from '@plumbline/storage/storage'
 import type { Pipeline } from './pipeline.ts'
 
 /** Longer than it takes to notice that a backup was restored, or that two installations share a store. */
@@ -53,30 +61,63 @@ export async function refuseForeignStore(parts: StoreParts & Pick<Pipeline, 'log
   }
 }
 
+/** Time between two looks through the whole store, which alone meet what a kill left of an old batch. */
+const WHOLE_EVERY_HOURS = 24
+
 /**
  * Removes uploads and results that no batch names, once they have been known for `graceDays`: what a killed
- * process left. Touches only names of our own form, in a store that our marker says is ours. Reads the
- * names of the whole store, so it is for once in many minutes; safe to run in several processes at once.
+ * process left. Touches only names of our own form, in a store that our marker says is ours. Names begin with
+ * their time: once a day all are read, and else those that are younger than what is to go by a day more. For once
+ * in many minutes; safe to run in several processes at once.
  * @returns how many files went
  * @throws ForeignStoreError
  */
 export async function sweepStore(parts: StoreParts, graceDays = STRAY_FILES_DAYS): Promise<number> {
   await requireOwnStore(parts)
+  const isWhole = await isLookDue(parts.db, WHOLE_EVERY_HOURS)
   let count = 0
   for (const folder of ['uploads', 'results']) {
-    for await (const page of parts.storage.list(folder)) {
-      const ours = page.map(({ key }) => key).filter((key) => batchOf(key) !== undefined)
-      const ids = new Set(ours.map((key) => batchOf(key) ?? ''))
-      const known = await namedFiles(parts.db, [...ids])
-      const named = ours.filter((key) => known.has(key))
-      const strays = ours.filter((key) => !known.has(key))
-      const due = await judgeStrays(parts.db, { strays, named }, graceDays)
-      if (due.length === 0) continue
-      await parts.storage.remove(due)
-      await forgetStrays(parts.db, due)
-      count += due.length
-      await countHealed(parts.db, 'stray_file', due.length)
+    for (const names of isWhole ? [undefined] : youngNames(graceDays + 1)) {
+      count += await sweepNames(parts, { folder, names, graceDays })
     }
+  }
+  if (isWhole) await noteLook(parts.db)
+  return count
+}
+
+/** Names of files of so many days, by the clock of those who gave them. */
+function youngNames(days: number): readonly NameRange[] {
+  const sinceMs = Date.now() - days * 86_400_000
+  return (['bat', 'lkp'] as const).map((prefix) => ({
+    prefix: `${prefix}_`,
+    after: idsAfter(prefix, sinceMs),
+  }))
+}
+
+interface NamesToSweep {
+  readonly folder: string
+  /** All where left out. */
+  readonly names: NameRange | undefined
+  readonly graceDays: number
+}
+
+async function sweepNames(
+  parts: StoreParts,
+  { folder, names, graceDays }: NamesToSweep,
+): Promise<number> {
+  let count = 0
+  for await (const page of parts.storage.list(folder, names)) {
+    const ours = page.map(({ key }) => key).filter((key) => batchOf(key) !== undefined)
+    const ids = new Set(ours.map((key) => batchOf(key) ?? ''))
+    const known = await namedFiles(parts.db, [...ids])
+    const named = ours.filter((key) => known.has(key))
+    const strays = ours.filter((key) => !known.has(key))
+    const due = await judgeStrays(parts.db, { strays, named }, graceDays)
+    if (due.length === 0) continue
+    await parts.storage.remove(due)
+    await forgetStrays(parts.db, due)
+    count += due.length
+    await countHealed(parts.db, 'stray_file', due.length)
   }
   return count
 }

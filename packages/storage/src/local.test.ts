@@ -95,6 +95,19 @@ test('a disk that takes only a part of what is written is an error', () => {
   expect(readdirSync(join(dir, 'results'))).toEqual([])
 })
 
+test('names of a prefix are listed from one on', async () => {
+  await using storage = await open()
+  for (const name of ['bat_1', 'bat_2', 'bat_3', 'lkp_3', 'bat']) {
+    await writeFile(join(dir, 'x'), 'x')
+    await storage.put(`uploads/${name}`, join(dir, 'x'))
+  }
+  const met: string[] = []
+  for await (const page of storage.list('uploads', { prefix: 'bat_', after: 'bat_1' })) {
+    met.push(...page.map(({ key }) => key))
+  }
+  expect(met.toSorted()).toEqual(['uploads/bat_2', 'uploads/bat_3'])
+})
+
 test('many files come in bounded pages, each once, while they are being removed', async () => {
   await using storage = await open()
   await writeFile(join(dir, 'x'), 'x')

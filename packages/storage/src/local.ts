@@ -3,7 +3,13 @@ import { copyFile, lchown, mkdir, open, opendir, rename, rm, stat } from 'node:f
 import { dirname, join, normalize, sep } from 'node:path'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
-import { LIST_PAGE, type NewFile, type Storage, type StoredFile } from './storage.ts'
+import {
+  LIST_PAGE,
+  type NameRange,
+  type NewFile,
+  type Storage,
+  type StoredFile,
+} from './storage.ts'
 
 /** Folders and files are for the user of the service alone. */
 const FOLDER_MODE = 0o700
@@ -35,7 +41,7 @@ export async function openLocalStorage(url: URL): Promise<Storage> {
         await rm(partOf(within(root, key)), { force: true })
       }
     },
-    list: (folder) => listFolder(within(root, folder), folder),
+    list: (folder, names) => listFolder(within(root, folder), folder, names),
     // What a killed process left is a file like others.
     dropParts: async () => 0,
     [Symbol.asyncDispose]: async () => {},
@@ -76,12 +82,13 @@ async function createFile(target: string): Promise<NewFile> {
 async function* listFolder(
   path: string,
   folder: string,
+  { prefix, after }: NameRange = { prefix: '', after: '' },
 ): AsyncGenerator<readonly StoredFile[], void, undefined> {
   const entries = await orAbsent(opendir(path))
   if (entries === undefined) return
   let page: StoredFile[] = []
   for await (const entry of entries) {
-    if (!entry.isFile()) continue
+    if (!entry.isFile() || !entry.name.startsWith(prefix) || entry.name <= after) continue
     const found = await orAbsent(stat(join(path, entry.name)))
     if (found === undefined) continue
     // A rename leaves the time of the last writing as it was, and sets this one.

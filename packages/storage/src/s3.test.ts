@@ -169,6 +169,20 @@ test('many files are listed in bounded pages, each once, while they are being re
   expect(server.objects.size).toBe(1_302)
 })
 
+test('names of a prefix are listed from one on, over several pages', async () => {
+  await using storage = await open()
+  for (let no = 1_000; no < 3_500; no += 1) {
+    for (const prefix of ['bat', 'lkp']) {
+      server.objects.set(`plumb/line/uploads/${prefix}_${no}`, EMPTY)
+    }
+  }
+  const met: string[] = []
+  for await (const page of storage.list('uploads', { prefix: 'bat_', after: 'bat_2' })) {
+    met.push(...page.map(({ key }) => key))
+  }
+  expect([met.length, met[0], met.at(-1)]).toEqual([1_500, 'uploads/bat_2000', 'uploads/bat_3499'])
+})
+
 test('a store that is busy for a moment is asked again', async () => {
   await using storage = await open()
   server.busy = 2

@@ -10,7 +10,13 @@ import { readProfile } from './s3-profile.ts'
 import { abortUploads } from './s3-abandoned.ts'
 import { createUpload, uploadFile } from './s3-upload.ts'
 import { elements, textOf } from './s3-xml.ts'
-import { LIST_PAGE, type ByteRange, type Storage, type StoredFile } from './storage.ts'
+import {
+  LIST_PAGE,
+  type NameRange,
+  type ByteRange,
+  type Storage,
+  type StoredFile,
+} from './storage.ts'
 import { writeNewFile } from './new-file.ts'
 
 /** Opens an S3 bucket; credentials, region and endpoint as the AWS tools find them. */
@@ -28,7 +34,10 @@ export async function openS3Storage(
       key: at(key),
       ...(range === undefined ? {} : { headers: { range: `bytes=${range.start}-${range.end}` } }),
     })
-  async function* list(folder: string): AsyncGenerator<readonly StoredFile[], void, undefined> {
+  async function* list(
+    folder: string,
+    names: NameRange = { prefix: '', after: '' },
+  ): AsyncGenerator<readonly StoredFile[], void, undefined> {
     const base = at('')
     let from: string | undefined
     do {
@@ -37,7 +46,8 @@ export async function openS3Storage(
         key: '',
         query: {
           'list-type': '2',
-          prefix: at(`${folder}/`),
+          prefix: at(`${folder}/${names.prefix}`),
+          'start-after': names.after === '' ? undefined : at(`${folder}/${names.after}`),
           'max-keys': String(LIST_PAGE),
           'continuation-token': from,
         },

@@ -12,8 +12,8 @@ export interface Storage extends AsyncDisposable {
   local(key: string): Promise<{ path: string; release(): Promise<void> }>
   /** Removes files; absent ones are no error. */
   remove(keys: readonly string[]): Promise<void>
-  /** The files of a folder, such as `uploads`, in no order, a page at a time. */
-  list(folder: string): AsyncGenerator<readonly StoredFile[], void, undefined>
+  /** The files of a folder, such as `uploads`, in no order, a page at a time; all, or those of some names. */
+  list(folder: string, names?: NameRange): AsyncGenerator<readonly StoredFile[], void, undefined>
   /**
    * Drops parts of files that began to come into a folder before a time and never were whole: of those whose key is
    * ours. They are in no listing, and cost as much as files.
@@ -34,6 +34,12 @@ export interface NewFile extends AsyncDisposable {
 export interface ByteRange {
   readonly start: number
   readonly end: number
+}
+
+/** Names that begin with `prefix` and, in the order of their bytes, come after `after`. */
+export interface NameRange {
+  readonly prefix: string
+  readonly after: string
 }
 
 /** A file of the store. */

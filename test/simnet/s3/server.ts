@@ -232,7 +232,7 @@ function part(
 /** The token of a page is its last key, so that pages go on rightly while objects come and go. */
 function list({ objects }: Store, query: URLSearchParams): Reply {
   const prefix = query.get('prefix') ?? ''
-  const after = query.get('continuation-token') ?? ''
+  const after = query.get('continuation-token') ?? query.get('start-after') ?? ''
   const most = Math.min(1_000, Number(query.get('max-keys') ?? 1_000))
   const keys = [...objects.keys()]
     .filter((key) => key.startsWith(prefix) && key > after)
