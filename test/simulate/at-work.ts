@@ -7,6 +7,9 @@ const ASK_AFTER_MS = 30
 /** What is under way for longer is not waited for, whatever it is. */
 const LONGEST_MS = 10_000
 
+/** What Node calls a file that is read or written, and a connection that is being made. */
+const IN_HAND = /^(?:FSReq|TCPConnectWrap)/
+
 /**
  * Whether a process that can go on has something under way, for which time stands still: a busy machine is not
  * taken for a slow service. A statement that waits for a lock is none: who holds it may wait for time to pass.
@@ -24,7 +27,7 @@ export async function isAtWork(
   const statements = going.flatMap(({ postgres }) => postgres.underWay()).filter(isCounted)
   if (statements.some(({ sinceMs }) => nowMs - sinceMs < ASK_AFTER_MS)) return true
   if (statements.length > 0) return await isWorkedOn(db, statements)
-  return process.getActiveResourcesInfo().some((name) => name.startsWith('FSReq'))
+  return process.getActiveResourcesInfo().some((name) => IN_HAND.test(name))
 }
 
 /** Whether the server works on one of these, or does not know of it yet. */
