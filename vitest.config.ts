@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os'
 import { defineConfig } from 'vitest/config'
 import { LongestFirst } from './infra/test-order.ts'
 import { isCi } from './packages/testkit/src/ci.ts'
@@ -18,8 +19,13 @@ const WHOLE_PROCESSES = {
   expect: { poll: { timeout: 120_000, interval: 50 } },
 }
 
+const PROCESSORS = availableParallelism()
+
 /** More at once than there are processors, for much of the time passes with waiting. */
-const SIDE_BY_SIDE = { maxWorkers: 4, sequence: { groupOrder: 1 } }
+const SIDE_BY_SIDE = {
+  maxWorkers: Math.max(4, Math.round(PROCESSORS * 1.5)),
+  sequence: { groupOrder: 1 },
+}
 
 /**
  * `unit` needs nothing but Node; `db` a Postgres that the set-up starts; `integration` whole processes, beside
@@ -43,7 +49,7 @@ export default defineConfig({
           isolate: false,
           // Processes, for threads would share a heap whose size some tests look at.
           pool: 'forks',
-          maxWorkers: 2,
+          maxWorkers: Math.max(2, Math.min(4, PROCESSORS)),
           ...PATIENCE,
         },
       },
