@@ -98,7 +98,7 @@ export async function openAgeingService(): Promise<AgeingService> {
     dispatch: () => {
       const roundsMs: number[] = []
       const stop = new AbortController()
-      const ended = runDispatcher(pipeline, stop.signal, (ms) => roundsMs.push(ms))
+      const ended = runDispatcher(pipeline, stop.signal, { onRound: (ms) => roundsMs.push(ms) })
       return {
         roundsMs,
         [Symbol.asyncDispose]: async () => {

@@ -8,6 +8,7 @@ import { PATIENT } from '@plumbline/testkit/patience'
 import { openTestPipeline } from '@plumbline/testkit/pipeline'
 import { cancelBatch } from './cancel.ts'
 import { dispatchOnce, newTurn, runDispatcher } from './dispatch.ts'
+import { startBatch } from './start.ts'
 import { testRedisUrl } from '@plumbline/testkit/backends'
 import { WITHOUT_REDIS } from '@plumbline/testkit/without-redis'
 
@@ -125,6 +126,29 @@ test('what is handed out follows the workers: none without one, and the share of
     stop.abort()
     await dispatching
   }
+})
+
+test('it tells of a large batch that starts, and of no small one', async () => {
+  await using harness = await openTestPipeline({
+    limits: { chunkRecords: 1 },
+    room: FEW_SLOTS,
+  })
+  const { pipeline, owner } = harness
+  const turn = newTurn()
+  let told = 0
+  const round = async (): Promise<number> => {
+    await dispatchOnce(pipeline, true, turn, () => told++)
+    return told
+  }
+  const start = async (rows: number): Promise<void> => {
+    const { id } = await harness.read(`email\n${rowsOf(rows)}`, { autoStart: false })
+    await startBatch(pipeline, owner, id)
+  }
+  await start(2)
+  expect(await round()).toBe(0)
+  await start(20)
+  expect(await round()).toBe(1)
+  expect(await round()).toBe(1)
 })
 
 test('it rests until something that waits is due, and not while a task is out', async () => {

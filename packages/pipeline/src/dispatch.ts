@@ -72,6 +72,14 @@ export interface DispatchTurn {
   roomMs: number
 }
 
+/** Who is told what the dispatcher does. */
+export interface DispatchTold {
+  /** After each round, with its milliseconds. */
+  readonly onRound?: (ms: number) => void
+  /** Where a batch that has started was given more of its tasks: it is a large one. */
+  readonly onStarting?: () => void
+}
+
 /** A turn that begins. */
 export function newTurn(holder?: string): DispatchTurn {
   const begun: DispatchTurn = {
@@ -91,12 +99,11 @@ export function newTurn(holder?: string): DispatchTurn {
  * The dispatcher: leases stages of batches and tasks of chunks by database time and enqueues them, until the
  * signal aborts. One process of all dispatches; where it stops or is lost, the next takes over in 4 seconds. A
  * lost job, a killed worker and an emptied queue are one case: the lease runs out, and the work is leased again.
- * @param onRound told how long each round took, in milliseconds
  */
 export async function runDispatcher(
   pipeline: Pipeline,
   signal: AbortSignal,
-  onRound: (ms: number) => void = () => undefined,
+  { onRound, onStarting }: DispatchTold = {},
 ): Promise<void> {
   const { db, log } = pipeline
   const holder = randomUUID()
@@ -117,11 +124,11 @@ export async function runDispatcher(
         const startedMs = performance.now()
         const stagesToo = nowMs - stagedMs > STAGES_MS
         if (stagesToo) stagedMs = nowMs
-        const found = await dispatchOnce(pipeline, stagesToo, turn)
+        const found = await dispatchOnce(pipeline, stagesToo, turn, onStarting)
         if (found !== 'idle') workedMs = nowMs
         restMs = nowMs - workedMs > RESTS_AFTER_MS ? RESTING_MS : REST_MS[found]
         if (found === 'waiting') restMs = Math.min(IDLE_MS, Math.max(restMs, turn.quietMs))
-        onRound(performance.now() - startedMs)
+        onRound?.(performance.now() - startedMs)
       }
     } catch (error) {
       if (!signal.aborted) log.warn({ err: error }, 'dispatch failed; trying again')
@@ -145,13 +152,17 @@ export async function dispatchOnce(
   pipeline: Pick<Pipeline, 'db' | 'queue' | 'limits'>,
   stagesToo = true,
   turn: DispatchTurn = newTurn(),
+  onStarting?: () => void,
 ): Promise<keyof typeof REST_MS> {
   const { db, queue, limits } = pipeline
   const work = stagesToo ? await openWork(db) : UNSEEN
   const { open, starting } = work
   turn.quietMs = 0
   if (!open) return 'idle'
-  if (starting) await makeTasks(db)
+  if (starting) {
+    await makeTasks(db)
+    onStarting?.()
+  }
   const found = await dispatchTasks(pipeline, turn)
   if (found !== 'none' && !stagesToo) return REST_AFTER[found]
   await emptyOpenGroups(db)

@@ -1,4 +1,4 @@
-import { setTimeout as wait } from 'node:timers/promises'
+import type { WakeUp } from '@plumbline/concurrency/wake-up'
 import { claimRunning, closeFinishedBatch, abandonStage } from '@plumbline/db/batches/stages'
 import { pagesAsSettled, Stalled } from './chunk-pages.ts'
 import { finish } from './finish.ts'
@@ -11,7 +11,10 @@ const AT_ONCE = 2
 /** Rows from which on a batch is worth it: fewer are written in some hundredths of a second. */
 const LEAST_ROWS = 10_000
 
-/** Time between two searches for running batches; one of so many rows runs for longer. */
+/**
+ * Time between two searches for running batches. The worker that dispatches hears of one that starts, and one of
+ * so many rows with mail servers to ask runs for much longer.
+ */
 const LOOK_MS = 3_000
 
 /** Time between two looks for settled chunks, and how long a batch may go without a new one. */
@@ -22,31 +25,44 @@ const CHUNK_TIMES = { lookMs: 50, longestMs: 10_000 }
  * its last record. It saves time and nothing else, and only where a batch runs about as fast as its result
  * is written: what is abandoned here (a batch that stalls or is canceled, a worker that dies) is written
  * from its beginning by the finish stage.
+ * @param started rung where a large batch has started
  */
-export async function runEarlyFinishes(pipeline: Pipeline, signal: AbortSignal): Promise<void> {
-  await Promise.all(Array.from({ length: AT_ONCE }, () => finishBatches(pipeline, signal)))
+export async function runEarlyFinishes(
+  pipeline: Pipeline,
+  started: WakeUp,
+  signal: AbortSignal,
+): Promise<void> {
+  await Promise.all(Array.from({ length: AT_ONCE }, () => finishBatches(pipeline, started, signal)))
 }
 
-async function finishBatches(pipeline: Pipeline, signal: AbortSignal): Promise<void> {
+async function finishBatches(
+  pipeline: Pipeline,
+  started: WakeUp,
+  signal: AbortSignal,
+): Promise<void> {
   while (!signal.aborted) {
+    let found = false
     try {
-      await finishNext(pipeline, LEAST_ROWS, signal)
+      found = await finishNext(pipeline, LEAST_ROWS, signal)
     } catch (error) {
       pipeline.log.warn({ err: error }, 'a result was not written early')
     }
-    await wait(LOOK_MS, undefined, { signal }).catch(() => {})
+    if (!found) await started.rest(LOOK_MS, signal)
   }
 }
 
-/** Claims the oldest running batch of at least so many rows that no worker has yet, and writes its result. */
+/**
+ * Claims the oldest running batch of at least so many rows that no worker has yet, and writes its result.
+ * @returns whether there was one
+ */
 export async function finishNext(
   pipeline: Pipeline,
   leastRows: number,
   stopping: AbortSignal,
   times = CHUNK_TIMES,
-): Promise<void> {
+): Promise<boolean> {
   const claimed = await claimRunning(pipeline.db, leastRows, pipeline.limits.leaseMs)
-  if (claimed === undefined) return
+  if (claimed === undefined) return false
   await runClaimedStage(pipeline, claimed, stopping, async (stage) => {
     try {
       await finish(pipeline, stage, pagesToTheEnd(pipeline, stage, times))
@@ -55,6 +71,7 @@ export async function finishNext(
       await abandonStage(pipeline.db, stage)
     }
   })
+  return true
 }
 
 /** All pages; the batch is `finalizing` when they have come. */

@@ -1,4 +1,5 @@
 import { closeTogether } from './close-together.ts'
+import { WakeUp } from '@plumbline/concurrency/wake-up'
 import { runDispatcher } from '@plumbline/pipeline/dispatch'
 import { runEarlyFinishes } from '@plumbline/pipeline/early-finish'
 import { runFinish } from '@plumbline/pipeline/finish'
@@ -26,6 +27,7 @@ export async function serveBatches(
   const { pipeline, settings, log, metrics } = context
   const { queue, memory, durable } = context.connections
   const stop = new AbortController()
+  const started = new WakeUp()
   const onError = (error: unknown): void => log.error({ err: error }, 'stage failed')
   const options = {
     concurrency: STAGE_CONCURRENCY,
@@ -46,8 +48,11 @@ export async function serveBatches(
   )
   await using stack = new AsyncDisposableStack()
   const loops = Promise.all([
-    runDispatcher(pipeline, stop.signal, (ms) => rounds.observe(ms / 1_000)),
-    runEarlyFinishes(pipeline, stop.signal),
+    runDispatcher(pipeline, stop.signal, {
+      onRound: (ms) => rounds.observe(ms / 1_000),
+      onStarting: () => started.ring(),
+    }),
+    runEarlyFinishes(pipeline, started, stop.signal),
     runSweeps(
       pipeline,
       {
