@@ -2,7 +2,7 @@ import type { BatchRow } from '@plumbline/db/batches/rows'
 import { csvCell } from '@plumbline/intake/csv-cell'
 import type { CsvForm, LineFormat } from './line-format.ts'
 import type { CellValue } from './result-columns.ts'
-import { givenRow, tableColumns, type TableColumn } from './table-columns.ts'
+import { givenRow, tableColumns } from './table-columns.ts'
 
 const BYTE_ORDER_MARK = '\ufeff'
 
@@ -16,20 +16,21 @@ export function csvLines(batch: BatchRow, form: CsvForm): LineFormat {
     // What is no text is `true`, `false` or a number: it needs no quotes and runs nowhere.
     return typeof value === 'string' ? csvCell(value, raw, hasBars) : String(value)
   }
-  const lineOf = (valueOf: (column: TableColumn) => CellValue): string => {
-    let line = ''
-    for (const [at, column] of table.entries()) {
-      if (at > 0) line += delimiter
-      line += cellOf(valueOf(column))
-    }
-    return `${line}\r\n`
-  }
-  const names = lineOf(({ name }) => name)
+  const names = `${table.map(({ name }) => cellOf(name)).join(delimiter)}\r\n`
+  // Of the row before: many columns say the same of most rows, and then their cell is there already.
+  const values: CellValue[] = table.map(() => null)
+  const texts: string[] = table.map(() => '')
   return {
     header: `${form.bom ? BYTE_ORDER_MARK : ''}${form.sep ? `sep=${delimiter}\r\n` : ''}${names}`,
     line: (cells, place, row) => {
       const given = givenRow(batch, cells, place)
-      return lineOf((column) => column.value(given, row))
+      for (const [at, column] of table.entries()) {
+        const value = column.value(given, row)
+        if (value === values[at]) continue
+        values[at] = value
+        texts[at] = cellOf(value)
+      }
+      return `${texts.join(delimiter)}\r\n`
     },
   }
 }
