@@ -7,7 +7,9 @@ import { readSettings } from '@plumbline/runtime/settings'
 import { describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
 import { apiSettings } from '@plumbline/api/settings'
+import { MEMORY_ENVIRONMENT, memoryFlags } from '@plumbline/local/children'
 import { workerSettings } from '@plumbline/worker/settings'
+import { PLATFORM_VARIABLES } from './platform-variables.ts'
 import { ROOT } from './run.ts'
 
 interface ComposeService {
@@ -57,8 +59,13 @@ describe('docker-compose.yml', () => {
     const settings = Object.keys(schema.shape)
     const files = settings.filter(isSecret).map(fileVariable)
     for (const name of Object.keys(service.environment ?? {})) {
-      expect([...settings, ...files, 'NODE_OPTIONS']).toContain(name)
+      expect([...settings, ...files, ...PLATFORM_VARIABLES]).toContain(name)
     }
+  })
+
+  test.each(programs)('%s has its memory bounded as npm start does', (_, service) => {
+    const NODE_OPTIONS = memoryFlags(768).join(' ')
+    expect(service.environment).toMatchObject({ ...MEMORY_ENVIRONMENT, NODE_OPTIONS })
   })
 
   test.each(Object.entries(compose.services))('%s has bounds and gains no rights', (_, service) => {

@@ -8,6 +8,7 @@ import { describe, expect, test } from 'vitest'
 import { parse, parseAllDocuments } from 'yaml'
 import { manifestText } from './kubernetes/manifests.ts'
 import { API, PROGRAMS } from './kubernetes/programs.ts'
+import { PLATFORM_VARIABLES } from './platform-variables.ts'
 import { ROOT } from './run.ts'
 
 const FILE = 'infra/kubernetes/plumbline.yaml'
@@ -89,9 +90,9 @@ describe('the manifests for Kubernetes', () => {
     for (const { pod } of pods) {
       const names = [...Object.keys(shared), ...Object.keys(ownSettings(pod))]
       const secret = known.filter(isSecret).map(fileVariable)
-      expect(names.filter((name) => ![...known, ...secret, 'NODE_OPTIONS'].includes(name))).toEqual(
-        [],
-      )
+      expect(
+        names.filter((name) => ![...known, ...secret, ...PLATFORM_VARIABLES].includes(name)),
+      ).toEqual([])
     }
     for (const { pod } of served) {
       const schema = schemaOf(pod)

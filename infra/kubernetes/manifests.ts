@@ -3,6 +3,7 @@ import { Namespace } from 'kubernetes-models/v1/Namespace'
 import { PersistentVolumeClaim } from 'kubernetes-models/v1/PersistentVolumeClaim'
 import { Service } from 'kubernetes-models/v1/Service'
 import { ServiceAccount } from 'kubernetes-models/v1/ServiceAccount'
+import { MEMORY_ENVIRONMENT, memoryFlags } from '@plumbline/local/children'
 import { stringify } from 'yaml'
 import { INSTALLATION } from './installation.ts'
 import { networkPolicies } from './network.ts'
@@ -38,7 +39,8 @@ function manifestsOf(version: string): readonly Manifest[] {
         LISTS_DIR: '/lists',
         // The CronJob does it, which alone may write them.
         DATA_UPDATE: 'off',
-        NODE_OPTIONS: '--max-old-space-size=768 --max-semi-space-size=8',
+        NODE_OPTIONS: memoryFlags(768).join(' '),
+        ...MEMORY_ENVIRONMENT,
       },
     }),
     new PersistentVolumeClaim({
