@@ -5,7 +5,7 @@ import { listPacks, listPlans } from './offers.ts'
 import { expect, inject, test } from 'vitest'
 import { createTestDatabase, databaseUrl, onServer } from '@plumbline/testkit/postgres'
 import { sql } from 'kysely'
-import { openDatabase } from './database.ts'
+import { openDatabase, preparedAs } from './database.ts'
 import { migrate } from './migrate.ts'
 
 test('numbers beyond 2^53 - 1 are an error, smaller ones are numbers', async () => {
@@ -106,6 +106,21 @@ test('a server that falls silent costs one wait, and its connection is not used 
   expect(performance.now() - began).toBeLessThan(9_000)
   network.recover()
   expect((await db.pool.query('select 1 as one')).rows).toEqual([{ one: 1 }])
+})
+
+test('a statement with a name is prepared once a connection, and never through a pooler', async () => {
+  await using database = await createTestDatabase()
+  for (const pooled of [false, true]) {
+    const options = { url: database.url, poolSize: 1, applicationName: 'test', pooled }
+    await using db = openDatabase(options)
+    const ask = async (n: number): Promise<unknown> =>
+      (await sql`${preparedAs('test.ask')} select ${n}::int as n`.execute(db.kysely)).rows[0]
+    expect([await ask(1), await ask(2)]).toEqual([{ n: 1 }, { n: 2 }])
+    const { rows } = await db.pool.query<{ name: string }>(
+      'select name from pg_prepared_statements',
+    )
+    expect(rows.map(({ name }) => name)).toEqual(pooled ? [] : ['test.ask'])
+  }
 })
 
 test('a migration waits longer for another than a statement may take', async () => {

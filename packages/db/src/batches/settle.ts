@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { Json } from '@plumbline/contract/outcome'
 import { jsonbText } from '../jsonb.ts'
-import { queriesOf, type Db, type Tx } from '../database.ts'
+import { preparedAs, queriesOf, type Db, type Tx } from '../database.ts'
 import type { Part } from './chunks.ts'
 import { SILENCE } from './merge-waiting.ts'
 
@@ -69,8 +69,9 @@ export async function storeTaskOutcomes(
               states = ${stays.states === null ? null : jsonbText(stays.states)}::jsonb
             where id = ${brought.taskId} and lease = ${brought.lease}
               and size = ${brought.size} returning *`
+  const name = preparedAs(stays === null ? 'outcomes.store-last' : 'outcomes.store')
   const { rows } = await sql<StoredOutcomes>`
-    with task as (${take}), part as (
+    ${name} with task as (${take}), part as (
       insert into parts (batch_id, chunk_no, check_kind, indexes, outcomes)
       select batch_id, chunk_no, check_kind,
         ${brought.indexes === null ? null : [...brought.indexes]}::int[], ${brought.outcomes}
@@ -144,6 +145,7 @@ export async function markSettled(
   sums: { charged: number; verdicts: readonly number[]; doneCount: number | null },
 ): Promise<void> {
   await sql`
+    ${preparedAs('chunks.settle')}
     update chunks set settled_at = clock_timestamp(), charged = ${sums.charged},
       verdicts = ${[...sums.verdicts]}, done_count = ${sums.doneCount}
     where batch_id = ${chunk.batchId} and no = ${chunk.no} and settled_at is null

@@ -1,5 +1,5 @@
 import { sql, type Updateable } from 'kysely'
-import { queriesOf, type Db, type Tx } from '../database.ts'
+import { preparedAs, queriesOf, type Db, type Tx } from '../database.ts'
 import type { BatchesTable } from '../tables/batches.ts'
 import { NOW_TEXT, type BatchRow } from './rows.ts'
 import { sqlStates, STAGE_STATES, WORKED_STATES } from './states.ts'
@@ -22,8 +22,12 @@ export async function closeFinishedBatch(db: Db | Tx, batchId: string): Promise<
 
 /** Does so for every batch: for those whose worker was lost between the two. */
 export async function closeFinishedBatches(db: Db | Tx, batchId?: string): Promise<void> {
-  const these = batchId === undefined ? sql`true` : sql`b.id = ${batchId}`
+  const [name, these] =
+    batchId === undefined
+      ? [preparedAs('batches.close-all'), sql`true`]
+      : [preparedAs('batches.close'), sql`b.id = ${batchId}`]
   await sql`
+    ${name}
     update batches b
     set status = 'finalizing', stage_attempts = 0,
         ats = ats || jsonb_build_object('finalizing', ${NOW_TEXT})
@@ -44,6 +48,7 @@ const LONGEST_REST_MS = 3_600_000
  */
 export async function leaseStages(db: Db | Tx, leaseMs: number): Promise<readonly Stage[]> {
   const { rows } = await sql<{ id: string; status: string; lease: number }>`
+    ${preparedAs('stages.lease')}
     update batches
     set lease = lease + 1, lease_until = clock_timestamp() + ${leaseMs} * interval '1 ms'
     where id in (
