@@ -18,7 +18,7 @@ const LEAST_ROWS = 10_000
 const LOOK_MS = 3_000
 
 /** Time between two looks for settled chunks, and how long a batch may go without a new one. */
-const CHUNK_TIMES = { lookMs: 50, longestMs: 10_000 }
+const CHUNK_TIMES = { lookMs: 25, longestMs: 10_000 }
 
 /**
  * Writes the results of large batches while they run, until the signal aborts, so that a batch ends with
