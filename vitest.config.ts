@@ -23,7 +23,7 @@ const PROCESSORS = availableParallelism()
 
 /** More at once than there are processors, for much of the time passes with waiting. */
 const SIDE_BY_SIDE = {
-  maxWorkers: Math.max(4, Math.round(PROCESSORS * 1.5)),
+  maxWorkers: Math.max(6, Math.round(PROCESSORS * 1.5)),
   sequence: { groupOrder: 1 },
 }
 

@@ -10,7 +10,7 @@ import { uploadList, waitForEnd, writeList } from './upload.ts'
 const RECORDS = 200_000
 const RUNS = 3
 
-/** Time between two looks at the batch. */
+/** Time between two looks at the batch, which itself says when it was completed. */
 const LOOK_MS = 100
 
 /** Records a second, upload to finished file, against a plain BullMQ program with a job a record. */
@@ -46,10 +46,10 @@ async function measure(
   const account = await service.account({ credits: RECORDS * (RUNS + 1) })
   const rates: number[] = []
   for (let at = 0; at <= RUNS; at++) {
-    const startMs = performance.now()
+    const startMs = Date.now()
     const { id } = await uploadList(service, account, list, 'email')
     const batch = await waitForEnd(service, account, id, LOOK_MS)
-    const seconds = (performance.now() - startMs) / 1000
+    const seconds = (Date.parse(batch.completed_at ?? '') - startMs) / 1000
     if (batch.status !== 'completed' || batch.rows.done !== RECORDS) {
       throw new Error(`the batch ended as ${batch.status} with ${batch.rows.done} rows`)
     }

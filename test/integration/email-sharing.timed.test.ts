@@ -14,7 +14,7 @@ import type { EmailService } from './email-service.ts'
 const OTHERS = 40
 const PER_DOMAIN = 10
 
-test.each(backends())(
+test.concurrent.each(backends())(
   'a provider held to 1 connection and 60 recipients a minute delays no other domain by a second on $name',
   async (backend) => {
     // A wire so long that it, and not the machine, says how long a batch takes.

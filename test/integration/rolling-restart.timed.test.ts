@@ -15,7 +15,7 @@ const ROWS = 1_200
 const WORKER = ['email', 'phone', 'ip', 'domain', 'batch', '--delay=500', '--width=20']
 const SETTINGS = { CHUNK_RECORDS: '200', DRAIN_SECONDS: '8' }
 
-test.each(backends())(
+test.concurrent.each(backends())(
   'a rolling restart under load refuses no call, spends no attempt and ends in time on $name',
   async ({ redisUrl }) => {
     await using stack = new AsyncDisposableStack()
