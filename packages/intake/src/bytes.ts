@@ -12,7 +12,7 @@ export interface ByteSource {
   open(signal: AbortSignal): AsyncIterable<Buffer>
 }
 
-const CHUNK_BYTES = 128 * 1024
+const CHUNK_BYTES = 64 * 1024
 
 /**
  * Beyond this, a file whose start unpacks to more than `MAX_RATIO` times its packed size is a bomb. The

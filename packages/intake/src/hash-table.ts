@@ -44,7 +44,14 @@ export function createHashTable(): HashTable {
     segment[at + 2] = c
     segment[at + 3] = d
     count += 1
-    if (count > index.length * MAX_LOAD) index = largerIndex(segments, count, index.length * 2)
+    if (count > index.length * MAX_LOAD) grow()
+  }
+
+  function grow(): void {
+    const { buffer } = index
+    index = largerIndex(segments, count, index.length * 2)
+    // Detached it is freed now, not when memory is collected next: it is megabytes.
+    buffer.transfer(0)
   }
 
   return {

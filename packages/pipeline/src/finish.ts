@@ -166,13 +166,10 @@ async function writeResult(
   const hash = createHash('sha256')
   let rows = 0
   let bytes = 0
-  let unwritten = writer.header
-  // One piece is on its way to the disk or the network while the rows of the next are formatted.
+  // The text of one chunk is on its way to the disk or the network while the next is formatted.
   let writing = Promise.resolve()
-  const writePiece = async (): Promise<void> => {
-    if (unwritten === '') return
-    const piece = Buffer.from(unwritten)
-    unwritten = ''
+  const write = async (text: string): Promise<void> => {
+    const piece = Buffer.from(text)
     hash.update(piece)
     bytes += piece.length
     await writing
@@ -180,22 +177,15 @@ async function writeResult(
     // Thrown where it is awaited; until then a failure must not end the process.
     writing.catch(() => undefined)
   }
+  await write(writer.header)
   for await (const page of pages) {
     signal.throwIfAborted()
     for (const chunk of page) {
       const { text, count } = writer.lines(chunk, 0)
       rows += count
-      unwritten += text
-      if (unwritten.length >= PIECE_CHARS) await writePiece()
+      await write(text)
     }
-    // The next page may be long in coming, and this one goes into the file while it does.
-    await writePiece()
   }
-  // A batch without rows has a header all the same.
-  await writePiece()
   await writing
   return { rows, bytes, sha256: hash.digest('hex') }
 }
-
-/** Characters of a page from which on they are written before the rest of it is formatted. */
-const PIECE_CHARS = 524_288
