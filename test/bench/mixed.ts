@@ -63,7 +63,7 @@ async function measure(
     await waitForEnd(service, busy, id)
   }
   return [
-    atMost({ name: 'mixed-live-p99', backend, unit: 'ms' }, median(mixed), median(idle), 2),
+    atMost({ name: 'mixed-live-p99', backend, unit: 'ms' }, median(mixed), median(idle), 1.5),
     bounded({ name: 'mixed-ten-records', backend, unit: 's' }, Math.max(...short), 3),
   ]
 }

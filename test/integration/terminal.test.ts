@@ -88,6 +88,8 @@ test.skipIf(process.platform !== 'linux')(
     )
     const shown = await screen.until(/\/app\/welcome#\w{40}\W/)
     expect(shown).toMatch(/live key: svc_live_\w+/)
+    // It speaks to a person: no line of the programs is JSON.
+    expect(shown.split('\n').filter((line) => line.startsWith('{'))).toEqual([])
     const [, base = '', code = ''] =
       /(http:\/\/127\.0\.0\.1:\d+)\/app\/welcome#(\w{40})/.exec(shown) ?? []
     // As a browser would that opens the link.

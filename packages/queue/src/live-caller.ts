@@ -88,8 +88,9 @@ export async function createLiveCaller(
   }
   const sweep = createSweep(backend, server, replies, batcher, pending)
   const timer = setInterval(() => {
-    timeOut(pending.values())
+    const late = timeOut(pending)
     refuseWhileAway()
+    if (late.length > 0 && !server.isSilent()) removeJobs(backend, late).catch(onError)
     sweep().catch(onError).finally(refuseWhileAway)
   }, SWEEP_EVERY_MS)
   timer.unref()
@@ -172,10 +173,40 @@ function pendingFrom(asked: Asked): PendingQuestion {
   return { ...asked, heardAtMs: askedAtMs, jobId: null, silentSinceMs: null, hasFailed: false }
 }
 
-/** One timer for all: a timer and a signal for each question cost more than its part of a job. */
-function timeOut(pending: Iterable<PendingQuestion>): void {
+/** A job whose questions are all over. */
+interface LateJob {
+  readonly check: Check
+  readonly id: string
+}
+
+/**
+ * One timer for all: a timer and a signal for each question cost more than its part of a job.
+ * @returns the jobs that nobody waits for any more
+ */
+function timeOut(pending: Map<number, PendingQuestion>): readonly LateJob[] {
   const now = performance.now()
-  for (const { endsAtMs, reject } of pending) if (endsAtMs < now) reject(timedOut())
+  const late: PendingQuestion[] = []
+  for (const question of pending.values()) {
+    if (question.endsAtMs >= now) continue
+    late.push(question)
+    pending.delete(question.id)
+    question.reject(timedOut())
+  }
+  if (late.length === 0) return []
+  const jobs = new Map<string, LateJob>()
+  for (const { check, jobId } of late) if (jobId !== null) jobs.set(jobId, { check, id: jobId })
+  for (const { jobId } of pending.values()) if (jobId !== null) jobs.delete(jobId)
+  return [...jobs.values()]
+}
+
+/** Takes jobs out that no worker has taken: with the workers away a queue would grow by all that is asked. */
+async function removeJobs(backend: QueueBackend, jobs: readonly LateJob[]): Promise<void> {
+  await Promise.all(
+    jobs.map(async ({ check, id }) => {
+      const producer = await backend.producer(liveQueueOf(check))
+      await producer.remove(id)
+    }),
+  )
 }
 
 function timedOut(): Problem {

@@ -12,6 +12,7 @@ import { emailOutcome } from '@plumbline/testkit/outcomes'
 import { PATIENT } from '@plumbline/testkit/patience'
 import { createTestDatabase } from '@plumbline/testkit/postgres'
 import type { QueueBackend } from './backend.ts'
+import { depth } from './jobs.ts'
 import type { Question } from './live-protocol.ts'
 import { serveLive } from './live-server.ts'
 import { createLiveCaller, type LiveCaller } from './live-caller.ts'
@@ -159,6 +160,21 @@ function testLive(stage: () => Promise<QueueHarness>): void {
     )
     await ask(caller, 'later@example.com')
     expect(met).toEqual(['later@example.com'])
+  })
+
+  test('without a worker the queue holds no job that nobody waits for any more', async () => {
+    await using place = await stage()
+    await using queue = await place.open()
+    await using caller = await createLiveCaller(queue.backend, { onError: fail })
+    const asked = Array.from({ length: 200 }, (_, no) =>
+      caller.ask('email', questionOf(`a${no}@example.com`), { waitMs: 300, budgetMs: 100 }),
+    )
+    const ends = await Promise.allSettled(asked)
+    expect(ends.filter(({ status }) => status === 'fulfilled')).toEqual([])
+    await vi.waitFor(async () => {
+      const { waiting } = await depth(queue.backend, 'live-email')
+      expect(waiting).toBe(0)
+    }, PATIENT)
   })
 
   test('the run ends when its time is over', async () => {

@@ -131,22 +131,27 @@ test('the check of the column has the states of the table', async () => {
 })
 
 test('no statement names a state that the table does not have', () => {
-  const folder = new URL('./', import.meta.url)
-  const sources = readdirSync(folder).filter(
-    (name) => name.endsWith('.ts') && !name.includes('.test.'),
-  )
-  const met = sources.flatMap((name) => {
-    const text = readFileSync(new URL(name, folder), 'utf8')
-    const named = text.matchAll(
+  const functions = new URL('../../functions/', import.meta.url)
+  const sources = [...filesOf(new URL('./', import.meta.url)), ...filesOf(functions)]
+  const named = sources.flatMap(({ name, text }) => {
+    const met = text.matchAll(
       /\b(?:status|state) ?(?:=|<>|(?:not )?in) ?(\(['\w, ]+\)|'\w+')|ats->>('\w+')/g,
     )
-    return [...named].flatMap((match) => wordsIn(match[0]))
+    return [...met].flatMap((match) => wordsIn(match[0]).map((word) => ({ name, word })))
   })
-  expect(met).toContain('running')
+  const words = named.map(({ word }) => word)
+  expect(words).toContain('running')
+  expect(named.map(({ name }) => name)).toContain('dispatch.sql')
   // Accounts have states, too, and the dispatcher asks for them.
   const known: readonly string[] = [...BATCH_STATES, ...ACCOUNT_STATES]
-  expect(met.filter((word) => !known.includes(word))).toEqual([])
+  expect(named.filter(({ word }) => !known.includes(word))).toEqual([])
 })
+
+function filesOf(folder: URL): readonly { readonly name: string; readonly text: string }[] {
+  return readdirSync(folder)
+    .filter((name) => /\.(?:ts|sql)$/.test(name) && !name.includes('.test.'))
+    .map((name) => ({ name, text: readFileSync(new URL(name, folder), 'utf8') }))
+}
 
 function wordsIn(text: string): readonly string[] {
   return [...text.matchAll(/'(\w+)'/g)].map(([, word = '']) => word)

@@ -415,6 +415,34 @@ describe('429', () => {
   })
 })
 
+describe('503', () => {
+  test('beyond the calls that the process may have under way, before anything is debited', async () => {
+    await using full = await openApiHarness({ CALLS_LIMIT: '2', CALLS_PER_ACCOUNT: '2' })
+    const held = Promise.withResolvers<void>()
+    full.answer = async (check, subject) => {
+      await held.promise
+      return outcomeFor(check, subject)
+    }
+    const [busy, other] = [await full.account(), await full.account({ credits: 10 })]
+    const call = ({ live }: HarnessAccount) =>
+      full.call('/v1/email', { key: live, body: bodyOf('email') })
+    const first = [call(busy), call(busy)]
+    await vi.waitFor(() => expect(full.asked).toHaveLength(2), PATIENT)
+    const refused = await call(other)
+    expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '1'])
+    expect(refused.headers.get('x-credits-charged') ?? '0').toBe('0')
+    const { rows } = await full.db.pool.query(
+      `select from credit_entries where account_id = $1 and kind in ('debit', 'refund')
+         and op_key not like 'test:%'`,
+      [other.id],
+    )
+    expect(rows).toEqual([])
+    held.resolve()
+    expect((await Promise.all(first)).map(({ status }) => status)).toEqual([200, 200])
+    expect((await call(other)).status).toBe(200)
+  })
+})
+
 describe('Idempotency-Key', () => {
   const first = { 'idempotency-key': 'order-1' }
 
