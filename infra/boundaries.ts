@@ -136,7 +136,7 @@ export function boundaryFaults(
   return imports.flatMap((met) => rules.flatMap((rule) => rule(file, met, room) ?? []))
 }
 
-/** A rule's fault with one import of a file in a package or program; null where there is none. */
+/** A rule's fault with one import of a file in a package or program; null if there is none. */
 type Rule = (file: string, met: Import, room: string) => string | null
 
 const FOLDER_RULES: Readonly<Record<string, readonly Rule[]>> = {
@@ -201,7 +201,7 @@ function undeclaredFault(declared: ReadonlySet<string> | undefined): Rule {
   }
 }
 
-/** The package of this project that an import names; null where it names none. */
+/** The package of this project that an import names; null if it names none. */
 function ownPackage(specifier: string): string | null {
   return /^@plumbline\/([a-z0-9-]+)(?:\/|$)/.exec(specifier)?.[1] ?? null
 }

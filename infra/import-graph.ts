@@ -7,7 +7,7 @@ import { ROOT } from './run.ts'
 export interface Import {
   /** As it is written, for example `./mx.ts`, `node:net`, `@plumbline/net/egress`. */
   readonly specifier: string
-  /** Names taken from it that are more than types; null where all of it is taken, or none is named. */
+  /** Names taken from it that are more than types; null if all of it is taken, or none is named. */
   readonly names: readonly string[] | null
 }
 
@@ -73,7 +73,7 @@ export function importsOf(file: string, text: string): readonly Import[] {
 /** Stands for what an `import()` computes at run time. */
 export const COMPUTED = '(computed)'
 
-/** The source that an import leads to; null where it leads out of the project's sources. */
+/** The source that an import leads to; null if it leads out of the project's sources. */
 export function targetOf(file: string, specifier: string): string | null {
   if (specifier.startsWith('.')) return normalize(join(dirname(file), specifier))
   const [, room, path] = /^@plumbline\/([a-z0-9-]+)\/(.+)$/.exec(specifier) ?? []
@@ -90,7 +90,7 @@ export const SERVICES: ReadonlySet<string> = new Set(
   readdirSync(join(ROOT, 'services'), { encoding: 'utf8' }),
 )
 
-/** Groups of files that import each other in a circle; none where there is no circle. */
+/** Groups of files that import each other in a circle; none if there is no circle. */
 export function circlesIn(
   graph: ReadonlyMap<string, readonly string[]>,
 ): readonly (readonly string[])[] {

@@ -12,7 +12,7 @@ const TARGET = 'es2022'
 /**
  * Builds `@plumbline/client` into a folder: JavaScript modules with their types, which need no other package. What it
  * takes of the contract is built in: values as modules, types written out.
- * @throws where the compiler refuses, or the contract has no shape of a type
+ * @throws if the compiler refuses, or the contract has no shape of a type
  */
 export async function buildJavaScriptClient(folder: string): Promise<void> {
   // Below the packages, so that their names lead to each other.

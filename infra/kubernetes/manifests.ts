@@ -16,7 +16,7 @@ const { namespace, settings, listsStorageClass } = INSTALLATION
 
 /** An object of Kubernetes, or of KEDA. */
 interface Manifest {
-  /** @throws Error where it is not what its kind demands */
+  /** @throws Error if it is not what its kind demands */
   validate(): void
   toJSON(): unknown
 }
@@ -71,7 +71,7 @@ function manifestsOf(version: string): readonly Manifest[] {
 
 /**
  * The manifests as one file of YAML.
- * @throws Error where one of them is not what its kind demands
+ * @throws Error if one of them is not what its kind demands
  */
 export function manifestText(version: string): string {
   const documents = manifestsOf(version).map((manifest) => {

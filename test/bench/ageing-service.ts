@@ -40,7 +40,7 @@ export interface AgeingService extends AsyncDisposable {
   /** What went wrong, as the log would tell it. */
   readonly faults: readonly string[]
   submit(accountId: string, content: string): Promise<void>
-  /** Dispatches until disposed; answers how long each round took. */
+  /** Dispatches until disposed; returns how long each round took. */
   dispatch(): AsyncDisposable & { readonly roundsMs: readonly number[] }
 }
 

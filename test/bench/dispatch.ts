@@ -168,7 +168,7 @@ async function timedRound(
   return { tasks: leased.filter(({ grows }) => !grows), ms }
 }
 
-/** Answers how many subjects the tasks had. */
+/** Returns how many subjects the tasks had. */
 async function end(db: Db, tasks: readonly LeasedTask[]): Promise<number> {
   const ids = tasks.map(({ taskId }) => taskId)
   const { rows } = await db.pool.query<{ size: number }>(

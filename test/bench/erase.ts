@@ -19,7 +19,7 @@ const MOST_HOURS = 24
 
 const LOOK_MS = 100
 
-/** Three addresses, and a domain with its twenty: each batch has them all, so that every result is written anew. */
+/** Three addresses, and a domain with its twenty: each batch has them all, so that every result is rewritten. */
 const TARGET = {
   email: [7, 50_000, 99_999].map((row) => `person.${row}@company${row % 5000}.example`),
   domain: 'company1234.example',

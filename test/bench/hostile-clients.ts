@@ -207,7 +207,7 @@ async function until(isSo: () => Promise<boolean>, seconds = 60): Promise<void> 
   }
 }
 
-/** Asks for `/healthz` again and again; answers the longest wait when it is told to stop. */
+/** Asks for `/healthz` again and again; returns the longest wait when it is told to stop. */
 function watchHealth({ url }: TestService): { slowestMs: () => Promise<number> } {
   const over = new AbortController()
   const watching = (async (): Promise<number> => {

@@ -11,7 +11,7 @@ export interface BenchServers extends AsyncDisposable {
   readonly redisUrl: string
 }
 
-/** Starts the packaged Postgres and the installed Redis. @throws where Redis is not installed */
+/** Starts the packaged Postgres and the installed Redis. @throws if Redis is not installed */
 export async function startServers(): Promise<BenchServers> {
   await using stack = new AsyncDisposableStack()
   const dataDir = await mkdtemp(join(tmpdir(), 'plumbline-bench-'))

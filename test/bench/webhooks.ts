@@ -90,7 +90,7 @@ async function listening(server: Server): Promise<Receiver> {
   }
 }
 
-/** An account for each endpoint, the first of them dead; answers their ids. */
+/** An account for each endpoint, the first of them dead; returns their ids. */
 async function subscribeAll(db: Db, living: string, dead: string): Promise<readonly string[]> {
   const key = createInstallationKey(INSTALLATION_KEY)
   const accounts: string[] = []

@@ -1,6 +1,6 @@
 import type { CorpusCase, Prediction } from './prediction.ts'
 
-/** How one key of a prediction is scored: undefined where the case has nothing to score. */
+/** How one key of a prediction is scored: undefined if the case has nothing to score. */
 export type Judge = (expected: CorpusCase, prediction: Prediction) => boolean | undefined
 
 /** A corpus file, the predictor it is for, and how each key of it is scored. */

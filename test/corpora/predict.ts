@@ -7,7 +7,7 @@ import type { CorpusCase, Prediction } from './prediction.ts'
 import { PREDICTORS, type Predictor } from './predictors.ts'
 import { predictorSettings } from './settings.ts'
 
-/** Reads cases from standard input and writes a prediction for each, in order. Answers the exit status. */
+/** Reads cases from standard input and writes a prediction for each, in order. Returns the exit status. */
 export async function main(argv: readonly string[], env: Environment): Promise<number> {
   const { values, positionals } = parseArgs({
     args: [...argv],

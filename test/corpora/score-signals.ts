@@ -130,7 +130,7 @@ function percent(part: number, whole: number): string {
   return whole === 0 ? '-' : `${((100 * part) / whole).toFixed(1)} %`
 }
 
-/** The chance that a fraud scores above an honest record, ties counted half; null where one kind lacks. */
+/** The chance that a fraud scores above an honest record, ties counted half; null if one kind lacks. */
 export function areaUnderCurve(scores: readonly LabelledScore[]): number | null {
   const honestAt = Array.from({ length: 101 }, () => 0)
   const fraudAt = Array.from({ length: 101 }, () => 0)

@@ -26,7 +26,7 @@ interface Tally {
 
 /**
  * Scores the corpora of a folder against their predictions, or the fraud weights against a labelled file,
- * and prints a table. Answers the exit status.
+ * and prints a table. Returns the exit status.
  */
 export async function main(argv: readonly string[], env: Environment): Promise<number> {
   const { values, positionals } = parseArgs({

@@ -419,7 +419,7 @@ function textOf(body: unknown): string {
   return typeof body === 'string' ? body : JSON.stringify(body)
 }
 
-/** The status that the text was answered with, 0 where there was none. */
+/** The status that the text was answered with, 0 if there was none. */
 async function sendRaw(url: string, text: string): Promise<number> {
   const { hostname, port } = new URL(url)
   const socket = connect(Number(port), hostname)

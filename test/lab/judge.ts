@@ -21,7 +21,7 @@ interface ResultLine {
 
 /**
  * Compares rows, holds and the ledger of everything that was handed in. What was under way at some moment of
- * `gapMs` may be gone with the server that took it; null where nothing may.
+ * `gapMs` may be gone with the server that took it; null if nothing may.
  */
 export async function judgeLab(
   service: TestService,

@@ -114,7 +114,7 @@ export async function submitBatches(
   return taken
 }
 
-/** Hands in one batch, again under its key until it is taken. @throws where it is refused for good */
+/** Hands in one batch, again under its key until it is taken. @throws if it is refused for good */
 export async function submitBatch(
   entrance: Entrance,
   account: Account,
@@ -150,7 +150,7 @@ export async function submitBatch(
 
 const MAY_COME_LATER: readonly number[] = [409, 429, 500, 503, 507]
 
-/** Cancels a batch. @throws where that is refused */
+/** Cancels a batch. @throws if that is refused */
 export async function cancelLabBatch(entrance: Entrance, batch: LabBatch): Promise<LabBatch> {
   const url = new URL(`/v1/batches/${batch.id}/cancel`, entrance.url())
   const response = await fetch(url, { method: 'POST', headers: headersOf(batch.account) })

@@ -8,7 +8,7 @@ export interface LabRedis extends AsyncDisposable {
   start(): Promise<void>
 }
 
-/** @throws where Redis is not installed */
+/** @throws if Redis is not installed */
 export async function startLabRedis(): Promise<LabRedis> {
   const first = await startRedis()
   if (first === null) throw new Error('the lab needs redis-server (apt install redis-server)')

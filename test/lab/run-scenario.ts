@@ -224,7 +224,7 @@ function sample({ db }: TestService): Samples {
   }
 }
 
-/** Waits until no batch has anything left to do. @throws where that does not come within fifteen minutes */
+/** Waits until no batch has anything left to do. @throws if that does not come within fifteen minutes */
 async function untilEnded({ db }: TestService): Promise<void> {
   await untilNone(
     db,

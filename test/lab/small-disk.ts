@@ -22,7 +22,7 @@ export function mayMount(): boolean {
   return process.getuid?.() === 0
 }
 
-/** Mounts one of so many bytes. @throws where that is not allowed */
+/** Mounts one of so many bytes. @throws if that is not allowed */
 export function mountSmallDisk(sizeBytes: number): SmallDisk {
   const path = mkdtempSync(join(tmpdir(), 'plumbline-disk-'))
   run('mount', ['-t', 'tmpfs', '-o', `size=${sizeBytes},mode=0755`, 'tmpfs', path])

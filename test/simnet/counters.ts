@@ -2,7 +2,7 @@
 export interface Counters {
   dnsQueries: number
   readonly smtp: Map<string, HostCounters>
-  /** RCPT commands for each recipient, as it was written; null where nobody wants to know. */
+  /** RCPT commands for each recipient, as it was written; null if nobody wants to know. */
   readonly recipients: Map<string, number> | null
   readonly registries: Map<string, QueryCounters>
   readonly hlr: HlrCounters

@@ -48,11 +48,11 @@ export interface Customers {
   change(change: PlannedChange): Promise<void>
   /** Has a batch go on that somebody paused, as a request of its own each time. */
   resume(batch: HandedIn): Promise<void>
-  /** A request with an account's key; undefined where no API answers. */
+  /** A request with an account's key; undefined if no API answers. */
   ask(account: SimulatedAccount, method: string, path: string, body?: unknown): Promise<Asked>
 }
 
-/** What came back; null where the connection broke. */
+/** What came back; null if the connection broke. */
 export type Asked = {
   readonly status: number
   readonly text: string

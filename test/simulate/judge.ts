@@ -238,7 +238,7 @@ async function judgeLeftovers(db: Db): Promise<readonly string[]> {
     .map(({ what, count, first }) => `${count} ${what} are left: ${JSON.stringify(first)}`)
 }
 
-/** Tasks in flight beyond what may be, by check; undefined where there are none. */
+/** Tasks in flight beyond what may be, by check; undefined if there are none. */
 export async function excessInFlight(
   db: Db,
   boundOf: (check: Check) => number,

@@ -99,7 +99,7 @@ for (const fault of putBack) {
   process.exitCode = 1
 }
 
-/** Has every seed lived through, several at a time; answers how many did not hold. */
+/** Has every seed lived through, several at a time; returns how many did not hold. */
 async function runSeeds(
   run: (runner: Runner, seed: number, job: number) => Promise<boolean>,
   fault?: string,
@@ -150,7 +150,7 @@ function folderOf(seed: number): string {
   return join(REPORTS, `seed-${seed}`)
 }
 
-/** Lives through one seed and tells how it ended; answers whether all held. */
+/** Lives through one seed and tells how it ended; returns whether all held. */
 async function runSeed(runner: Runner, seed: number, job: number): Promise<boolean> {
   const began = Date.now()
   const { ending, cpuMs } = await live(runner, seed, job)

@@ -16,7 +16,7 @@ export interface Owner {
 export interface VirtualTime {
   /** Milliseconds since the world began. */
   nowMs(): number
-  /** When the next timer goes off; undefined where none is set. */
+  /** When the next timer goes off; undefined if none is set. */
   nextMs(): number | undefined
   /** Lets time pass and timers go off whose moment has come. */
   advanceTo(ms: number): void

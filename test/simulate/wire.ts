@@ -103,7 +103,7 @@ export async function openWire(options: WireOptions): Promise<Wire> {
     if (passed !== undefined) lane.server.write(passed)
   }
 
-  /** What of a request goes on; undefined where it is lost. */
+  /** What of a request goes on; undefined if it is lost. */
   function passOn(lane: Lane, piece: Buffer): Buffer | undefined {
     const [next] = armed
     if (next === undefined) return piece

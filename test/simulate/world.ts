@@ -186,7 +186,7 @@ async function look(world: World): Promise<void> {
   }
 }
 
-/** Has everything of the plan happen, and waits until all has come to rest; false where it does not. */
+/** Has everything of the plan happen, and waits until all has come to rest; false if it does not. */
 async function live(world: World): Promise<boolean> {
   const { time, ground, customers, members, db } = world
   const begunMs = time.nowMs()

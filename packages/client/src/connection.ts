@@ -120,7 +120,7 @@ async function withKey(call: Call): Promise<Call> {
   return call.idempotencyKey === undefined ? { ...call, idempotencyKey: await randomName() } : call
 }
 
-/** How long to wait before a call that failed is tried again; undefined where that is of no use. */
+/** How long to wait before a call that failed is tried again; undefined if that is of no use. */
 function waitBefore(error: unknown, call: Call, tries: number): number | undefined {
   // Spread, so that many clients of a service that was away do not come back at one moment.
   const backoffMs = FIRST_WAIT_MS * 2 ** tries * (0.5 + Math.random())

@@ -16,7 +16,7 @@ export interface ResultRow<P extends Product = Product> {
   /** The record as it came. */
   readonly input: unknown
   readonly status: string
-  /** As the single call answers; null where there is none. */
+  /** As the single call answers; null if there is none. */
   readonly result: ResultOf<P> | null
   readonly advice: string | null
   readonly why: string | null

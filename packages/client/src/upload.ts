@@ -13,7 +13,7 @@ export interface UploadForm {
 }
 
 /**
- * A form as a body. A Blob and a file of this machine are read anew for each try; a stream can be sent once, so
+ * A form as a body. A Blob and a file of this machine are read again for each try; a stream can be sent once, so
  * that such a call is not tried again.
  */
 export async function uploadBody({ fields, file, fileName }: UploadForm): Promise<Body> {

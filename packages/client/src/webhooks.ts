@@ -79,7 +79,7 @@ export type WebhookHeaders =
  * Checks that a message comes from the service, and reads it.
  * @param secret of the endpoint, `whsec_...`
  * @param body byte for byte as it came
- * @throws where signature or time are wrong, or a header is missing
+ * @throws if signature or time are wrong, or a header is missing
  */
 export async function verifyWebhook(
   secret: string,

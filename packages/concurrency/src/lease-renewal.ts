@@ -1,6 +1,6 @@
 /** What can be kept for a while longer. */
 export interface Renewable {
-  /** Extends it; false where it was lost. */
+  /** Extends it; false if it was lost. */
   renew(): Promise<boolean>
 }
 

@@ -10,7 +10,7 @@ export interface SilenceWatch {
   /**
    * Waits for an answer as long as the server answers anybody.
    * @param isProof whether an answer shows that the server is there, as one from a cache does not
-   * @throws SilenceError where it has answered nobody for the limit; what was asked goes on
+   * @throws SilenceError if it has answered nobody for the limit; what was asked goes on
    */
   watch<T>(asked: Promise<T>, isProof?: boolean): Promise<T>
   /** Whether nothing but failures and silence came for the limit. */

@@ -12,7 +12,7 @@ interface Flight<T> {
 
 /**
  * Callers who ask the same at the same time share one run. A result that `isOwn` says is of use to its own
- * caller alone serves nobody else: the next caller begins anew. Unless told otherwise those are the results of
+ * caller alone serves nobody else: the next caller starts over. Unless told otherwise those are the results of
  * runs whose own signal ended. A fault reaches all who waited for it.
  */
 export function createSingleFlight<T>(

@@ -34,7 +34,7 @@ export function adviceOf(product: Product): readonly Advice[] {
 export interface Recommendation {
   readonly advice: Advice
   readonly why: string
-  /** The address that was probably meant; null where there is none. */
+  /** The address that was probably meant; null if there is none. */
   readonly suggestion: string | null
 }
 

@@ -28,7 +28,7 @@ export const recheckBody = z
 /** Which rows of a batch are checked again. */
 export type RecheckBody = z.infer<typeof recheckBody>
 
-/** The body of `POST /v1/batches/{id}/rescore`: a version of weights; those in use where it is left out. */
+/** The body of `POST /v1/batches/{id}/rescore`: a version of weights; those in use if left out. */
 export const rescoreBody = z.strictObject({
   weights: z
     .string('`weights` must be a version of weights, as a batch names it.')

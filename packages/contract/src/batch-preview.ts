@@ -23,7 +23,7 @@ const column = z.strictObject({
   kind: z.enum(COLUMN_KINDS),
   /** How sure the kind is, 0 to 1. */
   confidence: z.number().min(0).max(1),
-  /** What the column is taken for; null where it is only carried through. */
+  /** What the column is taken for; null if it is only carried through. */
   field: z.enum(MAPPED_FIELDS).nullable(),
 })
 /** A column of a file. */
@@ -65,7 +65,7 @@ export const batchPreview = z.strictObject({
     header_row: z.int().min(1).nullable(),
   }),
   columns: z.array(column),
-  /** Of phone numbers without country code, ISO 3166-1 alpha-2; null where none was chosen. */
+  /** Of phone numbers without country code, ISO 3166-1 alpha-2; null if none was chosen. */
   default_country: z.string().nullable(),
   /** By verdicts of another service that are how many days old at most, and of which day where the file has none. */
   known: z.strictObject({ days: z.int().min(1), at: z.iso.date().nullable() }).nullable(),

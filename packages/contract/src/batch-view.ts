@@ -85,7 +85,7 @@ export const batchView = z.strictObject({
   credits: z.strictObject({ estimate: count, held: count, used: count, released: count }),
   /** The share that was answered; 1 for a batch that was completed. */
   progress: z.number().min(0).max(1),
-  /** At least until the last task that waits for a time is due; null where nothing can be said. */
+  /** At least until the last task that waits for a time is due; null if nothing can be said. */
   eta_seconds: count.nullable(),
   error: batchFault.nullable(),
 })

@@ -75,7 +75,7 @@ const askedRow = z.strictObject({
 export const batchKnown = z.strictObject({
   batch_id: z.string(),
   vendor: z.enum(Object.keys(VENDORS) as [Vendor, ...Vendor[]]),
-  /** Column of the verdicts, and of their dates; null where `known_at` gave the day. */
+  /** Column of the verdicts, and of their dates; null if `known_at` gave the day. */
   columns: z.strictObject({ verdict: column, at: column.nullable() }),
   days: z.int().min(1),
   rows: z.strictObject({

@@ -53,7 +53,7 @@ export function magicAnswer<C extends Check>(
   return { kind: 'problem', problem: magicProblem(effect.problem) }
 }
 
-/** A value that the table knows, and the refusal or delay that it stands for; null where it has an outcome. */
+/** A value that the table knows, and the refusal or delay that it stands for; null if it has an outcome. */
 export interface MagicValue {
   readonly value: string
   readonly fault: MagicFault | null

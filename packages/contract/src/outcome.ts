@@ -36,7 +36,7 @@ export interface EmailFacts {
   readonly confidence: 'high' | 'medium' | 'low'
 }
 
-/** What is known of a phone number; null where it could not be found out. */
+/** What is known of a phone number; null if it could not be found out. */
 export interface PhoneFacts {
   /** E.164. */
   readonly number: string
@@ -56,7 +56,7 @@ export interface PhoneFacts {
   readonly roaming: boolean | null
 }
 
-/** What is known of an address; null where it could not be found out. */
+/** What is known of an address; null if it could not be found out. */
 export interface IpFacts {
   /** The address as asked. */
   readonly ip: string
@@ -81,7 +81,7 @@ export interface IpFacts {
   readonly signals: readonly Signal[]
 }
 
-/** What is known of a domain; null where it could not be found out. */
+/** What is known of a domain; null if it could not be found out. */
 export interface DomainFacts {
   /** The name as asked. */
   readonly domain: string
@@ -127,7 +127,7 @@ export interface BareOutcome<C extends Check = Check> {
   readonly status: C extends 'email' ? EmailStatus : 'answered' | 'unknown'
   readonly reason: Reason<C>
   readonly facts: FactsOf[C]
-  /** Of an email, the domain that was probably meant; absent or null where there is none. */
+  /** Of an email, the domain that was probably meant; absent or null if there is none. */
   readonly suggestedDomain?: string | null
 }
 

@@ -24,7 +24,7 @@ export const OFFER_NAME = /^[a-z0-9][a-z0-9-]{0,39}$/
 /** Credits that one plan, pack or grant may have at most: what the ledger and the API take for a number of them. */
 export const CREDITS_MAX = 1_000_000_000
 
-/** A price as people write it in US dollars, such as `25` or `24.90`, in cents; undefined where it is none. */
+/** A price as people write it in US dollars, such as `25` or `24.90`, in cents; undefined if it is none. */
 export function priceCentsOf(text: string): number | undefined {
   return /^\d{1,7}(?:\.\d\d)?$/.test(text) ? Math.round(Number(text) * 100) : undefined
 }

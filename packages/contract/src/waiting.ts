@@ -13,7 +13,7 @@ const SENTENCES: Readonly<Record<string, string>> = {
   hlr_in_doubt: 'the network lookup was begun and is not answered yet',
 }
 
-/** Why a row waits, as half a sentence. @param reason as an engine gave it; null where the row is under way */
+/** Why a row waits, as half a sentence. @param reason as an engine gave it; null if the row is under way */
 export function whyWaiting(reason: string | null): string {
   if (reason === null) return 'it is being asked, or its turn has not come'
   return SENTENCES[reason] ?? 'what came back first is not sure, and is asked again'

@@ -73,7 +73,7 @@ export const webhookView = z.strictObject({
   disabled_reason: z.enum(['gone', 'failing', 'by_request']).nullable().meta({
     description: '`gone`: it answered 410. `failing`: nothing arrived for five days.',
   }),
-  /** Since when every delivery fails; null where the last one arrived. */
+  /** Since when every delivery fails; null if the last one arrived. */
   failing_since: z.iso.datetime().nullable(),
 })
 /** An endpoint as it is shown. */
@@ -100,13 +100,13 @@ export const webhookDelivery = z.strictObject({
   status: z.enum(DELIVERY_STATES),
   created_at: z.iso.datetime(),
   attempts: z.int().min(0),
-  /** Null where there is none. */
+  /** Null if there is none. */
   next_attempt_at: z.iso.datetime().nullable(),
   /** Of the last attempt; null before the first. */
   attempted_at: z.iso.datetime().nullable(),
   duration_ms: z.int().min(0).nullable(),
   request: z.strictObject({ url: z.string(), body: z.string() }),
-  /** What came back; null where nothing did, and then `error` says why. */
+  /** What came back; null if nothing did, and then `error` says why. */
   response: z
     .strictObject({
       status: z.int(),

@@ -1,7 +1,7 @@
 /** Something read from files, read again when they change. */
 export interface Followed<T> {
   readonly value: T
-  /** Why the last change could not be read; null where all is well. */
+  /** Why the last change could not be read; null if all is well. */
   readonly fault: string | null
   /** Looks for a change. What cannot be read leaves the value as it was, and is tried again with the next change. */
   refresh(): Promise<void>

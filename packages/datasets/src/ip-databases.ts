@@ -61,7 +61,7 @@ export interface PackagedAsn {
   readonly table: AsnTable
 }
 
-/** The packaged table of autonomous systems; null where the package is not installed. */
+/** The packaged table of autonomous systems; null if the package is not installed. */
 export async function packagedAsn(): Promise<PackagedAsn | null> {
   const folder = packageFolder(ASN_PACKAGE)
   if (folder === null) return null

@@ -1,6 +1,6 @@
 import { isMmdbMap, type MmdbMap, type MmdbValue } from './mmdb-value.ts'
 
-/** What a record of an IP database tells, in one form for all layouts; null where it does not tell. */
+/** What a record of an IP database tells, in one form for all layouts; null if it does not tell. */
 export interface IpRecord {
   readonly country: string | null
   readonly countryCode: string | null

@@ -157,7 +157,7 @@ function rangeEntry(
   return { ...block, level: Math.min(level, LEVEL_MAX) }
 }
 
-/** Reads a list file entry by entry, with turns for others in between; answers its header. */
+/** Reads a list file entry by entry, with turns for others in between; returns its header. */
 async function eachEntry(
   file: ListFile,
   take: (entry: string, line: number) => void,

@@ -5,13 +5,13 @@ import { decodeValue, isMmdbMap, type KeyCache, MmdbError, type MmdbValue } from
 /** A MaxMind DB file in memory. */
 export interface Mmdb {
   readonly type: string
-  /** Day the file was built, ISO 8601; null where the file does not say. */
+  /** Day the file was built, ISO 8601; null if the file does not say. */
   readonly date: string | null
   /** 4: holds IPv4 only and must not be asked for IPv6. 6: holds both, or IPv6 alone. */
   readonly ipVersion: 4 | 6
   /** Leaves of the tree that have a record. */
   readonly networkCount: number
-  /** Where the record of an address begins; null where the file has none. Throws `MmdbError`. */
+  /** Where the record of an address begins; null if the file has none. Throws `MmdbError`. */
   locate(address: AddressBytes): number | null
   /** The record at a place that `locate` gave. Throws `MmdbError`. */
   read(offset: number): MmdbValue
@@ -127,7 +127,7 @@ function v4RootOf(tree: Tree): number {
   return node
 }
 
-/** Checks every node and a sample of the records; answers how many leaves have one. */
+/** Checks every node and a sample of the records; returns how many leaves have one. */
 async function checkTree(tree: Tree): Promise<number> {
   const step = Math.max(1, Math.floor((tree.nodeCount * 2) / SAMPLE_RECORDS))
   let leaves = 0

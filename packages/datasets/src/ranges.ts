@@ -17,7 +17,7 @@ export interface RangeList {
   readonly count: number
   readonly date: string | null
   has(address: AddressBytes): boolean
-  /** Strongest level of any source; null where none lists the address. */
+  /** Strongest level of any source; null if none lists the address. */
   level(address: AddressBytes): number | null
   /** Every source that lists the address. */
   matches(address: AddressBytes): readonly RangeMatch[]

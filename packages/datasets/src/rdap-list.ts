@@ -2,7 +2,7 @@ import packagedList from '../data/rdap-dns.json' with { type: 'json' }
 
 /** A list of RDAP servers in the form of RFC 9224. */
 export interface RdapList {
-  /** When it was published, ISO 8601; null where it does not say. */
+  /** When it was published, ISO 8601; null if it does not say. */
   readonly publication: string | null
   /** Zone to base URL, both as `normalEntry` writes them. */
   readonly zones: ReadonlyMap<string, string>
@@ -19,7 +19,7 @@ export function readPackagedRdapList(): RdapList {
   return { publication: packagedList.publication, zones: zonesOf(packagedList.services) }
 }
 
-/** Reads a list (RFC 9224 sections 3 and 4); null where it is none or names no zone. */
+/** Reads a list (RFC 9224 sections 3 and 4); null if it is none or names no zone. */
 export function parseRdapList(text: string): RdapList | null {
   let json: unknown
   try {

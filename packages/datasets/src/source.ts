@@ -5,7 +5,7 @@ export interface ListSource {
   /** Address or package of origin. */
   readonly origin: string
   readonly licence: string | null
-  /** Day of the data, ISO 8601; null where it is not known. */
+  /** Day of the data, ISO 8601; null if it is not known. */
   readonly date: string | null
   readonly count: number
 }

@@ -9,7 +9,7 @@ export interface UpdateRecord {
   readonly startedAt: string
   /** Null while it runs, and for good where its process ended first. */
   readonly endedAt: string | null
-  /** When an update to which every source came last ended; null where none has yet. */
+  /** When an update to which every source came last ended; null if none has yet. */
   readonly wholeAt: string | null
   /** How many sources were asked. */
   readonly sourceCount: number
@@ -21,7 +21,7 @@ const RECORD_FILE = 'last-update.json'
 /** Without an update for so long the operator is told. */
 const LATE_MS = 3 * 86_400_000
 
-/** The record of a folder; null where nothing was updated there, or what was noted of it cannot be read. */
+/** The record of a folder; null if nothing was updated there, or what was noted of it cannot be read. */
 export async function readUpdateRecord(dir: string): Promise<UpdateRecord | null> {
   const text = await readFile(join(dir, RECORD_FILE), 'utf8').catch(() => null)
   return text === null ? null : recordIn(text)

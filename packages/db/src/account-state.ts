@@ -4,7 +4,7 @@ import type { Db, Tx } from './database.ts'
 
 /**
  * Moves an account to another state, from one that allows it: a closed one stays closed.
- * @returns the state that it had; undefined where there is no such account, or it is closed
+ * @returns the state that it had; undefined if there is no such account, or it is closed
  */
 export async function setAccountState(
   tx: Tx,

@@ -9,7 +9,7 @@ export interface Account {
   readonly id: string
   readonly email: string
   readonly plan: Plan
-  /** What the next billing cycle starts with; null where it stays. */
+  /** What the next billing cycle starts with; null if it stays. */
   readonly nextPlan: Plan | null
   /** IANA name. */
   readonly timeZone: string
@@ -25,7 +25,7 @@ export interface NewAccount {
   readonly plan: Plan
   /** Default `UTC`. */
   readonly timeZone?: string
-  /** What people call it; its address where absent. */
+  /** What people call it; its address if absent. */
   readonly name?: string
   /** Made beforehand by `newId`, so that what is sent twice makes one account. */
   readonly id?: string
@@ -37,8 +37,8 @@ export interface NewAccount {
  * Inserts an account; the database opens its balance with the first cycle's allowance, where it has one, in the
  * same moment. Takes a transaction or the pool.
  *
- * @throws Problem `unprocessable` where the time zone is not an IANA name, the email is empty or there is
- *   no such plan; `conflict` where there is an account of the id
+ * @throws Problem `unprocessable` if the time zone is not an IANA name, the email is empty or there is
+ *   no such plan; `conflict` if there is an account of the id
  */
 export async function createAccount(db: Db | Tx, account: NewAccount): Promise<Account> {
   const timeZone = account.timeZone ?? 'UTC'
@@ -67,7 +67,7 @@ export async function createAccount(db: Db | Tx, account: NewAccount): Promise<A
   return accountOf(row)
 }
 
-/** The account of an id; undefined where there is none. */
+/** The account of an id; undefined if there is none. */
 export async function getAccount(db: Db | Tx, id: string): Promise<Account | undefined> {
   const row = await queriesOf(db)
     .selectFrom('accounts')
@@ -88,7 +88,7 @@ export interface AccountPreferences {
   readonly requiresFactor: boolean
 }
 
-/** What an owner has set for an account; undefined where there is none. */
+/** What an owner has set for an account; undefined if there is none. */
 export async function readPreferences(
   db: Db | Tx,
   id: string,
@@ -109,7 +109,7 @@ export async function readPreferences(
   )
 }
 
-/** Sets what is given and leaves the rest. @throws Problem `unprocessable` where the time zone is not an IANA name */
+/** Sets what is given and leaves the rest. @throws Problem `unprocessable` if the time zone is not an IANA name */
 export async function setPreferences(
   tx: Tx,
   id: string,
@@ -153,7 +153,7 @@ export async function lockAccount(tx: Tx, id: string): Promise<void> {
 
 /**
  * Accounts, oldest first, at most `limit`.
- * @param search a part of an email, or an id; all where it is left out
+ * @param search a part of an email, or an id; all if left out
  */
 export async function listAccounts(
   db: Db | Tx,

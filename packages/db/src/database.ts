@@ -19,7 +19,7 @@ export function queriesOf(db: Db | Tx): Kysely<Tables> {
   return 'pool' in db ? db.kysely : db
 }
 
-/** Runs work that must be atomic in the caller's transaction, or in one of its own where there is none. */
+/** Runs work that must be atomic in the caller's transaction, or in one of its own if there is none. */
 export async function inTransaction<T>(db: Db | Tx, work: (tx: Tx) => Promise<T>): Promise<T> {
   return await ('pool' in db ? db.kysely.transaction().execute(work) : work(db))
 }

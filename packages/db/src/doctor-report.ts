@@ -22,7 +22,7 @@ export async function keepDoctorReport(db: Db, report: DoctorReport): Promise<vo
   await memory.set([{ key: KEY, value: asJson(report), ttlMs: KEPT_MS }])
 }
 
-/** The newest report; undefined where there is none of the last 30 days. */
+/** The newest report; undefined if there is none of the last 30 days. */
 export async function readDoctorReport(db: Db): Promise<DoctorReport | undefined> {
   const [value] = await createPostgresMemory(db, { durable: true }).get([KEY])
   // Safe because only `keepDoctorReport` writes under this key.

@@ -108,7 +108,7 @@ export async function isPostgres(pid: number): Promise<boolean> {
   return name === undefined ? process.platform !== 'linux' : name.trim() === 'postgres'
 }
 
-/** Sends a signal, or with 0 only asks; false where there is no such process of ours. */
+/** Sends a signal, or with 0 only asks; false if there is no such process of ours. */
 export function signal(pid: number, name: NodeJS.Signals | 0): boolean {
   try {
     return process.kill(pid, name)

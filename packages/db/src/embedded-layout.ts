@@ -41,7 +41,7 @@ const SHARED_DIRECTORY = '/var/lib/plumbline'
  * the way to that is closed, the data goes to `/var/lib/plumbline` and `home/elsewhere` links there.
  *
  * @param home - our own directory for this server, within the data directory; made where missing
- * @throws with what to do, where no directory serves or no server is packaged for this machine
+ * @throws with what to do, if no directory serves or no server is packaged for this machine
  */
 export async function prepareLayout(
   home: string,
@@ -184,7 +184,7 @@ async function copyPrograms(packaged: string, copy: string): Promise<void> {
   })
 }
 
-/** Makes the links that the package's install script would, as scripts may be off; false where it cannot. */
+/** Makes the links that the package's install script would, as scripts may be off; false if it cannot. */
 async function completeLinks(native: string): Promise<boolean> {
   try {
     await makeLinks(native)

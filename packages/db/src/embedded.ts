@@ -21,7 +21,7 @@ import { prepareLayout, type ServerLayout } from './embedded-layout.ts'
 export interface EmbeddedOptions {
   /** Holds `postgres/`: the data, the password, the log. */
   readonly dataDir: string
-  /** A free one where absent. */
+  /** A free one if absent. */
   readonly port?: number
   /** Server settings that go before our own. */
   readonly settings?: Readonly<Record<string, string>>
@@ -71,7 +71,7 @@ const SETTINGS: Readonly<Record<string, string>> = {
  * first time. Where a server runs there already and its owner lives, joins that one. It ends with
  * `stop`, and by itself when this process is gone, even by SIGKILL.
  *
- * @throws where the server cannot start, with the end of its log
+ * @throws if the server cannot start, with the end of its log
  */
 export async function startEmbeddedPostgres(options: EmbeddedOptions): Promise<EmbeddedPostgres> {
   if (process.platform === 'win32') {
@@ -154,7 +154,7 @@ async function hasOwner(url: string): Promise<'yes' | 'no' | 'silent'> {
 const PASSING =
   /postmaster\.pid" already exists|pre-existing shared memory|Address already in use|unexpected postmaster exit/
 
-/** Starts the server on the data; undefined where another came first or the last one's memory lingers. */
+/** Starts the server on the data; undefined if another came first or the last one's memory lingers. */
 async function startServer(
   options: EmbeddedOptions,
   cluster: Cluster,

@@ -56,7 +56,7 @@ export async function countRunningErasures(tx: Tx, accountId: string): Promise<n
   return row.running
 }
 
-/** An erasure of an account; undefined where there is none. */
+/** An erasure of an account; undefined if there is none. */
 export async function findErasure(
   db: Db,
   owner: { readonly accountId: string; readonly mode: KeyMode },
@@ -101,7 +101,7 @@ export async function listErasures(db: Db, accountId: string): Promise<readonly 
     .execute()
 }
 
-/** Leases the erasure that waits longest and nobody works on, by database time; undefined where none waits. */
+/** Leases the erasure that waits longest and nobody works on, by database time; undefined if none waits. */
 export async function claimErasure(db: Db, leaseMs: number): Promise<ErasureRow | undefined> {
   const { rows } = await sql<ErasureRow>`
     update erasures
@@ -120,7 +120,7 @@ export interface ErasureLease {
   readonly lease: number
 }
 
-/** Extends the lease of an erasure; false where another worker has it. */
+/** Extends the lease of an erasure; false if another worker has it. */
 export async function renewErasure(
   db: Db,
   { id, lease }: ErasureLease,

@@ -187,7 +187,7 @@ export async function pageOfAnswers(
   return rows
 }
 
-/** Empties one kept answer, unless another call has the key by now; its key stays taken. Answers how many it was. */
+/** Empties one kept answer, unless another call has the key by now; its key stays taken. Returns how many it was. */
 export async function eraseAnswer(tx: Tx, answer: HeldAnswer): Promise<number> {
   const { numUpdatedRows } = await tx
     .updateTable('idempotency_keys')

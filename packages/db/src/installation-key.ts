@@ -17,7 +17,7 @@ export async function noteInstallationKey(db: Db, fingerprint: string): Promise<
 }
 
 /**
- * The fingerprint that is noted, undefined where there is none yet. A process that starts meanwhile waits for
+ * The fingerprint that is noted, undefined if there is none yet. A process that starts meanwhile waits for
  * the end of the transaction before it learns which key is right.
  */
 export async function lockFingerprint(tx: Tx): Promise<string | undefined> {

@@ -25,7 +25,7 @@ export async function createAuditedKey(
   return made
 }
 
-/** Revokes the active key of a mode, and writes who did to the audit log; false where there was none. */
+/** Revokes the active key of a mode, and writes who did to the audit log; false if there was none. */
 export async function revokeAuditedKey(
   db: Db | Tx,
   { accountId, mode }: { readonly accountId: string; readonly mode: KeyMode },

@@ -27,7 +27,7 @@ export function newKey(service: string, mode: KeyMode): string {
   return body + checksumOf(body)
 }
 
-/** The parts of a well-formed key; undefined where its form, service or checksum is wrong. */
+/** The parts of a well-formed key; undefined if its form, service or checksum is wrong. */
 export function parseKey(service: string, key: string): KeyParts | undefined {
   const match = SHAPE.exec(key)
   if (match === null || match[1] !== service) return undefined

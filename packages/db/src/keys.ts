@@ -54,7 +54,7 @@ export const STANDING_TABLES = `accounts a join plans p on p.plan = a.plan
  *
  * @param service - the prefix of the installation, for example `svc`
  * @returns the key, which cannot be shown again, its record, and the id of the older one where there was one
- * @throws Problem `forbidden` where the plan has no test keys, `not_found` where there is no account
+ * @throws Problem `forbidden` if the plan has no test keys, `not_found` if there is no account
  */
 export async function createKey(
   db: Db | Tx,
@@ -104,7 +104,7 @@ export async function createKey(
 }
 
 /**
- * Who a presented key speaks for; undefined where it is malformed, unknown or revoked. A key whose
+ * Who a presented key speaks for; undefined if it is malformed, unknown or revoked. A key whose
  * checksum is wrong costs no query. Always reads the database: a caller that keeps the answer must
  * forget it within a second.
  */
@@ -153,7 +153,7 @@ export async function listKeys(db: Db, accountId: string): Promise<readonly KeyR
   return rows.map(recordOf)
 }
 
-/** One key of an account as it is listed; undefined where there is none. */
+/** One key of an account as it is listed; undefined if there is none. */
 export async function findKeyRecord(
   db: Db | Tx,
   accountId: string,
@@ -168,7 +168,7 @@ export async function findKeyRecord(
   return row && recordOf(row)
 }
 
-/** Revokes the account's active key of a mode; false where there was none. */
+/** Revokes the account's active key of a mode; false if there was none. */
 export async function revokeKey(
   db: Db,
   which: { accountId: string; mode: KeyMode },
@@ -176,7 +176,7 @@ export async function revokeKey(
   return (await revokeActive(db, which)) !== null
 }
 
-/** Revokes the account's active key of a mode; answers its id, null where there was none. */
+/** Revokes the account's active key of a mode; returns its id, null if there was none. */
 export async function revokeActive(
   db: Db | Tx,
   which: { accountId: string; mode: KeyMode },

@@ -97,7 +97,7 @@ export async function putMailOff(
   )
 }
 
-/** Milliseconds until the next message is due; undefined where none waits. */
+/** Milliseconds until the next message is due; undefined if none waits. */
 export async function nextMailMs(db: Db): Promise<number | undefined> {
   const { rows } = await db.pool.query<{ ms: number | null }>(
     'select extract(epoch from min(next_at) - now())::float8 * 1000 as ms from mails',

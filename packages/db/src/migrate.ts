@@ -47,8 +47,8 @@ const BEFORE_BASELINE = '0101_accounts.sql'
  * numbers, then every file of functions that changed since it was applied. Any number of processes may call it at once: one works, the others wait and find nothing to do.
  *
  * @returns the names of the files it ran
- * @throws where a migration that was run before has changed since, or is gone, where the database is
- *   older than the first release, or where a table stays locked by others for about 40 seconds
+ * @throws if a migration that was run before has changed since, or is gone, if the database is
+ *   older than the first release, or if a table stays locked by others for about 40 seconds
  */
 export async function migrate(db: Db, folders = PACKAGED): Promise<readonly string[]> {
   const migrations = await readMigrations(folders.migrations)
@@ -108,7 +108,7 @@ function patient(text: string, values?: unknown[]): pg.QueryConfig & { query_tim
 /**
  * The migrations in the order of their numbers; numbers may be left out, none stands twice.
  *
- * @throws where a name is not a number of its own and words, as in `0001_accounts.sql`
+ * @throws if a name is not a number of its own and words, as in `0001_accounts.sql`
  */
 async function readMigrations(folder: URL): Promise<readonly SqlFile[]> {
   const files = await readFiles(folder)

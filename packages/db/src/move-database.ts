@@ -37,7 +37,7 @@ const SAME_TEXT = `
  *
  * @param source nobody writes to it meanwhile
  * @param target a role that owns its tables; both must let a statement take as long as a large table needs
- * @throws Error where the target holds other rows, or what arrived differs from what was sent
+ * @throws Error if the target holds other rows, or what arrived differs from what was sent
  */
 export async function moveDatabase(source: Db, target: Db): Promise<readonly MovedTable[]> {
   const from = await source.pool.connect()
@@ -160,7 +160,7 @@ async function copySequences(from: Session, to: Session): Promise<void> {
   }
 }
 
-/** @throws Error where a table differs; `filled` names one that held rows before */
+/** @throws Error if a table differs; `filled` names one that held rows before */
 async function compareAll(
   tables: readonly Table[],
   from: Session,

@@ -69,7 +69,7 @@ function unknownOffer(kind: 'plan' | 'pack', name: string): Problem {
   return new Problem('unprocessable', message)
 }
 
-/** The plan of a name. @throws Problem `unprocessable` where there is none, with those there are */
+/** The plan of a name. @throws Problem `unprocessable` if there is none, with those there are */
 export async function requirePlan(db: Db | Tx, plan: string): Promise<PlanRow> {
   const plans = await listPlans(db)
   const found = plans.find((one) => one.plan === plan)
@@ -81,7 +81,7 @@ export async function requirePlan(db: Db | Tx, plan: string): Promise<PlanRow> {
   )
 }
 
-/** The add-on pack of a name. @throws Problem `unprocessable` where there is none, with those there are */
+/** The add-on pack of a name. @throws Problem `unprocessable` if there is none, with those there are */
 export async function requirePack(db: Db | Tx, pack: string): Promise<PackRow> {
   const packs = await listPacks(db)
   const found = packs.find((one) => one.pack === pack)

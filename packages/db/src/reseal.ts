@@ -37,7 +37,7 @@ const PAGE_ROWS = 500
 
 /**
  * Writes each value of a kind anew, a page at a time.
- * @param reseal what takes the place of a value of the row `id`; undefined where it cannot be read and stays
+ * @param reseal what takes the place of a value of the row `id`; undefined if it cannot be read and stays
  */
 export async function resealColumn(
   tx: Tx,

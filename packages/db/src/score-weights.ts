@@ -12,7 +12,7 @@ export async function keepWeights(db: Db | Tx, weights: Weights): Promise<void> 
   `.execute(queriesOf(db))
 }
 
-/** The table of a version; undefined where no process ever had it. */
+/** The table of a version; undefined if no process ever had it. */
 export async function readWeights(db: Db | Tx, version: string): Promise<Weights | undefined> {
   return await queriesOf(db)
     .selectFrom('score_weights')

@@ -21,7 +21,7 @@ const LOCK = 7_586_205_102
  * the URL. For the end of every migration; nothing is done where the role is that of `db` itself.
  *
  * @param db a session of the role that migrates, which owns the tables
- * @throws with what to do where the role is missing and cannot be made, or has rights of its own
+ * @throws with what to do if the role is missing and cannot be made, or has rights of its own
  */
 export async function grantServing(db: Db, servingUrl: string): Promise<void> {
   const client = await db.pool.connect()
@@ -99,7 +99,7 @@ interface Owned {
   readonly wanted: readonly string[]
 }
 
-/** Only what differs: a grant writes to the catalogue, which every session would have to read anew. */
+/** Only what differs: a grant writes to the catalogue, which every session would have to read again. */
 async function missingGrants(client: pg.PoolClient, role: string): Promise<readonly string[]> {
   const grantee = pg.escapeIdentifier(role)
   const { rows: schemas } = await client.query<{ name: string; used: boolean; filled: boolean }>(

@@ -8,7 +8,7 @@ import { STATEMENT_MS, type Db } from './database.ts'
  *
  * @param db a session of the role itself, or of one that may alter it
  * @param servingUrl names the role by its user
- * @throws with what to do where this role may not alter that one
+ * @throws with what to do if this role may not alter that one
  */
 export async function limitSessions(db: Db, servingUrl: string): Promise<void> {
   const role = decodeURIComponent(new URL(servingUrl).username)

@@ -102,7 +102,7 @@ function firstOfEach(addresses: readonly string[]): string[] {
   return [v4, v6].filter((address) => address !== undefined)
 }
 
-/** Names in the referral of the zone above; empty where it denies the zone, null where it is silent. */
+/** Names in the referral of the zone above; empty where it denies the zone, null if it is silent. */
 async function namesFromAbove(
   zone: string,
   options: DelegationOptions,

@@ -2,7 +2,7 @@ import type { Resolver } from '@plumbline/net/resolver'
 
 /** The DMARC record that holds for a name. */
 export interface DmarcRecord {
-  /** `none`, `quarantine` or `reject`; null where the record names no such policy. */
+  /** `none`, `quarantine` or `reject`; null if the record names no such policy. */
   readonly policy: string | null
   /** Where it stands. */
   readonly domain: string

@@ -6,7 +6,7 @@ import { checkDelegation } from './delegation.ts'
 import type { Delegation } from './delegation.ts'
 import type { DomainName } from './name.ts'
 
-/** What the DNS says of a name; null where it did not answer. */
+/** What the DNS says of a name; null if it did not answer. */
 export interface DnsFacts {
   readonly addresses: readonly string[]
   /** Last name of a CNAME chain. */

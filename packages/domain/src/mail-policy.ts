@@ -1,7 +1,7 @@
 import type { Resolver } from '@plumbline/net/resolver'
 import { findDmarc } from './dmarc.ts'
 
-/** What a name says about who may send in its name; null where the DNS did not answer. */
+/** What a name says about who may send in its name; null if the DNS did not answer. */
 export interface MailPolicy {
   /** A record that begins with `v=spf1` exists, be it valid or not. */
   readonly spfFound: boolean | null

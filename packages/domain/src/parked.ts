@@ -11,7 +11,7 @@ export interface ParkingLists {
   readonly addresses: { has(address: AddressBytes): boolean }
 }
 
-/** Whether a name is parked, and what says so; null where the DNS did not answer. */
+/** Whether a name is parked, and what says so; null if the DNS did not answer. */
 export interface Parked {
   readonly parked: boolean | null
   readonly signs: readonly ParkingSign[]
@@ -57,7 +57,7 @@ const PAGE_SIGNS: readonly RegExp[] = [
 const PAGE_BYTES = 65_536
 const PAGE_TIMEOUT_MS = 5_000
 
-/** Reads the front page, bounded and guarded; null where there is none. */
+/** Reads the front page, bounded and guarded; null if there is none. */
 export async function readParkingPage(
   name: string,
   net: { readonly egress: Egress; readonly resolver: Resolver },

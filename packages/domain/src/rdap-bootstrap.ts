@@ -20,7 +20,7 @@ export interface RdapBase {
 
 /** Where RDAP servers are listed. */
 export interface RdapBootstrap {
-  /** The server of the longest zone that holds the name; null where none is known. */
+  /** The server of the longest zone that holds the name; null if none is known. */
   baseOf(name: string, signal: AbortSignal): Promise<RdapBase | null>
   /** The list that serves now. */
   readonly current: { readonly from: ListOrigin; readonly publication: string | null }

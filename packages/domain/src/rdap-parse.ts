@@ -1,8 +1,8 @@
 import { parseWhoisDate } from './whois-date.ts'
 
-/** What an RDAP domain object says; null where it does not. */
+/** What an RDAP domain object says; null if it does not. */
 export interface RdapRecord {
-  /** The name the object is of, lower case; null where the body is no domain object. */
+  /** The name the object is of, lower case; null if the body is no domain object. */
   readonly name: string | null
   /** As the server wrote it: RFC 3339, or another form that holds a date. */
   readonly created: string | null

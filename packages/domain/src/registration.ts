@@ -1,7 +1,7 @@
 import type { Reason } from '@plumbline/contract/reasons'
 import type { Caller, RateLimited } from './registry-rate-limiter.ts'
 
-/** What is known of a registration; null where no registry said it. */
+/** What is known of a registration; null if no registry said it. */
 export interface Registration {
   readonly registered: boolean | null
   readonly reason: Reason<'domain'>

@@ -234,7 +234,7 @@ async function startNext(server: Server, settings: Settings): Promise<void> {
   })
 }
 
-/** A slot and a place in the window, asked for side by side; null where one of them is not to be had. */
+/** A slot and a place in the window, asked for side by side; null if one of them is not to be had. */
 async function takeLeases(
   { name, window }: Server,
   { limiter, concurrency }: Settings,

@@ -146,7 +146,7 @@ async function answerOne(
   return { answer: domainOutcome(subject, knowledge, stamp()), group: groupOf(knowledge) }
 }
 
-/** The group of the server that was asked just now; undefined where none was. */
+/** The group of the server that was asked just now; undefined if none was. */
 function groupOf({ cached, registration }: DomainKnowledge): string | undefined {
   const { source, server } = registration
   return cached || source === null || server === null ? undefined : `${source}:${server}`

@@ -5,7 +5,7 @@ export type DateOrder = 'dmy' | 'mdy'
 export interface WhoisDate {
   /** `YYYY-MM-DD`, not shifted by a zone: registries that print one count their days in it. */
   readonly day: string
-  /** ISO 8601, UTC; null where the reply names only a day. */
+  /** ISO 8601, UTC; null if the reply names only a day. */
   readonly instant: string | null
 }
 
@@ -93,7 +93,7 @@ const CLOCK =
 
 /**
  * Reads a date at the start of a value, in any of the forms that registries use.
- * A number over 12 settles its own order whatever `order` says. Null where there is no date, or one
+ * A number over 12 settles its own order whatever `order` says. Null if there is no date, or one
  * outside of the years 1980 to 2200. `before Aug-1996` gives the first day of that month.
  */
 export function parseWhoisDate(value: string, order: DateOrder): WhoisDate | null {

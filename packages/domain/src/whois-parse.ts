@@ -13,7 +13,7 @@ export interface WhoisHints {
   readonly domain?: string | null
 }
 
-/** What a reply says; null where it does not. Days are those of the registry's own clock. */
+/** What a reply says; null if it does not. Days are those of the registry's own clock. */
 export interface WhoisRecord {
   /** Null where the reply is no word about the name: refused, limited, cut, or not understood. */
   readonly registered: boolean | null

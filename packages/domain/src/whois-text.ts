@@ -3,7 +3,7 @@ export interface WhoisEntry {
   /** In the form of `keyForm`. */
   readonly key: string
   readonly value: string
-  /** The heading above, in the form of a key; empty where there is none. */
+  /** The heading above, in the form of a key; empty if there is none. */
   readonly section: string
   /** Counts the paragraphs of the reply. */
   readonly block: number

@@ -17,9 +17,9 @@ export interface ReplyFacts {
   readonly phase: Phase
   /** Provider id or name of the mail host. */
   readonly provider: string
-  /** Three digits; null where a text came without one. */
+  /** Three digits; null if a text came without one. */
   readonly code: number | null
-  /** Enhanced status code `5.1.1`; read from the text where absent. */
+  /** Enhanced status code `5.1.1`; read from the text if absent. */
   readonly enhanced?: string | null
   readonly text: string
   /** Our own names and addresses: a refusal that names one of them is about us. */
@@ -37,7 +37,7 @@ export interface Classified {
   readonly confidence: 'high' | 'medium' | 'low'
   /** Whether asking again later may give another answer. */
   readonly retry: boolean
-  /** Seconds the reply asks to wait; null where it names none. */
+  /** Seconds the reply asks to wait; null if it names none. */
   readonly retrySeconds: number | null
   /** The rule that matched, or `code` where the code alone told. */
   readonly rule: string
@@ -90,7 +90,7 @@ export function factsOf({
   return { code, enhanced, text }
 }
 
-/** The enhanced status code a text begins with or carries (RFC 3463); null where there is none. */
+/** The enhanced status code a text begins with or carries (RFC 3463); null if there is none. */
 export function enhancedOf(text: string): string | null {
   const met =
     /^(?:\d{3}[ -])?\s*(?:[a-z]+_[a-z]+ )?#?([245]\.\d{1,3}\.\d{1,3})(?![.\d])/.exec(text) ??
@@ -236,7 +236,7 @@ const UNIT_SECONDS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600 }
 /** A wait longer than this is a figure of something else. */
 const WAIT_MAX_SECONDS = 12 * 3600
 
-/** The wait that a reply names (`in 300 seconds`, `for 5 minutes`, `00:04:59`); null where it names none. */
+/** The wait that a reply names (`in 300 seconds`, `for 5 minutes`, `00:04:59`); null if it names none. */
 function waitSeconds(text: string): number | null {
   const clock = /\b(\d{1,2}):(\d{2}):(\d{2})\b/.exec(text)
   if (clock !== null && /grey|gray|retry|again|wait/.test(text)) {

@@ -209,7 +209,7 @@ function expireBulk(pool: Pool): void {
   pool.expiryTimer = null
 }
 
-/** Waits for probes; false where the connection should close. */
+/** Waits for probes; false if the connection should close. */
 function idle(pool: Pool, connection: PooledConnection): Promise<boolean> {
   if (pool.starved.size > 0) return Promise.resolve(false)
   moveConnection(connection, 'idle')

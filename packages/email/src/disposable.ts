@@ -6,7 +6,7 @@ export interface DomainJudgement {
   readonly disposable: boolean
   readonly free: boolean
   readonly relay: boolean
-  /** Entry and source that said so; null where no list did. */
+  /** Entry and source that said so; null if no list did. */
   readonly source: {
     readonly entry: string
     readonly list: string

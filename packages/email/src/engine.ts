@@ -182,7 +182,7 @@ function connectorOf(
   })
 }
 
-/** The self-test with its settings; null where it is off, or would test another way than the proxy's. */
+/** The self-test with its settings; null if it is off, or would test another way than the proxy's. */
 function selfTestOf(
   options: EmailEngineOptions,
   signal: AbortSignal,

@@ -13,7 +13,7 @@ export interface WaitState {
   readonly silent: boolean
   /** Since when it waits at all, milliseconds since the epoch; 0 for not yet. */
   readonly sinceMs: number
-  /** The refusal that it is rechecked for; null where there was none. */
+  /** The refusal that it is rechecked for; null if there was none. */
   readonly first: ProbeResult | null
 }
 
@@ -34,7 +34,7 @@ export interface Waiting {
 
 type LaterAnswer = Answer<'email'> & { readonly kind: 'later' }
 
-/** The answer of a subject that waits; null where it may not wait, or not any more. */
+/** The answer of a subject that waits; null if it may not wait, or not any more. */
 export function laterOf(waiting: Waiting): LaterAnswer | null {
   const { result, wait, state, domain, group, limits, nowMs } = waiting
   if (waiting.lane === 'live') return null

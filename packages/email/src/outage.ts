@@ -9,7 +9,7 @@ export type OurPart = 'resolver' | 'network'
 
 /** Tells hosts and name servers that stay silent from a silence that is ours. */
 export interface OutageWatch {
-  /** Which part of ours is away, now that a subject met no reply; null where it is theirs. */
+  /** Which part of ours is away, now that a subject met no reply; null if it is theirs. */
   behind(result: ProbeResult): Promise<OurPart | null>
   /**
    * The same for a call that can hardly wait, of the resolver alone: one that left a question of the call without

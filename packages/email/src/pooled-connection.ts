@@ -29,7 +29,7 @@ export interface ConnectionTools {
   readonly holdBack: (group: ProviderGroup, ms: number) => void
   /** Called where there may be work for another connection. */
   readonly grow: (group: ProviderGroup) => void
-  /** Waits for more probes; false where the connection should close. */
+  /** Waits for more probes; false if the connection should close. */
   readonly idle: (connection: PooledConnection) => Promise<boolean>
   /** Whether so many connections are open that none should serve those who have gone. */
   readonly isScarce: () => boolean
@@ -92,7 +92,7 @@ async function runUnderLease(connection: PooledConnection, tools: ConnectionTool
   }
 }
 
-/** One transaction; false where the connection has nothing more to do. */
+/** One transaction; false if the connection has nothing more to do. */
 async function step(connection: PooledConnection, tools: ConnectionTools): Promise<boolean> {
   const { group, smtp } = connection
   const { breaker, pace, perTransaction, queue } = group
@@ -171,7 +171,7 @@ function slowDown(group: ProviderGroup, tools: ConnectionTools): void {
   tools.holdBack(group, group.pace.pausedUntilMs - tools.now())
 }
 
-/** Takes the shared tokens of the recipients, or of as many as there are tokens for; null where none is left. */
+/** Takes the shared tokens of the recipients, or of as many as there are tokens for; null if none is left. */
 async function takeTokens(
   group: ProviderGroup,
   recipients: Recipients,
@@ -213,7 +213,7 @@ function serves(smtp: SmtpConnection, route: HostsRoute): boolean {
   return route.avoid === undefined || route.avoid !== smtp.address || smtp.avoided === route.avoid
 }
 
-/** The open session where it serves the recipients, else a new one; null where no host lets us in. */
+/** The open session where it serves the recipients, else a new one; null if no host lets us in. */
 async function openFor(
   connection: PooledConnection,
   recipients: Recipients,
@@ -252,7 +252,7 @@ async function openFor(
   return null
 }
 
-/** Opens a session while anybody waits for it; null where all have gone before there was one. */
+/** Opens a session while anybody waits for it; null if all have gone before there was one. */
 async function openAttended(
   group: ProviderGroup,
   { probes, route }: Recipients,

@@ -128,7 +128,7 @@ export function createProbeCache(
   }
 }
 
-/** What memory is to keep of a result; null where nothing was found out. */
+/** What memory is to keep of a result; null if nothing was found out. */
 function entryOf({ key, result, by }: NewResult, nowMs: number): MemoryEntry | null {
   if (result.mailbox === 'unknown') return null
   const ttlMs = needsRecheck(result) ? RECHECK_TTL_MS : RESULT_TTL_MS[result.mailbox]

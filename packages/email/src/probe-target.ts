@@ -10,7 +10,7 @@ export interface ProbeTarget {
   readonly route: HostsRoute
   readonly to: Destination
   readonly pair: Pair
-  /** Why nobody is asked there; null where they are. */
+  /** Why nobody is asked there; null if they are. */
   readonly off: 'opted_out' | 'probing_off' | null
   readonly evidence: { readonly [key: string]: Json }
 }

@@ -42,7 +42,7 @@ export interface ProviderGroup {
   holdTimer: NodeJS.Timeout | null
   /** When the last shortage of tokens or leases is over; bulk probes are postponed until then. */
   fullUntilMs: number
-  /** Since when connections are tried without a word of any host, by the clock of the pool; null where one has answered. */
+  /** Since when connections are tried without a word of any host, by the clock of the pool; null if one has answered. */
   silentSinceMs: number | null
 }
 
@@ -50,7 +50,7 @@ export interface ProviderGroup {
 export interface PooledConnection {
   readonly group: ProviderGroup
   state: PoolState<'connection'>
-  /** The open SMTP session; null where there is none yet, or none that is still good. */
+  /** The open SMTP session; null if there is none yet, or none that is still good. */
   smtp: SmtpConnection | null
   /** Transactions of the session. */
   transactions: number

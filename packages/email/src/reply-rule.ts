@@ -25,7 +25,7 @@ export type ReplyKind =
   | 'unclassified'
 
 /**
- * Phrases of a rule, each with a reply it stands in, met or published; null where it comes from the
+ * Phrases of a rule, each with a reply it stands in, met or published; null if it comes from the
  * `source` of its rule and no such reply is at hand. A phrase is a regular expression over the lower-case text of one line with
  * mail addresses masked as `someone@host`; `{name}` in it stands for any word of that set of `REPLY_WORDS`.
  */

@@ -101,7 +101,7 @@ const ABOUT_SENDER = /sender|originator|mail ?from|from address|(?:return|revers
 const QUOTE =
   /(?:[:"'(]|\b(?:said|says|was|with|response|returned|replied|responded|answered)) ?["'(]? ?([45]\d\d)[ -](?:\1[ -])*/
 
-/** The reply that a call-out quotes, which decides; null where there is none. Takes lower case. */
+/** The reply that a call-out quotes, which decides; null if there is none. Takes lower case. */
 export function quotedReply(text: string): QuotedReply | null {
   const called = CALLOUT.exec(text)
   if (called === null || ABOUT_SENDER.test(text)) return null

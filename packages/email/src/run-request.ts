@@ -11,7 +11,7 @@ import { suggestDomain } from './typo.ts'
 /** Subjects looked up in memory at once. */
 const LOOKUP_COUNT = 250
 
-/** Answers the subjects of one request, at most `limits.window` of them in work at once. */
+/** Returns the subjects of one request, at most `limits.window` of them in work at once. */
 export async function runRequest(
   tools: RunTools,
   request: EngineRequest<'email'>,

@@ -26,7 +26,7 @@ export const SELF_TEST_TARGETS: readonly string[] = ['gmail.com', 'outlook.com',
 
 /** What it found. */
 export interface SelfTest {
-  /** Whether mail hosts can be reached at all; null where names could not be asked. */
+  /** Whether mail hosts can be reached at all; null if names could not be asked. */
   readonly portOpen: boolean | null
   readonly health: readonly EngineHealth[]
 }

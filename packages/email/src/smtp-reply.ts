@@ -1,7 +1,7 @@
 /** One whole reply of a server. */
 export interface Reply {
   readonly code: number
-  /** Enhanced status code of its first line that has one, `5.1.1`; null where there is none. */
+  /** Enhanced status code of its first line that has one, `5.1.1`; null if there is none. */
   readonly enhanced: string | null
   /** Texts of its lines without codes, joined by a space. */
   readonly text: string

@@ -67,7 +67,7 @@ export interface TransactionRequest {
 
 /** The replies of a transaction. */
 export interface TransactionReplies {
-  /** The refusal of MAIL; null where it was accepted or not sent. */
+  /** The refusal of MAIL; null if it was accepted or not sent. */
   readonly sender: Reply | null
   /** Replies in the order of the recipients; shorter where the session broke. */
   readonly recipients: readonly Reply[]

@@ -22,7 +22,7 @@ export interface SmtpWire {
   send(payload: string): void
   /** The fault that ended the wire; null while it is good. */
   readonly fault: WireFault | null
-  /** Gives the bare socket back, for TLS; null where bytes came that nobody asked for. */
+  /** Gives the bare socket back, for TLS; null if bytes came that nobody asked for. */
   release(): Socket | null
   /** Closes at once. */
   destroy(): void

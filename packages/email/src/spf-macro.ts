@@ -16,7 +16,7 @@ export function isMacroString(text: string): boolean {
   return MACRO_STRING.test(text) && !/%\{[a-z]0+r?[^}]*\}/i.test(text)
 }
 
-/** A name with its macros filled in, its last 253 characters; null where one has no place in a name. */
+/** A name with its macros filled in, its last 253 characters; null if one has no place in a name. */
 export function expandMacros(spec: string, values: MacroValues): string | null {
   let isAllowed = true
   const name = spec.replaceAll(

@@ -24,7 +24,7 @@ export interface SpfRecord {
   readonly redirect: string | undefined
 }
 
-/** Reads a record whole, as RFC 7208 section 4.6 asks; null where any of it is malformed. */
+/** Reads a record whole, as RFC 7208 section 4.6 asks; null if any of it is malformed. */
 export function parseSpf(text: string): SpfRecord | null {
   const terms = text.split(' ').slice(1).filter(Boolean)
   const mechanisms: Mechanism[] = []

@@ -182,7 +182,7 @@ function hasGoodLabels(name: string): boolean {
 }
 
 /**
- * The A-label form by UTS 46, non-transitional; empty where there is none. Node maps the name as
+ * The A-label form by UTS 46, non-transitional; empty if there is none. Node maps the name as
  * URLs do, which reads numeric names as addresses, so a last label of digits is kept from it.
  */
 function asciiOf(text: string): string {

@@ -41,7 +41,7 @@ export function createDateReader(sample: readonly string[]): DateReader {
   }
 }
 
-/** Whether the sample shows days or months first; undefined where it shows neither, or both. */
+/** Whether the sample shows days or months first; undefined if it shows neither, or both. */
 function orderIn(sample: readonly string[]): 'day' | 'month' | undefined {
   let isDay = false
   let isMonth = false

@@ -12,7 +12,7 @@ export interface Claim {
   readonly at: string
 }
 
-/** Reads what a row says of its address; undefined where that settles nothing. */
+/** Reads what a row says of its address; undefined if that settles nothing. */
 export type ClaimReader = (cell: (column: ClaimColumn) => string | undefined) => Claim | undefined
 
 /** Which verdicts are believed. */

@@ -5,7 +5,7 @@ export interface ExportCase {
   readonly header: string
   /** A record that somebody may have. */
   readonly row: string
-  /** Columns by name, divided by `|`; absent where there is none. */
+  /** Columns by name, divided by `|`; absent if there is none. */
   readonly email?: string
   readonly phone?: string
   readonly ip?: string

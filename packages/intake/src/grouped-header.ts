@@ -42,7 +42,7 @@ export function findGroupedHeader(
   return undefined
 }
 
-/** Both rows as one; undefined where they are no groups and names. */
+/** Both rows as one; undefined if they are no groups and names. */
 function joined(upper: readonly string[], lower: readonly string[]): string[] | undefined {
   const width = Math.max(upper.length, lower.length)
   const names: string[] = []

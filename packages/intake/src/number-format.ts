@@ -142,7 +142,7 @@ const EPOCH_1900 = Date.UTC(1899, 11, 31) / 86_400_000
 const EPOCH_1904 = Date.UTC(1904, 0, 1) / 86_400_000
 const LAST_SERIAL = 2_958_466
 
-/** What a serial number of a date or time says, as in ISO 8601 with a blank between; undefined where it is none. */
+/** What a serial number of a date or time says, as in ISO 8601 with a blank between; undefined if it is none. */
 export function serialText(
   serial: number,
   kind: 'date' | 'datetime' | 'time' | 'elapsed',

@@ -22,7 +22,7 @@ const MAX_REPEATED_ROWS = 100_000
 
 /**
  * Reads an .ods workbook, whose sheets are all in one part. Source: OASIS OpenDocument 1.3, part 3, section 9.
- * @throws IntakeError where it is damaged or has no sheet
+ * @throws IntakeError if it is damaged or has no sheet
  */
 export async function openOds(zip: ZipArchive, signal: AbortSignal): Promise<Workbook> {
   const entry = zip.find('content.xml')

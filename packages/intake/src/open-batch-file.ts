@@ -35,13 +35,13 @@ export interface BatchFile {
   readonly encoding: Encoding | null
   /** The file of an archive that was taken. */
   readonly entry: string | null
-  /** As the sample shows it; null where it shows none, for JSON and for workbooks. */
+  /** As the sample shows it; null if it shows none, for JSON and for workbooks. */
   readonly delimiter: string | null
   /** As it came, repeated names too; for JSON the keys of the sample. */
   readonly header: readonly string[] | null
   readonly columns: number
   readonly mapping: ColumnMapping
-  /** Where another service's verdicts stand; null where the batch does not go by them. */
+  /** Where another service's verdicts stand; null if the batch does not go by them. */
   readonly claims: ClaimColumns | null
   /** Every column that may hold subjects of a check, whatever the product asks. */
   readonly roles: ColumnRoles

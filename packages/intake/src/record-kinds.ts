@@ -3,7 +3,7 @@ import type { Claim, ClaimReader } from './claims.ts'
 import { createDuplicateIndex } from './duplicate-index.ts'
 import { createRowSet } from './row-set.ts'
 
-/** Subjects of a record, as a single call would be asked; undefined where absent or dropped. */
+/** Subjects of a record, as a single call would be asked; undefined if absent or dropped. */
 export interface Subjects {
   readonly email: string | undefined
   readonly phone: string | undefined
@@ -11,7 +11,7 @@ export interface Subjects {
   readonly domain: string | undefined
 }
 
-/** The text in a column that feeds no field; undefined where absent. */
+/** The text in a column that feeds no field; undefined if absent. */
 export type ColumnText = (column: ClaimColumn) => string | undefined
 
 /** What a record that can be asked is, by those before it and by what another service said of it. */

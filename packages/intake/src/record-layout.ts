@@ -18,7 +18,7 @@ export interface RecordLayout {
 
 /**
  * Finds the header among the first records of a file.
- * @throws IntakeError where the header is longer than a line may be
+ * @throws IntakeError if the header is longer than a line may be
  */
 export function findRecords(
   all: readonly (readonly string[])[],

@@ -57,7 +57,7 @@ const NO_SUBJECTS: Subjects = {
   domain: undefined,
 }
 
-/** Where a field's text is in a row: undefined where absent; a fault where it is no text. */
+/** Where a field's text is in a row: undefined if absent; a fault where it is no text. */
 export type FieldText = (check: Check | 'ref') => string | undefined
 
 /** Turns cells into rows, in the order of the file. */

@@ -23,7 +23,7 @@ interface Relationship {
 
 /**
  * Reads the parts of an .xlsx or .xlsm workbook that tell what its sheets are; nothing of it is run.
- * @throws IntakeError where it is damaged or has no sheet of cells
+ * @throws IntakeError if it is damaged or has no sheet of cells
  */
 export async function openXlsx(zip: ZipArchive, signal: AbortSignal): Promise<Workbook> {
   const [main] = (await relationships(zip, '', signal)).filter(

@@ -98,7 +98,7 @@ export function createXmlTokenizer(handler: XmlHandler): XmlTokenizer {
   }
 }
 
-/** Reads what is whole; answers where the rest begins. */
+/** Reads what is whole; returns where the rest begins. */
 function read(scan: Scan, text: string): number {
   let at = 0
   for (;;) {

@@ -27,7 +27,7 @@ const CHUNK_BYTES = 64 * 1024
 
 /**
  * Opens a ZIP file for reading.
- * @throws IntakeError `unprocessable` where it is damaged, `payload_too_large` past a bound
+ * @throws IntakeError `unprocessable` if it is damaged, `payload_too_large` past a bound
  */
 export async function openZip(path: string): Promise<ZipArchive> {
   const zip = await openPromise(path, { lazyEntries: true, autoClose: false }).catch(

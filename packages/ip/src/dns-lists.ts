@@ -87,7 +87,7 @@ function isListing(code: string): boolean {
   return code.startsWith('127.') && !code.startsWith('127.255.255.') && !POLICY_CODES.has(code)
 }
 
-/** The codes of a listing; none for an address that is not listed, and why where there was no answer. */
+/** The codes of a listing; none for an address that is not listed, and why if there was no answer. */
 async function codesIn(
   resolver: Resolver,
   zone: string,

@@ -9,7 +9,7 @@ export interface Routability {
   readonly reachable: boolean
   /** What the address says of itself, or the IPv4 address it carries. */
   readonly judged: AddressBytes
-  /** How the IPv4 address is carried; null where there is none inside. */
+  /** How the IPv4 address is carried; null if there is none inside. */
   readonly form: 'mapped' | 'nat64' | '6to4' | 'teredo' | null
 }
 

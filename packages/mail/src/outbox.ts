@@ -32,7 +32,7 @@ export async function queueMail(
   })
 }
 
-/** The message again; undefined where it was hidden under another key. */
+/** The message again; undefined if it was hidden under another key. */
 export function openMail(
   sealer: Pick<Sealer, 'decrypt'>,
   sealed: string,

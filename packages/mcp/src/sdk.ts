@@ -19,7 +19,7 @@ export interface Sdk {
 export const SDK_MISSING =
   'MCP is not installed here: run "npm install" in the folder of the service without --omit=optional.'
 
-/** Loads the SDK, which is an optional dependency; undefined where it is not installed. */
+/** Loads the SDK, which is an optional dependency; undefined if it is not installed. */
 export async function loadSdk(): Promise<Sdk | undefined> {
   try {
     const [mcp, stdio, http, types] = await Promise.all([

@@ -24,7 +24,7 @@ export interface Granted {
 
 /**
  * Moves an account to a plan, and writes it to the audit log.
- * @throws Problem `unprocessable` where there is no such plan
+ * @throws Problem `unprocessable` if there is no such plan
  */
 export async function moveToPlan(
   db: Db,
@@ -47,7 +47,7 @@ export async function moveToPlan(
 
 /**
  * Adds a pack, and writes it to the audit log; once for each source.
- * @throws Problem `unprocessable` where there is no such pack
+ * @throws Problem `unprocessable` if there is no such pack
  */
 export async function givePack(
   db: Db,
@@ -121,7 +121,7 @@ export async function limitAccount(
 
 /**
  * Suspends an account: its calls are refused with the reason, and its batches rest.
- * @throws Problem `conflict` where it is closed
+ * @throws Problem `conflict` if it is closed
  */
 export async function suspendAccount(
   db: Db,
@@ -130,14 +130,14 @@ export async function suspendAccount(
   await moveAudited(db, act, { action: 'account.suspend', status: 'suspended', reason: act.reason })
 }
 
-/** Lifts a suspension: batches go on where they were. @throws Problem `conflict` where it is closed */
+/** Lifts a suspension: batches go on where they were. @throws Problem `conflict` if it is closed */
 export async function resumeAccount(db: Db, act: Act): Promise<void> {
   await moveAudited(db, act, { action: 'account.resume', status: 'active', reason: null })
 }
 
 /**
  * Closes an account for good: keys and sessions end with the commit, its data are erased by the sweeps.
- * @throws Problem `conflict` where it is closed already
+ * @throws Problem `conflict` if it is closed already
  */
 export async function closeAccount(db: Db, act: Act): Promise<void> {
   await moveAudited(db, act, { action: 'account.close', status: 'closed', reason: null })

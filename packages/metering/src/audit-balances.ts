@@ -32,7 +32,7 @@ export async function judgeBalances(
   return { run: at, faults: { count, examples } }
 }
 
-/** The last of the next accounts; null where fewer are left, so that the last run has no end. */
+/** The last of the next accounts; null if fewer are left, so that the last run has no end. */
 async function endOfRun(db: Db, from: string): Promise<string | null> {
   const { rows } = await db.pool.query<{ id: string }>(
     'select id from accounts where id > $1 order by id offset $2 limit 1',

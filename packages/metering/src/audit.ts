@@ -23,7 +23,7 @@ import {
  * or beyond what was taken, that the cycle under way was granted, and that every waiting debit is in the
  * ledger. Source: decision 15.
  *
- * @returns how it ended; undefined where none was due, or another process has it
+ * @returns how it ended; undefined if none was due, or another process has it
  */
 export async function auditWhenDue(db: Db, signal: AbortSignal): Promise<AuditResult | undefined> {
   const run = (await takeOverAudit(db)) ?? (await beginAudit(db, false))
@@ -36,7 +36,7 @@ const LONGEST_WAIT_MS = 60_000
 /**
  * Audits the whole ledger now, after an audit that is under way, which it brings to its end where nobody works on it
  * any more; an empty list is no fault.
- * @throws where the one under way does not end within a minute
+ * @throws if the one under way does not end within a minute
  */
 export async function auditLedger(db: Db): Promise<readonly Fault[]> {
   const { signal } = new AbortController()

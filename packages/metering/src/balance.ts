@@ -5,7 +5,7 @@ import { runStatement } from './statement.ts'
 /** What an account has and when its allowance comes anew. */
 export interface Balance {
   readonly plan: Plan
-  /** What the next cycle starts with; null where the plan stays. */
+  /** What the next cycle starts with; null if the plan stays. */
   readonly nextPlan: Plan | null
   /** Left of this cycle's allowance. */
   readonly allowance: number

@@ -83,7 +83,7 @@ async function entriesReadBy(
   }
 }
 
-/** Plays a scene on an account of its own; undefined where nothing was taken, which is asserted. */
+/** Plays a scene on an account of its own; undefined if nothing was taken, which is asserted. */
 async function play({ db, account }: MeteringContext, drawn: Scene, way: 'one' | 'each') {
   const payer = await account()
   const { pool } = db

@@ -8,8 +8,8 @@ import { runStatement } from './statement.ts'
  * Adds an add-on pack; its credits never expire.
  *
  * @param sourceRef - the payment it came from; takes effect once, for one account only
- * @returns false where that payment was credited before
- * @throws Problem `unprocessable` where there is no such pack
+ * @returns false if that payment was credited before
+ * @throws Problem `unprocessable` if there is no such pack
  */
 export async function grantPack(
   db: Db | Tx,
@@ -59,7 +59,7 @@ async function grant(
 /** What a change of plan came to. */
 export interface PlanChange {
   readonly plan: Plan
-  /** What the next cycle starts with; null where the plan stays. */
+  /** What the next cycle starts with; null if the plan stays. */
   readonly nextPlan: Plan | null
   /** Credits added at once. */
   readonly granted: number

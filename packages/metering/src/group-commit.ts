@@ -106,7 +106,7 @@ export function openGroupCommit<Ask, Answer>(
   }
 }
 
-/** Runs a batch and settles its asks; answers those that have to be run again. */
+/** Runs a batch and settles its asks; returns those that have to be run again. */
 async function runAndSettle<Ask, Answer>(
   run: GroupCommitOptions<Ask, Answer>['run'],
   batch: readonly Waiting<Ask, Answer>[],

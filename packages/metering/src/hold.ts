@@ -63,8 +63,8 @@ export async function hold(tx: Tx, ask: HoldAsk): Promise<HoldAnswer> {
 /**
  * Charges a part of a hold in the caller's transaction; locks the hold, never the account.
  *
- * @returns false where the operation took effect before
- * @throws where the hold is closed or has less: more was settled than held is a bug
+ * @returns false if the operation took effect before
+ * @throws if the hold is closed or has less: more was settled than held is a bug
  */
 export async function settle(tx: Tx, ask: SettleAsk): Promise<boolean> {
   assertKey('ref', ask.ref)
@@ -81,7 +81,7 @@ export async function settle(tx: Tx, ask: SettleAsk): Promise<boolean> {
  * Closes a hold in the caller's transaction and gives its rest back; what came from the allowance of
  * an ended cycle stays ended.
  *
- * @returns credits that the hold had left, those that stay ended among them; undefined where no hold
+ * @returns credits that the hold had left, those that stay ended among them; undefined if no hold
  *   of that name is open
  */
 export async function release(tx: Tx, ask: ReleaseAsk): Promise<number | undefined> {

@@ -9,7 +9,7 @@ export interface LedgerPlace {
   readonly balance: number
 }
 
-/** Entries, newest first, and where the next page begins; null where there are no more. */
+/** Entries, newest first, and where the next page begins; null if there are no more. */
 export interface LedgerSlice {
   readonly entries: readonly LedgerEntry[]
   readonly next: LedgerPlace | null

@@ -95,7 +95,7 @@ function heldIn(model: Model): number {
   return [...model.holds.values()].reduce((sum, hold) => sum + hold.allowance + hold.packs, 0)
 }
 
-/** Takes credits from the model, allowance first; undefined where it has fewer. */
+/** Takes credits from the model, allowance first; undefined if it has fewer. */
 function take(model: Model, wanted: number): Taken | undefined {
   if (wanted > model.allowance + model.packs) return undefined
   const allowance = Math.min(model.allowance, wanted)

@@ -15,7 +15,7 @@ export interface OpenedAccount {
 /**
  * Makes an account with its keys, and writes both to the audit log.
  * @param service the prefix of the installation's keys, for example `svc`
- * @throws Problem `unprocessable` where there is no such plan or time zone
+ * @throws Problem `unprocessable` if there is no such plan or time zone
  */
 export async function openAccount(
   db: Db,

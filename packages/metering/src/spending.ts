@@ -4,7 +4,7 @@ import type { Act } from './administer.ts'
 import { assertCredits } from './operation.ts'
 import { runStatement } from './statement.ts'
 
-/** The bounds that an account has set itself; null where it has none. */
+/** The bounds that an account has set itself; null if it has none. */
 export interface SpendingBounds {
   /** Credits that may be spent on a day of its calendar. */
   readonly dailyLimit: number | null

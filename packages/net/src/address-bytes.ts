@@ -4,7 +4,7 @@ import { isIP } from 'node:net'
 export type AddressBytes = Uint8Array
 
 /**
- * The bytes of an address literal, or null where the text is not one in strict notation.
+ * The bytes of an address literal, or null if the text is not one in strict notation.
  *
  * Refused: leading zeros, hexadecimal or short IPv4, zone identifiers, brackets, prefixes, blanks.
  * Source: RFC 6943 3.1.1 (strict form), RFC 4291 2.2.

@@ -18,7 +18,7 @@ const LIFETIME_SECONDS = {
   failed: 5,
 } as const
 
-/** One in so many goes where there is no room. */
+/** One in so many goes if there is no room. */
 const EVICTED_SHARE = 16
 
 /** Makes a cache that drops what was least recently used. `now` in milliseconds, monotonic. */

@@ -105,7 +105,7 @@ export interface EmbeddedIpv4 {
 const LOW_32 = 0xffff_ffffn
 
 /**
- * The IPv4 address inside an IPv6 address; null where there is none.
+ * The IPv4 address inside an IPv6 address; null if there is none.
  * Forms: ::ffff:0:0/96 and ::/96 (RFC 4291), 64:ff9b::/96 (RFC 6052), 2002::/16 (RFC 3056), and the
  * client of Teredo, kept with its bits inverted (RFC 4380 section 4).
  */

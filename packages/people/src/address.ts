@@ -29,7 +29,7 @@ interface Wanted {
  * Changes a person's address: at once where no mail is sent, else when a link that goes to the new one is opened.
  *
  * @returns whether it is in force
- * @throws Problem `conflict` where no mail is sent and somebody has the address
+ * @throws Problem `conflict` if no mail is sent and somebody has the address
  */
 export async function changeEmail(
   people: People,
@@ -83,7 +83,7 @@ export async function askToVerifyAddress(
 /**
  * Does what a link that went to an address says, which proves the address.
  *
- * @throws Problem where the link is worth nothing, or the domain has had its accounts of today
+ * @throws Problem if the link is worth nothing, or the domain has had its accounts of today
  */
 export async function verify(people: People, token: string): Promise<'verified' | 'email_changed'> {
   const digest = digestOfSecret(token)

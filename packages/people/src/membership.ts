@@ -36,14 +36,14 @@ export interface Actor {
 export interface MadeInvitation {
   readonly id: string
   readonly expiresAt: Date
-  /** To hand over; null where it went by mail. */
+  /** To hand over; null if it went by mail. */
   readonly link: string | null
 }
 
 /**
  * Invites an address to an account.
  *
- * @throws Problem where the person is a member, or the account has as many as it may
+ * @throws Problem if the person is a member, or the account has as many as it may
  */
 export async function invite(
   people: People,
@@ -80,7 +80,7 @@ export async function invite(
   return { ...made, link: hasMail ? null : link }
 }
 
-/** What an invitation is for. @throws Problem where the link is worth nothing */
+/** What an invitation is for. @throws Problem if the link is worth nothing */
 export async function lookAtInvitation(
   { db }: Pick<People, 'db'>,
   token: string,
@@ -92,7 +92,7 @@ export async function lookAtInvitation(
   return { account_name: accountName, email, role, has_user: user !== undefined }
 }
 
-/** Withdraws an invitation. @throws Problem `not_found` where the account has no such */
+/** Withdraws an invitation. @throws Problem `not_found` if the account has no such */
 export async function withdrawInvitation(people: People, actor: Actor, id: string): Promise<void> {
   await inTransaction(people.db, async (tx) => {
     if (!(await removeInvitation(tx, actor.accountId, id))) throw noSuch('invitation')
@@ -104,7 +104,7 @@ export async function withdrawInvitation(people: People, actor: Actor, id: strin
  * Makes the signed-in person a member by an invitation to their address.
  *
  * @returns the account
- * @throws Problem where the link is worth nothing, or for another address
+ * @throws Problem if the link is worth nothing, or for another address
  */
 export async function acceptInvitation(people: People, user: User, token: string): Promise<string> {
   return await inTransaction(people.db, async (tx) => {
@@ -127,7 +127,7 @@ export async function acceptInvitation(people: People, user: User, token: string
   })
 }
 
-/** Changes what a member is. @throws Problem where the account would have no owner, or there is no such member */
+/** Changes what a member is. @throws Problem if the account would have no owner, or there is no such member */
 export async function changeRole(
   people: People,
   actor: Actor,
@@ -152,7 +152,7 @@ export async function changeRole(
 /**
  * Takes a person out of an account: an owner anybody, everybody themselves.
  *
- * @throws Problem where the account would have no owner, or there is no such member
+ * @throws Problem if the account would have no owner, or there is no such member
  */
 export async function takeOut(people: People, actor: Actor, userId: string): Promise<void> {
   await inTransaction(people.db, async (tx) => {

@@ -19,7 +19,7 @@ let waiting = 0
 /**
  * The digest of a password as it is kept: PHC string format, Argon2id with a salt of its own.
  *
- * @throws Problem `unavailable` where too many wait
+ * @throws Problem `unavailable` if too many wait
  */
 export async function hashPassword(password: string): Promise<string> {
   const salt = randomBytes(SALT_BYTES)
@@ -32,7 +32,7 @@ export async function hashPassword(password: string): Promise<string> {
  * Whether a password is the one of a digest. Where there is no digest the same work is done, so that the time tells
  * nothing.
  *
- * @throws Problem `unavailable` where too many wait
+ * @throws Problem `unavailable` if too many wait
  */
 export async function isPassword(password: string, kept: string | undefined): Promise<boolean> {
   const parts = SHAPE.exec(kept ?? '')

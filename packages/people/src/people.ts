@@ -16,7 +16,7 @@ export interface MailDomains {
   judge(domain: string): Promise<MailDomainJudgment>
 }
 
-/** A limit for each name; false where it is used up for now. */
+/** A limit for each name; false if it is used up for now. */
 export type Allowance = (name: string) => Promise<boolean>
 
 /** One that was taken of those of a day; `giveBack` is for what came to nothing, and waits for no clock. */
@@ -49,7 +49,7 @@ export interface People {
   }
   /** Messages that one address can be made to get, and that one network can cause. */
   readonly messages: { readonly address: Allowance; readonly network: Allowance }
-  /** Takes one of so many a day; undefined where none is left. */
+  /** Takes one of so many a day; undefined if none is left. */
   readonly takeOfDay: (name: string, mostPerDay: number) => Promise<TakenOfDay | undefined>
   /** Has the outbox looked at now. */
   readonly wakeMail: () => void

@@ -42,7 +42,7 @@ export async function insertResetLink(
 /**
  * Sets the password that a link lets one set; all sessions end, and the second factor stays.
  *
- * @throws Problem where the link is worth nothing or the password is a common one
+ * @throws Problem if the link is worth nothing or the password is a common one
  */
 export async function confirmReset(
   people: People,

@@ -23,7 +23,7 @@ export function newFactor(
   return { secret: totp.secret.base32, uri: totp.toString() }
 }
 
-/** The time step of a code; undefined where it is none of this secret. */
+/** The time step of a code; undefined if it is none of this secret. */
 export function stepOf(secret: string, code: string, nowMs: number): number | undefined {
   const token = code.replaceAll(/[\s-]/g, '')
   if (!/^\d{6}$/.test(token)) return undefined
@@ -40,7 +40,7 @@ export function newRecoveryCodes(): readonly { readonly code: string; readonly d
 }
 
 /**
- * Uses up a code of a person's second factor, of the app or for recovery; false where it is not valid or was used
+ * Uses up a code of a person's second factor, of the app or for recovery; false if it is not valid or was used
  * before.
  */
 export async function useFactor(

@@ -59,7 +59,7 @@ export async function isFactor(people: People, user: User, code: string): Promis
   return await useFactor(people.db, user, secret, code)
 }
 
-/** Whether a signed-in person's password is right. @throws Problem `unprocessable` where not, 429 after many */
+/** Whether a signed-in person's password is right. @throws Problem `unprocessable` if not, 429 after many */
 export async function requirePassword(people: People, user: User, password: string): Promise<void> {
   if (!(await people.tries.person(`password ${user.id}`))) throw tooManyTries()
   if (await isPassword(password, user.passwordDigest)) return

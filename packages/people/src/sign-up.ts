@@ -59,7 +59,7 @@ export const SIGN_UP_SEALED_AS = 'sign-up'
  * Signs a person up. With mail there is nothing but a message until its link is opened, and the answer is the same
  * whether the address is known or not; without mail, which is for loopback alone, the account is there at once.
  *
- * @returns the session that has begun; undefined where a message went out
+ * @returns the session that has begun; undefined if a message went out
  * @throws Problem for what the installation, the limits or the password do not allow
  */
 export async function signUp(
@@ -101,7 +101,7 @@ export async function finishSignUp(people: People, tx: Tx, code: LinkCode): Prom
  * Takes one of the accounts that a mail domain may have today, for the link of a sign-up that is about to be opened:
  * only who reads mail of the domain uses them up. Nothing is taken for links of other kinds.
  *
- * @throws Problem `too_many_requests` where none is left; the link stays good
+ * @throws Problem `too_many_requests` if none is left; the link stays good
  */
 export async function takeForLink(
   people: People,
@@ -112,7 +112,7 @@ export async function takeForLink(
   return await takeOfDomain(people, 'domain', pending.email, people.settings.signUpsPerDomain)
 }
 
-/** Who waits for a link to be opened; undefined where it was hidden under another key. */
+/** Who waits for a link to be opened; undefined if it was hidden under another key. */
 function pendingOf(people: People, code: LinkCode | undefined): Pending | undefined {
   const opened = people.sealer.decrypt(code?.detail ?? '', SIGN_UP_SEALED_AS)
   if (opened === undefined) return undefined

@@ -39,8 +39,8 @@ export async function newWelcomeCode(db: Db | Tx, accountId: string): Promise<st
  * Makes the secret of a link for one address: the way back in for a person, or the way in for the owner-to-be of an
  * account that nobody belongs to.
  *
- * @param accountId the account of somebody new; the oldest without a member where absent
- * @returns the secret and whose way in it is; undefined where the address is new and no account waits for an owner
+ * @param accountId the account of somebody new; the oldest without a member if absent
+ * @returns the secret and whose way in it is; undefined if the address is new and no account waits for an owner
  */
 export async function newWayIn(
   db: Db | Tx,
@@ -68,7 +68,7 @@ export async function newWayIn(
 /**
  * Lets a person in by a printed link: with a new password, as the owner of its account where they are new.
  *
- * @throws Problem where the link is worth nothing, is for another address or for this machine alone
+ * @throws Problem if the link is worth nothing, is for another address or for this machine alone
  */
 export async function welcome(
   people: People,

@@ -142,7 +142,7 @@ function callerOf({ closing }: RunContext, request: EngineRequest<'phone'>): Hlr
   return { lane, tenant, stop, gone }
 }
 
-/** Why no network is asked; null where one is. */
+/** Why no network is asked; null if one is. */
 function offlineReason(numbering: PhoneNumbering, asks: boolean): Reason<'phone'> | null {
   if (numbering.validity === 'impossible') return 'impossible_number'
   if (numbering.validity === 'unused') return 'invalid_number'

@@ -22,7 +22,7 @@ export type LookupAnswer =
       readonly reason: 'hlr_in_doubt' | 'hlr_paused' | 'hlr_failed' | 'hlr_throttled'
       readonly provider: string | null
       readonly detail: string
-      /** When asking again may bring more; null where nothing says so. */
+      /** When asking again may bring more; null if nothing says so. */
       readonly retryMs: number | null
     }
   /** Nothing was bought, since the run is being stopped. */

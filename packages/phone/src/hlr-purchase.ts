@@ -83,7 +83,7 @@ export async function buy(
   return results
 }
 
-/** Kept verdicts of numbers; absent where there is none. */
+/** Kept verdicts of numbers; absent if there is none. */
 export async function keptVerdicts(
   purchases: Memory,
   numbers: readonly string[],

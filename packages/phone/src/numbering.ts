@@ -9,7 +9,7 @@ export interface PhoneNumbering {
   /** `impossible`: wrong length or country code. `unused`: in no range that is in use. */
   readonly validity: 'valid' | 'unused' | 'impossible'
   readonly timezones: readonly string[]
-  /** Calling code without its plus; null where there is none. */
+  /** Calling code without its plus; null if there is none. */
   readonly callingCode: string | null
   /** A number kept for films and books: valid by the plan, given to nobody. */
   readonly fictional: boolean

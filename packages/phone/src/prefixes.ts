@@ -5,7 +5,7 @@ import { deserialize } from 'bson'
 
 /** What number prefixes tell beyond the numbering plan: the carrier a range was given to, and time zones. */
 export interface PhonePrefixes {
-  /** The range's original carrier; null where the plan's maintainers have none. `e164` with its plus. */
+  /** The range's original carrier; null if the plan's maintainers have none. `e164` with its plus. */
   carrierOf(e164: string): string | null
   /** IANA time zones of the range; none where it is not known. */
   timezonesOf(e164: string): readonly string[]

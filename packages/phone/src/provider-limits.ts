@@ -22,7 +22,7 @@ const SLOT_MS = 6_000
 /** Longest pause between two tries at a slot. */
 const LOOK_MS = 250
 
-/** The lease of a concurrent request, waited for as long as a request may take; null where none came free. */
+/** The lease of a concurrent request, waited for as long as a request may take; null if none came free. */
 export async function takeSlot(
   { limiter, policy, clock }: ProviderLimitsOptions,
   provider: HlrProviderSettings,
@@ -78,7 +78,7 @@ export async function takeRate(
   }
 }
 
-/** The cap of one account where it has its own in place of the policy's; null where it has none. */
+/** The cap of one account where it has its own in place of the policy's; null if it has none. */
 export type AccountCapOf = (account: string) => Promise<number | null>
 
 /** What the daily caps let through. */

@@ -63,7 +63,7 @@ interface Window<T> extends AsyncDisposable {
   first(): T | undefined
   take(): T
   size(): number
-  /** How far the next row with a key is; undefined where none is held. */
+  /** How far the next row with a key is; undefined if none is held. */
   placeOf(key: string): number | undefined
 }
 

@@ -86,7 +86,7 @@ function isClaimed(cells: ChunkCells, place: number): boolean {
   return cells.kinds[place] === 'known' && claim !== undefined && 'verdict' in claim
 }
 
-/** What a known row would be asked; null where that was erased. */
+/** What a known row would be asked; null if that was erased. */
 function addressOf(cells: ChunkCells, place: number): string | null {
   const address = cells.asked[place]?.email
   return address === undefined || isErasedSubject(address) ? null : address

@@ -40,7 +40,7 @@ export function isBeingRead({ status, read_whole: isRead }: BatchRow): boolean {
 }
 
 /**
- * Takes values out of the next chunks of a batch, in one transaction; where there are none, it only reads.
+ * Takes values out of the next chunks of a batch, in one transaction; if there are none, it only reads.
  * @param note told where anything was found, with the number of the chunk after these; undefined after the last
  * @returns that number
  */
@@ -122,7 +122,7 @@ async function dropsUpload(
   return await mayHoldValue(pipeline, batch, finder)
 }
 
-/** Texts of a batch's own row without the values; undefined where they hold none. */
+/** Texts of a batch's own row without the values; undefined if they hold none. */
 function blankedTexts(
   row: BatchRow,
   scrub: (text: string) => string,

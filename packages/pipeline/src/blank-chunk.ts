@@ -26,7 +26,7 @@ export interface ChunkBlanks {
   readonly subjects: readonly { readonly check: Check; readonly subject: string }[]
 }
 
-/** Takes the values out of a chunk; undefined where it holds none. */
+/** Takes the values out of a chunk; undefined if it holds none. */
 export function blankChunk(
   chunk: HeldChunk,
   batch: CellsOf,
@@ -50,7 +50,7 @@ export function blankChunk(
   }
 }
 
-/** What of a chunk that has erased subjects came in after they were; undefined where nothing did. */
+/** What of a chunk that has erased subjects came in after they were; undefined if nothing did. */
 export function blankLate(chunk: HeldChunk): BlankedChunk {
   const subjects = unpackSubjects(chunk.subjects)
   const same = (text: string): string => text

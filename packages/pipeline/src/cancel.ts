@@ -22,7 +22,7 @@ import { batchViewOf } from './view.ts'
  * Cancels a batch: nothing new is begun for it from here on. The finish stage awaits what is being bought,
  * charges what is known of each record, releases the rest of the hold and writes every record into the
  * result file. Canceling again is no error.
- * @throws Problem `not_found`; `conflict` where the batch has ended
+ * @throws Problem `not_found`; `conflict` if the batch has ended
  */
 export async function cancelBatch(
   pipeline: Pipeline,

@@ -31,12 +31,12 @@ const OF_FILES = [
   'known_at',
 ] as const
 
-/** Times that a batch may be read anew: each is free, and may take a worker half a minute. */
+/** Times that a batch may be read again: each is free, and may take a worker half a minute. */
 const MOST_CHANGES = 100
 
 /**
  * Changes a batch that waits at `ready`, or a dry run that is still read. Unless only name or bound of credits
- * change, it is `analyzing` again, is read anew, and waits at `ready` then, also where it was to start by itself.
+ * change, it is `analyzing` again, is read again, and waits at `ready` then, also where it was to start by itself.
  * @throws Problem `not_found`; `conflict` in other states and after too many changes; `bad_request` for a field
  *   that the batch cannot have
  */

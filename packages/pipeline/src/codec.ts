@@ -35,7 +35,7 @@ export interface ChunkCells {
 /** A verdict of another service, or the row (0-based) that has one and that this one repeats. */
 export type StoredClaim = Claim | { readonly ofRow: number }
 
-/** An outcome as a batch keeps it, or null where a fault of the service kept the subject from being answered. */
+/** An outcome as a batch keeps it, or null if a fault of the service kept the subject from being answered. */
 export type StoredOutcome<C extends Check = Check> = BareOutcome<C> | null
 
 const LEVEL_ONE = { params: { [constants.ZSTD_c_compressionLevel]: 1 } }
@@ -175,7 +175,7 @@ const NAMING_FACTS: Readonly<Record<Check, readonly string[]>> = {
   domain: ['domain'],
 }
 
-/** Takes values out of packed outcomes of a check; undefined where there is nothing to take. */
+/** Takes values out of packed outcomes of a check; undefined if there is nothing to take. */
 export function blankOutcomes(
   check: Check,
   bytes: Buffer,

@@ -39,7 +39,7 @@ interface Pair {
 /**
  * What has changed between two batches of the same list, or of some of its rows: a summary, or row by row. The
  * one that was made first is `before`. Rows are matched by what they ask, in their order.
- * @throws Problem `not_found`; `conflict` where one has not ended, or they are of different products
+ * @throws Problem `not_found`; `conflict` if one has not ended, or they are of different products
  */
 export async function openComparison(
   pipeline: Pipeline,

@@ -37,7 +37,7 @@ const ADJUST_MS = 60_000
 
 /**
  * Opens Postgres and the queue: on Redis where `redisUrl` is set, else on the same Postgres.
- * @throws Error where the other processes of the installation use another key
+ * @throws Error if the other processes of the installation use another key
  */
 export async function openConnections(options: ConnectionOptions): Promise<Connections> {
   try {

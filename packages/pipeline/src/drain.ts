@@ -24,7 +24,7 @@ const PURCHASE_TIME_MS = 60_000
  * Ends the work of a canceled batch, in transactions of one chunk each that can be broken off anywhere: tasks
  * that no worker runs are deleted, running ones are awaited, chunks that lack outcomes are charged for what is
  * known, and the rest of the hold is released.
- * @returns false where tasks are still running: the stage is postponed
+ * @returns false if tasks are still running: the stage is postponed
  */
 export async function drainBatch(
   pipeline: Pipeline,

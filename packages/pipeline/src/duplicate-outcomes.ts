@@ -17,7 +17,7 @@ const BUFFER_BYTES = 256 * 1024
 
 /**
  * Opens an empty store for one pass over a batch's rows.
- * @param bits one bit a row, set where a later row repeats it; null where none does
+ * @param bits one bit a row, set where a later row repeats it; null if none does
  * @param path of the file to use; removed when disposed
  */
 export function openDuplicateOutcomes(bits: Buffer | null, path: string): DuplicateOutcomes {

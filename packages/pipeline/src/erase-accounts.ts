@@ -31,7 +31,7 @@ export async function eraseClosedAccounts(
   return erased
 }
 
-/** Deletes an account's batches; answers whether none is left, nor any row of one. */
+/** Deletes an account's batches; returns whether none is left, nor any row of one. */
 async function eraseBatchesOf(
   pipeline: Pipeline,
   accountId: string,

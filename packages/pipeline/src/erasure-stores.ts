@@ -116,7 +116,7 @@ export interface AskedSubject {
 }
 
 /**
- * Forgets what is remembered of subjects; answers how many facts there were. Nothing is for test keys.
+ * Forgets what is remembered of subjects; returns how many facts there were. Nothing is for test keys.
  * @param announce told how many there are before the first is gone, which no transaction undoes
  */
 export async function forgetFacts(

@@ -28,7 +28,7 @@ import type { Pipeline } from './pipeline.ts'
 /**
  * Begins to erase values from all that is kept of an account; a test key erases what test keys have asked.
  * @param inTransaction commits together with it
- * @throws Problem `too_many_requests` where too many are under way
+ * @throws Problem `too_many_requests` if too many are under way
  */
 export async function beginErasure(
   pipeline: Pick<Pipeline, 'db' | 'installationKey'>,
@@ -131,7 +131,7 @@ function hideTarget(key: InstallationKey, id: string, target: ErasureTarget): st
   return key.encrypt(JSON.stringify(target), erasureName(id))
 }
 
-/** What an erasure looks for. @throws where it was hidden under another key */
+/** What an erasure looks for. @throws if it was hidden under another key */
 export function targetOf(key: InstallationKey, row: ErasureRow): ErasureTarget {
   const text = row.target === null ? undefined : key.decrypt(row.target, erasureName(row.id))
   if (text === undefined) throw new Error(`what erasure ${row.id} is about cannot be read`)

@@ -112,7 +112,7 @@ export async function readBatchFile(
   }
 }
 
-/** The file that holds the rows of a batch; undefined where there is none, which ends the batch. */
+/** The file that holds the rows of a batch; undefined if there is none, which ends the batch. */
 async function openSource(
   pipeline: Pipeline,
   batch: BatchRow,

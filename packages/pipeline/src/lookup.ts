@@ -33,7 +33,7 @@ export interface LookupRequest extends BatchOwner {
 
 /**
  * Begins a lookup that answers later: a batch of one record, made and started in one transaction.
- * @throws Problem `payment_required` without the credits, `too_many_requests` where too many are open
+ * @throws Problem `payment_required` without the credits, `too_many_requests` if too many are open
  */
 export async function beginLookup(
   pipeline: Pipeline,

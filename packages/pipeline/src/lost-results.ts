@@ -14,7 +14,7 @@ export const RESULTS_EVERY_MS = 60_000
 /** Result files that one look asks the store for: some 140,000 questions a day. */
 const PAGE = 100
 
-/** How long a file must have been gone until it is written anew: two looks. */
+/** How long a file must have been gone until it is rewritten: two looks. */
 const GRACE_MS = 60_000
 
 /** How long one process looks, and others do not. */
@@ -23,7 +23,7 @@ const TERM_MS = 3 * RESULTS_EVERY_MS
 /** Tells this process from all others. */
 const HOLDER = randomUUID()
 
-/** Where a walk through all ended batches stands; each look goes on with it, and begins anew after the last. */
+/** Where a walk through all ended batches stands; each look goes on with it, and starts over after the last. */
 export interface ResultWalk {
   afterId: string
 }

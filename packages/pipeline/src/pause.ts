@@ -16,7 +16,7 @@ import { batchViewOf } from './view.ts'
 /**
  * Pauses a running batch: nothing new is begun for it, workers give its tasks back with what is known by
  * then, and its hold stays. Pausing again is no error.
- * @throws Problem `not_found`; `conflict` where the batch is not running
+ * @throws Problem `not_found`; `conflict` if the batch is not running
  */
 export async function pauseBatch(
   pipeline: Pipeline,
@@ -38,7 +38,7 @@ export async function pauseBatch(
 
 /**
  * Lets a paused batch go on. Resuming a running batch is no error.
- * @throws Problem `not_found`; `conflict` where the batch is neither paused nor running
+ * @throws Problem `not_found`; `conflict` if the batch is neither paused nor running
  */
 export async function resumeBatch(
   pipeline: Pipeline,

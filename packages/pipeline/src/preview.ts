@@ -14,7 +14,7 @@ const LOOK_MS = 50
 
 /**
  * What a batch holds and would cost, once the start of its file was read: waits for that, at most `patienceMs`.
- * @throws Problem `not_found`, also once erased; `conflict` where the batch failed, and where it is not read yet
+ * @throws Problem `not_found`, also once erased; `conflict` if the batch failed, and if it is not read yet
  */
 export async function previewBatch(
   pipeline: Pick<Pipeline, 'db'>,

@@ -12,7 +12,7 @@ type AskedRow = BatchKnown['asked'][number]
 /**
  * How the verdicts of another service that a batch goes by compare with what was found of the rows that were asked
  * all the same, as far as that is. Reads the chunks that hold them, one after the other.
- * @throws Problem `not_found`, also once erased; `conflict` where the batch goes by no such verdicts, or was not read
+ * @throws Problem `not_found`, also once erased; `conflict` if the batch goes by no such verdicts, or was not read
  */
 export async function readKnown(
   pipeline: Pick<Pipeline, 'db'>,

@@ -23,7 +23,7 @@ const DAY_MS = 86_400_000
 /**
  * Makes a batch of the rows of another that are to be asked again. Its rows are written when it is read, so that
  * this takes no time, however long the other is; it is charged like any batch.
- * @throws Problem `not_found`, `conflict` where the other has not ended, and what `submitBatch` throws
+ * @throws Problem `not_found`, `conflict` if the other has not ended, and what `submitBatch` throws
  */
 export async function recheckBatch(
   pipeline: Pipeline,
@@ -98,7 +98,7 @@ function readingOf(batch: BatchRow): Pick<
 
 /**
  * Writes the rows that a recheck asks again into a file of its own, as they came.
- * @throws IntakeError where the batch that they were in is erased, or has no such row
+ * @throws IntakeError if the batch that they were in is erased, or has no such row
  */
 export async function writeRecheck(
   pipeline: Pipeline,

@@ -42,7 +42,7 @@ export interface Reconciler {
   readonly kind: FindingKind
   /** Subjects that are of this kind now. */
   find(pipeline: Pipeline): Promise<readonly string[]>
-  /** Answers whether there still was something to put right. */
+  /** Returns whether there still was something to put right. */
   heal(pipeline: Pipeline, subject: string): Promise<boolean>
 }
 

@@ -174,7 +174,7 @@ export function verdictCounts(
   return counts
 }
 
-/** The verdict that a batch counts for a record; undefined where there is none. */
+/** The verdict that a batch counts for a record; undefined if there is none. */
 export function verdictOf(
   product: Product,
   record: CheckedRecord,

@@ -32,7 +32,7 @@ export async function retryRemovals(stores: Stores, signal?: AbortSignal): Promi
   }
 }
 
-/** Removes files whose removal was noted, one by one; answers how many went. */
+/** Removes files whose removal was noted, one by one; returns how many went. */
 export async function removeEach(
   stores: Stores,
   keys: readonly string[],

@@ -34,7 +34,7 @@ const UNSCORED: readonly Product[] = ['email', 'phone', 'deliverability']
 
 /**
  * Makes a batch of the outcomes of another, scored by other weights: nobody is asked, nothing is charged.
- * @throws Problem `not_found`; `conflict` where the other has not ended; `unprocessable` where its product has
+ * @throws Problem `not_found`; `conflict` if the other has not ended; `unprocessable` if its product has
  * no score, or nobody ever had these weights
  */
 export async function rescoreBatch(

@@ -60,7 +60,7 @@ export function hasResults(batch: BatchRow): boolean {
 /**
  * The rows of a batch in a form, in order; while it runs, those that are known, and between them those
  * that wait.
- * @throws Error where rows are erased meanwhile
+ * @throws Error if rows are erased meanwhile
  */
 export async function* rowsOf(
   pipeline: Pipeline,
@@ -114,7 +114,7 @@ function* slicesOf(text: string): Generator<Buffer, void, undefined> {
   for (let at = 0; at < lines.length; at += SLICE_BYTES) yield lines.subarray(at, at + SLICE_BYTES)
 }
 
-/** Number of the chunk that holds a row; undefined where there are no chunks any more. */
+/** Number of the chunk that holds a row; undefined if there are no chunks any more. */
 function chunkOf(starts: Awaited<ReturnType<typeof firstRowsOf>>, row: number): number | undefined {
   let low = 0
   let high = starts.length

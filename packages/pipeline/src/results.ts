@@ -71,8 +71,8 @@ const PLAIN_CSV: CsvFile = { delimiter: ',', bom: false, sep: false, encoding: '
  * Opens the results of a batch. While it runs, the rows of all chunks settled so far without a gap
  * are there, in order; the client asks on with the number of the last row it has.
  * @param turn waited for before each chunk is written out, which takes the process a while
- * @throws Problem `not_found` (also once erased), `conflict` where there are none (not started, failed),
- * `bad_request` where the batch has not what is asked for, or a workbook would not hold it
+ * @throws Problem `not_found` (also once erased), `conflict` if there are none (not started, failed),
+ * `bad_request` if the batch has not what is asked for, or a workbook would not hold it
  */
 export async function openResults(
   pipeline: Pipeline,

@@ -140,7 +140,7 @@ function contentOf(emails: readonly string[]): string {
   return `email\n${emails.join('\n')}\n`
 }
 
-/** Runs what there is until nothing is open; answers how many runs fared how. */
+/** Runs what there is until nothing is open; returns how many runs fared how. */
 async function runToEnd(harness: TestPipeline, fateOf: FateOf): Promise<Record<Fate, number>> {
   const runs = { answers: 0, throws: 0, 'is killed': 0 }
   for (let round = 0; round < 100; round++) {
@@ -170,7 +170,7 @@ async function runAll(harness: TestPipeline, fateOf: FateOf): Promise<readonly F
 
 const NO_SLOTS = { email: 0, phone: 0, ip: 0, domain: 0 }
 
-/** Answers how the engine fared; undefined where it was not asked. */
+/** Returns how the engine fared; undefined if it was not asked. */
 async function run(
   harness: TestPipeline,
   fateOf: FateOf,

@@ -25,7 +25,7 @@ export type SampleInTransaction = (tx: Tx, view: BatchSample) => Promise<void>
 /**
  * Checks up to 50 rows of a batch that waits at `ready`, drawn from all of it. They are charged as rows of the
  * batch; its start neither asks nor charges what is known of them by then.
- * @throws Problem `not_found`; `conflict` in other states, where it has a sample, and without billable rows;
+ * @throws Problem `not_found`; `conflict` in other states, if it has a sample, and without billable rows;
  *   `payment_required` without the credits
  */
 export async function sampleBatch(
@@ -132,7 +132,7 @@ function asParent(row: BatchRow) {
 
 /**
  * The sample of a batch, as far as it is.
- * @throws Problem `not_found`, also where there is none
+ * @throws Problem `not_found`, also if there is none
  */
 export async function readSample(
   pipeline: Pipeline,

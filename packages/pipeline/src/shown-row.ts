@@ -33,7 +33,7 @@ export interface ShownRow {
   readonly result: ResultOf | PartialResult | null
   /** Of rows that were answered whole, of products that advise. */
   readonly recommendation: Recommendation | null
-  /** The verdict that the batch counts for it; null where there is none. */
+  /** The verdict that the batch counts for it; null if there is none. */
   readonly verdict: string | null
   readonly charged: number
   /** What is wrong with the row; empty where nothing is. */
@@ -108,7 +108,7 @@ export function resultOf(
     : assembleResult(batch.product, record.outcomes, scorer)
 }
 
-/** What to do with a row; null where it was not answered whole, or its product advises nothing. */
+/** What to do with a row; null if it was not answered whole, or its product advises nothing. */
 export function recommendationOf(
   batch: BatchRow,
   status: RowStatus,

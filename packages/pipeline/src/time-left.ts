@@ -14,7 +14,7 @@ const LEAST_SHARE = 0.05
 
 /**
  * Samples with one more, the oldest left out: they reach over the last third of the time that a batch runs.
- * @returns null where the last one is too young
+ * @returns null if the last one is too young
  */
 export function withSample(
   samples: readonly PaceSample[],
@@ -87,8 +87,8 @@ function openMs(seen: SeenBatch, check: Check, open: number): number | null {
 }
 
 /**
- * Subjects a millisecond; null where there is none to be told.
- * @param answeredBy how many were answered when a sample was taken; undefined where it does not tell
+ * Subjects a millisecond; null if there is none to be told.
+ * @param answeredBy how many were answered when a sample was taken; undefined if it does not tell
  * @param least of fewer answers since the oldest sample no pace is told
  */
 function paceOf(

@@ -40,7 +40,7 @@ export interface WeightsTrial {
  * Counts what weights that nobody uses yet would change in a batch that has ended, from the outcomes that it
  * keeps. Records that were answered whole are counted once, as in the batch's `verdicts`; the level of a safety
  * score is that of the risk which it is the rest of.
- * @throws Problem `not_found`; `conflict` where the batch has not ended; `unprocessable` where nothing of it is
+ * @throws Problem `not_found`; `conflict` if the batch has not ended; `unprocessable` if nothing of it is
  * scored
  */
 export async function tryWeights(
@@ -79,7 +79,7 @@ export async function tryWeights(
   }
 }
 
-/** A score of a record; undefined where it has none. */
+/** A score of a record; undefined if it has none. */
 type ScoreOf = (product: Product, outcomes: BareOutcomes, scorer: Scorer) => number | undefined
 
 interface Trial {

@@ -14,7 +14,7 @@ export interface UnpaidRows {
   meet(kind: RowKind): void
   /**
    * Counts the rows noted since the last count, where they are `least` or more. False where another worker has the batch.
-   * @throws IntakeError where the account has no more of them left today
+   * @throws IntakeError if the account has no more of them left today
    */
   count(least?: number): Promise<boolean>
 }

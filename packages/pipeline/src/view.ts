@@ -131,7 +131,7 @@ function progressOf(row: BatchRow, sums: BatchSums): number {
   }
 }
 
-/** Seconds until a running batch is answered; null where nothing was done yet. */
+/** Seconds until a running batch is answered; null if nothing was done yet. */
 function etaSeconds(row: BatchRow, sums: BatchSums, now: number): number | null {
   const startedAt = row.ats.running
   if (row.status !== 'running' || startedAt === undefined || sums.answeredShare <= 0) return null

@@ -65,7 +65,7 @@ export async function runErasures(stores: ErasureStores, signal: AbortSignal): P
 /**
  * Works on the erasure that waits longest until it has ended or must wait, in steps of one transaction each: a
  * process that dies loses one.
- * @returns false where none waits
+ * @returns false if none waits
  */
 export async function workErasure(stores: ErasureStores, stopping: AbortSignal): Promise<boolean> {
   const { pipeline } = stores
@@ -107,7 +107,7 @@ interface Work extends ErasureStores {
   readonly signal: AbortSignal
 }
 
-/** Takes steps while there are any; false where it must wait, or the process stops. */
+/** Takes steps while there are any; false if it must wait, or the process stops. */
 async function goThrough(work: Work): Promise<boolean> {
   let place: ErasurePlace | 'done' | 'wait' = placeOf(work.row)
   let notedMs = performance.now()

@@ -16,7 +16,7 @@ export type HlrProviderName = (typeof HLR_PROVIDERS)[number]
 /** Whether a provider is asked, or why not. */
 export interface ProviderStatus {
   readonly provider: HlrProviderName
-  /** Why it is paused (out of credit, keys refused); null where it is asked. */
+  /** Why it is paused (out of credit, keys refused); null if it is asked. */
   readonly paused: string | null
 }
 

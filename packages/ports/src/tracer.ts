@@ -21,7 +21,7 @@ export interface Tracer {
   /** Does work as a span. What it throws is told by its class or code alone, and thrown on. */
   span<T>(span: NewSpan, work: (note: NoteFacts) => Promise<T>): Promise<T>
   /**
-   * The span that the code runs in, for another process to go on with; undefined where there is none.
+   * The span that the code runs in, for another process to go on with; undefined if there is none.
    * Source: W3C Trace Context, `traceparent`.
    */
   current(): string | undefined

@@ -28,7 +28,7 @@ export interface LiveCaller extends AsyncDisposable {
    * is away, `internal` when workers failed on it twice.
    */
   ask<C extends Check>(check: C, question: Question, limits?: AskLimits): Promise<Outcome<C>>
-  /** What a question of the account would be refused with now; null where nothing is known against it. */
+  /** What a question of the account would be refused with now; null if nothing is known against it. */
   refusal(account: string): Problem | null
 }
 

@@ -155,7 +155,7 @@ function begin(room: Room, share: AccountShare, request: RoomRequest): void {
   })
 }
 
-/** Gives the room of a subject back; false where it had none any more. */
+/** Gives the room of a subject back; false if it had none any more. */
 function release(room: Room, entry: Entry): boolean {
   const { share } = entry
   if (!room.entries.delete(entry)) return false

@@ -29,7 +29,7 @@ export interface LiveRequest extends Question {
 
 /** How single calls are served. */
 export interface ServeLiveOptions {
-  /** Room for subjects, `DEFAULT_LIVE_LIMITS` where absent. */
+  /** Room for subjects, `DEFAULT_LIVE_LIMITS` if absent. */
   readonly limits?: LiveLimits
   /** How long questions in work may go on when the worker is closed; 10 seconds by default. */
   readonly graceMs?: number
@@ -125,7 +125,7 @@ interface LiveServer<C extends Check> {
   /** Questions without an outcome. */
   readonly open: Set<OpenQuestion>
   readonly runs: Set<Promise<void>>
-  /** Resolves when the room was looked through; null where nobody waits for it. */
+  /** Resolves when the room was looked through; null if nobody waits for it. */
   swept: PromiseWithResolvers<void> | null
 }
 

@@ -18,7 +18,7 @@ export interface PendingQuestion extends NumberedQuestion {
   jobId: string | null
   /** When a sign of life of its job was last met. */
   heardAtMs: number
-  /** When its job was first found gone or with a worker that says nothing; null where it was not. */
+  /** When its job was first found gone or with a worker that says nothing; null if it was not. */
   silentSinceMs: number | null
   /** Whether a worker has failed on it once: the second time is the last. */
   hasFailed: boolean

@@ -9,7 +9,7 @@ export async function telemetryOf(tracer: Tracer): Promise<{ readonly telemetry?
 /**
  * Loads what traces jobs: a span for each adding and each job, the second within the first. What fails is
  * told by its class: a message may hold what was asked.
- * @throws Error where the package, which is optional, is not installed
+ * @throws Error if the package, which is optional, is not installed
  */
 async function loadTelemetry(): Promise<Telemetry> {
   const { BullMQOtel } = await import('bullmq-otel')

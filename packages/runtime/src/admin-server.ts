@@ -35,7 +35,7 @@ export interface Readiness {
 export interface AdminProgram {
   readonly registry: Registry
   readiness(): Promise<Readiness>
-  /** Pages beside metrics and probes, for the operator alone; false where there is none at that path. */
+  /** Pages beside metrics and probes, for the operator alone; false if there is none at that path. */
   readonly more?: (req: IncomingMessage, res: ServerResponse) => Promise<boolean>
   readonly onError: (error: unknown) => void
 }

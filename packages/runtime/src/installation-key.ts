@@ -16,7 +16,7 @@ const KEY_BYTES = 32
 /**
  * The key of this installation: `INSTALLATION_KEY`, else what a file in `DATA_DIR` holds, which the
  * first process creates. Processes that start together get the same: the file is created atomically.
- * @throws Error where the file cannot be made or read, is damaged, or is open to every user
+ * @throws Error if the file cannot be made or read, is damaged, or is open to every user
  */
 export async function readInstallationKey(settings: {
   readonly INSTALLATION_KEY?: string | undefined
@@ -31,7 +31,7 @@ export async function readInstallationKey(settings: {
   }
 }
 
-/** The key of the file in a data directory; undefined where there is none. @throws as `readInstallationKey` */
+/** The key of the file in a data directory; undefined if there is none. @throws as `readInstallationKey` */
 export async function findInstallationKey(dataDir: string): Promise<string | undefined> {
   return await readKeyFile(join(dataDir, INSTALLATION_KEY_FILE))
 }

@@ -59,7 +59,7 @@ function firstUser(): User | undefined {
   return undefined
 }
 
-/** Gives the user its folders; returns why that is not possible, undefined where it is. */
+/** Gives the user its folders; returns why that is not possible, undefined if it is. */
 async function prepare(needs: RootlessNeeds, user: User): Promise<string | undefined> {
   if (isReserved(needs.port ?? 0)) {
     return `only root may listen on port ${needs.port}; set PORT to 1024 or more, behind a proxy`

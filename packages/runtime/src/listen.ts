@@ -13,7 +13,7 @@ const BACKLOG = 4_096
 /**
  * Binds a server; port 0 takes a free one.
  * @returns the address and port that it has
- * @throws where the address is not ours or the port is taken
+ * @throws if the address is not ours or the port is taken
  */
 export async function bindServer(
   server: Server,

@@ -25,7 +25,7 @@ export function createLog(options: { name: string; level?: string; destination?:
   )
 }
 
-/** The terminal behind standard output or standard error; undefined where there is none. */
+/** The terminal behind standard output or standard error; undefined if there is none. */
 function terminalOf(fd: number): DestinationStream | undefined {
   const stream = [undefined, process.stdout, process.stderr][fd]
   if (stream?.isTTY !== true) return undefined

@@ -7,7 +7,7 @@ import { z } from 'zod'
 /** Identifies a process, so that another can tell whether it still runs even where its pid was used again. */
 export const processIdentity = z.object({
   pid: z.int().min(1),
-  /** Start time as the system writes it; null where it cannot be read. */
+  /** Start time as the system writes it; null if it cannot be read. */
   began: z.string().nullable(),
   /** Where its pid is valid: boot id and PID namespace, else the host's name. */
   scope: z.string(),

@@ -15,7 +15,7 @@ const MISSING =
 
 /**
  * Opens traces and metrics by OTLP where an endpoint is set; else nothing is loaded and nothing done.
- * @throws Error where the packages of OpenTelemetry, which are optional, are not installed
+ * @throws Error if the packages of OpenTelemetry, which are optional, are not installed
  */
 export async function openTracing(
   settings: TracingSettings,

@@ -15,10 +15,10 @@ export type StoreClaim =
   | { readonly kind: 'foreign'; readonly owner: string }
 
 /**
- * Reads the marker of a store, and writes ours where there is none. Of two installations that do so at the same
+ * Reads the marker of a store, and writes ours if there is none. Of two installations that do so at the same
  * moment, one finds the marker of the other, now or the next time.
  * @param id what our installation is called; one word
- * @throws where the store cannot be asked
+ * @throws if the store cannot be asked
  */
 export async function claimStore(
   storage: Storage,
@@ -32,7 +32,7 @@ export async function claimStore(
 
 /**
  * Whether a store has the marker of this installation. An empty directory where a disk should be mounted has none.
- * @throws where the store cannot be asked
+ * @throws if the store cannot be asked
  */
 export async function hasMarker(storage: Storage, id: string): Promise<boolean> {
   return (await readMarker(storage)) === id

@@ -7,7 +7,7 @@ import type { Writable } from 'node:stream'
  * pipeline rejects while its file is still being opened, and a file that is opened after its removal would stay.
  *
  * @param write resolves once all is written to the stream that it is given
- * @throws what `write` does, or where there is a file at the path
+ * @throws what `write` does, or if there is a file at the path
  */
 export async function writeNewFile(
   path: string,

@@ -26,7 +26,7 @@ export function filesUrl(told: string | undefined, dataDir: string): string {
   return told ?? pathToFileURL(join(resolve(dataDir), 'files')).href
 }
 
-/** The folder of this machine that files lie in; null where they lie in a store elsewhere. */
+/** The folder of this machine that files lie in; null if they lie in a store elsewhere. */
 export function filesFolder(told: string | undefined, dataDir: string): string | null {
   const url = new URL(filesUrl(told, dataDir))
   return url.protocol === 'file:' ? fileURLToPath(url) : null

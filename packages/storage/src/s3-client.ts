@@ -40,9 +40,9 @@ export interface S3Request {
 
 /** A client of one bucket. */
 export interface S3Client extends Disposable {
-  /** Sends a request and leaves the reply's body to be read. @throws S3Error where it is refused */
+  /** Sends a request and leaves the reply's body to be read. @throws S3Error if it is refused */
   open(request: S3Request): Promise<IncomingMessage>
-  /** Sends a request and reads its reply. @throws S3Error where it is refused */
+  /** Sends a request and reads its reply. @throws S3Error if it is refused */
   send(request: S3Request): Promise<{
     readonly text: string
     readonly headers: IncomingMessage['headers']

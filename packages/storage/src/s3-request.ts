@@ -10,7 +10,7 @@ export interface RequestTimes {
 
 /** Connections to one store. */
 export interface StoreConnections extends Disposable {
-  /** Sends one request; resolves with the head of its reply. @throws where none comes in time */
+  /** Sends one request; resolves with the head of its reply. @throws if none comes in time */
   send(request: OutgoingRequest): Promise<IncomingMessage>
 }
 

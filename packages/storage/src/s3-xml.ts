@@ -7,7 +7,7 @@ export function elements(xml: string, name: string): readonly string[] {
   })
 }
 
-/** The text of the first element of a name, read; undefined where there is none. */
+/** The text of the first element of a name, read; undefined if there is none. */
 export function textOf(xml: string, name: string): string | undefined {
   const [found] = elements(xml, name)
   return found?.replaceAll(/&(#x[\da-f]+|#\d+|\w+);/gi, (whole, entity: string) =>

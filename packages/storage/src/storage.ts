@@ -6,7 +6,7 @@ export interface Storage extends AsyncDisposable {
   put(key: string, path: string): Promise<void>
   /** Begins a file that comes piece by piece; it is in the store once it has ended. */
   create(key: string): Promise<NewFile>
-  /** Opens a file for reading, or a part of it. @throws where there is none. */
+  /** Opens a file for reading, or a part of it. @throws if there is none. */
   open(key: string, range?: ByteRange): Promise<Readable>
   /** A local copy for work that needs a path; `release` drops the copy where one was made. */
   local(key: string): Promise<{ path: string; release(): Promise<void> }>

@@ -16,7 +16,7 @@ export function backends(): readonly Backend[] {
 }
 
 /**
- * The Redis server of this worker, which no file that runs at the same time shares; null where none is
+ * The Redis server of this worker, which no file that runs at the same time shares; null if none is
  * installed.
  */
 export function testRedisUrl(): string | null {

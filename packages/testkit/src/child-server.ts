@@ -18,7 +18,7 @@ export function withoutRoot(): Partial<typeof NOBODY> {
 
 /**
  * Starts a server as a user without rights, and waits for its word that it takes connections.
- * @throws with what it said where it ends before
+ * @throws with what it said if it ends before
  */
 export async function startChildServer(
   binary: string,

@@ -26,7 +26,7 @@ const BINARIES = ['named', 'nsd', 'knotd', 'unbound', 'dnssec-keygen', 'dnssec-s
 /** The Debian packages that hold the binaries. */
 export const PACKAGES = 'bind9 bind9-utils nsd knot unbound'
 
-/** Why the servers cannot run here; null where they can. */
+/** Why the servers cannot run here; null if they can. */
 export function missingServers(): string | null {
   if (process.getuid?.() !== 0) return 'port 53 needs root'
   const missing = BINARIES.filter((name) => spawnSync('which', [name]).status !== 0)

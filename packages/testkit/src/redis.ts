@@ -19,7 +19,7 @@ const TRIES = 5
 
 /**
  * Starts Redis or Valkey on a free port of loopback, with its log of writes synced each second as
- * production has it; null where neither is installed. `cluster` makes it a cluster of one; `port` starts it
+ * production has it; null if neither is installed. `cluster` makes it a cluster of one; `port` starts it
  * again where one was before.
  */
 export async function startRedis({

@@ -43,7 +43,7 @@ export async function runMessages(
   }
 }
 
-/** Makes the messages of the oldest events; answers how many events they were. */
+/** Makes the messages of the oldest events; returns how many events they were. */
 export async function makeMessages(pipeline: Pipeline): Promise<number> {
   return await inTransaction(pipeline.db, async (tx) => {
     const events = await takeEvents(tx, PAGE)
@@ -73,7 +73,7 @@ function isOfBatch({ type }: NotedEvent): boolean {
 
 type Tx = Parameters<typeof takeEvents>[0]
 
-/** What an event is about, but for batches; undefined where it is gone. */
+/** What an event is about, but for batches; undefined if it is gone. */
 async function dataOf(
   pipeline: Pipeline,
   tx: Tx,

@@ -5,7 +5,7 @@ const LONGEST_ASKED_SECONDS = 24 * 3_600
 const JITTER = 0.1
 
 /**
- * Milliseconds until the next attempt; null where that was the last.
+ * Milliseconds until the next attempt; null if that was the last.
  * @param attempt which one has failed, from 1
  * @param schedule seconds from each attempt to the next
  * @param retryAfter the header of the response, in seconds or as a date (RFC 9110 10.2.3)

@@ -5,7 +5,7 @@ export function hideSecret(key: InstallationKey, endpointId: string, secret: str
   return key.encrypt(secret, webhookSecretName(endpointId))
 }
 
-/** @throws where the text was hidden under another key, or for another endpoint */
+/** @throws if the text was hidden under another key, or for another endpoint */
 export function readSecret(key: InstallationKey, endpointId: string, hidden: string): string {
   const secret = key.decrypt(hidden, webhookSecretName(endpointId))
   if (secret === undefined) throw new Error(`the secret of ${endpointId} cannot be read`)

@@ -8,7 +8,7 @@ import type { Caller } from './request-context.ts'
 export interface ApiKeyCache extends AsyncDisposable {
   /** The caller of a key where the cache has it. */
   known(key: string): Caller | undefined
-  /** The caller of a key; undefined where the key is malformed, unknown or revoked. */
+  /** The caller of a key; undefined if the key is malformed, unknown or revoked. */
   find(key: string): Promise<Caller | undefined> | Caller | undefined
   /** Whether a key has the format and the checksum of this installation's keys. */
   isWellFormed(key: string): boolean

@@ -3,7 +3,7 @@ export interface BalanceCache {
   /** Records the balance that a debit or refund has just returned. */
   note(accountId: string, available: number): void
   /**
-   * A balance that may be up to a second old where it is above zero; zero is always read anew. It serves to
+   * A balance that may be up to a second old where it is above zero; zero is always read again. It serves to
    * refuse an account without credits early, while the debit itself decides.
    */
   recent(accountId: string): Promise<number> | number

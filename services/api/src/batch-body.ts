@@ -29,7 +29,7 @@ export interface BatchBodyListener {
   /** The records begin; `start` is what the body has said of it before them. */
   records(start: unknown): void
   record(record: BatchRecord): void
-  /** A piece of a record that is too long to be read; undefined where it ends. */
+  /** A piece of a record that is too long to be read; undefined if it ends. */
   longRecord(piece: string | undefined): void
 }
 
@@ -157,7 +157,7 @@ function createMembers(
   }
 }
 
-/** The name of the next field. @throws Problem where no field is called so, or it came before */
+/** The name of the next field. @throws Problem if no field is called so, or it came before */
 function newField(text: string, fields: ReadonlyMap<string, unknown>): string {
   const name: unknown = JSON.parse(text)
   const field = typeof name === 'string' ? name : ''
@@ -182,7 +182,7 @@ interface HeldText {
   begin(at: number): void
   /** Takes what was held, up to a place in the piece pushed last. */
   take(at: number): string
-  /** Holds the rest of the piece; answers how much is held. */
+  /** Holds the rest of the piece; returns how much is held. */
   hold(): number
   /** Takes what was held by `hold`. */
   drain(): string

@@ -27,7 +27,7 @@ export function visitorOf(req: Request): Visitor {
   }
 }
 
-/** The secret of the request's session cookie; undefined where there is none that this way of reaching us may have. */
+/** The secret of the request's session cookie; undefined if there is none that this way of reaching us may have. */
 export function sessionSecretOf(req: Request, publicUrl: string | undefined): string | undefined {
   const header = req.headers.cookie
   if (header === undefined) return undefined
@@ -44,7 +44,7 @@ export function sessionSecretOf(req: Request, publicUrl: string | undefined): st
 /**
  * Sets the session's cookie, or removes it where `secret` is undefined.
  *
- * @throws Problem where the page was neither reached by TLS nor on this machine
+ * @throws Problem if the page was neither reached by TLS nor on this machine
  */
 export function setSessionCookie(
   req: Request,

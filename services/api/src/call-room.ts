@@ -6,7 +6,7 @@ import type { ApiSettings } from './settings.ts'
 export interface CallRoom {
   /**
    * Counts one more until it is disposed of.
-   * @throws Problem `unavailable` where the process has its fill, `too_many_requests` where the account has
+   * @throws Problem `unavailable` if the process has its fill, `too_many_requests` if the account has
    */
   enter(accountId: string): Disposable
 }

@@ -27,8 +27,8 @@ interface Price {
 
 /**
  * Debits the price of a call before its work. A debit that is granted after the call was refused is refunded.
- * @throws Problem `payment_required` where the balance is too low or the account's daily limit reached,
- * `unavailable` where the database is away, `timeout` at the deadline
+ * @throws Problem `payment_required` if the balance is too low or the account's daily limit reached,
+ * `unavailable` if the database is away, `timeout` at the deadline
  */
 export async function debitOrRefuse(
   ctx: Context,
@@ -65,7 +65,7 @@ export async function debitOrRefuse(
  * Makes a debit final: in one transaction with the response that is kept for repeats, or without waiting
  * where none is kept. Nothing can fail between that and the sending, so a client that reads slowly changes
  * nothing of its price.
- * @throws Problem `unavailable` where the debit was refunded for its age meanwhile
+ * @throws Problem `unavailable` if the debit was refunded for its age meanwhile
  */
 export async function finalizeDebit(
   ctx: Context,

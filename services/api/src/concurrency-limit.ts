@@ -2,7 +2,7 @@ import type { Problem } from '@plumbline/contract/problem'
 
 /** Bounds how much each account has under way at once of what holds memory or a connection for long. */
 export interface ConcurrencyLimit {
-  /** Counts one more until it is disposed of. @throws the refusal where the account is at its limit */
+  /** Counts one more until it is disposed of. @throws the refusal if the account is at its limit */
   acquire(accountId: string): Disposable
 }
 

@@ -3,7 +3,7 @@ import { networkOf } from './network.ts'
 
 /** Bounds the open connections of each address. */
 export interface ConnectionLimit {
-  /** Counts a connection until it closes; false where its address is at its limit. */
+  /** Counts a connection until it closes; false if its address is at its limit. */
   admit(socket: Socket): boolean
 }
 

@@ -2,7 +2,7 @@ import type { RateLimit, RateState } from './rate-limit.ts'
 
 /** Limits how many requests with an invalid key an address may send. */
 export interface FailedKeyLimit {
-  /** Reserves a failure before a key is looked up, until disposed of; undefined where none is left. */
+  /** Reserves a failure before a key is looked up, until disposed of; undefined if none is left. */
   reserve(network: string): Disposable | undefined
   /** Counts a failure. */
   take(network: string): Promise<RateState>

@@ -40,7 +40,7 @@ export interface JsonScanner {
 
 const NOT_WATCHED: JsonWatch = { depth: -1, begin: () => {}, end: () => {} }
 
-/** What keeps a text from being read within bounds; undefined where nothing does. */
+/** What keeps a text from being read within bounds; undefined if nothing does. */
 export function faultOfJson(text: string, bounds: JsonBounds): JsonFault | undefined {
   const scanner = createJsonScanner(bounds)
   return scanner.push(text) ?? scanner.end()

@@ -2,9 +2,9 @@
 export interface JsonToken {
   /** Whether the token begun last has ended. */
   readonly isOver: boolean
-  /** Begins a token with its first character; false where none begins so. */
+  /** Begins a token with its first character; false if none begins so. */
   begin(char: string): boolean
-  /** Answers the place behind what it took of `text`; `FAULTY` where that is no such token. */
+  /** Returns the place behind what it took of `text`; `FAULTY` where that is no such token. */
   take(text: string, from: number): number
   /** Whether the token is whole where the text ends. */
   endsHere(): boolean
@@ -122,7 +122,7 @@ function startOf(char: string): NumberState | undefined {
   return char >= '1' && char <= '9' ? 'int' : undefined
 }
 
-/** The state behind one more character; undefined where it is not of the number. */
+/** The state behind one more character; undefined if it is not of the number. */
 function stepOf(state: NumberState, char: string): NumberState | undefined {
   const isDigit = char >= '0' && char <= '9'
   const isE = char === 'e' || char === 'E'

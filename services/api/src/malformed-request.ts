@@ -17,7 +17,7 @@ const MESSAGES: Readonly<Record<Malformed, string>> = {
 }
 
 /**
- * Which refusal a fault of the parser stands for; undefined where the connection itself failed and nobody
+ * Which refusal a fault of the parser stands for; undefined if the connection itself failed and nobody
  * hears an answer. Source: Node 24, lib/_http_server.js, `socketOnError`.
  */
 export function malformedOf(error: Error): Malformed | undefined {

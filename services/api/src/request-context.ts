@@ -32,7 +32,7 @@ export interface RequestContext {
   /** With `lacksCredits`: it repeats a call; else only what is free may be done. */
   isRepeat: boolean
   creditsCharged: number
-  /** What the account can spend after this call; read anew where a known account's answer lacks it. */
+  /** What the account can spend after this call; read again where a known account's answer lacks it. */
   creditsRemaining: number | undefined
   /** The code of the refusal, for the log. */
   refusal: string | undefined
@@ -63,7 +63,7 @@ export function openRequestContext(res: Response): RequestContext {
 }
 
 /**
- * The context of the request that a response answers. @throws where none was opened: a bug in how the app is
+ * The context of the request that a response answers. @throws if none was opened: a bug in how the app is
  * put together
  */
 export function requestContextOf(res: Response): RequestContext {
@@ -73,7 +73,7 @@ export function requestContextOf(res: Response): RequestContext {
   return context
 }
 
-/** The caller of an admitted request. @throws where the route did not call `admit`: a bug */
+/** The caller of an admitted request. @throws if the route did not call `admit`: a bug */
 export function callerOf(res: Response): Caller {
   const { caller } = requestContextOf(res)
   if (caller === undefined) throw new Error('the route asks for a caller that was not admitted')

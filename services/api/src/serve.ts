@@ -17,7 +17,7 @@ export interface Api extends AsyncDisposable {
 
 /**
  * Opens what the API needs and listens; disposing of it closes the listener first.
- * @param found resolves once the command line can find the service; at once where absent
+ * @param found resolves once the command line can find the service; at once if absent
  */
 export async function serve(
   settings: ApiSettings,

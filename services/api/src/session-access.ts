@@ -18,7 +18,7 @@ const MODE_HEADER = 'x-key-mode'
 /** Methods that change nothing, which is all that a viewer may use. */
 const READING: readonly string[] = ['GET', 'HEAD']
 
-/** The signed-in person of a request; undefined where there is none. */
+/** The signed-in person of a request; undefined if there is none. */
 export async function personOf(
   access: SessionAccess,
   req: Request,
@@ -37,8 +37,8 @@ export function comesWithSession(access: SessionAccess, req: Request): boolean {
 /**
  * The caller of a request with a session: the account that the person is shown.
  *
- * @throws Problem 401 where the session has ended; 403 for what another site caused, for a viewer who would change
- *   something, and where the account asks for a second factor that the person has not set
+ * @throws Problem 401 if the session has ended; 403 for what another site caused, for a viewer who would change
+ *   something, and if the account asks for a second factor that the person has not set
  */
 export async function sessionCaller(access: SessionAccess, req: Request): Promise<Caller> {
   const person = await personOf(access, req)

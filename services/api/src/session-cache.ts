@@ -4,7 +4,7 @@ import { digestOfSecret, isSecretForm } from '@plumbline/people/secret'
 
 /** Finds signed-in persons by the secrets of their cookies, and remembers them for a short time. */
 export interface SessionCache extends AsyncDisposable {
-  /** Who a secret speaks for; undefined where the session ended, ran out or never was. */
+  /** Who a secret speaks for; undefined if the session ended, ran out or never was. */
   find(secret: string): Promise<SessionOwner | undefined>
   /** Forgets all that it remembers: what somebody may do has changed. Other processes notice within a second. */
   forget(): void

@@ -12,7 +12,7 @@ export interface StorageQuota {
 export interface IncomingFile extends Disposable {
   /**
    * Counts bytes before they are written.
-   * @throws Problem `payload_too_large` where the account's files would exceed its space
+   * @throws Problem `payload_too_large` if the account's files would exceed its space
    */
   take(bytes: number): Promise<void>
   /** Moves the file's bytes from those being received to those in the store. */
@@ -23,7 +23,7 @@ export interface IncomingFile extends Disposable {
 interface Usage {
   incomingBytes: number
   storedBytes: number
-  /** When the stored bytes were last read; undefined where they were not yet. */
+  /** When the stored bytes were last read; undefined if they were not yet. */
   readAt: number | undefined
   reading: Promise<void> | undefined
   files: number

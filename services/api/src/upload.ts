@@ -183,7 +183,7 @@ class SpaceUnknown extends Error {
   }
 }
 
-/** The value of a field that came before the file; undefined where it did not. */
+/** The value of a field that came before the file; undefined if it did not. */
 function fieldOf(body: unknown, field: string): unknown {
   return typeof body === 'object' && body !== null
     ? Object.entries(body).find(([name]) => name === field)?.[1]

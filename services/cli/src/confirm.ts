@@ -8,7 +8,7 @@ import type { Shell } from './shell.ts'
  * Shows what a batch that waits would cost, and starts it where the user says yes. One that failed is handed
  * back as it is.
  * @param maxCredits the most that it may cost; undefined for any
- * @throws Interrupted where the user says no or presses ctrl-C; Refusal where it may not or cannot start
+ * @throws Interrupted if the user says no or presses ctrl-C; Refusal if it may not or cannot start
  */
 export async function confirmStart(
   shell: Shell & Required<Pick<Shell, 'ask'>>,

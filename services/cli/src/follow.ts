@@ -16,7 +16,7 @@ const CANCELING_MS = 150_000
 
 /**
  * Follows a batch to its end, over short outages of the service; ctrl-C cancels it.
- * @throws Interrupted where it was canceled by ctrl-C; Refusal where it ended without all results
+ * @throws Interrupted if it was canceled by ctrl-C; Refusal if it ended without all results
  */
 export async function followBatch(
   shell: Shell,

@@ -28,7 +28,7 @@ export interface ResultFile extends AsyncDisposable {
 }
 
 /**
- * Opens a temporary file beside a path, before anything is uploaded. @throws Refusal where it cannot be
+ * Opens a temporary file beside a path, before anything is uploaded. @throws Refusal if it cannot be
  * written
  */
 export async function openResultFile(path: string): Promise<ResultFile> {

@@ -47,14 +47,14 @@ export async function findService(settings: CliSettings): Promise<ServiceLocatio
   }
 }
 
-/** Opens the service's database for a command. @throws Refusal where it is not known */
+/** Opens the service's database for a command. @throws Refusal if it is not known */
 export async function openServiceDatabase(settings: CliSettings): Promise<Db> {
   const location = await findService(settings)
   if (location.databaseUrl === null) throw notFound(location, 'DATABASE_URL')
   return openDatabase({ url: location.databaseUrl, poolSize: 2, applicationName: 'cli' })
 }
 
-/** A client of the service. @throws Refusal where its address or the key is not known */
+/** A client of the service. @throws Refusal if its address or the key is not known */
 export async function openServiceClient(
   settings: CliSettings,
   key: string | undefined,

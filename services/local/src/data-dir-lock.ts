@@ -21,7 +21,7 @@ const READ_RETRY_MS = 100
  * Locks a data directory for this process until disposed, by the file `owner.json` in it. The lock of a
  * process that has ended is replaced.
  *
- * @throws Error where a living process holds the lock
+ * @throws Error if a living process holds the lock
  */
 export async function lockDataDir(dataDir: string): Promise<AsyncDisposable> {
   const path = join(dataDir, 'owner.json')

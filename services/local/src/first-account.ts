@@ -19,8 +19,8 @@ export interface FirstAccount {
 }
 
 /**
- * Creates an account with both keys where there is none yet, and writes to the audit log which user of the
- * machine started the service; undefined where there is an account.
+ * Creates an account with both keys if there is none yet, and writes to the audit log which user of the
+ * machine started the service; undefined if there is an account.
  */
 export async function createFirstAccount(
   db: Db,
@@ -52,7 +52,7 @@ export async function createFirstAccount(
 }
 
 /**
- * The secret of a link by which the first person takes over the first account; undefined where somebody can sign in
+ * The secret of a link by which the first person takes over the first account; undefined if somebody can sign in
  * already.
  */
 export async function createWelcomeCode(db: Db): Promise<string | undefined> {

@@ -15,7 +15,7 @@ export async function markMoved(dataDir: string, place: string): Promise<void> {
   await writeFile(markOf(dataDir), `${place}\n`, { mode: 0o600 })
 }
 
-/** @throws Error where the packaged Postgres of this directory has been moved */
+/** @throws Error if the packaged Postgres of this directory has been moved */
 export async function refuseMoved(dataDir: string): Promise<void> {
   const path = markOf(dataDir)
   const place = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {

@@ -31,7 +31,7 @@ export type KeyChange =
  *
  * @param options.actor who does it, for the audit log
  * @param options.isAlone nobody else can have the database open, so that nobody is looked for
- * @throws Error where the old key is not the one of this database, or a program has the database open
+ * @throws Error if the old key is not the one of this database, or a program has the database open
  */
 export async function changeInstallationKey(
   db: Db,

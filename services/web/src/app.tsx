@@ -68,7 +68,7 @@ function Guarded({ match }: { readonly match: PageMatch }): JSX.Element {
   )
 }
 
-/** Where to go from a page that is not for who asks; null where it is. */
+/** Where to go from a page that is not for who asks; null if it is. */
 function placeInstead(
   access: PageMatch['page']['access'],
   isSignedIn: boolean,

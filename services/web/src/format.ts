@@ -46,7 +46,7 @@ export function percent(share: number): string {
   return PERCENT().format(share < 1 ? Math.min(share, 0.99) : share)
 }
 
-/** Dollars, with cents where there are any. */
+/** Dollars, with cents if there are any. */
 export function dollars(value: number): string {
   return MONEY().format(value)
 }

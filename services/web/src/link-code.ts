@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'preact/hooks'
 
-/** The secret of the link that opened a page, also where the page was open already; null where there is none. */
+/** The secret of the link that opened a page, also where the page was open already; null if there is none. */
 export function useLinkCode(): string | null {
   const [code, setCode] = useState(takeCode)
   useEffect(() => {

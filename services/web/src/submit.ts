@@ -5,7 +5,7 @@ import { sentenceOf } from './api/http.ts'
 export interface Submission {
   readonly isBusy: boolean
   readonly fault: string | null
-  /** Does it, unless it is under way already; answers whether it was done. */
+  /** Does it, unless it is under way already; returns whether it was done. */
   readonly run: (work: () => Promise<unknown>) => Promise<boolean>
   readonly clear: () => void
 }

@@ -5,7 +5,7 @@ import { WIRE_FAULTS } from './wire-faults.ts'
 
 type Content = (name: string, type: number) => Reply | undefined
 
-/** Replies that are well-formed and strange; undefined where this type is answered as usual. */
+/** Replies that are well-formed and strange; undefined if this type is answered as usual. */
 export const CONTENT_FAULTS: Readonly<Record<string, Content>> = {
   servfail: () => ({ rcode: RCODE.servFail, answers: [] }),
   refused: () => ({ rcode: RCODE.refused, answers: [] }),
@@ -81,7 +81,7 @@ export const UNSAFE_HOSTS: ReadonlyMap<string, string> = new Map([
   ['localhost', '127.0.0.1'],
 ])
 
-/** The reply for a domain whose name servers answer strangely; undefined where this type is answered as usual. */
+/** The reply for a domain whose name servers answer strangely; undefined if this type is answered as usual. */
 export function strangeReply(domain: Domain, name: string, type: number): Reply | undefined {
   return domain.dnsFault === undefined ? undefined : CONTENT_FAULTS[domain.dnsFault]?.(name, type)
 }

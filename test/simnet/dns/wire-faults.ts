@@ -80,7 +80,7 @@ export const WIRE_FAULTS: Readonly<Record<string, (context: FaultContext) => voi
   },
 }
 
-/** Answers a query with the fault of that name; correctly where there is none. */
+/** Answers a query with the fault of that name; correctly if there is none. */
 export function applyFault(name: string, context: FaultContext): void {
   const fault = WIRE_FAULTS[name]
   if (fault === undefined) context.send(context.reply)

@@ -18,7 +18,7 @@ export const keyRequest = z.strictObject({ mode: z.enum(MODES) })
 export const newKeyAnswer = z.strictObject({
   key: z.string(),
   record: keyView,
-  /** Id of the key that ended by it; null where there was none. */
+  /** Id of the key that ended by it; null if there was none. */
   replaced: z.string().nullable(),
 })
 /** A new key. */

@@ -46,7 +46,7 @@ export const sessionView = z.strictObject({
       /** When it ends at the latest. */
       ends_at: z.iso.datetime(),
       /**
-       * Until when keys, plan, members and deletion need no new proof; null where none is asked for, since no
+       * Until when keys, plan, members and deletion need no new proof; null if none is asked for, since no
        * second factor is set. In the past: `POST step-up` first.
        */
       proven_until: z.iso.datetime().nullable(),

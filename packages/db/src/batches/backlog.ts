@@ -9,7 +9,7 @@ export interface Backlog {
   readonly claimable: number
   /** Tasks that wait for a moment or for room at a provider: more workers would not help. */
   readonly waiting: number
-  /** Time since the oldest batch of which something is claimable began to run; 0 where there is none. */
+  /** Time since the oldest batch of which something is claimable began to run; 0 if there is none. */
   readonly ageSeconds: number
 }
 

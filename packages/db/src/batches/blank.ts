@@ -165,7 +165,7 @@ async function withAnswers(
   }))
 }
 
-/** What of a chunk is written anew; what is left out stays. */
+/** What of a chunk is rewritten; what is left out stays. */
 export interface BlankedChunk {
   readonly subjects?: Buffer
   readonly cells?: Buffer
@@ -221,7 +221,7 @@ export async function hasErased(tx: Tx, batchId: string, no: number): Promise<bo
 }
 
 /**
- * Counts that rows of a batch were blanked: its result file is to be written anew. Whoever writes that of a
+ * Counts that rows of a batch were blanked: its result file is to be rewritten. Whoever writes that of a
  * running batch early loses its lease: what it has written so far may hold what was blanked.
  */
 export async function countBlanked(tx: Tx, batchId: string): Promise<void> {
@@ -256,7 +256,7 @@ export async function openEnds(
   return { deleted: idsOf(true), ending: idsOf(false) }
 }
 
-/** Takes a number for the name of a result file that is written anew; undefined where there is none by now. */
+/** Takes a number for the name of a result file that is rewritten; undefined if there is none by now. */
 export async function numberResult(db: Db, batchId: string): Promise<BatchRow | undefined> {
   return await db.kysely
     .updateTable('batches')

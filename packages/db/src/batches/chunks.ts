@@ -16,7 +16,7 @@ export interface NewChunk {
 
 /**
  * Stores chunks of the batch that the fencing number still owns.
- * @returns false where the stage was lost to another worker; nothing is stored then
+ * @returns false if the stage was lost to another worker; nothing is stored then
  */
 export async function insertChunks(
   db: Db,

@@ -12,7 +12,7 @@ export interface CopiedChunks {
 /**
  * Copies settled chunks with their outcomes into the batch that the fencing number still owns; nothing is charged
  * for them there.
- * @returns false where the stage was lost to another worker, or the chunks are erased by now
+ * @returns false if the stage was lost to another worker, or the chunks are erased by now
  */
 export async function copyChunks(
   db: Db,

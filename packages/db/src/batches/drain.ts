@@ -25,7 +25,7 @@ export async function haltedTasks(
 const CHUNKS_A_DROP = 50
 
 /**
- * Drops the tasks of a canceled batch that are not leased, in statements of bounded size; answers how many
+ * Drops the tasks of a canceled batch that are not leased, in statements of bounded size; returns how many
  * tasks are left. Tasks of the checks to be drained that were leased before stay and are leased once more, as
  * something may have been bought for them; `patienceMs` after the cancel they are dropped as well.
  */
@@ -45,7 +45,7 @@ export async function dropIdleTasks(
   return left
 }
 
-/** Answers the chunk that the next statement begins with; undefined after the last. */
+/** Returns the chunk that the next statement begins with; undefined after the last. */
 async function dropSome(
   db: Db | Tx,
   batchId: string,

@@ -65,7 +65,7 @@ export async function eraseLeftovers(
 }
 
 /**
- * Answers whether there were any rows. Rows that another process erases are left to it.
+ * Returns whether there were any rows. Rows that another process erases are left to it.
  * @param lease the fencing number that the batch must still have
  */
 async function eraseRows(db: Db, batchId: string, lease: number | null): Promise<boolean> {

@@ -22,7 +22,7 @@ export async function answeredParts(
   return rows.map((row) => ({ check: row.check_kind, indexes: row.indexes }))
 }
 
-/** Notes how many billable rows of an open chunk are known whole; answers whether it was another number before. */
+/** Notes how many billable rows of an open chunk are known whole; returns whether it was another number before. */
 export async function noteKnownRows(
   tx: Tx,
   chunk: { batchId: string; no: number },

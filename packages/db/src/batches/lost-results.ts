@@ -39,7 +39,7 @@ function results(db: Db) {
 }
 
 /**
- * Takes a number for the name of a result file that is written anew, and a lease while it is; undefined where
+ * Takes a number for the name of a result file that is rewritten, and a lease while it is; undefined if
  * there is no such file to write, or another process writes it.
  */
 export async function claimResult(

@@ -78,7 +78,7 @@ const CUT = `
 
 /**
  * Lets tasks $1 of groups $2 and leases $5 take what is due of their chunks with them, at most $3 in all, and
- * notes what of groups is out. Of several of one chunk the first takes the others. Answers the first, and whether
+ * notes what of groups is out. Of several of one chunk the first takes the others. Returns the first, and whether
  * each may grow: it took its share, and has less than $6 subjects.
  */
 const MERGE = `

@@ -86,7 +86,7 @@ export async function deleteGroupAnswers(db: Db | Tx, batchId: string): Promise<
 }
 
 /**
- * The pace of a batch of which all tasks are made; undefined where it does not run, its last sample is younger
+ * The pace of a batch of which all tasks are made; undefined if it does not run, its last sample is younger
  * than `leastMs`, or it has more tasks than are counted.
  */
 export async function readPace(

@@ -2,13 +2,13 @@ import { sql } from 'kysely'
 import { queriesOf, type Db, type Tx } from '../database.ts'
 import { moveBatch, readBatch, type BatchRow } from './rows.ts'
 
-/** Moves a running batch to `paused`, until its time is over; undefined where it is not running. */
+/** Moves a running batch to `paused`, until its time is over; undefined if it is not running. */
 export async function pauseRunning(tx: Tx, id: string): Promise<BatchRow | undefined> {
   return await moveBatch(tx, id, 'paused')
 }
 
 /**
- * Moves a paused batch back to `running`; undefined where it is not paused. When it was started stays, and
+ * Moves a paused batch back to `running`; undefined if it is not paused. When it was started stays, and
  * how long it has rested is added up.
  */
 export async function resumePaused(tx: Tx, id: string): Promise<BatchRow | undefined> {

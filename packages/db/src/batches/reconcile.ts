@@ -51,7 +51,7 @@ export async function chunksWithoutTask(db: Db): Promise<readonly string[]> {
 
 /**
  * Locks such a chunk and makes the tasks that it lacks: for what no part answers.
- * @returns how many subjects they ask; undefined where the chunk is as it should be by now
+ * @returns how many subjects they ask; undefined if the chunk is as it should be by now
  */
 export async function askMissing(
   tx: Tx,

@@ -9,7 +9,7 @@ export async function storeRepeatedRows(tx: Tx, batchId: string, bits: Buffer): 
     .execute()
 }
 
-/** Which rows of a batch later ones repeat; null where none does. */
+/** Which rows of a batch later ones repeat; null if none does. */
 export async function readRepeatedRows(db: Db | Tx, batchId: string): Promise<Buffer | null> {
   const row = await queriesOf(db)
     .selectFrom('repeated_rows')

@@ -88,7 +88,7 @@ export async function countOpenLookups(tx: Tx, accountId: string): Promise<numbe
   return row.open
 }
 
-/** A batch of this owner; undefined where there is none. */
+/** A batch of this owner; undefined if there is none. */
 export async function findBatch(
   db: Db | Tx,
   owner: BatchOwner,
@@ -263,8 +263,8 @@ const RETAINED: readonly BatchState[] = RETAINED_STATES
 const LEAST_DAYS: { readonly [S in BatchState]?: number } = { ready: 1 }
 
 /**
- * Moves a batch to a state, from any state the contract allows it from; answers the row, or
- * undefined where it was in none of them. The stage lease is given up.
+ * Moves a batch to a state, from any state the contract allows it from; returns the row, or
+ * undefined if it was in none of them. The stage lease is given up.
  * @param lease where given, the fencing number that must still own the batch
  */
 export async function moveBatch(

@@ -158,7 +158,7 @@ export async function prepaidCredits(tx: Tx | Db, batchId: string): Promise<numb
   return prepaid
 }
 
-/** Takes what samples have paid off the chunks of a batch that is to be read anew; answers how much that was. */
+/** Takes what samples have paid off the chunks of a batch that is to be read again; returns how much that was. */
 export async function voidPrepaid(tx: Tx, batchId: string): Promise<number> {
   const prepaid = await prepaidCredits(tx, batchId)
   await tx

@@ -7,7 +7,7 @@ import { SILENCE } from './merge-waiting.ts'
 
 /** Subjects whose outcomes must wait, with their group. */
 export interface WaitingSubjects {
-  /** What they wait for room of; null where they wait for their time alone. */
+  /** What they wait for room of; null if they wait for their time alone. */
   readonly group: string | null
   /** As the engine says it. */
   readonly reason: string
@@ -44,13 +44,13 @@ export interface StoredOutcomes {
   readonly hasErased: boolean
   /** Credits that a sample has paid of it. */
   readonly prepaid: number
-  /** Milliseconds since the last sample of the batch's pace; those since 1970 where there is none. */
+  /** Milliseconds since the last sample of the batch's pace; those since 1970 if there is none. */
   readonly paceAgeMs: number
 }
 
 /**
  * Stores a task's outcomes under its lease, puts what waits back as tasks of its group, and counts
- * the chunk down; answers how that stands then, or undefined where the
+ * the chunk down; returns how that stands then, or undefined if the
  * lease was lost or these very outcomes were stored before (nothing is stored then, so that a
  * transaction whose outcome is unknown can be tried again). A task that asks more than its worker knows of
  * keeps what it has as well: an earlier save was acknowledged by a server that failed and lost it, and its

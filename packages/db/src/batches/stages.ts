@@ -65,8 +65,8 @@ export async function leaseStages(db: Db | Tx, leaseMs: number): Promise<readonl
 }
 
 /**
- * Claims a leased stage, which is an attempt at it: answers the fencing number that all its writes
- * must carry, or undefined where another worker has it (a job delivered twice, a lease that ran out).
+ * Claims a leased stage, which is an attempt at it: returns the fencing number that all its writes
+ * must carry, or undefined if another worker has it (a job delivered twice, a lease that ran out).
  */
 export async function claimStage(
   db: Db | Tx,
@@ -141,7 +141,7 @@ export async function restCanceled(
 
 /**
  * Changes facts of a batch, and gives up the lease of its stage: whoever works on it finds it gone, and a batch
- * that is read is read anew.
+ * that is read is read again.
  */
 export async function readAnew(
   tx: Tx,
@@ -173,7 +173,7 @@ export async function yieldStage(
   `.execute(queriesOf(db))
 }
 
-/** Extends a stage's lease; false where it was lost. */
+/** Extends a stage's lease; false if it was lost. */
 export async function renewStage(
   db: Db | Tx,
   stage: { batchId: string; lease: number },

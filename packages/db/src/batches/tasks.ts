@@ -97,7 +97,7 @@ export interface ClaimedTask {
 }
 
 /**
- * Claims a leased task and loads what it asks, in one statement; undefined where the lease
+ * Claims a leased task and loads what it asks, in one statement; undefined if the lease
  * ran out, the task is done or gone, or the job was delivered twice.
  */
 export async function claimTask(
@@ -160,7 +160,7 @@ export async function claimTask(
 }
 
 /**
- * Extends the leases of claimed tasks; answers the ids that are still held. A task that another transaction
+ * Extends the leases of claimed tasks; returns the ids that are still held. A task that another transaction
  * has locked, as while its outcomes are stored, is not waited for: the others would wait with it.
  */
 export async function renewTasks(

@@ -67,13 +67,13 @@ export async function listInvitations(
   return rows.map(invitationOf)
 }
 
-/** The invitation of a link's secret; undefined where it is unknown, used or too old. */
+/** The invitation of a link's secret; undefined if it is unknown, used or too old. */
 export async function findInvitation(db: Db | Tx, digest: Buffer): Promise<Invitation | undefined> {
   const row = await open(db).where('invitations.digest', '=', digest).executeTakeFirst()
   return row && invitationOf(row)
 }
 
-/** Removes an invitation of an account; false where there is none. */
+/** Removes an invitation of an account; false if there is none. */
 export async function removeInvitation(
   tx: Db | Tx,
   accountId: string,

@@ -44,7 +44,7 @@ export async function takeLinkCode(tx: Tx, digest: Buffer): Promise<LinkCode | u
   return row && linkCodeOf(row)
 }
 
-/** What a secret would do, without using it up; undefined where it is used or too old. */
+/** What a secret would do, without using it up; undefined if it is used or too old. */
 export async function findLinkCode(db: Db, digest: Buffer): Promise<LinkCode | undefined> {
   const row = await db.kysely
     .selectFrom('link_codes')
@@ -88,7 +88,7 @@ export async function dropLinkCodesOfAccount(tx: Db | Tx, accountId: string): Pr
     .execute()
 }
 
-/** The newest open link of an address and purpose; undefined where there is none. */
+/** The newest open link of an address and purpose; undefined if there is none. */
 export async function newestLinkCode(
   db: Db | Tx,
   emailKey: string,

@@ -67,7 +67,7 @@ export async function listMembers(db: Db | Tx, accountId: string): Promise<reado
   }))
 }
 
-/** What a person is in an account; undefined where they do not belong to it. */
+/** What a person is in an account; undefined if they do not belong to it. */
 export async function roleOf(
   db: Db | Tx,
   accountId: string,
@@ -129,7 +129,7 @@ export async function countOwners(tx: Tx, accountId: string): Promise<number> {
   return count
 }
 
-/** The oldest account without any member; undefined where each has one. */
+/** The oldest account without any member; undefined if each has one. */
 export async function firstUnownedAccount(db: Db | Tx): Promise<string | undefined> {
   const row = await queriesOf(db)
     .selectFrom('accounts')

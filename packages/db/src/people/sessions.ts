@@ -75,7 +75,7 @@ export async function insertSession(tx: Tx, session: NewSession): Promise<string
 }
 
 /**
- * Who a token speaks for, by its digest; undefined where the session ended or ran out. Always reads the
+ * Who a token speaks for, by its digest; undefined if the session ended or ran out. Always reads the
  * database: a caller that keeps the answer must forget it within a second.
  */
 export async function findSession(db: Db, digest: Buffer): Promise<SessionOwner | undefined> {
@@ -164,7 +164,7 @@ export async function listSessions(db: Db, userId: string): Promise<readonly Ses
   }))
 }
 
-/** Ends one session of a person; false where they have no such. */
+/** Ends one session of a person; false if they have no such. */
 export async function endSession(db: Db | Tx, userId: string, id: string): Promise<boolean> {
   const { numDeletedRows } = await queriesOf(db)
     .deleteFrom('sessions')

@@ -29,7 +29,7 @@ export interface NewUser {
   readonly verified: boolean
 }
 
-/** Inserts a user; undefined where somebody has the address. */
+/** Inserts a user; undefined if somebody has the address. */
 export async function insertUser(tx: Tx, user: NewUser): Promise<User | undefined> {
   const row = await tx
     .insertInto('users')
@@ -50,7 +50,7 @@ export async function insertUser(tx: Tx, user: NewUser): Promise<User | undefine
   return row && userOf(row)
 }
 
-/** The user of an address; undefined where there is none. */
+/** The user of an address; undefined if there is none. */
 export async function findUser(db: Db | Tx, emailKey: string): Promise<User | undefined> {
   const row = await queriesOf(db)
     .selectFrom('users')
@@ -60,7 +60,7 @@ export async function findUser(db: Db | Tx, emailKey: string): Promise<User | un
   return row && userOf(row)
 }
 
-/** The user of an id. @throws where there is none */
+/** The user of an id. @throws if there is none */
 export async function getUser(db: Db | Tx, id: string): Promise<User> {
   const row = await queriesOf(db)
     .selectFrom('users')
@@ -118,7 +118,7 @@ export async function setVerified(tx: Db | Tx, id: string): Promise<void> {
     .execute()
 }
 
-/** Changes the address of a user; false where somebody else has it. */
+/** Changes the address of a user; false if somebody else has it. */
 export async function setEmail(
   tx: Tx,
   id: string,
@@ -181,7 +181,7 @@ export async function removeFactor(tx: Tx, id: string): Promise<void> {
   await tx.deleteFrom('recovery_codes').where('user_id', '=', id).execute()
 }
 
-/** Uses up the time step of a code; false where it, or a later one, was used before. */
+/** Uses up the time step of a code; false if it, or a later one, was used before. */
 export async function useStep(db: Db | Tx, id: string, step: number): Promise<boolean> {
   const { numUpdatedRows } = await queriesOf(db)
     .updateTable('users')
@@ -192,7 +192,7 @@ export async function useStep(db: Db | Tx, id: string, step: number): Promise<bo
   return numUpdatedRows > 0n
 }
 
-/** Uses up a recovery code; false where there is no such code. */
+/** Uses up a recovery code; false if there is no such code. */
 export async function useRecoveryCode(db: Db | Tx, id: string, digest: Buffer): Promise<boolean> {
   const { numDeletedRows } = await queriesOf(db)
     .deleteFrom('recovery_codes')

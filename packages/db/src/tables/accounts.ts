@@ -15,7 +15,7 @@ export interface PlanRow extends OwnLimits {
   plan: Plan
   monthly_credits: number
   test_keys: boolean
-  /** A month, in cents of a US dollar; null where one has to ask. */
+  /** A month, in cents of a US dollar; null if one has to ask. */
   price_cents: number | null
   /** Whether it is shown to who may choose. */
   is_offered: boolean

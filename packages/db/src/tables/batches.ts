@@ -141,7 +141,7 @@ export interface SamplePlace {
 /** The verdicts of another service by which a batch goes. */
 export interface KnownVerdicts {
   readonly vendor: Vendor
-  /** Columns of the verdicts and of their days; null where one day was told for all. */
+  /** Columns of the verdicts and of their days; null if one day was told for all. */
   readonly verdict: { readonly column: number; readonly header: string }
   readonly at: { readonly column: number; readonly header: string } | null
   readonly days: number

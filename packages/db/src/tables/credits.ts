@@ -29,9 +29,9 @@ export interface CreditAccountRow {
   day_end: Generated<Date>
   /** Debits of that day less their refunds, and what its holds set aside. */
   spent: Generated<number>
-  /** What may be spent in a day; null where only the balance bounds it. */
+  /** What may be spent in a day; null if only the balance bounds it. */
   daily_limit: number | null
-  /** Below it the account is told; null where it is not. */
+  /** Below it the account is told; null if it is not. */
   low_mark: number | null
 }
 
@@ -50,7 +50,7 @@ export interface CreditEntryRow {
   period_no: number
   /** Name of the pack, reference of the hold, reason of the refund. */
   detail: string | null
-  /** What it was for; null where that is not known. */
+  /** What it was for; null if that is not known. */
   product: Product | null
   source: UsageSource | null
   /** The day, by the account's calendar, on which usage counts it. */

@@ -54,7 +54,7 @@ export async function createDelivery(
     .executeTakeFirstOrThrow()
 }
 
-/** One message of an endpoint; undefined where there is none. */
+/** One message of an endpoint; undefined if there is none. */
 export async function findDelivery(
   db: Db | Tx,
   endpointId: string,
@@ -97,7 +97,7 @@ export async function pageOfDeliveries(
     .execute()
 }
 
-/** Sends again each message since a time, once, in the order in which they were made; answers how many. */
+/** Sends again each message since a time, once, in the order in which they were made; returns how many. */
 export async function replaySince(
   tx: Tx,
   endpointId: string,
@@ -179,7 +179,7 @@ export interface AttemptResult {
   readonly responseStatus: number | null
   readonly responseBody: string | null
   readonly error: string | null
-  /** Why nothing more is to be sent to the endpoint; null where it goes on. */
+  /** Why nothing more is to be sent to the endpoint; null if it goes on. */
   readonly disable: 'gone' | null
 }
 

@@ -14,7 +14,7 @@ export function newWebhookId(): string {
 
 /**
  * Adds an endpoint, where the account has fewer than `most`.
- * @returns undefined where it has as many
+ * @returns undefined if it has as many
  */
 export async function createWebhook(
   tx: Tx,
@@ -70,7 +70,7 @@ export async function listWebhooks(db: Db, accountId: string): Promise<readonly 
     .execute()
 }
 
-/** One endpoint of an account; undefined where there is none, or it is another's. */
+/** One endpoint of an account; undefined if there is none, or it is another's. */
 export async function findWebhook(
   db: Db | Tx,
   accountId: string,
@@ -84,7 +84,7 @@ export async function findWebhook(
     .executeTakeFirst()
 }
 
-/** Changes what is given; `enabled: true` forgets that it failed. Undefined where there is no such endpoint. */
+/** Changes what is given; `enabled: true` forgets that it failed. Undefined if there is no such endpoint. */
 export async function changeWebhook(
   db: Db,
   which: { readonly accountId: string; readonly id: string },
@@ -132,7 +132,7 @@ export async function rotateWebhookSecret(
     .executeTakeFirst()
 }
 
-/** Removes an endpoint and all that was sent to it; false where there is none. */
+/** Removes an endpoint and all that was sent to it; false if there is none. */
 export async function deleteWebhook(
   db: Db,
   which: { readonly accountId: string; readonly id: string },

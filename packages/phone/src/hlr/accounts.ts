@@ -11,7 +11,7 @@ export interface HlrAccountSettings {
   readonly secrets: string | undefined
 }
 
-/** The accounts of the settings. @throws where a name is unknown or a key is missing */
+/** The accounts of the settings. @throws if a name is unknown or a key is missing */
 export function readHlrAccounts(
   settings: HlrAccountSettings,
 ): readonly (HlrAccount & { readonly name: HlrProviderName })[] {

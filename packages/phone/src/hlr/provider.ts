@@ -107,7 +107,7 @@ export interface HlrVerdict {
   readonly roaming: boolean | null
   /** The provider's own words for what it found. */
   readonly status: string
-  /** The provider's name for the query; null where it gives none. */
+  /** The provider's name for the query; null if it gives none. */
   readonly id: string | null
 }
 

@@ -17,7 +17,7 @@ export interface RawAnswer {
   readonly text: string
   readonly status: number
   readonly sentBytes: number
-  /** System code of what ended the sending; undefined where all was sent. */
+  /** System code of what ended the sending; undefined if all was sent. */
   readonly fault: string | undefined
 }
 

@@ -36,13 +36,13 @@ export type AppHandler<N extends AppRouteName> = (
 /** One handler for each route. */
 export type AppHandlers = { readonly [N in AppRouteName]: AppHandler<N> }
 
-/** The person of a call to a route that takes one. @throws where the table lets anybody in: a bug */
+/** The person of a call to a route that takes one. @throws if the table lets anybody in: a bug */
 export function signedIn({ person }: { readonly person: SessionOwner | undefined }): SessionOwner {
   if (person === undefined) throw new Error('a route that anybody may use asks who is signed in')
   return person
 }
 
-/** The account that the person of a call is shown. @throws where the table asks for no role: a bug */
+/** The account that the person of a call is shown. @throws if the table asks for no role: a bug */
 export function shownAccount(call: {
   readonly person: SessionOwner | undefined
 }): NonNullable<SessionOwner['membership']> {

@@ -98,7 +98,7 @@ function asExpress(router: unknown): Express {
   return router as Express
 }
 
-/** Loads its packages, which are optional; undefined where they are not installed. */
+/** Loads its packages, which are optional; undefined if they are not installed. */
 async function loadBoard(): Promise<BoardPackages | undefined> {
   try {
     const [api, bullMQ, server] = await Promise.all([

@@ -10,14 +10,14 @@ export function formOf(body: unknown): Form {
   return new Map(new URLSearchParams(typeof body === 'string' ? body : ''))
 }
 
-/** The text of a field. @throws Problem `bad_request` where it is empty */
+/** The text of a field. @throws Problem `bad_request` if it is empty */
 export function textOf(form: Form, { name, label }: Field): string {
   const value = form.get(name)
   if (value !== undefined && value !== '') return value
   throw new Problem('bad_request', `${label} is empty; fill it in.`)
 }
 
-/** A whole number within bounds; null where the field is empty. @throws Problem `bad_request` */
+/** A whole number within bounds; null if the field is empty. @throws Problem `bad_request` */
 export function numberOf(
   form: Form,
   field: Field,
@@ -44,7 +44,7 @@ export function requiredNumberOf(
   throw new Problem('bad_request', `${field.label} is empty; enter a whole number.`)
 }
 
-/** A price in cents; null where the field is empty. @throws Problem `bad_request` */
+/** A price in cents; null if the field is empty. @throws Problem `bad_request` */
 export function priceOf(form: Form, { name, label }: Field): number | null {
   const text = (form.get(name) ?? '').trim()
   if (text === '') return null

@@ -103,7 +103,7 @@ export async function offersPage(db: Db, said: string | null): Promise<Html> {
     ${newOfferForm('plans')} ${newOfferForm('packs')}`
 }
 
-/** The page of one plan or pack; undefined where there is none. */
+/** The page of one plan or pack; undefined if there is none. */
 export async function offerPage(
   db: Db,
   kind: OfferKind,
@@ -128,7 +128,7 @@ export async function offerPage(
 
 /**
  * Changes a plan or pack as its form says: only what differs, so that the trail tells no more.
- * @throws Problem `conflict` where it was changed since the form was shown, `not_found` where there is none
+ * @throws Problem `conflict` if it was changed since the form was shown, `not_found` if there is none
  */
 export async function changeOffer(
   db: Db,
@@ -154,7 +154,7 @@ export async function changeOffer(
   return `The ${WORDS[kind].one} ${name} is changed.`
 }
 
-/** Makes a plan or pack. @throws Problem `conflict` where there is one of its name */
+/** Makes a plan or pack. @throws Problem `conflict` if there is one of its name */
 export async function makeOffer(
   db: Db,
   { actor, kind }: { readonly actor: string; readonly kind: OfferKind },

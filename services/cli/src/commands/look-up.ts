@@ -73,7 +73,7 @@ async function run(
 /** Statuses that refuse the key, and so every other subject too. */
 const OF_THE_KEY: readonly number[] = [401, 403]
 
-/** What is shown in place of a result. @throws the error where it is not about this subject alone */
+/** What is shown in place of a result. @throws the error if it is not about this subject alone */
 function refusalOf(product: Product, subject: string, error: unknown): object {
   if (!(error instanceof RefusedError) || OF_THE_KEY.includes(error.status)) throw error
   const { required } = PRODUCT_PLANS[product]
@@ -81,7 +81,7 @@ function refusalOf(product: Product, subject: string, error: unknown): object {
   return { [required]: subject, error: error.error, message, request_id: requestId }
 }
 
-/** The bodies of the calls. @throws UsageError where companions come with several subjects */
+/** The bodies of the calls. @throws UsageError if companions come with several subjects */
 export function requestsOf(
   product: Product,
   subjects: readonly string[],

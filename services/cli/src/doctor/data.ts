@@ -52,7 +52,7 @@ async function lists(dir: string | null): Promise<readonly Finding[]> {
   return [ok('lists', detail)]
 }
 
-/** What came of the last update, by whomever; nothing where there was none: the age of the lists tells. */
+/** What came of the last update, by whomever; nothing if there was none: the age of the lists tells. */
 async function listUpdates(dir: string | null): Promise<readonly Finding[]> {
   const record = dir === null ? null : await readUpdateRecord(dir)
   if (record === null) return []

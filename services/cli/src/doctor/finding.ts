@@ -2,7 +2,7 @@ import type { EngineHealth } from '@plumbline/ports/engine'
 
 /** The state of one thing that the doctor examined. */
 export interface Finding extends EngineHealth {
-  /** What to do about it; null where all is well. */
+  /** What to do about it; null if all is well. */
   readonly advice: string | null
 }
 

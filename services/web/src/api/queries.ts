@@ -11,7 +11,7 @@ const RETRIES = 2
 const AGAIN_MS = 4_000
 /** For how long what was read counts as new, in ms. */
 const FRESH_MS = 5_000
-/** How often running batches are read anew on pages that list them, in ms. */
+/** How often running batches are read again on pages that list them, in ms. */
 const LIST_EVERY_MS = 4_000
 
 /** Keeps what was read; reading is tried again where the service was away, never where it refused. */

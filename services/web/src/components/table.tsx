@@ -30,7 +30,7 @@ export function Table<T>({
   readonly columns: readonly Column<T>[]
   readonly rows: readonly T[]
   readonly keyOf: (row: T, index: number) => string | number
-  /** Whether a narrow screen shows a row as a list of its cells; by the number of columns where absent. */
+  /** Whether a narrow screen shows a row as a list of its cells; by the number of columns if absent. */
   readonly isStacked?: boolean
   /** Whether rows are still being drawn. */
   readonly isBusy?: boolean

@@ -15,7 +15,7 @@ import { Bones, Card, Empty, Notice, Page } from '../components/page.tsx'
 const PAGE_BATCHES = 50
 /** How long after the last letter a search begins, in ms. */
 const TYPED_MS = 300
-/** How often the list is read anew while something on it moves, in ms. */
+/** How often the list is read again while something on it moves, in ms. */
 const EVERY_MS = 5_000
 
 const STATES = [

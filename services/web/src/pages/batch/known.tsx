@@ -14,7 +14,7 @@ import { verdictsOf } from './verdicts.tsx'
 
 type AskedRow = BatchKnown['asked'][number]
 
-/** How often the comparison is read anew while the batch runs, in ms. */
+/** How often the comparison is read again while the batch runs, in ms. */
 const EVERY_MS = 10_000
 
 /** Verdicts of another service that the batch goes by, and where those that were checked all the same differ. */

@@ -16,7 +16,7 @@ import { useMedia } from '../../media.ts'
 import { rowFault } from '../../row-fault.ts'
 import { verdictsOf } from './verdicts.tsx'
 
-/** How often the rows are read anew while the batch runs, in ms. */
+/** How often the rows are read again while the batch runs, in ms. */
 const EVERY_MS = 10_000
 
 /** Rows that are drawn in one task at first. */

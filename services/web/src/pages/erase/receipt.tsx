@@ -11,7 +11,7 @@ import { Facts } from '../../components/table.tsx'
 import { Time } from '../../components/text.tsx'
 import * as format from '../../format.ts'
 
-/** How often a receipt is read anew until all is gone, in ms. */
+/** How often a receipt is read again until all is gone, in ms. */
 const EVERY_MS = 3_000
 
 /** What one erasure came to, by store, as it goes on. */

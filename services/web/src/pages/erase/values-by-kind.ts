@@ -57,7 +57,7 @@ const KINDS: Readonly<Record<Check, string>> = {
   domain: 'domain',
 }
 
-/** How many values of each kind there are, in words; empty where there is none. */
+/** How many values of each kind there are, in words; empty if there is none. */
 export function sayValues(values: ValuesByKind): string {
   return CHECKS.filter((check) => values[check].length > 0)
     .map((check) => format.counted(values[check].length, KINDS[check]))

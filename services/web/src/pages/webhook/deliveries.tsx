@@ -22,7 +22,7 @@ import { DELIVERY_WORDS, messageWords } from '../../webhook-words.ts'
 import { DeliveryDetails } from './delivery-details.tsx'
 import { SendAgain } from './send-again.tsx'
 
-/** How often deliveries are read anew while one of the first page is on its way, in ms. */
+/** How often deliveries are read again while one of the first page is on its way, in ms. */
 const EVERY_MS = 3_000
 
 /** What was sent to an endpoint with what came back, and how it is sent again. */
