@@ -13,7 +13,7 @@ const SHAPE = new RegExp(
   `^([a-z][a-z0-9]{0,15})_(live|test)_([0-9A-Za-z]{${SECRET_LENGTH}})([0-9A-Za-z]{${CHECKSUM_LENGTH}})$`,
 )
 
-/** What can be read off a key without asking anybody. */
+/** What a key itself tells, without a query. */
 export interface KeyParts {
   /** `svc_live_`. */
   readonly prefix: string
@@ -36,7 +36,7 @@ export function parseKey(service: string, key: string): KeyParts | undefined {
   return { prefix: `${service}_${mode}_`, mode, last4: key.slice(-4) }
 }
 
-/** SHA-256 of the whole key, the only form in which one is kept: a random key needs no slow hash. */
+/** SHA-256 of the whole key, the only stored form: a random key needs no slow hash. */
 export function digestOf(key: string): Buffer {
   return createHash('sha256').update(key, 'utf8').digest()
 }

@@ -7,11 +7,11 @@ import { FREE_MAILBOX_DAYS } from './people/free-mailboxes.ts'
 const MAX_ROWS = 10_000
 
 /**
- * Deletes what has run out, however much it is: shared facts, idempotency keys, buckets full for an hour,
- * leases, live replies older than a minute, what was spent on days gone by, sessions, links and invitations,
- * mailboxes that may have free credits again,
- * old webhook messages. An idempotency key of a day to come counts from now on. Safe in several processes at once;
- * the signal ends it between two statements.
+ * Deletes what has expired, in bounded statements until nothing is left: shared facts, idempotency
+ * keys, buckets that were full for an hour, leases, live replies older than a minute, budgets of
+ * past days, sessions, links and invitations, free-credit records, old webhook messages. An
+ * idempotency key dated in the future is dated now. Safe in several processes at once; the signal
+ * stops it between two statements.
  */
 export async function sweepExpired(db: Db, signal: AbortSignal): Promise<void> {
   for (const statement of STATEMENTS) {
