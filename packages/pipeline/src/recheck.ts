@@ -21,8 +21,9 @@ import { isJsonBatch } from './table-columns.ts'
 const DAY_MS = 86_400_000
 
 /**
- * Makes a batch of the rows of another that are to be asked again. Its rows are written when it is read, so that
- * this takes no time, however long the other is; it is charged like any batch.
+ * Creates a batch of the rows of another batch that are to be checked again. Its rows are copied at
+ * intake, so that this call is fast however large the other batch is; it is charged like any batch.
+ *
  * @throws Problem `not_found`, `conflict` if the other has not ended, and what `submitBatch` throws
  */
 export async function recheckBatch(
@@ -69,7 +70,10 @@ export async function recheckBatch(
   }
 }
 
-/** How the rows of a batch are read again: nothing is guessed that is known. */
+/**
+ * How the rows of a batch are read again: with the options found at the first reading, so that
+ * nothing is guessed.
+ */
 function readingOf(batch: BatchRow): Pick<
   BatchRequest,
   'format' | 'header' | 'mapping' | 'delimiter' | 'encoding'
@@ -97,7 +101,8 @@ function readingOf(batch: BatchRow): Pick<
 }
 
 /**
- * Writes the rows that a recheck asks again into a file of its own, as they came.
+ * Writes the rows of a recheck into a file of its own, as they came.
+ *
  * @throws IntakeError if the batch that they were in is erased, or has no such row
  */
 export async function writeRecheck(

@@ -3,8 +3,8 @@ import type { Pipeline } from './pipeline.ts'
 import { isOwnStore } from './sweep-store.ts'
 
 /**
- * Of so many things those whose file the store says that it does not have. Of a store that is away nothing is
- * said, nor of one without our marker, as an empty directory is where a disk should be mounted.
+ * Those of these items whose file the store reports as missing. None if the store is unreachable or
+ * lacks our marker, as an empty directory does when a disk is not mounted.
  */
 export async function withoutFile(
   pipeline: Pick<Pipeline, 'db' | 'storage' | 'log'>,

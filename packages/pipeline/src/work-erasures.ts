@@ -32,22 +32,22 @@ import { createValueFinder, type ErasureTarget, type ValueFinder } from './erase
 import type { Pipeline } from './pipeline.ts'
 import { removeEach } from './remove-files.ts'
 
-/** Time between two looks for an erasure that nobody works on. */
+/** Milliseconds between two checks for an erasure to work on. */
 const LOOK_MS = 5_000
 
-/** How long an erasure rests that waits for rows to be read, or whose step failed. */
+/** Delay of an erasure that waits for rows to be read, or whose step failed, in milliseconds. */
 const REST_MS = 5_000
 
-/** Time between two notes of how far a search is that finds nothing. */
+/** Milliseconds between two saves of the position of a search that finds nothing. */
 const NOTE_MS = 2_000
 
-/** What erasures work on: all that may hold a value. */
+/** Stores that may hold a value to erase. */
 export interface ErasureStores {
   readonly pipeline: Pipeline
   readonly facts: FactStores
 }
 
-/** Works on erasures, one at a time, until the signal aborts; any number of processes may do so. */
+/** Works on erasures, one at a time, until the signal aborts; several processes may do so. */
 export async function runErasures(stores: ErasureStores, signal: AbortSignal): Promise<void> {
   const { log } = stores.pipeline
   while (!signal.aborted) {
@@ -63,8 +63,9 @@ export async function runErasures(stores: ErasureStores, signal: AbortSignal): P
 }
 
 /**
- * Works on the erasure that waits longest until it has ended or must wait, in steps of one transaction each: a
- * process that dies loses one.
+ * Works on the erasure that has waited longest until it is complete or must wait, in steps of one
+ * transaction each: a process that dies loses one step.
+ *
  * @returns false if none waits
  */
 export async function workErasure(stores: ErasureStores, stopping: AbortSignal): Promise<boolean> {
@@ -99,7 +100,7 @@ export async function workErasure(stores: ErasureStores, stopping: AbortSignal):
   return true
 }
 
-/** An erasure that this process has the lease of. */
+/** An erasure whose lease this process holds. */
 interface Work extends ErasureStores {
   readonly row: ErasureRow
   readonly target: ErasureTarget
@@ -107,7 +108,7 @@ interface Work extends ErasureStores {
   readonly signal: AbortSignal
 }
 
-/** Takes steps while there are any; false if it must wait, or the process stops. */
+/** Runs steps until none is left; false if it must wait, or the process stops. */
 async function goThrough(work: Work): Promise<boolean> {
   let place: ErasurePlace | 'done' | 'wait' = placeOf(work.row)
   let notedMs = performance.now()
@@ -125,7 +126,9 @@ async function goThrough(work: Work): Promise<boolean> {
   return place === 'done'
 }
 
-/** Safe because only this file writes it, from a place; one of an earlier version forgets nothing yet. */
+/**
+ * Safe because only this file writes it. Progress stored by an earlier version lacks `forgetting`.
+ */
 function placeOf({ place }: ErasureRow): ErasurePlace {
   return { forgetting: null, ...(place as unknown as Omit<ErasurePlace, 'forgetting'>) }
 }
@@ -166,7 +169,10 @@ async function beginBatch({ row, pipeline }: Work, place: ErasurePlace): Promise
   return { ...place, cursor: next, batch: next.id, chunkNo: 0, isMet: false }
 }
 
-/** Batches whose rows were being read, and those made of rows that others held before they were blanked. */
+/**
+ * Begins the second search: batches whose rows were being read, and those derived from rows before
+ * they were blanked.
+ */
 async function beginAgain(work: Work, place: ErasurePlace): Promise<ErasurePlace | 'wait'> {
   const { row, pipeline } = work
   const [first, ...queue] = place.queue
@@ -183,7 +189,7 @@ async function beginAgain(work: Work, place: ErasurePlace): Promise<ErasurePlace
   return 'wait'
 }
 
-/** Takes the next step through the batch under way. */
+/** Takes the next step in the current batch. */
 async function passBatch(work: Work, place: ErasurePlace): Promise<ErasurePlace> {
   const { pipeline, finder, signal } = work
   const id = place.batch ?? ''
@@ -236,8 +242,8 @@ async function passFacts(work: Work, place: ErasurePlace): Promise<ErasurePlace 
 }
 
 /**
- * Forgets facts, and counts them once: how many there are is noted before they go, for whoever takes the step
- * again after a kill finds fewer.
+ * Deletes facts and counts them once: the number is stored before the deletion, since a repeated
+ * step after a kill would find fewer.
  */
 async function forgetOnce(
   work: Work,
@@ -258,10 +264,10 @@ async function forgetOnce(
   })
 }
 
-/** Files of one try. */
+/** Files of one attempt. */
 const FILES_A_STEP = 100
 
-/** Waits until what is being deleted is gone, and no file is left of those that were given up. */
+/** Waits until batches being deleted are gone, and released files are removed. */
 async function passEnds(work: Work, place: ErasurePlace): Promise<ErasurePlace | 'done' | 'wait'> {
   const { row, pipeline, signal } = work
   const { db } = pipeline
