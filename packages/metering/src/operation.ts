@@ -17,7 +17,10 @@ export function assertCredits(credits: number, least: 0 | 1): void {
   throw new RangeError(`credits are a whole number of at least ${least}, not ${credits}`)
 }
 
-/** Indexes of asks whose key was met before in the same batch: they go into the next one, as repeats. */
+/**
+ * Indexes of requests whose key occurs earlier in the same batch: they go into the next batch, as
+ * repeats.
+ */
 export function repeatsIn(asks: readonly Operation[]): ReadonlySet<number> {
   const seen = new Set<string>()
   const repeats = new Set<number>()

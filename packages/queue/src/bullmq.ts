@@ -4,19 +4,19 @@ import type { Telemetry } from 'bullmq'
 import type { Consumer, ConsumerOptions, JobData, JobState, Producer } from './backend.ts'
 import type { QueueName } from './names.ts'
 
-/** How BullMQ reaches its server: a connection, and the factory of the backend that uses it. */
+/** How BullMQ reaches its server: a connection, and the factory of its backend. */
 export interface Link<Backend extends IQueueBackend, Connection> {
   readonly connection: Connection
   readonly prefix?: string
   readonly factory: BackendFactory<Backend, Connection>
-  /** Traces jobs; absent where tracing is off. */
+  /** Traces jobs; absent if tracing is off. */
   readonly telemetry?: Telemetry
 }
 
-/** Jobs are deleted when they end: attempts and outcomes stand in Postgres. */
+/** Jobs are deleted when they end: attempts and outcomes are in Postgres. */
 const JOB_OPTIONS = { removeOnComplete: true, removeOnFail: true, attempts: 1 } as const
 
-/** Events kept for each queue, since nobody reads them; BullMQ keeps 10,000 by default. */
+/** Events kept for each queue, since nobody reads them; BullMQ's default is 10,000. */
 const KEPT_EVENTS = 100
 
 /** Opens the producer of a queue and waits until it is ready. */
@@ -64,8 +64,9 @@ const STATES: { readonly [state: string]: JobState } = {
 }
 
 /**
- * Opens a consumer of a queue and waits until it is ready; jobs come at once.
- * @param lookSeconds how long it waits, where it found no job and is told of none, until it looks again
+ * Opens a consumer of a queue and waits until it is ready; it takes jobs at once.
+ *
+ * @param lookSeconds interval at which it polls without being notified of a job
  */
 export async function openConsumer<Backend extends IQueueBackend, Connection>(
   { name, concurrency, lockMs, process, onError }: ConsumerOptions,

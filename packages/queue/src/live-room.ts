@@ -1,4 +1,4 @@
-/** How many subjects of single calls a worker has in work, and how many of them may be slow. */
+/** Limits of a worker's concurrent single-call subjects. */
 export interface LiveLimits {
   /** Subjects of one check in work at once. */
   readonly subjects: number
@@ -6,57 +6,60 @@ export interface LiveLimits {
   readonly slowPerAccount: number
 }
 
-/** The limits of a worker that is told no others. */
+/** The default limits. */
 export const DEFAULT_LIVE_LIMITS: LiveLimits = { subjects: 1_000, slowPerAccount: 64 }
 
-/** Why a subject is not worked on: its account has its share of what is slow, or the worker has no room. */
+/**
+ * Why a subject is refused: its account has used its share of slow subjects, or the worker is at
+ * its limit.
+ */
 export type RefusalCause = 'account' | 'room'
 
-/** A subject that asks for room. */
+/** A subject that waits for admission. */
 export interface RoomRequest {
   readonly account: string
-  /** When nobody waits for its outcome any more, by the clock of the room. */
+  /** When its caller stops waiting, by the clock of the room. */
   readonly endsAtMs: number
-  /** It has room: its work begins. */
+  /** Called when it is admitted: its work begins. */
   begin(place: Place): void
-  /** It gets no room, or has lost it; its work must end. */
+  /** Called if it is refused, or displaced; its work must end. */
   refuse(cause: RefusalCause): void
-  /** Its time is up; its work must end. */
+  /** Called when its time is up; its work must end. */
   expire(): void
 }
 
-/** The room of one subject in work. */
+/** An admitted subject. */
 export interface Place {
-  /** Whoever is asked about it has answered something: it is not slow. */
+  /** Records a reply of the server asked about it: it is not slow. */
   heard(): void
-  /** Its work has ended. */
+  /** Records that its work has ended. */
   leave(): void
 }
 
 /**
- * Room for the subjects of single calls, counted by subject and given to accounts in turn. A subject that
- * nothing was heard of for two seconds is slow: an account has a bounded number of those, and all accounts
- * together half of the room, so that there is always room for whoever is answered at once. An account
- * that has its share of slow ones may try a few more, which are refused once they turn out to be slow;
- * beyond those it is refused at once.
+ * Limits how many single-call subjects a worker has in work, and admits accounts in turn. A subject
+ * is slow if no reply was received about it for two seconds. Each account may have a limited number
+ * of slow subjects, and all accounts together half of the limit, so that fast subjects are always
+ * admitted. An account at its limit of slow subjects may try a few more, which are refused once
+ * they are slow; beyond those it is refused at once.
  */
 export interface LiveRoom {
   request(request: RoomRequest): void
-  /** Subjects that wait for room. */
+  /** Subjects that wait for admission. */
   waitingCount(): number
   /** Subjects that wait or are in work. */
   count(): number
-  /** Looks at the clock: who is slow, whose time is up, who has waited too long. */
+  /** Checks the time: which subjects are slow, expired, or have waited too long. */
   sweep(): void
 }
 
-/** Nothing was heard of a subject for so long: it is slow. */
+/** Milliseconds without a reply after which a subject is slow. */
 export const SLOW_MS = 2_000
 
-/** How long a subject waits for room before it is refused. */
+/** Milliseconds that a subject waits for admission before it is refused. */
 const ROOM_WAIT_MS = 3_000
 
-/** Share of an account's slow subjects that it may try beside them. */
+/** Further subjects that an account at its limit of slow ones may try, as a share of that limit. */
 const TRIAL_SHARE = 1 / 4
 
 interface Room {
@@ -64,7 +67,7 @@ interface Room {
   readonly now: () => number
   /** Accounts with subjects that wait or are in work. */
   readonly accounts: Map<string, AccountShare>
-  /** Accounts with subjects that wait, the next one first. */
+  /** Accounts with waiting subjects, the next one first. */
   readonly turns: Set<AccountShare>
   /** In work, the oldest first. */
   readonly entries: Set<Entry>
@@ -133,7 +136,10 @@ function shareOf(room: Room, name: string): AccountShare {
   return share
 }
 
-/** Whether the account may have one more in work: it has few slow ones, or few that it tries beside them. */
+/**
+ * Whether the account may have one more subject in work: it is below its limit of slow ones, or of
+ * those it may try beyond.
+ */
 function hasShare({ limits }: Room, { slow, runningCount }: AccountShare): boolean {
   if (slow.size < limits.slowPerAccount) return true
   return runningCount - slow.size < Math.max(1, Math.floor(limits.slowPerAccount * TRIAL_SHARE))
@@ -155,7 +161,7 @@ function begin(room: Room, share: AccountShare, request: RoomRequest): void {
   })
 }
 
-/** Gives the room of a subject back; false if it had none any more. */
+/** Releases an admitted subject; false if it was released before. */
 function release(room: Room, entry: Entry): boolean {
   const { share } = entry
   if (!room.entries.delete(entry)) return false
@@ -170,7 +176,7 @@ function forgetIfIdle(room: Room, share: AccountShare): void {
   if (share.runningCount + share.waiting.length === 0) room.accounts.delete(share.name)
 }
 
-/** Begins with what waits, one of each account in turn, while there is room. */
+/** Admits waiting subjects, one of each account in turn, up to the limit. */
 function fill(room: Room): void {
   while (room.entries.size < room.limits.subjects) {
     const [share] = room.turns
@@ -223,7 +229,9 @@ function refuse(room: Room, entry: Entry, cause: RefusalCause): void {
   entry.request.refuse(cause)
 }
 
-/** What waits stands in the order of its coming, so only the first ones of each account are looked at. */
+/**
+ * Waiting subjects are in order of arrival, so only the first ones of each account are examined.
+ */
 function refuseWaiting(room: Room, now: number): void {
   for (const share of room.turns) {
     let [first] = share.waiting

@@ -21,43 +21,44 @@ import { liveQueueOf } from './names.ts'
 
 /** One question of a single call. */
 export interface LiveRequest extends Question {
-  /** Ends the run: nobody waits for an outcome any longer. */
+  /** Ends the run: no caller waits for its outcome any longer. */
   readonly signal: AbortSignal
-  /** Whoever is asked has answered something: the subject does not count as slow. */
+  /** Records a reply of the server that is asked: the subject does not count as slow. */
   readonly heard: () => void
 }
 
 /** How single calls are served. */
 export interface ServeLiveOptions {
-  /** Room for subjects, `DEFAULT_LIVE_LIMITS` if absent. */
+  /** Limits of concurrent subjects; default `DEFAULT_LIVE_LIMITS`. */
   readonly limits?: LiveLimits
-  /** How long questions in work may go on when the worker is closed; 10 seconds by default. */
+  /**
+   * Milliseconds that questions in work may continue when the worker is closed; default 10 seconds.
+   */
   readonly graceMs?: number
   readonly onError: (error: unknown) => void
 }
 
-/** How often the process that asked hears that its questions are being worked on. */
+/** Milliseconds between two messages to the calling process that its questions are in work. */
 const WORKING_EVERY_MS = 700
 
-/** How often the room is looked through. */
+/** Milliseconds between two checks of the room. */
 const SWEEP_EVERY_MS = 100
 
-/** Jobs taken at once; each ends as soon as its questions have been put down. */
+/** Jobs taken at once; each ends as soon as its questions are recorded. */
 const TAKEN_JOBS = 8
 
-/** With so many questions waiting for room no more jobs are taken: another worker may have room. */
+/** With this many waiting questions no more jobs are taken: another worker may have capacity. */
 const MAX_WAITING = 5_000
 
-/** How long runs that were aborted have to end. */
+/** Milliseconds that aborted runs have to end. */
 const ENDING_MS = 2_000
 
 /**
- * Answers the single calls of a check. Room is counted by subject and given to accounts in turn, see
- * `LiveRoom`. What the handler leaves unanswered, or throws on, is reported to the process that asked,
- * which asks once more; what the time was too short for is not reported.
- *
- * A job ends when its questions have been taken over: one whose worker dies is asked again by the process
- * that asked, which no longer hears that it is being worked on.
+ * Answers the single calls of a check. Concurrency is limited by subject and accounts are admitted
+ * in turn, see `LiveRoom`. Questions that the handler leaves unanswered, or throws on, are reported
+ * to the calling process, which asks once more, unless their time was too short. A job ends when
+ * its questions are taken over: if its worker then dies, the calling process no longer receives
+ * messages that they are in work, and asks again.
  */
 export async function serveLive<C extends Check>(
   backend: QueueBackend,
@@ -114,7 +115,7 @@ export async function serveLive<C extends Check>(
   return stack
 }
 
-/** What a worker has in hand of the single calls of a check. */
+/** State of a worker's single calls of a check. */
 interface LiveServer<C extends Check> {
   readonly check: C
   readonly tracer: Tracer
@@ -125,7 +126,7 @@ interface LiveServer<C extends Check> {
   /** Questions without an outcome. */
   readonly open: Set<OpenQuestion>
   readonly runs: Set<Promise<void>>
-  /** Resolves when the room was looked through; null if nobody waits for it. */
+  /** Resolves after the next check of the room; null if nobody waits for it. */
   swept: PromiseWithResolvers<void> | null
 }
 
@@ -134,7 +135,7 @@ interface OpenQuestion {
   readonly jobId: string
   readonly replyTo: string
   readonly takenAtMs: number
-  /** Ends its run. */
+  /** Aborts its run. */
   readonly abort: AbortController
 }
 
@@ -210,7 +211,7 @@ function tellWorking<C extends Check>(server: LiveServer<C>): void {
   }
 }
 
-/** Lets what is in work end, and reports what could not. */
+/** Waits for questions in work to end, and reports those that do not. */
 async function endAll<C extends Check>(server: LiveServer<C>, graceMs: number): Promise<void> {
   const ended = async (): Promise<void> => {
     while (server.runs.size > 0) await Promise.all(server.runs)
@@ -230,7 +231,7 @@ async function endAll<C extends Check>(server: LiveServer<C>, graceMs: number): 
   await within(ENDING_MS, Promise.all(told).catch(server.onError))
 }
 
-/** Waits for what is to end, and no longer than this. */
+/** Waits for a promise, at most for the limit. */
 async function within(limitMs: number, promise: Promise<unknown>): Promise<void> {
   const { promise: over, resolve } = Promise.withResolvers<void>()
   const timer = setTimeout(resolve, limitMs)
@@ -238,14 +239,14 @@ async function within(limitMs: number, promise: Promise<unknown>): Promise<void>
   clearTimeout(timer)
 }
 
-/** To one process: an outcome, which shares a reply with others, or a reply of its own. */
+/** For one process: an outcome, which shares a reply with others, or a reply of its own. */
 type OutgoingReply =
   | { readonly replyTo: string; readonly outcome: string }
   | { readonly replyTo: string; readonly text: string }
 
 type ReplySender = (outgoing: OutgoingReply) => Promise<void>
 
-/** What is sent at the same moment goes to each process together. */
+/** Combines what is sent to a process at the same moment. */
 function createReplySender({ replyChannel, kind }: QueueBackend): ReplySender {
   return createBatcher(
     async (outgoing: readonly OutgoingReply[]) => {

@@ -11,35 +11,38 @@ import type { Log } from '@plumbline/ports/log'
 import { attemptDelivery, type AttemptTools } from './attempt.ts'
 import { createRoom, type Room } from './room.ts'
 
-/** What sends messages. */
+/** What sending messages needs. */
 export interface DeliverTools extends AttemptTools {
   readonly db: Db
   readonly log: Log
-  /** An endpoint to which nothing has come through for so long is switched off. */
+  /** Days without success after which an endpoint is disabled. */
   readonly failingDays: number
 }
 
-/** Time between two looks for messages that are due. */
+/** Milliseconds between two checks for messages that are due. */
 const LOOK_MS = 1_000
 
-/** Time between two takes while there are more: each looks at all endpoints. */
+/**
+ * Milliseconds between two queries while there are more messages: each query looks at all
+ * endpoints.
+ */
 const REST_MS = 25
 
-/** Results that one statement keeps. */
+/** Results that one statement stores. */
 const RESULTS = 200
 
-/** How much longer than its time-out an attempt may take before another worker takes it for lost. */
+/** Milliseconds beyond its time-out after which an attempt is taken for lost by another worker. */
 const LOST_AFTER_MS = 30_000
 
-/** Sends messages as they come due, until told to stop. */
+/** Sends messages when they are due, until it is disposed of. */
 export interface Delivery extends AsyncDisposable {
-  /** There may be something new to send. */
+  /** Checks at once for new messages. */
   wake(): void
 }
 
 /**
- * Sends messages as they come due. An endpoint that is slow or fails has few of the connections, so that it
- * holds up no other. Safe in several processes at once; a message may come twice, never not at all.
+ * Starts sending messages when they are due. A slow or failing endpoint gets few connections, so
+ * that it does not delay others. Safe in several processes at once; delivery is at least once.
  */
 export function startDelivery(tools: DeliverTools): Delivery {
   const { db, log, failingDays } = tools
